@@ -11,12 +11,21 @@
 #include "call/recorder.h"
 #include "session/state.h"
 
+/* The claims of this thread, NULL where it does not record. */
+static struct claims *claims_here(void)
+{
+	const struct thread *t = thread_state.recorder;
+
+	return t ? t->claims : NULL;
+}
+
 void async_started(struct call *c, uint64_t key, bool receive)
 {
 	bool persistent = c->api->spec->completion == DONE_START;
 	struct pending p = {
 		.seq = c->rec ? c->rec->seq : 0,
 		.start = c->start,
+		.added = c->end,
 		.api = c->api,
 		.op = c->op,
 		.state = persistent ? PENDING_IDLE : PENDING_STARTED,
@@ -27,7 +36,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 	/* The end of a call without a record is not needed. */
 	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
-	if (pending_add(key, &p)) {
+	if (pending_add(claims_here(), key, &p)) {
 		c->async = true;
 	} else if (c->rec) {
 		c->op.flags |= CF_UNTRACKED | CF_ASYNC;
@@ -48,26 +57,12 @@ bool async_stands(uint64_t key)
 	return pending_count() && pending_stands(key);
 }
 
-static unsigned thread_slot_of(const struct thread *t)
-{
-	return (unsigned)(t->chain.slot - journal_thread(&session.journal, 0));
-}
-
-void async_coming(const struct thread *t, uint64_t key)
-{
-	pending_coming(thread_slot_of(t), key);
-}
-
 void async_reused(struct call *c, uint64_t key, bool complete)
 {
 	struct thread *t = session_is_on() ? thread_get() : NULL;
 	struct pending p;
 
-	if (!t ||
-		pending_awaited(key, thread_slot_of(t),
-			atomic_load_explicit(&session.journal.head->nthread, memory_order_relaxed)))
-		return;
-	while (pending_evict(key, c->api->spec->lib, &p)) {
+	while (t && pending_evict(key, c->api->spec->lib, &p)) {
 		/* One with outputs was asked when it was made: it was not complete, so its handle is not such a one. */
 		bool shared = complete && !p.op.nout && !p.newcomm && !p.persistent;
 
@@ -82,32 +77,44 @@ void async_making(struct call *c, uint64_t key, struct comm *parent, void *at)
 	struct pending p = {
 		.api = c->api, .op.comm = parent, .state = PENDING_STARTED, .newcomm = at};
 
-	pending_add(key, &p);
+	pending_add(claims_here(), key, &p);
 }
 
-struct started {
-	uint64_t seq, start;
-	const struct api *row;
-	uint32_t step;
-	int64_t in_seq, out_seq; /* numbers of the message that this start sends or receives */
-	const struct config *by;
-};
+/* ---- claims ---- */
 
-static void mark_started(struct pending *p, void *arg)
+bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle)
 {
-	const struct started *s = arg;
+	struct claim_list *list;
 
-	p->state = PENDING_STARTED;
-	p->seq = s->seq;
-	p->start = s->start;
-	p->wait = 0;
-	p->cancel = false;
-	p->op.row = s->row;
-	p->op.step = s->step;
-	p->op.by = s->by;
-	p->op.in[0].comm_seq = s->in_seq;
-	p->op.out[0].comm_seq = s->out_seq;
+	a->level = claims_enter(t->claims, thread_on_the_way() == 0);
+	list = pending_claims_begin(t->claims, a->level, n, idle);
+	a->thread = list ? t : NULL;
+	a->claim = list ? list->claim : NULL;
+	a->n = n;
+	return list != NULL;
 }
+
+/* NULL: it is none of ours, or not ours any more. */
+static struct pending *hold_claimed(const struct pending_claim *claim)
+{
+	struct claims *claims = claim->entry ? claims_here() : NULL;
+
+	return claims ? pending_hold(claims, claim) : NULL;
+}
+
+static void let_go_claimed(struct pending_claim *claim)
+{
+	pending_let_go(claim->entry);
+	claim->entry = NULL;
+}
+
+static void remove_claimed(struct pending_claim *claim)
+{
+	pending_remove(claim->entry);
+	claim->entry = NULL;
+}
+
+/* ---- persistent requests ---- */
 
 bool async_ready(void)
 {
@@ -115,19 +122,16 @@ bool async_ready(void)
 	       session_rank_profiled() && step_profiled() && session_start();
 }
 
-bool async_restart(struct call *c, uint64_t key, struct async_start *s)
+bool async_starts_begin(struct async_claims *a, struct thread *t, uint64_t n)
 {
-	int64_t comm_seq = JOURNAL_NONE64;
+	return async_claims_begin_slow(a, t, n, true);
+}
 
-	s->rec = NULL;
-	s->key = 0;
-	if (!pending_get(key, PENDING_IDLE, false, &s->p))
-		return false;
-	s->key = key;
-
-	struct operation *w = &s->p.op;
-	struct api *f = s->p.api;
+/* Each start is a call of its own. The number of a collective. */
+static int64_t number_start(struct operation *w, const struct api *f)
+{
 	const struct kind *k = f->spec->kind;
+	int64_t comm_seq = JOURNAL_NONE64;
 
 	if (!(api_word(f) & API_NUMBERED)) {
 		/* What came before is not known. */
@@ -143,93 +147,169 @@ bool async_restart(struct call *c, uint64_t key, struct async_start *s)
 					? comm_next_parted(w->comm, w->nin > 0, w->peer, w->tag)
 					: comm_next_p2p(w->comm, w->nin > 0, w->peer, w->tag);
 	}
-	w->by = config_now(); /* each start is a call of its own */
-	if (!async_ready() || !(c->t = thread_get()))
-		return true;
-	thread_count(c->t, JC_SEEN);
-
-	uint32_t stack = stack_id_wanted() ? stack_id(c->t, f, c->pc, c->frame) : 0;
-
-	if (stack == STACK_UNWANTED) {
-		thread_count(c->t, JC_SKIP_CALLER);
-		return true;
-	}
-	s->rec = record_start(c->t, f, w, comm_seq, stack, 0);
-	return true;
+	return comm_seq;
 }
 
-void async_restarted(struct async_start *s, uint64_t key, bool ok, int64_t error, bool at_once)
-{
-	if (s->key && key != s->key)
-		pending_rename(s->key, key);
-	if (!ok) {
-		if (s->rec)
-			record_not_started(s->rec, &s->p.op, clock_ticks(), error);
-		return;
-	}
-
-	if (!s->key || !s->rec)
-		return;
-
-	if (at_once) {
-		record_started_at_once(s->rec, &s->p.op, clock_ticks());
-		return;
-	}
-
-	const struct operation *w = &s->p.op;
-	struct started now = {
-		.seq = s->rec->seq,
-		.start = s->rec->start,
-		.row = w->row,
-		.step = w->step,
-		.in_seq = w->in[0].comm_seq,
-		.out_seq = w->out[0].comm_seq,
-		.by = w->by,
-	};
-
-	record_started(s->rec, w);
-	pending_change(key, PENDING_IDLE, mark_started, &now);
-}
-
-static void mark_seen(struct pending *p, void *arg)
-{
-	(void)arg;
-	p->state = PENDING_SEEN;
-}
-
-bool async_done(struct call *c, uint64_t key, uint64_t end, uint64_t wait, uint32_t flags,
-	int32_t error, async_fill_fn *fill, void *arg, bool keep)
+void async_count_start(struct call *c, uint64_t key)
 {
 	struct pending p;
 
-	if (!pending_get_before(key, PENDING_STARTED, !keep, c->start, &p)) {
-		/* Perhaps its end was recorded when it was looked at; now the handle goes too. */
-		if (keep || !pending_get_before(key, PENDING_SEEN, true, c->start, &p))
-			return false;
-		if (!p.persistent)
-			operation_release(&p.op);
-		return true;
+	if (!pending_find_idle(key, &p))
+		return;
+	number_start(&p.op, p.api);
+	if (async_ready() && (c->t = thread_get()))
+		thread_count(c->t, JC_SEEN);
+}
+
+void async_restart(
+	struct call *c, struct async_claims *a, uint64_t i, uint64_t key, struct async_start *s)
+{
+	const struct pending *p;
+	int64_t comm_seq;
+
+	s->rec = NULL;
+	pending_claim_next(a->thread->claims, a->level, i, key, true);
+	p = hold_claimed(&a->claim[i]);
+	if (!p) {
+		a->claim[i].entry = NULL;
+		return;
 	}
-	if (keep)
-		pending_change(key, PENDING_STARTED, mark_seen, NULL);
-	p.wait = wait;
+	s->p = *p;
+	pending_keep_claim(a->claim[i].entry);
+	comm_seq = number_start(&s->p.op, s->p.api);
+	s->p.op.by = config_now();
+	if (!async_ready() || !(c->t = thread_get()))
+		return;
+	thread_count(c->t, JC_SEEN);
+
+	uint32_t stack = stack_id_wanted() ? stack_id(c->t, s->p.api, c->pc, c->frame) : 0;
+
+	if (stack == STACK_UNWANTED) {
+		thread_count(c->t, JC_SKIP_CALLER);
+		return;
+	}
+	s->rec = record_start(c->t, s->p.api, &s->p.op, comm_seq, stack, 0);
+}
+
+/* What the table has of it is what it was, but for what this start has of its own. */
+static void mark_started(struct pending *p, const struct async_start *s)
+{
+	const struct operation *w = &s->p.op;
+
+	p->seq = s->rec->seq;
+	p->start = s->rec->start;
+	p->wait = 0;
+	p->cancel = false;
+	p->op.row = w->row;
+	p->op.step = w->step;
+	p->op.by = w->by;
+	p->op.in[0].comm_seq = w->in[0].comm_seq;
+	p->op.out[0].comm_seq = w->out[0].comm_seq;
+	pending_set_state(p, PENDING_STARTED);
+}
+
+/* The library has given the request another handle. */
+static void rename_claimed(struct pending_claim *claim, uint64_t key, const struct pending *p)
+{
+	struct pending copy = *p;
+
+	remove_claimed(claim);
+	/* What is added keeps by itself what it needs. */
+	pending_add(claims_here(), key, &copy);
+	operation_release(&copy.op);
+}
+
+void async_restarted(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
+	bool ok, int64_t error, bool at_once)
+{
+	struct pending_claim *claim = &a->claim[i];
+	struct pending *p = hold_claimed(claim);
+	bool goes_on = ok && !at_once && s->rec;
+
+	if (!ok) {
+		if (s->rec)
+			record_not_started(s->rec, &s->p.op, clock_ticks(), error);
+	} else if (s->rec && at_once) {
+		record_started_at_once(s->rec, &s->p.op, clock_ticks());
+	} else if (s->rec) {
+		record_started(s->rec, &s->p.op);
+	}
+	if (!p)
+		return;
+	if (goes_on)
+		mark_started(p, s);
+	if (key != claim->key)
+		rename_claimed(claim, key, p);
+	else
+		let_go_claimed(claim);
+}
+
+/* ---- the end ---- */
+
+static void record_end(struct call *c, struct pending *p, uint64_t end, uint64_t wait,
+	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg)
+{
+	p->wait = wait;
 	/* Statuses of file operations say it by chance (Open MPI 4). */
-	if (!p.cancel)
+	if (!pending_is_cancelled(p))
 		flags &= ~(uint32_t)CF_CANCELLED;
-	if (fill && (p.seq || p.newcomm) && !(flags & (CF_ERROR | CF_FREED)))
-		fill(&p, arg);
-	if (p.seq && session_is_on() && (c->t = thread_get()))
-		write_end_record(c->t, &p, end, flags, error);
-	if (!keep && !p.persistent)
-		operation_release(&p.op);
+	if (fill && (p->seq || p->newcomm) && !(flags & (CF_ERROR | CF_FREED)))
+		fill(p, arg);
+	if (p->seq && session_is_on() && (c->t = thread_get()))
+		write_end_record(c->t, p, end, flags, error);
+}
+
+bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
+	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg, bool keep)
+{
+	struct pending *p = hold_claimed(claim), copy;
+	bool stays, known;
+
+	if (!p)
+		return false;
+	stays = keep || p->persistent || p->state == PENDING_IDLE;
+	/* Perhaps its end was recorded when it was looked at; now the handle goes too. */
+	known = p->state == PENDING_STARTED || (p->state == PENDING_SEEN && !keep);
+	if (p->state == PENDING_STARTED) {
+		/* What arrived this time is not what it is made for. */
+		if (stays)
+			copy = *p;
+		record_end(c, stays ? &copy : p, end, wait, flags, error, fill, arg);
+	}
+	if (stays) {
+		if (known)
+			pending_set_state(p, keep ? PENDING_SEEN : PENDING_IDLE);
+		let_go_claimed(claim);
+		return known;
+	}
+	operation_release(&p->op);
+	remove_claimed(claim);
 	return true;
 }
 
-void async_freed(struct call *c, uint64_t key, uint64_t end)
+bool async_done_of_key(struct call *c, uint64_t key, uint64_t before, uint64_t end, uint64_t wait,
+	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg)
 {
-	async_done(c, key, end, 0, CF_FREED, 0, NULL, NULL, false);
-	/* A persistent one is idle now; its handle may be given to another request at any time. */
-	pending_forget(key, c->start);
+	struct pending p;
+
+	if (!pending_take(key, before, &p))
+		return false;
+	record_end(c, &p, end, wait, flags, error, fill, arg);
+	operation_release(&p.op);
+	return true;
+}
+
+void async_freed(
+	struct call *c, struct pending_claim *claim, uint64_t end, uint32_t flags, int32_t error)
+{
+	struct pending *p = hold_claimed(claim);
+
+	if (!p)
+		return;
+	if (p->state == PENDING_STARTED)
+		record_end(c, p, end, 0, flags, error, NULL, NULL);
+	operation_release(&p->op);
+	remove_claimed(claim);
 }
 
 void async_wait_begin(struct call *c)
@@ -254,6 +334,13 @@ void async_wait_for_message(struct call *c, const struct comm *comm, int32_t pee
 		s->wait_stack = 0;
 	s->wait_tick = clock_ticks();
 	atomic_store_explicit(&s->wait_api, record_api(c->api), memory_order_release);
+}
+
+void async_left(struct call *c)
+{
+	if (thread_state.recorder)
+		claims_clear(thread_state.recorder->claims);
+	async_wait_end(c);
 }
 
 void async_wait_end(struct call *c)

@@ -353,6 +353,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 		c->v = v;
 		c->t = NULL;
 		c->rec = NULL;
+		c->ending = NULL;
 		c->outer = w->call;
 		c->pc = pc;
 		c->frame = frame;
@@ -439,6 +440,19 @@ static bool is_success(const struct adapter *lib, int64_t ret)
 	return lib->nsuccess == 0;
 }
 
+void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle)
+{
+	if (!c->ending)
+		c->ending = comm_claim(lib, handle);
+}
+
+static void settle_comm(struct call *c, bool ended)
+{
+	if (c->ending)
+		comm_settle(c->ending, ended);
+	c->ending = NULL;
+}
+
 /*
  * Has the thread become another one inside the real function? It may have forked, and this is the child: the record is
  * the parent's, and where the child records anew its memory is not even mapped here any more.
@@ -468,6 +482,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 	if (c->mode == CALL_WATCH) {
 		if (lib->leave)
 			lib->leave(c, ret);
+		settle_comm(c, c->ok);
 		return;
 	}
 	if (c->word & API_HOOKED && lib->leave)
@@ -510,6 +525,9 @@ static void leave_apart(void *arg)
 	const struct leaving *l = arg;
 
 	leave_wrapped_call(l->c, thread_inside(), l->ret);
+	/* Calls that end something always come this way. */
+	if (l->c->mode == CALL_HOOK)
+		settle_comm(l->c, l->c->ok);
 }
 
 int64_t call_leave(struct call *c, int64_t ret)
@@ -547,8 +565,11 @@ static void unwind_apart(void *arg)
 		c->end = clock_ticks();
 		if (c->api->spec->lib->leave)
 			c->api->spec->lib->leave(c, 0);
+		settle_comm(c, false);
 		return;
 	}
+	if (c->mode == CALL_HOOK)
+		settle_comm(c, false);
 	if (c->rec && !is_elsewhere(c, thread_inside())) {
 		c->op.flags |= CF_UNWOUND;
 		c->op.nout = 0;
@@ -556,7 +577,7 @@ static void unwind_apart(void *arg)
 		record_close(c->rec, &c->op, clock_ticks(), false, 0);
 	} else if (!c->rec) {
 		/* A completion call: the thread does not stand in it any more. */
-		async_wait_end(c);
+		async_left(c);
 	}
 	step_out(c, thread_inside());
 }

@@ -93,12 +93,18 @@ struct call {
 	uint64_t own,
 		counted; /* ticks of it, and of what had been counted exactly when the call came */
 	uintptr_t pc, frame;
+	struct comm *ending; /* what it ends: claimed until it comes back (call_ends_comm()) */
 	void *result; /* where the result lies, from the call of leave on; entries by libffi only */
 	struct operation op;
 	/* For adapters: what enter() found and leave() needs. */
 	union {
 		uint64_t u[6];
 		void *p[6];
+		/* Calls that complete requests: room for a status behind what else they note. */
+		struct {
+			uint64_t noted[6];
+			uint64_t status[8];
+		} completion;
 		/* Calls with matrices: sizes, then strides, of SEND, RECV and BUF. */
 		int64_t shape[3][2][MATRIX_DIMS];
 	} note;
@@ -138,6 +144,12 @@ static inline union arg *call_arg(const struct call *c, enum role r)
 
 	return i ? &c->v[i - 1] : NULL;
 }
+
+/*
+ * From the adapter's enter: the call ends that communicator, window or file. If it fails, or is left, that is what it was
+ * (comm_claim()).
+ */
+void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle);
 
 /* Returns ret. */
 int64_t call_leave(struct call *c, int64_t ret);

@@ -89,14 +89,15 @@ static uint64_t get_key(uint32_t i)
 	return atomic_load_explicit(&table[i].key, memory_order_relaxed);
 }
 
-static void drop_locked(const struct adapter *lib, uint64_t handle)
+/* Takes it out of the table; what the table held is the caller's. NULL: there is none. */
+static struct comm *take_locked(const struct adapter *lib, uint64_t handle)
 {
 	uint64_t key = comm_key_of(lib, handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
 	for (uint32_t n = 0; get_key(i) != key; i = (i + 1) % TABLE)
 		if (get_key(i) == EMPTY || ++n == TABLE)
-			return;
+			return NULL;
 
 	struct comm *c = atomic_load_explicit(&table[i].comm, memory_order_relaxed);
 
@@ -106,33 +107,49 @@ static void drop_locked(const struct adapter *lib, uint64_t handle)
 		for (; get_key(i) == REMOVED; i = (i + TABLE - 1) % TABLE)
 			set_key(i, EMPTY);
 	live--;
-	comm_release(c);
+	return c;
 }
 
-void comm_publish(struct comm *c)
+static void drop_locked(const struct adapter *lib, uint64_t handle)
 {
-	pthread_mutex_lock(&change);
-	drop_locked(c->lib, c->handle);
-	c->serial = atomic_fetch_add(&serial, 1) + 1;
-	if (live >= TABLE / 4 * 3) {
-		pthread_mutex_unlock(&change);
-		log_loss(LOSS_COMMS,
-			"more than %u live communicators: records on further ones have no "
-			"communicator",
-			TABLE / 4 * 3);
-		comm_release(c);
-		return;
-	}
+	struct comm *c = take_locked(lib, handle);
 
+	if (c)
+		comm_release(c);
+}
+
+/* False: the table is full. */
+static bool add_locked(struct comm *c)
+{
 	uint64_t key = comm_key_of(c->lib, c->handle);
 	uint32_t i = (uint32_t)(key >> 8) % TABLE;
 
+	if (live >= TABLE / 4 * 3)
+		return false;
 	while (get_key(i) > REMOVED)
 		i = (i + 1) % TABLE;
 	atomic_store_explicit(&table[i].comm, c, memory_order_release);
 	set_key(i, key);
 	live++;
+	return true;
+}
+
+void comm_publish(struct comm *c)
+{
+	bool added;
+
+	pthread_mutex_lock(&change);
+	drop_locked(c->lib, c->handle);
+	c->serial = atomic_fetch_add(&serial, 1) + 1;
+	added = add_locked(c);
 	pthread_mutex_unlock(&change);
+	if (!added) {
+		log_loss(LOSS_COMMS,
+			"more than %u live communicators: records on further ones have no "
+			"communicator",
+			TABLE / 4 * 3);
+		comm_release(c);
+	}
 }
 
 void comm_drop(const struct adapter *lib, uint64_t handle)
@@ -140,6 +157,29 @@ void comm_drop(const struct adapter *lib, uint64_t handle)
 	pthread_mutex_lock(&change);
 	drop_locked(lib, handle);
 	pthread_mutex_unlock(&change);
+}
+
+struct comm *comm_claim(const struct adapter *lib, uint64_t handle)
+{
+	struct comm *c;
+
+	pthread_mutex_lock(&change);
+	c = take_locked(lib, handle);
+	pthread_mutex_unlock(&change);
+	return c;
+}
+
+void comm_settle(struct comm *c, bool ended)
+{
+	bool stays = false;
+
+	if (!ended) {
+		pthread_mutex_lock(&change);
+		stays = !comm_find(c->lib, c->handle) && add_locked(c);
+		pthread_mutex_unlock(&change);
+	}
+	if (!stays)
+		comm_release(c);
 }
 
 /* ---- communicators whose handle is not there yet ---- */

@@ -72,6 +72,15 @@ struct comm *comm_arrived(const struct adapter *lib, uint64_t handle);
 
 /* The handle is no longer valid. Requests under way keep the communicator. */
 void comm_drop(const struct adapter *lib, uint64_t handle);
+
+/*
+ * A call begins that ends it: from here on no thread finds it, for the library may give the handle to another one before the call
+ * has come back. NULL: there is none. comm_settle() goes with it: it has ended, or it is what it was, unless the handle stands for
+ * another one by now.
+ */
+struct comm *comm_claim(const struct adapter *lib, uint64_t handle);
+void comm_settle(struct comm *c, bool ended);
+
 void comm_hold(struct comm *c);
 void comm_release(struct comm *c);
 

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "call/comm.h"
@@ -18,23 +17,96 @@
 #define SLAB 32u /* entries that a shard adds at once */
 #define SLABS_MAX 64u /* per shard: 131072 entries in all, about 80 MiB at the very most */
 #define BUCKETS 64u
+#define LIST_MAX (UINT64_C(64) << 16) /* requests of one call: their claims take 64 MiB */
+
+#define TAKING (CLAIM_HELD | CLAIM_PLACE) /* the claim of whoever it is, under the lock */
+
+_Static_assert(JOURNAL_THREADS < CLAIM_PLACE, "");
+
+static struct claims all_claims[JOURNAL_THREADS];
 
 struct shard {
 	pthread_mutex_t lock;
-	struct pending *bucket[BUCKETS], **tail[BUCKETS];
-	struct pending *unused;
+	struct pending_entry *bucket[BUCKETS], **tail[BUCKETS];
+	struct pending_entry *unused;
 	uint32_t slabs;
 } __attribute__((aligned(64)));
 
 static struct shard shards[SHARDS] = {
 	[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER},
 };
-static _Atomic uint64_t count;
+_Atomic uint64_t pending_entries;
 
-uint64_t pending_count(void)
+/* ---- claims ---- */
+
+static inline bool replace_claim(struct pending_entry *e, uint64_t was, uint64_t claim)
 {
-	return atomic_load_explicit(&count, memory_order_relaxed);
+	return atomic_compare_exchange_strong_explicit(
+		&e->claim, &was, claim, memory_order_acq_rel, memory_order_relaxed);
 }
+
+static bool is_claimed(const struct pending_entry *e, uint64_t claim)
+{
+	const struct claims *by;
+
+	if (!claim || claim & CLAIM_HELD)
+		return claim != 0;
+	by = &all_claims[(claim & CLAIM_PLACE) - 1];
+	for (unsigned i = 0; i < CLAIM_LEVELS; i++) {
+		uint64_t is = atomic_load_explicit(&by->in_call[i], memory_order_acquire);
+
+		if (is == (uintptr_t)e || is == claim)
+			return true;
+	}
+	return false;
+}
+
+/* A call may claim what a call around it has claimed, but nothing twice. mark: what it puts on entries. */
+static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t mark)
+{
+	return (claim & (CLAIM_PLACE | CLAIM_HELD)) == (mark & CLAIM_PLACE)
+		       ? claim != mark || !(mark & CLAIM_LISTED)
+		       : !is_claimed(e, claim);
+}
+
+struct claims *claims_of(unsigned place)
+{
+	all_claims[place].place = place + 1;
+	return &all_claims[place];
+}
+
+unsigned claims_enter_inner(const struct claims *claims)
+{
+	unsigned level = 0;
+
+	while (level < CLAIM_LEVELS &&
+		atomic_load_explicit(&claims->in_call[level], memory_order_relaxed))
+		level++;
+	return level;
+}
+
+/* Cuts the list at the i-th: what stood there is not in it any more. */
+static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t i)
+{
+	struct claim_list *list = &claims->list[level][idle];
+
+	for (uint64_t k = i; k < list->n; k++) {
+		struct pending_entry *e = list->claim[k].entry;
+
+		if (e && pending_has_key(e, list->claim[k].key))
+			replace_claim(e, claim_of_list(claims, level, idle), claims->place);
+	}
+	if (i < list->n)
+		list->n = i;
+}
+
+void claims_clear(struct claims *claims)
+{
+	for (unsigned i = 0; i < CLAIM_LEVELS; i++)
+		claims_say(claims, i, 0);
+}
+
+/* ---- the lists ---- */
 
 static struct shard *shard_of(uint64_t key, uint32_t *bucket)
 {
@@ -44,180 +116,286 @@ static struct shard *shard_of(uint64_t key, uint32_t *bucket)
 	return &shards[h % SHARDS];
 }
 
-static struct pending *entry_new(struct shard *s)
+static struct pending_entry *entry_new(struct shard *s)
 {
 	if (!s->unused && s->slabs < SLABS_MAX) {
-		struct pending *p = mmap(NULL, SLAB * sizeof(*p), PROT_READ | PROT_WRITE,
+		struct pending_entry *e = mmap(NULL, SLAB * sizeof(*e), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-		if (p == MAP_FAILED)
+		if (e == MAP_FAILED)
 			return NULL;
 		s->slabs++;
 		for (uint32_t i = 0; i < SLAB; i++) {
-			p[i].next = s->unused;
-			s->unused = &p[i];
+			e[i].next = s->unused;
+			s->unused = &e[i];
 		}
 	}
 
-	struct pending *p = s->unused;
+	struct pending_entry *e = s->unused;
 
-	if (p)
-		s->unused = p->next;
-	return p;
+	if (e)
+		s->unused = e->next;
+	return e;
 }
 
-struct pending *pending_add(uint64_t key, const struct pending *src)
+static void append_entry(struct shard *s, uint32_t b, struct pending_entry *e)
+{
+	e->next = NULL;
+	if (!s->bucket[b])
+		s->tail[b] = &s->bucket[b];
+	*s->tail[b] = e;
+	s->tail[b] = &e->next;
+	atomic_fetch_add_explicit(&pending_entries, 1, memory_order_relaxed);
+}
+
+/* Takes *at, which is claimed, out of its list. */
+static void unlink_entry(struct shard *s, uint32_t b, struct pending_entry **at)
+{
+	struct pending_entry *e = *at;
+
+	*at = e->next;
+	if (s->tail[b] == &e->next)
+		s->tail[b] = at;
+	e->next = s->unused;
+	s->unused = e;
+	atomic_store_explicit(&e->claim, 0, memory_order_release);
+	atomic_fetch_sub_explicit(&pending_entries, 1, memory_order_relaxed);
+}
+
+/* The thread that makes an entry is most likely to claim it, too: without the lock, then. */
+static uint64_t mark_own_entry(struct claims *claims, uint64_t key, struct pending_entry *e)
+{
+	*pending_recent(claims, key) = e;
+	return claims->place;
+}
+
+bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
-	struct comm *comm = src->op.comm;
-	struct kept_arrays *kept = kept_make(&src->op);
+	struct comm *comm = p->op.comm;
+	struct kept_arrays *kept = kept_make(&p->op);
+	struct pending_entry *e;
 
 	/* Before others can find it: of several calls under one handle any thread may take any. */
 	if (comm)
 		comm_hold(comm);
 	pthread_mutex_lock(&s->lock);
-
-	struct pending *p = entry_new(s);
-
-	if (p) {
-		*p = *src;
-		kept_use(&p->op, kept);
-		p->key = key;
-		p->added = clock_ticks();
-		p->next = NULL;
-		if (!s->bucket[b])
-			s->tail[b] = &s->bucket[b];
-		*s->tail[b] = p;
-		s->tail[b] = &p->next;
-		atomic_fetch_add_explicit(&count, 1, memory_order_relaxed);
+	e = entry_new(s);
+	if (e) {
+		e->p = *p;
+		kept_use(&e->p.op, kept);
+		atomic_store_explicit(&e->key, key, memory_order_relaxed);
+		atomic_store_explicit(&e->claim, claims ? mark_own_entry(claims, key, e) : 0,
+			memory_order_release);
+		append_entry(s, b, e);
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (!p) {
+	if (!e) {
 		log_loss(LOSS_PENDING, "too many requests under way: completions of further ones "
 				       "are not recorded");
 		if (comm)
 			comm_release(comm);
 		kept_free(kept);
 	}
-	return p;
+	return e != NULL;
 }
 
-/* Takes *at out of its list. */
-static void unlink_entry(struct shard *s, uint32_t b, struct pending **at)
-{
-	struct pending *p = *at;
+/* ---- claiming ---- */
 
-	*at = p->next;
-	if (s->tail[b] == &p->next)
-		s->tail[b] = at;
-	p->next = s->unused;
-	s->unused = p;
-	atomic_fetch_sub_explicit(&count, 1, memory_order_relaxed);
+/* Which of several entries of a handle a call means: the first of the lowest rank. */
+static unsigned rank_of_state(const struct pending_entry *e)
+{
+	return e->p.state == PENDING_STARTED ? 0 : e->p.state == PENDING_SEEN ? 1 : 2;
 }
 
-#define STALE_MAX 64 /* more entries than threads are likely to have left behind */
-
-/*
- * See pending_get(). NULL: there is none. Thousands of sends may share a handle: behind the oldest of them only a few
- * entries are looked at.
- */
-static struct pending **choose_pending(
-	struct pending **at, uint64_t key, enum pending_state state, uint64_t before)
+/* mark: what is to stand on it. */
+static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t mark)
 {
-	struct pending **oldest = NULL, **newest = NULL;
+	uint32_t b;
+	struct shard *s = shard_of(key, &b);
+	struct pending_entry *best = NULL;
+	uint64_t best_claim = 0;
 
-	for (int left = STALE_MAX; *at && left; at = &(*at)->next) {
-		const struct pending *p = *at;
+	pthread_mutex_lock(&s->lock);
+	for (struct pending_entry *e = s->bucket[b]; e; e = e->next) {
+		uint64_t claim;
 
-		left -= oldest != NULL;
-		if (p->key != key || p->state != state || (before && p->added > before))
+		if (!pending_has_key(e, key))
 			continue;
-		if (p->op.nout || p->newcomm)
-			newest = at;
-		else if (!oldest)
-			oldest = at;
-	}
-	/* An older one without output is stale, or the newer one is: one handle has but one owner. */
-	return newest && (!oldest || (*newest)->added > (*oldest)->added) ? newest : oldest;
-}
-
-bool pending_get_before(
-	uint64_t key, enum pending_state state, bool take, uint64_t before, struct pending *out)
-{
-	uint32_t b;
-	struct shard *s = shard_of(key, &b);
-	struct pending **at;
-
-	pthread_mutex_lock(&s->lock);
-	at = choose_pending(&s->bucket[b], key, state, before);
-	if (at) {
-		*out = **at;
-		if (take && out->persistent)
-			(*at)->state = PENDING_IDLE;
-		else if (take)
-			unlink_entry(s, b, at);
-	}
-	pthread_mutex_unlock(&s->lock);
-	/* What is taken out of the table still has what operation_keep() is for; the taker lets go (call/async.c). */
-	return at != NULL;
-}
-
-bool pending_get(uint64_t key, enum pending_state state, bool take, struct pending *out)
-{
-	return pending_get_before(key, state, take, 0, out);
-}
-
-bool pending_change(
-	uint64_t key, enum pending_state from, void (*fn)(struct pending *, void *), void *arg)
-{
-	uint32_t b;
-	struct shard *s = shard_of(key, &b);
-	struct pending **at;
-
-	pthread_mutex_lock(&s->lock);
-	at = choose_pending(&s->bucket[b], key, from, 0);
-	if (at)
-		fn(*at, arg);
-	pthread_mutex_unlock(&s->lock);
-	return at != NULL;
-}
-
-void pending_forget(uint64_t key, uint64_t before)
-{
-	uint32_t b;
-	struct shard *s = shard_of(key, &b);
-	struct operation held = {0};
-	bool found = false;
-
-	pthread_mutex_lock(&s->lock);
-	for (struct pending **at = &s->bucket[b]; *at; at = &(*at)->next) {
-		struct pending *p = *at;
-
-		if (p->key != key || p->state != PENDING_IDLE || !p->persistent ||
-			(before && p->added > before))
+		claim = pending_claim_on(e);
+		if (!is_free_for(e, claim, mark) || (idle && e->p.state != PENDING_IDLE) ||
+			(!idle && best && rank_of_state(e) >= rank_of_state(best)))
 			continue;
-		held = p->op;
-		found = true;
+		best = e;
+		best_claim = claim;
+		if (!idle && e->p.state == PENDING_STARTED)
+			break;
+	}
+	/* It fails where the thread whose it was claims it again: the program has two that complete one request. */
+	if (best && !replace_claim(best, best_claim, mark))
+		best = NULL;
+	pthread_mutex_unlock(&s->lock);
+	return best;
+}
+
+struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key)
+{
+	struct pending_entry *e = claim_in_bucket(key, false, claims->place);
+
+	if (e)
+		*pending_recent(claims, key) = e;
+	return e;
+}
+
+static struct pending_entry *claim_for_list(
+	struct claims *claims, uint64_t key, bool idle, uint64_t mark)
+{
+	struct pending_entry *e = pending_recent_own(claims, key, idle);
+
+	return e && replace_claim(e, claims->place, mark) ? e : claim_in_bucket(key, idle, mark);
+}
+
+static bool make_claim_room(struct claim_list *list, uint64_t n)
+{
+	uint64_t room = list->room ? list->room : 256;
+	void *p;
+
+	if (n <= list->room)
+		return true;
+	if (n > LIST_MAX)
+		return false;
+	while (room < n)
+		room *= 2;
+	p = mmap(NULL, room * sizeof(*list->claim), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	if (list->claim) {
+		memcpy(p, list->claim, list->n * sizeof(*list->claim));
+		munmap(list->claim, list->room * sizeof(*list->claim));
+	}
+	list->claim = p;
+	list->room = room;
+	return true;
+}
+
+struct claim_list *pending_claims_begin(
+	struct claims *claims, unsigned level, uint64_t n, bool idle)
+{
+	struct claim_list *list;
+
+	if (level >= CLAIM_LEVELS)
+		return NULL;
+	list = &claims->list[level][idle];
+	/* A call that was left by a jump has not ended its list. */
+	cut_list(claims, level, true, 0);
+	if (!idle)
+		cut_list(claims, level, false, level ? 0 : n);
+	if (!make_claim_room(list, n))
+		return NULL;
+	claims_say(claims, level, claim_of_list(claims, level, idle));
+	return list;
+}
+
+void pending_claim_anew(struct claims *claims, unsigned level, uint64_t i, uint64_t key, bool idle)
+{
+	struct claim_list *list = &claims->list[level][idle];
+	struct pending_claim *c = &list->claim[i];
+
+	if (i < list->n && !key && !c->entry) {
+		c->key = 0;
+		return;
+	}
+	/* One that comes next in the list may be this one, and has moved. */
+	if (i < list->n && (c->entry || (key && c->key != key)))
+		cut_list(claims, level, idle, i);
+	c->key = key;
+	c->entry =
+		key ? claim_for_list(claims, key, idle, claim_of_list(claims, level, idle)) : NULL;
+	if (i >= list->n)
+		list->n = i + 1;
+}
+
+struct pending *pending_hold(struct claims *claims, const struct pending_claim *c)
+{
+	uint64_t claim = pending_claim_on(c->entry);
+
+	return (claim & (CLAIM_PLACE | CLAIM_HELD)) == claims->place &&
+			       pending_has_key(c->entry, c->key) &&
+			       replace_claim(c->entry, claim, claim | CLAIM_HELD)
+		       ? &c->entry->p
+		       : NULL;
+}
+
+void pending_keep_claim(struct pending_entry *e)
+{
+	atomic_store_explicit(&e->claim, pending_claim_on(e) & ~CLAIM_HELD, memory_order_release);
+}
+
+void pending_let_go(struct pending_entry *e)
+{
+	atomic_store_explicit(&e->claim, pending_claim_on(e) & CLAIM_PLACE, memory_order_release);
+}
+
+void pending_remove(struct pending_entry *e)
+{
+	uint32_t b;
+	struct shard *s = shard_of(atomic_load_explicit(&e->key, memory_order_relaxed), &b);
+	struct pending_entry **at;
+
+	pthread_mutex_lock(&s->lock);
+	for (at = &s->bucket[b]; *at && *at != e; at = &(*at)->next)
+		;
+	if (*at)
 		unlink_entry(s, b, at);
-		break;
-	}
 	pthread_mutex_unlock(&s->lock);
-	if (found)
-		operation_release(&held);
+}
+
+/* ---- entries that no call has claimed ---- */
+
+/* Takes *at out of the table if it is not claimed. What it keeps goes to the caller. */
+static bool take_unclaimed(
+	struct shard *s, uint32_t b, struct pending_entry **at, struct pending *out)
+{
+	uint64_t claim = pending_claim_on(*at);
+
+	if (is_claimed(*at, claim) || !replace_claim(*at, claim, TAKING))
+		return false;
+	*out = (*at)->p;
+	unlink_entry(s, b, at);
+	return true;
 }
 
 bool pending_stands(uint64_t key)
 {
 	uint32_t b;
 	struct shard *s = shard_of(key, &b);
-	const struct pending *p;
+	const struct pending_entry *e;
 
 	pthread_mutex_lock(&s->lock);
-	for (p = s->bucket[b]; p && p->key != key; p = p->next)
+	for (e = s->bucket[b];
+		e && (!pending_has_key(e, key) || is_claimed(e, pending_claim_on(e))); e = e->next)
 		;
 	pthread_mutex_unlock(&s->lock);
-	return p != NULL;
+	return e != NULL;
+}
+
+bool pending_find_idle(uint64_t key, struct pending *out)
+{
+	uint32_t b;
+	struct shard *s = shard_of(key, &b);
+	bool found = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (const struct pending_entry *e = s->bucket[b]; e; e = e->next)
+		if (pending_has_key(e, key) && !is_claimed(e, pending_claim_on(e)) &&
+			e->p.state == PENDING_IDLE) {
+			*out = e->p;
+			found = true;
+		}
+	pthread_mutex_unlock(&s->lock);
+	return found;
 }
 
 bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
@@ -227,65 +405,66 @@ bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out)
 	bool found = false;
 
 	pthread_mutex_lock(&s->lock);
-	for (struct pending **at = &s->bucket[b]; *at; at = &(*at)->next) {
-		if ((*at)->key != key || (*at)->api->spec->lib != lib)
-			continue;
-		*out = **at;
-		unlink_entry(s, b, at);
-		found = true;
-		break;
+	for (struct pending_entry **at = &s->bucket[b]; *at; at = &(*at)->next) {
+		found = pending_has_key(*at, key) && (*at)->p.api->spec->lib == lib &&
+			take_unclaimed(s, b, at, out);
+		if (found)
+			break;
 	}
 	pthread_mutex_unlock(&s->lock);
 	return found;
 }
 
-void pending_rename(uint64_t from, uint64_t to)
+bool pending_take(uint64_t key, uint64_t before, struct pending *out)
 {
 	uint32_t b;
-	struct shard *s = shard_of(from, &b);
-	struct pending **at, p;
+	struct shard *s = shard_of(key, &b);
+	bool found = false;
 
 	pthread_mutex_lock(&s->lock);
-	at = choose_pending(&s->bucket[b], from, PENDING_IDLE, 0);
-	if (at) {
-		p = **at;
-		unlink_entry(s, b, at);
+	for (struct pending_entry **at = &s->bucket[b]; *at; at = &(*at)->next) {
+		found = pending_has_key(*at, key) && !is_claimed(*at, pending_claim_on(*at)) &&
+			(*at)->p.state == PENDING_STARTED &&
+			(!before || (*at)->p.added <= before) && take_unclaimed(s, b, at, out);
+		if (found)
+			break;
 	}
 	pthread_mutex_unlock(&s->lock);
-	if (!at)
-		return;
-	/* What is added keeps by itself what it needs. */
-	pending_add(to, &p);
-	operation_release(&p.op);
+	return found;
 }
 
-static _Atomic uint64_t coming[JOURNAL_THREADS];
-
-void pending_coming(unsigned slot, uint64_t key)
+void pending_mark_cancel(uint64_t key, bool cancel)
 {
-	atomic_store_explicit(&coming[slot], key, memory_order_release);
-}
+	uint32_t b;
+	struct shard *s = shard_of(key, &b);
+	struct pending_entry *best = NULL;
+	bool is_free = false;
 
-bool pending_awaited(uint64_t key, unsigned slot, unsigned n)
-{
-	for (unsigned i = 0; i < n && i < JOURNAL_THREADS; i++) {
-		uint64_t k = atomic_load_explicit(&coming[i], memory_order_acquire);
+	pthread_mutex_lock(&s->lock);
+	for (struct pending_entry *e = s->bucket[b]; e; e = e->next) {
+		bool claimed = is_claimed(e, pending_claim_on(e));
 
-		if (i != slot && (k == key || k == PENDING_MANY))
-			return true;
+		if (!pending_has_key(e, key) || (is_free && claimed) ||
+			__atomic_load_n(&e->p.state, __ATOMIC_RELAXED) != PENDING_STARTED)
+			continue;
+		best = e;
+		is_free = !claimed;
 	}
-	return false;
+	if (best)
+		__atomic_store_n(&best->p.cancel, cancel, __ATOMIC_RELAXED);
+	pthread_mutex_unlock(&s->lock);
 }
 
 void pending_reset(void)
 {
-	memset(coming, 0, sizeof(coming));
-
-	/* The parent's threads may have held any of the locks at the moment of the fork. */
+	/* The parent's threads may have held any of the locks at the moment of the fork, and have claimed anything. */
 	for (uint32_t i = 0; i < SHARDS; i++) {
 		memset(&shards[i], 0, sizeof(shards[i]));
 		pthread_mutex_init(&shards[i].lock, NULL);
 	}
-	atomic_store(&count, 0);
+	for (uint32_t i = 0; i < JOURNAL_THREADS; i++)
+		if (all_claims[i].place)
+			memset(&all_claims[i], 0, sizeof(all_claims[i]));
+	atomic_store(&pending_entries, 0);
 	kept_reset();
 }

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "call/pending.h"
 #include "call/stackid.h"
 #include "session/state.h"
 
@@ -46,8 +47,10 @@ static void thread_end(void *arg)
 	thread_state.dead = 1;
 	thread_state.recorder = NULL;
 	/* In a child made past pthread_atfork the journal is still the parent's. */
-	if (*session.alive && getpid() == session.pid)
+	if (*session.alive && getpid() == session.pid) {
+		claims_clear(t->claims);
 		chain_detach(&t->chain);
+	}
 	if (t->scratch)
 		munmap(t->scratch, t->scratch_bytes);
 	if (t->group)
@@ -121,6 +124,7 @@ static struct thread *thread_make(void)
 		munmap(t, mapped_bytes());
 		return NULL;
 	}
+	t->claims = claims_of((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
 	t->bounds = *thread_bounds();
@@ -157,10 +161,8 @@ void thread_lost(void)
 		JOURNAL_THREADS);
 }
 
-void *thread_scratch(struct thread *t, size_t bytes)
+void *thread_scratch_more(struct thread *t, size_t bytes)
 {
-	if (bytes <= t->scratch_bytes)
-		return t->scratch;
 	if (bytes > SCRATCH_MAX)
 		return NULL;
 

@@ -34,6 +34,7 @@ struct thread {
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
 	struct journal_call *open[THREAD_OPEN_MAX];
 	uint32_t nopen, nmore;
+	struct claims *claims; /* of calls under way, for what it completes (call/pending.h) */
 	struct walked
 		*walked; /* the last stack that it walked (stackid.c): behind this in the mapping */
 };
@@ -65,7 +66,13 @@ static inline uint32_t thread_on_the_way(void)
 }
 
 /* Memory of at least that many bytes until the next call of this function, NULL above 64 MiB or if there is none. */
-void *thread_scratch(struct thread *t, size_t bytes);
+void *thread_scratch_more(struct thread *t, size_t bytes);
+
+static inline void *thread_scratch(struct thread *t, size_t bytes)
+{
+	return __builtin_expect(bytes <= t->scratch_bytes, 1) ? t->scratch
+							      : thread_scratch_more(t, bytes);
+}
 
 void thread_more_seq(struct thread *t);
 

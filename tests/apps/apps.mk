@@ -16,7 +16,7 @@ FC_FLAVOURS  := $(foreach m,$(MPI_FLAVOURS),$(if $(shell command -v mpifort.$(m)
 CXX_FLAVOURS := $(foreach m,$(MPI_FLAVOURS),$(if $(shell command -v mpicxx.$(m)),$(m)))
 
 APP_C     := $(sort $(wildcard tests/apps/mpi_*.c))
-APP_NAMES := $(APP_C:tests/apps/%.c=%) train_digits libpmpicount.so
+APP_NAMES := $(APP_C:tests/apps/%.c=%) train_digits libpmpicount.so libmpilate.so
 APP_FLAGS := -std=gnu11 $(WARN) -D_GNU_SOURCE -MMD -MP
 APP_BINS  := $(foreach m,$(MPI_FLAVOURS),$(APP_NAMES:%=$(B)/apps/$(m)/%)) \
 	$(FC_FLAVOURS:%=$(B)/apps/%/mpi_fortran) $(CXX_FLAVOURS:%=$(B)/apps/%/mpi_cxx) \
@@ -40,6 +40,10 @@ $(B)/apps/$(1)/libpmpicount.so: tests/apps/pmpi_count.c
 	@mkdir -p $$(@D)
 	$$(call say,MPICC,$$@) $$(MPICC_$(1)) $$(CFLAGS) $$(APP_FLAGS) -fPIC -shared -MF $$@.d \
 		-o $$@ $$< -lm -lpthread $$(MPICC_LIBS_$(1))
+$(B)/apps/$(1)/libmpilate.so: tests/apps/late_return.c
+	@mkdir -p $$(@D)
+	$$(call say,MPICC,$$@) $$(MPICC_$(1)) $$(CFLAGS) $$(APP_FLAGS) -fPIC -shared -MF $$@.d \
+		-o $$@ $$< $$(MPICC_LIBS_$(1))
 $(B)/apps/$(1)/mpi_fortran: tests/apps/mpi_fortran.f90
 	@mkdir -p $$(@D)
 	$$(call say,MPIFC,$$@) mpifort.$(1) -O2 -g -Wall -Wextra -std=f2008 -o $$@ $$<

@@ -18,10 +18,11 @@
  *	                                                  `control_alone`, `control_times`
  *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
  *	call_cost killed [-n CALLS]                       so many calls, and the process is killed
- *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t] [-f]
+ *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t] [-w] [-f]
  *	                                                  for callgrind: what count_this() does counts, once all is warm:
- *	                                                  the calls, or with -t tests that answer 0; -f: in a
- *	                                                  forked child of a process that has recorded
+ *	                                                  the calls, or with -t tests that answer 0, with -w a send
+ *	                                                  and its wait; -f: in a forked child of a process that has
+ *	                                                  recorded
  *	call_cost rows [-n CALLS] [-y DTYPE]              the same of writing the rows of so many calls
  */
 #include <pthread.h>
@@ -40,7 +41,7 @@ void chain_fp(int depth, void (*fn)(void *), void *arg);
 void chain_nofp(int depth, void (*fn)(void *), void *arg);
 
 static long bytes = 8, ncalls, nthreads = 1;
-static int dtype = MPI_FLOAT, only_tests, in_child;
+static int dtype = MPI_FLOAT, only_tests, with_waits, in_child;
 static int depth, without_fp, count;
 static char *in, *out;
 
@@ -70,6 +71,14 @@ static void tests(long n)
 {
 	for (long i = 0; i < n; i++)
 		MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+static void sends(long n)
+{
+	for (long i = 0; i < n; i++) {
+		MPI_Isend(in, count, dtype, 0, 1, MPI_COMM_WORLD, &request);
+		MPI_Wait(&request, MPI_STATUS_IGNORE);
+	}
 }
 
 static void direct_tests(long n)
@@ -147,7 +156,7 @@ static void flush_rows(long n)
 
 static void counted(void *arg)
 {
-	void (*fn)(long) = only_tests ? tests : calls;
+	void (*fn)(long) = only_tests ? tests : with_waits ? sends : calls;
 
 	if (only_tests)
 		MPI_Isend(in, 2, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, &request);
@@ -417,7 +426,7 @@ int main(int argc, char **argv)
 	int c;
 
 	optind = 2;
-	while ((c = getopt(argc, argv, "b:d:fon:p:ty:")) != -1) {
+	while ((c = getopt(argc, argv, "b:d:fon:p:twy:")) != -1) {
 		switch (c) {
 		case 'b':
 			bytes = atol(optarg);
@@ -441,6 +450,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			only_tests = 1;
+			break;
+		case 'w':
+			with_waits = 1;
 			break;
 		case 'y':
 			if (set_dtype(optarg))

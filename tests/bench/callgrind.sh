@@ -81,6 +81,7 @@ one recorded 2000 "${none[@]}" -- count -n 2000
 one recorded-stack 2000 PROBE_STATISTICS=false PROBE_STACK_DEPTH=64 -- count -n 2000 -d 27
 one recorded-all 2000 A=1 -- count -n 2000
 one test-0 2000 "${none[@]}" -- count -n 2000 -t
+one send-wait 2000 "${none[@]}" -- count -n 2000 -w
 one row 4000 "${none[@]}" -- rows -n 2000
 one row-statistics 4000 PROBE_STACK=false -- rows -n 2000 -b 256
 for isa in $isas; do

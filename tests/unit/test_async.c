@@ -60,19 +60,26 @@ static uint64_t started(struct api *f, struct comm *m, uint64_t key)
 	return seq;
 }
 
+/* A completing call about that request: what claims it, and what comes after the real function. */
 static void done(uint64_t key, uint32_t flags, bool keep, bool want)
 {
 	struct call c = {.t = thread_get()};
+	struct async_claims a;
 
-	assert_int_equal(async_done(&c, key, clock_ticks(), 10, flags, flags & CF_ERROR ? 7 : 0,
+	async_claim_one(&a, c.t, key);
+	assert_int_equal(async_done(&c, a.claim, clock_ticks(), 10, flags, flags & CF_ERROR ? 7 : 0,
 				 NULL, NULL, keep),
 		want);
+	async_claims_end(&a);
 }
 
-static void ask_to_cancel(struct pending *p, void *arg)
+static void freed(uint64_t key)
 {
-	(void)arg;
-	p->cancel = true;
+	struct async_claims a;
+
+	async_claim_one(&a, thread_get(), key);
+	async_freed(&(struct call){0}, a.claim, clock_ticks(), CF_FREED, 0);
+	async_claims_end(&a);
 }
 
 static const char *flags_of(const struct table *t, uint64_t seq)
@@ -113,9 +120,9 @@ static void test_ends(void **state)
 	assert_int_equal(m->users, 7);
 	done(100, 0, false, true);
 	done(101, CF_ERROR, false, true);
-	pending_change(102, PENDING_STARTED, ask_to_cancel, NULL);
+	pending_mark_cancel(102, true);
 	done(102, CF_CANCELLED, false, true);
-	async_freed(&(struct call){0}, 103, clock_ticks());
+	freed(103);
 	done(104, 0, true, true); /* looked at ... */
 	done(104, 0, true, false); /* ... which says nothing new ... */
 	done(104, 0, false, true); /* ... and then waited for */
@@ -143,9 +150,13 @@ static void test_ends(void **state)
 static void start_all(uint64_t key, bool ok, struct async_start *s, bool want)
 {
 	struct call c = {.api = &f_recv_init, .t = thread_get()};
+	struct async_claims a;
 
-	assert_int_equal(async_restart(&c, key, s), want);
-	async_restarted(s, key, ok, 3, false);
+	assert_true(async_starts_begin(&a, c.t, 1));
+	async_restart(&c, &a, 0, key, s);
+	assert_int_equal(a.claim[0].entry != NULL, want);
+	async_restarted(&a, 0, s, key, ok, 3, false);
+	async_claims_end(&a);
 }
 
 static void test_persistent(void **state)
@@ -176,7 +187,7 @@ static void test_persistent(void **state)
 	assert_string_equal(flags_of(&t, seq[3]), "error:3");
 	free_test_table(&t);
 	/* Freed while it is idle: the handle is another request's then, of other data. */
-	async_freed(&(struct call){0}, 7, clock_ticks());
+	freed(7);
 	assert_int_equal(pending_count(), 0);
 	assert_int_equal(m->users, 1);
 	c = begin(&f_bcast_init, m);
@@ -190,7 +201,7 @@ static void test_persistent(void **state)
 	free_test_table(&t);
 	/* Freed while it is under way. */
 	start_all(7, true, &s, true);
-	async_freed(&(struct call){0}, 7, clock_ticks());
+	freed(7);
 	t = session_rows(false);
 	assert_string_equal(t.row[t.n - 1].field[COL_flags], "async;freed");
 	free_test_table(&t);
@@ -202,19 +213,22 @@ static void test_persistent(void **state)
 static void test_many_started_at_once(void **state)
 {
 	struct async_start s[40];
+	struct async_claims a;
 	struct call c = begin(&f_recv_init, NULL);
 	struct table t;
 
 	(void)state;
 	for (uint64_t i = 0; i < 40; i++)
 		async_started(&c, 200 + i, true);
+	assert_true(async_starts_begin(&a, c.t, 40));
 	for (uint64_t i = 0; i < 40; i++)
-		assert_true(async_restart(&c, 200 + i, &s[i]));
-	for (int i = 0; i < 40; i++)
-		async_restarted(&s[i], 200 + (uint64_t)i, true, 0, false);
+		async_restart(&c, &a, i, 200 + i, &s[i]);
+	for (uint64_t i = 0; i < 40; i++)
+		async_restarted(&a, i, &s[i], 200 + i, true, 0, false);
+	async_claims_end(&a);
 	for (uint64_t i = 0; i < 40; i++) {
 		done(200 + i, 0, false, true);
-		async_freed(&(struct call){0}, 200 + i, 0);
+		freed(200 + i);
 	}
 	t = session_rows(false);
 	assert_sound(&t);

@@ -194,16 +194,15 @@ static uint64_t make(struct api *f, uint64_t key, const float *out, bool recorde
 }
 
 /* A call about that request, which is `now` when it comes back. */
-static struct call enter_about(struct api *f, uint64_t *handle)
+static void enter_about(struct call *c, struct api *f, uint64_t *handle)
 {
 	static union arg v[8][1];
 	static unsigned n;
-	struct call c = {.api = f, .word = f->word, .v = v[n++ % 8], .ok = true};
 
-	c.v[0].p = handle;
-	mpi_request_enter(&c);
-	c.start = clock_ticks();
-	return c;
+	*c = (struct call){.api = f, .word = f->word, .v = v[n++ % 8], .ok = true};
+	c->v[0].p = handle;
+	mpi_request_enter(c);
+	c->start = clock_ticks();
 }
 
 static void leave_about(struct call *c, uint64_t now)
@@ -215,8 +214,9 @@ static void leave_about(struct call *c, uint64_t now)
 
 static void about(struct api *f, uint64_t key, uint64_t now)
 {
-	struct call c = enter_about(f, &key);
+	struct call c;
 
+	enter_about(&c, f, &key);
 	leave_about(&c, now);
 }
 
@@ -395,9 +395,10 @@ static _Atomic int stage;
 static void *completer(void *arg)
 {
 	uint64_t key = 77;
-	struct call c = enter_about(&f_wait, &key);
+	struct call c;
 
 	(void)arg;
+	enter_about(&c, &f_wait, &key);
 	stage = 1;
 	while (stage < 2)
 		usleep(100);

@@ -2,6 +2,7 @@
 /* The table of calls under way: many under one handle, persistent ones, a full table, and threads that race for entries. */
 #include "session_helper.h"
 
+#include "call/keep.h"
 #include "call/pending.h"
 
 static const struct adapter lib = {.name = "mpi"};
@@ -13,66 +14,100 @@ static struct pending entry(uint64_t seq, bool persistent)
 		.persistent = persistent};
 }
 
+static void add(uint64_t key, struct pending p)
+{
+	assert_true(pending_add(NULL, key, &p));
+}
+
 static void test_first_in_first_out(void **state)
 {
-	struct pending p, out;
+	struct pending out;
 
 	(void)state;
 	for (uint64_t i = 1; i <= 100; i++) {
-		p = entry(i, false);
-		assert_non_null(pending_add(7, &p));
-		p = entry(1000 + i, false);
-		assert_non_null(pending_add(8, &p));
+		add(7, entry(i, false));
+		add(8, entry(1000 + i, false));
 	}
 	assert_int_equal(pending_count(), 200);
 	for (uint64_t i = 1; i <= 100; i++) {
-		assert_true(pending_get(7, PENDING_STARTED, false, &out) && out.seq == i);
-		assert_true(pending_get(7, PENDING_STARTED, true, &out) && out.seq == i);
-		assert_true(pending_get(8, PENDING_STARTED, true, &out) && out.seq == 1000 + i);
+		assert_true(pending_take(7, 0, &out) && out.seq == i);
+		assert_true(pending_take(8, 0, &out) && out.seq == 1000 + i);
 	}
-	assert_false(pending_get(7, PENDING_STARTED, true, &out));
-	assert_false(pending_get(99, PENDING_STARTED, false, &out));
+	assert_false(pending_take(7, 0, &out));
+	assert_false(pending_take(99, 0, &out));
 	assert_int_equal(pending_count(), 0);
 	/* And again, for places are used anew. */
-	p = entry(5, false);
-	assert_non_null(pending_add(7, &p));
-	assert_true(pending_get(7, PENDING_STARTED, true, &out) && out.seq == 5);
+	add(7, entry(5, false));
+	assert_true(pending_take(7, 0, &out) && out.seq == 5);
 }
 
-static void start(struct pending *p, void *arg)
+/* Of a key that no library gives out again: what was added after the call began is not what it completes. */
+static void test_added_later_stays(void **state)
 {
-	p->state = PENDING_STARTED;
-	p->seq = *(uint64_t *)arg;
+	struct pending p = entry(1, false), out;
+
+	(void)state;
+	p.added = 10;
+	add(7, p);
+	assert_false(pending_take(7, 9, &out));
+	assert_true(pending_take(7, 10, &out) && out.seq == 1);
+}
+
+static struct pending *hold_one(uint64_t key, bool idle, struct pending_claim *c)
+{
+	struct claims *claims = claims_of(0);
+
+	if (idle) {
+		assert_non_null(pending_claims_begin(claims, claims_enter(claims, true), 1, true));
+		pending_claim_next(claims, 0, 0, key, true);
+		*c = claims->list[0][1].claim[0];
+	} else {
+		pending_claim_one(claims, claims_enter(claims, true), key, c);
+	}
+	return c->entry ? pending_hold(claims, c) : NULL;
 }
 
 static void test_persistent(void **state)
 {
 	struct comm *c = make_test_comm(&lib, 3, 0, 2);
-	struct pending p = entry(0, true), out;
+	struct pending p = entry(0, true), *held;
+	struct pending_claim claim;
 	uint64_t seq = 41;
 
 	(void)state;
 	p.op.comm = c;
-	assert_non_null(pending_add(9, &p));
+	add(9, p);
 	assert_int_equal(c->users, 2);
 	for (int round = 0; round < 3; round++, seq++) {
-		assert_false(pending_get(9, PENDING_STARTED, true, &out));
-		assert_true(pending_get(9, PENDING_IDLE, false, &out));
-		assert_true(pending_change(9, PENDING_IDLE, start, &seq));
-		assert_false(pending_change(9, PENDING_IDLE, start, &seq));
-		assert_true(pending_get(9, PENDING_STARTED, true, &out) && out.seq == seq);
+		assert_non_null(held = hold_one(9, true, &claim));
+		held->seq = seq;
+		pending_set_state(held, PENDING_STARTED);
+		pending_let_go(claim.entry);
+		assert_null(hold_one(9, true, &claim));
+		assert_non_null(held = hold_one(9, false, &claim));
+		assert_int_equal(held->seq, seq);
+		pending_set_state(held, PENDING_IDLE);
+		pending_let_go(claim.entry);
 	}
 	assert_int_equal(pending_count(), 1);
-	pending_forget(9, 0);
+	claims_leave(claims_of(0), 0);
+	assert_true(pending_find_idle(9, &p));
+	assert_int_equal(p.seq, seq - 1);
+	/* Freed while it is idle; under the handle there may be others, which are under way. */
+	assert_non_null(held = hold_one(9, false, &claim));
+	operation_release(&held->op);
+	pending_remove(claim.entry);
 	assert_int_equal(pending_count(), 0);
 	assert_int_equal(c->users, 1);
-	assert_false(pending_get(9, PENDING_IDLE, false, &out));
-	pending_forget(9, 0);
-	/* Under a handle that others have too, only the idle persistent one goes. */
-	p = entry(1, false);
-	assert_non_null(pending_add(9, &p));
-	pending_forget(9, 0);
-	assert_true(pending_get(9, PENDING_STARTED, true, &out));
+	add(9, entry(1, true));
+	add(9, entry(2, false));
+	assert_non_null(held = hold_one(9, false, &claim));
+	assert_int_equal(held->seq, 2);
+	pending_remove(claim.entry);
+	assert_non_null(held = hold_one(9, false, &claim));
+	assert_int_equal(held->seq, 1);
+	pending_remove(claim.entry);
+	claims_leave(claims_of(0), 0);
 	comm_release(c);
 }
 
@@ -85,35 +120,37 @@ static void test_full(void **state)
 	(void)state;
 	p.op.comm = c;
 	/* One handle for all: what MPI gives for small sends that completed at once. */
-	while (pending_add(1, &p))
+	while (pending_add(NULL, 1, &p))
 		per_key++;
 	assert_true(per_key >= 2048);
 	assert_int_equal(c->users, 1 + per_key);
 	for (uint64_t key = 2; key < 400000; key++)
-		n += pending_add(key, &p) != NULL;
+		n += pending_add(NULL, key, &p);
 	assert_true(n + per_key <= 131072 && n + per_key > 120000);
 	assert_int_equal(pending_count(), n + per_key);
 	assert_int_equal(c->users, 1 + n + per_key);
 	for (uint64_t key = 1; key < 400000; key++)
-		while (pending_get(key, PENDING_STARTED, true, &out))
+		while (pending_take(key, 0, &out))
 			comm_release(out.op.comm);
 	assert_int_equal(pending_count(), 0);
 	assert_int_equal(c->users, 1);
 	comm_release(c);
 }
 
-/* In a forked child: the locks may have been held by threads that do not exist there. */
+/* In a forked child: the locks may have been held by threads that do not exist there, and entries been claimed. */
 static void test_reset(void **state)
 {
-	struct pending p = entry(1, false), out;
+	struct pending_claim claim;
+	struct pending out;
 
 	(void)state;
-	assert_non_null(pending_add(1, &p));
+	add(1, entry(1, false));
+	assert_non_null(hold_one(1, false, &claim));
 	pending_reset();
 	assert_int_equal(pending_count(), 0);
-	assert_false(pending_get(1, PENDING_STARTED, true, &out));
-	assert_non_null(pending_add(1, &p));
-	assert_true(pending_get(1, PENDING_STARTED, true, &out));
+	assert_false(pending_take(1, 0, &out));
+	add(1, entry(1, false));
+	assert_true(pending_take(1, 0, &out));
 }
 
 #define THREADS 6
@@ -132,9 +169,9 @@ static void *add_and_take(void *arg)
 		struct pending p = entry(base + i, false);
 
 		p.op.comm = shared_comm;
-		assert_non_null(pending_add(i % 3, &p));
+		assert_true(pending_add(NULL, i % 3, &p));
 		/* Perhaps another thread's: its hold on the communicator comes along. */
-		if (pending_get(i % 3, PENDING_STARTED, true, &out)) {
+		if (pending_take(i % 3, 0, &out)) {
 			assert_int_equal(got[out.seq]++, 0);
 			assert_true(out.op.comm->users >= 2);
 			comm_release(out.op.comm);
@@ -155,7 +192,7 @@ static void test_threads(void **state)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(th[i], NULL);
 	for (uint64_t key = 0; key < 3; key++)
-		while (pending_get(key, PENDING_STARTED, true, &out)) {
+		while (pending_take(key, 0, &out)) {
 			assert_int_equal(got[out.seq]++, 0);
 			comm_release(out.op.comm);
 		}
@@ -170,6 +207,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_first_in_first_out),
+		cmocka_unit_test(test_added_later_stays),
 		cmocka_unit_test(test_persistent),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_reset),

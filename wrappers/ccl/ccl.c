@@ -273,14 +273,13 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 
 /* ---- calls ---- */
 
-/* Before the real call: behind it another thread may be given the same handle anew. */
-static void drop_ccl_window(const struct ccl_library *l, const struct call *c)
+static void end_ccl_window(const struct ccl_library *l, struct call *c)
 {
 	const union arg *win = call_arg(c, ROLE_WIN), *at = call_arg(c, ROLE_WINP);
 	uint64_t handle = win ? win->u : at && at->cp ? *(const uint64_t *)at->cp : 0;
 
 	if (handle)
-		comm_drop(l->lib, handle);
+		call_ends_comm(c, l->lib, handle);
 }
 
 /* What measures values on the device, while no collective of this communicator can be under way. */
@@ -304,16 +303,15 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 				call_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);
 		break;
 	case TASK_COMM_END:
-		/* Before the real call: behind it another thread may be given the same handle anew. */
 		if (from)
-			comm_drop(l->lib, from);
+			call_ends_comm(c, l->lib, from);
 		break;
 	case TASK_WIN_NEW:
 		if (m)
 			c->note.u[0] = atomic_fetch_add(&m->splits, 1);
 		break;
 	case TASK_WIN_END:
-		drop_ccl_window(l, c);
+		end_ccl_window(l, c);
 		break;
 	}
 }

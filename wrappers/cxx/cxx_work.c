@@ -132,11 +132,10 @@ static void forget_gone_work(const struct adapter *lib, const void *handle)
 {
 	struct pending p;
 
-	while (pending_count() && pending_get((uintptr_t)handle, PENDING_STARTED, false, &p) &&
-		p.api->spec->lib == lib && p.op.all_out &&
-		pending_get((uintptr_t)handle, PENDING_STARTED, true, &p)) {
+	while (pending_count() && pending_evict((uintptr_t)handle, lib, &p)) {
 		operation_release(&p.op);
-		give_work(work_of(&p));
+		if (p.op.all_out)
+			give_work(work_of(&p));
 	}
 }
 
@@ -157,7 +156,7 @@ void cxx_work_follow(struct cxx_work *w, const void *handle)
 	w->handle = handle;
 	atomic_fetch_add_explicit(&w->users, 1, memory_order_relaxed);
 	w->started = true;
-	if (!pending_add((uintptr_t)handle, &p)) {
+	if (!pending_add(NULL, (uintptr_t)handle, &p)) {
 		w->started = false;
 		give_work(w);
 	}
@@ -194,9 +193,9 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 	if (!pending_count())
 		return;
 	c->t = NULL;
-	c->start = 0; /* a Work is one call's until it is gone */
-	if (async_done(c, (uintptr_t)handle, end, 0, flags, flags & CF_ERROR ? 1 : 0,
-		    fill_work_outputs, &w, false) &&
+	/* A Work is one call's until it is gone, and who waits for it keeps it. */
+	if (async_done_of_key(c, (uintptr_t)handle, 0, end, 0, flags, flags & CF_ERROR ? 1 : 0,
+		    fill_work_outputs, &w) &&
 		w)
 		give_work(w);
 }

@@ -196,9 +196,9 @@ void ms_group_made(const struct call *c)
 	comm_publish(m);
 }
 
-void ms_group_ends(const struct call *c)
+void ms_group_ends(struct call *c)
 {
-	comm_drop(&adapter_ms, handle_of_group(ms_string(c->v[1].cp)));
+	call_ends_comm(c, &adapter_ms, handle_of_group(ms_string(c->v[1].cp)));
 }
 
 /* ---- calls ---- */

@@ -235,13 +235,12 @@ void mpi_comm_enter(struct call *c)
 		c->note.u[0] = comm_serial();
 		break;
 	case TASK_COMM_END:
-		/* Before the real call: behind it another thread may be given the same handle anew. */
 		p = call_arg(c, ROLE_COMMP);
 		if (!p || !p->cp || !mpi_ready())
 			break;
 		handle = mpi_handle_at(p->cp, 0);
 		if (!is_predefined_comm(handle))
-			comm_drop(&adapter_mpi, handle);
+			call_ends_comm(c, &adapter_mpi, handle);
 		break;
 	case TASK_COMM_NAME:
 		break;

@@ -12,7 +12,14 @@
 #include "wrappers/mpi/mpi.h"
 
 /* What enter() leaves for leave(). */
-enum { NOTE_N, NOTE_HANDLES, NOTE_STATUS, NOTE_OWN };
+static struct async_claims *claims_of_call(struct call *c)
+{
+	return (struct async_claims *)&c->note;
+}
+
+_Static_assert(sizeof(struct async_claims) <= sizeof(((struct call *)0)->note.completion.noted) &&
+		       MPI_STATUS_MAX <= sizeof(((struct call *)0)->note.completion.status),
+	"");
 
 /* The status argument of the call as the real function got it. */
 static union arg *status_arg(const struct call *c)
@@ -39,6 +46,61 @@ static const void *request_array(const struct call *c)
 	return a ? a->cp : NULL;
 }
 
+/* Handles without an entry: none, and what was complete when it was made (but a persistent one may have such a handle). */
+static bool is_claimable(uint64_t handle)
+{
+	return handle != (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] &&
+	       !mpi_request_done(handle);
+}
+
+/* Room for n statuses. NULL: there is none. */
+static void *statuses_of_call(struct call *c, struct thread *t, uint64_t n)
+{
+	if (n == 1)
+		return c->note.completion.status;
+	return n > SIZE_MAX / MPI_STATUS_MAX ? NULL : thread_scratch(t, n * MPI_STATUS_MAX);
+}
+
+static inline uint64_t wide_handle_at(const void *array, uint64_t i)
+{
+	return ((const uint64_t *)array)[i];
+}
+
+static inline uint64_t narrow_handle_at(const void *array, uint64_t i)
+{
+	return ((const uint32_t *)array)[i];
+}
+
+static inline uint64_t key_of_handle(uint64_t handle)
+{
+	return is_claimable(handle) ? handle : 0;
+}
+
+static bool claim_requests(struct call *c, struct thread *t, const void *array, uint64_t n)
+{
+	struct async_claims *a = claims_of_call(c);
+
+	if (!async_claims_begin(a, t, n))
+		return false;
+	if (mpi.handle_size == 4)
+		async_claim_each(a, array, narrow_handle_at, key_of_handle);
+	else
+		async_claim_each(a, array, wide_handle_at, key_of_handle);
+	return true;
+}
+
+/* Of a file (NULL: none) the one call that is under way on it, else of an array of one handle. */
+static bool claim_one_request(
+	struct call *c, struct thread *t, const void *array, const struct comm *file)
+{
+	uint64_t h = file ? mpi_split_key(file) : mpi_handle_at(array, 0);
+
+	if (!is_claimable(h))
+		return false;
+	async_claim_one(claims_of_call(c), t, h);
+	return true;
+}
+
 static void enter_completion(struct call *c)
 {
 	uint64_t n = count_requests(c);
@@ -46,36 +108,20 @@ static void enter_completion(struct call *c)
 	const void *array = request_array(c);
 	const struct comm *file =
 		c->api->spec->sub == SUB_END ? mpi_window(call_arg(c, ROLE_WIN)->u) : NULL;
+	bool own = st && mpi_status_ignored(st->cp);
 	struct thread *t;
+	void *statuses;
 
-	c->note.u[NOTE_N] = 0;
+	claims_of_call(c)->thread = NULL;
 	/* Nothing under way that we know of: the usual case of a program whose calls are not listed. */
 	if (!pending_count() || !n || (!array && !file) || !(t = thread_get()))
 		return;
-
-	bool own = st && mpi_status_ignored(st->cp);
-	uint64_t each = sizeof(uint64_t) + (own ? MPI_STATUS_MAX : 0);
-
-	if (n > SIZE_MAX / each)
+	statuses = own ? statuses_of_call(c, t, n) : NULL;
+	if ((own && !statuses) ||
+		!(n == 1 ? claim_one_request(c, t, array, file) : claim_requests(c, t, array, n)))
 		return;
-
-	char *mem = thread_scratch(t, n * each);
-
-	if (!mem)
-		return;
-
-	uint64_t *handles = (uint64_t *)mem;
-
-	for (uint64_t i = 0; i < n; i++)
-		handles[i] = file ? mpi_split_key(file) : mpi_handle_at(array, i);
-	c->note.u[NOTE_N] = n;
-	c->note.p[NOTE_HANDLES] = handles;
-	c->note.u[NOTE_OWN] = own;
-	if (own) {
-		c->note.p[NOTE_STATUS] = st->p;
-		st->p = mem + n * sizeof(uint64_t);
-	}
-	async_coming(t, n == 1 ? handles[0] : PENDING_MANY);
+	if (own)
+		st->p = statuses;
 	if (c->api->spec->task == TASK_WAIT)
 		async_wait_begin(c);
 }
@@ -111,19 +157,19 @@ static void fill_completed(struct pending *p, void *arg)
 }
 
 static void complete_one_request(
-	struct call *c, uint64_t handle, const void *status, int32_t error, bool keep)
+	struct call *c, struct pending_claim *claim, const void *status, int32_t error, bool keep)
 {
 	struct completed d = {.status = status};
 	uint32_t flags = error ? CF_ERROR : 0;
-	uint64_t end = call_ended(c);
 	int cancelled = 0;
+	uint64_t end;
 
-	/* What was complete when it was made stands nowhere; there may be a persistent one of that handle. */
-	if (handle == (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] || mpi_request_done(handle))
+	if (!claim->entry)
 		return;
+	end = call_ended(c);
 	if (!error && status && mpi.f.test_cancelled(status, &cancelled) == 0 && cancelled)
 		flags |= CF_CANCELLED;
-	async_done(c, handle, end, end - c->start, flags, error, fill_completed, &d, keep);
+	async_done(c, claim, end, end - c->start, flags, error, fill_completed, &d, keep);
 }
 
 static const void *status_at(const struct call *c, uint64_t i)
@@ -138,24 +184,24 @@ static const void *status_at(const struct call *c, uint64_t i)
 /* After a call that failed: requests whose handle the library took away are over all the same. */
 static void complete_failed_call(struct call *c, int64_t ret)
 {
-	const uint64_t *handles = c->note.p[NOTE_HANDLES];
+	const struct async_claims *a = claims_of_call(c);
 	const void *array = request_array(c);
 	bool each = call_arg(c, ROLE_STATUSES) != NULL;
 
-	for (uint64_t i = 0; i < c->note.u[NOTE_N]; i++) {
+	for (uint64_t i = 0; i < a->n; i++) {
 		const void *st = each ? status_at(c, i) : NULL;
 		int32_t error = st ? mpi_status_int(st, CONST_STATUS_ERROR) : (int32_t)ret;
 
-		if (!array || mpi_handle_at(array, i) != handles[i])
-			complete_one_request(c, handles[i], error ? NULL : st, error, false);
+		if (!array || mpi_handle_at(array, i) != a->claim[i].key)
+			complete_one_request(c, &a->claim[i], error ? NULL : st, error, false);
 	}
 }
 
 static void take_completed(struct call *c, int64_t ret)
 {
 	const struct api_spec *s = c->api->spec;
-	const uint64_t *handles = c->note.p[NOTE_HANDLES];
-	uint64_t n = c->note.u[NOTE_N];
+	struct pending_claim *claims = claims_of_call(c)->claim;
+	uint64_t n = claims_of_call(c)->n;
 	const union arg *flag = call_arg(c, ROLE_FLAG), *index = call_arg(c, ROLE_INDEX);
 	bool keep = s->sub == SUB_LOOK_ALL || s->sub == SUB_LOOK_ANY || s->sub == SUB_LOOK_SOME;
 
@@ -170,18 +216,18 @@ static void take_completed(struct call *c, int64_t ret)
 	switch (s->sub) {
 	case SUB_ONE:
 	case SUB_END:
-		complete_one_request(c, handles[0], status_at(c, 0), 0, false);
+		complete_one_request(c, &claims[0], status_at(c, 0), 0, false);
 		break;
 	case SUB_ALL:
 	case SUB_LOOK_ALL:
 		for (uint64_t i = 0; i < n; i++)
-			complete_one_request(c, handles[i], status_at(c, i), 0, keep);
+			complete_one_request(c, &claims[i], status_at(c, i), 0, keep);
 		break;
 	case SUB_ANY:
 	case SUB_LOOK_ANY:
 		if (*(const int *)index->cp >= 0 && (uint64_t) * (const int *)index->cp < n)
 			complete_one_request(
-				c, handles[*(const int *)index->cp], status_at(c, 0), 0, keep);
+				c, &claims[*(const int *)index->cp], status_at(c, 0), 0, keep);
 		break;
 	case SUB_SOME:
 	case SUB_LOOK_SOME: {
@@ -191,27 +237,20 @@ static void take_completed(struct call *c, int64_t ret)
 		for (int i = 0; i < *done; i++)
 			if (which[i] >= 0 && (uint64_t)which[i] < n)
 				complete_one_request(
-					c, handles[which[i]], status_at(c, (uint64_t)i), 0, keep);
+					c, &claims[which[i]], status_at(c, (uint64_t)i), 0, keep);
 		break;
 	}
 	}
 }
 
-/* In a forked child the thread is none, or another one. */
-static void note_taken_request(const struct thread *t)
-{
-	if (t && t == thread_inside()->recorder)
-		async_coming(t, 0);
-}
-
 static void leave_completion(struct call *c, int64_t ret)
 {
-	const struct thread *t = thread_inside()->recorder;
+	struct async_claims *a = claims_of_call(c);
 
-	if (!c->note.u[NOTE_N])
+	if (!async_has_claims(a))
 		return;
 	take_completed(c, ret);
-	note_taken_request(t);
+	async_claims_end(a);
 }
 
 /* ---- what a call was given ---- */
@@ -324,106 +363,99 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 
 /* ---- starting persistent requests ---- */
 
+static struct async_start *starts_of(struct call *c)
+{
+	return (struct async_start *)(uintptr_t)c->note.completion.status[0];
+}
+
 static void enter_start(struct call *c)
 {
 	uint64_t n = count_requests(c);
+	struct async_claims *a = claims_of_call(c);
 	const void *array = request_array(c);
+	struct async_start *s;
 	struct thread *t;
 
-	c->note.u[NOTE_N] = 0;
+	a->thread = NULL;
 	if (!pending_count() || !array || !n)
 		return;
 	/* Where starts are not recorded now their handles are followed all the same. */
 	async_ready();
 	t = thread_get();
-
-	struct async_start *s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s))
-							       : NULL,
-			   one;
-
-	if (!s) {
+	s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s)) : NULL;
+	if (!s || !async_starts_begin(a, t, n)) {
 		/* Not recorded, but counted. */
 		for (uint64_t i = 0; i < n; i++)
-			async_restart(c, mpi_handle_at(array, i), &one);
+			async_count_start(c, mpi_handle_at(array, i));
 		return;
 	}
 	for (uint64_t i = 0; i < n; i++)
-		async_restart(c, mpi_handle_at(array, i), &s[i]);
-	c->note.u[NOTE_N] = n;
-	c->note.p[NOTE_HANDLES] = s;
+		async_restart(c, a, i, mpi_handle_at(array, i), &s[i]);
+	c->note.completion.status[0] = (uintptr_t)s;
 }
 
 static void leave_start(struct call *c, int64_t ret)
 {
-	struct async_start *s = c->note.p[NOTE_HANDLES];
+	struct async_claims *a = claims_of_call(c);
 	const void *array = request_array(c);
 
-	for (uint64_t i = 0; i < c->note.u[NOTE_N]; i++) {
+	if (!async_has_claims(a))
+		return;
+	for (uint64_t i = 0; i < a->n; i++) {
 		/* Open MPI takes another request where the old one's message is still on its way. */
 		uint64_t h = mpi_handle_at(array, i);
 
-		async_restarted(&s[i], h, c->ok, ret, mpi_request_done(h));
+		async_restarted(a, i, &starts_of(c)[i], h, c->ok, ret, mpi_request_done(h));
 	}
+	async_claims_end(a);
 }
 
 /* ---- one request, without completing it ---- */
-
-static void mark_cancelled(struct pending *p, void *arg)
-{
-	(void)arg;
-	p->cancel = true;
-}
 
 static void enter_request(struct call *c)
 {
 	const union arg *a = call_arg(c, ROLE_REQUEST);
 	union arg *st = call_arg(c, ROLE_STATUS);
+	struct async_claims *claims = claims_of_call(c);
 	struct thread *t;
+	uint64_t h;
 
-	c->note.u[NOTE_N] = 0;
+	claims->thread = NULL;
+	claims->one.key = 0;
 	if (!a || !pending_count() || !(t = thread_get()))
 		return;
 	/* MPI_Request_get_status takes the handle itself, the others a pointer to it. */
 	if (c->api->spec->sub == SUB_LOOK)
-		c->note.u[NOTE_HANDLES] = mpi_clean(a->u);
+		h = mpi_clean(a->u);
 	else if (a->cp)
-		c->note.u[NOTE_HANDLES] = mpi_handle_at(a->cp, 0);
+		h = mpi_handle_at(a->cp, 0);
 	else
 		return;
-	c->note.u[NOTE_N] = 1;
-	if (c->api->spec->sub == SUB_FREE)
-		async_coming(t, c->note.u[NOTE_HANDLES]);
-	if (st && mpi_status_ignored(st->cp)) {
-		void *mem = thread_scratch(t, MPI_STATUS_MAX);
-
-		if (mem)
-			st->p = mem;
+	/* It frees nothing, and another thread may be waiting for the request. */
+	if (c->api->spec->sub == SUB_CANCEL) {
+		claims->one.key = h;
+		pending_mark_cancel(h, true);
+		return;
 	}
+	async_claim_one(claims, t, h);
+	if (st && mpi_status_ignored(st->cp))
+		st->p = c->note.completion.status;
 }
 
 static void leave_request(struct call *c)
 {
 	const union arg *flag = call_arg(c, ROLE_FLAG);
-	const struct thread *t = thread_inside()->recorder;
-	uint64_t h = c->note.u[NOTE_HANDLES];
+	struct async_claims *claims = claims_of_call(c);
 
-	if (c->note.u[NOTE_N] && c->api->spec->sub == SUB_FREE) {
-		if (c->ok)
-			async_freed(c, h, c->end);
-		note_taken_request(t);
+	if (c->api->spec->sub == SUB_CANCEL && claims->one.key && !c->ok)
+		pending_mark_cancel(claims->one.key, false);
+	if (!async_has_claims(claims))
 		return;
-	}
-	if (!c->note.u[NOTE_N] || !c->ok)
-		return;
-	switch (c->api->spec->sub) {
-	case SUB_CANCEL:
-		pending_change(h, PENDING_STARTED, mark_cancelled, NULL);
-		break;
-	case SUB_LOOK:
-		if (*(const int *)flag->cp)
-			complete_one_request(c, h, status_at(c, 0), 0, true);
-		break;
-	}
+	if (c->ok && c->api->spec->sub == SUB_FREE)
+		async_freed(c, claims->claim, c->end, CF_FREED, 0);
+	else if (c->ok && *(const int *)flag->cp)
+		complete_one_request(c, claims->claim, status_at(c, 0), 0, true);
+	async_claims_end(claims);
 }
 
 void mpi_request_enter(struct call *c)

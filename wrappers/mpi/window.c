@@ -39,12 +39,9 @@ void mpi_window_enter(struct call *c)
 	if (!mpi_ready())
 		return;
 	if (c->api->spec->task == TASK_WIN_END) {
-		/*
-		 * Before the real call: behind it another thread may be given the same handle anew. A file that is deleted has
-		 * none: there only what is called inside is none of the program's calls.
-		 */
+		/* A file that is deleted has no handle: there only what is called inside is none of the program's calls. */
 		if (end && end->cp)
-			comm_drop(&adapter_mpi, window_handle_at(c, end->cp));
+			call_ends_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
 		return;
 	}
 	/* All members make it: how many were made before is the same on all. */
@@ -110,7 +107,7 @@ uint64_t mpi_split_key(const struct comm *file)
 static void end_reading(struct call *c, struct comm *w, int32_t peer)
 {
 	while (atomic_load_explicit(&w->reading, memory_order_relaxed) &&
-		async_done(c, reading_key(w, peer), c->end, 0, 0, 0, NULL, NULL, false))
+		async_done_of_key(c, reading_key(w, peer), c->start, c->end, 0, 0, 0, NULL, NULL))
 		atomic_fetch_sub_explicit(&w->reading, 1, memory_order_relaxed);
 }
 

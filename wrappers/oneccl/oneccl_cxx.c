@@ -202,36 +202,37 @@ static void leave_operation(struct call *c)
 
 /* ---- events ---- */
 
+static struct async_claims *claims_of_event(struct call *c)
+{
+	return (struct async_claims *)&c->note;
+}
+_Static_assert(sizeof(struct async_claims) <= sizeof(((struct call *)0)->note), "");
+
 static void enter_event(struct call *c)
 {
 	uint64_t event = pending_count() ? pointer_in(call_arg(c, ROLE_REQUEST)) : 0;
-	struct thread *t = event ? thread_get() : NULL;
 
-	c->note.u[0] = t ? event : 0;
-	if (!t)
-		return;
-	async_coming(t, event);
-	if (c->api->spec->task == TASK_WAIT)
+	async_claim_one(claims_of_event(c), event ? thread_get() : NULL, event);
+	if (claims_of_event(c)->thread && c->api->spec->task == TASK_WAIT)
 		async_wait_begin(c);
 }
 
 static void leave_event(struct call *c, int64_t ret)
 {
-	uint64_t event = c->note.u[0], end;
+	struct async_claims *a = claims_of_event(c);
+	uint64_t end;
 
-	if (!event)
+	if (!async_has_claims(a))
 		return;
 	if (c->api->spec->task == TASK_WAIT)
 		async_wait_end(c);
 	if (c->api->spec->task == TASK_REQUEST) {
-		async_freed(c, event, c->end);
+		async_freed(c, a->claim, c->end, CF_FREED, 0);
 	} else if (c->api->spec->task == TASK_WAIT || (ret & 0xff)) {
 		end = call_ended(c);
-		async_done(c, event, end, end - c->start, 0, 0, NULL, NULL, false);
+		async_done(c, a->claim, end, end - c->start, 0, 0, NULL, NULL, false);
 	}
-	/* In a forked child the thread is none, or another one. */
-	if (thread_state.recorder)
-		async_coming(thread_state.recorder, 0);
+	async_claims_end(a);
 }
 
 static bool is_event_task(const struct call *c)

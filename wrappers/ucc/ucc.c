@@ -198,26 +198,34 @@ static uint64_t take_posted(uint64_t key, int32_t *status)
 	return found;
 }
 
-static void finish_posted(struct call *c, uint64_t key, int32_t status, uint64_t end, uint64_t wait)
+/* How it ended. Freed while it was on its way: nobody sees its end. */
+static uint32_t flags_of_status(int32_t status)
 {
-	/* Freed while it was on its way: nobody sees its end. */
-	uint32_t flags = status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
+	return status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
+}
 
-	/* What is in `posted` lives: there is no older entry that it would have to be told from by this call's start. */
-	c->start = 0;
-	async_done(c, key, end, wait, flags, status < 0 ? status : 0, NULL, NULL, false);
+static void finish_posted(
+	struct call *c, struct thread *t, uint64_t key, int32_t status, uint64_t end, uint64_t wait)
+{
+	struct async_claims a;
+
+	async_claim_one(&a, t, key);
+	async_done(c, a.claim, end, wait, flags_of_status(status), status < 0 ? status : 0, NULL,
+		NULL, false);
+	async_claims_end(&a);
 }
 
 /* The library was given time. */
 static void look_at_posted(struct call *c)
 {
-	uint64_t key, start = c->start;
+	struct thread *t;
+	uint64_t key;
 	int32_t status;
 
-	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED) || !(t = thread_get()))
 		return;
 	while ((key = take_posted(0, &status)) != 0)
-		finish_posted(c, key, status, call_ended(c), call_ended(c) - start);
+		finish_posted(c, t, key, status, call_ended(c), call_ended(c) - c->start);
 }
 
 /* ---- requests ---- */
@@ -232,39 +240,103 @@ static uint64_t request_of(const struct call *c)
 	return a->u;
 }
 
-static struct async_start *start_room(void)
+static struct async_start *start_room(struct thread *t)
 {
-	struct thread *t;
-
-	async_ready();
-	t = thread_get();
 	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
+}
+
+/* In c->note of a call that posts. */
+struct posting {
+	struct async_claims claims;
+	struct async_start *start;
+};
+_Static_assert(sizeof(struct posting) <= sizeof(((struct call *)0)->note), "");
+
+/* The claims of a start that is to come. False: it is only counted. */
+static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
+{
+	post->start = start_room(t);
+	post->claims.thread = NULL;
+	if (!post->start || !async_starts_begin(&post->claims, t, 1)) {
+		async_count_start(c, key);
+		return false;
+	}
+	async_restart(c, &post->claims, 0, key, post->start);
+	return true;
+}
+
+static void end_post(struct posting *post, uint64_t key, bool ok, int64_t ret)
+{
+	bool at_once = ok && status_of(key) == 0, is_ours = post->claims.claim[0].entry != NULL;
+
+	if (is_ours)
+		async_restarted(&post->claims, 0, post->start, key, ok, ret, at_once);
+	if (is_ours && ok && !at_once && post->start->rec)
+		note_posted(key);
+	async_claims_end(&post->claims);
 }
 
 static void enter_post(struct call *c)
 {
+	struct posting *post = (struct posting *)&c->note;
 	uint64_t key = request_of(c);
-	struct async_start *s, one;
+	struct thread *t;
 	int32_t status;
 
-	c->note.p[0] = NULL;
+	post->claims.thread = NULL;
 	if (!key || !pending_count())
 		return;
+	async_ready();
+	t = thread_get();
 	/* Its last round is over, or it could not be posted. */
-	if (take_posted(key, &status) == key)
-		finish_posted(c, key, status, clock_ticks(), 0);
-	s = start_room();
-	if (async_restart(c, key, s ? s : &one) && s)
-		c->note.p[0] = s;
+	if (t && take_posted(key, &status) == key)
+		finish_posted(c, t, key, status, clock_ticks(), 0);
+	begin_post(c, t, key, post);
 }
 
-static void end_post(struct async_start *s, uint64_t key, bool ok, int64_t ret)
+static void leave_post(struct call *c, int64_t ret)
 {
-	bool at_once = ok && status_of(key) == 0;
+	struct posting *post = (struct posting *)&c->note;
 
-	async_restarted(s, key, ok, ret, at_once);
-	if (ok && !at_once && s->rec)
-		note_posted(key);
+	if (async_has_claims(&post->claims))
+		end_post(post, request_of(c), c->ok, ret);
+}
+
+/* ---- the end of a request ---- */
+
+/* In c->note of a call that frees one: as it stood before. */
+struct ending {
+	struct async_claims claims;
+	uint64_t end;
+	int32_t status;
+	bool was_posted;
+};
+_Static_assert(sizeof(struct ending) <= sizeof(((struct call *)0)->note), "");
+
+/* After the real call its memory is another's: what it says is read now. */
+static void enter_free(struct call *c)
+{
+	struct ending *e = (struct ending *)&c->note;
+	uint64_t key = request_of(c);
+
+	e->status = 0;
+	e->was_posted = key && take_posted(key, &e->status) == key;
+	e->end = clock_ticks();
+	async_claim_one(&e->claims, key && pending_count() ? thread_get() : NULL, key);
+}
+
+static void leave_free(struct call *c)
+{
+	struct ending *e = (struct ending *)&c->note;
+
+	if (async_has_claims(&e->claims)) {
+		if (c->ok)
+			async_freed(c, e->claims.claim, e->end, flags_of_status(e->status),
+				e->status < 0 ? e->status : 0);
+		async_claims_end(&e->claims);
+	}
+	if (!c->ok && e->was_posted)
+		note_posted(request_of(c));
 }
 
 static void leave_init(struct call *c, int64_t ret)
@@ -274,7 +346,7 @@ static void leave_init(struct call *c, int64_t ret)
 	const void *args = call_arg(c, ROLE_ITEMS)->cp, *const *at = call_arg(c, ROLE_REQUEST)->cp;
 	uint64_t key = at ? (uint64_t)(uintptr_t)*at : 0;
 	unsigned bit = args ? ucc_coll_bit(args) : KINDS;
-	struct async_start *s;
+	struct posting post;
 
 	if (!c->ok || !key || bit >= KINDS)
 		return;
@@ -285,29 +357,22 @@ static void leave_init(struct call *c, int64_t ret)
 	c->api = own;
 	if (!at_once)
 		return;
-	s = start_room();
-	if (s && async_restart(c, key, s))
-		end_post(s, key, true, ret);
+	async_ready();
+	if (begin_post(c, thread_get(), key, &post))
+		end_post(&post, key, true, ret);
 }
 
 static void enter_ucc(struct call *c)
 {
-	uint64_t key;
-	int32_t status;
-
 	switch (c->api->spec->task) {
 	case TASK_START:
 		enter_post(c);
 		break;
-	case TASK_REQUEST: /* before the real call: behind it the memory is another's */
-		key = request_of(c);
-		if (key && take_posted(key, &status) == key)
-			finish_posted(c, key, status, clock_ticks(), 0);
-		if (key)
-			pending_forget(key, 0);
+	case TASK_REQUEST:
+		enter_free(c);
 		break;
 	case TASK_COMM_END:
-		comm_drop(&adapter_ucc, call_arg(c, ROLE_COMM)->u);
+		call_ends_comm(c, &adapter_ucc, call_arg(c, ROLE_COMM)->u);
 		break;
 	}
 }
@@ -319,11 +384,13 @@ static void leave_ucc(struct call *c, int64_t ret)
 		leave_init(c, ret);
 		break;
 	case TASK_START:
-		if (c->note.p[0])
-			end_post(c->note.p[0], request_of(c), c->ok, ret);
+		leave_post(c, ret);
 		break;
 	case TASK_TEST:
 		look_at_posted(c);
+		break;
+	case TASK_REQUEST:
+		leave_free(c);
 		break;
 	case TASK_COMM_NEW:
 		if (c->ok)

@@ -213,7 +213,7 @@ static void custom_enter(struct call *c)
 	uint64_t handle;
 
 	if (c->api->spec->task == TASK_COMM_END && handle_of(c, ROLE_COMMP, ROLE_COMM, &handle))
-		comm_drop(c->api->spec->lib, handle);
+		call_ends_comm(c, c->api->spec->lib, handle);
 }
 
 /* A new one may have the handle of an old one whose end was not seen. */

@@ -88,7 +88,7 @@ int ms_instance_rank(void);
 
 /* CreateCommunicationGroup, DestroyCommunicationGroup. */
 void ms_group_made(const struct call *c);
-void ms_group_ends(const struct call *c);
+void ms_group_ends(struct call *c);
 
 /* ---- queued work (task_stack.c) ---- */
 
