@@ -6,8 +6,12 @@ set -u
 newest=2.34
 bad=0
 for f in "$@"; do
-	# Needed versions; a mark is no symbol's version.
-	for version in $(readelf -VW "$f" | grep -oE 'Name: GLIBC_[A-Za-z0-9_.]+' | awk '{print $2}' | sort -Vu); do
+	if ! needed=$(readelf -VW "$f"); then
+		echo "$f cannot be read"
+		bad=1
+	fi
+	# A mark is no symbol's version.
+	for version in $(grep -oE 'Name: GLIBC_[A-Za-z0-9_.]+' <<<"$needed" | awk '{print $2}' | sort -Vu); do
 		number=${version#GLIBC_}
 		[[ ! $number =~ ^[0-9.]+$ || $(printf '%s\n' "$number" $newest | sort -V | tail -1) != "$newest" ]] || continue
 		names=$(objdump -T "$f" | grep -F "($version)" | awk '{print $NF}')

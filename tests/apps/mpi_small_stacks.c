@@ -31,7 +31,7 @@ static void check(const float *have, float scale, float offset, int turn, const 
 	turns_made++;
 }
 
-static void call_once(int turn)
+static void make_calls(int turn)
 {
 	int right = (app_rank + 1) % app_size, left = (app_rank + app_size - 1) % app_size;
 	float ranks = (float)(app_size * (app_size - 1) / 2);
@@ -65,7 +65,7 @@ static void *work(void *arg)
 {
 	(void)arg;
 	for (int turn = 0; turn < TURNS; turn++) {
-		call_once(turn);
+		make_calls(turn);
 		call_requests(turn);
 	}
 	return NULL;
@@ -93,14 +93,14 @@ static ucontext_t outside, fiber;
 static void run_fiber(void)
 {
 	for (int turn = 0; turn < TURNS; turn++) {
-		call_once(turn);
+		make_calls(turn);
 		swapcontext(&fiber, &outside);
 	}
 }
 
 static void on_signal(int s)
 {
-	call_once(s);
+	make_calls(s);
 }
 
 int main(int argc, char **argv)

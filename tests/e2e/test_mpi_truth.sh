@@ -63,10 +63,12 @@ for f in $flavours; do
 	CHECK=--p2p both $f mpi_threads --any-order
 	CHECK=--partial both $f mpi_errors # not all ranks make the wrong calls
 	new_out
+	name="$f: mpi_errors: what could not be freed"
 	run_with $f 3 mpi_errors
-	is "$f: mpi_errors: what could not be freed is known as before" \
-		"$(rows "$out" 'sum("guessed" in flags(r) for r in R), len({r["comm"] for r in R if r["api"] == "MPI_Allreduce" and r["count"] == "100"}), sorted({c["kind"] for c in C})')" \
-		"(0, 1, ['dup', 'world'])"
+	fails_itself $f 3 mpi_errors ||
+		is "$f: mpi_errors: what could not be freed is known as before" \
+			"$(rows "$out" 'sum("guessed" in flags(r) for r in R), len({r["comm"] for r in R if r["api"] == "MPI_Allreduce" and r["count"] == "100"}), sorted({c["kind"] for c in C})')" \
+			"(0, 1, ['dup', 'world'])"
 	if python=$(mpi_python $f); then
 		ALWAYS=1 both $f "$python tests/apps/mpi_py.py"
 	else

@@ -40,7 +40,7 @@ static bool call(void)
 	return r != NULL;
 }
 
-static void *call_once(void *arg)
+static void *call_in_thread(void *arg)
 {
 	*(bool *)arg = call();
 	return NULL;
@@ -57,7 +57,7 @@ static void test_threads_come_and_go(void **state)
 			pthread_t th;
 			bool ok;
 
-			assert_int_equal(pthread_create(&th, NULL, call_once, &ok), 0);
+			assert_int_equal(pthread_create(&th, NULL, call_in_thread, &ok), 0);
 			pthread_join(th, NULL);
 			n += ok;
 		}

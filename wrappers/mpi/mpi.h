@@ -57,6 +57,7 @@ struct mpi {
 	uint64_t byte; /* MPI_BYTE */
 	uint64_t done_mask,
 		done; /* requests that are complete when they are made: see mpi_request_done() */
+	uint64_t done_send; /* Open MPI 6 has one of its own for sends; 0: none */
 	bool done_is_one; /* of several such handles, of which a message has shown this one */
 	_Atomic bool marks_unknown; /* the ABI does not say it: to be found out */
 	mpi_handle world_group; /* all processes: by it members are known to all ranks alike */
@@ -129,7 +130,8 @@ void mpi_window_data(struct call *c); /* a call on one succeeded */
 /* By the library's own way of writing requests: one that was complete when it was made. Several calls may have it. */
 static inline bool mpi_request_done(uint64_t h)
 {
-	return mpi.done_mask && (h & mpi.done_mask) == mpi.done;
+	return mpi.done_mask &&
+	       ((h & mpi.done_mask) == mpi.done || (h == mpi.done_send && mpi.done_send));
 }
 
 /* Asks the library, which keeps it: true if it is complete, with its status. */

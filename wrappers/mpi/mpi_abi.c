@@ -55,19 +55,21 @@ static void fill_constant_table(struct place *table, const struct abi_const *row
 	}
 }
 
+/*
+ * The library's version says nothing: MPICH 5 and Open MPI 6 come with two libraries each, one with constants of their own and one
+ * with those of the standard's binary interface, and both say the same. Open MPI's own objects are below either of its two.
+ */
 static int find_flavour(void)
 {
 	struct provider p;
 
-	if (elfsym_data("ompi_mpi_comm_world"))
-		return ABI_MPI_OMPI;
 	if (elfsym_after_us("PMPI_Comm_rank", &p, 1)) {
 		const char *base = strrchr(p.path, '/');
 
 		if (strncmp(base ? base + 1 : p.path, "libmpi_abi", 10) == 0)
 			return ABI_MPI_STD;
 	}
-	return ABI_MPI_MPICH;
+	return elfsym_data("ompi_mpi_comm_world") ? ABI_MPI_OMPI : ABI_MPI_MPICH;
 }
 
 /*
@@ -146,6 +148,19 @@ static void report_mpi_version(void)
 	session_library("mpi", line);
 }
 
+/* Open MPI's handles are its own in the standard's interface, too. */
+static void find_request_marks(void)
+{
+	mpi.done = (uint64_t)mpi.constant[CONST_REQUEST_DONE];
+	mpi.done_mask = mpi.done ? (uint64_t)mpi.constant[CONST_REQUEST_DONE_MASK] : 0;
+	mpi.done_send = (uint64_t)(uintptr_t)elfsym_data("ompi_request_empty_send");
+	if (mpi.flavour == ABI_MPI_STD && elfsym_data("ompi_request_empty")) {
+		mpi.done = (uint64_t)(uintptr_t)elfsym_data("ompi_request_empty");
+		mpi.done_mask = UINT64_MAX;
+	}
+	atomic_store(&mpi.marks_unknown, mpi.flavour == ABI_MPI_STD && !mpi.done);
+}
+
 static void activate_mpi(void *arg)
 {
 	(void)arg;
@@ -153,9 +168,7 @@ static void activate_mpi(void *arg)
 	for (int i = 0; i <= CONST_STATUS_ERROR; i++)
 		mpi.constant[i] = (int64_t)constant_of(&mpi_abi_consts[i]);
 	mpi.handle_size = (unsigned)mpi.constant[CONST_HANDLE_SIZE];
-	mpi.done = (uint64_t)mpi.constant[CONST_REQUEST_DONE];
-	mpi.done_mask = mpi.done ? (uint64_t)mpi.constant[CONST_REQUEST_DONE_MASK] : 0;
-	atomic_store(&mpi.marks_unknown, mpi.flavour == ABI_MPI_STD);
+	find_request_marks();
 	if (!find_functions())
 		return;
 	fill_constant_table(

@@ -144,9 +144,11 @@ static void after(struct call *c, int rc, const MPI_Status *status)
 
 	if (rc != MPI_SUCCESS || !c->out.present)
 		return;
-	if (c->out.received)
+	bool told = c->out.received && status != MPI_STATUS_IGNORE;
+
+	if (told)
 		PMPI_Test_cancelled(status, &cancelled);
-	if (c->out.received && c->out.number->number != OTHER &&
+	if (told && c->out.number->number != OTHER &&
 		(c->out.tag == MPI_ANY_TAG || c->out.tag == status->MPI_TAG)) {
 		PMPI_Get_count(status, c->out.type, &got);
 		c->out.count = got;

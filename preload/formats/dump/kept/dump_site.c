@@ -287,7 +287,7 @@ static const char *prefix_before_dot(const char *line, const char *p, char *api,
 
 /* How Python spells an operator that is no call. */
 static const struct {
-	char op[12], sign[4], method[16];
+	char op[16], sign[4], method[16];
 } python_signs[] = {
 	{"add_", "+=", "__iadd__"},
 	{"sub_", "-=", "__isub__"},

@@ -104,7 +104,7 @@ bool set_array_shape(struct array *a, const int64_t *shape, const int64_t *strid
 			return false;
 		a->shape[i] = (uint64_t)shape[i];
 	}
-	for (unsigned i = n, step = 0; i-- > 0; step++)
+	for (unsigned i = n; i-- > 0;)
 		a->stride[i] = stride	   ? stride[i]
 			       : i + 1 < n ? a->stride[i + 1] * (int64_t)a->shape[i + 1]
 					   : 1;

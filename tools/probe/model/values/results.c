@@ -166,6 +166,15 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	return isfinite(*want) && isfinite(*have) && isfinite(*bound);
 }
 
+/*
+ * How far it is from x to the nearest multiple of m, a power of two: without rounding. Not remainder(), which has another
+ * symbol version since glibc 2.43.
+ */
+static double find_distance_to_multiple(double x, double m)
+{
+	return fabs(x - m * nearbyint(x / m));
+}
+
 /* Integers that have no room for their sum go around. */
 static bool goes_around(const struct meeting *m, double want, double have, double bound)
 {
@@ -173,7 +182,7 @@ static bool goes_around(const struct meeting *m, double want, double have, doubl
 	const struct dtype_info *t = dtype_info(dtype < 0 ? DT_OTHER : (unsigned)dtype);
 
 	return (t->cls == DTC_SIGNED || t->cls == DTC_UNSIGNED) &&
-	       fabs(remainder(have - want, ldexp(1, 8 * t->size))) <= bound;
+	       find_distance_to_multiple(have - want, ldexp(1, 8 * t->size)) <= bound;
 }
 
 /* Of whom nobody knows where it is not clear. */
