@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "sink/dump_site.h"
+#include "formats/dump/kept/dump_site.h"
 
 static void operators_that_are_signs_have_their_methods(void **state)
 {
