@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """
-What mpi_reuse must look like: handle_rows.py DIR KIND TURNS REFUSED. Prints what is wrong, and ends with 1 if anything is. The
+What mpi_reuse and ccl_reuse must look like: handle_rows.py DIR KIND TURNS REFUSED [CALLS]. Prints what is wrong, and ends with 1 if anything is. The
 truth is the program's text: a thread has its own number of elements, values and communicator, and does TURNS times the same.
-REFUSED: 1 where some calls that free are refused, and made again. Of `mixed` the short messages are not recorded.
+REFUSED: 1 where some calls that free are refused, and made again. CALLS: so many there are in all, by the program's own count. Of `mixed`
+the short messages are not recorded.
 """
 import collections
 import sys
@@ -14,7 +15,8 @@ THREADS, LEN, SHORT = 8, 512, 8
 SUMS = ("collective", "comm", "op", "group")  # what comes out is the sum over the ranks
 CHILDREN = ("comm", "group", "window", "file")  # each turn has a communicator, window or file of its own
 # Rows with a buffer that a thread makes in a turn.
-PER_TURN = {"persistent": 4, "window": 1}
+PER_TURN = {"persistent": 4, "window": 1, "ucc": 4}
+OTHERS = ("nccl", "nccl_window", "hccl", "ucc")  # ccl_reuse
 
 
 def lengths(kind):
@@ -22,8 +24,8 @@ def lengths(kind):
 
 
 class Judge:
-    def __init__(self, top, kind, turns, refused):
-        self.o, self.kind, self.turns, self.refused = Output(top), kind, turns, refused
+    def __init__(self, top, kind, turns, refused, calls):
+        self.o, self.kind, self.turns, self.refused, self.calls = Output(top), kind, turns, refused, calls
         self.parent = {(c["folder"], c["comm"]): c["parent"] for c in self.o.C}
         self.wrong = []
 
@@ -46,9 +48,7 @@ class Judge:
             if r["comm_seq"]:
                 seen[r["comm"], r["op"], r["tag"], r["io"]].append(int(r["comm_seq"]))
         for key, n in seen.items():
-            n = sorted(n)
-            step = n[1] - n[0] if len(n) > 1 else 1
-            self.check(n == list(range(n[0], n[0] + step * len(n), step)) and step in (1, 2), "thread", thread, key, "is numbered", n[:20])
+            self.check(sorted(n) == list(range(len(n))), "thread", thread, key, "is numbered", sorted(n)[:20])
 
     def thread(self, folder, rows):
         ends = collections.Counter(r["flags"] for r in rows if not r["io"] and r["op"] == "recv")
@@ -64,18 +64,23 @@ class Judge:
         if thread is None:
             return None
         want = PER_TURN.get(self.kind, 2) * self.turns
-        self.check(len(rows) >= want if self.refused and self.kind in CHILDREN else len(rows) == want,
+        self.check(len(rows) >= want if self.refused and self.kind in CHILDREN + OTHERS else len(rows) == want,
                    folder, "thread", thread, "has", len(rows), "rows, not", want)
         comms = {r["comm"] for r in rows}
         if self.kind in CHILDREN:
             self.check(len(comms) == self.turns, folder, "thread", thread, "has", len(comms), "communicators, not", self.turns)
             comms = {self.parent.get((folder, c)) for c in comms}
+        if self.kind == "ucc":
+            self.check(len(comms) == self.turns, folder, "thread", thread, "has", len(comms), "teams, not", self.turns)
+            comms = {min(comms)}
         self.check(len(comms) == 1 and "" not in comms, folder, "thread", thread, "has its calls on", comms)
         members = int(rows[0]["size"])
         self.check(len({r["size"] for r in rows}) == 1, folder, "thread", thread, "sizes differ")
         for r in rows:
             self.check(set(filter(None, r["flags"].split(";"))) <= {"async", "derived", "nostats"}, folder, "thread", thread, r["api"], "has flags", r["flags"])
             self.value(r, thread, members)
+        if self.kind in OTHERS[:3]:
+            return thread, next(iter(comms))  # the same unique id again and again: each communicator counts for itself
         self.numbers(rows, thread)
         return thread, next(iter(comms))
 
@@ -88,6 +93,8 @@ class Judge:
             threads = [i for i in range(THREADS) if self.kind != "mixed" or i % 2 == 0]
             self.check(sorted(f[0] for f in found if f) == threads, d, "has threads", found)
             self.check(len({f[1] for f in found if f}) == len(threads), d, "threads share communicators")
+            n = len({r["seq"] for r in self.o.on(d)})
+            self.check(self.calls in (None, n), d, "has", n, "calls, not", self.calls)
             dropped = {k: v for k, v in self.o.M[d]["calls"]["dropped"].items() if v}
             self.check(not dropped, d, "dropped", dropped)
         self.check(self.o.dirs, "no folder")
@@ -95,7 +102,7 @@ class Judge:
 
 
 def main():
-    wrong = Judge(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "1").run()
+    wrong = Judge(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "1", int(sys.argv[5]) if sys.argv[5:] else None).run()
     print("\n".join(wrong[:20]) or "right")
     sys.exit(1 if wrong else 0)
 

@@ -4,7 +4,7 @@
 # timeout: 300
 # long: every kind with every MPI
 . "$(dirname "$0")/lib.sh"
-[ -n "$flavours" ] || { skip 'handles' 'no MPI, or its programs are not built (make apps)'; finish; }
+[ -n "$flavours" ] || skip 'handles of MPI' 'no MPI, or its programs are not built (make apps)'
 turns=40
 
 # FLAVOUR RANKS KIND [NAME=VALUE ...]
@@ -47,5 +47,19 @@ for f in $flavours; do
 	else
 		skip "$f: windows" 'Open MPI 4.1 has none on one rank, and for several threads none at all'
 	fi
+done
+
+# The same of libraries that need hardware, whose stand-in has few handles.
+handles=tests/doubles/ccl
+cc -std=gnu11 -O1 -g -Wall -D_GNU_SOURCE -shared -fPIC -o "$tmp/libreuse.so" $handles/reuse.c || fail 'reuse.c compiles'
+program ccl_reuse -L"$tmp" -lreuse -Wl,-rpath,"$tmp" -lpthread
+for kind in nccl nccl_window hccl ucc; do
+	for refuse in 0 3; do
+		new_out
+		said=$(env RANK=0 WORLD_SIZE=1 LATE_REFUSE=$refuse PROBE_STACK=false PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" \
+			timeout -k 5 60 "$tmp/ccl_reuse" $kind $turns 2>&1)
+		is "$kind, refuses $refuse: every row is of its thread's own handles" \
+			"$(python3 tests/e2e/handle_rows.py "$out" $kind $turns $((refuse > 0)) "$said")" right
+	done
 done
 finish

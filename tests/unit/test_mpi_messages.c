@@ -116,6 +116,11 @@ static void test_matched(void **state)
 	assert_true(receives(101));
 	assert_true(receives(100));
 	assert_false(receives(100));
+	/* Received by a call that was not seen: the handle is another message's now. */
+	probes(100);
+	probes(100);
+	assert_true(receives(100));
+	assert_false(receives(100));
 	for (uint64_t m = 1; m <= MESSAGES + 1; m++)
 		probes(m);
 	for (uint64_t m = 1; m <= MESSAGES + 1; m++)

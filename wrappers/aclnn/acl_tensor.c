@@ -22,6 +22,7 @@ static struct list_shard {
 	pthread_mutex_t lock;
 	struct acl_list {
 		uint64_t handle, age, n;
+		bool ending; /* as of a tensor */
 		uint64_t item[ACL_LIST_MAX];
 	} l[LISTS];
 } lists[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
@@ -130,11 +131,12 @@ void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a)
 	t = place_of_tensor(s, handle, true);
 	t->handle = handle;
 	t->age = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
+	t->ending = false;
 	fill_acl_tensor(t, a);
 	pthread_mutex_unlock(&s->lock);
 }
 
-void acl_tensor_gone(uint64_t handle)
+void acl_tensor_claim(uint64_t handle)
 {
 	struct tensor_shard *s = shard_of_tensor(handle);
 	struct acl_tensor *t;
@@ -144,7 +146,24 @@ void acl_tensor_gone(uint64_t handle)
 	pthread_mutex_lock(&s->lock);
 	t = place_of_tensor(s, handle, false);
 	if (t)
-		t->handle = 0;
+		t->ending = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void acl_tensor_settle(uint64_t handle, bool ended)
+{
+	struct tensor_shard *s = shard_of_tensor(handle);
+	struct acl_tensor *t;
+
+	if (!handle)
+		return;
+	pthread_mutex_lock(&s->lock);
+	t = place_of_tensor(s, handle, false);
+	/* Else it is another one by now. */
+	if (t && t->ending) {
+		t->handle = ended ? 0 : handle;
+		t->ending = false;
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -171,6 +190,8 @@ bool acl_tensor_get(uint64_t handle, struct acl_tensor *out)
 		return false;
 	pthread_mutex_lock(&s->lock);
 	t = place_of_tensor(s, handle, false);
+	if (t && t->ending)
+		t = NULL;
 	if (t)
 		*out = *t;
 	pthread_mutex_unlock(&s->lock);
@@ -207,13 +228,14 @@ void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n)
 	pthread_mutex_lock(&s->lock);
 	l = place_of_list(s, handle, true);
 	l->handle = handle;
+	l->ending = false;
 	l->age = atomic_fetch_add_explicit(&made, 1, memory_order_relaxed);
 	l->n = n;
 	memcpy(l->item, items, (n < ACL_LIST_MAX ? n : ACL_LIST_MAX) * sizeof(*items));
 	pthread_mutex_unlock(&s->lock);
 }
 
-uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX])
+static uint64_t read_list_items(uint64_t handle, uint64_t items[ACL_LIST_MAX], bool ending)
 {
 	struct list_shard *s = shard_of_list(handle);
 	const struct acl_list *l;
@@ -223,7 +245,7 @@ uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX])
 		return 0;
 	pthread_mutex_lock(&s->lock);
 	l = place_of_list(s, handle, false);
-	if (l) {
+	if (l && l->ending == ending) {
 		n = l->n;
 		memcpy(items, l->item, (n < ACL_LIST_MAX ? n : ACL_LIST_MAX) * sizeof(*items));
 	}
@@ -231,18 +253,40 @@ uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX])
 	return n;
 }
 
-void acl_list_gone(uint64_t handle)
+uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX])
+{
+	return read_list_items(handle, items, false);
+}
+
+void acl_list_claim(uint64_t handle)
 {
 	struct list_shard *s = shard_of_list(handle);
 	uint64_t items[ACL_LIST_MAX], n = acl_list_get(handle, items);
 	struct acl_list *l;
 
 	for (uint64_t i = 0; i < n && i < ACL_LIST_MAX; i++)
-		acl_tensor_gone(items[i]);
+		acl_tensor_claim(items[i]);
 	pthread_mutex_lock(&s->lock);
 	l = handle ? place_of_list(s, handle, false) : NULL;
 	if (l)
-		l->handle = 0;
+		l->ending = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void acl_list_settle(uint64_t handle, bool ended)
+{
+	struct list_shard *s = shard_of_list(handle);
+	uint64_t items[ACL_LIST_MAX], n = read_list_items(handle, items, true);
+	struct acl_list *l;
+
+	for (uint64_t i = 0; i < n && i < ACL_LIST_MAX; i++)
+		acl_tensor_settle(items[i], ended);
+	pthread_mutex_lock(&s->lock);
+	l = handle ? place_of_list(s, handle, false) : NULL;
+	if (l && l->ending) {
+		l->handle = ended ? 0 : handle;
+		l->ending = false;
+	}
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -25,6 +25,7 @@ struct acl_tensor {
 	uint64_t count;
 	uint8_t dtype, size; /* enum dtype; bytes of one element, 0: not whole ones */
 	uint8_t ndim; /* JOURNAL_NDIM_NONE: too many */
+	bool ending; /* a call that ends it is on the way: it is found no more */
 	bool blocked; /* its memory does not hold it element by element */
 };
 
@@ -38,15 +39,22 @@ struct acl_tensor_args {
 };
 
 void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a);
-void acl_tensor_gone(uint64_t handle);
+
+/*
+ * A call begins that ends it: no other call finds it, for another thread may be given the handle before this one has come back.
+ * acl_tensor_settle() goes with it: it has ended, or is what it was.
+ */
+void acl_tensor_claim(uint64_t handle);
+void acl_tensor_settle(uint64_t handle, bool ended);
 bool acl_tensor_get(uint64_t handle, struct acl_tensor *t);
 
 /* Its address was changed (aclSetRawTensorAddr and the like). */
 void acl_tensor_moved(uint64_t handle, const void *data);
 
 void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n);
-/* Its tensors with it, as aclDestroyTensorList does. */
-void acl_list_gone(uint64_t handle);
+/* As acl_tensor_claim(), its tensors with it, which aclDestroyTensorList ends too. */
+void acl_list_claim(uint64_t handle);
+void acl_list_settle(uint64_t handle, bool ended);
 /* The first ACL_LIST_MAX of its tensors into items. Returns how many it has, 0: there is no such list. */
 uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX]);
 

@@ -296,20 +296,34 @@ static void executor_repeats(const struct call *c, int64_t ret)
 		aclnn_executor_repeatable(c->v[0].u);
 }
 
-/* Before the real function: behind it another thread may be given the same handle. */
 static void tensor_ends(const struct call *c)
 {
-	acl_tensor_gone(c->v[0].u);
+	acl_tensor_claim(c->v[0].u);
+}
+
+static void tensor_ended(const struct call *c, int64_t ret)
+{
+	acl_tensor_settle(c->v[0].u, !ret);
 }
 
 static void list_ends(const struct call *c)
 {
-	acl_list_gone(c->v[0].u);
+	acl_list_claim(c->v[0].u);
+}
+
+static void list_ended(const struct call *c, int64_t ret)
+{
+	acl_list_settle(c->v[0].u, !ret);
 }
 
 static void executor_ends(const struct call *c)
 {
-	aclnn_executor_gone(c->v[0].u);
+	aclnn_executor_claim(c->v[0].u);
+}
+
+static void executor_ended(const struct call *c, int64_t ret)
+{
+	aclnn_executor_settle(c->v[0].u, !ret);
 }
 
 /* What acl_meta.h of CANN 8.1 declares. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */
@@ -322,11 +336,11 @@ static const struct watched {
 	{"aclCreateTensor", "pLipLipLp", CT_P, NULL, tensor_created},
 	{"aclInitTensor", "ppLipLipLp", CT_I32, NULL, tensor_initialised},
 	{"aclSetRawTensorAddr", "pp", CT_I32, NULL, tensor_moved},
-	{"aclDestroyTensor", "p", CT_I32, tensor_ends, NULL},
+	{"aclDestroyTensor", "p", CT_I32, tensor_ends, tensor_ended},
 	{"aclCreateTensorList", "pL", CT_P, NULL, list_created},
-	{"aclDestroyTensorList", "p", CT_I32, list_ends, NULL},
+	{"aclDestroyTensorList", "p", CT_I32, list_ends, list_ended},
 	{"aclSetAclOpExecutorRepeatable", "p", CT_I32, NULL, executor_repeats},
-	{"aclDestroyAclOpExecutor", "p", CT_I32, executor_ends, NULL},
+	{"aclDestroyAclOpExecutor", "p", CT_I32, executor_ends, executor_ended},
 };
 
 static const struct watched *watched_of(const char *symbol)

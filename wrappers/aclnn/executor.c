@@ -178,7 +178,7 @@ static void fill_executor(struct aclnn_executor *x, struct aclnn_operator *op,
 {
 	x->op = op;
 	x->age = atomic_fetch_add(&ages, 1) + 1;
-	x->repeatable = x->more = false;
+	x->repeatable = x->ending = x->more = false;
 	x->n = x->ncandidates = 0;
 	x->group[0] = 0;
 	for (unsigned i = 0; i < end; i++) {
@@ -253,7 +253,7 @@ static bool find_waiting(struct aclnn_operator *op, uint64_t handle, uint64_t by
 		const struct aclnn_executor *x = &waiting.x[i];
 		unsigned word;
 
-		if (x->op != op || (found && x->age < found->age))
+		if (x->op != op || x->ending || (found && x->age < found->age))
 			continue;
 		word = find_candidate(x, handle, bytes);
 		if (word) {
@@ -280,7 +280,7 @@ bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t by
 	s = shard_of_executor(all, handle);
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < PLACES && !found; i++)
-		if (s->x[i].op == op && s->x[i].handle == handle) {
+		if (s->x[i].op == op && s->x[i].handle == handle && !s->x[i].ending) {
 			fn(&s->x[i], API_OPEN_WORDS, arg);
 			found = true;
 		}
@@ -339,10 +339,18 @@ static bool end_if_used(struct aclnn_executor *x, uint64_t age)
 	return true;
 }
 
-static bool end_executor(struct aclnn_executor *x, uint64_t age)
+static bool claim_executor(struct aclnn_executor *x, uint64_t age)
 {
 	(void)age;
-	x->op = NULL;
+	x->ending = true;
+	return false;
+}
+
+static bool settle_executor(struct aclnn_executor *x, uint64_t ended)
+{
+	if (x->ending && ended)
+		x->op = NULL;
+	x->ending = false;
 	return false;
 }
 
@@ -363,7 +371,12 @@ void aclnn_executor_repeatable(uint64_t handle)
 	visit_executors(handle, mark_repeatable, 0);
 }
 
-void aclnn_executor_gone(uint64_t handle)
+void aclnn_executor_claim(uint64_t handle)
 {
-	visit_executors(handle, end_executor, 0);
+	visit_executors(handle, claim_executor, 0);
+}
+
+void aclnn_executor_settle(uint64_t handle, bool ended)
+{
+	visit_executors(handle, settle_executor, ended);
 }

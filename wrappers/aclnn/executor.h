@@ -31,6 +31,7 @@ struct aclnn_executor {
 	const struct aclnn_operator *op; /* NULL: free */
 	uint64_t age;
 	bool repeatable; /* it is put on streams again and again, perhaps with other addresses */
+	bool ending; /* a call that ends it is on the way: it is found no more */
 	bool more; /* it has more tensors */
 	uint8_t n, ncandidates;
 	struct aclnn_candidate candidate[CANDIDATES_MAX];
@@ -55,7 +56,9 @@ bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t by
 void aclnn_executor_used(uint64_t handle, uint64_t age);
 
 void aclnn_executor_repeatable(uint64_t handle);
-void aclnn_executor_gone(uint64_t handle);
+/* As acl_tensor_claim() and acl_tensor_settle(). */
+void aclnn_executor_claim(uint64_t handle);
+void aclnn_executor_settle(uint64_t handle, bool ended);
 
 void aclnn_executors_forked(void);
 

@@ -23,6 +23,31 @@ static struct message {
 } messages[MESSAGES];
 static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* One of the same handle was received by a call that was not seen. */
+static void keep_probed_message(const struct message *new)
+{
+	struct message *place = NULL;
+	struct comm *old = NULL;
+
+	pthread_mutex_lock(&messages_lock);
+	for (int i = 0; i < MESSAGES; i++)
+		if (messages[i].handle == new->handle) {
+			place = &messages[i];
+			break;
+		} else if (!place && !messages[i].handle) {
+			place = &messages[i];
+		}
+	if (place) {
+		if (new->comm)
+			comm_hold(new->comm);
+		old = place->handle ? place->comm : NULL;
+		*place = *new;
+	}
+	pthread_mutex_unlock(&messages_lock);
+	if (old)
+		comm_release(old);
+}
+
 void mpi_match_leave(struct call *c)
 {
 	const union arg *flag = call_arg(c, ROLE_FLAG), *m = call_arg(c, ROLE_MESSAGE),
@@ -43,15 +68,7 @@ void mpi_match_leave(struct call *c)
 		new.source = mpi_status_int(st->cp, CONST_STATUS_SOURCE);
 		new.tag = mpi_status_int(st->cp, CONST_STATUS_TAG);
 	}
-	pthread_mutex_lock(&messages_lock);
-	for (int i = 0; i < MESSAGES; i++)
-		if (!messages[i].handle) {
-			if (new.comm)
-				comm_hold(new.comm);
-			messages[i] = new;
-			break;
-		}
-	pthread_mutex_unlock(&messages_lock);
+	keep_probed_message(&new);
 }
 
 void mpi_data_forked(void)
