@@ -8,6 +8,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
+#include "tools/probe/rules/measured.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
@@ -208,6 +209,24 @@ static void json_finding_place(struct report *r, const struct finding *f)
 	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
 }
 
+/* null where it was not measured. */
+static void json_measurement(const struct finding *f)
+{
+	const struct measurement *m = find_measurement(measurements, f->kind);
+
+	json_double("confidence", compute_right_share(m));
+	if (!m) {
+		json_null("measured");
+		return;
+	}
+	json_object("measured");
+	json_u64("right", m->right);
+	json_u64("runs", m->runs);
+	json_u64("clean_programs", m->clean_programs);
+	json_u64("clean_accused", m->clean_accused);
+	json_end();
+}
+
 static void json_findings(struct report *r)
 {
 	json_list("findings");
@@ -218,17 +237,13 @@ static void json_findings(struct report *r)
 		json_string("severity", severity_word(f->severity));
 		json_string("kind", f->kind);
 		json_string("text", f->text);
-		json_double("confidence", f->confidence);
+		json_measurement(f);
 		json_string("what", f->what);
 		rank_list("ranks", f->rank, f->nrank);
 		rank_list("others", f->other, f->nother);
 		json_finding_place(r, f);
 		json_string("evidence", f->evidence);
 		json_string("next", f->next);
-		json_object("clean_runs");
-		json_u64("of", FINDING_CLEAN_RUNS);
-		json_u64("with", f->fired);
-		json_end();
 		json_end();
 	}
 	json_end();

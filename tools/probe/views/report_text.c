@@ -6,6 +6,7 @@
 
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
+#include "tools/probe/rules/measured.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
@@ -226,17 +227,17 @@ static void print_report_head(const struct report *r)
 	head_journals(r);
 }
 
-/* How to check it, how sure it is, and what to run next. */
+/* How to check it, how often its kind is right where that was measured, and what to run next. */
 static void print_grounds(const struct finding *f)
 {
-	char *text;
+	char *text, *measured;
 
-	/* What is certain is no judgement: files that cannot be read, records that are lost. */
-	if (f->severity == FIND_NOTE || f->confidence >= 1)
+	/* What is read off a file is no judgement: files that cannot be read, records that are lost. */
+	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
-	text = tool_format("%.0f %% sure, in %u of %u clean runs; evidence: %s",
-		100 * f->confidence, f->fired, FINDING_CLEAN_RUNS,
-		f->evidence ? f->evidence : "the text");
+	measured = format_measurement(find_measurement(measurements, f->kind));
+	text = tool_format("evidence: %s; %s", f->evidence ? f->evidence : "the text", measured);
+	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
 	out_wrap(text, LABEL + 3, LABEL + 3);
 	/* In one line, however long: it is to be copied. */
