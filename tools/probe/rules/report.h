@@ -8,6 +8,7 @@
 #include "tools/probe/model/stacks.h"
 #include "tools/probe/model/step_numbers.h"
 #include "tools/probe/model/stuck.h"
+#include "tools/probe/rules/verdict.h"
 
 /* findings.def; the worst first. */
 enum severity {
@@ -53,6 +54,8 @@ struct report {
 	struct step_numbers numbers;
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
+	struct run_verdict verdict;
+	bool steps_chosen; /* only some steps were read */
 	bool stuck_known, hangs; /* report_stuck() has looked */
 	struct kernel_log kernel_log; /* read when it is asked for */
 	bool kernel_log_known;

@@ -101,6 +101,19 @@ static void put_run(const struct html *h, struct target *t)
 	target_text(t, "}");
 }
 
+static void put_verdict(const struct html *h, struct target *t)
+{
+	const struct run_verdict *v = &h->r->verdict;
+	char *text = format_verdict(v);
+
+	put_key(t, "verdict");
+	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
+		v->incomplete ? "true" : "false");
+	put_string(t, "text", text);
+	target_text(t, "}");
+	free(text);
+}
+
 static void put_findings(const struct html *h, struct target *t)
 {
 	put_key(t, "findings");
@@ -406,6 +419,7 @@ static void put_document(struct html *h, struct target *t)
 
 	target_text(t, "{");
 	put_run(h, t);
+	put_verdict(h, t);
 	put_findings(h, t);
 	put_heat(h, t);
 	put_key(t, "windows");

@@ -227,6 +227,36 @@ static void json_measurement(const struct finding *f)
 	json_end();
 }
 
+/* An object that says of each kind in this state why. */
+static void json_reasons(const struct run_verdict *v, const char *key, enum check_state state)
+{
+	json_object(key);
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (v->check[i].state == state)
+			json_string(v->check[i].kind, v->check[i].reason);
+	json_end();
+}
+
+static void json_verdict(const struct run_verdict *v)
+{
+	char *text = format_verdict(v);
+
+	json_object("verdict");
+	json_string("text", text);
+	json_u64("faults", v->faults);
+	json_u64("warnings", v->warnings);
+	json_bool("incomplete", v->incomplete);
+	json_list("checked");
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (v->check[i].state == CHECKED)
+			json_string(NULL, v->check[i].kind);
+	json_end();
+	json_reasons(v, "partly", CHECKED_PARTLY);
+	json_reasons(v, "not_checked", NOT_CHECKED);
+	json_end();
+	free(text);
+}
+
 static void json_findings(struct report *r)
 {
 	json_list("findings");
@@ -542,6 +572,7 @@ void report_json(struct report *r)
 		json_end();
 	}
 	json_end();
+	json_verdict(&r->verdict);
 	json_findings(r);
 	open_calls(r);
 	json_stuck_calls(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe report` for people: the head, what stands out, open calls, bad values. Tables: report_tables.c. */
+/* `probe report` for people: the verdict, findings, the head, open calls, bad values. Tables: report_tables.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,21 +247,39 @@ static void print_grounds(const struct finding *f)
 	free(text);
 }
 
-static void print_findings(const struct report *r)
+/* heading: NULL: none. */
+static void print_findings(const struct report *r, enum severity severity, const char *heading)
 {
 	static const enum style style[] = {STYLE_BAD, STYLE_WARN, STYLE_FAINT};
+	bool any = false;
 
-	out_heading("What stands out");
-	if (!r->nfinding)
-		printf("  %snothing%s\n", out_style(STYLE_GOOD), out_plain());
 	for (unsigned i = 0; i < r->nfinding; i++) {
 		const struct finding *f = &r->finding[i];
 
+		if (f->severity != severity)
+			continue;
+		if (heading && !any)
+			out_heading(heading);
+		any = true;
 		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
 		out_wrap(f->text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0),
 			12);
 		print_grounds(f);
 	}
+}
+
+static void print_verdict(const struct report *r)
+{
+	const struct run_verdict *v = &r->verdict;
+	char *text = format_verdict(v);
+
+	fputs(out_style(v->faults		       ? STYLE_BAD
+			: v->incomplete || v->warnings ? STYLE_HEAD
+						       : STYLE_GOOD),
+		stdout);
+	out_wrap(text, 0, 2);
+	fputs(out_plain(), stdout);
+	free(text);
 }
 
 /* ---- open calls ---- */
@@ -417,8 +435,12 @@ static void print_left_out(const struct report *r)
 
 void report_text(struct report *r)
 {
+	print_verdict(r);
+	print_findings(r, FIND_BAD, NULL);
+	print_findings(r, FIND_WARN, "Warnings");
+	print_findings(r, FIND_NOTE, "Notes");
+	putchar('\n');
 	print_report_head(r);
-	print_findings(r);
 	report_open(r);
 	report_bad(r);
 	step_numbers_text(&r->numbers, &r->g);
