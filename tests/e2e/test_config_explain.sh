@@ -111,7 +111,7 @@ recorded_steps 'of a training that goes on, a list' PROBE_START_ITERATION=1001 '
 
 new_out
 run_with $f 2 PROBE_STEP_INTERVAL=x PROBE_EPS=abc PROBE_STACK=maybe PROBE_STEP_MARKER=MPI_Zap train_digits --steps 60
-stands_out=$("$probe" report "$out" | sed -n '/^What stands out/,/^$/p')
+stands_out=$("$probe" report "$out" | sed '/^run  /,$d')
 for wrong in STEP_INTERVAL=x EPS=abc STACK=maybe; do
 	like "three wrong settings: PROBE_$wrong" "$stands_out" "PROBE_$wrong: not a"
 done

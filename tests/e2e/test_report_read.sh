@@ -5,7 +5,7 @@
 
 # DIR [OPTION...]: the findings, in one line.
 stands_out() {
-	"$probe" report "$@" 2>&1 | sed -n '/^What stands out/,/^$/p' | tr -s ' \n' ' '
+	"$probe" report "$@" 2>&1 | sed '/^run  /,$d' | tr -s ' \n' ' '
 }
 
 # Python over $tmp, with report_folder.py.

@@ -58,7 +58,7 @@ is 'a graph: the same with and without the preload' "$(cat "$tmp/with")" "$(cat 
 is 'a graph: it ends well' "$(tail -2 "$tmp/with")" $'graph\nstatus 0'
 is 'a graph: the operator inside is not seen, the collectives are' "$(computed)" '(0, 5)'
 like 'a graph: meta.json says so' "$(rows "$out" 'M["rank0"].get("invisible")')" "'torch.compile': 'graphs were compiled: operators inside of them"
-like 'a graph: the report says so among the first' "$("$probe" report "$out" 2>&1)" 'What stands out invisible torch.compile on rank 0: graphs were compiled.*TORCH_COMPILE_DISABLE=1'
+like 'a graph: the report says so among the first' "$("$probe" report "$out" 2>&1)" 'invisible torch.compile on rank 0: graphs were compiled.*TORCH_COMPILE_DISABLE=1'
 
 new_out
 compiled "$tmp/with" TORCH_COMPILE_DISABLE=1 PROBE_WRAP_OPS="$tmp/ops.yaml" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib"

@@ -206,7 +206,7 @@ for part in $parts; do
 		plain nan $app nan
 		with nan nan PROBE_PRESET=nan -- $app nan
 		"$probe" report "$tmp/nan.nan.out" >"$tmp/nan.report" 2>&1
-		sed -n '/What stands out/,/^$/s/^/# /p' "$tmp/nan.report"
+		sed '/^run  /,$d;s/^/# /' "$tmp/nan.report"
 		line=$(grep -n 'torch.log(x' tests/gpu/torch_gpu.py | cut -d: -f1)
 		grep -q 'first in step 7' "$tmp/nan.report" && grep -q "torch_gpu.py:$line" "$tmp/nan.report"
 		result 'nan: the step and the line of the operator' $?

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/lib/out.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tools/lib/tool.h"
 
-#define PAGE 108 /* columns that text is wrapped to */
+#define NARROWEST 40 /* columns: fewer cannot be read */
 #define RANGE_MAX 160 /* characters of a list of ranks */
 #define RING 16
 
@@ -292,8 +294,27 @@ void out_table_end(struct out_table *t)
 	free(w);
 }
 
+/* Who reads it through a pipe or from a file wraps it, or searches it by lines. */
+static unsigned page_width(void)
+{
+	const char *columns = getenv("COLUMNS");
+	struct winsize w;
+	long n = 0;
+
+	if (!isatty(1))
+		return UINT_MAX;
+	if (columns)
+		n = strtol(columns, NULL, 10);
+	if (n <= 0 && ioctl(1, TIOCGWINSZ, &w) == 0)
+		n = w.ws_col;
+	if (n <= 0)
+		return UINT_MAX;
+	return n < NARROWEST ? NARROWEST : n > INT_MAX ? INT_MAX : (unsigned)n;
+}
+
 void out_wrap(const char *text, unsigned first, unsigned indent)
 {
+	const unsigned width = page_width();
 	unsigned at = first;
 	bool space = false;
 
@@ -301,7 +322,7 @@ void out_wrap(const char *text, unsigned first, unsigned indent)
 		size_t n = strcspn(text, " \n");
 		unsigned w = text_width(text, n);
 
-		if (at > indent && at + space + w > PAGE) {
+		if (at > indent && at + space + w > width) {
 			printf("\n%*s", (int)indent, "");
 			at = indent;
 		} else if (space) {

@@ -43,7 +43,7 @@ void out_cell(struct out_table *t, const char *text);
 /* Prints it, two spaces in front of each line, and frees it. Empty columns are left out. */
 void out_table_end(struct out_table *t);
 
-/* Text wrapped to the width of the page; indent: of the lines after the first. */
+/* Text wrapped to the terminal's width (COLUMNS, else what it says itself), not at all where stdout is none. indent: of the lines after the first. */
 void out_wrap(const char *text, unsigned first, unsigned indent);
 
 /* A heading in front of a section. */

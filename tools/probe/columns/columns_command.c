@@ -141,13 +141,8 @@ static const char severities[][8] = {
 #include "tools/probe/rules/findings.def"
 };
 static const struct fact findings[] = {
-#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) \
+#define FINDING_KIND(id, severity, word, help, basis, evidence) \
 	{word, "", severities[SEVERITY_##severity], help},
-#include "tools/probe/rules/findings.def"
-};
-/* In how many runs without a fault they spoke. */
-static const char *const fired_in[] = {
-#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) #fired,
 #include "tools/probe/rules/findings.def"
 };
 static const char count_groups[][8] = {"", "dropped", "skipped"};
@@ -161,17 +156,12 @@ static const struct fact losses[] = {
 #include "terms/losses.def"
 };
 
-#define TEXT_OF(number) TEXT_OF_EXPANDED(number)
-#define TEXT_OF_EXPANDED(number) #number
-#define ONLY(list) list, sizeof(list) / sizeof(*(list))
-#define FACTS(list) ONLY(list), NULL, NULL
+#define FACTS(list) list, sizeof(list) / sizeof(*(list))
 
 static const struct fact_table {
 	const char *name, *title, *head, *kind; /* kind: heading of that column, NULL: none */
 	const struct fact *fact;
 	size_t n;
-	const char *const *last; /* a last column, of numbers; NULL: none */
-	const char *last_head;
 } tables[] = {
 	{"files", "Files of rank<R>/", "file", NULL, FACTS(files)},
 	{"calls", "calls_<a>-<b>.csv", "column", "type", FACTS(calls)},
@@ -185,8 +175,7 @@ static const struct fact_table {
 	{"ops", "Columns of <kind>_<a>-<b>.csv, by key ops", "column", NULL, FACTS(ops)},
 	{"flags", "Words of the column flags", "flag", NULL, FACTS(flags)},
 	{"phases", "Words of the column phase", "phase", NULL, FACTS(phases)},
-	{"findings", "Findings of probe report", "kind", "severity", ONLY(findings), fired_in,
-		"in " TEXT_OF(FINDING_CLEAN_RUNS) " clean runs"},
+	{"findings", "Findings of probe report", "kind", "severity", FACTS(findings)},
 	{"counts", "Counts of `calls` in meta.json", "key", "in", FACTS(counts)},
 	{"losses", "Keys of `missing` in meta.json", "key", NULL, FACTS(losses)},
 };
@@ -224,10 +213,8 @@ static void print_names(const struct fact_table *t)
 
 static void print_markdown(const struct fact_table *t)
 {
-	printf("| %s |%s%s%s meaning |%s%s%s\n|---|%s---|%s\n", t->head, t->kind ? " " : "",
-		t->kind ? t->kind : "", t->kind ? " |" : "", t->last ? " " : "",
-		t->last ? t->last_head : "", t->last ? " |" : "", t->kind ? "---|" : "",
-		t->last ? "---|" : "");
+	printf("| %s |%s%s%s meaning |\n|---|%s---|\n", t->head, t->kind ? " " : "",
+		t->kind ? t->kind : "", t->kind ? " |" : "", t->kind ? "---|" : "");
 	for (size_t i = 0; i < t->n; i++) {
 		const struct fact *f = &t->fact[i];
 
@@ -243,10 +230,7 @@ static void print_markdown(const struct fact_table *t)
 				putchar('\\');
 			putchar(*p);
 		}
-		fputs(" |", stdout);
-		if (t->last)
-			printf(" %s |", t->last[i]);
-		putchar('\n');
+		puts(" |");
 	}
 }
 
@@ -287,8 +271,6 @@ static void print_text(const struct fact_table *t)
 		if (t->kind)
 			printf("%-9s", f->kind);
 		put_plain_text(f->help);
-		if (t->last)
-			printf(" (%s %s)", t->last[i], t->last_head);
 		putchar('\n');
 	}
 }

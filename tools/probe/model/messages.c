@@ -285,7 +285,6 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 	ahead = !s && !t && is_one_ahead(m, send, recv, &sender);
 	m->truncated = (struct truncated){.any = true,
 		.sender = ahead ? sender : s && !t,
-		.sure = !s != !t,
 		.left_out = ahead,
 		.recv = *recv,
 		.send = *send,
@@ -308,7 +307,7 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 	if (t && !s && !m->truncated.any && recv->out.count > send->in.count &&
 		t->count == send->in.count && recv->dtype == send->dtype)
 		m->truncated = (struct truncated){
-			.any = true, .sure = true, .recv = *recv, .send = *send, .usual = t->count};
+			.any = true, .recv = *recv, .send = *send, .usual = t->count};
 	/* Lengths change from message to message, and both sides always had the same. */
 	else if (!s && !t && !m->truncated.any && recv->out.count > send->in.count &&
 		 recv->dtype == send->dtype && way && way->agreed >= SHORT_MIN)

@@ -67,7 +67,7 @@ struct messages {
 	 * than was sent.
 	 */
 	struct truncated {
-		bool any, sender, sure; /* sender: it is the one that has another count than ever */
+		bool any, sender; /* sender: it is the one that has another count than ever */
 		bool left_out; /* ... or that has left out the message before */
 		bool either; /* lengths change: which of the two is wrong cannot be told */
 		struct call recv, send;

@@ -361,7 +361,6 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 	if (!f->nrank)
 		name_only_mover(r, f);
 	name_call(f, &s->sample->call);
-	f->confidence = f->nrank ? 0.9 : 0.6;
 	if (!f->nrank)
 		name_only_debtor(r, f);
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
@@ -431,7 +430,6 @@ static void doubt_death(struct report *r, struct finding *f, const struct stuck 
 		if (r->stuck.standing[i] && (double)r->stuck.standing[i]->age >= JUST_BEGUN_NS)
 			return;
 	set_finding_kind(f, FINDING_DIED_DOUBTFUL);
-	f->confidence = 0.5;
 	append_line(&f->text,
 		tool_format("rank %d, for which others waited, ended first, and a launcher ended "
 			    "the rest; or a signal ended all at once: what launched the job may "
@@ -540,7 +538,6 @@ void find_values(struct report *r)
 			"first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
 			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
-	f->confidence = !b->out ? 0.99 : awaited ? 0.3 : 0.8;
 	f->awaited = awaited;
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
 		name_culprit(r, f, b->same[i]);

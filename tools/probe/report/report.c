@@ -267,6 +267,8 @@ int report_gather(struct report *r, const struct gather_options *o)
 	stacks_init(&r->stacks, &r->g);
 	step_numbers_read(&r->numbers, &r->g, o->step_lo, o->step_hi);
 	report_findings(r);
+	r->steps_chosen = o->step_lo || o->step_hi != UINT64_MAX;
+	compute_verdict(r);
 	return 0;
 }
 
@@ -275,6 +277,7 @@ void report_free(struct report *r)
 	for (unsigned i = 0; i < r->nfinding; i++)
 		free_finding(&r->finding[i]);
 	free(r->finding);
+	free_verdict(&r->verdict);
 	stacks_free(&r->stacks);
 	kernel_log_free(&r->kernel_log);
 	step_numbers_free(&r->numbers);
@@ -302,7 +305,7 @@ static int report_once(const struct asked *a, bool clear, bool *runs)
 		else
 			report_text(r);
 		*runs = report_is_running(r);
-		if (!status && a->check && r->nfinding && r->finding[0].severity == FIND_BAD)
+		if (!status && a->check && r->verdict.faults)
 			status = STATUS_PROBLEM;
 		report_free(r);
 		if (a->html && gather_stop_signal())

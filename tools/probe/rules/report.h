@@ -8,6 +8,7 @@
 #include "tools/probe/model/stacks.h"
 #include "tools/probe/model/step_numbers.h"
 #include "tools/probe/model/stuck.h"
+#include "tools/probe/rules/verdict.h"
 
 /* findings.def; the worst first. */
 enum severity {
@@ -15,8 +16,14 @@ enum severity {
 #include "tools/probe/rules/findings.def"
 };
 enum finding_kind {
-#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) FINDING_##id,
+#define FINDING_KIND(id, severity, word, help, basis, evidence) FINDING_##id,
 #include "tools/probe/rules/findings.def"
+};
+
+/* What a finding rests on. No measure: how often a kind is named rightly is in measured.h. */
+enum finding_basis {
+	BASIS_RECORDED, /* read off a file */
+	BASIS_JUDGED, /* concluded from rows by a rule */
 };
 
 /* One thing that stands out. */
@@ -24,8 +31,7 @@ struct finding {
 	enum severity severity;
 	const char *kind; /* its word */
 	char *text; /* what, where, who; then what to do */
-	double confidence; /* 0 to 1 */
-	unsigned fired; /* in how many of FINDING_CLEAN_RUNS runs without a fault it did */
+	enum finding_basis basis;
 	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
 	unsigned nrank, nother;
 	bool whole; /* it says of each rank where it stands */
@@ -48,6 +54,8 @@ struct report {
 	struct step_numbers numbers;
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
+	struct run_verdict verdict;
+	bool steps_chosen; /* only some steps were read */
 	bool stuck_known, hangs; /* report_stuck() has looked */
 	struct kernel_log kernel_log; /* read when it is asked for */
 	bool kernel_log_known;

@@ -12,12 +12,11 @@
 static const struct {
 	enum severity severity;
 	const char *word;
-	double sure;
-	unsigned fired;
+	enum finding_basis basis;
 	const char *evidence;
 } finding_kinds[] = {
-#define FINDING_KIND(id, severity, word, help, sure, fired, evidence) \
-	{FIND_##severity, word, sure, fired, evidence},
+#define FINDING_KIND(id, severity, word, help, basis, evidence) \
+	{FIND_##severity, word, BASIS_##basis, evidence},
 #include "tools/probe/rules/findings.def"
 };
 
@@ -29,8 +28,7 @@ struct finding *add_finding(struct report *r, enum finding_kind kind, char *text
 
 	*f = (struct finding){.severity = finding_kinds[kind].severity,
 		.kind = finding_kinds[kind].word,
-		.confidence = finding_kinds[kind].sure,
-		.fired = finding_kinds[kind].fired,
+		.basis = finding_kinds[kind].basis,
 		.usual_evidence = finding_kinds[kind].evidence,
 		.text = text};
 	return f;
@@ -40,7 +38,7 @@ void set_finding_kind(struct finding *f, enum finding_kind kind)
 {
 	f->severity = finding_kinds[kind].severity;
 	f->kind = finding_kinds[kind].word;
-	f->fired = finding_kinds[kind].fired;
+	f->basis = finding_kinds[kind].basis;
 	f->usual_evidence = finding_kinds[kind].evidence;
 }
 

@@ -12,6 +12,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/rules/measured.h"
 
 /* page.html, as it is; report.mk says that this file depends on it. */
 __asm__(".section .rodata\n"
@@ -100,12 +101,26 @@ static void put_run(const struct html *h, struct target *t)
 	target_text(t, "}");
 }
 
+static void put_verdict(const struct html *h, struct target *t)
+{
+	const struct run_verdict *v = &h->r->verdict;
+	char *text = format_verdict(v);
+
+	put_key(t, "verdict");
+	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
+		v->incomplete ? "true" : "false");
+	put_string(t, "text", text);
+	target_text(t, "}");
+	free(text);
+}
+
 static void put_findings(const struct html *h, struct target *t)
 {
 	put_key(t, "findings");
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->r->nfinding; i++) {
 		const struct finding *f = &h->r->finding[i];
+		char *measured;
 		int window = -1;
 
 		for (unsigned k = 0; k < h->nwindow; k++)
@@ -118,8 +133,10 @@ static void put_findings(const struct html *h, struct target *t)
 		put_string(t, "text", f->text);
 		put_string(t, "evidence", f->evidence);
 		put_string(t, "next", f->next);
-		target_print(t, ",\"confidence\":%.3g,\"clean\":[%u,%u]}", f->confidence, f->fired,
-			FINDING_CLEAN_RUNS);
+		measured = format_measurement(find_measurement(measurements, f->kind));
+		put_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
+		free(measured);
+		target_text(t, "}");
 	}
 	target_text(t, "]");
 }
@@ -402,6 +419,7 @@ static void put_document(struct html *h, struct target *t)
 
 	target_text(t, "{");
 	put_run(h, t);
+	put_verdict(h, t);
 	put_findings(h, t);
 	put_heat(h, t);
 	put_key(t, "windows");

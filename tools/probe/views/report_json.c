@@ -8,6 +8,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
+#include "tools/probe/rules/measured.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
@@ -208,6 +209,54 @@ static void json_finding_place(struct report *r, const struct finding *f)
 	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
 }
 
+/* null where it was not measured. */
+static void json_measurement(const struct finding *f)
+{
+	const struct measurement *m = find_measurement(measurements, f->kind);
+
+	json_double("confidence", compute_right_share(m));
+	if (!m) {
+		json_null("measured");
+		return;
+	}
+	json_object("measured");
+	json_u64("right", m->right);
+	json_u64("runs", m->runs);
+	json_u64("clean_programs", m->clean_programs);
+	json_u64("clean_accused", m->clean_accused);
+	json_end();
+}
+
+/* An object that says of each kind in this state why. */
+static void json_reasons(const struct run_verdict *v, const char *key, enum check_state state)
+{
+	json_object(key);
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (v->check[i].state == state)
+			json_string(v->check[i].kind, v->check[i].reason);
+	json_end();
+}
+
+static void json_verdict(const struct run_verdict *v)
+{
+	char *text = format_verdict(v);
+
+	json_object("verdict");
+	json_string("text", text);
+	json_u64("faults", v->faults);
+	json_u64("warnings", v->warnings);
+	json_bool("incomplete", v->incomplete);
+	json_list("checked");
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (v->check[i].state == CHECKED)
+			json_string(NULL, v->check[i].kind);
+	json_end();
+	json_reasons(v, "partly", CHECKED_PARTLY);
+	json_reasons(v, "not_checked", NOT_CHECKED);
+	json_end();
+	free(text);
+}
+
 static void json_findings(struct report *r)
 {
 	json_list("findings");
@@ -218,17 +267,13 @@ static void json_findings(struct report *r)
 		json_string("severity", severity_word(f->severity));
 		json_string("kind", f->kind);
 		json_string("text", f->text);
-		json_double("confidence", f->confidence);
+		json_measurement(f);
 		json_string("what", f->what);
 		rank_list("ranks", f->rank, f->nrank);
 		rank_list("others", f->other, f->nother);
 		json_finding_place(r, f);
 		json_string("evidence", f->evidence);
 		json_string("next", f->next);
-		json_object("clean_runs");
-		json_u64("of", FINDING_CLEAN_RUNS);
-		json_u64("with", f->fired);
-		json_end();
 		json_end();
 	}
 	json_end();
@@ -527,6 +572,7 @@ void report_json(struct report *r)
 		json_end();
 	}
 	json_end();
+	json_verdict(&r->verdict);
 	json_findings(r);
 	open_calls(r);
 	json_stuck_calls(r);

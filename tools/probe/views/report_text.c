@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe report` for people: the head, what stands out, open calls, bad values. Tables: report_tables.c. */
+/* `probe report` for people: the verdict, findings, the head, open calls, bad values. Tables: report_tables.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
+#include "tools/probe/rules/measured.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
@@ -226,17 +227,17 @@ static void print_report_head(const struct report *r)
 	head_journals(r);
 }
 
-/* How to check it, how sure it is, and what to run next. */
+/* How to check it, how often its kind is right where that was measured, and what to run next. */
 static void print_grounds(const struct finding *f)
 {
-	char *text;
+	char *text, *measured;
 
-	/* What is certain is no judgement: files that cannot be read, records that are lost. */
-	if (f->severity == FIND_NOTE || f->confidence >= 1)
+	/* What is read off a file is no judgement: files that cannot be read, records that are lost. */
+	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
-	text = tool_format("%.0f %% sure, in %u of %u clean runs; evidence: %s",
-		100 * f->confidence, f->fired, FINDING_CLEAN_RUNS,
-		f->evidence ? f->evidence : "the text");
+	measured = format_measurement(find_measurement(measurements, f->kind));
+	text = tool_format("evidence: %s; %s", f->evidence ? f->evidence : "the text", measured);
+	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
 	out_wrap(text, LABEL + 3, LABEL + 3);
 	/* In one line, however long: it is to be copied. */
@@ -246,21 +247,39 @@ static void print_grounds(const struct finding *f)
 	free(text);
 }
 
-static void print_findings(const struct report *r)
+/* heading: NULL: none. */
+static void print_findings(const struct report *r, enum severity severity, const char *heading)
 {
 	static const enum style style[] = {STYLE_BAD, STYLE_WARN, STYLE_FAINT};
+	bool any = false;
 
-	out_heading("What stands out");
-	if (!r->nfinding)
-		printf("  %snothing%s\n", out_style(STYLE_GOOD), out_plain());
 	for (unsigned i = 0; i < r->nfinding; i++) {
 		const struct finding *f = &r->finding[i];
 
+		if (f->severity != severity)
+			continue;
+		if (heading && !any)
+			out_heading(heading);
+		any = true;
 		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
 		out_wrap(f->text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0),
 			12);
 		print_grounds(f);
 	}
+}
+
+static void print_verdict(const struct report *r)
+{
+	const struct run_verdict *v = &r->verdict;
+	char *text = format_verdict(v);
+
+	fputs(out_style(v->faults		       ? STYLE_BAD
+			: v->incomplete || v->warnings ? STYLE_HEAD
+						       : STYLE_GOOD),
+		stdout);
+	out_wrap(text, 0, 2);
+	fputs(out_plain(), stdout);
+	free(text);
 }
 
 /* ---- open calls ---- */
@@ -416,8 +435,12 @@ static void print_left_out(const struct report *r)
 
 void report_text(struct report *r)
 {
+	print_verdict(r);
+	print_findings(r, FIND_BAD, NULL);
+	print_findings(r, FIND_WARN, "Warnings");
+	print_findings(r, FIND_NOTE, "Notes");
+	putchar('\n');
 	print_report_head(r);
-	print_findings(r);
 	report_open(r);
 	report_bad(r);
 	step_numbers_text(&r->numbers, &r->g);

@@ -34,9 +34,9 @@ static const char help[] =
 	"                      PROBE_FINDING_KIND, PROBE_FINDING_SEVERITY, PROBE_FINDING_TEXT, and "
 	"where "
 	"known\n"
-	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8); PROBE_FINDING_DIR: "
-	"the "
-	"folder\n"
+	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8: the culprits only), "
+	"PROBE_FINDING_OTHERS\n"
+	"                      (the other ranks concerned); PROBE_FINDING_DIR: the folder\n"
 	"                      For an alert whose rule has `action: exec` it is run, too, with the "
 	"alert "
 	"as JSON on its\n"
@@ -115,9 +115,37 @@ static bool is_finding_new(struct watch *w, uint64_t hash)
 	return true;
 }
 
+/* Not set where there is none: an inherited value would be another finding's. */
+static void set_rank_list(const char *name, int *rank, unsigned n)
+{
+	if (n)
+		setenv(name, out_range(rank, n), 1);
+	else
+		unsetenv(name);
+}
+
+/* The culprits apart from the others: a script that drains nodes must not drain the whole job's. */
+static void set_rank_variables(const struct finding *f)
+{
+	int *other = tool_alloc((f->nother + 1) * sizeof(*other));
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->nother; i++) {
+		bool culprit = false;
+
+		for (unsigned k = 0; k < f->nrank; k++)
+			culprit |= f->rank[k] == f->other[i];
+		if (!culprit)
+			other[n++] = f->other[i];
+	}
+	set_rank_list("PROBE_FINDING_RANKS", f->rank, f->nrank);
+	set_rank_list("PROBE_FINDING_OTHERS", other, n);
+	free(other);
+}
+
 static void start_command(const struct watch *w, const struct finding *f, const struct focus *at)
 {
-	char step[24], *ranks;
+	char step[24];
 	pid_t pid;
 
 	fflush(stdout);
@@ -136,9 +164,8 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	if (at->known) {
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)at->step);
 		setenv("PROBE_FINDING_STEP", step, 1);
-		ranks = out_range(at->rank, at->n);
-		setenv("PROBE_FINDING_RANKS", ranks, 1);
 	}
+	set_rank_variables(f);
 	execl("/bin/sh", "sh", "-c", w->command, (char *)NULL);
 	_exit(127);
 }

@@ -365,7 +365,6 @@ void find_fatal_errors(struct report *r)
 				at,
 				own ? "in a call without elements where all others have some"
 				    : "whose cause may be another rank's"));
-		f->confidence = own ? 0.9 : 0.7;
 		if (own)
 			name_culprit(r, f, i);
 		else
@@ -774,9 +773,6 @@ void find_left(struct report *r)
 		return;
 	}
 	f = add_finding(r, FINDING_DIED, text);
-	f->confidence = how_it_left(r, (uint32_t)first) == SPOKE ? 0.95
-			: all_ended_by_signal(r) && !d->died_ns	 ? 0.7
-								 : 0.9;
 	name_culprit(r, f, (uint32_t)first);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
 		if (i != (uint32_t)first)

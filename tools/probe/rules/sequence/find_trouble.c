@@ -247,11 +247,8 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 		free(more);
 	}
 	f = add_finding(r, kind, text);
-	f->confidence = v->times >= 4 ? 0.95 : 0.8;
-	if (t->only_order) {
+	if (t->only_order)
 		set_finding_kind(f, FINDING_ORDER_APART);
-		f->confidence = 0.8;
-	}
 	f->what = v->kind == VERDICT_TERMS   ? v->what
 		  : v->kind <= VERDICT_EXTRA ? what[v->kind]
 					     : NULL;
@@ -284,7 +281,6 @@ static struct finding *add_crossed(struct report *r, const struct trouble *t,
 			(unsigned long long)send->step, report_rank(r, send->rank), a,
 			report_rank(r, recv->rank), b, sender ? "send" : "receive", odd, at));
 
-	f->confidence = 0.95;
 	name_culprit(r, f, c->rank);
 	name_concerned(r, f, sender ? recv->rank : send->rank);
 	name_call(f, c);
@@ -341,7 +337,6 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	}
 	f = add_finding(r, FINDING_MISMATCH, text);
 	f->what = unlike_field(what);
-	f->confidence = n == 1 ? 0.9 : 0.6;
 	for (unsigned i = 0; i < n && i < NAMED_IN_TERMS; i++)
 		name_culprit(r, f, rank[i]);
 	if (!n) {
@@ -393,7 +388,6 @@ static bool add_circle(struct report *r, const struct trouble *t)
 			(unsigned long long)t->step, out_plural(w.n, "rank", "ranks"),
 			w.n > WAITS_NAMED ? "; the first of them" : "", text));
 	free(text);
-	f->confidence = 0.85;
 	f->whole = w.n == r->g.folders.n && w.n <= WAITS_NAMED;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++)
 		name_culprit(r, f, w.rank[i]);

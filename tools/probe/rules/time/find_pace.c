@@ -87,8 +87,7 @@ static void find_slow_rank(struct report *r)
 			report_rank(r, p.rank), (unsigned long long)p.step, out_time(p.seen),
 			longer ? "each of the longer rounds that its calls make" : "a step",
 			out_time(p.usual), out_percent(p.share), longer ? "these" : "the steps",
-			out_time(p.spread)))
-		->confidence = 0.9;
+			out_time(p.spread)));
 }
 
 static bool find_jitter(struct report *r)
@@ -111,8 +110,7 @@ static bool find_jitter(struct report *r)
 			longer ? "the longer rounds that its calls make" : "its steps",
 			(unsigned long long)p.step, out_time(p.seen),
 			out_time(p.usual < 0 ? -p.usual : p.usual), out_time(p.spread),
-			crowded ? crowded : ""))
-		->confidence = crowded ? 0.5 : 0.8;
+			crowded ? crowded : ""));
 	free(crowded);
 	return true;
 }
@@ -128,16 +126,14 @@ static void find_stalls(struct report *r, bool jitter)
 				    "for it%s; nine tenths of all steps take at most %s there",
 				report_rank(r, p.rank), out_time(p.seen),
 				(unsigned long long)p.step, p.times > 1 ? ", not only once" : "",
-				out_time(p.usual)))
-			->confidence = 0.9;
+				out_time(p.usual)));
 	else if (p.kind == PACE_JITTER && !jitter)
 		add_pace(r, FINDING_JITTER_DOUBTFUL, &p,
 			tool_format("%s stands still now and then, for up to %s outside of "
 				    "recorded calls, and the others wait for it: in %s of its "
 				    "steps; nine tenths of all steps take at most %s there",
 				report_rank(r, p.rank), out_time(p.seen), out_percent(p.share),
-				out_time(p.usual)))
-			->confidence = 0.6;
+				out_time(p.usual)));
 }
 
 static int by_link_time(const void *x, const void *y)
@@ -215,7 +211,6 @@ static void find_slow_link(struct report *r)
 			alone ? "its other ones" : "those of other links",
 			out_time(long_streak ? usual : noise), at, crowded ? crowded : ""));
 
-	f->confidence = crowded ? 0.6 : 0.9;
 	name_culprit(r, f, l->from);
 	name_culprit(r, f, l->to);
 	name_call(f, &l->slowest);

@@ -59,15 +59,12 @@ static bool may_others_follow(const struct report *r, const struct call *c, uint
 	return false;
 }
 
-static void complete_strange(
-	struct report *r, struct finding *f, const struct strange *s, double sure)
+static void complete_strange(struct report *r, struct finding *f, const struct strange *s)
 {
-	f->confidence = s->weight == WEIGHT_BAD ? sure : sure / 2;
 	if (s->weight != WEIGHT_BAD)
 		f->severity = FIND_NOTE;
 	/* A rank on a communicator of its own: no other one shows what is usual. */
 	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
-		f->confidence = sure / 2;
 		f->severity = FIND_NOTE;
 	}
 	name_culprit(r, f, s->call.rank);
@@ -100,10 +97,9 @@ static void find_spike(struct report *r)
 			out_plural(s->seen, "step", "steps"), short_number(s->before), at,
 			s->more ? "; later calls with such values: " : "",
 			s->more ? out_count(s->more) : ""));
-	complete_strange(r, f, s, 0.95);
+	complete_strange(r, f, s);
 	/* It is no rank's fault: the training itself, or what the program measures. */
 	if (all) {
-		f->confidence = 0.6;
 		f->nrank = 0;
 	}
 	f->evidence = tool_format("largest absolute value %s, so far at most %s",
@@ -114,7 +110,7 @@ static void find_spike(struct report *r)
 
 /* how: what is strange of the input; taken over. */
 static struct finding *add_strange(struct report *r, enum finding_kind kind,
-	const struct strange *s, double sure, const char *since, char *how)
+	const struct strange *s, const char *since, char *how)
 {
 	char *what = report_call(r, &s->call), *at = called_from_text(r, &s->call);
 	struct finding *f = add_finding(r, kind,
@@ -122,7 +118,7 @@ static struct finding *add_strange(struct report *r, enum finding_kind kind,
 			(unsigned long long)s->call.step, *since ? " on" : "",
 			report_rank(r, s->call.rank), what, how, at));
 
-	complete_strange(r, f, s, sure);
+	complete_strange(r, f, s);
 	free(what);
 	free(at);
 	free(how);
@@ -137,7 +133,7 @@ static void find_broken_habits(struct report *r)
 	struct finding *f;
 
 	if (stale->any) {
-		f = add_strange(r, FINDING_STALE, stale, 0.9, "",
+		f = add_strange(r, FINDING_STALE, stale, "",
 			tool_format("has the same minimum, maximum, mean and norm as %s; it has "
 				    "been new in each of %s so far, on all ranks: the buffer was "
 				    "not filled",
@@ -150,7 +146,7 @@ static void find_broken_habits(struct report *r)
 			short_number(stale->call.in.sum / (double)stale->call.in.count));
 	}
 	if (zero->any) {
-		f = add_strange(r, FINDING_ZERO, zero, 0.9, "from ",
+		f = add_strange(r, FINDING_ZERO, zero, "from ",
 			tool_format("is nothing but zeros; in the %s before it never was, nor on "
 				    "other ranks",
 				out_plural(zero->seen, "step", "steps")));
@@ -159,7 +155,7 @@ static void find_broken_habits(struct report *r)
 			out_plural(zero->length, "step", "steps"));
 	}
 	if (once->any) {
-		f = add_strange(r, FINDING_ZERO_ONCE, once, 0.5, "",
+		f = add_strange(r, FINDING_ZERO_ONCE, once, "",
 			tool_format("was nothing but zeros in this step alone, on this rank and "
 				    "not on most others; in the %s before it never was",
 				out_plural(once->seen, "step", "steps")));
@@ -168,12 +164,11 @@ static void find_broken_habits(struct report *r)
 }
 
 /* The finding of a meeting; text: taken over. */
-static struct finding *add_odd(struct report *r, enum finding_kind kind,
-	const struct odd_meeting *o, double sure, char *text)
+static struct finding *add_odd(
+	struct report *r, enum finding_kind kind, const struct odd_meeting *o, char *text)
 {
 	struct finding *f = add_finding(r, kind, text);
 
-	f->confidence = o->unsure ? sure / 2 : sure;
 	for (unsigned i = 0; i < o->nrank && i < NAMED_MAX; i++)
 		name_culprit(r, f, o->rank[i]);
 	for (unsigned i = 0; i < o->nother && i < NAMED_MAX; i++)
@@ -211,7 +206,7 @@ static void find_corruption(struct report *r)
 		at = called_from_text(r, &o->call);
 		who = index_ranks(r, o->rank, o->nrank);
 		rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
-		add_odd(r, FINDING_CORRUPTION, o, 0.97,
+		add_odd(r, FINDING_CORRUPTION, o,
 			tool_format("step %llu: the results of %s differ: %s got another one than "
 				    "%s%s; "
 				    "those of the %s before were equal on all ranks%s",
@@ -240,7 +235,6 @@ static void find_corruption(struct report *r)
 				report_rank(r, m->damaged_by.rank), rest, at));
 		free(who);
 		free(rest);
-		f->confidence = 0.9;
 		name_culprit(r, f, m->damaged.rank);
 		name_concerned(r, f, m->damaged_by.rank);
 		name_call(f, &m->damaged);
@@ -265,7 +259,7 @@ static void find_not_sum(struct report *r)
 			  : tool_format("%s what %s put in",
 				    o->extreme ? "that is" : "the difference is",
 				    report_rank(r, o->rank[0]));
-	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o, 0.95,
+	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o,
 		tool_format("step %llu: the result of %s is not what its inputs make: %s "
 			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
 			(unsigned long long)o->call.step, what,
@@ -298,7 +292,7 @@ static void find_odd_volume(struct report *r)
 	      : o->nrank    ? tool_format("%s had other amounts than in all steps before", names)
 			    : tool_strdup("amounts change here in every step, so that the rank "
 					     "cannot be told");
-	f = add_odd(r, FINDING_MISMATCH, o, o->nrank == 1 ? 0.95 : 1,
+	f = add_odd(r, FINDING_MISMATCH, o,
 		tool_format("step %llu: in %s the ranks together did not take as many bytes as "
 			    "they sent, as in the %s before: %s%s",
 			(unsigned long long)o->call.step, what,
@@ -330,7 +324,6 @@ static void find_unlike_message(struct report *r)
 			intern_name(u->call.dtype), report_rank(r, u->other.rank),
 			intern_name(u->usual), out_plural(u->agreed, "message", "messages"), at));
 	f->what = "dtype";
-	f->confidence = 0.95;
 	name_culprit(r, f, u->call.rank);
 	name_concerned(r, f, u->other.rank);
 	name_call(f, &u->call);
@@ -372,7 +365,6 @@ static void find_shorter_message(struct report *r)
 			out_count(s->send.in.count), what, report_rank(r, s->recv.rank),
 			out_count(s->usual), out_plural(s->times, "time", "times"), at));
 	f->what = "count";
-	f->confidence = 0.5;
 	name_culprit(r, f, s->send.rank);
 	name_concerned(r, f, s->recv.rank);
 	name_call(f, &s->send);
@@ -413,7 +405,6 @@ static void find_truncated_message(struct report *r)
 									 : "sent more",
 				      usual, at));
 	f->what = t->left_out ? "missing" : "count";
-	f->confidence = t->sure || t->left_out ? 0.95 : 0.6;
 	name_culprit(r, f, c->rank);
 	if (t->either)
 		name_culprit(r, f, o->rank);
@@ -444,7 +435,7 @@ static void find_diverged(struct report *r)
 	at = called_from_text(r, &o->call);
 	who = index_ranks(r, o->rank, o->nrank);
 	rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
-	f = add_odd(r, FINDING_DIVERGED, o, 0.95,
+	f = add_odd(r, FINDING_DIVERGED, o,
 		tool_format("first in step %llu: %s put other values into %s than %s, and had the "
 			    "same in all "
 			    "steps before (%s)%s%s",
@@ -478,7 +469,6 @@ static void find_left_out_step(struct report *r)
 			k->lag > 0 ? "left out" : "made too many:", steps, what, steps,
 			k->lag > 0 ? "less" : "more", out_plural(k->equal, "step", "steps")));
 	f->what = k->lag > 0 ? "missing" : "extra";
-	f->confidence = 0.9;
 	name_culprit(r, f, k->rank);
 	name_call(f, &k->call);
 	f->event = k->event;

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/columns.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/report.h"
+
+#define ALL_GROUPS ((1u << CHECK_GROUPS) - 1)
+#define ONLY(group) (1u << (group))
+
+static const struct {
+	enum check_group group;
+	const char *word;
+	unsigned ranks, steps;
+} kinds[] = {
+#define CHECKED_KIND(group, word, ranks, steps) {CHECK_##group, word, ranks, steps},
+#include "tools/probe/rules/verdict.def"
+};
+
+static const char *const group_words[] = {
+#define CHECK_GROUP(id, word) word,
+#include "tools/probe/rules/verdict.def"
+};
+
+/* ---- what is not there ---- */
+
+/* A kind that is not checked at all needs no second reason. text: taken over by nobody. */
+static void limit_check(struct check *c, enum check_state state, const char *text)
+{
+	char *before = c->reason;
+
+	if (c->state == NOT_CHECKED)
+		return;
+	if (state == NOT_CHECKED || !before)
+		c->reason = tool_strdup(text);
+	else
+		c->reason = tool_format("%s, %s", before, text);
+	c->state = state;
+	free(before);
+}
+
+/* The text is taken over. */
+static void limit_groups(
+	struct run_verdict *v, unsigned groups, enum check_state state, bool incomplete, char *text)
+{
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (groups & ONLY(v->check[i].group))
+			limit_check(&v->check[i], state, text);
+	v->incomplete |= incomplete;
+	free(text);
+}
+
+/* The same for all groups, where n is not 0: "3 calls were dropped". */
+static void limit_by_count(
+	struct run_verdict *v, uint64_t n, const char *one, const char *many, const char *rest)
+{
+	if (n)
+		limit_groups(v, ALL_GROUPS, CHECKED_PARTLY, true,
+			tool_format("%s %s", out_plural(n, one, many), rest));
+}
+
+static uint64_t sum_call_count(const struct report *r, enum journal_count which)
+{
+	const bool skipped = call_count_words[which].group == COUNTS_SKIPPED;
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct meta *m = &r->g.folders.dir[i].meta;
+		const struct meta_count *c = skipped ? m->skipped : m->dropped;
+		unsigned n = skipped ? m->nskipped : m->ndropped;
+
+		for (unsigned k = 0; k < n; k++)
+			if (strcmp(c[k].name, call_count_words[which].word) == 0)
+				sum += c[k].n;
+	}
+	return sum;
+}
+
+static void check_ranks(const struct report *r, struct run_verdict *v)
+{
+	const struct gather *g = &r->g;
+	unsigned n = g->folders.n, of = g->nasked, state[RANK_STATES] = {0}, unread = 0;
+
+	if (g->folders.world_size > 0 && (unsigned)g->folders.world_size > of)
+		of = (unsigned)g->folders.world_size;
+	if (n < of)
+		limit_groups(v, ALL_GROUPS, CHECKED_PARTLY, true,
+			tool_format("only %u of %u ranks were read", n, of));
+	for (unsigned i = 0; i < n; i++) {
+		const struct rank_dir *d = &g->folders.dir[i];
+
+		state[d->state]++;
+		unread += d->meta_wrong || g->rank[i].journal_wrong || g->rank[i].files_wrong;
+	}
+	limit_by_count(v, unread, "rank has", "ranks have", "files that cannot be read");
+	if (state[RANK_RUNNING])
+		limit_groups(v, ALL_GROUPS, CHECKED_PARTLY, true,
+			tool_format("%u of %u ranks still run", state[RANK_RUNNING], of));
+	limit_by_count(v, state[RANK_UNSEEN], "rank", "ranks", "on other hosts may still run");
+	limit_by_count(
+		v, state[RANK_UNWRITTEN], "rank's", "ranks'", "last rows are not in the files yet");
+	/* A program of one process has nobody to agree with. */
+	for (unsigned i = 0; of == 1 && i < CHECKED_KINDS; i++)
+		if (kinds[i].ranks > 1)
+			limit_check(&v->check[i], NOT_CHECKED, "there is one rank");
+}
+
+static void check_rows(const struct report *r, struct run_verdict *v)
+{
+	uint64_t lost = 0, damaged = 0, removed = 0, skipped = 0, dropped, values;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct meta *m = &r->g.folders.dir[i].meta;
+		const struct rank_info *k = &r->g.rank[i];
+
+		lost += m->lost_rows + m->damaged + k->overlay.spilled;
+		damaged += k->damaged + k->truncated + k->unreadable;
+		removed += m->removed_blocks;
+	}
+	dropped = sum_call_count(r, JC_DROP_FULL) + sum_call_count(r, JC_DROP_THREADS);
+	values = sum_call_count(r, JC_DROP_PENDING) + sum_call_count(r, JC_DROP_VALUES) +
+		 sum_call_count(r, JC_DROP_DEVICE);
+	skipped = sum_call_count(r, JC_SKIP_STEP) + sum_call_count(r, JC_SKIP_SIZE) +
+		  sum_call_count(r, JC_SKIP_PAUSED) + sum_call_count(r, JC_SKIP_CALLER);
+	limit_by_count(v, dropped, "call was", "calls were", "not recorded for lack of room");
+	limit_by_count(v, lost, "row was", "rows were", "lost");
+	limit_by_count(v, damaged, "damaged line was", "damaged lines were", "passed over");
+	limit_by_count(v, removed, "old block was", "old blocks were", "removed");
+	limit_by_count(v, skipped, "call was", "calls were", "skipped by settings or pauses");
+	if (values)
+		limit_groups(v, ONLY(CHECK_VALUES), CHECKED_PARTLY, true,
+			tool_format("values of %s were not recorded",
+				out_plural(values, "call", "calls")));
+	if (r->steps_chosen)
+		limit_groups(v, ALL_GROUPS, CHECKED_PARTLY, true,
+			tool_strdup("only the steps of --step were read"));
+}
+
+static void check_values(const struct report *r, struct run_verdict *v)
+{
+	const unsigned n = r->g.folders.n;
+	uint64_t with = 0, without = 0;
+	unsigned off = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!r->g.folders.dir[i].meta.cfg_statistics) {
+			off++;
+			continue;
+		}
+		with += r->g.rank[i].with_values;
+		without += r->g.rank[i].unmeasured;
+	}
+	if (off == n)
+		limit_groups(v, ONLY(CHECK_VALUES), NOT_CHECKED, false,
+			tool_strdup("statistics were off"));
+	else if (off)
+		limit_groups(v, ONLY(CHECK_VALUES), CHECKED_PARTLY, true,
+			tool_format("statistics were off on %u of %u ranks", off, n));
+	if (off < n && !with)
+		limit_groups(v, ONLY(CHECK_VALUES), NOT_CHECKED, false,
+			tool_strdup("no call had tensors with values"));
+	else if (without)
+		limit_groups(v, ONLY(CHECK_VALUES), without == with ? NOT_CHECKED : CHECKED_PARTLY,
+			true,
+			tool_format("values of %s%s of %s calls with tensors were not measured",
+				without == with ? "all " : "", out_count(without),
+				out_count(with)));
+}
+
+static void check_history(const struct report *r, struct run_verdict *v)
+{
+	bool marked = r->g.by_rounds || r->g.last_step;
+	uint64_t steps = r->g.last_step - r->g.first_step + 1;
+	char *text;
+
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		marked |= meta_has_steps(&r->g.folders.dir[i].meta);
+	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
+		if (!kinds[i].steps || (marked && steps >= kinds[i].steps))
+			continue;
+		text = marked ? tool_format("fewer than %u steps were read", kinds[i].steps)
+			      : tool_strdup("nothing marks steps");
+		v->incomplete |= v->check[i].state != NOT_CHECKED;
+		limit_check(&v->check[i], NOT_CHECKED, text);
+		free(text);
+	}
+}
+
+void compute_verdict(struct report *r)
+{
+	struct run_verdict *v = &r->verdict;
+
+	*v = (struct run_verdict){0};
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		v->check[i] = (struct check){.kind = kinds[i].word, .group = kinds[i].group};
+	for (unsigned i = 0; i < r->nfinding; i++) {
+		v->faults += r->finding[i].severity == FIND_BAD;
+		v->warnings += r->finding[i].severity == FIND_WARN;
+	}
+	if (!r->g.calls)
+		limit_groups(v, ALL_GROUPS, NOT_CHECKED, true, tool_strdup("no call was recorded"));
+	check_values(r, v);
+	check_history(r, v);
+	check_ranks(r, v);
+	check_rows(r, v);
+}
+
+void free_verdict(struct run_verdict *v)
+{
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		free(v->check[i].reason);
+}
+
+/* ---- in words ---- */
+
+struct listed {
+	const struct run_verdict *verdict;
+	const struct check *sample; /* of its state and reason */
+	bool done[CHECKED_KINDS];
+};
+
+static bool is_alike(const struct listed *l, unsigned i)
+{
+	const struct check *c = &l->verdict->check[i];
+
+	return c->state == l->sample->state &&
+	       (c->state == CHECKED || strcmp(c->reason, l->sample->reason) == 0);
+}
+
+static void append_word(char **all, const char *word)
+{
+	char *before = *all;
+
+	*all = tool_format("%s%s%s", before, *before ? ", " : "", word);
+	free(before);
+}
+
+/* The kinds like the sample, a group by one word where all of it is and a reason says which group that is. */
+static char *format_alike(struct listed *l)
+{
+	unsigned n[CHECK_GROUPS] = {0}, of[CHECK_GROUPS] = {0}, whole = 0;
+	char *all = tool_strdup("");
+
+	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
+		enum check_group group = l->verdict->check[i].group;
+
+		of[group]++;
+		n[group] += is_alike(l, i);
+	}
+	for (unsigned k = 0; k < CHECK_GROUPS; k++)
+		whole += n[k] == of[k];
+	if (l->sample->state != CHECKED && whole == CHECK_GROUPS)
+		append_word(&all, "all kinds");
+	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
+		enum check_group group = l->verdict->check[i].group;
+
+		if (!is_alike(l, i))
+			continue;
+		l->done[i] = true;
+		if (l->sample->state == CHECKED || n[group] < of[group])
+			append_word(&all, l->verdict->check[i].kind);
+		else if (whole < CHECK_GROUPS && n[group])
+			append_word(&all, group_words[group]);
+		if (l->sample->state != CHECKED && n[group] == of[group])
+			n[group] = of[group] = 0;
+	}
+	return all;
+}
+
+/* "; not checked: values (statistics were off)", or nothing. */
+static void append_state(char **text, const struct run_verdict *v, enum check_state state)
+{
+	static const char *const word[] = {"checked", "partly", "not checked"};
+	struct listed l = {.verdict = v};
+	char *before, *list;
+	bool any = false;
+
+	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
+		if (v->check[i].state != state || l.done[i])
+			continue;
+		l.sample = &v->check[i];
+		list = format_alike(&l);
+		before = *text;
+		*text = state == CHECKED
+				? tool_format("%s%schecked: %s", before, *before ? "; " : "", list)
+				: tool_format("%s%s%s%s%s (%s)", before,
+					  !*before ? ""
+					  : any	   ? ", "
+						   : "; ",
+					  any ? "" : word[state], any ? "" : ": ", list,
+					  l.sample->reason);
+		free(before);
+		free(list);
+		any = true;
+	}
+}
+
+char *format_verdict(const struct run_verdict *v)
+{
+	char *scope = tool_strdup(""), *found, *all;
+
+	/* What was checked is of interest where nothing was found. */
+	if (!v->faults)
+		append_state(&scope, v, CHECKED);
+	append_state(&scope, v, CHECKED_PARTLY);
+	append_state(&scope, v, NOT_CHECKED);
+	if (v->faults)
+		found = tool_format("%s found", out_plural(v->faults, "fault", "faults"));
+	else
+		found = tool_strdup(
+			v->incomplete ? "Nothing found in what was recorded" : "No fault found");
+	all = tool_format("%s%s%s%s%s%s", found, v->warnings ? ", " : "",
+		v->warnings ? out_plural(v->warnings, "warning", "warnings") : "",
+		*scope ? " (" : "", scope, *scope ? ")" : "");
+	free(found);
+	free(scope);
+	return all;
+}

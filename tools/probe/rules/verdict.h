@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first line of a report: how many faults were found, and which kinds of faults could be checked with what was recorded. */
+#ifndef PROBE_TOOLS_RULES_VERDICT_H
+#define PROBE_TOOLS_RULES_VERDICT_H
+
+#include <stdbool.h>
+
+struct report;
+
+enum check_group {
+#define CHECK_GROUP(id, word) CHECK_##id,
+#include "tools/probe/rules/verdict.def"
+	CHECK_GROUPS
+};
+
+enum check_state { CHECKED, CHECKED_PARTLY, NOT_CHECKED };
+
+enum {
+#define CHECKED_KIND(group, word, ranks, steps) +1
+	CHECKED_KINDS = 0
+#include "tools/probe/rules/verdict.def"
+};
+
+struct check {
+	const char *kind; /* its word in findings.def */
+	enum check_group group;
+	enum check_state state;
+	char *reason; /* of what was not checked; NULL: all was */
+};
+
+struct run_verdict {
+	unsigned faults, warnings; /* findings that are bad; those that are warnings */
+	bool incomplete; /* something that was to be recorded or read is not there: silence proves nothing */
+	struct check check[CHECKED_KINDS];
+};
+
+/* Fills in r->verdict from the findings and from what was read. After report_findings(). */
+void compute_verdict(struct report *r);
+void free_verdict(struct run_verdict *v);
+
+/* "No fault found (checked: nan, ...; not checked: values (statistics were off))"; malloc'd. */
+char *format_verdict(const struct run_verdict *v);
+
+#endif
