@@ -3,22 +3,24 @@
 
 #include <string.h>
 
+/* 0: the kernel does not know the type, of which each byte is read by a table. The CPU has them all. */
+#define FORMAT(f) ((f) + 1)
 static const uint8_t formats[DT_COUNT] = {
-	[DT_BOOL] = STATS_BOOL,
-	[DT_INT8] = STATS_I8,
-	[DT_INT16] = STATS_I16,
-	[DT_INT32] = STATS_I32,
-	[DT_INT64] = STATS_I64,
-	[DT_UINT8] = STATS_U8,
-	[DT_UINT16] = STATS_U16,
-	[DT_UINT32] = STATS_U32,
-	[DT_UINT64] = STATS_U64,
-	[DT_FLOAT8_E4M3FN] = STATS_E4M3,
-	[DT_FLOAT8_E5M2] = STATS_E5M2,
-	[DT_BFLOAT16] = STATS_BF16,
-	[DT_FLOAT16] = STATS_F16,
-	[DT_FLOAT32] = STATS_F32,
-	[DT_FLOAT64] = STATS_F64,
+	[DT_BOOL] = FORMAT(STATS_BOOL),
+	[DT_INT8] = FORMAT(STATS_I8),
+	[DT_INT16] = FORMAT(STATS_I16),
+	[DT_INT32] = FORMAT(STATS_I32),
+	[DT_INT64] = FORMAT(STATS_I64),
+	[DT_UINT8] = FORMAT(STATS_U8),
+	[DT_UINT16] = FORMAT(STATS_U16),
+	[DT_UINT32] = FORMAT(STATS_U32),
+	[DT_UINT64] = FORMAT(STATS_U64),
+	[DT_FLOAT8_E4M3FN] = FORMAT(STATS_E4M3),
+	[DT_FLOAT8_E5M2] = FORMAT(STATS_E5M2),
+	[DT_BFLOAT16] = FORMAT(STATS_BF16),
+	[DT_FLOAT16] = FORMAT(STATS_F16),
+	[DT_FLOAT32] = FORMAT(STATS_F32),
+	[DT_FLOAT64] = FORMAT(STATS_F64),
 };
 
 _Static_assert(sizeof(struct stats_launch) <= 4096, "CUDA takes no more arguments");
@@ -47,7 +49,8 @@ bool stats_job_make(struct stats_job *job, const struct device_tensor *t)
 	uint64_t blocks, parts;
 	struct stats_acc acc;
 
-	if (t->ndim > STATS_DIMS - 1 || !t->count || stats_begin(&acc, t->dtype, t->eps))
+	if (t->ndim > STATS_DIMS - 1 || !t->count || !formats[info->component] ||
+		stats_begin(&acc, t->dtype, t->eps))
 		return false;
 	for (unsigned i = 0; i < t->ndim; i++)
 		all |= (uint64_t)t->step[i];
@@ -57,7 +60,7 @@ bool stats_job_make(struct stats_job *job, const struct device_tensor *t)
 	memset(job, 0, sizeof(*job));
 	job->address = t->address;
 	job->count = t->count * parts;
-	job->format = formats[info->component];
+	job->format = formats[info->component] - 1u;
 	memcpy(&job->eps, &acc.eps.f, sizeof(job->eps));
 	job->eps_whole = acc.eps.u;
 	if (t->ndim)

@@ -191,13 +191,26 @@ static struct device_tensor tensor(void *at, uint64_t n, unsigned dt, double eps
 		.address = (uintptr_t)at, .count = n, .dtype = dt, .eps = eps, .checksum = true};
 }
 
+/* Types of which the CPU reads each byte by a table: the kernel must not take them for another type. */
+static bool is_refused(unsigned dt)
+{
+	struct device_tensor t = tensor(room, 4, dt, 0);
+	struct stats_job job;
+	bool refused = dt == DT_FLOAT8_E8M0FNU || dt == DT_FLOAT8_E4M3FNUZ ||
+		       dt == DT_FLOAT8_E5M2FNUZ || dt == DT_FLOAT4_E2M1FN_X2;
+
+	assert_int_equal(stats_job_make(&job, &t), !refused);
+	return refused;
+}
+
 static void check_every_type(void)
 {
 	uint64_t seed = 5;
 	unsigned turn = 0;
 
 	for (unsigned dt = DT_BOOL; dt < DT_COUNT; dt++)
-		for (size_t c = 0; c < sizeof(counts) / sizeof(*counts); c++)
+		for (size_t c = is_refused(dt) ? sizeof(counts) : 0;
+			c < sizeof(counts) / sizeof(*counts); c++)
 			for (enum pattern p = 0; p < FILL_PATTERNS; p++, turn++) {
 				size_t component = dtype_info(dtype_info(dt)->component)->size;
 				/* Any multiple of the element's size. */
@@ -248,7 +261,8 @@ static void check_views(void)
 	uint64_t seed = 9;
 
 	for (unsigned dt = DT_BOOL; dt < DT_COUNT; dt++)
-		for (size_t v = 0; v < sizeof(views) / sizeof(*views); v++) {
+		for (size_t v = is_refused(dt) ? sizeof(views) : 0;
+			v < sizeof(views) / sizeof(*views); v++) {
 			size_t size = dtype_info(dt)->size;
 			struct device_tensor t = tensor(room + size, 1, dt, 1e-8);
 

@@ -65,7 +65,8 @@ static void test_fresh(void **state)
 			 "\"pid\", \"start_time\"}");
 	assert_holds(&r, "m[\"calls\"][\"dropped\"] == {\"journal_full\": 0, \"too_many_threads\": "
 			 "0, \"completion\": 0, "
-			 "\"stack_only\": 0, \"training_values\": 0} and m[\"missing\"] == {}");
+			 "\"stack_only\": 0, \"training_values\": 0, \"device_values\": 0} and "
+			 "m[\"missing\"] == {}");
 	assert_holds(&r, "m[\"first_record_ns\"] == 0 and m[\"last_record_ns\"] == 0");
 	rank_drop(&r);
 }
