@@ -185,15 +185,15 @@ for r in range($2):
 }
 # A busy machine: each rank is late by up to 2 ms; one of them once in a while for long, as it comes.
 arrivals chance 2 '2e5 * x[r] + (8e6 * (x[1] > .96) if r == 1 else 0)'
-unlike 'late by chance: no straggler' "$(stands_out "$tmp/chance")" straggler
+unlike 'late by chance: no straggler' "$(stands_out "$tmp/chance")" 'straggler rank'
 arrivals chance4 4 '2e5 * x[r] + (8e6 * (x[2] > .96) if r == 2 else 0)'
-unlike 'late by chance, of four: no straggler' "$(stands_out "$tmp/chance4")" straggler
+unlike 'late by chance, of four: no straggler' "$(stands_out "$tmp/chance4")" 'straggler rank'
 arrivals slow 2 '2e6 * x[r] + (1.5e6 if r == 1 else 0)'
 like 'late most of the time' "$(stands_out "$tmp/slow")" 'straggler rank 1 '
 arrivals slow4 4 '1e6 * x[r] + (1.5e6 if r == 2 and n % 2 else 0)'
 like 'late to every second operation, of four' "$(stands_out "$tmp/slow4")" 'straggler rank 2 '
 arrivals little 4 '2e4 * x[r] + (1e5 if r == 2 else 0)'
-unlike 'late always, and it costs nearly nothing' "$(stands_out "$tmp/little")" straggler
+unlike 'late always, and it costs nearly nothing' "$(stands_out "$tmp/little")" 'straggler rank'
 like 'not all ranks were read' "$(stands_out --rank 1,2 "$tmp/slow4")" 'straggler rank 2 .*ranks 0,3 were not read'
 
 # Several communicators, in each of which some rank has more of the long waits by chance: in 80 healthy runs none is a warning.
