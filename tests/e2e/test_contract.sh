@@ -43,7 +43,9 @@ odd 2 0 split 3;1'
 	# More ranks, threads, other ways to make communicators: what joins, joins.
 	for app in mpi_comms mpi_intercomm mpi_threads mpi_p2p; do
 		new_out
+		name="$f: $app"
 		run_with $f 4 $app
+		! fails_itself $f 4 $app || continue
 		is "$f: $app" $status 0
 		p2p=--p2p
 		[ $app = mpi_threads ] || [ $app = mpi_p2p ] || p2p=
