@@ -80,7 +80,7 @@ static uint64_t sum_call_count(const struct report *r, enum journal_count which)
 	return sum;
 }
 
-static void check_ranks(const struct report *r, struct run_verdict *v)
+static void check_ranks_read(const struct report *r, struct run_verdict *v)
 {
 	const struct gather *g = &r->g;
 	unsigned n = g->folders.n, of = g->nasked, state[RANK_STATES] = {0}, unread = 0;
@@ -109,7 +109,7 @@ static void check_ranks(const struct report *r, struct run_verdict *v)
 			limit_check(&v->check[i], NOT_CHECKED, "there is one rank");
 }
 
-static void check_rows(const struct report *r, struct run_verdict *v)
+static void check_rows_read(const struct report *r, struct run_verdict *v)
 {
 	uint64_t lost = 0, damaged = 0, removed = 0, skipped = 0, dropped, values;
 
@@ -140,7 +140,7 @@ static void check_rows(const struct report *r, struct run_verdict *v)
 			tool_strdup("only the steps of --step were read"));
 }
 
-static void check_values(const struct report *r, struct run_verdict *v)
+static void check_values_recorded(const struct report *r, struct run_verdict *v)
 {
 	const unsigned n = r->g.folders.n;
 	uint64_t with = 0, without = 0;
@@ -203,10 +203,10 @@ void compute_verdict(struct report *r)
 	}
 	if (!r->g.calls)
 		limit_groups(v, ALL_GROUPS, NOT_CHECKED, true, tool_strdup("no call was recorded"));
-	check_values(r, v);
+	check_values_recorded(r, v);
 	check_history(r, v);
-	check_ranks(r, v);
-	check_rows(r, v);
+	check_ranks_read(r, v);
+	check_rows_read(r, v);
 }
 
 void free_verdict(struct run_verdict *v)
@@ -223,7 +223,7 @@ struct listed {
 	bool done[CHECKED_KINDS];
 };
 
-static bool is_alike(const struct listed *l, unsigned i)
+static bool has_same_reason(const struct listed *l, unsigned i)
 {
 	const struct check *c = &l->verdict->check[i];
 
@@ -249,7 +249,7 @@ static char *format_alike(struct listed *l)
 		enum check_group group = l->verdict->check[i].group;
 
 		of[group]++;
-		n[group] += is_alike(l, i);
+		n[group] += has_same_reason(l, i);
 	}
 	for (unsigned k = 0; k < CHECK_GROUPS; k++)
 		whole += n[k] == of[k];
@@ -258,7 +258,7 @@ static char *format_alike(struct listed *l)
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
 		enum check_group group = l->verdict->check[i].group;
 
-		if (!is_alike(l, i))
+		if (!has_same_reason(l, i))
 			continue;
 		l->done[i] = true;
 		if (l->sample->state == CHECKED || n[group] < of[group])
