@@ -15,8 +15,8 @@
  * must stay below the first bound. 0.075 lets 6 confirmations of one habit accuse (0.5 / 7), and of 10 habits 66 of each.
  */
 #define ACCUSE_MAX 0.075
-/* A note names a rank, too: of four healthy runs at most one may have one by chance. */
-#define NOTE_MAX 0.25
+/* A note names a rank, too: of two healthy runs at most one may have one by chance. */
+#define NOTE_MAX 0.5
 
 /* Twice as large is within the range of any value: the width of a range of which one value is known, as a logarithm. */
 #define LEVEL_WIDTH 0.6931471805599453
