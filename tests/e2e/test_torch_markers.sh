@@ -82,8 +82,9 @@ scene 'inference' inference 60
 is "$text: iterations, by collectives" "$(period)" '60 1 0 c10d::ProcessGroupGloo::allreduce'
 scene 'inference, operators' inference 40 PROBE_WRAP_OPS="$tmp/all.yaml" PROBE_JOURNAL_MIB=64
 is "$text: iterations; collectives, which end on other threads, are in their places" "$(period)" '40 1 0 at::_ops::item::call'
-like "$text: the report says how many, and how sure it is" "$("$probe" report "$out" 2>&1)" \
-	'steps 0( to [0-9]+)? \(none was marked; 40 by the period of the calls\).* repeats every [0-9]+ calls \(confidence 100 %, 40 repetitions'
+said=$("$probe" report "$out" 2>&1)
+like "$text: the report says how many" "$said" 'steps +0( to [0-9]+)? \(none was marked; 40 by the period of the calls\)'
+like "$text: and how sure it is" "$said" ' repeats every [0-9]+ calls \(confidence 100 %, 40 repetitions'
 marker=$(period | cut -d' ' -f4)
 scene 'inference, the proposed marker' inference 40 PROBE_WRAP_OPS="$tmp/all.yaml" PROBE_JOURNAL_MIB=64 PROBE_STEP_MARKER="$marker"
 is "$text: as many steps" "$(rows "$out" '[(m["steps"]["current"], m["steps"]["source"]) for m in M.values()]')" "[(40, 'marker')]"

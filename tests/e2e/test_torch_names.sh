@@ -52,7 +52,7 @@ launched() { # WORD COMMAND...
 	new_out
 	env STORE="$tmp/$1.store" OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true "${@:2}" >"$tmp/$1" 2>"$tmp/$1.err" </dev/null
 	rows "$out" "[(n['name'], n['optimizer'], n['group'], n['vpp_stage'], n['flags']) for _, n in sorted($known.items())]" >"$tmp/$1.names"
-	"$probe" report "$out" 2>/dev/null | tr -s ' \n' ' ' | grep -o 'called from <module>[^%]*%' | head -1 >"$tmp/$1.place"
+	"$probe" report "$out" 2>/dev/null | tr -s ' \n' ' ' | grep -oP 'called from <module>.*?(?= evidence:)' | head -1 >"$tmp/$1.place"
 }
 launched script "$python" tests/apps/py/as_module.py
 is 'a script: names begin with its own variables' "$(grep -o "'[a-z.0-9]*weight'" "$tmp/script.names" | tr '\n' ' ')" "'encoder.weight' 'decoder.weight' "

@@ -116,7 +116,7 @@ END2
 cat >"$tmp/ring/app.c" <<'END2'
 #include <stdio.h>
 #include "ring.h"
-int main(void)
+int main(int argc, char **argv)
 {
 	/* What lies behind the numbers would be seen in their statistics. */
 	float in[8] = {1, 2, 3, 4, 1e30f, 1e30f, 1e30f, 1e30f}, out[4];
@@ -124,17 +124,17 @@ int main(void)
 	int n[4] = {1, 2, 3, 1 << 30};
 	ring_comm c;
 	void *there = ring_alloc();
+	(void)argv;
 	ring_init(&c, 2, 1);
+	/* Between two values, below the least, above the greatest. */
+	if (argc > 1)
+		return ring_allreduce(in, out, 4, 3, 2, c) + ring_allreduce(in, out, 4, 0, 0, c) + ring_allreduce(in, out, 4, -1, -1, c) +
+		       ring_allreduce(in, out, 4, 0x7fffffff, 5, c);
 	ring_allreduce(in, out, 4, 1, 1, c);
 	ring_allreduce(d, d, 2, 2, 1, c);
 	ring_allreduce(there, there, 8, 1, 1, c);
 	printf("%g %d\n", out[3], ring_allreduce(in, out, 4, 9, 1, c));
 	ring_allreduce(n, n, 3, 7, 4, c);
-	/* Between two values, below the least, above the greatest. */
-	ring_allreduce(in, out, 4, 3, 2, c);
-	ring_allreduce(in, out, 4, 0, 0, c);
-	ring_allreduce(in, out, 4, -1, -1, c);
-	ring_allreduce(in, out, 4, 0x7fffffff, 5, c);
 	return ring_free(c);
 }
 END2
@@ -147,7 +147,8 @@ is 'a library: its rows' "$(rows "$out" '[(r["lib"], r["api"], r["op"], r["comm_
 is 'its communicator, its failed call' "$(rows "$out" '(len(set(r["comm"] for r in R)), [r["flags"] for r in R if r["comm_seq"] == "3"])')" "(1, ['nostats;error:1'])"
 is 'a value of its enums after a gap' "$(rows "$out" '[(r["dtype"], r["count"], r["bytes"], r["redop"], r["max"], r["mean"]) for r in R if r["comm_seq"] == "4"]')" \
 	"[('int32', '3', '12', 'max', '3', '2'), ('int32', '3', '12', 'max', '3', '2')]"
-is 'values that they do not have' "$(rows "$out" '[(r["dtype"], r["redop"], r["mean"]) for r in R if r["comm_seq"] in "5678"]')" \
+PROBE_OUTPUT_DIR=$tmp/ring/odd LD_PRELOAD=$tree/build/libprobe.so "$tmp/ring/app" odd
+is 'values that they do not have' "$(rows "$tmp/ring/odd" '[(r["dtype"], r["redop"], r["mean"]) for r in R]')" \
 	"[('other', 'user', ''), ('other', 'user', ''), ('other', 'user', ''), ('other', 'user', '')]"
 is 'a device: its memory is not read' "$(rows "$out" '[(r["io"], r["max"], r["flags"]) for r in R if r["comm_seq"] == "2"]')" \
 	"[('in', '', 'inplace;nostats'), ('out', '', 'inplace;nostats')]"
@@ -158,7 +159,7 @@ like 'a finding' "$("$tree/build/probe" report "$out")" ' short +1 of 1 ranks ha
 is 'a statistic: counted, of inputs and outputs' "$(rows "$out" '[(r["io"], r["signs"]) for r in R if r["comm_seq"] in "12"]')" \
 	"[('in', '1'), ('out', '1'), ('in', ''), ('out', '')]"
 
-is 'a sink: its file' "$(cat "$out"/*/brief.txt)" "$(echo 'step api op' && for i in 1 2 3 4 5 6 7 8 9; do echo '0 ring_allreduce all_reduce'; done)"
+is 'a sink: its file' "$(cat "$out"/*/brief.txt)" "$(echo 'step api op' && for i in 1 2 3 4 5; do echo '0 ring_allreduce all_reduce'; done)"
 
 # ---- what is there still holds ----
 
