@@ -116,6 +116,7 @@ static struct thread *thread_make(void)
 		munmap(t, mapped_bytes());
 		return NULL;
 	}
+	journal_grow_for_threads(&session.journal);
 	t->claims = claims_of((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
@@ -142,9 +143,9 @@ struct thread *thread_get_new(void)
 		if (thread_state.dead)
 			return NULL; /* a destructor that ran after ours */
 		log_loss(LOSS_THREADS,
-			"more than %d threads record at once (or no memory): calls of the others "
+			"more than %u threads record at once (or no memory): calls of the others "
 			"are lost",
-			JOURNAL_THREADS);
+			session.journal.head->nslot);
 	}
 	return t;
 }
