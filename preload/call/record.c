@@ -276,7 +276,7 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 	log_loss(LOSS_FULL,
 		"the journal is full: records are lost, see meta.json; raise journal_mib (now "
 		"%llu)",
-		(unsigned long long)session.journal.head->bytes >> 20);
+		(unsigned long long)journal_size(&session.journal) >> 20);
 }
 
 /* Who stands in a receive that nobody sends to can say what it waits for. */

@@ -124,6 +124,7 @@ static struct thread *thread_make(void)
 		munmap(t, mapped_bytes());
 		return NULL;
 	}
+	journal_grow_for_threads(&session.journal);
 	t->claims = claims_of((unsigned)(t->chain.slot - journal_thread(&session.journal, 0)));
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
@@ -157,8 +158,8 @@ void thread_lost(void)
 	if (thread_state.dead)
 		return;
 	log_loss(LOSS_THREADS,
-		"more than %d threads record at once (or no memory): calls of the others are lost",
-		JOURNAL_THREADS);
+		"more than %u threads record at once (or no memory): calls of the others are lost",
+		session.journal.head->nslot);
 }
 
 void *thread_scratch_more(struct thread *t, size_t bytes)

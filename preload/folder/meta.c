@@ -60,7 +60,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	uint64_t count[JC_COUNT], self = 0;
 
 	memcpy(count, h->count, sizeof(count));
-	for (uint32_t i = 0; i < JOURNAL_THREADS && i < h->nthread; i++) {
+	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++) {
 		const struct journal_thread *s = journal_thread(j, i);
 
 		for (int k = 0; k < JC_COUNT; k++)
@@ -78,7 +78,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_json(t, h->journal_path);
 	put_meta_key(t, "journal");
 	text_str(t, "{\"bytes\": ");
-	text_u64(t, h->bytes);
+	text_u64(t, journal_size(j));
 	text_str(t, ", \"kind\": ");
 	text_json(t, kind_name[j->kind]);
 	text_fmt(t, ", \"crash_safe\": %s, \"outside\": ", j->safe ? "true" : "false");

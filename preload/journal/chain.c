@@ -5,29 +5,55 @@
 
 #include "journal/journal.h"
 
-int chain_attach(struct chain *c, struct journal *j, int64_t tid)
+/* The lowest free slot from there on, which is taken. -1: none is free. */
+static int64_t take_slot(struct journal *j, uint32_t from)
 {
-	for (uint32_t i = 0; i < JOURNAL_THREADS; i++) {
+	for (uint32_t i = from; i < j->head->nslot; i++) {
 		struct journal_thread *s = journal_thread(j, i);
 		uint32_t is_free = JT_FREE;
 
-		if (atomic_load_explicit(&s->state, memory_order_relaxed) != JT_FREE ||
-			!atomic_compare_exchange_strong(&s->state, &is_free, JT_TAKING))
-			continue;
-		s->tid = tid;
-		atomic_store_explicit(&s->wait_api, 0, memory_order_relaxed);
-		atomic_store_explicit(&s->first, 0, memory_order_relaxed);
-		s->generation++;
-		*c = (struct chain){.j = j, .slot = s, .generation = s->generation, .index = i};
-		atomic_store_explicit(&s->state, JT_LIVE, memory_order_release);
-
-		uint32_t seen = atomic_load_explicit(&j->head->nthread, memory_order_relaxed);
-
-		while (seen <= i && !atomic_compare_exchange_weak(&j->head->nthread, &seen, i + 1))
-			;
-		return 0;
+		if (atomic_load_explicit(&s->state, memory_order_relaxed) == JT_FREE &&
+			atomic_compare_exchange_strong(&s->state, &is_free, JT_TAKING))
+			return i;
 	}
-	return -EAGAIN;
+	return -1;
+}
+
+int chain_attach(struct chain *c, struct journal *j, int64_t tid)
+{
+	uint32_t from = atomic_load_explicit(&j->slots_from, memory_order_relaxed);
+	int64_t i = take_slot(j, from);
+	struct journal_thread *s;
+
+	if (i < 0 && from)
+		i = take_slot(j, 0);
+	if (i < 0)
+		return -EAGAIN;
+	/* What is freed below comes back by journal_free_slot(). */
+	atomic_compare_exchange_strong(&j->slots_from, &from, (uint32_t)i + 1);
+	s = journal_thread(j, (uint32_t)i);
+	s->tid = tid;
+	atomic_store_explicit(&s->wait_api, 0, memory_order_relaxed);
+	atomic_store_explicit(&s->first, 0, memory_order_relaxed);
+	s->generation++;
+	*c = (struct chain){.j = j, .slot = s, .generation = s->generation, .index = (uint32_t)i};
+	atomic_store_explicit(&s->state, JT_LIVE, memory_order_release);
+
+	uint32_t seen = atomic_load_explicit(&j->head->nthread, memory_order_relaxed);
+
+	while (seen <= i &&
+		!atomic_compare_exchange_weak(&j->head->nthread, &seen, (uint32_t)i + 1))
+		;
+	return 0;
+}
+
+void journal_free_slot(struct journal *j, uint32_t i)
+{
+	uint32_t from = atomic_load_explicit(&j->slots_from, memory_order_relaxed);
+
+	atomic_store_explicit(&journal_thread(j, i)->state, JT_FREE, memory_order_release);
+	while (from > i && !atomic_compare_exchange_weak(&j->slots_from, &from, i))
+		;
 }
 
 void chain_detach(struct chain *c)
@@ -52,7 +78,8 @@ void chain_detach(struct chain *c)
 static int64_t claim_chunk(struct journal *j, uint32_t slot)
 {
 	struct journal_head *h = j->head;
-	uint32_t words = (h->nchunk + 63) / 64, from = slot * CHUNKS_APART % h->nchunk;
+	uint32_t n = atomic_load_explicit(&h->nchunk, memory_order_acquire);
+	uint32_t words = (n + 63) / 64, from = slot * CHUNKS_APART % n;
 
 	/* The first word a second time at the end, for the bits below `from`. */
 	for (uint32_t k = 0; k <= words; k++) {
@@ -64,7 +91,7 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 			uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(~bits);
 			uint64_t bit = UINT64_C(1) << (i & 63);
 
-			if (i >= h->nchunk)
+			if (i >= n)
 				break;
 			bits = atomic_fetch_or_explicit(&h->bitmap[w], bit, memory_order_acquire);
 			if (!(bits & bit))
@@ -89,7 +116,8 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 		return false;
 
 	_Atomic uint64_t *free_chunks = &c->j->head->free_chunks;
-	uint32_t keep = last ? 0 : c->j->head->nchunk / JOURNAL_ENDS;
+	uint32_t all = atomic_load_explicit(&c->j->head->nchunk, memory_order_relaxed);
+	uint32_t keep = last ? 0 : all / JOURNAL_ENDS;
 	int64_t i = keep && atomic_load_explicit(free_chunks, memory_order_relaxed) <= keep
 			    ? -1
 			    : claim_chunk(c->j, c->index);
@@ -99,12 +127,12 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 		return false;
 	}
 	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <=
-		c->j->head->nchunk - c->j->head->nchunk / JOURNAL_EARLY)
+		all - all / JOURNAL_EARLY)
 		*wake = true;
 
 	uint32_t touched = atomic_load_explicit(&c->j->touched, memory_order_relaxed);
 
-	if (touched && touched < c->j->head->nchunk && (uint32_t)i >= touched / 4 * 3)
+	if (touched && touched < all && (uint32_t)i >= touched / 4 * 3)
 		*wake = true;
 
 	struct journal_chunk *n = journal_chunk(c->j, (uint32_t)i);

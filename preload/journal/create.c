@@ -21,16 +21,27 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
+/* A small journal has room for few: slots and their positions are to take no more than a small part of it. */
+static uint32_t slots_for(uint64_t bytes)
+{
+	uint64_t n = bytes >> 12;
+
+	return n < JOURNAL_THREADS_MIN ? JOURNAL_THREADS_MIN
+	       : n > JOURNAL_THREADS   ? JOURNAL_THREADS
+				       : (uint32_t)n;
+}
+
 /* Divides the file: 1/16 dictionary, 1/8 parked records, the rest chunks. Returns -EINVAL if no chunk fits. */
 static int divide_journal(struct journal_head *h, uint64_t bytes)
 {
 	uint64_t at = round_up(sizeof(*h), PAGE);
 
 	h->bytes = bytes;
+	h->nslot = slots_for(bytes);
 	h->thread_off = at;
-	at = round_up(at + sizeof(struct journal_thread) * JOURNAL_THREADS, PAGE);
+	at = round_up(at + sizeof(struct journal_thread) * h->nslot, PAGE);
 	h->commit_off = at;
-	at = round_up(at + 2 * sizeof(struct journal_commit), PAGE);
+	at = round_up(at + 2 * journal_commit_bytes(h->nslot), PAGE);
 	h->dict_off = at;
 	h->dict_bytes = round_up(bytes / 16, PAGE);
 	at += h->dict_bytes;
@@ -44,11 +55,103 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 	uint64_t size = round_up((bytes - at) / JOURNAL_CHUNKS_MAX, PAGE);
 
 	h->chunk_bytes = (uint32_t)(size < JOURNAL_CHUNK_MIN ? JOURNAL_CHUNK_MIN : size);
-	h->nchunk = (uint32_t)((bytes - at) / h->chunk_bytes);
-	if (h->nchunk > JOURNAL_CHUNKS_MAX)
-		h->nchunk = JOURNAL_CHUNKS_MAX;
+
+	uint64_t n = (bytes - at) / h->chunk_bytes;
+
+	atomic_init(&h->nchunk, n < JOURNAL_CHUNKS_MAX ? (uint32_t)n : JOURNAL_CHUNKS_MAX);
 	return 0;
 }
+
+/* ---- growing ---- */
+
+#define THREADS_PART \
+	4 /* so many chunks for each thread: from then on each new one brings its own */
+#define GROW_CHUNKS 64u /* at once */
+
+static uint32_t chunks_at_first(const struct journal_head *h)
+{
+	struct journal_head first = {0};
+
+	divide_journal(&first, h->bytes);
+	return atomic_load_explicit(&first.nchunk, memory_order_relaxed);
+}
+
+/* The most that it may come to have. */
+static uint32_t chunks_at_most(const struct journal_head *h)
+{
+	uint32_t n = chunks_at_first(h) + h->nslot;
+
+	return n < JOURNAL_CHUNKS_MAX ? n : JOURNAL_CHUNKS_MAX;
+}
+
+static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
+{
+	return h->chunk_off + (uint64_t)nchunk * h->chunk_bytes;
+}
+
+/* The end of the file up to there is its own. The program may have closed our descriptor. */
+static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
+{
+	bool ours = io_kept_is(&j->lock, NULL);
+	int fd = ours ? j->lock.fd
+		      : journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW),
+	    err;
+	struct stat st;
+
+	if (to > io_file_limit())
+		return -EFBIG;
+	if (fd < 0)
+		return fd;
+	if (!ours && (fstat(fd, &st) < 0 || st.st_dev != j->lock.dev || st.st_ino != j->lock.ino)) {
+		close(fd);
+		return -ENOENT;
+	}
+	do
+		err = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+	while (err == EINTR);
+	if (!ours)
+		close(fd);
+	return -err;
+}
+
+static int extend_journal(struct journal *j, uint32_t nchunk)
+{
+	uint64_t from = bytes_with_chunks(j->head, atomic_load(&j->head->nchunk)),
+		 to = bytes_with_chunks(j->head, nchunk);
+
+	if (to > j->bytes)
+		return -EFBIG;
+	if (j->kind == JK_FILE)
+		return extend_file(j, from > j->head->bytes ? from : j->head->bytes, to);
+	/* A segment takes memory as it is touched. */
+	if (j->kind == JK_MEMORY)
+		return mprotect(j->head, round_up(to, PAGE), PROT_READ | PROT_WRITE) < 0 ? -errno
+											 : 0;
+	return 0;
+}
+
+void journal_grow_for_threads(struct journal *j)
+{
+	struct journal_head *h = j->head;
+	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk), first, want;
+
+	/* Mostly there is plenty, and nothing else is looked at. */
+	if (threads * THREADS_PART <= n || atomic_load_explicit(&j->growing, memory_order_relaxed))
+		return;
+	first = chunks_at_first(h);
+	want = first + threads - first / THREADS_PART + GROW_CHUNKS / 2;
+	if (n >= want || n >= chunks_at_most(h) || atomic_exchange(&j->growing, true))
+		return;
+	n = atomic_load(&h->nchunk);
+	want = n + GROW_CHUNKS < chunks_at_most(h) ? n + GROW_CHUNKS : chunks_at_most(h);
+	if (extend_journal(j, want) < 0)
+		return; /* nor will it later */
+	atomic_fetch_add(&h->free_chunks, want - n);
+	atomic_store_explicit(&h->nchunk, want, memory_order_release);
+	atomic_store(&j->growing, false);
+}
+
+/* ---- making one ---- */
 
 /*
  * A mapped file that another process makes shorter is a SIGBUS for its owner, and no kind of file that survives its process is safe
@@ -84,7 +187,8 @@ static size_t whole_pages(size_t bytes)
 }
 
 /* In place: the head is large, and the thread whose call starts the recording may have little stack. */
-static void fill_journal_head(struct journal *j, void *p, size_t bytes, enum journal_kind kind)
+static void fill_journal_head(
+	struct journal *j, void *p, size_t bytes, size_t mapped, enum journal_kind kind)
 {
 	struct journal_head *h = p;
 
@@ -92,20 +196,48 @@ static void fill_journal_head(struct journal *j, void *p, size_t bytes, enum jou
 	h->head_bytes = sizeof(*h);
 	divide_journal(h, bytes); /* always room for a chunk: JOURNAL_BYTES_MIN */
 	h->rank = h->world_size = -1;
-	atomic_init(&h->free_chunks, h->nchunk);
+	atomic_init(&h->free_chunks, atomic_load(&h->nchunk));
 	atomic_init(&h->state, JS_RUNNING);
 	/* The magic comes last: a journal without it was never in use. */
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(h->magic, JOURNAL_MAGIC, sizeof(h->magic));
 	*j = (struct journal){.head = p,
-		.bytes = bytes,
+		.bytes = mapped,
 		.kind = kind,
 		.safe = kind != JK_MEMORY,
 		.lock = {.fd = -1}};
 }
 
+/* With what it may grow by. */
+static size_t bytes_at_most(size_t bytes)
+{
+	struct journal_head h = {0};
+
+	divide_journal(&h, bytes);
+	return round_up(bytes_with_chunks(&h, chunks_at_most(&h)), PAGE);
+}
+
+/* Of `most` only `bytes` can be touched yet. A limit on the address space may forbid more than that. */
+static void *map_new_journal(int fd, size_t bytes, size_t *most)
+{
+	bool file = fd >= 0;
+	void *p = mmap(NULL, *most, file ? PROT_READ | PROT_WRITE : PROT_NONE,
+		file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, fd, 0);
+
+	if (p != MAP_FAILED && !file && mprotect(p, bytes, PROT_READ | PROT_WRITE) < 0) {
+		munmap(p, *most);
+		p = MAP_FAILED;
+	}
+	if (p != MAP_FAILED)
+		return p;
+	*most = bytes;
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		file ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, fd, 0);
+}
+
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 {
+	size_t most;
 	int fd = -1;
 
 	bytes = whole_pages(bytes);
@@ -117,8 +249,9 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 			return fd;
 	}
 
-	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-		fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+	most = bytes_at_most(bytes);
+
+	void *p = map_new_journal(fd, bytes, &most);
 	int err = p == MAP_FAILED ? -errno : 0;
 
 	if (err) {
@@ -131,7 +264,7 @@ int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes)
 
 	bool locked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 
-	fill_journal_head(j, p, bytes, fd < 0 ? JK_MEMORY : JK_FILE);
+	fill_journal_head(j, p, bytes, most, fd < 0 ? JK_MEMORY : JK_FILE);
 	j->head->locked = locked;
 	if (fd >= 0)
 		io_keep(&j->lock, fd);
@@ -142,14 +275,19 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 {
 	char at[SEGMENT_PATH_MAX];
 	struct segment s;
+	size_t most;
 	void *p;
 	int err;
 
 	bytes = whole_pages(bytes);
-	p = segment_make(&s, seed, bytes, &err);
+	most = bytes_at_most(bytes);
+	p = segment_make(&s, seed, most, &err);
+	/* There may be a limit on the size of one. */
+	if (!p)
+		p = segment_make(&s, seed, most = bytes, &err);
 	if (!p)
 		return err;
-	fill_journal_head(j, p, bytes, JK_SEGMENT);
+	fill_journal_head(j, p, bytes, most, JK_SEGMENT);
 	segment_path(&s, at);
 	snprintf(path, cap, "%s", at);
 	return 0;
@@ -205,14 +343,15 @@ static int check_journal_head(const struct journal_head *h, uint64_t bytes)
 		return -EINVAL;
 	if (h->version != JOURNAL_VERSION || h->head_bytes != sizeof(*h))
 		return -EPROTO;
-	if (h->bytes != bytes || divide_journal(&want, bytes) < 0)
+	if (h->bytes > bytes || h->bytes < JOURNAL_BYTES_MIN || divide_journal(&want, h->bytes) < 0)
 		return -EINVAL;
 	/* The offsets follow from the size: a head that says otherwise is damaged. */
 	if (h->thread_off != want.thread_off || h->commit_off != want.commit_off ||
 		h->dict_off != want.dict_off || h->dict_bytes != want.dict_bytes ||
 		h->pending_off != want.pending_off || h->pending_bytes != want.pending_bytes ||
 		h->chunk_off != want.chunk_off || h->chunk_bytes != want.chunk_bytes ||
-		h->nchunk != want.nchunk || h->nthread > JOURNAL_THREADS)
+		h->nslot != want.nslot || h->nchunk < want.nchunk ||
+		h->nchunk > chunks_at_most(&want) || h->nthread > h->nslot)
 		return -EINVAL;
 	return is_sound(h) ? 0 : -EINVAL;
 }

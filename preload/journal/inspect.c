@@ -111,7 +111,7 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 
 	if (state != JT_LIVE && state != JT_DEAD)
 		return;
-	for (uint32_t left = l->j->head->nchunk; chunk && chunk <= l->j->head->nchunk && left;
+	for (uint32_t all = journal_nchunk(l->j), left = all; chunk && chunk <= all && left;
 		left--) {
 		const struct journal_chunk *k = journal_chunk(l->j, chunk - 1);
 		uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
@@ -184,7 +184,7 @@ static void show_pending_calls(struct look *l, uint64_t commit)
 
 static void show_waits(struct look *l)
 {
-	for (uint32_t i = 0; i < JOURNAL_THREADS && i < l->j->head->nthread; i++) {
+	for (uint32_t i = 0, n = journal_nthread(l->j); i < n; i++) {
 		const struct journal_thread *t = journal_thread(l->j, i);
 		uint32_t api = atomic_load_explicit(&t->wait_api, memory_order_acquire);
 		struct inspect_call c = {
@@ -225,12 +225,13 @@ uint32_t inspect_open(
 {
 	struct look l = {.j = j, .fn = fn, .arg = arg};
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
-	struct journal_commit *commit = malloc(sizeof(*commit));
-	uint32_t n = j->head->nthread < JOURNAL_THREADS ? j->head->nthread : JOURNAL_THREADS;
+	size_t bytes = journal_commit_bytes(j->head->nslot);
+	struct journal_commit *commit = malloc(bytes);
+	uint32_t n = journal_nthread(j);
 
 	if (!commit)
 		return 0;
-	memcpy(commit, journal_commit(j, seq), sizeof(*commit));
+	memcpy(commit, journal_commit(j, seq), bytes);
 	show_pending_calls(&l, seq);
 	for (uint32_t i = 0; i < n; i++)
 		walk_chain(&l, i, commit, visit_call);
@@ -265,7 +266,7 @@ uint64_t inspect_latest(const struct journal *j)
 	struct look l = {.j = j};
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);
 
-	for (uint32_t i = 0; i < JOURNAL_THREADS && i < j->head->nthread; i++) {
+	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++) {
 		const struct journal_thread *t = journal_thread(j, i);
 
 		walk_chain(&l, i, journal_commit(j, seq), visit_time);

@@ -17,10 +17,12 @@ enum journal_kind { JK_MEMORY, JK_FILE, JK_SEGMENT };
 
 struct journal {
 	struct journal_head *head;
-	size_t bytes;
+	size_t bytes; /* of the mapping, which is larger than what can be touched where the journal may grow */
 	enum journal_kind kind;
 	bool safe; /* in a file or a segment: survives the process */
 	bool rdonly;
+	_Atomic bool growing; /* a thread is at it, or it cannot grow any more */
+	_Atomic uint32_t slots_from; /* where a free slot is looked for first */
 	_Atomic uint32_t
 		touched; /* chunks of which the writer has taken the page faults; 0: none, or all take their own */
 	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
@@ -37,6 +39,12 @@ struct journal {
  */
 #define JOURNAL_BYTES_MIN (1u << 20)
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
+
+/*
+ * From each new thread, before its first entry: the journal grows with the threads that record, so that none of them lacks a chunk
+ * because others hold one. Where it cannot (disk, limits), records are dropped when no chunk is free.
+ */
+void journal_grow_for_threads(struct journal *j);
 
 /* The same in a shared memory segment. seed: any number that differs between processes. path: what to open it by. */
 int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char *path, size_t cap);
@@ -63,9 +71,43 @@ static inline struct journal_thread *journal_thread(const struct journal *j, uin
 	return (struct journal_thread *)((char *)j->head + j->head->thread_off) + slot;
 }
 
+static inline uint64_t journal_commit_bytes(uint32_t nslot)
+{
+	return sizeof(struct journal_commit) + nslot * sizeof(struct journal_pos);
+}
+
 static inline struct journal_commit *journal_commit(const struct journal *j, uint64_t seq)
 {
-	return (struct journal_commit *)((char *)j->head + j->head->commit_off) + (seq & 1);
+	return (struct journal_commit *)((char *)j->head + j->head->commit_off +
+					 (seq & 1) * journal_commit_bytes(j->head->nslot));
+}
+
+/* Slots that were ever used. */
+static inline uint32_t journal_nthread(const struct journal *j)
+{
+	uint32_t n = atomic_load_explicit(&j->head->nthread, memory_order_acquire);
+
+	return n < j->head->nslot ? n : j->head->nslot;
+}
+
+/* What it has grown to. */
+static inline uint64_t journal_size(const struct journal *j)
+{
+	const struct journal_head *h = j->head;
+	uint64_t end =
+		h->chunk_off +
+		(uint64_t)atomic_load_explicit(&h->nchunk, memory_order_relaxed) * h->chunk_bytes;
+
+	return end > h->bytes ? end : h->bytes;
+}
+
+/* Chunks that there are, of a journal that may be growing. */
+static inline uint32_t journal_nchunk(const struct journal *j)
+{
+	uint32_t n = atomic_load_explicit(&j->head->nchunk, memory_order_acquire);
+	uint64_t most = (j->bytes - j->head->chunk_off) / j->head->chunk_bytes;
+
+	return n < most ? n : (uint32_t)most;
 }
 
 static inline struct journal_chunk *journal_chunk(const struct journal *j, uint32_t i)
@@ -98,6 +140,8 @@ struct chain {
 
 /* Takes a thread slot. -EAGAIN: all are taken. */
 int chain_attach(struct chain *c, struct journal *j, int64_t tid);
+/* From the writer: the slot is a new thread's to take. */
+void journal_free_slot(struct journal *j, uint32_t i);
 /* Leaves the slot to the writer, which frees it once everything in it has been written. */
 void chain_detach(struct chain *c);
 
@@ -112,7 +156,7 @@ void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
 static inline bool journal_is_crowded(const struct journal *j)
 {
 	return atomic_load_explicit(&j->head->free_chunks, memory_order_relaxed) <
-	       j->head->nchunk / 3;
+	       atomic_load_explicit(&j->head->nchunk, memory_order_relaxed) / 3;
 }
 
 /* The same where the current chunk has the room, else NULL: chain_reserve() is to be called. */

@@ -41,8 +41,9 @@
  * is told the sizes.
  */
 #define JOURNAL_VERSION 1
-#define JOURNAL_THREADS \
-	512 /* recording threads alive at once; a further one records nothing, counted */
+/* Recording threads alive at once, of a journal of 16 MiB and more; a further one records nothing, counted. */
+#define JOURNAL_THREADS 4096
+#define JOURNAL_THREADS_MIN 512 /* of the smallest journal */
 #define JOURNAL_CHUNKS_MAX 8192
 #define JOURNAL_CHUNK_MIN 16384
 #define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* bytes of one entry */
@@ -117,7 +118,7 @@ struct journal_commit {
 	uint64_t first_tick, last_tick; /* start of the first, end of the last call among them */
 	uint32_t steps, pad; /* the files have the end of every step below this number */
 	struct journal_file file[JOURNAL_FILES];
-	struct journal_pos pos[JOURNAL_THREADS];
+	struct journal_pos pos[]; /* one a slot; those of slots that were never used are zero */
 };
 
 /*
@@ -136,10 +137,14 @@ struct journal_head {
 	char magic[8];
 	uint32_t version;
 	uint32_t head_bytes; /* sizeof(struct journal_head): a reader built otherwise refuses */
-	uint64_t bytes; /* of the file */
+	uint64_t bytes; /* of the file when it was made: all offsets follow from it */
 	uint64_t thread_off, commit_off, dict_off, dict_bytes, pending_off, pending_bytes,
 		chunk_off;
-	uint32_t chunk_bytes, nchunk;
+	uint32_t chunk_bytes;
+	uint32_t nslot; /* thread slots; each commit has as many positions */
+	_Atomic uint32_t
+		nchunk; /* with the threads that record there come more, at the end of the file */
+	uint32_t pad;
 	struct journal_owner owner;
 	struct clock_base clock;
 	struct clock_base clock_last; /* taken at the latest drain */
@@ -435,7 +440,7 @@ struct pending_slot {
 
 /* The head says its own size (head_bytes). Of the rest the version speaks. */
 _Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 184 &&
-		       sizeof(struct journal_commit) == 10800 &&
+		       sizeof(struct journal_commit) == 2608 &&
 		       sizeof(struct journal_chunk) == 16 && sizeof(struct journal_entry) == 8 &&
 		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 112 &&
 		       sizeof(struct journal_end) == 64 && sizeof(struct journal_stack) == 24 &&

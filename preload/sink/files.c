@@ -447,7 +447,7 @@ static void announce_files(struct files *f, struct journal_commit *next)
 
 	struct journal_commit *other = journal_commit(f->j, seq + 1);
 
-	memcpy(other, now, sizeof(*other));
+	memcpy(other, now, journal_commit_bytes(journal_nthread(f->j)));
 	other->number = seq + 1;
 	for (int i = 0; i < FILES_OPEN; i++) {
 		struct out_file *o = &f->file[i];

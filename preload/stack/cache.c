@@ -32,7 +32,8 @@ struct rule_slot {
  */
 struct stack_cache {
 	uintptr_t inside; /* frame address of the walk that is using it, 0: none */
-	uint64_t generation, head;
+	uint64_t generation; /* of the modules + 1, 0: it is new */
+	uint64_t head;
 	struct rule_slot rules[RULES];
 	uint64_t index[SETS][WAYS]; /* position + 1 */
 	uint64_t ring[];
@@ -84,11 +85,14 @@ void cache_leave(struct stack_cache *c)
 
 void cache_check_modules(struct stack_cache *c, uint64_t generation)
 {
-	if (c->generation == generation)
+	if (c->generation == generation + 1)
 		return;
-	memset(c->index, 0, sizeof(c->index));
-	memset(c->rules, 0, sizeof(c->rules));
-	c->generation = generation;
+	/* A new one is empty: most of its pages are never touched. */
+	if (c->generation) {
+		memset(c->index, 0, sizeof(c->index));
+		memset(c->rules, 0, sizeof(c->rules));
+	}
+	c->generation = generation + 1;
 }
 
 /* ---- rules ---- */

@@ -25,7 +25,7 @@ static void write_loss_reason(struct journal *j)
 	char *why = j->head->loss[LOSS_FULL];
 	uint64_t dropped = 0;
 
-	for (uint32_t i = 0; i < j->head->nthread && i < JOURNAL_THREADS; i++)
+	for (uint32_t i = 0, n = journal_nthread(j); i < n; i++)
 		dropped += journal_thread(j, i)->count[JC_DROP_FULL];
 	if (dropped && !why[0])
 		snprintf(why, LOSS_TEXT_MAX,

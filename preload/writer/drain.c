@@ -11,10 +11,12 @@
 int drain_open(struct drain *d, struct journal *j, struct sink *sink)
 {
 	*d = (struct drain){.j = j, .sink = sink};
-	d->next = malloc(sizeof(*d->next));
-	d->freed = malloc(j->head->nchunk * sizeof(*d->freed));
+	d->next = malloc(journal_commit_bytes(j->head->nslot));
+	/* It may grow. */
+	d->freed = malloc(JOURNAL_CHUNKS_MAX * sizeof(*d->freed));
+	d->slot = malloc(j->head->nslot * sizeof(*d->slot));
 	d->copy = malloc(JOURNAL_ENTRY_MAX);
-	if (!d->next || !d->freed || !d->copy || pending_store_open(&d->store, j) < 0) {
+	if (!d->next || !d->freed || !d->slot || !d->copy || pending_store_open(&d->store, j) < 0) {
 		drain_close(d);
 		return -ENOMEM;
 	}
@@ -27,6 +29,7 @@ void drain_close(struct drain *d)
 		pending_store_close(&d->store);
 	free(d->next);
 	free(d->freed);
+	free(d->slot);
 	free(d->copy);
 	*d = (struct drain){0};
 }
@@ -41,18 +44,23 @@ static enum step step_after_taking(int err)
 	return err == 0 ? NEXT_ENTRY : END_PASS;
 }
 
-static uint32_t count_thread_slots(const struct drain *d)
+/* How many slots there are by now. Those that are new have no position yet. */
+static uint32_t follow_slots(struct drain *d)
 {
-	uint32_t n = atomic_load_explicit(&d->j->head->nthread, memory_order_acquire);
+	uint32_t n = journal_nthread(d->j);
 
-	return n < JOURNAL_THREADS ? n : JOURNAL_THREADS;
+	for (; d->nslot < n; d->nslot++) {
+		d->next->pos[d->nslot] = (struct journal_pos){0};
+		d->slot[d->nslot] = (struct drain_slot){0};
+	}
+	return d->nslot;
 }
 
 /* The n-th chunk (from 1) if it is one of that thread's, else NULL. */
 static struct journal_chunk *chunk_of(
 	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
 {
-	struct journal_chunk *k = n && n <= j->head->nchunk ? journal_chunk(j, n - 1) : NULL;
+	struct journal_chunk *k = n && n <= journal_nchunk(j) ? journal_chunk(j, n - 1) : NULL;
 
 	return k && journal_chunk_is_of(k, slot, generation) ? k : NULL;
 }
@@ -65,20 +73,19 @@ static uint64_t seq_of(const struct journal_entry *e)
 }
 
 /* The entry of that type and call behind the positions reached so far, or NULL. */
-static const struct journal_entry *find_ahead(
-	const struct drain *d, enum journal_type type, uint64_t seq)
+static const struct journal_entry *find_ahead(struct drain *d, enum journal_type type, uint64_t seq)
 {
 	const struct journal *j = d->j;
-	uint32_t left = j->head->nchunk;
+	uint32_t left = journal_nchunk(j);
 
-	for (uint32_t i = 0; i < count_thread_slots(d); i++) {
+	for (uint32_t i = 0; i < follow_slots(d); i++) {
 		const struct journal_thread *t = journal_thread(j, i);
 		const struct journal_pos *pos = &d->next->pos[i];
 		uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
 		uint32_t chunk = pos->chunk, at = pos->offset;
 		const struct journal_chunk *k;
 
-		if ((state != JT_LIVE && state != JT_DEAD) || d->ended[i])
+		if ((state != JT_LIVE && state != JT_DEAD) || d->slot[i].ended)
 			continue;
 		/* The thread may have come since its slot was looked at. */
 		if (pos->generation != t->generation || !chunk) {
@@ -179,7 +186,7 @@ static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t
 	}
 	/* Its call stands in the chain of another thread that this round has not come to. */
 	if (!c) {
-		d->stuck[slot] = e->seq;
+		d->slot[slot].stuck = e->seq;
 		return STOP_CHAIN;
 	}
 	err = pending_store_take(&d->store, d->next->number, e->seq);
@@ -266,7 +273,7 @@ static void give_chain_up(struct drain *d, uint32_t slot)
 			"the journal's chain of thread %lld makes no sense: up to %llu KiB of its "
 			"records "
 			"are lost; the other threads are recorded on",
-			(long long)t->tid, (unsigned long long)d->j->head->bytes >> 10);
+			(long long)t->tid, (unsigned long long)journal_size(d->j) >> 10);
 	atomic_store_explicit(&t->state, JT_LOST, memory_order_release);
 }
 
@@ -276,9 +283,9 @@ static void drain_chain(struct drain *d, uint32_t slot)
 	struct journal_pos *pos = &d->next->pos[slot];
 	uint32_t state = atomic_load_explicit(&t->state, memory_order_acquire);
 
-	d->stuck[slot] = 0;
+	d->slot[slot].stuck = 0;
 	d->dead = state == JT_DEAD;
-	if ((state != JT_LIVE && state != JT_DEAD) || d->ended[slot])
+	if ((state != JT_LIVE && state != JT_DEAD) || d->slot[slot].ended)
 		return;
 	if (pos->generation != t->generation)
 		*pos = (struct journal_pos){.generation = t->generation};
@@ -290,7 +297,7 @@ static void drain_chain(struct drain *d, uint32_t slot)
 		struct journal_chunk *k = chunk_of(d->j, pos->chunk, slot, t->generation);
 
 		/* A damaged journal may have a chain in a ring: none is longer than all chunks. */
-		if (!k || d->nfreed >= d->j->head->nchunk || d->passed > d->j->head->nchunk) {
+		if (!k || d->nfreed >= journal_nchunk(d->j) || d->passed > journal_nchunk(d->j)) {
 			give_chain_up(d, slot);
 			return;
 		}
@@ -317,9 +324,9 @@ static void drain_chain(struct drain *d, uint32_t slot)
 	}
 	if (state == JT_DEAD) {
 		if (chunk_of(d->j, pos->chunk, slot, t->generation) &&
-			d->nfreed < d->j->head->nchunk)
+			d->nfreed < JOURNAL_CHUNKS_MAX)
 			d->freed[d->nfreed++] = pos->chunk - 1;
-		d->ended[slot] = true;
+		d->slot[slot].ended = true;
 		d->progress = true;
 	}
 }
@@ -332,10 +339,9 @@ static void give_back_chunks(struct drain *d)
 {
 	struct journal_head *h = d->j->head;
 
-	for (uint32_t i = 0; i < JOURNAL_THREADS; i++)
-		if (d->ended[i])
-			atomic_store_explicit(
-				&journal_thread(d->j, i)->state, JT_FREE, memory_order_release);
+	for (uint32_t i = 0; i < d->nslot; i++)
+		if (d->slot[i].ended)
+			journal_free_slot(d->j, i);
 	for (uint32_t i = 0; i < d->nfreed; i++) {
 		uint32_t c = d->freed[i];
 
@@ -349,7 +355,8 @@ static void begin_commit(struct drain *d, size_t text)
 {
 	uint64_t seq = atomic_load_explicit(&d->j->head->commit_seq, memory_order_relaxed);
 
-	memcpy(d->next, journal_commit(d->j, seq), sizeof(*d->next));
+	d->nslot = journal_nthread(d->j);
+	memcpy(d->next, journal_commit(d->j, seq), journal_commit_bytes(d->nslot));
 	/* +1 may be taken for announcing new files. */
 	d->next->number = seq + 2;
 	/* Before the chains are looked at: what was left before that step began is in them. */
@@ -360,8 +367,7 @@ static void begin_commit(struct drain *d, size_t text)
 	d->nfreed = 0;
 	d->orphan = 0;
 	d->full = d->progress = d->any = d->give_up = false;
-	memset(d->ended, 0, sizeof(d->ended));
-	memset(d->stuck, 0, sizeof(d->stuck));
+	memset(d->slot, 0, d->nslot * sizeof(*d->slot));
 }
 
 static int commit_pass(struct drain *d)
@@ -381,7 +387,8 @@ static int commit_pass(struct drain *d)
 	if (((seq ^ now) & 1) == 0)
 		seq++;
 	d->next->number = seq;
-	memcpy(journal_commit(d->j, seq), d->next, sizeof(*d->next));
+	/* Positions of slots that came later are zero in both copies. */
+	memcpy(journal_commit(d->j, seq), d->next, journal_commit_bytes(d->nslot));
 	atomic_store_explicit(&h->commit_seq, seq, memory_order_release);
 	/* Killed here or later: what the new commit no longer needs may be half gone. Not before. */
 	atomic_signal_fence(memory_order_seq_cst);
@@ -394,11 +401,11 @@ static int commit_pass(struct drain *d)
  * A completion that a chain is stuck at and whose call is nowhere, 0: none. The call was published before its
  * completion could be, so a look around after the completion has been seen decides it.
  */
-static uint64_t find_orphan(const struct drain *d)
+static uint64_t find_orphan(struct drain *d)
 {
-	for (uint32_t i = 0; i < JOURNAL_THREADS; i++)
-		if (d->stuck[i] && !find_ahead(d, JE_CALL, d->stuck[i]))
-			return d->stuck[i];
+	for (uint32_t i = 0; i < d->nslot; i++)
+		if (d->slot[i].stuck && !find_ahead(d, JE_CALL, d->slot[i].stuck))
+			return d->slot[i].stuck;
 	return 0;
 }
 
@@ -406,7 +413,7 @@ static uint64_t find_orphan(const struct drain *d)
 static void drain_pass(struct drain *d)
 {
 	do {
-		uint32_t n = count_thread_slots(d);
+		uint32_t n = follow_slots(d);
 
 		d->progress = false;
 		/* By turns: a thread that fills its chain as fast as it is drained must not keep all others' full. */

@@ -31,9 +31,12 @@ struct drain {
 	bool give_up; /* completions whose call is nowhere are passed over */
 	bool dead; /* the chain being drained is that of a thread that has ended */
 	uint64_t orphan; /* seq of a completion to be passed over: its call is nowhere; 0: none */
-	uint64_t stuck
-		[JOURNAL_THREADS]; /* seq of the completion that the chain stopped at, 0: none */
-	bool ended[JOURNAL_THREADS]; /* dead thread, everything of it is in this pass */
+	/* Of each slot. */
+	struct drain_slot {
+		uint64_t stuck; /* seq of the completion that the chain stopped at, 0: none */
+		bool ended; /* dead thread, everything of it is in this pass */
+	} * slot;
+	uint32_t nslot; /* those that were used when they were looked at last */
 };
 
 int drain_open(struct drain *d, struct journal *j, struct sink *sink);

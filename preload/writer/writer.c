@@ -55,7 +55,7 @@ static uint64_t seen_calls(void)
 {
 	uint64_t n = 0;
 
-	for (uint32_t i = 0; i < session.journal.head->nthread && i < JOURNAL_THREADS; i++)
+	for (uint32_t i = 0, all = journal_nthread(&session.journal); i < all; i++)
 		n += __atomic_load_n(
 			&journal_thread(&session.journal, i)->count[JC_SEEN], __ATOMIC_RELAXED);
 	return n;
@@ -360,9 +360,9 @@ static void prefault_chunks(void)
 	struct journal *j = &session.journal;
 	const struct journal_head *h = j->head;
 	char *chunks = (char *)h + h->chunk_off;
-	uint32_t ahead = AHEAD_BYTES / h->chunk_bytes + 1, n;
+	uint32_t ahead = AHEAD_BYTES / h->chunk_bytes + 1, all = journal_nchunk(j), n;
 
-	for (uint32_t i = (h->nchunk - 1) / 64 + 1; i-- > most / 64;) {
+	for (uint32_t i = (all - 1) / 64 + 1; i-- > most / 64;) {
 		uint64_t bits = atomic_load_explicit(&h->bitmap[i], memory_order_relaxed);
 
 		if (!bits)
@@ -372,7 +372,7 @@ static void prefault_chunks(void)
 		break;
 	}
 	n = most + (most > ahead ? most : ahead);
-	n = n < h->nchunk ? n : h->nchunk;
+	n = n < all ? n : all;
 	for (uint64_t at = 0, end = (uint64_t)n * h->chunk_bytes; at < end; at += FAULT_BYTES)
 		/* At the end the job gives memory back, and a busy file system may take seconds for a page of it. */
 		if (role_is_wanted() ||

@@ -3,9 +3,50 @@
 # that is in a recorded call; calls that are left by longjmp. With each MPI.
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
-[ -n "$flavours" ] || { skip 'threads' 'no MPI, or its programs are not built (make apps)'; finish; }
+[ -n "$flavours" ] || skip 'threads of MPI' 'no MPI, or its programs are not built (make apps)'
+dies=
 export MPI_LIMIT=40
 cc -O1 -g -shared -fPIC -o "$tmp/storm_plugin.so" tests/apps/storm_plugin.c -lpthread || fail 'storm_plugin.c compiles'
+
+
+# Thousands of threads at once: each has its slot and its room in the journal, whose memory grows with them and not before.
+# program, field of what it printed
+printed() {
+	awk -v field="$2" '$1 == field {print $2}' "$tmp/$1"
+}
+cc -O2 -g -fPIC -shared -Wl,-soname,libstandin.so -Wl,-z,now -o "$tmp/libstandin.so" tests/bench/standin.c || fail 'standin.c compiles'
+program many_threads -O2 -L"$tmp" -lstandin -Wl,-rpath,"$tmp" -lpthread
+# SAID THREADS [NAME=VALUE ...]
+many() {
+	local said=$1 n=$2
+	shift 2
+	new_out
+	# The shell says it when one was killed.
+	{ env "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" timeout -k 5 120 "$tmp/many_threads" "$n" 10 ${dies:+kill} >"$tmp/$said"; } 2>"$tmp/$said.err"
+}
+if ! "$tmp/many_threads" 4000 10 >"$tmp/many.plain" 2>&1; then
+	skip 'thousands of threads' 'so many threads cannot be started here'
+else
+	for n in 1000 4000; do
+		many many.$n $n PROBE_JOURNAL_MIB=16
+		is "$n threads at once, 10 calls each: none is lost" "$(rows "$out" 'len({r["seq"] for r in R}), sorted(set(Counter(r["thread"] for r in calls(R)).values())),
+			[sum(m["calls"]["dropped"].values()) for m in M.values()]')" "($((n * 10)), [10], [0])"
+	done
+	many many.10 10 PROBE_JOURNAL_MIB=16
+	memory=$(($(printed many.4000 Anonymous) - $(printed many.1000 Anonymous) - $(printed many.plain Anonymous) * 3 / 4))
+	ok "memory for each thread that records, stack and all: $((memory / 3000)) KiB, at most 64" test $memory -lt $((3000 * 64))
+	ok "10 threads take no memory for those that might come: $(printed many.10 Anonymous) KiB" test "$(printed many.10 Anonymous)" -lt 8192
+	for dies in kill ''; do
+		many many.shm 1000 PROBE_JOURNAL_MIB=16 PROBE_JOURNAL_DIR=shm PROBE_STACK=false
+		[ -z "$dies" ] || "$probe" recover "$out" >/dev/null
+		is "1000 threads, the journal in shared memory${dies:+, killed, recovered}: none is lost" "$(rows "$out" 'len({r["seq"] for r in R})')" 10000
+	done
+	dies=kill
+	many many.killed 4000 PROBE_JOURNAL_MIB=16
+	"$probe" recover "$out" >/dev/null
+	is '4000 threads, killed, recovered: none is lost' "$(rows "$out" 'len({r["seq"] for r in R})')" 40000
+	dies=
+fi
 
 for f in $flavours; do
 	run_plain $f 2 mpi_threads

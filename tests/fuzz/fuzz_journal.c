@@ -109,7 +109,7 @@ static void make_base(void)
 	}
 	chain_detach(&c[2]);
 	rank_unsink(&base);
-	image_bytes = base.j.bytes;
+	image_bytes = journal_size(&base.j);
 	image = malloc(image_bytes);
 	memcpy(image, base.j.head, image_bytes);
 	snprintf(path, sizeof(path), "%s/calls_0-99.csv", base.dir);
@@ -126,7 +126,7 @@ static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 		{h->thread_off, 4 * sizeof(struct journal_thread)},
 		{h->commit_off,
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},
-		{h->commit_off + sizeof(struct journal_commit),
+		{h->commit_off + journal_commit_bytes(h->nslot),
 			offsetof(struct journal_commit, pos) + 4 * sizeof(struct journal_pos)},
 		{h->dict_off, 512},
 		{h->pending_off, 4096},

@@ -6,6 +6,7 @@
 #include "core_helper.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
 
 #define MIB (1u << 20)
 
@@ -21,9 +22,12 @@ static void test_geometry(void **state)
 
 		assert_true(j.bytes >= JOURNAL_BYTES_MIN && j.bytes >= bytes && !j.safe);
 		assert_true(h->thread_off >= sizeof(*h));
-		assert_true(h->commit_off >=
-			    h->thread_off + JOURNAL_THREADS * sizeof(struct journal_thread));
-		assert_true(h->dict_off >= h->commit_off + 2 * sizeof(struct journal_commit));
+		assert_true(h->nslot >= JOURNAL_THREADS_MIN && h->nslot <= JOURNAL_THREADS);
+		assert_true(bytes < (size_t)16 << 20 || h->nslot == JOURNAL_THREADS);
+		assert_true(journal_size(&j) >= bytes && journal_size(&j) <= j.bytes);
+		assert_true(
+			h->commit_off >= h->thread_off + h->nslot * sizeof(struct journal_thread));
+		assert_true(h->dict_off >= h->commit_off + 2 * journal_commit_bytes(h->nslot));
 		assert_true(h->pending_off >= h->dict_off + h->dict_bytes);
 		assert_true(h->chunk_off >= h->pending_off + h->pending_bytes);
 		assert_true(h->nchunk >= 4 && h->nchunk <= JOURNAL_CHUNKS_MAX);
@@ -325,8 +329,11 @@ static void test_slots(void **state)
 	rank_sink(&r);
 	dict_api(&r.j, 1, "f");
 	for (int round = 0; round < 3; round++) {
-		for (int i = 0; i < JOURNAL_THREADS; i++)
+		for (int i = 0; i < JOURNAL_THREADS; i++) {
 			assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
+			assert_int_equal(c[i].index, i);
+			journal_grow_for_threads(&r.j);
+		}
 		assert_int_equal(chain_attach(&c[JOURNAL_THREADS], &r.j, 9), -EAGAIN);
 		for (int i = 0; i < JOURNAL_THREADS; i++) {
 			assert_int_equal(c[i].slot->generation, round + 1);
@@ -346,6 +353,82 @@ static void test_slots(void **state)
 	assert_sound(&t);
 	assert_int_equal(t.n, 3 * JOURNAL_THREADS / 2);
 	free_test_table(&t);
+	rank_drop(&r);
+}
+
+/*
+ * Each thread has a chunk that nobody else can use: the journal grows with them, and what is in it is all found, by the process and
+ * from outside, when the writer does nothing.
+ */
+static void grow_with_threads(bool in_file)
+{
+	enum { THREADS = 2000 };
+	static struct chain c[THREADS];
+	struct rank r;
+	struct journal j = {0};
+	uint32_t before;
+	struct table t;
+
+	if (in_file) {
+		rank_make(&r, 16 * MIB);
+	} else {
+		rank_make(&r, 16 * MIB);
+		journal_close(&r.j);
+		assert_int_equal(journal_create(&r.j, -1, NULL, 16 * MIB), 0);
+	}
+	dict_api(&r.j, 1, "f");
+	before = journal_nchunk(&r.j);
+	assert_true(before < THREADS);
+	for (int i = 0; i < THREADS; i++) {
+		assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
+		journal_grow_for_threads(&r.j);
+		for (int k = 0; k < 10; k++)
+			leave_call(enter_call(&c[i], (uint64_t)(i * 10 + k + 1), 0, 1, 0), 0);
+	}
+	assert_true(journal_nchunk(&r.j) > THREADS && journal_nchunk(&r.j) < THREADS + before);
+	if (in_file) {
+		/* As recovery finds it. */
+		assert_int_equal(journal_open(&j, r.dirfd, "journal.bin", true), 0);
+		assert_int_equal(journal_nchunk(&j), journal_nchunk(&r.j));
+		assert_int_equal(j.bytes, journal_size(&r.j));
+		journal_close(&j);
+	}
+	rank_sink(&r);
+	assert_int_equal(drain_all(&r.drain, false), 0);
+	t = read_test_table(r.dir);
+	assert_sound(&t);
+	assert_int_equal(t.n, THREADS * 10);
+	free_test_table(&t);
+	rank_drop(&r);
+}
+
+static void test_grows_with_threads(void **state)
+{
+	(void)state;
+	grow_with_threads(true);
+	grow_with_threads(false);
+}
+
+/* Where a file may not grow it stays as it is, and nothing is said: records are dropped when it is full. */
+static void test_cannot_grow(void **state)
+{
+	struct rlimit was, now;
+	struct rank r;
+	static struct chain c[1000];
+	uint32_t before;
+
+	(void)state;
+	rank_make(&r, 16 * MIB);
+	before = journal_nchunk(&r.j);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+	now = (struct rlimit){16 * MIB, was.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+	for (int i = 0; i < 1000; i++) {
+		assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
+		journal_grow_for_threads(&r.j);
+	}
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	assert_int_equal(journal_nchunk(&r.j), before);
 	rank_drop(&r);
 }
 
@@ -502,6 +585,8 @@ int main(void)
 		cmocka_unit_test(test_open_call_of_a_dead_thread),
 		cmocka_unit_test(test_lost_chain),
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_grows_with_threads),
+		cmocka_unit_test(test_cannot_grow),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(a_damaged_end_of_the_dictionary_takes_no_entry),
 	};

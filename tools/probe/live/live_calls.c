@@ -25,11 +25,12 @@ struct live_meeting {
 	struct table_key key; /* communicator, number on it */
 	uint64_t first, last; /* starts, ns */
 	uint32_t n, last_rank;
+	bool held; /* a rank waited for the last one */
 };
 
 struct live_entry {
 	struct live_meeting *meeting;
-	uint64_t start;
+	uint64_t start, end;
 	uint32_t rank;
 };
 
@@ -129,18 +130,22 @@ static void note_meeting(struct live_calls *a, uint32_t rank, const struct call 
 	}
 	m->n++;
 	TOOL_GROW(a->entry, a->n, a->cap);
-	a->entry[a->n++] = (struct live_entry){m, c->start, rank};
+	a->entry[a->n++] = (struct live_entry){m, c->start, c->start + c->dur, rank};
 }
 
 static void judge_meetings(struct live *l, const struct live_calls *a)
 {
 	double *sum = tool_alloc((l->folders.n + 1) * sizeof(*sum));
 
+	/* Who was through before the last one came did not wait for it: a collective without elements, a broadcast's sender. */
+	for (unsigned i = 0; i < a->n; i++)
+		a->entry[i].meeting->held |= a->entry[i].rank != a->entry[i].meeting->last_rank &&
+					     a->entry[i].end > a->entry[i].meeting->last;
 	for (unsigned i = 0; i < a->n; i++) {
 		const struct live_entry *e = &a->entry[i];
 		struct live_rank *r = &l->rank[e->rank];
 
-		if (e->meeting->n < 2)
+		if (e->meeting->n < 2 || !e->meeting->held)
 			continue;
 		r->met++;
 		r->last += e->meeting->last_rank == e->rank && e->meeting->last > e->meeting->first;

@@ -263,11 +263,13 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 	const struct arrival *last = late_last(&g->late, m);
 	uint64_t at = clock_set_right(&g->skew[last->rank], last->start);
 	uint64_t from = clock_set_right(&g->skew[m->longest.rank], m->longest.start);
+	/* One that was over by then did not wait for the last rank. */
+	bool held = at > from && at - from < m->longest.dur;
 
 	slow_add(&g->slow, &(struct slow_call){.call = m->longest,
 				   .ranks = m->n,
 				   .last_rank = last->rank,
-				   .behind = at > from ? at - from : 0});
+				   .behind = held ? at - from : 0});
 }
 
 /* ---- all ranks side by side ---- */

@@ -478,6 +478,7 @@ static void json_late_ranks(const struct report *r)
 		json_object(NULL);
 		json_comm("comm", c->key.a);
 		json_u64("operations", c->meetings);
+		json_u64("waited_in", c->held);
 		json_u64("incomplete", c->incomplete);
 		json_u64("mismatches", c->unlike);
 		json_hist("last_behind", &c->behind);

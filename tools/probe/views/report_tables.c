@@ -243,7 +243,7 @@ static void late_line(const struct report *r, struct out_table *t, const struct 
 	char label[COMM_LABEL_MAX];
 
 	out_cell(t, comm_label(&r->g.comms, c->key.a, label));
-	out_cell(t, out_count(c->meetings));
+	out_cell(t, out_count(c->held));
 	out_cell(t, s.who ? report_rank(r, (uint32_t)s.who->key.b) : "-");
 	out_cell(t, s.who ? out_percent(s.share) : "");
 	out_cell(t, s.who ? out_time((double)hist_quantile(&s.who->behind, 0.5)) : "");
@@ -267,7 +267,7 @@ static void print_latest_ranks(const struct report *r)
 		const struct late_comm *c = table_at(all, i);
 
 		incomplete += c->incomplete;
-		if (c->meetings)
+		if (c->held)
 			list[n++] = c;
 	}
 	if (n && r->top) {

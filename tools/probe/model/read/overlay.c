@@ -27,7 +27,7 @@ static void *copy_segment(const struct journal *j)
 	if (p == MAP_FAILED)
 		return p;
 	memcpy(p, h, h->chunk_off);
-	for (uint32_t i = 0; i < h->nchunk; i++)
+	for (uint32_t i = 0, n = journal_nchunk(j); i < n; i++)
 		if (atomic_load(&h->bitmap[i / 64]) >> (i & 63) & 1)
 			memcpy(p + h->chunk_off + (uint64_t)i * h->chunk_bytes, journal_chunk(j, i),
 				h->chunk_bytes);

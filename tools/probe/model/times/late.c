@@ -117,12 +117,14 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	const struct arrival *last = late_last(l, m);
 	uint64_t at = corrected_start(l, last), shortest = UINT64_MAX, longest = 0;
 	double waited = 0, stood = 0;
+	bool held = false;
 
 	for (unsigned i = 0; i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
 		uint64_t wait = at - corrected_start(l, a);
 
 		l->starts[i] = corrected_start(l, a);
+		held |= a != last && a->dur > wait;
 		/* A rank that was gone before the last one came did not wait for it (the sender of a broadcast). */
 		if (!m->async) {
 			waited += (double)(wait < a->dur ? wait : a->dur);
@@ -141,6 +143,9 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 	c->meetings++;
 	c->ranks = m->n;
 	hist_add(&c->spread, longest - shortest);
+	if (!held)
+		return;
+	c->held++;
 
 	uint64_t behind = at - select_smallest(l->starts, m->n, (m->n - 1) / 2);
 	struct member *who = table_get(&l->members, m->comm, last->rank);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who comes last: per communicator how late the last rank was, how long the others waited for it, and which rank it
- * is most often.
+ * is most often. Only operations count in which a rank was still there when the last one came: some MPIs let ranks go on through a
+ * collective without elements, and who sends a broadcast waits for nobody.
  */
 #ifndef PROBE_TOOLS_LATE_H
 #define PROBE_TOOLS_LATE_H
@@ -13,7 +14,7 @@
 /* One rank in one communicator. */
 struct member {
 	struct table_key key; /* a: communicator, b: index of the folder */
-	uint64_t last; /* times it was the last to come */
+	uint64_t last; /* times it was the last to come, and waited for */
 	double wait_ns; /* of the others for it, then */
 	double stood_ns; /* the same of asynchronous operations: how long those of the others stood open for it */
 	uint64_t
@@ -27,6 +28,7 @@ struct late_comm {
 	struct table_key key; /* a: communicator */
 	unsigned ranks; /* that take part */
 	uint64_t meetings; /* operations that all ranks reached and left */
+	uint64_t held; /* those of them in which a rank waited for the last one */
 	uint64_t incomplete;
 	uint64_t unlike; /* operations in which the ranks did not do the same */
 	double wait_ns; /* of all ranks together, before the last had come */

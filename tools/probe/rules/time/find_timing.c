@@ -40,7 +40,7 @@ static double share_min(unsigned ranks)
  */
 static bool beyond_chance(const struct member *m, const struct late_comm *c)
 {
-	double n = (double)c->meetings, k = (double)m->last, p = 1.0 / c->ranks;
+	double n = (double)c->held, k = (double)m->last, p = 1.0 / c->ranks;
 	double z = (k - 0.5 - n * p) / sqrt(n * p * (1 - p));
 
 	return k >= ABOVE_CHANCE * p * n && 0.5 * erfc(z / M_SQRT2) * c->ranks < CHANCE;
@@ -64,7 +64,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	double long_ones = all * all / squares;
 
 	if (long_ones < WAITS_MIN ||
-		(long_ones < WAITS_ENOUGH && long_ones < WAITS_SHARE * (double)c->meetings))
+		(long_ones < WAITS_ENOUGH && long_ones < WAITS_SHARE * (double)c->held))
 		return 1;
 
 	double z = (own / all - p) / sqrt(p * (1 - p) * squares / (all * all));
@@ -100,12 +100,12 @@ static struct straggler judge_last_rank(const struct report *r, const struct lat
 	struct straggler s = {.comm = c, .who = c->most};
 	double chance;
 
-	if (!s.who || !c->meetings)
+	if (!s.who || !c->held)
 		return s;
-	s.share = (double)s.who->last / (double)c->meetings;
+	s.share = (double)s.who->last / (double)c->held;
 	s.cost = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns) / r->g.life_ns : 0;
 	s.habit = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns : 0;
-	if (c->meetings < MEETINGS_MIN || s.cost < COST_MIN)
+	if (c->held < MEETINGS_MIN || s.cost < COST_MIN)
 		return s;
 	if (s.share >= share_min(c->ranks) && is_behind(s.who) && beyond_chance(s.who, c)) {
 		s.matters = true;
@@ -119,7 +119,7 @@ static struct straggler judge_last_rank(const struct report *r, const struct lat
 	if (chance < CHANCE_OF_WAITS && c->costly->wait_ns + c->costly->stood_ns >=
 						share_min(c->ranks) * habitual_wait(c)) {
 		s.who = c->costly;
-		s.share = (double)s.who->last / (double)c->meetings;
+		s.share = (double)s.who->last / (double)c->held;
 		s.matters = true;
 		/* Each of them is a try to be conspicuous. */
 		s.doubtful = chance * r->g.late.comms.n >= CHANCE_OF_WARNING;
@@ -227,7 +227,7 @@ static void find_stragglers(struct report *r)
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",
 				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),
-				out_plural(s->comm->meetings, "operation", "operations"),
+				out_plural(s->comm->held, "operation", "operations"),
 				comm_label(&r->g.comms, s->comm->key.a, label),
 				out_time((double)hist_quantile(&s->who->behind, 0.5)),
 				out_time((double)s->who->behind.max),
