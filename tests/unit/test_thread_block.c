@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 static THREAD_OWN uint64_t mine;
@@ -165,11 +166,17 @@ static void blocks_of_ended_threads_are_used_again(void **state)
 
 /* ---- forked children ---- */
 
+/*
+ * Not cancelled in a call that waits: ThreadSanitizer leaves atomic operations out between such a call's start and its end, and what
+ * runs at a cancellation there is a race to it.
+ */
 static void *fill_until_told(void *arg)
 {
 	fill_block((uint32_t)(uintptr_t)arg);
-	for (;;)
-		pause();
+	for (;;) {
+		pthread_testcancel();
+		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
 	return NULL;
 }
 
@@ -236,6 +243,8 @@ static void a_child_of_vfork_gets_no_block(void **state)
 	void *good;
 
 	(void)state;
+	if (!REUSED)
+		skip(); /* ThreadSanitizer makes a fork() of it */
 	assert_int_equal(pthread_create(&th, NULL, vfork_first, NULL), 0);
 	pthread_join(th, &good);
 	assert_non_null(good);
