@@ -279,6 +279,38 @@ __attribute__((noinline)) static bool show_pieces(
 	return true;
 }
 
+bool buffer_is_permuted(const struct buffer *v)
+{
+	const int64_t *size = v->counts, *stride = v->displs;
+	int64_t outer = INT64_MAX;
+
+	if (v->layout != BUFFER_STRIDED)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t step = stride[i] < 0 ? -stride[i] : stride[i];
+
+		if (size[i] == 1)
+			continue;
+		if (step > outer)
+			return true;
+		outer = step;
+	}
+	return false;
+}
+
+bool buffer_has_gaps(const struct buffer *v)
+{
+	const int64_t *size = v->counts, *stride = v->displs;
+	uint64_t extent = 1;
+
+	if (v->layout != BUFFER_STRIDED || !v->count)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		extent += (uint64_t)(size[i] - 1) *
+			  (uint64_t)(stride[i] < 0 ? -stride[i] : stride[i]);
+	return extent > v->count;
+}
+
 bool buffer_is_few(const struct buffer *v)
 {
 	return v->layout == BUFFER_CONTIG && v->count <= STATS_FEW && is_buffer_readable(v);

@@ -54,6 +54,11 @@ struct buffer {
 typedef void buffer_piece_fn(
 	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next);
 
+/* Of a strided one: a dimension comes before another one whose elements are further apart in memory (transposed, channels last). */
+bool buffer_is_permuted(const struct buffer *v);
+/* Of a strided one: what lies between its first and its last element in memory is more than its elements. */
+bool buffer_has_gaps(const struct buffer *v);
+
 /* Up to STATS_FEW elements, one behind the other, that can be read. */
 bool buffer_is_few(const struct buffer *v);
 

@@ -317,6 +317,17 @@ static bool is_same_memory(const struct cxx_work *k)
 	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
 }
 
+/* Gloo and NCCL know nothing of strides: what they reduce and broadcast is the memory from the first element on. */
+static uint32_t layout_flags(const struct buffer *v, unsigned n)
+{
+	uint32_t flags = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		flags |= (buffer_is_permuted(&v[i]) ? CF_PERMUTED : 0) |
+			 (buffer_has_gaps(&v[i]) ? CF_GAPS : 0);
+	return flags;
+}
+
 bool torch_describe(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -385,5 +396,6 @@ bool torch_describe(struct call *c)
 	}
 	if (k->nin && k->nout && is_same_memory(k))
 		w->flags |= CF_INPLACE;
+	w->flags |= layout_flags(k->in, k->nin) | layout_flags(k->out, k->nout);
 	return true;
 }

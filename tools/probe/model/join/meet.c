@@ -21,6 +21,7 @@ static const char *const unlike_name[] = {
 	[UNLIKE_ROOT] = "root",
 	[UNLIKE_DTYPE] = "dtype",
 	[UNLIKE_BYTES] = "size",
+	[UNLIKE_LAYOUT] = "memory layout",
 };
 
 const char *meet_unlike_name(enum meet_unlike u)
@@ -94,6 +95,16 @@ static bool is_op_of_one_size(const char *op)
 /* Operations in which every rank gives the same amount. */
 static struct name_question one_size = {.ask = is_op_of_one_size};
 
+/* In the others each rank's part is a tensor of its own, which is copied by index. */
+static bool is_op_by_element(const char *op)
+{
+	return strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce") == 0 ||
+	       strcmp(op, "broadcast") == 0;
+}
+
+/* Operations that put the elements at the same place of each rank's memory together. */
+static struct name_question by_element = {.ask = is_op_by_element};
+
 /* PyTorch's has splits or not, which no column tells: results.c looks whether what is sent is taken. */
 static bool may_be_split(const struct terms *t)
 {
@@ -121,6 +132,7 @@ static struct terms terms_of(const struct call *c)
 		.root = c->root,
 		.bytes = in ? in : out,
 		.tensor = c->dtype != 0,
+		.permuted = c->bits & CALL_PERMUTED,
 		.open = c->bits & CALL_OPEN};
 }
 
@@ -145,9 +157,10 @@ static enum meet_unlike compare_terms(const struct terms *a, const struct terms 
 	if (a->bytes != b->bytes && !may_be_split(a) && (a->bytes || !a->open) &&
 		(b->bytes || !b->open))
 		return UNLIKE_BYTES;
-	return a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype)
-		       ? UNLIKE_DTYPE
-		       : UNLIKE_NOTHING;
+	if (a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype))
+		return UNLIKE_DTYPE;
+	return a->permuted != b->permuted && ask_name(&by_element, a->op) ? UNLIKE_LAYOUT
+									  : UNLIKE_NOTHING;
 }
 
 static unsigned wanted_ranks(struct meet *m, const struct call *c)

@@ -32,6 +32,7 @@ struct terms {
 	int64_t root;
 	uint64_t bytes;
 	bool tensor; /* bytes and dtype mean something */
+	bool permuted; /* its elements are taken in another order than that of their indices */
 	bool open; /* bytes of 0 may only not be known yet */
 };
 
@@ -41,7 +42,8 @@ enum meet_unlike {
 	UNLIKE_REDOP,
 	UNLIKE_ROOT,
 	UNLIKE_DTYPE,
-	UNLIKE_BYTES
+	UNLIKE_BYTES,
+	UNLIKE_LAYOUT
 };
 
 /* What every call that comes in looks at stands first: with a thousand ranks each meeting is out of the cache by then. */

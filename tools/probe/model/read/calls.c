@@ -261,6 +261,8 @@ static const uint32_t bits_of_flag[CALL_FLAGS] = {
 	[CF_BIT_MORE] = CALL_MORE,
 	[CF_BIT_ERROR] = CALL_ERROR,
 	[CF_BIT_UNWOUND] = CALL_UNWOUND,
+	[CF_BIT_PERMUTED] = CALL_PERMUTED,
+	[CF_BIT_GAPS] = CALL_GAPS,
 };
 
 static void add_flag(struct call *c, const struct csv_text *word)

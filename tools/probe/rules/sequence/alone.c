@@ -15,6 +15,8 @@ static uint64_t term_of(const struct call *c, enum meet_unlike what)
 		return (uint64_t)c->root;
 	case UNLIKE_DTYPE:
 		return c->dtype;
+	case UNLIKE_LAYOUT:
+		return c->bits & CALL_PERMUTED;
 	default:
 		return c->in_bytes ? c->in_bytes : c->out_bytes;
 	}

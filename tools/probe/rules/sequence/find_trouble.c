@@ -42,6 +42,10 @@ static char *terms_text(const struct report *r, const struct terms *t, enum meet
 		return tool_format("%s has %s", label, intern_name(t->dtype));
 	case UNLIKE_BYTES:
 		return tool_format("%s has %s B", label, out_count(t->bytes));
+	case UNLIKE_LAYOUT:
+		return tool_format("%s's elements lie in the order of %s", label,
+			t->permuted ? "another dimension first (transposed, or channels last)"
+				    : "their indices");
 	default:
 		return tool_format("%s called %s", label, api);
 	}
@@ -74,7 +78,8 @@ static const char *unlike_field(enum meet_unlike what)
 		[UNLIKE_REDOP] = "redop",
 		[UNLIKE_ROOT] = "root",
 		[UNLIKE_DTYPE] = "dtype",
-		[UNLIKE_BYTES] = "count"};
+		[UNLIKE_BYTES] = "count",
+		[UNLIKE_LAYOUT] = "layout"};
 
 	return word[what];
 }

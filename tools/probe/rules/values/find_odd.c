@@ -254,7 +254,11 @@ static void find_not_sum(struct report *r)
 		return;
 	what = report_call(r, &o->call);
 	at = called_from_text(r, &o->call);
-	who = o->moved	  ? tool_strdup("which of the parts arrived as another one cannot be told")
+	who = o->call.bits & CALL_GAPS
+		      ? tool_strdup("its tensor is a strided view, and the library took the "
+				    "elements of "
+				    "memory one after another, those of others between them too")
+	      : o->moved  ? tool_strdup("which of the parts arrived as another one cannot be told")
 	      : o->unsure ? tool_strdup("whose is missing cannot be told")
 			  : tool_format("%s what %s put in",
 				    o->extreme ? "that is" : "the difference is",
