@@ -76,6 +76,8 @@ help:
 	@echo 'make faults     trainings with one fault each, and how often the report names it (RUNS=8 of each class, CLEAN=50, SEED=1)'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
+	@echo 'make mutants    changes N=200 places of product code (SEED=1, ROOMS=preload/call ...) and counts what tests notice (minutes to hours)'
+	@echo 'make coverage   lines and branches that unit and short end-to-end tests run, per room (E2E_TESTS=0: unit tests only)'
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
 	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
@@ -230,6 +232,7 @@ include tools/gen/check.mk
 -include tests/bench/bench.mk
 -include tests/faults/faults.mk
 -include tests/fuzz/fuzz.mk
+-include tests/mutants/mutants.mk
 -include tests/doubles/doubles.mk
 -include packaging/packaging.mk
 

@@ -13,6 +13,7 @@
 #include "elf/memory.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/tensors/torch.h"
 
 /* c10::ScalarType (ScalarType.h of 2.15). Later types have the size that PyTorch says. */
 static const struct {
@@ -552,4 +553,19 @@ void torch_note_grad(const void *impl, struct buffer *v)
 {
 	if (__builtin_expect(tensor_watch.grad, 0))
 		v->arg = torch_tensor_requires_grad(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;
+}
+
+const void *torch_result_of(const struct call *c)
+{
+	void *const *r = c->result;
+
+	if (!r)
+		return NULL;
+	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
+}
+
+void torch_forked(void)
+{
+	for (void (*const *f)(void) = torch_fork_handlers; *f; f++)
+		(*f)();
 }
