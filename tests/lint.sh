@@ -33,7 +33,7 @@ check "the stack is not executable" "$(readelf -lW "$lib" | awk '/GNU_STACK/ && 
 check "no text relocations" "$(readelf -d "$lib" | grep -E 'TEXTREL')"
 if [ "$(uname -m)" = x86_64 ]; then
 	check "statistics leave the x87 unit alone" "$(objdump -d --no-show-raw-insn "$B"/obj/preload/stats/*.o \
-		"$B"/obj/preload/call/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
+		"$B"/obj/preload/call/data/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
 fi
 # What runs before the constructor: the hooks, and every object of ours that they need in front of what lies behind their
 # gate (hook_*, preload/entry/early.h). A sanitizer in the program has no function of libc ready then.

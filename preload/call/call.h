@@ -10,59 +10,13 @@
 
 #include "base/clock.h"
 #include "api/api.h"
-#include "call/view.h"
+#include "call/data/operation.h"
 
 #define MATRIX_DIMS 3 /* of a batch: matrices, rows, columns */
 
 struct thread;
 struct journal_call;
 struct generation;
-struct config;
-
-/* What the call does with its data, as the adapter and the spec say. */
-struct operation {
-	struct comm *comm;
-	const struct api *row; /* of its record: the function, and the step of its entry */
-	uint32_t step;
-	uint32_t
-		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
-	const struct config *by; /* that its call came by; NULL: the one in use */
-	uint32_t flags; /* enum call_flag */
-	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
-	uint8_t redop;
-	uint8_t phase; /* enum phase; 0: the thread's */
-	uint16_t nin, nout;
-	bool unnumbered; /* a message of a function that was not counted from the start */
-	bool on_device; /* a stream is to show its buffers, whatever completes it (call/stream.h) */
-	/* Of a call on a device's stream: shots that tell when the stream was before it and after it, 0: none. */
-	uint32_t before, after;
-	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
-	union {
-		struct {
-			struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
-		};
-		struct buffer
-			views[2 *
-				KIND_VIEWS]; /* of a local kind: inputs, and outputs behind them */
-	};
-	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
-	const struct buffer *all_in, *all_out;
-	struct kept_arrays
-		*kept; /* of a copy that outlives the call: call/keep.h. Not set otherwise */
-};
-
-static inline const struct buffer *operation_inputs(const struct operation *w)
-{
-	return w->all_in ? w->all_in : w->in;
-}
-
-static inline const struct buffer *operation_outputs(const struct operation *w)
-{
-	return w->all_out ? w->all_out : w->out;
-}
-
-/* Leaves out the last tensors of a call that has more than an entry of the journal can hold (flag `more`). */
-void operation_fit(struct operation *w);
 
 enum call_mode {
 	CALL_PASS = 0, /* nothing to do when it comes back */

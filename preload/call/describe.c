@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "call/comm.h"
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 #include "call/matrix.h"
 #include "call/plan.h"
+#include "call/record.h"
 #include "api/roles.h"
 #include "journal/layout.h"
 

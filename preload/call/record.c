@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/comm.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/pending.h"
 #include "call/step.h"
 #include "call/recorder.h"

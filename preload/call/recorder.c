@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/pending.h"
+#include "call/claims.h"
 #include "call/stackid.h"
 #include "session/state.h"
 
@@ -31,7 +31,7 @@ static bool have_key;
 
 static size_t mapped_bytes(void)
 {
-	return OWN_BYTES + stack_id_bytes();
+	return OWN_BYTES + sizeof(struct walked);
 }
 
 /*

@@ -34,7 +34,7 @@ struct thread {
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
 	struct journal_call *open[THREAD_OPEN_MAX];
 	uint32_t nopen, nmore;
-	struct claims *claims; /* of calls under way, for what it completes (call/pending.h) */
+	struct claims *claims; /* of calls under way, for what it completes (call/claims.h) */
 	struct walked
 		*walked; /* the last stack that it walked (stackid.c): behind this in the mapping */
 };

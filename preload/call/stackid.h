@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "session/state.h"
+#include "stack/foreign.h"
+#include "stack/stack.h"
 
 struct api;
 struct thread;
@@ -21,8 +23,12 @@ struct thread;
  */
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
-/* How much memory a thread keeps for its last stack. */
-size_t stack_id_bytes(void);
+/* The last stack of a thread. In the thread's own memory, for the job's stack may be small. */
+struct walked {
+	int n; /* native frames */
+	uintptr_t pcs[STACK_DEPTH_MAX];
+	struct foreign_stack foreign;
+};
 
 #define STACKS_MAX 49152
 #define STACK_UNWANTED UINT32_MAX

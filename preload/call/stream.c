@@ -12,7 +12,7 @@
 #include "call/async.h"
 #include "call/comm.h"
 #include "call/keep.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/pending.h"
 #include "call/record.h"
 #include "call/recorder.h"

@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/recorder.h"
 #include "device/device.h"
 #include "journal/layout.h"

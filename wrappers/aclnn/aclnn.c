@@ -18,7 +18,7 @@
 #include "base/thread.h"
 #include "call/call.h"
 #include "call/comm.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "device/device.h"
 #include "elf/loaded/elfsym.h"
 #include "elf/memory.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_work.h"

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/view.h"
+#include "call/data/view.h"
 #include "training/params/param.h"
 
 #define GRADS 65536u /* places; at most half of them are used */

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "elf/loaded/elfsym.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "journal/layout.h"
 #include "elf/memory.h"
 #include "life/life.h"

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "terms/dtype.h"
-#include "call/call.h"
+#include "call/data/operation.h"
 
 struct config;
 struct journal_tensor;
