@@ -92,7 +92,7 @@ GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,terms/dtype.c ba
 $(B)/genwrap: $(call obj,$(GEN_SRC) $(GEN_SHARED))
 	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $^ -lyaml
 
-$(B)/gen/.stamp: $(B)/genwrap $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
+$(B)/gen/.stamp: $(B)/genwrap $(B)/libraries $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
 	@mkdir -p $(B)/gen
 	$(call say,GEN,$(B)/gen) $(B)/genwrap -o $(B)/gen -k configs/apis/kinds.yaml \
 		-t configs/probe.yaml -t configs/support_wrap_ops.yaml $(HOOKS:%=-x %) $(SPECS)
@@ -104,13 +104,17 @@ $(ENTRY_OBJ): | $(B)/gen/.stamp
 
 # What everything was compiled with: a file that is written anew when the compiler or a flag is another than the last time
 # (-Werror makes no other code), and on which all objects depend.
-FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(LIBS_OF) $(shell cat $(FILE_MK) | cksum)
+FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(shell cat $(FILE_MK) | cksum)
 in_quotes = '$(subst ','\'',$(1))'
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || \
 		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; \
 		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
+# The libraries by name: what lists them is made again when one comes or goes, and nothing else is.
+$(B)/libraries: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBS_OF)' | cmp -s - $@ || echo '$(LIBS_OF)' >$@
 FORCE:
 .PHONY: FORCE
 
@@ -135,7 +139,7 @@ LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
 		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
-$(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
+$(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
 $(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o

@@ -4,6 +4,7 @@
  * Several sinks beside each other: the CSV files, one that keeps in memory and in a file without lines what it was given, and
  * one that has no room now and then. All are given the same entries, once and in order, whatever fails.
  */
+#include "journal/columns.h"
 #include "terms/scalar.h"
 #include "core_helper.h"
 

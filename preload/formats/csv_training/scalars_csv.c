@@ -7,6 +7,7 @@
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "sink/column.h"
+#include "journal/columns.h"
 #include "sink/format.h"
 
 #define SCALAR_ROW 256

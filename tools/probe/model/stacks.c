@@ -7,6 +7,7 @@
 
 #include "tools/lib/files/csv.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define NAME_SHOWN 120
 #define STACKS_MAX 65536u
