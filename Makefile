@@ -42,10 +42,16 @@ in_rooms   = $(sort $(shell find $(1) -name '*.[cS]' | grep '\.$(2)$$'))
 ALONE_SRC := preload/entry/libc_gaps.c
 CORE_SRC  := $(filter-out $(ALONE_SRC),$(call in_rooms,preload,c))
 CORE_ASM  := $(call in_rooms,preload,S)
-WRAP_SRC  := $(call in_rooms,wrappers,[cS])
+# LIBS: rooms of wrappers/ whose functions are in configs/apis; unset: all. The others have no functions there and stay.
+SPEC_ROOMS := blas cublas gloo hccl mpi nccl oneccl ucc
+LIBS      ?= $(SPEC_ROOMS)
+NO_LIBS   := $(filter-out $(LIBS),$(SPEC_ROOMS))
+specs_of   = $(patsubst %,configs/apis/%.yaml,$(if $(filter blas,$(1)),blas cblas,$(if $(filter cublas,$(1)),cublas cublaslt,$(if $(filter oneccl,$(1)),oneccl oneccl_cxx,$(1)))))
+$(if $(filter-out $(SPEC_ROOMS),$(LIBS))$(if $(LIBS),,empty),$(error LIBS is a list of: $(SPEC_ROOMS)))
+WRAP_SRC  := $(filter-out $(NO_LIBS:%=wrappers/%/%.c) $(NO_LIBS:%=wrappers/%/%.S),$(call in_rooms,wrappers,[cS]))
 GEN_SRC   := $(sort $(wildcard tools/gen/*.c))
 TOOL_SRC  := $(call in_rooms,tools/lib tools/probe,c)
-SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml,$(wildcard configs/apis/*.yaml)))
+SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml $(foreach l,$(NO_LIBS),$(call specs_of,$(l))),$(wildcard configs/apis/*.yaml)))
 LIBS_OF   := $(notdir $(SPECS:.yaml=))
 
 GEN_C     := $(foreach l,$(LIBS_OF),$(B)/gen/wrap_$(l).c) $(B)/gen/api_table.c $(B)/gen/builtin.c
@@ -53,8 +59,16 @@ GEN_OUT   := $(GEN_C) $(B)/gen/probe.map
 # Exported functions that are written by hand (*.S), beside wrappers and probe_*.
 HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit abort execve execv execvp execvpe execl execlp execle fexecve MPI_Pcontrol PMPI_Pcontrol
 
+# FORMATS: which of the rooms below preload/formats are in libprobe.so. LIBS: which libraries of configs/apis. The tool and the tests
+# have all formats: they read what others wrote.
+ALL_FORMATS := csv_training dump monitor tensorboard
+FORMATS     ?= $(ALL_FORMATS)
+NO_FORMATS  := $(filter-out $(FORMATS),$(ALL_FORMATS))
+$(if $(filter-out $(ALL_FORMATS),$(FORMATS)),$(error FORMATS is a list of: $(ALL_FORMATS)))
+
 obj        = $(patsubst %.S,$(B)/obj/%.o,$(patsubst %.c,$(B)/obj/%.o,$(1)))
 CORE_OBJ  := $(call obj,$(CORE_SRC))
+SO_OBJ    := $(filter-out $(NO_FORMATS:%=$(B)/obj/preload/formats/%/%.o),$(CORE_OBJ))
 ENTRY_OBJ := $(call obj,$(CORE_ASM) $(ALONE_SRC) $(WRAP_SRC)) $(patsubst $(B)/gen/%.c,$(B)/obj/gen/%.o,$(GEN_C))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 
@@ -83,6 +97,7 @@ help:
 	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
 	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
+	@echo 'FORMATS=dump ..., LIBS=mpi ...: libprobe.so without the other formats of files, without the other libraries'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
 
 # ---- generated sources: one run of the generator makes all of them ----
@@ -111,10 +126,10 @@ $(B)/flags: FORCE
 	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || \
 		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; \
 		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
-# The libraries by name: what lists them is made again when one comes or goes, and nothing else is.
+# The libraries and formats by name: what lists them is made again when one comes or goes, and nothing else is.
 $(B)/libraries: FORCE
 	@mkdir -p $(@D)
-	@echo '$(LIBS_OF)' | cmp -s - $@ || echo '$(LIBS_OF)' >$@
+	@echo '$(LIBS_OF), $(FORMATS)' | cmp -s - $@ || echo '$(LIBS_OF), $(FORMATS)' >$@
 FORCE:
 .PHONY: FORCE
 
@@ -139,7 +154,7 @@ LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
 		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
-$(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
+$(B)/libprobe.so: $(SO_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
 $(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o

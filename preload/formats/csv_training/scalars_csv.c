@@ -18,24 +18,6 @@ static int open_scalars_sink(void *state, struct files *files)
 	return 0;
 }
 
-/* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
-void put_scalar_name(struct text *out, const struct record_scalar *e)
-{
-	char mark = '/';
-
-	text_str(out, scalar_names[e->which]);
-	if (e->optimizer) {
-		text_str(out, "/opt");
-		text_u64(out, e->optimizer);
-		mark = '.';
-	}
-	if (e->group != JOURNAL_NO_GROUP) {
-		text_char(out, mark);
-		text_str(out, "group");
-		text_u64(out, e->group);
-	}
-}
-
 #define PUT_SCALAR_NAME(e) put_scalar_name(out, e)
 /* Floats as rows of calls have them; of times and sums no digits that only binary fractions have. */
 static int digits_of_scalar(double v)
