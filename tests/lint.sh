@@ -66,6 +66,7 @@ check "a room has at most 25 files that are compiled" "$(git ls-files 'preload/*
 	sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 25 {print $2 " has " $1}')"
 check "files that comments and pages name are in the tree (tests/citations.sh)" "$(tests/citations.sh 2>&1)"
 check "files over 800 lines" "$(git ls-files '*.c' '*.h' '*.S' '*.sh' '*.py' ':!tests/unit/gen/expect' | xargs wc -l | awk '$2 != "total" && $1 > 800 {print $2, $1}')"
+check "plain English: no more uses of listed words, functions without a verb, long first lines of commits (tests/words.sh)" "$(tests/words.sh 2>&1)"
 if command -v ctags >/dev/null; then
 	check "functions say verb and object, and each name occurs once" "$(tests/names.sh)"
 else

@@ -34,7 +34,7 @@ struct call {
 	bool async; /* set by the adapter's leave: the call goes on after its return */
 	uint32_t word; /* the row's, as it was when the call came */
 	uint32_t
-		weight; /* our own time in this call is measured and stands for so many calls; 0: not measured */
+		weight; /* calls that the time we measure in this one stands for; 0: not measured */
 	struct api *api;
 	const struct generation *by; /* the configuration that it enters and leaves by */
 	const void *real; /* this call's; api->real may be that of another copy of the library */
@@ -54,7 +54,7 @@ struct call {
 	union {
 		uint64_t u[6];
 		void *p[6];
-		/* Calls that complete requests: room for a status behind what else they note. */
+		/* Calls that complete requests: room for a status after what else they note. */
 		struct {
 			uint64_t noted[6];
 			uint64_t status[8];
@@ -77,7 +77,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
  */
 uint32_t call_first_use(struct api *f, uintptr_t pc);
 
-/* The real function behind a row, or NULL. */
+/* The real function of a row, or NULL. */
 static inline void *call_real(const struct api *f)
 {
 	return atomic_load_explicit(&f->real, memory_order_relaxed);

@@ -19,7 +19,7 @@
 #define BUCKETS 64u
 #define LIST_MAX (UINT64_C(64) << 16) /* requests of one call: their claims take 64 MiB */
 
-#define TAKING (CLAIM_HELD | CLAIM_PLACE) /* the claim of whoever it is, under the lock */
+#define TAKING (CLAIM_HELD | CLAIM_PLACE) /* a claim of any thread, under the lock */
 
 _Static_assert(JOURNAL_THREADS < CLAIM_PLACE, "");
 

@@ -204,7 +204,7 @@ bool pending_take(uint64_t key, uint64_t before, struct pending *out);
 /* Cancelling the request of that handle is asked for, or not after all. Another thread may be waiting for it, and have it claimed. */
 void pending_mark_cancel(uint64_t key, bool cancel);
 
-/* In a forked child that records anew. */
+/* In a forked child that records again. */
 void pending_reset(void);
 
 #endif

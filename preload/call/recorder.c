@@ -26,7 +26,7 @@ static bool have_key;
 #define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-/* What a thread has, and behind it the stack that it walked. */
+/* What a thread has, then the stack that it walked. */
 #define OWN_BYTES ((sizeof(struct thread) + 63) & ~(size_t)63)
 
 static size_t mapped_bytes(void)

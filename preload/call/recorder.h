@@ -36,7 +36,7 @@ struct thread {
 	uint32_t nopen, nmore;
 	struct claims *claims; /* of calls under way, for what it completes (call/claims.h) */
 	struct walked
-		*walked; /* the last stack that it walked (stackid.c): behind this in the mapping */
+		*walked; /* the last stack that it walked (stackid.c): after this in the mapping */
 };
 
 struct thread *thread_get_new(void);
@@ -164,7 +164,7 @@ void thread_count_shared(enum journal_count c);
 /* Prepares for threads that end; once per process. */
 void thread_init(void);
 
-/* In a forked child that records anew: the calling thread has nothing yet. */
+/* In a forked child that records again: the calling thread has nothing yet. */
 void thread_forget(void);
 
 #endif

@@ -277,7 +277,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		if (have >> ID_BITS == key >> ID_BITS)
 			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
-	/* Where no stack is wanted, selected calls have no number and are checked anew each time. */
+	/* Where no stack is wanted, selected calls have no number and are checked again each time. */
 	if (cfg->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;

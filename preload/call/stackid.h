@@ -48,7 +48,7 @@ void stack_id_configure(void);
 /* The numbers up to `last` were given by the run whose files this one goes on with. Before the first stack. */
 void stack_id_begin(uint32_t last);
 
-/* In a forked child that records anew. */
+/* In a forked child that records again. */
 void stack_id_reset(void);
 
 #endif

@@ -259,7 +259,7 @@ static void live_one_step(struct chain *c, unsigned thread, unsigned step)
 	}
 }
 
-/* errors: drains that failed. reopen: the sinks are opened anew between two steps, as by another process. */
+/* errors: drains that failed. reopen: the sinks are opened again between two steps, as by another process. */
 static unsigned live_and_drain(struct rank *r, bool reopen)
 {
 	struct chain c[THREADS];

@@ -40,7 +40,7 @@ struct operation {
 		};
 		struct buffer
 			views[2 *
-				KIND_VIEWS]; /* of a local kind: inputs, and outputs behind them */
+				KIND_VIEWS]; /* of a local kind: inputs, then outputs */
 	};
 	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
 	const struct buffer *all_in, *all_out;

@@ -69,7 +69,7 @@ static bool is_side_wanted(const struct config *cfg, uint8_t io)
 }
 
 /*
- * Sizes, and the strides that the elements have when they lie one behind the other in the order in which memory has them
+ * Sizes, and the strides that the elements have when they lie one after the other in the order in which memory has them
  * (call/data/view.c): inner dimensions are those with the smaller steps, those of step 0 the outermost.
  */
 static void put_copy_dims(struct tensor_copy *c, const struct buffer *v)

@@ -54,7 +54,7 @@ struct buffer {
 typedef void buffer_piece_fn(
 	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next);
 
-/* Up to STATS_FEW elements, one behind the other, that can be read. */
+/* Up to STATS_FEW elements, one after the other, that can be read. */
 bool buffer_is_few(const struct buffer *v);
 
 /*

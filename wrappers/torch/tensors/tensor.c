@@ -135,7 +135,7 @@ enum { UNKNOWN, KNOWN, REFUSED };
 static _Atomic int state;
 static const void *undefined; /* the one TensorImpl of all undefined tensors */
 static pthread_mutex_t learning =
-	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it anew */
+	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it again */
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 

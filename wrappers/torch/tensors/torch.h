@@ -113,7 +113,7 @@ enum torch_scope {
 	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
 	SCOPE_NUMBER, /* one that computes a number of the training (scalars.h) */
 	SCOPE_FLOPS, /* one whose floating-point operations are counted (flop_ops.h) */
-	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
+	SCOPE_LOOK, /* one that shows whether a Python function runs again */
 };
 
 bool torch_describe(struct call *c);
