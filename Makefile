@@ -42,10 +42,16 @@ in_rooms   = $(sort $(shell find $(1) -name '*.[cS]' | grep '\.$(2)$$'))
 ALONE_SRC := preload/entry/libc_gaps.c
 CORE_SRC  := $(filter-out $(ALONE_SRC),$(call in_rooms,preload,c))
 CORE_ASM  := $(call in_rooms,preload,S)
-WRAP_SRC  := $(call in_rooms,wrappers,[cS])
+# LIBS: rooms of wrappers/ whose functions are in configs/apis; unset: all. The others have no functions there and stay.
+SPEC_ROOMS := blas cublas gloo hccl mpi nccl oneccl ucc
+LIBS      ?= $(SPEC_ROOMS)
+NO_LIBS   := $(filter-out $(LIBS),$(SPEC_ROOMS))
+specs_of   = $(patsubst %,configs/apis/%.yaml,$(if $(filter blas,$(1)),blas cblas,$(if $(filter cublas,$(1)),cublas cublaslt,$(if $(filter oneccl,$(1)),oneccl oneccl_cxx,$(1)))))
+$(if $(filter-out $(SPEC_ROOMS),$(LIBS))$(if $(LIBS),,empty),$(error LIBS is a list of: $(SPEC_ROOMS)))
+WRAP_SRC  := $(filter-out $(NO_LIBS:%=wrappers/%/%.c) $(NO_LIBS:%=wrappers/%/%.S),$(call in_rooms,wrappers,[cS]))
 GEN_SRC   := $(sort $(wildcard tools/gen/*.c))
 TOOL_SRC  := $(call in_rooms,tools/lib tools/probe,c)
-SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml,$(wildcard configs/apis/*.yaml)))
+SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml $(foreach l,$(NO_LIBS),$(call specs_of,$(l))),$(wildcard configs/apis/*.yaml)))
 LIBS_OF   := $(notdir $(SPECS:.yaml=))
 
 GEN_C     := $(foreach l,$(LIBS_OF),$(B)/gen/wrap_$(l).c) $(B)/gen/api_table.c $(B)/gen/builtin.c
@@ -53,8 +59,16 @@ GEN_OUT   := $(GEN_C) $(B)/gen/probe.map
 # Exported functions that are written by hand (*.S), beside wrappers and probe_*.
 HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit abort execve execv execvp execvpe execl execlp execle fexecve MPI_Pcontrol PMPI_Pcontrol
 
+# FORMATS: which of the rooms below preload/formats are in libprobe.so. LIBS: which libraries of configs/apis. The tool and the tests
+# have all formats: they read what others wrote.
+ALL_FORMATS := csv_training dump monitor tensorboard
+FORMATS     ?= $(ALL_FORMATS)
+NO_FORMATS  := $(filter-out $(FORMATS),$(ALL_FORMATS))
+$(if $(filter-out $(ALL_FORMATS),$(FORMATS)),$(error FORMATS is a list of: $(ALL_FORMATS)))
+
 obj        = $(patsubst %.S,$(B)/obj/%.o,$(patsubst %.c,$(B)/obj/%.o,$(1)))
 CORE_OBJ  := $(call obj,$(CORE_SRC))
+SO_OBJ    := $(filter-out $(NO_FORMATS:%=$(B)/obj/preload/formats/%/%.o),$(CORE_OBJ))
 ENTRY_OBJ := $(call obj,$(CORE_ASM) $(ALONE_SRC) $(WRAP_SRC)) $(patsubst $(B)/gen/%.c,$(B)/obj/gen/%.o,$(GEN_C))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 
@@ -76,11 +90,14 @@ help:
 	@echo 'make faults     trainings with one fault each, and how often the report names it (RUNS=8 of each class, CLEAN=50, SEED=1)'
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
+	@echo 'make mutants    changes N=200 places of product code (SEED=1, ROOMS=preload/call ...) and counts what tests notice (minutes to hours)'
+	@echo 'make coverage   lines and branches that unit and short end-to-end tests run, per room (E2E_TESTS=0: unit tests only)'
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
 	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
 	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
+	@echo 'FORMATS=dump ..., LIBS=mpi ...: libprobe.so without the other formats of files, without the other libraries'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
 
 # ---- generated sources: one run of the generator makes all of them ----
@@ -90,7 +107,7 @@ GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,terms/dtype.c ba
 $(B)/genwrap: $(call obj,$(GEN_SRC) $(GEN_SHARED))
 	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $^ -lyaml
 
-$(B)/gen/.stamp: $(B)/genwrap $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
+$(B)/gen/.stamp: $(B)/genwrap $(B)/libraries $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
 	@mkdir -p $(B)/gen
 	$(call say,GEN,$(B)/gen) $(B)/genwrap -o $(B)/gen -k configs/apis/kinds.yaml \
 		-t configs/probe.yaml -t configs/support_wrap_ops.yaml $(HOOKS:%=-x %) $(SPECS)
@@ -102,13 +119,17 @@ $(ENTRY_OBJ): | $(B)/gen/.stamp
 
 # What everything was compiled with: a file that is written anew when the compiler or a flag is another than the last time
 # (-Werror makes no other code), and on which all objects depend.
-FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(LIBS_OF) $(shell cat $(FILE_MK) | cksum)
+FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(shell cat $(FILE_MK) | cksum)
 in_quotes = '$(subst ','\'',$(1))'
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || \
 		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; \
 		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
+# The libraries and formats by name: what lists them is made again when one comes or goes, and nothing else is.
+$(B)/libraries: FORCE
+	@mkdir -p $(@D)
+	@echo '$(LIBS_OF), $(FORMATS)' | cmp -s - $@ || echo '$(LIBS_OF), $(FORMATS)' >$@
 FORCE:
 .PHONY: FORCE
 
@@ -133,7 +154,7 @@ LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
 		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
-$(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
+$(B)/libprobe.so: $(SO_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
 $(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o
@@ -230,6 +251,7 @@ include tools/gen/check.mk
 -include tests/bench/bench.mk
 -include tests/faults/faults.mk
 -include tests/fuzz/fuzz.mk
+-include tests/mutants/mutants.mk
 -include tests/doubles/doubles.mk
 -include packaging/packaging.mk
 

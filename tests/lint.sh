@@ -33,7 +33,7 @@ check "the stack is not executable" "$(readelf -lW "$lib" | awk '/GNU_STACK/ && 
 check "no text relocations" "$(readelf -d "$lib" | grep -E 'TEXTREL')"
 if [ "$(uname -m)" = x86_64 ]; then
 	check "statistics leave the x87 unit alone" "$(objdump -d --no-show-raw-insn "$B"/obj/preload/stats/*.o \
-		"$B"/obj/preload/call/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
+		"$B"/obj/preload/call/data/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
 fi
 # What runs before the constructor: the hooks, and every object of ours that they need in front of what lies behind their
 # gate (hook_*, preload/entry/early.h). A sanitizer in the program has no function of libc ready then.
@@ -60,10 +60,13 @@ check "core code names no library" \
 	"$(grep -nE '\b(P?MPI|nccl|Hccl|torch|PyTorch|at::|c10d)_?[A-Z]' -r preload --include='*.c' --include='*.h' |
 		grep -vE ': *(/?\*|//)|/\*' | grep -v 'preload/probe.h')"
 check "rooms use those below them only (tests/layers.table)" "$(tests/layers.sh "$B" 2>&1)"
+check "no circle of calls has more than 4 objects, and none leads through several rooms (tests/circles.sh)" "$(tests/circles.sh "$B" 2>&1)"
+check "a change compiles what it concerns (tests/rebuilds.sh, tests/rebuilds.table)" "$(tests/rebuilds.sh "$B" 2>&1)"
 check "a room has at most 25 files that are compiled" "$(git ls-files 'preload/*.[cS]' 'wrappers/*.[cS]' 'tools/*.[cS]' |
 	sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 25 {print $2 " has " $1}')"
 check "files that comments and pages name are in the tree (tests/citations.sh)" "$(tests/citations.sh 2>&1)"
 check "files over 800 lines" "$(git ls-files '*.c' '*.h' '*.S' '*.sh' '*.py' ':!tests/unit/gen/expect' | xargs wc -l | awk '$2 != "total" && $1 > 800 {print $2, $1}')"
+check "plain English: no more uses of listed words, functions without a verb, long first lines of commits (tests/words.sh)" "$(tests/words.sh 2>&1)"
 if command -v ctags >/dev/null; then
 	check "functions say verb and object, and each name occurs once" "$(tests/names.sh)"
 else

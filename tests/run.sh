@@ -10,13 +10,14 @@
 # machine to itself. Those that may take longest come first. What each took is printed, the ten slowest again at the end. The
 # last line is "N passed, N failed, N skipped"; exit 1 if anything failed.
 #
-# -r: up to three programs that failed are run once more behind all others, each with the machine to itself; what counts is that
-# run. "again: NAME" stands under the table for each: a test that needs it, or the code that it tests, is to be repaired.
+# -r: programs that failed and that tests/retries.table lists (RETRIES: another table) are run once more after all others, each
+# with the machine to itself. That run counts. "again: NAME" is printed under the table for each. Others stay failed.
 #
 # -u USER: scripts are run as that ordinary user, who is made where there is none; only root can do this. Those with a line
 # "# root: REASON", and test programs, run as root. So does everything, with the reason, where that user cannot read this tree.
 set -u
 logs=build/test-logs
+retries=${RETRIES:-$(dirname "$0")/retries.table}
 jobs=1
 retry=''
 user=''
@@ -154,14 +155,15 @@ run_again() {
 	done
 }
 
-failed=()
+is_listed() { # PROGRAM: the table gives a reason for it
+	awk -v name="$(basename "$1")" '$1 == name && NF > 1 {found = 1} END {exit !found}' "$retries"
+}
+listed=()
 for prog; do
 	read -r _ n _ <"$logs/$(basename "$prog").log.sum"
-	[ "$n" -eq 0 ] || failed+=("$prog")
+	[ -z "$retry" ] || [ "$n" -eq 0 ] || ! is_listed "$prog" || listed+=("$prog")
 done
-if [ -n "$retry" ] && [ ${#failed[@]} -gt 0 ] && [ ${#failed[@]} -le 3 ]; then
-	run_again "${failed[@]}"
-fi
+run_again ${listed[@]+"${listed[@]}"}
 if [ $# -gt 10 ]; then
 	cat "$logs"/*.sum | sort -k4,4nr | awk 'NR <= 10 {printf "%s%s %.0f s", NR == 1 ? "slowest: " : ", ", $5, $4 / 10} END {print ""}'
 fi

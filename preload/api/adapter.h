@@ -108,7 +108,7 @@ struct adapter {
 	bool carried;
 	/* The stream of a call that names none, of rows that complete by one or whose buffers lie on a device. */
 	uint64_t (*stream)(const struct call *c);
-	/* In a forked child: makes its locks anew, which another thread may have held. Perhaps more than once. */
+	/* In a forked child: makes its locks again, which another thread may have held. Perhaps more than once. */
 	void (*forked)(void);
 };
 

@@ -50,8 +50,8 @@ enum api_trait {
 	API_MARKER = 0x400, /* each call (or every n-th) ends a step */
 	API_COUNTED = 0x800, /* only counted: `probe check` */
 	API_LOOKED =
-		0x1000, /* its calls show whether the step marker, a function of a language, runs anew */
-	/* Said by whoever made the row, and kept when the rest is decided anew. */
+		0x1000, /* its calls show whether the step marker, a function of a language, runs again */
+	/* Said by whoever made the row, and kept when the rest is decided again. */
 	API_BOUND = 0x2000, /* `real` came with the row and is not looked for: dlsym by handle */
 	API_CHOSEN = 0x4000, /* its provider has found it listed, by whatever name */
 	API_MARKED = 0x8000, /* its provider says that it is a marker */
@@ -102,7 +102,7 @@ static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* What was decided of the row is decided anew at its next call. */
+/* What was decided of the row is decided again at its next call. */
 static inline void api_renew(struct api *a)
 {
 	api_change_state(a, API_STATES, API_NEW);

@@ -112,7 +112,7 @@ static void look_for_marker(void *arg)
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)
 		if (is_marker_frame(&s, &s.frame[i]))
 			at = i;
-	/* Whether it is among the frames that were left out, and who called the last one, is not known. */
+	/* Whether it is among the frames that are not in the stack, and who called the last one, is not known. */
 	if (s.n == FOREIGN_FRAMES_MAX && (at < 0 || at + 1 == s.n))
 		return;
 	if (at >= 0 && !s.frame[at].frame)

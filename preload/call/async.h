@@ -32,7 +32,7 @@ void async_making(struct call *c, uint64_t key, struct comm *parent, void *at);
 
 /*
  * Calls that complete, start or free what handles stand for: the entries are claimed in the adapter's enter, before the real
- * function, and what becomes of them is said in its leave. What is not said to be over is what it was: the call failed, or
+ * function, and its leave reports what becomes of them. What is not reported as over is what it was: the call failed, or
  * completed nothing (call/pending.h). It lies in c->note, and leaves nothing else there.
  */
 struct async_claims {
@@ -146,13 +146,13 @@ bool async_done_of_key(struct call *c, uint64_t key, uint64_t before, uint64_t e
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg);
 
 /*
- * The claimed request was freed. If it was under way this is how it ended: CF_FREED if nobody will see its end, else as it stood
+ * The claimed request was freed. If it was under way this is how it ended: CF_FREED if no call will see its end, else as it stood
  * at tick `end`.
  */
 void async_freed(
 	struct call *c, struct pending_claim *claim, uint64_t end, uint32_t flags, int32_t error);
 
-/* The completion call that this thread now stands in, for `probe report` on a hung job; and that it has left it. */
+/* The completion call that this thread is blocked in, for `probe report` on a hung job; and that it has left it. */
 void async_wait_begin(struct call *c);
 /* The same of one that waits for a message. peer, tag: JOURNAL_NONE is any; comm NULL: not known. */
 void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag);

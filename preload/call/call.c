@@ -455,7 +455,7 @@ static void settle_comm(struct call *c, bool ended)
 
 /*
  * Has the thread become another one inside the real function? It may have forked, and this is the child: the record is
- * the parent's, and where the child records anew its memory is not even mapped here any more.
+ * the parent's, and where the child records again its memory is not even mapped here any more.
  */
 static inline bool is_elsewhere(const struct call *c, const struct thread_self *w)
 {

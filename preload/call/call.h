@@ -10,59 +10,13 @@
 
 #include "base/clock.h"
 #include "api/api.h"
-#include "call/view.h"
+#include "call/data/operation.h"
 
 #define MATRIX_DIMS 3 /* of a batch: matrices, rows, columns */
 
 struct thread;
 struct journal_call;
 struct generation;
-struct config;
-
-/* What the call does with its data, as the adapter and the spec say. */
-struct operation {
-	struct comm *comm;
-	const struct api *row; /* of its record: the function, and the step of its entry */
-	uint32_t step;
-	uint32_t
-		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
-	const struct config *by; /* that its call came by; NULL: the one in use */
-	uint32_t flags; /* enum call_flag */
-	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
-	uint8_t redop;
-	uint8_t phase; /* enum phase; 0: the thread's */
-	uint16_t nin, nout;
-	bool unnumbered; /* a message of a function that was not counted from the start */
-	bool on_device; /* a stream is to show its buffers, whatever completes it (call/stream.h) */
-	/* Of a call on a device's stream: shots that tell when the stream was before it and after it, 0: none. */
-	uint32_t before, after;
-	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
-	union {
-		struct {
-			struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
-		};
-		struct buffer
-			views[2 *
-				KIND_VIEWS]; /* of a local kind: inputs, and outputs behind them */
-	};
-	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
-	const struct buffer *all_in, *all_out;
-	struct kept_arrays
-		*kept; /* of a copy that outlives the call: call/keep.h. Not set otherwise */
-};
-
-static inline const struct buffer *operation_inputs(const struct operation *w)
-{
-	return w->all_in ? w->all_in : w->in;
-}
-
-static inline const struct buffer *operation_outputs(const struct operation *w)
-{
-	return w->all_out ? w->all_out : w->out;
-}
-
-/* Leaves out the last tensors of a call that has more than an entry of the journal can hold (flag `more`). */
-void operation_fit(struct operation *w);
 
 enum call_mode {
 	CALL_PASS = 0, /* nothing to do when it comes back */
@@ -80,7 +34,7 @@ struct call {
 	bool async; /* set by the adapter's leave: the call goes on after its return */
 	uint32_t word; /* the row's, as it was when the call came */
 	uint32_t
-		weight; /* our own time in this call is measured and stands for so many calls; 0: not measured */
+		weight; /* calls that the time we measure in this one stands for; 0: not measured */
 	struct api *api;
 	const struct generation *by; /* the configuration that it enters and leaves by */
 	const void *real; /* this call's; api->real may be that of another copy of the library */
@@ -100,7 +54,7 @@ struct call {
 	union {
 		uint64_t u[6];
 		void *p[6];
-		/* Calls that complete requests: room for a status behind what else they note. */
+		/* Calls that complete requests: room for a status after what else they note. */
 		struct {
 			uint64_t noted[6];
 			uint64_t status[8];
@@ -123,7 +77,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
  */
 uint32_t call_first_use(struct api *f, uintptr_t pc);
 
-/* The real function behind a row, or NULL. */
+/* The real function of a row, or NULL. */
 static inline void *call_real(const struct api *f)
 {
 	return atomic_load_explicit(&f->real, memory_order_relaxed);

@@ -4,7 +4,7 @@
  * marked so that probes go on; trailing marks turn into empty places again, so the table does not silt up in a
  * program that makes and frees communicators all the time.
  *
- * Lock: `change` is a leaf, held for a few instructions; made anew in a forked child.
+ * Lock: `change` is a leaf, held for a few instructions; made again in a forked child.
  */
 #include "call/comm.h"
 

@@ -89,7 +89,7 @@ uint64_t comm_serial(void);
 
 /*
  * The id of a communicator whose members are known: the same on all of them. parent: id, 0 for none; how: the way it
- * was made; tag: tag, colour or 0; members in order (own group first, remote behind it for an intercommunicator, the
+ * was made; tag: tag, colour or 0; members in order (own group first, then the remote one for an intercommunicator, the
  * group with the lowest world rank first whatever the own one is). na 0: not known; the tag must make it unique then.
  */
 uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,

@@ -8,9 +8,10 @@
 #include <string.h>
 
 #include "call/comm.h"
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 #include "call/matrix.h"
 #include "call/plan.h"
+#include "call/record.h"
 #include "api/roles.h"
 #include "journal/layout.h"
 
@@ -370,7 +371,7 @@ static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
 	w->nout = (uint16_t)n[IO_OUT];
 }
 
-/* Inputs, and outputs behind them. */
+/* Inputs, then outputs. */
 static void buffers_of_matrices(struct call *c)
 {
 	const struct kind *k = c->api->spec->kind;
@@ -458,7 +459,7 @@ static void point_to_point(struct call *c)
 	}
 }
 
-/* One-sided: the peer takes no part. That a call moves nothing is said by who it goes to. */
+/* One-sided: the peer takes no part. Its peer tells that a call moves nothing. */
 static void describe_target(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;

@@ -38,7 +38,7 @@ bool operation_keep_whole(struct operation *copy);
 /* Undoes operation_keep(): such a copy, or one that came out of the table of pending calls, is not used any more. */
 void operation_release(struct operation *w);
 
-/* In a forked child that records anew: what its parent has under way is not its own. */
+/* In a forked child that records again: what its parent has under way is not its own. */
 void kept_reset(void);
 
 #endif

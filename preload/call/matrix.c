@@ -6,7 +6,7 @@
 #include "api/roles.h"
 #include "journal/layout.h"
 
-/* An integer behind a pointer; of size 1 it is a letter. */
+/* An integer that a pointer leads to; of size 1 it is a letter. */
 static int64_t integer_behind(const void *p, unsigned size)
 {
 	int64_t wide;
@@ -112,7 +112,7 @@ static bool put_matrix(
 	return ld >= (by_row ? columns : rows);
 }
 
-/* With a negative increment it is passed through backwards: the pointer is that of its lowest address as ever. */
+/* With a negative increment it is passed through backwards, and the pointer is that of its lowest address nevertheless. */
 static void put_vector(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {

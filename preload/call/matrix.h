@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arguments of linear algebra to buffers: matrices with a leading dimension, vectors with an increment
- * (EXT_MATRIX, EXT_VECTOR). What is said of them is what BLAS says: matrices are column-major unless the call has an order,
+ * (EXT_MATRIX, EXT_VECTOR). Their terms are those of BLAS: matrices are column-major unless the call has an order,
  * their shape is that in which they are stored, and what is multiplied by 0 is not looked at, be the pointer what it may.
  */
 #ifndef PROBE_CALL_MATRIX_H

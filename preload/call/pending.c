@@ -19,11 +19,9 @@
 #define BUCKETS 64u
 #define LIST_MAX (UINT64_C(64) << 16) /* requests of one call: their claims take 64 MiB */
 
-#define TAKING (CLAIM_HELD | CLAIM_PLACE) /* the claim of whoever it is, under the lock */
+#define TAKING (CLAIM_HELD | CLAIM_PLACE) /* a claim of any thread, under the lock */
 
 _Static_assert(JOURNAL_THREADS < CLAIM_PLACE, "");
-
-static struct claims all_claims[JOURNAL_THREADS];
 
 struct shard {
 	pthread_mutex_t lock;
@@ -69,22 +67,6 @@ static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t 
 		       : !is_claimed(e, claim);
 }
 
-struct claims *claims_of(unsigned place)
-{
-	all_claims[place].place = place + 1;
-	return &all_claims[place];
-}
-
-unsigned claims_enter_inner(const struct claims *claims)
-{
-	unsigned level = 0;
-
-	while (level < CLAIM_LEVELS &&
-		atomic_load_explicit(&claims->in_call[level], memory_order_relaxed))
-		level++;
-	return level;
-}
-
 /* Cuts the list at the i-th: what stood there is not in it any more. */
 static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t i)
 {
@@ -98,12 +80,6 @@ static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t 
 	}
 	if (i < list->n)
 		list->n = i;
-}
-
-void claims_clear(struct claims *claims)
-{
-	for (unsigned i = 0; i < CLAIM_LEVELS; i++)
-		claims_say(claims, i, 0);
 }
 
 /* ---- the lists ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Most calls move one contiguous buffer of `count` elements in and one out, on every rank. Which arguments these are is
- * the same in every call of a row, so it is worked out once: reading roles and extents anew would be a tenth of what a
+ * the same in every call of a row, so it is worked out once: reading roles and extents again would be a tenth of what a
  * record costs. Rows of other forms have no plan, and describe.c goes through their extents in each call.
  */
 #ifndef PROBE_CALL_PLAN_H

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/comm.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/pending.h"
 #include "call/step.h"
 #include "call/recorder.h"
@@ -64,7 +64,7 @@ static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
 
 void operation_fit(struct operation *w)
 {
-	/* Half of the room for each side that has more, so that outputs are not lost behind many inputs. */
+	/* Half of the room for each side that has more, so that outputs are not lost where there are many inputs. */
 	const uint32_t room =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->out_room;
 	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
@@ -114,7 +114,7 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
-#define EXACT_BYTES 65536 /* to look at so many bytes takes long (thread_exact_time()) */
+#define EXACT_BYTES 65536 /* buffers from this size on take long to look at (thread_exact_time()) */
 
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
@@ -279,7 +279,7 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 		(unsigned long long)journal_size(&session.journal) >> 20);
 }
 
-/* Who stands in a receive that nobody sends to can say what it waits for. */
+/* A rank that is blocked in a receive without a sender can tell what it waits for. */
 static inline void put_awaited(
 	struct journal_tensor *restrict t, const struct buffer *restrict v, unsigned n)
 {
@@ -353,7 +353,7 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 {
 	struct journal_call *r;
 
-	/* The outermost wrapper is entered: nothing of this thread can be on the way, and would hold up all behind it. */
+	/* The outermost wrapper is entered: nothing of this thread can be on the way, and would hold up all later ones. */
 	if (!thread_on_the_way() && t->nopen) {
 		close_abandoned(t, 0);
 		t->nmore = 0;

@@ -24,6 +24,9 @@ extern tensor_namer_fn *tensor_namer __attribute__((visibility("hidden")));
 typedef void tensor_bad_fn(const struct buffer *v, const struct journal_tensor *t);
 extern tensor_bad_fn *tensor_bad __attribute__((visibility("hidden")));
 
+/* Leaves out the last tensors of a call that has more than an entry of the journal can hold (flag `more`). */
+void operation_fit(struct operation *w);
+
 uint32_t record_api_new(struct api *api);
 
 /* The api's number in the journal's dictionary, entered there at its first use. 0: no room. */

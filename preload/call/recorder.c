@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/pending.h"
+#include "call/claims.h"
 #include "call/stackid.h"
 #include "session/state.h"
 
@@ -26,12 +26,12 @@ static bool have_key;
 #define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-/* What a thread has, and behind it the stack that it walked. */
+/* What a thread has, then the stack that it walked. */
 #define OWN_BYTES ((sizeof(struct thread) + 63) & ~(size_t)63)
 
 static size_t mapped_bytes(void)
 {
-	return OWN_BYTES + stack_id_bytes();
+	return OWN_BYTES + sizeof(struct walked);
 }
 
 /*

@@ -34,9 +34,9 @@ struct thread {
 	/* Records of calls on the way, outermost first (record.c); more of them than fit are only counted. */
 	struct journal_call *open[THREAD_OPEN_MAX];
 	uint32_t nopen, nmore;
-	struct claims *claims; /* of calls under way, for what it completes (call/pending.h) */
+	struct claims *claims; /* of calls under way, for what it completes (call/claims.h) */
 	struct walked
-		*walked; /* the last stack that it walked (stackid.c): behind this in the mapping */
+		*walked; /* the last stack that it walked (stackid.c): after this in the mapping */
 };
 
 struct thread *thread_get_new(void);
@@ -164,7 +164,7 @@ void thread_count_shared(enum journal_count c);
 /* Prepares for threads that end; once per process. */
 void thread_init(void);
 
-/* In a forked child that records anew: the calling thread has nothing yet. */
+/* In a forked child that records again: the calling thread has nothing yet. */
 void thread_forget(void);
 
 #endif

@@ -14,7 +14,6 @@
 #include "call/recorder.h"
 #include "elf/loaded/modules.h"
 #include "session/state.h"
-#include "stack/foreign.h"
 
 /*
  * Open addressing without a lock: a place holds 40 bits of the stack's hash and its number. The stack is written
@@ -110,18 +109,6 @@ static void put_modules(void)
 
 #define ID_MASK ((1u << ID_BITS) - 1)
 #define ID_UNWANTED ID_MASK /* known, and its calls are not to be recorded (key codeline) */
-
-/* Lies in the thread's own memory: the job's stack may be small. */
-struct walked {
-	int n; /* native frames */
-	uintptr_t pcs[STACK_DEPTH_MAX];
-	struct foreign_stack foreign;
-};
-
-size_t stack_id_bytes(void)
-{
-	return sizeof(struct walked);
-}
 
 static _Atomic(struct foreign_rules *) stack_rules;
 /* What was decided of a stack by other rules counts no more: its texts, and whether it is selected. */
@@ -290,7 +277,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		if (have >> ID_BITS == key >> ID_BITS)
 			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
-	/* Where no stack is wanted, selected calls have no number and are checked anew each time. */
+	/* Where no stack is wanted, selected calls have no number and are checked again each time. */
 	if (cfg->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;

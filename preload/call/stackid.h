@@ -10,6 +10,8 @@
 #include <stdint.h>
 
 #include "session/state.h"
+#include "stack/foreign.h"
+#include "stack/stack.h"
 
 struct api;
 struct thread;
@@ -21,8 +23,12 @@ struct thread;
  */
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
-/* How much memory a thread keeps for its last stack. */
-size_t stack_id_bytes(void);
+/* The last stack of a thread. In the thread's own memory, for the job's stack may be small. */
+struct walked {
+	int n; /* native frames */
+	uintptr_t pcs[STACK_DEPTH_MAX];
+	struct foreign_stack foreign;
+};
 
 #define STACKS_MAX 49152
 #define STACK_UNWANTED UINT32_MAX
@@ -42,7 +48,7 @@ void stack_id_configure(void);
 /* The numbers up to `last` were given by the run whose files this one goes on with. Before the first stack. */
 void stack_id_begin(uint32_t last);
 
-/* In a forked child that records anew. */
+/* In a forked child that records again. */
 void stack_id_reset(void);
 
 #endif

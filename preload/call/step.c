@@ -40,7 +40,7 @@ void step_configure(void)
 	if (!atomic_exchange(&offset, true))
 		atomic_fetch_add(&step_state.now, (uint32_t)config_now()->start_iteration);
 
-	/* Of two threads that do this at once the one that comes last must not leave the other's answer. */
+	/* If two threads do this at once, the later one must not leave the other's answer. */
 	do {
 		step = step_now();
 		g = generation_now();

@@ -12,7 +12,7 @@
 #include "call/async.h"
 #include "call/comm.h"
 #include "call/keep.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/pending.h"
 #include "call/record.h"
 #include "call/recorder.h"
@@ -32,7 +32,7 @@ static uint64_t stream_of(const struct call *c)
 	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
 }
 
-/* Of a local kind outputs lie behind the inputs; an adapter may have its buffers elsewhere. They are ours to decide of. */
+/* Of a local kind outputs lie after the inputs; an adapter may have its buffers elsewhere. They are ours to decide of. */
 static struct buffer *stream_inputs(struct operation *w)
 {
 	return (struct buffer *)operation_inputs(w);
@@ -55,7 +55,7 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
 		v->nostats |= !v->shot;
 }
 
-/* Of a call that its stream completes the device's time is wanted, too: from behind what looks at inputs ... */
+/* Of a call that its stream completes the device's time is wanted, too: from after what looks at inputs ... */
 static void decide_inputs(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
@@ -235,7 +235,7 @@ void stream_drop(struct operation *w)
 /* ---- snapshots on their way ---- */
 
 #define FLIGHT_MAX 1024u
-#define FLIGHT_LATE 16 /* so many that have not arrived are looked at in a row */
+#define FLIGHT_LATE 16 /* how many that have not arrived are looked at in a row */
 
 static struct pending *flight; /* oldest first */
 static uint32_t nflight;

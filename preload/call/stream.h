@@ -6,7 +6,7 @@
  * returns, or, between group_start and the outermost group_end of a thread, when that returns: outputs are measured
  * there, on the calling thread. Where one is at work only the stream knows. With `device: copy` snapshots are put on it
  * by the calling thread: of inputs before the real function is called (inside a group nothing of the group is on the
- * stream yet), of outputs behind it, inside a group when the outermost group_end has returned. What has arrived is
+ * stream yet), of outputs after it, inside a group when the outermost group_end has returned. What has arrived is
  * measured by whichever thread comes here next; no thread waits. Otherwise buffers on the device, and all outputs, are
  * recorded without statistics.
  *
@@ -15,11 +15,11 @@
  *
  * Calls that something else completes (PyTorch's operators) come here as well where the adapter has found buffers on a device
  * (operation.on_device), with `device: copy` only. Where the work is done by calls of a library below (adapter.carried: a process group
- * and NCCL) inputs are copied by the caller's stream, and outputs behind those calls, by the stream that these were given: before
- * the call around them has come to an end for anybody, so nobody can change them or give their memory back in between.
+ * and NCCL) inputs are copied by the caller's stream, and outputs after those calls, by the stream that these were given: before
+ * the call around them has come to an end for any thread, so no thread can change them or give their memory back in between.
  *
  * Lock: the list of snapshots on their way has a mutex, a leaf but for the backend's functions that are called with it
- * held (poll); made anew in a forked child.
+ * held (poll); made again in a forked child.
  */
 #ifndef PROBE_CALL_STREAM_H
 #define PROBE_CALL_STREAM_H

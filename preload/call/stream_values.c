@@ -3,7 +3,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/recorder.h"
 #include "device/device.h"
 #include "journal/layout.h"
@@ -210,7 +210,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 void stream_decide_all(
 	struct stream_point *p, const struct adapter *lib, struct buffer *v, unsigned n)
 {
-	/* On a stream of a runtime that we know nothing of nobody says when an output is there. */
+	/* A stream of an unknown runtime does not tell when an output is there. */
 	bool unknown = !p->backend && p->stream && lib->unknown_streams && n && v->io == IO_OUT;
 
 	for (; n; n--, v++) {

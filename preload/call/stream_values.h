@@ -36,7 +36,7 @@ void stream_decide_all(
 
 /*
  * Of a call that something else completes: what lies on a device, and results in host memory that a stream can write. All else is
- * there when the function has returned: inputs are read as ever, results are kept for when the others have arrived.
+ * there when the function has returned: inputs are read as usual, results are kept for when the others have arrived.
  */
 void stream_decide_placed(struct stream_point *p, struct buffer *v, unsigned n);
 

@@ -10,9 +10,9 @@
  *	- Of several optimizers one is the anchor, the first that stepped, and only its steps count: D, G, D, G is a step for
  *	  each pair. An anchor that is no longer used is replaced.
  *	- An update of the loss scale with no optimizer step since the last one, but a backward pass, ends a step too: the
- *	  optimizer was left out because gradients overflowed.
+ *	  optimizer was skipped because gradients overflowed.
  *
- * What comes behind the mark belongs to the next step. Not thread-safe: the caller has a lock.
+ * What comes after the mark belongs to the next step. Not thread-safe: the caller has a lock.
  */
 #ifndef PROBE_CALL_TRAIN_STEPS_H
 #define PROBE_CALL_TRAIN_STEPS_H
@@ -23,7 +23,7 @@
 enum train_mark {
 	TRAIN_NOTHING,
 	TRAIN_STEP, /* a step has ended */
-	TRAIN_SKIPPED, /* a step has ended whose optimizer step was left out */
+	TRAIN_SKIPPED, /* a step has ended whose optimizer step was skipped */
 };
 
 /* Which optimizer's steps end a step: the n-th that stepped (0: the first), or any. */

@@ -26,7 +26,7 @@
 
 /*
  * A handle is a pointer in one implementation of a library and a 32-bit integer in another. Both fill one integer
- * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both; whoever reads a handle masks
+ * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both; what reads a handle masks
  * what its implementation leaves undefined.
  */
 typedef uintptr_t handle;

@@ -46,7 +46,7 @@ struct device_backend {
 	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
 	/* 1: the stream has passed the mark, *at is the copy, until drop(). 0: not yet. -EIO: it never will. */
 	int (*poll)(uint32_t shot, const void **at);
-	/* Not needed any more; its memory is used anew only when the stream has passed the mark. */
+	/* Not needed any more; its memory is used again only when the stream has passed the mark. */
 	void (*drop)(uint32_t shot);
 	const struct device_driver
 		*driver; /* values are measured on the device (measure.h); NULL: they are not */

@@ -230,7 +230,7 @@ struct tail hook_dlmopen(
 	return (struct tail){.target = real_of("dlmopen", &cached)};
 }
 
-/* Whatever is unloaded now: real functions are looked for anew at the next call. */
+/* Whatever is unloaded now: real functions are looked for again at the next call. */
 struct tail hook_dlclose(void)
 {
 	static _Atomic(void *) cached;

@@ -195,7 +195,7 @@ static struct dict_entry *reserve_dict_entry(
 
 	struct dict_entry *e = (struct dict_entry *)((char *)h + h->dict_off + at);
 
-	/* The length first: should the process die here, readers still find what other threads add behind. */
+	/* The length first: should the process die here, readers still find what other threads add after it. */
 	__atomic_store_n(&e->bytes, need, __ATOMIC_RELAXED);
 	return e;
 }

@@ -65,7 +65,7 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 /* ---- growing ---- */
 
 #define THREADS_PART \
-	4 /* so many chunks for each thread: from then on each new one brings its own */
+	4 /* chunks for each thread: from then on each new one brings its own */
 #define GROW_CHUNKS 64u /* at once */
 
 static uint32_t chunks_at_first(const struct journal_head *h)
@@ -154,7 +154,7 @@ void journal_grow_for_threads(struct journal *j)
 
 /*
  * A mapped file that another process makes shorter is a SIGBUS for its owner, and no kind of file that survives its process is safe
- * from that (docs/journal-format.md). But nobody opens it to write it, so it has no permission for that: `truncate`, `: >*` and
+ * from that (docs/journal-format.md). But no process opens it to write it, so it has no permission for that: `truncate`, `: >*` and
  * `rsync --inplace` of anybody but root are refused. Its mapping was made with the descriptor that created it.
  */
 #define JOURNAL_MODE 0444
@@ -197,7 +197,7 @@ static void fill_journal_head(
 	h->rank = h->world_size = -1;
 	atomic_init(&h->free_chunks, atomic_load(&h->nchunk));
 	atomic_init(&h->state, JS_RUNNING);
-	/* The magic comes last: a journal without it was never in use. */
+	/* The magic is written last: a journal without it was never in use. */
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(h->magic, JOURNAL_MAGIC, sizeof(h->magic));
 	*j = (struct journal){.head = p,

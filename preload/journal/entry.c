@@ -111,7 +111,7 @@ static uint64_t zeros_end(const char *base, uint64_t at, uint64_t end)
 }
 
 /*
- * Where entries go on behind one of which not even the length is there. Its thread, or that of a further one, may be
+ * Where entries go on after one of which not even the length is there. Its thread, or that of a further one, may be
  * filling it in at this moment: lengths are stored before texts, so what is found twice is no text.
  */
 static uint64_t skip_gap(const char *base, uint64_t at, uint64_t end)

@@ -36,7 +36,7 @@ static void fill_api_names(const struct look *l, uint32_t id, struct inspect_cal
 	}
 }
 
-/* What it gives, or waits for: its first tensor within so many bytes; NULL: none is known. */
+/* What it gives, or waits for: its first tensor within that many bytes; NULL: none is known. */
 static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t room)
 {
 	if (room < sizeof(*r) + sizeof(struct journal_tensor))
@@ -118,7 +118,7 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 
 		if (!journal_chunk_is_of(k, slot, t->generation))
 			break;
-		/* The chunk may be given back and used anew at any time: what was checked need not stand there any more. */
+		/* The chunk may be given back and used again at any time: what was checked need not stand there any more. */
 		for (const struct journal_entry *e;
 			at < used && (e = journal_entry_at(l->j, k, used, at));) {
 			uint32_t bytes = e->bytes;

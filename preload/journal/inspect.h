@@ -19,7 +19,7 @@ struct inspect_call {
 	uint32_t step, stack, tid, flags;
 	int32_t rank, size, root, peer, tag; /* rank: in comm; -1 or JOURNAL_NONE: none */
 	bool async; /* started and not completed; else a thread is inside the call */
-	bool waiting; /* no data call: a thread stands in this Wait; comm_seq is empty, the others but for a message too */
+	bool waiting; /* no data call: a thread is blocked in this Wait; comm_seq is empty, the others but for a message too */
 };
 
 /* Calls fn for each open call and each thread that waits. Returns how many. */

@@ -35,7 +35,7 @@ struct journal {
 /*
  * Makes a journal of `bytes` (rounded up; at least JOURNAL_BYTES_MIN) in dirfd/name: allocated in full, so that a
  * full disk shows here and not as SIGBUS. dirfd -1: anonymous memory (not crash-safe). The head is filled but for
- * owner, clock, sink options. Returns -errno; nothing is left behind then.
+ * owner, clock, sink options. Returns -errno; no file is left then.
  */
 #define JOURNAL_BYTES_MIN (1u << 20)
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
@@ -178,7 +178,7 @@ static inline void chain_publish(struct chain *c, uint32_t bytes)
 }
 
 /*
- * Adds strings (NUL-terminated, one behind the other, `bytes` in all) to the dictionary; id: the entry's number within
+ * Adds strings (NUL-terminated, one after the other, `bytes` in all) to the dictionary; id: the entry's number within
  * its kind. Returns 0, -ENOSPC when full, -EMSGSIZE. Any thread.
  */
 int journal_dict_add(

@@ -8,14 +8,14 @@
  *   head | thread slots | commits (2) | dictionary | records in flight | chunks ...
  *
  * Threads. A recording thread owns a slot and a chain of chunks. It alone writes into them: entries are laid one
- * behind the other, `used` of the chunk is stored (release) when an entry is complete, `next` when the thread goes
+ * after the other, `used` of the chunk is stored (release) when an entry is complete, `next` when the thread goes
  * on in another chunk. Chunks are claimed with one compare-and-swap on a bitmap word; nothing else is shared.
  *
  * The writer (a thread of libprobe, or `probe recover`) reads each chain in order up to an entry that is still
  * open. What it has turned into rows and written to files it makes durable with a *commit*: the position in every
  * chain and the length of every file, in one of two copies of which `commit_seq` (low bit) names the valid one. Only
  * after that are chunks given back. So at any moment: files up to their committed length + everything in the
- * journal behind the committed positions = all records. Recovery cuts each file to its committed length and drains.
+ * journal after the committed positions = all records. Recovery cuts each file to its committed length and drains.
  * Before a file grows for the first time a separate commit says how long it is (sink/files.c: announce).
  *
  * An asynchronous call is two entries: CALL with state ASYNC, from the thread that started it, and END, from the
@@ -47,12 +47,12 @@
 #define JOURNAL_CHUNKS_MAX 8192
 #define JOURNAL_CHUNK_MIN 16384
 #define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* bytes of one entry */
-#define JOURNAL_EARLY 8 /* with one in so many chunks in use the writer is woken */
-#define JOURNAL_ENDS 16 /* one in so many chunks is kept for the ends of calls */
+#define JOURNAL_EARLY 8 /* with one of this many chunks in use the writer is woken */
+#define JOURNAL_ENDS 16 /* one of this many chunks is kept for the ends of calls */
 #define JOURNAL_FILES 40 /* files that one commit keeps the length of */
 #define JOURNAL_PATH_MAX 4096
 #define SEQ_FIRST 1 /* numbers of calls (column seq) begin here */
-#define SEQ_BLOCK 64 /* so many at a time a thread takes for its calls */
+#define SEQ_BLOCK 64 /* numbers that a thread takes at a time for its calls */
 #define JOURNAL_NONE INT32_MIN /* an integer column that stays empty */
 #define JOURNAL_NONE64 INT64_MIN
 
@@ -78,7 +78,7 @@ struct journal_thread {
 	int64_t tid;
 	_Atomic uint32_t first; /* first chunk + 1, 0: none yet */
 	uint32_t pad;
-	/* The completion call (Wait ...) that the thread stands in: 0 when in none. */
+	/* The completion call (Wait ...) that the thread is blocked in: 0 when in none. */
 	_Atomic uint32_t wait_api; /* dictionary id */
 	uint32_t wait_stack;
 	uint64_t wait_tick;
@@ -92,7 +92,7 @@ struct journal_thread {
 
 /*
  * TAKING: a thread is filling the slot in. DEAD: its thread has ended, the writer frees it when all is written. LOST: its
- * chain contradicts itself; nobody reads it on, its chunks stay taken, and its thread goes on in another slot.
+ * chain contradicts itself; no reader goes on in it, its chunks stay taken, and its thread goes on in another slot.
  */
 enum journal_thread_state { JT_FREE, JT_TAKING, JT_LIVE, JT_DEAD, JT_LOST };
 
@@ -123,7 +123,7 @@ struct journal_commit {
 
 /*
  * ENDED: the recording has ended properly, and what is in the journal is not all in the files yet: its process may be
- * writing it, or could not. Only FINISHED and RECOVERED say that nobody writes any more.
+ * writing it, or could not. Only FINISHED and RECOVERED say that no process writes any more.
  */
 enum journal_state { JS_RUNNING = 1, JS_FINISHED, JS_RECOVERED, JS_ENDED };
 
@@ -183,7 +183,7 @@ struct journal_head {
 };
 
 struct journal_chunk {
-	_Atomic uint32_t used; /* bytes behind this header holding complete entries */
+	_Atomic uint32_t used; /* bytes after this header that hold complete entries */
 	_Atomic uint32_t next; /* chunk + 1 that the thread went on in; 0: this is its last */
 	uint32_t slot;
 	uint32_t generation;
@@ -275,7 +275,7 @@ enum phase {
 	PHASES
 };
 
-/* journal_call.wait of an asynchronous call that was complete when it returned: nobody had to wait for it. */
+/* journal_call.wait of an asynchronous call that was complete when it returned: no thread had to wait for it. */
 #define JOURNAL_NO_WAIT UINT64_MAX
 
 struct journal_call {
@@ -304,7 +304,7 @@ struct journal_call {
 	 */
 };
 
-/* journal_tensor.count of a call that has no inputs, and of which nobody knows what it will give back. */
+/* journal_tensor.count of a call that has no inputs, and whose result is not known in advance. */
 #define JOURNAL_UNTOLD UINT64_MAX
 
 struct journal_end {
@@ -324,7 +324,7 @@ struct journal_stack {
 	struct journal_entry e;
 	uint32_t id, step;
 	uint32_t api; /* dictionary id of the first call with this stack */
-	uint32_t text_bytes; /* Python frames as text, behind the addresses; 0: none */
+	uint32_t text_bytes; /* Python frames as text, after the addresses; 0: none */
 	/* e.n uint64_t addresses, then the text */
 };
 
@@ -384,7 +384,7 @@ enum journal_name_what {
 enum journal_name_flag {
 	JN_FROZEN = 1, /* takes no gradient */
 	JN_UNNAMED = 2, /* no module has it: opt{k}.group{g}.param{i} */
-	JN_FLAT = 4, /* parameters that FSDP1 laid one behind the other, or one of these */
+	JN_FLAT = 4, /* parameters that FSDP1 laid one after the other, or one of these */
 	JN_SHARD = 8, /* the local part of a DTensor */
 	JN_TIED = 16, /* several modules have it: the name is the first one's */
 	JN_GRAD = 32, /* JN_PART: its gradient lies there, not the parameter */
@@ -414,7 +414,7 @@ struct journal_name {
 enum dict_kind { DICT_API = 1, DICT_META, DICT_MODULE };
 
 #define DICT_ONLY_API \
-	4 /* one in so many bytes is kept for DICT_API: without it a call cannot be recorded at all */
+	4 /* one of this many bytes is kept for DICT_API: without it a call cannot be recorded at all */
 
 struct dict_entry {
 	uint32_t bytes; /* multiple of 8; 0: reserved, and nothing is there yet */

@@ -54,7 +54,7 @@ static uint64_t read_limit_file(void)
 	return end == buf ? UINT64_MAX : v;
 }
 
-/* The number behind a word that begins a line, times unit; 0: none. */
+/* The number after a word that begins a line, times unit; 0: none. */
 static uint64_t number_behind(const char *word, uint64_t unit)
 {
 	ssize_t n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
@@ -75,7 +75,7 @@ struct version {
 	const char *mount, *limit, *used, *cache;
 };
 
-/* Pages of files that nobody has used lately give way: they are no more taken than MemAvailable says. */
+/* Pages of files that no process has used lately give way: they are no more taken than MemAvailable says. */
 static const struct version v2 = {
 	"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
 static const struct version v1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",

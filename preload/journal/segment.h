@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Journals in System V shared memory: no name in any file system, so nothing can truncate them, and no disk or server
- * behind their pages; like a file they are there after kill -9. In meta.json such a journal's path is
+ * after their pages; like a file they are there after kill -9. In meta.json such a journal's path is
  * "shm:<id>:0x<key>".
  */
 #ifndef PROBE_JOURNAL_SEGMENT_H
@@ -24,7 +24,7 @@ struct segment {
 bool segment_parse(const char *path, struct segment *s);
 void segment_path(const struct segment *s, char path[SEGMENT_PATH_MAX]);
 
-/* Makes and maps one, mode 0600, with a key that nobody has. seed: chooses the keys that are tried. NULL and *err. */
+/* Makes and maps one, mode 0600, with a key that is not in use. seed: chooses the keys that are tried. NULL and *err. */
 void *segment_make(struct segment *s, uint64_t seed, size_t bytes, int *err);
 
 /* Maps it. NULL and *err: -ENOENT if there is none of that id and key. */

@@ -18,7 +18,7 @@
 #include "training/steps/stop.h"
 
 #define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
-#define WATCHER_FILE "watch.json" /* of `probe watch`, written anew at each look */
+#define WATCHER_FILE "watch.json" /* of `probe watch`, written again at each look */
 #define WATCHER_SECONDS 60 /* so old it may be; clocks of nodes differ */
 
 /* Captured configurations, by preset, and the number of the one that each was made of. */

@@ -7,7 +7,7 @@
  * What is read becomes generations (session/generation.h): one for the next step where the file changed, and one for each
  * change of ctl.yaml that waits for its step.
  *
- * Lock: `watch.lock` is a leaf but for what generations take, and only tried; a forked child makes it anew.
+ * Lock: `watch.lock` is a leaf but for what generations take, and only tried; a forked child makes it again.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -261,7 +261,7 @@ static bool take_changed_config(void)
 	return true;
 }
 
-/* The list is a file of its own: that it changed is enough, who loads it anew reads it. */
+/* The list is a file of its own: that it changed is enough, who loads it again reads it. */
 static bool has_list_changed(void)
 {
 	const char *path = config_now()->wrap_ops;
@@ -291,7 +291,7 @@ static void keep_config_text(void)
 }
 
 /*
- * At the limit of collect_times the file says so, for whoever wants to begin anew by an edit. An edit that has not been read
+ * At the limit of collect_times the file says so, for whoever wants to begin again by an edit. An edit that has not been read
  * yet stays as it is.
  */
 static void note_monitor_end(void)

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/log.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/stackid.h"
 #include "call/step.h"
 #include "elf/loaded/object_at.h"

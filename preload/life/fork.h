@@ -4,7 +4,7 @@
 
 /*
  * In a forked child, recorded or not, before fork() returns there: locks that wrappers take whether or not anything is
- * recorded are made anew, those of adapters too. The thread that held one may not exist here.
+ * recorded are made again, those of adapters too. The thread that held one may not exist here.
  */
 void call_forked(void);
 

@@ -36,7 +36,7 @@ void note_exit_asked(int code);
 /* Puts what is known into the journal. */
 void keep_last_words(void);
 
-/* A forked child begins anew. */
+/* A forked child begins again. */
 void forget_last_words(void);
 
 #endif

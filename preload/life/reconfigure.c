@@ -13,7 +13,7 @@
 #include "base/environment.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/stackid.h"
 #include "config/load/ctl_file.h"
 #include "entry/stubs/stub.h"

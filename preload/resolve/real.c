@@ -11,7 +11,7 @@
 #include "elf/loaded/elfsym.h"
 
 #define PROVIDERS_MAX 8
-#define SITES 4096u /* a power of two; call sites beyond are searched anew each time */
+#define SITES 4096u /* a power of two; call sites beyond are searched again each time */
 
 typedef void *dlsym_fn(void *handle, const char *name);
 

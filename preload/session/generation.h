@@ -4,11 +4,11 @@
  * its entry, and finishes by what it found.
  *
  * A new configuration is prepared beside it (life/reconfigure.c) and takes effect at the end of a step, the next one or one
- * that was agreed on: the pointer is set, and all that was decided by the old one is decided anew, for its number differs.
+ * that was agreed on: the pointer is set, and all that was decided by the old one is decided again, for its number differs.
  * Old ones are kept, for a call may be on its way by them: at most GENERATIONS_MAX in a process, then changes are refused.
  *
  * Pausing must be cheap, for programs pause and resume in each step: each generation is a pair, the same but for `paused`,
- * and pausing sets the pointer to the twin. The number stays: nothing is decided anew. It is not the word of enabled.h,
+ * and pausing sets the pointer to the twin. The number stays: nothing is decided again. It is not the word of enabled.h,
  * because communicators are followed and calls are numbered while a rank pauses, or its numbers would not join the others'.
  */
 #ifndef PROBE_SESSION_GENERATION_H

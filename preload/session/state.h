@@ -13,8 +13,8 @@
  * stand above, and are reached through session_hooks.
  *
  * Locks: session.lock (making a transition). Who uses drain, sink and files has the writer's role (writer/role.h). No
- * lock is held while the real function runs. In a forked child none of them is used again unless recording starts anew,
- * and then they are made anew.
+ * lock is held while the real function runs. In a forked child none of them is used again unless recording starts again,
+ * and then they are made again.
  */
 #ifndef PROBE_SESSION_STATE_H
 #define PROBE_SESSION_STATE_H
@@ -74,7 +74,7 @@ struct session_hooks {
 	void (*wake_writer)(
 		void); /* asks the writer to drain soon; cheap when it is awake already */
 	enum writer_help (*help_writer)(void); /* a thread of the job writes a little itself */
-	/* Another configuration is in use: what was decided by the last one is decided anew. */
+	/* Another configuration is in use: what was decided by the last one is decided again. */
 	void (*config_changed)(uint32_t step); /* from that step on */
 	void (*step_ending)(
 		uint32_t step); /* with key scalars: it ends, and is still the current one */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "terms/redop.h"
+#include "journal/columns.h"
 #include "text/write.h"
 
 /* Bytes that a cell cannot hold as they are, in any place or at its beginning. */

@@ -7,7 +7,6 @@
 #define PROBE_SINK_COLUMN_H
 
 #include "text/text.h"
-#include "journal/columns.h"
 #include "journal/journal.h"
 
 #define ROW_STRING_MAX 500 /* of an api or a name that many bytes are written */

@@ -14,6 +14,7 @@
 #include "sink/calls_csv.h"
 #include "sink/format.h"
 #include "sink/places.h"
+#include "journal/columns.h"
 
 #define BUFFER_MAX (1u << 20) /* text of one file in one pass */
 

@@ -23,7 +23,7 @@
 
 #define SINKS_MAX 16
 
-/* Beside FORMAT_BIT() of sink_open(): the record is read from the CSV files: nothing that stands with these is written anew. */
+/* Beside FORMAT_BIT() of sink_open(): the record is read from the CSV files: nothing that stands with these is written again. */
 #define SINK_FROM_FILES (UINT32_C(1) << 31)
 
 /* What a file is, as its name says: its tail is cut off at the end of a line, or at any byte. */

@@ -7,6 +7,7 @@
 
 #include "base/io.h"
 #include "text/text.h"
+#include "journal/columns.h"
 #include "sink/column.h"
 
 /* A field may double in quotes. */

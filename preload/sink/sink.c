@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/io.h"
+#include "base/log.h"
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "terms/train_kind.h"
@@ -48,6 +49,7 @@ static int open_format(struct sink *s, unsigned i)
 
 static int open_formats(struct sink *s, uint32_t formats)
 {
+	uint32_t known = 0; /* formats that have a sink of their own */
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < SINKS_MAX && sink_formats[i]; i++) {
@@ -57,7 +59,13 @@ static int open_formats(struct sink *s, uint32_t formats)
 			continue;
 		if (!of || of & formats)
 			err = open_format(s, i);
+		if (of != FORMAT_FILES && !(of & ~FORMAT_FILES))
+			known |= of;
 	}
+	for (unsigned f = 0; f < OUTPUT_FORMATS; f++)
+		if (formats & FORMAT_FILES & ~known & UINT32_C(1) << f)
+			log_loss(LOSS_CONFIG, "format: %s is not part of this libprobe.so: it writes none",
+				output_format_names[f]);
 	return err;
 }
 

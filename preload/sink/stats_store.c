@@ -26,7 +26,7 @@ struct stored {
 
 /*
  * Guarded by `lock`: the writer puts in, any thread of the program looks. Leaf: nothing else is taken under it. A forked
- * child makes it anew.
+ * child makes it again.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {

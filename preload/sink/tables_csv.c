@@ -8,6 +8,7 @@
 #include "sink/calls_csv.h"
 #include "sink/column.h"
 #include "sink/format.h"
+#include "journal/columns.h"
 #include "sink/split_steps.h"
 
 struct csv {

@@ -61,7 +61,7 @@ void foreign_watch_end(void)
 
 /* ---- lent frames ---- */
 
-/* `lending` is a leaf, held while a stack is copied. A child of fork() that records makes it anew: foreign_forked(). */
+/* `lending` is a leaf, held while a stack is copied. A child of fork() that records makes it again: foreign_forked(). */
 static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
 static struct foreign_stack lent;
 static _Atomic uint32_t lenders;

@@ -49,7 +49,7 @@ struct stack_language {
 	bool (*describe)(const struct foreign_frame *f, struct foreign_name *n);
 	/*
 	 * May the code of a frame of such a walk have come to where it is from a later place in it, `from`, in a loop? True:
-	 * it may, or that is not known. False: it was called anew. NULL: never known.
+	 * it may, or that is not known. False: it was called again. NULL: never known.
 	 */
 	bool (*goes_back)(const struct foreign_frame *f, uintptr_t from);
 	/*

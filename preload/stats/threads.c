@@ -347,7 +347,7 @@ void stats_threads_forked(void)
 	/* Another thread may have had them. This one, if a handler of a signal forks: then it still has them. */
 	if (atomic_load(&team.user) == (uintptr_t)&thread_state)
 		return;
-	/* No thread takes chunks of that thread's round here, least of all helpers that are started anew. */
+	/* No thread takes chunks of that thread's round here, least of all helpers that are started again. */
 	atomic_fetch_and(&team.open, ~(uint64_t)LEFT);
 	atomic_store(&team.user, 0);
 }

@@ -34,7 +34,7 @@ int stats_threads_start(unsigned n, uint64_t min_bytes, const struct cores *wher
 /* They end when they have measured what they began. Waits for nothing. */
 void stats_threads_stop(void);
 
-/* In a forked child, which has none of them: tensors are measured by the calling thread until they are started anew. */
+/* In a forked child, which has none of them: tensors are measured by the calling thread until they are started again. */
 void stats_threads_forked(void);
 
 #endif

@@ -22,7 +22,7 @@
 #define EARLIER_MAX 100000 /* rank<R>.<n> that are tried */
 #define JOURNAL_FILE "journal.bin"
 
-/* Each run writes them anew, whole. */
+/* Each run writes them again, whole. */
 static const char of_one_run[][24] = {"names.csv", "module_struct.json", "parallel.json",
 	"modules.csv", "monitor.log", OPENED_FILE};
 /* What rows need to be read, here and there. */

@@ -62,7 +62,7 @@ static uint64_t seen_calls(void)
 }
 
 /*
- * The program may have closed our descriptor of the folder, as daemons close all. If the folder was removed, everything written from now on would vanish with it: it is taken anew, for by now its name
+ * The program may have closed our descriptor of the folder, as daemons close all. If the folder was removed, everything written from now on would vanish with it: it is taken again, for by now its name
  * may be another process'. The journal that lay in it goes on in memory, and is lost with the process.
  */
 static void follow_folder(void)
@@ -102,7 +102,7 @@ bool journal_is_inside(void)
 	return strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 }
 
-/* In the middle of a drain. Where it cannot be had anew nothing is written, until the next one. */
+/* In the middle of a drain. Where it cannot be had again nothing is written, until the next one. */
 static void look_at_folder(struct files *f)
 {
 	f->dirfd = folder_reopen(&output.folder) == 0 ? output.folder.dir.fd : -1;
@@ -350,7 +350,7 @@ out:
 
 /*
  * Takes the page faults of the journal's chunks before a thread of the job would: of those that have been in use, which
- * the kernel write-protects anew whenever it has written them to disk, and of as many again, at least 1 MiB. Not of the
+ * the kernel write-protects again whenever it has written them to disk, and of as many again, at least 1 MiB. Not of the
  * whole journal at once: a program of few calls is to dirty few pages. An older kernel refuses; then the job's threads
  * take them (1 to 5 us each).
  */

@@ -40,13 +40,13 @@ void session_exec(void);
 /* The recording has ended: stops the writer thread and writes all. */
 void writer_end(void);
 
-/* In a forked child: the role anew, which a thread of the parent may have. */
+/* In a forked child: the role again, which a thread of the parent may have. */
 void writer_forked(void);
 
 /* In a forked child that records nothing: what tells that the journal's process lives is let go. */
 void writer_leave_journal(void);
 
-/* In a forked child that is to record anew: lets go of the parent's journal, folder and files. */
+/* In a forked child that is to record again: lets go of the parent's journal, folder and files. */
 void writer_forget(void);
 
 #endif

@@ -7,7 +7,7 @@
  *   stats_bench -j                                             sizes in the journal: `call` and `tensor` bytes
  *
  * Columns: isa dtype bytes rate_GBps share. rate: bytes of tensor per second, median of the rounds; share: the median
- * of its ratio to the read rate, which is taken anew before each measurement since other loads on the machine come and
+ * of its ratio to the read rate, which is taken again before each measurement since other loads on the machine come and
  * go. Rows of isa `read` are that rate. dtypes with a suffix are float32 in other layouts:
  *   :rows    rows of 4 KiB with as much between them; only the rows are read for comparison
  *   :pairs   every other element; read for comparison is all

@@ -46,6 +46,9 @@ is 'back' "$(build)" all
 sed -i 's/-ffp-contract=off/& -fno-math-errno/' "$tree/preload/stats/stats.mk"
 is "a file's own flags" "$(build)" all
 like 'and they are in it' "$(flags $stats)" ' -fno-math-errno '
+printf 'note: 1\n' >"$tree/configs/apis/none.yaml"
+is 'a library more: nothing that does not list the libraries' "$(build)" none
+rm "$tree/configs/apis/none.yaml"
 make -C "$tree" -s clean help >/dev/null
 is 'make help leaves nothing' "$(cd "$tree" && ls -d build 2>&1 >/dev/null | wc -l)" 1
 finish

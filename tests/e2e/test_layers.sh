@@ -44,4 +44,28 @@ printf 'preload/low\npreload/high\ntable door\n' >rooms
 like 'a use downward that the table does not have' "$(look)" 'high.c uses the header of preload/low/low.h.*high.o uses low of'
 printf 'preload/high low\npreload/low\ntable door\n' >rooms
 like 'a table that leads upward' "$(look)" 'would use low, which does not stand above it'
+
+# Circles of calls: five objects in one room, then one in another room among them; a table of function pointers is none.
+circles=${check%/*}/circles.sh
+: >limits
+look_for_circles() {
+	rm -rf b/obj/*
+	look >/dev/null
+	"$circles" b limits | grep -v '^only '
+}
+for i in 1 2 3 4 5; do
+	printf 'int ring%d(void);\nint ring%d(void);\nint ring%d(void) { return ring%d() + 1; }\n' $i $((i % 5 + 1)) $i $((i % 5 + 1)) >preload/low/ring$i.c
+done
+like 'five objects that call each other in a circle' "$(look_for_circles)" 'preload/low: a circle of 5 objects: .*ring3.o'
+echo 'preload/low 5' >limits
+is 'a limit of 5 lets it be' "$(look_for_circles)" ''
+echo 'preload/low 6' >limits
+like 'a limit that is higher than needed' "$(look_for_circles)" 'preload/low has circles of at most 5 objects; its limit is 6'
+printf 'int ring1(void);\nint ring5(void);\nint (*const to_ring1)(void) = ring1;\nint ring5(void) { return to_ring1(); }\n' >preload/low/ring5.c
+: >limits
+sed -i '3s/.*/int ring1(void) { return 1; }/' preload/low/ring1.c
+is 'a table of function pointers closes no circle' "$(look_for_circles)" ''
+printf 'int high(void);\nint planted(void);\nint planted(void) { return high(); }\n' >preload/low/planted.c
+printf 'int high(void);\nint planted(void);\nint high(void) { return planted() + 1; }\n' >preload/high/high.c
+like 'a circle of two rooms' "$(look_for_circles)" '^between rooms: .*preload/high/high.o'
 finish

@@ -33,10 +33,18 @@ like 'and named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
 like 'one that ran nothing, too' "$said" 'not ok - test_silent.sh: ran no test'
 like 'one that died, too' "$said" 'not ok - test_dies.sh: (exit status|killed after)'
 script shaky '' '[ -e $d/shaken ] && echo ok 1 || { touch $d/shaken; echo not ok 1; }'
-said=$(tests/run.sh -r -l "$tmp/logs4" "$tmp"/test_{shaky,fails}.sh)
-is 'what failed is run again, and that run counts' "$? $(tail -1 <<<"$said")" '1 2 passed, 1 failed, 0 skipped'
-like 'which is said' "$said" 'again: test_shaky.sh failed beside others; alone: passed'
-like 'of one that fails again, too' "$said" 'again: test_fails.sh failed beside others; alone: failed too'
+printf '# %s\n' 'a table' >"$tmp/retries"
+printf '%s\n' 'test_shaky.sh fails once' 'test_fails.sh fails always' 'test_dies.sh' >>"$tmp/retries"
+said=$(RETRIES=$tmp/retries tests/run.sh -r -l "$tmp/logs4" "$tmp"/test_{shaky,fails,dies}.sh)
+is 'the second run of a listed script counts' "$? $(tail -1 <<<"$said")" '1 3 passed, 2 failed, 0 skipped'
+like 'a second run that passed is printed' "$said" 'again: test_shaky.sh failed beside others; alone: passed'
+like 'a second run that failed is printed' "$said" 'again: test_fails.sh failed beside others; alone: failed too'
+unlike 'a script without a reason is not run again' "$said" 'again: test_dies.sh'
+rm "$tmp/shaken"
+is 'a script that the table does not list stays failed' "$(tests/run.sh -r -l "$tmp/logs4" "$tmp"/test_shaky.sh | tail -1)" '0 passed, 1 failed, 0 skipped'
+# The tree's own table: scripts that exist, each with a reason, and no unit test.
+is 'listed scripts exist and have a reason' "$(grep -v '^#' tests/retries.table | while read -r name reason; do
+	[ -f "tests/e2e/$name" ] && [ -n "$reason" ] || echo "$name"; done)" ''
 is 'one after the other' "$(tests/run.sh -l "$tmp/logs3" "$tmp"/test_{alone,single2}.sh | tail -1)" '2 passed, 0 failed, 0 skipped'
 # What a script has bound into its folder outlives the script: /dev, for a Debian of its own. In mounts that nobody else sees.
 mkdir "$tmp/bound" "$tmp/guard"

@@ -14,6 +14,7 @@
 
 #include "core_helper.h"
 
+#include "journal/columns.h"
 #include "journal/inspect.h"
 #include "folder/meta.h"
 

@@ -8,6 +8,7 @@
 
 #include "tmp_helper.h"
 
+#include "journal/columns.h"
 #include "writer/drain.h"
 #include "journal/journal.h"
 #include "sink/calls_csv.h"

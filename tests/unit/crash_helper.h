@@ -6,6 +6,7 @@
 #ifndef TESTS_UNIT_CRASH_HELPER_H
 #define TESTS_UNIT_CRASH_HELPER_H
 
+#include "journal/columns.h"
 #include "terms/scalar.h"
 #include "core_helper.h"
 

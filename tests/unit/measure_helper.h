@@ -3,7 +3,7 @@
 #ifndef TESTS_UNIT_MEASURE_HELPER_H
 #define TESTS_UNIT_MEASURE_HELPER_H
 
-#include "call/view.h"
+#include "call/data/view.h"
 #include "stats/stats.h"
 
 static inline void add_measured_piece(

@@ -13,7 +13,7 @@
 #include "base/thread.h"
 #include "api/api.h"
 #include "call/comm.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "call/recorder.h"
 #include "session/state.h"
 

@@ -5,6 +5,7 @@
 
 #include "core_helper.h"
 
+#include "journal/columns.h"
 #include "device/device.h"
 
 #define SHOTS 3000

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "journal/columns.h"
 #include "terms/redop.h"
 #include "locale_helper.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a rank's folder: blocks and parts, limits, and what others do to them meanwhile. */
 #include "core_helper.h"
+#include "journal/columns.h"
 
 #include <signal.h>
 #include <sys/resource.h>

@@ -6,6 +6,7 @@
  */
 /* long: each place */
 #include "core_helper.h"
+#include "journal/columns.h"
 #include "long_form.h"
 
 #define MIB (1u << 20)

@@ -35,7 +35,7 @@ static void test_left_folders_move(void **state)
 	check_take("rank0", false);
 	assert_true(exists(at("rank0.2/meta.json")) && !exists(at("rank0.2/old")));
 	remove_tree(at("rank0"));
-	/* The pid is another process' by now, or the machine was started anew. */
+	/* The pid is another process' by now, or the machine was started again. */
 	reused.pid = getppid();
 	reused.start_time = 1;
 	old_folder("rank0", &reused, "running", "");

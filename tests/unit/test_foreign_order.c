@@ -40,7 +40,7 @@ static void places(void **state)
 		{"s:5 o:9 m:20", "f:1 o:4 m:20", false}, /* a function for each iteration */
 		{"s:5 d:9 m:20", "f:1 g:4 m:26", true}, /* one for each half */
 		{"s:5 d:9 m:26", "f:1 g:4 m:20", false},
-		{"s:5 o:9 m:20", "f:1 o':12 m:20", false}, /* called anew */
+		{"s:5 o:9 m:20", "f:1 o':12 m:20", false}, /* called again */
 		{"s:5 d:9 m:20", "f:1 g:4 m:20",
 			false}, /* by one line: which comes first is not known */
 		{"s:5 m:20", "m:20", false}, {"", "f:1 m:24", false}, /* no Python */

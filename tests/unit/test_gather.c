@@ -4,6 +4,7 @@
  */
 #include "run_helper.h"
 
+#include "journal/columns.h"
 #include "tools/probe/model/gather.h"
 #include "tools/probe/model/stuck.h"
 #include "tools/lib/tool.h"

@@ -36,7 +36,7 @@ static void test_first_in_first_out(void **state)
 	assert_false(pending_take(7, 0, &out));
 	assert_false(pending_take(99, 0, &out));
 	assert_int_equal(pending_count(), 0);
-	/* And again, for places are used anew. */
+	/* And again, for places are used again. */
 	add(7, entry(5, false));
 	assert_true(pending_take(7, 0, &out) && out.seq == 5);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Parked calls: against a model that knows what each commit made final, through kills at any moment (the region is
- * mapped anew as it lies there), a full region, and completions that find no call.
+ * mapped again as it lies there), a full region, and completions that find no call.
  */
 /* long: 6000 rounds */
 #include "core_helper.h"

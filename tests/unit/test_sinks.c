@@ -4,6 +4,7 @@
  * Several sinks beside each other: the CSV files, one that keeps in memory and in a file without lines what it was given, and
  * one that has no room now and then. All are given the same entries, once and in order, whatever fails.
  */
+#include "journal/columns.h"
 #include "terms/scalar.h"
 #include "core_helper.h"
 
@@ -258,7 +259,7 @@ static void live_one_step(struct chain *c, unsigned thread, unsigned step)
 	}
 }
 
-/* errors: drains that failed. reopen: the sinks are opened anew between two steps, as by another process. */
+/* errors: drains that failed. reopen: the sinks are opened again between two steps, as by another process. */
 static unsigned live_and_drain(struct rank *r, bool reopen)
 {
 	struct chain c[THREADS];

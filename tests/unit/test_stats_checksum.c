@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 #include "measure_helper.h"
 #include "stats_reference.h"
 

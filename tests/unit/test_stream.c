@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 
+#include "journal/columns.h"
 #include "call/record.h"
 #include "call/stream.h"
 #include "device/device.h"

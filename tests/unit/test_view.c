@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * preload/call/view.c: views are measured like a contiguous tensor of the same elements, picked one by one here.
+ * preload/call/data/view.c: views are measured like a contiguous tensor of the same elements, picked one by one here.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 #include "measure_helper.h"
 #include "stats_reference.h"
 

@@ -5,6 +5,7 @@
  */
 #include "run_helper.h"
 
+#include "journal/columns.h"
 #include "tools/lib/intern.h"
 #include "tools/probe/rules/waits.h"
 

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 
 #define ACL_DIMS_MAX 8 /* of more a tensor has no shape here */
 #define ACL_LIST_MAX 64

@@ -18,7 +18,7 @@
 #include "base/thread.h"
 #include "call/call.h"
 #include "call/comm.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "device/device.h"
 #include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
@@ -190,7 +190,7 @@ static bool describe_aclnn(struct call *c)
 	op->all_in = d.w->in;
 	op->all_out = d.w->out;
 	leave_unread(d.w->in, d.w->nin, c->v[3].u);
-	op->comm = d.group[0] ? hccl_comm_named(d.group) : NULL;
+	op->comm = d.group[0] && hccl_comm_named ? hccl_comm_named(d.group) : NULL;
 	if (op->comm)
 		op->flags |= op->comm->flags;
 	return true;

@@ -17,7 +17,7 @@
 
 #define WORKS_MAX 512 /* on the way at once */
 
-/* Free ones. `lock` is a leaf, held for some instructions; a forked child makes it anew. */
+/* Free ones. `lock` is a leaf, held for some instructions; a forked child makes it again. */
 static struct cxx_work *free_list;
 static unsigned made;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

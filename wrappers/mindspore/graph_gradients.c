@@ -40,7 +40,7 @@ struct measured {
 
 /*
  * `measuring`: of one kernel at a time; another one that is given the same memory waits for it. It is taken before `lock`, a leaf, which is held
- * for some look-ups. A forked child makes them anew.
+ * for some look-ups. A forked child makes them again.
  */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
 static struct held *places; /* PLACES, open addressing */

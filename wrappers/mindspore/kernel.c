@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_work.h"
@@ -54,7 +54,7 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	s->nargs = KERNEL_ARGS;
 	listed = ms_kernel_listed(name);
 	atomic_store(&k->cxx.api.real, real);
-	/* One that is not listed now may be so by another configuration: that is decided anew then. */
+	/* One that is not listed now may be so by another configuration: that is decided again then. */
 	k->cxx.api.word =
 		API_BOUND | API_CHOSEN |
 		(listed ? API_NEW : API_SKIP | generation_now()->number << API_GENERATION);

@@ -18,7 +18,7 @@
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
 /*
- * `lock` is a leaf but for what step_end() takes; it is taken some times in a step. A forked child makes it anew. Kernels of a
+ * `lock` is a leaf but for what step_end() takes; it is taken some times in a step. A forked child makes it again. Kernels of a
  * graph run on many threads, while the one that asked for it waits.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,7 +7,7 @@
 
 #include "base/apart.h"
 #include "base/thread.h"
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 #include "call/step.h"
 #include "journal/layout.h"
 #include "session/state.h"

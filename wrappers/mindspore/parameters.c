@@ -20,7 +20,7 @@
 
 #define ARGUMENTS_MAX 65536u
 
-/* looking > naming, making a table, which is a leaf but for what entering a name takes. A forked child makes them anew. */
+/* looking > naming, making a table, which is a leaf but for what entering a name takes. A forked child makes them again. */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
 
 /* Those of the graphs that run: see below. */

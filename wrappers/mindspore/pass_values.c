@@ -37,7 +37,7 @@ struct waiting_gradient {
 	const void *parameter; /* its tensor::Tensor; NULL: it has been taken */
 };
 
-/* A leaf. A forked child makes it anew. */
+/* A leaf. A forked child makes it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting_gradient *gradients; /* PLACES, open addressing */
 static _Atomic uint32_t waiting_now;

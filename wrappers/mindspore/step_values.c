@@ -68,7 +68,7 @@ static struct {
 } pass[PASSES_MAX];
 static uint32_t begun, told, settled;
 
-/* A leaf: held for some additions. A forked child makes it anew. */
+/* A leaf: held for some additions. A forked child makes it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void ms_numbers_forked(void)

@@ -12,29 +12,6 @@
 #include "wrappers/mpi/mpi.h"
 #include "writer/writer.h"
 
-/* Apart from mpi_ready(), which every call asks. */
-__attribute__((noinline)) static bool is_mpi_ready_by_now(void)
-{
-	int flag = 0;
-
-	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_OVER)
-		return false;
-	/* Init was not seen (a Fortran program, or a tool that called PMPI_Init past us)? Asking is always allowed. */
-	int (*initialized)(int *) = (int (*)(int *))real_symbol("PMPI_Initialized");
-	int (*finalized)(int *) = (int (*)(int *))real_symbol("PMPI_Finalized");
-
-	if (!initialized || !finalized || initialized(&flag) || !flag || finalized(&flag) || flag)
-		return false;
-	return mpi_activate();
-}
-
-bool mpi_ready(void)
-{
-	int state = atomic_load_explicit(&mpi.state, memory_order_acquire);
-
-	return __builtin_expect(state == MPI_ACTIVE, 1) || is_mpi_ready_by_now();
-}
-
 static int mpi_peer(int64_t value)
 {
 	int32_t v = (int32_t)value;

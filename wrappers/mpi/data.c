@@ -12,7 +12,7 @@
 /*
  * Messages found by a matched probe and not received yet: whose they are. A short list, since a program holds few of
  * them at a time; further ones are received without communicator and number. The lock is a leaf; a forked child makes
- * it anew, and forgets the messages, which are its parent's.
+ * it again, and forgets the messages, which are its parent's.
  */
 #define MESSAGES 64
 

@@ -512,7 +512,7 @@ bool py_hold_objects(struct py_hold *h, const char **why)
 
 	*why = NULL;
 	if (state == UNKNOWN_OBJECTS) {
-		/* Found anew by several threads at once: they all find the same. */
+		/* Found again by several threads at once: they all find the same. */
 		*why = find_object_functions();
 		if (*why) {
 			atomic_store(&refused_why, *why);

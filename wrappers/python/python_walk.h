@@ -52,7 +52,7 @@ bool py_describe(const struct py *p, const struct foreign_frame *f, struct forei
 
 /*
  * Can the code get back from the instruction at `from` to that at `to` (bytes from its start, to < from) without having
- * been called anew? True where that is not known.
+ * been called again? True where that is not known.
  */
 bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
 

@@ -252,22 +252,14 @@ static bool torch_wants(const char *symbol, const char *object)
 	return look_up_function(symbol, &f) || torch_op_wanted(symbol) || torch_node_wanted(symbol);
 }
 
-bool torch_row_listed(const struct api *f)
+/* struct adapter.listed */
+static bool is_method_row_listed(const struct api *f)
 {
 	const struct torch_function *r = (const struct torch_function *)f;
 	struct found found = {.method = r->method};
-	char base[sizeof(r->op_name)];
-	char *dot;
 
-	if (r->method) {
-		snprintf(found.name, sizeof(found.name), "%s", r->cxx.symbol);
-		return is_method_listed(&found);
-	}
-	memcpy(base, r->op_name, sizeof(base));
-	dot = strchr(base, '.');
-	if (dot)
-		*dot = 0;
-	return torch_op_listed(base, dot ? dot + 1 : NULL);
+	snprintf(found.name, sizeof(found.name), "%s", r->cxx.symbol);
+	return is_method_listed(&found);
 }
 
 /* ---- rows ---- */
@@ -342,17 +334,17 @@ const struct runtime_provider torch_provider = {
 
 /* ---- the libraries ---- */
 
-void torch_forked(void)
-{
-	cxx_work_forked();
-	torch_marks_forked();
-	torch_scalars_forked();
-	torch_withhold_forked();
-	stop_job_forked();
-	torch_tensor_forked();
-	torch_gradients_forked();
-	torch_kinds_forked();
-}
+void (*const torch_fork_handlers[])(void) = {
+	cxx_work_forked,
+	torch_marks_forked,
+	torch_scalars_forked,
+	torch_withhold_forked,
+	stop_job_forked,
+	torch_tensor_forked,
+	torch_gradients_forked,
+	torch_kinds_forked,
+	NULL,
+};
 
 static void group_leave(struct call *c, int64_t ret)
 {
@@ -365,7 +357,7 @@ const struct adapter adapter_c10d = {
 	.name = "c10d",
 	.groups = true,
 	.describe = torch_describe,
-	.listed = torch_row_listed,
+	.listed = is_method_row_listed,
 	.leave = group_leave,
 	.carried = true,
 	.stream = torch_current_stream,

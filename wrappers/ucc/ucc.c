@@ -39,7 +39,7 @@ struct ucc_row {
 /* Of requests that are posted later, and of those that are posted at once. */
 static struct ucc_row rows[2][KINDS];
 
-/* Of rows that are not made yet. Lock: leaf, held for a few instructions; a forked child makes it anew. */
+/* Of rows that are not made yet. Lock: leaf, held for a few instructions; a forked child makes it again. */
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
@@ -139,7 +139,7 @@ static void register_ucc_team(const struct call *c)
 /*
  * Requests that were posted and have not been seen complete. Lock: leaf; it keeps a request from being freed by another
  * thread while its status is read. Held for a few instructions, never across a call of the library. A forked child makes it
- * anew.
+ * again.
  */
 #define POSTED_MAX 1024
 static struct {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * dl_iterate_phdr() holds a recursive mutex of the loader's (_dl_load_write_lock) while it calls back, and fork() does
- * not make it anew in the child (glibc 2.36, run; some releases did): the child then waits for ever, in its first
+ * not make it again in the child (glibc 2.36, run; some releases did): the child then waits for ever, in its first
  * dl_iterate_phdr(), dlopen() or dlclose(), for a thread that exists in the parent only. We walk the list at moments
- * when the job does not, and look for functions in the child when it would not: so the lock is made anew by us. Where a
+ * when the job does not, and look for functions in the child when it would not: so the lock is made again by us. Where a
  * walk held it the list is whole. Where dlopen() was writing to the list, the child gets what it would have had
  * without us, but for the waiting.
  *

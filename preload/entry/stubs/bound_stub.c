@@ -25,7 +25,7 @@ static struct slot {
 } slots[BOUND_MAX];
 static _Atomic unsigned used; /* slots below are complete */
 
-/* Held while a slot is looked for or filled. Lock order: as the stub lock (stub.h). A forked child makes it anew. */
+/* Held while a slot is looked for or filled. Lock order: as the stub lock (stub.h). A forked child makes it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void reinit_bound_lock(void)

@@ -9,7 +9,7 @@
  *
  * Locks: the loader's come before ours. The stub lock is held only while a row is made; the loader is not called
  * under it (dl_iterate_phdr alone, which no constructor can block). It is taken before session.lock.
- * A forked child makes it anew. The hook of dlopen takes no lock of ours at all: two threads that load the same library
+ * A forked child makes it again. The hook of dlopen takes no lock of ours at all: two threads that load the same library
  * at once may both make stubs for it; the first object of the global scope then has all the calls.
  */
 #ifndef PROBE_ENTRY_STUB_H

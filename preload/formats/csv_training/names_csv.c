@@ -7,6 +7,7 @@
 #include "text/text.h"
 #include "sink/column.h"
 #include "sink/format.h"
+#include "journal/columns.h"
 #include "formats/csv_training/structure.h"
 
 struct names {

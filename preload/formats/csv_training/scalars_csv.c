@@ -7,6 +7,7 @@
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "sink/column.h"
+#include "journal/columns.h"
 #include "sink/format.h"
 
 #define SCALAR_ROW 256
@@ -15,24 +16,6 @@ static int open_scalars_sink(void *state, struct files *files)
 {
 	*(struct files **)state = files;
 	return 0;
-}
-
-/* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
-void put_scalar_name(struct text *out, const struct record_scalar *e)
-{
-	char mark = '/';
-
-	text_str(out, scalar_names[e->which]);
-	if (e->optimizer) {
-		text_str(out, "/opt");
-		text_u64(out, e->optimizer);
-		mark = '.';
-	}
-	if (e->group != JOURNAL_NO_GROUP) {
-		text_char(out, mark);
-		text_str(out, "group");
-		text_u64(out, e->group);
-	}
 }
 
 #define PUT_SCALAR_NAME(e) put_scalar_name(out, e)

@@ -289,7 +289,7 @@ static bool is_of_group(
 		return site->batch && g->site->batch && site != NULL;
 	if (!site->api[0] || strcmp(site->api, g->site->api) != 0)
 		return false;
-	/* The same operator from the same place: the function was called anew. */
+	/* The same operator from the same place: the function was called again. */
 	for (unsigned i = 0; i < g->n; i++)
 		if (g->call[i].call->stack == call->call->stack &&
 			strcmp(g->call[i].op, call->op) == 0)

@@ -137,7 +137,7 @@ static void make_step(struct dump *d, struct dumped_step *s)
 	int err = dump_book_read(d->book, files_dir(d->files));
 	int64_t left;
 
-	/* Made anew, the same calls are kept again, and count once. */
+	/* Made again, the same calls are kept again, and count once. */
 	if (!s->own)
 		s->left = d->left;
 	left = s->left;

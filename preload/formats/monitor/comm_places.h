@@ -25,7 +25,7 @@ void comm_places_comm(struct comm_places *l, const struct record_comm *e);
 /* The steps below `next` have ended. */
 void comm_places_step(struct comm_places *l, uint32_t next);
 
-/* Writes the file anew if there is something new. dirfd: its folder; path: the same, for the line. */
+/* Writes the file again if there is something new. dirfd: its folder; path: the same, for the line. */
 void comm_places_write(struct comm_places *l, int dirfd, const char *path);
 
 #endif

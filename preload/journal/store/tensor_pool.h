@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensors on their way to the disk: copied by the threads of the job while they are what a call was given or gave back, written
- * by whoever drains the journal. A ring of fixed size, made when the configuration wants it; without room a tensor is left
- * out, and nobody ever waits. It does not outlive the process: a tensor that was not written when it was killed is lost.
+ * by the thread that drains the journal. A ring of fixed size, made when the configuration wants it; without room a tensor is
+ * skipped, and no thread waits. It does not outlive the process: a tensor that was not written when it was killed is lost.
  *
  * A thread reserves a place with one compare-and-swap and copies at leisure; places are given back in the order in which
  * they were taken.
@@ -18,7 +18,7 @@
 struct tensor_copy {
 	uint64_t units; /* that it takes of the ring */
 	uint64_t seq; /* of the call */
-	uint64_t count, bytes; /* of the data behind the dims */
+	uint64_t count, bytes; /* of the data after the dims */
 	uint32_t step;
 	uint16_t index;
 	uint8_t io, dtype, ndim;
@@ -50,7 +50,7 @@ void tensor_pool_done(struct tensor_copy *c, bool whole);
 /* Is more than a quarter of it in use? */
 bool tensor_pool_is_filling(void);
 
-/* May so many bytes more of that step be taken, of at most `limit` (0: any)? They count then. */
+/* Reserves bytes of the step's budget. False: over `limit` (0: none). */
 bool tensor_pool_allows(uint32_t step, uint64_t bytes, uint64_t limit);
 
 /* The oldest copy that is complete, NULL: none, or an older one is not. For one thread at a time. */

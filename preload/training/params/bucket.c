@@ -2,7 +2,7 @@
 /*
  * Gradients as they are now, and the buckets that collectives carry.
  *
- * Lock: `lock` is a leaf; a forked child makes it anew. Lookups of gradients take it, some per collective.
+ * Lock: `lock` is a leaf; a forked child makes it again. Lookups of gradients take it, some per collective.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/view.h"
+#include "call/data/view.h"
 #include "training/params/param.h"
 
 #define GRADS 65536u /* places; at most half of them are used */

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 #include "terms/train_kind.h"
-#include "call/view.h"
+#include "call/data/view.h"
 
 /* ((sum of sign(a) * sign(b)) / n + 1) / 2. False: they cannot be read, or do not lie in the same order. */
 bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, double *out);

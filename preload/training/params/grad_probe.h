@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 #include "config/config.h"
 #include "config/config_value.h"
 

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "terms/train_kind.h"
-#include "call/view.h"
+#include "call/data/view.h"
 #include "stats/stats.h"
 #include "training/params/param.h"
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct flops {
-	/* Of the model: without what is computed anew in a backward pass, and without what the optimizer computes. */
+	/* Of the model: without what is computed again in a backward pass, and without what the optimizer computes. */
 	double model;
 	double all; /* that ran */
 };

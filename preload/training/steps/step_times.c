@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lock: `lock` is a leaf, held for a few additions; some events per step. A forked child makes it anew.
+ * Lock: `lock` is a leaf, held for a few additions; some events per step. A forked child makes it again.
  */
 #include "training/steps/step_times.h"
 

@@ -10,6 +10,7 @@
 
 #include "terms/redop.h"
 #include "tools/lib/intern.h"
+#include "journal/columns.h"
 #include "tools/lib/tool.h"
 
 #define FUNCTIONS_MAX 65535u /* as journals have */

@@ -12,6 +12,7 @@
 #include "terms/scalar.h"
 #include "terms/train_kind.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 #include "tools/probe/model/read/names.h"
 
 #define BUFFER 65536

@@ -5,11 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "journal/columns.h"
 #include "tools/lib/files/csv.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
-#define JOINT " <- "
 #define NAME_SHOWN 120
 #define STACKS_MAX 65536u
 
@@ -74,26 +73,7 @@ const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id
 	return t;
 }
 
-const char *stack_frame(const char *text, unsigned n, size_t *len)
-{
-	const char *p = text, *end;
-
-	for (; n; n--) {
-		p = strstr(p, JOINT);
-		if (!p)
-			return NULL;
-		p += strlen(JOINT);
-	}
-	if (!*p)
-		return NULL;
-	end = strstr(p, JOINT);
-	*len = end ? (size_t)(end - p) : strlen(p);
-	return p;
-}
-
 #define LINE_MAX 512
-#define FRAMES_OF_PLACE 3
-#define WRAPPERS_MAX 6 /* frames */
 
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 {
@@ -102,22 +82,17 @@ char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 	size_t n;
 
 	if (!lines)
-		return tool_format(
-			"%s%s%s", t->python, *t->python && *t->native ? JOINT : "", t->native);
+		return tool_format("%s%s%s", t->python, *t->python && *t->native ? STACK_JOINT : "",
+			t->native);
 	all = tool_strdup(t->python);
 	for (unsigned i = 0; (f = stack_frame(t->native, i, &n)); i++) {
 		where_find(&s->where, (uint32_t)t->key.a, f, n, line, sizeof(line));
 		was = all;
-		all = tool_format("%s%s%.*s%s%s%s", was, *was ? JOINT : "", (int)n, f,
+		all = tool_format("%s%s%.*s%s%s%s", was, *was ? STACK_JOINT : "", (int)n, f,
 			*line ? " (" : "", line, *line ? ")" : "");
 		free(was);
 	}
 	return all;
-}
-
-static bool frame_begins_with(const char *f, size_t n, const char *word)
-{
-	return n >= strlen(word) && memcmp(f, word, strlen(word)) == 0;
 }
 
 /* What every program has above main(). */
@@ -127,8 +102,8 @@ static bool is_start(const char *f, size_t n)
 	const char *name = bang ? bang + 1 : f;
 	size_t len = n - (size_t)(name - f);
 
-	return frame_begins_with(name, len, "__libc_start") ||
-	       frame_begins_with(name, len, "_start+");
+	return stack_frame_begins_with(name, len, "__libc_start") ||
+	       stack_frame_begins_with(name, len, "_start+");
 }
 
 /* The frame's function. bang, plus: the marks around it. */
@@ -187,72 +162,6 @@ static char *brief_python_frame(const char *f, size_t n)
 		"%.*s (%.*s)", (int)(f + n - space - 1), space + 1, (int)(space - file), file);
 }
 
-/*
- * A frame of an installed package or of Python's own library. People look for the line of their program, which is
- * behind five frames of the framework where a gradient is reduced.
- */
-static bool is_library_frame(const char *f, size_t n)
-{
-	static const char *const part[] = {"/site-packages/", "/dist-packages/", "/lib/python3"};
-
-	for (unsigned i = 0; i < sizeof(part) / sizeof(*part); i++)
-		if (memmem(f, n, part[i], strlen(part[i])))
-			return true;
-	return frame_begins_with(f, n, "<frozen ");
-}
-
-/*
- * A frame of what starts a Python program or imports a module (runpy of `python -m`, importlib): the program has the same
- * stack without it. Frozen into the interpreter since 3.11, runpy a file before.
- */
-static bool is_launcher_frame(const char *f, size_t n)
-{
-	const char *file = is_library_frame(f, n) ? memmem(f, n, "/runpy.py:", 10) : NULL;
-
-	return file || frame_begins_with(f, n, "<frozen runpy>") ||
-	       frame_begins_with(f, n, "<frozen importlib");
-}
-
-unsigned stack_own_frame(const char *text)
-{
-	const char *f;
-	size_t n;
-
-	for (unsigned i = 0; (f = stack_frame(text, i, &n)); i++)
-		if (!is_library_frame(f, n))
-			return i;
-	return 0;
-}
-
-/* The file of "path/file.py:12 function". */
-static size_t python_file_length(const char *f, size_t n)
-{
-	const char *space = memrchr(f, ' ', n), *colon;
-
-	colon = space ? memrchr(f, ':', (size_t)(space - f)) : NULL;
-	return colon ? (size_t)(colon - f) : n;
-}
-
-unsigned stack_place_frames(const char *python)
-{
-	unsigned own = stack_own_frame(python), usual = FRAMES_OF_PLACE + (own ? own - 1 : 0), i;
-	size_t n, m, l;
-	const char *f = stack_frame(python, own, &n), *k = NULL;
-
-	if (!f)
-		return usual;
-	m = python_file_length(f, n);
-	for (i = 1; (k = stack_frame(python, own + i, &n)); i++) {
-		l = python_file_length(k, n);
-		if (l != m || memcmp(f, k, l) != 0)
-			break;
-	}
-	/* Where the whole program is in one file what is further out may differ between ranks. */
-	if (!k || i > WRAPPERS_MAX || own + i < usual || is_library_frame(k, n))
-		return usual;
-	return own + i + 1;
-}
-
 static void join_text(char **all, const char *joint, char *one)
 {
 	char *was = *all;
@@ -270,14 +179,14 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 	size_t n;
 
 	/* Up to the line that called the program's own functions around it. */
-	if (*t->python && frames == FRAMES_OF_PLACE && stack_place_frames(text) > first + frames)
+	if (*t->python && frames == STACK_PLACE_FRAMES && stack_place_frames(text) > first + frames)
 		frames = stack_place_frames(text) - first;
 	for (unsigned i = 0; (f = stack_frame(text, first + i, &n)); i++) {
 		if (!*t->python && is_start(f, n))
 			break;
 		if (i && *t->python && is_launcher_frame(f, n))
 			continue;
-		join_text(&all, JOINT,
+		join_text(&all, STACK_JOINT,
 			shown == frames ? tool_strdup("...")
 			: *t->python	? brief_python_frame(f, n)
 					: brief_stack_frame(s, t, f, n));

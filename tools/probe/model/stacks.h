@@ -4,6 +4,7 @@
 #define PROBE_TOOLS_STACKS_H
 
 #include "tools/probe/model/gather.h"
+#include "tools/probe/model/places/frames.h"
 #include "tools/probe/model/where.h"
 
 struct stack_text {
@@ -38,18 +39,6 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 char *stack_plain(const char *f, size_t n);
 /* One frame for people: "main (train.c:58)". malloc'd. */
 char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
-
-/* The n-th frame of a text, or NULL. *len: its length. */
-const char *stack_frame(const char *text, unsigned n, size_t *len);
-
-/* Index of the innermost frame of the program itself in a Python stack; 0 where there is none. */
-unsigned stack_own_frame(const char *text);
-
-/*
- * Frames of a Python stack that make a place, from the innermost one on: the program's own one and its callers. A program may have
- * its own functions around all of its calls in a file for them: then up to the first frame of another file.
- */
-unsigned stack_place_frames(const char *python);
 
 /* File and line: the line of the program that made the call. false: not known. */
 bool stack_line(

@@ -5,11 +5,8 @@
 
 #include "base/hash.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/model/places/sites.h"
-#include "tools/probe/rules/sequence/window.h"
 
-#define STEPS_LOOKED_AT 10 /* before that one, for one with the same calls */
 #define USUAL_STEPS 3 /* with the same calls in the same order, before one with another order */
 
 void step_orders_init(struct step_orders *s, unsigned nrank)
@@ -64,13 +61,12 @@ static void end_ordered_step(struct order_seen *r, const struct call *first)
 		note_odd_step(r, first, r->astray);
 }
 
-/* What is only started may be started when something else has been completed. */
-static bool is_ordered(const struct call *c)
+bool is_ordered(const struct call *c)
 {
 	return !(c->bits & (CALL_NESTED | CALL_ASYNC | CALL_OPEN));
 }
 
-static uint64_t hash_kind_of_call(const struct call *c)
+uint64_t hash_kind_of_call(const struct call *c)
 {
 	uint64_t h = hash_u64(hash_u64(c->comm, c->api), (uint64_t)c->dtype << 32 | c->redop);
 
@@ -138,77 +134,4 @@ const struct order_seen *find_odd_step_order(const struct step_orders *s, enum o
 		*way = w;
 	}
 	return one;
-}
-
-static uint64_t what_entry_is(const struct entry *e, enum order_way way)
-{
-	return way == ORDER_BY_PLACE ? e->place : hash_kind_of_call(&e->call);
-}
-
-/* The calls of that step of first's thread, in their order. Returns how many; *set: what they are, in any order. */
-static unsigned list_step(const struct rank_window *r, const struct call *first, uint64_t step,
-	enum order_way way, const struct entry **list, uint64_t *set)
-{
-	unsigned n = 0;
-
-	*set = 0;
-	for (unsigned i = 0; i < r->n; i++) {
-		const struct entry *e = &r->e[i];
-
-		if (e->call.step != step || e->call.thread != first->thread ||
-			!is_ordered(&e->call))
-			continue;
-		*set += hash_u64(0, what_entry_is(e, way));
-		list[n++] = e;
-	}
-	return n;
-}
-
-/* Does the step begin with the calls that are another one, in whichever order? */
-static bool begins_with(
-	const struct entry **now, unsigned n, enum order_way way, unsigned k, uint64_t set)
-{
-	uint64_t own = 0;
-
-	for (unsigned i = 0; i < k && k <= n; i++)
-		own += hash_u64(0, what_entry_is(now[i], way));
-	return k && k <= n && own == set;
-}
-
-struct verdict explain_step_order(
-	const struct order_seen *odd, enum order_way way, const struct window *w)
-{
-	const struct call *first = &odd->odd_first;
-	struct verdict v = {.kind = VERDICT_NONE, .rank = first->rank, .step = first->step};
-	const struct rank_window *r = NULL;
-	const struct entry **now, **was;
-	uint64_t set;
-	unsigned n, k, like = 0, i = 0;
-
-	for (unsigned j = 0; j < w->n; j++)
-		if (w->rank[j].rank == first->rank)
-			r = &w->rank[j];
-	if (!r)
-		return v;
-	now = tool_alloc((r->n + 1) * sizeof(*now));
-	was = tool_alloc((r->n + 1) * sizeof(*was));
-	n = list_step(r, first, first->step, way, now, &set);
-	for (uint64_t step = first->step;
-		!like && step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
-		k = list_step(r, first, step, way, was, &set);
-		like = begins_with(now, n, way, k, set) ? k : 0;
-	}
-	while (i < like && what_entry_is(now[i], way) == what_entry_is(was[i], way))
-		i++;
-	if (i < like) {
-		v.kind = VERDICT_ORDER;
-		v.call = now[i]->call;
-		v.usual = was[i]->call;
-		v.before = i ? now[i - 1]->call : now[i]->call;
-		v.times = (unsigned)odd->odd_usual;
-		v.event = first->start;
-	}
-	free(now);
-	free(was);
-	return v;
 }

@@ -48,11 +48,10 @@ void note_step_order(struct step_orders *s, const struct call *c);
 /* The one step of the one rank whose order was another one. NULL: there is none, or there are several. */
 const struct order_seen *find_odd_step_order(const struct step_orders *s, enum order_way *way);
 
-struct window;
-struct verdict;
+/* False for what is only started: it may be started when something else has been completed. */
+bool is_ordered(const struct call *c);
 
-/* Which two calls changed places in that step. VERDICT_NONE: the window has no step to compare it with. */
-struct verdict explain_step_order(
-	const struct order_seen *odd, enum order_way way, const struct window *w);
+/* The operation with its terms, wherever it was made. */
+uint64_t hash_kind_of_call(const struct call *c);
 
 #endif

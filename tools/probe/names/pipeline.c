@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define MESSAGES_MAX (1u << 21)
 #define STAGES_MAX (1u << 20)

@@ -81,10 +81,7 @@ void find_stuck(struct report *r);
 void find_fatal_errors(struct report *r);
 void find_trouble(struct report
 		*r); /* ranks that do not do the same, and who does something else than usual */
-bool is_job_over(const struct report *r); /* no process runs any more */
 bool all_ended_by_signal(const struct report *r); /* none said a word at its end */
-/* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
-const struct stuck *report_stuck(struct report *r, bool *hang);
 void find_values(struct report *r);
 void find_losses(struct report *r);
 void find_timing(struct report *r);

@@ -66,7 +66,7 @@ static void ask_to_stop(int sig)
 	stop = 1;
 }
 
-/* What a request is answered from: not read anew more often than once a second. */
+/* What a request is answered from: not read again more often than once a second. */
 struct serving {
 	const char *path;
 	struct live live;

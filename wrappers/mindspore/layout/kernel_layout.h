@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 
 #define LAYOUT_STEPS 3
 #define LAYOUT_END UINT16_MAX /* of a way that is shorter */

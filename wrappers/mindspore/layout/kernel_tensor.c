@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 #include "elf/memory.h"
 #include "journal/layout.h"
 #include "wrappers/cxx/cxx_work.h"

@@ -2,7 +2,7 @@
 /*
  * What the wrapper that torch.optim has around step() is about to do, as its frame and the optimizer show it (2.0 to 2.13):
  * hooks that it would call before and behind the step, which would find no gradients; arguments that it would pass on, such
- * as a closure, which makes gradients anew; what a gradient scaler has left for an optimizer that unscales by itself.
+ * as a closure, which makes gradients again; what a gradient scaler has left for an optimizer that unscales by itself.
  */
 #include "wrappers/torch/act/step_guard.h"
 

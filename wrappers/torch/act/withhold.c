@@ -21,7 +21,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "call/view.h"
+#include "call/data/view.h"
 #include "elf/loaded/elfsym.h"
 #include "journal/layout.h"
 #include "session/state.h"

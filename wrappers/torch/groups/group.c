@@ -18,6 +18,7 @@
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/numbers/scalars.h"
 #include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
 
 /* ---- groups ---- */
 

@@ -554,7 +554,7 @@ void tree_name_params(struct tree *t)
 	}
 	if (!w || !t->param || !t->by_impl)
 		return;
-	/* All anew where more modules have been found since. */
+	/* All again where more modules have been found since. */
 	for (; t->nparam; t->nparam--)
 		unindex_param(t, t->param[t->nparam - 1].impl);
 	t->nmodule = t->nroot = 0;

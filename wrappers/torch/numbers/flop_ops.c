@@ -210,7 +210,7 @@ static int are_gradients_on(void)
 }
 
 /*
- * What a backward pass computes with gradients switched on is a forward pass anew: checkpointing does so, the nodes do not.
+ * What a backward pass computes with gradients switched on is a forward pass again: checkpointing does so, the nodes do not.
  * An optimizer's step has them switched off but for its closure, which is a forward pass.
  */
 static bool counts_for_model(void)
@@ -426,7 +426,7 @@ static bool flops_of_op(const struct call *c, const struct operands *o, struct f
 			f->model = scores + values;
 			break;
 		}
-		/* The kernel computes the scores anew, which the forward pass did not keep. */
+		/* The kernel computes the scores again, which the forward pass did not keep. */
 		f->model = 2 * (scores + values);
 		f->all = f->model + scores;
 		return true;

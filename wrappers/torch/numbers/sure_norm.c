@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock: `lock` is a leaf; some events per step. A forked child makes it anew. */
+/* Lock: `lock` is a leaf; some events per step. A forked child makes it again. */
 #include "wrappers/torch/numbers/sure_norm.h"
 
 #include <math.h>

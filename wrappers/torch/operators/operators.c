@@ -468,15 +468,6 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 	}
 }
 
-const void *torch_result_of(const struct call *c)
-{
-	void *const *r = c->result;
-
-	if (!r)
-		return NULL;
-	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
-}
-
 /* Inside of an operator that is recorded: what it computes counts nevertheless, and what is around it does not. */
 static bool enter_nested_op(const struct call *c)
 {
@@ -513,12 +504,26 @@ static void leave_op(struct call *c, int64_t ret)
 		c->op.flags |= CF_INPLACE;
 }
 
+/* struct adapter.listed. Rows of nodes have none: their operators are looked up when they come. */
+static bool is_op_row_listed(const struct api *f)
+{
+	const struct torch_function *r = (const struct torch_function *)f;
+	char base[sizeof(r->op_name)];
+	char *dot;
+
+	memcpy(base, r->op_name, sizeof(base));
+	dot = strchr(base, '.');
+	if (dot)
+		*dot = 0;
+	return torch_op_listed(base, dot ? dot + 1 : NULL);
+}
+
 const struct adapter adapter_aten = {
 	.name = "aten",
 	.describe = describe_op,
 	.passed = pass_op,
 	.idle = is_op_idle,
-	.listed = torch_row_listed,
+	.listed = is_op_row_listed,
 	.nested = enter_nested_op,
 	.leave = leave_op,
 	.stream = torch_current_stream,

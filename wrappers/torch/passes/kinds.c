@@ -2,7 +2,7 @@
 /*
  * Kinds of a PyTorch training around an optimizer's step: parameters, gradients and the optimizer's tensors are measured when it
  * begins, and written when it ends, with the parameters as they are then. A backward pass inside the step (a closure) makes
- * gradients anew: then all but the parameters is measured again when the pass ends, and the last one counts.
+ * gradients again: then all but the parameters is measured again when the pass ends, and the last one counts.
  *
  * One step at a time is held: where several threads step optimizers at once, those of the others are left out, counted.
  */

@@ -26,6 +26,7 @@
 #include "wrappers/torch/tensors/param_grad.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
+#include "wrappers/torch/tensors/train_observers.h"
 
 bool torch_accumulate_wanted(void)
 {
@@ -240,7 +241,7 @@ static void measure_sent(void *arg)
 		measure_kept, arg);
 }
 
-void torch_gradients_sent(const struct buffer *b)
+void torch_record_gradients_sent(const struct buffer *b)
 {
 	struct buffer copy = *b;
 

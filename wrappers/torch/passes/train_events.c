@@ -8,7 +8,7 @@
  *		is not called from outside (before 2.0)
  *	at::_ops::_amp_update_scale_::call
  *
- * Lock: `lock` is a leaf but for what step_end() takes; events are some per step. A forked child makes it anew, whether
+ * Lock: `lock` is a leaf but for what step_end() takes; events are some per step. A forked child makes it again, whether
  * it records or not.
  */
 #include <pthread.h>

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 
 /* The TensorImpl of the gradient; NULL: there is none (which may be the undefined tensor's), or it is not known where it lies. */
 const void *torch_grad_impl(const void *impl);

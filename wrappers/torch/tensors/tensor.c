@@ -8,11 +8,12 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "elf/loaded/elfsym.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "journal/layout.h"
 #include "elf/memory.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/tensors/torch.h"
 
 /* c10::ScalarType (ScalarType.h of 2.15). Later types have the size that PyTorch says. */
 static const struct {
@@ -134,7 +135,7 @@ enum { UNKNOWN, KNOWN, REFUSED };
 static _Atomic int state;
 static const void *undefined; /* the one TensorImpl of all undefined tensors */
 static pthread_mutex_t learning =
-	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it anew */
+	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it again */
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 
@@ -552,4 +553,19 @@ void torch_note_grad(const void *impl, struct buffer *v)
 {
 	if (__builtin_expect(tensor_watch.grad, 0))
 		v->arg = torch_tensor_requires_grad(impl) ? TENSOR_GRAD : TENSOR_NO_GRAD;
+}
+
+const void *torch_result_of(const struct call *c)
+{
+	void *const *r = c->result;
+
+	if (!r)
+		return NULL;
+	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
+}
+
+void torch_forked(void)
+{
+	for (void (*const *f)(void) = torch_fork_handlers; *f; f++)
+		(*f)();
 }

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/view.h"
+#include "call/data/view.h"
 
 /*
  * Describes the tensor whose TensorImpl that is. False: it is undefined, or nothing is known of its shape (sparse, nested,

@@ -41,9 +41,6 @@ void torch_compiled_code(const char *module, const char *file);
 /* The engine has come to a node, or a gradient has been added to its leaf: backward passes are as they are seen. */
 void torch_saw_node(void);
 
-/* struct adapter.listed, of operators and methods. Rows of nodes stay: their operators are looked up when they come. */
-bool torch_row_listed(const struct api *f);
-
 /* ---- process groups ---- */
 
 /* Where a method has its tensors. The argument numbers count `this` as 0. */
@@ -116,7 +113,7 @@ enum torch_scope {
 	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
 	SCOPE_NUMBER, /* one that computes a number of the training (scalars.h) */
 	SCOPE_FLOPS, /* one whose floating-point operations are counted (flop_ops.h) */
-	SCOPE_LOOK, /* one that shows whether a Python function runs anew */
+	SCOPE_LOOK, /* one that shows whether a Python function runs again */
 };
 
 bool torch_describe(struct call *c);
@@ -191,9 +188,6 @@ void torch_accumulated(struct call *c, bool leaving);
 /* A gradient scaler has left out the step that goes on: its gradients are written as far as they are known. */
 void torch_step_was_skipped(void);
 
-/* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
-void torch_gradients_sent(const struct buffer *b);
-
 /* ---- operators that end a step (opmarker.c) ---- */
 
 bool torch_marker_may_be(const char *name); /* of the C++ struct: add_Tensor */
@@ -246,6 +240,8 @@ void torch_withhold_forked(void);
 
 /* ---- all of it ---- */
 
+/* struct adapter.forked: calls each of torch_fork_handlers[] (NULL at its end), which has what the rooms above have to reset. */
 void torch_forked(void);
+extern void (*const torch_fork_handlers[])(void);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buffer;
 struct call;
 
 struct torch_train_event {
@@ -42,5 +43,9 @@ extern const struct torch_train_observer compiled_observer; /* compiled.c */
 extern const struct torch_train_observer flops_observer; /* flop_ops.c */
 extern const struct torch_train_observer withhold_observer; /* withhold.c */
 extern const struct torch_train_observer stop_observer; /* stop_step.c */
+
+/* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
+extern void (*const torch_gradients_sent)(const struct buffer *b);
+void torch_record_gradients_sent(const struct buffer *b); /* kinds_accumulate.c */
 
 #endif

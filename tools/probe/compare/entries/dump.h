@@ -16,7 +16,7 @@ struct dump_key {
 	uint32_t length; /* of its name */
 	uint64_t name; /* hash of it */
 	uint64_t
-		exact; /* of its name as calls are paired by: backward calls numbered anew in their order */
+		exact; /* of its name as calls are paired by: backward calls numbered again in their order */
 	uint64_t loose; /* of its name without numbers */
 	uint64_t content; /* of all that is said of it */
 	uint64_t stack; /* of where it was made; 0: not known; filled in by fill_dump_stacks() */

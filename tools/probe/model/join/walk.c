@@ -7,6 +7,7 @@
 
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define AHEAD_ALL 131072u /* calls read ahead, of all ranks together */
 #define AHEAD_MAX 4096u

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define BATCHES_BYTES (128u << 20) /* of all ranks together */
 #define BATCH_MAX 128

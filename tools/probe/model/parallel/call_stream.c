@@ -11,6 +11,7 @@
 #include "base/io.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define MAGIC UINT64_C(0x314c4c4143425250) /* "PRBCALL1" */
 #define BLOCK_BYTES 16384 /* a rank's turn */

@@ -9,7 +9,7 @@
 #include "tools/lib/files/csv.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/model/stacks.h"
+#include "tools/probe/model/places/frames.h"
 
 #define STACK_ID_MAX (1u << 22)
 #define TURNS_MAX (1u << 21) /* of all ranks together ... */

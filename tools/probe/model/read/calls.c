@@ -13,6 +13,7 @@
 #include "base/io.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define DIGITS_TELLING 7
 
@@ -142,6 +143,8 @@ uint64_t calls_done(const struct calls *s)
 }
 
 /* Without these a row is of no use. */
+_Static_assert(COLUMNS <= CALL_COLUMNS_MAX, "");
+
 static bool has_needed_columns(struct calls *s)
 {
 #define NEEDED(name)              \

@@ -6,7 +6,6 @@
 #ifndef PROBE_TOOLS_CALLS_H
 #define PROBE_TOOLS_CALLS_H
 
-#include "journal/columns.h"
 #include "tools/lib/files/csv.h"
 #include "tools/probe/model/read/folders.h"
 #include "tools/probe/model/read/overlay.h"
@@ -95,6 +94,8 @@ typedef void calls_bad_fn(
 /* Each row of a call, for what struct call does not keep; c->rows is 1 at the first. */
 typedef void calls_row_fn(void *arg, struct calls *s, const struct call *c);
 
+#define CALL_COLUMNS_MAX 64 /* of calls_*.csv; calls.c compares it with the table */
+
 struct calls {
 	const struct rank_dir *dir;
 	uint32_t rank;
@@ -112,7 +113,7 @@ struct calls {
 	struct csv csv;
 	bool reading; /* csv is open */
 	bool ahead; /* csv.field is the first row of the next call */
-	int column[COLUMNS]; /* by enum column; found by their names */
+	int column[CALL_COLUMNS_MAX]; /* by enum column; found by their names */
 	const char *lacking; /* a needed column that a file does not have; NULL: none */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
 	char *wrong; /* why a file was not read, the first */
@@ -133,9 +134,10 @@ bool calls_next(struct calls *s, struct call *out);
 uint64_t calls_bytes(const struct calls *s);
 uint64_t calls_done(const struct calls *s);
 
-static inline const struct csv_text *calls_column(const struct calls *s, enum column c)
+/* column: enum column (journal/columns.h), which only those include who name one. */
+static inline const struct csv_text *calls_column(const struct calls *s, unsigned column)
 {
-	return csv_at(&s->csv, s->column[c]);
+	return csv_at(&s->csv, s->column[column]);
 }
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/unwritten.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "journal/columns.h"
 
 #define COMMS_MAX 65536u
 #define STEPS_MAX (UINT64_C(1) << 26) /* 8 MiB of bits; later steps are counted as one */

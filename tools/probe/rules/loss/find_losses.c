@@ -6,6 +6,7 @@
 #include "config/marker.h"
 #include "journal/columns.h"
 #include "tools/lib/out.h"
+#include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "call/buffer_check.h"
+#include "call/data/buffer_check.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/hash.h"
-#include "call/view.h"
+#include "call/data/view.h"
 #include "elf/memory.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of tensor observers, and nothing else: a test that has one of its own leaves this file out. */
-#include "call/observer.h"
+#include "call/data/observer.h"
 
 const struct tensor_observer *const tensor_observers[] = {
 	&statistics_observer,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Tensor observers: what looks at the bytes of a call's tensors while they are what the call was given, or what it gave
- * back. Statistics and checksum are the first two. The bytes are read once, piece by piece, whoever wants them: a buffer
+ * back. Statistics and checksum are the first two. The bytes are read once, piece by piece, for all observers: a buffer
  * of segments or strides comes in the pieces that it consists of, a device's as the copy that its stream made.
  *
  * All are called on the thread of the job that made or completed the call, on a stack of ours (base/apart.h), in the
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "terms/dtype.h"
-#include "call/call.h"
+#include "call/data/operation.h"
 
 struct config;
 struct journal_tensor;
@@ -65,7 +65,7 @@ extern const struct tensor_observer *const tensor_observers[];
 
 extern const struct tensor_observer statistics_observer;
 extern const struct tensor_observer copy_observer, wide_xor_observer; /* for dumps */
-extern const struct tensor_observer checksum_observer; /* stands behind the statistics */
+extern const struct tensor_observer checksum_observer; /* its row of the table comes after the statistics */
 
 /* What the configuration in force makes of them. */
 extern struct tensor_watch {

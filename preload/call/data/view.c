@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "call/view.h"
+#include "call/data/view.h"
 
 #include <string.h>
 

@@ -59,7 +59,7 @@ bool buffer_is_permuted(const struct buffer *v);
 /* Of a strided one: what lies between its first and its last element in memory is more than its elements. */
 bool buffer_has_gaps(const struct buffer *v);
 
-/* Up to STATS_FEW elements, one behind the other, that can be read. */
+/* Up to STATS_FEW elements, one after the other, that can be read. */
 bool buffer_is_few(const struct buffer *v);
 
 /*

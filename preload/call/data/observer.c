@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "call/observer.h"
+#include "call/data/observer.h"
 
 #include "config/output_format.h"
 #include "session/state.h"

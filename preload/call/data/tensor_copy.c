@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "config/output_format.h"
 #include "journal/layout.h"
 #include "journal/store/tensor_pool.h"
@@ -69,8 +69,8 @@ static bool is_side_wanted(const struct config *cfg, uint8_t io)
 }
 
 /*
- * Sizes, and the strides that the elements have when they lie one behind the other in the order in which memory has them
- * (call/view.c): inner dimensions are those with the smaller steps, those of step 0 the outermost.
+ * Sizes, and the strides that the elements have when they lie one after the other in the order in which memory has them
+ * (call/data/view.c): inner dimensions are those with the smaller steps, those of step 0 the outermost.
  */
 static void put_copy_dims(struct tensor_copy *c, const struct buffer *v)
 {

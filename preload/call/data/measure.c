@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first two tensor observers: statistics, and the checksum, which is made of each block while the statistics have it. */
-#include "call/observer.h"
+#include "call/data/observer.h"
 #include "device/measure.h"
 #include "journal/layout.h"
 #include "session/state.h"

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a call does with its data: communicator, peer, and the buffers that it reads and writes. Part of struct call (call/call.h),
+ * which lies on the wrapper's stack, and of what is kept of a request until it completes.
+ */
+#ifndef PROBE_CALL_DATA_OPERATION_H
+#define PROBE_CALL_DATA_OPERATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "call/data/view.h"
+
+struct comm;
+struct config;
+struct kept_arrays;
+
+/* As the adapter and the spec describe it. */
+struct operation {
+	struct comm *comm;
+	const struct api *row; /* of its record: the function, and the step of its entry */
+	uint32_t step;
+	uint32_t
+		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
+	const struct config *by; /* that its call came by; NULL: the one in use */
+	uint32_t flags; /* enum call_flag */
+	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
+	uint8_t redop;
+	uint8_t phase; /* enum phase; 0: the thread's */
+	uint16_t nin, nout;
+	bool unnumbered; /* a message of a function that was not counted from the start */
+	bool on_device; /* a stream is to show its buffers, whatever completes it (call/stream.h) */
+	/* Of a call on a device's stream: shots that tell when the stream was before it and after it, 0: none. */
+	uint32_t before, after;
+	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
+	union {
+		struct {
+			struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
+		};
+		struct buffer
+			views[2 *
+				KIND_VIEWS]; /* of a local kind: inputs, then outputs */
+	};
+	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
+	const struct buffer *all_in, *all_out;
+	struct kept_arrays
+		*kept; /* of a copy that outlives the call: call/keep.h. Not set otherwise */
+};
+
+static inline const struct buffer *operation_inputs(const struct operation *w)
+{
+	return w->all_in ? w->all_in : w->in;
+}
+
+static inline const struct buffer *operation_outputs(const struct operation *w)
+{
+	return w->all_out ? w->all_out : w->out;
+}
+
+#endif

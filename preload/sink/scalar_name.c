@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How files of every format name a number of a training. */
+#include "terms/scalar.h"
+#include "text/text.h"
+#include "sink/column.h"
+#include "sink/record.h"
+
+/* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
+void put_scalar_name(struct text *out, const struct record_scalar *e)
+{
+	char mark = '/';
+
+	text_str(out, scalar_names[e->which]);
+	if (e->optimizer) {
+		text_str(out, "/opt");
+		text_u64(out, e->optimizer);
+		mark = '.';
+	}
+	if (e->group != JOURNAL_NO_GROUP) {
+		text_char(out, mark);
+		text_str(out, "group");
+		text_u64(out, e->group);
+	}
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One step in which a rank made its calls in another order: the two calls that changed places. */
+#include "tools/probe/rules/sequence/explain_order.h"
+
+#include <stdlib.h>
+
+#include "base/hash.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/sequence/window.h"
+
+#define STEPS_LOOKED_AT 10 /* before that one, for one with the same calls */
+
+static uint64_t what_entry_is(const struct entry *e, enum order_way way)
+{
+	return way == ORDER_BY_PLACE ? e->place : hash_kind_of_call(&e->call);
+}
+
+/* The calls of that step of first's thread, in their order. Returns how many; *set: what they are, in any order. */
+static unsigned list_step(const struct rank_window *r, const struct call *first, uint64_t step,
+	enum order_way way, const struct entry **list, uint64_t *set)
+{
+	unsigned n = 0;
+
+	*set = 0;
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct entry *e = &r->e[i];
+
+		if (e->call.step != step || e->call.thread != first->thread ||
+			!is_ordered(&e->call))
+			continue;
+		*set += hash_u64(0, what_entry_is(e, way));
+		list[n++] = e;
+	}
+	return n;
+}
+
+/* Does the step begin with the calls that are another one, in whichever order? */
+static bool begins_with(
+	const struct entry **now, unsigned n, enum order_way way, unsigned k, uint64_t set)
+{
+	uint64_t own = 0;
+
+	for (unsigned i = 0; i < k && k <= n; i++)
+		own += hash_u64(0, what_entry_is(now[i], way));
+	return k && k <= n && own == set;
+}
+
+struct verdict explain_step_order(
+	const struct order_seen *odd, enum order_way way, const struct window *w)
+{
+	const struct call *first = &odd->odd_first;
+	struct verdict v = {.kind = VERDICT_NONE, .rank = first->rank, .step = first->step};
+	const struct rank_window *r = NULL;
+	const struct entry **now, **was;
+	uint64_t set;
+	unsigned n, k, like = 0, i = 0;
+
+	for (unsigned j = 0; j < w->n; j++)
+		if (w->rank[j].rank == first->rank)
+			r = &w->rank[j];
+	if (!r)
+		return v;
+	now = tool_alloc((r->n + 1) * sizeof(*now));
+	was = tool_alloc((r->n + 1) * sizeof(*was));
+	n = list_step(r, first, first->step, way, now, &set);
+	for (uint64_t step = first->step;
+		!like && step-- > 0 && first->step - step <= STEPS_LOOKED_AT;) {
+		k = list_step(r, first, step, way, was, &set);
+		like = begins_with(now, n, way, k, set) ? k : 0;
+	}
+	while (i < like && what_entry_is(now[i], way) == what_entry_is(was[i], way))
+		i++;
+	if (i < like) {
+		v.kind = VERDICT_ORDER;
+		v.call = now[i]->call;
+		v.usual = was[i]->call;
+		v.before = i ? now[i - 1]->call : now[i]->call;
+		v.times = (unsigned)odd->odd_usual;
+		v.event = first->start;
+	}
+	free(now);
+	free(was);
+	return v;
+}
