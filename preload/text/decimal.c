@@ -174,6 +174,8 @@ static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 	return true;
 }
 
+#define ZEROS_OF_8 UINT64_C(0x3030303030303030)
+
 /* Digits of v, leading zeros included. Returns how many are left without the zeros at the end, at least 1. */
 static int put_digits(char *at, uint64_t v, int n)
 {
@@ -197,8 +199,7 @@ static int put_digits(char *at, uint64_t v, int n)
 /* The same of 9 digits. */
 static inline int put_9_digits(char *at, uint32_t v)
 {
-	uint64_t low = digits_of_8(v % 100000000),
-		 text = htole64(low | UINT64_C(0x3030303030303030));
+	uint64_t low = digits_of_8(v % 100000000), text = htole64(low | ZEROS_OF_8);
 
 	at[0] = (char)('0' + v / 100000000);
 	memcpy(at + 1, &text, 8);
@@ -209,7 +210,7 @@ static inline int put_9_digits(char *at, uint32_t v)
 static inline int put_17_digits(char *at, uint64_t v)
 {
 	uint64_t low = digits_of_8((uint32_t)(v % 100000000)),
-		 text = htole64(low | UINT64_C(0x3030303030303030));
+		 text = htole64(low | ZEROS_OF_8);
 	int n = put_9_digits(at, (uint32_t)(v / 100000000));
 
 	memcpy(at + 9, &text, 8);
@@ -260,6 +261,81 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 	return (int)(at - buf);
 }
 
+/*
+ * m * 2^e * 10^n by the upper half of the power alone: one multiplication. The cut-off product's upper 64 bits are at most
+ * one unit too small twice (the power's lower half, the product's), so that the rounding is certain unless the fraction
+ * begins within two units below one half, or at it. False: it is not, or the power has not been made.
+ */
+static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
+{
+	const struct power *p = &powers[n - POWER_MIN];
+
+	if (__builtin_expect(!atomic_load_explicit(&p->ready, memory_order_acquire), 0))
+		return false;
+
+	uint64_t top = (uint64_t)((u128)m * p->hi >> 64);
+	/* Bits of `top` that are fraction: 63 - 33 to 63, for 9 or 10 digits are whole. */
+	int fraction = -(e + p->exp) - 128;
+	uint64_t part = top << (64 - fraction), half = UINT64_C(1) << 63;
+
+	*whole = (uint32_t)((top >> fraction) + (part >> 63));
+	return part - (half - (UINT64_C(2) << (64 - fraction))) > UINT64_C(2) << (64 - fraction);
+}
+
+/*
+ * Nine digits, `first` and the eight of `rest` (as digits_of_8() makes them), as %.9g writes them: the decimal exponent of the
+ * first is `exp`. Pieces of fixed length are stored, and what is too much of them is overwritten, or lies behind the end.
+ */
+static inline int put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
+{
+	int n = rest ? 9 - __builtin_clzll(rest) / 8 : 1;
+	uint64_t text = rest | ZEROS_OF_8, digits = htole64(text), shifted;
+
+	if (__builtin_expect((unsigned)exp < 9, 1)) {
+		shifted = htole64(text >> (8 * exp & 63));
+		at[0] = (char)('0' + first);
+		memcpy(at + 1, &digits, 8);
+		at[exp + 1] = '.';
+		memcpy(at + exp + 2, &shifted, 8);
+		return n > exp + 1 ? n + 1 : exp + 1;
+	}
+	if (exp < 0 && exp >= -4) {
+		memcpy(at, "0.00", 4);
+		at[4] = '0';
+		at += 1 - exp;
+		at[0] = (char)('0' + first);
+		memcpy(at + 1, &digits, 8);
+		return 1 - exp + n;
+	}
+	at[0] = (char)('0' + first);
+	at[1] = '.';
+	memcpy(at + 2, &digits, 8);
+	n += n > 1;
+	return (int)(put_exponent(at + n, exp) - at);
+}
+
+/* decimal_format() of nine digits, of nearly all numbers; 0: of this one it is not certain. */
+static inline int format_9_quickly(char *buf, uint64_t bits)
+{
+	int e = (int)(bits >> 52 & 2047) - 1023, exp, sign = (int)(bits >> 63);
+	uint64_t m = bits << 11 | UINT64_C(1) << 63;
+	uint32_t n, first;
+
+	if (__builtin_expect((unsigned)(e + 1022) > 2045, 0))
+		return 0; /* no digits, or fewer bits */
+	exp = (int)(((int64_t)e * 1292913986) >> 32);
+	if (!scale_quickly(m, e - 63, 8 - exp, &n))
+		return 0;
+	if (n >= 1000000000) {
+		exp++;
+		if (!scale_quickly(m, e - 63, 8 - exp, &n))
+			return 0;
+	}
+	buf[0] = '-';
+	first = n / 100000000;
+	return sign + put_9_digit_text(buf + sign, first, digits_of_8(n - first * 100000000), exp);
+}
+
 int decimal_format(char *buf, double v, int digits)
 {
 	char text[DECIMAL_DIGITS_MAX + DIGITS_ROOM];
@@ -268,6 +344,8 @@ int decimal_format(char *buf, double v, int digits)
 	bool up;
 
 	memcpy(&bits, &v, sizeof(bits));
+	if (digits == 9 && (left = format_9_quickly(buf, bits)))
+		return left;
 	if (bits >> 63) {
 		buf[0] = '-';
 		sign = 1;
