@@ -262,9 +262,10 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 }
 
 /*
- * m * 2^e * 10^n by the upper half of the power alone: one multiplication. The cut-off product's upper 64 bits are at most
- * one unit too small twice (the power's lower half, the product's), so that the rounding is certain unless the fraction
- * begins within two units below one half, or at it. False: it is not, or the power has not been made.
+ * m * 2^e * 10^n, which is 10^8 to 2 * 10^9 and whose m has 53 bits, rounded, by the upper half of the power alone: one
+ * multiplication. m is shifted so that 32 bits of the product's upper half are fraction. That is at most one unit too small for
+ * the power's lower half and one for the product's, so that the rounding is certain unless the fraction begins within two units
+ * below one half, or at it. False: it is not, or the power has not been made.
  */
 static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
 {
@@ -273,22 +274,21 @@ static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
 	if (__builtin_expect(!atomic_load_explicit(&p->ready, memory_order_acquire), 0))
 		return false;
 
-	uint64_t top = (uint64_t)((u128)m * p->hi >> 64);
-	/* Bits of `top` that are fraction: 63 - 33 to 63, for 9 or 10 digits are whole. */
-	int fraction = -(e + p->exp) - 128;
-	uint64_t part = top << (64 - fraction), half = UINT64_C(1) << 63;
+	/* The product has 63 or 64 bits in its upper half with m's top bit set, 27 to 31 of them whole: 0 to 5. */
+	unsigned shift = (unsigned)(-160 - e - p->exp);
+	uint64_t top = (uint64_t)((u128)(m >> shift) * p->hi >> 64), half = UINT64_C(1) << 31;
 
-	*whole = (uint32_t)((top >> fraction) + (part >> 63));
-	return part - (half - (UINT64_C(2) << (64 - fraction))) > UINT64_C(2) << (64 - fraction);
+	*whole = (uint32_t)((top + half) >> 32);
+	return (uint32_t)top - (uint32_t)(half - 2) > 2;
 }
 
 /*
  * Nine digits, `first` and the eight of `rest` (as digits_of_8() makes them), as %.9g writes them: the decimal exponent of the
  * first is `exp`. Pieces of fixed length are stored, and what is too much of them is overwritten, or lies behind the end.
  */
-static inline int put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
+static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
 {
-	int n = rest ? 9 - __builtin_clzll(rest) / 8 : 1;
+	int n = rest ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
 	uint64_t text = rest | ZEROS_OF_8, digits = htole64(text), shifted;
 
 	if (__builtin_expect((unsigned)exp < 9, 1)) {
@@ -297,43 +297,54 @@ static inline int put_9_digit_text(char *at, uint32_t first, uint64_t rest, int 
 		memcpy(at + 1, &digits, 8);
 		at[exp + 1] = '.';
 		memcpy(at + exp + 2, &shifted, 8);
-		return n > exp + 1 ? n + 1 : exp + 1;
+		return at + (n > exp + 1 ? n : exp) + 1;
 	}
 	if (exp < 0 && exp >= -4) {
-		memcpy(at, "0.00", 4);
-		at[4] = '0';
-		at += 1 - exp;
-		at[0] = (char)('0' + first);
-		memcpy(at + 1, &digits, 8);
-		return 1 - exp + n;
+		const uint64_t zeros = htole64(UINT64_C(0x303030302e30));
+
+		memcpy(at, &zeros, 8);
+		at -= exp;
+		at[1] = (char)('0' + first);
+		memcpy(at + 2, &digits, 8);
+		return at + 1 + n;
 	}
 	at[0] = (char)('0' + first);
 	at[1] = '.';
 	memcpy(at + 2, &digits, 8);
-	n += n > 1;
-	return (int)(put_exponent(at + n, exp) - at);
+	return put_exponent(at + n + (n > 1), exp);
 }
 
-/* decimal_format() of nine digits, of nearly all numbers; 0: of this one it is not certain. */
-static inline int format_9_quickly(char *buf, uint64_t bits)
+/* decimal_format() of nine digits, of nearly all numbers. NULL: of this one it is not certain. */
+static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uint64_t bits)
 {
-	int e = (int)(bits >> 52 & 2047) - 1023, exp, sign = (int)(bits >> 63);
+	int e = (int)(bits >> 52 & 2047) - 1023, exp;
 	uint64_t m = bits << 11 | UINT64_C(1) << 63;
 	uint32_t n, first;
 
 	if (__builtin_expect((unsigned)(e + 1022) > 2045, 0))
-		return 0; /* no digits, or fewer bits */
+		return NULL; /* no digits, or fewer bits */
 	exp = (int)(((int64_t)e * 1292913986) >> 32);
-	if (!scale_quickly(m, e - 63, 8 - exp, &n))
-		return 0;
+	if (__builtin_expect(!scale_quickly(m, e - 63, 8 - exp, &n), 0))
+		return NULL;
 	if (n >= 1000000000) {
 		exp++;
-		if (!scale_quickly(m, e - 63, 8 - exp, &n))
-			return 0;
+		if (__builtin_expect(!scale_quickly(m, e - 63, 8 - exp, &n), 0))
+			return NULL;
 	}
-	buf[0] = '-';
+	*p = '-';
+	p += bits >> 63;
 	first = n / 100000000;
-	return sign + put_9_digit_text(buf + sign, first, digits_of_8(n - first * 100000000), exp);
+	return put_9_digit_text(p, first, digits_of_8(n - first * 100000000), exp);
+}
+
+char *write_double_9(char *p, double v)
+{
+	uint64_t bits;
+	char *end;
+
+	memcpy(&bits, &v, sizeof(bits));
+	end = format_9_quickly(p, bits);
+	return __builtin_expect(end != NULL, 1) ? end : write_double(p, v, 9);
 }
 
 int decimal_format(char *buf, double v, int digits)
@@ -344,8 +355,12 @@ int decimal_format(char *buf, double v, int digits)
 	bool up;
 
 	memcpy(&bits, &v, sizeof(bits));
-	if (digits == 9 && (left = format_9_quickly(buf, bits)))
-		return left;
+	if (digits == 9) {
+		const char *end = format_9_quickly(buf, bits);
+
+		if (end)
+			return (int)(end - buf);
+	}
 	if (bits >> 63) {
 		buf[0] = '-';
 		sign = 1;
