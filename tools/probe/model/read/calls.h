@@ -93,6 +93,13 @@ typedef void calls_bad_fn(
 /* Each row of a call, for what struct call does not keep; c->rows is 1 at the first. */
 typedef void calls_row_fn(void *arg, struct calls *s, const struct call *c);
 
+/* A column's last text and what it was found to be; text that does not fit: n is SIZE_MAX. */
+struct calls_repeat {
+	size_t n;
+	uint64_t value;
+	char text[48];
+};
+
 struct calls {
 	const struct rank_dir *dir;
 	uint32_t rank;
@@ -102,6 +109,7 @@ struct calls {
 	uint64_t tail; /* of a plain file only the last so many bytes; 0: all */
 	bool cut; /* so its first call may lack rows */
 	bool keep_open;
+	bool times_only; /* statistics are not looked at: in, out and bad() stay empty */
 	size_t buffer;
 	calls_bad_fn *bad;
 	void *bad_arg;
@@ -111,6 +119,9 @@ struct calls {
 	bool reading; /* csv is open */
 	bool ahead; /* csv.field is the first row of the next call */
 	int column[COLUMNS]; /* by enum column; found by their names */
+	struct {
+		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm;
+	} repeat;
 	const char *lacking; /* a needed column that a file does not have; NULL: none */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
 	char *wrong; /* why a file was not read, the first */
