@@ -418,6 +418,18 @@ bool csv_next(struct csv *c)
 	}
 }
 
+bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v)
+{
+	for (unsigned i = 0; i < 4; i++) {
+		unsigned d = (unsigned)(unsigned char)text[i] - '0';
+
+		if (d > 9 || __builtin_mul_overflow(x, 10, &x) || __builtin_add_overflow(x, d, &x))
+			return false;
+	}
+	*v = x;
+	return true;
+}
+
 bool csv_i64(const struct csv_text *t, int64_t *v)
 {
 	bool neg = t->n && t->s[0] == '-';

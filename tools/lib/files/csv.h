@@ -90,6 +90,9 @@ static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 	return true;
 }
 
+/* The last four of twenty digits; false: not all are digits, or it is above 2^64 - 1. */
+bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v);
+
 /* A non-negative decimal number that fills the field. */
 static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 {
@@ -102,17 +105,14 @@ static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 	for (; end - p >= 8; p += 8)
 		if (!csv_add_8_digits(p, &x))
 			return false;
+	/* Twenty digits may be too many. */
+	if (__builtin_expect(t->n == 20, 0))
+		return csv_add_20th_digits(p, x, v);
 	for (; p < end; p++) {
 		d = (unsigned)(unsigned char)*p - '0';
-		/* Twenty digits may be too many. */
-		if (d > 9 || (__builtin_expect(t->n == 20, 0) && __builtin_mul_overflow(x, 10, &x)))
+		if (d > 9)
 			return false;
-		if (__builtin_expect(t->n == 20, 0)) {
-			if (__builtin_add_overflow(x, d, &x))
-				return false;
-		} else {
-			x = x * 10 + d;
-		}
+		x = x * 10 + d;
 	}
 	*v = x;
 	return true;

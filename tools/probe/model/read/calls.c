@@ -154,11 +154,33 @@ static bool has_needed_columns(struct calls *s)
 	} needed[] = {NEEDED(step), NEEDED(seq), NEEDED(api), NEEDED(op), NEEDED(start_ns)};
 
 	csv_find_columns(&s->csv, ROW_HEADER, s->column);
+	s->in_order = true;
+	for (int i = 0; i < COLUMNS; i++)
+		s->in_order = s->in_order && s->column[i] == i;
 	for (unsigned i = 0; i < sizeof(needed) / sizeof(*needed); i++)
 		if (s->column[needed[i].column] < 0) {
 			s->lacking = needed[i].name;
 			return false;
 		}
+	return true;
+}
+
+/* Of files of other versions, and of what other programs wrote: the fields to where enum column has them. */
+static void put_in_order(struct calls *s)
+{
+	struct csv_text found[COLUMNS];
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		found[i] = *csv_at(&s->csv, s->column[i]);
+	memcpy(s->csv.field, found, sizeof(found));
+}
+
+static bool read_row(struct calls *s)
+{
+	if (!csv_next(&s->csv))
+		return false;
+	if (__builtin_expect(!s->in_order, 0))
+		put_in_order(s);
 	return true;
 }
 
@@ -407,11 +429,11 @@ static bool is_telling(const struct csv_text *t)
 	return n == DIGITS_TELLING;
 }
 
-static void add_side(const struct calls *s, struct side *d)
+static void add_side(const struct calls *s, struct side *d, uint64_t count)
 {
 	static const enum column text[] = {
 		COL_min, COL_max, COL_mean, COL_norm, COL_zeros, COL_nans, COL_infs, COL_crc32};
-	uint64_t count = column_number(s, COL_count), nans = column_number(s, COL_nans), h;
+	uint64_t nans = column_number(s, COL_nans), h;
 	double least, most, mean, norm;
 
 	d->rows++;
@@ -448,7 +470,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 
 	c->rows++;
 	if (io->n && !s->times_only)
-		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
+		add_side(s, io->s[0] == 'i' ? &c->in : &c->out, column_number(s, COL_count));
 	if (io->n && io->s[0] == 'o' && c->bits & CALL_P2P &&
 		strcmp(intern_name(c->op), "send_recv") == 0) {
 		c->source = number_or_none(s, COL_peer);
@@ -499,7 +521,7 @@ bool calls_next(struct calls *s, struct call *out)
 				return have;
 			s->ahead = false;
 		}
-		if (!s->ahead && !csv_next(&s->csv)) {
+		if (!s->ahead && !read_row(s)) {
 			end_file(s);
 			/* The rows of one call may go on in the next part of the same block, never further. */
 			if (have && (s->at >= s->nfile ||

@@ -117,8 +117,9 @@ struct calls {
 	void *row_arg;
 	struct csv csv;
 	bool reading; /* csv is open */
-	bool ahead; /* csv.field is the first row of the next call */
-	int column[COLUMNS]; /* by enum column; found by their names */
+	bool ahead; /* csv.field, by enum column, is the first row of the next call */
+	int column[COLUMNS]; /* of the file, by enum column; found by their names */
+	bool in_order; /* each is where enum column has it */
 	struct {
 		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm;
 	} repeat;
@@ -142,9 +143,10 @@ bool calls_next(struct calls *s, struct call *out);
 uint64_t calls_bytes(const struct calls *s);
 uint64_t calls_done(const struct calls *s);
 
+/* Of the present row; empty where the file has no such column. */
 static inline const struct csv_text *calls_column(const struct calls *s, enum column c)
 {
-	return csv_at(&s->csv, s->column[c]);
+	return &s->csv.field[c];
 }
 
 #endif
