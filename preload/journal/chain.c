@@ -110,11 +110,11 @@ static bool leave_lost_chain(struct chain *c)
 }
 
 /* Chunks in use with which the writer is woken. */
-static inline uint32_t count_early_chunks(const struct journal_head *h, uint32_t all)
+static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
 {
-	uint32_t few = JOURNAL_EARLY_BYTES / h->chunk_bytes;
+	uint32_t part = all / JOURNAL_EARLY;
 
-	return all / JOURNAL_EARLY < few ? all / JOURNAL_EARLY : few;
+	return j->early_chunks && j->early_chunks < part ? j->early_chunks : part;
 }
 
 /* last: the last chunks may be taken too. */
@@ -135,7 +135,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 		return false;
 	}
 	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <=
-		all - count_early_chunks(c->j->head, all))
+		all - count_early_chunks(c->j, all))
 		*wake = true;
 
 	uint32_t touched = atomic_load_explicit(&c->j->touched, memory_order_relaxed);

@@ -48,7 +48,6 @@
 #define JOURNAL_CHUNK_MIN 16384
 #define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* bytes of one entry */
 #define JOURNAL_EARLY 8 /* with one in so many chunks in use the writer is woken */
-#define JOURNAL_EARLY_BYTES (1u << 20) /* ... or with chunks of that many bytes: what they hold stays resident */
 #define JOURNAL_ENDS 16 /* one in so many chunks is kept for the ends of calls */
 #define JOURNAL_FILES 40 /* files that one commit keeps the length of */
 #define JOURNAL_PATH_MAX 4096

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer thread and everything else that moves records from the journal into files: at each step's end, when an
- * eighth of the journal is in use, each second, and when the program ends. Only who has the role (role.h) does it.
+ * eighth of the journal or 1 MiB is in use, each second, and when the program ends. Only who has the role (role.h) does it.
  */
 #include <errno.h>
 #include <fcntl.h>
