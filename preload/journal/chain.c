@@ -109,6 +109,14 @@ static bool leave_lost_chain(struct chain *c)
 	       chain_attach(c, c->j, c->slot->tid) == 0;
 }
 
+/* Chunks in use with which the writer is woken. */
+static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
+{
+	uint32_t part = all / JOURNAL_EARLY;
+
+	return j->early_chunks && j->early_chunks < part ? j->early_chunks : part;
+}
+
 /* last: the last chunks may be taken too. */
 static bool next_chunk(struct chain *c, bool last, bool *wake)
 {
@@ -127,7 +135,7 @@ static bool next_chunk(struct chain *c, bool last, bool *wake)
 		return false;
 	}
 	if (atomic_fetch_sub_explicit(free_chunks, 1, memory_order_relaxed) <=
-		all - all / JOURNAL_EARLY)
+		all - count_early_chunks(c->j, all))
 		*wake = true;
 
 	uint32_t touched = atomic_load_explicit(&c->j->touched, memory_order_relaxed);

@@ -371,6 +371,7 @@ static int take_mapping(
 		.safe = true,
 		.rdonly = rdonly,
 		.left = true,
+		.parked = true,
 		.lock = {.fd = -1}};
 	return 0;
 }

@@ -26,6 +26,8 @@ struct journal {
 	_Atomic uint32_t
 		touched; /* chunks of which the writer has taken the page faults; 0: none, or all take their own */
 	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
+	uint32_t early_chunks; /* with so many in use the writer is woken too; 0: with JOURNAL_EARLY alone */
+	bool parked; /* a record in flight lay in it at some time, or may have: else that part was never touched */
 	uint64_t
 		died_ns; /* by journal_open(): when its process was ended, Unix epoch; 0: not known */
 	struct io_kept
@@ -148,7 +150,7 @@ void chain_detach(struct chain *c);
 /*
  * Room for an entry of that many bytes (a multiple of 8, at most JOURNAL_ENTRY_MAX), NULL if no chunk is free. The
  * entry becomes visible with chain_publish(), which must come before the next reserve. *wake is set when an eighth of the
- * chunks is in use, and when those run out of which the writer has taken the page faults.
+ * chunks, or early_chunks, are in use, and when those run out of which the writer has taken the page faults.
  */
 void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sink/calls_csv.h"
 
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "terms/redop.h"
@@ -106,23 +108,14 @@ static char *put_field(char *p, const char *s, size_t max)
 	return p + t.len;
 }
 
-/* A column of struct row_api: as it was made, or as it stands. */
-static inline char *put_api_field(char *p, const char *s, const char *ready, unsigned bytes)
-{
-	if (__builtin_expect(!ready, 0))
-		return put_field(p, s, ROW_STRING_MAX);
-	memcpy(p, ready, ROW_READY_STEP);
-	if (bytes > ROW_READY_STEP)
-		memcpy(p + ROW_READY_STEP, ready + ROW_READY_STEP, bytes - ROW_READY_STEP);
-	return p + bytes;
-}
-
-static inline char *put_real_number(char *p, double v, int digits)
+static inline char *put_real_number(char *p, double v, bool wide)
 {
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
-	return bits ? write_double(p, v, digits) : write_char(p, '0');
+	if (!bits)
+		return write_char(p, '0');
+	return __builtin_expect(wide, 0) ? write_double(p, v, 17) : write_double_9(p, v);
 }
 
 static inline char *put_stats_value(char *p, const struct dtype_info *d, union stats_value v)
@@ -131,7 +124,7 @@ static inline char *put_stats_value(char *p, const struct dtype_info *d, union s
 		return write_i64(p, v.i);
 	if (d->cls == DTC_UNSIGNED)
 		return write_u64(p, v.u);
-	return put_real_number(p, v.f, d->wide ? 17 : 9);
+	return put_real_number(p, v.f, d->wide);
 }
 
 static char *put_shape(char *p, const struct journal_tensor *t)
@@ -244,22 +237,22 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 #undef PUT_ID
 #undef PUT_WORD
 #define PUT_WHOLE(v) p = write_u64(p, v)
+#define PUT_STEP(v) p = put_step(p, memory, v)
+#define PUT_TIME(v) p = put_time(p, memory, v)
 #define PUT_NONZERO(v) p = (v) ? write_u64(p, v) : p
 #define PUT_NUMBER(v) p = (v) != JOURNAL_NONE64 ? write_i64(p, v) : p
 #define PUT_NUMBER32(v) p = (v) != JOURNAL_NONE ? write_i64(p, v) : p
 #define PUT_RANK(v) p = (v) >= 0 ? write_i64(p, v) : p
 #define PUT_ID(v) p = (v) ? write_hex_16(p, v) : p
 #define PUT_WORD(s) p = write_word(p, s)
-#define PUT_API(field)     \
-	p = put_api_field( \
-		p, api->field, ready ? ready->field : NULL, ready ? ready->field##_bytes : 0)
-#define PUT_NAME(s) p = s[0] ? put_api_field(p, s, NULL, 0) : p
+#define PUT_API(field) p = put_field(p, api->field, ROW_STRING_MAX)
+#define PUT_NAME(s) p = s[0] ? put_field(p, s, ROW_STRING_MAX) : p
 #define PUT_SHAPE(t) p = put_shape(p, t)
 #define PUT_CHECKSUM(t) p = (t)->flags & TF_CRC ? write_hex_8(p, (t)->crc) : p
 #define PUT_FLAGS(v) p = put_flags(p, &(v))
 #define PUT_VALUE(v) p = put_stats_value(p, d, v)
-#define PUT_REAL(v) p = put_real_number(p, v, d->wide ? 17 : 9)
-#define PUT_SHARE(v) p = put_real_number(p, v, 9)
+#define PUT_REAL(v) p = put_real_number(p, v, d->wide)
+#define PUT_SHARE(v) p = put_real_number(p, v, false)
 
 /*
  * Columns of tensors that were appended to the call's: behind crc32, which are in no row of those that have most in common.
@@ -279,37 +272,288 @@ static const uint64_t appended_of_call = 0
 #define ROWS_SHARE (FIRST_APPENDED == COLUMNS || !(appended_of_call >> FIRST_APPENDED))
 _Static_assert(COLUMNS < 64, "a bit for each column");
 
-/* Where a row lies, and what lies in it of its tensor: from column `io` on, until `start_ns`, and from `appended` on. */
-struct row_marks {
-	const char *row, *tensor, *behind, *appended, *end;
+/* ---- what is made once ---- */
+
+/*
+ * Neighbouring columns whose text is kept: of the function and the communicator, the thread, and what is known of the call's
+ * state; of the tensor. From column `first` to column `last`.
+ */
+enum row_part { PART_API, PART_COMM, PART_THREAD, PART_STATE, SITE_PARTS, PART_TENSOR = SITE_PARTS, ROW_PARTS };
+
+#define PART_OF(column)                                                                   \
+	(COL_##column >= COL_lib && COL_##column <= COL_comm		? PART_API    \
+		: COL_##column >= COL_rank && COL_##column <= COL_root	? PART_COMM   \
+		: COL_##column == COL_thread				? PART_THREAD \
+		: COL_##column >= COL_flags && COL_##column <= COL_phase ? PART_STATE  \
+		: COL_##column >= COL_io && COL_##column <= COL_bytes	? PART_TENSOR \
+									: ROW_PARTS)
+#define BEGINS_PART(column)                                                          \
+	(COL_##column == COL_lib || COL_##column == COL_rank || COL_##column == COL_thread || \
+		COL_##column == COL_flags || COL_##column == COL_io)
+#define ENDS_PART(column)                                                            \
+	(COL_##column == COL_comm || COL_##column == COL_root || COL_##column == COL_thread || \
+		COL_##column == COL_phase || COL_##column == COL_bytes)
+
+#define COPY_STEP 16 /* bytes; a copy may read and write that many more than it has */
+#define SITES 512u
+#define SITE_TEXT 192
+#define SITE_WORDS 4
+#define SHAPES 256u
+#define SHAPE_TEXT 80
+#define SHAPE_DIMS 4
+#define SHAPE_WORDS (3 + SHAPE_DIMS)
+
+/* All calls whose row has the same text in its first SITE_PARTS parts. */
+struct row_site {
+	uint64_t key[SITE_WORDS];
+	uint8_t begin[SITE_PARTS], bytes[SITE_PARTS]; /* bytes[PART_API] 0: not in use */
+	char text[SITE_TEXT + COPY_STEP];
 };
 
-#define NOTE_MARK(column)                   \
-	if (COL_##column == COL_io)         \
-		m->tensor = p;              \
-	if (COL_##column == COL_start_ns)   \
-		m->behind = p;              \
-	if (COL_##column == FIRST_APPENDED) \
-		m->appended = p;
+struct row_shape {
+	uint64_t key[SHAPE_WORDS];
+	uint8_t bytes; /* 0: not in use */
+	char text[SHAPE_TEXT + COPY_STEP];
+};
 
-static char *put_row_columns(char *p, const struct clock_base *clock, const struct row_api *api,
-	const struct ready_api *ready, const struct journal_call *c, const struct journal_end *end,
-	const struct journal_tensor *t, bool open, const char *name, struct row_marks *m)
+/* The last number of a column, with its comma; bytes 0: none yet. */
+struct row_number {
+	uint64_t value;
+	unsigned bytes;
+	char text[24];
+};
+
+struct row_memory {
+	struct row_number step;
+	uint64_t tenths; /* of a second, of start_ns: the digits before the last eight */
+	char tenths_text[COPY_STEP];
+	unsigned tenths_bytes;
+	struct row_site site[SITES];
+	struct row_shape shape[SHAPES];
+};
+
+struct row_memory *row_memory_new(void)
 {
-	const struct row_values v = settle_row(clock, c, end, t, open);
+	return calloc(1, sizeof(struct row_memory));
+}
+
+void row_memory_free(struct row_memory *memory)
+{
+	free(memory);
+}
+
+/* n bytes in whole steps: both have room for that. */
+static inline char *copy_steps(char *p, const char *from, size_t n)
+{
+	size_t i = 0;
+
+	do {
+		memcpy(p + i, from + i, COPY_STEP);
+		i += COPY_STEP;
+	} while (i < n);
+	return p + n;
+}
+
+static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
+{
+	uint64_t other = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		other |= a[i] ^ b[i];
+	return !other;
+}
+
+/* The place of a call's row there; *known: it has its text. NULL: its text is not kept. */
+static struct row_site *find_site(struct row_memory *memory, const struct row_api *api,
+	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS], bool *known)
+{
+	struct row_site *s;
+	uint64_t h;
+
+	*known = false;
+	/* Each has a number of its own. A function that the dictionary does not have yet may be in it next time. */
+	if (!memory || v->flags & (CF_ERROR | CF_NODE) || c->parent || !api->lib[0])
+		return NULL;
+	_Static_assert(offsetof(struct journal_call, phase) == offsetof(struct journal_call, tid) + 7 &&
+			       offsetof(struct journal_call, comm_size) ==
+				       offsetof(struct journal_call, comm_rank) + 4,
+		"words of the key");
+	key[0] = c->comm;
+	memcpy(&key[1], &c->comm_rank, 8);
+	memcpy(&key[2], &c->tid, 8); /* tid, api, redop, phase */
+	key[3] = (uint32_t)c->root | (uint64_t)v->flags << 32;
+	h = (key[0] ^ key[2] ^ key[3] << 7) * UINT64_C(0x9e3779b97f4a7c15);
+	s = &memory->site[h >> 32 & (SITES - 1)];
+	*known = s->bytes[PART_API] && has_key(s->key, key, SITE_WORDS);
+	return s;
+}
+
+/* The same of a tensor. */
+static struct row_shape *find_shape(struct row_memory *memory, const struct journal_tensor *t,
+	uint64_t key[SHAPE_WORDS], bool *known)
+{
+	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
+	struct row_shape *s;
+	uint64_t h;
+
+	*known = false;
+	if (!memory || dims > SHAPE_DIMS)
+		return NULL;
+	key[0] = t->count;
+	key[1] = t->bytes;
+	key[2] = t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 | (uint64_t)t->ndim << 32;
+	h = key[0] ^ key[1] << 20 ^ key[2];
+	for (unsigned i = 0; __builtin_expect(i < dims, 0); i++) {
+		key[3 + i] = ((const uint64_t *)(t + 1))[i];
+		h = h * 31 + key[3 + i];
+	}
+	s = &memory->shape[h * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SHAPES - 1)];
+	*known = s->bytes && has_key(s->key, key, 3) &&
+		 (!dims || has_key(s->key + 3, key + 3, dims));
+	return s;
+}
+
+/* Where a row lies, its parts, and what lies in it of its tensor: from column `io` on, until `start_ns`, and from `appended` on. */
+struct row_marks {
+	const char *row, *tensor, *after, *appended, *end;
+	const char *begin[ROW_PARTS], *part_end[ROW_PARTS];
+};
+
+static void keep_site(struct row_site *s, const uint64_t key[SITE_WORDS], const struct row_marks *m)
+{
+	size_t used = 0;
+
+	s->bytes[PART_API] = 0;
+	for (unsigned i = 0; i < SITE_PARTS; i++)
+		used += (size_t)(m->part_end[i] - m->begin[i]);
+	if (used > SITE_TEXT)
+		return;
+	memcpy(s->key, key, sizeof(s->key));
+	used = 0;
+	for (unsigned i = 0; i < SITE_PARTS; i++) {
+		size_t n = (size_t)(m->part_end[i] - m->begin[i]);
+
+		s->begin[i] = (uint8_t)used;
+		s->bytes[i] = (uint8_t)n;
+		memcpy(s->text + used, m->begin[i], n);
+		used += n;
+	}
+}
+
+static void keep_shape(struct row_shape *s, const uint64_t key[SHAPE_WORDS], const struct row_marks *m)
+{
+	size_t n = (size_t)(m->part_end[PART_TENSOR] - m->begin[PART_TENSOR]);
+
+	s->bytes = 0;
+	if (n > SHAPE_TEXT)
+		return;
+	memcpy(s->key, key, 3 * sizeof(*key));
+	if (key[2] >> 32 != JOURNAL_NDIM_NONE)
+		memcpy(s->key + 3, key + 3, (key[2] >> 32) * sizeof(*key));
+	memcpy(s->text, m->begin[PART_TENSOR], n);
+	s->bytes = (uint8_t)n;
+}
+
+/* Numbers that are as before in most rows. */
+static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
+{
+	char *end;
+
+	if (memory && memory->step.bytes && memory->step.value == v) {
+		memcpy(p, memory->step.text, COPY_STEP);
+		return p + memory->step.bytes;
+	}
+	end = write_u64(p, v);
+	if (memory && end - p <= COPY_STEP) {
+		memory->step.value = v;
+		memory->step.bytes = (unsigned)(end - p);
+		memcpy(memory->step.text, p, COPY_STEP);
+	}
+	return end;
+}
+
+/* Of a time all but its last eight digits are those of the row before it. */
+static char *put_time(char *p, struct row_memory *memory, uint64_t v)
+{
+	const uint64_t e8 = 100000000;
+	uint64_t rest;
+
+	if (!memory)
+		return write_u64(p, v);
+	rest = v - memory->tenths * e8;
+	if (__builtin_expect(!memory->tenths_bytes || rest >= e8, 0)) {
+		char text[24 + WRITE_SLACK], *end = write_u64(text, v / e8);
+
+		if (v < e8)
+			return write_u64(p, v);
+		memory->tenths = v / e8;
+		memory->tenths_bytes = (unsigned)(end - text);
+		memcpy(memory->tenths_text, text, COPY_STEP);
+		rest = v % e8;
+	}
+	memcpy(p, memory->tenths_text, COPY_STEP);
+	return write_digits_8(p + memory->tenths_bytes, (uint32_t)rest);
+}
+
+#define NOTE_MARK(column)                             \
+	if (COL_##column == COL_io)                   \
+		m->tensor = p;                        \
+	if (COL_##column == COL_start_ns)             \
+		m->after = p;                         \
+	if (COL_##column == FIRST_APPENDED)           \
+		m->appended = p;                      \
+	if (BEGINS_PART(column) && !HAS_TEXT(column)) \
+		m->begin[PART_OF(column)] = p;
+
+#define NOTE_END(column)                            \
+	if (ENDS_PART(column) && !HAS_TEXT(column)) \
+		m->part_end[PART_OF(column)] = p;
+
+/* Its part of the row is kept. */
+#define HAS_TEXT(column) \
+	(PART_OF(column) < SITE_PARTS ? site_known : PART_OF(column) == PART_TENSOR && shape_known)
+
+#define COPY_PART(column)                                                                       \
+	if (BEGINS_PART(column) && HAS_TEXT(column)) {                                          \
+		if (PART_OF(column) == PART_TENSOR)                                             \
+			p = copy_steps(p, shape->text, shape->bytes);                           \
+		else                                                                            \
+			p = copy_steps(p, site->text + site->begin[PART_OF(column) % SITE_PARTS], \
+				site->bytes[PART_OF(column) % SITE_PARTS]);                     \
+	}
+
+static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
+	const char *name, struct row_memory *memory, struct row_marks *m)
+{
+	const struct clock_base *clock = r->clock;
+	const struct row_api *api = &r->api;
+	const struct journal_call *c = r->call;
+	const struct row_values v = settle_row(clock, c, r->end, t, r->open);
 	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
+	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
+	bool site_known, shape_known = false;
+	struct row_site *site = find_site(memory, api, c, &v, site_key, &site_known);
+	struct row_shape *shape = t ? find_shape(memory, t, shape_key, &shape_known) : NULL;
 
 	m->row = p;
 #define CALL_COLUMN(column, type, source, help) \
 	NOTE_MARK(column)                       \
-	PUT_##type(source);                     \
-	p = write_char(p, ',');
+	COPY_PART(column)                       \
+	if (!HAS_TEXT(column)) {                \
+		PUT_##type(source);             \
+		p = write_char(p, ',');         \
+	}                                       \
+	NOTE_END(column)
 #define TENSOR_COLUMN(column, type, source, help) \
 	NOTE_MARK(column)                         \
-	if (t)                                    \
-		PUT_##type(source);               \
-	p = write_char(p, ',');
+	COPY_PART(column)                         \
+	if (!HAS_TEXT(column)) {                  \
+		if (t)                            \
+			PUT_##type(source);       \
+		p = write_char(p, ',');           \
+	}                                         \
+	NOTE_END(column)
 #define STATS_COLUMN(column, type, source, help) \
 	NOTE_MARK(column)                        \
 	if (s)                                   \
@@ -321,6 +565,10 @@ static char *put_row_columns(char *p, const struct clock_base *clock, const stru
 	m->end = p;
 	if (FIRST_APPENDED == COLUMNS)
 		m->appended = p;
+	if (site && !site_known)
+		keep_site(site, site_key, m);
+	if (shape && !shape_known)
+		keep_shape(shape, shape_key, m);
 	return p;
 }
 
@@ -332,22 +580,29 @@ static bool is_row_alike(const struct journal_tensor *a, const struct journal_te
 }
 
 /* The next row of the same call, made of the one at *m. */
-static char *put_row_alike(char *p, const struct journal_tensor *t, struct row_marks *m)
+static char *put_row_alike(
+	char *p, const struct journal_tensor *t, struct row_memory *memory, struct row_marks *m)
 {
 	const struct dtype_info *d = dtype_info(t->dtype);
 	const struct stats *s = t->stats.n ? &t->stats : NULL;
 	const char *row = p, *name = "";
+	uint64_t shape_key[SHAPE_WORDS];
+	bool site_known = false, shape_known;
+	struct row_shape *shape = find_shape(memory, t, shape_key, &shape_known);
 
-	p = write_bytes(p, m->row, (size_t)(m->tensor - m->row));
+	p = copy_steps(p, m->row, (size_t)(m->tensor - m->row));
 	m->row = row;
 	m->tensor = p;
+	if (shape_known)
+		p = copy_steps(p, shape->text, shape->bytes);
 #define IN_MARKS(column) (COL_##column >= COL_io && COL_##column < COL_start_ns)
 #define IS_APPENDED(column) (COL_##column >= FIRST_APPENDED)
-#define TENSOR_COLUMN(column, type, source, help) \
-	if (IN_MARKS(column)) {                   \
-		PUT_##type(source);               \
-		p = write_char(p, ',');           \
-	}
+#define TENSOR_COLUMN(column, type, source, help)      \
+	if (IN_MARKS(column) && !HAS_TEXT(column)) {   \
+		PUT_##type(source);                    \
+		p = write_char(p, ',');                \
+	}                                              \
+	NOTE_END(column)
 #define STATS_COLUMN(column, type, source, help) \
 	if (IN_MARKS(column)) {                  \
 		if (s)                           \
@@ -355,9 +610,13 @@ static char *put_row_alike(char *p, const struct journal_tensor *t, struct row_m
 		p = write_char(p, ',');          \
 	}
 #include "journal/columns.def"
-	row = m->behind;
-	m->behind = p;
-	p = write_bytes(p, row, (size_t)(m->appended - row));
+	if (shape && !shape_known) {
+		m->begin[PART_TENSOR] = m->tensor;
+		keep_shape(shape, shape_key, m);
+	}
+	row = m->after;
+	m->after = p;
+	p = copy_steps(p, row, (size_t)(m->appended - row));
 	m->appended = p;
 #define TENSOR_COLUMN(column, type, source, help) \
 	if (IS_APPENDED(column)) {                \
@@ -376,22 +635,20 @@ static char *put_row_alike(char *p, const struct journal_tensor *t, struct row_m
 	return p;
 }
 
-size_t rows_format(char *at, const struct record *r, const struct ready_api *ready)
+size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 {
 	struct row_marks m;
 	char *p = at;
 
 	if (!r->n)
-		p = put_row_columns(
-			p, r->clock, &r->api, ready, r->call, r->end, NULL, r->open, "", &m);
+		p = put_row_columns(p, r, NULL, "", memory, &m);
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct journal_tensor *t = r->tensor[i];
 
 		if (i && !*r->name[i] && !*r->name[i - 1] && is_row_alike(r->tensor[i - 1], t))
-			p = put_row_alike(p, t, &m);
+			p = put_row_alike(p, t, memory, &m);
 		else
-			p = put_row_columns(p, r->clock, &r->api, ready, r->call, r->end, t,
-				r->open, r->name[i], &m);
+			p = put_row_columns(p, r, t, r->name[i], memory, &m);
 	}
 	return (size_t)(p - at);
 }

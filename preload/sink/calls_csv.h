@@ -12,20 +12,19 @@
 #define ROW_DIMS_MAX 64 /* a shape with more dimensions is left empty */
 
 /*
- * The columns lib, api and op, made once for all rows that have them: fields of CSV of so many bytes, behind which
- * ROW_READY_STEP more may be read.
+ * What rows have in common, as text that is made once: the columns that do not change between the calls of one function on one
+ * communicator, those of a tensor's type and shape, a step's number. A bounded table; what finds no place is made each time.
  */
-struct ready_api {
-	const char *lib, *symbol, *op; /* one allocation, that of `lib` */
-	uint16_t lib_bytes, symbol_bytes, op_bytes;
-};
+struct row_memory;
 
-#define ROW_READY_STEP 16
+/* NULL: no memory; rows_format() takes that too. */
+struct row_memory *row_memory_new(void);
+void row_memory_free(struct row_memory *memory);
 
 /*
- * The rows of a call, one behind the other at p, where (n ? n : 1) * ROW_MAX bytes are; returns how many they take. What the
- * rows of a call have in common is written once and copied. ready: NULL where the fields of r->api have not been made.
+ * The rows of a call, one after the other at p, where (n ? n : 1) * ROW_MAX bytes are; returns how many they take. What the
+ * rows of a call have in common is written once and copied.
  */
-size_t rows_format(char *p, const struct record *r, const struct ready_api *ready);
+size_t rows_format(char *p, const struct record *r, struct row_memory *memory);
 
 #endif

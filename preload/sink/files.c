@@ -213,6 +213,9 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 	if (last && last->calls && last->len && last->block == block &&
 		last->bytes + last->len + bytes <= part_limit(f)) {
 		*which = last;
+		if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
+			f->text + bytes <= f->text_most)
+			return last->buf + last->len;
 		return make_buffer_room(f, last, ROW_HEADER, bytes);
 	}
 	*which = NULL;

@@ -174,14 +174,16 @@ int sink_give_scalar(struct sink *s, const struct record_scalar *e)
 
 /* ---- records ---- */
 
-/* What the dictionary has for an id, remembered because it is only to be searched from its start. */
-static const char *api_text(struct sink *s, uint32_t id)
+/* What the dictionary has for an id, remembered because it is only to be searched from its start. NULL: nothing, or no memory. */
+static const struct row_api *find_api(struct sink *s, uint32_t id)
 {
+	const char *p;
+
 	if (id > UINT16_MAX)
 		return NULL;
 	if (id >= s->napi) {
 		uint32_t want = (id + 256) & ~255u;
-		const char **more = realloc(s->api, want * sizeof(*more));
+		struct row_api *more = realloc(s->api, want * sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -189,22 +191,21 @@ static const char *api_text(struct sink *s, uint32_t id)
 		s->api = more;
 		s->napi = want;
 	}
-	if (!s->api[id])
-		s->api[id] = journal_dict_get(s->j, DICT_API, (uint16_t)id);
-	return s->api[id];
+	p = journal_dict_get(s->j, DICT_API, (uint16_t)id);
+	if (!p)
+		return NULL;
+	s->api[id].lib = p;
+	s->api[id].symbol = p += strlen(p) + 1;
+	s->api[id].op = p + strlen(p) + 1;
+	return &s->api[id];
 }
 
-static struct row_api api_of(struct sink *s, uint32_t id)
+static inline struct row_api api_of(struct sink *s, uint32_t id)
 {
-	const char *p = api_text(s, id);
-	struct row_api a = {"", "", ""};
+	const struct row_api *a =
+		id < s->napi && s->api[id].lib ? &s->api[id] : find_api(s, id);
 
-	if (p) {
-		a.lib = p;
-		a.symbol = a.lib + strlen(a.lib) + 1;
-		a.op = a.symbol + strlen(a.symbol) + 1;
-	}
-	return a;
+	return a ? *a : (struct row_api){"", "", ""};
 }
 
 /* An input that a device copied comes with the end, measured, and takes the place of the one in the call. */

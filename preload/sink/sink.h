@@ -28,7 +28,7 @@ struct sink {
 	uint64_t modules_at; /* how far the dictionary has been looked through for modules */
 	uint64_t modules_written; /* the same, for modules.csv */
 	uint64_t opened; /* what open.jsonl holds, see opened_write() */
-	const char **api; /* by dictionary id: lib, NUL, symbol, NUL, op */
+	struct row_api *api; /* by dictionary id; lib NULL: not looked for yet */
 	uint32_t napi;
 	/* Of the pass: */
 	uint64_t rows;

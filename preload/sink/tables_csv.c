@@ -13,69 +13,19 @@
 
 struct csv {
 	struct files *files;
-	struct ready_api *ready; /* by number of the function in the dictionary */
-	uint32_t nready;
+	struct row_memory *memory;
 	/* Of a run that goes on: communicators that have a row already. */
 	bool looked;
 	uint64_t *known;
 	uint32_t nknown, cap_known;
 };
 
-/* Writes a field as CSV behind all[*used], with what may be read behind it. Returns where it begins. */
-static const char *make_field_ready(const char *field, char *all, size_t *used, uint16_t *bytes)
-{
-	struct text t = text_over(all + *used, 2 * ROW_STRING_MAX + 3);
-
-	csv_field_max(&t, field, ROW_STRING_MAX);
-	*used += t.len + ROW_READY_STEP;
-	*bytes = (uint16_t)t.len;
-	return t.buf;
-}
-
-/* The fields made once for all rows of a function. NULL: no memory, or it is not in the dictionary (yet). */
-static const struct ready_api *ready_fields(struct csv *s, uint32_t id, const struct row_api *a)
-{
-	char all[3 * (2 * ROW_STRING_MAX + 3 + ROW_READY_STEP)] = "", *kept;
-	struct ready_api r;
-	size_t used = 0;
-
-	if (id < s->nready && s->ready[id].lib)
-		return &s->ready[id];
-	if (!a->lib[0] || id > UINT16_MAX)
-		return NULL;
-	if (id >= s->nready) {
-		uint32_t want = (id + 256) & ~255u;
-		struct ready_api *more = realloc(s->ready, want * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + s->nready, 0, (want - s->nready) * sizeof(*more));
-		s->ready = more;
-		s->nready = want;
-	}
-	r.lib = make_field_ready(a->lib, all, &used, &r.lib_bytes);
-	r.symbol = make_field_ready(a->symbol, all, &used, &r.symbol_bytes);
-	r.op = make_field_ready(a->op, all, &used, &r.op_bytes);
-	kept = malloc(used);
-	if (!kept)
-		return NULL;
-	memcpy(kept, all, used);
-	r.lib = kept;
-	r.symbol = kept + (r.symbol - all);
-	r.op = kept + (r.op - all);
-	s->ready[id] = r;
-	return &s->ready[id];
-}
-
 static void close_csv(void *state)
 {
 	struct csv *s = state;
 
-	for (uint32_t i = 0; i < s->nready; i++)
-		free((char *)s->ready[i].lib);
-	free(s->ready);
-	s->ready = NULL;
-	s->nready = 0;
+	row_memory_free(s->memory);
+	s->memory = NULL;
 	free(s->known);
 	s->known = NULL;
 	s->nknown = s->cap_known = 0;
@@ -86,13 +36,13 @@ static int open_csv_sink(void *state, struct files *files)
 	struct csv *s = state;
 
 	s->files = files;
+	s->memory = row_memory_new();
 	return 0;
 }
 
 static int write_call_rows(void *state, const struct record *r)
 {
 	struct csv *s = state;
-	const struct ready_api *ready = ready_fields(s, r->call->api, &r->api);
 	struct out_file *o;
 
 	/*
@@ -104,7 +54,7 @@ static int write_call_rows(void *state, const struct record *r)
 
 	if (!at)
 		return -ENOBUFS;
-	files_took(s->files, o, rows_format(at, r, ready));
+	files_took(s->files, o, rows_format(at, r, s->memory));
 	return 0;
 }
 

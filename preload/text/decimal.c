@@ -174,6 +174,8 @@ static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 	return true;
 }
 
+#define ZEROS_OF_8 UINT64_C(0x3030303030303030)
+
 /* Digits of v, leading zeros included. Returns how many are left without the zeros at the end, at least 1. */
 static int put_digits(char *at, uint64_t v, int n)
 {
@@ -197,8 +199,7 @@ static int put_digits(char *at, uint64_t v, int n)
 /* The same of 9 digits. */
 static inline int put_9_digits(char *at, uint32_t v)
 {
-	uint64_t low = digits_of_8(v % 100000000),
-		 text = htole64(low | UINT64_C(0x3030303030303030));
+	uint64_t low = digits_of_8(v % 100000000), text = htole64(low | ZEROS_OF_8);
 
 	at[0] = (char)('0' + v / 100000000);
 	memcpy(at + 1, &text, 8);
@@ -209,7 +210,7 @@ static inline int put_9_digits(char *at, uint32_t v)
 static inline int put_17_digits(char *at, uint64_t v)
 {
 	uint64_t low = digits_of_8((uint32_t)(v % 100000000)),
-		 text = htole64(low | UINT64_C(0x3030303030303030));
+		 text = htole64(low | ZEROS_OF_8);
 	int n = put_9_digits(at, (uint32_t)(v / 100000000));
 
 	memcpy(at + 9, &text, 8);
@@ -260,6 +261,92 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 	return (int)(at - buf);
 }
 
+/*
+ * m * 2^e * 10^n, which is 10^8 to 2 * 10^9 and whose m has 53 bits, rounded, by the upper half of the power alone: one
+ * multiplication. m is shifted so that 32 bits of the product's upper half are fraction. That is at most one unit too small for
+ * the power's lower half and one for the product's, so that the rounding is certain unless the fraction begins within two units
+ * below one half, or at it. False: it is not, or the power has not been made.
+ */
+static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
+{
+	const struct power *p = &powers[n - POWER_MIN];
+
+	if (__builtin_expect(!atomic_load_explicit(&p->ready, memory_order_acquire), 0))
+		return false;
+
+	/* The product has 63 or 64 bits in its upper half with m's top bit set, 27 to 31 of them whole: 0 to 5. */
+	unsigned shift = (unsigned)(-160 - e - p->exp);
+	uint64_t top = (uint64_t)((u128)(m >> shift) * p->hi >> 64), half = UINT64_C(1) << 31;
+
+	*whole = (uint32_t)((top + half) >> 32);
+	return (uint32_t)top - (uint32_t)(half - 2) > 2;
+}
+
+/*
+ * Nine digits, `first` and the eight of `rest` (as digits_of_8() makes them), as %.9g writes them: the decimal exponent of the
+ * first is `exp`. Pieces of fixed length are stored, and what is too much of them is overwritten, or lies behind the end.
+ */
+static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
+{
+	int n = rest ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
+	uint64_t text = rest | ZEROS_OF_8, digits = htole64(text), shifted;
+
+	if (__builtin_expect((unsigned)exp < 9, 1)) {
+		shifted = htole64(text >> (8 * exp & 63));
+		at[0] = (char)('0' + first);
+		memcpy(at + 1, &digits, 8);
+		at[exp + 1] = '.';
+		memcpy(at + exp + 2, &shifted, 8);
+		return at + (n > exp + 1 ? n : exp) + 1;
+	}
+	if (exp < 0 && exp >= -4) {
+		const uint64_t zeros = htole64(UINT64_C(0x303030302e30));
+
+		memcpy(at, &zeros, 8);
+		at -= exp;
+		at[1] = (char)('0' + first);
+		memcpy(at + 2, &digits, 8);
+		return at + 1 + n;
+	}
+	at[0] = (char)('0' + first);
+	at[1] = '.';
+	memcpy(at + 2, &digits, 8);
+	return put_exponent(at + n + (n > 1), exp);
+}
+
+/* decimal_format() of nine digits, of nearly all numbers. NULL: of this one it is not certain. */
+static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uint64_t bits)
+{
+	int e = (int)(bits >> 52 & 2047) - 1023, exp;
+	uint64_t m = bits << 11 | UINT64_C(1) << 63;
+	uint32_t n, first;
+
+	if (__builtin_expect((unsigned)(e + 1022) > 2045, 0))
+		return NULL; /* no digits, or fewer bits */
+	exp = (int)(((int64_t)e * 1292913986) >> 32);
+	if (__builtin_expect(!scale_quickly(m, e - 63, 8 - exp, &n), 0))
+		return NULL;
+	if (n >= 1000000000) {
+		exp++;
+		if (__builtin_expect(!scale_quickly(m, e - 63, 8 - exp, &n), 0))
+			return NULL;
+	}
+	*p = '-';
+	p += bits >> 63;
+	first = n / 100000000;
+	return put_9_digit_text(p, first, digits_of_8(n - first * 100000000), exp);
+}
+
+char *write_double_9(char *p, double v)
+{
+	uint64_t bits;
+	char *end;
+
+	memcpy(&bits, &v, sizeof(bits));
+	end = format_9_quickly(p, bits);
+	return __builtin_expect(end != NULL, 1) ? end : write_double(p, v, 9);
+}
+
 int decimal_format(char *buf, double v, int digits)
 {
 	char text[DECIMAL_DIGITS_MAX + DIGITS_ROOM];
@@ -268,6 +355,12 @@ int decimal_format(char *buf, double v, int digits)
 	bool up;
 
 	memcpy(&bits, &v, sizeof(bits));
+	if (digits == 9) {
+		const char *end = format_9_quickly(buf, bits);
+
+		if (end)
+			return (int)(end - buf);
+	}
 	if (bits >> 63) {
 		buf[0] = '-';
 		sign = 1;

@@ -16,6 +16,7 @@
 
 char *write_large_u64(char *p, uint64_t v);
 char *write_double(char *p, double v, int digits); /* as text_double() */
+char *write_double_9(char *p, double v); /* ... with nine digits */
 
 /* v, below 10^8, as eight bytes each of which holds a digit, the first digit in the lowest byte. */
 static inline uint64_t digits_of_8(uint32_t v)

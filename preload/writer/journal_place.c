@@ -116,6 +116,8 @@ static int journal_in_memory(size_t bytes, char *path, struct text *at, const ch
 	return journal_create(&session.journal, -1, NULL, bytes);
 }
 
+#define EARLY_BYTES (1u << 20) /* of records: what holds them stays resident */
+
 static size_t journal_bytes(void)
 {
 	uint64_t bytes = (uint64_t)config_now()->journal_mib << 20;
@@ -156,6 +158,9 @@ int session_make_journal(void)
 	}
 	if (err)
 		return err;
+	/* Who asks for a large one wants the writer to be woken rarely. */
+	if (!config_now()->journal_mib)
+		session.journal.early_chunks = EARLY_BYTES / session.journal.head->chunk_bytes;
 	session_fill_head(session.journal.head);
 	strcpy(session.journal.head->journal_path, path);
 	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", output.folder.path);

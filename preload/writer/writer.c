@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The writer thread and everything else that moves records from the journal into files: at each step's end, when an
- * eighth of the journal is in use, each second, and when the program ends. Only who has the role (role.h) does it.
+ * eighth of the journal or 1 MiB is in use, each second, and when the program ends. Only who has the role (role.h) does it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -345,12 +345,13 @@ out:
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 #define AHEAD_BYTES (1u << 20)
+#define AHEAD_BYTES_MAX (2u << 20)
 #define FAULT_BYTES \
 	(64u << 10) /* at once: the kernel keeps the job from mapping memory meanwhile */
 
 /*
  * Takes the page faults of the journal's chunks before a thread of the job would: of those that have been in use, which
- * the kernel write-protects again whenever it has written them to disk, and of as many again, at least 1 MiB. Not of the
+ * the kernel write-protects again whenever it has written them to disk, and of as many again, 1 to 2 MiB. Not of the
  * whole journal at once: a program of few calls is to dirty few pages. An older kernel refuses; then the job's threads
  * take them (1 to 5 us each).
  */
@@ -360,7 +361,9 @@ static void prefault_chunks(void)
 	struct journal *j = &session.journal;
 	const struct journal_head *h = j->head;
 	char *chunks = (char *)h + h->chunk_off;
-	uint32_t ahead = AHEAD_BYTES / h->chunk_bytes + 1, all = journal_nchunk(j), n;
+	uint32_t ahead = AHEAD_BYTES / h->chunk_bytes + 1,
+		 ahead_most = AHEAD_BYTES_MAX / h->chunk_bytes + 1;
+	uint32_t all = journal_nchunk(j), n;
 
 	for (uint32_t i = (all - 1) / 64 + 1; i-- > most / 64;) {
 		uint64_t bits = atomic_load_explicit(&h->bitmap[i], memory_order_relaxed);
@@ -371,7 +374,8 @@ static void prefault_chunks(void)
 		most = n > most ? n : most;
 		break;
 	}
-	n = most + (most > ahead ? most : ahead);
+	n = most < ahead ? ahead : most > ahead_most ? ahead_most : most;
+	n += most;
 	n = n < all ? n : all;
 	for (uint64_t at = 0, end = (uint64_t)n * h->chunk_bytes; at < end; at += FAULT_BYTES)
 		/* At the end the job gives memory back, and a busy file system may take seconds for a page of it. */

@@ -68,7 +68,16 @@ static void format(const struct sample *s, char *buf)
 		.tensor = &tensor,
 		.name = &name};
 
+	struct row_memory *memory = row_memory_new();
+	static char again[2 * ROW_MAX];
+
 	buf[rows_format(buf, &r, NULL)] = 0;
+	/* What is kept for further rows makes the same row, at the first time and at the second. */
+	for (int i = 0; i < 2; i++) {
+		again[rows_format(again, &r, memory)] = 0;
+		assert_string_equal(again, buf);
+	}
+	row_memory_free(memory);
 }
 
 /* Columns that were appended to those of the contract. */
@@ -480,6 +489,7 @@ static void test_rows_of_a_call(void **state)
 {
 	static char all[6 * ROW_MAX], alone[6 * ROW_MAX];
 	static const char *const some[] = {"", "", "", "fc.weight", "a,b"};
+	struct row_memory *memory = row_memory_new();
 
 	(void)state;
 	for (int i = 0; i < 20000; i++) {
@@ -499,11 +509,24 @@ static void test_rows_of_a_call(void **state)
 		s[0].c.comm_seq = few_values(5);
 		s[0].c.flags = (uint32_t)few_values(0);
 		s[0].c.seq = odd_number() >> (odd_number() % 64);
+		s[0].c.start += odd_number() % 4 ? odd_number() % 1000 : odd_number() >> 8;
+		s[0].c.step = (uint32_t)few_values(3);
+		s[0].c.comm = odd_number() % 3;
+		s[0].c.comm_rank = (int32_t)(odd_number() % 3) - 1;
+		s[0].c.root = (int32_t)(odd_number() % 2);
+		s[0].c.tid = (uint32_t)(odd_number() % 2);
+		s[0].c.parent = odd_number() % 8 ? 0 : odd_number();
+		s[0].c.stack = (uint32_t)(odd_number() % 1000);
+		s[0].c.phase = (uint8_t)(odd_number() % PHASES);
+		/* A function is known by its number. */
+		s[0].c.api = (uint16_t)(odd_number() % 3);
+		s[0].api = (struct row_api[]){{"mpi", "MPI_Send", "send"}, {"c10d", "a,b", "=c"},
+			{"", "", ""}}[s[0].c.api];
 		r.api = s[0].api;
 		r.call = &s[0].c;
 		r.open = few_values(0) != 0;
 		r.end = few_values(0) ? &s[0].e : NULL;
-		all[rows_format(all, &r, NULL)] = 0;
+		all[rows_format(all, &r, memory)] = 0;
 		for (unsigned k = 0; k < n; k++) {
 			struct record one = r;
 
@@ -515,6 +538,7 @@ static void test_rows_of_a_call(void **state)
 		alone[bytes] = 0;
 		assert_string_equal(all, alone);
 	}
+	row_memory_free(memory);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
  * decimal_format() against printf, byte for byte: random bits, sums of few powers of two (ties), decimal numbers and
  * their neighbours, each round decimal of three digits. DECIMAL_VALUES in the environment: how many of each (500000).
  */
-/* long: 500,000 values of each kind */
+/* long: 500,000 values of each kind, 10^7 of nine digits */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,6 +108,41 @@ static void test_decimal(void **state)
 		}
 }
 
+static void check_with_neighbours(double v)
+{
+	check(v, 9);
+	check(nextafter(v, 0), 9);
+	check(nextafter(v, INFINITY), 9);
+	check(-v, 9);
+}
+
+/* Nine digits are made by one multiplication where that is certain: of every exponent as many, 10^7 values in all. */
+static void nine_digits_are_those_of_printf_at_every_exponent(void **state)
+{
+	const long each = long_or_short(10000000, 240000) / (2047 * 3);
+	char text[16];
+
+	(void)state;
+	for (uint64_t e = 0; e < 2047; e++)
+		for (long i = 0; i <= each; i++) {
+			union {
+				uint64_t u;
+				double d;
+			} x = {.u = e << 52 | (i == each ? 0 : next() >> 12)};
+
+			check_with_neighbours(x.d);
+		}
+	for (int e = -323; e <= 308; e++) {
+		snprintf(text, sizeof(text), "1e%d", e);
+		check_with_neighbours(strtod(text, NULL));
+	}
+	for (int i = 0; i < each * 600; i++) {
+		float value = (float)ldexp((double)(next() >> 40), (int)(next() % 60) - 50);
+
+		check_with_neighbours((double)value);
+	}
+}
+
 static void test_edges(void **state)
 {
 	static const double edge[] = {0.0, -0.0, 5e-324, -5e-324, 2.2250738585072014e-308,
@@ -156,6 +191,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_ties),
 		cmocka_unit_test(test_decimal),
+		cmocka_unit_test(nine_digits_are_those_of_printf_at_every_exponent),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_decided),

@@ -165,6 +165,7 @@ static void test_full_region_goes_on_the_heap(void **state)
 	assert_int_equal(j.head->spilled, 500);
 	/* Killed: what lay on the heap is gone, the rest is not. */
 	j.head->commit_seq = 6;
+	j.head->commit_seq = 100000;
 	pending_store_close(&p);
 	assert_int_equal(pending_store_open(&p, &j), 0);
 	assert_non_null(pending_store_find(&p, 100000));
@@ -280,6 +281,59 @@ static void test_orphans(void **state)
 	rank_drop(&r);
 }
 
+/* Of the mapping that begins at p, in KiB. */
+static long resident(const void *p)
+{
+	char line[256], begin[32];
+	FILE *f = fopen("/proc/self/smaps", "r");
+	long kib = -1;
+	bool here = false;
+
+	assert_non_null(f);
+	snprintf(begin, sizeof(begin), "%lx-", (unsigned long)p);
+	while (kib < 0 && fgets(line, sizeof(line), f)) {
+		here = here || strncmp(line, begin, strlen(begin)) == 0;
+		if (here && sscanf(line, "Rss: %ld", &kib) == 1)
+			break;
+	}
+	fclose(f);
+	assert_true(kib >= 0);
+	return kib;
+}
+
+/* Of a large journal only what records in flight need: an eighth of it is set apart for them. */
+static void records_in_flight_keep_no_more_memory_than_they_need(void **state)
+{
+	char dir[] = "/tmp/park.XXXXXX", path[64];
+	struct pending_store p;
+	struct journal j;
+	long before;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/journal.bin", dir);
+	assert_int_equal(journal_create(&j, AT_FDCWD, path, 64 * MIB), 0);
+	before = resident(j.head);
+	assert_int_equal(pending_store_open(&p, &j), 0);
+	assert_true(resident(j.head) < before + 256);
+	/* Up to 8 at once, and none from time to time. */
+	for (uint64_t seq = 1; seq < 50000; seq++) {
+		assert_int_equal(pending_store_add(&p, 2 * seq, some_call(seq, 2)), 0);
+		for (uint64_t k = seq - 7; seq % 8 == 0 && k <= seq; k++)
+			assert_int_equal(pending_store_take(&p, 2 * seq, k), 0);
+		pending_store_commit(&p);
+	}
+	assert_true(resident(j.head) < before + 512);
+	j.head->commit_seq = 100000;
+	pending_store_close(&p);
+	assert_int_equal(pending_store_open(&p, &j), 0);
+	assert_non_null(pending_store_find(&p, 49999));
+	pending_store_close(&p);
+	journal_close(&j);
+	unlink(path);
+	rmdir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_full_region_goes_on_the_heap),
 		cmocka_unit_test(test_more_than_can_be_parked),
 		cmocka_unit_test(test_orphans),
+		cmocka_unit_test(records_in_flight_keep_no_more_memory_than_they_need),
 	};
 
 	return cmocka_run_group_tests_name("park", tests, NULL, NULL);

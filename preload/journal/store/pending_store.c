@@ -111,7 +111,8 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 	if (!p->table)
 		return -ENOMEM;
 	p->mask = size - 1;
-	for (uint32_t i = 0; i < count_pending_units(p);) {
+	/* Of a new journal: looking would make an eighth of it resident. */
+	for (uint32_t i = j->parked ? 0 : count_pending_units(p); i < count_pending_units(p);) {
 		struct pending_slot *s = pending_unit_at(p, i);
 		const struct journal_call *c = call_of(s);
 
@@ -233,6 +234,8 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 	if (heap) {
 		p->nheap++;
 		p->j->head->spilled = p->nheap;
+	} else {
+		p->j->parked = true;
 	}
 	/*
 	 * The head comes first: a process that dies in the middle of the copy leaves a slot of known length that no
@@ -302,6 +305,9 @@ void pending_store_commit(struct pending_store *p)
 	for (uint32_t i = 0; i < p->ntaken; i++)
 		release_pending_slot(p, p->taken[i]);
 	p->nadded = p->ntaken = 0;
+	/* From its beginning again: what is never used is never resident. */
+	if (!p->live)
+		p->hint = 0;
 }
 
 void pending_store_rollback(struct pending_store *p)

@@ -7,6 +7,7 @@
 #ifndef PROBE_TOOLS_LIB_CSV_H
 #define PROBE_TOOLS_LIB_CSV_H
 
+#include <endian.h>
 #include <string.h>
 
 #include "tools/lib/source.h"
@@ -70,22 +71,48 @@ static inline bool csv_is(const struct csv_text *t, const char *word)
 	return strlen(word) == t->n && memcmp(t->s, word, t->n) == 0;
 }
 
+/* Eight digits, the first in the lowest byte; false: not all are digits. Added to *x, as those that follow it. */
+static inline bool csv_add_8_digits(const char *text, uint64_t *x)
+{
+	uint64_t w;
+
+	memcpy(&w, text, 8);
+	w = le64toh(w);
+	if (((w & UINT64_C(0xf0f0f0f0f0f0f0f0)) |
+		    ((w + UINT64_C(0x0606060606060606)) & UINT64_C(0xf0f0f0f0f0f0f0f0)) >> 4) !=
+		UINT64_C(0x3333333333333333))
+		return false;
+	w -= UINT64_C(0x3030303030303030);
+	/* Pairs of digits in every other byte, four in every other pair of bytes, and all. */
+	w = (w * 10 + (w >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
+	w = (w * 100 + (w >> 16)) & UINT64_C(0x0000ffff0000ffff);
+	*x = *x * 100000000 + (uint32_t)(w * 10000 + (w >> 32));
+	return true;
+}
+
+/* The last four of twenty digits; false: not all are digits, or it is above 2^64 - 1. */
+bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v);
+
 /* A non-negative decimal number that fills the field. */
 static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 {
+	const char *p = t->s, *end = p + t->n;
 	uint64_t x = 0;
+	unsigned d;
 
 	if (!t->n || t->n > 20)
 		return false;
-	for (size_t i = 0; i < t->n; i++) {
-		unsigned d = (unsigned)(unsigned char)t->s[i] - '0';
-
-		if (d > 9 || (t->n == 20 && __builtin_mul_overflow(x, 10, &x)))
+	for (; end - p >= 8; p += 8)
+		if (!csv_add_8_digits(p, &x))
 			return false;
-		if (t->n < 20)
-			x *= 10;
-		if (__builtin_add_overflow(x, d, &x))
+	/* Twenty digits may be too many. */
+	if (__builtin_expect(t->n == 20, 0))
+		return csv_add_20th_digits(p, x, v);
+	for (; p < end; p++) {
+		d = (unsigned)(unsigned char)*p - '0';
+		if (d > 9)
 			return false;
+		x = x * 10 + d;
 	}
 	*v = x;
 	return true;

@@ -43,15 +43,22 @@ struct host {
  * In these every rank waits for every other, if there is anything to move: without elements some MPIs let a rank go on (Open MPI;
  * MPICH in all but all_reduce), and so it says nothing of the others' clocks.
  */
-static bool is_synchronising_op(uint32_t op)
+static bool is_name_of_synchronising(const char *op)
 {
 	static const char *const list[] = {
 		"all_reduce", "barrier", "all_gather", "all_to_all", "reduce_scatter"};
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
-		if (strcmp(intern_name(op), list[i]) == 0)
+		if (strcmp(op, list[i]) == 0)
 			return true;
 	return false;
+}
+
+static bool is_synchronising_op(uint32_t op)
+{
+	static struct name_question q = {.ask = is_name_of_synchronising};
+
+	return ask_name(&q, op);
 }
 
 static bool moves_anything(const struct call *c)
@@ -109,12 +116,14 @@ static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, 
 		if (s.file[i].first > last && s.file[i].first <= hi)
 			last = s.file[i].first;
 	s.keep_open = true;
+	s.times_only = true;
 	read_part_of_run(h, &s, lo, last > lo ? last - 1 : hi);
 	calls_close(&s);
 	if (last <= lo)
 		return;
 	calls_open(&s, &raw, 0, NULL);
 	s.keep_open = true;
+	s.times_only = true;
 	read_part_of_run(h, &s, last, hi);
 	calls_close(&s);
 }

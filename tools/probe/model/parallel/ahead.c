@@ -230,8 +230,6 @@ struct ahead *ahead_begin(
 	a->end = &a->first;
 	a->rank = tool_alloc((n + 1) * sizeof(*a->rank));
 	a->rows = tool_alloc(sizeof(*a->rows));
-	for (int i = 0; i < COLUMNS; i++)
-		a->rows->column[i] = i;
 	a->bad = n ? reader[0]->bad : NULL;
 	a->bad_arg = n ? reader[0]->bad_arg : NULL;
 	pthread_mutex_init(&a->lock, NULL);

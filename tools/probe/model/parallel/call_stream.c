@@ -531,7 +531,6 @@ static bool take_bad_row(
 
 		if (!take_piece_bytes(p, &n, sizeof(n)) || p->n - p->at < n)
 			return false;
-		s->column[i] = i;
 		s->csv.field[i] = (struct csv_text){p->data + p->at, n};
 		p->at += n;
 	}

@@ -157,11 +157,33 @@ static bool has_needed_columns(struct calls *s)
 	} needed[] = {NEEDED(step), NEEDED(seq), NEEDED(api), NEEDED(op), NEEDED(start_ns)};
 
 	csv_find_columns(&s->csv, ROW_HEADER, s->column);
+	s->in_order = true;
+	for (int i = 0; i < COLUMNS; i++)
+		s->in_order = s->in_order && s->column[i] == i;
 	for (unsigned i = 0; i < sizeof(needed) / sizeof(*needed); i++)
 		if (s->column[needed[i].column] < 0) {
 			s->lacking = needed[i].name;
 			return false;
 		}
+	return true;
+}
+
+/* Of files of other versions, and of what other programs wrote: the fields to where enum column has them. */
+static void put_in_order(struct calls *s)
+{
+	struct csv_text found[COLUMNS];
+
+	for (unsigned i = 0; i < COLUMNS; i++)
+		found[i] = *csv_at(&s->csv, s->column[i]);
+	memcpy(s->csv.field, found, sizeof(found));
+}
+
+static bool read_row(struct calls *s)
+{
+	if (!csv_next(&s->csv))
+		return false;
+	if (__builtin_expect(!s->in_order, 0))
+		put_in_order(s);
 	return true;
 }
 
@@ -229,15 +251,37 @@ static uint64_t column_number(const struct calls *s, enum column c)
 
 static int64_t number_or_none(const struct calls *s, enum column c)
 {
+	const struct csv_text *t = calls_column(s, c);
 	int64_t v;
 
-	return csv_i64(calls_column(s, c), &v) ? v : NO_NUMBER;
+	return t->n && csv_i64(t, &v) ? v : NO_NUMBER;
 }
 
-static uint32_t column_name_id(const struct calls *s, enum column c)
+/* Where the column's text is that of the row before, as it mostly is: what was found for that. */
+static inline struct calls_repeat *find_repeat(
+	struct calls_repeat *repeat, const struct csv_text *t)
 {
-	return csv_intern_field(calls_column(s, c));
+	return t->n == repeat->n && memcmp(t->s, repeat->text, t->n) == 0 ? repeat : NULL;
 }
+
+static inline void keep_repeat(struct calls_repeat *repeat, const struct csv_text *t, uint64_t value)
+{
+	repeat->n = t->n <= sizeof(repeat->text) ? t->n : SIZE_MAX;
+	if (repeat->n != SIZE_MAX)
+		memcpy(repeat->text, t->s, t->n);
+	repeat->value = value;
+}
+
+static uint32_t name_id(struct calls_repeat *repeat, const struct csv_text *t)
+{
+	if (!t->n)
+		return 0;
+	if (!find_repeat(repeat, t))
+		keep_repeat(repeat, t, csv_intern_field(t));
+	return (uint32_t)repeat->value;
+}
+
+#define column_name_id(s, c) name_id(&(s)->repeat.c, calls_column(s, COL_##c))
 
 /* 16 hex digits; any other text as a hash of it, so that equal ones stay equal. */
 static uint64_t comm_id(const struct csv_text *t)
@@ -254,6 +298,17 @@ static uint64_t comm_id(const struct csv_text *t)
 		h = (h ^ c) * UINT64_C(0x100000001b3);
 	}
 	return hex ? v : h;
+}
+
+static uint64_t column_comm_id(struct calls *s)
+{
+	const struct csv_text *t = calls_column(s, COL_comm);
+
+	if (!t->n)
+		return comm_id(t);
+	if (!find_repeat(&s->repeat.comm, t))
+		keep_repeat(&s->repeat.comm, t, comm_id(t));
+	return s->repeat.comm.value;
 }
 
 /* What the reader keeps of the words of the column `flags`. */
@@ -296,7 +351,7 @@ static void parse_flags(struct call *c, const struct csv_text *t)
 }
 
 /* The first row of a call. False: its numbers are none. */
-static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uint64_t seq)
+static bool begin_call(struct calls *s, struct call *c, uint64_t step, uint64_t seq)
 {
 	const struct csv_text *t = calls_column(s, COL_flags);
 	uint64_t v;
@@ -304,12 +359,12 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 	*c = (struct call){.rank = s->rank, .step = step, .seq = seq};
 	if (!csv_u64(calls_column(s, COL_start_ns), &c->start))
 		return false;
-	c->lib = column_name_id(s, COL_lib);
-	c->api = column_name_id(s, COL_api);
-	c->op = column_name_id(s, COL_op);
-	c->redop = column_name_id(s, COL_redop);
-	c->dtype = column_name_id(s, COL_dtype);
-	c->comm = comm_id(calls_column(s, COL_comm));
+	c->lib = column_name_id(s, lib);
+	c->api = column_name_id(s, api);
+	c->op = column_name_id(s, op);
+	c->redop = column_name_id(s, redop);
+	c->dtype = column_name_id(s, dtype);
+	c->comm = column_comm_id(s);
 	c->comm_seq = number_or_none(s, COL_comm_seq);
 	c->comm_rank = number_or_none(s, COL_rank);
 	c->size = number_or_none(s, COL_size);
@@ -328,7 +383,7 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 		c->bits |= CALL_NESTED;
 	/* An open call that has no tensors yet. */
 	if (csv_u64(calls_column(s, COL_await_count), &v)) {
-		c->dtype = column_name_id(s, COL_await_dtype);
+		c->dtype = column_name_id(s, await_dtype);
 		c->count = v;
 	}
 	if (c->peer != NO_NUMBER || c->tag != NO_NUMBER)
@@ -342,28 +397,48 @@ static bool begin_call(const struct calls *s, struct call *c, uint64_t step, uin
 	return true;
 }
 
-static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
+static inline uint64_t mix_hash(uint64_t h, uint64_t v)
 {
-	for (size_t i = 0; i < t->n; i++)
-		h = (h ^ (unsigned char)t->s[i]) * UINT64_C(0x100000001b3);
-	return (h ^ ',') * UINT64_C(0x100000001b3);
+	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+	return h ^ h >> 29;
 }
 
-/* Of a number in front of its exponent. */
-static unsigned count_digits(const struct csv_text *t)
+/* By eight bytes; the last ones may overlap those before them. */
+static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
+{
+	const char *end = t->s + t->n;
+	uint64_t w = 0;
+
+	if (t->n >= 8) {
+		for (const char *p = t->s; end - p > 8; p += 8) {
+			memcpy(&w, p, 8);
+			h = mix_hash(h, w);
+		}
+		memcpy(&w, end - 8, 8);
+	} else {
+		for (const char *p = t->s; p < end; p++)
+			w = w << 8 | (unsigned char)*p;
+	}
+	return mix_hash(h, w) + t->n;
+}
+
+/* Has the number that many digits in front of its exponent, without zeros at its beginning? */
+static bool is_telling(const struct csv_text *t)
 {
 	unsigned n = 0;
 
-	for (size_t i = 0; i < t->n && t->s[i] != 'e'; i++)
+	if (t->n < DIGITS_TELLING)
+		return false;
+	for (size_t i = 0; i < t->n && t->s[i] != 'e' && n < DIGITS_TELLING; i++)
 		n += t->s[i] >= '0' && t->s[i] <= '9' && (n || t->s[i] != '0');
-	return n;
+	return n == DIGITS_TELLING;
 }
 
-static void add_side(const struct calls *s, struct side *d)
+static void add_side(const struct calls *s, struct side *d, uint64_t count)
 {
 	static const enum column text[] = {
 		COL_min, COL_max, COL_mean, COL_norm, COL_zeros, COL_nans, COL_infs, COL_crc32};
-	uint64_t count = column_number(s, COL_count), nans = column_number(s, COL_nans), h;
+	uint64_t nans = column_number(s, COL_nans), h;
 	double least, most, mean, norm;
 
 	d->rows++;
@@ -385,8 +460,8 @@ static void add_side(const struct calls *s, struct side *d)
 	d->digest += !d->digest;
 	d->least = d->count && d->least < least ? d->least : least;
 	d->most = d->count && d->most > most ? d->most : most;
-	d->telling |= count_digits(calls_column(s, COL_min)) >= DIGITS_TELLING ||
-		      count_digits(calls_column(s, COL_max)) >= DIGITS_TELLING;
+	d->telling = d->telling || is_telling(calls_column(s, COL_min)) ||
+		     is_telling(calls_column(s, COL_max));
 	d->sum += mean * (double)(count > nans ? count - nans : 0);
 	d->squares += norm * norm;
 	d->count += count;
@@ -399,8 +474,8 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	uint64_t nans = 0, infs = 0, bytes;
 
 	c->rows++;
-	if (io->n)
-		add_side(s, io->s[0] == 'i' ? &c->in : &c->out);
+	if (io->n && !s->times_only)
+		add_side(s, io->s[0] == 'i' ? &c->in : &c->out, column_number(s, COL_count));
 	if (io->n && io->s[0] == 'o' && c->bits & CALL_P2P &&
 		strcmp(intern_name(c->op), "send_recv") == 0) {
 		c->source = number_or_none(s, COL_peer);
@@ -415,7 +490,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 	}
 	if (s->row)
 		s->row(s->row_arg, s, c);
-	if (n->n == 1 && n->s[0] == '0' && i->n == 1 && i->s[0] == '0')
+	if (s->times_only || (n->n == 1 && n->s[0] == '0' && i->n == 1 && i->s[0] == '0'))
 		return;
 	if (!n->n && !i->n) {
 		if (io->n && io->s[0] == 'i' && column_number(s, COL_count))
@@ -451,7 +526,7 @@ bool calls_next(struct calls *s, struct call *out)
 				return have;
 			s->ahead = false;
 		}
-		if (!s->ahead && !csv_next(&s->csv)) {
+		if (!s->ahead && !read_row(s)) {
 			end_file(s);
 			/* The rows of one call may go on in the next part of the same block, never further. */
 			if (have && (s->at >= s->nfile ||

@@ -96,6 +96,13 @@ typedef void calls_row_fn(void *arg, struct calls *s, const struct call *c);
 
 #define CALL_COLUMNS_MAX 64 /* of calls_*.csv; calls.c compares it with the table */
 
+/* A column's last text and what it was found to be; text that does not fit: n is SIZE_MAX. */
+struct calls_repeat {
+	size_t n;
+	uint64_t value;
+	char text[48];
+};
+
 struct calls {
 	const struct rank_dir *dir;
 	uint32_t rank;
@@ -105,6 +112,7 @@ struct calls {
 	uint64_t tail; /* of a plain file only the last so many bytes; 0: all */
 	bool cut; /* so its first call may lack rows */
 	bool keep_open;
+	bool times_only; /* statistics are not looked at: in, out and bad() stay empty */
 	size_t buffer;
 	calls_bad_fn *bad;
 	void *bad_arg;
@@ -112,8 +120,12 @@ struct calls {
 	void *row_arg;
 	struct csv csv;
 	bool reading; /* csv is open */
-	bool ahead; /* csv.field is the first row of the next call */
-	int column[CALL_COLUMNS_MAX]; /* by enum column; found by their names */
+	bool ahead; /* csv.field, by enum column, is the first row of the next call */
+	int column[CALL_COLUMNS_MAX]; /* of the file, by enum column; found by their names */
+	bool in_order; /* each is where enum column has it */
+	struct {
+		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm;
+	} repeat;
 	const char *lacking; /* a needed column that a file does not have; NULL: none */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
 	char *wrong; /* why a file was not read, the first */
@@ -134,10 +146,10 @@ bool calls_next(struct calls *s, struct call *out);
 uint64_t calls_bytes(const struct calls *s);
 uint64_t calls_done(const struct calls *s);
 
-/* column: enum column (journal/columns.h), which only those include who name one. */
+/* column: enum column (journal/columns.h), which only those include who name one. Of the present row; empty where the file has no such column. */
 static inline const struct csv_text *calls_column(const struct calls *s, unsigned column)
 {
-	return csv_at(&s->csv, s->column[column]);
+	return &s->csv.field[column];
 }
 
 #endif

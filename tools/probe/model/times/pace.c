@@ -163,30 +163,42 @@ static double quantile_of(double *v, unsigned n, double q)
 	return v[(unsigned)(q * (n - 1) + 0.5)];
 }
 
-/* A step with more or fewer calls than most: an evaluation, a checkpoint. What it takes says nothing of the others. */
-static bool is_rare_step(const struct rank_pace *r, unsigned k)
+/* Cells of steps with more or fewer calls than most: an evaluation, a checkpoint. What it takes says nothing of the others. */
+static void find_rare_steps(const struct rank_pace *r, bool rare[PACE_CELLS])
 {
-	unsigned same = 0, known = 0;
+	unsigned known = 0;
 
-	for (unsigned o = 0; o < PACE_CELLS; o++) {
-		known += r->n[o] > 0;
-		same += r->n[o] > 0 && r->calls[o] == r->calls[k];
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		known += r->n[k] > 0;
+	for (unsigned k = 0; k < PACE_CELLS; k++) {
+		unsigned same = 0, like = 0;
+
+		/* Few numbers of calls occur: mostly one of the first cells has it too. */
+		while (like < k && r->calls[like] != r->calls[k])
+			like++;
+		if (like < k) {
+			rare[k] = rare[like];
+			continue;
+		}
+		for (unsigned o = 0; o < PACE_CELLS; o++)
+			same += r->n[o] > 0 && r->calls[o] == r->calls[k];
+		rare[k] = same * 10 < known * 3;
 	}
-	return same * 10 < known * 3;
 }
 
 /* Steps have all sorts of numbers of calls, so that none is rare. */
-static bool are_steps_alike(const struct pace *p, const struct rank_pace *r)
+static bool are_steps_alike(
+	const struct pace *p, const struct rank_pace *r, const bool rare[PACE_CELLS])
 {
-	unsigned rare = 0, known = 0;
+	unsigned found = 0, known = 0;
 
 	if (p->per_cell > 1)
 		return false;
 	for (unsigned k = 0; k < PACE_CELLS; k++) {
 		known += r->n[k] > 0;
-		rare += r->n[k] > 0 && is_rare_step(r, k);
+		found += r->n[k] > 0 && rare[k];
 	}
-	return 2 * rare < known;
+	return 2 * found < known;
 }
 
 /*
@@ -232,13 +244,15 @@ static double middle_of_others(
 static unsigned find_excess(
 	const struct pace *p, const struct pace_middle *m, unsigned i, double *excess)
 {
-	bool alike = are_steps_alike(p, &p->rank[i]);
+	bool rare[PACE_CELLS], alike;
 	unsigned known = 0;
 
+	find_rare_steps(&p->rank[i], rare);
+	alike = are_steps_alike(p, &p->rank[i], rare);
 	for (unsigned k = 0; k < PACE_CELLS; k++) {
 		excess[k] = NAN;
 		if (!p->rank[i].n[k] || m->n[k] < 2 || (k + 1) * p->per_cell <= STEPS_WARM ||
-			(alike && is_rare_step(&p->rank[i], k)))
+			(alike && rare[k]))
 			continue;
 		excess[k] = time_in_cell(&p->rank[i], k) - middle_of_others(p, m, i, k);
 		known++;
