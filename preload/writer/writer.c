@@ -25,6 +25,7 @@
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
+#include "writer/progress.h"
 #include "writer/role.h"
 #include "writer/writer.h"
 
@@ -181,6 +182,17 @@ static bool is_step_news(const struct journal_head *h)
 	return true;
 }
 
+/* A reader on another host sees no journal outside the folder: its sign of life is meta.json, once a second. */
+static bool is_sign_of_life_due(const struct journal_head *h)
+{
+	static uint64_t told;
+
+	if (journal_is_inside() || h->progress.at_ns == told)
+		return false;
+	told = h->progress.at_ns;
+	return true;
+}
+
 /* With the role: what follows the passes. more: it stopped before all was written. Returns err. */
 static int end_writing(int err, bool last)
 {
@@ -215,7 +227,7 @@ static int end_writing(int err, bool last)
 		atomic_store(&h->state, JS_FINISHED);
 	}
 	if (last || commit != output.meta_of_commit || seen != output.meta_of_count ||
-		is_step_news(h)) {
+		is_step_news(h) || is_sign_of_life_due(h)) {
 		update_head();
 
 		int late = sink_meta(&output.sink);
@@ -410,6 +422,14 @@ static void be_batch(void)
 		sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
+static void look_at_progress(void)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	measure_progress(&session.journal.head->progress);
+	count_own_time(cpu);
+}
+
 static void *writer_main(void *arg)
 {
 	static struct death_watch death; /* the kernel reads it when the thread is gone */
@@ -433,6 +453,7 @@ static void *writer_main(void *arg)
 			futex_wait_second(0);
 		if (atomic_load(&output.stop) || !session_is_on())
 			break;
+		look_at_progress();
 		if (drain_by_turns())
 			prefault_journal();
 		session_hooks.look_at_config();

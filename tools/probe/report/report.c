@@ -277,6 +277,7 @@ void report_free(struct report *r)
 	for (unsigned i = 0; i < r->nfinding; i++)
 		free_finding(&r->finding[i]);
 	free(r->finding);
+	free(r->hang_reason);
 	free_verdict(&r->verdict);
 	stacks_free(&r->stacks);
 	kernel_log_free(&r->kernel_log);

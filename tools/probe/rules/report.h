@@ -57,6 +57,8 @@ struct report {
 	struct run_verdict verdict;
 	bool steps_chosen; /* only some steps were read */
 	bool stuck_known, hangs; /* report_stuck() has looked */
+	char *hang_reason; /* of a job that runs; "": it is said already; NULL: it does not hang */
+	bool circle_closed; /* that is the reason */
 	struct kernel_log kernel_log; /* read when it is asked for */
 	bool kernel_log_known;
 	bool left; /* somebody left, and that is said: what the others did then follows from it */
@@ -83,7 +85,7 @@ void find_trouble(struct report
 		*r); /* ranks that do not do the same, and who does something else than usual */
 bool is_job_over(const struct report *r); /* no process runs any more */
 bool all_ended_by_signal(const struct report *r); /* none said a word at its end */
-/* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
+/* The group of calls that is worth a line, and whether it is a hang (rules/end/hang.c); NULL: there is none. */
 const struct stuck *report_stuck(struct report *r, bool *hang);
 void find_values(struct report *r);
 void find_losses(struct report *r);
@@ -111,6 +113,8 @@ void report_open(struct report *r);
 void report_bad(struct report *r);
 void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent);
 void report_json(struct report *r);
+/* The object `verdict`, into the document that is being written. */
+void report_json_verdict(const struct run_verdict *v);
 
 /* "all_reduce #12 on MPI_COMM_WORLD (MPI_Allreduce)"; malloc'd. report_kind: without what differs between ranks. */
 char *report_call(const struct report *r, const struct call *c);

@@ -237,7 +237,7 @@ static void json_reasons(const struct run_verdict *v, const char *key, enum chec
 	json_end();
 }
 
-static void json_verdict(const struct run_verdict *v)
+void report_json_verdict(const struct run_verdict *v)
 {
 	char *text = format_verdict(v);
 
@@ -573,7 +573,7 @@ void report_json(struct report *r)
 		json_end();
 	}
 	json_end();
-	json_verdict(&r->verdict);
+	report_json_verdict(&r->verdict);
 	json_findings(r);
 	open_calls(r);
 	json_stuck_calls(r);

@@ -36,6 +36,7 @@ struct rank_dir {
 	uint64_t
 		last_ns; /* its last record, or sign of life where it has more than records; 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
+	struct rank_progress progress;
 	uint64_t died_ns; /* when a signal ended it; 0: unknown */
 	char *journal; /* path; NULL: there is none */
 	struct round_end
