@@ -212,7 +212,7 @@ static void json_finding_place(struct report *r, const struct finding *f)
 /* null where it was not measured. */
 static void json_measurement(const struct finding *f)
 {
-	const struct measurement *m = find_measurement(measurements, f->kind);
+	const struct measurement *m = find_measurement(measurements, f->kind, severity_word(f->severity));
 
 	json_double("confidence", compute_right_share(m));
 	if (!m) {
@@ -221,7 +221,11 @@ static void json_measurement(const struct finding *f)
 	}
 	json_object("measured");
 	json_u64("right", m->right);
+	json_u64("wrong", m->wrong);
 	json_u64("runs", m->runs);
+	json_u64("programs", m->programs);
+	json_string("set", name_measured_set(m->set));
+	json_u64("clean_runs", m->clean_runs);
 	json_u64("clean_programs", m->clean_programs);
 	json_u64("clean_accused", m->clean_accused);
 	json_end();
