@@ -8,6 +8,7 @@
 #include "tools/probe/model/stacks.h"
 #include "tools/probe/model/step_numbers.h"
 #include "tools/probe/model/stuck.h"
+#include "tools/probe/rules/attempts.h"
 #include "tools/probe/rules/verdict.h"
 
 /* findings.def; the worst first. */
@@ -55,6 +56,7 @@ struct report {
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
 	struct run_verdict verdict;
+	struct attempts attempts;
 	bool steps_chosen; /* only some steps were read */
 	bool stuck_known, hangs; /* report_stuck() has looked */
 	char *hang_reason; /* of a job that runs; "": it is said already; NULL: it does not hang */

@@ -247,9 +247,9 @@ void frame_print(const struct live *l, unsigned lines)
 		ranks = lines > used + 3 ? lines - used : 3;
 	}
 	print_job_line(l);
-	print_live_verdict(l->verdict, faults);
 	print_numbers_line(l);
 	print_speed_line(l);
+	print_live_verdict(l->verdict, faults);
 	print_ranks(l, ranks);
 	print_alert_lines(l, alerts);
 }

@@ -261,6 +261,26 @@ void report_json_verdict(const struct run_verdict *v)
 	free(text);
 }
 
+static void json_attempts(const struct attempts *a)
+{
+	json_list("attempts");
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct attempt *t = &a->at[i];
+
+		json_object(NULL);
+		json_string("attempt", t->name);
+		json_i64("world_size", t->world_size);
+		json_u64("ranks", t->ranks);
+		json_u64("last_step", t->last_step);
+		json_bool("running", t->runs);
+		if (t->first_rank >= 0)
+			json_i64("first_rank", t->first_rank);
+		json_string("ended", t->end);
+		json_end();
+	}
+	json_end();
+}
+
 static void json_findings(struct report *r)
 {
 	json_list("findings");
@@ -569,6 +589,7 @@ void report_json(struct report *r)
 	json_begin();
 	json_object(NULL);
 	json_report_head(r);
+	json_attempts(&r->attempts);
 	json_list("left_out");
 	for (unsigned i = 0; i < g->folders.nout; i++) {
 		json_object(NULL);

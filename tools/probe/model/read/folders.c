@@ -478,6 +478,22 @@ static void collect_rank_dirs(struct folders *f)
 	free(all);
 }
 
+void folders_each_left_out(const struct folders *f, unsigned most,
+	void (*take)(void *arg, const struct rank_dir *d), void *arg)
+{
+	for (unsigned i = 0; i < f->nout && i < most; i++) {
+		struct rank_dir d;
+		int rank;
+		enum folder_class class = classify_folder(f->out[i].name, &rank);
+
+		if (class != CLASS_RANK && class != CLASS_OLD)
+			continue;
+		open_rank_dir(&d, f->path, f->out[i].name, f->out[i].name, rank);
+		take(arg, &d);
+		close_dir(&d);
+	}
+}
+
 static int report_no_folder(const struct folders *f)
 {
 	if (f->nout)

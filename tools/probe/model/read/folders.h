@@ -64,6 +64,9 @@ struct folders {
 
 /* Returns 0, or STATUS_USAGE (reported): the path cannot be read or holds nothing of ours. */
 int folders_open(struct folders *f, const char *path);
+/* Opens each folder of a rank that was left out, at most `most`, and closes it again: those of earlier attempts, or of other runs. */
+void folders_each_left_out(const struct folders *f, unsigned most,
+	void (*take)(void *arg, const struct rank_dir *d), void *arg);
 /* Only the first n of dir[] remain. */
 void folders_keep(struct folders *f, unsigned n);
 void folders_close(struct folders *f);
