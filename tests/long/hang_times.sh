@@ -6,6 +6,7 @@
 . "$(dirname "$0")/../e2e/lib.sh"
 
 RUNS=${RUNS:-10}
+runs=()
 kinds=(circle stopped gone asleep)
 unshare -pumf --kill-child --mount-proc true 2>/dev/null && kinds+=(stopped_elsewhere asleep_elsewhere)
 
