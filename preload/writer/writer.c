@@ -304,6 +304,15 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	} while (now != before && !role_is_wanted() && journal_is_crowded(j));
 }
 
+/* With the role, for others write meta.json; by the writer thread, whose own time is none of the job's. */
+static void look_at_progress(void)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	measure_progress(&session.journal.head->progress);
+	count_own_time(cpu);
+}
+
 /*
  * The writer thread's drain: the role is let go of between the passes, so that nobody who wants it waits for more than
  * one. False: somebody else has taken over.
@@ -323,6 +332,7 @@ static bool drain_by_turns(void)
 		return false;
 	}
 	begin_writing(&env);
+	look_at_progress();
 	while ((more = drain_counted(false)) > 0) {
 		uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -422,14 +432,6 @@ static void be_batch(void)
 		sched_setscheduler(0, SCHED_BATCH, &none);
 }
 
-static void look_at_progress(void)
-{
-	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-
-	measure_progress(&session.journal.head->progress);
-	count_own_time(cpu);
-}
-
 static void *writer_main(void *arg)
 {
 	static struct death_watch death; /* the kernel reads it when the thread is gone */
@@ -453,7 +455,6 @@ static void *writer_main(void *arg)
 			futex_wait_second(0);
 		if (atomic_load(&output.stop) || !session_is_on())
 			break;
-		look_at_progress();
 		if (drain_by_turns())
 			prefault_journal();
 		session_hooks.look_at_config();
