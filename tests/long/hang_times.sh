@@ -7,8 +7,8 @@
 
 RUNS=${RUNS:-10}
 runs=()
-kinds=(circle stopped gone asleep)
-unshare -pumf --kill-child --mount-proc true 2>/dev/null && kinds+=(stopped_elsewhere asleep_elsewhere)
+kinds=(${KINDS:-circle stopped gone asleep})
+[ -n "${KINDS-}" ] || ! unshare -pumf --kill-child --mount-proc true 2>/dev/null || kinds+=(stopped_elsewhere asleep_elsewhere)
 
 one_run() { # KIND NUMBER: the line "KIND NOTE_S NAMED_S WORD" to $tmp/times
 	local kind=$1 dir=$tmp/$1.$2 pre=() pids=() r w
