@@ -215,7 +215,7 @@ def count_run(a, mpi, name, out, kinds, verdict, findings):
     main = [f for f in findings if f["severity"] in ("bad", "warn")]
     said = [[f["kind"], f["severity"]] for f in main]
     with open(a.counts, "a") as f:
-        f.write(json.dumps(dict(program=program_of(a, mpi, given_of(out)), held_out=bool(a.shapes), fault=name, kinds=kinds,
+        f.write(json.dumps(dict(program=program_of(a, mpi, given_of(out)), held_out=bool(a.shapes), commit=a.commit, fault=name, kinds=kinds,
                                 verdict=verdict, said=said)) + "\n")
 
 
@@ -376,6 +376,7 @@ def main():
     p.add_argument("classes", nargs="*")
     a = p.parse_args()
     a.build = os.path.abspath(a.build)
+    a.commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     a.folder = os.path.abspath(a.keep) if a.keep else tempfile.mkdtemp(prefix="libprobe-faults.")
     os.makedirs(a.folder, exist_ok=True)
     flavours = a.programs.split(",") if a.torch else \

@@ -12,14 +12,14 @@ import time
 
 HEAD = """/* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a kind of finding is right. Made by `make measured` of the results of `make faults`, %s; do not edit.
+ * How often a kind of finding is right. Made by `make measured` of the results of `make faults` (%s, commit %s); do not edit.
  * %s
  *
  *	MEASURED(kind, severity, set, right, wrong, runs, programs, clean_runs, clean_programs, clean_accused)
  *
  * kind, severity: of findings.def; the severity is what the evidence sufficed for. set: HELD_OUT: programs that the rules were not made
  * with (tests/faults/shapes.c); CALIBRATION: the trainings of tests/faults, which they were made with. right: of `runs` injected faults
- * of this kind in `programs` programs, those that the first finding named by kind, rank, step and call, with this severity. wrong: runs
+ * of this kind in `programs` programs, those that the first finding named by kind, rank and step, with this severity. wrong: runs
  * with any fault in which the first finding was of this kind and severity and named another rank or another kind of fault.
  * clean_accused: of `clean_programs` programs without a fault (`clean_runs` runs), those of which this was said.
  */
@@ -60,7 +60,8 @@ def main():
         elif first and r["verdict"] == "wrong":
             table[first[0], first[1], r["held_out"]]["wrong"] += 1
     n = sum(r["verdict"] != "clean" for r in rows)
-    print(HEAD % (time.strftime("%Y-%m-%d"), f"{n} runs with a fault, {len(rows) - n} without."))
+    commits = sorted({r["commit"] for r in rows if r.get("commit")})
+    print(HEAD % (time.strftime("%Y-%m-%d"), " ".join(commits), f"{n} runs with a fault, {len(rows) - n} without."))
     for (kind, severity, held_out), t in sorted(table.items()):
         if not t["runs"]:
             continue
