@@ -53,6 +53,22 @@ static void put_counts(struct text *t, const uint64_t *count, enum count_group g
 	}
 }
 
+/* Its clock is that of `clock`'s mono_ns. */
+static void put_progress(struct text *t, const struct journal_progress *p)
+{
+	put_meta_key(t, "progress");
+	text_str(t, "{\"mono_ns\": ");
+	text_u64(t, p->at_ns);
+	text_str(t, ", \"moved_ns\": ");
+	text_u64(t, p->moved_ns);
+	text_str(t, ", \"quiet_ns\": ");
+	text_u64(t, p->quiet_ns);
+	text_str(t, ", \"cpu_s\": ");
+	text_double(t, (double)p->cpu_ns * 1e-9, 6);
+	text_fmt(t, ", \"cpu_percent\": %u, \"io_bytes\": %llu, \"descendants_seen\": %s}",
+		p->cpu_percent, (unsigned long long)p->io_bytes, p->unseen ? "false" : "true");
+}
+
 void meta_format(struct text *t, const struct journal *j, const struct journal_commit *c)
 {
 	const struct journal_head *h = j->head;
@@ -148,6 +164,8 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"writer_s\": ");
 	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
 	text_char(t, '}');
+	if (h->progress.at_ns)
+		put_progress(t, &h->progress);
 	put_meta_key(t, "missing");
 	text_char(t, '{');
 

@@ -133,6 +133,21 @@ struct journal_lock {
 	uint32_t word, pad; /* the thread; FUTEX_OWNER_DIED: it has ended */
 };
 
+/*
+ * Whether the process gets on, as its writer saw it last (writer/progress.h). Times: ns, CLOCK_MONOTONIC; the others grow with the
+ * process. Written by one thread without a lock: a reader may see one measurement's fields beside the next one's.
+ */
+struct journal_progress {
+	uint64_t at_ns; /* of the latest measurement; 0: there was none */
+	uint64_t moved_ns; /* when it, or a descendant, was last seen to use processor time, read or write */
+	uint64_t quiet_ns; /* when it last did none of that, and no thread ran or waited for a disk; 0: never */
+	uint64_t cpu_ns, io_bytes; /* of the process, without the writer's */
+	uint64_t children_at_ns; /* when descendants were looked at, for which there is a reason only where the process itself stands still */
+	uint64_t children_ns, children_io_bytes, children_born; /* theirs; the sum of their numbers */
+	uint32_t cpu_percent; /* of one core, in the second before at_ns */
+	uint32_t unseen; /* its descendants cannot be seen: it may wait for one that computes */
+};
+
 struct journal_head {
 	char magic[8];
 	uint32_t version;
@@ -175,6 +190,7 @@ struct journal_head {
 	uint64_t damaged; /* entries that made no sense */
 	_Atomic uint64_t
 		seq_next; /* numbers of calls below it may have been given: SEQ_FIRST and whole blocks */
+	struct journal_progress progress;
 	char journal_path[JOURNAL_PATH_MAX];
 	char folder
 		[JOURNAL_PATH_MAX]; /* of the rank: for who finds a journal that lies elsewhere */

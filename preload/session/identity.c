@@ -67,17 +67,24 @@ static void find_run(struct identity *id)
 		snprintf(id->run, sizeof(id->run), "%s", elastic);
 }
 
+/*
+ * Of the scheduler, which starts the whole job anew, and of a launcher inside of it, whose count then begins again: both together tell
+ * attempts apart. Kubernetes gives a container no such variable; of a JobSet the pod's label
+ * jobset.sigs.k8s.io/restart-attempt is handed on by whoever writes the manifest (docs/output-format.md).
+ */
 static void find_attempt(struct identity *id)
 {
-	static const char *const names[] = {"TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"};
+	static const char *const outer[] = {"SLURM_RESTART_COUNT", "JOBSET_RESTART_ATTEMPT"};
+	const char *inner = getenv("TORCHELASTIC_RESTART_COUNT"), *s = NULL;
 
-	id->attempt[0] = 0;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names) && !id->attempt[0]; i++) {
-		const char *s = getenv(names[i]);
-
-		if (s)
-			snprintf(id->attempt, sizeof(id->attempt), "%s", s);
-	}
+	for (size_t i = 0; i < sizeof(outer) / sizeof(*outer) && !(s && *s); i++)
+		s = getenv(outer[i]);
+	if (inner && !*inner)
+		inner = NULL;
+	if (s && !*s)
+		s = NULL;
+	snprintf(id->attempt, sizeof(id->attempt), "%s%s%s", s ? s : "", s && inner ? "." : "",
+		inner ? inner : "");
 }
 
 void identity_read(struct identity *id)

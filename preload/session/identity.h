@@ -12,7 +12,7 @@ struct identity {
 	int rank, size; /* -1: unknown */
 	char run[128]; /* the launcher's job id, "" if there is none */
 	char attempt
-		[32]; /* how often the launcher has restarted the job, as it writes it; "": it does not say */
+		[32]; /* how often the launcher has restarted the job, as it writes it; scheduler's and launcher's: "1.0"; "": neither says */
 };
 
 /*

@@ -25,6 +25,7 @@
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
+#include "writer/progress.h"
 #include "writer/role.h"
 #include "writer/writer.h"
 
@@ -181,6 +182,17 @@ static bool is_step_news(const struct journal_head *h)
 	return true;
 }
 
+/* A reader on another host sees no journal outside the folder: its sign of life is meta.json, once a second. */
+static bool is_sign_of_life_due(const struct journal_head *h)
+{
+	static uint64_t told;
+
+	if (journal_is_inside() || h->progress.at_ns == told)
+		return false;
+	told = h->progress.at_ns;
+	return true;
+}
+
 /* With the role: what follows the passes. more: it stopped before all was written. Returns err. */
 static int end_writing(int err, bool last)
 {
@@ -215,7 +227,7 @@ static int end_writing(int err, bool last)
 		atomic_store(&h->state, JS_FINISHED);
 	}
 	if (last || commit != output.meta_of_commit || seen != output.meta_of_count ||
-		is_step_news(h)) {
+		is_step_news(h) || is_sign_of_life_due(h)) {
 		update_head();
 
 		int late = sink_meta(&output.sink);
@@ -292,6 +304,15 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	} while (now != before && !role_is_wanted() && journal_is_crowded(j));
 }
 
+/* With the role, for others write meta.json; by the writer thread, whose own time is none of the job's. */
+static void look_at_progress(void)
+{
+	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+
+	measure_progress(&session.journal.head->progress);
+	count_own_time(cpu);
+}
+
 /*
  * The writer thread's drain: the role is let go of between the passes, so that nobody who wants it waits for more than
  * one. False: somebody else has taken over.
@@ -311,6 +332,7 @@ static bool drain_by_turns(void)
 		return false;
 	}
 	begin_writing(&env);
+	look_at_progress();
 	while ((more = drain_counted(false)) > 0) {
 		uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 

@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trainings with one fault each, at random places, and what `probe report` says of them.
 
-    faults.py [--build DIR] [--seed N] [--runs N] [--clean N] [--mpi openmpi,mpich] [--torch PYTHON] [--keep DIR] [CLASS ...]
+    faults.py [--build DIR] [--seed N] [--runs N] [--clean N] [--mpi openmpi,mpich] [--torch PYTHON | --shapes] [--counts FILE]
+              [--keep DIR] [CLASS ...]
+
+--counts appends a line of JSON for each run, of which measured.py makes the table that the report prints counts from.
 
 Prints for each class how often the fault was named: exact (the first finding has the kind, the ranks and the place), partly
 (the kind or the rank), wrong (another rank is blamed), silent; and false alarms (findings of severity bad or warn) on clean
@@ -176,6 +179,46 @@ def run_one(a, name, mpi, seed):
     return out, options, ended
 
 
+# Programs of shapes.c, and the faults that they have.
+SHAPES = ["ring", "tree", "sort", "phases"]
+SHAPE_CLASSES = {n: CLASSES[n][0] for n in ["nan", "inf", "spike", "stale", "zero", "skip", "extra", "count", "dtype", "redop", "sleep",
+                                            "exits", "killed"]}
+
+
+def run_shape(a, name, mpi, seed, k):
+    """As run_one. The k-th run has the k-th shape."""
+    shape = SHAPES[k // 2 % len(SHAPES)]
+    r = random.Random(f"{seed} {name} {mpi} {shape}")
+    out = f"{a.folder}/{name}-{mpi}-{seed}"
+    ranks, steps = r.choice([4, 4, 6]), r.randint(16, 26)
+    options = dict(shape=shape, seed=r.randint(1, 10**6), steps=steps, elements=r.choice([512, 2048, 4096]))
+    if name != "clean":
+        options.update(fault=name, rank=r.randint(0, ranks - 1), step=r.randint(8, steps - 4), pick=r.randint(0, 99))
+    command = launch(a, mpi, [f"{a.build}/faults/{mpi}/shapes"] + [f"{k}={v}" for k, v in options.items()], ranks, out, {}, False)
+    ended = wait_for(a, command, out)
+    with open(out + ".given", "w") as f:
+        json.dump(dict(options, ranks=ranks), f)
+    return out, options, ended
+
+
+def program_of(a, mpi, given):
+    """Runs are counted by programs: what differs in numbers only is one."""
+    if a.torch:
+        return f"train_{mpi}.py"
+    return f"shapes.c {given['shape']}" if a.shapes else f"train.c {given.get('layout', '')}"
+
+
+def count_run(a, mpi, name, out, kinds, verdict, findings):
+    """A line of --counts. kinds: those that name the fault, the usual one first; [] of a clean run."""
+    if not a.counts:
+        return
+    main = [f for f in findings if f["severity"] in ("bad", "warn")]
+    said = [[f["kind"], f["severity"]] for f in main]
+    with open(a.counts, "a") as f:
+        f.write(json.dumps(dict(program=program_of(a, mpi, given_of(out)), held_out=bool(a.shapes), commit=a.commit, fault=name, kinds=kinds,
+                                verdict=verdict, said=said)) + "\n")
+
+
 def wait_for(a, command, out):
     """Runs it to its end, or until 4 s after the fault has been done. True: it had to be ended."""
     env = dict(os.environ, OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
@@ -189,7 +232,9 @@ def wait_for(a, command, out):
         now = time.time()
         if not seen and truth_of(out):
             seen = now
-        if (seen and now - seen > (a.patience if not any(f"fault={t}" in command for t in TIMING) else 30)) or now - begun > 90:
+        # A wait is a hang from 10 s on.
+        patience = 11.5 if "fault=sleep" in command else a.patience
+        if (seen and now - seen > (patience if not any(f"fault={t}" in command for t in TIMING) else 30)) or now - begun > 90:
             ended = True
             live = subprocess.run([f"{a.build}/probe", "report", "--json", out], capture_output=True, text=True)
             with open(out + ".live.json", "w") as f:
@@ -324,16 +369,20 @@ def main():
     p.add_argument("--patience", type=float, default=3)
     p.add_argument("--judge", action="store_true", help="judge the folders of --keep again, without running anything")
     p.add_argument("--torch", help="a Python with PyTorch: trainings in PyTorch instead of the one in C")
+    p.add_argument("--shapes", action="store_true", help="the programs of shapes.c instead of the training")
+    p.add_argument("--counts", help="a file to which each run's result is appended")
     p.add_argument("--programs", default=",".join(TORCH), help="which of them")
     p.add_argument("--verbose", action="store_true")
     p.add_argument("classes", nargs="*")
     a = p.parse_args()
     a.build = os.path.abspath(a.build)
+    a.commit = subprocess.run(["git", "-C", HERE, "rev-parse", "--short", "HEAD"], capture_output=True, text=True).stdout.strip()
     a.folder = os.path.abspath(a.keep) if a.keep else tempfile.mkdtemp(prefix="libprobe-faults.")
     os.makedirs(a.folder, exist_ok=True)
     flavours = a.programs.split(",") if a.torch else \
         [m for m in a.mpi.split(",") if os.path.exists(f"{a.build}/faults/{m}/train")]
-    known = list(dict.fromkeys(n for m in flavours for n in TORCH[m])) if a.torch else list(CLASSES)
+    classes = SHAPE_CLASSES if a.shapes else {n: CLASSES[n][0] for n in CLASSES}
+    known = list(dict.fromkeys(n for m in flavours for n in TORCH[m])) if a.torch else list(classes)
     names = a.classes or known
     missed, total = [], {}
     print(f" {'class':10} runs exact partly wrong silent", flush=True)
@@ -344,18 +393,20 @@ def main():
             fit = [m for m in flavours if not a.torch or name in TORCH[m]]
             for k in range(a.runs if fit else 0):
                 mpi = fit[k % len(fit)]
-                kinds = TORCH[mpi][name] if a.torch else CLASSES[name][0]
+                kinds = TORCH[mpi][name] if a.torch else classes[name]
                 seed = a.seed * 1000 + k
                 out = f"{a.folder}/{name}-{mpi}-{seed}"
                 if not a.judge:
                     shutil.rmtree(out, ignore_errors=True)
-                    out = run_torch(a, name, mpi, seed) if a.torch else run_one(a, name, mpi, seed)[0]
+                    out = run_torch(a, name, mpi, seed) if a.torch else \
+                        run_shape(a, name, mpi, seed, k)[0] if a.shapes else run_one(a, name, mpi, seed)[0]
                 truth = truth_of(out)
                 if not truth:
                     print(f"# {out}: the fault did not happen", flush=True)
                     continue
                 report = report_of(a, out)
                 verdict = judge(name, kinds, truth, report, given_of(out))
+                count_run(a, mpi, name, out, kinds, verdict, report["findings"])
                 runs += 1
                 score[verdict] += 1
                 if a.verbose or verdict != "exact":
@@ -380,13 +431,18 @@ def main():
             out = f"{a.folder}/clean-{mpi}-{seed}"
             for _ in range(0 if a.judge else 3):
                 shutil.rmtree(out, ignore_errors=True)
-                ended = False if a.torch else run_one(a, "clean", mpi, seed)[2]
+                ended = False if a.torch else (run_shape(a, "clean", mpi, seed, k) if a.shapes else run_one(a, "clean", mpi, seed))[2]
                 if a.torch:
                     run_torch(a, "clean", mpi, seed)
                 # One that had to be ended, as on a machine with too much to do, is none either.
                 if not ended and not ended_by_itself(out):
                     break
-            findings = report_of(a, out)["findings"]
+            report = report_of(a, out)
+            if "wrong" in report:
+                print(f"# {out}: no report: {report['wrong']}", flush=True)
+                continue
+            findings = report["findings"]
+            count_run(a, mpi, "clean", out, [], "clean", findings)
             for key in {(f["kind"], f["severity"]) for f in findings}:
                 fired[key] = fired.get(key, 0) + 1
             bad = [f for f in findings if f["severity"] in ("bad", "warn")]

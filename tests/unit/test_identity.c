@@ -165,9 +165,15 @@ static void attempt_is_the_launchers_count_of_restarts(void **state)
 	setenv("SLURM_RESTART_COUNT", "3", 1);
 	assert_string_equal(read_it().attempt, "3");
 	setenv("TORCHELASTIC_RESTART_COUNT", "0", 1);
+	/* After a requeue torchrun counts from 0 again. */
+	assert_string_equal(read_it().attempt, "3.0");
+	unsetenv("SLURM_RESTART_COUNT");
 	assert_string_equal(read_it().attempt, "0");
+	setenv("JOBSET_RESTART_ATTEMPT", "2", 1);
+	assert_string_equal(read_it().attempt, "2.0");
 	setenv("TORCHELASTIC_RESTART_COUNT", "", 1);
-	assert_string_equal(read_it().attempt, "3");
+	assert_string_equal(read_it().attempt, "2");
+	unsetenv("JOBSET_RESTART_ATTEMPT");
 	clear();
 }
 

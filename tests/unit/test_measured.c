@@ -13,34 +13,43 @@
 #include "tools/probe/rules/measured.h"
 
 static const struct measurement filled[] = {
-	{"skip", 56, 60, 60, 0},
-	{"hang", 1, 4, 9, 1},
+	{"skip", "bad", CALIBRATION, 60, 0, 60, 2, 50, 2, 0},
+	{"skip", "bad", HELD_OUT, 56, 2, 60, 4, 50, 40, 0},
+	{"hang", "bad", CALIBRATION, 1, 0, 4, 1, 9, 9, 1},
 	{0},
 };
 
-static void measured_kind_is_printed_as_counts(void **state)
+static void the_held_out_counts_are_printed_where_there_are_some(void **state)
 {
-	char *text = format_measurement(find_measurement(filled, "skip"));
+	char *text = format_measurement(find_measurement(filled, "skip", "bad"));
 
 	(void)state;
-	assert_string_equal(text, "of injected faults of this kind 56 of 60 were named rightly; of "
-				  "60 clean programs 0 were accused");
+	assert_string_equal(text, "of 60 injected faults of this kind 56 were named rightly (in 4 programs that the "
+				  "rules were not made with; wrongly said of 2 other faults); of 40 clean programs 0 "
+				  "were accused");
 	free(text);
-	text = format_measurement(find_measurement(filled, "hang"));
-	assert_string_equal(text, "of injected faults of this kind 1 of 4 were named rightly; of 9 "
-				  "clean programs 1 was accused");
+	text = format_measurement(find_measurement(filled, "hang", "bad"));
+	assert_string_equal(text, "of 4 injected faults of this kind 1 were named rightly (in 1 program that the "
+				  "rules were made with; wrongly said of 0 other faults); of 9 clean programs 1 was "
+				  "accused");
 	free(text);
-	assert_true(compute_right_share(find_measurement(filled, "hang")) == 0.25);
+	assert_true(compute_right_share(find_measurement(filled, "hang", "bad")) == 0.25);
 }
 
-static void unmeasured_kind_has_no_number(void **state)
+static void an_unmeasured_kind_has_no_number(void **state)
 {
-	char *text = format_measurement(find_measurement(filled, "nan"));
+	char *text = format_measurement(find_measurement(filled, "nan", "bad"));
 
 	(void)state;
 	assert_null(strpbrk(text, "0123456789%"));
 	free(text);
-	assert_true(isnan(compute_right_share(find_measurement(filled, "nan"))));
+	assert_true(isnan(compute_right_share(find_measurement(filled, "nan", "bad"))));
+}
+
+static void another_severity_is_not_measured(void **state)
+{
+	(void)state;
+	assert_null(find_measurement(filled, "skip", "note"));
 }
 
 static void lines_of_the_table_name_kinds_and_possible_counts(void **state)
@@ -59,15 +68,17 @@ static void lines_of_the_table_name_kinds_and_possible_counts(void **state)
 		assert_true(found > 0);
 		assert_true(m->runs > 0 && m->right <= m->runs);
 		assert_true(m->clean_accused <= m->clean_programs);
-		assert_ptr_equal(find_measurement(measurements, m->kind), m);
+		assert_true(m->programs > 0 && m->programs <= m->runs);
+		assert_non_null(find_measurement(measurements, m->kind, m->severity));
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(measured_kind_is_printed_as_counts),
-		cmocka_unit_test(unmeasured_kind_has_no_number),
+		cmocka_unit_test(the_held_out_counts_are_printed_where_there_are_some),
+		cmocka_unit_test(an_unmeasured_kind_has_no_number),
+		cmocka_unit_test(another_severity_is_not_measured),
 		cmocka_unit_test(lines_of_the_table_name_kinds_and_possible_counts),
 	};
 

@@ -12,6 +12,8 @@
 #include "tools/probe/model/read/comms.h"
 #include "tools/probe/model/read/folders.h"
 
+struct live_verdict;
+
 #define LIVE_TIMES 64 /* steps whose times are kept */
 
 /* A number of the last step that has it. */
@@ -68,6 +70,7 @@ struct live {
 	uint64_t now; /* Unix epoch, ns */
 	uint64_t step; /* the farthest rank's */
 	bool runs; /* one of them does, as far as it can be told */
+	const struct live_verdict *verdict; /* the caller's (live_verdict.h); NULL: none is shown */
 };
 
 /* Returns a status (reported). Free with live_free in any case. */

@@ -5,6 +5,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/files/json.h"
 #include "tools/probe/live/live.h"
+#include "tools/probe/live/live_verdict.h"
 #include "tools/probe/model/read/calls.h"
 
 /* JSON has no words for what is not finite: texts, as in alerts.jsonl. */
@@ -78,6 +79,27 @@ static void put_live_rank(const struct live *l, const struct live_rank *r)
 	json_end();
 }
 
+static void put_live_verdict(const struct live_verdict *v)
+{
+	if (!v || !v->known)
+		return;
+	report_json_verdict(&v->verdict);
+	json_list("faults");
+	for (unsigned i = 0; i < v->n; i++) {
+		const struct live_fault *f = &v->fault[i];
+
+		json_object(NULL);
+		json_string("kind", f->kind);
+		json_string("severity", severity_word(f->severity));
+		json_string("ranks", f->ranks);
+		if (f->has_step)
+			json_u64("step", f->step);
+		json_string("text", f->line);
+		json_end();
+	}
+	json_end();
+}
+
 void live_print_json(const struct live *l, FILE *f)
 {
 	json_begin_in(f);
@@ -89,6 +111,7 @@ void live_print_json(const struct live *l, FILE *f)
 	json_double("unix_s", (double)l->now / 1e9);
 	json_bool("running", l->runs);
 	json_u64("step", l->step);
+	put_live_verdict(l->verdict);
 	json_list("ranks");
 	for (unsigned i = 0; i < l->folders.n; i++)
 		put_live_rank(l, &l->rank[i]);

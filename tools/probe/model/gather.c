@@ -156,6 +156,8 @@ static void gather_rank_call(struct gather *g, struct call *c)
 	note_extent(r, c);
 	note_measured(r, c);
 	note_collective(r, c);
+	if (d->state == RANK_RUNNING || d->state == RANK_UNSEEN)
+		add_site_wait(&r->site_waits, c);
 	if (r->cycle)
 		cycle_call(r->cycle, c);
 }
@@ -506,6 +508,7 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 		struct rank_info *r = &g->rank[i];
 
 		table_init_small(&r->latest, sizeof(struct latest_collective), COLLECTIVES_MAX);
+		init_site_waits(&r->site_waits);
 		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
 			r->cycle = cycle_new();
 		if (meta_has_steps(&d->meta))
@@ -714,6 +717,7 @@ void gather_free(struct gather *g)
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		cycle_free(g->rank[i].cycle);
 		table_free(&g->rank[i].latest);
+		table_free(&g->rank[i].site_waits);
 		overlay_remove(&g->rank[i].overlay);
 		free(g->rank[i].journal_wrong);
 		free(g->rank[i].files_wrong);

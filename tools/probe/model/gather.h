@@ -16,6 +16,7 @@
 #include "tools/probe/model/read/opens.h"
 #include "tools/probe/model/times/ops.h"
 #include "tools/probe/model/skew.h"
+#include "tools/probe/model/times/site_waits.h"
 #include "tools/probe/model/times/slow.h"
 
 struct gather_options {
@@ -47,6 +48,7 @@ struct rank_info {
 	uint64_t
 		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */
 	struct table latest; /* struct latest_collective */
+	struct table site_waits; /* struct site_wait; of a rank that runs */
 	struct cycle *cycle; /* NULL: steps are marked, or too many ranks */
 };
 

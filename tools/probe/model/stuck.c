@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
 #define ASYNC_STANDS_NS \
@@ -15,6 +16,16 @@ static bool is_joined(const struct open_call *c)
 {
 	return !c->waiting && c->call.comm && c->call.comm_seq != NO_NUMBER &&
 	       !(c->call.bits & (CALL_P2P | CALL_LOCAL));
+}
+
+bool is_only_enqueued(const struct call *c)
+{
+	static const char *const libs[] = {"nccl", "rccl", "hccl"};
+
+	for (unsigned i = 0; i < sizeof(libs) / sizeof(*libs); i++)
+		if (strcmp(intern_name(c->lib), libs[i]) == 0)
+			return !c->device;
+	return false;
 }
 
 /* The same operation, or at least the same kind of call. */
@@ -144,6 +155,7 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 		!(l->standing[i] && l->standing[i]->call.comm == op->comm &&
 			l->standing[i]->call.comm_seq == op->comm_seq)) {
 		now.why = ABSENT_PAST;
+		now.enqueued = is_only_enqueued(op);
 	} else if (l->standing[i]) {
 		now.why = ABSENT_OTHER;
 		now.in = l->standing[i];

@@ -25,6 +25,7 @@ struct absent {
 		*last; /* ABSENT_NEVER, ABSENT_ENDED: its latest call; NULL: none was recorded */
 	uint64_t
 		since; /* ns from the end of that call until now, or to the last sign of life of any rank */
+	bool enqueued; /* ABSENT_PAST: its library returns before the operation is complete */
 	int *rank; /* world ranks, ascending */
 	unsigned n, cap;
 };
@@ -55,6 +56,9 @@ struct stuck_list {
 	uint32_t *in_group; /* room for marks, by folder */
 	struct table places; /* of the groups */
 };
+
+/* Its library returns when the call is in the device's queue, and nothing shows that it ran there. */
+bool is_only_enqueued(const struct call *c);
 
 /* Whether both belong to one group. */
 bool stuck_alike(const struct open_call *a, const struct open_call *b);

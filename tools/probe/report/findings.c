@@ -12,11 +12,13 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/names.h"
+#include "tools/probe/rules/end/movers.h"
 #include "tools/probe/report/causes.h"
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/waits.h"
 
 #define PENDING_MAX 3 /* requests that are named */
+#define GROUPS_FROM 4 /* more ranks than this have their numbers counted, too */
 #define JUST_BEGUN_NS 0.1e9 /* who has stood for less had only just come */
 
 /* ---- stuck ---- */
@@ -35,9 +37,10 @@ static char *absent_text(struct report *r, const struct absent *a)
 		}
 		what = report_call(r, a->last);
 		at = called_from_text(r, a->last);
-		all = tool_format("%s %s: the last call was %s in step %llu, %s before%s", who,
+		all = tool_format("%s %s: the last call was %s in step %llu, %s before%s%s", who,
 			a->why == ABSENT_ENDED ? "ended without entering it" : "never entered it",
-			what, (unsigned long long)a->last->step, out_time((double)a->since), at);
+			what, (unsigned long long)a->last->step, out_time((double)a->since), at,
+			is_only_enqueued(a->last) ? "; it is enqueued, completion unknown" : "");
 		break;
 	case ABSENT_OTHER:
 		what = report_call(r, &a->in->call);
@@ -45,7 +48,8 @@ static char *absent_text(struct report *r, const struct absent *a)
 			out_time((double)a->in->age));
 		break;
 	case ABSENT_PAST:
-		all = tool_format("%s %s left it already", who, a->n == 1 ? "has" : "have");
+		all = tool_format("%s %s %s", who, a->n == 1 ? "has" : "have",
+			a->enqueued ? "enqueued it and gone on, completion unknown" : "left it already");
 		break;
 	case ABSENT_NO_DATA:
 		all = tool_format("of %s there is no folder", who);
@@ -172,18 +176,27 @@ static void stopped_ranks(struct report *r, char **text)
 {
 	int *rank = NULL;
 	unsigned n = 0, cap = 0;
+	struct mover m;
+	uint64_t silence = 0;
 	char *who;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (!is_process_stopped(&r->g.folders.dir[i]))
+		if (!is_rank_stopped(r, i))
 			continue;
+		m = look_at_mover(r, i);
+		if (m.state == MOVER_SILENT && m.since_ns > silence)
+			silence = m.since_ns;
 		TOOL_GROW(rank, n, cap);
 		rank[n++] = r->g.folders.dir[i].rank;
 	}
 	if (n) {
 		who = out_ranks(rank, n);
-		append_line(text, tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger",
-					  who, n == 1 ? "is" : "are"));
+		append_line(text, silence
+					  ? tool_format("%s %s stopped, frozen or out of reach: no sign of "
+							"life for %s",
+						    who, n == 1 ? "is" : "are", out_time((double)silence))
+					  : tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger", who,
+						    n == 1 ? "is" : "are"));
 		free(who);
 	}
 	free(rank);
@@ -265,7 +278,7 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 
 	/* Who is stopped is to blame for all, whatever it and others stand in. */
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		if (is_process_stopped(&r->g.folders.dir[i]))
+		if (is_rank_stopped(r, i))
 			name_culprit(r, f, i);
 	stopped = f->nrank;
 	for (unsigned i = 0; i < s->nabsent; i++) {
@@ -370,6 +383,54 @@ static void doubt_death(struct report *r, struct finding *f, const struct stuck 
 			f->rank[0]));
 }
 
+/* "511 of 512 ranks are in it; 1 of 512 is elsewhere": of a job of more ranks than are looked through by eye. */
+static void append_group_sizes(const struct report *r, const struct stuck *s, char **text)
+{
+	unsigned elsewhere = 0;
+
+	for (unsigned i = 0; i < s->nabsent; i++)
+		elsewhere += s->absent[i].n;
+	if (s->joined && elsewhere && s->n + elsewhere > GROUPS_FROM && r->g.folders.n > GROUPS_FROM)
+		append_line(text, tool_format("%u of %u ranks are in it, %u of %u %s elsewhere", s->n,
+					  s->n + elsewhere, elsewhere, s->n + elsewhere,
+					  elsewhere == 1 ? "is" : "are"));
+}
+
+/* Why it is called a hang; or, while the job runs, what keeps it from being called one. */
+static void append_reason(struct report *r, bool judged, char **text)
+{
+	char *unknown;
+
+	if (r->hang_reason && *r->hang_reason)
+		append_line(text, tool_strdup(r->hang_reason));
+	if (judged)
+		return;
+	unknown = describe_unknown_movers(r);
+	if (*unknown)
+		append_line(text, tool_strdup(unknown + 1));
+	free(unknown);
+}
+
+/* Who waits for the ranks of a circle that is said follows from it: a line there, not a finding of its own. */
+static bool add_to_circle(struct report *r, const struct stuck *s)
+{
+	struct finding *f = NULL;
+	char *who, *what;
+
+	for (unsigned i = 0; r->circle_closed && i < r->nfinding && !f; i++)
+		if (strcmp(r->finding[i].kind, "deadlock") == 0)
+			f = &r->finding[i];
+	if (!f)
+		return false;
+	who = out_ranks(s->rank, s->n);
+	what = report_kind(r, s);
+	append_line(&f->text, tool_format("%s %s in %s for %s", who, s->n == 1 ? "waits" : "wait", what,
+				      out_time((double)s->age_max)));
+	free(who);
+	free(what);
+	return true;
+}
+
 void find_stuck(struct report *r)
 {
 	struct finding *f;
@@ -377,7 +438,7 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
-	if (!s || r->left || is_circle_said(r))
+	if (!s || r->left || is_circle_said(r) || add_to_circle(r, s))
 		return;
 	what = report_kind(r, s);
 	who = out_ranks(s->rank, s->n);
@@ -391,6 +452,7 @@ void find_stuck(struct report *r)
 		: over				  ? " when the job ended"
 						  : "",
 		at);
+	append_group_sizes(r, s, &text);
 	for (unsigned i = 0; i < s->nabsent; i++)
 		append_line(&text, absent_text(r, &s->absent[i]));
 	if (s->sample->waiting && !is_probe_wait(s->sample))
@@ -402,6 +464,7 @@ void find_stuck(struct report *r)
 	stopped_ranks(r, &text);
 	if (over && !hang)
 		several_ended(r, &text);
+	append_reason(r, over || hang, &text);
 	f = add_finding(r,
 		has_left(s) ? FINDING_DIED
 		: hang	    ? FINDING_HANG

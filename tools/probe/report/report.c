@@ -269,6 +269,7 @@ int report_gather(struct report *r, const struct gather_options *o)
 	report_findings(r);
 	r->steps_chosen = o->step_lo || o->step_hi != UINT64_MAX;
 	compute_verdict(r);
+	read_attempts(&r->attempts, &r->g.folders);
 	return 0;
 }
 
@@ -277,7 +278,9 @@ void report_free(struct report *r)
 	for (unsigned i = 0; i < r->nfinding; i++)
 		free_finding(&r->finding[i]);
 	free(r->finding);
+	free(r->hang_reason);
 	free_verdict(&r->verdict);
+	free_attempts(&r->attempts);
 	stacks_free(&r->stacks);
 	kernel_log_free(&r->kernel_log);
 	step_numbers_free(&r->numbers);

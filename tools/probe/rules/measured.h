@@ -5,22 +5,36 @@
 
 #include <stddef.h>
 
+enum measured_set {
+	HELD_OUT, /* programs that the rules were not made with */
+	CALIBRATION, /* programs that they were made with */
+};
+
 struct measurement {
-	const char *kind; /* its word; NULL: end of a list */
-	unsigned right,
-		runs; /* of so many injected faults of this kind, those that were named rightly */
-	unsigned clean_programs,
+	const char *kind, *severity; /* words; kind NULL: end of a list */
+	enum measured_set set;
+	unsigned right, wrong,
+		runs; /* of `runs` injected faults of this kind, those that were named rightly; runs of any fault in which it was said and was wrong */
+	unsigned programs; /* that the faults were in */
+	unsigned clean_runs, clean_programs,
 		clean_accused; /* of so many programs without a fault, those that were accused */
 };
 
 /* The lines of measured.def. */
 extern const struct measurement measurements[];
 
-/* The entry of that kind in a list that ends with a NULL kind; NULL: the kind has not been measured. */
-const struct measurement *find_measurement(const struct measurement *list, const char *kind);
+/*
+ * The entry of that kind and severity in a list that ends with a NULL kind, of the held-out set where it has one; NULL: it has not been
+ * measured.
+ */
+const struct measurement *find_measurement(
+	const struct measurement *list, const char *kind, const char *severity);
 
 /* The counts in words, malloc'd. m NULL: that there are none. */
 char *format_measurement(const struct measurement *m);
+
+/* "held_out", "calibration" */
+const char *name_measured_set(enum measured_set set);
 
 /* right / runs; NAN where m is NULL or no run was made. It is no probability in another job. */
 double compute_right_share(const struct measurement *m);

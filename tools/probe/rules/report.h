@@ -8,6 +8,7 @@
 #include "tools/probe/model/stacks.h"
 #include "tools/probe/model/step_numbers.h"
 #include "tools/probe/model/stuck.h"
+#include "tools/probe/rules/attempts.h"
 #include "tools/probe/rules/verdict.h"
 
 /* findings.def; the worst first. */
@@ -55,8 +56,11 @@ struct report {
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
 	struct run_verdict verdict;
+	struct attempts attempts;
 	bool steps_chosen; /* only some steps were read */
 	bool stuck_known, hangs; /* report_stuck() has looked */
+	char *hang_reason; /* of a job that runs; "": it is said already; NULL: it does not hang */
+	bool circle_closed; /* that is the reason */
 	struct kernel_log kernel_log; /* read when it is asked for */
 	bool kernel_log_known;
 	bool left; /* somebody left, and that is said: what the others did then follows from it */
@@ -108,6 +112,8 @@ void report_open(struct report *r);
 void report_bad(struct report *r);
 void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent);
 void report_json(struct report *r);
+/* The object `verdict`, into the document that is being written. */
+void report_json_verdict(const struct run_verdict *v);
 
 /* "all_reduce #12 on MPI_COMM_WORLD (MPI_Allreduce)"; malloc'd. report_kind: without what differs between ranks. */
 char *report_call(const struct report *r, const struct call *c);

@@ -7,17 +7,21 @@
 #include "journal/columns.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/times/pace.h"
 #include "tools/probe/rules/report.h"
 
 #define ALL_GROUPS ((1u << CHECK_GROUPS) - 1)
 #define ONLY(group) (1u << (group))
 
+enum history { HISTORY_NONE, HISTORY_STALE, HISTORY_ZERO, HISTORY_LEVEL, HISTORY_PACE };
+
 static const struct {
 	enum check_group group;
 	const char *word;
-	unsigned ranks, steps;
+	unsigned ranks;
+	enum history history;
 } kinds[] = {
-#define CHECKED_KIND(group, word, ranks, steps) {CHECK_##group, word, ranks, steps},
+#define CHECKED_KIND(group, word, ranks, history) {CHECK_##group, word, ranks, HISTORY_##history},
 #include "tools/probe/rules/verdict.def"
 };
 
@@ -171,6 +175,23 @@ static void check_values_recorded(const struct report *r, struct run_verdict *v)
 				out_count(with)));
 }
 
+/* Places where the habit is under test; PACE: steps, of which so many are needed before the first is judged. */
+static struct habit_power find_power(const struct report *r, enum history history, uint64_t steps)
+{
+	const struct habits *h = &r->g.diagnose.habits;
+
+	switch (history) {
+	case HISTORY_STALE:
+		return h->stale_power;
+	case HISTORY_ZERO:
+		return h->zero_power;
+	case HISTORY_LEVEL:
+		return h->level_power;
+	default:
+		return (struct habit_power){1, steps >= PACE_STEPS_MIN + PACE_STEPS_WARM};
+	}
+}
+
 static void check_history(const struct report *r, struct run_verdict *v)
 {
 	bool marked = r->g.by_rounds || r->g.last_step;
@@ -180,12 +201,22 @@ static void check_history(const struct report *r, struct run_verdict *v)
 	for (unsigned i = 0; i < r->g.folders.n; i++)
 		marked |= meta_has_steps(&r->g.folders.dir[i].meta);
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
-		if (!kinds[i].steps || (marked && steps >= kinds[i].steps))
+		struct habit_power p = find_power(r, kinds[i].history, steps);
+
+		if (!kinds[i].history || (marked && p.able && p.able == p.tested))
 			continue;
-		text = marked ? tool_format("fewer than %u steps were read", kinds[i].steps)
-			      : tool_strdup("nothing marks steps");
-		v->incomplete |= v->check[i].state != NOT_CHECKED;
-		limit_check(&v->check[i], NOT_CHECKED, text);
+		if (!marked)
+			text = tool_strdup("nothing marks steps");
+		else if (!p.tested)
+			text = tool_strdup("no values that repeat by step were recorded");
+		else if (!p.able)
+			text = tool_strdup("there is too little history to tell");
+		else
+			text = tool_format("at %s of %s places there is too little history to tell",
+				out_count(p.tested - p.able), out_count(p.tested));
+		/* That some places are rare belongs to the program; that no place has a history is a short run. */
+		v->incomplete |= v->check[i].state != NOT_CHECKED && (!marked || !p.able);
+		limit_check(&v->check[i], marked && p.able ? CHECKED_PARTLY : NOT_CHECKED, text);
 		free(text);
 	}
 }

@@ -5,6 +5,7 @@
  * nccl_p2p_exec_time_microseconds, with its labels, so that its dashboards show them. All else begins with probe_.
  */
 #include "tools/probe/serve/prometheus.h"
+#include "tools/probe/live/live_verdict.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -372,8 +373,42 @@ static void put_op_metrics(const struct live *l, FILE *f)
 	table_free(&nodes);
 }
 
+/* ---- the verdict ---- */
+
+static void put_verdict_metrics(const struct live_verdict *v, FILE *f)
+{
+	char step[24];
+
+	if (!v || !v->known)
+		return;
+	put_metric_head(f, "probe_faults", "gauge", "Faults that probe report finds");
+	fprintf(f, "probe_faults %u\n", v->verdict.faults);
+	put_metric_head(f, "probe_warnings", "gauge", "Warnings of probe report");
+	fprintf(f, "probe_warnings %u\n", v->verdict.warnings);
+	put_metric_head(f, "probe_verdict_incomplete", "gauge",
+		"1: something that was to be recorded or read is not there");
+	fprintf(f, "probe_verdict_incomplete %d\n", v->verdict.incomplete);
+	put_metric_head(f, "probe_verdict_info", "gauge", "The first line of probe report");
+	fputs("probe_verdict_info", f);
+	put_label(f, "{", "text", v->text);
+	put_sample_value(f, 1);
+	put_metric_head(f, "probe_fault_info", "gauge", "A fault or a warning, and the ranks that it names");
+	for (unsigned i = 0; i < v->n; i++) {
+		snprintf(step, sizeof(step), "%llu", (unsigned long long)v->fault[i].step);
+		fputs("probe_fault_info", f);
+		put_label(f, "{", "kind", v->fault[i].kind);
+		put_label(f, ",", "severity", severity_word(v->fault[i].severity));
+		put_label(f, ",", "ranks", v->fault[i].ranks);
+		put_label(f, ",", "step", v->fault[i].has_step ? step : "");
+		/* Two of a kind are two series. */
+		put_label(f, ",", "text", v->fault[i].line);
+		put_sample_value(f, 1);
+	}
+}
+
 void prometheus_print(const struct live *l, FILE *f)
 {
+	put_verdict_metrics(l->verdict, f);
 	put_rank_metrics(l, f);
 	put_scalar_metrics(l, f);
 	put_op_metrics(l, f);

@@ -10,6 +10,7 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/live/live.h"
+#include "tools/probe/live/live_verdict.h"
 #include "tools/probe/serve/http.h"
 #include "tools/probe/serve/prometheus.h"
 
@@ -29,6 +30,7 @@ static const char help[] =
 	"             all else begins with probe_: step, loss, norms, times, exposed "
 	"communication, "
 	"stragglers, alerts\n"
+	"  /          the verdict, as the first line of `probe report`\n"
 	"  /json      the same and more as JSON, as `probe top --json` prints it\n"
 	"\n"
 	"      --port N       (9464); 0: a free one, which the first line names\n"
@@ -70,6 +72,7 @@ static void ask_to_stop(int sig)
 struct serving {
 	const char *path;
 	struct live live;
+	struct live_verdict verdict;
 	bool have;
 	double read_at; /* s, monotonic */
 };
@@ -91,6 +94,9 @@ static void look_again(struct serving *s)
 	s->have = true;
 	if (folders_have_rank(s->path) && live_read(&s->live, s->path))
 		live_free(&s->live);
+	if (s->live.folders.n)
+		refresh_live_verdict(&s->verdict, s->path);
+	s->live.verdict = &s->verdict;
 	if (!s->live.folders.path)
 		s->live.folders.path = tool_strdup(s->path);
 	s->read_at = now_monotonic_s();
@@ -106,7 +112,7 @@ static void answer_path(void *arg, const char *path, struct http_answer *a)
 	f = open_memstream(&a->body, &a->n);
 	if (!f)
 		return;
-	if (metrics || json)
+	if (a->status == 200)
 		look_again(s);
 	a->type = metrics ? "text/plain; version=0.0.4; charset=utf-8"
 		  : json  ? "application/json"
@@ -116,7 +122,8 @@ static void answer_path(void *arg, const char *path, struct http_answer *a)
 	else if (json)
 		live_print_json(&s->live, f);
 	else
-		fputs(index_text, f);
+		fprintf(f, "%s%s%s", s->verdict.known ? s->verdict.text : "", s->verdict.known ? "\n\n" : "",
+			index_text);
 	if (fclose(f)) {
 		free(a->body);
 		a->body = NULL;
@@ -159,6 +166,9 @@ static int print_metrics_once(struct serving *s)
 {
 	int status = live_read(&s->live, s->path);
 
+	if (!status)
+		refresh_live_verdict(&s->verdict, s->path);
+	s->live.verdict = &s->verdict;
 	if (!status)
 		prometheus_print(&s->live, stdout);
 	return status;
@@ -214,5 +224,6 @@ int verb_serve(int argc, char **argv)
 		s.path = folders_default();
 	status = once ? print_metrics_once(&s) : serve_until_signal(&s, address, port);
 	live_free(&s.live);
+	free_live_verdict(&s.verdict);
 	return tool_finish(status);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/top/frame.h"
+#include "tools/probe/live/live_verdict.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 
 #define OPEN_NS UINT64_C(5000000000) /* a call that a rank stands in for so long is shown */
 #define ALERTS_SHOWN 8
+#define FAULTS_SHOWN 4
 #define HEAD_LINES 7
 
 static void print_job_line(const struct live *l)
@@ -29,6 +31,23 @@ static void print_job_line(const struct live *l)
 			sep = ", ";
 		}
 	putchar('\n');
+}
+
+/* The first line of the report, and those of its first faults. */
+static void print_live_verdict(const struct live_verdict *v, unsigned most)
+{
+	if (!v || !v->known)
+		return;
+	printf("%s", v->verdict.faults ? out_style(STYLE_BAD) : out_style(STYLE_HEAD));
+	out_clean(v->text);
+	printf("%s\n", out_plain());
+	for (unsigned i = 0; i < v->n && i < most; i++) {
+		printf("  %s  ", v->fault[i].kind);
+		out_clean(v->fault[i].line);
+		putchar('\n');
+	}
+	if (v->n > most)
+		printf("  %sand more: probe report%s\n", out_style(STYLE_FAINT), out_plain());
 }
 
 /* "loss 2.31   grad-norm 0.84": numbers of the job, in a line. */
@@ -214,9 +233,13 @@ static void print_alert_lines(const struct live *l, unsigned most)
 void frame_print(const struct live *l, unsigned lines)
 {
 	unsigned alerts = l->nalert < ALERTS_SHOWN ? l->nalert : ALERTS_SHOWN, ranks = 0;
+	unsigned faults = l->verdict && l->verdict->n < FAULTS_SHOWN ? l->verdict->n : FAULTS_SHOWN;
 
 	if (lines) {
-		unsigned used = HEAD_LINES + (alerts ? alerts + 2 : 0);
+		unsigned used;
+
+		lines -= lines > faults + 1 ? faults + 1 : 0;
+		used = HEAD_LINES + (alerts ? alerts + 2 : 0);
 
 		if (used + 4 > lines)
 			alerts = alerts > 2 ? 2 : alerts;
@@ -226,6 +249,7 @@ void frame_print(const struct live *l, unsigned lines)
 	print_job_line(l);
 	print_numbers_line(l);
 	print_speed_line(l);
+	print_live_verdict(l->verdict, faults);
 	print_ranks(l, ranks);
 	print_alert_lines(l, alerts);
 }

@@ -13,12 +13,13 @@
 #include "tools/lib/cli.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/live/live_verdict.h"
 #include "tools/probe/top/frame.h"
 
 static const char help[] =
 	"usage: probe top [options] [DIR]\n"
 	"\n"
-	"Shows how a job stands, again and again until none of its ranks runs: step, loss, norms, "
+	"Shows how a job stands, again and again until none of its ranks runs: the verdict of `probe report`, step, loss, norms, "
 	"time of a step, exposed\n"
 	"communication, how late each rank comes to collectives, calls that ranks stand in, "
 	"alerts. "
@@ -121,13 +122,18 @@ struct top {
 
 static int show_once(const struct top *t)
 {
+	struct live_verdict verdict = {0};
 	struct live l;
 	int status = live_read(&l, t->path);
 
+	if (!status)
+		refresh_live_verdict(&verdict, t->path);
+	l.verdict = &verdict;
 	if (!status && t->json)
 		live_print_json(&l, stdout);
 	else if (!status)
 		frame_print(&l, 0);
+	free_live_verdict(&verdict);
 	live_free(&l);
 	return status;
 }
@@ -135,6 +141,7 @@ static int show_once(const struct top *t)
 static int show_again_and_again(const struct top *t)
 {
 	static char page[1 << 16];
+	struct live_verdict verdict = {0};
 	bool runs = true;
 	int status = STATUS_DONE;
 
@@ -150,6 +157,8 @@ static int show_again_and_again(const struct top *t)
 		} else {
 			status = live_read(&l, t->path);
 			if (!status) {
+				refresh_live_verdict(&verdict, t->path);
+				l.verdict = &verdict;
 				frame_print(&l, terminal_lines());
 				runs = l.runs;
 			}
@@ -160,6 +169,7 @@ static int show_again_and_again(const struct top *t)
 			wait_for_key(t->interval);
 	}
 	leave_page();
+	free_live_verdict(&verdict);
 	/* What remains on the terminal. */
 	return ended ? status : show_once(t);
 }

@@ -212,7 +212,7 @@ static void json_finding_place(struct report *r, const struct finding *f)
 /* null where it was not measured. */
 static void json_measurement(const struct finding *f)
 {
-	const struct measurement *m = find_measurement(measurements, f->kind);
+	const struct measurement *m = find_measurement(measurements, f->kind, severity_word(f->severity));
 
 	json_double("confidence", compute_right_share(m));
 	if (!m) {
@@ -221,7 +221,11 @@ static void json_measurement(const struct finding *f)
 	}
 	json_object("measured");
 	json_u64("right", m->right);
+	json_u64("wrong", m->wrong);
 	json_u64("runs", m->runs);
+	json_u64("programs", m->programs);
+	json_string("set", name_measured_set(m->set));
+	json_u64("clean_runs", m->clean_runs);
 	json_u64("clean_programs", m->clean_programs);
 	json_u64("clean_accused", m->clean_accused);
 	json_end();
@@ -237,7 +241,7 @@ static void json_reasons(const struct run_verdict *v, const char *key, enum chec
 	json_end();
 }
 
-static void json_verdict(const struct run_verdict *v)
+void report_json_verdict(const struct run_verdict *v)
 {
 	char *text = format_verdict(v);
 
@@ -255,6 +259,26 @@ static void json_verdict(const struct run_verdict *v)
 	json_reasons(v, "not_checked", NOT_CHECKED);
 	json_end();
 	free(text);
+}
+
+static void json_attempts(const struct attempts *a)
+{
+	json_list("attempts");
+	for (unsigned i = 0; i < a->n; i++) {
+		const struct attempt *t = &a->at[i];
+
+		json_object(NULL);
+		json_string("attempt", t->name);
+		json_i64("world_size", t->world_size);
+		json_u64("ranks", t->ranks);
+		json_u64("last_step", t->last_step);
+		json_bool("running", t->runs);
+		if (t->first_rank >= 0)
+			json_i64("first_rank", t->first_rank);
+		json_string("ended", t->end);
+		json_end();
+	}
+	json_end();
 }
 
 static void json_findings(struct report *r)
@@ -565,6 +589,7 @@ void report_json(struct report *r)
 	json_begin();
 	json_object(NULL);
 	json_report_head(r);
+	json_attempts(&r->attempts);
 	json_list("left_out");
 	for (unsigned i = 0; i < g->folders.nout; i++) {
 		json_object(NULL);
@@ -573,7 +598,7 @@ void report_json(struct report *r)
 		json_end();
 	}
 	json_end();
-	json_verdict(&r->verdict);
+	report_json_verdict(&r->verdict);
 	json_findings(r);
 	open_calls(r);
 	json_stuck_calls(r);

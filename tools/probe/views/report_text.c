@@ -67,6 +67,23 @@ static void head_ranks(const struct report *r)
 	free(state);
 }
 
+/* One line an attempt, where there is more than one. */
+static void head_attempts(const struct report *r)
+{
+	char *text, *line;
+
+	for (unsigned i = 0; r->attempts.n > 1 && i < r->attempts.n; i++) {
+		const struct attempt *a = &r->attempts.at[i];
+
+		text = format_attempt(a);
+		line = tool_format("%s%s%s", *a->name ? a->name : "", *a->name ? ": " : "", text);
+		print_label(i ? "" : "attempts");
+		out_wrap(line, LABEL, LABEL);
+		free(line);
+		free(text);
+	}
+}
+
 static void head_steps(const struct report *r)
 {
 	const struct gather *g = &r->g;
@@ -221,6 +238,7 @@ static void print_report_head(const struct report *r)
 		putchar('\n');
 	}
 	head_ranks(r);
+	head_attempts(r);
 	head_steps(r);
 	head_calls(r);
 	head_cost(r);
@@ -235,7 +253,7 @@ static void print_grounds(const struct finding *f)
 	/* What is read off a file is no judgement: files that cannot be read, records that are lost. */
 	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
-	measured = format_measurement(find_measurement(measurements, f->kind));
+	measured = format_measurement(find_measurement(measurements, f->kind, severity_word(f->severity)));
 	text = tool_format("evidence: %s; %s", f->evidence ? f->evidence : "the text", measured);
 	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));

@@ -36,7 +36,9 @@ static const char help[] =
 	"known\n"
 	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8: the culprits only), "
 	"PROBE_FINDING_OTHERS\n"
-	"                      (the other ranks concerned); PROBE_FINDING_DIR: the folder\n"
+	"                      (the other ranks concerned); PROBE_FINDING_DIR: the folder; "
+	"PROBE_VERDICT: the first line of\n"
+	"                      `probe report`\n"
 	"                      For an alert whose rule has `action: exec` it is run, too, with the "
 	"alert "
 	"as JSON on its\n"
@@ -44,6 +46,8 @@ static const char help[] =
 	"      --severity WORD from which severity on: bad (default), warn, note\n"
 	"      --once          ends at the first one\n"
 	"      --interval S    seconds between two looks (2)\n"
+	"\n"
+	"At its end it says the verdict, as the first line of `probe report`, on stderr.\n"
 	"\n"
 	"Exit status: 0 nothing was found, 1 something was, 2 usage, or input that cannot be "
 	"read.\n"
@@ -74,6 +78,7 @@ struct watch {
 	uint64_t *known; /* hashes of findings that were said */
 	unsigned n, cap;
 	bool found;
+	char *verdict; /* the first line of a report, at the latest look; NULL: there was none */
 	double awaits_until; /* s, monotonic: of the first finding that was held back; 0: none was */
 };
 
@@ -161,6 +166,7 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	setenv("PROBE_FINDING_SEVERITY", severity_word(f->severity), 1);
 	setenv("PROBE_FINDING_TEXT", f->text, 1);
 	setenv("PROBE_FINDING_DIR", w->path, 1);
+	setenv("PROBE_VERDICT", w->verdict, 1);
 	if (at->known) {
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)at->step);
 		setenv("PROBE_FINDING_STEP", step, 1);
@@ -219,6 +225,8 @@ static int look_once(struct watch *w, bool *runs)
 	*runs = false;
 	w->found |= watch_alerts_look(w->alerts, w->once);
 	if (!status) {
+		free(w->verdict);
+		w->verdict = format_verdict(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding && !(w->once && w->found); i++)
 			if (r->finding[i].severity <= w->severity && !hold_back(w, &r->finding[i]))
 				say_finding(w, r, &r->finding[i]);
@@ -281,6 +289,8 @@ static int watch_job(struct watch *w)
 	if (!status && !(w->once && w->found))
 		w->found |= watch_alerts_look(w->alerts, w->once);
 	watch_alerts_gone(w->alerts);
+	if (w->verdict)
+		fprintf(stderr, "probe: watch: %s: %s\n", w->path, w->verdict);
 	while ((left = waitpid(-1, NULL, 0)) > 0 || (left < 0 && errno == EINTR))
 		;
 	return status ? status : w->found ? STATUS_PROBLEM : STATUS_DONE;
@@ -350,6 +360,7 @@ int verb_watch(int argc, char **argv)
 	w.alerts = watch_alerts_new(w.path, w.command);
 	status = watch_job(&w);
 	watch_alerts_free(w.alerts);
+	free(w.verdict);
 	free(w.known);
 	return tool_finish(status);
 }

@@ -55,3 +55,15 @@ bool is_owner_ending(const struct journal_owner *o)
 		closedir(d);
 	return d && !e && tasks;
 }
+
+char read_owner_state(const struct journal_owner *o)
+{
+	struct journal_owner me;
+	struct task_stat t;
+
+	owner_self(&me);
+	if (!owner_is_of_this_boot(o) || me.pid_ns != o->pid_ns ||
+		!read_task_stat(o->pid, "", &t) || t.start != o->start_time)
+		return 0;
+	return t.state;
+}

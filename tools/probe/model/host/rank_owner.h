@@ -18,4 +18,7 @@ enum owner_life recover_owner_life(
  */
 bool is_owner_ending(const struct journal_owner *o);
 
+/* The state of that process in the caller's own /proc (proc(5): R S D T t Z ...); 0: it is not to be seen there. */
+char read_owner_state(const struct journal_owner *o);
+
 #endif

@@ -159,6 +159,14 @@ static void look_at_journal(struct rank_dir *r)
 	r->alive_ns = h->clock_last.real_ns;
 	r->ended = atomic_load(&h->state) != JS_RUNNING;
 	r->died_ns = j.died_ns;
+	/* A rank that was stopped has not written its meta.json since. */
+	if (atomic_load(&h->step) > r->meta.step_now)
+		r->meta.step_now = atomic_load(&h->step);
+	if (h->progress.at_ns)
+		r->progress = (struct rank_progress){.known = true,
+			.unseen = h->progress.unseen,
+			.cpu_percent = h->progress.cpu_percent,
+			.still_ns = compute_still_ns(h->progress.moved_ns, h->progress.quiet_ns)};
 	latest = inspect_latest(&j);
 	/* A damaged one may say anything. */
 	if (latest > r->alive_ns && latest <= clock_now_ns())
@@ -231,6 +239,7 @@ static void open_rank_dir(
 		r->rank = r->meta.rank;
 	find_journal(r);
 	r->alive_ns = r->meta.clock_last_ns;
+	r->progress = r->meta.progress;
 	if (strcmp(r->meta.end.how, "signal") == 0)
 		r->died_ns = r->meta.end.at_ns;
 	look_at_journal(r);
@@ -467,6 +476,22 @@ static void collect_rank_dirs(struct folders *f)
 		free(all[i].name);
 	}
 	free(all);
+}
+
+void folders_each_left_out(const struct folders *f, unsigned most,
+	void (*take)(void *arg, const struct rank_dir *d), void *arg)
+{
+	for (unsigned i = 0; i < f->nout && i < most; i++) {
+		struct rank_dir d;
+		int rank;
+		enum folder_class class = classify_folder(f->out[i].name, &rank);
+
+		if (class != CLASS_RANK && class != CLASS_OLD)
+			continue;
+		open_rank_dir(&d, f->path, f->out[i].name, f->out[i].name, rank);
+		take(arg, &d);
+		close_dir(&d);
+	}
 }
 
 static int report_no_folder(const struct folders *f)

@@ -36,6 +36,7 @@ struct rank_dir {
 	uint64_t
 		last_ns; /* its last record, or sign of life where it has more than records; 0: unknown */
 	uint64_t alive_ns; /* latest sign of life; 0: unknown */
+	struct rank_progress progress;
 	uint64_t died_ns; /* when a signal ended it; 0: unknown */
 	char *journal; /* path; NULL: there is none */
 	struct round_end
@@ -63,6 +64,9 @@ struct folders {
 
 /* Returns 0, or STATUS_USAGE (reported): the path cannot be read or holds nothing of ours. */
 int folders_open(struct folders *f, const char *path);
+/* Opens each folder of a rank that was left out, at most `most`, and closes it again: those of earlier attempts, or of other runs. */
+void folders_each_left_out(const struct folders *f, unsigned most,
+	void (*take)(void *arg, const struct rank_dir *d), void *arg);
 /* Only the first n of dir[] remain. */
 void folders_keep(struct folders *f, unsigned n);
 void folders_close(struct folders *f);

@@ -254,6 +254,20 @@ static void read_meta_switches(
 	m->switch_late = yaml_bool(get_yaml_node(d, last, "late"));
 }
 
+uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns)
+{
+	return quiet_ns > moved_ns ? quiet_ns - moved_ns : 0;
+}
+
+static void read_progress(struct rank_progress *p, yaml_document_t *d, const yaml_node_t *n)
+{
+	p->known = yaml_number(get_yaml_node(d, n, "mono_ns")) > 0;
+	p->unseen = !yaml_bool(get_yaml_node(d, n, "descendants_seen"));
+	p->cpu_percent = (unsigned)yaml_number(get_yaml_node(d, n, "cpu_percent"));
+	p->still_ns = compute_still_ns(yaml_number(get_yaml_node(d, n, "moved_ns")),
+		yaml_number(get_yaml_node(d, n, "quiet_ns")));
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -304,6 +318,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->ninvisible = read_meta_texts(d, get_yaml_node(d, top, "invisible"), m->invisible);
 	m->own_calls_s = yaml_double(get_yaml_node(d, own, "in_calls_s"));
 	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
+	read_progress(&m->progress, d, get_yaml_node(d, top, "progress"));
 	m->program = read_command_line(d, get_yaml_node(d, top, "program"));
 	read_ending(&m->end, d, get_yaml_node(d, top, "end"));
 	m->memory_events = yaml_string(get_yaml_node(d, group, "events"));

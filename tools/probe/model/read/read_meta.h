@@ -30,6 +30,14 @@ struct meta_ending {
 	uint64_t at_ns; /* Unix epoch; 0: not known */
 };
 
+/* What the rank's writer measured last of the process and its descendants (preload/writer/progress.h). */
+struct rank_progress {
+	bool known;
+	bool unseen; /* descendants could not be looked at */
+	uint64_t still_ns; /* so long nothing used processor time, read or wrote; 0: something did, or wanted to */
+	unsigned cpu_percent; /* of one core, in the second before */
+};
+
 struct meta {
 	char *state; /* "running", "finished", "recovered" */
 	bool has_owner;
@@ -60,6 +68,7 @@ struct meta {
 	struct meta_text libraries[META_LIST_MAX]; /* name, version */
 	struct meta_text invisible[META_LIST_MAX]; /* what was out of sight, why */
 	double own_calls_s, own_writer_s;
+	struct rank_progress progress;
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */
@@ -84,6 +93,9 @@ void meta_free(struct meta *m);
 
 /* Takes over what the JSON text of an `end` says. */
 void meta_take_ending(struct meta *m, const char *json);
+
+/* Times of CLOCK_MONOTONIC, as in struct journal_progress. */
+uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns);
 
 /* Has anything ended a step? */
 bool meta_has_steps(const struct meta *m);

@@ -8,8 +8,6 @@
 #include "tools/lib/tool.h"
 
 #define PER_CELL_MAX (1u << 15) /* steps: n of a cell is 16 bits wide */
-#define STEPS_MIN 8 /* fewer show no habit */
-#define STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
 #define SLOW_STEPS 5
 #define CHANCE_STEPS 8
 #define SLOW_SHARE 0.9 /* of the steps from there on */
@@ -251,7 +249,7 @@ static unsigned find_excess(
 	alike = are_steps_alike(p, &p->rank[i], rare);
 	for (unsigned k = 0; k < PACE_CELLS; k++) {
 		excess[k] = NAN;
-		if (!p->rank[i].n[k] || m->n[k] < 2 || (k + 1) * p->per_cell <= STEPS_WARM ||
+		if (!p->rank[i].n[k] || m->n[k] < 2 || (k + 1) * p->per_cell <= PACE_STEPS_WARM ||
 			(alike && rare[k]))
 			continue;
 		excess[k] = time_in_cell(&p->rank[i], k) - middle_of_others(p, m, i, k);
@@ -271,12 +269,12 @@ static void add_rare_steps(
 	double alike[PACE_CELLS], now, was[PACE_CELLS];
 
 	memcpy(was, excess, sizeof(was));
-	for (unsigned k = STEPS_WARM; k < PACE_CELLS; k++) {
+	for (unsigned k = PACE_STEPS_WARM; k < PACE_CELLS; k++) {
 		unsigned n = 0;
 
 		if (!isnan(was[k]) || !r->n[k] || m->n[k] < 2)
 			continue;
-		for (unsigned o = STEPS_WARM; o < PACE_CELLS; o++)
+		for (unsigned o = PACE_STEPS_WARM; o < PACE_CELLS; o++)
 			if (r->n[o] && m->n[o] > 1 && r->calls[o] == r->calls[k])
 				alike[n++] = time_in_cell(r, o) - middle_of_others(p, m, i, o);
 		now = time_in_cell(r, k) - middle_of_others(p, m, i, k);
@@ -379,7 +377,7 @@ bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns)
 
 	for (unsigned k = 0; k < PACE_CELLS; k++)
 		steps += r->n[k];
-	if (steps < STEPS_MIN || r->messages < steps)
+	if (steps < PACE_STEPS_MIN || r->messages < steps)
 		return false;
 	find_excess(p, p->middle, rank, excess);
 	n = copy_known(excess, 0, known);
@@ -639,16 +637,16 @@ static struct pace_found judge_stall(const struct pace *p)
 
 	for (unsigned i = 0; i < p->n; i++)
 		for (unsigned k = 0; k < PACE_CELLS; k++)
-			if (p->rank[i].n[k] && (k + 1) * p->per_cell > STEPS_WARM)
+			if (p->rank[i].n[k] && (k + 1) * p->per_cell > PACE_STEPS_WARM)
 				all[n++] = (double)p->rank[i].longest[k];
 	usual = quantile_of(all, n, 0.9);
-	for (unsigned i = 0; i < p->n && n >= STEPS_MIN * p->n / 2; i++)
+	for (unsigned i = 0; i < p->n && n >= PACE_STEPS_MIN * p->n / 2; i++)
 		for (unsigned k = 0; k < PACE_CELLS; k++) {
 			double now = (double)p->rank[i].longest[k];
 			unsigned too = 0, there = 0;
 
 			if (!p->rank[i].n[k] || now < STALL_MIN || now < STALL_TIMES * usual ||
-				(k + 1) * p->per_cell <= STEPS_WARM)
+				(k + 1) * p->per_cell <= PACE_STEPS_WARM)
 				continue;
 			for (unsigned o = 0; o < p->n; o++) {
 				there += p->rank[o].n[k] > 0;
@@ -704,7 +702,7 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 		sorted[i] = calm[i];
 	}
 	qsort(sorted, p->n, sizeof(*sorted), by_double);
-	for (unsigned i = 0; i < p->n && known >= STEPS_MIN; i++)
+	for (unsigned i = 0; i < p->n && known >= PACE_STEPS_MIN; i++)
 		judge_rank_pace(
 			p, m, i, excess, others_spread(sorted, p->n, calm[i]), kind, &f, &maybe);
 	if (f.kind == PACE_EVEN && maybe.kind != PACE_EVEN &&

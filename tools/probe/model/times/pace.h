@@ -9,6 +9,8 @@
 #include "tools/probe/model/read/calls.h"
 
 #define PACE_CELLS 256u
+#define PACE_STEPS_MIN 8 /* fewer show no habit */
+#define PACE_STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
 #define PACE_AHEAD \
 	64u /* calls that are put in the order of their starts: rows of what was open for long come late */
 

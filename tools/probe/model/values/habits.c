@@ -13,6 +13,7 @@
 #define RANK_PLACES_MIN 8192u /* ... but so many of each */
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u /* of each list */
+#define SPIKE_WIDTHS 20.0 /* of the range of a value that hardly changes: a million times the largest */
 #define TURNS_SALT 2 /* a line is no place */
 
 struct rank_habits {
@@ -470,9 +471,40 @@ static void weigh_levels(struct habits *h)
 	}
 }
 
+static void add_power(struct habit_power *p, double expected)
+{
+	p->tested++;
+	p->able += weigh_evidence(expected) == WEIGHT_BAD;
+}
+
+static void measure_power(struct habits *h)
+{
+	for (uint32_t i = 0; i < h->places.n; i++) {
+		const struct place_habits *p = table_at(&h->places, i);
+
+		if (p->tested)
+			add_power(&h->stale_power, h->fresh_places * chance_of_break(p->fresh));
+		/* Zeros that last as long as the data did. */
+		if (p->filled > 0)
+			add_power(&h->zero_power,
+				fmax(h->filled_places * chance_of_break(p->filled), 1) *
+					chance_of_break(p->filled));
+	}
+	for (unsigned i = 0; i < h->n; i++)
+		for (uint32_t k = 0; k < h->rank[i].n; k++) {
+			const struct rank_habits *v = table_at(&h->rank[i], k);
+
+			if (v->hi > 0)
+				add_power(&h->level_power,
+					(double)h->levels * chance_of_break(v->seen) *
+						chance_of_distance(SPIKE_WIDTHS, v->seen));
+		}
+}
+
 void weigh_habits(struct habits *h)
 {
 	add_places(h);
+	measure_power(h);
 	count_breaks(h, &h->stale, stale_of);
 	count_breaks(h, &h->zero, zero_of);
 	weigh_stale(h);

@@ -38,6 +38,11 @@ struct strange_list {
 	unsigned n, cap;
 };
 
+/* Places at which a habit is under test, and those where breaking it would be an accusation: the others have too few confirmations. */
+struct habit_power {
+	uint32_t tested, able;
+};
+
 struct habits {
 	struct table *rank; /* of each rank, struct rank_habits */
 	unsigned n;
@@ -48,6 +53,7 @@ struct habits {
 	struct strange_list stale, zero, level, apart;
 	uint64_t levels, meetings; /* values, and operations, that were compared with a range */
 	uint32_t fresh_places, filled_places; /* under test */
+	struct habit_power stale_power, zero_power, level_power; /* weigh_habits() */
 	struct strange spike, first_stale, first_zero, first_once; /* of the whole run */
 };
 

@@ -12,7 +12,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/end/complete_calls.h"
 #include "tools/probe/rules/end/ended_by.h"
-#include "tools/probe/rules/end/last_words.h"
+#include "tools/probe/rules/last_words.h"
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/waits.h"
 

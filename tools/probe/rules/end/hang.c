@@ -1,16 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is the job over, and if not, can anything still move? */
+/*
+ * Whether a wait is a hang. Time alone never makes one where fewer than SITE_WAITS_LEAST waits at the place tell what is usual: a closed
+ * circle does, a rank that is stopped or gone, or one that makes no progress for longer than the place's own waits explain.
+ * How long each takes to be named was measured: docs/report.md, "Hangs".
+ */
 #include "tools/probe/rules/end/hang.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/lib/intern.h"
-#include "tools/probe/rules/end/asleep.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/times/site_waits.h"
+#include "tools/probe/rules/end/movers.h"
+#include "tools/probe/rules/report.h"
+#include "tools/probe/rules/waits.h"
 
-#define STALL_NS 5e9 /* an open call of a living job is worth a line from here on */
-#define HANG_NS 10e9 /* ... and a hang from here on, if nothing can move */
-#define HANG_ALWAYS_NS \
-	30e9 /* ... or even if something may, when nothing in this run took a third as long */
+#define STALL_NS UINT64_C(2500000000) /* an open call of a living job is worth a line from here on ... */
+#define STALL_ALWAYS_NS UINT64_C(5000000000) /* ... or from here on, though its place has had such waits */
+#define PROVEN_NS UINT64_C(2500000000) /* two ranks' journals are read at different moments, and open.jsonl is a second old */
+#define STILL_NS UINT64_C(10000000000) /* without progress, where enough waits show that it is unusual */
+#define STILL_ALONE_NS UINT64_C(120000000000) /* ... and where they do not */
+#define SITE_WAITS_LEAST 20
+#define SITE_TIMES 3 /* the longest wait so far */
 
 bool is_job_over(const struct report *r)
 {
@@ -23,10 +36,19 @@ bool is_job_over(const struct report *r)
 	return true;
 }
 
-/* A thread waits for a message that it will take when it is there. */
 bool is_probe_wait(const struct open_call *c)
 {
 	return c->waiting && c->call.comm;
+}
+
+static const struct site_wait *find_usual(const struct report *r, const struct stuck *s)
+{
+	return find_site_wait(&r->g.rank[s->sample->call.rank].site_waits, s->sample);
+}
+
+static bool is_explained_by_place(const struct site_wait *usual, uint64_t age)
+{
+	return !usual || usual->n < SITE_WAITS_LEAST || age <= SITE_TIMES * usual->longest_ns;
 }
 
 /* It waits for a disk besides, which may be slow for all of them. */
@@ -35,42 +57,159 @@ static bool is_file_operation(const struct open_call *c)
 	return strncmp(intern_name(c->call.op), "file_", 5) == 0;
 }
 
-/* Nothing moves any more, or has not for far longer than ever before in this run. */
-static bool is_hang(const struct report *r, const struct stuck *s)
+/* All its ranks are in it: it takes long by itself. */
+static bool is_operation_complete(const struct stuck *s)
 {
-	bool all_stand, asleep;
-
-	if ((double)s->age_max < HANG_NS)
-		return false;
-	/* How long probes usually take is in no row. */
-	if (!is_probe_wait(s->sample) && (double)s->age_max >= HANG_ALWAYS_NS &&
-		(double)s->age_max >= 3 * (double)r->g.longest_ns)
-		return true;
-	asleep = are_movers_asleep(&r->g, r->stuck.standing, &all_stand);
-	return all_stand ? !is_file_operation(s->sample) : asleep;
+	for (unsigned i = 0; i < s->nabsent; i++)
+		if (s->absent[i].why != ABSENT_PAST)
+			return false;
+	return s->joined;
 }
 
-static const struct stuck *look_for_stuck(const struct report *r, bool *hang)
+/* Each has been in its call for long enough that all were read of the same moment. */
+static bool is_circle_closed(struct report *r)
+{
+	struct waiting_ranks w;
+
+	if (!find_wait_circle(r, &w))
+		return false;
+	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
+		const struct open_call *c = r->stuck.standing[w.rank[i]];
+
+		if (!c || c->age < PROVEN_NS || is_file_operation(c))
+			return false;
+	}
+	return true;
+}
+
+/* What the ranks do that are in no call. */
+struct movers {
+	unsigned n, gone, stopped, still, unknown;
+	uint64_t still_ns; /* the shortest */
+	uint32_t one; /* a stopped one, else one that is still */
+	struct mover sample;
+};
+
+static struct movers look_at_movers(struct report *r)
+{
+	struct movers all = {.still_ns = UINT64_MAX};
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		struct mover m = look_at_mover(r, i);
+		bool stopped = m.state == MOVER_STOPPED || m.state == MOVER_SILENT;
+
+		if (m.state == MOVER_NONE)
+			continue;
+		all.n++;
+		all.gone += m.state == MOVER_GONE;
+		if (stopped || ((m.state == MOVER_STILL || m.state == MOVER_WAITING) && !all.stopped &&
+				       m.since_ns < all.still_ns)) {
+			all.one = i;
+			all.sample = m;
+		}
+		all.stopped += stopped;
+		if (m.state == MOVER_STILL || m.state == MOVER_WAITING) {
+			all.still++;
+			if (m.since_ns < all.still_ns)
+				all.still_ns = m.since_ns;
+		}
+		all.unknown += m.state == MOVER_BUSY || m.state == MOVER_UNKNOWN || m.state == MOVER_STARTING;
+	}
+	return all;
+}
+
+static char *format_usual(const struct site_wait *usual)
+{
+	return usual ? tool_format("%s at this place before took at most %s",
+			       out_plural(usual->n, "wait", "waits"), out_time((double)usual->longest_ns))
+		     : tool_strdup("no wait at this place ended before");
+}
+
+/* NULL: it is none, or not yet. */
+static char *find_hang_reason(struct report *r, const struct stuck *s)
+{
+	const struct site_wait *usual = find_usual(r, s);
+	struct movers m;
+	char *text, *history;
+	uint64_t need;
+
+	if (s->age_max < PROVEN_NS)
+		return NULL;
+	if (is_circle_closed(r)) {
+		r->circle_closed = true;
+		return tool_strdup("ranks wait for each other: nothing can move");
+	}
+	m = look_at_movers(r);
+	/* find_stuck() tells which. */
+	if (m.stopped)
+		return tool_strdup("");
+	if (m.unknown)
+		return NULL;
+	if (!m.n && is_operation_complete(s)) {
+		if (s->age_max < STILL_NS || is_explained_by_place(usual, s->age_max))
+			return NULL;
+		history = format_usual(usual);
+		text = tool_format("all its ranks are in it, and %s", history);
+		free(history);
+		return text;
+	}
+	if (!m.still)
+		return is_file_operation(s->sample) || s->age_max < STILL_NS
+			       ? NULL
+			       : tool_strdup("each rank is in a call, or gone: nothing can move");
+	need = is_explained_by_place(usual, s->age_max) ? STILL_ALONE_NS : STILL_NS;
+	if (m.still_ns < need || s->age_max < STILL_NS)
+		return NULL;
+	history = format_usual(usual);
+	if (m.sample.state == MOVER_WAITING)
+		text = tool_format("%s has been in %s for %s, and %s", report_rank(r, m.one),
+			m.sample.function, out_time((double)m.still_ns), history);
+	else
+		text = tool_format("%s has made no progress for %s (no processor time, no I/O, nor a process "
+				   "that it started), and %s",
+			report_rank(r, m.one), out_time((double)m.still_ns), history);
+	free(history);
+	return text;
+}
+
+/* When the job ended a rank in no call was getting on: the others waited for its work, not for ever. */
+static bool was_any_busy_at_end(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+
+		if (!r->stuck.standing[i] && !has_finalized(d) && d->state != RANK_FINISHED &&
+			d->progress.known && !d->progress.still_ns)
+			return true;
+	}
+	return false;
+}
+
+static const struct stuck *look_for_stuck(struct report *r)
 {
 	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
+	const struct site_wait *usual;
 
-	*hang = false;
 	/* The late rank is named by find_errors(). */
 	if (!s || is_given_up(&r->g.diagnose.given_up, &s->sample->call))
 		return NULL;
 	if (is_job_over(r)) {
-		*hang = (double)s->age_max >= HANG_NS;
+		r->hangs = s->age_max >= STILL_NS && !was_any_busy_at_end(r);
 		return s;
 	}
-	*hang = is_hang(r, s);
+	r->hang_reason = find_hang_reason(r, s);
+	r->hangs = r->hang_reason != NULL;
+	if (r->hangs || s->age_max >= STALL_ALWAYS_NS)
+		return s;
 	/* A living job is always inside some call: that is worth a line only when it lasts. */
-	return (double)s->age_max >= STALL_NS ? s : NULL;
+	usual = find_usual(r, s);
+	return s->age_max >= STALL_NS && (!usual || s->age_max > usual->longest_ns) ? s : NULL;
 }
 
 const struct stuck *report_stuck(struct report *r, bool *hang)
 {
 	if (!r->stuck_known)
-		r->stands = look_for_stuck(r, &r->hangs);
+		r->stands = look_for_stuck(r);
 	r->stuck_known = true;
 	*hang = r->hangs;
 	return r->stands;

@@ -6,7 +6,7 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/rules/end/asleep.h"
+#include "tools/probe/rules/end/movers.h"
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/explain_order.h"
 #include "tools/probe/rules/sequence/passed.h"
@@ -473,7 +473,7 @@ static struct trouble first_trouble(struct report *r)
 static bool is_any_stopped(const struct report *r)
 {
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		if (is_process_stopped(&r->g.folders.dir[i]))
+		if (is_rank_stopped(r, i))
 			return true;
 	return false;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tools/probe/rules/end/last_words.h"
+#include "tools/probe/rules/last_words.h"
 
 #include <stdlib.h>
 #include <string.h>

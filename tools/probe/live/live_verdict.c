@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/live/live_verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+
+#define TIMES_OF_READING 4
+
+static double read_monotonic_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void take_fault(struct live_verdict *v, const struct finding *f)
+{
+	if (f->severity == FIND_NOTE || v->n == LIVE_FAULTS_MAX)
+		return;
+	v->fault[v->n++] = (struct live_fault){.kind = f->kind,
+		.severity = f->severity,
+		.ranks = tool_strdup(f->nrank ? out_range(f->rank, f->nrank) : ""),
+		.has_step = f->has_call,
+		.step = f->call.step,
+		.line = tool_strndup(f->text, strcspn(f->text, "\n"))};
+}
+
+void free_live_verdict(struct live_verdict *v)
+{
+	for (unsigned i = 0; i < v->n; i++) {
+		free(v->fault[i].ranks);
+		free(v->fault[i].line);
+	}
+	free(v->text);
+	free_verdict(&v->verdict);
+	*v = (struct live_verdict){0};
+}
+
+void refresh_live_verdict(struct live_verdict *v, const char *path)
+{
+	struct gather_options o = {.path = path, .top = 0, .step_hi = UINT64_MAX};
+	double began = read_monotonic_s();
+	struct report *r;
+
+	if (v->known && began < v->next_s)
+		return;
+	r = tool_alloc(sizeof(*r));
+	if (report_gather(r, &o) == STATUS_DONE) {
+		free_live_verdict(v);
+		v->known = true;
+		v->text = format_verdict(&r->verdict);
+		for (unsigned i = 0; i < r->nfinding; i++)
+			take_fault(v, &r->finding[i]);
+		v->verdict = r->verdict;
+		r->verdict = (struct run_verdict){0};
+		report_free(r);
+	}
+	free(r);
+	v->read_s = read_monotonic_s() - began;
+	v->next_s = read_monotonic_s() + TIMES_OF_READING * v->read_s;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/attempts.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "journal/ending.h"
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/last_words.h"
+
+#define FOLDERS_MAX 8192u /* of earlier attempts that are read */
+#define WORDS_MAX 120
+
+/* How a rank ended, where it was not as it should. NULL: properly, or it runs; malloc'd. */
+static char *describe_bad_end(const struct rank_dir *d)
+{
+	const struct meta_ending *e = &d->meta.end;
+	const char *name = e->signal == ENDING_NONE ? NULL : sigabbrev_np(e->signal);
+
+	if (strcmp(e->how, "signal") == 0)
+		return name ? tool_format("by SIG%s", name) : tool_strdup("by a signal");
+	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0 ||
+		(e->code != ENDING_NONE && e->code))
+		return last_words_text(e, WORDS_MAX);
+	if (d->state == RANK_KILLED || (d->state == RANK_RECOVERED && !*e->how))
+		return tool_strdup("without a word: by a signal");
+	return NULL;
+}
+
+/* Where the launcher does not count, the number that the folder got when it was moved aside. */
+static const char *find_suffix(const struct rank_dir *d)
+{
+	const char *dot = strrchr(d->name, '.');
+
+	return *d->meta.attempt || !dot ? "" : dot;
+}
+
+struct collecting {
+	struct attempts *list;
+	const struct folders *folders;
+	char **suffix; /* of each attempt */
+	unsigned cap_suffix;
+};
+
+static struct attempt *get_attempt(struct collecting *c, const struct rank_dir *d)
+{
+	struct attempts *l = c->list;
+	unsigned n = l->n;
+
+	for (unsigned i = 0; i < l->n; i++)
+		if (strcmp(l->at[i].name, d->meta.attempt) == 0 &&
+			l->at[i].world_size == d->meta.world_size &&
+			strcmp(c->suffix[i], find_suffix(d)) == 0)
+			return &l->at[i];
+	TOOL_GROW(l->at, l->n, l->cap);
+	TOOL_GROW(c->suffix, n, c->cap_suffix);
+	c->suffix[l->n] = tool_strdup(find_suffix(d));
+	l->at[l->n] = (struct attempt){.name = tool_strdup(d->meta.attempt),
+		.world_size = d->meta.world_size,
+		.first_rank = -1,
+		.end = tool_strdup("")};
+	return &l->at[l->n++];
+}
+
+static void take_folder(void *arg, const struct rank_dir *d)
+{
+	struct collecting *c = arg;
+	struct attempt *a;
+	char *end;
+
+	if (d->meta_wrong || strcmp(d->meta.run, c->folders->run))
+		return;
+	a = get_attempt(c, d);
+	a->ranks++;
+	a->runs |= d->state == RANK_RUNNING || d->state == RANK_UNSEEN;
+	if (d->meta.step_now > a->last_step)
+		a->last_step = d->meta.step_now;
+	if (!a->start_ns || (d->start_ns && d->start_ns < a->start_ns))
+		a->start_ns = d->start_ns;
+	end = describe_bad_end(d);
+	/* The first one is why: a launcher ends the others for it. */
+	if (end && (a->first_rank < 0 || d->end_ns < a->end_ns)) {
+		a->first_rank = d->rank;
+		a->end_ns = d->end_ns;
+		free(a->end);
+		a->end = end;
+		end = NULL;
+	}
+	free(end);
+}
+
+static int by_start(const void *x, const void *y)
+{
+	const struct attempt *a = x, *b = y;
+
+	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+void read_attempts(struct attempts *a, const struct folders *f)
+{
+	struct collecting c = {.list = a, .folders = f};
+
+	*a = (struct attempts){0};
+	if (!f->n || f->single || (!*f->run && !*f->dir[0].meta.attempt))
+		return;
+	for (unsigned i = 0; i < f->n; i++)
+		take_folder(&c, &f->dir[i]);
+	folders_each_left_out(f, FOLDERS_MAX, take_folder, &c);
+	for (unsigned i = 0; i < a->n; i++)
+		free(c.suffix[i]);
+	free(c.suffix);
+	if (a->n)
+		qsort(a->at, a->n, sizeof(*a->at), by_start);
+}
+
+void free_attempts(struct attempts *a)
+{
+	for (unsigned i = 0; i < a->n; i++) {
+		free(a->at[i].name);
+		free(a->at[i].end);
+	}
+	free(a->at);
+	*a = (struct attempts){0};
+}
+
+char *format_attempt(const struct attempt *a)
+{
+	char *of = a->world_size >= 0 ? tool_format(" of %d", a->world_size) : tool_strdup(""), *how, *all;
+
+	if (a->first_rank >= 0)
+		how = tool_format("rank %d ended%s %s", a->first_rank, a->ranks > 1 ? " first," : "", a->end);
+	else
+		how = tool_strdup(a->runs ? "it runs" : "it ended properly");
+	all = tool_format("%u%s ranks, to step %llu; %s", a->ranks, of, (unsigned long long)a->last_step, how);
+	free(of);
+	free(how);
+	return all;
+}

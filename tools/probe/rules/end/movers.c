@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/end/movers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/host/rank_owner.h"
+
+#define BEAT_NS UINT64_C(2500000000) /* a writer that gets a processor measures once a second */
+#define SILENT_NS UINT64_C(5000000000)
+#define SILENT_ALONE_NS UINT64_C(30000000000) /* where no other rank of its host shows that the host is well */
+#define BUSY_PERCENT 50
+#define DESCRIBED_MAX 3
+
+static const char *const waiting_functions[] = {
+#define WAITING_FUNCTION(name) name,
+#include "tools/probe/rules/end/waiting.def"
+};
+
+static uint64_t silence_of(const struct report *r, const struct rank_dir *d)
+{
+	return d->alive_ns && r->g.opens.now > d->alive_ns ? r->g.opens.now - d->alive_ns : 0;
+}
+
+static bool is_host_well(const struct report *r, const struct rank_dir *of)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+
+		if (d != of && (d->state == RANK_RUNNING || d->state == RANK_UNSEEN) &&
+			strcmp(d->meta.owner.boot_id, of->meta.owner.boot_id) == 0 &&
+			d->alive_ns && silence_of(r, d) < BEAT_NS)
+			return true;
+	}
+	return false;
+}
+
+static enum mover_state find_silence(const struct report *r, const struct rank_dir *d)
+{
+	uint64_t silence = silence_of(r, d);
+	char state;
+
+	if (d->state != RANK_RUNNING && d->state != RANK_UNSEEN)
+		return MOVER_NONE;
+	state = d->meta.has_owner ? read_owner_state(&d->meta.owner) : 0;
+	if (state == 'T' || state == 't')
+		return MOVER_STOPPED;
+	/* A writer that waits for a slow disk is silent, too: what /proc shows of the process is surer. */
+	if (state || silence < SILENT_NS)
+		return MOVER_NONE;
+	return silence >= SILENT_ALONE_NS || is_host_well(r, d) ? MOVER_SILENT : MOVER_NONE;
+}
+
+bool is_rank_stopped(const struct report *r, uint32_t index)
+{
+	return find_silence(r, &r->g.folders.dir[index]) != MOVER_NONE;
+}
+
+/* NULL: there is none in the stack of its last recorded call. */
+static const char *find_waiting_function(struct report *r, uint32_t index)
+{
+	const struct call *last = &r->g.rank[index].last;
+	const struct stack_text *t = stacks_get(&r->stacks, index, last->stack);
+
+	for (unsigned i = 0; last->rows && i < sizeof(waiting_functions) / sizeof(*waiting_functions); i++)
+		if (strstr(t->native, waiting_functions[i]) || strstr(t->python, waiting_functions[i]))
+			return waiting_functions[i];
+	return NULL;
+}
+
+/* From the end of its last call until now. */
+static uint64_t outside_ns(const struct report *r, uint32_t index)
+{
+	const struct call *last = &r->g.rank[index].last;
+	uint64_t end = last->start + last->dur;
+
+	return last->rows && r->g.opens.now > end ? r->g.opens.now - end : 0;
+}
+
+struct mover look_at_mover(struct report *r, uint32_t index)
+{
+	const struct rank_dir *d = &r->g.folders.dir[index];
+	const struct rank_progress *p = &d->progress;
+	struct mover m = {.state = find_silence(r, d)};
+
+	if (m.state != MOVER_NONE) {
+		m.since_ns = silence_of(r, d);
+		return m;
+	}
+	if (r->stuck.standing[index] || has_finalized(d))
+		return m;
+	if (gather_gone(&r->g, d) || d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ||
+		d->state == RANK_RECOVERED)
+		return (struct mover){.state = MOVER_GONE};
+	if (!r->g.rank[index].last.rows)
+		return (struct mover){.state = MOVER_STARTING};
+	/* Its descendants cannot be seen: one of them may compute for it. */
+	if (!p->known || p->unseen || silence_of(r, d) >= BEAT_NS)
+		return (struct mover){.state = MOVER_UNKNOWN,
+			.since_ns = silence_of(r, d) >= BEAT_NS ? silence_of(r, d) : 0};
+	m.cpu_percent = p->cpu_percent;
+	m.since_ns = p->still_ns;
+	/* Since its last call: what it did before is no part of this wait. */
+	if (m.since_ns > outside_ns(r, index))
+		m.since_ns = outside_ns(r, index);
+	m.state = MOVER_STILL;
+	if (p->still_ns)
+		return m;
+	m.function = find_waiting_function(r, index);
+	m.since_ns = m.function ? outside_ns(r, index) : 0;
+	m.state = m.function ? MOVER_WAITING : MOVER_BUSY;
+	return m;
+}
+
+static char *describe_mover(const struct report *r, uint32_t index, const struct mover *m)
+{
+	const struct journal_owner *o = &r->g.folders.dir[index].meta.owner;
+	const char *rank = report_rank(r, index);
+
+	switch (m->state) {
+	case MOVER_BUSY:
+		if (m->cpu_percent >= BUSY_PERCENT)
+			return tool_format("%s uses %u %% of a core in no recorded call: whether it "
+					   "computes or waits in a loop cannot be told from the record; its "
+					   "stack would tell: py-spy dump --pid %lld, or gdb -p %lld, on host %s",
+				rank, m->cpu_percent, (long long)o->pid, (long long)o->pid, o->host);
+		return tool_format("%s gets on: it, or a process that it started, used processor time, "
+				   "read or wrote within the last seconds",
+			rank);
+	case MOVER_STARTING:
+		return tool_format("%s has made no recorded call yet: it may still be starting", rank);
+	case MOVER_UNKNOWN:
+		if (m->since_ns)
+			return tool_format("%s has given no sign of life for %s", rank, out_time((double)m->since_ns));
+		return tool_format("whether %s gets on cannot be told: its processor time was not measured", rank);
+	default:
+		return NULL;
+	}
+}
+
+char *describe_unknown_movers(struct report *r)
+{
+	char *all = tool_strdup(""), *before, *line;
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		struct mover m = look_at_mover(r, i);
+
+		line = describe_mover(r, i, &m);
+		if (line && n++ < DESCRIBED_MAX) {
+			before = all;
+			all = tool_format("%s\n%s", before, line);
+			free(before);
+		}
+		free(line);
+	}
+	if (n > DESCRIBED_MAX) {
+		before = all;
+		all = tool_format("%s\nand %u more ranks of which it is not known", before, n - DESCRIBED_MAX);
+		free(before);
+	}
+	return all;
+}
