@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What stands out: stuck operations, ranks that differ, bad values, errors. What is missing: find_losses.c. */
-#include "tools/probe/rules/end/asleep.h"
 #include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/report.h"
 
