@@ -12,6 +12,7 @@
 #include "tools/probe/model/read/names.h"
 #include "tools/probe/rules/end/asleep.h"
 #include "tools/probe/report/causes.h"
+#include "tools/probe/rules/training/training.h"
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/waits.h"
 
@@ -618,6 +619,9 @@ void report_findings(struct report *r)
 	find_stuck(r);
 	find_values(r);
 	find_odd_values(r);
+	find_parted_parameters(r);
+	find_unequal_numbers(r);
+	find_odd_reductions(r);
 	find_fatal_errors(r);
 	find_errors(r);
 	find_losses(r);
