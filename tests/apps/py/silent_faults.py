@@ -4,6 +4,8 @@ Small trainings with a fault that raises no error, or that shows far from its ca
 Under torchrun: silent_faults.py CASE [--healthy]; with --healthy the same training without its fault.
 """
 import datetime
+import os
+import signal
 import sys
 import threading
 import time
@@ -32,9 +34,26 @@ def batch(width=16):
     return torch.randn(6, width)
 
 
+turns = 0  # steps that this rank has made
+
+
 def update(opt):
+    global turns
     opt.step()
     opt.zero_grad()
+    turns += 1
+
+
+def end_when_stuck(seconds=8):
+    """Nobody waits for a job that hangs."""
+    def watch():
+        last = -1
+        while turns != last:
+            last = turns
+            time.sleep(seconds)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def sharded(seed):
@@ -250,11 +269,15 @@ def recompute(rank):
 CASES = [reset_after, no_sync_left, scaler_apart, clip_local, tied_stage, same_data, skip_micro, micro_count, save_rank0, log_keys,
          object_fails, data_prep, recompute]
 
+HANGING = [skip_micro, micro_count, save_rank0, log_keys, object_fails, recompute]
+
 
 def main():
     case = {f.__name__: f for f in CASES}[sys.argv[1]]
     dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=4 if case is data_prep else 1800))
     torch.manual_seed(1000 + dist.get_rank())
+    if case in HANGING:
+        end_when_stuck()
     case(dist.get_rank())
     dist.barrier()
     dist.destroy_process_group()

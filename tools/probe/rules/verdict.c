@@ -7,6 +7,7 @@
 #include "journal/columns.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/read/names.h"
 #include "tools/probe/rules/report.h"
 
 #define ALL_GROUPS ((1u << CHECK_GROUPS) - 1)
@@ -33,7 +34,7 @@ static void limit_check(struct check *c, enum check_state state, const char *tex
 {
 	char *before = c->reason;
 
-	if (c->state == NOT_CHECKED)
+	if (c->state >= NOT_CHECKED)
 		return;
 	if (state == NOT_CHECKED || !before)
 		c->reason = tool_strdup(text);
@@ -180,7 +181,8 @@ static void check_history(const struct report *r, struct run_verdict *v)
 	for (unsigned i = 0; i < r->g.folders.n; i++)
 		marked |= meta_has_steps(&r->g.folders.dir[i].meta);
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
-		if (!kinds[i].steps || (marked && steps >= kinds[i].steps))
+		if (!kinds[i].steps || v->check[i].state == NOT_OF_THIS_RUN ||
+			(marked && steps >= kinds[i].steps))
 			continue;
 		text = marked ? tool_format("fewer than %u steps were read", kinds[i].steps)
 			      : tool_strdup("nothing marks steps");
@@ -188,6 +190,85 @@ static void check_history(const struct report *r, struct run_verdict *v)
 		limit_check(&v->check[i], NOT_CHECKED, text);
 		free(text);
 	}
+}
+
+/* ---- a training ---- */
+
+static bool is_training(const struct report *r)
+{
+	if (r->parameters.ranks_with)
+		return true;
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		if (strcmp(r->g.folders.dir[i].meta.step_source, "optimizer") == 0)
+			return true;
+	return false;
+}
+
+/* Parameters of the first rank that no optimizer has: frozen ones, averaged copies, modules that are not trained. */
+static unsigned count_unseen_parameters(const struct report *r)
+{
+	struct names names;
+	unsigned n = 0;
+
+	names_read(&names, r->g.folders.dir[0].path);
+	for (unsigned i = 0; i < names.n; i++)
+		n += names.row[i].what == NAME_PARAM &&
+		     (strstr(names.row[i].flags, "frozen") ||
+			     strstr(names.row[i].flags, "unowned"));
+	names_free(&names);
+	return n;
+}
+
+/* The text is taken over. */
+static void limit_kind(struct run_verdict *v, const char *kind, enum check_state state, char *text)
+{
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (strcmp(v->check[i].kind, kind) == 0)
+			limit_check(&v->check[i], state, text);
+	free(text);
+}
+
+static void check_parameters_recorded(
+	const struct report *r, struct run_verdict *v, const char *kind)
+{
+	const struct parameters *p = &r->parameters;
+	unsigned unseen;
+
+	if (!p->ranks_with) {
+		limit_kind(v, kind, NOT_CHECKED,
+			tool_strdup("parameters were not recorded: preset `state`"));
+	} else if (p->full) {
+		limit_kind(v, kind, NOT_CHECKED,
+			tool_strdup("more values of parameters than are compared: --step chooses"));
+	} else if (p->ranks_with < r->g.folders.n) {
+		limit_kind(v, kind, CHECKED_PARTLY,
+			tool_format("parameters were recorded on %u of %u ranks", p->ranks_with,
+				r->g.folders.n));
+	} else if ((unseen = count_unseen_parameters(r)) > 0) {
+		limit_kind(v, kind, CHECKED_PARTLY,
+			tool_format("out of sight: %s that no optimizer has",
+				out_plural(unseen, "parameter", "parameters")));
+	}
+}
+
+static void check_training(const struct report *r, struct run_verdict *v)
+{
+	if (!is_training(r)) {
+		for (unsigned i = 0; i < CHECKED_KINDS; i++)
+			if (v->check[i].group == CHECK_TRAINING)
+				v->check[i].state = NOT_OF_THIS_RUN;
+		return;
+	}
+	check_parameters_recorded(r, v, "replicas");
+	check_parameters_recorded(r, v, "unreduced");
+	check_parameters_recorded(r, v, "tied");
+	if (!r->unequals.ranks_with)
+		limit_kind(v, "unequal", NOT_CHECKED,
+			tool_strdup("no loss scale, learning rate or norm was recorded: key "
+				    "`scalars`"));
+	if (!r->g.diagnose.reductions.sizes.n)
+		limit_kind(v, "same_data", NOT_CHECKED,
+			tool_strdup("no gradients were reduced in a backward pass"));
 }
 
 void compute_verdict(struct report *r)
@@ -203,6 +284,7 @@ void compute_verdict(struct report *r)
 	}
 	if (!r->g.calls)
 		limit_groups(v, ALL_GROUPS, NOT_CHECKED, true, tool_strdup("no call was recorded"));
+	check_training(r, v);
 	check_values_recorded(r, v);
 	check_history(r, v);
 	check_ranks_read(r, v);
@@ -248,7 +330,7 @@ static char *format_alike(struct listed *l)
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
 		enum check_group group = l->verdict->check[i].group;
 
-		of[group]++;
+		of[group] += l->verdict->check[i].state != NOT_OF_THIS_RUN;
 		n[group] += has_same_reason(l, i);
 	}
 	for (unsigned k = 0; k < CHECK_GROUPS; k++)

@@ -120,6 +120,9 @@ static struct terms terms_of(const struct call *c)
 		.dtype = c->dtype,
 		.root = c->root,
 		.bytes = in ? in : out,
+		.stack = c->stack,
+		.phase = c->phase,
+		.seq = c->seq,
 		.tensor = c->dtype != 0,
 		.open = c->bits & CALL_OPEN};
 }

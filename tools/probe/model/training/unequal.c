@@ -255,9 +255,12 @@ void unequals_read(struct unequals *u, const struct gather *g, const struct para
 		return;
 	table_init(&values, sizeof(struct number_value), NUMBERS_MAX_KEPT);
 	for (r.rank = 0; r.rank < g->folders.n; r.rank++) {
+		uint32_t before = values.n;
+
 		r.meta = &g->folders.dir[r.rank].meta;
 		read_scalar_rows(g->folders.dir[r.rank].path, &g->rank[r.rank].overlay, lo, hi,
 			add_number_of_step, &r);
+		u->ranks_with += values.n > before;
 	}
 	if (nname) {
 		judge_agreement(u, &r, g, p, AGREE_TRAINING);

@@ -21,6 +21,7 @@ struct unequal {
 struct unequals {
 	struct unequal *item;
 	unsigned n, cap;
+	unsigned ranks_with; /* ranks that have such numbers */
 };
 
 /* Reads the scalars of steps lo to hi of all ranks. Free with unequals_free(). */
