@@ -41,6 +41,12 @@ is 'a call less, and one changed behind it' "$(json 'd["first"]["call"], d["orig
 compare good nan
 is 'NaN in B alone: status' $status 1
 like 'NaN in B alone' "$said" 'step 0, rank 0, Distributed.all_reduce.3.forward, output 0'
+compare --json good poisoned
+is 'NaN that rank 1 puts into a collective: its input, not the result of rank 0' \
+	"$(json '[d["first"][k] for k in ("step", "rank", "call", "item", "text")], d["origin"]')" \
+	"([1, 1, 'Distributed.all_reduce.7.forward', 'input 0', '0 NaN, in B 1'], None)"
+compare --exact good spelled
+is 'two texts of one number are equal' "$status" 0
 compare --json good redop
 is 'an argument' "$(json 'd["first"]["item"], d["first"]["text"], d["blamed"]["result"]')" "('input redop', 'sum, in B max', 'error')"
 compare good one_rank
@@ -61,11 +67,10 @@ unlike 'nothing_in_common_is_no_success' "$said" 'No difference'
 compare --json --step 50 good same
 is 'nothing_in_common_is_exit_2_with_json' "$status $(sed 1d <<<"$said" | grep -c '"same": false')" '2 1'
 compare good unmarked
-is 'a_third_of_the_calls_in_common_is_exit_1' $status 1
-like 'a_third_of_the_calls_in_common_is_said_first' "$said" \
-	'^Only 80 of 240 calls in A and 80 of 240 in B have a partner: what follows is of these alone\. B has no marked steps: PROBE_STEP_MARKER names what ends a step\. A '
-compare --json good unmarked
-is 'a_third_of_the_calls_in_common_is_in_json' "$(json 'd["under_half_paired"], d["paired"]')" '(True, 80)'
+is 'steps_on_one_side_only_are_refused' $status 2
+like 'steps_on_one_side_only_are_said' "$said" 'the steps of [^ ]*/good are marked, those of [^ ]*/unmarked are not'
+compare --json one_rank four_ranks
+is 'a_quarter_of_the_ranks_in_common_is_in_json' "$(json 'd["under_half_paired"], d["paired"]')" '(True, 120)'
 compare good four_ranks
 like 'ranks_that_only_one_run_has_count' "$said" '^A '
 compare one_rank four_ranks

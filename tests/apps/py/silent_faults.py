@@ -45,11 +45,11 @@ def update(opt):
 
 
 def end_when_stuck(seconds=8):
-    """Nobody waits for a job that hangs."""
+    """Nobody waits for a job that hangs: it makes no steps, and does not compute."""
     def watch():
-        last = -1
-        while turns != last:
-            last = turns
+        state, used = None, -1.0
+        while turns != state or time.process_time() > used + 0.1:
+            state, used = turns, time.process_time()
             time.sleep(seconds)
         os.kill(os.getpid(), signal.SIGKILL)
 

@@ -4,6 +4,7 @@
 #define PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 
 #include "config/config.h"
+#include "tools/lib/table.h"
 #include "tools/lib/target.h"
 #include "tools/probe/compare/entries/rules.h"
 
@@ -47,8 +48,18 @@ struct first_diff {
 	char *line, *param; /* NULL: not known */
 	char *comm; /* NULL: none */
 	int64_t comm_seq; /* -1: none */
+	bool of_output; /* else of an input, or of the whole call */
 	enum verdict verdict;
 };
+
+/* A collective of which some rank's inputs differ; the first such rank. */
+struct odd_input {
+	struct table_key key; /* a: communicator in words, b: number there */
+	struct first_diff first;
+};
+
+#define ORIGINS_KEPT \
+	16 /* of a rank: most of them may be collectives of which another rank's inputs differ */
 
 struct rank_sums {
 	int64_t step, rank;
@@ -58,7 +69,9 @@ struct rank_sums {
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
 	uint64_t calls[VERDICTS]; /* paired ones, by their worst row */
 	struct first_diff first; /* that differs at all */
-	struct first_diff origin; /* whose inputs are the same and whose outputs are not */
+	struct first_diff
+		origin[ORIGINS_KEPT]; /* whose inputs are the same and whose outputs are not */
+	unsigned norigin;
 	struct first_diff blamed; /* that a rule found wrong */
 	char *table; /* file; NULL: none was written */
 };
@@ -84,6 +97,7 @@ struct comparison {
 	uint64_t unpaired_places; /* ranks and steps that one side lacks */
 	uint64_t lone_a,
 		lone_b; /* calls of ranks that the other side lacks, where their number is known */
+	struct table odd_inputs; /* struct odd_input; element 0: none were kept */
 	bool unmarked_a, unmarked_b; /* an output folder whose steps nothing marks */
 };
 
@@ -139,6 +153,11 @@ int print_comparison(struct comparison *c);
 int print_comparison_json(struct comparison *c);
 
 void free_first_diff(struct first_diff *f);
+
+/* Made if there is none; NULL: there are too many. find_odd_input(): NULL: all ranks' inputs are the same, as far as is known. */
+struct odd_input *get_odd_input(struct comparison *c, const char *comm, int64_t seq);
+const struct odd_input *find_odd_input(const struct comparison *c, const struct first_diff *f);
+void free_odd_inputs(struct comparison *c);
 
 /* The first of all ranks by step and order; NULL: none. which: 0 first, 1 origin, 2 blamed. */
 const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which);
