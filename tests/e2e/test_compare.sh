@@ -58,6 +58,27 @@ compare --exact good same
 like 'without checksums it says so' "$said" 'no checksums'
 is 'a step alone' "$(compare --step 2 --json good changed; json 'd["first"], d["paired"]')" '(None, 80)'
 
+# ---- numbers of steps, parameters ----
+
+with_numbers() { # FOLDER RATE-OF-STEP-2 NORM-OF-STEP-1
+	cp -r "$f/good" "$f/$1"
+	printf '%s\n' step,name,value,wall_ns 0,iteration-time,$RANDOM,0 1,learning-rate,0.1,0 "2,learning-rate,$2,0" 2,loss,0.5,0 >"$f/$1/rank1/scalars_0-99.csv"
+	printf '%s\n' vpp_stage,name,step,min,max,mean,norm,shape,dtype "0,layer.weight,1,-1,1,0,$3,[2],torch.float32" 0,layer.weight,2,-1,1,0,9,[2],torch.float32 \
+		>"$f/$1/rank1/param_updated_0-99.csv"
+}
+with_numbers numbers 0.05 2
+with_numbers numbers_spelled 5e-2 2.0
+with_numbers other_rate 0.1 2
+with_numbers other_weight 0.05 3
+compare numbers numbers_spelled
+is 'the same numbers: status' $status 0
+unlike 'times differ in each run, and are not compared' "$said" 'that differs'
+compare --json numbers other_rate
+is 'a schedule that is lost: the number, its step and rank' "$status $(json '[d["number"][k] for k in ("name", "step", "rank", "a", "b")], d["kind"]')" \
+	"1 (['learning-rate', 2, 1, 0.05, 0.1], None)"
+compare numbers other_weight
+like 'a parameter: name, kind, step' "$said" 'First parameter or gradient that differs: layer.weight, param_updated, norm, step 1, rank 1: 2, in B 3'
+
 # ---- too little in common ----
 
 compare --step 50 good same

@@ -21,6 +21,7 @@ found 'a call that one rank makes alone: its line first, then the call that it h
 	'^step 6: rank 0 alone made all_gather #[0-9]+ .*save \(silent_faults\.py.* the others made barrier #[0-9]+ .* which it has not come to'
 
 fault_case recompute 2 A=
-found 'a mismatch has both lines and phases' mismatch \
-	'rank 0 made it in phase forward, called from recompute .* rank 1 made it in phase backward, called from recompute\.<locals>\.layer'
+found 'a mismatch has the line and phase of the one rank' mismatch 'rank 0 made it in phase forward, called from recompute '
+found '... and of the other, which computes again in backward' mismatch \
+	'rank 1 made it in phase backward, called from recompute\.<locals>\.layer'
 finish

@@ -390,7 +390,7 @@ def compressed_gradients(rank):
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 
     model = DDP(mlp())
-    model.register_comm_hook(None, default_hooks.bf16_compress_hook)
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     plain_loop(model, sgd(model), clip=True)
 
 

@@ -154,6 +154,7 @@ static void free_comparison(struct comparison *c)
 	free(c->merged_path);
 	free_mapping(c->mapping);
 	free_odd_inputs(c);
+	free(c->kind_name);
 	ranges_free(&c->ranks);
 	ranges_free(&c->steps);
 	free_side(&c->a);

@@ -304,6 +304,7 @@ static int compare_rank_folders(
 		compare_run_steps(&t, &a, &b);
 		status = close_diff_table(&t, true) ? STATUS_USAGE : STATUS_DONE;
 	}
+	compare_numbers(c, da, &oa, db, &ob);
 	note_run_losses(c, &a, "A");
 	note_run_losses(c, &b, "B");
 	close_run_calls(&a);

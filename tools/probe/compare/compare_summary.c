@@ -152,7 +152,8 @@ static int tell_compare_status(const struct comparison *c, const struct rank_sum
 	if (is_under_half_paired(c, all))
 		return STATUS_PROBLEM;
 	return all->calls[VERDICT_ERROR] || all->calls[VERDICT_WARNING] || all->only_a ||
-			       all->only_b || all->not_finite || c->unpaired_places || other
+			       all->only_b || all->not_finite || c->unpaired_places ||
+			       c->set_differs || other
 		       ? STATUS_PROBLEM
 		       : STATUS_DONE;
 }
@@ -255,6 +256,19 @@ static void tell_unwritten(const struct rank_sums *all)
 		all->unwritten == 1 ? "differs" : "differ");
 }
 
+static void print_first_number(const struct first_number *f, const char *title)
+{
+	char *text;
+
+	if (!f->any)
+		return;
+	printf("%s%s%s ", out_style(STYLE_HEAD), title, out_plain());
+	text = tool_format("%s, step %" PRIu64 ", rank %d: %.9g, in B %.9g", f->name, f->step,
+		f->rank, f->a, f->b);
+	out_wrap(text, 4, 4);
+	free(text);
+}
+
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
@@ -297,6 +311,8 @@ int print_comparison(struct comparison *c)
 			printf("No value exceeds the limits of the rules.\n");
 		tell_unwritten(&all);
 	}
+	print_first_number(&c->first_number, "First number of a step that differs:");
+	print_first_number(&c->first_kind, "First parameter or gradient that differs:");
 	for (unsigned i = 0; i < c->nnote; i++) {
 		printf("note: ");
 		out_wrap(c->note[i], 6, 6);
@@ -306,6 +322,21 @@ int print_comparison(struct comparison *c)
 }
 
 /* ---- JSON ---- */
+
+static void put_number_json(const char *key, const struct first_number *f)
+{
+	if (!f->any) {
+		json_null(key);
+		return;
+	}
+	json_object(key);
+	json_u64("step", f->step);
+	json_i64("rank", f->rank);
+	json_string("name", f->name);
+	json_double("a", f->a);
+	json_double("b", f->b);
+	json_end();
+}
 
 static void put_first_json(const char *key, const struct first_diff *f)
 {
@@ -362,6 +393,8 @@ int print_comparison_json(struct comparison *c)
 	put_first_json("first", find_first_of_all(c, 0));
 	put_first_json("origin", find_first_of_all(c, 1));
 	put_first_json("blamed", find_first_of_all(c, 2));
+	put_number_json("number", &c->first_number);
+	put_number_json("kind", &c->first_kind);
 	json_list("ranks");
 	for (unsigned i = 0; i < c->nsums; i++) {
 		const struct rank_sums *s = &c->sums[i];

@@ -515,6 +515,20 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 	return all;
 }
 
+/* Were all steps with NaN or Inf left out by a scaler? */
+static bool are_all_scaled_away(const struct report *r)
+{
+	const struct bad *b = &r->g.bad;
+	uint64_t found = 0;
+
+	for (unsigned i = 0; i < r->unequals.nfell; i++) {
+		uint64_t step = r->unequals.scale_fell[i];
+
+		found += step < b->steps_cap && b->step_seen[step / 64] >> (step % 64) & 1;
+	}
+	return b->steps && found == b->steps && !b->steps_beyond;
+}
+
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
@@ -540,6 +554,13 @@ void find_values(struct report *r)
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
 			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
 	f->awaited = awaited;
+	if (are_all_scaled_away(r)) {
+		set_finding_kind(f, FINDING_SCALED);
+		append_line(
+			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
+					      "no other step has any: a scaler left them out",
+					  out_plural(r->g.bad.steps, "step", "steps")));
+	}
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
 		name_culprit(r, f, b->same[i]);
 	if (!b->nsame)

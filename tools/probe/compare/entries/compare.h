@@ -6,6 +6,7 @@
 #include "config/config.h"
 #include "tools/lib/table.h"
 #include "tools/lib/target.h"
+#include "tools/probe/model/read/overlay.h"
 #include "tools/probe/compare/entries/rules.h"
 
 /* ---- what is in a folder ---- */
@@ -61,6 +62,17 @@ struct odd_input {
 #define ORIGINS_KEPT \
 	16 /* of a rank: most of them may be collectives of which another rank's inputs differ */
 
+/* A number of a step, or a statistic of a parameter, that differs. */
+struct first_number {
+	bool any;
+	bool set; /* the program sets it */
+	const char *name;
+	uint64_t step;
+	unsigned order; /* within the step */
+	int rank;
+	double a, b;
+};
+
 struct rank_sums {
 	int64_t step, rank;
 	uint64_t calls_a, calls_b, paired, only_a, only_b, rows, differing;
@@ -97,6 +109,9 @@ struct comparison {
 	uint64_t unpaired_places; /* ranks and steps that one side lacks */
 	uint64_t lone_a,
 		lone_b; /* calls of ranks that the other side lacks, where their number is known */
+	struct first_number first_number, first_kind;
+	char *kind_name; /* of first_kind */
+	bool set_differs; /* a number that the program sets */
 	struct table odd_inputs; /* struct odd_input; element 0: none were kept */
 	bool unmarked_a, unmarked_b; /* an output folder whose steps nothing marks */
 };
@@ -111,6 +126,10 @@ struct rank_sums *add_rank_sums(struct comparison *c, int64_t step, int64_t rank
 int compare_dump_folders(struct comparison *c);
 /* Output folders of ours. */
 int compare_run_folders(struct comparison *c);
+
+/* One rank's numbers and kinds, into first_number and first_kind. oa, ob: what the ranks' journals have beyond their folders. */
+void compare_numbers(struct comparison *c, const struct rank_dir *a, const struct overlay *oa,
+	const struct rank_dir *b, const struct overlay *ob);
 
 /* Whether a rank or step is to be looked at. */
 bool is_number_wanted(const struct ranges *r, int64_t n);

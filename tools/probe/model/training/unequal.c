@@ -235,6 +235,34 @@ static void judge_agreement(struct unequals *u, const struct number_reading *r,
 	free(rank);
 }
 
+static void note_falls(struct unequals *u, const struct number_reading *r, uint32_t nrank)
+{
+	uint32_t name = intern_text("loss-scale", strlen("loss-scale"));
+
+	for (unsigned i = 0; i + 1 < *r->nstep; i++)
+		for (uint32_t k = 0; k < nrank; k++) {
+			uint64_t step = (*r->step)[i];
+			const struct number_value *a =
+				table_find(r->values, number_key(name, k), step);
+			const struct number_value *b =
+				table_find(r->values, number_key(name, k), (*r->step)[i + 1]);
+
+			if (!a || !b || b->value >= a->value)
+				continue;
+			TOOL_GROW(u->scale_fell, u->nfell, u->cap_fell);
+			u->scale_fell[u->nfell++] = step;
+			break;
+		}
+}
+
+bool has_scale_fallen(const struct unequals *u, uint64_t step)
+{
+	for (unsigned i = 0; i < u->nfell; i++)
+		if (u->scale_fell[i] == step)
+			return true;
+	return false;
+}
+
 void unequals_read(struct unequals *u, const struct gather *g, const struct parameters *p,
 	uint64_t lo, uint64_t hi)
 {
@@ -262,6 +290,7 @@ void unequals_read(struct unequals *u, const struct gather *g, const struct para
 			add_number_of_step, &r);
 		u->ranks_with += values.n > before;
 	}
+	note_falls(u, &r, g->folders.n);
 	if (nname) {
 		judge_agreement(u, &r, g, p, AGREE_TRAINING);
 		judge_agreement(u, &r, g, p, AGREE_REPLICAS);
@@ -276,5 +305,6 @@ void unequals_free(struct unequals *u)
 	for (unsigned i = 0; i < u->n; i++)
 		free(u->item[i].rank);
 	free(u->item);
+	free(u->scale_fell);
 	*u = (struct unequals){0};
 }

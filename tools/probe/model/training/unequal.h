@@ -22,11 +22,17 @@ struct unequals {
 	struct unequal *item;
 	unsigned n, cap;
 	unsigned ranks_with; /* ranks that have such numbers */
+	uint64_t *
+		scale_fell; /* steps after which a rank's loss scale is smaller: a scaler left them out; ascending */
+	unsigned nfell, cap_fell;
 };
 
 /* Reads the scalars of steps lo to hi of all ranks. Free with unequals_free(). */
 void unequals_read(struct unequals *u, const struct gather *g, const struct parameters *p,
 	uint64_t lo, uint64_t hi);
 void unequals_free(struct unequals *u);
+
+/* Was that step left out by a scaler, as far as the loss scale tells? */
+bool has_scale_fallen(const struct unequals *u, uint64_t step);
 
 #endif
