@@ -31,7 +31,7 @@ struct number_side {
 	const struct ranges *steps;
 };
 
-static bool is_name_of(const char *name, const char *const *list)
+static bool is_listed_number(const char *name, const char *const *list)
 {
 	size_t n = strcspn(name, "/");
 
@@ -41,7 +41,7 @@ static bool is_name_of(const char *name, const char *const *list)
 	return false;
 }
 
-static void keep_number(
+static void add_kept_number(
 	void *arg, uint64_t step, const struct csv_text *text, double v, uint64_t wall_ns)
 {
 	struct number_side *s = arg;
@@ -50,8 +50,8 @@ static void keep_number(
 
 	(void)wall_ns;
 	if (!ranges_contain(s->steps, step) ||
-		(!is_name_of(intern_name(name), set_numbers) &&
-			!is_name_of(intern_name(name), computed_numbers)))
+		(!is_listed_number(intern_name(name), set_numbers) &&
+			!is_listed_number(intern_name(name), computed_numbers)))
 		return;
 	k = table_get(&s->values, name, step);
 	if (k)
@@ -70,7 +70,7 @@ static void keep_first_number(
 	struct comparison *c, uint32_t name, uint64_t step, int rank, double a, double b)
 {
 	struct first_number *f = &c->first_number;
-	bool set = is_name_of(intern_name(name), set_numbers);
+	bool set = is_listed_number(intern_name(name), set_numbers);
 
 	c->set_differs |= set;
 	if (f->any && (f->step < step || (f->step == step && (f->set || !set))))
@@ -204,8 +204,8 @@ void compare_numbers(struct comparison *c, const struct rank_dir *a, const struc
 
 	table_init(&x.values, sizeof(struct kept_number), NUMBERS_KEPT);
 	table_init(&y.values, sizeof(struct kept_number), NUMBERS_KEPT);
-	read_scalar_rows(a->path, oa, 0, UINT64_MAX, keep_number, &x);
-	read_scalar_rows(b->path, ob, 0, UINT64_MAX, keep_number, &y);
+	read_scalar_rows(a->path, oa, 0, UINT64_MAX, add_kept_number, &x);
+	read_scalar_rows(b->path, ob, 0, UINT64_MAX, add_kept_number, &y);
 	for (uint32_t i = 0; i < x.values.n; i++) {
 		const struct kept_number *k = table_at(&x.values, i);
 		const struct kept_number *other = table_find(&y.values, k->key.a, k->key.b);

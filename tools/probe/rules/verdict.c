@@ -194,7 +194,7 @@ static void check_history(const struct report *r, struct run_verdict *v)
 
 /* ---- a training ---- */
 
-static bool is_training(const struct report *r)
+static bool is_run_of_training(const struct report *r)
 {
 	if (r->parameters.ranks_with)
 		return true;
@@ -253,7 +253,7 @@ static void check_parameters_recorded(
 
 static void check_training(const struct report *r, struct run_verdict *v)
 {
-	if (!is_training(r)) {
+	if (!is_run_of_training(r)) {
 		for (unsigned i = 0; i < CHECKED_KINDS; i++)
 			if (v->check[i].group == CHECK_TRAINING)
 				v->check[i].state = NOT_OF_THIS_RUN;

@@ -112,7 +112,7 @@ static unsigned read_meta_texts(yaml_document_t *d, const yaml_node_t *map, stru
 }
 
 /* The words of a list, each between two spaces; malloc'd. */
-static char *read_words(yaml_document_t *d, const yaml_node_t *list)
+static char *read_meta_words(yaml_document_t *d, const yaml_node_t *list)
 {
 	char *all = tool_strdup(" ");
 
@@ -320,7 +320,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->nmissing = read_meta_texts(d, get_yaml_node(d, top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(d, get_yaml_node(d, top, "libraries"), m->libraries);
 	m->ninvisible = read_meta_texts(d, get_yaml_node(d, top, "invisible"), m->invisible);
-	m->derived = read_words(d, get_yaml_node(d, top, "derived_scalars"));
+	m->derived = read_meta_words(d, get_yaml_node(d, top, "derived_scalars"));
 	m->own_calls_s = yaml_double(get_yaml_node(d, own, "in_calls_s"));
 	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
 	m->program = read_command_line(d, get_yaml_node(d, top, "program"));

@@ -68,7 +68,7 @@ static int compare_digests(const void *x, const void *y)
 }
 
 /* Two ranks found the same gradient. Did a reduction make it so? Of shards none is seen before it. */
-static bool is_reduced(const struct param_value *a, const struct param_value *b)
+static bool is_made_by_reduction(const struct param_value *a, const struct param_value *b)
 {
 	uint64_t x = a->digest[VIEW_OWN_GRADIENT], y = b->digest[VIEW_OWN_GRADIENT];
 
@@ -87,7 +87,8 @@ static void join_by_gradient(struct copies *c, struct digest_at *at)
 	for (unsigned i = 1; i < n; i++)
 		if (at[i].digest == at[i - 1].digest)
 			join_sets(c, at[i - 1].place, at[i].place,
-				is_reduced(c->value[at[i - 1].place], c->value[at[i].place]));
+				is_made_by_reduction(
+					c->value[at[i - 1].place], c->value[at[i].place]));
 }
 
 /* ---- one set ---- */

@@ -44,7 +44,7 @@ struct view_reading {
 	uint64_t lo, hi;
 };
 
-static uint64_t hash_field(uint64_t h, const struct csv_text *t)
+static uint64_t hash_view_field(uint64_t h, const struct csv_text *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		h = (h ^ (unsigned char)t->s[i]) * UINT64_C(0x100000001b3);
@@ -54,8 +54,10 @@ static uint64_t hash_field(uint64_t h, const struct csv_text *t)
 /* The parameter's number. False: there are too many. */
 static bool find_parameter(struct parameters *p, const struct csv *c, const int *col, uint32_t *n)
 {
-	uint64_t a = hash_field(hash_field(1, csv_at(c, col[AT_CHUNK])), csv_at(c, col[AT_NAME]));
-	uint64_t b = hash_field(hash_field(1, csv_at(c, col[AT_SHAPE])), csv_at(c, col[AT_TYPE]));
+	uint64_t a = hash_view_field(
+		hash_view_field(1, csv_at(c, col[AT_CHUNK])), csv_at(c, col[AT_NAME]));
+	uint64_t b = hash_view_field(
+		hash_view_field(1, csv_at(c, col[AT_SHAPE])), csv_at(c, col[AT_TYPE]));
 	struct parameter *have = table_get(&p->list, a, b);
 
 	if (!have)
@@ -70,7 +72,7 @@ static bool find_parameter(struct parameters *p, const struct csv *c, const int 
 	return true;
 }
 
-static void note_step(struct parameters *p, uint64_t step)
+static void add_view_step(struct parameters *p, uint64_t step)
 {
 	unsigned at = p->nstep;
 
@@ -98,13 +100,13 @@ static uint64_t hash_statistics(const struct csv *c, const int *col)
 		if (!csv_double(t, &v) || !isfinite(v) ||
 			((i == AT_NANS || i == AT_INFS) && v != 0))
 			return 0;
-		h = hash_field(h, t);
+		h = hash_view_field(h, t);
 	}
-	h = hash_field(h, csv_at(c, col[AT_SHAPE]));
+	h = hash_view_field(h, csv_at(c, col[AT_SHAPE]));
 	return h > DIGEST_ZEROS ? h : h + 2;
 }
 
-static double number_at(const struct csv *c, int column)
+static double read_statistic(const struct csv *c, int column)
 {
 	double v;
 
@@ -117,7 +119,7 @@ static void add_view_row(const struct view_reading *r, const struct csv *c, cons
 	struct param_value *v;
 	uint64_t step;
 	uint32_t n;
-	double norm = number_at(c, col[AT_NORM]);
+	double norm = read_statistic(c, col[AT_NORM]);
 
 	if (!csv_u64(csv_at(c, col[AT_STEP]), &step) || step < r->lo || step > r->hi ||
 		!find_parameter(p, c, col, &n))
@@ -127,18 +129,18 @@ static void add_view_row(const struct view_reading *r, const struct csv *c, cons
 		p->full = true;
 		return;
 	}
-	note_step(p, step);
+	add_view_step(p, step);
 	v->digest[r->view] = hash_statistics(c, col);
 	if (r->view >= VIEW_OWN_GRADIENT) {
 		/* All gradients of nothing are alike: that is no sign of a reduction. */
 		if (norm == 0 && v->digest[r->view])
 			v->digest[r->view] = DIGEST_ZEROS;
 		if (r->view == VIEW_OWN_GRADIENT)
-			v->zeros = (float)number_at(c, col[AT_ZEROS]);
+			v->zeros = (float)read_statistic(c, col[AT_ZEROS]);
 		return;
 	}
-	v->least = number_at(c, col[AT_MIN]);
-	v->most = number_at(c, col[AT_MAX]);
+	v->least = read_statistic(c, col[AT_MIN]);
+	v->most = read_statistic(c, col[AT_MAX]);
 	v->norm = norm;
 }
 

@@ -48,7 +48,7 @@ struct number_reading {
 	unsigned *nstep, *cap_step;
 };
 
-static int find_number(const char *name)
+static int find_agreed_number(const char *name)
 {
 	size_t n = strcspn(name, "/");
 
@@ -81,7 +81,7 @@ static void add_number_of_step(
 	unsigned at = *r->nstep, i = 0;
 
 	(void)wall_ns;
-	if (find_number(intern_name(name)) < 0 || !isfinite(v) ||
+	if (find_agreed_number(intern_name(name)) < 0 || !isfinite(v) ||
 		is_derived(r->meta, intern_name(name)))
 		return;
 	k = table_get(r->values, number_key(name, r->rank), step);
@@ -181,9 +181,9 @@ static struct spread measure_spread(
 static void judge_number(struct unequals *u, const struct number_reading *r, uint32_t name,
 	const uint32_t *rank, unsigned n)
 {
-	double same = numbers[find_number(intern_name(name))].same;
+	double same = numbers[find_agreed_number(intern_name(name))].same;
 	struct unequal k = {
-		.name = name, .meaning = numbers[find_number(intern_name(name))].meaning};
+		.name = name, .meaning = numbers[find_agreed_number(intern_name(name))].meaning};
 	unsigned different = 0, since = 0;
 
 	for (unsigned i = 0; i < *r->nstep; i++) {
@@ -228,7 +228,8 @@ static void judge_agreement(struct unequals *u, const struct number_reading *r,
 			if (find_first(first, k) == i)
 				rank[n++] = k;
 		for (unsigned k = 0; n > 1 && k < *r->nname; k++)
-			if (numbers[find_number(intern_name((*r->name)[k]))].agreement == agreement)
+			if (numbers[find_agreed_number(intern_name((*r->name)[k]))].agreement ==
+				agreement)
 				judge_number(u, r, (*r->name)[k], rank, n);
 	}
 	free(first);

@@ -21,7 +21,7 @@ void reductions_free(struct reductions *r)
 	table_free(&r->groups);
 }
 
-static bool is_backward(const char *phase)
+static bool is_backward_phase(const char *phase)
 {
 	return strcmp(phase, "backward") == 0;
 }
@@ -33,7 +33,7 @@ static bool is_broadcast(const char *op)
 
 static bool is_gradient_reduction(const struct meeting *m)
 {
-	static struct name_question backward = {.ask = is_backward};
+	static struct name_question backward = {.ask = is_backward_phase};
 	static const char *const reduced[] = {"all_reduce", "reduce_scatter", "reduce", NULL};
 
 	/* One number is a loss or a count, and no gradient of a layer. */

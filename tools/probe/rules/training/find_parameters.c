@@ -64,7 +64,8 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
 }
 
 /* A group of these ranks in which gradients are reduced. NULL: none was seen. */
-static const struct reduction_group *find_group(const struct report *r, const struct parted *k)
+static const struct reduction_group *find_reducing_group(
+	const struct report *r, const struct parted *k)
 {
 	const struct table *groups = &r->g.diagnose.reductions.groups;
 	const struct reduction_group *found = NULL;
@@ -84,7 +85,7 @@ static const struct reduction_group *find_group(const struct report *r, const st
 
 static char *describe_cause(struct report *r, const struct parted *k)
 {
-	const struct reduction_group *g = find_group(r, k);
+	const struct reduction_group *g = find_reducing_group(r, k);
 	char *what, *at, *text;
 
 	switch (k->cause) {
