@@ -19,7 +19,7 @@ def stacks(rank, lines):
             print(f"{i},MPI_Allreduce,0,/job/train.py:{line} step <- /job/train.py:99 main,", file=f)
 
 
-def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False, marked=True):
+def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, steps=3, redop=None, checksums=False, marked=True, poison=None, half="0.5"):
     """Calls with random values; skip, add, change: (rank, step, number) of a call."""
     for r in range(ranks):
         rank = report_folder.Rank(f"{top}/{name}", r, ranks)
@@ -39,6 +39,12 @@ def run(name, skip=None, add=None, change=None, nan=None, ranks=2, calls=40, ste
                         out |= dict(norm=mean * 4, crc32="ffffffff")
                     if here == nan:
                         out |= dict(nans=1)
+                    # One rank puts a NaN in, all of them get it.
+                    if here == poison:
+                        given |= dict(nans=1)
+                    if poison and here[1:] == poison[1:]:
+                        out |= dict(nans=1)
+                    given |= dict(zeros=half)
                     if not checksums:
                         out["crc32"] = given["crc32"] = ""
                     rank.call("all_reduce", [("in", given | dict(name="layer.weight")), ("out", out)], start=start, step=s if marked else 0,
@@ -56,6 +62,8 @@ run("more", add=(0, 2, 30))
 run("fewer_changed", skip=(0, 1, 5), change=(0, 2, 8))
 run("nan", nan=(0, 0, 3))
 run("redop", redop=(1, 2, 2))
+run("poisoned", poison=(1, 1, 7))
+run("spelled", half="5.0e-01")
 run("one_rank", ranks=1)
 run("unmarked", marked=False)
 run("crc", checksums=True)

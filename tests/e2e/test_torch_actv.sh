@@ -58,9 +58,10 @@ is 'parallel.json: the part of each communicator' "$(python3 -c 'import csv, jso
 for r in "01":
     names = {c["comm"]: c["name"] for c in csv.DictReader(open(f"{sys.argv[1]}/rank{r}/comms.csv"))}
     print(*sorted((names[c["comm"]], c["role"], c["ranks"], c["mesh"]) for c in json.load(open(f"{sys.argv[1]}/rank{r}/parallel.json"))["communicators"]))' "$out")" \
-	"$(for r in 0 1; do echo "('0', 'data', '0-1', '') ('1', 'tensor', '0-1', 'tp') ('2', 'pipeline', '0-1', '') ('3', 'expert', '0-1', '')"; done)"
+	"$(for r in 0 1; do echo "('0', 'data', '0-1', '') ('1', 'tensor', '0-1', 'tp') ('2', 'pipeline', '0-1', '') ('3', 'exchange', '0-1', '')"; done)"
 said=$("$probe" report "$out")
-for r in data tensor pipeline expert; do
+like 'an all-to-all without experts is called so' "$said" 'all-to-all group of ranks 0-1'
+for r in data tensor pipeline; do
 	like "the report calls it by that: $r" "$said" "$r-parallel group $([ $r != tensor ] || echo 'tp ')of ranks 0-1"
 done
 contract roles "$out"

@@ -68,7 +68,7 @@ static void parts(void **state)
 		{"nRNN", ROLE_DATA},
 		{"rrrrRRRR", ROLE_TENSOR},
 		{"gsgsGSGS", ROLE_TENSOR}, /* sequence parallel */
-		{"xxXXr", ROLE_EXPERT},
+		{"xxXXr", ROLE_EXCHANGE}, /* sequence parallel, or a table of embeddings in parts */
 		{"mmMM", ROLE_PIPELINE},
 		{"mM'b", ROLE_PIPELINE},
 		{"'b", ROLE_NONE},
@@ -103,6 +103,21 @@ static void begin_without_phases(void **state)
 	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_TENSOR);
 }
 
+/* A router, or experts, among the names of parameters. */
+static void experts_by_names(void **state)
+{
+	struct carried c;
+	const char *why;
+	double sure;
+
+	(void)state;
+	memset(&c, 0, sizeof(c));
+	play_step(&c, "xxXXr", 3);
+	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_EXCHANGE);
+	c.experts = true;
+	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_EXPERT);
+}
+
 /* What names say is surer than what phases do. */
 static void surer_by_names(void **state)
 {
@@ -119,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(parts),
 		cmocka_unit_test(begin_without_phases),
+		cmocka_unit_test(experts_by_names),
 		cmocka_unit_test(surer_by_names),
 	};
 

@@ -3,7 +3,8 @@
  * parallel.json: the part that each communicator plays in a training, by what it carries:
  *
  *	pipeline   messages, and little else
- *	expert     all-to-all in forward passes
+ *	expert     all-to-all in forward passes, where parameters or the mesh are called after experts or a router
+ *	exchange   the same without such names: sequence parallelism, tables of embeddings on several ranks
  *	tensor     reductions in forward and in backward passes, of no gradients of parameters
  *	data       reductions of gradients (by name, or in backward passes only)
  *
@@ -34,6 +35,7 @@ struct parallel {
 	struct carried *comm;
 	unsigned n;
 	bool stays, changed;
+	bool experts; /* a parameter is called after experts or a router */
 	bool passes; /* calls in forward or backward passes were seen: it is a training */
 	uint64_t written; /* hash of the text */
 };
@@ -127,8 +129,9 @@ enum comm_role parallel_role(const struct carried *c, double *sure, const char *
 	}
 	if (c->exchanges[0]) {
 		*sure = c->exchanges[1] ? 0.9 : 0.6;
-		*why = "all-to-all in forward passes";
-		return ROLE_EXPERT;
+		*why = c->experts ? "all-to-all in forward passes, and experts among the names"
+				  : "all-to-all in forward passes";
+		return c->experts ? ROLE_EXPERT : ROLE_EXCHANGE;
 	}
 	if (c->gradients) {
 		*sure = 0.95;
@@ -177,7 +180,8 @@ static void put_carried(
 	static const char *const words[] = {[ROLE_DATA] = "data",
 		[ROLE_TENSOR] = "tensor",
 		[ROLE_PIPELINE] = "pipeline",
-		[ROLE_EXPERT] = "expert"};
+		[ROLE_EXPERT] = "expert",
+		[ROLE_EXCHANGE] = "exchange"};
 	double sure;
 	const char *why;
 	enum comm_role role = parallel_role(c, &sure, &why);
@@ -194,6 +198,21 @@ static void put_carried(
 	text_str(t, line);
 }
 
+static bool is_name_of_experts(const char *name)
+{
+	return strstr(name, "expert") || strstr(name, "router") || strstr(name, ".moe.");
+}
+
+static int look_for_experts(void *state, const struct record_name *e)
+{
+	struct parallel *p = state;
+
+	if (p->experts || !is_name_of_experts(e->name))
+		return 0;
+	p->experts = p->changed = true;
+	return 0;
+}
+
 static void write_parallel(struct parallel *p)
 {
 	size_t cap = 64 + (size_t)p->n * ROW_TEXT;
@@ -206,8 +225,13 @@ static void write_parallel(struct parallel *p)
 		return;
 	text_str(&t, "{\"communicators\": [");
 	empty = t.len;
-	for (unsigned i = 0; i < p->n; i++)
+	for (unsigned i = 0; i < p->n; i++) {
+		const char *mesh = p->comm[i].mesh;
+
+		p->comm[i].experts =
+			p->experts || strcmp(mesh, "ep") == 0 || strstr(mesh, "expert");
 		put_carried(&t, p, &p->comm[i], t.len == empty);
+	}
 	hash = hash_str(1, buf);
 	if ((t.len > empty || p->written) && hash != p->written) {
 		text_str(&t, "\n]}\n");
@@ -243,6 +267,7 @@ const struct sink_format parallel_format = {
 	.open = open_parallel,
 	.record = count_call,
 	.comm = add_comm,
+	.name = look_for_experts,
 	.commit = commit_parallel,
 	.close = close_parallel,
 };

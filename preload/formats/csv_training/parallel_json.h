@@ -6,13 +6,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum comm_role { ROLE_NONE, ROLE_DATA, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EXPERT };
+enum comm_role { ROLE_NONE, ROLE_DATA, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EXPERT, ROLE_EXCHANGE };
 
 /* What a communicator has carried. Arrays: in forward passes, in backward passes, elsewhere. */
 struct carried {
 	uint64_t id;
 	int32_t size;
 	bool mpi; /* one of MPI's own */
+	bool experts; /* parameters of experts or of a router are known, or its mesh is called so */
 	uint32_t first_step, last_step;
 	uint64_t calls, messages, gradients;
 	uint64_t exchanges[3], reductions[3];

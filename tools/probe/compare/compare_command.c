@@ -142,7 +142,8 @@ static void free_comparison(struct comparison *c)
 {
 	for (unsigned i = 0; i < c->nsums; i++) {
 		free_first_diff(&c->sums[i].first);
-		free_first_diff(&c->sums[i].origin);
+		for (unsigned k = 0; k < c->sums[i].norigin; k++)
+			free_first_diff(&c->sums[i].origin[k]);
 		free_first_diff(&c->sums[i].blamed);
 		free(c->sums[i].table);
 	}
@@ -152,6 +153,8 @@ static void free_comparison(struct comparison *c)
 	free(c->sums);
 	free(c->merged_path);
 	free_mapping(c->mapping);
+	free_odd_inputs(c);
+	free(c->kind_name);
 	ranges_free(&c->ranks);
 	ranges_free(&c->steps);
 	free_side(&c->a);

@@ -304,6 +304,7 @@ static int compare_rank_folders(
 		compare_run_steps(&t, &a, &b);
 		status = close_diff_table(&t, true) ? STATUS_USAGE : STATUS_DONE;
 	}
+	compare_numbers(c, da, &oa, db, &ob);
 	note_run_losses(c, &a, "A");
 	note_run_losses(c, &b, "B");
 	close_run_calls(&a);
@@ -357,6 +358,17 @@ int compare_run_folders(struct comparison *c)
 	status = STATUS_DONE;
 	c->unmarked_a = !are_steps_marked(&a);
 	c->unmarked_b = !are_steps_marked(&b);
+	/* Steps of one would meet all calls of the other, which are step 0 there. */
+	if (c->unmarked_a != c->unmarked_b) {
+		tool_error("compare: the steps of %s are marked, those of %s are not: their calls "
+			   "cannot be told apart by step. PROBE_STEP_MARKER=<a function that is "
+			   "called once a step> marks them, in both runs",
+			c->unmarked_a ? c->b.path : c->a.path,
+			c->unmarked_a ? c->a.path : c->b.path);
+		folders_close(&a);
+		folders_close(&b);
+		return STATUS_USAGE;
+	}
 	for (unsigned i = 0; i < a.n; i++) {
 		const struct rank_dir *d = &a.dir[i];
 		const struct rank_dir *e =

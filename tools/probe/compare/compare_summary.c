@@ -5,18 +5,74 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "tools/lib/files/json.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/entries/compare.h"
 
 #define RANKS_SHOWN 32
+#define ODD_INPUTS_MAX (1u << 20)
 
-static const struct first_diff *first_of_rank(const struct rank_sums *s, unsigned which)
+/* ---- collectives whose inputs differ ---- */
+
+struct odd_input *get_odd_input(struct comparison *c, const char *comm, int64_t seq)
 {
-	const struct first_diff *f = which == 0 ? &s->first : which == 1 ? &s->origin : &s->blamed;
+	if (!c->odd_inputs.element)
+		table_init(&c->odd_inputs, sizeof(struct odd_input), ODD_INPUTS_MAX);
+	return table_get(&c->odd_inputs, hash_str(1, comm), (uint64_t)seq);
+}
 
-	return f->any ? f : NULL;
+const struct odd_input *find_odd_input(const struct comparison *c, const struct first_diff *f)
+{
+	if (!c->odd_inputs.element || !f->comm || f->comm_seq < 0)
+		return NULL;
+	return table_find(&c->odd_inputs, hash_str(1, f->comm), (uint64_t)f->comm_seq);
+}
+
+void free_odd_inputs(struct comparison *c)
+{
+	if (!c->odd_inputs.element)
+		return;
+	for (uint32_t i = 0; i < c->odd_inputs.n; i++)
+		free_first_diff(&((struct odd_input *)table_at(&c->odd_inputs, i))->first);
+	table_free(&c->odd_inputs);
+}
+
+/* ---- the first difference ---- */
+
+/* A result that differs because of what another rank put in is no difference of its own: that input is. */
+static const struct first_diff *find_cause(const struct comparison *c, const struct first_diff *f)
+{
+	const struct odd_input *o = f->of_output ? find_odd_input(c, f) : NULL;
+
+	return o && o->first.any ? &o->first : f;
+}
+
+static bool is_before(const struct first_diff *a, const struct first_diff *b)
+{
+	return a->step < b->step || (a->step == b->step && a->order < b->order);
+}
+
+/* The first one that is equal in what goes in on all ranks. */
+static const struct first_diff *find_origin(const struct comparison *c, const struct rank_sums *s)
+{
+	const struct first_diff *best = NULL;
+
+	for (unsigned i = 0; i < s->norigin; i++)
+		if (!find_odd_input(c, &s->origin[i]) && (!best || is_before(&s->origin[i], best)))
+			best = &s->origin[i];
+	return best;
+}
+
+static const struct first_diff *first_of_rank(
+	const struct comparison *c, const struct rank_sums *s, unsigned which)
+{
+	const struct first_diff *f = which == 0	  ? &s->first
+				     : which == 1 ? find_origin(c, s)
+						  : &s->blamed;
+
+	return f && f->any ? f : NULL;
 }
 
 const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which)
@@ -24,13 +80,12 @@ const struct first_diff *find_first_of_all(const struct comparison *c, unsigned 
 	const struct first_diff *best = NULL;
 
 	for (unsigned i = 0; i < c->nsums; i++) {
-		const struct first_diff *f = first_of_rank(&c->sums[i], which);
+		const struct first_diff *f = first_of_rank(c, &c->sums[i], which);
 
-		if (f && (!best || f->step < best->step ||
-				 (f->step == best->step && f->order < best->order)))
+		if (f && (!best || is_before(f, best)))
 			best = f;
 	}
-	return best;
+	return best && which == 0 ? find_cause(c, best) : best;
 }
 
 static struct rank_sums add_all_sums(const struct comparison *c)
@@ -62,21 +117,12 @@ static bool is_under_half_paired(const struct comparison *c, const struct rank_s
 	       all->paired * 2 < all->calls_b + c->lone_b;
 }
 
-/* Why calls of the same programs may not belong together. */
-static const char *tell_missing_steps(const struct comparison *c)
-{
-	if (c->unmarked_a == c->unmarked_b)
-		return "";
-	return c->unmarked_a ? " A has no marked steps: PROBE_STEP_MARKER names what ends a step."
-			     : " B has no marked steps: PROBE_STEP_MARKER names what ends a step.";
-}
-
 static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
 {
 	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
-		   "ranks, B has %s, and none of them belong together.%s",
+		   "ranks, B has %s, and none of them belong together.",
 		c->a.path, c->b.path, out_count(all->calls_a + c->lone_a),
-		out_count(all->calls_b + c->lone_b), tell_missing_steps(c));
+		out_count(all->calls_b + c->lone_b));
 	return STATUS_USAGE;
 }
 
@@ -88,9 +134,9 @@ static void print_paired_share(const struct comparison *c, const struct rank_sum
 	if (!is_under_half_paired(c, all))
 		return;
 	text = tool_format("Only %s of %s calls in A and %s of %s in B have a partner: what "
-			   "follows is of these alone.%s",
+			   "follows is of these alone.",
 		out_count(all->paired), out_count(all->calls_a + c->lone_a), out_count(all->paired),
-		out_count(all->calls_b + c->lone_b), tell_missing_steps(c));
+		out_count(all->calls_b + c->lone_b));
 	printf("%s", out_style(STYLE_WARN));
 	out_wrap(text, 0, 0);
 	printf("%s\n", out_plain());
@@ -106,7 +152,8 @@ static int tell_compare_status(const struct comparison *c, const struct rank_sum
 	if (is_under_half_paired(c, all))
 		return STATUS_PROBLEM;
 	return all->calls[VERDICT_ERROR] || all->calls[VERDICT_WARNING] || all->only_a ||
-			       all->only_b || all->not_finite || c->unpaired_places || other
+			       all->only_b || all->not_finite || c->unpaired_places ||
+			       c->set_differs || other
 		       ? STATUS_PROBLEM
 		       : STATUS_DONE;
 }
@@ -209,6 +256,19 @@ static void tell_unwritten(const struct rank_sums *all)
 		all->unwritten == 1 ? "differs" : "differ");
 }
 
+static void print_first_number(const struct first_number *f, const char *title)
+{
+	char *text;
+
+	if (!f->any)
+		return;
+	printf("%s%s%s ", out_style(STYLE_HEAD), title, out_plain());
+	text = tool_format("%s, step %" PRIu64 ", rank %d: %.9g, in B %.9g", f->name, f->step,
+		f->rank, f->a, f->b);
+	out_wrap(text, 4, 4);
+	free(text);
+}
+
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
@@ -251,6 +311,8 @@ int print_comparison(struct comparison *c)
 			printf("No value exceeds the limits of the rules.\n");
 		tell_unwritten(&all);
 	}
+	print_first_number(&c->first_number, "First number of a step that differs:");
+	print_first_number(&c->first_kind, "First parameter or gradient that differs:");
 	for (unsigned i = 0; i < c->nnote; i++) {
 		printf("note: ");
 		out_wrap(c->note[i], 6, 6);
@@ -260,6 +322,21 @@ int print_comparison(struct comparison *c)
 }
 
 /* ---- JSON ---- */
+
+static void put_number_json(const char *key, const struct first_number *f)
+{
+	if (!f->any) {
+		json_null(key);
+		return;
+	}
+	json_object(key);
+	json_u64("step", f->step);
+	json_i64("rank", f->rank);
+	json_string("name", f->name);
+	json_double("a", f->a);
+	json_double("b", f->b);
+	json_end();
+}
 
 static void put_first_json(const char *key, const struct first_diff *f)
 {
@@ -316,6 +393,8 @@ int print_comparison_json(struct comparison *c)
 	put_first_json("first", find_first_of_all(c, 0));
 	put_first_json("origin", find_first_of_all(c, 1));
 	put_first_json("blamed", find_first_of_all(c, 2));
+	put_number_json("number", &c->first_number);
+	put_number_json("kind", &c->first_kind);
 	json_list("ranks");
 	for (unsigned i = 0; i < c->nsums; i++) {
 		const struct rank_sums *s = &c->sums[i];
@@ -327,9 +406,9 @@ int print_comparison_json(struct comparison *c)
 			json_i64("rank", s->rank);
 		put_sums_json(s);
 		json_string("table", s->table);
-		put_first_json("first", first_of_rank(s, 0));
-		put_first_json("origin", first_of_rank(s, 1));
-		put_first_json("blamed", first_of_rank(s, 2));
+		put_first_json("first", first_of_rank(c, s, 0));
+		put_first_json("origin", first_of_rank(c, s, 1));
+		put_first_json("blamed", first_of_rank(c, s, 2));
 		json_end();
 	}
 	json_end();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/unwritten.h"
+#include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/entries/compare.h"
 #include "tools/probe/compare/arrays/elements.h"
@@ -241,6 +242,12 @@ static char *name_row_item(const struct item *i)
 		"%s%.*s %s", "", (int)(i->state == ITEM_PARAM ? 9 : word - tail), tail, word + 1);
 }
 
+static bool are_cells_equal(const struct cell *a, const struct cell *b)
+{
+	return strcmp(a->text, b->text) == 0 ||
+	       (a->kind == CELL_NUMBER && b->kind == CELL_NUMBER && a->v == b->v);
+}
+
 static char *describe_row(const struct row *r)
 {
 	static const char *const name[STATS_COUNT] = {"max", "min", "mean", "norm"};
@@ -253,11 +260,15 @@ static char *describe_row(const struct row *r)
 		return tool_format("shape %s, in B %s", r->a->shape, r->b->shape);
 	if (r->a->crc && r->b->crc && strcmp(r->a->crc, r->b->crc) != 0 && !r->diff[0])
 		return tool_format("checksum %s, in B %s", r->a->crc, r->b->crc);
+	if (r->a->counted && r->b->counted && r->a->nans != r->b->nans)
+		return tool_format("%s NaN, in B %s", out_count(r->a->nans), out_count(r->b->nans));
+	if (r->a->counted && r->b->counted && r->a->infs != r->b->infs)
+		return tool_format("%s Inf, in B %s", out_count(r->a->infs), out_count(r->b->infs));
 	/* The norm first: it tells most of the whole tensor. */
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;
 
-		if (!r->diff[s] || strcmp(r->a->stat[s].text, r->b->stat[s].text) == 0)
+		if (!r->diff[s] || are_cells_equal(&r->a->stat[s], &r->b->stat[s]))
 			continue;
 		if (r->a->scalar)
 			return tool_format("%s, in B %s", r->a->stat[s].text, r->b->stat[s].text);
@@ -281,18 +292,14 @@ static bool is_later_diff(const struct first_diff *f, const struct rank_sums *s,
 	return f->any && (f->step < step || (f->step == step && f->order <= order));
 }
 
-static void keep_first(struct diff_table *d, struct first_diff *f, const struct entry *a,
+static struct first_diff make_first(const struct diff_table *d, const struct entry *a,
 	const struct entry *b, const struct row *r, bool in_b)
 {
-	uint64_t order = a->start_ns ? a->start_ns : a->number;
-
-	if (is_later_diff(f, d->sums, a, order))
-		return;
-	free_first_diff(f);
-	*f = (struct first_diff){.any = true,
+	return (struct first_diff){.any = true,
 		.step = d->sums->step >= 0 ? d->sums->step : a->step,
 		.rank = d->sums->rank,
-		.order = order,
+		.order = a->start_ns ? a->start_ns : a->number,
+		.of_output = r && r->a->state == ITEM_OUTPUT,
 		.name = tool_strdup(in_b ? "(none)" : a->name),
 		.other = in_b ? tool_strdup(a->name)
 			 : b  ? tool_strdup(b->name)
@@ -305,6 +312,38 @@ static void keep_first(struct diff_table *d, struct first_diff *f, const struct 
 		.comm = a->comm ? tool_strdup(a->comm) : NULL,
 		.comm_seq = a->comm_seq,
 		.verdict = r ? r->verdict : VERDICT_WARNING};
+}
+
+static void keep_first(struct diff_table *d, struct first_diff *f, const struct entry *a,
+	const struct entry *b, const struct row *r, bool in_b)
+{
+	if (is_later_diff(f, d->sums, a, a->start_ns ? a->start_ns : a->number))
+		return;
+	free_first_diff(f);
+	*f = make_first(d, a, b, r, in_b);
+}
+
+/* What goes into a collective on one rank comes out on all of them: kept for the others, whose own inputs may be the same. */
+static void keep_odd_input(
+	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
+{
+	struct odd_input *o;
+
+	if (!d->run || !a->comm || a->comm_seq < 0)
+		return;
+	o = get_odd_input(d->c, a->comm, a->comm_seq);
+	if (o && !o->first.any)
+		o->first = make_first(d, a, b, r, false);
+}
+
+/* Calls whose outputs differ and whose inputs do not, as far as this rank shows. */
+static void keep_origin(
+	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
+{
+	struct rank_sums *s = d->sums;
+
+	if (s->norigin < ORIGINS_KEPT)
+		s->origin[s->norigin++] = make_first(d, a, b, r, false);
 }
 
 void free_first_diff(struct first_diff *f)
@@ -356,9 +395,8 @@ static bool is_unwritten_row(const struct row *r)
 static void count_call_rows(
 	struct diff_table *d, const struct entry *a, const struct entry *b, unsigned n)
 {
-	const struct row *differs = NULL, *output = NULL, *blamed = NULL;
+	const struct row *differs = NULL, *output = NULL, *input = NULL, *blamed = NULL;
 	enum verdict worst = VERDICT_PASS;
-	bool inputs = false;
 
 	for (unsigned i = 0; i < n; i++) {
 		const struct row *r = &d->row[i];
@@ -381,15 +419,18 @@ static void count_call_rows(
 			differs = r;
 		if (out && !output)
 			output = r;
-		inputs |= !out;
+		if (!out && !input)
+			input = r;
 	}
 	d->sums->rows += n;
 	if (b)
 		d->sums->calls[worst]++;
 	if (differs)
 		keep_first(d, &d->sums->first, a, b, b ? differs : NULL, false);
-	if (output && !inputs && b)
-		keep_first(d, &d->sums->origin, a, b, output, false);
+	if (input)
+		keep_odd_input(d, a, b, b ? input : NULL);
+	if (output && !input && b)
+		keep_origin(d, a, b, output);
 	if (blamed && b)
 		keep_first(d, &d->sums->blamed, a, b, blamed, false);
 }

@@ -8,6 +8,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	sites_init(&d->sites, nrank);
 	habits_init(&d->habits, nrank, skew);
 	replicas_init(&d->replicas, skew);
+	reductions_init(&d->reductions);
 	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
 	pace_init(&d->pace, nrank);
@@ -20,6 +21,7 @@ void diagnose_free(struct diagnose *d)
 	sites_free(&d->sites);
 	habits_free(&d->habits);
 	replicas_free(&d->replicas);
+	reductions_free(&d->reductions);
 	results_free(&d->results);
 	messages_free(&d->messages);
 	pace_free(&d->pace);
@@ -68,6 +70,7 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
 	if (complete && !m->open && !m->unlike) {
 		note_values_beside_others(&d->habits, m);
 		judge_replicas(&d->replicas, m);
+		note_reduction(&d->reductions, m);
 	}
 }
 

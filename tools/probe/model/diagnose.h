@@ -9,6 +9,7 @@
 #include "tools/probe/model/step_order.h"
 #include "tools/probe/model/times/pace.h"
 #include "tools/probe/model/values/habits.h"
+#include "tools/probe/model/values/reductions.h"
 #include "tools/probe/model/values/replicas.h"
 #include "tools/probe/model/values/results.h"
 #include "tools/probe/model/values/given_up.h"
@@ -17,6 +18,7 @@ struct diagnose {
 	struct sites sites;
 	struct habits habits;
 	struct replicas replicas;
+	struct reductions reductions;
 	struct results results;
 	struct messages messages;
 	struct pace pace;

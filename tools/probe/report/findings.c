@@ -13,6 +13,7 @@
 #include "tools/probe/model/read/names.h"
 #include "tools/probe/rules/end/movers.h"
 #include "tools/probe/report/causes.h"
+#include "tools/probe/rules/training/training.h"
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/waits.h"
 
@@ -509,6 +510,20 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 	return all;
 }
 
+/* Were all steps with NaN or Inf left out by a scaler? */
+static bool are_all_scaled_away(const struct report *r)
+{
+	const struct bad *b = &r->g.bad;
+	uint64_t found = 0;
+
+	for (unsigned i = 0; i < r->unequals.nfell; i++) {
+		uint64_t step = r->unequals.scale_fell[i];
+
+		found += step < b->steps_cap && b->step_seen[step / 64] >> (step % 64) & 1;
+	}
+	return b->steps && found == b->steps && !b->steps_beyond;
+}
+
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
@@ -534,6 +549,13 @@ void find_values(struct report *r)
 			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
 			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
 	f->awaited = awaited;
+	if (are_all_scaled_away(r)) {
+		set_finding_kind(f, FINDING_SCALED);
+		append_line(
+			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
+					      "no other step has any: a scaler left them out",
+					  out_plural(r->g.bad.steps, "step", "steps")));
+	}
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
 		name_culprit(r, f, b->same[i]);
 	if (!b->nsame)
@@ -613,6 +635,9 @@ void report_findings(struct report *r)
 	find_stuck(r);
 	find_values(r);
 	find_odd_values(r);
+	find_parted_parameters(r);
+	find_unequal_numbers(r);
+	find_odd_reductions(r);
 	find_fatal_errors(r);
 	find_errors(r);
 	find_losses(r);

@@ -8,6 +8,8 @@
 #include "tools/probe/model/stacks.h"
 #include "tools/probe/model/step_numbers.h"
 #include "tools/probe/model/stuck.h"
+#include "tools/probe/model/training/parameters.h"
+#include "tools/probe/model/training/unequal.h"
 #include "tools/probe/rules/attempts.h"
 #include "tools/probe/rules/verdict.h"
 
@@ -53,6 +55,8 @@ struct report {
 	struct wait_graph *waits; /* made when it is asked for (waits.h) */
 	struct stacks stacks;
 	struct step_numbers numbers;
+	struct parameters parameters;
+	struct unequals unequals;
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
 	struct run_verdict verdict;

@@ -7,13 +7,14 @@
 #include "journal/columns.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/read/names.h"
 #include "tools/probe/model/times/pace.h"
 #include "tools/probe/rules/report.h"
 
 #define ALL_GROUPS ((1u << CHECK_GROUPS) - 1)
 #define ONLY(group) (1u << (group))
 
-enum history { HISTORY_NONE, HISTORY_STALE, HISTORY_ZERO, HISTORY_LEVEL, HISTORY_PACE };
+enum history { HISTORY_NONE, HISTORY_STALE, HISTORY_ZERO, HISTORY_LEVEL, HISTORY_DATA, HISTORY_PACE };
 
 static const struct {
 	enum check_group group;
@@ -37,7 +38,7 @@ static void limit_check(struct check *c, enum check_state state, const char *tex
 {
 	char *before = c->reason;
 
-	if (c->state == NOT_CHECKED)
+	if (c->state >= NOT_CHECKED)
 		return;
 	if (state == NOT_CHECKED || !before)
 		c->reason = tool_strdup(text);
@@ -187,6 +188,8 @@ static struct habit_power find_power(const struct report *r, enum history histor
 		return h->zero_power;
 	case HISTORY_LEVEL:
 		return h->level_power;
+	case HISTORY_DATA:
+		return (struct habit_power){1, steps >= REDUCTION_STEPS_MIN};
 	default:
 		return (struct habit_power){1, steps >= PACE_STEPS_MIN + PACE_STEPS_WARM};
 	}
@@ -203,7 +206,8 @@ static void check_history(const struct report *r, struct run_verdict *v)
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
 		struct habit_power p = find_power(r, kinds[i].history, steps);
 
-		if (!kinds[i].history || (marked && p.able && p.able == p.tested))
+		if (!kinds[i].history || v->check[i].state == NOT_OF_THIS_RUN ||
+			(marked && p.able && p.able == p.tested))
 			continue;
 		if (!marked)
 			text = tool_strdup("nothing marks steps");
@@ -221,6 +225,85 @@ static void check_history(const struct report *r, struct run_verdict *v)
 	}
 }
 
+/* ---- a training ---- */
+
+static bool is_run_of_training(const struct report *r)
+{
+	if (r->parameters.ranks_with)
+		return true;
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		if (strcmp(r->g.folders.dir[i].meta.step_source, "optimizer") == 0)
+			return true;
+	return false;
+}
+
+/* Parameters of the first rank that no optimizer has: frozen ones, averaged copies, modules that are not trained. */
+static unsigned count_unseen_parameters(const struct report *r)
+{
+	struct names names;
+	unsigned n = 0;
+
+	names_read(&names, r->g.folders.dir[0].path);
+	for (unsigned i = 0; i < names.n; i++)
+		n += names.row[i].what == NAME_PARAM &&
+		     (strstr(names.row[i].flags, "frozen") ||
+			     strstr(names.row[i].flags, "unowned"));
+	names_free(&names);
+	return n;
+}
+
+/* The text is taken over. */
+static void limit_kind(struct run_verdict *v, const char *kind, enum check_state state, char *text)
+{
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		if (strcmp(v->check[i].kind, kind) == 0)
+			limit_check(&v->check[i], state, text);
+	free(text);
+}
+
+static void check_parameters_recorded(
+	const struct report *r, struct run_verdict *v, const char *kind)
+{
+	const struct parameters *p = &r->parameters;
+	unsigned unseen;
+
+	if (!p->ranks_with) {
+		limit_kind(v, kind, NOT_CHECKED,
+			tool_strdup("parameters were not recorded: preset `state`"));
+	} else if (p->full) {
+		limit_kind(v, kind, NOT_CHECKED,
+			tool_strdup("more values of parameters than are compared: --step chooses"));
+	} else if (p->ranks_with < r->g.folders.n) {
+		limit_kind(v, kind, CHECKED_PARTLY,
+			tool_format("parameters were recorded on %u of %u ranks", p->ranks_with,
+				r->g.folders.n));
+	} else if ((unseen = count_unseen_parameters(r)) > 0) {
+		limit_kind(v, kind, CHECKED_PARTLY,
+			tool_format("out of sight: %s that no optimizer has",
+				out_plural(unseen, "parameter", "parameters")));
+	}
+}
+
+static void check_training(const struct report *r, struct run_verdict *v)
+{
+	if (!is_run_of_training(r)) {
+		for (unsigned i = 0; i < CHECKED_KINDS; i++)
+			if (v->check[i].group == CHECK_TRAINING)
+				v->check[i].state = NOT_OF_THIS_RUN;
+		return;
+	}
+	check_parameters_recorded(r, v, "replicas");
+	check_parameters_recorded(r, v, "unreduced");
+	check_parameters_recorded(r, v, "tied");
+	if (!r->unequals.ranks_with)
+		limit_kind(v, "unequal", NOT_CHECKED,
+			tool_strdup("no loss scale, learning rate or norm was recorded: key "
+				    "`scalars`"));
+	if (!r->g.diagnose.reductions.sizes.n)
+		limit_kind(v, "same_data", NOT_CHECKED,
+			tool_strdup("no gradients were reduced in a backward pass"));
+}
+
 void compute_verdict(struct report *r)
 {
 	struct run_verdict *v = &r->verdict;
@@ -234,6 +317,7 @@ void compute_verdict(struct report *r)
 	}
 	if (!r->g.calls)
 		limit_groups(v, ALL_GROUPS, NOT_CHECKED, true, tool_strdup("no call was recorded"));
+	check_training(r, v);
 	check_values_recorded(r, v);
 	check_history(r, v);
 	check_ranks_read(r, v);
@@ -279,7 +363,7 @@ static char *format_alike(struct listed *l)
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
 		enum check_group group = l->verdict->check[i].group;
 
-		of[group]++;
+		of[group] += l->verdict->check[i].state != NOT_OF_THIS_RUN;
 		n[group] += has_same_reason(l, i);
 	}
 	for (unsigned k = 0; k < CHECK_GROUPS; k++)

@@ -13,7 +13,7 @@ enum check_group {
 	CHECK_GROUPS
 };
 
-enum check_state { CHECKED, CHECKED_PARTLY, NOT_CHECKED };
+enum check_state { CHECKED, CHECKED_PARTLY, NOT_CHECKED, NOT_OF_THIS_RUN };
 
 enum {
 #define CHECKED_KIND(group, word, ranks, history) +1

@@ -4,7 +4,9 @@
 #define PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 
 #include "config/config.h"
+#include "tools/lib/table.h"
 #include "tools/lib/target.h"
+#include "tools/probe/model/read/overlay.h"
 #include "tools/probe/compare/entries/rules.h"
 
 /* ---- what is in a folder ---- */
@@ -47,7 +49,28 @@ struct first_diff {
 	char *line, *param; /* NULL: not known */
 	char *comm; /* NULL: none */
 	int64_t comm_seq; /* -1: none */
+	bool of_output; /* else of an input, or of the whole call */
 	enum verdict verdict;
+};
+
+/* A collective of which some rank's inputs differ; the first such rank. */
+struct odd_input {
+	struct table_key key; /* a: communicator in words, b: number there */
+	struct first_diff first;
+};
+
+#define ORIGINS_KEPT \
+	16 /* of a rank: most of them may be collectives of which another rank's inputs differ */
+
+/* A number of a step, or a statistic of a parameter, that differs. */
+struct first_number {
+	bool any;
+	bool set; /* the program sets it */
+	const char *name;
+	uint64_t step;
+	unsigned order; /* within the step */
+	int rank;
+	double a, b;
 };
 
 struct rank_sums {
@@ -58,7 +81,9 @@ struct rank_sums {
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
 	uint64_t calls[VERDICTS]; /* paired ones, by their worst row */
 	struct first_diff first; /* that differs at all */
-	struct first_diff origin; /* whose inputs are the same and whose outputs are not */
+	struct first_diff
+		origin[ORIGINS_KEPT]; /* whose inputs are the same and whose outputs are not */
+	unsigned norigin;
 	struct first_diff blamed; /* that a rule found wrong */
 	char *table; /* file; NULL: none was written */
 };
@@ -84,6 +109,10 @@ struct comparison {
 	uint64_t unpaired_places; /* ranks and steps that one side lacks */
 	uint64_t lone_a,
 		lone_b; /* calls of ranks that the other side lacks, where their number is known */
+	struct first_number first_number, first_kind;
+	char *kind_name; /* of first_kind */
+	bool set_differs; /* a number that the program sets */
+	struct table odd_inputs; /* struct odd_input; element 0: none were kept */
 	bool unmarked_a, unmarked_b; /* an output folder whose steps nothing marks */
 };
 
@@ -97,6 +126,10 @@ struct rank_sums *add_rank_sums(struct comparison *c, int64_t step, int64_t rank
 int compare_dump_folders(struct comparison *c);
 /* Output folders of ours. */
 int compare_run_folders(struct comparison *c);
+
+/* One rank's numbers and kinds, into first_number and first_kind. oa, ob: what the ranks' journals have beyond their folders. */
+void compare_numbers(struct comparison *c, const struct rank_dir *a, const struct overlay *oa,
+	const struct rank_dir *b, const struct overlay *ob);
 
 /* Whether a rank or step is to be looked at. */
 bool is_number_wanted(const struct ranges *r, int64_t n);
@@ -139,6 +172,11 @@ int print_comparison(struct comparison *c);
 int print_comparison_json(struct comparison *c);
 
 void free_first_diff(struct first_diff *f);
+
+/* Made if there is none; NULL: there are too many. find_odd_input(): NULL: all ranks' inputs are the same, as far as is known. */
+struct odd_input *get_odd_input(struct comparison *c, const char *comm, int64_t seq);
+const struct odd_input *find_odd_input(const struct comparison *c, const struct first_diff *f);
+void free_odd_inputs(struct comparison *c);
 
 /* The first of all ranks by step and order; NULL: none. which: 0 first, 1 origin, 2 blamed. */
 const struct first_diff *find_first_of_all(const struct comparison *c, unsigned which);

@@ -62,6 +62,8 @@ struct item {
 	enum item_state state;
 	bool scalar; /* no tensor */
 	uint64_t extra; /* a hash of what else is known of its values */
+	bool counted; /* nans and infs are known */
+	uint64_t nans, infs;
 };
 
 struct entry {

@@ -165,6 +165,18 @@ static const char *make_shape_text(
 	return out;
 }
 
+/* One number may be written in several ways. */
+static uint64_t hash_value(const struct csv_text *t)
+{
+	double v;
+	uint64_t bits;
+
+	if (!csv_double(t, &v))
+		return hash_call_name(t->s, t->n);
+	memcpy(&bits, &v, sizeof(bits));
+	return bits;
+}
+
 static void add_tensor_item(struct calls *s, struct run_step *step, struct entry *e)
 {
 	static const enum column stat[STATS_COUNT] = {COL_max, COL_min, COL_mean, COL_norm};
@@ -194,8 +206,10 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 	}
 	for (unsigned k = 0; k < sizeof(more) / sizeof(*more); k++) {
 		t = calls_column(s, more[k]);
-		i->extra = hash_u64(i->extra, hash_call_name(t->s, t->n));
+		i->extra = hash_u64(i->extra, hash_value(t));
 	}
+	i->counted = csv_u64(calls_column(s, COL_nans), &i->nans) &&
+		     csv_u64(calls_column(s, COL_infs), &i->infs);
 	t = calls_column(s, COL_crc32);
 	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
 	t = calls_column(s, COL_name);

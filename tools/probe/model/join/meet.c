@@ -131,6 +131,9 @@ static struct terms terms_of(const struct call *c)
 		.dtype = c->dtype,
 		.root = c->root,
 		.bytes = in ? in : out,
+		.stack = c->stack,
+		.phase = c->phase,
+		.seq = c->seq,
 		.tensor = c->dtype != 0,
 		.permuted = c->bits & CALL_PERMUTED,
 		.open = c->bits & CALL_OPEN};

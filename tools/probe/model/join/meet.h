@@ -31,6 +31,8 @@ struct terms {
 	uint32_t rank, api, op, redop, dtype;
 	int64_t root;
 	uint64_t bytes;
+	uint32_t stack, phase; /* where the rank made it */
+	uint64_t seq; /* of the rank's calls */
 	bool tensor; /* bytes and dtype mean something */
 	bool permuted; /* its elements are taken in another order than that of their indices */
 	bool open; /* bytes of 0 may only not be known yet */

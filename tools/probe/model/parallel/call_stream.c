@@ -18,7 +18,7 @@
 #define TURN_NS UINT64_C(50000000) /* ... or so far ahead of the others */
 #define WORDS (sizeof(struct call) / 8)
 #define REOPEN_MS 1000
-#define NAMES 5 /* interned members */
+#define NAMES 6 /* interned members */
 
 _Static_assert(sizeof(struct call) % 8 == 0 && WORDS < 64, "a call is not as the stream has it");
 
@@ -114,6 +114,7 @@ static void names_of_call(const struct call *c, uint32_t id[NAMES])
 	id[2] = c->op;
 	id[3] = c->redop;
 	id[4] = c->dtype;
+	id[5] = c->phase;
 }
 
 /* The words that differ, behind a bit for each. */
@@ -515,6 +516,7 @@ static struct call translate_call(const struct call_source *s, const struct call
 	own.op = own_name(s, c->op);
 	own.redop = own_name(s, c->redop);
 	own.dtype = own_name(s, c->dtype);
+	own.phase = own_name(s, c->phase);
 	return own;
 }
 

@@ -48,6 +48,8 @@ struct call {
 	uint32_t bits, rows;
 	uint32_t stack; /* 0: none */
 	uint32_t thread;
+	uint32_t phase; /* interned: forward, backward, optimizer ... */
+	uint32_t pass; /* backward pass of the step, from 1; 0: not known */
 	uint64_t step, seq, comm; /* comm 0: none */
 	int64_t comm_seq, comm_rank, size, root, peer, tag; /* NO_NUMBER: empty */
 	/* Of a send_recv, whose peer is the destination: what the row of its output says. Of an open one nothing is known. */

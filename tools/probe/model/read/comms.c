@@ -241,16 +241,27 @@ bool comm_has(const struct comm_info *c, int rank)
 	return c->member && bsearch(&rank, c->member, c->nmember, sizeof(rank), by_rank_number);
 }
 
+/* "tensor-parallel"; buf: room for it. */
+static const char *role_words(const char *role, char buf[32])
+{
+	if (strcmp(role, "exchange") == 0)
+		return "all-to-all";
+	snprintf(buf, 32, "%.20s-parallel", role);
+	return buf;
+}
+
 const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX])
 {
 	const struct comm_info *k = comms_find(c, id);
 	const char *name = k ? intern_name(k->name) : "", *kind = k ? intern_name(k->kind) : "";
+	char role[32];
 
 	if (!id)
 		snprintf(buf, COMM_LABEL_MAX, "-");
 	else if (k && k->role && k->ranks && *k->ranks && strlen(k->ranks) < 80)
-		snprintf(buf, COMM_LABEL_MAX, "%s-parallel group%s%.40s of ranks %s",
-			intern_name(k->role), strncmp(kind, "mesh_", 5) == 0 ? " " : "",
+		snprintf(buf, COMM_LABEL_MAX, "%s group%s%.40s of ranks %s",
+			role_words(intern_name(k->role), role),
+			strncmp(kind, "mesh_", 5) == 0 ? " " : "",
 			strncmp(kind, "mesh_", 5) == 0 ? kind + 5 : "", k->ranks);
 	else if (k && strncmp(kind, "mesh_", 5) == 0 && k->ranks && strlen(k->ranks) < 80)
 		snprintf(buf, COMM_LABEL_MAX, "group %.40s of ranks %s", kind + 5, k->ranks);

@@ -11,7 +11,7 @@ struct comm_info {
 	struct table_key key; /* a: id */
 	uint32_t lib, kind, name; /* interned */
 	uint32_t
-		role; /* interned; in a training: data, tensor, pipeline, expert, by parallel.json; 0: not known */
+		role; /* interned; in a training: data, tensor, pipeline, expert, exchange, by parallel.json; 0: not known */
 	int64_t size; /* -1: not known */
 	uint64_t parent; /* 0: none */
 	int *member; /* world ranks, ascending; NULL: not known */

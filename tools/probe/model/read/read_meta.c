@@ -111,6 +111,24 @@ static unsigned read_meta_texts(yaml_document_t *d, const yaml_node_t *map, stru
 	return n;
 }
 
+/* The words of a list, each between two spaces; malloc'd. */
+static char *read_meta_words(yaml_document_t *d, const yaml_node_t *list)
+{
+	char *all = tool_strdup(" ");
+
+	if (!list || list->type != YAML_SEQUENCE_NODE)
+		return all;
+	for (const yaml_node_item_t *i = list->data.sequence.items.start;
+		i < list->data.sequence.items.top; i++) {
+		const char *word = yaml_text(yaml_document_get_node(d, *i));
+		char *before = all;
+
+		all = tool_format("%s%s ", before, word ? word : "");
+		free(before);
+	}
+	return all;
+}
+
 /* ---- parts ---- */
 
 static void read_meta_owner(struct meta *m, yaml_document_t *d, const yaml_node_t *n)
@@ -316,6 +334,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->nmissing = read_meta_texts(d, get_yaml_node(d, top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(d, get_yaml_node(d, top, "libraries"), m->libraries);
 	m->ninvisible = read_meta_texts(d, get_yaml_node(d, top, "invisible"), m->invisible);
+	m->derived = read_meta_words(d, get_yaml_node(d, top, "derived_scalars"));
 	m->own_calls_s = yaml_double(get_yaml_node(d, own, "in_calls_s"));
 	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
 	read_progress(&m->progress, d, get_yaml_node(d, top, "progress"));
@@ -347,6 +366,7 @@ static void empty_meta(struct meta *m)
 	m->attempt = tool_strdup("");
 	m->version = tool_strdup("");
 	m->step_source = tool_strdup("");
+	m->derived = tool_strdup("");
 	m->program = tool_strdup("");
 	m->cfg_step = tool_strdup("");
 	m->cfg_rank = tool_strdup("");
@@ -431,8 +451,8 @@ char *meta_read(struct meta *m, const char *path)
 void meta_free(struct meta *m)
 {
 	char *one[] = {m->state, m->journal_path, m->run, m->attempt, m->version, m->step_source,
-		m->program, m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_armable,
-		m->memory_events};
+		m->derived, m->program, m->cfg_step, m->cfg_rank, m->cfg_step_marker,
+		m->cfg_armable, m->memory_events};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);

@@ -69,6 +69,7 @@ struct meta {
 	struct meta_text invisible[META_LIST_MAX]; /* what was out of sight, why */
 	double own_calls_s, own_writer_s;
 	struct rank_progress progress;
+	char *derived; /* scalars that were computed and not seen, each between two spaces */
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */

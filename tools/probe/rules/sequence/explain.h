@@ -25,6 +25,7 @@ struct verdict {
 	uint64_t event; /* when it showed, by the first host's clock */
 	unsigned times; /* that the one before was followed by something else, and never by this */
 	unsigned ranks; /* that were compared */
+	bool alone; /* of VERDICT_EXTRA: no other rank made it; they made `usual`, which the rank has not come to */
 	bool may_follow; /* of VERDICT_ORDER: the rank stands in `call`, and has not come to `usual` yet */
 };
 

@@ -72,6 +72,31 @@ static char *unlike_text(const struct report *r, const struct unlike *u)
 	return all;
 }
 
+/* "rank 0 made it in its backward pass, called from ..."; nothing where neither is known. */
+static void append_place_of_terms(struct report *r, char **text, const struct terms *t)
+{
+	struct call c = {.rank = t->rank, .stack = t->stack};
+	char *at = called_from_text(r, &c), *before = *text;
+	const char *phase = intern_name(t->phase);
+
+	if (*at || *phase) {
+		*text = tool_format("%s\n%s made it%s%s%s", before, report_rank(r, t->rank),
+			*phase ? " in phase " : "", phase, at);
+		free(before);
+	}
+	free(at);
+}
+
+/* Both sides with their lines. */
+static char *disagreement_text(struct report *r, const struct unlike *u)
+{
+	char *text = unlike_text(r, u);
+
+	append_place_of_terms(r, &text, &u->a);
+	append_place_of_terms(r, &text, &u->b);
+	return text;
+}
+
 /* The field `what` of --json. */
 static const char *unlike_field(enum meet_unlike what)
 {
@@ -129,6 +154,15 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 					 (unsigned long long)v->step, who, call, before, at);
 		break;
 	case VERDICT_EXTRA:
+		if (v->alone) {
+			a = called_from_text(r, &v->usual);
+			all = tool_format(
+				"step %llu: %s alone made %s%s; the others made %s, which "
+				"it has not come to%s",
+				(unsigned long long)v->step, who, call, at, usual, a);
+			free(a);
+			break;
+		}
 		all = tool_format("step %llu: %s made one call too many: %s behind %s, where %s "
 				  "followed all %s "
 				  "before%s",
@@ -163,6 +197,71 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 	free(at);
 	free(times);
 	return all;
+}
+
+/* ---- a backward pass fewer ---- */
+
+static bool is_phase(uint32_t phase, const char *word)
+{
+	return strcmp(intern_name(phase), word) == 0;
+}
+
+/*
+ * The ranks meet once in each reduction of a backward pass. One of them is outside of every pass in a call that is none of these, where
+ * the others are in a pass once more: it has made one pass fewer, or this call too many. Which of its iterations had none does not show.
+ */
+static const struct terms *find_fewer_passes(const struct report *r, const struct verdict *v)
+{
+	const struct unlike *u = &r->g.unlike;
+	const struct terms *own, *others;
+
+	if (!u->any || u->what != UNLIKE_OP || v->kind != VERDICT_EXTRA || v->alone)
+		return NULL;
+	own = u->a.rank == v->rank ? &u->a : &u->b;
+	others = u->a.rank == v->rank ? &u->b : &u->a;
+	if (own->rank != v->rank || v->call.comm_seq != u->seq || v->call.comm != u->comm ||
+		!is_phase(others->phase, "backward") || is_phase(own->phase, "backward") ||
+		!is_phase(v->usual.phase, "backward"))
+		return NULL;
+	return others;
+}
+
+/*
+ * The rank ended its step after a backward pass, and left out a call that belonged to a further one in the step before: it was made in
+ * the forward pass of that one, or between the two.
+ */
+static bool is_pass_left_out(const struct window *w, const struct verdict *v)
+{
+	if (v->kind != VERDICT_MISSING || !v->before.pass ||
+		!is_phase(v->before.phase, "backward") || v->before.step != v->step ||
+		v->call.pass <= v->before.pass)
+		return false;
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; w->rank[j].rank == v->rank && i < w->rank[j].n; i++) {
+			const struct call *c = &w->rank[j].e[i].call;
+
+			if (c->step + 1 == v->step && c->pass == v->call.pass &&
+				is_phase(c->phase, "backward"))
+				return true;
+		}
+	return false;
+}
+
+static char *fewer_passes_text(
+	struct report *r, const struct verdict *v, const struct terms *others)
+{
+	struct call there = {.rank = others->rank, .stack = others->stack};
+	char *call = report_call(r, &v->call), *at = called_from_text(r, &v->call),
+	     *pass = called_from_text(r, &there), *text;
+
+	text = tool_format("step %llu: %s made one backward pass fewer than the others, whose next "
+			   "one is here%s; or one call too many: %s, after %s%s",
+		(unsigned long long)v->step, report_rank(r, v->rank), pass, call,
+		out_plural(v->times, "step", "steps"), at);
+	free(call);
+	free(at);
+	free(pass);
+	return text;
 }
 
 static void name_others(struct report *r, struct finding *f)
@@ -224,7 +323,8 @@ static void put_before_death(const struct report *r, struct finding *f)
 		f->event = left->event - 1;
 }
 
-static void add_verdict(struct report *r, const struct trouble *t, const struct verdict *v)
+static void add_verdict(
+	struct report *r, const struct trouble *t, const struct window *w, const struct verdict *v)
 {
 	static const char *const what[] = {
 		[VERDICT_MISSING] = "missing", [VERDICT_EXTRA] = "extra"};
@@ -234,7 +334,9 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 		[VERDICT_ORDER] = FINDING_ORDER,
 		[VERDICT_TERMS] = FINDING_MISMATCH};
 	enum finding_kind kind = kinds[v->kind];
-	char *text = verdict_text(r, v), *more, *was = text;
+	const struct terms *others = find_fewer_passes(r, v);
+	char *text = others ? fewer_passes_text(r, v, others) : verdict_text(r, v), *more,
+	     *was = text;
 	struct waiting_ranks circle;
 	struct finding *f;
 
@@ -247,8 +349,15 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 		free(was);
 		was = text;
 	}
+	if (is_pass_left_out(w, v)) {
+		text = tool_format("%s\n%s made %s in this step, and the others began another", was,
+			report_rank(r, v->rank),
+			out_plural(v->before.pass, "backward pass", "backward passes"));
+		free(was);
+		was = text;
+	}
 	if (r->g.unlike.any) {
-		more = unlike_text(r, &r->g.unlike);
+		more = disagreement_text(r, &r->g.unlike);
 		text = tool_format("%s\n%s", was, more);
 		free(was);
 		free(more);
@@ -263,6 +372,15 @@ static void add_verdict(struct report *r, const struct trouble *t, const struct 
 	name_others(r, f);
 	name_call(f, &v->call);
 	f->call.step = v->step;
+	if (others) {
+		/* The line of the pass that is missing. */
+		f->what = what[VERDICT_MISSING];
+		f->call.rank = others->rank;
+		f->call.stack = others->stack;
+		f->call.api = others->api;
+		f->call.op = others->op;
+		f->call.seq = others->seq;
+	}
 	f->event = v->event && v->event < t->event ? v->event : t->event;
 	/* Who is told of a death may leave out calls, or make others. */
 	if (v->kind == VERDICT_ORDER || v->kind == VERDICT_TERMS)
@@ -327,7 +445,7 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	uint32_t rank[NAMED_IN_TERMS];
 	enum meet_unlike what = u->what;
 	struct call is = {0}, others = {0};
-	char *text = unlike_text(r, u), *was = text;
+	char *text = unlike_text(r, u), *was;
 	unsigned n;
 	struct finding *f;
 
@@ -338,10 +456,13 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	if (n == 1) {
 		char *at = called_from_text(r, &is);
 
+		was = text;
 		text = tool_format("%s. %s is alone with it%s", was, report_rank(r, rank[0]), at);
 		free(was);
 		free(at);
 	}
+	append_place_of_terms(r, &text, &u->a);
+	append_place_of_terms(r, &text, &u->b);
 	f = add_finding(r, FINDING_MISMATCH, text);
 	f->what = unlike_field(what);
 	for (unsigned i = 0; i < n && i < NAMED_IN_TERMS; i++)
@@ -354,6 +475,9 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 			.op = u->a.op,
 			.comm = u->comm,
 			.comm_seq = u->seq,
+			.seq = u->a.seq,
+			.stack = u->a.stack,
+			.phase = u->a.phase,
 			.peer = NO_NUMBER,
 			.tag = NO_NUMBER};
 	}
@@ -523,7 +647,7 @@ void find_trouble(struct report *r)
 		v.kind = VERDICT_NONE;
 	settle_order(r, &v);
 	if (v.kind)
-		add_verdict(r, &t, &v);
+		add_verdict(r, &t, w, &v);
 	else if (t.stuck && add_crossed_message(r, &t))
 		;
 	else if (r->g.unlike.any)

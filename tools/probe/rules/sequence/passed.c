@@ -185,6 +185,29 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);
 }
 
+/* Does that rank stand in a collective of which no other rank has made one at this place? */
+static bool is_made_alone(
+	const struct window *w, const struct rank_window *r, const struct entry *e)
+{
+	if (!(e->call.bits & CALL_OPEN) || !is_collective(e))
+		return false;
+	for (unsigned k = 0; k < w->n; k++)
+		for (unsigned i = 0; i < w->rank[k].n; i++)
+			if (&w->rank[k].e[i] != e && w->rank[k].e[i].place == e->place)
+				return false;
+	return r->rank == e->call.rank;
+}
+
+/* The call that is new comes first, and then the one that the rank has not come to. */
+static void make_alone(struct verdict *v, const struct entry *made, const struct entry *alone)
+{
+	v->kind = VERDICT_EXTRA;
+	v->alone = true;
+	v->call = alone->call;
+	v->usual = made->call;
+	v->step = alone->call.step;
+}
+
 static bool judge_one_passed(const struct window *w, const struct table *t,
 	const struct rank_window *q, const struct entry *e, struct verdict *v)
 {
@@ -231,6 +254,8 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 			v->call = missing->e[i].call;
 	v->call.step = v->step;
 	v->call.comm_seq = NO_NUMBER;
+	if (with > 1 && other->next < 0 && is_made_alone(w, missing, other))
+		make_alone(v, e, other);
 	return true;
 }
 

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Faults of a training that raise no error, from what preset `state` writes: replicas that part, gradients that are no longer reduced,
+# norms that clip. tests/long/torch_silent.sh has each of these programs without its fault.
+# timeout: 400
+# beside: nothing of it waits busily
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+. tests/e2e/silent.sh
+torch_python 'silent faults of a training'
+
+fault_case reset_after 2 PROBE_PRESET=state
+found 'replicas that never were equal: step, parameters, ranks, the broadcast before' replicas \
+	'^step 0: 0\.weight, 0\.bias, 2\.weight and 1 more parameter are not the same on ranks 0,1, .* after it, or were not in it'
+found '... by the line that made the replicas' replicas 'called from replicated \(silent_faults\.py:[0-9]+\)'
+
+fault_case no_sync_left 2 PROBE_PRESET=state
+found 'gradients that are no longer reduced: the first step, and the second module alone' unreduced \
+	'^step 5: second\.0\.weight, second\.0\.bias, second\.2\.weight and 1 more parameter are not the same on ranks 0,1'
+is '... it is one fault' "$(faults)" unreduced
+rm "$out"/rank*/{param,grad}_*.csv
+found 'the same by the calls alone: a note with the step and the line' unreduced \
+	'^from step 5 to 9 no rank has reduced the 416 float32 elements .* called from no_sync_left \(silent_faults\.py:'
+is '... and no fault: a frozen layer looks the same' "$(faults)" ''
+
+fault_case clip_local 2 PROBE_PRESET=state
+found 'norms that clip are not the same: both, with their ranks' unequal \
+	'^step 0: grad-norm is [0-9.]+ on rank [01] and [0-9.]+ on rank [01] .* must agree on it: each clips by the norm of its own part'
+finish

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files <word>_<a>-<b>.csv of a rank's folder: what a training shows in steps a to b. */
+#ifndef PROBE_TOOLS_PROBE_TRAINING_STEP_FILES_H
+#define PROBE_TOOLS_PROBE_TRAINING_STEP_FILES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/lib/files/csv.h"
+#include "tools/probe/model/read/overlay.h"
+
+struct step_file {
+	char *path;
+	uint64_t first, last; /* steps */
+	uint64_t limit; /* bytes that count */
+};
+
+struct step_files {
+	struct step_file *file; /* by first step */
+	unsigned n, cap;
+};
+
+/* Those of that word in the folder `dir`. overlay: what the rank's journal has beyond it, or NULL. Free with step_files_free(). */
+void step_files_list(
+	struct step_files *files, const char *dir, const struct overlay *overlay, const char *word);
+void step_files_free(struct step_files *files);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The reductions of backward passes: which of them end while the training goes on, and communicators of which all ranks give the same
+ * to each of them. Also the last broadcast before the first of them: what made the ranks' parameters equal, if anything did.
+ */
+#ifndef PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
+#define PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
+
+#include "tools/lib/table.h"
+#include "tools/probe/model/join/meet.h"
+
+/* Reductions of one size on a communicator. */
+struct reduction_size {
+	struct table_key key; /* a: communicator, b: operation, elements and type */
+	uint64_t first, last; /* steps */
+	uint64_t steps; /* in which it was made */
+	struct call call; /* the last one */
+};
+
+struct reduction_group {
+	struct table_key key; /* a: communicator */
+	uint64_t made, equal; /* reductions; those to which all ranks gave the same */
+	uint64_t steps, last; /* in which there are some; the last of them */
+	struct call call; /* the first one */
+	struct call broadcast; /* the last one before; rows 0: none */
+};
+
+struct reductions {
+	struct table sizes, groups;
+};
+
+void reductions_init(struct reductions *r);
+void reductions_free(struct reductions *r);
+/* A complete meeting in which all ranks did the same. */
+void note_reduction(struct reductions *r, const struct meeting *m);
+
+/*
+ * The size of reductions that ended: made in each step from the first ones on, at least REDUCTION_STEPS_MIN of them, and in none of as
+ * many steps or more before `last_step`. NULL: there is none. skip: how many such ones to pass over.
+ */
+#define REDUCTION_STEPS_MIN 3
+const struct reduction_size *find_ended_reduction(
+	const struct reductions *r, uint64_t last_step, unsigned skip);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Copies of parameters that part. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/training/training.h"
+
+#define NAMES_SHOWN 3
+#define PARTINGS_SHOWN 3 /* findings; what parted later follows from them */
+
+static bool are_same_ranks(const struct parted *a, const struct parted *b)
+{
+	return a->n == b->n && memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)) == 0;
+}
+
+/* Do both belong into one finding? */
+static bool are_alike(const struct parted *a, const struct parted *b)
+{
+	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
+	       a->reduced == b->reduced && are_same_ranks(a, b);
+}
+
+static char *list_ranks(const struct report *r, const uint32_t *index, unsigned n)
+{
+	int *rank = tool_alloc(n * sizeof(*rank));
+	char *text;
+
+	for (unsigned i = 0; i < n; i++)
+		rank[i] = r->g.folders.dir[index[i]].rank;
+	text = out_ranks(rank, n);
+	free(rank);
+	return text;
+}
+
+/* "0.weight, 0.bias, 2.weight and 5 more parameters" */
+static char *list_parameters(const struct parameters *p, unsigned first, unsigned *n, double *most)
+{
+	char *text = tool_strdup(""), *before;
+
+	*n = 0;
+	*most = 0;
+	for (unsigned i = first; i < p->nparted; i++) {
+		const struct parted *k = &p->parted[i];
+
+		if (!are_alike(k, &p->parted[first]))
+			continue;
+		*most = k->distance > *most ? k->distance : *most;
+		if (++*n > NAMES_SHOWN)
+			continue;
+		before = text;
+		text = tool_format(
+			"%s%s%s", before, *n > 1 ? ", " : "", parameter_at(p, k->parameter)->name);
+		free(before);
+	}
+	if (*n > NAMES_SHOWN) {
+		before = text;
+		text = tool_format("%s and %s", before,
+			out_plural(*n - NAMES_SHOWN, "more parameter", "more parameters"));
+		free(before);
+	}
+	return text;
+}
+
+/* A group of these ranks in which gradients are reduced. NULL: none was seen. */
+static const struct reduction_group *find_reducing_group(
+	const struct report *r, const struct parted *k)
+{
+	const struct table *groups = &r->g.diagnose.reductions.groups;
+	const struct reduction_group *found = NULL;
+
+	for (uint32_t i = 0; i < groups->n; i++) {
+		const struct reduction_group *g = table_at(groups, i);
+		const struct comm_info *c = comms_find(&r->g.comms, g->key.a);
+		bool all = c && c->nmember;
+
+		for (unsigned m = 0; m < k->n && all; m++)
+			all = comm_has(c, r->g.folders.dir[k->rank[m]].rank);
+		if (all && (!found || (!found->made && g->made)))
+			found = g;
+	}
+	return found;
+}
+
+static char *describe_cause(struct report *r, const struct parted *k)
+{
+	const struct reduction_group *g = find_reducing_group(r, k);
+	char *what, *at, *text;
+
+	switch (k->cause) {
+	case PARTED_BEFORE_START:
+		if (!g || !g->broadcast.rows)
+			return tool_strdup("they were never equal: nothing has made them so before "
+					   "the first optimizer step");
+		what = report_call(r, &g->broadcast);
+		at = called_from_text(r, &g->broadcast);
+		text = tool_format("they were different before the first optimizer step; the last "
+				   "broadcast before it was %s%s: they were set after it, or were "
+				   "not in it",
+			what, at);
+		free(what);
+		free(at);
+		return text;
+	case PARTED_BETWEEN_STEPS:
+		return tool_strdup("they were changed between two optimizer steps, not by one");
+	case PARTED_BY_OPTIMIZER:
+		return tool_strdup(
+			"the optimizer's step found the same gradient on them and made another "
+			"parameter: its state, its learning rate or its clipping differs");
+	case PARTED_BY_GRADIENT:
+		break;
+	}
+	if (!g || !g->made)
+		return tool_strdup("the optimizer's step found another gradient on each of them");
+	at = called_from_text(r, &g->call);
+	text = tool_format("the optimizer's step found another gradient on each of them; the first "
+			   "reduction of gradients was%s",
+		*at ? at + 1 : " made by no line that is known");
+	free(at);
+	return text;
+}
+
+static enum finding_kind find_parting_kind(const struct parted *k)
+{
+	if (k->tiny || !k->reduced)
+		return FINDING_REPLICAS_DRIFT;
+	return k->cause == PARTED_BY_GRADIENT && k->equal_steps ? FINDING_UNREDUCED
+								: FINDING_REPLICAS;
+}
+
+static void add_parting(struct report *r, unsigned first)
+{
+	const struct parameters *p = &r->parameters;
+	const struct parted *k = &p->parted[first];
+	enum finding_kind kind = find_parting_kind(k);
+	char *ranks = list_ranks(r, k->rank, k->n), *cause = describe_cause(r, k), *names, *since;
+	struct finding *f;
+	unsigned n, odd = 0;
+	double most;
+
+	names = list_parameters(p, first, &n, &most);
+	since = kind == FINDING_UNREDUCED
+			? tool_format(
+				  "since their gradients are no longer reduced, which they were "
+				  "in the %s before",
+				  out_plural(k->equal_steps, "step", "steps"))
+		: k->equal_steps ? tool_format("after %s in which they were",
+					   out_plural(k->equal_steps, "step", "steps"))
+				 : tool_strdup("from the first step on");
+	f = add_finding(r, kind,
+		tool_format("step %llu: %s %s not the same on %s, %s, %s; in step %llu they "
+			    "differ by up to %s\n%s",
+			(unsigned long long)k->step, names, n == 1 ? "is" : "are", ranks,
+			k->reduced ? "over which their gradients are reduced"
+				   : "which compute the same gradients by themselves",
+			since, (unsigned long long)k->last_step, out_percent(most), cause));
+	for (unsigned i = 0; i < k->n; i++)
+		odd += k->odd && k->odd[i];
+	for (unsigned i = 0; i < k->n; i++)
+		if (kind == FINDING_REPLICAS_DRIFT || (odd && !k->odd[i]))
+			name_concerned(r, f, k->rank[i]);
+		else
+			name_culprit(r, f, k->rank[i]);
+	f->evidence = tool_format("rows of %s, step %llu, in %s of each of these ranks",
+		parameter_at(p, k->parameter)->name, (unsigned long long)k->step,
+		kind == FINDING_UNREDUCED	  ? "grad_reduced_*.csv"
+		: k->cause == PARTED_BY_OPTIMIZER ? "param_updated_*.csv"
+						  : "param_origin_*.csv");
+	free(names);
+	free(ranks);
+	free(cause);
+	free(since);
+}
+
+static void find_untied(struct report *r)
+{
+	const struct parameters *p = &r->parameters;
+
+	for (unsigned i = 0; i < p->nuntied; i++) {
+		const struct untied *u = &p->untied[i];
+		struct finding *f = add_finding(r, FINDING_TIED,
+			tool_format("step %llu: %s of %s and %s of %s began as one matrix (%s) and "
+				    "are not one any more; in step %llu by up to %s\nthe gradient "
+				    "of the first has the zeros of an embedding's, that of the "
+				    "second has not: they look like a tied embedding and head "
+				    "whose gradients are not summed",
+				(unsigned long long)u->step, parameter_at(p, u->parameter[0])->name,
+				report_rank(r, u->rank[0]), parameter_at(p, u->parameter[1])->name,
+				report_rank(r, u->rank[1]), parameter_at(p, u->parameter[0])->shape,
+				(unsigned long long)u->last_step, out_percent(u->distance)));
+
+		name_culprit(r, f, u->rank[0]);
+		name_culprit(r, f, u->rank[1]);
+		f->evidence = tool_format(
+			"rows of both in param_updated_*.csv of these ranks, from step %llu on",
+			(unsigned long long)u->step);
+	}
+}
+
+static bool is_said_before(const struct parameters *p, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (are_alike(&p->parted[i], &p->parted[k]))
+			return true;
+	return false;
+}
+
+/* The earliest ones that a reduction should have kept equal; then what is no fault by itself. */
+void find_parted_parameters(struct report *r)
+{
+	const struct parameters *p = &r->parameters;
+	uint64_t from = 0;
+
+	for (unsigned shown = 0; shown < PARTINGS_SHOWN; shown++) {
+		unsigned best = p->nparted;
+
+		for (unsigned i = 0; i < p->nparted; i++) {
+			const struct parted *k = &p->parted[i];
+
+			if (k->step < from || is_said_before(p, i) ||
+				(best < p->nparted && k->step >= p->parted[best].step))
+				continue;
+			best = i;
+		}
+		if (best == p->nparted)
+			break;
+		from = p->parted[best].step + 1;
+		for (unsigned i = 0; i < p->nparted; i++)
+			if (p->parted[i].step == p->parted[best].step && !is_said_before(p, i))
+				add_parting(r, i);
+		/* Later ones of the same ranks follow from these. */
+		if (find_parting_kind(&p->parted[best]) != FINDING_REPLICAS_DRIFT)
+			break;
+	}
+	find_untied(r);
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Faults of a training that raise no error: what its parameters, numbers and reductions show. */
+#ifndef PROBE_TOOLS_RULES_TRAINING_H
+#define PROBE_TOOLS_RULES_TRAINING_H
+
+#include "tools/probe/rules/report.h"
+
+void find_parted_parameters(struct report *r);
+void find_unequal_numbers(struct report *r);
+/* By calls alone; after the two above, which say more of the same thing. */
+void find_odd_reductions(struct report *r);
+
+#endif
