@@ -375,7 +375,7 @@ static bool begin_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 	c->count = column_number(s, COL_count);
 	c->thread = (uint32_t)column_number(s, COL_thread);
 	c->stack = (uint32_t)column_number(s, COL_stack_id);
-	c->phase = column_name_id(s, COL_phase);
+	c->phase = column_name_id(s, phase);
 	if (csv_u64(calls_column(s, COL_micro_step), &v))
 		c->pass = (uint32_t)v + 1;
 	if (t->n)

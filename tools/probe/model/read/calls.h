@@ -126,7 +126,7 @@ struct calls {
 	int column[CALL_COLUMNS_MAX]; /* of the file, by enum column; found by their names */
 	bool in_order; /* each is where enum column has it */
 	struct {
-		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm;
+		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm, phase;
 	} repeat;
 	const char *lacking; /* a needed column that a file does not have; NULL: none */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
