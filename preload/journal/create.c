@@ -93,8 +93,7 @@ static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
 static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
 {
 	bool ours = io_kept_is(&j->lock, NULL);
-	int fd = ours ? j->lock.fd
-		      : journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW),
+	int fd = ours ? j->lock.fd : journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW),
 	    err;
 	struct stat st;
 
