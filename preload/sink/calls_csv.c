@@ -278,19 +278,27 @@ _Static_assert(COLUMNS < 64, "a bit for each column");
  * Neighbouring columns whose text is kept: of the function and the communicator, the thread, and what is known of the call's
  * state; of the tensor. From column `first` to column `last`.
  */
-enum row_part { PART_API, PART_COMM, PART_THREAD, PART_STATE, SITE_PARTS, PART_TENSOR = SITE_PARTS, ROW_PARTS };
+enum row_part {
+	PART_API,
+	PART_COMM,
+	PART_THREAD,
+	PART_STATE,
+	SITE_PARTS,
+	PART_TENSOR = SITE_PARTS,
+	ROW_PARTS
+};
 
-#define PART_OF(column)                                                                   \
-	(COL_##column >= COL_lib && COL_##column <= COL_comm		? PART_API    \
-		: COL_##column >= COL_rank && COL_##column <= COL_root	? PART_COMM   \
-		: COL_##column == COL_thread				? PART_THREAD \
+#define PART_OF(column)                                                                \
+	(COL_##column >= COL_lib && COL_##column <= COL_comm		 ? PART_API    \
+		: COL_##column >= COL_rank && COL_##column <= COL_root	 ? PART_COMM   \
+		: COL_##column == COL_thread				 ? PART_THREAD \
 		: COL_##column >= COL_flags && COL_##column <= COL_phase ? PART_STATE  \
-		: COL_##column >= COL_io && COL_##column <= COL_bytes	? PART_TENSOR \
-									: ROW_PARTS)
-#define BEGINS_PART(column)                                                          \
+		: COL_##column >= COL_io && COL_##column <= COL_bytes	 ? PART_TENSOR \
+									 : ROW_PARTS)
+#define BEGINS_PART(column)                                                                   \
 	(COL_##column == COL_lib || COL_##column == COL_rank || COL_##column == COL_thread || \
 		COL_##column == COL_flags || COL_##column == COL_io)
-#define ENDS_PART(column)                                                            \
+#define ENDS_PART(column)                                                                      \
 	(COL_##column == COL_comm || COL_##column == COL_root || COL_##column == COL_thread || \
 		COL_##column == COL_phase || COL_##column == COL_bytes)
 
@@ -364,8 +372,9 @@ static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
 }
 
 /* The place of a call's row there; *known: it has its text. NULL: its text is not kept. */
-static struct row_site *find_site(struct row_memory *memory, const struct row_api *api,
-	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS], bool *known)
+static struct row_site *find_row_site(struct row_memory *memory, const struct row_api *api,
+	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS],
+	bool *known)
 {
 	struct row_site *s;
 	uint64_t h;
@@ -374,9 +383,10 @@ static struct row_site *find_site(struct row_memory *memory, const struct row_ap
 	/* Each has a number of its own. A function that the dictionary does not have yet may be in it next time. */
 	if (!memory || v->flags & (CF_ERROR | CF_NODE) || c->parent || !api->lib[0])
 		return NULL;
-	_Static_assert(offsetof(struct journal_call, phase) == offsetof(struct journal_call, tid) + 7 &&
-			       offsetof(struct journal_call, comm_size) ==
-				       offsetof(struct journal_call, comm_rank) + 4,
+	_Static_assert(
+		offsetof(struct journal_call, phase) == offsetof(struct journal_call, tid) + 7 &&
+			offsetof(struct journal_call, comm_size) ==
+				offsetof(struct journal_call, comm_rank) + 4,
 		"words of the key");
 	key[0] = c->comm;
 	memcpy(&key[1], &c->comm_rank, 8);
@@ -389,7 +399,7 @@ static struct row_site *find_site(struct row_memory *memory, const struct row_ap
 }
 
 /* The same of a tensor. */
-static struct row_shape *find_shape(struct row_memory *memory, const struct journal_tensor *t,
+static struct row_shape *find_row_shape(struct row_memory *memory, const struct journal_tensor *t,
 	uint64_t key[SHAPE_WORDS], bool *known)
 {
 	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
@@ -401,7 +411,8 @@ static struct row_shape *find_shape(struct row_memory *memory, const struct jour
 		return NULL;
 	key[0] = t->count;
 	key[1] = t->bytes;
-	key[2] = t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 | (uint64_t)t->ndim << 32;
+	key[2] = t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
+		 (uint64_t)t->ndim << 32;
 	h = key[0] ^ key[1] << 20 ^ key[2];
 	for (unsigned i = 0; __builtin_expect(i < dims, 0); i++) {
 		key[3 + i] = ((const uint64_t *)(t + 1))[i];
@@ -440,7 +451,8 @@ static void keep_site(struct row_site *s, const uint64_t key[SITE_WORDS], const 
 	}
 }
 
-static void keep_shape(struct row_shape *s, const uint64_t key[SHAPE_WORDS], const struct row_marks *m)
+static void keep_shape(
+	struct row_shape *s, const uint64_t key[SHAPE_WORDS], const struct row_marks *m)
 {
 	size_t n = (size_t)(m->part_end[PART_TENSOR] - m->begin[PART_TENSOR]);
 
@@ -513,13 +525,13 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 #define HAS_TEXT(column) \
 	(PART_OF(column) < SITE_PARTS ? site_known : PART_OF(column) == PART_TENSOR && shape_known)
 
-#define COPY_PART(column)                                                                       \
-	if (BEGINS_PART(column) && HAS_TEXT(column)) {                                          \
-		if (PART_OF(column) == PART_TENSOR)                                             \
-			p = copy_steps(p, shape->text, shape->bytes);                           \
-		else                                                                            \
+#define COPY_PART(column)                                                                         \
+	if (BEGINS_PART(column) && HAS_TEXT(column)) {                                            \
+		if (PART_OF(column) == PART_TENSOR)                                               \
+			p = copy_steps(p, shape->text, shape->bytes);                             \
+		else                                                                              \
 			p = copy_steps(p, site->text + site->begin[PART_OF(column) % SITE_PARTS], \
-				site->bytes[PART_OF(column) % SITE_PARTS]);                     \
+				site->bytes[PART_OF(column) % SITE_PARTS]);                       \
 	}
 
 static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
@@ -533,8 +545,8 @@ static char *put_row_columns(char *p, const struct record *r, const struct journ
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
 	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
 	bool site_known, shape_known = false;
-	struct row_site *site = find_site(memory, api, c, &v, site_key, &site_known);
-	struct row_shape *shape = t ? find_shape(memory, t, shape_key, &shape_known) : NULL;
+	struct row_site *site = find_row_site(memory, api, c, &v, site_key, &site_known);
+	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
 
 	m->row = p;
 #define CALL_COLUMN(column, type, source, help) \
@@ -588,7 +600,7 @@ static char *put_row_alike(
 	const char *row = p, *name = "";
 	uint64_t shape_key[SHAPE_WORDS];
 	bool site_known = false, shape_known;
-	struct row_shape *shape = find_shape(memory, t, shape_key, &shape_known);
+	struct row_shape *shape = find_row_shape(memory, t, shape_key, &shape_known);
 
 	p = copy_steps(p, m->row, (size_t)(m->tensor - m->row));
 	m->row = row;
@@ -597,11 +609,11 @@ static char *put_row_alike(
 		p = copy_steps(p, shape->text, shape->bytes);
 #define IN_MARKS(column) (COL_##column >= COL_io && COL_##column < COL_start_ns)
 #define IS_APPENDED(column) (COL_##column >= FIRST_APPENDED)
-#define TENSOR_COLUMN(column, type, source, help)      \
-	if (IN_MARKS(column) && !HAS_TEXT(column)) {   \
-		PUT_##type(source);                    \
-		p = write_char(p, ',');                \
-	}                                              \
+#define TENSOR_COLUMN(column, type, source, help)    \
+	if (IN_MARKS(column) && !HAS_TEXT(column)) { \
+		PUT_##type(source);                  \
+		p = write_char(p, ',');              \
+	}                                            \
 	NOTE_END(column)
 #define STATS_COLUMN(column, type, source, help) \
 	if (IN_MARKS(column)) {                  \

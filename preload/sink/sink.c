@@ -202,8 +202,7 @@ static const struct row_api *find_api(struct sink *s, uint32_t id)
 
 static inline struct row_api api_of(struct sink *s, uint32_t id)
 {
-	const struct row_api *a =
-		id < s->napi && s->api[id].lib ? &s->api[id] : find_api(s, id);
+	const struct row_api *a = id < s->napi && s->api[id].lib ? &s->api[id] : find_api(s, id);
 
 	return a ? *a : (struct row_api){"", "", ""};
 }

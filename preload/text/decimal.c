@@ -209,8 +209,7 @@ static inline int put_9_digits(char *at, uint32_t v)
 /* ... and of 17. */
 static inline int put_17_digits(char *at, uint64_t v)
 {
-	uint64_t low = digits_of_8((uint32_t)(v % 100000000)),
-		 text = htole64(low | ZEROS_OF_8);
+	uint64_t low = digits_of_8((uint32_t)(v % 100000000)), text = htole64(low | ZEROS_OF_8);
 	int n = put_9_digits(at, (uint32_t)(v / 100000000));
 
 	memcpy(at + 9, &text, 8);

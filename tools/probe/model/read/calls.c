@@ -264,7 +264,8 @@ static inline struct calls_repeat *find_repeat(
 	return t->n == repeat->n && memcmp(t->s, repeat->text, t->n) == 0 ? repeat : NULL;
 }
 
-static inline void keep_repeat(struct calls_repeat *repeat, const struct csv_text *t, uint64_t value)
+static inline void keep_repeat(
+	struct calls_repeat *repeat, const struct csv_text *t, uint64_t value)
 {
 	repeat->n = t->n <= sizeof(repeat->text) ? t->n : SIZE_MAX;
 	if (repeat->n != SIZE_MAX)
