@@ -28,6 +28,9 @@ LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
 # What single files need stands beside them: FILE_FLAGS in FILE_MK.
 FILE_MK := $(sort $(shell find preload tools/probe -name '*.mk'))
 
+# Whole builds show how far they are, not each file (V=1: its command).
+with_progress = $(if $(V),,tools/build_progress.sh)
+
 # As many jobs as there are processors where the caller did not say; tests that run side by side.
 JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 BESIDE ?= $(shell nproc)
@@ -58,7 +61,7 @@ CORE_OBJ  := $(call obj,$(CORE_SRC))
 ENTRY_OBJ := $(call obj,$(CORE_ASM) $(ALONE_SRC) $(WRAP_SRC)) $(patsubst $(B)/gen/%.c,$(B)/obj/gen/%.o,$(GEN_C))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 
-.PHONY: all help deps demo test test-long bench install uninstall lint format clean check-specs
+.PHONY: all help deps deps-build demo test test-long bench install uninstall lint format clean check-specs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -79,7 +82,9 @@ help:
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
 	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
 	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
-	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
+	@echo 'make wheel      a Python wheel (build/dist); its tools come from PyPI'
+	@echo 'make deps-build install what a build needs (Debian, as root)'
+	@echo 'make deps       ... and what the tests need; DEPS=0: demo and test install nothing'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
 
@@ -106,8 +111,9 @@ FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(L
 in_quotes = '$(subst ','\'',$(1))'
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || \
-		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; \
+	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || { \
+		CFLAGS=$(call in_quotes,$(CFLAGS)) tools/check_needs.sh build $(call in_quotes,$(CC)) $(DEB_BUILD) && \
+		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; } && \
 		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
 FORCE:
 .PHONY: FORCE
@@ -125,14 +131,18 @@ $(B)/obj/%.o: %.S $(B)/flags
 # ---- the library and the tool ----
 
 # Debian's libffi.a is not meant for shared objects; its libffi_pic.a is.
-LIBFFI := -l:$(if $(findstring /,$(shell $(CC) -print-file-name=libffi_pic.a 2>/dev/null)),libffi_pic.a,libffi.a)
+static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l:lib$(1).a)
+LIBFFI := $(or $(call static,ffi_pic),$(call static,ffi),-lffi)
+# Where there are no archives (RHEL), libprobe.so needs the shared ones.
+LIBYAML := $(or $(call static,yaml),-lyaml)
+LIBZ    := $(or $(call static,z),-lz)
 
 # libyaml and zlib come in statically and stay hidden, and no unwinder of libgcc is needed (entry/personality.c):
 # libprobe.so needs libc only.
 LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
-		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
+		-static-libgcc $(LIBYAML) $(LIBZ) $(LIBFFI)
 $(B)/libprobe.so: $(CORE_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
@@ -195,7 +205,8 @@ $(B)/msvenv/.with-mindspore-$(MINDSPORE_VERSION):
 
 # PTVENV=0 leaves PyTorch out: its tests are skipped then. So they are where it cannot be had.
 test: deps-if-missing
-	@$(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
+	@CFLAGS=$(call in_quotes,$(CFLAGS)) tools/check_needs.sh test $(call in_quotes,$(CC)) $(DEB_BUILD) $(DEB_TEST)
+	@$(with_progress) $(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
 	@$(if $(filter 0,$(PTVENV))$(PROBE_TEST_PYTHON),,$(MAKE) --no-print-directory ptvenv || \
 		echo '  VENV   no PyTorch could be installed: its tests are skipped')
 	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs $(RETRY:%=-r) $(TEST_USER:%=-u %) $(call selected,$(UNIT_BIN) $(E2E))
@@ -210,7 +221,8 @@ test-long: deps-if-missing
 	@B=$(B) LONG=1 tests/run.sh -j$(BESIDE) -l $(B)/test-logs/long $(call selected,$(LONG_TESTS) $(LONG_FORMS))
 
 demo: deps-demo-if-missing
-	@$(MAKE) --no-print-directory $(JOBS) all apps-demo
+	@CFLAGS=$(call in_quotes,$(CFLAGS)) MPI='$(MPI_FLAVOURS)' tools/check_needs.sh demo $(call in_quotes,$(CC)) $(DEB_BUILD) mpich libmpich-dev
+	@$(with_progress) $(MAKE) --no-print-directory $(JOBS) all apps-demo
 	@tests/demo.sh $(B)
 
 bench: deps-if-missing
@@ -244,6 +256,8 @@ DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich li
 DEB_LONG  := chromium graphviz debootstrap # tests/long only
 DEB_EXTRA := python3-torch clang-19 lld-19 pocl-opencl-icd ocl-icd-opencl-dev # not every Debian has them
 
+deps-build:
+	tests/install_deps.sh $(DEB_BUILD)
 deps:
 	tests/install_deps.sh $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA)
 	localedef -i de_DE -f UTF-8 de_DE.UTF-8
