@@ -279,7 +279,7 @@ LIBDIR ?= $(PREFIX)/lib
 # What users edit where it lies; CONFIGS: the folder that it comes from.
 CONFIGS ?= configs
 EDITED  := probe.yaml support_wrap_ops.yaml apis/custom.yaml $(patsubst configs/%,%,$(sort $(wildcard configs/presets/*.yaml)))
-DOCS    := $(sort $(wildcard docs/*.md))
+DOCS    := $(sort $(wildcard docs/*/*.md docs/*/*.png))
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/libprobe \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis $(DESTDIR)$(PREFIX)/share/doc/libprobe \
@@ -290,7 +290,8 @@ install: all
 	install -m 644 preload/probe.h $(DESTDIR)$(PREFIX)/include/libprobe/probe.h
 	tools/install_configs.sh install $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
 	install -m 644 configs/apis/kinds.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
-	install -m 644 README.md CHANGELOG.md $(DOCS) $(DESTDIR)$(PREFIX)/share/doc/libprobe/
+	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/libprobe/
+	for page in $(DOCS); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/doc/libprobe/$$page || exit; done
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
 	install -m 644 man/libprobe.7 $(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7
 	install -m 644 tools/probe/probe.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
@@ -304,7 +305,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis/kinds.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
-		$(addprefix $(DESTDIR)$(PREFIX)/share/doc/libprobe/,README.md CHANGELOG.md $(notdir $(DOCS))) \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/doc/libprobe/,README.md CHANGELOG.md $(DOCS)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
 	tools/install_configs.sh uninstall $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
 

@@ -10,7 +10,7 @@ status=$(mktemp) || exit 1
 	echo $? >"$status"
 } | awk -v n="$n" -v steps="$steps" '
 	$0 !~ steps {print; fflush(); next}
-	{k++; if (n < k) n = k; part = int(k * 20 / n); if (part > shown) {shown = part; print "  BUILD  " k " of " n; fflush()}}'
+	{k++; if (n < k) n = k; part = int(k * 6 / n); if (part > shown) {shown = part; print "  BUILD  " k " of " n; fflush()}}'
 rc=$(cat "$status")
 rm -f "$status"
 exit "${rc:-1}"

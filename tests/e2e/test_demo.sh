@@ -28,7 +28,7 @@ again=$(eval "$typed" 2>&1)
 is 'make demo: its lines can be typed: status' $? 0
 said=$(grep -v '^\$\|^    mpirun' <<<"$said")
 is 'make demo: its lines can be typed: the same training and files' \
-	"$(grep '^test accuracy\|^calls_.*csv$' <<<"$again")" "$(grep '^test accuracy\|^calls_.*csv$' <<<"$said")"
+	"$(grep '^test accuracy\|^calls_.*csv' <<<"$again")" "$(grep '^test accuracy\|^calls_.*csv' <<<"$said")"
 like 'make demo: its lines can be typed: the report' "$again" 'ranks 4 \(0-3\) of 4, all finished'
 rm -rf "$B/demo_output"
 

@@ -42,7 +42,7 @@ bad: all
 MK
 said=$(cd "$tmp" && "$OLDPWD/tools/build_progress.sh" make -s -j2 2>&1)
 is 'a build that is fine: status' $? 0
-is 'twenty lines and the warning' "$(wc -l <<<"$said") $(tail -1 <<<"$said" | tr -s ' ') $(grep -c 'warning: odd' <<<"$said")" '21  BUILD 100 of 100 1'
+is 'six lines and the warning' "$(wc -l <<<"$said") $(tail -1 <<<"$said" | tr -s ' ') $(grep -c 'warning: odd' <<<"$said")" '7  BUILD 100 of 100 1'
 said=$(cd "$tmp" && "$OLDPWD/tools/build_progress.sh" make -s bad 2>&1)
 is 'a build that fails: status' $? 2
 like 'a build that fails: what it said' "$said" 'no such symbol'

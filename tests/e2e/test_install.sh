@@ -14,7 +14,7 @@ snapshot() {
 
 prefix=$tmp/opt/libprobe
 ok 'make install' "${make[@]}" install "PREFIX=$prefix"
-docs=$(cd docs && find . -name '*.md' | sed 's|^\./|./share/doc/libprobe/|')
+docs=$(find docs -type f | sed 's|^|./share/doc/libprobe/|')
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
 	"$(sort <<<"$docs
 $(tr ' ' '\n' <<<'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/doc/libprobe/CHANGELOG.md ./share/doc/libprobe/README.md ./share/libprobe/.installed ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/apis/kinds.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7')" | tr '\n' ' ')"

@@ -9,7 +9,7 @@
 
 #include "text/text.h"
 
-#define LOST "the whole file is ignored and all defaults hold"
+#define LOST "nothing is recorded until the file is repaired"
 #define SAID_MAX 320
 
 const char import_names[][64] = {
