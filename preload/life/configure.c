@@ -14,6 +14,7 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "config/list/chosen.h"
+#include "config/list/wraplist.h"
 #include "elf/loaded/object_at.h"
 #include "life/fork.h"
 #include "life/life.h"
@@ -160,8 +161,7 @@ static bool is_chosen_word_known(const char *word, size_t len)
 			fits_chosen_word(word, len, s->symbol, s->list_name, s->kind->op))
 			return true;
 	}
-	return wraplist_has_section(list_now(), "aten") ||
-	       wraplist_has_section(list_now(), "custom");
+	return wraplist_has_names(list_now(), "aten") || wraplist_has_names(list_now(), "custom");
 }
 
 /* A misspelt word would skip nothing, or everything. */
