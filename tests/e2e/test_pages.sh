@@ -145,7 +145,7 @@ if [ -n "${LONG:-}" ] && [ -s "$walk/hang.html" ]; then
 	if [ -z "$browser" ]; then
 		skip 'the picture of a hang' 'no Chromium'
 	else
-		timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/profile" --window-size=1000,730 \
+		timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/profile" --window-size=1000,900 \
 			--virtual-time-budget=6000 --screenshot="$tmp/hang.png" "file://$walk/hang.html" >/dev/null 2>&1
 		ok 'the picture of a hang' test "$(stat -c %s "$tmp/hang.png" 2>/dev/null || echo 0)" -gt 20000
 		like 'it shows the guilty rank' "$(timeout 120 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$tmp/profile" --virtual-time-budget=6000 \
