@@ -157,6 +157,10 @@ fi
 is 'README has at most 200 lines' "$(($(wc -l <README.md) <= 200))" 1
 is 'no page has more than 400' "$(wc -l docs/*/*.md | awk '$2 != "total" && $1 > 400')" ''
 
+is 'the page of findings says of each kind what to do next' "$(for k in $(probe columns --names findings | tr , '\n' | sort -u); do
+	sed -n '/^| kind | why/,/^$/p' docs/reference/findings.md | cut -d'|' -f2 | grep -qF "\`$k\`" || echo "$k"
+done)" ''
+
 # ---- the table of faults ----
 
 mpi_cc "$flavour" -std=gnu11 -O2 -g -D_GNU_SOURCE -o "$bin/train_faults" tests/faults/train.c -ldl || { fail 'tests/faults/train.c compiles'; finish; }
