@@ -80,8 +80,8 @@ help:
 	@echo 'make bench      what libprobe costs, against its targets (LONG=1: more)'
 	@echo 'make fuzz       every fuzzer for SECONDS=60 (clang)'
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
-	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
-	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
+	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it; install-strip: without debug symbols'
+	@echo "make dist, deb, rpm  an archive of the sources, reproducible; packages of Debian, of RPM (build/dist)"
 	@echo 'make wheel      a Python wheel (build/dist); its tools come from PyPI'
 	@echo 'make deps-build install what a build needs (Debian, as root)'
 	@echo 'make deps       ... and what the tests need; DEPS=0: demo and test install nothing'
@@ -95,9 +95,11 @@ GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,terms/dtype.c ba
 $(B)/genwrap: $(call obj,$(GEN_SRC) $(GEN_SHARED))
 	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $^ -lyaml
 
-$(B)/gen/.stamp: $(B)/genwrap $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
+# Another machine's code needs a generator that runs here: GENWRAP=build/genwrap.
+GENWRAP ?= $(B)/genwrap
+$(B)/gen/.stamp: $(GENWRAP) $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
 	@mkdir -p $(B)/gen
-	$(call say,GEN,$(B)/gen) $(B)/genwrap -o $(B)/gen -k configs/apis/kinds.yaml \
+	$(call say,GEN,$(B)/gen) $(GENWRAP) -o $(B)/gen -k configs/apis/kinds.yaml \
 		-t configs/probe.yaml -t configs/support_wrap_ops.yaml $(HOOKS:%=-x %) $(SPECS)
 	@touch $@
 $(GEN_OUT): $(B)/gen/.stamp ;
@@ -295,13 +297,22 @@ install: all
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
 	install -m 644 man/libprobe.7 $(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7
 	install -m 644 tools/probe/probe.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
+	install -d $(DESTDIR)$(PREFIX)/share/modulefiles/libprobe
+	sed 's|@VERSION@|$(VERSION)|; s|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' packaging/modulefile.in \
+		>$(DESTDIR)$(PREFIX)/share/modulefiles/libprobe/$(VERSION)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' \
 		'preload=$${libdir}/libprobe.so' '' 'Name: libprobe' \
 		'Description: LD_PRELOAD recorder for distributed training' 'Version: $(VERSION)' \
 		'Cflags: -I$${includedir}' > $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc
 
+# Without symbols for debuggers: a third of the size.
+STRIP ?= strip
+.PHONY: install-strip
+install-strip: install
+	$(STRIP) --strip-unneeded $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(PREFIX)/bin/probe
+
 uninstall:
-	rm -f $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc $(DESTDIR)$(PREFIX)/bin/probe \
+	rm -f $(DESTDIR)$(PREFIX)/share/modulefiles/libprobe/$(VERSION) $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc $(DESTDIR)$(PREFIX)/bin/probe \
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis/kinds.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \

