@@ -68,6 +68,17 @@ static void cxx_names_match_without_their_namespace(void **state)
 		is_recorded_with("", "allreduce", "c10d::ProcessGroupGloo::allreduce", NULL, "x"));
 }
 
+static void an_operator_names_its_overloads(void **state)
+{
+	(void)state;
+	assert_false(
+		is_recorded_with("", "mul", "at::_ops::mul_Tensor::call", "mul", "mul.Tensor"));
+	assert_false(is_recorded_with("", "aten::mul", "x", NULL, "mul.Tensor"));
+	assert_false(is_recorded_with("", "mul.Tensor", "x", NULL, "mul.Tensor"));
+	assert_true(is_recorded_with("", "mul.Scalar", "x", NULL, "mul.Tensor"));
+	assert_true(is_recorded_with("aten::add*", "", "x", NULL, "addmm"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -76,6 +87,7 @@ int main(void)
 		cmocka_unit_test(patterns_match_names),
 		cmocka_unit_test(skip_wins_over_only),
 		cmocka_unit_test(cxx_names_match_without_their_namespace),
+		cmocka_unit_test(an_operator_names_its_overloads),
 	};
 
 	return cmocka_run_group_tests_name("chosen", tests, NULL, NULL);

@@ -30,6 +30,21 @@ static bool fits_name(const char *pattern, const char *name)
 	return last && last > name && last[-1] == ':' && glob_match(pattern, last + 1);
 }
 
+/* An operator of PyTorch, add.Tensor: also by the name that all its overloads have, and with aten:: before it. */
+static bool fits_operator(const char *pattern, const char *op)
+{
+	char base[128];
+	size_t n = op ? strcspn(op, ".") : 0;
+
+	if (!op || n >= sizeof(base))
+		return false;
+	if (strncmp(pattern, "aten::", 6) == 0)
+		pattern += 6;
+	memcpy(base, op, n);
+	base[n] = 0;
+	return glob_match(pattern, base) || glob_match(pattern, op);
+}
+
 bool fits_chosen_word(
 	const char *word, size_t len, const char *symbol, const char *listed, const char *op)
 {
@@ -39,7 +54,8 @@ bool fits_chosen_word(
 		return false;
 	memcpy(pattern, word, len);
 	pattern[len] = 0;
-	return fits_name(pattern, symbol) || fits_name(pattern, listed) || fits_name(pattern, op);
+	return fits_name(pattern, symbol) || fits_name(pattern, listed) ||
+	       fits_operator(pattern, op);
 }
 
 static bool fits_any(const char *words, const char *symbol, const char *listed, const char *op)
