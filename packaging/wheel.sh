@@ -51,12 +51,19 @@ fi
 printf '%s\n' 'Wheel-Version: 1.0' 'Generator: libprobe' 'Root-Is-Purelib: false' "Tag: py3-none-linux_$machine" >"$info/WHEEL"
 printf '%s\n' '[console_scripts]' 'probe = libprobe.__main__:main' >"$info/entry_points.txt"
 
+# auditwheel knows by name only the platforms of the machine that it runs on.
+platform=manylinux_${oldest_glibc}_$machine
+[ "$machine" = "$(uname -m)" ] || platform=auto
 mkdir -p "$dist"
 made=$(mktemp -d "$stage.XXXXXX")
 trap 'rm -rf "$made"' EXIT
 PATH=$(dirname "$python"):$PATH
-"$python" -m wheel pack -d "$made" "$stage" >"$made/log" 2>&1 && LD_LIBRARY_PATH=$libraries "$python" -m auditwheel repair --plat "manylinux_${oldest_glibc}_$machine" \
+"$python" -m wheel pack -d "$made" "$stage" >"$made/log" 2>&1 && LD_LIBRARY_PATH=$libraries "$python" -m auditwheel repair --plat "$platform" \
 	-w "$made/repaired" "$made"/*.whl >>"$made/log" 2>&1 || { cat "$made/log" >&2; exit 1; }
 wheel=$(basename "$made"/repaired/*.whl)
+case $wheel in
+*-manylinux_2_[0-9]_* | *-manylinux_2_[12][0-9]_* | *-manylinux_2_3[0-4]_*) ;;
+*) echo "$wheel: a newer glibc than ${oldest_glibc/_/.} is needed" >&2; exit 1 ;;
+esac
 mv "$made/repaired/$wheel" "$dist/"
 echo "$dist/$wheel"
