@@ -133,7 +133,7 @@ $(B)/obj/%.o: %.S $(B)/flags
 # ---- the library and the tool ----
 
 # Debian's libffi.a is not meant for shared objects; its libffi_pic.a is.
-static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null)),-l:lib$(1).a)
+static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null) $(wildcard $(patsubst -L%,%/lib$(1).a,$(filter -L%,$(CC))))),-l:lib$(1).a)
 LIBFFI := $(or $(call static,ffi_pic),$(call static,ffi),-lffi)
 # Where there are no archives (RHEL), libprobe.so needs the shared ones.
 LIBYAML := $(or $(call static,yaml),-lyaml)
