@@ -28,6 +28,9 @@ LDSAN      := $(if $(SAN),-fsanitize=$(SAN))
 # What single files need stands beside them: FILE_FLAGS in FILE_MK.
 FILE_MK := $(sort $(shell find preload tools/probe -name '*.mk'))
 
+# Whole builds show how far they are, not each file (V=1: its command).
+with_progress = $(if $(V),,tools/build_progress.sh)
+
 # As many jobs as there are processors where the caller did not say; tests that run side by side.
 JOBS    = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 BESIDE ?= $(shell nproc)
@@ -72,7 +75,7 @@ SO_OBJ    := $(filter-out $(NO_FORMATS:%=$(B)/obj/preload/formats/%/%.o),$(CORE_
 ENTRY_OBJ := $(call obj,$(CORE_ASM) $(ALONE_SRC) $(WRAP_SRC)) $(patsubst $(B)/gen/%.c,$(B)/obj/gen/%.o,$(GEN_C))
 TOOL_OBJ  := $(call obj,$(TOOL_SRC))
 
-.PHONY: all help deps demo test test-long bench install uninstall lint format clean check-specs
+.PHONY: all help deps deps-build demo test test-long bench install uninstall lint format clean check-specs
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -93,9 +96,11 @@ help:
 	@echo 'make mutants    changes N=200 places of product code (SEED=1, ROOMS=preload/call ...) and counts what tests notice (minutes to hours)'
 	@echo 'make coverage   lines and branches that unit and short end-to-end tests run, per room (E2E_TESTS=0: unit tests only)'
 	@echo 'make lint       exports, needed libraries, symbol versions, layers, format'
-	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it'
-	@echo "make dist, deb  an archive of the sources, reproducible; Debian packages (build/dist)"
-	@echo 'make deps       install what building and testing need (Debian, as root); DEPS=0: nothing is installed by the others'
+	@echo 'make install    into PREFIX ($(PREFIX)); DESTDIR is put before it; install-strip: without debug symbols'
+	@echo "make dist, deb, rpm  an archive of the sources, reproducible; packages of Debian, of RPM (build/dist)"
+	@echo 'make wheel      a Python wheel (build/dist); its tools come from PyPI'
+	@echo 'make deps-build install what a build needs (Debian, as root)'
+	@echo 'make deps       ... and what the tests need; DEPS=0: demo and test install nothing'
 	@echo 'make format     clang-format over all sources;  make clean  remove build*/'
 	@echo 'FORMATS=dump ..., LIBS=mpi ...: libprobe.so without the other formats of files, without the other libraries'
 	@echo 'Variables: CC, CFLAGS, SAN=address,undefined|thread, WERROR=1, V=1'
@@ -107,9 +112,11 @@ GEN_SHARED := $(wildcard preload/spec/*.c) $(addprefix preload/,terms/dtype.c ba
 $(B)/genwrap: $(call obj,$(GEN_SRC) $(GEN_SHARED))
 	$(call say,LINK,$@) $(CC) $(LDSAN) -o $@ $^ -lyaml
 
-$(B)/gen/.stamp: $(B)/genwrap $(B)/libraries $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
+# Another machine's code needs a generator that runs here: GENWRAP=build/genwrap.
+GENWRAP ?= $(B)/genwrap
+$(B)/gen/.stamp: $(GENWRAP) $(B)/libraries $(SPECS) configs/apis/kinds.yaml configs/probe.yaml configs/support_wrap_ops.yaml
 	@mkdir -p $(B)/gen
-	$(call say,GEN,$(B)/gen) $(B)/genwrap -o $(B)/gen -k configs/apis/kinds.yaml \
+	$(call say,GEN,$(B)/gen) $(GENWRAP) -o $(B)/gen -k configs/apis/kinds.yaml \
 		-t configs/probe.yaml -t configs/support_wrap_ops.yaml $(HOOKS:%=-x %) $(SPECS)
 	@touch $@
 $(GEN_OUT): $(B)/gen/.stamp ;
@@ -123,8 +130,9 @@ FLAGS_NOW = $(filter-out -Werror,$(CC) $(CFLAGS) $(BASE_FLAGS) $(LIB_FLAGS)) $(s
 in_quotes = '$(subst ','\'',$(1))'
 $(B)/flags: FORCE
 	@mkdir -p $(@D)
-	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || \
-		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; \
+	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || { \
+		CFLAGS=$(call in_quotes,$(CFLAGS)) tools/check_needs.sh build $(call in_quotes,$(CC)) $(DEB_BUILD) && \
+		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; } && \
 		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
 # The libraries and formats by name: what lists them is made again when one comes or goes, and nothing else is.
 $(B)/libraries: FORCE
@@ -146,14 +154,18 @@ $(B)/obj/%.o: %.S $(B)/flags
 # ---- the library and the tool ----
 
 # Debian's libffi.a is not meant for shared objects; its libffi_pic.a is.
-LIBFFI := -l:$(if $(findstring /,$(shell $(CC) -print-file-name=libffi_pic.a 2>/dev/null)),libffi_pic.a,libffi.a)
+static = $(if $(findstring /,$(shell $(CC) -print-file-name=lib$(1).a 2>/dev/null) $(wildcard $(patsubst -L%,%/lib$(1).a,$(filter -L%,$(CC))))),-l:lib$(1).a)
+LIBFFI := $(or $(call static,ffi_pic),$(call static,ffi),-lffi)
+# Where there are no archives (RHEL), libprobe.so needs the shared ones.
+LIBYAML := $(or $(call static,yaml),-lyaml)
+LIBZ    := $(or $(call static,z),-lz)
 
 # libyaml and zlib come in statically and stay hidden, and no unwinder of libgcc is needed (entry/personality.c):
 # libprobe.so needs libc only.
 LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 		-Wl,--version-script=$(filter %.map,$^) $(if $(SAN),,-Wl$(comma)-z$(comma)defs) -Wl,-z,now -Wl,-z,relro -Wl,-z,nodelete \
 		-Wl,-z,noexecstack -Wl,-Bsymbolic-functions -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-soname,libprobe.so \
-		-static-libgcc -l:libyaml.a -l:libz.a $(LIBFFI)
+		-static-libgcc $(LIBYAML) $(LIBZ) $(LIBFFI)
 $(B)/libprobe.so: $(SO_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
@@ -216,7 +228,8 @@ $(B)/msvenv/.with-mindspore-$(MINDSPORE_VERSION):
 
 # PTVENV=0 leaves PyTorch out: its tests are skipped then. So they are where it cannot be had.
 test: deps-if-missing
-	@$(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
+	@CFLAGS=$(call in_quotes,$(CFLAGS)) tools/check_needs.sh test $(call in_quotes,$(CC)) $(DEB_BUILD) $(DEB_TEST)
+	@$(with_progress) $(MAKE) --no-print-directory $(JOBS) all apps $(call selected,$(UNIT_BIN))
 	@$(if $(filter 0,$(PTVENV))$(PROBE_TEST_PYTHON),,$(MAKE) --no-print-directory ptvenv || \
 		echo '  VENV   no PyTorch could be installed: its tests are skipped')
 	@B=$(B) tests/run.sh -j$(BESIDE) -l $(B)/test-logs $(RETRY:%=-r) $(TEST_USER:%=-u %) $(call selected,$(UNIT_BIN) $(E2E))
@@ -231,7 +244,8 @@ test-long: deps-if-missing
 	@B=$(B) LONG=1 tests/run.sh -j$(BESIDE) -l $(B)/test-logs/long $(call selected,$(LONG_TESTS) $(LONG_FORMS))
 
 demo: deps-demo-if-missing
-	@$(MAKE) --no-print-directory $(JOBS) all apps-demo
+	@CFLAGS=$(call in_quotes,$(CFLAGS)) MPI='$(MPI_FLAVOURS)' tools/check_needs.sh demo $(call in_quotes,$(CC)) $(DEB_BUILD) mpich libmpich-dev
+	@$(with_progress) $(MAKE) --no-print-directory $(JOBS) all apps-demo
 	@tests/demo.sh $(B)
 
 bench: deps-if-missing
@@ -266,6 +280,8 @@ DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich li
 DEB_LONG  := chromium graphviz debootstrap # tests/long only
 DEB_EXTRA := python3-torch clang-19 lld-19 pocl-opencl-icd ocl-icd-opencl-dev # not every Debian has them
 
+deps-build:
+	tests/install_deps.sh $(DEB_BUILD)
 deps:
 	tests/install_deps.sh $(DEB_BUILD) $(DEB_TEST) -o $(DEB_EXTRA)
 	localedef -i de_DE -f UTF-8 de_DE.UTF-8
@@ -287,7 +303,7 @@ LIBDIR ?= $(PREFIX)/lib
 # What users edit where it lies; CONFIGS: the folder that it comes from.
 CONFIGS ?= configs
 EDITED  := probe.yaml support_wrap_ops.yaml apis/custom.yaml $(patsubst configs/%,%,$(sort $(wildcard configs/presets/*.yaml)))
-DOCS    := $(sort $(wildcard docs/*.md))
+DOCS    := $(sort $(wildcard docs/*/*.md docs/*/*.png))
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/libprobe \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis $(DESTDIR)$(PREFIX)/share/doc/libprobe \
@@ -298,21 +314,31 @@ install: all
 	install -m 644 preload/probe.h $(DESTDIR)$(PREFIX)/include/libprobe/probe.h
 	tools/install_configs.sh install $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
 	install -m 644 configs/apis/kinds.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
-	install -m 644 README.md CHANGELOG.md $(DOCS) $(DESTDIR)$(PREFIX)/share/doc/libprobe/
+	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/libprobe/
+	for page in $(DOCS); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/doc/libprobe/$$page || exit; done
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
 	install -m 644 man/libprobe.7 $(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7
 	install -m 644 tools/probe/probe.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
+	install -d $(DESTDIR)$(PREFIX)/share/modulefiles/libprobe
+	sed 's|@VERSION@|$(VERSION)|; s|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|' packaging/modulefile.in \
+		>$(DESTDIR)$(PREFIX)/share/modulefiles/libprobe/$(VERSION)
 	printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$${prefix}/include' \
 		'preload=$${libdir}/libprobe.so' '' 'Name: libprobe' \
 		'Description: LD_PRELOAD recorder for distributed training' 'Version: $(VERSION)' \
 		'Cflags: -I$${includedir}' > $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc
 
+# Without symbols for debuggers: a third of the size.
+STRIP ?= strip
+.PHONY: install-strip
+install-strip: install
+	$(STRIP) --strip-unneeded $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(PREFIX)/bin/probe
+
 uninstall:
-	rm -f $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc $(DESTDIR)$(PREFIX)/bin/probe \
+	rm -f $(DESTDIR)$(PREFIX)/share/modulefiles/libprobe/$(VERSION) $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc $(DESTDIR)$(PREFIX)/bin/probe \
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis/kinds.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
-		$(addprefix $(DESTDIR)$(PREFIX)/share/doc/libprobe/,README.md CHANGELOG.md $(notdir $(DOCS))) \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/doc/libprobe/,README.md CHANGELOG.md $(DOCS)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe
 	tools/install_configs.sh uninstall $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
 

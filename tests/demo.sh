@@ -32,8 +32,8 @@ echo "    ${run[*]}"
 LD_PRELOAD="$B/libprobe.so" PROBE_OUTPUT_DIR="$out" PROBE_STEP_MARKER=MPI_Reduce "${run[@]}"
 
 echo
-echo "\$ ls $(shown "$out")/rank0"
-ls "$out/rank0"
+echo "\$ ls -x $(shown "$out")/rank0"
+ls -x "$out/rank0"
 echo
-echo "\$ $(shown "$B/probe") report $(shown "$out")"
-"$B/probe" report "$(shown "$out")"
+echo "\$ $(shown "$B/probe") report --top 3 $(shown "$out")"
+"$B/probe" report --top 3 "$(shown "$out")"

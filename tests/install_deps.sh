@@ -52,11 +52,13 @@ done
 what=(apt-get install -y --no-install-recommends "${need[@]}")
 plan=$("${what[@]}" --print-uris -q 2>>"$log") || failed 'no such packages'
 read -r n mb < <(awk '/^'"'"'/ {n++; s += $3} END {printf "%d %d\n", n, (s + 999999) / 1000000}' <<<"$plan")
-if [ "$n" -gt 0 ]; then
-	echo "  DEPS   $n packages, $mb MB to download; log: $log"
-	"${what[@]}" 2>&1 | tee -a "$log" | awk -v n="$n" '
-		/^Get:/ {g++; if (g % 25 == 0) {print "  DEPS   " g " of " n " downloaded"; fflush()}}
-		/^Setting up / {s++; if (s % 25 == 0) {print "  DEPS   " s " of " n " installed"; fflush()}}'
+# An archive that was downloaded before is installed without being downloaded.
+m=$("${what[@]}" -s 2>>"$log" | grep -c '^Inst ')
+if [ "$m" -gt 0 ]; then
+	echo "  DEPS   $m packages, $mb MB to download; log: $log"
+	"${what[@]}" 2>&1 | tee -a "$log" | awk -v n="$n" -v m="$m" '
+		/^Get:/ {g++; if (int(2 * g / n) > int(2 * (g - 1) / n)) {print "  DEPS   " g " of " n " downloaded"; fflush()}}
+		/^Setting up / {s++; if (int(2 * s / m) > int(2 * (s - 1) / m)) {print "  DEPS   " s " of " m " installed"; fflush()}}'
 	[ "${PIPESTATUS[0]}" = 0 ] || failed 'apt-get install failed'
 fi
 rm -f "$log"

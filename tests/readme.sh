@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 rc=0
-for file in README.md man/libprobe.7 docs/output-format.md; do
+for file in $(grep -lE '^(<!--|\.\\") probe ' README.md CONTRIBUTING.md man/*.? docs/*/*.md); do
 	skip=
 	while IFS= read -r line; do
 		case $line in

@@ -7,6 +7,7 @@
 
 bool clock_use_counter;
 
+#ifdef __x86_64__
 /* True if the kernel keeps time with the TSC: only then is it known to be invariant and the same on all cores. */
 static bool kernel_uses_tsc(void)
 {
@@ -21,6 +22,7 @@ static bool kernel_uses_tsc(void)
 	close(fd);
 	return n >= 3 && strncmp(buf, "tsc", 3) == 0;
 }
+#endif
 
 /* One (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt in between would spoil a single one. */
 static void sample_clock_pair(uint64_t *tick, uint64_t *mono)

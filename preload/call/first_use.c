@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "call/call.h"
+#include "config/list/chosen.h"
 #include "config/marker.h"
 #include "resolve/real.h"
 #include "session/state.h"
@@ -12,6 +13,8 @@ static bool is_row_listed(const struct api *f, const struct generation *g, uint3
 {
 	const struct api_spec *s = f->spec;
 
+	if (!is_function_chosen(&g->cfg, s->symbol, s->list_name, s->kind ? s->kind->op : NULL))
+		return false;
 	if (!(given & API_CHOSEN))
 		return wraplist_match(g->list, s->lib->name, s->list_name);
 	return !s->lib->listed || s->lib->listed(f);

@@ -200,7 +200,7 @@ void thread_more_seq(struct thread *t)
 /*
  * Where the journal is crowded the thread writes a little of it itself, once for each chunk that it fills: its own share
  * of the work. Before a record is lost it gives the processor away to who writes, for WAIT_NS at most (and what others
- * take when they have it), and no more than one WAIT_PART of its time in all. docs/performance.md states this.
+ * take when they have it), and no more than one WAIT_PART of its time in all. docs/explanation/performance.md states this.
  */
 #define WAIT_NS 1000000
 #define WAIT_PART 20

@@ -63,6 +63,7 @@ struct config {
 	char *journal_dir; /* absolute, or "" = the rank's folder */
 	char *monitor_dir; /* of format monitor; "": <output_dir>/monitor */
 	char *wrap_ops; /* list file, absolute, or "" = search */
+	char *only, *skip; /* words of functions and operations, config/list/chosen.h */
 	char *custom_apis; /* specs of the user's own functions, absolute, or "" = search */
 	int64_t journal_mib; /* 0: by the memory that is free */
 	int64_t part_mib;
@@ -196,6 +197,7 @@ struct config {
 	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
 	bool cc_log_only; /* ... or only where it is called from, in the first two steps */
 	bool stack_info; /* its file of stacks */
+	bool unreadable; /* the file is no YAML with keys: nothing is recorded; no key */
 	/* whose file it was: enum import_kind (config/import/import.h); no key */
 	int imported;
 	/* process */
@@ -289,11 +291,14 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 /* Receives one line of text without newline. */
 typedef void config_sink_fn(void *arg, const char *line);
 
-/* The complete effective configuration as a YAML file with comments; reading it again gives the same values. */
-void config_dump(const struct config *cfg, config_sink_fn *sink, void *arg);
+/*
+ * The complete effective configuration as a YAML file with comments; reading it again gives the same values. common: only the
+ * keys that are set often.
+ */
+void config_dump(const struct config *cfg, bool common, config_sink_fn *sink, void *arg);
 
-/* The keys as a Markdown table: key, default, accepted values, meaning. */
-void config_markdown(config_sink_fn *sink, void *arg);
+/* The keys as Markdown tables, one for each group: key, default, accepted values, meaning. common: as above, in one. */
+void config_markdown(bool common, config_sink_fn *sink, void *arg);
 
 /*
  * Where files are looked for: `name` (probe.yaml, support_wrap_ops.yaml) in <lib_dir>/../configs, then

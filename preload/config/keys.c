@@ -181,6 +181,13 @@ const struct config_key config_keys[] = {
 		"List of the functions to record; empty: support_wrap_ops.yaml beside this file"),
 	PATH(custom_apis, "",
 		"Specs of functions of your own; empty: apis/custom.yaml beside this file"),
+	WORDS(only, "", any_words,
+		"Of the listed functions only these are recorded: names of functions or "
+		"operations, "
+		"patterns; empty: all"),
+	WORDS(skip, "", any_words,
+		"Listed functions that are not recorded: names of functions or operations, "
+		"patterns"),
 	INT(journal_mib, "0", 0, 4096,
 		"Size of the journal of a rank in MiB; 0: by the memory that is free, 16 to 64"),
 	INT(part_mib, "256", 1, 65536, "A larger calls file goes on in a further part, in MiB"),
@@ -311,7 +318,7 @@ const struct config_key config_keys[] = {
 		"Bytes of a summary's file at which no more is written into it; 0: no limit"),
 	CHOICE(metrics, metric_names,
 		"What is computed of parameters and losses, for scalars and event files; "
-		"docs/metrics.md"),
+		"docs/reference/metrics.md"),
 	INT(metrics_interval, "1", 1, STEP_MAX, "Of so many steps the last has metrics"),
 	WORDS(metrics_targets, "", any_words,
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
@@ -342,7 +349,7 @@ const struct config_key config_keys[] = {
 		"What a card computes at most, in a second, for mfu; 0: not given"),
 	CHOICE(monitor_log, monitor_log_names,
 		"What rank<R>/monitor.log has a line of in each step, as MindSpore Transformers "
-		"logs it; docs/metrics.md"),
+		"logs it; docs/reference/metrics.md"),
 	BOOL(monitor_stderr, "false", "The lines of monitor_log also on stderr"),
 	INT(print_interval, "1", 1, STEP_MAX,
 		"Of so many steps the last has the lines of monitor_log: loss"),
@@ -424,7 +431,7 @@ const struct config_key config_keys[] = {
 	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
 	BOOL(health_checkpoint, "false",
 		"Judge checkpoints while the job runs: health/rank<R>.jsonl, health_ckpts.json; "
-		"docs/alerts.md"),
+		"docs/how-to/alerts.md"),
 	WORDS(ckpt_pattern, "", any_words,
 		"What is a checkpoint: patterns of files or folders; empty: files with usual names "
 		"below the working directory"),
@@ -438,7 +445,7 @@ const struct config_key config_keys[] = {
 	INT(vocab_size, "0", 0, 1e15, "Words that the embedding has; 0: not given"),
 	BOOL(use_skip_data_by_global_norm, "false",
 		"Withhold an optimizer's step whose global norm spikes. It changes the run; "
-		"docs/alerts.md"),
+		"docs/how-to/alerts.md"),
 	BOOL(check_for_global_norm, "false",
 		"Note steps whose global norm spikes in abnormal_global_norm.json"),
 	FLOAT(global_norm_spike_threshold, "3.0", 0, DBL_MAX,

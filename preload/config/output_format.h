@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 enum output_format {
-	FORMAT_CSV, /* the files of docs/output-format.md in the rank's folder */
+	FORMAT_CSV, /* the files of docs/reference/output-format.md in the rank's folder */
 	FORMAT_DUMP, /* msprobe's dump */
 	FORMAT_MONITOR, /* msprobe's training monitor */
 	FORMAT_TENSORBOARD,

@@ -15,6 +15,7 @@
 #include "base/thread.h"
 #include "api/api.h"
 #include "api/kind.h"
+#include "config/list/chosen.h"
 #include "api/layout_fact.h"
 #include "elf/loaded/elfsym.h"
 #include "entry/stubs/bound_stub.h"
@@ -52,8 +53,11 @@ static void check_api(struct api *a, void *arg)
 	struct provider p[2] = {{0}};
 	int n = elfsym_after_us(real_name(s), p, 2);
 	/* Adapters with their own rules have chosen already: aten::add is add.Tensor in the row. */
-	bool listed = s->task != TASK_DATA || api_word(a) & API_CHOSEN ||
-		      wraplist_match(list_now(), s->lib->name, s->list_name);
+	bool listed = s->task != TASK_DATA ||
+		      ((api_word(a) & API_CHOSEN ||
+			       wraplist_match(list_now(), s->lib->name, s->list_name)) &&
+			      is_function_chosen(config_now(), s->symbol, s->list_name,
+				      s->kind ? s->kind->op : NULL));
 	struct text *t = arg;
 
 	to_record += s->task == TASK_DATA && listed ? atomic_load(&a->hits) : 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * open.jsonl in the rank's folder: calls that have been open for a second and longer, one JSON object in a line. For
- * journals that may end before anybody reads them (docs/journal-format.md), and for readers on other hosts.
+ * journals that may end before anybody reads them (docs/explanation/journal-format.md), and for readers on other hosts.
  */
 #ifndef PROBE_SINK_OPENED_H
 #define PROBE_SINK_OPENED_H

@@ -154,7 +154,7 @@ void journal_grow_for_threads(struct journal *j)
 
 /*
  * A mapped file that another process makes shorter is a SIGBUS for its owner, and no kind of file that survives its process is safe
- * from that (docs/journal-format.md). But no process opens it to write it, so it has no permission for that: `truncate`, `: >*` and
+ * from that (docs/explanation/journal-format.md). But no process opens it to write it, so it has no permission for that: `truncate`, `: >*` and
  * `rsync --inplace` of anybody but root are refused. Its mapping was made with the descriptor that created it.
  */
 #define JOURNAL_MODE 0444

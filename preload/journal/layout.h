@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The journal: memory of a fixed size, mapped from a file or a shared memory segment (docs/journal-format.md), that the
+ * The journal: memory of a fixed size, mapped from a file or a shared memory segment (docs/explanation/journal-format.md), that the
  * job's threads write records into and the writer thread drains. It is the only thing that a wrapped call writes, and
  * it outlives the process: after kill -9 it holds every call that had been left and the open record of each that had
  * been entered.
@@ -56,7 +56,7 @@
 #define JOURNAL_NONE INT32_MIN /* an integer column that stays empty */
 #define JOURNAL_NONE64 INT64_MIN
 
-/* Who owns a folder and its journal (docs/output-format.md). */
+/* Who owns a folder and its journal (docs/reference/output-format.md). */
 struct journal_owner {
 	char host[72];
 	char boot_id[40];

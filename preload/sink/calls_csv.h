@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The row of calls_*.csv (docs/output-format.md): one per tensor of a call. Its columns: journal/columns.def.
+ * The row of calls_*.csv (docs/reference/output-format.md): one per tensor of a call. Its columns: journal/columns.def.
  */
 #ifndef PROBE_SINK_CALLS_CSV_H
 #define PROBE_SINK_CALLS_CSV_H

@@ -6,7 +6,7 @@
  * locks, raises a floating-point exception or depends on the rounding mode, FTZ/DAZ bits or unmasked traps of the
  * calling thread: callers bracket the three calls with stats_fenv_enter() and stats_fenv_leave().
  *
- * What is computed (docs/output-format.md): min, max, mean and norm are those of the elements that are not NaN; the
+ * What is computed (docs/reference/output-format.md): min, max, mean and norm are those of the elements that are not NaN; the
  * divisor of the mean is their number; Inf counts as IEEE arithmetic says (so the mean of +Inf and -Inf is NaN).
  * zeros counts |x| < eps, nans and infs count NaN and +-Inf; all three over all elements. A complex tensor is
  * measured as 2 * n real components. Exactness: counts, min and max exact; |mean error| <= 1e-12 * mean(|x|);

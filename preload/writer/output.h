@@ -50,7 +50,7 @@ bool journal_is_inside(void);
 /* What is the same in the head of every journal of this process, and in the first meta.json. */
 void session_fill_head(struct journal_head *h);
 
-/* Makes the journal, where it can be had (docs/journal-format.md). -errno. */
+/* Makes the journal, where it can be had (docs/explanation/journal-format.md). -errno. */
 int session_make_journal(void);
 
 /* Writes into meta.json where the journal is, before anything is in it: who finds the folder finds the journal. */

@@ -25,6 +25,7 @@
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
+#include "writer/own_start.h"
 #include "writer/progress.h"
 #include "writer/role.h"
 #include "writer/writer.h"
@@ -221,6 +222,7 @@ static int end_writing(int err, bool last)
 
 	uint64_t commit = atomic_load(&h->commit_seq), seen = seen_calls();
 
+	note_own_start();
 	write_opened(last && !err);
 	if (last && !err) {
 		sink_finish(&output.sink);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """
-What `probe top` and `probe serve` have to say of an output folder, computed from its CSV files by the definitions of docs/live.md.
+What `probe top` and `probe serve` have to say of an output folder, computed from its CSV files by the definitions of docs/how-to/live.md.
 
     live_truth.py FOLDER FILE.json FILE.prom     prints what differs; nothing: nothing does
 

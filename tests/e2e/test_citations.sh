@@ -14,8 +14,8 @@ quotes() {
 	is "$page quotes $name" "$(grep -o "$name:[0-9]*" "$page" | cut -d: -f2 | tr '\n' ' ')" "$want"
 }
 step='loss = train_step(' main='    main()'
-quotes docs/pytorch.md tests/apps/train_ddp.py 'loss.backward()' "$step" "$main" 'loss.backward()' 'far = ' 'features(x))' "$step"
-quotes README.md tests/apps/train_digits.c 'MPI_Allreduce(MPI_IN_PLACE, bucket' 'MPI_Allreduce(MPI_IN_PLACE, bucket' 'MPI_Reduce(&loss, &mean'
+quotes docs/how-to/pytorch.md tests/apps/train_ddp.py 'loss.backward()' "$step" "$main" 'loss.backward()' 'far = ' 'features(x))' "$step"
+quotes docs/tutorial/hang.md tests/apps/train_digits.c 'MPI_Allreduce(MPI_IN_PLACE, bucket'
 
 check=$PWD/tests/citations.sh
 mkdir -p "$tmp/tree/preload/low" "$tmp/tree/docs" "$tmp/tree/tests"
@@ -44,6 +44,9 @@ rm preload/low/planted.c
 is 'in a page' "$(echo 'see `tests/none.sh`' >docs/more.md && "$check" .)" 'docs/more.md:1: tests/none.sh is not in the tree'
 is 'a link' "$(echo '[here](page.md), [there](none.md#part), [web](https://none.example/)' >docs/more.md && "$check" .)" \
 	'docs/more.md:1: the link to none.md leads nowhere'
+printf '# Some `word`, 2 of 3\n' >>docs/page.md
+is 'a heading' "$(echo '[a](page.md#some-word-2-of-3), [b](page.md#other)' >docs/more.md && "$check" .)" 'docs/more.md:1: page.md has no heading #other'
+is 'a heading of the page itself' "$(printf '# Here\n[a](#here), [b](#there)\n' >docs/more.md && "$check" .)" 'docs/more.md:2: this page has no heading #there'
 rm docs/more.md
 is 'in a script' "$(printf 'x %s by preload/low/none.c\n' '#' >tests/planted.sh && "$check" .)" 'tests/planted.sh:1: preload/low/none.c is not in the tree'
 finish

@@ -186,6 +186,9 @@ says 'no file' 2 'No such file|cannot be read' "$probe" config -c "$tmp/none.yam
 says 'in words' 0 'mpi: [0-9]+ entries.*steps 4, 14, 24, 34 \.\.\. that is every 10th from 4 on.*no effect step_marker_count: step_marker is empty.*cost unknown' \
 	env PROBE_OUTPUT_DIR="$tmp/nothing" PROBE_STEP_INTERVAL=10 PROBE_START_STEP=4 PROBE_STEP_MARKER_COUNT=3 "$probe" config --explain
 says 'in words: off' 0 'records nothing: disable is set' env PROBE_DISABLE=1 "$probe" config --explain
-says 'as a table' 0 '^\| Key \| Default .*`step_marker`' "$probe" config --markdown
+says 'as tables' 0 '^## Where: .*\| Key \| Default .*`step_marker`' "$probe" config --markdown
+is 'the keys that are set often are 25' "$("$probe" config --common --markdown | grep -c '^| `') $("$probe" config --common 2>/dev/null | grep -c '^[a-z]')" '25 25'
+is 'six groups have all keys' "$("$probe" config --markdown | grep -c '^## ') $("$probe" config --markdown | grep '^| `' | cut -d'`' -f2 | sort | uniq -d)" '6 '
+is 'the example file has the keys in the same groups' "$("$probe" config --markdown | grep -c '^| `')" "$(grep -c '^[a-z_]*:' configs/probe.yaml)"
 
 exit $bad

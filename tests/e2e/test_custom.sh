@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docs/adding-a-function.md, followed to the letter: its files are written, its commands are run, and what it promises is
+# docs/how-to/adding-a-function.md, followed to the letter: its files are written, its commands are run, and what it promises is
 # looked for. Then what it does not say: fork, libraries in several shapes, mistakes. Prints TAP.
 # timeout: 420
 # beside: nothing of it waits busily
@@ -13,7 +13,7 @@ awk -v dir="$doc" '
 	/^<!-- file: / { name = $3; next }
 	/^<!-- run -->/ { name = "run" ++n ".sh"; next }
 	/^```/ { inside = !inside && name != ""; if (!inside) name = ""; next }
-	inside { print > (dir "/" name) }' docs/adding-a-function.md
+	inside { print > (dir "/" name) }' docs/how-to/adding-a-function.md
 is 'the page has four pieces of commands' "$(cd "$doc" && echo run?.sh)" 'run1.sh run2.sh run3.sh run4.sh'
 
 if ! command -v cc >/dev/null || ! command -v c++ >/dev/null; then

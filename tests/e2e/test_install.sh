@@ -14,10 +14,10 @@ snapshot() {
 
 prefix=$tmp/opt/libprobe
 ok 'make install' "${make[@]}" install "PREFIX=$prefix"
-docs=$(cd docs && find . -name '*.md' | sed 's|^\./|./share/doc/libprobe/|')
+docs=$(find docs -type f | sed 's|^|./share/doc/libprobe/|')
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
 	"$(sort <<<"$docs
-$(tr ' ' '\n' <<<'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/doc/libprobe/CHANGELOG.md ./share/doc/libprobe/README.md ./share/libprobe/.installed ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/apis/kinds.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7')" | tr '\n' ' ')"
+$(tr ' ' '\n' <<<'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/doc/libprobe/CHANGELOG.md ./share/doc/libprobe/README.md ./share/libprobe/.installed ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/apis/kinds.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 ./share/modulefiles/libprobe/'$(cat VERSION))" | tr '\n' ' ')"
 is 'the same anew changes nothing' "$(snapshot "$prefix"; "${make[@]}" install "PREFIX=$prefix" 2>&1)" "$(snapshot "$prefix")"
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
@@ -135,6 +135,9 @@ is 'no file of it names the place where it was built' "$(grep -rlF "$dest" "$des
 is 'pkg-config file' "$(grep -E '^(prefix|libdir)=' "$dest/usr/lib/x86_64-linux-gnu/pkgconfig/libprobe.pc" | tr '\n' ' ')" 'prefix=/usr libdir=/usr/lib/x86_64-linux-gnu '
 ok 'make uninstall DESTDIR=' "${make[@]}" uninstall DESTDIR="$dest" PREFIX=/usr LIBDIR=/usr/lib/x86_64-linux-gnu
 is 'nothing is left there' "$(snapshot "$dest")" ''
+ok 'make install-strip' "${make[@]}" install-strip DESTDIR="$dest" PREFIX=/usr
+is 'without symbols, and it runs' "$(readelf -SW "$dest/usr/lib/libprobe.so" "$dest/usr/bin/probe" | grep -c '\.symtab\|\.debug_info') $("$dest/usr/bin/probe" --version)" "0 probe $(cat VERSION)"
+like 'the module file' "$(cat "$dest/usr/share/modulefiles/libprobe/$(cat VERSION)")" 'prepend-path PATH /usr/bin .*setenv LIBPROBE /usr/lib/libprobe.so'
 
 # ---- make deb where one of its two tools is missing, of which the check must see each ----
 

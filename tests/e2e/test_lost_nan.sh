@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A NaN that goes into a reduction by the least or largest value is lost on some ranks or on all, by library, count, place and rank; what gloo
-# does to AVG, bool and the tensors of the others. The table in docs/compatibility.md, library by library, and what `probe report` makes of it.
+# does to AVG, bool and the tensors of the others. The table in docs/reference/compatibility.md, library by library, and what `probe report` makes of it.
 # beside:
 . "$(dirname "$0")/lib.sh"
 

@@ -223,12 +223,12 @@ import json, sys
 f = json.loads(sys.argv[1])["findings"][0]
 print(f["confidence"], f["measured"], f["others"], f["comm"], f["api"], "probe report" in f["next"], bool(f["evidence"]), f["file"], f["line"])' "$said")" \
 	"None None [0, 1, 3] 11111111111111a1 MPI_all_reduce True True None None"
-# Every finding of every folder has every field, of the type that docs/output-format.md gives.
+# Every finding of every folder has every field, of the type that docs/reference/findings.md gives.
 cat >"$tmp/fields.py" <<'PY'
 import json, re, subprocess, sys
 types = {"text": str, "word": str, "number": (int, float), "integer": int, "list of integers": list, "object": dict}
 doc, of = {}, {"step": int, "seq": int, "comm_seq": int}
-text = open("docs/output-format.md").read().split("## probe report --json")[1].split("<!--")[0]
+text = open("docs/reference/findings.md").read().split("## probe report --json")[1].split("<!--")[0]
 for names, kind in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]+) \|", text, re.M):
     for i, name in enumerate(re.findall(r"[a-z_]+", names)):
         if kind.startswith("as in"):

@@ -78,4 +78,31 @@ for f in $flavours; do
 		is "$f: check: Fortran" "$(checked 'sum(f[n]["hits"] for n in ("MPI_Allreduce", "PMPI_Allreduce") if n in f)')" 20
 	fi
 done
+
+# ---- a configuration that is no YAML ----
+
+read -r f _ <<<"$(tr '\n' ' ' <<<"$flavours")"
+app=$(realpath "$B/apps/$f/mpi_steps")
+printf 'rank: [0\nstatistics: false\n' >"$tmp/broken.yaml"
+said=$(PROBE_CONFIG=$tmp/broken.yaml "$probe" run -o "$tmp/none" -- touch "$tmp/started" 2>&1)
+is 'run, PROBE_CONFIG is no YAML: status' $? 2
+like '... file and line' "$said" 'broken.yaml:[0-9]+:[0-9]+: no valid YAML: .* the command is not started'
+is '... the command is not started' "$(ls "$tmp/started" 2>&1 | grep -c 'No such file')" 1
+new_out
+run_with $f 2 PROBE_CONFIG="$tmp/broken.yaml" "$app" none 6
+is 'LD_PRELOAD, PROBE_CONFIG is no YAML: the job runs' $status 0
+like '... and is told that nothing is recorded' "$(cat "$tmp/with.err")" 'broken.yaml:[0-9]+:[0-9]+: no valid YAML: .*; nothing is recorded until the file is repaired'
+is '... nothing is recorded' "$(ls -d "$out"/rank* 2>/dev/null)" ''
+# A wrong value alone stops nothing.
+printf 'rank: [0]\nstack_depth: many\n' >"$tmp/wrong.yaml"
+is 'run, PROBE_CONFIG has a wrong value: the command runs' "$(PROBE_CONFIG=$tmp/wrong.yaml "$probe" run -o "$tmp/none" -- echo started 2>/dev/null)" started
+
+# ---- skip and only ----
+
+new_out
+run_with $f 2 PROBE_SKIP='[reduce, "MPI_I*"]' PROBE_STEP_MARKER=MPI_Reduce "$app" none 6
+is 'skip: an operation has no row' "$(cut -d, -f6 "$out"/rank*/calls_*.csv | grep -cx reduce)" 0
+silent 'skip: nothing is said' "$tmp/with.err"
+run_with $f 2 PROBE_SKIP='[brodcast]' "$app" none 6
+like 'skip: a word that names nothing is said' "$(cat "$tmp/with.err")" 'skip: brodcast: no function and no operation has this name'
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The walk through msprobe's guides in docs/msprobe.md, to the letter: in an empty folder its files are written, its commands are run, and what
+# The walk through msprobe's guides in docs/how-to/msprobe-walk.md, to the letter: in an empty folder its files are written, its commands are run, and what
 # they print is what the page says.
 # timeout: 600
 # beside: nothing of it waits busily
@@ -43,7 +43,7 @@ awk -v dir="$tmp/steps" '
 		next
 	}
 	/^```/ { inside = !inside && out != ""; if (!inside) out = ""; next }
-	inside { print >out }' docs/msprobe.md >"$tmp/steps/list"
+	inside { print >out }' docs/how-to/msprobe-walk.md >"$tmp/steps/list"
 
 export PATH=$bin:$PATH LD_LIBRARY_PATH=$(realpath "$B") OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo
 said=

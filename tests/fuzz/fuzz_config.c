@@ -135,7 +135,7 @@ static void check_dump(const struct config *c)
 	if (!is_utf8(c->output_dir) || !is_utf8(c->journal_dir) || !is_utf8(c->wrap_ops) ||
 		!is_utf8(c->step_marker))
 		return;
-	config_dump(c, sink, &d);
+	config_dump(c, false, sink, &d);
 	CHECK(config_load_text(&back, "dump", d.text, d.len, NULL, "/cwd", count, &lines) == 0);
 	CHECK(lines == 0);
 	for (size_t i = 0; i < config_nkeys; i++) {

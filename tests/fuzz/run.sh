@@ -16,7 +16,7 @@ seed() { # FUZZER: real files of the kind that it reads
 		# Other tools' configurations, from the page that walks through them.
 		awk -v dir="$dir" 'match($0, /<!-- file: [^ ]+json -->/) { out = dir "/" substr($0, RSTART + 11, RLENGTH - 15); next }
 			/^```/ { inside = !inside && out != ""; if (!inside) out = ""; next }
-			inside { print >out }' docs/msprobe.md ;;
+			inside { print >out }' docs/how-to/msprobe-walk.md ;;
 	fuzz_ctl) printf 'effective_step: 240\nrun: "slurm 1.0"\nworld_size: 2\nwritten_ns: 17\nstep_interval: "10"\nearlier:\n  - effective_step: 120\n    dynamic_on: "false"\n' >"$dir/ctl.yaml" ;;
 	fuzz_health)
 		printf '{"rank": 1, "world_size": 2, "host": "h", "pid": 7, "begun_ns": 5}\n{"ckpt_name": "a.pt", "path": "/x/a.pt", "folder": false, "step": 3, "begun_ns": 9, "embedding_local_norm": 1.5, "threshold": 1.0, "is_health": 1, "why": ""}\n' >"$dir/rank1.jsonl"

@@ -98,8 +98,8 @@ else
 	skip 'ccl' 'no oneCCL (tests/long/oneccl.sh installs it)'
 fi
 
-# The functions of its extension, as docs/pytorch.md has them.
-awk -v dir="$tmp" '/^<!-- file: / { name = $3; next } /^```/ { inside = !inside && name != ""; if (!inside) name = ""; next } inside { print > (dir "/" name) }' docs/pytorch.md
+# The functions of its extension, as docs/how-to/pytorch.md has them.
+awk -v dir="$tmp" '/^<!-- file: / { name = $3; next } /^```/ { inside = !inside && name != ""; if (!inside) name = ""; next } inside { print > (dir "/" name) }' docs/how-to/pytorch.md
 if scene shm 'extension True level [12].* step 4 sum 2' PROBE_CUSTOM_APIS="$tmp/deepspeed.yaml" PROBE_WRAP_OPS="$tmp/deepspeed-list.yaml"; then
 	is 'shm: each sum, with what it gave and got' \
 		"$(rows "$out" '[(r["api"], r["dtype"], r["count"], r["io"], r["mean"]) for r in on("rank1") if r["lib"] == "custom"]')" \

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# The snippets of docs/reading.md say the same: Python alone, pandas, DuckDB, Polars, PyArrow, Dask on two workers; of a thousand ranks
+# The snippets of docs/how-to/reading.md say the same: Python alone, pandas, DuckDB, Polars, PyArrow, Dask on two workers; of a thousand ranks
 # what the report says. With the types that `probe columns` prints they read a run whose first values are Inf and NaN, and ids that look like
 # numbers. They come from PyPI into a virtual environment of this test's own. Prints TAP.
 # timeout: 900
 . "$(dirname "$0")/../e2e/lib.sh"
 
 snippet() { # NAME
-	awk -v name="$1" '$0 == "<!-- file: " name " -->" {take = 1; next} take && /^```$/ {exit} take && !/^```/ {print}' docs/reading.md
+	awk -v name="$1" '$0 == "<!-- file: " name " -->" {take = 1; next} take && /^```$/ {exit} take && !/^```/ {print}' docs/how-to/reading.md
 }
 
 venv=$(realpath "$B")/reading-venv

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One fact, one place: in a copy of the tree a statistic is added as docs/output-format.md's tables want it, one line there
+# One fact, one place: in a copy of the tree a statistic is added as docs/reference/calls.md's tables want it, one line there
 # and the sum itself, and the header, the rows, the reader, the documents and the tests have it. Counts the files touched.
 # timeout: 600
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -41,7 +41,7 @@ is 'files touched, besides kernels: at most 6' "$(($(grep -cv '^preload/stats/.*
 names=$("$tree/build/probe" columns --names calls)
 is 'the header: all columns of before, and the new one' "$names" "$("$probe" columns --names calls),absmax"
 like 'probe columns says what it is' "$("$tree/build/probe" columns calls)" ' absmax +number +largest absolute value'
-for file in README.md man/libprobe.7 docs/output-format.md; do
+for file in man/libprobe.7 docs/reference/calls.md; do
 	like "$file has it" "$(cat "$tree/$file")" 'absmax.{1,20}largest absolute value'
 done
 ok 'the test of rows holds with it' "$tree/build/unit/test_calls_csv"

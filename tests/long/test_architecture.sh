@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# docs/architecture.md, followed to the letter: in a scratch copy of the tree its files are written, its commands are run, all
+# docs/how-to/add-a-library.md and docs/how-to/add-to-the-core.md, followed to the letter: in a scratch copy of the tree its files are written, its commands are run, all
 # is built, and what was added is tried. What it names: tests/e2e/test_architecture_page.sh. Prints TAP.
 # timeout: 600
 . "$(dirname "$0")/../e2e/lib.sh"
 
-page=docs/architecture.md
+pages='docs/how-to/add-a-library.md docs/how-to/add-to-the-core.md'
 command -v cc >/dev/null && command -v make >/dev/null || { skip 'the steps' 'no compiler'; finish; }
 
 # ---- the copy, with what was built, so that only what the steps change is compiled ----
@@ -49,7 +49,7 @@ awk -v dir="$steps" '
 		if (index(s, indent) == 1)
 			s = substr(s, length(indent) + 1)
 		print s >out
-	}' $page >"$steps/list"
+	}' $pages >"$steps/list"
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS
 n=0
 while IFS=$'\t' read -r at kind name; do

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of calls_*.csv, column by column, against what docs/output-format.md says and not against the code that writes them. */
+/* Rows of calls_*.csv, column by column, against what docs/reference/calls.md says and not against the code that writes them. */
 #include "core_helper.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@
 const struct builtin_text builtin_texts[] = {{"probe.yaml", "log_level: 1\n"},
 	{"support_wrap_ops.yaml", "mpi:\n  - MPI_Send\n"}, {NULL, NULL}};
 
-#define IGNORED "the whole file is ignored and all defaults hold"
+#define IGNORED "nothing is recorded until the file is repaired"
 
 /* Loads bytes; everything must be default but what the environment says. */
 static void broken(const void *bytes, size_t n, struct lines *l)
@@ -28,6 +28,10 @@ static void broken(const void *bytes, size_t n, struct lines *l)
 	assert_int_equal(config_load_text(&c, "f.yaml", copy, n, env, CWD, collect, l), 0);
 	free(copy);
 	assert_int_equal(c.part_mib, 9);
+	/* What is no file of keys records nothing; an empty one is one. */
+	assert_true(c.unreadable == said(l, IGNORED));
+	assert_true(c.disable == c.unreadable);
+	c.disable = false;
 	assert_same_config(&c, &d);
 	config_free(&c);
 	config_free(&d);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meta.json: always JSON (Python's parser is the judge), with everything that docs/output-format.md names, from any journal. */
+/* meta.json: always JSON (Python's parser is the judge), with everything that docs/reference/output-format.md names, from any journal. */
 #include "core_helper.h"
 
 #include <math.h>

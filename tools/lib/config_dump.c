@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "config/config_value.h"
+#include "tools/lib/key_groups.h"
 
 #define LINE 1024
 
@@ -43,7 +44,7 @@ static void dump_value(
 	free(buf);
 }
 
-void config_dump(const struct config *cfg, config_sink_fn *sink, void *arg)
+void config_dump(const struct config *cfg, bool common, config_sink_fn *sink, void *arg)
 {
 	int saved = errno;
 	char accepted[CONFIG_ACCEPTED_MAX];
@@ -53,6 +54,8 @@ void config_dump(const struct config *cfg, config_sink_fn *sink, void *arg)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
 
+		if (common && !is_common_key(k))
+			continue;
 		dump_line(sink, arg, "%s", "");
 		dump_line(sink, arg, "# %s.", k->help);
 		dump_line(sink, arg, "# Accepted: %s. Default: %s",
@@ -62,9 +65,8 @@ void config_dump(const struct config *cfg, config_sink_fn *sink, void *arg)
 	errno = saved;
 }
 
-void config_markdown(config_sink_fn *sink, void *arg)
+static void print_key_table(int group, bool common, config_sink_fn *sink, void *arg)
 {
-	int saved = errno;
 	char accepted[CONFIG_ACCEPTED_MAX];
 
 	dump_line(sink, arg, "| Key | Default | Accepted | Meaning |");
@@ -72,8 +74,25 @@ void config_markdown(config_sink_fn *sink, void *arg)
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const struct config_key *k = &config_keys[i];
 
-		dump_line(sink, arg, "| `%s` | `%s` | %s | %s |", k->name, config_default_text(k),
-			config_accepted(k, accepted, sizeof(accepted)), k->help);
+		if (common ? is_common_key(k) : find_key_group(i) == (enum key_group)group)
+			dump_line(sink, arg, "| `%s` | `%s` | %s | %s |", k->name,
+				config_default_text(k),
+				config_accepted(k, accepted, sizeof(accepted)), k->help);
+	}
+}
+
+void config_markdown(bool common, config_sink_fn *sink, void *arg)
+{
+	int saved = errno;
+
+	if (common)
+		print_key_table(0, true, sink, arg);
+	for (int group = 0; group < KEY_GROUPS && !common; group++) {
+		if (group)
+			dump_line(sink, arg, "%s", "");
+		dump_line(sink, arg, "## %s", key_group_titles[group]);
+		dump_line(sink, arg, "%s", "");
+		print_key_table(group, false, sink, arg);
 	}
 	errno = saved;
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 
-#define LOST "the whole file is ignored and all defaults hold"
+#define LOST "nothing is recorded until the file is repaired"
+#define SAID_MAX 320
 
 const char import_names[][64] = {
 	[IMPORT_NONE] = "",

@@ -36,6 +36,16 @@ bool wraplist_has_section(const struct wraplist *w, const char *section)
 	return wraplist_section(w, section) != WRAPLIST_NONE;
 }
 
+bool wraplist_has_names(const struct wraplist *w, const char *section)
+{
+	uint32_t s = wraplist_section(w, section);
+
+	for (uint32_t i = 0; s != WRAPLIST_NONE && i < w->n; i++)
+		if (w->entry[i].section == s)
+			return true;
+	return false;
+}
+
 uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name)
 {
 	uint32_t mask = w->nslot - 1, i = (uint32_t)hash_str(section, name) & mask;

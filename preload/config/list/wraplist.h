@@ -47,6 +47,9 @@ struct wraplist {
 /* The section of that name, or WRAPLIST_NONE. */
 uint32_t wraplist_section(const struct wraplist *w, const char *name);
 
+/* Does that section list a name? */
+bool wraplist_has_names(const struct wraplist *w, const char *section);
+
 /* The slot of the entry with that text, or the empty one where it would be put; w->nslot must not be 0. */
 uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name);
 

@@ -15,7 +15,7 @@
 #include "config/preset.h"
 #include "config/reader.h"
 
-#define LOST "the whole file is ignored and all defaults hold"
+#define LOST "nothing is recorded until the file is repaired"
 
 void loader_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
 	const char *what, const char *value)
@@ -333,6 +333,8 @@ static void read_text(struct loader *l, const char *text, size_t len)
 	if (err < 0 || l->error) {
 		config_free(l->cfg);
 		set_defaults(l);
+		/* Who wrote `rank: [0` does not want all ranks. */
+		l->cfg->unreadable = err != -ENODATA && !l->error; /* no data: an empty file */
 	}
 }
 
@@ -453,6 +455,7 @@ static int loader_finish(struct loader *l, char *const env[], const char *file)
 	report_begin(&l->report, l->report.fn, l->report.arg, "environment");
 	loader_env(l, env);
 	report_end(&l->report);
+	l->cfg->disable |= l->cfg->unreadable;
 	apply_preset(l);
 	settle_dump(l->cfg);
 	settle_scalars(l->cfg);

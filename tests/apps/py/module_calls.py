@@ -242,7 +242,7 @@ def flatten(o, levels=2):
 
 
 def measures(t):
-    """Of elements that are not NaN, as docs/output-format.md says."""
+    """Of elements that are not NaN, as docs/reference/output-format.md says."""
     t = t.detach().double().flatten()
     fine = t[~t.isnan()]
     return [fine.min().item(), fine.max().item(), fine.mean().item(), fine.norm().item(), (t.abs() < 1e-8).double().mean().item(),

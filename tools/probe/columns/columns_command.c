@@ -21,7 +21,7 @@ static const char help[] =
 	"               report`), counts and losses (`calls` and `missing` in meta.json); all of\n"
 	"               them where none is named\n"
 	"      --names     the names alone, joined by commas: of a CSV file its first line\n"
-	"      --markdown  as tables of README and docs/output-format.md\n"
+	"      --markdown  as tables of README and docs/reference/output-format.md\n"
 	"      --man       as in libprobe(7)\n"
 	"      --duckdb, --polars, --pandas, --arrow\n"
 	"                  the types of a CSV file's columns, to be pasted where that reader takes "

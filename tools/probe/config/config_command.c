@@ -13,7 +13,7 @@
 #include "tools/lib/tool.h"
 
 static const char help[] =
-	"usage: probe config [-c FILE] [--explain] [--markdown]\n"
+	"usage: probe config [-c FILE] [--common] [--explain] [--markdown]\n"
 	"\n"
 	"Prints the configuration that a job started from here would have, as a commented YAML "
 	"file, and says where\n"
@@ -26,17 +26,19 @@ static const char help[] =
 	"without effect, and, where\n"
 	"                      the output folder has a run already, the bytes and the time per "
 	"step to expect\n"
-	"      --markdown      the keys as a table, as in README\n"
+	"      --common        only the 25 keys that are set often\n"
+	"      --markdown      the keys as tables, by group, as in docs/reference/keys.md\n"
 	"\n"
 	"examples:\n"
 	"  probe config -c my.yaml --explain\n"
 	"  probe config > my.yaml      a file to start from\n";
 
-enum { OPT_CONFIG, OPT_EXPLAIN, OPT_MARKDOWN };
+enum { OPT_CONFIG, OPT_EXPLAIN, OPT_COMMON, OPT_MARKDOWN };
 
 static const struct cli_option options[] = {
 	[OPT_CONFIG] = {"config", 'c', true},
 	[OPT_EXPLAIN] = {"explain", 0, false},
+	[OPT_COMMON] = {"common", 0, false},
 	[OPT_MARKDOWN] = {"markdown", 0, false},
 };
 
@@ -143,7 +145,8 @@ static char *working_directory(void)
 	return cwd ? cwd : tool_strdup("/");
 }
 
-static int show_config(const char *file, bool in_words)
+/* in_words: what it means; common: only the keys that are set often. */
+static int show_config(const char *file, bool in_words, bool common)
 {
 	struct sources s;
 	struct config now;
@@ -173,7 +176,7 @@ static int show_config(const char *file, bool in_words)
 	if (in_words && list)
 		explain_config(&now, list, print_config_problem, &problems);
 	else
-		config_dump(&now, print_value, &s);
+		config_dump(&now, common, print_value, &s);
 	if (list)
 		wraplist_free(list);
 	config_free(&s.file);
@@ -191,7 +194,7 @@ int verb_config(int argc, char **argv)
 		.options = options,
 		.noptions = sizeof(options) / sizeof(*options)};
 	const char *named = getenv("PROBE_CONFIG");
-	bool markdown = false, in_words = false;
+	bool markdown = false, in_words = false, common = false;
 	char *file;
 	int o, status;
 
@@ -202,6 +205,9 @@ int verb_config(int argc, char **argv)
 			break;
 		case OPT_EXPLAIN:
 			in_words = true;
+			break;
+		case OPT_COMMON:
+			common = true;
 			break;
 		case OPT_MARKDOWN:
 			markdown = true;
@@ -218,11 +224,11 @@ int verb_config(int argc, char **argv)
 		}
 	}
 	if (markdown) {
-		config_markdown(print_config_line, NULL);
+		config_markdown(common, print_config_line, NULL);
 		return tool_finish(STATUS_DONE);
 	}
 	file = named && *named ? tool_absolute(named) : config_find("probe.yaml", preload_beside());
-	status = show_config(file, in_words);
+	status = show_config(file, in_words, common);
 	free(file);
 	return tool_finish(status);
 }

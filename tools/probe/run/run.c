@@ -34,6 +34,8 @@ static const char help[] =
 	"                            operator and line\n"
 	"                      ops   all PyTorch operators\n"
 	"                      dump  also what operators call, and a checksum of each tensor\n"
+	"                      state parameters, gradients and optimizer state of each step, by "
+	"name\n"
 	"      --seed N        seeds what variables of the environment can seed (PYTHONHASHSEED "
 	"...); "
 	"the program's own\n"
@@ -93,6 +95,37 @@ static int check_config(const char *file)
 	err = config_load(&cfg, file, none, "/", print_run_problem, &problems);
 	config_free(&cfg);
 	return err || problems ? STATUS_USAGE : 0;
+}
+
+static void ignore_problem(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+/* A file of the environment that is no YAML: every rank would record nothing. The job itself names other problems. */
+static int check_environment_config(void)
+{
+	const char *named = getenv("PROBE_CONFIG");
+	char *const none[] = {NULL};
+	char *file = named && *named ? tool_absolute(named) : NULL;
+	struct config cfg;
+	unsigned problems = 0;
+	bool unreadable;
+
+	if (!file)
+		return 0;
+	config_load(&cfg, file, none, "/", ignore_problem, NULL);
+	unreadable = cfg.unreadable;
+	config_free(&cfg);
+	if (unreadable) {
+		config_load(&cfg, file, none, "/", print_run_problem, &problems);
+		config_free(&cfg);
+		tool_error(
+			"run: PROBE_CONFIG=%s cannot be used; the command is not started", named);
+	}
+	free(file);
+	return unreadable ? STATUS_USAGE : 0;
 }
 
 static void print_quoted(const char *s)
@@ -286,6 +319,8 @@ int verb_run(int argc, char **argv)
 		tool_error("run: no command; `probe run --help` has examples");
 		status = STATUS_USAGE;
 	}
+	if (!status && !config)
+		status = check_environment_config();
 	if (!status)
 		status = run_command(argv + c.at - 1, config, output, preset, &repeat, print);
 	free(config);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which folders of an output folder belong to the newest run (docs/output-format.md): plainly named rank<R>, the same run
+ * Which folders of an output folder belong to the newest run (docs/reference/output-format.md): plainly named rank<R>, the same run
  * attempt and world_size, overlapping lifetimes of the processes. Every other folder is named with the reason why it is left out.
  */
 #ifndef PROBE_TOOLS_FOLDERS_H

@@ -286,6 +286,29 @@ static void read_progress(struct rank_progress *p, yaml_document_t *d, const yam
 		yaml_number(get_yaml_node(d, n, "quiet_ns")));
 }
 
+/* Keys that cost time for each call or step, where they have another value than off. */
+static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node_t *config)
+{
+	static const char *const key[] = {"stack", "statistics", "backward", "scalars", "metrics",
+		"kinds", "names", "checksum"};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(key) / sizeof(*key); i++) {
+		const yaml_node_t *v = get_yaml_node(d, config, key[i]);
+		bool on =
+			v &&
+			(v->type == YAML_SEQUENCE_NODE
+					? v->data.sequence.items.start != v->data.sequence.items.top
+					: strcmp((const char *)v->data.scalar.value, "false") &&
+						  strcmp((const char *)v->data.scalar.value,
+							  "off"));
+
+		if (on && n < sizeof(m->costly))
+			n += (size_t)snprintf(m->costly + n, sizeof(m->costly) - n, "%s%s",
+				n ? ", " : "", key[i]);
+	}
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -338,6 +361,10 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->own_calls_s = yaml_double(get_yaml_node(d, own, "in_calls_s"));
 	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
 	read_progress(&m->progress, d, get_yaml_node(d, top, "progress"));
+	own = get_yaml_node(d, top, "own_start");
+	m->own_start_s = own ? yaml_double(get_yaml_node(d, own, "in_calls_s")) : -1;
+	m->own_start_ns = yaml_number(get_yaml_node(d, own, "until_ns"));
+	find_costly_keys(m, d, config);
 	m->program = read_command_line(d, get_yaml_node(d, top, "program"));
 	read_ending(&m->end, d, get_yaml_node(d, top, "end"));
 	m->memory_events = yaml_string(get_yaml_node(d, group, "events"));

@@ -70,6 +70,9 @@ struct meta {
 	double own_calls_s, own_writer_s;
 	struct rank_progress progress;
 	char *derived; /* scalars that were computed and not seen, each between two spaces */
+	double own_start_s; /* of own_calls_s what was before the third step; -1: not known */
+	uint64_t own_start_ns; /* when that was, Unix epoch */
+	char costly[96]; /* keys that are on and cost time, joined by commas */
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* as in the effective configuration; "" = not set */

@@ -278,19 +278,54 @@ static void find_wrong_clocks(struct report *r)
 				out_plural(h->unknown, "host", "hosts")));
 }
 
+/* Keys of the start: they look for parameters before the first step is over. */
+static bool is_key_on(const struct report *r, const char *key)
+{
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		if (strstr(r->g.folders.dir[i].meta.costly, key))
+			return true;
+	return false;
+}
+
+/* What the recording costs: once, before the third step, and after that. */
 static void own_cost(struct report *r)
 {
-	double own = 0, share;
+	double own = 0, start = 0, life = 0, share, all;
+	bool known = r->g.folders.n > 0;
 
-	for (unsigned i = 0; i < r->g.folders.n; i++)
-		own += r->g.folders.dir[i].meta.own_calls_s;
-	share = r->g.life_ns > 0 ? own * 1e9 / r->g.life_ns : 0;
-	if (share >= OWN_MIN && r->g.life_ns >= LIFE_MIN * r->g.folders.n)
+	for (unsigned i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+		const double after = (double)r->g.rank[i].last_ns - (double)d->meta.own_start_ns;
+
+		own += d->meta.own_calls_s * 1e9;
+		known = known && d->meta.own_start_s >= 0 && after > 0;
+		start += d->meta.own_start_s * 1e9;
+		life += after;
+	}
+	all = r->g.life_ns > 0 ? own / r->g.life_ns : 0;
+	share = known ? (own - start) / life : all;
+	if ((all < OWN_MIN && share < OWN_MIN) || r->g.life_ns < LIFE_MIN * r->g.folders.n)
+		return;
+	if (known && share < OWN_MIN) {
 		add_finding(r, FINDING_COST,
-			tool_format("%s of the run was spent in libprobe itself; stack: false, "
-				    "max_bytes or step_interval make "
-				    "it less",
+			tool_format("libprobe took %s a rank once, before the third step%s; after "
+				    "it %s of "
+				    "the time",
+				out_time(start / r->g.folders.n),
+				is_key_on(r, "scalars") || is_key_on(r, "kinds") ||
+						is_key_on(r, "names") || is_key_on(r, "metrics")
+					? " (keys scalars, kinds, names and metrics search for the "
+					  "parameters then)"
+					: "",
 				out_percent(share)));
+		return;
+	}
+	add_finding(r, FINDING_COST,
+		tool_format("%s of the %s was spent in libprobe itself; these keys are on and take "
+			    "time: %s; "
+			    "max_bytes and step_interval make it less",
+			out_percent(share), known ? "time after the first two steps" : "run",
+			r->g.folders.dir[0].meta.costly));
 }
 
 void find_timing(struct report *r)

@@ -19,7 +19,7 @@ bool may_write_more(const struct gather *g, const struct rank_dir *d);
 
 /*
  * Of a NaN that went into a reduction by the least or largest value: how many ranks' results do not have it, which the library decides
- * (docs/compatibility.md), as the end of a sentence; "" where all have it, or nothing is known. malloc'd.
+ * (docs/reference/compatibility.md), as the end of a sentence; "" where all have it, or nothing is known. malloc'd.
  */
 char *lost_nan_text(struct gather *g, const struct bad_row *b);
 

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# A Spack package: put this folder into a repository of yours as packages/libprobe/. Not tried.
+from spack.package import *
+
+
+class Libprobe(MakefilePackage):
+    """Finds the rank, step and line of a fault in distributed training, by LD_PRELOAD."""
+
+    license("Apache-2.0")
+    version("main", branch="main")
+
+    depends_on("c", type="build")
+    depends_on("libyaml")
+    depends_on("zlib-api")
+    depends_on("libffi")
+    depends_on("elfutils")
+
+    def build(self, spec, prefix):
+        make("all")
+
+    def install(self, spec, prefix):
+        make("install-strip", f"PREFIX={prefix}")

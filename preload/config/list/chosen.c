@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config/list/chosen.h"
+
+#include <string.h>
+
+#include "config/config.h"
+#include "config/list/glob.h"
+#include "config/list/wraplist.h"
+
+const char *find_chosen_word(const char *words, unsigned n, size_t *len)
+{
+	for (const char *p = words; p && *p; p += *len + (p[*len] != 0)) {
+		*len = strcspn(p, "\n");
+		if (!n--)
+			return p;
+	}
+	return NULL;
+}
+
+static bool fits_name(const char *pattern, const char *name)
+{
+	const char *last;
+
+	if (!name)
+		return false;
+	if (glob_match(pattern, name))
+		return true;
+	/* at::_ops::add::call, aten::add.Tensor: also by what a person calls it. */
+	last = strrchr(name, ':');
+	return last && last > name && last[-1] == ':' && glob_match(pattern, last + 1);
+}
+
+/* An operator of PyTorch, add.Tensor: also by the name that all its overloads have, and with aten:: before it. */
+static bool fits_operator(const char *pattern, const char *op)
+{
+	char base[128];
+	size_t n = op ? strcspn(op, ".") : 0;
+
+	if (!op || n >= sizeof(base))
+		return false;
+	if (strncmp(pattern, "aten::", 6) == 0)
+		pattern += 6;
+	memcpy(base, op, n);
+	base[n] = 0;
+	return glob_match(pattern, base) || glob_match(pattern, op);
+}
+
+bool fits_chosen_word(
+	const char *word, size_t len, const char *symbol, const char *listed, const char *op)
+{
+	char pattern[WRAPLIST_NAME_MAX + 1];
+
+	if (len > WRAPLIST_NAME_MAX)
+		return false;
+	memcpy(pattern, word, len);
+	pattern[len] = 0;
+	return fits_name(pattern, symbol) || fits_name(pattern, listed) ||
+	       fits_operator(pattern, op);
+}
+
+static bool fits_any(const char *words, const char *symbol, const char *listed, const char *op)
+{
+	const char *word;
+	size_t len;
+
+	for (unsigned i = 0; (word = find_chosen_word(words, i, &len)); i++)
+		if (fits_chosen_word(word, len, symbol, listed, op))
+			return true;
+	return false;
+}
+
+bool is_function_chosen(
+	const struct config *cfg, const char *symbol, const char *listed, const char *op)
+{
+	if (*cfg->only && !fits_any(cfg->only, symbol, listed, op))
+		return false;
+	return !*cfg->skip || !fits_any(cfg->skip, symbol, listed, op);
+}
