@@ -70,7 +70,7 @@ static void find_run(struct identity *id)
 /*
  * Of the scheduler, which starts the whole job anew, and of a launcher inside of it, whose count then begins again: both together tell
  * attempts apart. Kubernetes gives a container no such variable; of a JobSet the pod's label
- * jobset.sigs.k8s.io/restart-attempt is handed on by whoever writes the manifest (docs/output-format.md).
+ * jobset.sigs.k8s.io/restart-attempt is handed on by whoever writes the manifest (docs/reference/output-format.md).
  */
 static void find_attempt(struct identity *id)
 {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # How long `probe watch` takes to name a rank that holds up the others, from the moment that it stops: RUNS (10) of each kind, with the
 # default interval of 2 s; median and worst. A kind that ends with "_elsewhere" has each rank and the watch in a pid namespace and with a
-# host name of its own. Prints TAP, and the figures as comments (docs/hangs.md).
+# host name of its own. Prints TAP, and the figures as comments (docs/reference/findings.md).
 # timeout: 1200
 . "$(dirname "$0")/../e2e/lib.sh"
 

@@ -2,7 +2,7 @@
 /*
  * Whether a wait is a hang. Time alone never makes one where fewer than SITE_WAITS_LEAST waits at the place tell what is usual: a closed
  * circle does, a rank that is stopped or gone, or one that makes no progress for longer than the place's own waits explain.
- * How long each takes to be named was measured: docs/report.md, "Hangs".
+ * How long each takes to be named was measured: docs/reference/findings.md.
  */
 #include "tools/probe/rules/end/hang.h"
 
