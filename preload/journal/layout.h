@@ -139,11 +139,15 @@ struct journal_lock {
  */
 struct journal_progress {
 	uint64_t at_ns; /* of the latest measurement; 0: there was none */
-	uint64_t moved_ns; /* when it, or a descendant, was last seen to use processor time, read or write */
-	uint64_t quiet_ns; /* when it last did none of that, and no thread ran or waited for a disk; 0: never */
+	uint64_t
+		moved_ns; /* when it, or a descendant, was last seen to use processor time, read or write */
+	uint64_t
+		quiet_ns; /* when it last did none of that, and no thread ran or waited for a disk; 0: never */
 	uint64_t cpu_ns, io_bytes; /* of the process, without the writer's */
-	uint64_t children_at_ns; /* when descendants were looked at, for which there is a reason only where the process itself stands still */
-	uint64_t children_ns, children_io_bytes, children_born; /* theirs; the sum of their numbers */
+	uint64_t
+		children_at_ns; /* when descendants were looked at, for which there is a reason only where the process itself stands still */
+	uint64_t children_ns, children_io_bytes,
+		children_born; /* theirs; the sum of their numbers */
 	uint32_t cpu_percent; /* of one core, in the second before at_ns */
 	uint32_t unseen; /* its descendants cannot be seen: it may wait for one that computes */
 };

@@ -126,7 +126,8 @@ static void take_thread(void *arg, const char *task)
 	char text[512];
 	const char *stat;
 
-	if (strcmp(strrchr(task, '/') + 1, t->own) != 0 && (stat = read_stat(task, text, sizeof(text))))
+	if (strcmp(strrchr(task, '/') + 1, t->own) != 0 &&
+		(stat = read_stat(task, text, sizeof(text))))
 		t->busy |= *stat == 'R' || *stat == 'D';
 	take_children(t, task);
 }
@@ -185,7 +186,8 @@ void measure_progress(struct journal_progress *p)
 		io -= own < io ? own : io;
 	else
 		io = p->io_bytes;
-	p->cpu_percent = p->at_ns && cpu > p->cpu_ns ? (uint32_t)((cpu - p->cpu_ns) * 100 / since) : 0;
+	p->cpu_percent =
+		p->at_ns && cpu > p->cpu_ns ? (uint32_t)((cpu - p->cpu_ns) * 100 / since) : 0;
 	if (!p->at_ns || p->cpu_percent >= CPU_PERCENT_MIN || io - p->io_bytes >= IO_BYTES_MIN) {
 		p->moved_ns = now;
 	} else {

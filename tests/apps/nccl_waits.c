@@ -18,7 +18,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-
 extern void probe_step(void) __attribute__((weak));
 
 #define STEPS_AFTER 10

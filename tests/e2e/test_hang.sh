@@ -52,7 +52,7 @@ wait_until 30 eval '[ "$(named gone)" ]'
 is 'a_killed_rank_is_named' "$(named gone | cut -d'|' -f1-2)" 'died|2'
 wait_until 40 eval '[ "$(named asleep)" ]'
 is 'a_rank_that_makes_no_progress_is_named' "$(named asleep)" 'hang|2|40'
-like 'the_reason_is_said' "$(cat "$tmp/asleep/watched")" 'rank 2 has made no progress for [0-9.]+ s .*, and 40 waits at this place before took at most'
+like 'the_reason_is_said' "$(cat "$tmp/asleep/watched")" 'rank 2 has made no progress for [0-9.]+ s .*, and 40 waits in this function on this communicator before took at most'
 if can_isolate; then
 	wait_until 40 eval '[ "$(named stopped_elsewhere)" ] && [ "$(named asleep_elsewhere)" ]'
 	is 'namespaces_do_not_hide_a_stopped_rank' "$(named stopped_elsewhere)" 'hang|2|40'

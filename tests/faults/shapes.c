@@ -53,7 +53,9 @@ static void fill(float *x, int n, unsigned salt)
 
 static void say_truth(const char *api)
 {
-	fprintf(stderr, "TRUTH {\"fault\": \"%s\", \"rank\": %d, \"step\": %d, \"site\": \"\", \"api\": \"%s\", \"pick\": %d}\n",
+	fprintf(stderr,
+		"TRUTH {\"fault\": \"%s\", \"rank\": %d, \"step\": %d, \"site\": \"\", \"api\": "
+		"\"%s\", \"pick\": %d}\n",
 		fault, rank, step, api, pick);
 	fflush(stderr);
 }
@@ -117,7 +119,8 @@ static void step_ring(void)
 	for (int turn = 0; turn < 2; turn++) {
 		fill(a, elements, (unsigned)turn);
 		spoil(a, elements, turn, 3, "MPI_Sendrecv");
-		MPI_Sendrecv(a, elements, MPI_FLOAT, next, 3, b, elements, MPI_FLOAT, previous, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		MPI_Sendrecv(a, elements, MPI_FLOAT, next, 3, b, elements, MPI_FLOAT, previous, 3,
+			MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 	}
 	fill(a, elements, 5);
 	spoil(a, elements, 2, 3, "MPI_Allreduce");

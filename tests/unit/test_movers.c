@@ -149,10 +149,11 @@ static void a_process_of_this_host_is_seen_to_be_stopped(void **state)
 		assert_non_null(f);
 		assert_non_null(fgets(text, sizeof(text), f));
 		fclose(f);
-		assert_int_equal(sscanf(strrchr(text, ')') + 2,
-					 "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-					 "%*d %*d %*d %*d %llu",
-					 &start),
+		assert_int_equal(
+			sscanf(strrchr(text, ')') + 2,
+				"%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
+				"%*d %*d %*d %*d %llu",
+				&start),
 			1);
 		dir[0].meta.owner.start_time = start;
 	}

@@ -49,7 +49,8 @@ static char *absent_text(struct report *r, const struct absent *a)
 		break;
 	case ABSENT_PAST:
 		all = tool_format("%s %s %s", who, a->n == 1 ? "has" : "have",
-			a->enqueued ? "enqueued it and gone on, completion unknown" : "left it already");
+			a->enqueued ? "enqueued it and gone on, completion unknown"
+				    : "left it already");
 		break;
 	case ABSENT_NO_DATA:
 		all = tool_format("of %s there is no folder", who);
@@ -191,12 +192,12 @@ static void stopped_ranks(struct report *r, char **text)
 	}
 	if (n) {
 		who = out_ranks(rank, n);
-		append_line(text, silence
-					  ? tool_format("%s %s stopped, frozen or out of reach: no sign of "
-							"life for %s",
-						    who, n == 1 ? "is" : "are", out_time((double)silence))
-					  : tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger", who,
-						    n == 1 ? "is" : "are"));
+		append_line(text,
+			silence ? tool_format("%s %s stopped, frozen or out of reach: no sign of "
+					      "life for %s",
+					  who, n == 1 ? "is" : "are", out_time((double)silence))
+				: tool_format("%s %s stopped: by SIGSTOP, a terminal or a debugger",
+					  who, n == 1 ? "is" : "are"));
 		free(who);
 	}
 	free(rank);
@@ -390,9 +391,10 @@ static void append_group_sizes(const struct report *r, const struct stuck *s, ch
 
 	for (unsigned i = 0; i < s->nabsent; i++)
 		elsewhere += s->absent[i].n;
-	if (s->joined && elsewhere && s->n + elsewhere > GROUPS_FROM && r->g.folders.n > GROUPS_FROM)
-		append_line(text, tool_format("%u of %u ranks are in it, %u of %u %s elsewhere", s->n,
-					  s->n + elsewhere, elsewhere, s->n + elsewhere,
+	if (s->joined && elsewhere && s->n + elsewhere > GROUPS_FROM &&
+		r->g.folders.n > GROUPS_FROM)
+		append_line(text, tool_format("%u of %u ranks are in it, %u of %u %s elsewhere",
+					  s->n, s->n + elsewhere, elsewhere, s->n + elsewhere,
 					  elsewhere == 1 ? "is" : "are"));
 }
 
@@ -424,8 +426,8 @@ static bool add_to_circle(struct report *r, const struct stuck *s)
 		return false;
 	who = out_ranks(s->rank, s->n);
 	what = report_kind(r, s);
-	append_line(&f->text, tool_format("%s %s in %s for %s", who, s->n == 1 ? "waits" : "wait", what,
-				      out_time((double)s->age_max)));
+	append_line(&f->text, tool_format("%s %s in %s for %s", who, s->n == 1 ? "waits" : "wait",
+				      what, out_time((double)s->age_max)));
 	free(who);
 	free(what);
 	return true;

@@ -127,13 +127,16 @@ void free_attempts(struct attempts *a)
 
 char *format_attempt(const struct attempt *a)
 {
-	char *of = a->world_size >= 0 ? tool_format(" of %d", a->world_size) : tool_strdup(""), *how, *all;
+	char *of = a->world_size >= 0 ? tool_format(" of %d", a->world_size) : tool_strdup(""),
+	     *how, *all;
 
 	if (a->first_rank >= 0)
-		how = tool_format("rank %d ended%s %s", a->first_rank, a->ranks > 1 ? " first," : "", a->end);
+		how = tool_format(
+			"rank %d ended%s %s", a->first_rank, a->ranks > 1 ? " first," : "", a->end);
 	else
 		how = tool_strdup(a->runs ? "it runs" : "it ended properly");
-	all = tool_format("%u%s ranks, to step %llu; %s", a->ranks, of, (unsigned long long)a->last_step, how);
+	all = tool_format("%u%s ranks, to step %llu; %s", a->ranks, of,
+		(unsigned long long)a->last_step, how);
 	free(of);
 	free(how);
 	return all;

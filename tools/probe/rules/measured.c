@@ -9,7 +9,8 @@
 const struct measurement measurements[] = {
 #define MEASURED(kind, severity, set, right, wrong, runs, programs, clean_runs, clean_programs, \
 	clean_accused)                                                                          \
-	{kind, severity, set, right, wrong, runs, programs, clean_runs, clean_programs, clean_accused},
+	{kind, severity, set, right, wrong, runs, programs, clean_runs, clean_programs,         \
+		clean_accused},
 #include "tools/probe/rules/measured.def"
 	{0},
 };
@@ -37,11 +38,14 @@ char *format_measurement(const struct measurement *m)
 
 	if (!m)
 		return tool_strdup("how often this kind is right has not been measured");
-	with = m->set == HELD_OUT ? "that the rules were not made with" : "that the rules were made with";
-	return tool_format("of %u injected faults of this kind %u were named rightly (in %u %s %s; wrongly "
-			   "said of %u other faults); of %u clean programs %u %s accused",
+	with = m->set == HELD_OUT ? "that the rules were not made with"
+				  : "that the rules were made with";
+	return tool_format(
+		"of %u injected faults of this kind %u were named rightly (in %u %s %s; wrongly "
+		"said of %u other faults); of %u clean programs %u %s accused",
 		m->runs, m->right, m->programs, m->programs == 1 ? "program" : "programs", with,
-		m->wrong, m->clean_programs, m->clean_accused, m->clean_accused == 1 ? "was" : "were");
+		m->wrong, m->clean_programs, m->clean_accused,
+		m->clean_accused == 1 ? "was" : "were");
 }
 
 double compute_right_share(const struct measurement *m)

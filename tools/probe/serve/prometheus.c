@@ -392,7 +392,8 @@ static void put_verdict_metrics(const struct live_verdict *v, FILE *f)
 	fputs("probe_verdict_info", f);
 	put_label(f, "{", "text", v->text);
 	put_sample_value(f, 1);
-	put_metric_head(f, "probe_fault_info", "gauge", "A fault or a warning, and the ranks that it names");
+	put_metric_head(f, "probe_fault_info", "gauge",
+		"A fault or a warning, and the ranks that it names");
 	for (unsigned i = 0; i < v->n; i++) {
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)v->fault[i].step);
 		fputs("probe_fault_info", f);

@@ -122,8 +122,8 @@ static void answer_path(void *arg, const char *path, struct http_answer *a)
 	else if (json)
 		live_print_json(&s->live, f);
 	else
-		fprintf(f, "%s%s%s", s->verdict.known ? s->verdict.text : "", s->verdict.known ? "\n\n" : "",
-			index_text);
+		fprintf(f, "%s%s%s", s->verdict.known ? s->verdict.text : "",
+			s->verdict.known ? "\n\n" : "", index_text);
 	if (fclose(f)) {
 		free(a->body);
 		a->body = NULL;

@@ -19,7 +19,8 @@
 static const char help[] =
 	"usage: probe top [options] [DIR]\n"
 	"\n"
-	"Shows how a job stands, again and again until none of its ranks runs: the verdict of `probe report`, step, loss, norms, "
+	"Shows how a job stands, again and again until none of its ranks runs: the verdict of "
+	"`probe report`, step, loss, norms, "
 	"time of a step, exposed\n"
 	"communication, how late each rank comes to collectives, calls that ranks stand in, "
 	"alerts. "

@@ -133,7 +133,8 @@ static void put_findings(const struct html *h, struct target *t)
 		put_string(t, "text", f->text);
 		put_string(t, "evidence", f->evidence);
 		put_string(t, "next", f->next);
-		measured = format_measurement(find_measurement(measurements, f->kind, severity_word(f->severity)));
+		measured = format_measurement(
+			find_measurement(measurements, f->kind, severity_word(f->severity)));
 		put_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
 		free(measured);
 		target_text(t, "}");

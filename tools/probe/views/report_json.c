@@ -212,7 +212,8 @@ static void json_finding_place(struct report *r, const struct finding *f)
 /* null where it was not measured. */
 static void json_measurement(const struct finding *f)
 {
-	const struct measurement *m = find_measurement(measurements, f->kind, severity_word(f->severity));
+	const struct measurement *m =
+		find_measurement(measurements, f->kind, severity_word(f->severity));
 
 	json_double("confidence", compute_right_share(m));
 	if (!m) {

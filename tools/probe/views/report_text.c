@@ -253,7 +253,8 @@ static void print_grounds(const struct finding *f)
 	/* What is read off a file is no judgement: files that cannot be read, records that are lost. */
 	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
-	measured = format_measurement(find_measurement(measurements, f->kind, severity_word(f->severity)));
+	measured = format_measurement(
+		find_measurement(measurements, f->kind, severity_word(f->severity)));
 	text = tool_format("evidence: %s; %s", f->evidence ? f->evidence : "the text", measured);
 	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));

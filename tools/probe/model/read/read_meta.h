@@ -34,7 +34,8 @@ struct meta_ending {
 struct rank_progress {
 	bool known;
 	bool unseen; /* descendants could not be looked at */
-	uint64_t still_ns; /* so long nothing used processor time, read or wrote; 0: something did, or wanted to */
+	uint64_t
+		still_ns; /* so long nothing used processor time, read or wrote; 0: something did, or wanted to */
 	unsigned cpu_percent; /* of one core, in the second before */
 };
 

@@ -8,7 +8,7 @@ void init_site_waits(struct table *t)
 
 static uint64_t hash_wait_place(const struct call *c)
 {
-	return (uint64_t)c->api << 32 | c->stack;
+	return c->api;
 }
 
 void add_site_wait(struct table *t, const struct call *c)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long a rank has been inside its calls so far, by place of the program: what a wait that goes on is compared with. Of a finished job
+ * How long a rank has been inside its calls so far, by function and communicator: what a wait that goes on is compared with. Of a finished job
  * nobody asks.
  */
 #ifndef PROBE_TOOLS_TIMES_SITE_WAITS_H
@@ -12,7 +12,8 @@
 #define SITE_WAITS_MAX 4096u /* places of a rank */
 
 struct site_wait {
-	struct table_key key; /* communicator; function and stack. 0, 0: Waits for what was started */
+	struct table_key
+		key; /* communicator, function. 0, 0: Waits for what was started */
 	uint64_t n, longest_ns;
 };
 

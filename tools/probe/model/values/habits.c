@@ -13,7 +13,8 @@
 #define RANK_PLACES_MIN 8192u /* ... but so many of each */
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u /* of each list */
-#define SPIKE_WIDTHS 20.0 /* of the range of a value that hardly changes: a million times the largest */
+#define SPIKE_WIDTHS \
+	20.0 /* of the range of a value that hardly changes: a million times the largest */
 #define TURNS_SALT 2 /* a line is no place */
 
 struct rank_habits {

@@ -17,10 +17,15 @@
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/waits.h"
 
-#define STALL_NS UINT64_C(2500000000) /* an open call of a living job is worth a line from here on ... */
-#define STALL_ALWAYS_NS UINT64_C(5000000000) /* ... or from here on, though its place has had such waits */
-#define PROVEN_NS UINT64_C(2500000000) /* two ranks' journals are read at different moments, and open.jsonl is a second old */
-#define STILL_NS UINT64_C(10000000000) /* without progress, where enough waits show that it is unusual */
+#define STALL_NS \
+	UINT64_C(2500000000) /* an open call of a living job is worth a line from here on ... */
+#define STALL_ALWAYS_NS \
+	UINT64_C(5000000000) /* ... or from here on, though its place has had such waits */
+#define PROVEN_NS \
+	UINT64_C( \
+		2500000000) /* two ranks' journals are read at different moments, and open.jsonl is a second old */
+#define STILL_NS \
+	UINT64_C(10000000000) /* without progress, where enough waits show that it is unusual */
 #define STILL_ALONE_NS UINT64_C(120000000000) /* ... and where they do not */
 #define SITE_WAITS_LEAST 20
 #define SITE_TIMES 3 /* the longest wait so far */
@@ -102,8 +107,8 @@ static struct movers look_at_movers(struct report *r)
 			continue;
 		all.n++;
 		all.gone += m.state == MOVER_GONE;
-		if (stopped || ((m.state == MOVER_STILL || m.state == MOVER_WAITING) && !all.stopped &&
-				       m.since_ns < all.still_ns)) {
+		if (stopped || ((m.state == MOVER_STILL || m.state == MOVER_WAITING) &&
+				       !all.stopped && m.since_ns < all.still_ns)) {
 			all.one = i;
 			all.sample = m;
 		}
@@ -113,16 +118,18 @@ static struct movers look_at_movers(struct report *r)
 			if (m.since_ns < all.still_ns)
 				all.still_ns = m.since_ns;
 		}
-		all.unknown += m.state == MOVER_BUSY || m.state == MOVER_UNKNOWN || m.state == MOVER_STARTING;
+		all.unknown += m.state == MOVER_BUSY || m.state == MOVER_UNKNOWN ||
+			       m.state == MOVER_STARTING;
 	}
 	return all;
 }
 
 static char *format_usual(const struct site_wait *usual)
 {
-	return usual ? tool_format("%s at this place before took at most %s",
-			       out_plural(usual->n, "wait", "waits"), out_time((double)usual->longest_ns))
-		     : tool_strdup("no wait at this place ended before");
+	return usual ? tool_format("%s in this function on this communicator before took at most %s",
+			       out_plural(usual->n, "wait", "waits"),
+			       out_time((double)usual->longest_ns))
+		     : tool_strdup("no wait in this function on this communicator ended before");
 }
 
 /* NULL: it is none, or not yet. */
@@ -165,8 +172,9 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 		text = tool_format("%s has been in %s for %s, and %s", report_rank(r, m.one),
 			m.sample.function, out_time((double)m.still_ns), history);
 	else
-		text = tool_format("%s has made no progress for %s (no processor time, no I/O, nor a process "
-				   "that it started), and %s",
+		text = tool_format(
+			"%s has made no progress for %s (no processor time, no I/O, nor a process "
+			"that it started), and %s",
 			report_rank(r, m.one), out_time((double)m.still_ns), history);
 	free(history);
 	return text;

@@ -10,7 +10,8 @@
 
 #define BEAT_NS UINT64_C(2500000000) /* a writer that gets a processor measures once a second */
 #define SILENT_NS UINT64_C(5000000000)
-#define SILENT_ALONE_NS UINT64_C(30000000000) /* where no other rank of its host shows that the host is well */
+#define SILENT_ALONE_NS \
+	UINT64_C(30000000000) /* where no other rank of its host shows that the host is well */
 #define BUSY_PERCENT 50
 #define DESCRIBED_MAX 3
 
@@ -30,8 +31,8 @@ static bool is_host_well(const struct report *r, const struct rank_dir *of)
 		const struct rank_dir *d = &r->g.folders.dir[i];
 
 		if (d != of && (d->state == RANK_RUNNING || d->state == RANK_UNSEEN) &&
-			strcmp(d->meta.owner.boot_id, of->meta.owner.boot_id) == 0 &&
-			d->alive_ns && silence_of(r, d) < BEAT_NS)
+			strcmp(d->meta.owner.boot_id, of->meta.owner.boot_id) == 0 && d->alive_ns &&
+			silence_of(r, d) < BEAT_NS)
 			return true;
 	}
 	return false;
@@ -64,8 +65,10 @@ static const char *find_waiting_function(struct report *r, uint32_t index)
 	const struct call *last = &r->g.rank[index].last;
 	const struct stack_text *t = stacks_get(&r->stacks, index, last->stack);
 
-	for (unsigned i = 0; last->rows && i < sizeof(waiting_functions) / sizeof(*waiting_functions); i++)
-		if (strstr(t->native, waiting_functions[i]) || strstr(t->python, waiting_functions[i]))
+	for (unsigned i = 0;
+		last->rows && i < sizeof(waiting_functions) / sizeof(*waiting_functions); i++)
+		if (strstr(t->native, waiting_functions[i]) ||
+			strstr(t->python, waiting_functions[i]))
 			return waiting_functions[i];
 	return NULL;
 }
@@ -122,19 +125,27 @@ static char *describe_mover(const struct report *r, uint32_t index, const struct
 	switch (m->state) {
 	case MOVER_BUSY:
 		if (m->cpu_percent >= BUSY_PERCENT)
-			return tool_format("%s uses %u %% of a core in no recorded call: whether it "
-					   "computes or waits in a loop cannot be told from the record; its "
-					   "stack would tell: py-spy dump --pid %lld, or gdb -p %lld, on host %s",
-				rank, m->cpu_percent, (long long)o->pid, (long long)o->pid, o->host);
-		return tool_format("%s gets on: it, or a process that it started, used processor time, "
-				   "read or wrote within the last seconds",
+			return tool_format(
+				"%s uses %u %% of a core in no recorded call: whether it "
+				"computes or waits in a loop cannot be told from the record; its "
+				"stack would tell: py-spy dump --pid %lld, or gdb -p %lld, on host "
+				"%s",
+				rank, m->cpu_percent, (long long)o->pid, (long long)o->pid,
+				o->host);
+		return tool_format(
+			"%s gets on: it, or a process that it started, used processor time, "
+			"read or wrote within the last seconds",
 			rank);
 	case MOVER_STARTING:
-		return tool_format("%s has made no recorded call yet: it may still be starting", rank);
+		return tool_format(
+			"%s has made no recorded call yet: it may still be starting", rank);
 	case MOVER_UNKNOWN:
 		if (m->since_ns)
-			return tool_format("%s has given no sign of life for %s", rank, out_time((double)m->since_ns));
-		return tool_format("whether %s gets on cannot be told: its processor time was not measured", rank);
+			return tool_format("%s has given no sign of life for %s", rank,
+				out_time((double)m->since_ns));
+		return tool_format(
+			"whether %s gets on cannot be told: its processor time was not measured",
+			rank);
 	default:
 		return NULL;
 	}
@@ -158,7 +169,8 @@ char *describe_unknown_movers(struct report *r)
 	}
 	if (n > DESCRIBED_MAX) {
 		before = all;
-		all = tool_format("%s\nand %u more ranks of which it is not known", before, n - DESCRIBED_MAX);
+		all = tool_format("%s\nand %u more ranks of which it is not known", before,
+			n - DESCRIBED_MAX);
 		free(before);
 	}
 	return all;
