@@ -64,8 +64,7 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 
 /* ---- growing ---- */
 
-#define THREADS_PART \
-	4 /* chunks for each thread: from then on each new one brings its own */
+#define THREADS_PART 4 /* chunks for each thread: from then on each new one brings its own */
 #define GROW_CHUNKS 64u /* at once */
 
 static uint32_t chunks_at_first(const struct journal_head *h)
@@ -93,8 +92,7 @@ static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
 static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
 {
 	bool ours = io_kept_is(&j->lock, NULL);
-	int fd = ours ? j->lock.fd
-		      : journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW),
+	int fd = ours ? j->lock.fd : journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW),
 	    err;
 	struct stat st;
 

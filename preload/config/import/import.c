@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define LOST "the whole file is ignored and all defaults hold"
 
 const char import_names[][64] = {
