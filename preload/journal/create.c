@@ -64,8 +64,7 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 
 /* ---- growing ---- */
 
-#define THREADS_PART \
-	4 /* chunks for each thread: from then on each new one brings its own */
+#define THREADS_PART 4 /* chunks for each thread: from then on each new one brings its own */
 #define GROW_CHUNKS 64u /* at once */
 
 static uint32_t chunks_at_first(const struct journal_head *h)

@@ -64,7 +64,8 @@ static int open_formats(struct sink *s, uint32_t formats)
 	}
 	for (unsigned f = 0; f < OUTPUT_FORMATS; f++)
 		if (formats & FORMAT_FILES & ~known & UINT32_C(1) << f)
-			log_loss(LOSS_CONFIG, "format: %s is not part of this libprobe.so: it writes none",
+			log_loss(LOSS_CONFIG,
+				"format: %s is not part of this libprobe.so: it writes none",
 				output_format_names[f]);
 	return err;
 }

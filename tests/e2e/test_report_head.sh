@@ -89,4 +89,15 @@ echo >"$tmp/file"
 missing 'a file' "$tmp/file" "^probe: $tmp/file: Not a directory ?\$"
 said=$(cd "$tmp/empty" && "$probe" report 2>&1)
 is 'without a name it is the one that a job would make' "$?$(grep -c '^probe: probe_output: No such file' <<<"$said")" 21
+
+# Each reason of counts.def for which calls are skipped has a sentence, but for two that need none.
+while read -r word; do
+	folder "$tmp/skip_$word" 1 2e9 0 0 all_reduce:all_reduce:0:1000:0:
+	sed -i "s/\"recorded\": 1/\"recorded\": 1, \"skipped\": {\"$word\": 7}/" "$tmp/skip_$word/rank0/meta.json"
+	said=$("$probe" report "$tmp/skip_$word")
+	case $word in
+	rank | nested) unlike "calls that are skipped for $word are expected" "$said" '7 calls were' ;;
+	*) like "calls that are skipped for $word have a sentence" "$said" '7 calls were (skipped|made while)' ;;
+	esac
+done < <(sed -n 's/^CALL_COUNT([A-Z_]*, SKIPPED, "\([a-z_]*\)".*/\1/p' preload/journal/counts.def)
 finish

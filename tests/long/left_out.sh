@@ -35,7 +35,7 @@ mpicc -o "$tmp/hello" "$tmp/hello.c" 2>/dev/null || rm -f "$tmp/hello"
 record() { # FORMAT: rows of the program, and what libprobe.so says
 	rm -rf "$tmp/out"
 	PROBE_OUTPUT_DIR=$tmp/out PROBE_FORMAT=$1 LD_PRELOAD=$tree/build/libprobe.so "$tmp/hello" 2>"$tmp/said"
-	cat "$tmp"/out/rank_*/calls*.csv 2>/dev/null | grep -c MPI_Allreduce
+	cat "$tmp"/out/rank*/calls*.csv 2>/dev/null | grep -c MPI_Allreduce
 }
 formats=(csv_training dump monitor tensorboard)
 for f in "${formats[@]}"; do

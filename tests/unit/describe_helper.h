@@ -10,9 +10,11 @@
 
 #define IN_PLACE ((void *)0x1)
 
-/* Handles of dtypes: 4 float32, 8 float64, 12 a derived one of 12 bytes that lie 16 apart. */
+/* Handles of dtypes: 4 float32, 8 float64, 12 a derived one of 12 bytes that lie 16 apart, 99 one that the library does not know. */
 static inline void dtype(uint64_t h, struct dtype_desc *d)
 {
+	if (h == 99)
+		return;
 	*d = (struct dtype_desc){.size = h,
 		.extent = h == 12 ? 16 : (int64_t)h,
 		.dtype = h == 4	  ? DT_FLOAT32

@@ -623,6 +623,39 @@ static void profile_keys(void **state)
 	}
 }
 
+/* Rules of the monitor: a relative change of two figures, from the first step on; bad values only where asked for. */
+static void monitor_alerts_are_our_rules(void **state)
+{
+	static const struct {
+		const char *rule, *alerts;
+	} files[] = {
+		{"{\"rule_name\": \"AnomalyTurbulence\", \"args\": {\"threshold\": 0.5}}",
+			"[{rule: AnomalyTurbulence, kind: all, warmup: 0, threshold: 0.5, op: "
+			"[norm, mean]}]"},
+		{"{\"rule_name\": \"AnomalyTurbulence\"}",
+			"[{rule: AnomalyTurbulence, kind: all, warmup: 0, threshold: 0, op: [norm, "
+			"mean]}]"},
+		{"{\"rule_name\": \"AnomalyNan\"}", "[{rule: AnomalyNan, kind: all, warmup: 0}]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct config c, own;
+		struct lines l;
+		char text[512];
+
+		snprintf(text, sizeof(text), "{\"targets\": {}, \"alert\": {\"rules\": [%s]}}",
+			files[i].rule);
+		load_import(&c, text, NULL, &l);
+		assert_int_equal(problems_of(&l), 0);
+		snprintf(text, sizeof(text), "alerts: %s\n", files[i].alerts);
+		load_import(&own, text, NULL, &l);
+		assert_string_equal(c.alerts, own.alerts);
+		config_free(&c);
+		config_free(&own);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -637,6 +670,7 @@ int main(void)
 		cmocka_unit_test(training_as_python_shows_it),
 		cmocka_unit_test(skipping_keys),
 		cmocka_unit_test(profile_keys),
+		cmocka_unit_test(monitor_alerts_are_our_rules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

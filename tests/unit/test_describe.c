@@ -87,6 +87,11 @@ static void test_products(void **state)
 	assert_int_equal(w->flags, CF_DERIVED);
 	check_view(&w->in[0], a, 2, 24, DT_OTHER);
 	assert_int_equal(w->in[0].nostats, 1);
+	/* A dtype that the library does not know, after one that it does: nothing of that one. */
+	w = DESCRIBE(&lib, &allgather, V(SEND, a), V(SCOUNT, 3), V(SDTYPE, 8), V(RECV, b),
+		V(RCOUNT, 6), V(RDTYPE, 99), V(COMM, 1));
+	check_view(&w->out[0], b, 24, 0, DT_OTHER);
+	assert_int_equal(w->out[0].nostats, 1);
 	/* An unknown communicator: no guesses. */
 	w = DESCRIBE(
 		&lib, &allgather, V(SEND, a), V(RECV, b), V(COUNT, 2), V(DTYPE, 4), V(COMM, 77));

@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include <sys/mman.h>
+#include <unistd.h>
+#include "call/data/buffer_check.h"
 #include "call/data/view.h"
 #include "measure_helper.h"
 #include "stats_reference.h"
@@ -350,6 +353,30 @@ static void test_overlap(void **state)
 	assert_false(buffer_overlap(&segments, &(struct buffer){.base = mem + 192, .bytes = 1}));
 }
 
+/* Whether a buffer's memory can be read is asked for its last byte, too. */
+static void buffers_are_believed_to_their_last_byte(void **state)
+{
+	long page = sysconf(_SC_PAGESIZE);
+	char *p = mmap(
+		NULL, 2 * (size_t)page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)state;
+	assert_true(p != MAP_FAILED);
+	assert_int_equal(mprotect(p + page, (size_t)page, PROT_NONE), 0);
+	for (uint64_t bytes = 1; bytes <= 6; bytes++) {
+		struct buffer v = {.base = p + page - 4,
+			.count = bytes,
+			.bytes = bytes,
+			.unit = 1,
+			.dtype = DT_INT8};
+
+		assert_int_equal(buffer_believed(&v), bytes <= 4);
+		check_buffers(&v, 1);
+		assert_int_equal(v.nostats, bytes > 4);
+	}
+	munmap(p, 2 * (size_t)page);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +387,7 @@ int main(void)
 		cmocka_unit_test(test_strided_random),
 		cmocka_unit_test(test_not_measured),
 		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(buffers_are_believed_to_their_last_byte),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,8 @@ extern const struct tensor_observer *const tensor_observers[];
 
 extern const struct tensor_observer statistics_observer;
 extern const struct tensor_observer copy_observer, wide_xor_observer; /* for dumps */
-extern const struct tensor_observer checksum_observer; /* its row of the table comes after the statistics */
+extern const struct tensor_observer
+	checksum_observer; /* its row of the table comes after the statistics */
 
 /* What the configuration in force makes of them. */
 extern struct tensor_watch {

@@ -38,9 +38,7 @@ struct operation {
 		struct {
 			struct buffer in[KIND_VIEWS], out[KIND_VIEWS];
 		};
-		struct buffer
-			views[2 *
-				KIND_VIEWS]; /* of a local kind: inputs, then outputs */
+		struct buffer views[2 * KIND_VIEWS]; /* of a local kind: inputs, then outputs */
 	};
 	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
 	const struct buffer *all_in, *all_out;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 #define LOST "nothing is recorded until the file is repaired"
 #define SAID_MAX 320
 

@@ -220,8 +220,6 @@ static void take_rules(struct import *f, const struct tree_node *n)
 			text_fmt(&t, ", threshold: %s", threshold->text);
 		else if (strcmp(name->text, "AnomalyTurbulence") == 0)
 			text_str(&t, ", threshold: 0");
-		if (strcmp(name->text, "AnomalyTurbulence") == 0)
-			text_str(&t, ", op: [norm, mean]");
 		text_char(&t, '}');
 	}
 	text_char(&t, ']');

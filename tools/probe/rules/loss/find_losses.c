@@ -223,11 +223,47 @@ static uint64_t sum_count(const struct meta *m, enum journal_count k)
 	return 0;
 }
 
+/*
+ * Calls that were not recorded because the user chose so: a sentence for each reason of counts.def. One that has none here is reported
+ * with its help. Quiet: ranks that are not recorded have a finding of their own, and inner calls are part of the outer one.
+ */
+static void find_skipped_calls(struct report *r)
+{
+	static const char *const help[JC_COUNT] = {
+#define CALL_COUNT(id, group, name, text) text,
+#include "journal/counts.def"
+	};
+	static const struct {
+		const char *then;
+		bool quiet;
+	} known[JC_COUNT] = {
+		[JC_SKIP_STEP] = {.then = "skipped by the settings that choose steps"},
+		[JC_SKIP_SIZE] = {.then = "skipped by the setting min_bytes"},
+		[JC_SKIP_PAUSED] = {.then = "made while recording was paused"},
+		[JC_SKIP_RANK] = {.quiet = true},
+		[JC_SKIP_NESTED] = {.quiet = true},
+	};
+
+	for (unsigned k = 0; k < JC_COUNT; k++) {
+		uint64_t n = 0;
+		char *then;
+
+		if (call_count_words[k].group != COUNTS_SKIPPED || known[k].quiet)
+			continue;
+		for (unsigned i = 0; i < r->g.folders.n; i++)
+			n += sum_count(&r->g.folders.dir[i].meta, (enum journal_count)k);
+		then = known[k].then ? tool_strdup(known[k].then)
+				     : tool_format("skipped: %s", help[k]);
+		add_counted_finding(r, FINDING_SKIPPED, n, "call was", "calls were", then);
+		free(then);
+	}
+}
+
 static void find_lost_counts(struct report *r)
 {
 	uint64_t full = 0, threads = 0, completion = 0, stacks = 0, lost = 0, removed = 0,
 		 damaged = 0, truncated = 0;
-	uint64_t paused = 0, step = 0, size = 0, entries = 0, spilled = 0;
+	uint64_t entries = 0, spilled = 0;
 
 	for (unsigned i = 0; i < r->g.folders.n; i++) {
 		const struct meta *m = &r->g.folders.dir[i].meta;
@@ -236,9 +272,6 @@ static void find_lost_counts(struct report *r)
 		threads += sum_count(m, JC_DROP_THREADS);
 		completion += sum_count(m, JC_DROP_PENDING);
 		stacks += sum_count(m, JC_DROP_STACKS);
-		paused += sum_count(m, JC_SKIP_PAUSED);
-		step += sum_count(m, JC_SKIP_STEP);
-		size += sum_count(m, JC_SKIP_SIZE);
 		lost += m->lost_rows;
 		removed += m->removed_blocks;
 		entries += m->damaged;
@@ -265,12 +298,7 @@ static void find_lost_counts(struct report *r)
 		"in the middle of a line; that line is passed over");
 	add_counted_finding(r, FINDING_REMOVED, removed, "old block was", "old blocks were",
 		"removed to keep output_limit_mib");
-	add_counted_finding(r, FINDING_SKIPPED, step, "call was", "calls were",
-		"skipped by the settings that choose steps");
-	add_counted_finding(r, FINDING_SKIPPED, size, "call was", "calls were",
-		"skipped by the setting min_bytes");
-	add_counted_finding(r, FINDING_SKIPPED, paused, "call was", "calls were",
-		"made while recording was paused");
+	find_skipped_calls(r);
 }
 
 #define UNMEASURED_MIN 4 /* calls of a rank */
