@@ -108,6 +108,7 @@ int main(int argc, char **argv)
 	MPI_Comm_free(&other);
 	for (int k = 0; k < EMPTY && app_rank == 0; k++)
 		if (!only || strcmp(only, empty[k].name) == 0)
-			app_say("%s %s", empty[k].name, waited[k] > steps / 2 ? "waits" : "goes on");
+			app_say("%s %s", empty[k].name,
+				waited[k] > steps / 2 ? "waits" : "goes on");
 	return app_done();
 }

@@ -510,7 +510,8 @@ static struct variant {
 	const struct seed *s;
 	const struct verb *v;
 } now;
-static const struct seed *there; /* whose folder is in `dir`; NULL: none's, or not as it was recorded */
+static const struct seed
+	*there; /* whose folder is in `dir`; NULL: none's, or not as it was recorded */
 
 static bool is_undamaged(uint64_t number)
 {
@@ -578,7 +579,7 @@ static double cpu_s(void)
 
 static double before_s; /* at the end of the variant before */
 
-static void note_time(ptrdiff_t verb, ptrdiff_t seed)
+static void record_cost(ptrdiff_t verb, ptrdiff_t seed)
 {
 	double took = cpu_s() - before_s;
 
@@ -601,10 +602,12 @@ static void print_times(void)
 	}
 	fprintf(stderr, "%.1f variants in a second of processor time\n", (double)n / (all_s + !n));
 	for (unsigned i = 0; i < VERBS; i++)
-		fprintf(stderr, "%8.2f ms %8llu  %s\n", shared->verb_s[i] * 1e3 / (double)(shared->verb_n[i] + !shared->verb_n[i]),
+		fprintf(stderr, "%8.2f ms %8llu  %s\n",
+			shared->verb_s[i] * 1e3 / (double)(shared->verb_n[i] + !shared->verb_n[i]),
 			(unsigned long long)shared->verb_n[i], verbs[i].words);
 	for (unsigned i = 0; i < nseeds; i++)
-		fprintf(stderr, "%8.2f ms %8llu  seed %s\n", shared->seed_s[i] * 1e3 / (double)(shared->seed_n[i] + !shared->seed_n[i]),
+		fprintf(stderr, "%8.2f ms %8llu  seed %s\n",
+			shared->seed_s[i] * 1e3 / (double)(shared->seed_n[i] + !shared->seed_n[i]),
 			(unsigned long long)shared->seed_n[i], seeds[i].name);
 }
 
@@ -638,7 +641,7 @@ static void run_row(uint64_t seed, uint64_t end)
 		if (status < 0 || status > 2)
 			_exit(122);
 		shared->done[status]++;
-		note_time(now.v - verbs, now.s - seeds);
+		record_cost(now.v - verbs, now.s - seeds);
 		shared->next++;
 		restore_seed();
 	}
