@@ -79,8 +79,11 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 {
 	struct journal_head *h = j->head;
 	uint32_t n = atomic_load_explicit(&h->nchunk, memory_order_acquire);
-	uint32_t words = (n + 63) / 64, from = slot * CHUNKS_APART % n;
+	uint32_t words = (n + 63) / 64, from = n ? slot * CHUNKS_APART % n : 0;
 
+	/* A forked child has zeros where its parent's journal lay. */
+	if (!n)
+		return -1;
 	/* The first word a second time at the end, for the bits below `from`. */
 	for (uint32_t k = 0; k <= words; k++) {
 		uint32_t w = (from / 64 + k) % words;

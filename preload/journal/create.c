@@ -2,10 +2,12 @@
 /* Making, mapping and checking a journal. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -88,27 +90,47 @@ static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
 	return h->chunk_off + (uint64_t)nchunk * h->chunk_bytes;
 }
 
-/* The end of the file up to there is its own. The program may have closed our descriptor. */
-static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
+/*
+ * The journal's file, open for writing: *opened is to be closed after use, -1 if it is the descriptor that is kept. The program may have
+ * closed that one, or have a file of its own under its number, or another one at the path. Returns the descriptor, or -errno.
+ */
+static int get_journal_fd(const struct journal *j, int *opened)
 {
-	bool ours = io_kept_is(&j->lock, NULL);
-	int fd = ours ? j->lock.fd : journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW),
-	    err;
+	const struct io_kept lock = j->lock;
 	struct stat st;
+	int fd;
 
-	if (to > io_file_limit())
-		return -EFBIG;
+	*opened = -1;
+	if (io_kept_is(&lock, NULL) && (fcntl(lock.fd, F_GETFL) & O_ACCMODE) == O_RDWR)
+		return lock.fd;
+	fd = journal_open_file(AT_FDCWD, j->head->journal_path, O_NOFOLLOW);
 	if (fd < 0)
 		return fd;
-	if (!ours && (fstat(fd, &st) < 0 || st.st_dev != j->lock.dev || st.st_ino != j->lock.ino)) {
+	if (fstat(fd, &st) < 0 || st.st_dev != lock.dev || st.st_ino != lock.ino) {
 		close(fd);
 		return -ENOENT;
 	}
-	do
-		err = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
-	while (err == EINTR);
-	if (!ours)
-		close(fd);
+	return *opened = fd;
+}
+
+/* Gives the file the bytes from there to there, none of them a hole. */
+static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
+{
+	int fd, opened, cancel, err;
+
+	if (to > io_file_limit())
+		return -EFBIG;
+	/* A thread that is to be cancelled must not end in here. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	fd = get_journal_fd(j, &opened);
+	err = fd < 0 ? -fd : 0;
+	if (!err)
+		do
+			err = posix_fallocate(fd, (off_t)from, (off_t)(to - from));
+		while (err == EINTR);
+	if (opened >= 0)
+		close(opened);
+	pthread_setcancelstate(cancel, NULL);
 	return -err;
 }
 
@@ -206,11 +228,14 @@ static void fill_journal_head(
 		.lock = {.fd = -1}};
 }
 
-/* With what it may grow by. */
+/* With what it may grow by: nothing where the program's address space is limited, for that is the program's. */
 static size_t bytes_at_most(size_t bytes)
 {
 	struct journal_head h = {0};
+	struct rlimit space;
 
+	if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+		return bytes;
 	divide_journal(&h, bytes);
 	return round_up(bytes_with_chunks(&h, chunks_at_most(&h)), PAGE);
 }

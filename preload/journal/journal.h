@@ -108,7 +108,7 @@ static inline uint64_t journal_size(const struct journal *j)
 static inline uint32_t journal_nchunk(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nchunk, memory_order_acquire);
-	uint64_t most = (j->bytes - j->head->chunk_off) / j->head->chunk_bytes;
+	uint64_t most = n ? (j->bytes - j->head->chunk_off) / j->head->chunk_bytes : 0;
 
 	return n < most ? n : (uint32_t)most;
 }

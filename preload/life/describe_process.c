@@ -217,6 +217,20 @@ void session_config_changed(uint64_t step)
 			from, strerror(-err));
 }
 
+/*
+ * A program that has overwritten its arguments with a title leaves as many zeros as there was room: they are no empty arguments.
+ * A few at the end may be some. Returns the bytes before them.
+ */
+#define EMPTY_ARGUMENTS_MAX 8
+static ssize_t cut_title_padding(const char *line, ssize_t n)
+{
+	ssize_t end = n;
+
+	while (end > 0 && !line[end - 1])
+		end--;
+	return n - end > EMPTY_ARGUMENTS_MAX && end ? end + 1 : n;
+}
+
 static void put_process(void)
 {
 	static char text[META_PART_MAX], value[4096];
@@ -227,6 +241,7 @@ static void put_process(void)
 
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cmdline", value, sizeof(value) - 1);
 
+	n = cut_title_padding(value, n);
 	t = list_begin(text, sizeof(text), '[');
 	value[n > 0 ? n : 0] = 0;
 	for (char *p = value; p < value + n && fits; p += strlen(p) + 1)

@@ -17,18 +17,19 @@ static const bool special[256] = {['"'] = true,
 	['\\'] = true,
 	[0x80 ... 0xff] = true};
 
-/* Spreadsheets take such a cell for a formula. */
-static bool begins_like_formula(const char *s)
+/* Spreadsheets take a cell of those bytes of s, at most max, for a formula. */
+static bool begins_like_formula(const char *s, size_t max)
 {
-	s += strspn(s, "'");
-	return *s == '=' || *s == '+' || *s == '-' || *s == '@';
+	for (; max && *s == '\''; max--)
+		s++;
+	return max && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
 }
 
 /* At most max bytes of s, in at most `most` bytes; whole characters. */
 static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
 {
 	size_t first = strcspn(s, ",\"\r\n");
-	bool quoted = s[first] && first < max, marked = begins_like_formula(s);
+	bool quoted = s[first] && first < max, marked = begins_like_formula(s, max);
 
 	if (quoted)
 		text_char(out, '"');
@@ -57,7 +58,7 @@ static size_t plain_length(const char *s, size_t max)
 {
 	size_t n = 0;
 
-	if (begins_like_formula(s))
+	if (begins_like_formula(s, max))
 		return SIZE_MAX;
 	while (n < max && s[n] && !special[(unsigned char)s[n]])
 		n++;
@@ -99,7 +100,7 @@ static char *put_field(char *p, const char *s, size_t max)
 
 	for (; n < max && s[n] && !special[(unsigned char)s[n]]; n++)
 		*at++ = s[n];
-	if (n < max && !s[n] && !begins_like_formula(s))
+	if (n < max && !s[n] && !begins_like_formula(s, n))
 		return at;
 
 	struct text t = text_over(p, 2 * max + 3);

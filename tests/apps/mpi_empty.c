@@ -31,7 +31,7 @@ static int allreduce(void)
 
 static int broadcast(void)
 {
-	return MPI_Bcast(NULL, 0, MPI_FLOAT, 2 % app_size, MPI_COMM_WORLD);
+	return MPI_Bcast(NULL, 0, MPI_FLOAT, 1 % app_size, MPI_COMM_WORLD);
 }
 
 static int allgather(void)
@@ -49,11 +49,27 @@ static int scan(void)
 	return MPI_Scan(NULL, NULL, 0, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }
 
+static int gather(void)
+{
+	return MPI_Gather(NULL, 0, MPI_FLOAT, NULL, 0, MPI_FLOAT, 0, MPI_COMM_WORLD);
+}
+
+static int scatter(void)
+{
+	return MPI_Scatter(NULL, 0, MPI_FLOAT, NULL, 0, MPI_FLOAT, 1 % app_size, MPI_COMM_WORLD);
+}
+
+static int reduce_scatter(void)
+{
+	return MPI_Reduce_scatter_block(NULL, NULL, 0, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
 } empty[] = {{"Allreduce", allreduce}, {"Bcast", broadcast}, {"Reduce", reduce},
-	{"Allgather", allgather}, {"Alltoall", alltoall}, {"Scan", scan}};
+	{"Allgather", allgather}, {"Alltoall", alltoall}, {"Scan", scan}, {"Gather", gather},
+	{"Scatter", scatter}, {"Reduce_scatter_block", reduce_scatter}};
 enum { EMPTY = sizeof(empty) / sizeof(*empty) };
 
 int main(int argc, char **argv)

@@ -146,4 +146,11 @@ for f in $flavours; do
 	unlike "$f: at once behind the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
 	launcher_ends
 done
+
+# A title in the arguments' place, as Ray's actors have one.
+cc -O2 -g -fPIC -shared -Wl,-soname,libstandin.so -Wl,-z,now -o "$tmp/libstandin.so" tests/bench/standin.c || fail 'standin.c compiles'
+program own_title -L"$tmp" -lstandin -Wl,-rpath,"$tmp"
+new_out
+PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$tmp/own_title" many arguments whose place is free then '' ''
+is 'a title that a process gives itself is its program, without what it left free' "$(rows "$out" 'M["rank0"]["program"]')" "['ray::W']"
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.14 that is on this machine;
+# Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.15 that is on this machine;
 # the keys codeline and stack_blacklist; exceptions that are caught, and the one that a program leaves because of.
 # timeout: 420
 # beside: nothing of it waits busily
@@ -12,7 +12,7 @@ pythons() {
 	for p in /usr/bin/python3 ${root:+"$root"/versions/3.*/bin/python3} $(compgen -c python3. | grep -E '^python3\.[0-9]+$') \
 		$test_python; do
 		v=$("$p" -c 'import ctypes, sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null) || continue
-		[[ $v =~ ^3\.([89]|1[0-4])\. && $seen != *" $v "* ]] || continue
+		[[ $v =~ ^3\.([89]|1[0-5])\. && $seen != *" $v "* ]] || continue
 		seen+="$v "
 		echo "$v $(command -v "$p")"
 	done
@@ -28,7 +28,7 @@ play() { # PYTHON [NAME=VALUE ...]
 }
 
 found=$(pythons)
-[ -n "$found" ] || { skip 'Python stacks' 'no Python 3.8 to 3.14'; finish; }
+[ -n "$found" ] || { skip 'Python stacks' 'no Python 3.8 to 3.15'; finish; }
 while read -r version python; do
 	play "$python"
 	[ $status != 77 ] || { skip "Python $version" 'no Open MPI'; continue; }

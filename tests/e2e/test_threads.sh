@@ -22,7 +22,7 @@ many() {
 	shift 2
 	new_out
 	# The shell says it when one was killed.
-	{ env "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" timeout -k 5 120 "$tmp/many_threads" "$n" 10 ${dies:+kill} >"$tmp/$said"; } 2>"$tmp/$said.err"
+	{ env "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" timeout -k 5 120 "$tmp/many_threads" "$n" 10 $dies >"$tmp/$said"; } 2>"$tmp/$said.err"
 }
 if ! "$tmp/many_threads" 4000 10 >"$tmp/many.plain" 2>&1; then
 	skip 'thousands of threads' 'so many threads cannot be started here'
@@ -41,6 +41,23 @@ else
 		[ -z "$dies" ] || "$probe" recover "$out" >/dev/null
 		is "1000 threads, the journal in shared memory${dies:+, killed, recovered}: none is lost" "$(rows "$out" 'len({r["seq"] for r in R})')" 10000
 	done
+	dies=kill
+	many many.killed 1000 PROBE_JOURNAL_MIB=16
+	is '1000 threads, killed: the report counts every call before anything is recovered' "$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["calls"])')" 10000
+	is '1000 threads, killed: the report changes nothing in the journal' "$("$probe" recover "$out" >/dev/null; rows "$out" 'len({r["seq"] for r in R})')" 10000
+	dies=fork
+	many many.forked 1000 PROBE_JOURNAL_MIB=16 PROBE_FORK=follow
+	is '1000 threads, forked: all calls of parent and child are recorded' "$(rows "$out" 'sorted(len({r["seq"] for r in calls(on(d))}) for d in dirs)')" '[10000, 10000]'
+	dies=
+	if can_mount; then
+		mkdir "$tmp/small" && mount -t tmpfs -o size=16500k none "$tmp/small"
+		many many.full 1000 PROBE_JOURNAL_MIB=16 PROBE_JOURNAL_DIR="$tmp/small" PROBE_STACK=false
+		is '1000 threads, the disk full when the journal grows: each call is recorded or counted' "$(rows "$out" 'len({r["seq"] for r in R}) + sum(sum(m["calls"]["dropped"].values()) for m in M.values()),
+			{(m["journal"]["kind"], m["journal"]["bytes"]) for m in M.values()}')" "(10000, {('file', 16777216)})"
+		umount "$tmp/small"
+	else
+		skip 'a full disk when the journal grows' 'mounting is not allowed here'
+	fi
 	dies=kill
 	many many.killed 4000 PROBE_JOURNAL_MIB=16
 	"$probe" recover "$out" >/dev/null

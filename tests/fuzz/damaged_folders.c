@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The verbs on real folders that are damaged: a fork server. Each variant is a recorded folder (record_folders.sh) of which one
- * to four files are changed; a forked child makes ROW variants, one after the other, and runs a verb on each in its own
- * process. With AddressSanitizer and UBSan:
+ * to four files are changed; a forked child makes ROW variants of one seed, one after the other, and runs a verb on each in its own
+ * process. The seed's folder is written once a row; after a variant only what was changed is written again. With AddressSanitizer and UBSan:
  *
  *	damaged_folders SEEDS WORK COUNT [SEED [FROM]]
  *
@@ -34,7 +34,7 @@
 #define FOUND_MAX 200
 #define CPU_LIMIT_S 20
 #define CHANGES_MAX 4
-#define ROW 25
+#define ROW 100
 
 struct file {
 	char *path; /* below the seed's folder */
@@ -335,13 +335,17 @@ static void write_changed(const struct seed *s, const struct file *f)
 	free(b.data);
 }
 
-/* Writes the seed's folder, changed. */
-static void write_variant(const struct seed *s)
+static void write_seed(const struct seed *s)
 {
-	bool changed[FILES_MAX] = {false};
-
 	for (unsigned i = 0; i < s->n; i++)
 		write_seed_file(dir, s->file[i].path, s->file[i].data, s->file[i].bytes);
+}
+
+static bool changed[FILES_MAX]; /* files of the seed that is being tried */
+
+/* Changes some files of the seed's folder, which is there. */
+static void write_variant(const struct seed *s)
+{
 	for (unsigned k = 1 + (unsigned)draw_below(CHANGES_MAX); k; k--) {
 		unsigned i = (unsigned)draw_below(s->n);
 		char path[PATH_BYTES];
@@ -360,7 +364,7 @@ static void write_variant(const struct seed *s)
 
 /* ---- verbs ---- */
 
-/* $D: the damaged folder; $P: the same undamaged; $R: a folder for results. A verb that has -w writes into $D itself. */
+/* $D: the damaged folder; $P: the same undamaged; $R: a folder for results. */
 static const struct verb {
 	int (*run)(int argc, char **argv);
 	const char *words;
@@ -401,6 +405,11 @@ static const struct verb {
 	{verb_ctl, "ctl $D status --json"},
 };
 #define VERBS (sizeof(verbs) / sizeof(*verbs))
+
+static bool writes_into_folder(const struct verb *v)
+{
+	return v->run == verb_recover || v->run == verb_ctl;
+}
 
 static int run_verb(const struct verb *v)
 {
@@ -501,34 +510,106 @@ static struct variant {
 	const struct seed *s;
 	const struct verb *v;
 } now;
+static const struct seed
+	*there; /* whose folder is in `dir`; NULL: none's, or not as it was recorded */
 
-/* Writes the variant of that number. */
-static void prepare_variant(uint64_t seed, uint64_t number)
+static bool is_undamaged(uint64_t number)
 {
-	random_state = seed * UINT64_C(1000000007) + number;
+	return number < VERBS * nseeds;
+}
+
+/* Draws the variant of that number: which verb, of which seed. */
+static void draw_variant(uint64_t seed, uint64_t number)
+{
+	random_state = seed * UINT64_C(1000000007) + number / ROW * ROW;
 	now.s = &seeds[draw_below(nseeds)];
+	random_state = seed * UINT64_C(1000000007) + number;
 	now.v = &verbs[draw_below(VERBS)];
 	/* The first of all: undamaged ones must do. */
-	if (number < VERBS * nseeds) {
+	if (is_undamaged(number)) {
 		now.s = &seeds[number / VERBS];
 		now.v = &verbs[number % VERBS];
 	}
 	snprintf(pristine, sizeof(pristine), "%s/pristine/%s", work, now.s->name);
-	mkdir(dir, 0755);
+}
+
+/* Makes the drawn variant of the seed's folder, which is written if it is not the one that is there. */
+static void prepare_variant(uint64_t number)
+{
+	if (there != now.s) {
+		remove_whole_folder(dir);
+		mkdir(dir, 0755);
+		write_seed(now.s);
+		there = now.s;
+	}
 	mkdir(results, 0755);
-	if (number >= VERBS * nseeds)
+	memset(changed, 0, sizeof(changed));
+	if (!is_undamaged(number))
 		write_variant(now.s);
-	else
-		for (unsigned k = 0; k < now.s->n; k++)
-			write_seed_file(dir, now.s->file[k].path, now.s->file[k].data,
-				now.s->file[k].bytes);
+}
+
+/* The seed's folder again. */
+static void restore_seed(void)
+{
+	if (writes_into_folder(now.v))
+		there = NULL;
+	for (unsigned i = 0; there && i < now.s->n; i++)
+		if (changed[i])
+			write_seed_file(dir, now.s->file[i].path, now.s->file[i].data,
+				now.s->file[i].bytes);
+	remove_whole_folder(results);
 }
 
 /* What parent and child both see. */
 static struct shared {
 	uint64_t next; /* variant that is being run, or comes next */
 	uint64_t done[3]; /* variants by exit status */
+	double verb_s[VERBS], seed_s[SEEDS_MAX]; /* that they took */
+	uint64_t verb_n[VERBS], seed_n[SEEDS_MAX];
 } * shared;
+
+/* Processor time of this process: what a variant costs, whatever else the machine does. */
+static double cpu_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static double before_s; /* at the end of the variant before */
+
+static void record_cost(ptrdiff_t verb, ptrdiff_t seed)
+{
+	double took = cpu_s() - before_s;
+
+	before_s += took;
+	shared->verb_s[verb] += took;
+	shared->verb_n[verb]++;
+	shared->seed_s[seed] += took;
+	shared->seed_n[seed]++;
+}
+
+/* Where the time goes: milliseconds a variant, by verb and by seed. */
+static void print_times(void)
+{
+	double all_s = 0;
+	uint64_t n = 0;
+
+	for (unsigned i = 0; i < VERBS; i++) {
+		all_s += shared->verb_s[i];
+		n += shared->verb_n[i];
+	}
+	fprintf(stderr, "%.1f variants in a second of processor time\n", (double)n / (all_s + !n));
+	for (unsigned i = 0; i < VERBS; i++)
+		fprintf(stderr, "%8.2f ms %8llu  %s\n",
+			shared->verb_s[i] * 1e3 / (double)(shared->verb_n[i] + !shared->verb_n[i]),
+			(unsigned long long)shared->verb_n[i], verbs[i].words);
+	for (unsigned i = 0; i < nseeds; i++)
+		fprintf(stderr, "%8.2f ms %8llu  seed %s\n",
+			shared->seed_s[i] * 1e3 / (double)(shared->seed_n[i] + !shared->seed_n[i]),
+			(unsigned long long)shared->seed_n[i], seeds[i].name);
+}
 
 static void run_row(uint64_t seed, uint64_t end)
 {
@@ -544,10 +625,13 @@ static void run_row(uint64_t seed, uint64_t end)
 	dup2(null, 1);
 	dup2(fd, 2);
 	signal(SIGPIPE, SIG_IGN);
+	there = NULL;
+	before_s = cpu_s();
 	while (shared->next < end) {
 		int status;
 
-		prepare_variant(seed, shared->next);
+		draw_variant(seed, shared->next);
+		prepare_variant(shared->next);
 		if (ftruncate(fd, 0))
 			_exit(121);
 		setitimer(ITIMER_PROF, &limit, NULL);
@@ -557,9 +641,9 @@ static void run_row(uint64_t seed, uint64_t end)
 		if (status < 0 || status > 2)
 			_exit(122);
 		shared->done[status]++;
+		record_cost(now.v - verbs, now.s - seeds);
 		shared->next++;
-		remove_whole_folder(dir);
-		remove_whole_folder(results);
+		restore_seed();
 	}
 	_exit(0);
 }
@@ -609,8 +693,11 @@ int main(int argc, char **argv)
 		die("mmap");
 	shared->next = argc > 5 ? strtoull(argv[5], NULL, 10) : 0;
 	while (shared->next < count && found < FOUND_MAX) {
-		uint64_t end = shared->next + ROW < count ? shared->next + ROW : count, bad;
-		int status = run_and_wait(seed, end);
+		uint64_t end = (shared->next / ROW + 1) * ROW, bad;
+		int status;
+
+		end = end < count ? end : count;
+		status = run_and_wait(seed, end);
 
 		bad = shared->next;
 		if (bad < end && !is_good(status)) {
@@ -619,7 +706,9 @@ int main(int argc, char **argv)
 			remove_whole_folder(results);
 			status = run_and_wait(seed, bad + 1);
 			if (!is_good(status)) {
-				prepare_variant(seed, bad);
+				draw_variant(seed, bad);
+				there = NULL;
+				prepare_variant(bad);
 				keep_found(found++, now.s, now.v, status, bad);
 			} else {
 				in_a_row++;
@@ -644,5 +733,6 @@ int main(int argc, char **argv)
 		(unsigned long long)shared->done[0], (unsigned long long)shared->done[1],
 		(unsigned long long)shared->done[2], found, in_a_row,
 		(long long)(time(NULL) - from));
+	print_times();
 	return found ? 1 : 0;
 }

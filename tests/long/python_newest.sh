@@ -30,7 +30,7 @@ install_root >"$tmp/install" 2>&1 </dev/null || {
 }
 echo "# $(in_root 'python3 -c "import sys, torch; print(\"CPython\", sys.version.split()[0], \"PyTorch\", torch.__version__)"')"
 # Debian builds PyTorch without libuv.
-for t in torch_names torch_kinds torch_scalars torch_modules torch_actv; do
+for t in torch_names torch_kinds torch_scalars torch_modules torch_actv python_stacks; do
 	in_root "USE_LIBUV=0 B=${B@Q} PROBE_TEST_PYTHON=/usr/bin/python3 timeout -k 5 1500 tests/e2e/test_$t.sh" >"$tmp/$t" 2>/dev/null
 	is "$t" "$(grep -E '^not ok' "$tmp/$t" || tail -1 "$tmp/$t" | grep -c '^1\.\.')" 1
 done

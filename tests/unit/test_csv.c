@@ -582,6 +582,32 @@ static void long_names_keep_to_their_room(void **state)
 	}
 }
 
+/* A name that is cut before what would make a formula of it is no formula: it is read back as its beginning. */
+static void cut_names_are_read_back(void **state)
+{
+	static const struct {
+		const char *name, *cell;
+		size_t max;
+	} cut[] = {{"+1", "", 0}, {"'=x", "'", 1}, {"'=x", "''=", 2}, {"=x", "'=", 1},
+		{"''-", "''", 2}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cut) / sizeof(*cut); i++) {
+		char cell[64];
+		struct text t = text_over(cell, sizeof(cell));
+
+		csv_field_max(&t, cut[i].name, cut[i].max);
+		assert_string_equal(cell, cut[i].cell);
+
+		struct csv_text field = {cell, t.len};
+		char *back = csv_copy_field(&field);
+
+		assert_int_equal(strncmp(back, cut[i].name, cut[i].max), 0);
+		assert_int_equal(strlen(back), cut[i].max);
+		free(back);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -599,6 +625,7 @@ int main(void)
 		cmocka_unit_test(against_plain_reader),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(names_of_the_job_are_utf8_and_come_back),
+		cmocka_unit_test(cut_names_are_read_back),
 		cmocka_unit_test(long_names_keep_to_their_room),
 	};
 

@@ -409,26 +409,137 @@ static void test_grows_with_threads(void **state)
 	grow_with_threads(false);
 }
 
-/* Where a file may not grow it stays as it is, and nothing is said: records are dropped when it is full. */
-static void test_cannot_grow(void **state)
+static int count_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	assert_non_null(d);
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
+}
+
+static void attach_threads(struct rank *r, int n)
+{
+	static struct chain c;
+
+	for (int i = 0; i < n; i++) {
+		assert_int_equal(chain_attach(&c, &r->j, i), 0);
+		journal_grow_for_threads(&r->j);
+	}
+}
+
+/* Where a file may not grow it stays as it is, and no message is printed: records are dropped when it is full. */
+static void journal_keeps_its_size_under_a_file_size_limit(void **state)
 {
 	struct rlimit was, now;
+
+	(void)state;
+	for (int closed = 0; closed < 2; closed++) {
+		struct rank r;
+		uint32_t before;
+		int open;
+
+		rank_make(&r, 16 * MIB);
+		snprintf(r.j.head->journal_path, JOURNAL_PATH_MAX, "%s/journal.bin", r.dir);
+		if (closed)
+			close(r.j.lock.fd);
+		before = journal_nchunk(&r.j);
+		open = count_descriptors();
+		assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+		now = (struct rlimit){16 * MIB, was.rlim_max};
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
+		attach_threads(&r, 1000);
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+		assert_int_equal(journal_nchunk(&r.j), before);
+		assert_int_equal(count_descriptors(), open);
+		rank_drop(&r);
+	}
+}
+
+/* The program closes all descriptors, as daemons do. */
+static void journal_grows_after_its_descriptor_was_closed(void **state)
+{
 	struct rank r;
-	static struct chain c[1000];
-	uint32_t before;
+	struct stat st;
+	int open;
 
 	(void)state;
 	rank_make(&r, 16 * MIB);
+	snprintf(r.j.head->journal_path, JOURNAL_PATH_MAX, "%s/journal.bin", r.dir);
+	close(r.j.lock.fd);
+	open = count_descriptors();
+	attach_threads(&r, 2000);
+	assert_true(journal_nchunk(&r.j) > 2000);
+	assert_int_equal(fstatat(r.dirfd, "journal.bin", &st, 0), 0);
+	assert_true((uint64_t)st.st_size >= journal_size(&r.j));
+	assert_true((uint64_t)st.st_blocks * 512 >= journal_size(&r.j));
+	assert_int_equal(count_descriptors(), open);
+	rank_drop(&r);
+}
+
+/* With the descriptor closed, its path and its number may be another file's: that one keeps its size. */
+static void another_file_in_the_journals_place_keeps_its_size(void **state)
+{
+	struct rank r;
+	struct stat st;
+	uint32_t before;
+	int number, fd;
+
+	(void)state;
+	rank_make(&r, 16 * MIB);
+	snprintf(r.j.head->journal_path, JOURNAL_PATH_MAX, "%s/journal.bin", r.dir);
 	before = journal_nchunk(&r.j);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
-	now = (struct rlimit){16 * MIB, was.rlim_max};
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &now), 0);
-	for (int i = 0; i < 1000; i++) {
-		assert_int_equal(chain_attach(&c[i], &r.j, i), 0);
-		journal_grow_for_threads(&r.j);
-	}
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+	number = r.j.lock.fd;
+	assert_int_equal(unlinkat(r.dirfd, "journal.bin", 0), 0);
+	fd = openat(r.dirfd, "journal.bin", O_RDWR | O_CREAT | O_EXCL, 0666);
+	assert_true(fd >= 0);
+	assert_int_equal(dup2(fd, number), number);
+	attach_threads(&r, 2000);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 0);
 	assert_int_equal(journal_nchunk(&r.j), before);
+	close(fd);
+	close(number);
+	rank_drop(&r);
+}
+
+/* The address space that a limit leaves is the program's. */
+static void limited_address_space_is_not_reserved_for_growth(void **state)
+{
+	struct rlimit was, now;
+	struct journal j;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_AS, &was), 0);
+	now = (struct rlimit){UINT64_C(1) << 40, was.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
+	assert_int_equal(journal_create(&j, -1, NULL, 16 * MIB), 0);
+	assert_int_equal(setrlimit(RLIMIT_AS, &was), 0);
+	assert_int_equal(j.bytes, 16 * MIB);
+	journal_close(&j);
+}
+
+/* A forked child has zeros where its parent's journal lay, until it makes its own. */
+static void journal_of_zeros_gives_no_chunk(void **state)
+{
+	struct rank r;
+	struct chain c;
+	bool wake;
+
+	(void)state;
+	rank_make(&r, 16 * MIB);
+	dict_api(&r.j, 1, "f");
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	assert_non_null(chain_reserve(&c, 64, &wake));
+	memset(r.j.head, 0, journal_size(&r.j));
+	c.used = c.cap;
+	assert_null(chain_reserve(&c, 64, &wake));
+	assert_int_equal(journal_nchunk(&r.j), 0);
+	journal_grow_for_threads(&r.j);
+	assert_int_equal(chain_attach(&c, &r.j, 2), -EAGAIN);
 	rank_drop(&r);
 }
 
@@ -556,7 +667,7 @@ static void a_damaged_end_of_the_dictionary_takes_no_entry(void **state)
 	(void)state;
 	rank_make(&r, 2 * MIB);
 	dict_api(&r.j, 1, "f");
-	n = r.j.bytes;
+	n = journal_size(&r.j); /* the mapping is longer */
 	before = malloc(n);
 
 	struct journal_head *h = r.j.head;
@@ -570,6 +681,7 @@ static void a_damaged_end_of_the_dictionary_takes_no_entry(void **state)
 		assert_memory_equal(before, h, n);
 	}
 	free(before);
+	rank_drop(&r);
 }
 
 int main(void)
@@ -586,7 +698,11 @@ int main(void)
 		cmocka_unit_test(test_lost_chain),
 		cmocka_unit_test(test_slots),
 		cmocka_unit_test(test_grows_with_threads),
-		cmocka_unit_test(test_cannot_grow),
+		cmocka_unit_test(journal_keeps_its_size_under_a_file_size_limit),
+		cmocka_unit_test(journal_grows_after_its_descriptor_was_closed),
+		cmocka_unit_test(another_file_in_the_journals_place_keeps_its_size),
+		cmocka_unit_test(journal_of_zeros_gives_no_chunk),
+		cmocka_unit_test(limited_address_space_is_not_reserved_for_growth),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(a_damaged_end_of_the_dictionary_takes_no_entry),
 	};

@@ -245,7 +245,7 @@ static void wrong_clock(void **state)
 			for (uint32_t r = 0; r < RANKS; r++) {
 				uint64_t at = 1000000 + (r == 1 ? 900 : 0);
 				struct call k = make_report_call(
-					r, seq, "barrier", at + (r == 3 ? 50000 : 0), 2000);
+					r, seq, "barrier", at + (r == 3 ? 50000 : 0), 60000);
 
 				meet_add(&m, &k);
 			}
@@ -254,6 +254,29 @@ static void wrong_clock(void **state)
 		assert_int_equal(c->most->behind.max, right ? 900 : 50000);
 		end(&m);
 	}
+}
+
+/* A collective that every rank had left before the last one came is no wait for it: of 20, 5 count. */
+static void nobody_waited(void **state)
+{
+	struct meet m;
+	const struct late_comm *c;
+
+	(void)state;
+	begin(&m);
+	for (int64_t seq = 0; seq < 20; seq++)
+		for (uint32_t r = 0; r < RANKS; r++) {
+			struct call k = make_report_call(r, seq, "all_gather",
+				1000000 + (r == 2 ? 5000 : 0), seq % 4 ? 10 : 6000);
+
+			meet_add(&m, &k);
+		}
+	c = table_find(&late.comms, 7, 0);
+	assert_int_equal(c->meetings, 20);
+	assert_int_equal(c->held, 5);
+	assert_int_equal(c->most->key.b, 2);
+	assert_int_equal(c->most->last, 5);
+	end(&m);
 }
 
 /* Ranks may come in any order and far apart; what is not complete at the end is marked so. */
@@ -460,6 +483,7 @@ int main(void)
 		cmocka_unit_test(who_is_last),
 		cmocka_unit_test(who_waits),
 		cmocka_unit_test(wrong_clock),
+		cmocka_unit_test(nobody_waited),
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(not_joined),
 		cmocka_unit_test(unlike),

@@ -1,5 +1,5 @@
 """What gloo does to values that reductions do not carry: lost_nan.py [STEP]. Prints facts, a line each; with a number a job of six steps
-follows, in which rank 1 puts a NaN into an all_reduce by MAX in that step."""
+follows the facts that need no NaN and no Inf, in which rank 1 puts a NaN into an all_reduce by MAX in that step."""
 import sys
 
 import torch
@@ -33,6 +33,9 @@ def table():
     t = torch.full((4,), 40000.0, dtype=torch.float16)
     dist.all_reduce(t, op=dist.ReduceOp.AVG)
     say("avg float16", each(float(t[0])))
+
+
+def finite():
     t = torch.full((4,), 3 + rank, dtype=torch.int32)
     raised = ""
     try:
@@ -50,6 +53,7 @@ def table():
 
 if len(sys.argv) < 2:
     table()
+finite()
 for step in range(6 if len(sys.argv) > 1 else 0):
     t = torch.full((8,), 1.0 + rank + step)
     if rank == 1 and step == int(sys.argv[1]):

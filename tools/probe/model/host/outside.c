@@ -51,6 +51,40 @@ static void add_outside_journal(
 	l->at[l->n++] = o;
 }
 
+/* Lines of the kernel's list of segments: key, id, ..., memory taken (bytes), of it swapped out. A segment is made with the most that its
+ * journal may grow to, and takes what was touched. */
+static bool parse_segment_line(const char *line, struct segment *s, uint64_t *taken)
+{
+	unsigned long rss, swap;
+	int key;
+
+	if (sscanf(line, "%d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %lu %lu", &key,
+		    &s->id, &rss, &swap) != 4)
+		return false;
+	s->key = (uint32_t)key;
+	*taken = (uint64_t)rss + swap;
+	return true;
+}
+
+/* Bytes of memory that a segment takes; 0: none, or the kernel does not say. */
+static uint64_t segment_bytes_taken(const struct segment *which)
+{
+	FILE *f = fopen("/proc/sysvipc/shm", "re");
+	char *line = NULL;
+	size_t cap = 0;
+	uint64_t taken, bytes = 0;
+	struct segment s;
+
+	while (f && !bytes && getline(&line, &cap, f) > 0)
+		if (parse_segment_line(line, &s, &taken) && s.id == which->id &&
+			s.key == which->key)
+			bytes = taken;
+	free(line);
+	if (f)
+		fclose(f);
+	return bytes;
+}
+
 static void find_segments(struct outside_list *l)
 {
 	FILE *f = fopen("/proc/sysvipc/shm", "re");
@@ -60,16 +94,15 @@ static void find_segments(struct outside_list *l)
 	while (f && getline(&line, &cap, f) > 0) {
 		struct segment_state state;
 		struct segment s;
-		int key;
+		uint64_t taken;
 
-		if (sscanf(line, "%d %d", &key, &s.id) != 2)
+		if (!parse_segment_line(line, &s, &taken))
 			continue;
-		s.key = (uint32_t)key;
 		if ((s.key & SEGMENT_KEY_MASK) != SEGMENT_KEY || segment_look(&s, &state) < 0 ||
 			!may_see(state.uid))
 			continue;
 		segment_path(&s, path);
-		add_outside_journal(l, path, state.bytes, state.made);
+		add_outside_journal(l, path, taken, state.made);
 	}
 	free(line);
 	if (f)
@@ -167,12 +200,11 @@ int outside_user(const char *path, uid_t *uid)
 
 uint64_t outside_bytes(const char *path)
 {
-	struct segment_state state;
 	struct segment s;
 	struct stat st;
 
 	if (segment_parse(path, &s))
-		return segment_look(&s, &state) < 0 ? 0 : state.bytes;
+		return segment_bytes_taken(&s);
 	return lstat(path, &st) < 0 || !S_ISREG(st.st_mode) ? 0 : (uint64_t)st.st_blocks * 512;
 }
 
