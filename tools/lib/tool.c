@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 static void print_message(const char *kind, const char *fmt, va_list ap)
@@ -84,6 +85,14 @@ void *tool_grow_array(void *array, unsigned *cap, size_t element)
 	array = tool_realloc(array, (size_t)want * element);
 	*cap = want;
 	return array;
+}
+
+double read_monotonic_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
 const char *tool_self(void)

@@ -49,6 +49,9 @@ char *tool_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 		     : (void)((array) = tool_grow_array((array), &(cap), sizeof(*(array)))))
 void *tool_grow_array(void *array, unsigned *cap, size_t element);
 
+/* Seconds of CLOCK_MONOTONIC. */
+double read_monotonic_s(void);
+
 /* Path of the running command itself, links resolved; "" if not known. */
 const char *tool_self(void);
 

@@ -69,10 +69,16 @@ static bool fits_any(const char *words, const char *symbol, const char *listed, 
 	return false;
 }
 
+/* NULL: of a configuration that nothing was read into. */
+static bool has_words(const char *words)
+{
+	return words && *words;
+}
+
 bool is_function_chosen(
 	const struct config *cfg, const char *symbol, const char *listed, const char *op)
 {
-	if (*cfg->only && !fits_any(cfg->only, symbol, listed, op))
+	if (has_words(cfg->only) && !fits_any(cfg->only, symbol, listed, op))
 		return false;
-	return !*cfg->skip || !fits_any(cfg->skip, symbol, listed, op);
+	return !has_words(cfg->skip) || !fits_any(cfg->skip, symbol, listed, op);
 }

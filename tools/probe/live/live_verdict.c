@@ -3,20 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
 #define TIMES_OF_READING 4
-
-static double read_monotonic_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void take_fault(struct live_verdict *v, const struct finding *f)
 {

@@ -91,7 +91,7 @@ static void take_folder(void *arg, const struct rank_dir *d)
 	free(end);
 }
 
-static int by_start(const void *x, const void *y)
+static int by_attempt_start(const void *x, const void *y)
 {
 	const struct attempt *a = x, *b = y;
 
@@ -112,7 +112,7 @@ void read_attempts(struct attempts *a, const struct folders *f)
 		free(c.suffix[i]);
 	free(c.suffix);
 	if (a->n)
-		qsort(a->at, a->n, sizeof(*a->at), by_start);
+		qsort(a->at, a->n, sizeof(*a->at), by_attempt_start);
 }
 
 void free_attempts(struct attempts *a)

@@ -14,7 +14,14 @@
 #define ALL_GROUPS ((1u << CHECK_GROUPS) - 1)
 #define ONLY(group) (1u << (group))
 
-enum history { HISTORY_NONE, HISTORY_STALE, HISTORY_ZERO, HISTORY_LEVEL, HISTORY_DATA, HISTORY_PACE };
+enum history {
+	HISTORY_NONE,
+	HISTORY_STALE,
+	HISTORY_ZERO,
+	HISTORY_LEVEL,
+	HISTORY_DATA,
+	HISTORY_PACE
+};
 
 static const struct {
 	enum check_group group;

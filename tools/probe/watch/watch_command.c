@@ -176,14 +176,6 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	_exit(127);
 }
 
-static double read_monotonic_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
 /* The rank that it names may be another one in the next look. */
 static bool hold_back(struct watch *w, const struct finding *f)
 {

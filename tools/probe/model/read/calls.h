@@ -25,7 +25,8 @@ enum call_bits {
 	CALL_MORE = 256, /* it has tensors that have no row */
 	CALL_LATE = 512, /* its rows came behind those of later calls: `nth` is not what it was */
 	CALL_UNWOUND = 1024, /* left by an exception */
-	CALL_PERMUTED = 2048, /* the order in memory of a tensor's elements is not that of their indices */
+	CALL_PERMUTED =
+		2048, /* the order in memory of a tensor's elements is not that of their indices */
 	CALL_GAPS = 4096, /* other elements lie between those of a tensor */
 };
 

@@ -12,8 +12,7 @@
 #define SITE_WAITS_MAX 4096u /* places of a rank */
 
 struct site_wait {
-	struct table_key
-		key; /* communicator, function. 0, 0: Waits for what was started */
+	struct table_key key; /* communicator, function. 0, 0: Waits for what was started */
 	uint64_t n, longest_ns;
 };
 

@@ -126,7 +126,8 @@ static struct movers look_at_movers(struct report *r)
 
 static char *format_usual(const struct site_wait *usual)
 {
-	return usual ? tool_format("%s in this function on this communicator before took at most %s",
+	return usual ? tool_format(
+			       "%s in this function on this communicator before took at most %s",
 			       out_plural(usual->n, "wait", "waits"),
 			       out_time((double)usual->longest_ns))
 		     : tool_strdup("no wait in this function on this communicator ended before");
