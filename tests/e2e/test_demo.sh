@@ -80,11 +80,11 @@ train_with_hang() { # FLAVOUR
 	new_out
 	start_with $f 3 PROBE_STEP_MARKER=MPI_Reduce train_digits --hang 20:1
 	hung() {
-		report "$out" >"$tmp/report" && in_one_line "$(cat "$tmp/report")" | grep -q ' hang rank.* 0,2 stand in all_reduce'
+		report "$out" >"$tmp/report" && in_one_line "$(cat "$tmp/report")" | grep -q ' hang rank.* 0,2 are blocked in all_reduce'
 	}
 	wait_until 40 hung
 	like "$f: a hang: who waits where, and who is missing" "$(cat "$tmp/report")" \
-		'hang ranks 0,2 stand in all_reduce .{,60} step 20, for [0-9.]+ s, called from .{,120} rank 1 never entered it: the last call was reduce'
+		'hang ranks 0,2 are blocked in all_reduce .{,60} step 20, for [0-9.]+ s, called from .{,120} rank 1 never entered it: the last call was reduce'
 	kill -9 $(ranks_of "$out")
 	launcher_ends
 	gone "$out"

@@ -176,7 +176,7 @@ for m in $flavours; do
 	in_call() { get "$url/json" >/dev/null && grep -q '"stands_in": "MPI_' "$tmp/body"; }
 	ok 'a living job: the call that a rank stands in' wait_until 40 in_call
 	is 'it runs' "$(grep -c '"running": true' "$tmp/body")" 1
-	like 'top says since when' "$(sleep 5; "$probe" top --once "$out")" 'running .* stands in MPI_[A-Za-z]+ on .* for [0-9.]+ s'
+	like 'top says since when' "$(sleep 5; "$probe" top --once "$out")" 'running .* in MPI_[A-Za-z]+ on .* for [0-9.]+ s'
 	for p in $(ranks_of "$out"); do kill -9 "$p"; done
 	kill "$server"
 	break

@@ -94,7 +94,7 @@ $gen -r 16 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"
 truth 'a hang' "$tmp/hang"
 is 'its cause is found behind those who only wait' "$(json "$tmp/r.json" '[(s["ranks"], s["op"], [(a["ranks"], a["why"], a["last"]["comm_seq"]) for a in s["absent"]]) for s in r["stuck"] if s["cause"]]')" \
 	"[([4, 5, 7], 'all_gather', [([6], 'never entered', 30)])]"
-has 'and said in words' "$(text "$tmp/hang")" 'hang ranks 4,5,7 stand in all_gather #93 on .* step 31, for 30\.[0-9]+ s .* rank 6 never entered it: the last call was all_reduce #30 on MPI_COMM_WORLD'
+has 'and said in words' "$(text "$tmp/hang")" 'hang ranks 4,5,7 are blocked in all_gather #93 on .* step 31, for 30\.[0-9]+ s .* rank 6 never entered it: the last call was all_reduce #30 on MPI_COMM_WORLD'
 
 # Only some ranks, only some steps.
 "$probe" report --json --rank 1,4-5 --step 100-119 "$tmp/plain" >"$tmp/r.json"

@@ -256,7 +256,7 @@ PY
 is 'every finding has all fields' "$(python3 "$tmp/fields.py" "$probe" "$tmp"/made/*)" 'True []'
 like 'the counts in words' "$("$probe" report "$tmp/made/missing")" 'of [0-9]+ injected faults of this kind [0-9]+ were named rightly'
 unlike 'no measure in words that nobody made' "$("$probe" report "$tmp/made/missing")" '[0-9] % sure|clean runs'
-like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 left out all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
+like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 skipped all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
 
 # The line is that of the rank, by its own numbers of stacks; of a call from a new line it is the new one.
 like 'the line of a rank that counts its stacks differently' "$(text_of_first "$tmp/made/corruption_ids")" 'rank 2 got another one than .*, called from all_reduce \(train\)'

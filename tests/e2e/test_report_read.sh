@@ -88,9 +88,9 @@ for r in range(4):
         rank.call('all_reduce', [('in', {})], 10**6, comm_seq=1, dur='', flags='open')
     rank.write(clock=dict(first=dict(real_ns=BEGIN), last=dict(real_ns=BEGIN + 30 * 10**9)))
 "
-like 'a rank that never came' "$(stands_out "$tmp/hung")" 'hang ranks 0-2 stand in all_reduce #1 .* rank 3 never entered it'
+like 'a rank that never came' "$(stands_out "$tmp/hung")" 'hang ranks 0-2 are blocked in all_reduce #1 .* rank 3 never entered it'
 one=$(stands_out --rank 0,1 "$tmp/hung")
-like 'of ranks that were not read nothing is said but that' "$one" 'hang ranks 0,1 stand in all_reduce #1 .* ranks 2,3 were not read'
+like 'of ranks that were not read nothing is said but that' "$one" 'hang ranks 0,1 are blocked in all_reduce #1 .* ranks 2,3 were not read'
 unlike 'not that they stand in nothing' "$one" 'never entered|no folder'
 one=$(stands_out "$tmp/hung/rank0")
 like 'one folder: the others were not read' "$one" 'ranks 1-3 were not read'

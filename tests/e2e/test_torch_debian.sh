@@ -32,7 +32,7 @@ contract 'train_ddp' "$out"
 "$probe" report "$out" | tr -s '\n ' ' ' >"$tmp/report"
 is 'the group of all ranks: its members' "$(rows "$out" '{(c["size"], c["world_ranks"]) for c in C}')" "{('2', '0-1')}"
 like 'report: the first NaN, its rank and line' "$(cat "$tmp/report")" 'nan first in step 7, rank 1: .* in the input of all_reduce .* called from train_step \(train_ddp.py:'
-like 'report: the slow rank' "$(cat "$tmp/report")" '(straggler rank 1 comes last|slow rank 1 computes longer)'
+like 'report: the slow rank' "$(cat "$tmp/report")" '(straggler rank 1 arrives last|slow rank 1 computes longer)'
 
 both tests/apps/py/ddp_gloo.py
 is 'all collectives: ends well without us' "$(cat "$tmp/plain.status")" 0

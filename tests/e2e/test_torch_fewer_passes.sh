@@ -14,7 +14,7 @@ found 'a backward pass fewer: as that, by the line of backward(), and by that of
 
 fault_case micro_count 3 A=
 found 'a micro batch fewer: the call of the forward pass, and how many passes there were' skip \
-	'^step 5: rank 1 left out all_gather .* rank 1 made 2 backward passes in this step, and the others began another'
+	'^step 5: rank 1 skipped all_gather .* rank 1 made 2 backward passes in this step, and the others began another'
 
 fault_case save_rank0 3 A=
 found 'a call that one rank makes alone: its line first, then the call that it has not come to' skip \

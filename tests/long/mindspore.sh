@@ -53,7 +53,7 @@ ms_with 2 $app --nan-at 12:1 --slow 3:1 --delay 2 --steps 16
 "$probe" report "$out" >"$tmp/report"
 like 'a NaN: named with rank and line' "$(cat "$tmp/report")" \
 	"nan +first in step [0-9]+, rank 1: 72 NaN of 72 float32 elements in the input of all_reduce #52 .*called from TrainStep.reduce \\(train_ms.py:$(line 'reduced += ')\\)"
-like 'a slow rank: named' "$(cat "$tmp/report")" 'straggler rank 1 comes last'
+like 'a slow rank: named' "$(cat "$tmp/report")" 'straggler rank 1 arrives last'
 
 # The operator that made it, by `probe run`.
 new_out

@@ -13,7 +13,7 @@ static const char help[] =
 	"--arrow] "
 	"[TABLE...]\n"
 	"\n"
-	"Says which files a job leaves, what their columns mean, and which words stand in them.\n"
+	"Says which files a job leaves, what their columns mean, and which words they hold.\n"
 	"\n"
 	"  TABLE        files, calls, stack_info, comms, modules, names, scalar_rows (columns of\n"
 	"               these CSV files), scalars (names in scalars_<a>-<b>.csv), flags, phases\n"

@@ -447,8 +447,8 @@ void find_stuck(struct report *r)
 	at = called_from_text(r, &s->sample->call);
 	text = tool_format("%s %s %s, step %llu, for %s%s%s", who,
 		s->async    ? "did not complete"
-		: s->n == 1 ? "stands in"
-			    : "stand in",
+		: s->n == 1 ? "is blocked in"
+			    : "are blocked in",
 		what, (unsigned long long)s->sample->call.step, out_time((double)s->age_max),
 		s->sample->call.bits & CALL_ERROR ? ", and gave up"
 		: over				  ? " when the job ended"

@@ -30,7 +30,7 @@ static char *said_of_leaving(const struct meta_ending *e, int most)
 	     *all = NULL;
 
 	if (strcmp(e->how, "exception") == 0)
-		all = tool_format("by an exception that nobody caught: %.*s%s",
+		all = tool_format("by an exception that was not caught: %.*s%s",
 			count_shown(e->text, most), e->text,
 			count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
 	else if (strcmp(e->how, "abort") == 0)

@@ -361,7 +361,7 @@ static void append_word(char **all, const char *word)
 	free(before);
 }
 
-/* The kinds like the sample, a group by one word where all of it is and a reason says which group that is. */
+/* The kinds like the sample, a group by one word where all of it is and a reason says which group that is; "" for all of them. */
 static char *format_alike(struct listed *l)
 {
 	unsigned n[CHECK_GROUPS] = {0}, of[CHECK_GROUPS] = {0}, whole = 0;
@@ -375,8 +375,6 @@ static char *format_alike(struct listed *l)
 	}
 	for (unsigned k = 0; k < CHECK_GROUPS; k++)
 		whole += n[k] == of[k];
-	if (l->sample->state != CHECKED && whole == CHECK_GROUPS)
-		append_word(&all, "all kinds");
 	for (unsigned i = 0; i < CHECKED_KINDS; i++) {
 		enum check_group group = l->verdict->check[i].group;
 
@@ -396,7 +394,7 @@ static char *format_alike(struct listed *l)
 /* "; not checked: values (statistics were off)", or nothing. */
 static void append_state(char **text, const struct run_verdict *v, enum check_state state)
 {
-	static const char *const word[] = {"checked", "partly", "not checked"};
+	static const char *const word[] = {"checked", "partly checked", "not checked"};
 	struct listed l = {.verdict = v};
 	char *before, *list;
 	bool any = false;
@@ -407,7 +405,9 @@ static void append_state(char **text, const struct run_verdict *v, enum check_st
 		l.sample = &v->check[i];
 		list = format_alike(&l);
 		before = *text;
-		*text = state == CHECKED
+		*text = !*list ? tool_format("%s%s%s: %s", before, *before ? "; " : "", word[state],
+					 l.sample->reason)
+			: state == CHECKED
 				? tool_format("%s%schecked: %s", before, *before ? "; " : "", list)
 				: tool_format("%s%s%s%s%s (%s)", before,
 					  !*before ? ""

@@ -148,7 +148,7 @@ static char *problem_text(const struct check *k)
 		return tool_strdup("libprobe.so was loaded into no process that ended properly: "
 				   "was the environment cleared on the "
 				   "way (env -i, sudo, ssh, a container)? A script may also have "
-				   "set LD_PRELOAD anew");
+				   "set LD_PRELOAD again");
 	if (!count_found_functions(k))
 		return tool_strdup(
 			"none of the libraries was loaded: the program is linked statically "

@@ -342,7 +342,7 @@ char *preload_obstacle(const char *const *argv)
 	char line[256], *path, *next, *why = NULL;
 
 	if (name)
-		return tool_format("%s does not hand on the environment; put `probe run` behind "
+		return tool_format("%s does not hand on the environment; put `probe run` after "
 				   "it: %s ... probe run ...",
 			name, name);
 	path = preload_command(argv[0]);

@@ -57,7 +57,7 @@ static const char help[] =
 	"\n"
 	"Open MPI's mpirun hands LD_PRELOAD on only to ranks on the same host: with several hosts "
 	"put `probe run`\n"
-	"behind it, as in the last example. That form works with every launcher.\n";
+	"after it, as in the last example. That form works with every launcher.\n";
 
 enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT, OPT_SEED, OPT_DETERMINISTIC };
 

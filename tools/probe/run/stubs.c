@@ -24,7 +24,7 @@ static const char help[] =
 	"apis/custom.yaml and the like\n"
 	"describe and that the program's libraries define. `probe run` does so by itself; this is "
 	"for jobs that set\n"
-	"LD_PRELOAD in their own way. The file must stand behind libprobe.so there.\n"
+	"LD_PRELOAD in their own way. The file must come after libprobe.so there.\n"
 	"\n"
 	"  -o, --output FILE   the file to write\n"
 	"  -c, --config FILE   probe.yaml to use\n"

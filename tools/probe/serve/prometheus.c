@@ -165,7 +165,7 @@ static const struct rank_metric rank_metrics[] = {
 		"How much later than the first rank it comes to collectives, mean of the latest",
 		value_of_late},
 	{"probe_straggler", "gauge", "1: the others wait for this rank", value_of_straggler},
-	{"probe_open_call_seconds", "gauge", "Age of the oldest call that it stands in, 0: none",
+	{"probe_open_call_seconds", "gauge", "Age of the oldest call that it is in, 0: none",
 		value_of_open},
 	{"probe_alerts_total", "counter", "How often rules spoke", value_of_alerts},
 	{"probe_calls_seen_total", "counter", "Calls of recorded functions", value_of_seen},

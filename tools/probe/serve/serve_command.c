@@ -151,7 +151,7 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 		address, server.port);
 	fflush(stdout);
 	if (!server.local)
-		tool_warn("serve: whoever reaches %s port %d can read how this job stands", address,
+		tool_warn("serve: anyone who reaches %s port %d can read the state of this job", address,
 			server.port);
 	err = http_serve(&server, &stop, answer_path, s);
 	http_close(&server);

@@ -171,7 +171,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	out_cell(t, text);
 	text[0] = 0;
 	if (r->open_ns >= OPEN_NS)
-		snprintf(text, sizeof(text), "stands in %.180s for %s", r->open,
+		snprintf(text, sizeof(text), "in %.180s for %s", r->open,
 			out_time((double)r->open_ns));
 	else if (r->straggler)
 		snprintf(text, sizeof(text),

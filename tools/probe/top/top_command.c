@@ -22,7 +22,7 @@ static const char help[] =
 	"Shows how a job stands, again and again until none of its ranks runs: the verdict of "
 	"`probe report`, step, loss, norms, "
 	"time of a step, exposed\n"
-	"communication, how late each rank comes to collectives, calls that ranks stand in, "
+	"communication, how late each rank comes to collectives, calls that ranks are in, "
 	"alerts. "
 	"From the job's files alone:\n"
 	"it works over ssh, and needs no rights on the job. DIR is an output folder (default: "

@@ -272,7 +272,7 @@ static void print_latest_ranks(const struct report *r)
 	}
 	if (n && r->top) {
 		qsort(list, n, sizeof(*list), by_wait);
-		out_heading("Who comes last (medians; behind: the middle rank; waiting: share of "
+		out_heading("Latest ranks (medians; behind: the middle rank; waiting: share of "
 			    "the run)");
 		out_table_begin(&t, 9, head, "lrlrrrrrr");
 		for (unsigned i = 0; i < n && i < r->top; i++)

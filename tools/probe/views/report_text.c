@@ -445,7 +445,7 @@ static void print_left_out(const struct report *r)
 
 	if (!f->nout)
 		return;
-	out_heading("Folders that were left out");
+	out_heading("Folders that were not read");
 	for (unsigned i = 0; i < f->nout && i < r->top; i++)
 		printf("  %s: %s\n", f->out[i].name, f->out[i].why);
 	if (f->nout > r->top)

@@ -150,7 +150,7 @@ static void fill_metrics(struct row *r, const struct element_sums *s, struct poo
 {
 	if (s->odd_places) {
 		set_all_metrics(r, "N/A");
-		r->note = "NaN or Inf stand in other places";
+		r->note = "NaN or Inf are in other places";
 		return;
 	}
 	set_metric(r, METRIC_MAX_ABS, round_metric(s->max_abs), p);

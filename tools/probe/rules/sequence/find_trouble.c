@@ -63,7 +63,7 @@ static char *unlike_text(const struct report *r, const struct unlike *u)
 		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->unlike;
 	all = tool_format("ranks do not agree on the %s of call #%lld on %s, step %llu: %s, %s. "
 			  "%s like this; the first "
-			  "one matters, numbers behind it may only be shifted",
+			  "one matters, numbers after it may only be shifted",
 		meet_unlike_name(u->what), (long long)u->seq,
 		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
 		out_plural(n, "call is", "calls are"));
@@ -146,10 +146,10 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 
 	switch (v->kind) {
 	case VERDICT_MISSING:
-		all = v->times ? tool_format("step %llu: %s left out %s, which followed %s all %s "
+		all = v->times ? tool_format("step %llu: %s skipped %s, which followed %s all %s "
 					     "before%s",
 					 (unsigned long long)v->step, who, call, before, times, at)
-			       : tool_format("step %llu: %s left out %s, which others made behind "
+			       : tool_format("step %llu: %s skipped %s, which others made after "
 					     "%s%s",
 					 (unsigned long long)v->step, who, call, before, at);
 		break;
@@ -163,7 +163,7 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 			free(a);
 			break;
 		}
-		all = tool_format("step %llu: %s made one call too many: %s behind %s, where %s "
+		all = tool_format("step %llu: %s made one call too many: %s after %s, where %s "
 				  "followed all %s "
 				  "before%s",
 			(unsigned long long)v->step, who, call, before, usual, times, at);
@@ -401,8 +401,8 @@ static struct finding *add_crossed(struct report *r, const struct trouble *t,
 	const struct call *c = sender ? send : recv;
 	char *a = report_call(r, send), *b = report_call(r, recv), *at = called_from_text(r, c);
 	struct finding *f = add_finding(r, kind,
-		tool_format("step %llu: %s did %s, which nobody receives, and %s waits in %s, "
-			    "which nobody sends: the %s has %s%s",
+		tool_format("step %llu: %s did %s, which no rank receives, and %s waits in %s, "
+			    "which no rank sends: the %s has %s%s",
 			(unsigned long long)send->step, report_rank(r, send->rank), a,
 			report_rank(r, recv->rank), b, sender ? "send" : "receive", odd, at));
 
@@ -525,7 +525,7 @@ static bool add_circle(struct report *r, const struct trouble *t)
 	name_others(r, f);
 	name_call(f, &r->stuck.standing[w.rank[0]]->call);
 	f->event = t->event;
-	f->evidence = tool_strdup("the calls that these ranks stand in, and their peers");
+	f->evidence = tool_strdup("the calls in which these ranks are blocked, and their peers");
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
 	return true;
 }

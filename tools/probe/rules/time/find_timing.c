@@ -165,7 +165,7 @@ char *describe_oversubscription(const struct report *r)
 	if (cores < 1 || here < (unsigned long)cores)
 		return NULL;
 	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
-			   "also comes last because it had none",
+			   "also arrives last because it had none",
 		here > (unsigned long)cores ? "the cores are oversubscribed"
 					    : "no core is free for anything else",
 		here, cores);
@@ -223,7 +223,7 @@ static void find_stragglers(struct report *r)
 		f = add_finding(r,
 			crowded || s->doubtful || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
 								       : FINDING_STRAGGLER,
-			tool_format("%s comes last in %s of %s on %s, %s behind the middle rank "
+			tool_format("%s arrives last in %s of %s on %s, %s after the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",
 				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),

@@ -343,7 +343,7 @@ static char *left_out_text(struct report *r, const struct truncated *t, const st
 	const struct call *o, const char *what, const char *at)
 {
 	return tool_format(
-		"step %llu: %s left out the message before %s: the lengths of these messages come "
+		"step %llu: %s skipped the message before %s: the lengths of these messages come "
 		"round, and it has that of the next one, %s elements, where %s has %s%s",
 		(unsigned long long)c->step, report_rank(r, c->rank), what,
 		out_count(t->sender ? t->send.in.count : t->recv.count), report_rank(r, o->rank),
@@ -470,7 +470,7 @@ static void find_left_out_step(struct report *r)
 		tool_format("step %llu: %s %s %s: since %s its calls are of %s %s than the others' "
 			    "in the same operations, which were in the same step all %s before",
 			(unsigned long long)k->call.step, report_rank(r, k->rank),
-			k->lag > 0 ? "left out" : "made too many:", steps, what, steps,
+			k->lag > 0 ? "skipped" : "made too many:", steps, what, steps,
 			k->lag > 0 ? "less" : "more", out_plural(k->equal, "step", "steps")));
 	f->what = k->lag > 0 ? "missing" : "extra";
 	name_culprit(r, f, k->rank);
