@@ -15,7 +15,7 @@ start_attempt() { # COUNT RANKS WHAT STEP
 
 start_attempt 0 4 gone 20
 wait_until 30 eval '! kill -0 ${pids[2]} 2>/dev/null'
-sleep 1.5
+sleep 3
 kill -9 "${pids[0]}" "${pids[1]}" "${pids[3]}" 2>/dev/null
 wait "${pids[@]}" 2>/dev/null
 start_attempt 1 3 nothing 5

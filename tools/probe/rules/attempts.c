@@ -12,6 +12,9 @@
 
 #define FOLDERS_MAX 8192u /* of earlier attempts that are read */
 #define WORDS_MAX 120
+#define CLEAR_NS  \
+	UINT64_C( \
+		1000000000) /* NTP's clocks differ by less, and so does the time that Python takes to end */
 
 /* How a rank ended, where it was not as it should. NULL: properly, or it runs; malloc'd. */
 static char *describe_bad_end(const struct rank_dir *d)
@@ -59,9 +62,26 @@ static struct attempt *get_attempt(struct collecting *c, const struct rank_dir *
 	c->suffix[l->n] = tool_strdup(find_suffix(d));
 	l->at[l->n] = (struct attempt){.name = tool_strdup(d->meta.attempt),
 		.world_size = d->meta.world_size,
-		.first_rank = -1,
-		.end = tool_strdup("")};
+		.first = {.rank = -1, .how = tool_strdup("")},
+		.second = {.rank = -1, .how = tool_strdup("")}};
 	return &l->at[l->n++];
+}
+
+/* The two earliest are kept; the text is taken over. */
+static void add_bad_end(struct attempt *a, struct bad_end end)
+{
+	struct bad_end last = end;
+
+	if (a->first.rank < 0 || end.at_ns < a->first.at_ns) {
+		last = a->first;
+		a->first = end;
+	}
+	if (last.rank >= 0 && (a->second.rank < 0 || last.at_ns < a->second.at_ns)) {
+		end = a->second;
+		a->second = last;
+		last = end;
+	}
+	free(last.how);
 }
 
 static void take_folder(void *arg, const struct rank_dir *d)
@@ -80,15 +100,8 @@ static void take_folder(void *arg, const struct rank_dir *d)
 	if (!a->start_ns || (d->start_ns && d->start_ns < a->start_ns))
 		a->start_ns = d->start_ns;
 	end = describe_bad_end(d);
-	/* The first one is why: a launcher ends the others for it. */
-	if (end && (a->first_rank < 0 || d->end_ns < a->end_ns)) {
-		a->first_rank = d->rank;
-		a->end_ns = d->end_ns;
-		free(a->end);
-		a->end = end;
-		end = NULL;
-	}
-	free(end);
+	if (end)
+		add_bad_end(a, (struct bad_end){(int)d->rank, d->end_ns, end});
 }
 
 static int by_attempt_start(const void *x, const void *y)
@@ -119,10 +132,16 @@ void free_attempts(struct attempts *a)
 {
 	for (unsigned i = 0; i < a->n; i++) {
 		free(a->at[i].name);
-		free(a->at[i].end);
+		free(a->at[i].first.how);
+		free(a->at[i].second.how);
 	}
 	free(a->at);
 	*a = (struct attempts){0};
+}
+
+bool is_first_end_clear(const struct attempt *a)
+{
+	return a->second.rank < 0 || a->second.at_ns - a->first.at_ns >= CLEAR_NS;
 }
 
 char *format_attempt(const struct attempt *a)
@@ -130,9 +149,13 @@ char *format_attempt(const struct attempt *a)
 	char *of = a->world_size >= 0 ? tool_format(" of %d", a->world_size) : tool_strdup(""),
 	     *how, *all;
 
-	if (a->first_rank >= 0)
-		how = tool_format(
-			"rank %d ended%s %s", a->first_rank, a->ranks > 1 ? " first," : "", a->end);
+	if (a->first.rank >= 0 && !is_first_end_clear(a))
+		how = tool_format("rank %d ended %s; %s later rank %d ended %s", a->first.rank,
+			a->first.how, out_time((double)(a->second.at_ns - a->first.at_ns)),
+			a->second.rank, a->second.how);
+	else if (a->first.rank >= 0)
+		how = tool_format("rank %d ended%s %s", a->first.rank,
+			a->ranks > 1 ? " first," : "", a->first.how);
 	else
 		how = tool_strdup(a->runs ? "it runs" : "it ended properly");
 	all = tool_format("%u%s ranks, to step %llu; %s", a->ranks, of,

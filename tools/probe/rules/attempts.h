@@ -12,10 +12,14 @@ struct attempt {
 	char *name; /* the launcher's count; "": it does not count them */
 	int world_size; /* -1: not known */
 	unsigned ranks; /* folders */
-	uint64_t last_step, start_ns, end_ns; /* Unix epoch; the farthest rank's */
+	uint64_t last_step; /* the farthest rank's */
+	uint64_t start_ns; /* Unix epoch */
 	bool runs;
-	int first_rank; /* that ended badly before the others; -1: none did */
-	char *end; /* how: "by exit with code 3"; "": all ended properly, or run */
+	struct bad_end {
+		int rank; /* -1: none */
+		uint64_t at_ns; /* Unix epoch, by the clock of its host */
+		char *how; /* "by exit with code 3"; "": none */
+	} first, second; /* that ended badly */
 };
 
 struct attempts {
@@ -26,6 +30,12 @@ struct attempts {
 /* Reads the meta.json of the folders that were left out. None where the job has neither an id nor a count of restarts. */
 void read_attempts(struct attempts *a, const struct folders *f);
 void free_attempts(struct attempts *a);
+
+/*
+ * Did the first one end so long before the second that it is no chance of which process took longer to end? A rank whose peer left
+ * fails within moments, and may be gone before it.
+ */
+bool is_first_end_clear(const struct attempt *a);
 
 /* "4 of 4 ranks, to step 37; rank 2 ended first, by exit with code 3"; malloc'd. */
 char *format_attempt(const struct attempt *a);

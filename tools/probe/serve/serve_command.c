@@ -151,8 +151,8 @@ static int serve_until_signal(struct serving *s, const char *address, int port)
 		address, server.port);
 	fflush(stdout);
 	if (!server.local)
-		tool_warn("serve: anyone who reaches %s port %d can read the state of this job", address,
-			server.port);
+		tool_warn("serve: anyone who reaches %s port %d can read the state of this job",
+			address, server.port);
 	err = http_serve(&server, &stop, answer_path, s);
 	http_close(&server);
 	if (err) {

@@ -262,6 +262,17 @@ void report_json_verdict(const struct run_verdict *v)
 	free(text);
 }
 
+static void json_bad_end(const char *name, const struct bad_end *e)
+{
+	if (e->rank < 0)
+		return;
+	json_object(name);
+	json_i64("rank", e->rank);
+	json_u64("at_ns", e->at_ns);
+	json_string("how", e->how);
+	json_end();
+}
+
 static void json_attempts(const struct attempts *a)
 {
 	json_list("attempts");
@@ -274,9 +285,10 @@ static void json_attempts(const struct attempts *a)
 		json_u64("ranks", t->ranks);
 		json_u64("last_step", t->last_step);
 		json_bool("running", t->runs);
-		if (t->first_rank >= 0)
-			json_i64("first_rank", t->first_rank);
-		json_string("ended", t->end);
+		json_bad_end("ended", &t->first);
+		json_bad_end("ended_next", &t->second);
+		if (t->first.rank >= 0 && is_first_end_clear(t))
+			json_i64("first_rank", t->first.rank);
 		json_end();
 	}
 	json_end();
