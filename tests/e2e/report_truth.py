@@ -169,8 +169,11 @@ def late(met, ranks, report):
         k = comms[comm]
         k["n"] += 1
         k["spread"].append(max(c.dur for c in group) - min(c.dur for c in group))
-        k["behind"].append(last - sorted(at.values())[(len(at) - 1) // 2])
-        k["last"].update([r for r in at if at[r] == last][:1])
+        # In the others no rank was still there when the last one came.
+        latest = [r for r in at if at[r] == last][0]
+        if any(c.rank != latest and c.dur > last - at[c.rank] for c in group):
+            k["behind"].append(last - sorted(at.values())[(len(at) - 1) // 2])
+            k["last"].update([latest])
         if not any(c.asynchronous for c in group):
             k["wait"] += sum(min(last - at[c.rank], c.dur) for c in group)
             continue

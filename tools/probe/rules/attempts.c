@@ -22,12 +22,13 @@ static char *describe_bad_end(const struct rank_dir *d)
 	const struct meta_ending *e = &d->meta.end;
 	const char *name = e->signal == ENDING_NONE ? NULL : sigabbrev_np(e->signal);
 
-	if (strcmp(e->how, "signal") == 0)
-		return name ? tool_format("by SIG%s", name) : tool_strdup("by a signal");
+	if (strcmp(e->how, "signal") == 0 && name)
+		return tool_format("by SIG%s", name);
 	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0 ||
 		(e->code != ENDING_NONE && e->code))
 		return last_words_text(e, WORDS_MAX);
-	if (d->state == RANK_KILLED || (d->state == RANK_RECOVERED && !*e->how))
+	if (strcmp(e->how, "signal") == 0 || d->state == RANK_KILLED ||
+		(d->state == RANK_RECOVERED && !*e->how))
 		return tool_strdup("without a word: by a signal");
 	return NULL;
 }
