@@ -225,6 +225,7 @@ static void fill_journal_head(
 		.bytes = mapped,
 		.kind = kind,
 		.safe = kind != JK_MEMORY,
+		.none_parked = true,
 		.lock = {.fd = -1}};
 }
 
@@ -395,7 +396,6 @@ static int take_mapping(
 		.safe = true,
 		.rdonly = rdonly,
 		.left = true,
-		.parked = true,
 		.lock = {.fd = -1}};
 	return 0;
 }

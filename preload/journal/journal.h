@@ -28,7 +28,7 @@ struct journal {
 	bool left; /* mapped by journal_open(): if it is drained then its process has ended, and nothing is added any more */
 	uint32_t
 		early_chunks; /* with so many in use the writer is woken too; 0: with JOURNAL_EARLY alone */
-	bool parked; /* a record in flight lay in it at some time, or may have: else that part was never touched */
+	bool none_parked; /* new, and no record in flight has lain in it yet: that part was never touched */
 	uint64_t
 		died_ns; /* by journal_open(): when its process was ended, Unix epoch; 0: not known */
 	struct io_kept

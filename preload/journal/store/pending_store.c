@@ -112,7 +112,8 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 		return -ENOMEM;
 	p->mask = size - 1;
 	/* Of a new journal: looking would make an eighth of it resident. */
-	for (uint32_t i = j->parked ? 0 : count_pending_units(p); i < count_pending_units(p);) {
+	for (uint32_t i = j->none_parked ? count_pending_units(p) : 0;
+		i < count_pending_units(p);) {
 		struct pending_slot *s = pending_unit_at(p, i);
 		const struct journal_call *c = call_of(s);
 
@@ -235,7 +236,7 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 		p->nheap++;
 		p->j->head->spilled = p->nheap;
 	} else {
-		p->j->parked = true;
+		p->j->none_parked = false;
 	}
 	/*
 	 * The head comes first: a process that dies in the middle of the copy leaves a slot of known length that no
