@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 		int astray = rank == who && step == when;
 
 		if (astray)
-			alarm(strcmp(way, "trade_asleep") == 0 ? 60 : 2);
+			alarm(strcmp(way, "trade_asleep") == 0 ? 60 : 4);
 		if (!astray || !go_astray(way)) {
 			exchange();
 			smooth();
