@@ -8,14 +8,18 @@ missing=
 tool() { # COMMAND
 	command -v "${1%% *}" >/dev/null 2>&1 || missing="$missing ${1%% *}"
 }
+# As a recipe of make does it: what the variables quote is one word.
+compile() { # WORD...
+	eval "$cc $CPPFLAGS $CFLAGS $LDFLAGS $*"
+}
 # Needs a header and its library.
 package() { # HEADER LIBRARY
-	if ! printf '#include <stddef.h>\n#include <%s>\n' "$1" | $cc $CPPFLAGS $CFLAGS -D_GNU_SOURCE -E - >/dev/null 2>&1; then
+	if ! printf '#include <stddef.h>\n#include <%s>\n' "$1" | compile -D_GNU_SOURCE -E - >/dev/null 2>&1; then
 		missing="$missing $1"
 		return
 	fi
 	out=$(mktemp)
-	echo 'int main(void) { return 0; }' | $cc $CFLAGS $LDFLAGS -x c -o "$out" - "-l$2" >/dev/null 2>&1 || missing="$missing lib$2"
+	echo 'int main(void) { return 0; }' | compile -x c -o "$out" - "-l$2" >/dev/null 2>&1 || missing="$missing lib$2"
 	rm -f "$out"
 }
 
