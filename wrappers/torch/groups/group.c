@@ -319,7 +319,7 @@ static bool is_same_memory(const struct cxx_work *k)
 }
 
 /* Gloo and NCCL know nothing of strides: what they reduce and broadcast is the memory from the first element on. */
-static uint32_t layout_flags(const struct buffer *v, unsigned n)
+static uint32_t get_layout_flags(const struct buffer *v, unsigned n)
 {
 	uint32_t flags = 0;
 
@@ -397,6 +397,6 @@ bool torch_describe(struct call *c)
 	}
 	if (k->nin && k->nout && is_same_memory(k))
 		w->flags |= CF_INPLACE;
-	w->flags |= layout_flags(k->in, k->nin) | layout_flags(k->out, k->nout);
+	w->flags |= get_layout_flags(k->in, k->nin) | get_layout_flags(k->out, k->nout);
 	return true;
 }
