@@ -132,7 +132,7 @@ $(B)/flags: FORCE
 	@mkdir -p $(@D)
 	@printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) | cmp -s - $@ || { \
 		CFLAGS=$(call in_quotes,$(CFLAGS)) tools/check_needs.sh build $(call in_quotes,$(CC)) $(DEB_BUILD) && \
-		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled anew'; } && \
+		{ [ ! -e $@ ] || echo '  FLAGS  are others than the last time: all is compiled again'; } && \
 		printf '%s\n' $(call in_quotes,$(FLAGS_NOW)) >$@; }
 # The libraries and formats by name: what lists them is made again when one comes or goes, and nothing else is.
 $(B)/libraries: FORCE

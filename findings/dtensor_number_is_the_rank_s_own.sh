@@ -10,16 +10,12 @@
 environment torch torch==2.13.0 numpy
 cat >"$work/program.py" <<'P'
 import torch, torch.distributed as dist
+from both_ranks import show
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import Shard, distribute_tensor, init_device_mesh
 mesh = init_device_mesh("cpu", (2,))
 rank = dist.get_rank()
-def show(name, value):
-    values = [None, None]
-    dist.all_gather_object(values, value)
-    if rank == 0:
-        print(f"{name}: {values[0]} and {values[1]}", flush=True)
 parts = distribute_tensor(torch.tensor([1., 2., 3., float("inf")]), mesh, [Shard(0)])
 show("sum().item()", parts.sum().item())
 show("mean().item()", parts.mean().item())

@@ -28,8 +28,17 @@ expect_output() {
 	exit 1
 }
 
-# run_two_ranks PROGRAM: runs a PyTorch program on 2 ranks; its standard output goes to $work/seen.
+# run_two_ranks PROGRAM: runs a PyTorch program on 2 ranks; its standard output goes to $work/seen. The program may import show(NAME,
+# VALUE) of both_ranks: rank 0 prints the values of both.
 run_two_ranks() {
+	cat >"$work/both_ranks.py" <<-'P'
+		import torch.distributed as dist
+		def show(name, value):
+		    values = [None, None]
+		    dist.all_gather_object(values, value)
+		    if dist.get_rank() == 0:
+		        print(f"{name}: {values[0]} and {values[1]}", flush=True)
+	P
 	timeout 300 "$python" -W ignore -m torch.distributed.run --nproc-per-node 2 "$1" >"$work/seen" 2>"$work/errors" ||
 		{ tail -20 "$work/errors"; echo "$0: the program failed"; exit 2; }
 }

@@ -28,7 +28,7 @@ int io_write_all(int fd, const void *buf, size_t n);
  */
 int io_open_regular(int dirfd, const char *path, int flags, mode_t mode);
 
-/* Makes that file again, for writing; whatever had the name (a directory excepted) is removed, never written into. */
+/* Makes a new file of that name, for writing. What had the name (a directory excepted) is removed, never written into. */
 int io_create_file(int dirfd, const char *path);
 
 /* strerror() of -errno, with words for what these functions return. */
@@ -40,7 +40,7 @@ const char *io_error_text(int err);
  */
 ssize_t io_read_file(int dirfd, const char *path, void *buf, size_t cap);
 
-/* Writes a whole small file as `path`.tmp, made again, and renames it. */
+/* Writes a whole small file as `path`.tmp, a new file, and renames it. */
 int io_replace_file(int dirfd, const char *path, const void *buf, size_t n);
 
 /* Creates the directory and its parents, mode 0755 & ~umask. 0 also when it exists. */

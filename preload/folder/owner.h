@@ -15,7 +15,7 @@ bool owner_same(const struct journal_owner *a, const struct journal_owner *b);
 /* When that process started, ns of the Unix epoch to one clock tick (10 ms); 0: not known. Only of this boot of this host. */
 uint64_t owner_start_ns(const struct journal_owner *o);
 
-/* Has this machine not been started again since? False on another one, too. */
+/* Has this machine not been restarted since? False on another one, too. */
 bool owner_is_of_this_boot(const struct journal_owner *o);
 
 enum owner_life {

@@ -68,9 +68,9 @@ static void find_run(struct identity *id)
 }
 
 /*
- * Of the scheduler, which starts the whole job anew, and of a launcher inside of it, whose count then begins again: both together tell
+ * Of the scheduler, which restarts the whole job, and of a launcher inside of it, whose count then begins at 0: both together tell
  * attempts apart. Kubernetes gives a container no such variable; of a JobSet the pod's label
- * jobset.sigs.k8s.io/restart-attempt is handed on by whoever writes the manifest (docs/reference/output-format.md).
+ * jobset.sigs.k8s.io/restart-attempt has to be handed on in the manifest (docs/reference/output-format.md).
  */
 static void find_attempt(struct identity *id)
 {

@@ -13,8 +13,8 @@
  * stand above, and are reached through session_hooks.
  *
  * Locks: session.lock (making a transition). Who uses drain, sink and files has the writer's role (writer/role.h). No
- * lock is held while the real function runs. In a forked child none of them is used again unless recording starts again,
- * and then they are made again.
+ * lock is held while the real function runs. A forked child uses none of them unless it records,
+ * and then it makes new ones.
  */
 #ifndef PROBE_SESSION_STATE_H
 #define PROBE_SESSION_STATE_H

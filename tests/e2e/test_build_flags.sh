@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Other compile flags than the last time: what was compiled with the old ones is compiled anew, and nothing else ever is.
+# Other compile flags than the last time: what was compiled with the old ones is compiled again, and nothing else ever is.
 # Prints TAP.
 # beside: nothing of it waits busily
 # root: writes the build folder

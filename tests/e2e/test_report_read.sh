@@ -238,4 +238,11 @@ like 'more ranks than cores: it is said' "$(stands_out "$tmp/crowded")" 'straggl
 like 'of another host nothing is known' "$(stands_out "$tmp/elsewhere")" 'straggler rank 1 '
 unlike 'of another host nothing is said' "$(stands_out "$tmp/elsewhere")" 'oversubscribed'
 is 'and it is no warning then' "$(json crowded '[f["severity"] for f in r["findings"] if f["kind"] == "straggler"]')" "['note']"
+
+# ---- all kinds for one reason ----
+
+folders "
+Rank('silent', 0, 1).write()
+"
+like 'where nothing was checked the verdict has the reason alone' "$("$probe" report "$tmp/silent" 2>/dev/null | head -1)" '\(not checked: no call was recorded\) ?$'
 finish

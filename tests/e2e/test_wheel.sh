@@ -122,8 +122,8 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null || ! can_mount; th
 	finish
 fi
 inside() {
-	env -i PATH=/root/v/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo \
-		chroot "$root" sh -c "cd /root && $1"
+	env -i PATH=/srv/v/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/srv LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive OMP_NUM_THREADS=1 GLOO_SOCKET_IFNAME=lo \
+		chroot "$root" sh -c "cd /srv && $1"
 }
 [ -e "$root/etc/debian_version" ] || debootstrap --variant=minbase --include=ca-certificates,python3,python3-venv trixie "$root" "$mirror" >"$tmp/debootstrap.log" 2>&1 || {
 	skip 'Debian 13' "$(tail -1 "$tmp/debootstrap.log")"
@@ -135,7 +135,7 @@ mount -t proc none "$root/proc" && mount -t sysfs -o ro none "$root/sys" && moun
 trap 'umount -l "$root/dev" "$root/sys" "$root/proc"; cleanup' EXIT
 # Where a proxy has certificates of its own, pip needs them there too.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null
-cp "$wheel" tests/apps/train_ddp.py "$root/root/"
+cp "$wheel" tests/apps/train_ddp.py "$root/srv/"
 ok 'Debian 13: pip install' inside "python3 -m venv --system-site-packages v && pip install -q --no-index $name"
 is 'Debian 13: probe --version' "$(inside 'probe --version')" "probe $version"
 # PyTorch as Debian has it: that of PyPI brings 3 GB of CUDA. Its torchrun may lack libuv.
