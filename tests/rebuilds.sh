@@ -9,8 +9,18 @@ B=${1:-build}
 table=${2:-$(dirname "$0")/rebuilds.table}
 bad=0
 
-# "object source" for each source that an object was made of; only of objects whose source is in the tree.
-made_of=$(find "$B/obj" -name '*.d' -exec cat {} + | awk -v skip="$B/obj/" '
+# Of objects whose source is in the tree: a folder that was built before a file moved has more.
+lists_of_objects() {
+	find "$B/obj" -name '*.d' | while read -r d; do
+		o=${d#"$B/obj/"}
+		o=${o%.d}
+		for source in "$o".c "$o".S "$B/$o".c "$B/$o".S; do
+			[ ! -f "$source" ] || { echo "$d"; break; }
+		done
+	done
+}
+# "object source" for each source that an object was made of.
+made_of=$(lists_of_objects | xargs cat | awk -v skip="$B/obj/" '
 	/^[^ ]+\.o:/ {o = substr($1, length(skip) + 1); sub(/:$/, "", o); sub(/^[^:]*:/, "")}
 	/^[^ ]+\.h:$/ || /^$/ {o = ""}
 	o {for (i = 1; i <= NF; i++) if ($i != "\\") print o, $i}' | sort -u)
