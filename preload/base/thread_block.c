@@ -18,6 +18,7 @@
 
 #include "base/at_start.h"
 #include "base/thread.h"
+#include "base/tid.h"
 
 #define ALIGN 64u /* of blocks: a cache line */
 #define FIRST_BYTES (32u << 10) /* in libprobe.so's own data: most processes need no more */
@@ -241,7 +242,7 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
 
 	/* Another: a child of vfork(), or one that was made past fork(), in which nothing is recorded. */
 	if (atomic_compare_exchange_strong(&pool.pid, &none, pid) || none == pid)
-		give_block(pid, (uint32_t)syscall(SYS_gettid));
+		give_block(pid, read_tid());
 	errno = err;
 	return thread_pointer;
 }
@@ -250,7 +251,7 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
 static void keep_own_block(void)
 {
 	uint32_t made = atomic_load(&pool.made);
-	uint32_t tid = (uint32_t)syscall(SYS_gettid);
+	uint32_t tid = read_tid();
 
 	atomic_store(&pool.pid, getpid());
 	for (uint32_t i = 0; i < made; i++) {

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "base/tid.h"
 #include "call/claims.h"
 #include "call/stackid.h"
 #include "session/state.h"
@@ -119,7 +120,7 @@ static struct thread *thread_make(void)
 
 	if (t == MAP_FAILED)
 		return NULL;
-	t->tid = (uint32_t)syscall(SYS_gettid);
+	t->tid = read_tid();
 	if (chain_attach(&t->chain, &session.journal, t->tid) < 0) {
 		munmap(t, mapped_bytes());
 		return NULL;

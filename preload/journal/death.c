@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "base/tid.h"
+
 #define PAGE_BYTES 4096u
 /* The file's time is that of the last tick of the kernel's clock. */
 #define TICK_NS UINT64_C(10000000)
@@ -17,23 +19,32 @@ _Static_assert(offsetof(struct journal_head, lock) % PAGE_BYTES + sizeof(struct 
 		       PAGE_BYTES,
 	"the lock lies in one page");
 
-void begin_death_watch(struct death_watch *w, struct journal *j)
+void start_death_watch(struct death_watch *w, struct journal *j)
 {
 	size_t at = offsetof(struct journal_head, lock), page = at / PAGE_BYTES * PAGE_BYTES;
 	struct journal_lock *lock = &j->head->lock;
 	char *again;
 
-	*w = (struct death_watch){.page = NULL};
+	atomic_store(&w->page, NULL);
 	if (j->kind != JK_FILE)
 		return;
-	/* Of a shared mapping, from 0 bytes: the same page a second time. */
-	again = mremap((char *)j->head + page, 0, PAGE_BYTES, MREMAP_MAYMOVE);
+	again = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (again == MAP_FAILED)
 		return;
-	madvise(again, PAGE_BYTES, MADV_DONTFORK);
+	/* Another thread may fork at any moment: its child is to know the place before the file is there. */
+	atomic_store(&w->page, again);
+	/*
+	 * Of a shared mapping, from 0 bytes: the same page a second time. Not by mremap(): what some communication libraries
+	 * put before that forgets the place, and has the kernel map at 0.
+	 */
+	if (syscall(SYS_mremap, (char *)j->head + page, 0, PAGE_BYTES,
+		    MREMAP_MAYMOVE | MREMAP_FIXED, again) < 0) {
+		/* The place may be another's by now. */
+		atomic_store(&w->page, NULL);
+		return;
+	}
 	lock->next = (uint64_t)(uintptr_t)&w->list.list;
-	lock->word = (uint32_t)syscall(SYS_gettid);
-	w->page = again;
+	lock->word = read_tid();
 	w->list.list.next = (struct robust_list *)(void *)(again + (at - page));
 	w->list.futex_offset =
 		(long)(offsetof(struct journal_lock, word) - offsetof(struct journal_lock, next));
@@ -44,10 +55,23 @@ void begin_death_watch(struct death_watch *w, struct journal *j)
 
 void end_death_watch(struct death_watch *w)
 {
+	void *page = atomic_load(&w->page);
+
 	w->list.list.next = &w->list.list;
-	if (w->page)
-		munmap(w->page, PAGE_BYTES);
-	w->page = NULL;
+	if (!page)
+		return;
+	/* The file first, then the place: what a child gives up is never another thread's new memory. */
+	mmap(page, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	atomic_store(&w->page, NULL);
+	munmap(page, PAGE_BYTES);
+}
+
+void drop_death_watch(struct death_watch *w)
+{
+	void *page = atomic_exchange(&w->page, NULL);
+
+	if (page)
+		munmap(page, PAGE_BYTES);
 }
 
 uint64_t find_moment_of_death(const struct journal_head *h, int fd, const struct stat *st)

@@ -11,6 +11,7 @@
 #define PROBE_JOURNAL_DEATH_H
 
 #include <linux/futex.h>
+#include <stdatomic.h>
 
 #include "journal/journal.h"
 
@@ -18,12 +19,22 @@ struct stat;
 
 struct death_watch {
 	struct robust_list_head list;
-	void *page; /* NULL: there is none */
+	/* From before anything of the journal is mapped there until after it; NULL: there is none. */
+	_Atomic(void *) page;
 };
 
-/* Both by the thread that lives as long as the recording does. */
-void begin_death_watch(struct death_watch *w, struct journal *j);
+/*
+ * Both by the thread that lives as long as the recording does, and with memory that stays when the thread is gone: the kernel reads
+ * it then.
+ */
+void start_death_watch(struct death_watch *w, struct journal *j);
 void end_death_watch(struct death_watch *w);
+
+/*
+ * In a forked child, whatever the parent's thread was in the middle of: the page is given up, for with it the child would hold the
+ * lock of the journal's file.
+ */
+void drop_death_watch(struct death_watch *w);
 
 /* Of the journal in that file, Unix epoch; 0: not known. */
 uint64_t find_moment_of_death(const struct journal_head *h, int fd, const struct stat *st);

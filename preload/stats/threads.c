@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/thread.h"
+#include "base/tid.h"
 #include "stats/kernel.h"
 
 /*
@@ -135,7 +136,7 @@ static void done(uint32_t i)
 
 static int settle(uint32_t me)
 {
-	int tid = (int)syscall(SYS_gettid);
+	int tid = (int)read_tid();
 	const struct cores *where = atomic_load(&team.where);
 	struct sched_param none = {0};
 	struct stats_fenv env;

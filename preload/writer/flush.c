@@ -10,6 +10,7 @@
 #include "base/apart.h"
 #include "base/io.h"
 #include "base/thread.h"
+#include "base/tid.h"
 #include "session/state.h"
 #include "writer/output.h"
 #include "writer/role.h"
@@ -44,7 +45,7 @@ static bool take_role_at_end(void)
 
 	atomic_store(&output.hurry, 1);
 	/* A handler that came in the middle of its own writing ends the program. */
-	if (role_holder() == (int)syscall(SYS_gettid))
+	if (role_holder() == (int)read_tid())
 		return false;
 	for (int waited = 0; waited < END_MOST_MS && idle < END_IDLE_MS; waited += END_LOOK_MS) {
 		uint64_t now;

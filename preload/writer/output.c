@@ -177,6 +177,7 @@ void writer_rank_known(int rank, int size, bool guessed)
 void writer_forked(void)
 {
 	role_reset();
+	drop_death_watch(&output.death);
 	atomic_store(&output.waiting, 0);
 	atomic_store(&output.hurry, 0);
 	atomic_store(&output.rank_news, 0);

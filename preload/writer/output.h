@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "folder/folder.h"
+#include "journal/death.h"
 #include "sink/sink.h"
 #include "writer/drain.h"
 #include "writer/resume.h"
@@ -29,6 +30,7 @@ struct output {
 	uint32_t first_step; /* as it was when the journal was made */
 	_Atomic bool stop;
 	_Atomic int writer_tid; /* 0: not running yet */
+	struct death_watch death; /* the writer thread's */
 	_Atomic int
 		waiting; /* threads of the job that wait for the role, or have it, to write all */
 	_Atomic int hurry; /* not 0: who compresses a file is to leave it for later */

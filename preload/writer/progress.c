@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "base/tid.h"
 
 #define MEASURE_NS UINT64_C(900000000)
 /* Libraries' own threads wake up now and then, and monitors read a file: less than this in a second is no progress. */
@@ -191,7 +192,7 @@ void measure_progress(struct journal_progress *p)
 	if (!p->at_ns || p->cpu_percent >= CPU_PERCENT_MIN || io - p->io_bytes >= IO_BYTES_MIN) {
 		p->moved_ns = now;
 	} else {
-		snprintf(tid, sizeof(tid), "%ld", syscall(SYS_gettid));
+		snprintf(tid, sizeof(tid), "%u", read_tid());
 		t.own = tid;
 		p->unseen = !list_threads("self", take_thread, &t) || !t.listed;
 		for (unsigned i = 0; i < t.n; i++)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/tid.h"
 
 #define WAITED 0x80000000u /* somebody waits */
 
@@ -20,7 +21,7 @@ bool role_take_now(void)
 	uint32_t nobody = 0;
 
 	return !atomic_load_explicit(&holder, memory_order_relaxed) &&
-	       atomic_compare_exchange_strong(&holder, &nobody, (uint32_t)syscall(SYS_gettid));
+	       atomic_compare_exchange_strong(&holder, &nobody, read_tid());
 }
 
 bool role_take_within(long ms)

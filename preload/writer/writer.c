@@ -21,7 +21,7 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/thread.h"
-#include "journal/death.h"
+#include "base/tid.h"
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
@@ -440,14 +440,12 @@ static void be_batch(void)
 
 static void *writer_main(void *arg)
 {
-	static struct death_watch death; /* the kernel reads it when the thread is gone */
-
 	(void)arg;
 	thread_state.busy++; /* nothing that we call is to be recorded */
 	prctl(PR_SET_NAME, "probe-writer");
-	atomic_store(&output.writer_tid, (int)syscall(SYS_gettid));
+	atomic_store(&output.writer_tid, (int)read_tid());
 	be_batch();
-	begin_death_watch(&death, &session.journal);
+	start_death_watch(&output.death, &session.journal);
 
 	/* A rank pinned to one core must not share it with us if there are others; the cpuset still holds. */
 	cpu_set_t all;
@@ -467,7 +465,7 @@ static void *writer_main(void *arg)
 	}
 	while (!end_left_over())
 		futex_wait_second(0);
-	end_death_watch(&death);
+	end_death_watch(&output.death);
 	return NULL;
 }
 

@@ -86,6 +86,54 @@ FAULTS=1 killed 'a full disk, and meta.json stays as it was' 5 now FAULT=posix_f
 killed 'a segment, and a child lives on' 2 child PROBE_JOURNAL_DIR=shm
 killed 'journal_dir, and a child lives on' 2 child PROBE_JOURNAL_DIR="$tmp/journals"
 
+# A thread of the job forks at the moment at which the writer maps a page of the journal once more. What the child has of the
+# journal stands in $tmp/mapped.
+cat >"$tmp/fork.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* Asks for the C library's each time. */
+long syscall(long number, ...)
+{
+	long (*real)(long, ...) = dlsym(RTLD_NEXT, "syscall"), v[6], at;
+	char line[512], *said = getenv("MAPPED");
+	va_list ap;
+	FILE *f;
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		v[i] = va_arg(ap, long);
+	va_end(ap);
+	at = real(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+	if (number != SYS_mremap || v[1] || !said)
+		return at;
+	pid_t pid = fork();
+	if (!pid) {
+		FILE *out = fopen(said, "w");
+		f = fopen("/proc/self/maps", "r");
+		while (out && f && fgets(line, sizeof(line), f))
+			if (strstr(line, "journal"))
+				fputs(line, out);
+		if (out && f)
+			fputs("end\n", out);
+		_exit(!out || !f || fclose(out));
+	}
+	waitpid(pid, NULL, 0);
+	return at;
+}
+END
+cc -std=gnu11 -O1 -shared -fPIC -o "$tmp/libfork.so" "$tmp/fork.c" || fail 'fork.c compiles'
+new_out
+touch "$tmp/counter.end"
+env LD_PRELOAD="$lib:$tmp/libfork.so" MAPPED="$tmp/mapped" PROBE_OUTPUT_DIR="$out" "$app" 3 "$tmp/counter" stay >"$tmp/one" 2>&1 </dev/null
+is 'a fork while the writer starts: the child has nothing of the journal' "$(cat "$tmp/mapped")" end
+rm "$tmp/counter.end"
+
 # ---- meta.json before the first drain ----
 new_out
 run_one PROBE_JOURNAL_DIR=shm -- 3 "$tmp/counter"

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/at_start.h"
+#include "base/tid.h"
 #include "elf/loaded/elfsym.h"
 
 #define HELD_MAX 4
@@ -69,8 +70,7 @@ static void reset_loader_lock(void)
 
 START_CODE void loader_lock_follow_forks(void)
 {
-	struct held h = {
-		.global = (uintptr_t)elfsym_data("_rtld_global"), .tid = (int)syscall(SYS_gettid)};
+	struct held h = {.global = (uintptr_t)elfsym_data("_rtld_global"), .tid = (int)read_tid()};
 	pthread_mutex_t *found = NULL;
 	int n = 0;
 

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The calling thread's id, as the kernel has it, past syscall() of the C library: a program may put its own before that, and one which
+ * asks dlsym() for the C library's at each call comes back here while the thread's variables are being made. Safe anywhere.
+ */
+#ifndef PROBE_BASE_TID_H
+#define PROBE_BASE_TID_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static inline uint32_t read_tid(void)
+{
+#if defined(__x86_64__)
+	long tid;
+
+	__asm__ volatile("syscall" : "=a"(tid) : "0"((long)SYS_gettid) : "rcx", "r11", "memory");
+	return (uint32_t)tid;
+#elif defined(__aarch64__)
+	register long number __asm__("x8") = SYS_gettid;
+	register long tid __asm__("x0");
+
+	__asm__ volatile("svc 0" : "=r"(tid) : "r"(number) : "memory");
+	return (uint32_t)tid;
+#else
+	return (uint32_t)syscall(SYS_gettid);
+#endif
+}
+
+#endif
