@@ -5,9 +5,30 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/probe/model/host/outside.h"
 #include "tools/probe/model/host/task_stat.h"
+
+#define LET_GO_NS 20000000
+#define LET_GO_TRIES 50
+
+/*
+ * Who looks at a process (ps, pgrep) keeps its memory for a moment, and with that its files' locks, after it has ended. Waited for
+ * once in a run: a copy of the process that holds them does not let go.
+ */
+static enum owner_life wait_for_dead(const char *path, const struct journal_owner *o, uint32_t mine)
+{
+	static unsigned tries = LET_GO_TRIES;
+	enum owner_life sign = outside_sign(path, o, mine);
+
+	while (sign == OWNER_LIVES && tries) {
+		tries--;
+		nanosleep(&(struct timespec){.tv_nsec = LET_GO_NS}, NULL);
+		sign = outside_sign(path, o, mine);
+	}
+	return sign;
+}
 
 enum owner_life recover_owner_life(
 	const struct journal_owner *o, const char *noted, const char *path, uint32_t mine)
@@ -23,9 +44,9 @@ enum owner_life recover_owner_life(
 	}
 	if (life == OWNER_LIVES)
 		return life;
-	sign = outside_sign(path, o, mine);
 	if (life == OWNER_UNKNOWN)
-		return sign;
+		return outside_sign(path, o, mine);
+	sign = wait_for_dead(path, o, mine);
 	/* Somebody holds what only the owner, or a copy that it made of itself, can hold. */
 	return sign == OWNER_LIVES ? OWNER_UNKNOWN : life;
 }
