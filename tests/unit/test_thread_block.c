@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 static THREAD_OWN uint64_t mine;
 static THREAD_OWN struct {
@@ -283,12 +284,15 @@ static void *count_signals(void *arg)
 	return (void *)bad;
 }
 
+/* With breaks: a signal that always waits at the handler's end would leave the thread no instruction of its own. */
 static void *send_signals(void *arg)
 {
-	while (!atomic_load(&storm_over)) {
+	for (unsigned n = 1; !atomic_load(&storm_over); n++) {
 		kill(getpid(), SIGUSR1);
-		for (volatile int i = 0; i < 200; i++)
+		for (volatile unsigned i = 0; i < n % 16 * 25; i++)
 			;
+		if (n % 16 == 0)
+			nanosleep(&(struct timespec){.tv_nsec = 20000}, NULL);
 	}
 	return arg;
 }
