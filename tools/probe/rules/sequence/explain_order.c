@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/rules/sequence/excused.h"
 #include "tools/probe/rules/sequence/window.h"
 
 #define STEPS_LOOKED_AT 10 /* before that one, for one with the same calls */
@@ -45,6 +46,54 @@ static bool begins_with(
 	return k && k <= n && own == set;
 }
 
+/* Receives that were started by that step's thread and completed later, by their completion. */
+static unsigned list_arrivals(const struct rank_window *r, const struct call *first, uint64_t step,
+	const struct entry **list)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < r->n; i++) {
+		const struct call *c = &r->e[i].call;
+		unsigned at = n;
+
+		if (c->step != step || c->thread != first->thread || !(c->bits & CALL_ASYNC) ||
+			!is_receive(c))
+			continue;
+		for (; at && list[at - 1]->call.start + list[at - 1]->call.dur > c->start + c->dur;
+			at--)
+			list[at] = list[at - 1];
+		list[at] = &r->e[i];
+		n++;
+	}
+	return n;
+}
+
+/*
+ * A rank may serve its peers in the order in which their messages arrive (MPI_Waitany, MPI_ANY_SOURCE, MPI_Probe): one line of its
+ * program then names another peer, or the requests before were completed in another order.
+ */
+static bool follows_arrivals(const struct rank_window *r, const struct entry *now,
+	const struct entry *was, const struct call *first)
+{
+	const struct entry **these, **those;
+	unsigned n, k, i = 0;
+
+	if (!(now->call.bits & was->call.bits & CALL_P2P) || now->call.peer == was->call.peer)
+		return false;
+	if (now->loop == was->loop)
+		return true;
+	these = tool_alloc((r->n + 1) * sizeof(*these));
+	those = tool_alloc((r->n + 1) * sizeof(*those));
+	n = list_arrivals(r, first, now->call.step, these);
+	k = list_arrivals(r, first, was->call.step, those);
+	while (i < n && i < k &&
+		hash_kind_of_call(&these[i]->call) == hash_kind_of_call(&those[i]->call))
+		i++;
+	free(these);
+	free(those);
+	return i < n && i < k;
+}
+
 struct verdict explain_step_order(
 	const struct order_seen *odd, enum order_way way, const struct window *w)
 {
@@ -70,7 +119,7 @@ struct verdict explain_step_order(
 	}
 	while (i < like && what_entry_is(now[i], way) == what_entry_is(was[i], way))
 		i++;
-	if (i < like) {
+	if (i < like && !follows_arrivals(r, now[i], was[i], first)) {
 		v.kind = VERDICT_ORDER;
 		v.call = now[i]->call;
 		v.usual = was[i]->call;
