@@ -2,9 +2,10 @@
 /*
  * Rank 1 serves ranks 0 and 2 in the order in which their messages arrive: 0 first, but in step 9, where 2 comes first. Nothing is wrong.
  * Who comes second sends when the first one has its answer, told past the recorded calls. In mode swapped rank 1 asks for both by name
- * and answers on lines of its own, two of which change places in step 9. 16 steps, 4 ranks.
+ * and answers on lines of its own, two of which change places in step 9. In mode farm rank 0 hands out tasks and marks no steps, and
+ * each other rank marks one after each of its tasks. 16 steps, 4 ranks.
  *
- *	mpi_arrivals waitany|branches|any|swapped
+ *	mpi_arrivals waitany|branches|any|farm|swapped
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -105,6 +106,28 @@ static void ask_in_turn(int first)
 		PMPI_Send(&done, 1, MPI_CHAR, other, 3, MPI_COMM_WORLD);
 }
 
+/* Whom the next task goes to follows no pattern; at the end each has had the same number. */
+static void farm(void)
+{
+	static const int to[] = {1, 1, 1, 1, 3, 3, 3, 3, 2, 3, 2, 1, 2, 2, 1, 3, 2, 2, 1, 1, 3, 3,
+		2, 1, 2, 3, 1, 2, 3, 3, 1, 2};
+	int tasks = (int)(sizeof(to) / sizeof(*to)), task;
+	MPI_Status s;
+
+	for (int i = 0; !rank && i < tasks; i++) {
+		MPI_Send(&i, 1, MPI_INT, to[i], 1, MPI_COMM_WORLD);
+		MPI_Recv(answer, COUNT, MPI_FLOAT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &s);
+	}
+	for (int i = 0; i < tasks; i++) {
+		if (to[i] != rank)
+			continue;
+		MPI_Recv(&task, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		reply(0);
+		if (probe_step)
+			probe_step();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -117,11 +140,13 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; argc > 1 && i < sizeof(mode) / sizeof(*mode); i++)
 		if (!strcmp(argv[1], mode[i].name))
 			serve = mode[i].serve;
-	if (!serve)
+	if (!serve && (argc < 2 || strcmp(argv[1], "farm")))
 		return 2;
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-	for (int step = 0; step < STEPS; step++) {
+	if (!serve)
+		farm();
+	for (int step = 0; serve && step < STEPS; step++) {
 		float one = (float)step, all;
 
 		if (rank == 1)

@@ -22,6 +22,7 @@ for m in $flavours; do
 		waitany []
 		branches []
 		any []
+		farm []
 		swapped [('order', 'warn', [1], 9)]
 	END
 done

@@ -171,8 +171,14 @@ static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
 		l->best = l->now;
 }
 
-static void note_lag(struct messages *m, struct link_stat *l, int64_t lag, const struct call *recv)
+static void note_lag(
+	struct messages *m, struct link_stat *l, const struct call *send, const struct call *recv)
 {
+	int64_t lag = (int64_t)recv->step - (int64_t)send->step;
+
+	/* Where one rank goes by the other's steps, the two never part. */
+	if ((send->bits | recv->bits) & CALL_PEERS_STEP)
+		return;
 	/* Many messages of one step are no habit. */
 	if (l->lags && l->lag == lag) {
 		l->lags += recv->step != l->lag_step;
@@ -486,7 +492,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 		return;
 	l->from = send->rank;
 	l->to = recv->rank;
-	note_lag(m, l, (int64_t)recv->step - (int64_t)send->step, recv);
+	note_lag(m, l, send, recv);
 	/* It was waited for after it had arrived. */
 	if (end < both)
 		return;

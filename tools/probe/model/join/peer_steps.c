@@ -81,6 +81,7 @@ static void follow_shared_steps(struct rank_dir *d, const struct table *t, const
 	walk_close(&w);
 	d->round = end;
 	d->nround = n;
+	d->peers_steps = true;
 }
 
 static uint64_t bytes_with_steps(const struct folders *f, const struct overlay *const *overlay)

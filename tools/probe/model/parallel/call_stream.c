@@ -204,7 +204,7 @@ static void sift_out(struct rank_out **heap, unsigned n, unsigned i)
 
 static void put_rounds(struct stream_out *o, const struct rank_dir *d)
 {
-	uint64_t n[2] = {d->nround, d->nlonger};
+	uint64_t n[3] = {d->nround, d->nlonger, d->peers_steps};
 
 	if (!n[0])
 		return;
@@ -544,7 +544,7 @@ static bool take_bad_row(
 
 static bool take_rounds(struct piece *p, struct rank_dir *d)
 {
-	uint64_t n[2], most;
+	uint64_t n[3], most;
 
 	if (d->round || !take_piece_bytes(p, n, sizeof(n)))
 		return false;
@@ -553,6 +553,7 @@ static bool take_rounds(struct piece *p, struct rank_dir *d)
 		return false;
 	d->nround = (unsigned)n[0];
 	d->nlonger = (unsigned)n[1];
+	d->peers_steps = n[2] != 0;
 	d->round = tool_alloc((n[0] + 1) * sizeof(*d->round));
 	d->longer = tool_alloc((n[1] + 1) * sizeof(*d->longer));
 	return take_piece_bytes(p, d->round, n[0] * sizeof(*d->round)) &&

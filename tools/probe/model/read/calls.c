@@ -357,7 +357,10 @@ static bool begin_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 	const struct csv_text *t = calls_column(s, COL_flags);
 	uint64_t v;
 
-	*c = (struct call){.rank = s->rank, .step = step, .seq = seq};
+	*c = (struct call){.rank = s->rank,
+		.step = step,
+		.seq = seq,
+		.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
 	if (!csv_u64(calls_column(s, COL_start_ns), &c->start))
 		return false;
 	c->lib = column_name_id(s, lib);

@@ -28,6 +28,8 @@ enum call_bits {
 	CALL_PERMUTED =
 		2048, /* the order in memory of a tensor's elements is not that of their indices */
 	CALL_GAPS = 4096, /* other elements lie between those of a tensor */
+	CALL_PEERS_STEP =
+		8192, /* its rank marks no steps: `step` is that of the rank it shares the call with */
 };
 
 /* The values of a call's tensors on one side (what it was given, what it gave), all rows of it together. */

@@ -48,6 +48,8 @@ static void add_open_call(struct opens *o, const struct rank_dir *dir, struct op
 	if (dir->nround)
 		c->call.step =
 			count_rounds_before(dir->round, dir->nround, c->call.start, c->call.seq);
+	if (dir->peers_steps)
+		c->call.bits |= CALL_PEERS_STEP;
 	c->age = end > c->call.start ? end - c->call.start : 0;
 	/* A process that ended while a thread was inside a call was torn out of it (MPI_Abort, a launcher that gave up). */
 	c->ended_ok = (dir->state == RANK_FINISHED || dir->state == RANK_UNWRITTEN) &&

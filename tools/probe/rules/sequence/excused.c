@@ -103,8 +103,30 @@ static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
 	       v->call.peer != v->usual.peer;
 }
 
+static bool is_any_call_open(const struct window *w)
+{
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = w->rank[j].n; i-- > 0;)
+			if (w->rank[j].e[i].call.bits & CALL_OPEN)
+				return true;
+	return false;
+}
+
+/*
+ * A message to another peer that this peer has received, in a job in which no call is left open. A farm or a server answers its peers
+ * as they come. A rank that lacks its message would wait for it.
+ */
+static bool was_received_there(const struct window *w, const struct verdict *v)
+{
+	const struct messages *m = &w->g->diagnose.messages;
+
+	return v->kind == VERDICT_TERMS && *v->what == 'p' && v->call.bits & CALL_P2P &&
+	       !(v->call.bits & (CALL_OPEN | CALL_ERROR)) && !is_receive(&v->call) &&
+	       !m->given_up && !is_message_alone(m, &v->call) && !is_any_call_open(w);
+}
+
 bool is_excused(
 	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
 {
-	return is_order_of_arrival(w, v) || !is_alone_in_it(w, r, i, v);
+	return is_order_of_arrival(w, v) || was_received_there(w, v) || !is_alone_in_it(w, r, i, v);
 }
