@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What else may live in a process: sanitizers of gcc and clang, Valgrind, other allocators. With each of them a program
 # starts, prints and ends as without us, mistakes are found as without us, and an MPI program is recorded. Prints TAP.
-# timeout: 900
+# timeout: 1800
 # long: each of them with each MPI
 . "$(dirname "$0")/lib.sh"
 
@@ -12,17 +12,17 @@ export ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1
 way=preload
 with() {
 	case $way in
-	preload) timeout 60 env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
-	run) PROBE_LIBRARY="$lib" timeout 60 "$probe" run -o "$out" "$@" ;;
-	before:*) timeout 60 env LD_PRELOAD="${way#before:}:$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
-	behind:*) timeout 60 env LD_PRELOAD="$lib:${way#behind:}" PROBE_OUTPUT_DIR="$out" "$@" ;;
+	preload) timeout 240 env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
+	run) PROBE_LIBRARY="$lib" timeout 240 "$probe" run -o "$out" "$@" ;;
+	before:*) timeout 240 env LD_PRELOAD="${way#before:}:$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
+	behind:*) timeout 240 env LD_PRELOAD="$lib:${way#behind:}" PROBE_OUTPUT_DIR="$out" "$@" ;;
 	esac
 }
 
 without() {
 	case $way in
-	before:* | behind:*) timeout 60 env LD_PRELOAD="${way#*:}" "$@" ;;
-	*) timeout 60 "$@" ;;
+	before:* | behind:*) timeout 240 env LD_PRELOAD="${way#*:}" "$@" ;;
+	*) timeout 240 "$@" ;;
 	esac
 }
 
