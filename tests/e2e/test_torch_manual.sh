@@ -159,4 +159,22 @@ is 'spike: the lines of the log' "$(sed -n '/is_skip/,$p' "$tmp/run/output/rank0
 	"opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
 Current global norm [N] of step 3 has been 1 consecutive times greater than threshold: 3.0
 opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
+log_lines() { # RANK
+	sed -n "s/^libprobe: rank $1: - INFO - //p" "$tmp/with.err" | grep -e is_skip -e 'Current global norm' | sed 's/norm \[[0-9.]*\]/norm [N]/'
+}
+for r in 0 1; do
+	is "spike: the lines of the log are in the job's log, rank $r" "$(log_lines $r)" \
+		"$(sed -n '/is_skip/,$p' "$tmp/run/output/rank$r/monitor.log" | grep -v 'samples/s/p\|Epoch' | sed 's/norm \[[0-9.]*\]/norm [N]/')"
+done
+
+# The manual's own example: the first two steps of a training spike, and the second one ends it.
+file=plain train first SKIP=1
+with first
+is 'first steps: neither changes a weight' "$(grep '^step' "$tmp/with")" "$(grep '^step 0 ' "$tmp/plain")"
+is 'first steps: the second one ends both ranks' "$(grep -oE '^\[[01]\] ValueError: .*' "$tmp/with" | sed 's/norm \[[0-9.]*\]/norm [N]/' | sort)" \
+	"$(for r in 0 1; do echo "[$r] ValueError: Current global norm [N] of step 2 has been 2 consecutive times greater than threshold 3.0, stop training..."; done)"
+is "first steps: the lines as the manual prints them" "$(log_lines 0)" \
+	"opt_global_step: 0, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
+Current global norm [N] of step 1 has been 1 consecutive times greater than threshold: 3.0
+opt_global_step: 0, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
 finish
