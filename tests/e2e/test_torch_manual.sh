@@ -133,7 +133,7 @@ embedding_local_norm: [0-9.e+-]+
 PATTERNS
 is 'sixteen: no line of another form' "$(grep -vxE -f "$tmp/lines" "$tmp/run/output/rank0/monitor.log" | head -3)" ''
 is 'sixteen: and each of them, as often' "$(while IFS= read -r l; do grep -cxE -- "$l" "$tmp/run/output/rank0/monitor.log"; done <"$tmp/lines" | tr '\n' ' ')" \
-	"6 6 216 23 6 "
+	"6 6 216 24 6 "
 is 'health: entries in that form, in order, by the file'"'"'s threshold' "$(cat "$tmp/run/output/health_ckpts.json")" "$(python3 -c 'import json
 print(json.dumps([{"is_health": int(n in (3, 4)), "ckpt_name": f"tiny_rank_0-1_{n}.ckpt"} for n in range(1, 7)], indent=4))')"
 is 'health: probe ckpt finds the newest healthy one' "$("$probe" ckpt "$tmp/run/output" --latest-healthy)" "$tmp/run/ckpt/tiny_rank_0-1_6.ckpt"

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large a batch is: by what the DataLoader's __next__ is about to give back. */
+/*
+ * How large a batch is: by what the DataLoader's __next__ is about to give back; without one, by the first dimension of the
+ * first tensor that the model is called with.
+ */
 #include <string.h>
 
 #include "terms/dtype.h"
 #include "elf/loaded/elfsym.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
+#include "training/steps/step_times.h"
+#include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/tensors/tensor.h"
 
 #define BATCH_LEVELS 4
@@ -40,6 +45,14 @@ static bool find_tensor(const void *o, const void *type, int left, struct buffer
 	return false;
 }
 
+static void count_batch(const struct buffer *b, uint64_t *samples, uint64_t *tokens)
+{
+	const uint64_t *dims = b->counts;
+
+	*samples = dims[0];
+	*tokens = b->ndim == 2 && b->dtype == DT_INT64 ? dims[0] * dims[1] : 0;
+}
+
 static bool ends_in(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
@@ -56,18 +69,37 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 	struct buffer b;
 
 	for (int i = 0; i < n && type; i++) {
-		const uint64_t *dims;
-
 		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
 			!ends_in(file, "/torch/utils/data/dataloader.py") ||
 			!ends_in(function, "__next__"))
 			continue;
 		if (!find_tensor(py_find_local(&f[i], "data"), *type, BATCH_LEVELS, &b))
 			return false;
-		dims = b.counts;
-		*samples = dims[0];
-		*tokens = b.ndim == 2 && b.dtype == DT_INT64 ? dims[0] * dims[1] : 0;
+		count_batch(&b, samples, tokens);
 		return true;
 	}
 	return false;
 }
+
+static void note_model_input(const struct torch_module_call *c)
+{
+	void *const *type = elfsym_data("THPVariableClass");
+	uint64_t samples = 0, tokens;
+	struct py_hold hold;
+	const char *why;
+	struct buffer b;
+
+	if (c->depth || c->again || !c->training || !type || !py_hold_objects(&hold, &why))
+		return;
+	for (uint32_t i = 0; i < c->nargs && !samples; i++)
+		if (find_tensor(c->args[i], *type, BATCH_LEVELS, &b))
+			count_batch(&b, &samples, &tokens);
+	py_release_objects(&hold);
+	if (samples)
+		step_saw_input(samples, tokens);
+}
+
+const struct torch_module_observer batch_observer = {
+	.wanted = step_wants_batch,
+	.begin = note_model_input,
+};
