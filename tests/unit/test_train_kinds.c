@@ -218,10 +218,10 @@ static void exact_target_is_no_other_module(void **state)
 	(void)state;
 	session_on(1 << 20);
 	c->targets = (char *)"=a.layers.0\n=norm";
-	assert_true(train_is_target_module("a.layers.0"));
-	assert_false(train_is_target_module("a.layers.0.fc"));
-	assert_false(train_is_target_module("a.layers.01"));
-	assert_true(train_is_target_module("b.norm"));
+	assert_true(is_target_module("a.layers.0"));
+	assert_false(is_target_module("a.layers.0.fc"));
+	assert_false(is_target_module("a.layers.01"));
+	assert_true(is_target_module("b.norm"));
 	assert_true(train_is_target("a.layers.0.fc.weight"));
 	assert_false(train_is_target("b.layers.0.fc.weight"));
 	session_over();

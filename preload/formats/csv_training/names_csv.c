@@ -38,7 +38,7 @@ static const char *name_dtype(const struct record_name *e)
 	return e->what == JN_PARAM ? dtype_info(e->dtype)->name : "";
 }
 
-static const char *name_requires_grad(const struct record_name *e)
+static const char *find_requires_grad(const struct record_name *e)
 {
 	if (e->what != JN_PARAM)
 		return "";

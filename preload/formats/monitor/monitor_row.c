@@ -45,7 +45,7 @@ void monitor_begin_row(
 }
 
 /* As pandas rounds a float64 and writes it: numpy's round(), then the shortest text of that number. */
-static void put_rounded(struct text *t, double v, int ndigits)
+static void format_rounded(struct text *t, double v, int ndigits)
 {
 	double factor = 1, scaled;
 
@@ -64,7 +64,7 @@ static void put_decimals(struct text *t, double v, int ndigits)
 	int digits = ndigits;
 
 	if (ndigits > 9) {
-		put_rounded(t, v, ndigits);
+		format_rounded(t, v, ndigits);
 		return;
 	}
 	if (!(fabs(v) * (double)ten[ndigits] < 4e15)) {

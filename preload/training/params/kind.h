@@ -60,7 +60,7 @@ const char *train_squash(const char *name);
 bool train_is_target(const char *name);
 
 /* The same for a module: "=name" is that module alone, and not those in it. */
-bool train_is_target_module(const char *name);
+bool is_target_module(const char *name);
 
 /* What it is decided by: another value, another pointer. */
 const void *train_targets_now(void);

@@ -190,20 +190,20 @@ bool train_is_target(const char *name)
 	return is_any_target(name, matches_target);
 }
 
-static bool equals_target(const char *name, const struct target *t)
+static bool is_same_target(const char *name, const struct target *t)
 {
 	return !strncmp(name, t->text, t->len) && !name[t->len];
 }
 
-static bool matches_module(const char *name, const struct target *t)
+static bool is_module_matched(const char *name, const struct target *t)
 {
-	return t->exact ? equals_target(name, t) || equals_target(train_squash(name), t)
+	return t->exact ? is_same_target(name, t) || is_same_target(train_squash(name), t)
 			: matches_target(name, t);
 }
 
-bool train_is_target_module(const char *name)
+bool is_target_module(const char *name)
 {
-	return is_any_target(name, matches_module);
+	return is_any_target(name, is_module_matched);
 }
 
 /* ---- by parameter ---- */

@@ -128,7 +128,7 @@ static void put_peer_text(struct text *t, const char *word)
 }
 
 /* The line of a file that says so before the first step. */
-static void put_promise(struct text *t)
+static void format_promise(struct text *t)
 {
 	text_str(t, "from the first step, optimizers: ");
 	text_u64(t, promised);
@@ -179,7 +179,7 @@ static int tell_peers(const char *word)
 	put_peer_path(&p, -1);
 	put_peer_text(&l, word);
 	if (strcmp(word, "on") == 0 && promised)
-		put_promise(&l);
+		format_promise(&l);
 	err = io_mkdirs(path);
 	p = text_over(path, sizeof(path));
 	put_peer_path(&p, session.world_rank);
@@ -220,7 +220,7 @@ static int find_unready_peer(bool first)
 
 	put_peer_text(&l, "on");
 	if (first)
-		put_promise(&l);
+		format_promise(&l);
 	for (int r = 0; r < session.world_size; r++) {
 		p = text_over(path, sizeof(path));
 		put_peer_path(&p, r);
@@ -245,15 +245,15 @@ void skip_refuse(const char *why)
 		refusal);
 }
 
-bool skip_needs_promise(void)
+bool is_skip_promise_due(void)
 {
 	return session.world_size > 1 && !told && !skip_is_refused() &&
 	       promise_tries < PROMISE_TRIES;
 }
 
-void skip_promise(unsigned count)
+void record_skip_promise(unsigned count)
 {
-	if (!skip_needs_promise())
+	if (!is_skip_promise_due())
 		return;
 	promise_tries++;
 	promised = count;

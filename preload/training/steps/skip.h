@@ -38,10 +38,10 @@ static inline bool skip_is_wanted(void)
 void skip_begin(void);
 
 /* Is a promise for the first step still to be made? Few times true, with several ranks only. */
-bool skip_needs_promise(void);
+bool is_skip_promise_due(void);
 
 /* Before the first step: `count` optimizers were looked at, and their steps can be withheld; 0: that is not known. */
-void skip_promise(unsigned count);
+void record_skip_promise(unsigned count);
 
 /*
  * A step that is not sure to be withheld well, and why: none is from here on, in this process. Said in a line and in meta.json; the
@@ -52,7 +52,7 @@ bool skip_is_refused(void); /* any thread */
 
 /*
  * A step of that optimizer (0: the first that stepped) begins, with gradients of that norm. promised: it is one of those of
- * skip_promise(). True: it is to be withheld, and is counted; false: it is made.
+ * record_skip_promise(). True: it is to be withheld, and is counted; false: it is made.
  */
 bool skip_judge(unsigned optimizer, double norm, bool promised);
 

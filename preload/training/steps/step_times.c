@@ -68,7 +68,7 @@ static uint64_t ticks_inside_optimizer(void)
 }
 
 /* The first step begins with the last batch that is loaded before the model is called in training, or with that call. */
-static void note_first_step(uint64_t at, bool loads)
+static void start_first_step(uint64_t at, bool loads)
 {
 	if (now.ended || now.passes || now.forward_began || (!loads && now.loads))
 		return;
@@ -82,7 +82,7 @@ void step_part_begins(enum step_part p)
 	pthread_mutex_lock(&lock);
 	now.began[p] = at;
 	if (p == PART_DATA)
-		note_first_step(at, true);
+		start_first_step(at, true);
 	if (p == PART_BACKWARD && now.since) {
 		now.forward += at - now.since;
 		now.forwards = true;
@@ -164,7 +164,7 @@ void step_forward_begins(void)
 	uint64_t at = clock_ticks();
 
 	pthread_mutex_lock(&lock);
-	note_first_step(at, false);
+	start_first_step(at, false);
 	/* A closure's forward, and what runs inside of a backward pass, is no new batch. */
 	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
 		!now.began[PART_BACKWARD]) {
@@ -185,7 +185,7 @@ bool step_wants_batch(void)
 		       scalar_is_wanted(SCALAR_TOKENS_PER_SECOND));
 }
 
-void step_saw_input(uint64_t samples, uint64_t tokens)
+void record_input_size(uint64_t samples, uint64_t tokens)
 {
 	pthread_mutex_lock(&lock);
 	if (!now.loads) {

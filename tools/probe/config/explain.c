@@ -86,7 +86,7 @@ static bool has_entries(const struct wraplist *w, const char *library)
 }
 
 /* msprobe's list: its names are of Python, and reach what other libraries' functions are. */
-static void explain_other_list(const struct wraplist *w)
+static void print_other_list(const struct wraplist *w)
 {
 	unsigned sections = 0;
 
@@ -105,7 +105,7 @@ static void explain_functions(const struct wraplist *w, bool exports)
 	unsigned bad;
 
 	if (import_list_is(w)) {
-		explain_other_list(w);
+		print_other_list(w);
 		return;
 	}
 

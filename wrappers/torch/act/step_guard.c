@@ -175,7 +175,7 @@ static bool add_optimizer(void *arg, void *o)
 	return a->known;
 }
 
-unsigned step_guard_look_ahead(const void **found, unsigned max)
+unsigned find_optimizers_ahead(const void **found, unsigned max)
 {
 	struct ahead a = {py_find_global(OPTIMIZER_MODULE, "Optimizer"), found, 0, max, true};
 

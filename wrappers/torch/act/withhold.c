@@ -43,7 +43,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Optimizers of skip_promise(): addresses, compared and never read. */
+/* Optimizers of record_skip_promise(): addresses, compared and never read. */
 static const void *promised[SKIP_OPTIMIZERS];
 static unsigned npromised;
 
@@ -452,7 +452,7 @@ static void withhold_ends(const struct torch_train_event *e)
 }
 
 /* The gradients of this pass are reduced after it has begun, so each rank reads what the others promise here. */
-static void promise_first_step(void)
+static void record_first_promise(void)
 {
 	const void *found[SKIP_OPTIMIZERS];
 	struct py_hold hold;
@@ -461,18 +461,18 @@ static void promise_first_step(void)
 	bool needed;
 
 	pthread_mutex_lock(&lock);
-	needed = skip_needs_promise();
+	needed = is_skip_promise_due();
 	pthread_mutex_unlock(&lock);
 	if (!needed)
 		return;
 	if (find_mutable_grad() && py_hold_objects(&hold, &why)) {
-		n = step_guard_look_ahead(found, SKIP_OPTIMIZERS);
+		n = find_optimizers_ahead(found, SKIP_OPTIMIZERS);
 		py_release_objects(&hold);
 	}
 	pthread_mutex_lock(&lock);
 	memcpy(promised, found, n * sizeof(*found));
 	npromised = n;
-	skip_promise(n);
+	record_skip_promise(n);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -484,7 +484,7 @@ static void watch_pass(const struct torch_train_event *e)
 	if (!session_start())
 		return;
 	skip_begin();
-	promise_first_step();
+	record_first_promise();
 }
 
 static bool wants_withholding(void)

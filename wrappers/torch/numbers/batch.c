@@ -9,8 +9,6 @@
 #include "elf/loaded/elfsym.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
-#include "training/steps/step_times.h"
-#include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/tensors/tensor.h"
 
 #define BATCH_LEVELS 4
@@ -45,7 +43,7 @@ static bool find_tensor(const void *o, const void *type, int left, struct buffer
 	return false;
 }
 
-static void count_batch(const struct buffer *b, uint64_t *samples, uint64_t *tokens)
+static void compute_batch(const struct buffer *b, uint64_t *samples, uint64_t *tokens)
 {
 	const uint64_t *dims = b->counts;
 
@@ -75,31 +73,19 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 			continue;
 		if (!find_tensor(py_find_local(&f[i], "data"), *type, BATCH_LEVELS, &b))
 			return false;
-		count_batch(&b, samples, tokens);
+		compute_batch(&b, samples, tokens);
 		return true;
 	}
 	return false;
 }
 
-static void note_model_input(const struct torch_module_call *c)
+bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens)
 {
 	void *const *type = elfsym_data("THPVariableClass");
-	uint64_t samples = 0, tokens;
-	struct py_hold hold;
-	const char *why;
 	struct buffer b;
 
-	if (c->depth || c->again || !c->training || !type || !py_hold_objects(&hold, &why))
-		return;
-	for (uint32_t i = 0; i < c->nargs && !samples; i++)
-		if (find_tensor(c->args[i], *type, BATCH_LEVELS, &b))
-			count_batch(&b, &samples, &tokens);
-	py_release_objects(&hold);
-	if (samples)
-		step_saw_input(samples, tokens);
+	if (!type || !find_tensor(object, *type, BATCH_LEVELS, &b))
+		return false;
+	compute_batch(&b, samples, tokens);
+	return true;
 }
-
-const struct torch_module_observer batch_observer = {
-	.wanted = step_wants_batch,
-	.begin = note_model_input,
-};

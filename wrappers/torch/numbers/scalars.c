@@ -384,7 +384,7 @@ static void put_kept(uint32_t step, uint16_t number, const struct kept *k, doubl
 
 		for (uint32_t i = 0; i < k->passes; i++)
 			micro[i] = k->micro[i] / by;
-		metric_put_micro_losses(step, micro, k->passes);
+		record_micro_losses(step, micro, k->passes);
 	}
 	put_rates_of(step, number, k);
 	if (k->norm_is_own)

@@ -114,7 +114,7 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 }
 
 /* Is the first step's own call of the model needed? */
-static bool wants_first_call(void)
+static bool is_first_call_needed(void)
 {
 	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME);
 }
@@ -124,7 +124,7 @@ static __attribute__((noinline)) bool starts_recording(py_object *module)
 {
 	int error = errno;
 	bool starts = torch_module_dump_begins() ||
-		      (wants_first_call() && is_training(module, true) && session_start());
+		      (is_first_call_needed() && is_training(module, true) && session_start());
 
 	errno = error;
 	return starts;
@@ -208,7 +208,7 @@ static void hook_module_calls(const struct torch_train_event *e)
 
 bool torch_module_calls_early(void)
 {
-	return torch_modules_dumped() || wants_first_call();
+	return torch_modules_dumped() || is_first_call_needed();
 }
 
 void torch_module_calls_now(void)

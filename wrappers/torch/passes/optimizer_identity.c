@@ -23,7 +23,7 @@ struct search {
 	uint64_t place;
 };
 
-static bool note_living(void *arg, void *o)
+static bool record_living(void *arg, void *o)
 {
 	const struct search *s = arg;
 
@@ -40,7 +40,7 @@ static struct known_optimizer *find_dead(uint64_t place)
 
 	for (unsigned i = 0; i < nknown; i++)
 		known[i].lives = false;
-	if (!s.type || !py_is_type(s.type) || !py_visit_collected(note_living, &s))
+	if (!s.type || !py_is_type(s.type) || !py_visit_collected(record_living, &s))
 		return NULL;
 	for (unsigned i = 0; i < nknown; i++)
 		if (known[i].place == place && !known[i].lives)
@@ -48,7 +48,7 @@ static struct known_optimizer *find_dead(uint64_t place)
 	return NULL;
 }
 
-static uint64_t identify_self(uint64_t place, const void *self)
+static uint64_t get_identity(uint64_t place, const void *self)
 {
 	struct known_optimizer *dead;
 	unsigned same = 0;
@@ -83,7 +83,7 @@ uint64_t find_optimizer_identity(uint64_t place)
 		return place;
 	self = optimizer_self_find();
 	if (self)
-		identity = identify_self(place, self);
+		identity = get_identity(place, self);
 	py_release_objects(&hold);
 	return identity;
 }
