@@ -233,8 +233,7 @@ const struct config_key config_keys[] = {
 		"Find the names of a training's parameters (PyTorch): column name of calls, "
 		"names.csv"),
 	BOOL(print_struct, "false",
-		"Write module_struct.json: the modules and parameters of a training, with names: "
-		"true"),
+		"Write module_struct.json: the modules and parameters of a training"),
 	RANGES(rank, "Ranks that record; empty: all"),
 	RANGES(step, "Steps that are recorded; empty: all"),
 	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
@@ -373,8 +372,8 @@ const struct config_key config_keys[] = {
 	BOOL(squash_name, "false",
 		"Names of kinds begin at layers, embeddings, final, output or norm"),
 	WORDS(targets, "", any_words,
-		"Parameters and modules of kinds: names, beginnings of names, regular expressions; "
-		"empty: all"),
+		"Parameters and modules of kinds: names, beginnings of names, regular expressions, "
+		"=NAME (no modules within it); empty: all"),
 	RANGES(dp_ranks, "Ranks in their data-parallel group that write kinds; empty: all"),
 	RANGES(tp_ranks, "Ranks in their tensor-parallel group that write kinds; empty: all"),
 	RANGES(pp_ranks, "Ranks in their pipeline that write kinds; empty: all"),

@@ -247,7 +247,7 @@ def check_scalars(name, path, file, per_file):
             where = f"{name}/{file}: {r}"
             if not (r["step"].isdigit() and a <= int(r["step"]) <= b):
                 breach("a scalar outside its block", where)
-            if not re.fullmatch(r"([A-Za-z0-9_-]+)(/(opt\d+|group\d+|opt\d+\.group\d+))?", r["name"]) or \
+            if not re.fullmatch(r"([A-Za-z0-9_-]+)(/(opt\d+|group\d+|micro\d+|opt\d+\.group\d+))?", r["name"]) or \
                     r["name"].split("/")[0] not in SCALAR_NAMES:
                 breach("name of a scalar", where)
             if not re.fullmatch(NUMBER, r["value"]) or not re.fullmatch(r"\d{19}", r["wall_ns"]):

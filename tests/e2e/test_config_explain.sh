@@ -56,6 +56,10 @@ useless part_mib 9 PROBE_OUTPUT_LIMIT_MIB=5 -- 'not below output_limit_mib, whic
 
 explain PROBE_WRAP_OPS="$tmp/more.yaml"
 is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entry\naten: 1 entry\ncustom: 1 entry'
+printf 'functional:\n  - relu\ntensor:\n  - __add__\n  - sum\ndistributed:\n  - all_reduce\n' >"$tmp/theirs.yaml"
+explain PROBE_WRAP_OPS="$tmp/theirs.yaml"
+is "msprobe's list: its names stand for functions of several libraries" "$(part functions | tr '\n' ' ')" \
+	'a list of msprobe: 4 names in 3 sections; they stand for the operators of PyTorch and MindSpore and the collectives of every library that these names reach '
 explain PROBE_WRAP_OPS="$tmp/gloo.yaml"
 is 'a C++ name' "$(part functions)" 'gloo: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/acl.yaml"

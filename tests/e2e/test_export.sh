@@ -254,6 +254,48 @@ is 'insight: an entry for each operation' "$(insight 'sorted(c), {len(v["collect
 is 'insight: the last rank of an operation does not wait' "$(for r in 0 1 2 3 4 5; do grep -o '"all_reduce_12_.*' "$tmp/insight/rank${r}_ascend_pt/ASCEND_PROFILER_OUTPUT/communication.json" | grep -c '"Wait Time(ms)": 0.000000'; done | sort | uniq -c | awk '{print $1 "x" $2}' | tr '\n' ' ')" '5x0 1x1 '
 is 'insight: groups' "$(insight 'sorted((g["group_rank"], g["global_ranks"]) for g in m["parallel_group_info"].values())')" '[(1, [3, 4, 5]), (4, [0, 1, 2, 3, 4, 5])]'
 
+# Operators of the step, which run during the last three quarters of each all_reduce and a while after it: what they cover is overlapped.
+cp -r "$tmp/plain" "$tmp/busy"
+python3 - "$tmp"/busy/rank4/calls_*.csv >"$tmp/busy.truth" <<'PY'
+import collections, csv, sys
+spans = collections.defaultdict(lambda: ([], []))
+def union(v):
+    out = []
+    for a, b in sorted(v):
+        if out and a <= out[-1][1]:
+            out[-1][1] = max(out[-1][1], b)
+        else:
+            out.append([a, b])
+    return out
+for path in sys.argv[1:]:
+    rows = list(csv.DictReader(open(path)))
+    head, made, seen = list(rows[0]), [], set()
+    for r in rows:
+        start, dur = int(r["start_ns"]), int(r["dur_ns"])
+        if r["comm"]:
+            spans[r["step"]][0].append((start, start + dur))
+        if r["op"] == "all_reduce" and r["seq"] not in seen:
+            seen.add(r["seq"])
+            begin = start + dur // 4
+            spans[r["step"]][1].append((begin, begin + dur))
+            made.append({k: "" for k in head} | {k: r[k] for k in ("rank", "step", "phase", "tid", "micro_step") if k in head} |
+                        {"seq": str(10 ** 9 + len(made)), "lib": "aten", "api": "aten::mm", "op": "mm", "start_ns": str(begin), "dur_ns": str(dur)})
+    with open(path, "w", newline="") as f:
+        w = csv.DictWriter(f, head, lineterminator="\n")
+        w.writeheader()
+        w.writerows(sorted(rows + made, key=lambda r: int(r["start_ns"])))
+for step, (calls, ops) in sorted(spans.items(), key=lambda x: int(x[0])):
+    if 10 <= int(step) <= 14:
+        calls, ops = union(calls), union(ops)
+        both = sum(max(0, min(b, d) - max(a, c)) for a, b in calls for c, d in ops)
+        print(step, "%.3f %.3f %.3f" % tuple(x / 1000 for x in (sum(b - a for a, b in ops), sum(b - a for a, b in calls) - both, both)))
+PY
+rm -rf "$tmp/insight"
+"$probe" export --format insight --step 10-14 -o "$tmp/insight" "$tmp/busy" >"$tmp/said" 2>&1
+is 'insight: computing, exposed and overlapped communication by operators of the step' \
+	"$(insight '"\n".join(" ".join([r["Step"], r["Computing"], r["Communication(Not Overlapped)"], r["Overlapped"]]) for r in t)')" "$(cat "$tmp/busy.truth")"
+is 'insight: such a step is its parts, too' "$(insight 'all(abs(float(r["Computing"]) + float(r["Communication(Not Overlapped)"]) + float(r["Free"]) - float(r["Stage"])) < 0.01 and float(r["Free"]) > 0 for r in t)')" True
+
 # Four requests that one Waitall completed after 5 us have these as their wait each: they count once.
 cp -r "$tmp/plain" "$tmp/waitall"
 awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i}

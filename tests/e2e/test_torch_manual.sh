@@ -133,7 +133,7 @@ embedding_local_norm: [0-9.e+-]+
 PATTERNS
 is 'sixteen: no line of another form' "$(grep -vxE -f "$tmp/lines" "$tmp/run/output/rank0/monitor.log" | head -3)" ''
 is 'sixteen: and each of them, as often' "$(while IFS= read -r l; do grep -cxE -- "$l" "$tmp/run/output/rank0/monitor.log"; done <"$tmp/lines" | tr '\n' ' ')" \
-	"6 6 216 23 6 "
+	"6 6 216 24 6 "
 is 'health: entries in that form, in order, by the file'"'"'s threshold' "$(cat "$tmp/run/output/health_ckpts.json")" "$(python3 -c 'import json
 print(json.dumps([{"is_health": int(n in (3, 4)), "ckpt_name": f"tiny_rank_0-1_{n}.ckpt"} for n in range(1, 7)], indent=4))')"
 is 'health: probe ckpt finds the newest healthy one' "$("$probe" ckpt "$tmp/run/output" --latest-healthy)" "$tmp/run/ckpt/tiny_rank_0-1_6.ckpt"
@@ -159,4 +159,22 @@ is 'spike: the lines of the log' "$(sed -n '/is_skip/,$p' "$tmp/run/output/rank0
 	"opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
 Current global norm [N] of step 3 has been 1 consecutive times greater than threshold: 3.0
 opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
+log_lines() { # RANK
+	sed -n "s/^libprobe: rank $1: - INFO - //p" "$tmp/with.err" | grep -e is_skip -e 'Current global norm' | sed 's/norm \[[0-9.]*\]/norm [N]/'
+}
+for r in 0 1; do
+	is "spike: the lines of the log are in the job's log, rank $r" "$(log_lines $r)" \
+		"$(sed -n '/is_skip/,$p' "$tmp/run/output/rank$r/monitor.log" | grep -v 'samples/s/p\|Epoch' | sed 's/norm \[[0-9.]*\]/norm [N]/')"
+done
+
+# The manual's own example: the first two steps of a training spike, and the second one ends it.
+file=plain train first SKIP=1
+with first
+is 'first steps: neither changes a weight' "$(grep '^step' "$tmp/with")" "$(grep '^step 0 ' "$tmp/plain")"
+is 'first steps: the second one ends both ranks' "$(grep -oE '^\[[01]\] ValueError: .*' "$tmp/with" | sed 's/norm \[[0-9.]*\]/norm [N]/' | sort)" \
+	"$(for r in 0 1; do echo "[$r] ValueError: Current global norm [N] of step 2 has been 2 consecutive times greater than threshold 3.0, stop training..."; done)"
+is "first steps: the lines as the manual prints them" "$(log_lines 0)" \
+	"opt_global_step: 0, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
+Current global norm [N] of step 1 has been 1 consecutive times greater than threshold: 3.0
+opt_global_step: 0, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
 finish

@@ -119,4 +119,38 @@ is 'format api: what the training asks for' "$(cat "$tmp/with")" "$(printf '%s\n
 	'loss True' 'what is not there None None' | sort)"
 is 'format api: no files but meta.json' "$(cd "$out/rank0" && echo *)" 'meta.json'
 
+# The manual's one-line file that prints the structure: nothing else is asked for.
+echo '{"print_struct": true}' >"$tmp/struct.json"
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/struct.json" MONITOR_OUTPUT_DIR="$tmp/struct" $app --steps 2
+is 'print_struct alone: modules with their parameters, of each rank' "$("$python" -c '
+import glob, json, sys
+for f in sorted(glob.glob(sys.argv[1] + "/rank*/module_struct.json")):
+    m = json.load(open(f))
+    print(sorted(k for k in m if m[k]["parameters"]), m["0:layers.0"]["parameters"]["weight"]["shape"])' "$out")" \
+	"$(for r in 0 1; do echo "['0:frozen', '0:head', '0:layers.0', '0:layers.1', '0:norm'] [32, 4]"; done)"
+
+# Alerts with micro-batches: each has a series of its own, so that the first step has nothing to be compared with. More than 9 decimals.
+cat >"$tmp/alert.json" <<'JSON'
+{"targets": {"norm": {}, "head": {}}, "wg_distribution": true, "monitor_mbs_grad": true, "ops": ["norm"], "ndigits": 12, "format": "csv",
+ "alert": {"rules": [{"rule_name": "AnomalyTurbulence", "args": {"threshold": 0.0}}]}}
+JSON
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/alert.json" MONITOR_OUTPUT_DIR="$tmp/alert" $app --steps 4 --accumulate 2
+is 'alerts: none in the first step, others later' "$("$python" -c '
+import json, sys
+s = {int(json.loads(l)["step"]) for l in open(sys.argv[1])}
+print(0 in s, len(s) > 1)' "$out/rank0/alerts.jsonl")" 'False True'
+is 'ndigits: 12 decimals, as round() has them, none more' "$("$python" -c '
+import csv, glob, sys
+v = [r["norm"] for f in glob.glob(sys.argv[1] + "/*-rank0-*/grad_*.csv") for r in csv.DictReader(open(f))]
+print(len(v) > 10, all(repr(round(float(x), 12)) == x for x in v), max(len(x.split(".")[-1]) for x in v if "e" not in x))' "$tmp/alert")" 'True True 12'
+
+# format tensorboard: below MONITOR_OUTPUT_DIR, of each rank.
+echo '{"targets": {}, "param_distribution": true, "ops": ["norm"], "format": "tensorboard"}' >"$tmp/board.json"
+new_out
+torchrun_with 2 PROBE_CONFIG="$tmp/board.json" MONITOR_OUTPUT_DIR="$tmp/board" $app --steps 2
+is 'format tensorboard: place, ranks, tags' "$(for r in 0 1; do python3 tests/e2e/tfevents.py "$tmp/board/rank_$r" "sorted(t for t in S if 'head.bias' in t)"; done)" \
+	"$(for r in 0 1; do echo "['0:head.bias/rank$r/param_origin_norm', '0:head.bias/rank$r/param_updated_norm']"; done)"
+
 finish

@@ -32,6 +32,7 @@ same_output 'alone: losses, weights, random states, the collector, hooks and the
 # A later model may have its frozen parameter at the same address, and an optimizer that has it.
 is 'strict: names, groups, what is tied, frozen, in no module' "$(rows "$out" "[n['flags'].split(';')[0] if n['name'] == 'scale' else (n['name'], n['optimizer'], n['group'], n['flags']) for _, n in sorted($known.items())][:4]")" \
 	"['frozen', ('embed.weight', '0', '1', 'tied'), ('layers.0.up_proj.weight', '0', '1', ''), ('layers.0.up_proj.bias', '0', '0', '')]"
+is 'strict: requires_grad' "$(rows "$out" "[n['requires_grad'] for _, n in sorted($known.items())][:2]")" "['false', 'true']"
 is 'strict: a module whose attributes are in no dictionary' "$(rows "$out" "[n['name'] for n in $known.values() if n['name'].startswith('seq')][:2]")" "['seq.0.weight', 'seq.0.bias']"
 is 'strict: what no module has is named by its group; an optimizer whose groups are a property is left alone' \
 	"$(rows "$out" "[n['name'] for _, n in sorted($known.items()) if n['flags'] == 'unnamed']")" "['opt0.group1.param11', 'opt1.group1.param11']"

@@ -30,6 +30,12 @@ for s in plain micro amp lbfgs gan groups; do
 	scene $s
 done
 
+scene inputs loss batch-size micro-loss
+is 'inputs: iteration-time and throughput of each step, the first one, too' \
+	"$(rows "$out" '[[int(r["step"]) for r in V if r["name"] == n] for n in ("iteration-time", "throughput")]')" '[[0, 1, 2, 3, 4, 5], [0, 1, 2, 3, 4, 5]]'
+is 'inputs: the first step begins no sooner than the script saw it begin, and takes time' \
+	"$(rows "$out" "0 < [float(r['value']) for r in V if r['name'] == 'iteration-time'][0] <= $(awk '$2 == "first-ms" { print $3 }' "$tmp/numbers")")" True
+
 # Of the last scene: a list of names.
 scene=groups
 new_out
@@ -58,8 +64,8 @@ same_output tokens
 for r in 0 1; do
 	ok "tokens: numbers of rank $r as the script has them" python3 tests/e2e/scalars_truth.py "$out/rank$r" "$tmp/numbers.$r" loss batch-size
 done
-derived() { # EXPRESSION over n, the numbers of a step of a rank; that of each step but the first
-	rows "$out" "all((lambda n: $1)({v['name']: float(v['value']) for v in V if (v['folder'], v['step']) == (d, str(k))}) for d in ('rank0', 'rank1') for k in range(1, 6))"
+derived() { # EXPRESSION over n, the numbers of a step of a rank; that of each step
+	rows "$out" "all((lambda n: $1)({v['name']: float(v['value']) for v in V if (v['folder'], v['step']) == (d, str(k))}) for d in ('rank0', 'rank1') for k in range(6))"
 }
 is 'throughput: batch-size over ranks and seconds' "$(derived "abs(n['throughput'] * 2 * n['iteration-time'] / 1000 / n['batch-size'] - 1) < 1e-9")" True
 is 'tokens-per-second: 12 a sample, of all ranks' "$(derived "abs(n['tokens-per-second'] * n['iteration-time'] / 1000 / n['batch-size'] - 12) < 1e-8")" True

@@ -142,6 +142,17 @@ for c in ddp fsdp2 ${LONG:+ddp_own}; do
 	same_output "$c"
 	is "$c: on both ranks" "$(said 0) $(said 1)" "('on', 2, 3) {2: 1, 3: 2} 2 ('on', 2, 3) {2: 1, 3: 2} 2"
 done
+for c in ddp_first fsdp2_first; do
+	new_out
+	torchrun_plain 2 WHO=script $app $c
+	torchrun_with 2 $on $app $c
+	same_output "$c: the first step of the training is withheld on both ranks"
+	is "$c: steps and counts" "$(said 0) $(said 1)" "('on', 3, 4) {0: 1, 1: 2, 4: 1} 3 ('on', 3, 4) {0: 1, 1: 2, 4: 1} 3"
+done
+new_out
+torchrun_plain 2 $app ddp_odd_first
+torchrun_with 2 $on $app ddp_odd_first
+same_output 'one rank cannot, and the first step spikes: no rank withholds it'
 new_out
 torchrun_plain 2 $app ddp_odd
 torchrun_with 2 $on $app ddp_odd

@@ -44,6 +44,18 @@ else
 	skip "the distribution's PyTorch" 'python3-torch is not installed, or the same'
 fi
 python=$first
+# Two optimizers of one class, also where both step from one line: a step for each pair.
+for l in gan helper list remade; do
+	new_out
+	python_plain "$tmp/plain" tests/apps/py/pairs.py $l
+	env OMP_NUM_THREADS=1 PROBE_OUTPUT_DIR="$out" PROBE_SCALARS=learning-rate LD_PRELOAD="$lib" timeout -k 5 100 "$python" tests/apps/py/pairs.py $l \
+		>"$tmp/with" 2>"$tmp/with.err" </dev/null
+	echo $? >"$tmp/with.status"
+	same_output "pairs, $l"
+	is "pairs, $l: 5 rounds are 5 steps, with the rate of each optimizer" \
+		"$(rows "$out" '[(int(r["step"]), float(r["value"])) for r in V if r["name"] == "learning-rate"], {float(r["value"]) for r in V if r["name"] != "learning-rate"}')" \
+		"([(0, 0.005), (1, 0.005), (2, 0.005), (3, 0.005), (4, 0.005)], $([ $l = remade ] && echo 'set()' || echo '{0.001}'))"
+done
 scene gan PROBE_STEP_ANCHOR=any
 is 'step_anchor any: each optimizer' "$(rows "$out" '[int(r["step"]) for r in sorted(calls(R), key=lambda r: int(r["seq"]))]')" '[1, 2, 3, 4, 5, 6]'
 scene gan PROBE_STEP_ANCHOR=1

@@ -61,6 +61,7 @@ static void told_by_keys(void **state)
 		{"\xef\xbb\xbf{\"statistics\": {\"list\": [\"Distributed\"]}}", IMPORT_DUMP},
 		{"{\"targets\": {}, \"format\": \"csv\", \"ops\": [\"norm\"]}", IMPORT_MONITOR},
 		{"{\"wg_distribution\": true}", IMPORT_MONITOR},
+		{"{\"print_struct\": true}", IMPORT_MONITOR},
 		{"{\"framework\": \"pytorch\", \"output_dir\": \"./o\", \"monitors\": {\"module\": "
 		 "{\"enabled\": true}}}",
 			IMPORT_MONITOR_V2},
@@ -72,6 +73,7 @@ static void told_by_keys(void **state)
 		/* Ours, whatever their names. */
 		{"rank: [0]\nstep: [1]\n", IMPORT_NONE},
 		{"{\"rank\": [0], \"step\": [1]}", IMPORT_NONE},
+		{"print_struct: true\n", IMPORT_NONE},
 		{"format: [csv]\nstep_interval: 2\n", IMPORT_NONE},
 		{"{\"log_level\": 0, \"targets\": {\"a\": {}}, // note\n}", IMPORT_NONE},
 		{"", IMPORT_NONE},
@@ -94,7 +96,7 @@ static void monitor_keys(void **state)
 	static const char text[] =
 		"{\n"
 		"  // what of\n"
-		"  \"targets\": {\"module.decoder\": {\"input\": \"tuple[2]:0\"}, \"fc1\": {}},\n"
+		"  \"targets\": {\"module.decoder\": {\"input\": \"tuple[2]:0\"}, \"0:fc1\": {}},\n"
 		"  \"module_ranks\": [0, \"4-6\"], \"start_step\": 3, \"step_interval\": 2, "
 		"\"collect_times\": 7,\n"
 		"  \"xy_distribution\": true, \"forward_only\": true, \"wg_distribution\": true,\n"
@@ -114,7 +116,7 @@ static void monitor_keys(void **state)
 	(void)state;
 	assert_int_equal(load_import(&c, text, ENV("MONITOR_OUTPUT_DIR=mon"), &l), IMPORT_MONITOR);
 	assert_int_equal(problems_of(&l), 0);
-	assert_key(&c, "targets", "[\"module.decoder\", \"fc1\"]");
+	assert_key(&c, "targets", "[\"=module.decoder\", \"=fc1\"]");
 	assert_key(&c, "rank", "[0, \"4-6\"]");
 	assert_key(&c, "start_step", "3");
 	assert_key(&c, "step_interval", "2");

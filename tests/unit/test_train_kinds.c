@@ -189,8 +189,9 @@ static void wanted(void **state)
 	assert_false(train_is_target("mylayers.0.weight"));
 	assert_true(train_is_target("final.norm"));
 	assert_false(train_is_target("norm.weight"));
-	/* Two that would get one name keep theirs; of one that is short already, too. */
-	assert_string_equal(train_kind_name(&all, &at[0]), "a.layers.0.w");
+	/* As in msprobe the first of two gets the short name; not if it is the whole name of another one. */
+	assert_string_equal(train_kind_name(&all, &at[0]), "layers.0.w");
+	assert_string_equal(train_kind_name(&all, &at[1]), "b.layers.0.w");
 	assert_string_equal(train_kind_name(&all, &at[2]), "a.norm.w");
 	assert_string_equal(train_kind_name(&all, &at[4]), "norm.w");
 	all.n = 1;
@@ -207,6 +208,24 @@ static void wanted(void **state)
 		"{\"entry\": \"nowhere\", \"names\": [], \"parameters\": 0}]");
 	session_over();
 	c->targets = c->kinds = NULL;
+}
+
+/* msprobe's targets: of modules that one alone, of parameters what begins so; by the whole name or the short one. */
+static void exact_target_is_no_other_module(void **state)
+{
+	struct config *c = &generation_first.running.cfg;
+
+	(void)state;
+	session_on(1 << 20);
+	c->targets = (char *)"=a.layers.0\n=norm";
+	assert_true(is_target_module("a.layers.0"));
+	assert_false(is_target_module("a.layers.0.fc"));
+	assert_false(is_target_module("a.layers.01"));
+	assert_true(is_target_module("b.norm"));
+	assert_true(train_is_target("a.layers.0.fc.weight"));
+	assert_false(train_is_target("b.layers.0.fc.weight"));
+	session_over();
+	c->targets = NULL;
 }
 
 /* A table of words may stand before or behind the bias that is called as it is. */
@@ -240,6 +259,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {cmocka_unit_test(agreement),
 		cmocka_unit_test(sum_of_squares), cmocka_unit_test(update),
 		cmocka_unit_test(squashed), cmocka_unit_test(wanted),
+		cmocka_unit_test(exact_target_is_no_other_module),
 		cmocka_unit_test(embedding_is_a_table)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,5 +7,6 @@
 const struct torch_module_observer *const module_observers[] = {
 	&activations_observer,
 	&module_dump_observer,
+	&batch_observer,
 	NULL,
 };

@@ -37,6 +37,7 @@ static const struct import_mark marks[] = {
 	{"grad_probe", IMPORT_DUMP, FT_MAP, false},
 	{"dump_enable", IMPORT_DUMP, FT_ANY, false},
 	{"targets", IMPORT_MONITOR, FT_MAP, true},
+	{"print_struct", IMPORT_MONITOR, FT_ANY, true},
 	{"xy_distribution", IMPORT_MONITOR, FT_ANY, false},
 	{"wg_distribution", IMPORT_MONITOR, FT_ANY, false},
 	{"mv_distribution", IMPORT_MONITOR, FT_ANY, false},

@@ -72,14 +72,22 @@ static bool is_on(const struct tree_node *map, const char *key)
 	return tree_bool(tree_get(map, key), &v) && v;
 }
 
-/* Names of modules and parameters; of which of a module's tensors cannot be said. */
+/*
+ * Names of modules and parameters; of which of a module's tensors cannot be said. A name of a module there is that module's
+ * alone (_is_target_module), one of a parameter its beginning (_is_target_param); "0:" is the model chunk.
+ */
 static void take_targets(struct import *f, const struct tree_node *n)
 {
 	bool some = false;
 
 	for (const struct tree_node *e = n->child; e; e = e->next) {
-		if (*e->key)
-			import_add_word(f, "targets", e->key);
+		char word[512];
+		size_t chunk = strspn(e->key, "0123456789");
+
+		chunk = chunk && e->key[chunk] == ':' ? chunk + 1 : 0;
+		if (e->key[chunk] &&
+			snprintf(word, sizeof(word), "=%s", e->key + chunk) < (int)sizeof(word))
+			import_add_word(f, "targets", word);
 		some |= !import_is_empty(e);
 	}
 	if (some)
@@ -138,7 +146,11 @@ static void take_format(struct import *f, const struct tree_node *n)
 	if (strcmp(n->text, "csv") == 0) {
 		import_set_text(f, "format", n, "monitor");
 	} else if (strcmp(n->text, "tensorboard") == 0) {
+		const char *dir = import_env(f, "MONITOR_OUTPUT_DIR");
+
 		import_set_text(f, "format", n, "tensorboard");
+		if (dir && *dir)
+			import_set_text(f, "tensorboard_dir", NULL, dir);
 	} else if (strcmp(n->text, "api") == 0) {
 		import_set_text(f, "format", n, "api");
 	} else {

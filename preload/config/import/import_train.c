@@ -496,6 +496,8 @@ static void check_contradictions(struct import *f, bool on)
 
 	if (!is_true(f->top, "use_skip_data_by_global_norm", false))
 		return;
+	/* That tool's lines on a skipped step are in the job's log, whatever else is asked for. */
+	import_set_text(f, "monitor_stderr", NULL, "true");
 	if (!on) {
 		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
 

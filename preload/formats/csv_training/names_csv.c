@@ -38,6 +38,13 @@ static const char *name_dtype(const struct record_name *e)
 	return e->what == JN_PARAM ? dtype_info(e->dtype)->name : "";
 }
 
+static const char *find_requires_grad(const struct record_name *e)
+{
+	if (e->what != JN_PARAM)
+		return "";
+	return e->flags & JN_FROZEN ? "false" : "true";
+}
+
 static void put_name_shape(struct text *out, const struct record_name *e)
 {
 	if (e->what == JN_MODULE)

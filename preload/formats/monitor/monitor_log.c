@@ -347,6 +347,7 @@ static unsigned metric_of_number(unsigned which)
 	case SCALAR_WEIGHT_NORM:
 		return METRIC_WEIGHT_NORM;
 	case SCALAR_LOCAL_LOSS:
+	case SCALAR_MICRO_LOSS:
 		return METRIC_LOCAL_LOSS;
 	case SCALAR_DEVICE_LOCAL_LOSS:
 		return METRIC_DEVICE_LOCAL_LOSS;
@@ -368,7 +369,7 @@ static void put_metric_line(struct text *t, const struct kept_number *n, const s
 	put_log_place(t, p);
 	text_char(t, ' ');
 	/* In that tool's log the local loss has this name. */
-	if (n->which == SCALAR_LOCAL_LOSS)
+	if (n->which == SCALAR_LOCAL_LOSS || n->which == SCALAR_MICRO_LOSS)
 		text_str(t, "micro_local_lm_loss");
 	else
 		text_str(t, n->which < SCALARS ? scalar_names[n->which]
@@ -441,6 +442,8 @@ static bool add_metric_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
 {
 	uint64_t words = m->files->cfg->monitor_log;
+	double loss;
+	bool has_micro = find_kept(s, SCALAR_MICRO_LOSS, &loss);
 
 	for (size_t i = 0; i < s->n; i++) {
 		char buf[LINE_BYTES];
@@ -448,6 +451,9 @@ static bool add_metric_lines(
 		unsigned metric = metric_of_number(s->at[i]->which);
 
 		if (metric == MONITOR_LOG_WORDS || !(words >> metric & 1))
+			continue;
+		/* A line for each micro-batch, and none for their mean. */
+		if (has_micro && s->at[i]->which == SCALAR_LOCAL_LOSS)
 			continue;
 		put_metric_line(&line, s->at[i], p);
 		if (!add_log_text(m, &line))

@@ -6,6 +6,7 @@
 
 #include "terms/dtype.h"
 #include "sink/column.h"
+#include "text/pytext.h"
 
 void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style)
 {
@@ -43,7 +44,18 @@ void monitor_begin_row(
 	}
 }
 
-/* So many decimals, without zeros at the end but the first: 0.25, 3.0. Beyond what an integer holds: as it is. */
+/* As pandas rounds a float64 and writes it: numpy's round(), then the shortest text of that number. */
+static void format_rounded(struct text *t, double v, int ndigits)
+{
+	double factor = 1, scaled;
+
+	for (int i = 0; i < ndigits; i++)
+		factor *= 10;
+	scaled = v * factor;
+	text_python_float(t, isfinite(scaled) ? rint(scaled) / factor : v);
+}
+
+/* The decimals, without zeros at the end but the first: 0.25, 3.0. Beyond what an integer holds: as it is. */
 static void put_decimals(struct text *t, double v, int ndigits)
 {
 	static const uint64_t ten[] = {
@@ -51,7 +63,11 @@ static void put_decimals(struct text *t, double v, int ndigits)
 	uint64_t scaled, whole, part;
 	int digits = ndigits;
 
-	if (ndigits > 9 || !(fabs(v) * (double)ten[ndigits] < 4e15)) {
+	if (ndigits > 9) {
+		format_rounded(t, v, ndigits);
+		return;
+	}
+	if (!(fabs(v) * (double)ten[ndigits] < 4e15)) {
 		text_double(t, v, 17);
 		return;
 	}

@@ -58,7 +58,7 @@ static int32_t rank_of_files(const struct tensorboard *t)
 	return rank < 0 ? 0 : rank;
 }
 
-/* Rank 0, and the last one where it has the loss, as behind a pipeline. */
+/* Of msprobe's monitor each rank; else rank 0, and the last one where it has the loss, as in a pipeline. */
 static bool is_tb_rank(const struct tensorboard *t)
 {
 	const struct journal_head *h = t->files->j->head;
@@ -68,6 +68,8 @@ static bool is_tb_rank(const struct tensorboard *t)
 		return true;
 	if (t->cfg->tensorboard_ranks.n)
 		return ranges_contain(&t->cfg->tensorboard_ranks, (uint64_t)rank);
+	if (t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
+		return true;
 	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);
 }
 

@@ -59,6 +59,9 @@ const char *train_squash(const char *name);
 /* Is that name one of key `targets`? */
 bool train_is_target(const char *name);
 
+/* The same for a module: "=name" is that module alone, and not those in it. */
+bool is_target_module(const char *name);
+
 /* What it is decided by: another value, another pointer. */
 const void *train_targets_now(void);
 

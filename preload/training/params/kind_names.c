@@ -68,6 +68,7 @@ struct target {
 	const char *text;
 	size_t len;
 	bool pattern;
+	bool exact; /* "=name": of modules that one alone; parameters whose names begin so */
 	regex_t re;
 };
 
@@ -113,9 +114,10 @@ static struct target_set *make_target_set(const char *words)
 		struct target *t = &s->at[s->n];
 
 		n = strcspn(words, "\n");
-		t->text = words;
-		t->len = n;
-		t->pattern = is_pattern(words, n);
+		t->exact = *words == '=';
+		t->text = words + t->exact;
+		t->len = n - t->exact;
+		t->pattern = !t->exact && is_pattern(words, n);
 		if (t->pattern) {
 			if (n >= sizeof(one))
 				continue;
@@ -167,17 +169,41 @@ static bool matches_plain(const char *name, const struct target *t)
 
 static bool matches_target(const char *name, const struct target *t)
 {
+	if (t->exact)
+		return !strncmp(name, t->text, t->len) ||
+		       !strncmp(train_squash(name), t->text, t->len);
 	return t->pattern ? regexec(&t->re, name, 0, NULL, 0) == 0 : matches_plain(name, t);
 }
 
-bool train_is_target(const char *name)
+static bool is_any_target(const char *name, bool (*matches)(const char *, const struct target *))
 {
 	const struct target_set *s = targets_in_use(false);
 
 	for (unsigned i = 0; s && i < s->n; i++)
-		if (matches_target(name, &s->at[i]))
+		if (matches(name, &s->at[i]))
 			return true;
 	return !s || !s->n;
+}
+
+bool train_is_target(const char *name)
+{
+	return is_any_target(name, matches_target);
+}
+
+static bool is_same_target(const char *name, const struct target *t)
+{
+	return !strncmp(name, t->text, t->len) && !name[t->len];
+}
+
+static bool is_module_matched(const char *name, const struct target *t)
+{
+	return t->exact ? is_same_target(name, t) || is_same_target(train_squash(name), t)
+			: matches_target(name, t);
+}
+
+bool is_target_module(const char *name)
+{
+	return is_any_target(name, is_module_matched);
 }
 
 /* ---- by parameter ---- */
@@ -197,10 +223,13 @@ struct short_name {
 
 static int compare_short(const void *a, const void *b)
 {
-	return strcmp(((const struct short_name *)a)->name, ((const struct short_name *)b)->name);
+	const struct short_name *x = a, *y = b;
+	int c = strcmp(x->name, y->name);
+
+	return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Which may be shortened: those whose short name no other has, shortened or not. */
+/* Which are shortened: of those with the same short name the first, as in msprobe; the others keep their whole name. */
 static void decide_short(const struct train_params *all, uint8_t *of)
 {
 	size_t bytes = all->n * sizeof(struct short_name);
@@ -212,10 +241,15 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 	for (uint32_t i = 0; i < all->n; i++)
 		s[i] = (struct short_name){train_squash(all->at[i].name), i};
 	qsort(s, all->n, sizeof(*s), compare_short);
-	for (uint32_t i = 0; i < all->n; i++)
-		if ((!i || strcmp(s[i - 1].name, s[i].name)) &&
-			(i + 1 == all->n || strcmp(s[i + 1].name, s[i].name)))
+	for (uint32_t i = 0, end; i < all->n; i = end) {
+		/* One that has it as its whole name needs it. */
+		bool is_taken = false;
+
+		for (end = i; end < all->n && !strcmp(s[end].name, s[i].name); end++)
+			is_taken |= !strcmp(all->at[s[end].at].name, s[end].name);
+		if (!is_taken || end == i + 1)
 			of[s[i].at] |= SHORT;
+	}
 	munmap(s, bytes);
 }
 

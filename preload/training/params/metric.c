@@ -233,6 +233,14 @@ void metric_put_losses(uint32_t step, double mean, uint32_t passes)
 		scalar_put_metric(SCALAR_DEVICE_LOCAL_LOSS, step, mean * passes);
 }
 
+void record_micro_losses(uint32_t step, const double *loss, uint32_t n)
+{
+	if (!scalar_is_wanted(SCALAR_MICRO_LOSS) && !metric_is_due(METRIC_LOCAL_LOSS, step))
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		record_metric_of(SCALAR_MICRO_LOSS, step, (uint16_t)i, loss[i]);
+}
+
 void metric_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();

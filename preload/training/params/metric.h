@@ -29,6 +29,9 @@ bool histogram_has_target(const char *name, unsigned index);
 /* The mean of this rank's losses over that many micro steps. */
 void metric_put_losses(uint32_t step, double mean, uint32_t passes);
 
+/* The losses of the step's micro steps, in their order: numbers micro-loss. */
+void record_micro_losses(uint32_t step, const double *loss, uint32_t n);
+
 /* What was measured of a parameter, before it is written as a kind. On the thread that steps the optimizer. */
 void metric_see_value(const struct train_value *v);
 

@@ -64,6 +64,11 @@ void scalar_put_of(
 		enter_scalar(which, step, optimizer, group, value);
 }
 
+void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value)
+{
+	enter_scalar(which, step, 0, group, value);
+}
+
 void scalar_put_metric(enum scalar which, uint32_t step, double value)
 {
 	enter_scalar(which, step, 0, JOURNAL_NO_GROUP, value);

@@ -38,6 +38,7 @@ void scalar_put_of(
 
 /* The same of a number that key `metrics` asks for. */
 void scalar_put_metric(enum scalar which, uint32_t step, double value);
+void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value);
 
 /* Would it be written in the step that goes on? */
 bool scalar_is_due(enum scalar which);

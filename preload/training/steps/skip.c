@@ -22,6 +22,7 @@
 #define PEER_FOLDER "skip"
 #define PEER_OFF "off" /* a line of each rank that withholds no longer */
 #define PEER_BYTES 256
+#define PROMISE_TRIES 4 /* passes of a training before an optimizer is there */
 #define PEER_OFF_BYTES 65536 /* a longer one is no longer read */
 #define PART_BYTES 640
 
@@ -34,6 +35,7 @@ static char refusal[SKIP_WHY_MAX];
 static bool told; /* the others: this rank's file is there */
 static bool
 	all_on; /* each rank's file was read once: who changes its mind since says so in PEER_OFF */
+static unsigned promise_tries, promised; /* optimizers, before the first step */
 static uint64_t withheld;
 static uint32_t last_step;
 static double last_norm;
@@ -51,6 +53,7 @@ void skip_forked(void)
 	atomic_store(&state, SKIP_UNSEEN);
 	memset(of, 0, sizeof(of));
 	told = all_on = was_withheld = false;
+	promise_tries = promised = 0;
 	withheld = 0;
 	refusal[0] = 0;
 }
@@ -124,6 +127,14 @@ static void put_peer_text(struct text *t, const char *word)
 	text_char(t, '\n');
 }
 
+/* The line of a file that says so before the first step. */
+static void format_promise(struct text *t)
+{
+	text_str(t, "from the first step, optimizers: ");
+	text_u64(t, promised);
+	text_char(t, '\n');
+}
+
 static void put_peer_path(struct text *t, int rank)
 {
 	text_str(t, config_now()->output_dir);
@@ -167,6 +178,8 @@ static int tell_peers(const char *word)
 		return 0;
 	put_peer_path(&p, -1);
 	put_peer_text(&l, word);
+	if (strcmp(word, "on") == 0 && promised)
+		format_promise(&l);
 	err = io_mkdirs(path);
 	p = text_over(path, sizeof(path));
 	put_peer_path(&p, session.world_rank);
@@ -198,19 +211,21 @@ static bool has_peer_left(void)
 	return left;
 }
 
-/* The first rank that has not said that it withholds; -1: all have. */
-static int find_unready_peer(void)
+/* The first rank that has not said that it withholds, the first step too (first); -1: all have. */
+static int find_unready_peer(bool first)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], have[PEER_BYTES];
 	struct text l = text_over(line, sizeof(line)), p;
 	ssize_t n;
 
 	put_peer_text(&l, "on");
+	if (first)
+		format_promise(&l);
 	for (int r = 0; r < session.world_size; r++) {
 		p = text_over(path, sizeof(path));
 		put_peer_path(&p, r);
 		n = io_read_file(AT_FDCWD, path, have, sizeof(have));
-		if (n < 0 || (size_t)n != l.len || memcmp(have, line, l.len) != 0)
+		if (n < 0 || (size_t)n < l.len || memcmp(have, line, l.len) != 0)
 			return r;
 	}
 	return -1;
@@ -230,23 +245,50 @@ void skip_refuse(const char *why)
 		refusal);
 }
 
-static bool is_everybody_ready(bool first)
+bool is_skip_promise_due(void)
+{
+	return session.world_size > 1 && !told && !skip_is_refused() &&
+	       promise_tries < PROMISE_TRIES;
+}
+
+void record_skip_promise(unsigned count)
+{
+	if (!is_skip_promise_due())
+		return;
+	promise_tries++;
+	promised = count;
+	/* A file of an earlier run must not stay there. */
+	if (tell_peers(count ? "on" : "waiting"))
+		promised = 0;
+	told = promised > 0;
+}
+
+static bool can_first_be_withheld(bool is_promised)
+{
+	int r = is_promised ? find_unready_peer(true) : session.world_rank;
+
+	if (r < 0 && !has_peer_left())
+		return true;
+	log_info(1,
+		"step %u is not withheld: before it rank %d had not said that it can; the first "
+		"step "
+		"shows whether all ranks can",
+		step_now(), r < 0 ? session.world_rank : r);
+	return false;
+}
+
+static bool is_everybody_ready(bool first, bool is_promised)
 {
 	char why[SKIP_WHY_MAX];
 	int r;
 
 	if (session.world_size <= 1)
 		return true;
-	if (first) {
-		log_info(1,
-			"step %u is not withheld: with several ranks the first step shows whether "
-			"all of them can",
-			step_now());
-		return false;
-	}
+	if (first)
+		return can_first_be_withheld(is_promised);
 	if (all_on && !has_peer_left())
 		return true;
-	r = find_unready_peer();
+	r = find_unready_peer(false);
 	if (r < 0 && !all_on && !has_peer_left()) {
 		all_on = true;
 		return true;
@@ -293,7 +335,7 @@ static void put_withheld(unsigned optimizer)
 	of[optimizer].put = last_step + 1;
 }
 
-bool skip_judge(unsigned optimizer, double norm)
+bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 {
 	double most = config_now()->global_norm_spike_threshold;
 	bool first;
@@ -318,7 +360,7 @@ bool skip_judge(unsigned optimizer, double norm)
 		of[optimizer].consecutive = 0;
 		return false;
 	}
-	if (!is_everybody_ready(first))
+	if (!is_everybody_ready(first, is_promised))
 		return false;
 	last_count = ++of[optimizer].consecutive;
 	last_step = step_now();

@@ -67,12 +67,22 @@ static uint64_t ticks_inside_optimizer(void)
 	return now.forward + now.part[PART_BACKWARD] + now.part[PART_DATA];
 }
 
+/* The first step begins with the last batch that is loaded before the model is called in training, or with that call. */
+static void start_first_step(uint64_t at, bool loads)
+{
+	if (now.ended || now.passes || now.forward_began || (!loads && now.loads))
+		return;
+	now.step_began = at;
+}
+
 void step_part_begins(enum step_part p)
 {
 	uint64_t at = clock_ticks();
 
 	pthread_mutex_lock(&lock);
 	now.began[p] = at;
+	if (p == PART_DATA)
+		start_first_step(at, true);
 	if (p == PART_BACKWARD && now.since) {
 		now.forward += at - now.since;
 		now.forwards = true;
@@ -154,6 +164,7 @@ void step_forward_begins(void)
 	uint64_t at = clock_ticks();
 
 	pthread_mutex_lock(&lock);
+	start_first_step(at, false);
 	/* A closure's forward, and what runs inside of a backward pass, is no new batch. */
 	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
 		!now.began[PART_BACKWARD]) {
@@ -172,6 +183,16 @@ bool step_wants_batch(void)
 	return !c->global_batch_size && !c->micro_batch_size &&
 	       (scalar_is_wanted(SCALAR_BATCH_SIZE) || scalar_is_wanted(SCALAR_THROUGHPUT) ||
 		       scalar_is_wanted(SCALAR_TOKENS_PER_SECOND));
+}
+
+void record_input_size(uint64_t samples, uint64_t tokens)
+{
+	pthread_mutex_lock(&lock);
+	if (!now.loads) {
+		now.samples = samples;
+		now.tokens = tokens;
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 void step_saw_batch(uint64_t samples, uint64_t tokens)

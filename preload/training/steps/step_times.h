@@ -30,6 +30,9 @@ void step_part_ends(enum step_part p);
  */
 void step_saw_batch(uint64_t samples, uint64_t tokens);
 
+/* The same of what the model is called with: it counts where no batch is loaded in a way that is seen. */
+void record_input_size(uint64_t samples, uint64_t tokens);
+
 /* Is anybody interested in that? */
 bool step_wants_batch(void);
 

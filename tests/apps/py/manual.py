@@ -3,9 +3,9 @@
 A DDP training of 2 ranks as MindSpore Transformers' manual has one in mind: an embedding, layers, a data loader, clipping by the global
 norm, a loss scale, checkpoints. It knows of no monitor.
 
-    manual.py FOLDER [TRUTH] [spike]    checkpoints into FOLDER; TRUTH: what rank 0 knows itself, `step name value`
+    manual.py FOLDER [TRUTH] [spike|first]    checkpoints into FOLDER; TRUTH: what rank 0 knows itself, `step name value`
 
-spike: steps 2 and 3 (from 0) have far too large a norm. SKIP=1: the script leaves these two updates out itself.
+spike: steps 2 and 3 (from 0) have far too large a norm; first: steps 0 and 1. SKIP=1: the script skips these two updates itself.
 """
 import os
 import sys
@@ -18,7 +18,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 STEPS, BATCH = 6, 4
 folder = sys.argv[1]
-spike = sys.argv[3:] == ["spike"]
+spikes = {"spike": (2, 3), "first": (0, 1)}.get(sys.argv[3] if sys.argv[3:] else "", ())
 
 
 class Layer(nn.Module):
@@ -65,7 +65,7 @@ def main():
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda n: 1 / (n + 1))
     for step, (ids, target) in enumerate(torch.utils.data.DataLoader(Texts(), batch_size=BATCH)):
         loss = nn.functional.cross_entropy(model(ids).flatten(0, 1), target.flatten())
-        if spike and step in (2, 3):
+        if step in spikes:
             loss = loss * 1000
         optimizer.zero_grad()
         scaler.scale(loss).backward()

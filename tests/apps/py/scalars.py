@@ -6,7 +6,7 @@ Trainings that know their own numbers.
                                loss and the like as the script has them, times by time.perf_counter(). Prints a digest of
                                the weights, the random state and the losses: the same whatever watches.
 
-Scenes: plain, tokens (batches of 4 x 12 numbers of words in a dict, 3 micro steps), amp, closure, lbfgs, gan, groups, ddp; micro: 4
+Scenes: plain, inputs (no DataLoader), tokens (batches of 4 x 12 numbers of words in a dict, 3 micro steps), amp, closure, lbfgs, gan, groups, ddp; micro: 4
 micro steps, each form of them two steps long: sum (each loss divided by 4), mean (not divided), factor (multiplied by 0.25), weighted
 (by 7, then multiplied by 3, and never by the number of micro steps), megatron (as its schedules do it: by tokens, then by 4, in
 place, then a loss scale), deepspeed (by 4, then a loss scale that becomes smaller), short (divided by 4, and only 3 of them)
@@ -287,7 +287,26 @@ def tokens():
         print(0, "hwm", 1024 * int([line.split()[1] for line in f if line.startswith("VmHWM")][0]), file=out)
 
 
-{"plain": plain, "ddp": plain, "tokens": tokens, "micro": micro, "amp": amp, "closure": closure, "lbfgs": closure, "gan": gan,
+def inputs():
+    """No DataLoader: a batch is what the model is called with. Two micro steps, the second one of a larger loss."""
+    opt = torch.optim.SGD(net.parameters(), lr=0.1)
+    began = clock()
+    for step in range(STEPS):
+        own = []
+        for micro in range(2):
+            x = torch.randn(5, 16, generator=torch.Generator().manual_seed(10 * step + micro))
+            loss = mse(net(x), x.sum(1, keepdim=True).sin() * (1 + micro))
+            (loss / 2).backward()
+            own.append(loss.item())
+        opt.step()
+        opt.zero_grad()
+        losses.append(sum(own) / 2)
+        say(step, loss=losses[-1], batch_size=5 * 2, **{f"micro-loss/micro{i}": v for i, v in enumerate(own)})
+        if not step:
+            print(0, "first-ms", 1000 * (clock() - began), file=out)
+
+
+{"plain": plain, "ddp": plain, "inputs": inputs, "tokens": tokens, "micro": micro, "amp": amp, "closure": closure, "lbfgs": closure, "gan": gan,
  "groups": groups}[scene]()
 digest = hashlib.sha256(repr(losses).encode() + torch.get_rng_state().numpy().tobytes())
 for p in net.parameters():

@@ -297,7 +297,7 @@ def case(name):
             torch.nn.utils.clip_grad_norm_(net.parameters(), 1e6)
             step_of()
         print(name, checksum(dict(net.state_dict())))
-    elif name in ("ddp", "ddp_own", "ddp_alone", "fsdp2", "ddp_odd", "ddp_late"):
+    elif name in ("ddp", "ddp_own", "ddp_alone", "fsdp2", "ddp_odd", "ddp_late", "ddp_first", "fsdp2_first", "ddp_odd_first"):
         parallel(name)
     else:
         sys.exit("unknown case " + name)
@@ -310,24 +310,25 @@ def parallel(name):
     rank = dist.get_rank()
     torch.manual_seed(7)
     net = Matrices()
-    if name in ("ddp", "ddp_own", "ddp_odd", "ddp_late"):
+    if name in ("ddp", "ddp_own", "ddp_odd", "ddp_late", "ddp_first", "ddp_odd_first"):
         model = torch.nn.parallel.DistributedDataParallel(net, gradient_as_bucket_view=True)
-    elif name == "fsdp2":
+    elif name in ("fsdp2", "fsdp2_first"):
         from torch.distributed.fsdp import fully_shard
         model = net
         fully_shard(model)
     else:
         model = net
     opt = torch.optim.AdamW(model.parameters(), lr=0.01)
-    if name == "ddp_odd" and rank == 1:
+    if name in ("ddp_odd", "ddp_odd_first") and rank == 1:
         # Only one rank cannot withhold: then none may.
         opt.register_step_post_hook(lambda o, a, k: None)
     torch.manual_seed(rank)
+    spikes = (1, 2, 5) if name == "ddp_late" else (0, 1, 4) if name.endswith("_first") else (2, 3)
     for step in range(6):
         if name == "ddp_late" and rank == 1 and step == 3:
             opt.register_step_post_hook(lambda o, a, k: None)
         opt.zero_grad(set_to_none=step % 2 == 0)
-        loss = model(torch.randn(4, 6)).pow(2).mean() * (1e4 if step in ((1, 2, 5) if name == "ddp_late" else (2, 3)) else 1)
+        loss = model(torch.randn(4, 6)).pow(2).mean() * (1e4 if step in spikes else 1)
         loss.backward()
         if name != "ddp_own":
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1e6)

@@ -10,6 +10,7 @@
 
 #include "config/marker.h"
 #include "config/config_value.h"
+#include "config/list/import_list.h"
 #include "config/list/wraplist.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/config/cost.h"
@@ -84,10 +85,29 @@ static bool has_entries(const struct wraplist *w, const char *library)
 	return s != WRAPLIST_NONE && count_section_entries(w, s) > 0;
 }
 
+/* msprobe's list: its names are of Python, and reach what other libraries' functions are. */
+static void print_other_list(const struct wraplist *w)
+{
+	unsigned sections = 0;
+
+	for (uint32_t s = 0; s < w->nsection; s++)
+		sections += count_section_entries(w, s) != 0;
+	print_explained("functions",
+		"a list of msprobe: %s in %s; they stand for the operators of PyTorch and "
+		"MindSpore",
+		out_plural(w->n, "name", "names"), out_plural(sections, "section", "sections"));
+	print_explained("", "and the collectives of every library that these names reach");
+}
+
 static void explain_functions(const struct wraplist *w, bool exports)
 {
 	const char *head = "functions", *sep = "";
 	unsigned bad;
+
+	if (import_list_is(w)) {
+		print_other_list(w);
+		return;
+	}
 
 	for (uint32_t s = 0; s < w->nsection; s++) {
 		const char *name = wraplist_text(w, w->section[s].name);

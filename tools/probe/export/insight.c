@@ -4,8 +4,9 @@
  * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
  * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/).
  *
- * Of a step: what the rank's thread stood in calls is communication that was not overlapped; what asynchronous calls were
- * in flight beyond that was overlapped; the rest is computing. Of an operation: waiting is the time until its last rank
+ * Of a step: communication is overlapped as far as one of the step's operators ran meanwhile. Computing is the time in which
+ * operators ran, and what is left is free. Where no operators were recorded, the time for which the rank's thread was blocked in
+ * calls is communication that was not overlapped, and the rest is computing. Of an operation: waiting is the time until its last rank
  * had come, transit the rest. Which links it took is not known, so a collective has one to the rank itself.
  */
 #include <stdio.h>
@@ -34,7 +35,9 @@ struct insight_op {
 };
 
 struct insight_step {
-	uint64_t step, begin, end, blocked, received, flight, flight_end;
+	uint64_t step, begin, end, blocked, received;
+	/* Lengths of the unions of all calls in flight and of all operators, their ends so far, and what both cover. */
+	uint64_t flight, flight_end, compute, compute_end, both;
 };
 
 struct insight {
@@ -63,6 +66,32 @@ static void learn_last(struct insight *x, const struct walk_call *w)
 		l->start = w->start;
 }
 
+/* Adds what [start, end) adds to a union of intervals, which come by their starts. */
+static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *sum_end,
+	uint64_t other_end, uint64_t *both)
+{
+	uint64_t from = start > *sum_end ? start : *sum_end, to = end < other_end ? end : other_end;
+
+	if (end <= *sum_end)
+		return;
+	*sum += end - from;
+	*sum_end = end;
+	/* The other union has no gap from here to its end so far: what reaches beyond `from` began before it. */
+	if (to > from)
+		*both += to - from;
+}
+
+/* Sections whose functions compute. */
+static bool is_operator(const struct call *c)
+{
+	static const char *const libs[] = {"aten", "mindspore", "blas", "cblas", "cublas", "acl"};
+
+	for (size_t i = 0; !c->comm && i < sizeof(libs) / sizeof(*libs); i++)
+		if (strcmp(intern_name(c->lib), libs[i]) == 0)
+			return true;
+	return false;
+}
+
 static void note_insight_step(struct insight *x, const struct walk_call *w, uint64_t end)
 {
 	const struct call *c = &w->call;
@@ -78,17 +107,15 @@ static void note_insight_step(struct insight *x, const struct walk_call *w, uint
 	}
 	if (end > s->end)
 		s->end = end;
+	if (is_operator(c))
+		add_interval(w->start, end, &s->compute, &s->compute_end, s->flight_end, &s->both);
 	if (!c->comm || c->bits & CALL_NESTED)
 		return;
 	held = add_held_time(&x->waits, c);
 	s->blocked += held;
 	if (strcmp(intern_name(c->op), "recv") == 0)
 		s->received += held;
-	/* Calls come by their starts: what of this one nobody has counted yet. */
-	if (end > s->flight_end) {
-		s->flight += end - (w->start > s->flight_end ? w->start : s->flight_end);
-		s->flight_end = end;
-	}
+	add_interval(w->start, end, &s->flight, &s->flight_end, s->compute_end, &s->both);
 }
 
 static void note_insight_call(struct insight *x, const struct walk_call *w)
@@ -268,12 +295,20 @@ static void put_step_times(const struct insight *x, struct target *t)
 		uint64_t blocked = s->blocked < all ? s->blocked : all;
 		uint64_t received = s->received < blocked ? s->received : blocked;
 		uint64_t flight = s->flight < all ? s->flight : all;
-		uint64_t most = flight > blocked ? flight : blocked;
+		uint64_t most = flight > blocked ? flight : blocked, free_ns = 0;
+		uint64_t compute = all - blocked, exposed = blocked;
 
-		target_print(t, "%llu,%.3f,%.3f,%.3f,%.3f,0.000,%.3f,%.3f,%.3f,0.000\n",
-			(unsigned long long)s->step, in_ms(all - blocked) * 1e3,
-			in_ms(blocked) * 1e3, in_ms(most - blocked) * 1e3, in_ms(most) * 1e3,
-			in_ms(all) * 1e3, in_ms(received) * 1e3, in_ms(blocked - received) * 1e3);
+		if (s->compute) {
+			compute = s->compute < all ? s->compute : all;
+			exposed = most > s->both ? most - s->both : 0;
+			exposed = exposed < all - compute ? exposed : all - compute;
+			free_ns = all - compute - exposed;
+			received = received < exposed ? received : exposed;
+		}
+		target_print(t, "%llu,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,%.3f,0.000\n",
+			(unsigned long long)s->step, in_ms(compute) * 1e3, in_ms(exposed) * 1e3,
+			in_ms(most - exposed) * 1e3, in_ms(most) * 1e3, in_ms(free_ns) * 1e3,
+			in_ms(all) * 1e3, in_ms(received) * 1e3, in_ms(exposed - received) * 1e3);
 	}
 }
 

@@ -142,7 +142,8 @@ static void json_report_head(const struct report *r)
 		truncated += g->rank[i].truncated;
 		now = k->step_now > now ? k->step_now : now;
 	}
-	json_u64("format", 1);
+	json_u64("schema", 1);
+	json_u64("format", 1); /* the name of `schema` before 0.1.0; it goes with 0.2.0 */
 	json_string("version", PROBE_VERSION);
 	json_string("path", g->folders.path);
 	json_string("run", g->folders.run);

@@ -153,3 +153,34 @@ struct step_look step_guard_look(void)
 	}
 	return l;
 }
+
+/* ---- before a step ---- */
+
+struct ahead {
+	const void *type; /* torch.optim.Optimizer */
+	const void **found;
+	unsigned n, max;
+	bool known;
+};
+
+static bool add_optimizer(void *arg, void *o)
+{
+	struct ahead *a = arg;
+
+	if (!py_is_instance(o, a->type))
+		return true;
+	a->known = a->n < a->max && all_hooks(o) == NO_HOOKS;
+	if (a->known)
+		a->found[a->n++] = o;
+	return a->known;
+}
+
+unsigned find_optimizers_ahead(const void **found, unsigned max)
+{
+	struct ahead a = {py_find_global(OPTIMIZER_MODULE, "Optimizer"), found, 0, max, true};
+
+	if (!a.type || !py_is_type(a.type) || !py_can_change() ||
+		!py_visit_collected(add_optimizer, &a) || !a.known)
+		return 0;
+	return a.n;
+}

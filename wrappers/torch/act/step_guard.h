@@ -11,6 +11,12 @@ struct step_look {
 	bool left_out; /* the gradient scaler leaves it out itself: an Inf was found */
 };
 
+/*
+ * Before a step: the program's optimizers whose steps can be withheld, as far as that can be seen. Returns how many were
+ * written to `found`; 0: there are none, one of them cannot, or it is not known.
+ */
+unsigned find_optimizers_ahead(const void **found, unsigned max);
+
 /* Of the step that the calling thread has just entered. */
 struct step_look step_guard_look(void);
 

@@ -43,6 +43,10 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* Optimizers of record_skip_promise(): addresses, compared and never read. */
+static const void *promised[SKIP_OPTIMIZERS];
+static unsigned npromised;
+
 /* Where a tensor has its gradient: an at::Tensor&. */
 typedef const void **mutable_grad_fn(const void *impl);
 
@@ -380,6 +384,14 @@ static void look_at_inner_step(void)
 	refuse_withholding(l.why);
 }
 
+static bool is_promised(const void *self)
+{
+	for (unsigned i = 0; i < npromised; i++)
+		if (promised[i] == self)
+			return true;
+	return false;
+}
+
 static void judge_step(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v = torch_optimizer_now();
@@ -404,7 +416,7 @@ static void judge_step(const struct torch_train_event *e)
 	if (sure == NO_GRADIENTS || l.left_out)
 		return;
 	pthread_mutex_lock(&lock);
-	spikes = skip_judge(v->number, norm);
+	spikes = skip_judge(v->number, norm, is_promised(l.self));
 	pthread_mutex_unlock(&lock);
 	if (spikes && !begin_held(e, v, l.self))
 		refuse_withholding("the step could not be withheld: no memory, or a number that it "
@@ -439,13 +451,40 @@ static void withhold_ends(const struct torch_train_event *e)
 	fpenv_leave(&env);
 }
 
+/* The gradients of this pass are reduced after it has begun, so each rank reads what the others promise here. */
+static void record_first_promise(void)
+{
+	const void *found[SKIP_OPTIMIZERS];
+	struct py_hold hold;
+	const char *why;
+	unsigned n = 0;
+	bool needed;
+
+	pthread_mutex_lock(&lock);
+	needed = is_skip_promise_due();
+	pthread_mutex_unlock(&lock);
+	if (!needed)
+		return;
+	if (find_mutable_grad() && py_hold_objects(&hold, &why)) {
+		n = find_optimizers_ahead(found, SKIP_OPTIMIZERS);
+		py_release_objects(&hold);
+	}
+	pthread_mutex_lock(&lock);
+	memcpy(promised, found, n * sizeof(*found));
+	npromised = n;
+	record_skip_promise(n);
+	pthread_mutex_unlock(&lock);
+}
+
 static void watch_pass(const struct torch_train_event *e)
 {
 	if (!e->outermost || !e->accumulates)
 		return;
 	sure_norm_forget();
-	if (session_start())
-		skip_begin();
+	if (!session_start())
+		return;
+	skip_begin();
+	record_first_promise();
 }
 
 static bool wants_withholding(void)
@@ -462,6 +501,7 @@ void torch_withhold_forked(void)
 		own(held).entries = NULL;
 		close_held();
 	}
+	npromised = 0;
 	sure_norm_forked();
 	skip_forked();
 }

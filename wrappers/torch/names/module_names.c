@@ -193,7 +193,7 @@ bool module_is_target(struct named_module *m)
 	const void *now = m->targetable ? train_targets_now() : NULL;
 
 	if (m->targetable && (!now || m->target_by != now)) {
-		m->target = train_is_target(m->full);
+		m->target = is_target_module(m->full);
 		m->target_by = now;
 	}
 	return m->targetable && m->target;

@@ -96,6 +96,9 @@ bool tree_sees_through(const void *module, const char *key);
  */
 bool tree_find_batch(uint64_t *samples, uint64_t *tokens);
 
+/* The same of the first tensor in an object, such as what a model is called with. False: there is none. GIL held. */
+bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens);
+
 /* The TensorImpl of the local part of a DTensor that is the same on all ranks; NULL: it is none. GIL held. */
 const void *tree_local_of_replica(const void *impl);
 

@@ -41,7 +41,7 @@ static atomic_bool hopeless; /* it is known that there will be no names */
 static bool looks_for_names(void)
 {
 	/* Only names tell whether gradients of several ranks are parts of one. */
-	return config_now()->names || train_kinds_wanted() ||
+	return config_now()->names || config_now()->print_struct || train_kinds_wanted() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large a batch is: by what the DataLoader's __next__ is about to give back. */
+/*
+ * How large a batch is: by what the DataLoader's __next__ is about to give back; without one, by the first dimension of the
+ * first tensor that the model is called with.
+ */
 #include <string.h>
 
 #include "terms/dtype.h"
@@ -40,6 +43,14 @@ static bool find_tensor(const void *o, const void *type, int left, struct buffer
 	return false;
 }
 
+static void compute_batch(const struct buffer *b, uint64_t *samples, uint64_t *tokens)
+{
+	const uint64_t *dims = b->counts;
+
+	*samples = dims[0];
+	*tokens = b->ndim == 2 && b->dtype == DT_INT64 ? dims[0] * dims[1] : 0;
+}
+
 static bool ends_in(const char *s, const char *end)
 {
 	size_t n = strlen(s), m = strlen(end);
@@ -56,18 +67,25 @@ bool tree_find_batch(uint64_t *samples, uint64_t *tokens)
 	struct buffer b;
 
 	for (int i = 0; i < n && type; i++) {
-		const uint64_t *dims;
-
 		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
 			!ends_in(file, "/torch/utils/data/dataloader.py") ||
 			!ends_in(function, "__next__"))
 			continue;
 		if (!find_tensor(py_find_local(&f[i], "data"), *type, BATCH_LEVELS, &b))
 			return false;
-		dims = b.counts;
-		*samples = dims[0];
-		*tokens = b.ndim == 2 && b.dtype == DT_INT64 ? dims[0] * dims[1] : 0;
+		compute_batch(&b, samples, tokens);
 		return true;
 	}
 	return false;
+}
+
+bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens)
+{
+	void *const *type = elfsym_data("THPVariableClass");
+	struct buffer b;
+
+	if (!type || !find_tensor(object, *type, BATCH_LEVELS, &b))
+		return false;
+	compute_batch(&b, samples, tokens);
+	return true;
 }

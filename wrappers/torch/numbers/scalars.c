@@ -33,6 +33,7 @@
 
 #define OPTIMIZERS_MAX 16
 #define GROUPS_MAX 64
+#define MICRO_MAX 64 /* micro steps whose losses are kept apart */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -40,6 +41,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct segment {
 	uint32_t passes;
 	double sum; /* of the numbers that they began at */
+	double micro[MICRO_MAX]; /* these numbers */
 	double divisor[LOSS_DIVISORS]; /* by which the program divided each of them */
 	uint8_t ndivisor;
 	double scale; /* a loss scale that it multiplied the last by; 1: none */
@@ -52,6 +54,7 @@ struct kept {
 	bool loss_there, norm_there, norm_is_own;
 	double loss, norm, scale;
 	uint32_t passes; /* micro steps that the loss is of */
+	double micro[MICRO_MAX]; /* their losses, of which `loss` is the mean */
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
 };
@@ -128,14 +131,19 @@ static bool sums_up(const struct segment *s)
 static void end_segment(struct kept *k)
 {
 	struct segment s = segment;
+	bool sums;
 
 	segment = no_passes;
 	if (!s.passes || !s.known)
 		return;
 	if (divides_by(&s, s.passes))
 		learnt = s.passes;
-	k->loss = sums_up(&s) || s.passes == 1 ? s.sum : s.sum / s.passes;
+	sums = sums_up(&s) || s.passes == 1;
+	k->loss = sums ? s.sum : s.sum / s.passes;
 	k->passes = s.passes;
+	/* What the program divided by the number of passes is multiplied by it again. */
+	for (uint32_t i = 0; i < s.passes && i < MICRO_MAX; i++)
+		k->micro[i] = s.micro[i] * (sums ? s.passes : 1);
 	k->scale = s.scale;
 	k->loss_there = true;
 }
@@ -165,6 +173,8 @@ static void add_pass(bool seen, const struct loss_root *root)
 		segment.ndivisor = root->n;
 		memcpy(segment.divisor, root->divisor, sizeof(segment.divisor));
 	}
+	if (segment.passes < MICRO_MAX)
+		segment.micro[segment.passes] = seen ? root->value : 0;
 	segment.passes++;
 	segment.known &= seen;
 	segment.sum += seen ? root->value : 0;
@@ -369,6 +379,13 @@ static void put_kept(uint32_t step, uint16_t number, const struct kept *k, doubl
 		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
 	if (k->loss_there && !number)
 		metric_put_losses(step, k->loss / by, k->passes);
+	if (k->loss_there && !number && k->passes > 1 && k->passes <= MICRO_MAX) {
+		double micro[MICRO_MAX];
+
+		for (uint32_t i = 0; i < k->passes; i++)
+			micro[i] = k->micro[i] / by;
+		record_micro_losses(step, micro, k->passes);
+	}
 	put_rates_of(step, number, k);
 	if (k->norm_is_own)
 		scalar_is_derived(SCALAR_GRAD_NORM);

@@ -17,6 +17,8 @@
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"
+#include "training/steps/scalar.h"
+#include "training/steps/step_times.h"
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/passes/module_dump.h"
 #include "wrappers/torch/names/module_names.h"
@@ -111,11 +113,18 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 	errno = error;
 }
 
-/* Nothing has been recorded so far, and this call would be the first. */
-static __attribute__((noinline)) bool starts_recording(void)
+/* Is the first step's own call of the model needed? */
+static bool is_first_call_needed(void)
+{
+	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME);
+}
+
+/* Nothing has been recorded so far, and this call would be the first. A model that is not trained begins nothing. */
+static __attribute__((noinline)) bool starts_recording(py_object *module)
 {
 	int error = errno;
-	bool starts = torch_module_dump_begins();
+	bool starts = torch_module_dump_begins() ||
+		      (is_first_call_needed() && is_training(module, true) && session_start());
 
 	errno = error;
 	return starts;
@@ -133,7 +142,7 @@ static py_object *call_module(
 		return result;
 	if (!py_nargs(nargsf) || thread_state.busy ||
 		!atomic_load_explicit(&seen, memory_order_relaxed) ||
-		(!session_is_on() && !starts_recording()))
+		(!session_is_on() && !starts_recording(args[0])))
 		return run(callable, args, nargsf, kwnames);
 	enter_module(&w, args, nargsf, kwnames);
 	result = run(callable, args, nargsf, kwnames);
@@ -151,7 +160,8 @@ static bool needs_module_calls(void)
 		if (!module_observers[i]->wanted || module_observers[i]->wanted())
 			w |= 1u << i;
 	atomic_store(&wanting, w);
-	return w || config_now()->names || config_now()->step_boundary == STEP_BOUNDARY_ITERATION;
+	return w || config_now()->names || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
+	       config_now()->step_boundary == STEP_BOUNDARY_ITERATION;
 }
 
 static atomic_int tries;
@@ -198,7 +208,7 @@ static void hook_module_calls(const struct torch_train_event *e)
 
 bool torch_module_calls_early(void)
 {
-	return torch_modules_dumped();
+	return torch_modules_dumped() || is_first_call_needed();
 }
 
 void torch_module_calls_now(void)

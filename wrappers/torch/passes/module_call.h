@@ -34,6 +34,7 @@ struct torch_module_observer {
 
 extern const struct torch_module_observer *const module_observers[]; /* NULL-terminated */
 extern const struct torch_module_observer activations_observer, module_dump_observer;
+extern const struct torch_module_observer batch_observer; /* model_input.c */
 
 /* Are calls of modules seen? */
 bool torch_module_calls_seen(void);

@@ -28,6 +28,7 @@
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
 #include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/passes/optimizer_identity.h"
 #include "wrappers/torch/passes/gradient_nodes.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/passes/step_boundary.h"
@@ -280,7 +281,7 @@ static uint64_t identify_optimizer(const struct string *name, bool *step)
 	struct optimizer o = {name, step, 0};
 
 	apart_call(identify_apart, &o);
-	return o.hash;
+	return *step ? find_optimizer_identity(o.hash) : o.hash;
 }
 
 static void optimizer_begins(const void *record, uint64_t which)
