@@ -127,8 +127,8 @@ static void write_seed_file(const char *root, const char *name, const void *data
 }
 
 /* Makes a file of the folder, which holds `was`, hold `data`: only the blocks that differ are written. */
-static void write_difference(
-	const char *name, const unsigned char *was, size_t nwas, const unsigned char *data, size_t n)
+static void write_difference(const char *name, const unsigned char *was, size_t nwas,
+	const unsigned char *data, size_t n)
 {
 	enum { BLOCK = 4096 };
 	char path[PATH_BYTES];
