@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What README promises, in a Debian of its own (debootstrap) of each release: 12, 13 and sid. There the tree is built with that
 # release's compiler and C library, from a bare system, by `make demo`; neither object needs a glibc above 2.34; both MPIs' truth
-# tests, `probe run`, `probe check` and `probe report` pass, with that release's own PyTorch too. And objects that were built in one
-# release run in the others, older and newer.
+# tests, `probe run`, `probe check` and `probe report` pass, with that release's own PyTorch too. Objects that were built in one
+# release run in the others, older and newer. README's command for the tests runs in the first release, with a few of them.
 #   ROOTS=FOLDER         where the systems are kept, with what was built in them (3 GB each); else they are made anew and removed
 #   RELEASES="trixie"    only these; ROOT_TESTS="static_tls": only these scripts in each; DEBIAN_MIRROR: another archive
 # Needs root, mounts, debootstrap (installed if it is not there) and Debian's archive; what is lacking is skipped. Prints TAP.
@@ -122,6 +122,17 @@ pytorch() {
 	like "$name: probe check: what it says" "$(tail -1 "$tmp/check")" 'fine: calls of this program will be recorded'
 }
 
+# RELEASE: README's command for the tests, of which it runs a few. It installs what all of them need.
+readme_tests() {
+	local name="$1: README's command for the tests" log=$tmp/log line
+	line=$(grep -m1 '^apt-get .*make test' README.md | sed "s/make test.*/make test WERROR=1 PTVENV=0 T='${README_TESTS:-test_read_meta test_config_value test_report_head test_contract}'/")
+	isnt "$name is there" "$line" ''
+	inside "$1" "timeout 5400 sh -c \"$line\"" >"$log" 2>&1
+	is "$name: status" $? 0
+	like "$name: its last line" "$(tail -1 "$log")" '^[1-9][0-9]* passed, 0 failed'
+	tail -12 "$log" | sed 's/^/# /'
+}
+
 # RELEASE: MPIs of it that come with the standard's binary interface, as tests/long/newer_mpi.sh wants them.
 standard_interfaces() {
 	local release=$1 root=$roots/$1 libs=/usr/lib/x86_64-linux-gnu mpis='' at
@@ -184,6 +195,7 @@ try_release() {
 	done
 	pytorch "$release"
 	standard_interfaces "$release"
+	[ ${#done_releases[@]} -gt 0 ] || readme_tests "$release"
 	done_releases+=("$release")
 }
 

@@ -6,10 +6,13 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tools/lib/files/whole_file.h"
 #include "tools/probe/model/read/read_meta.h"
 
 static const char whole[] =
@@ -203,6 +206,41 @@ static void long_lists(void **state)
 	free(text);
 }
 
+/* A file's size is no size that was set before: one that fills the room, one that is larger, an empty one, one of /proc, none. */
+static void a_file_is_read_whole(void **state)
+{
+	char path[] = "/tmp/probe-whole-XXXXXX", *text;
+	static const size_t sizes[] = {0, 1, 9, 10, 11, 4096};
+	int fd = mkstemp(path);
+	ssize_t n;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		char want[4097];
+
+		memset(want, 'x', sizes[i]);
+		want[sizes[i]] = 0;
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, want, sizes[i], 0), sizes[i]);
+		text = read_whole_file(path, 10, &n);
+		assert_int_equal(n, sizes[i] <= 10 ? sizes[i] : 11);
+		want[n] = 0;
+		assert_string_equal(text, want);
+		free(text);
+	}
+	close(fd);
+	unlink(path);
+	text = read_whole_file("/proc/self/maps", 1 << 20, &n);
+	assert_true(n > 300 && strlen(text) == (size_t)n);
+	assert_non_null(strstr(text, "[stack]"));
+	free(text);
+	text = read_whole_file(path, 10, &n);
+	assert_int_equal(n, -ENOENT);
+	assert_string_equal(text, "");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -212,6 +250,7 @@ int main(void)
 		cmocka_unit_test(odd_characters),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(long_lists),
+		cmocka_unit_test(a_file_is_read_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -42,10 +43,12 @@ unsigned source_count_keepable(void)
 int source_open(struct source *s, const char *path, uint64_t limit, bool keep_open)
 {
 	unsigned char magic[2];
+	struct stat st;
 
 	*s = (struct source){.fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0),
 		.keep_open = keep_open,
-		.limit = limit};
+		.limit = limit,
+		.size = UINT64_MAX};
 	if (s->fd < 0) {
 		int err = s->fd;
 
@@ -71,6 +74,8 @@ int source_open(struct source *s, const char *path, uint64_t limit, bool keep_op
 			source_close(s);
 			return -ENOMEM;
 		}
+	} else if (fstat(s->fd, &st) == 0) {
+		s->size = (uint64_t)st.st_size;
 	}
 	if (!keep_open) {
 		close(s->fd);

@@ -18,6 +18,7 @@ struct source {
 	bool truncated; /* a compressed file ended in the middle, or is damaged */
 	uint64_t at; /* bytes taken from the file so far */
 	uint64_t limit; /* bytes of the file that count */
+	uint64_t size; /* bytes of a plain file when it was opened; UINT64_MAX: not known */
 	struct source_gz *gz; /* NULL: plain */
 };
 

@@ -328,7 +328,8 @@ void pending_store_rollback(struct pending_store *p)
 
 const struct journal_call *pending_store_any(const struct pending_store *p, uint32_t *at)
 {
-	for (; *at <= p->mask; ++*at)
+	/* Most often there is none, and the table has room for all that could be. */
+	for (; p->live > p->ntaken && *at <= p->mask; ++*at)
 		if (p->table[*at].seq && !p->table[*at].gone)
 			return call_of(p->table[*at].slot);
 	return NULL;

@@ -294,6 +294,8 @@ int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, si
 
 	if (err)
 		return err;
+	/* A small file needs no more than itself, and there are some of each rank. */
+	buffer = c->src.size < buffer ? (size_t)c->src.size + 1 : buffer;
 	c->cap = buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
 	c->buf = tool_realloc(NULL, c->cap);
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/read/meta_config.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/io.h"
+#include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 
 #define BYTES_MAX (1u << 20)
@@ -13,11 +12,11 @@
 char *meta_config_text(const char *folder)
 {
 	static const char key[] = "\n \"config\": ";
-	char *path = tool_format("%s/meta.json", folder), *buf = tool_alloc(BYTES_MAX), *at;
-	ssize_t n = io_read_file(AT_FDCWD, path, buf, BYTES_MAX - 1);
+	char *path = tool_format("%s/meta.json", folder), *buf, *at;
+	ssize_t n;
 
+	buf = read_whole_file(path, BYTES_MAX, &n);
 	free(path);
-	buf[n > 0 ? n : 0] = 0;
 	/* Each part stands on a line of its own (folder/meta.c). */
 	at = strstr(buf, key);
 	if (!at) {

@@ -14,6 +14,7 @@
 #include "folder/opened.h"
 #include "folder/owner.h"
 #include "journal/inspect.h"
+#include "tools/lib/files/whole_file.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
@@ -209,11 +210,10 @@ static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, ui
 /* What recovery has kept of them. */
 static void read_waits_from_meta(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
-	char *path = tool_format("%s/meta.json", dir->path), *text = tool_alloc(META_BYTES_READ),
-	     *at;
-	ssize_t n = io_read_file(AT_FDCWD, path, text, META_BYTES_READ - 1);
+	char *path = tool_format("%s/meta.json", dir->path), *text, *at;
+	ssize_t n;
 
-	text[n > 0 ? n : 0] = 0;
+	text = read_whole_file(path, META_BYTES_READ, &n);
 	at = strstr(text, "\"waits\": [");
 	while (at && (at = strchr(at, '{'))) {
 		char *end = at + strcspn(at, "}\n"), *behind = end + (*end != 0);

@@ -2,7 +2,6 @@
 #include "tools/probe/model/read/read_meta.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +9,10 @@
 
 #include "text/text.h"
 #include "base/io.h"
+#include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 
-#define META_BYTES_MAX (1u << 20)
+#define META_BYTES_MAX ((1u << 20) - 1)
 #define PROGRAM_MAX 4096
 
 /* ---- finding things in the document ---- */
@@ -459,13 +459,13 @@ char *meta_read_text(struct meta *m, const char *json, size_t n)
 
 char *meta_read(struct meta *m, const char *path)
 {
-	char *buf = tool_alloc(META_BYTES_MAX), *wrong;
-	ssize_t n = io_read_file(AT_FDCWD, path, buf, META_BYTES_MAX);
+	ssize_t n;
+	char *buf = read_whole_file(path, META_BYTES_MAX, &n), *wrong;
 
 	if (n < 0) {
 		empty_meta(m);
 		wrong = tool_strdup(io_error_text((int)n));
-	} else if (n == META_BYTES_MAX) {
+	} else if (n > META_BYTES_MAX) {
 		empty_meta(m);
 		wrong = tool_strdup("larger than 1 MiB");
 	} else {

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/lib/files/whole_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/io.h"
+#include "tools/lib/tool.h"
+
+char *read_whole_file(const char *path, size_t most, ssize_t *n)
+{
+	struct stat st;
+	size_t room = stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
+	char *text = NULL;
+
+	/* One byte more than the file has shows its end; a file that has grown since is read again. */
+	for (;; room = 2 * room + 64) {
+		room = room < most ? room : most;
+		text = tool_realloc(text, room + 2);
+		*n = io_read_file(AT_FDCWD, path, text, room + 1);
+		if (*n <= (ssize_t)room || room == most)
+			break;
+	}
+	text[*n > 0 ? *n : 0] = 0;
+	return text;
+}
