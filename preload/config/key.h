@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 /* Is that line no problem, but says of another tool's key why it has no effect here? */
 bool config_is_note(const char *line);

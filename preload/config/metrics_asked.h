@@ -2,7 +2,7 @@
 #ifndef PROBE_CONFIG_METRICS_ASKED_H
 #define PROBE_CONFIG_METRICS_ASKED_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 /* What no metric has: the embedding's gradient is measured, for checkpoints. */
 #define METRICS_HEALTH (UINT64_C(1) << 63)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which steps are recorded: the keys step, start_step, step_interval, collect_times, start_iteration taken together. */
-#include "config/room.h"
+#include "config/rooms/room.h"
 #include "config/rooms/steps.h"
 
 #define LAST_STEP UINT32_MAX

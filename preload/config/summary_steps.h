@@ -2,7 +2,7 @@
 #ifndef PROBE_CONFIG_SUMMARY_STEPS_H
 #define PROBE_CONFIG_SUMMARY_STEPS_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 #include "config/rooms/steps.h"
 #include "config/rooms/tensorboard.h"
 

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 #define GENERATIONS_MAX 256
 #define GENERATIONS_AHEAD 9 /* that wait for their step */

@@ -25,7 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 #include "config/list/wraplist.h"
 #include "journal/journal.h"
 #include "session/generation.h"

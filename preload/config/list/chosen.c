@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 #include "config/list/glob.h"
 #include "config/list/wraplist.h"
 #include "config/rooms/files.h"

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 #define WRAPLIST_SECTIONS_MAX 256
 #define WRAPLIST_GLOBS_MAX 1024 /* of a section: each name looked up is compared with all of them */

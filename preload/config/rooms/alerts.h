@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_ALERTS_H
 #define PROBE_CONFIG_ROOMS_ALERTS_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
 

@@ -4,7 +4,7 @@
 #define PROBE_CONFIG_ROOMS_CALLS_H
 
 #include "base/isa.h"
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 /* AUTO and KERNEL: by a kernel on the device. Those that let streams be used come first. */
 enum config_device {

@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_DUMP_H
 #define PROBE_CONFIG_ROOMS_DUMP_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_task {
 	DUMP_STATISTICS,

@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_FILES_H
 #define PROBE_CONFIG_ROOMS_FILES_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 struct files_keys {
 	char *output_dir; /* absolute */

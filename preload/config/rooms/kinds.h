@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_KINDS_H
 #define PROBE_CONFIG_ROOMS_KINDS_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 

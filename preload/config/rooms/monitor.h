@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_MONITOR_H
 #define PROBE_CONFIG_ROOMS_MONITOR_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 

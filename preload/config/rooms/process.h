@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_PROCESS_H
 #define PROBE_CONFIG_ROOMS_PROCESS_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };

@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_STEPS_H
 #define PROBE_CONFIG_ROOMS_STEPS_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum step_boundary { STEP_BOUNDARY_OPTIMIZER, STEP_BOUNDARY_ITERATION };
 

@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_TENSORBOARD_H
 #define PROBE_CONFIG_ROOMS_TENSORBOARD_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 

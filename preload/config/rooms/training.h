@@ -3,7 +3,7 @@
 #ifndef PROBE_CONFIG_ROOMS_TRAINING_H
 #define PROBE_CONFIG_ROOMS_TRAINING_H
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
 /* Of each expert and over all, of each, or over all. */

@@ -17,7 +17,7 @@
 #include "config/rooms/alerts.h"
 #include "config/rooms/files.h"
 #include "text/text.h"
-#include "config/room.h"
+#include "config/rooms/room.h"
 #include "folder/json_member.h"
 
 #define HEALTH_FOLDER "health"

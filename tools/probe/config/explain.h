@@ -4,7 +4,7 @@
 #define PROBE_TOOLS_EXPLAIN_H
 
 #include "config/list/wraplist.h"
-#include "config/room.h"
+#include "config/rooms/room.h"
 
 /* list: what support_wrap_ops.yaml names; unknown names are reported. Prints to stdout. */
 void explain_config(

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/room.h"
+#include "config/rooms/room.h"
 #include "config/rooms/dump.h"
 #include "journal/store/tensor_pool.h"
 

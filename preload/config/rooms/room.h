@@ -5,8 +5,8 @@
  * get_dump_keys(config)->level. Each room has the same space, so a further key moves no other room and compiles only those
  * who read its room. config/config.h has all rooms together, for those who load, print or make a configuration.
  */
-#ifndef PROBE_CONFIG_ROOM_H
-#define PROBE_CONFIG_ROOM_H
+#ifndef PROBE_CONFIG_ROOMS_ROOM_H
+#define PROBE_CONFIG_ROOMS_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>
