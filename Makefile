@@ -20,7 +20,8 @@ say     = $(if $(V),,@printf '  %-6s %s\n' $(1) $(2);)
 WARN := -Wall -Wextra -Wstrict-prototypes -Wmissing-prototypes -Wshadow -Wvla -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough $(if $(WERROR),-Werror)
 # -fexceptions: cleanups run when a C++ exception passes a wrapper. _FORTIFY_SOURCE would need newer symbols.
-BASE_FLAGS := -std=gnu11 $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -fexceptions -fasynchronous-unwind-tables \
+# -fms-extensions: struct config (config/config.h) holds the struct of each room of keys without a name.
+BASE_FLAGS := -std=gnu11 -fms-extensions -Wno-microsoft-anon-tag $(WARN) -fno-strict-aliasing -fno-omit-frame-pointer -fexceptions -fasynchronous-unwind-tables \
 	-U_FORTIFY_SOURCE -D_GNU_SOURCE -DPROBE_VERSION='"$(VERSION)"' -Ipreload -I. -I$(B)/gen -MMD -MP \
 	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=undefined)
 LIB_FLAGS  := -fPIC -fvisibility=hidden -ftls-model=initial-exec

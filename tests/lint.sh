@@ -62,6 +62,7 @@ check "core code names no library" \
 check "rooms use those below them only (tests/layers.table)" "$(tests/layers.sh "$B" 2>&1)"
 check "no circle of calls has more than 4 objects, and none leads through several rooms (tests/circles.sh)" "$(tests/circles.sh "$B" 2>&1)"
 check "a change compiles what it concerns (tests/rebuilds.sh, tests/rebuilds.table)" "$(tests/rebuilds.sh "$B" 2>&1)"
+check "each key of the configuration is read by some code (tests/keys.sh)" "$(tests/keys.sh 2>&1)"
 check "a room has at most 25 files that are compiled" "$(git ls-files 'preload/*.[cS]' 'wrappers/*.[cS]' 'tools/*.[cS]' |
 	sed 's|/[^/]*$||' | sort | uniq -c | awk '$1 > 25 {print $2 " has " $1}')"
 check "files that comments and pages name are in the tree (tests/citations.sh)" "$(tests/citations.sh 2>&1)"

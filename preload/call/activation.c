@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "call/step.h"
 #include "config/marker.h"
+#include "config/rooms/steps.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 
@@ -23,7 +24,7 @@ static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_
 	uint64_t key = hash_u64(hash_u64(1 + generation_now()->number, f->code), f->check) | 1;
 	_Atomic uint64_t *place = &answers[(key >> 1) % PLACES];
 	uint64_t have = atomic_load_explicit(place, memory_order_relaxed);
-	const char *marker = config_now()->step_marker;
+	const char *marker = get_steps_keys(config_now())->step_marker;
 	struct foreign_name n;
 	struct marker m;
 	bool yes;

@@ -9,6 +9,7 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "call/recorder.h"
+#include "session/profiled.h"
 #include "session/state.h"
 
 /* The claims of this thread, NULL where it does not record. */

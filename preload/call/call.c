@@ -21,8 +21,10 @@
 #include "call/stream.h"
 #include "call/recorder.h"
 #include "config/marker.h"
+#include "config/rooms/calls.h"
 #include "resolve/bound_call.h"
 #include "resolve/real.h"
+#include "session/profiled.h"
 #include "session/state.h"
 
 /*
@@ -77,7 +79,7 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 {
 	uint64_t largest = 0;
 
-	if (!cfg->min_bytes)
+	if (!get_calls_keys(cfg)->min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
 		largest = operation_inputs(w)[i].bytes > largest ? operation_inputs(w)[i].bytes
@@ -85,7 +87,7 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 	for (unsigned i = 0; i < w->nout; i++)
 		largest = operation_outputs(w)[i].bytes > largest ? operation_outputs(w)[i].bytes
 								  : largest;
-	return largest >= (uint64_t)cfg->min_bytes;
+	return largest >= (uint64_t)get_calls_keys(cfg)->min_bytes;
 }
 
 /* Why no call is recorded now, or JC_RECORDED. */
@@ -103,7 +105,7 @@ static enum journal_count why_filtered(const struct call *c)
 {
 	enum journal_count why = why_unwanted(c);
 
-	return why != JC_RECORDED || large_enough(&c->op, &c->by->cfg) ? why : JC_SKIP_SIZE;
+	return why != JC_RECORDED || large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
 }
 
 /* Calls of which nothing but their rows is wanted cost little where there are none: they are not described. */
@@ -141,13 +143,14 @@ static void enter_data(
 		return;
 	}
 	/* On a thread of that library's own there is no call of it that this one would be inside of. */
-	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) && !c->by->cfg.nested) {
+	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) &&
+		!get_calls_keys(c->by->cfg)->nested) {
 		if (w->recorder && session_is_on())
 			thread_count(w->recorder, JC_SKIP_NESTED);
 		c->mode = CALL_NESTED;
 		return;
 	}
-	c->op.by = &c->by->cfg;
+	c->op.by = c->by->cfg;
 	if (s->completion == DONE_START) {
 		/* Moves nothing yet: its adapter's leave keeps the description. */
 		c->mode = CALL_HOOK;
@@ -223,7 +226,7 @@ static void enter_inside(
 		return;
 	}
 	if (nested && !(API_ALWAYS >> s->task & 1)) {
-		if (s->task != TASK_DATA || !c->by->cfg.nested) {
+		if (s->task != TASK_DATA || !get_calls_keys(c->by->cfg)->nested) {
 			if (__builtin_expect(w->carrying, 0) && is_carrier(s))
 				c->mode = CALL_CARRIED;
 			if (s->task == TASK_DATA && w->recorder && session_is_on())

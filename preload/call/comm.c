@@ -15,6 +15,8 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "config/rooms/files.h"
+#include "config/rooms/steps.h"
 #include "text/text.h"
 #include "call/recorder.h"
 #include "device/device.h"
@@ -400,8 +402,8 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	 * Of a run that goes on in an earlier one's files the collectives are counted from 0 again: other communicators.
 	 * The step is the same on all ranks.
 	 */
-	if (cfg->append_output && cfg->start_iteration)
-		h = hash_u64(h, (uint64_t)cfg->start_iteration);
+	if (get_files_keys(cfg)->append_output && get_steps_keys(cfg)->start_iteration)
+		h = hash_u64(h, (uint64_t)get_steps_keys(cfg)->start_iteration);
 	if (nb && lowest_member(b, nb) < lowest_member(a, na)) {
 		const int32_t *x = a;
 		uint32_t nx = na;

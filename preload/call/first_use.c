@@ -6,6 +6,7 @@
 #include "call/call.h"
 #include "config/list/chosen.h"
 #include "config/marker.h"
+#include "config/rooms/steps.h"
 #include "resolve/real.h"
 #include "session/state.h"
 
@@ -13,7 +14,7 @@ static bool is_row_listed(const struct api *f, const struct generation *g, uint3
 {
 	const struct api_spec *s = f->spec;
 
-	if (!is_function_chosen(&g->cfg, s->symbol, s->list_name, s->kind ? s->kind->op : NULL))
+	if (!is_function_chosen(g->cfg, s->symbol, s->list_name, s->kind ? s->kind->op : NULL))
 		return false;
 	if (!(given & API_CHOSEN))
 		return wraplist_match(g->list, s->lib->name, s->list_name);
@@ -34,7 +35,7 @@ static bool has_row_number(const struct api_spec *s)
 static bool is_row_counted(const struct api_spec *s, uint32_t given)
 {
 	return given & API_CHOSEN ||
-	       wraplist_match(generation_first.running.list, s->lib->name, s->list_name) ||
+	       wraplist_match(get_first_generation()->list, s->lib->name, s->list_name) ||
 	       wraplist_match(generation_armable, s->lib->name, s->list_name);
 }
 
@@ -42,7 +43,7 @@ static bool is_row_counted(const struct api_spec *s, uint32_t given)
 static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
 {
 	const struct api_spec *s = f->spec;
-	const char *marker = g->cfg.step_marker;
+	const char *marker = get_steps_keys(g->cfg)->step_marker;
 	struct marker m;
 	bool listed;
 	uint32_t t = given & API_MARKED ? API_MARKER : 0;
@@ -53,7 +54,7 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 		return API_LISTED | API_HOOKED;
 	listed = is_row_listed(f, g, given);
 	/* While all is off operators pass straight through, and what joins the ranks is counted on. */
-	if (listed && g->cfg.dynamic_on)
+	if (listed && get_steps_keys(g->cfg)->dynamic_on)
 		t |= API_LISTED;
 	if (has_row_number(s) && is_row_counted(s, given))
 		t |= API_NUMBERED;

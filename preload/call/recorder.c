@@ -13,6 +13,7 @@
 #include "base/tid.h"
 #include "call/claims.h"
 #include "call/stackid.h"
+#include "config/rooms/calls.h"
 #include "session/state.h"
 
 #define SCRATCH_MAX (64u << 20)
@@ -130,7 +131,7 @@ static struct thread *thread_make(void)
 	t->walked = (void *)((char *)t + OWN_BYTES);
 	thread_bounds_find();
 	t->bounds = *thread_bounds();
-	if (config_now()->stack)
+	if (get_calls_keys(config_now())->stack)
 		t->stacks = stack_cache_new();
 	if (have_key)
 		pthread_setspecific(key, t);

@@ -8,6 +8,7 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "config/rooms/calls.h"
 #include "text/text.h"
 #include "call/record.h"
 #include "call/step.h"
@@ -123,13 +124,16 @@ void stack_id_configure(void)
 	const char *wrong;
 	char why[128];
 
-	if (rules_of && strcmp(rules_of->codeline, cfg->codeline) == 0 &&
-		strcmp(rules_of->stack_blacklist, cfg->stack_blacklist) == 0)
+	if (rules_of &&
+		strcmp(get_calls_keys(rules_of)->codeline, get_calls_keys(cfg)->codeline) == 0 &&
+		strcmp(get_calls_keys(rules_of)->stack_blacklist,
+			get_calls_keys(cfg)->stack_blacklist) == 0)
 		return;
 	rules_of = cfg;
 
 	/* The texts were compiled when they were read: only memory can be lacking. */
-	r = foreign_rules_new(cfg->codeline, cfg->stack_blacklist, &wrong, why, sizeof(why));
+	r = foreign_rules_new(get_calls_keys(cfg)->codeline, get_calls_keys(cfg)->stack_blacklist,
+		&wrong, why, sizeof(why));
 	atomic_fetch_add(&rules_epoch, 1);
 	/* The old ones stay: a thread may be reading them, and there are few. */
 	atomic_store(&stack_rules, r);
@@ -208,7 +212,7 @@ static void describe_stack(void *arg)
 		len = foreign_text(&w->foreign, rules, text, sizeof(text), &selected);
 	if (!selected)
 		new->id = ID_UNWANTED;
-	else if (config_now()->stack)
+	else if (get_calls_keys(config_now())->stack)
 		new->id = put_stack(new->t, new->api, w, text, len);
 }
 
@@ -238,12 +242,13 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	uint32_t mine = 0;
 
 	foreign_walk(&w->foreign);
-	note.check = w->foreign.hash ^
-		     ((epoch + 1) << 8 | (uint64_t)cfg->stack_depth) * UINT64_C(0x9e3779b97f4a7c15);
+	note.check =
+		w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)get_calls_keys(cfg)->stack_depth) *
+					  UINT64_C(0x9e3779b97f4a7c15);
 	/* A fiber's stack, or that of a signal handler: how far it may be read is not known. */
-	w->n = cfg->stack && stack_has(&t->bounds, frame)
+	w->n = get_calls_keys(cfg)->stack && stack_has(&t->bounds, frame)
 		       ? stack_walk_noted(&t->bounds, t->stacks, pc, frame, w->pcs,
-				 (int)cfg->stack_depth, &note)
+				 (int)get_calls_keys(cfg)->stack_depth, &note)
 		       : 0;
 	if (w->n < 0)
 		return (uint32_t)note.value;
@@ -278,7 +283,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
 	/* Where no stack is wanted, selected calls have no number and are checked again each time. */
-	if (cfg->stack)
+	if (get_calls_keys(cfg)->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;
 }

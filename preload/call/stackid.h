@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/rooms/calls.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "stack/stack.h"
@@ -39,7 +40,8 @@ extern _Atomic bool stack_id_by_code
 /* True if the stacks of calls are wanted at all. */
 static inline bool stack_id_wanted(void)
 {
-	return config_now()->stack || atomic_load_explicit(&stack_id_by_code, memory_order_relaxed);
+	return get_calls_keys(config_now())->stack ||
+	       atomic_load_explicit(&stack_id_by_code, memory_order_relaxed);
 }
 
 /* When the configuration has been read. */

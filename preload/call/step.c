@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "config/rooms/steps.h"
 #include "text/text.h"
 #include "config/metrics_asked.h"
 #include "session/state.h"
@@ -38,14 +39,16 @@ void step_configure(void)
 	uint32_t step;
 
 	if (!atomic_exchange(&offset, true))
-		atomic_fetch_add(&step_state.now, (uint32_t)config_now()->start_iteration);
+		atomic_fetch_add(
+			&step_state.now, (uint32_t)get_steps_keys(config_now())->start_iteration);
 
 	/* If two threads do this at once, the later one must not leave the other's answer. */
 	do {
 		step = step_now();
 		g = generation_now();
-		bool wanted = config_step_wanted(&g->cfg, step);
-		bool profiled = wanted && ranges_contain(&g->cfg.profile_step, step);
+		bool wanted = config_step_wanted(g->cfg, step);
+		bool profiled =
+			wanted && ranges_contain(&get_steps_keys(g->cfg)->profile_step, step);
 
 		atomic_store(&step_state.selected, wanted);
 		changed |= atomic_exchange(&step_state.profiled, profiled) != profiled;
@@ -85,7 +88,7 @@ uint32_t step_end(enum step_source s)
 
 void step_marker_hit(void)
 {
-	int64_t count = config_now()->step_marker_count;
+	int64_t count = get_steps_keys(config_now())->step_marker_count;
 	uint32_t every = count > 1 ? (uint32_t)count : 1;
 
 	if ((atomic_fetch_add_explicit(&hits, 1, memory_order_relaxed) + 1) % every == 0)

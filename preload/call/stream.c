@@ -17,6 +17,7 @@
 #include "call/record.h"
 #include "call/recorder.h"
 #include "call/stream_values.h"
+#include "config/rooms/calls.h"
 #include "device/device.h"
 #include "resolve/real.h"
 #include "elf/loaded/object_of.h"
@@ -187,7 +188,7 @@ void stream_enter(struct call *c)
 	decide_inputs(c);
 	if (c->api->spec->completion == DONE_STREAM)
 		device_collective_begins(b);
-	if (b && c->api->spec->lib->carried && !c->by->cfg.nested)
+	if (b && c->api->spec->lib->carried && !get_calls_keys(c->by->cfg)->nested)
 		begin_carrying(c);
 }
 

@@ -5,6 +5,7 @@
 #include "base/thread.h"
 #include "call/data/observer.h"
 #include "call/recorder.h"
+#include "config/rooms/calls.h"
 #include "device/device.h"
 #include "journal/layout.h"
 #include "session/state.h"
@@ -128,7 +129,7 @@ static bool describe_on_device(
 		.hi = hi,
 		.count = v->count,
 		.dtype = v->dtype,
-		.eps = config_now()->eps};
+		.eps = get_calls_keys(config_now())->eps};
 	if (v->layout == BUFFER_SEGMENTS)
 		return false;
 	if (v->layout == BUFFER_CONTIG)
@@ -166,7 +167,7 @@ static uint32_t measure_on_device(
 uint32_t stream_point_mark(struct stream_point *p, bool alone)
 {
 	if (alone && !p->open && p->backend && p->backend->driver && tensor_watch.reach &&
-		config_now()->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
+		get_calls_keys(config_now())->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
 		open_batch(p, NULL);
 	return p->open ? device_batch_mark(&p->batch, alone) : 0;
 }
@@ -175,7 +176,7 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone)
 
 void stream_decide(struct stream_point *p, struct buffer *v)
 {
-	enum config_device how = config_now()->device;
+	enum config_device how = get_calls_keys(config_now())->device;
 	/* What wants the bytes themselves gets a copy. */
 	bool copy = how == CONFIG_DEVICE_COPY || (how != CONFIG_DEVICE_OFF && tensor_watch.bytes);
 	bool kernel = how <= CONFIG_DEVICE_KERNEL && !copy, ours;

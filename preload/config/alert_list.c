@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "terms/alert_rule.h"
 #include "terms/scalar.h"
 #include "terms/train_kind.h"

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "config/config.h"
+#include "config/key.h"
 #include "config/reader.h"
 
 /*

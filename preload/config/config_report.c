@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/key.h"
+
 bool config_is_note(const char *line)
 {
 	return strstr(line, ": " CONFIG_NOTE) != NULL;

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 #define CONFIG_NOTE "note: " /* before what is no problem */
 #define REPORT_LINES 32

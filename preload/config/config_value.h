@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "config/config.h"
+#include "config/key.h"
 #include "base/fpenv.h"
 
 #define CONFIG_KEYS_MAX 160

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "config/config_value.h"
 
 static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "monitor_layout",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "terms/metric.h"
 #include "terms/scalar.h"
 #include "terms/train_kind.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/preset.h"
 
+#include "config/rooms/process.h"
+
 /* Operators come by the thousand in a step: the writer needs some room between two drains. */
 #define ROOM "64"
 

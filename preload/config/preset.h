@@ -6,7 +6,7 @@
 #ifndef PROBE_CONFIG_PRESET_H
 #define PROBE_CONFIG_PRESET_H
 
-#include "config/config.h"
+#include "config/key.h"
 
 #define PRESET_KEYS_MAX 8
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which steps are recorded: the keys step, start_step, step_interval, collect_times, start_iteration taken together. */
-#include "config/config.h"
+#include "config/rooms/room.h"
+#include "config/rooms/steps.h"
 
 #define LAST_STEP UINT32_MAX
 
@@ -11,28 +12,31 @@ static uint64_t larger_of(uint64_t a, uint64_t b)
 
 static uint64_t interval_of_steps(const struct config *c)
 {
-	return c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
+	return get_steps_keys(c)->step_interval > 0 ? (uint64_t)get_steps_keys(c)->step_interval
+						    : 1;
 }
 
 /* The first of start_step, start_step + step_interval ... that is not below `from`. */
 static uint64_t first_due_step(const struct config *c, uint64_t from)
 {
-	uint64_t start = (uint64_t)c->start_step, n = interval_of_steps(c);
+	uint64_t start = (uint64_t)get_steps_keys(c)->start_step, n = interval_of_steps(c);
 
 	return from <= start ? start : start + (from - start + n - 1) / n * n;
 }
 
 static struct range listed_steps(const struct config *c, uint32_t i)
 {
-	return c->step.n ? c->step.item[i] : (struct range){0, LAST_STEP};
+	return get_steps_keys(c)->step.n ? get_steps_keys(c)->step.item[i]
+					 : (struct range){0, LAST_STEP};
 }
 
 /* How many steps the list and the interval allow before `step`, from the first of the training on. */
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
-	uint64_t n = 0, begin = larger_of((uint64_t)c->start_iteration, c->in_force_from);
+	uint64_t n = 0, begin = larger_of((uint64_t)get_steps_keys(c)->start_iteration,
+				get_steps_keys(c)->in_force_from);
 
-	for (uint32_t i = 0; i < (c->step.n ? c->step.n : 1); i++) {
+	for (uint32_t i = 0; i < (get_steps_keys(c)->step.n ? get_steps_keys(c)->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
 		uint64_t first = first_due_step(c, larger_of(r.lo, begin)),
 			 end = r.hi < step ? r.hi + 1 : step;
@@ -45,16 +49,18 @@ static uint64_t allowed_before(const struct config *c, uint64_t step)
 
 bool config_step_wanted(const struct config *c, uint64_t step)
 {
-	if (!c->dynamic_on || c->collect_times < 0 || !ranges_contain(&c->step, step) ||
-		first_due_step(c, step) != step)
+	if (!get_steps_keys(c)->dynamic_on || get_steps_keys(c)->collect_times < 0 ||
+		!ranges_contain(&get_steps_keys(c)->step, step) || first_due_step(c, step) != step)
 		return false;
-	return !c->collect_times || allowed_before(c, step) < (uint64_t)c->collect_times;
+	return !get_steps_keys(c)->collect_times ||
+	       allowed_before(c, step) < (uint64_t)get_steps_keys(c)->collect_times;
 }
 
 uint64_t config_step_next(const struct config *c, uint64_t from)
 {
-	from = larger_of(larger_of(from, (uint64_t)c->start_iteration), c->in_force_from);
-	for (uint32_t i = 0; i < (c->step.n ? c->step.n : 1); i++) {
+	from = larger_of(larger_of(from, (uint64_t)get_steps_keys(c)->start_iteration),
+		get_steps_keys(c)->in_force_from);
+	for (uint32_t i = 0; i < (get_steps_keys(c)->step.n ? get_steps_keys(c)->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
 		uint64_t step = first_due_step(c, larger_of(r.lo, from));
 

@@ -2,13 +2,15 @@
 #ifndef PROBE_CONFIG_SUMMARY_STEPS_H
 #define PROBE_CONFIG_SUMMARY_STEPS_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
+#include "config/rooms/steps.h"
+#include "config/rooms/tensorboard.h"
 
 /* Does the summary of key summary_dir have this step: the training's first one, and each so many-th? */
 static inline bool config_summary_has(const struct config *c, uint32_t step)
 {
-	return step == (uint64_t)c->start_iteration ||
-	       ((uint64_t)step + 1) % (uint64_t)c->summary_interval == 0;
+	return step == (uint64_t)get_steps_keys(c)->start_iteration ||
+	       ((uint64_t)step + 1) % (uint64_t)get_tensorboard_keys(c)->summary_interval == 0;
 }
 
 #endif

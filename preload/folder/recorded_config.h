@@ -3,7 +3,7 @@
 #ifndef PROBE_SINK_RECORDED_CONFIG_H
 #define PROBE_SINK_RECORDED_CONFIG_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "journal/journal.h"
 
 /*

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "session/generation_pair.h"
 #include "terms/alert_rule.h"
 #include "base/log.h"
 #include "config/config_value.h"
@@ -45,7 +46,7 @@ static void set_preset_keys(struct config *cfg, const struct preset *p)
 		const struct config_key *k =
 			config_key_find(p->set[i].key, strlen(p->set[i].key), false);
 
-		if (!k || config_key_fixed(k, &generation_first.running.cfg, cfg))
+		if (!k || config_key_fixed(k, &generation_first.cfg, cfg))
 			continue;
 		if (config_is_text(k))
 			*(char **)config_at(cfg, k) = (char *)k->dflt;
@@ -66,7 +67,7 @@ static struct generation_pair *make_capture(const struct preset *p, unsigned pre
 
 	if (!pair)
 		return NULL;
-	cfg = &pair->running.cfg;
+	cfg = &pair->cfg;
 	*cfg = *config_now();
 	set_preset_keys(cfg, p);
 	cfg->start_step = 0;

@@ -25,10 +25,12 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "call/step.h"
+#include "config/config.h"
 #include "config/load/ctl_file.h"
 #include "config/reader.h"
 #include "life/dynamic_on.h"
 #include "life/life.h"
+#include "session/generation_pair.h"
 #include "session/state.h"
 #include "folder/owner.h"
 
@@ -135,7 +137,7 @@ static bool is_ctl_ours(const struct ctl_file *c, const struct file_mark *m)
 
 static const char *ctl_path(char *buf, size_t cap)
 {
-	int n = snprintf(buf, cap, "%s/" CTL_FILE, generation_first.running.cfg.output_dir);
+	int n = snprintf(buf, cap, "%s/" CTL_FILE, generation_first.cfg.output_dir);
 
 	return n > 0 && (size_t)n < cap ? buf : NULL;
 }
@@ -238,7 +240,7 @@ static bool is_text_acceptable(const char *text, size_t len)
 
 	if (life_make_pair(&t, &pair))
 		return false;
-	ok = !pair->running.cfg.dynamic_monitor || pair->running.cfg.dynamic_on;
+	ok = !pair->cfg.dynamic_monitor || pair->cfg.dynamic_on;
 	generation_free(pair);
 	return ok;
 }
@@ -300,15 +302,15 @@ static void note_monitor_end(void)
 	const struct generation *g = generation_now();
 	struct file_mark now;
 
-	if (!g->cfg.dynamic_monitor || !g->cfg.dynamic_on || noted == g->number + 1 ||
-		!life_config_named || config_step_next(&g->cfg, step_now()) != UINT64_MAX)
+	if (!g->cfg->dynamic_monitor || !g->cfg->dynamic_on || noted == g->number + 1 ||
+		!life_config_named || config_step_next(g->cfg, step_now()) != UINT64_MAX)
 		return;
 	now = mark_file(life_config_file);
 	if (!is_mark_equal(&now, &watch.config))
 		return;
 	noted = g->number + 1;
 	if (session.world_rank >= 0 &&
-		(uint64_t)session.world_rank != (g->cfg.rank.n ? g->cfg.rank.item[0].lo : 0))
+		(uint64_t)session.world_rank != (g->cfg->rank.n ? g->cfg->rank.item[0].lo : 0))
 		return;
 	if (dynamic_on_end(life_config_file) == 0)
 		watch.config = mark_file(life_config_file);
@@ -387,7 +389,7 @@ static void *watch_alone(void *arg)
 
 void life_step_unrecorded(void)
 {
-	const struct config *c = &generation_first.running.cfg;
+	const struct config *c = &generation_first.cfg;
 
 	/* Who is to be switched on is to be found, with its folder. */
 	if ((!c->dynamic_on || *c->armable || c->dynamic_monitor) && session_rank_selected()) {

@@ -13,11 +13,13 @@
 #include "call/data/observer.h"
 #include "call/stackid.h"
 #include "call/step.h"
+#include "config/config.h"
 #include "config/list/chosen.h"
 #include "config/list/wraplist.h"
 #include "elf/loaded/object_at.h"
 #include "life/fork.h"
 #include "life/life.h"
+#include "session/generation_pair.h"
 #include "session/state.h"
 
 static void log_config_problem(void *arg, const char *line)
@@ -107,20 +109,21 @@ static void configure_session(void)
 	char *file = named && *named ? absolute_to_startup(named)
 				     : config_find("probe.yaml", startup_path());
 
-	struct generation *first = &generation_first.running;
+	struct config *cfg = &generation_first.cfg;
 
-	config_load(&first->cfg, file, startup_env(), startup_cwd(), log_config_problem, NULL);
+	config_load(cfg, file, startup_env(), startup_cwd(), log_config_problem, NULL);
 	life_config_file = file;
 	life_config_named = named && *named;
-	if (first->cfg.dynamic_monitor)
-		first->cfg.start_step = first->cfg.start_iteration + 1;
-	load_armable(&first->cfg);
-	log_level_set((int)first->cfg.log_level);
-	if (!first->cfg.disable)
-		first->list = load_list(&first->cfg, log_missing_list, log_config_problem, NULL);
+	if (cfg->dynamic_monitor)
+		cfg->start_step = cfg->start_iteration + 1;
+	load_armable(cfg);
+	log_level_set((int)cfg->log_level);
+	if (!cfg->disable)
+		generation_first.running.list =
+			load_list(cfg, log_missing_list, log_config_problem, NULL);
 	generation_pair_up(&generation_first, 0);
 	config_watch_begin();
-	if (first->cfg.disable)
+	if (cfg->disable)
 		return;
 	step_configure();
 	stack_id_configure();

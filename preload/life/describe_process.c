@@ -9,6 +9,8 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "base/memory_events.h"
+#include "config/key.h"
+#include "config/rooms/training.h"
 #include "text/text.h"
 #include "life/life.h"
 #include "life/meta_list.h"
@@ -248,8 +250,8 @@ static void put_process(void)
 		fits = list_add(&t, NULL, p, false);
 	list_end(&t, fits && n < (ssize_t)sizeof(value) - 1, ']');
 	session_meta(META_PROGRAM, "program", text);
-	if (config_now()->training)
-		session_meta(META_TRAINING, "training", config_now()->training);
+	if (get_training_keys(config_now())->training)
+		session_meta(META_TRAINING, "training", get_training_keys(config_now())->training);
 }
 
 /* By these folders of one run are told from those of another: its start, and which attempt of the launcher's it is. */

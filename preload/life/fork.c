@@ -10,6 +10,7 @@
 #include "call/recorder.h"
 #include "call/stackid.h"
 #include "call/stream.h"
+#include "config/rooms/process.h"
 #include "life/last_words.h"
 #include "life/life.h"
 #include "life/settings.h"
@@ -75,7 +76,7 @@ void child_after_fork(void)
 	thread_forget();
 	pending_reset();
 	stream_reset();
-	if (config_now()->fork != FORK_FOLLOW) {
+	if (get_process_keys(config_now())->fork != FORK_FOLLOW) {
 		session_settle(SESSION_OFF);
 		writer_leave_journal();
 		return;

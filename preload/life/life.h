@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "session/generation.h"
 
 struct ctl_change;

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "base/log.h"
+#include "config/rooms/steps.h"
 #include "text/text.h"
 #include "session/identity.h"
 #include "life/life.h"
@@ -13,7 +14,7 @@
 static void check_selected_ranks(int rank, int size)
 {
 	static bool said;
-	const struct ranges *r = &config_now()->rank;
+	const struct ranges *r = &get_steps_keys(config_now())->rank;
 	char all[160];
 	struct text t = text_over(all, sizeof(all));
 	bool some = false;

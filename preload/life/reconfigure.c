@@ -15,9 +15,11 @@
 #include "base/thread.h"
 #include "call/data/observer.h"
 #include "call/stackid.h"
+#include "config/config.h"
 #include "config/load/ctl_file.h"
 #include "entry/stubs/stub.h"
 #include "life/life.h"
+#include "session/generation_pair.h"
 #include "session/state.h"
 
 /* Values of the configuration in use for keys that were used up at the start. */
@@ -66,7 +68,7 @@ static void refuse_for(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", n, line);
 }
 
-static int fill_generation(struct generation *g, struct making *m)
+static int fill_generation(struct generation_pair *p, struct making *m)
 {
 	const struct change_text *t = m->t;
 	char **env = ctl_environment(t->change, startup_env());
@@ -74,15 +76,15 @@ static int fill_generation(struct generation *g, struct making *m)
 
 	if (env)
 		err = config_load_text(
-			&g->cfg, t->name, t->text, t->len, env, startup_cwd(), refuse_for, m);
+			&p->cfg, t->name, t->text, t->len, env, startup_cwd(), refuse_for, m);
 	free(env);
 	if (!err && !m->wrong)
-		g->list = life_load_list(&g->cfg, refuse_for, m);
+		p->running.list = life_load_list(&p->cfg, refuse_for, m);
 	if (!err && m->wrong)
 		return -EINVAL;
-	if (!err && !g->list)
+	if (!err && !p->running.list)
 		return -ENOMEM;
-	return err ? err : keep_fixed_keys(&g->cfg, &generation_first.running.cfg);
+	return err ? err : keep_fixed_keys(&p->cfg, &generation_first.cfg);
 }
 
 int life_make_pair(const struct change_text *t, struct generation_pair **pair)
@@ -94,7 +96,7 @@ int life_make_pair(const struct change_text *t, struct generation_pair **pair)
 		return -ENOMEM;
 
 	struct generation *g = &m.pair->running;
-	int err = fill_generation(g, &m);
+	int err = fill_generation(m.pair, &m);
 
 	if (err) {
 		generation_free(m.pair);
@@ -167,8 +169,8 @@ void life_config_changed(uint32_t step)
 	/* Stubs of functions that were not listed lead past us. */
 	stub_forget();
 	atomic_store(&session_rank_wanted, 0);
-	log_level_set((int)g->cfg.log_level);
+	log_level_set((int)g->cfg->log_level);
 	stack_id_configure();
-	tensor_watch_configure(&g->cfg);
+	tensor_watch_configure(g->cfg);
 	apart_call(tell_changed_config, &step);
 }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/io.h"
+#include "config/rooms/process.h"
 #include "elf/loaded/elfsym.h"
 #include "elf/loaded/modules.h"
 #include "life/life.h"
@@ -276,7 +277,8 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 	bool loaded = is_loaded(reproducible[i].library);
 
 	if (!*want) {
-		snprintf(seed, sizeof(seed), "%lld", (long long)config_now()->seed);
+		snprintf(seed, sizeof(seed), "%lld",
+			(long long)get_process_keys(config_now())->seed);
 		want = seed;
 	}
 	/* Where nothing of the kind is loaded the variable is nobody's. */
@@ -303,13 +305,14 @@ static void put_reproducible(const char *all, size_t n)
 	struct text t = list_begin(text, sizeof(text), '{');
 	char seed[24];
 
-	if (c->seed < 0 && !c->deterministic)
+	if (get_process_keys(c)->seed < 0 && !get_process_keys(c)->deterministic)
 		return;
-	snprintf(seed, sizeof(seed), "%lld", (long long)c->seed);
-	list_add(&t, "seed", c->seed < 0 ? "null" : seed, true);
-	list_add(&t, "deterministic", c->deterministic ? "true" : "false", true);
+	snprintf(seed, sizeof(seed), "%lld", (long long)get_process_keys(c)->seed);
+	list_add(&t, "seed", get_process_keys(c)->seed < 0 ? "null" : seed, true);
+	list_add(&t, "deterministic", get_process_keys(c)->deterministic ? "true" : "false", true);
 	for (unsigned i = 0; i < sizeof(reproducible) / sizeof(*reproducible); i++)
-		if (*reproducible[i].value ? c->deterministic : c->seed >= 0)
+		if (*reproducible[i].value ? get_process_keys(c)->deterministic
+					   : get_process_keys(c)->seed >= 0)
 			put_asked_variable(&t, i, all, n);
 	list_end(&t, true, '}');
 	session_meta(META_REPRODUCIBLE, "reproducible", text);

@@ -4,6 +4,7 @@
 
 #include "base/cores.h"
 #include "base/log.h"
+#include "config/rooms/calls.h"
 #include "life/life.h"
 #include "session/state.h"
 #include "stats/stats.h"
@@ -16,16 +17,16 @@
 static void start_helpers(void)
 {
 	struct cores where;
-	int want = (int)config_now()->stats_threads, n, started = 0;
+	int want = (int)get_calls_keys(config_now())->stats_threads, n, started = 0;
 
-	if (!want || !config_now()->statistics)
+	if (!want || !get_calls_keys(config_now())->statistics)
 		return;
 	n = cores_free(&where);
 	if (n > 0 && !cores_pinned())
 		n--;
 	if (n > 0)
 		started = stats_threads_start((unsigned)(want < n ? want : n),
-			(uint64_t)config_now()->stats_threads_min_bytes, &where);
+			(uint64_t)get_calls_keys(config_now())->stats_threads_min_bytes, &where);
 	if (n == 0)
 		log_loss(LOSS_CONFIG,
 			"stats_threads: no core of this process is free of pinned threads; the "
@@ -41,7 +42,7 @@ static void start_helpers(void)
 
 void session_statistics(void)
 {
-	if (stats_select(config_now()->stats_isa))
+	if (stats_select(get_calls_keys(config_now())->stats_isa))
 		log_loss(LOSS_CONFIG,
 			"stats_isa: this CPU cannot run what is set; %s measures instead, "
 			"with the same figures",

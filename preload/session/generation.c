@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "session/generation_pair.h"
 #include "session/state.h"
 
 struct generation_pair generation_first = {
-	.running.twin = &generation_first.resting,
-	.resting = {.paused = true, .twin = &generation_first.running},
+	.running = {.cfg = &generation_first.cfg, .twin = &generation_first.resting},
+	.resting = {.cfg = &generation_first.cfg,
+		.paused = true,
+		.twin = &generation_first.running},
 };
 
 _Atomic(const struct generation *) generation_current = &generation_first.running;
@@ -35,6 +38,11 @@ static struct generation_pair *before_it; /* in place again when lasts_left is 0
 /* Held while pairs are proposed, and while one is put in place. */
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 
+const struct generation *get_first_generation(void)
+{
+	return &generation_first.running;
+}
+
 /* As `on` says, of the pair of *now; publishes it. */
 static void point_at(const struct generation *now, const struct generation *running, bool on)
 {
@@ -53,6 +61,7 @@ void generation_pause(bool on)
 
 void generation_pair_up(struct generation_pair *p, uint32_t number)
 {
+	p->running.cfg = &p->cfg;
 	p->running.number = number;
 	p->running.paused = false;
 	p->running.twin = &p->resting;
@@ -66,7 +75,7 @@ void generation_free(struct generation_pair *p)
 	if (!p)
 		return;
 	wraplist_free(p->running.list);
-	config_free(&p->running.cfg);
+	config_free(&p->cfg);
 	free(p);
 }
 
@@ -229,7 +238,7 @@ static void end_lasting(void)
 /* Under change_lock. */
 static void use_pair(struct generation_pair *p, uint32_t step)
 {
-	struct config *c = &p->running.cfg;
+	struct config *c = &p->cfg;
 
 	/* One that was in use before is as it was. */
 	if (!p->running.number && p != &generation_first) {

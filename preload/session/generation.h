@@ -18,13 +18,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 #define GENERATIONS_MAX 256
 #define GENERATIONS_AHEAD 9 /* that wait for their step */
 
 struct generation {
-	struct config cfg;
+	const struct config *cfg; /* its twin has the same */
 	struct wraplist *list;
 	uint32_t number; /* of the pair: 0 the one that the process started with */
 	bool paused;
@@ -35,9 +35,7 @@ struct generation {
 	const struct generation *twin;
 };
 
-struct generation_pair {
-	struct generation running, resting;
-};
+struct generation_pair; /* session/generation_pair.h */
 
 /* The first: all zero until session_configure() has read it. */
 extern struct generation_pair generation_first __attribute__((visibility("hidden")));
@@ -50,8 +48,11 @@ static inline const struct generation *generation_now(void)
 
 static inline const struct config *config_now(void)
 {
-	return &generation_now()->cfg;
+	return generation_now()->cfg;
 }
+
+/* The one that the process started with. */
+const struct generation *get_first_generation(void);
 
 /* What key armable names, as a list: it may be switched on later. NULL: nothing. Set once, with the first configuration. */
 extern struct wraplist *generation_armable __attribute__((visibility("hidden")));
@@ -64,7 +65,7 @@ static inline struct wraplist *list_now(void)
 /* Takes effect at once. Any thread, and signal handlers. */
 void generation_pause(bool on);
 
-/* Makes the pair what it is by its `running`, whose cfg and list are set. */
+/* Makes the pair what it is by its `running`, whose list is set, and its cfg. */
 void generation_pair_up(struct generation_pair *p, uint32_t number);
 
 /*

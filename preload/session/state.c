@@ -6,6 +6,7 @@
 #include "api/enabled.h"
 #include "base/at_start.h"
 #include "base/environment.h"
+#include "config/rooms/steps.h"
 
 static const uint32_t always = 1;
 
@@ -51,12 +52,12 @@ bool session_rank_look(void)
 {
 	int rank = session.world_rank, k;
 
-	if (!config_now()->rank.n)
+	if (!get_steps_keys(config_now())->rank.n)
 		k = 1;
 	else if (rank < 0)
 		return false; /* not known yet; a list of ranks means just these */
 	else
-		k = ranges_contain(&config_now()->rank, (uint64_t)rank) ? 1 : 2;
+		k = ranges_contain(&get_steps_keys(config_now())->rank, (uint64_t)rank) ? 1 : 2;
 	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);
 	return k == 1;
 }

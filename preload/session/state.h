@@ -25,7 +25,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "config/list/wraplist.h"
 #include "journal/journal.h"
 #include "session/generation.h"
@@ -115,15 +115,6 @@ static inline bool session_rank_selected(void)
 	int k = atomic_load_explicit(&session_rank_wanted, memory_order_relaxed);
 
 	return k ? k == 1 : session_rank_look();
-}
-
-/* True if calls of this process' rank are to be recorded (key profile_rank), for a rank that is selected. */
-static inline bool session_rank_profiled(void)
-{
-	const struct ranges *r = &config_now()->profile_rank;
-
-	return __builtin_expect(!r->n, 1) ||
-	       (session.world_rank >= 0 && ranges_contain(r, (uint64_t)session.world_rank));
 }
 
 static inline bool session_is_on(void)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "config/rooms/steps.h"
 #include "sink/blocks.h"
 #include "sink/calls_csv.h"
 #include "sink/format.h"
@@ -40,10 +41,10 @@ void files_use_config(struct files *f, const struct config *cfg)
 
 const struct config *files_config_at(const struct files *f, uint32_t step)
 {
-	if (!f->cfg || f->cfg->in_force_from <= step)
+	if (!f->cfg || get_steps_keys(f->cfg)->in_force_from <= step)
 		return f->cfg;
 	for (unsigned i = 0; i < FILES_CONFIGS && f->before[i]; i++)
-		if (f->before[i]->in_force_from <= step)
+		if (get_steps_keys(f->before[i])->in_force_from <= step)
 			return f->before[i];
 	return f->cfg;
 }

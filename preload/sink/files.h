@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/io.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "journal/journal.h"
 
 #define FILES_OPEN 32 /* files written in one pass */

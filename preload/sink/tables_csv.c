@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/rooms/files.h"
 #include "text/text.h"
 #include "sink/calls_csv.h"
 #include "sink/column.h"
@@ -102,7 +103,7 @@ static void keep_known_comm(void *arg, const char *field, const char *end)
 /* Looks when the first one comes: what a killed process had not committed has been cut off by then. */
 static bool has_comm_row(struct csv *s, uint64_t id)
 {
-	if (!s->looked && s->files->cfg && s->files->cfg->append_output)
+	if (!s->looked && s->files->cfg && get_files_keys(s->files->cfg)->append_output)
 		visit_column(files_dir(s->files), "comms.csv", "comm", keep_known_comm, s);
 	s->looked = true;
 	for (uint32_t i = 0; i < s->nknown; i++)

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/config.h"
+#include "config/rooms/files.h"
 #include "journal/ending.h"
 #include "journal/inspect.h"
 #include "folder/opened.h"
@@ -102,7 +104,8 @@ static int complete_with(const struct config *cfg, struct journal *j, int dirfd,
 	struct drain drain;
 	struct innermost in;
 	uint64_t before = rows_of(j);
-	int err = sink_open(&sink, j, dirfd, cfg, output_formats_of(cfg->format) & formats);
+	int err = sink_open(
+		&sink, j, dirfd, cfg, output_formats_of(get_files_keys(cfg)->format) & formats);
 
 	if (err)
 		return err;

@@ -19,6 +19,7 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/files.h"
 #include "text/text.h"
 #include "journal/place.h"
 #include "session/state.h"
@@ -67,13 +68,13 @@ static int journal_in_file(size_t bytes, struct text *at)
 {
 	char name[NAME_BYTES];
 
-	if (strcmp(config_now()->journal_dir, "shm") == 0)
+	if (strcmp(get_files_keys(config_now())->journal_dir, "shm") == 0)
 		return NOT_LOCAL;
-	if (!config_now()->journal_dir[0])
+	if (!get_files_keys(config_now())->journal_dir[0])
 		return journal_in(
 			output.folder.path, output.folder.dir.fd, "journal.bin", bytes, at);
 	journal_name(name);
-	return journal_in_named(config_now()->journal_dir, name, bytes, at);
+	return journal_in_named(get_files_keys(config_now())->journal_dir, name, bytes, at);
 }
 
 static size_t in_memory_at_most(size_t bytes)
@@ -120,7 +121,7 @@ static int journal_in_memory(size_t bytes, char *path, struct text *at, const ch
 
 static size_t journal_bytes(void)
 {
-	uint64_t bytes = (uint64_t)config_now()->journal_mib << 20;
+	uint64_t bytes = (uint64_t)get_files_keys(config_now())->journal_mib << 20;
 
 	if (bytes)
 		return bytes;
@@ -137,7 +138,7 @@ int session_make_journal(void)
 	int err = journal_in_file(bytes, &at);
 
 	/* The least may find room where more does not: on a full disk, below a limit on the size of files. */
-	if (err < 0 && !config_now()->journal_mib && bytes > AUTO_LEAST) {
+	if (err < 0 && !get_files_keys(config_now())->journal_mib && bytes > AUTO_LEAST) {
 		bytes = AUTO_LEAST;
 		at = text_over(path, sizeof(path));
 		err = journal_in_file(bytes, &at);
@@ -159,7 +160,7 @@ int session_make_journal(void)
 	if (err)
 		return err;
 	/* Who asks for a large one wants the writer to be woken rarely. */
-	if (!config_now()->journal_mib)
+	if (!get_files_keys(config_now())->journal_mib)
 		session.journal.early_chunks = EARLY_BYTES / session.journal.head->chunk_bytes;
 	session_fill_head(session.journal.head);
 	strcpy(session.journal.head->journal_path, path);

@@ -11,6 +11,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/files.h"
+#include "config/rooms/steps.h"
 #include "text/text.h"
 #include "session/state.h"
 #include "folder/meta.h"
@@ -33,9 +35,9 @@ void session_fill_head(struct journal_head *h)
 {
 	h->owner = session.owner;
 	h->clock = h->clock_last = session.clock;
-	h->block_steps = (uint32_t)config_now()->step_count_per_record;
-	h->part_bytes = (uint64_t)config_now()->part_mib << 20;
-	h->limit_bytes = (uint64_t)config_now()->output_limit_mib << 20;
+	h->block_steps = (uint32_t)get_files_keys(config_now())->step_count_per_record;
+	h->part_bytes = (uint64_t)get_files_keys(config_now())->part_mib << 20;
+	h->limit_bytes = (uint64_t)get_files_keys(config_now())->output_limit_mib << 20;
 	h->rank = session.world_rank;
 	h->world_size = session.world_size;
 	h->rank_guessed = session.rank_guessed;
@@ -59,8 +61,8 @@ int session_take_folder(struct folder *f, const struct folder_resume *resume)
 
 	meta_format(&t, &none, NULL);
 
-	int err = folder_take(f, config_now()->output_dir, session.world_rank, &session.owner,
-		t.buf, t.len, resume, &why);
+	int err = folder_take(f, get_files_keys(config_now())->output_dir, session.world_rank,
+		&session.owner, t.buf, t.len, resume, &why);
 
 	munmap(mem, bytes);
 	if (!err && why)
@@ -74,22 +76,23 @@ bool writer_open(uint32_t step)
 	struct folder_resume resume = {resume_earlier_run, &output.resumed};
 
 	output.first_step = step;
-	output.resumed = (struct resumed){.first = (uint32_t)config_now()->start_iteration};
+	output.resumed =
+		(struct resumed){.first = (uint32_t)get_steps_keys(config_now())->start_iteration};
 
-	int err = session_take_folder(&output.folder, config_now()->append_output ? &resume : NULL);
+	int err = session_take_folder(
+		&output.folder, get_files_keys(config_now())->append_output ? &resume : NULL);
 
 	if (err) {
 		log_loss(LOSS_FOLDER,
 			"output folder %s: %s; nothing is recorded; set PROBE_OUTPUT_DIR to a "
 			"folder that can be written",
-			config_now()->output_dir, io_error_text(err));
+			get_files_keys(config_now())->output_dir, io_error_text(err));
 		return false;
 	}
 	err = session_make_journal();
 	if (!err)
-		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd,
-			generation_now()->paused ? &generation_now()->twin->cfg : config_now(),
-			output_formats_of(config_now()->format));
+		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, config_now(),
+			output_formats_of(get_files_keys(config_now())->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);
 	if (err) {
@@ -112,8 +115,9 @@ static void tell_of_late_rank(int rank)
 {
 	char path[JOURNAL_PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/rank%d/meta.json", config_now()->output_dir, rank);
-	if (config_now()->append_output && access(path, F_OK) == 0)
+	snprintf(path, sizeof(path), "%s/rank%d/meta.json",
+		get_files_keys(config_now())->output_dir, rank);
+	if (get_files_keys(config_now())->append_output && access(path, F_OK) == 0)
 		log_loss(LOSS_FOLDER,
 			"append_output: the rank was not known yet when the recording began: the "
 			"earlier run's rows are in rank%d.<n>, those of this one in a new rank%d; "
@@ -130,7 +134,8 @@ static void rename_folder(int rank)
 		strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 
 	tell_of_late_rank(rank);
-	if (folder_rename(&output.folder, config_now()->output_dir, rank, &session.owner))
+	if (folder_rename(
+		    &output.folder, get_files_keys(config_now())->output_dir, rank, &session.owner))
 		return;
 	if (inside)
 		snprintf(path, JOURNAL_PATH_MAX, "%s/journal.bin", output.folder.path);

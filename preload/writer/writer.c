@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "base/tid.h"
+#include "config/rooms/files.h"
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
@@ -152,9 +153,7 @@ static uint64_t count_own_time(uint64_t since)
 /* Keys that are not used up at the start have their new values in what is written of the steps since then. */
 static void use_config(void)
 {
-	const struct generation *g = generation_now();
-
-	files_use_config(&output.sink.files, g->paused ? &g->twin->cfg : &g->cfg);
+	files_use_config(&output.sink.files, generation_now()->cfg);
 }
 
 /* With the role. Rows hold numbers as text; the caller may be a thread of the job, with its own modes. */
@@ -206,8 +205,8 @@ static int end_writing(int err, bool last)
 	if (files_limit(&output.sink.files))
 		log_loss(LOSS_LIMIT,
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
-			(long long)config_now()->output_limit_mib);
-	if (config_now()->gzip && !last && !err) {
+			(long long)get_files_keys(config_now())->output_limit_mib);
+	if (get_files_keys(config_now())->gzip && !last && !err) {
 		int cut = files_compress(&output.sink.files, &output.hurry);
 
 		atomic_store(&output.hurry, 0);

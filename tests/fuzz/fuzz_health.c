@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/config.h"
 #include "fuzz_file.h"
 #include "training/health/health_files.h"
 #include "tools/probe/ckpt/ckpt.h"

@@ -17,6 +17,7 @@
 #include "config/builtin.h"
 #include "config/config.h"
 #include "config/list/glob.h"
+#include "config/list/wraplist.h"
 
 const struct builtin_text builtin_texts[] = {
 	{"support_wrap_ops.yaml", "a:\n  - b\n"}, {NULL, NULL}};

@@ -15,6 +15,7 @@
 #include "elf/loaded/object_at.h"
 #include "entry/check_file.h"
 #include "entry/stubs/provider.h"
+#include "session/generation_pair.h"
 
 struct api api_table[1];
 const unsigned api_count = 0;
@@ -146,7 +147,7 @@ static inline void with(const char *yaml, const char *list, void (*fn)(void))
 		int fd = open(heard_file, O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0600);
 
 		dup2(fd, 2);
-		generation_first.running.cfg.custom_apis = yaml ? custom_file : NULL;
+		generation_first.cfg.custom_apis = yaml ? custom_file : NULL;
 		generation_first.running.list =
 			wraplist_load_text("list.yaml", list, strlen(list), ignore_line, NULL);
 		session.phase = SESSION_READY;

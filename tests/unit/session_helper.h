@@ -15,6 +15,7 @@
 #include "call/comm.h"
 #include "call/data/observer.h"
 #include "call/recorder.h"
+#include "session/generation_pair.h"
 #include "session/state.h"
 
 static const uint32_t session_alive = 1;
@@ -70,13 +71,13 @@ static inline void session_on(size_t bytes)
 	session.journal = rank_of_test.j;
 	session.pid = getpid();
 	session.clock.ns_per_tick = 1;
-	generation_first.running.cfg = (struct config){.statistics = true,
+	generation_first.cfg = (struct config){.statistics = true,
 		.dynamic_on = true,
 		.eps = 1e-8,
 		.stack_depth = 16,
 		.step_count_per_record = 100,
 		.journal_mib = (int64_t)(bytes >> 20)};
-	tensor_watch_configure(&generation_first.running.cfg);
+	tensor_watch_configure(&generation_first.cfg);
 	session.phase = SESSION_ON;
 	thread_init();
 	rank_sink(&rank_of_test);

@@ -7,6 +7,7 @@
 #include "call/activation.h"
 #include "call/step.h"
 #include "config/marker.h"
+#include "session/generation_pair.h"
 #include "stack/foreign.h"
 
 /* Innermost first, as a walk gives them; the code's number is its function. */
@@ -49,8 +50,8 @@ static int on(void **state)
 {
 	(void)state;
 	session_on(1 << 20);
-	generation_first.running.cfg.step_interval = 1;
-	generation_first.running.cfg.step_marker = configured;
+	generation_first.cfg.step_interval = 1;
+	generation_first.cfg.step_marker = configured;
 	step_configure();
 	return 0;
 }
@@ -58,7 +59,7 @@ static int on(void **state)
 static int off(void **state)
 {
 	(void)state;
-	generation_first.running.cfg.step_marker = NULL;
+	generation_first.cfg.step_marker = NULL;
 	session_over();
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "config/config.h"
 #include "terms/scalar.h"
 #include "terms/train_kind.h"
 #include "training/alerts/alert_judge.h"

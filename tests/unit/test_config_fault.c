@@ -5,6 +5,7 @@
  * libyaml comes in as an archive, so that its allocations fail, too.
  */
 /* link: -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=free -Wl,-u,yaml_parser_parse -l:libyaml.a */
+#include "config/list/wraplist.h"
 #include "config_helper.h"
 
 #include <errno.h>

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include "entry/stubs/ffi.h"
+#include "session/generation_pair.h"
 #include "stub_helper.h"
 
 static char dir[] = "/tmp/probe-test-custom-XXXXXX";
@@ -129,7 +130,7 @@ static void c_calls(void)
 
 	CHECK(lib);
 	session_on(1 << 20);
-	generation_first.running.cfg.custom_apis = custom_file;
+	generation_first.cfg.custom_apis = custom_file;
 	session.world_rank = 1;
 	session.world_size = 3;
 	CHECK(!custom_provider.wants("malloc", "libmine.so"));
@@ -226,7 +227,7 @@ static void cxx_calls(void)
 	if (!lib)
 		return; /* no C++ compiler */
 	session_on(1 << 20);
-	generation_first.running.cfg.custom_apis = custom_file;
+	generation_first.cfg.custom_apis = custom_file;
 	r = ((void *(*)(void))dlsym(lib, "new_reducer"))();
 	catches = (int (*)(void *, void *))dlsym(lib, "catches");
 	if (!point(lib, "_ZN2ns7Reducer3sumEPfl"))

@@ -4,6 +4,7 @@
  * those that g++ makes.
  */
 #include "custom_helper.h"
+#include "session/generation_pair.h"
 
 #include <time.h>
 
@@ -237,7 +238,7 @@ static void missing_said(void)
 {
 	static char none[] = "/nonexistent/custom.yaml";
 
-	generation_first.running.cfg.custom_apis = none;
+	generation_first.cfg.custom_apis = none;
 	nothing();
 	CHECK(hears("/nonexistent/custom.yaml: No such file"));
 }

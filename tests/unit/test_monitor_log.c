@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "config/config.h"
 #include "terms/metric.h"
 #include "text/pytext.h"
 #include "terms/scalar.h"

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "config/config.h"
 #include "terms/train_kind.h"
 #include "formats/monitor/monitor_folder.h"
 #include "formats/monitor/monitor_owner.h"

@@ -11,6 +11,7 @@
 #include "call/record.h"
 #include "call/stream.h"
 #include "device/device.h"
+#include "session/generation_pair.h"
 #include "stream_device.h"
 
 #define CURRENT 9 /* the stream that the thread computes on */
@@ -141,8 +142,8 @@ static int on(void **state)
 	assert_ptr_equal(device_present(), &fake);
 	host_from = (const char *)&tensors.host;
 	host_to = (const char *)(&tensors.host + 1);
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
-	generation_first.running.cfg.nested = false;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.nested = false;
 	fill(tensors.a.at, 'a', 1);
 	fill(tensors.b.at, 'b', 2);
 	fill(tensors.host.at, 'h', 3);
@@ -385,7 +386,7 @@ static void test_nested(void **state)
 	uint64_t seq;
 
 	(void)state;
-	generation_first.running.cfg.nested = true;
+	generation_first.cfg.nested = true;
 	begin_carried(&c);
 	assert_false(thread_state.carrying);
 	seq = end(&c);

@@ -7,6 +7,7 @@
 
 #include "call/record.h"
 #include "call/stackid.h"
+#include "session/generation_pair.h"
 
 static const struct adapter lib = {.name = "mpi"};
 static const struct kind kind_send = {.name = "send", .op = "send"};
@@ -224,8 +225,8 @@ static void test_stack_numbers(void **state)
 	uint32_t id[10];
 
 	(void)state;
-	generation_first.running.cfg.stack = true;
-	generation_first.running.cfg.stack_depth = 64;
+	generation_first.cfg.stack = true;
+	generation_first.cfg.stack_depth = 64;
 	for (unsigned i = 0; i < 30; i++) {
 		uint32_t got = deeper(i % 10);
 
@@ -246,7 +247,7 @@ static void test_stack_while_full(void **state)
 	int fillers = 0;
 
 	(void)state;
-	generation_first.running.cfg.stack = true;
+	generation_first.cfg.stack = true;
 	while (call())
 		;
 	/* The rest of the chunk, too. */
@@ -286,8 +287,8 @@ static void test_stacks_of_threads(void **state)
 	pthread_t th[4];
 
 	(void)state;
-	generation_first.running.cfg.stack = true;
-	generation_first.running.cfg.stack_depth = 64;
+	generation_first.cfg.stack = true;
+	generation_first.cfg.stack_depth = 64;
 	memset(ids, 0, sizeof(ids));
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(pthread_create(&th[i], NULL, walk, ids[i]), 0);

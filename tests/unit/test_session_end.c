@@ -17,13 +17,13 @@ static void wait_for(pid_t pid)
 
 static void forked_child(void)
 {
-	bool follow = generation_first.running.cfg.fork == FORK_FOLLOW;
+	bool follow = generation_first.cfg.fork == FORK_FOLLOW;
 	char *second;
 	pid_t pid;
 
 	session_rank(0, 2);
 	CHECK(call());
-	follow = generation_first.running.cfg.fork == FORK_FOLLOW;
+	follow = generation_first.cfg.fork == FORK_FOLLOW;
 	pid = fork();
 	if (pid == 0) {
 		alarm(20);

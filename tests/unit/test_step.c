@@ -3,12 +3,13 @@
 #include "session_helper.h"
 
 #include "call/step.h"
+#include "session/generation_pair.h"
 
 static int on(void **state)
 {
 	(void)state;
 	session_on(1 << 20);
-	generation_first.running.cfg.step_interval = 1;
+	generation_first.cfg.step_interval = 1;
 	step_configure();
 	return 0;
 }
@@ -95,22 +96,22 @@ static void test_selection(void **state)
 	from = step_now();
 	r[0] = (struct range){from + 3, from + 3};
 	r[1] = (struct range){from + 10, from + 12};
-	generation_first.running.cfg.step = (struct ranges){2, r};
+	generation_first.cfg.step = (struct ranges){2, r};
 	windows_changed = 0;
 	check_selection("a list", listed);
 	assert_int_equal(windows_changed,
 		5); /* at the change of the configuration, and at both ends of both */
-	generation_first.running.cfg.step = (struct ranges){0};
+	generation_first.cfg.step = (struct ranges){0};
 	from = step_now();
-	generation_first.running.cfg.start_step = from + 5;
-	generation_first.running.cfg.step_interval = 3;
+	generation_first.cfg.start_step = from + 5;
+	generation_first.cfg.step_interval = 3;
 	check_selection("an interval", third_from_start);
 	from = step_now();
-	generation_first.running.cfg.start_step = from + 5;
-	generation_first.running.cfg.collect_times = 2;
+	generation_first.cfg.start_step = from + 5;
+	generation_first.cfg.collect_times = 2;
 	check_selection("a number of times", two_times);
-	generation_first.running.cfg.start_step = generation_first.running.cfg.collect_times = 0;
-	generation_first.running.cfg.step_interval = 0; /* never: the configuration's least is 1 */
+	generation_first.cfg.start_step = generation_first.cfg.collect_times = 0;
+	generation_first.cfg.step_interval = 0; /* never: the configuration's least is 1 */
 	check_selection("no interval", every);
 }
 
@@ -120,7 +121,7 @@ static void test_marker_count(void **state)
 
 	(void)state;
 	/* Sources below the highest seen so far say nothing any more. */
-	generation_first.running.cfg.step_marker_count = 3;
+	generation_first.cfg.step_marker_count = 3;
 	for (int i = 0; i < 9; i++)
 		step_marker_hit();
 	assert_int_equal(step_now(), step);
@@ -164,7 +165,7 @@ static void test_threads(void **state)
 	assert_int_equal(step_now(), step + THREADS * EACH);
 	/* However they overlapped, the answer is that for the step which it is now. */
 	even[0] = (struct range){step_now(), step_now()};
-	generation_first.running.cfg.step = (struct ranges){1, even};
+	generation_first.cfg.step = (struct ranges){1, even};
 	for (int round = 0; round < 200; round++) {
 		even[0].lo = even[0].hi = step_now() + 4;
 		for (int i = 0; i < 4; i++)
@@ -173,7 +174,7 @@ static void test_threads(void **state)
 			pthread_join(th[i], NULL);
 		assert_true(step_selected());
 	}
-	generation_first.running.cfg.step = (struct ranges){0};
+	generation_first.cfg.step = (struct ranges){0};
 }
 
 int main(void)

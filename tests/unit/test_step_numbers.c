@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "session/generation_pair.h"
 #include "terms/metric.h"
 #include "terms/scalar.h"
 #include "training/params/metric.h"
@@ -19,10 +20,10 @@ bool session_configure(void)
 static void begin(uint64_t scalars)
 {
 	session_on(1 << 20);
-	generation_first.running.cfg.scalars = scalars;
-	generation_first.running.cfg.metrics =
+	generation_first.cfg.scalars = scalars;
+	generation_first.cfg.metrics =
 		UINT64_C(1) << METRIC_WEIGHT_NORM | UINT64_C(1) << METRIC_DEVICE_LOCAL_NORM;
-	generation_first.running.cfg.metrics_interval = 1;
+	generation_first.cfg.metrics_interval = 1;
 	step_times_forked();
 }
 

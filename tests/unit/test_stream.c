@@ -11,6 +11,7 @@
 #include "call/record.h"
 #include "call/stream.h"
 #include "device/device.h"
+#include "session/generation_pair.h"
 #include "stream_device.h"
 
 static const struct adapter lib = {
@@ -227,7 +228,7 @@ static void test_copy(void **state)
 
 	(void)state;
 	memory_is = DEVICE_MEMORY;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	poll_gives = 0;
 	seq = call(0);
 	assert_string_equal(events, "capture? 5; copy i on 5; call; copy o on 5; ");
@@ -244,7 +245,7 @@ static void test_copy_in_group(void **state)
 	uint64_t a, b;
 
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	group(&f_start, 0);
 	a = call(0);
 	b = call(0);
@@ -269,7 +270,7 @@ static void test_capture(void **state)
 	uint64_t seq;
 
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	capture = true;
 	seq = call(0);
 	assert_string_equal(events, "capture? 5; call; ");
@@ -284,7 +285,7 @@ static void test_capture(void **state)
 static void test_off(void **state)
 {
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_OFF;
+	generation_first.cfg.device = CONFIG_DEVICE_OFF;
 	memory_is = DEVICE_MEMORY;
 	assert_rows(call(0), "in  nostats; out  nostats");
 	/* Host memory: what goes in is there; when the output is, only the stream knows. */
@@ -292,7 +293,7 @@ static void test_off(void **state)
 	assert_rows(call(0), "in 3 ; out  nostats");
 	memory_is = DEVICE_HOST;
 	assert_rows(call(0), "in 3 ; out  nostats");
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	assert_rows(call(0), "in 3 ; out  nostats");
 	assert_null(strstr(events, "copy"));
 }
@@ -302,7 +303,7 @@ static void test_refused(void **state)
 	uint64_t seq;
 
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	memory_is = DEVICE_MEMORY;
 	copy_gives = -ENOBUFS;
 	assert_rows(call(0), "in  nostats; out  nostats");
@@ -331,7 +332,7 @@ static void test_not_on_a_stream(void **state)
 	uint64_t seq[3];
 
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	for (int i = 0; i < 3; i++) {
 		struct thread *t = thread_get();
 		struct operation w = {.root = JOURNAL_NONE,
@@ -375,7 +376,7 @@ static void test_threads(void **state)
 	unsigned out = 0;
 
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	memory_is = DEVICE_MEMORY;
 	quiet = true;
 	for (int i = 0; i < THREADS; i++)
@@ -396,7 +397,7 @@ static void test_threads(void **state)
 static void test_forked(void **state)
 {
 	(void)state;
-	generation_first.running.cfg.device = CONFIG_DEVICE_COPY;
+	generation_first.cfg.device = CONFIG_DEVICE_COPY;
 	poll_gives = 0;
 	call(0);
 	stream_reset();

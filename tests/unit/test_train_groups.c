@@ -4,6 +4,7 @@
 
 #include "config/config_value.h"
 #include "journal/layout.h"
+#include "session/generation_pair.h"
 #include "training/params/kind.h"
 #include "training/params/place.h"
 
@@ -22,7 +23,7 @@ static void set_ranks(struct ranges *r, const char *text)
 
 static struct config *begin_run(int rank, int size, const char *dp, const char *tp, const char *pp)
 {
-	struct config *c = &generation_first.running.cfg;
+	struct config *c = &generation_first.cfg;
 
 	session_on(1 << 20);
 	session.world_rank = rank;
@@ -38,7 +39,7 @@ static struct config *begin_run(int rank, int size, const char *dp, const char *
 
 static void end_group_run(void)
 {
-	struct config *c = &generation_first.running.cfg;
+	struct config *c = &generation_first.cfg;
 
 	session_over();
 	ranges_free(&c->dp_ranks);

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "journal/meta_part.h"
+#include "session/generation_pair.h"
 #include "training/params/derive.h"
 #include "training/params/health.h"
 #include "training/params/kind.h"
@@ -167,7 +168,7 @@ static void wanted(void **state)
 		"a.layers.0.w", "b.layers.0.w", "a.norm.w", "a.fc.w", "norm.w"};
 	struct train_param at[5] = {{0}};
 	struct train_params all = {.n = 5, .generation = 1, .at = at};
-	struct config *c = &generation_first.running.cfg;
+	struct config *c = &generation_first.cfg;
 
 	(void)state;
 	session_on(1 << 20);
@@ -233,7 +234,7 @@ static void embedding_is_a_table(void **state)
 {
 	static const uint8_t ndim[][3] = {{1, 2, 2}, {2, 1, 2}, {1, 1, 2}};
 	static const uint32_t id[] = {2, 1, 3};
-	struct config *c = &generation_first.running.cfg;
+	struct config *c = &generation_first.cfg;
 
 	(void)state;
 	session_on(1 << 20);

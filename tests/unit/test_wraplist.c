@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "config/list/glob.h"
+#include "config/list/wraplist.h"
 
 const struct builtin_text builtin_texts[] = {
 	{"support_wrap_ops.yaml", "built:\n  - in\n"}, {"broken", "a: ["}, {NULL, NULL}};

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 /* "3", "0-7", "0,4-6" into *r, which is the caller's to free. False: it was said. */
 bool option_ranges(const char *verb, struct ranges *r, const char *name, const char *text);

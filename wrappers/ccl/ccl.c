@@ -6,6 +6,7 @@
 
 #include "base/hash.h"
 #include "call/stream.h"
+#include "config/rooms/calls.h"
 #include "device/device.h"
 #include "device/measure.h"
 #include "elf/loaded/object_of.h"
@@ -285,7 +286,7 @@ static void end_ccl_window(const struct ccl_library *l, struct call *c)
 /* What measures values on the device, while no collective of this communicator can be under way. */
 static void prepare_device(void)
 {
-	if (config_now()->device <= CONFIG_DEVICE_KERNEL)
+	if (get_calls_keys(config_now())->device <= CONFIG_DEVICE_KERNEL)
 		device_prepare(device_present());
 }
 

@@ -11,6 +11,7 @@
 #include "base/thread.h"
 #include "call/step.h"
 #include "call/train_steps.h"
+#include "config/rooms/steps.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "training/steps/step_times.h"
@@ -54,7 +55,7 @@ static void lock_steps(void)
 {
 	pthread_mutex_lock(&lock);
 	if (!configured && session_configure()) {
-		const char *a = config_now()->step_anchor;
+		const char *a = get_steps_keys(config_now())->step_anchor;
 
 		configured = true;
 		train.anchor_wanted = strcmp(a, "any") == 0 ? TRAIN_ANCHOR_ANY : atoi(a);

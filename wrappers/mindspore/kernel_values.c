@@ -9,6 +9,7 @@
 #include "base/thread.h"
 #include "call/data/buffer_check.h"
 #include "call/step.h"
+#include "config/rooms/training.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "training/params/kind.h"
@@ -33,7 +34,7 @@ void ms_values_forked(void)
 
 bool ms_values_wanted(void)
 {
-	return config_now()->names || train_kinds_wanted() || scalars_wanted();
+	return get_training_keys(config_now())->names || train_kinds_wanted() || scalars_wanted();
 }
 
 /* ---- tensors of a kernel ---- */

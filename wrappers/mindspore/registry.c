@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/environment.h"
+#include "config/rooms/calls.h"
 #include "elf/demangle/demangle.h"
 #include "session/generation.h"
 #include "session/state.h"
@@ -65,8 +66,8 @@ static bool is_scope_wanted(uint8_t scope)
 		return ms_collectives_listed();
 	if (scope == MS_FORWARD)
 		return ms_values_wanted();
-	return config_now()->stack || *config_now()->codeline || ms_marker_looked_for() ||
-	       ms_kernels_listed() || ms_values_wanted();
+	return get_calls_keys(config_now())->stack || *get_calls_keys(config_now())->codeline ||
+	       ms_marker_looked_for() || ms_kernels_listed() || ms_values_wanted();
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)

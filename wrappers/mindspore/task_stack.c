@@ -14,6 +14,7 @@
 #include "call/activation.h"
 #include "call/stackid.h"
 #include "config/marker.h"
+#include "config/rooms/steps.h"
 #include "journal/layout.h"
 #include "stack/foreign.h"
 #include "wrappers/mindspore/kernel_phase.h"
@@ -106,7 +107,7 @@ static const struct foreign_kept *take_waiting_task(const void *task, uint32_t *
 
 bool ms_marker_looked_for(void)
 {
-	const char *configured = config_now()->step_marker;
+	const char *configured = get_steps_keys(config_now())->step_marker;
 	struct marker m;
 
 	return configured && *configured && !marker_parse(configured, strlen(configured), &m) &&

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "config/rooms/calls.h"
 #include "session/state.h"
 #include "elf/demangle/demangle.h"
 #include "training/steps/scalar.h"
@@ -146,7 +147,8 @@ static bool may_be_torch_symbol(const char *s)
 	       (strncmp(s, "_ZN3c1027reportMemoryUsageToProfiler", 36) == 0 &&
 		       scalar_is_wanted(SCALAR_MEMORY_ALLOCATOR)) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0 &&
-		       (config_now()->backward || wants_gradients() || torch_leaves_wanted())) ||
+		       (get_calls_keys(config_now())->backward || wants_gradients() ||
+			       torch_leaves_wanted())) ||
 	       (strncmp(s, "_ZN5torch8autograd6Engine17evaluate_function", 44) == 0 &&
 		       wants_gradients()) ||
 	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) ==

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The first two tensor observers: statistics, and the checksum, which is made of each block while the statistics have it. */
 #include "call/data/observer.h"
+#include "config/rooms/calls.h"
 #include "device/measure.h"
 #include "journal/layout.h"
 #include "session/state.h"
@@ -10,9 +11,10 @@ _Static_assert(sizeof(struct stats_acc) <= TENSOR_STATE_BYTES, "the statistics n
 
 static uint64_t statistics_reach(const struct config *cfg)
 {
-	if (!cfg->statistics)
+	if (!get_calls_keys(cfg)->statistics)
 		return 0;
-	return cfg->max_bytes ? (uint64_t)cfg->max_bytes : UINT64_MAX;
+	return get_calls_keys(cfg)->max_bytes ? (uint64_t)get_calls_keys(cfg)->max_bytes
+					      : UINT64_MAX;
 }
 
 /* Which checksum that tensor is to have. */
@@ -20,8 +22,8 @@ static enum stats_checksum checksum_kind(const struct tensor_look *look)
 {
 	const struct kind *k;
 
-	if (look->cfg->checksum != CHECKSUM_AUTO)
-		return look->cfg->checksum;
+	if (get_calls_keys(look->cfg)->checksum != CHECKSUM_AUTO)
+		return get_calls_keys(look->cfg)->checksum;
 	k = look->row && look->record->io == IO_OUT ? look->row->spec->kind : NULL;
 	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
 }
@@ -43,17 +45,19 @@ static bool statistics_want(void *state, struct tensor_look *look)
 {
 	const struct config *cfg = look->cfg;
 
-	if (cfg->max_bytes && look->buffer->bytes > (uint64_t)cfg->max_bytes)
+	if (get_calls_keys(cfg)->max_bytes &&
+		look->buffer->bytes > (uint64_t)get_calls_keys(cfg)->max_bytes)
 		return false;
 	look->record->flags &= (uint8_t)~TF_NOSTATS;
 	/* Few elements at once, where nothing else wants the running totals. */
 	if (buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
-			(enum dtype)look->buffer->dtype, cfg->eps, &look->record->stats)) {
+			(enum dtype)look->buffer->dtype, get_calls_keys(cfg)->eps,
+			&look->record->stats)) {
 		sum_few_bytes(look);
 		return false;
 	}
-	if (stats_begin(state, look->buffer->dtype, cfg->eps))
+	if (stats_begin(state, look->buffer->dtype, get_calls_keys(cfg)->eps))
 		return false;
 	look->stats = state;
 	return true;
@@ -64,11 +68,12 @@ bool tensor_observe_few(
 {
 	const struct config *cfg = w->by ? w->by : config_now();
 
-	if (cfg->max_bytes && v->bytes > (uint64_t)cfg->max_bytes)
+	if (get_calls_keys(cfg)->max_bytes && v->bytes > (uint64_t)get_calls_keys(cfg)->max_bytes)
 		return false;
-	if (v->layout != BUFFER_CONTIG || !v->base || cfg->checksum != CHECKSUM_OFF ||
-		!stats_measure_tiny(
-			v->base, v->count, (enum dtype)v->dtype, cfg->eps, &record->stats))
+	if (v->layout != BUFFER_CONTIG || !v->base ||
+		get_calls_keys(cfg)->checksum != CHECKSUM_OFF ||
+		!stats_measure_tiny(v->base, v->count, (enum dtype)v->dtype,
+			get_calls_keys(cfg)->eps, &record->stats))
 		return false;
 	record->flags &= (uint8_t)~TF_NOSTATS;
 	return true;
@@ -114,13 +119,13 @@ const struct tensor_observer statistics_observer = {
 /* Of what has statistics: without them there is none. */
 static uint64_t checksum_reach(const struct config *cfg)
 {
-	return cfg->checksum == CHECKSUM_OFF ? 0 : statistics_reach(cfg);
+	return get_calls_keys(cfg)->checksum == CHECKSUM_OFF ? 0 : statistics_reach(cfg);
 }
 
 /* A device makes the XOR of words, and no CRC. */
 static bool is_crc_wanted(const struct config *cfg)
 {
-	return cfg->checksum == CHECKSUM_CRC32;
+	return get_calls_keys(cfg)->checksum == CHECKSUM_CRC32;
 }
 
 static bool checksum_wants(void *state, struct tensor_look *look)

@@ -2,6 +2,7 @@
 #include "call/data/observer.h"
 
 #include "config/output_format.h"
+#include "config/rooms/files.h"
 #include "session/state.h"
 
 struct tensor_watch tensor_watch;
@@ -19,7 +20,7 @@ void tensor_watch_configure(const struct config *cfg)
 			     tensor_observers[i]->needs_bytes(cfg);
 	}
 	now.few = now.wanting == 1 && tensor_observers[0] == &statistics_observer;
-	now.grad = output_has_format(cfg->format, FORMAT_DUMP);
+	now.grad = output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP);
 	tensor_watch = now;
 }
 

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "call/data/observer.h"
 #include "config/output_format.h"
+#include "config/rooms/dump.h"
+#include "config/rooms/files.h"
 #include "journal/layout.h"
 #include "journal/store/tensor_pool.h"
 #include "session/state.h"
@@ -20,7 +22,8 @@ _Static_assert(sizeof(struct copying) <= TENSOR_STATE_BYTES, "the copy needs mor
 
 static bool are_tensors_wanted(const struct config *cfg)
 {
-	return cfg->task == DUMP_TENSOR || cfg->task == DUMP_DIFF_CHECK || *cfg->tensor_list;
+	return get_dump_keys(cfg)->task == DUMP_TENSOR ||
+	       get_dump_keys(cfg)->task == DUMP_DIFF_CHECK || *get_dump_keys(cfg)->tensor_list;
 }
 
 /* What the program saves itself is wanted whatever the task is. */
@@ -31,8 +34,8 @@ static bool is_saved_by_program(const struct api *row)
 
 static uint64_t copy_reach(const struct config *cfg)
 {
-	if (!output_has_format(cfg->format, FORMAT_DUMP) ||
-		tensor_pool_open((uint64_t)cfg->dump_buffer_mib * MIB) < 0)
+	if (!output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) ||
+		tensor_pool_open((uint64_t)get_dump_keys(cfg)->dump_buffer_mib * MIB) < 0)
 		return 0;
 	return UINT64_MAX;
 }
@@ -51,9 +54,10 @@ static bool are_all_lines_of(const char *list, const char *prefix)
 /* Names are given when the dump is made; what cannot have one that is wanted need not be copied. */
 static bool may_be_named(const struct config *cfg, const struct api *row)
 {
-	const char *list = cfg->task == DUMP_TENSOR || cfg->task == DUMP_DIFF_CHECK
-				   ? cfg->list
-				   : cfg->tensor_list;
+	const char *list = get_dump_keys(cfg)->task == DUMP_TENSOR ||
+					   get_dump_keys(cfg)->task == DUMP_DIFF_CHECK
+				   ? get_dump_keys(cfg)->list
+				   : get_dump_keys(cfg)->tensor_list;
 	const struct kind *kind = row->spec->kind;
 
 	return !are_all_lines_of(list, "Distributed") || (kind && kind->collective) ||
@@ -62,7 +66,7 @@ static bool may_be_named(const struct config *cfg, const struct api *row)
 
 static bool is_side_wanted(const struct config *cfg, uint8_t io)
 {
-	const char *m = cfg->data_mode;
+	const char *m = get_dump_keys(cfg)->data_mode;
 	bool in = strstr(m, "input") != NULL, out = strstr(m, "output") != NULL;
 
 	return (!in && !out) || (io == IO_IN ? in : out);
@@ -110,7 +114,8 @@ static bool copy_wants(void *state, struct tensor_look *look)
 			(!are_tensors_wanted(cfg) || !may_be_named(cfg, look->row) ||
 				!is_side_wanted(cfg, v->io))))
 		return false;
-	s->to = tensor_pool_allows(look->step, v->bytes, (uint64_t)cfg->dump_limit_mib * MIB)
+	s->to = tensor_pool_allows(
+			look->step, v->bytes, (uint64_t)get_dump_keys(cfg)->dump_limit_mib * MIB)
 			? tensor_pool_reserve(ndim, v->bytes)
 			: NULL;
 	if (!s->to) {
@@ -175,7 +180,8 @@ struct wide_xor {
 
 static uint64_t wide_xor_reach(const struct config *cfg)
 {
-	return output_has_format(cfg->format, FORMAT_DUMP) && cfg->summary_mode == SUMMARY_XOR
+	return output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) &&
+			       get_dump_keys(cfg)->summary_mode == SUMMARY_XOR
 		       ? UINT64_MAX
 		       : 0;
 }

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "config/import/python_text.h"

@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "config/list/glob.h"
 #include "config/list/wraplist.h"
+#include "config/rooms/files.h"
 
 const char *find_chosen_word(const char *words, unsigned n, size_t *len)
 {
@@ -78,7 +79,9 @@ static bool has_words(const char *words)
 bool is_function_chosen(
 	const struct config *cfg, const char *symbol, const char *listed, const char *op)
 {
-	if (has_words(cfg->only) && !fits_any(cfg->only, symbol, listed, op))
+	if (has_words(get_files_keys(cfg)->only) &&
+		!fits_any(get_files_keys(cfg)->only, symbol, listed, op))
 		return false;
-	return !has_words(cfg->skip) || !fits_any(cfg->skip, symbol, listed, op);
+	return !has_words(get_files_keys(cfg)->skip) ||
+	       !fits_any(get_files_keys(cfg)->skip, symbol, listed, op);
 }

@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 #define WRAPLIST_SECTIONS_MAX 256
 #define WRAPLIST_GLOBS_MAX 1024 /* of a section: each name looked up is compared with all of them */
@@ -43,6 +43,30 @@ struct wraplist {
 	uint32_t nsection;
 	struct wraplist_section section[WRAPLIST_SECTIONS_MAX];
 };
+
+/*
+ * Loads a list from `path`, or from the compiled-in copy when path is NULL. Problems are reported and skipped; of a
+ * file that is no valid list at all nothing is used, the compiled-in list holds instead. Returns NULL only when out
+ * of memory or when the file cannot be read or is larger than 1 MiB (reported).
+ */
+struct wraplist *wraplist_load(const char *path, config_report_fn *report, void *arg);
+void wraplist_free(struct wraplist *w);
+
+/* As wraplist_load with the file's bytes in memory; `name` stands for the file in messages. */
+struct wraplist *wraplist_load_text(
+	const char *name, const char *text, size_t len, config_report_fn *report, void *arg);
+
+/* True if `name` is listed in `section` (a library: mpi, nccl ...), by name or glob. Marks the entry as known. */
+bool wraplist_match(struct wraplist *w, const char *section, const char *name);
+
+/* Does it list anything in that section? */
+bool wraplist_has_section(const struct wraplist *w, const char *section);
+
+/* Reports each entry of `section` that no wraplist_match hit ("unknown name"), once. */
+void wraplist_report_unknown(
+	struct wraplist *w, const char *section, config_report_fn *report, void *arg);
+
+/* ---- inside config/list/ ---- */
 
 /* The section of that name, or WRAPLIST_NONE. */
 uint32_t wraplist_section(const struct wraplist *w, const char *name);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "config/builtin.h"
+#include "config/key.h"
 #include "config/list/glob.h"
 #include "config/reader.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
+#include "config/config.h"
 #include "config/config_value.h"
 #include "config/reader.h"
 

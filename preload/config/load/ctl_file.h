@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 #define CTL_FILE "ctl.yaml"
 #define CTL_CHANGES_MAX 8

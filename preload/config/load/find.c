@@ -7,9 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/rooms/files.h"
+#include "config/rooms/process.h"
 #include "text/text.h"
 #include "config/builtin.h"
-#include "config/config.h"
+#include "config/key.h"
 #include "config/preset.h"
 
 /* lib_dir/below/name if it can be read, malloc'd and with all symbolic links resolved, else NULL. */
@@ -86,8 +88,8 @@ static void report_missing_list(
 char *config_find_list(
 	const struct config *cfg, const char *lib_path, config_report_fn *missing, void *arg)
 {
-	const struct preset *p = &config_presets[cfg->preset];
-	const char *ops = cfg->wrap_ops;
+	const struct preset *p = &config_presets[get_process_keys(cfg)->preset];
+	const char *ops = get_files_keys(cfg)->wrap_ops;
 	char *found;
 
 	if (ops && *ops)

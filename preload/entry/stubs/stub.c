@@ -20,6 +20,7 @@
 #include "entry/stubs/provider.h"
 #include "entry/stubs/stub_elf.h"
 #include "entry/stubs/hook_jump.h"
+#include "session/profiled.h"
 #include "session/state.h"
 
 struct known_target {

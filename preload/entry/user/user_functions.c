@@ -17,8 +17,10 @@
 #include "base/environment.h"
 #include "base/hash.h"
 #include "base/io.h"
+#include "config/key.h"
 #include "config/list/glob.h"
 #include "config/config_report.h"
+#include "config/rooms/files.h"
 #include "elf/loaded/object_at.h"
 #include "entry/stubs/provider.h"
 #include "session/state.h"
@@ -217,7 +219,7 @@ static char *copy_path(const char *s, size_t n)
 /* The file that the configuration names, else the one beside it, else where the others are; NULL: none. malloc'd. */
 static char *find_custom_file(bool *named)
 {
-	const char *given = config_now()->custom_apis, *config = NULL, *slash;
+	const char *given = get_files_keys(config_now())->custom_apis, *config = NULL, *slash;
 	char *path = NULL;
 
 	*named = given && *given;

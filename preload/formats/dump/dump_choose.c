@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/rooms/dump.h"
 #include "formats/dump/dump_bench.h"
 #include "formats/dump/dump_composing.h"
 #include "formats/dump/dump_tensors.h"
@@ -48,9 +49,9 @@ static bool has_word_part(const char *words, const char *text)
 static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
 {
 	size_t len;
-	const char *first = nth_word(c->cfg->scope, 0, &len);
+	const char *first = nth_word(get_dump_keys(c->cfg)->scope, 0, &len);
 	size_t nfirst = len;
-	const char *last = first ? nth_word(c->cfg->scope, 1, &len) : NULL;
+	const char *last = first ? nth_word(get_dump_keys(c->cfg)->scope, 1, &len) : NULL;
 	bool in;
 
 	if (!first)
@@ -69,7 +70,7 @@ static bool pass_scope(struct compose *c, const char *name, const struct staged_
 
 static bool is_mode_wanted(const struct config *cfg, const char *direction, const char *side)
 {
-	const char *m = cfg->data_mode;
+	const char *m = get_dump_keys(cfg)->data_mode;
 	bool directions, sides;
 
 	if (!*m || is_word_in(m, "all"))
@@ -82,8 +83,10 @@ static bool is_mode_wanted(const struct config *cfg, const char *direction, cons
 /* Are tensors of the entry called c->w.name saved? */
 static bool are_tensors_saved(const struct compose *c)
 {
-	return c->cfg->task == DUMP_TENSOR || c->cfg->task == DUMP_DIFF_CHECK ||
-	       (*c->cfg->tensor_list && has_word_part(c->cfg->tensor_list, c->w.name));
+	return get_dump_keys(c->cfg)->task == DUMP_TENSOR ||
+	       get_dump_keys(c->cfg)->task == DUMP_DIFF_CHECK ||
+	       (*get_dump_keys(c->cfg)->tensor_list &&
+		       has_word_part(get_dump_keys(c->cfg)->tensor_list, c->w.name));
 }
 
 void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
@@ -99,13 +102,14 @@ static bool is_found(struct compose *c)
 {
 	bool found;
 
-	if (c->cfg->task != DUMP_OVERFLOW_CHECK && c->cfg->task != DUMP_DIFF_CHECK)
+	if (get_dump_keys(c->cfg)->task != DUMP_OVERFLOW_CHECK &&
+		get_dump_keys(c->cfg)->task != DUMP_DIFF_CHECK)
 		return true;
 	/* The operator is meant, not all the modules that it is in. */
-	if (c->cfg->task == DUMP_OVERFLOW_CHECK && c->cfg->level == DUMP_MIX &&
-		strncmp(c->w.name, "Module.", 7) == 0)
+	if (get_dump_keys(c->cfg)->task == DUMP_OVERFLOW_CHECK &&
+		get_dump_keys(c->cfg)->level == DUMP_MIX && strncmp(c->w.name, "Module.", 7) == 0)
 		return false;
-	found = *c->left && (c->cfg->task == DUMP_OVERFLOW_CHECK
+	found = *c->left && (get_dump_keys(c->cfg)->task == DUMP_OVERFLOW_CHECK
 					    ? dump_overflows(&c->group)
 					    : dump_differs(c->bench, c->w.name, &c->group));
 	if (found && *c->left > 0)
@@ -120,7 +124,8 @@ bool compose_choose_entry(struct compose *c, const char *direction, uint32_t mod
 	if (!pass_scope(c, c->w.name, &c->group.call[0]))
 		return false;
 	/* A module that is listed has all that is done in it. */
-	if (*c->cfg->list && !(m && m->listed) && !has_word_part(c->cfg->list, c->w.name))
+	if (*get_dump_keys(c->cfg)->list && !(m && m->listed) &&
+		!has_word_part(get_dump_keys(c->cfg)->list, c->w.name))
 		return false;
 	c->w.input = is_mode_wanted(c->cfg, direction, "input");
 	c->w.output = is_mode_wanted(c->cfg, direction, "output");
@@ -130,5 +135,5 @@ bool compose_choose_entry(struct compose *c, const char *direction, uint32_t mod
 
 bool compose_list_has(const struct compose *c, const char *name)
 {
-	return has_word_part(c->cfg->list, name);
+	return has_word_part(get_dump_keys(c->cfg)->list, name);
 }

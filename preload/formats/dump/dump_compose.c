@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/rooms/dump.h"
 #include "formats/dump/dump_bench.h"
 #include "formats/dump/dump_composing.h"
 #include "formats/dump/dump_folder.h"
@@ -107,7 +108,8 @@ static const char *name_forward_parent(struct compose *c, char *out, size_t cap)
 	const struct journal_call *call = c->group.call[0].call;
 
 	if (c->mindspore || call->phase != PHASE_OPTIMIZER ||
-		(c->cfg->level != DUMP_L0 && c->cfg->level != DUMP_MIX))
+		(get_dump_keys(c->cfg)->level != DUMP_L0 &&
+			get_dump_keys(c->cfg)->level != DUMP_MIX))
 		return compose_name_parent(c, c->module, false, out, cap);
 	if (!c->optimizer)
 		put_construct(c, "optimizer", NULL);
@@ -179,7 +181,7 @@ static int write_forward(struct compose *c)
 		return 0;
 	g->api = strchr(base, '.') + 1;
 	compose_begin_entry(c, name_forward_parent(c, parent, sizeof(parent)));
-	if (c->cfg->task != DUMP_STRUCTURE) {
+	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE) {
 		if (is_operator(call))
 			dump_put_operator(&c->w, g);
 		else
@@ -219,7 +221,7 @@ static int write_backward(struct compose *c)
 	if (!compose_choose_entry(c, "backward", module))
 		return 0;
 	compose_begin_entry(c, compose_name_parent(c, module, true, parent, sizeof(parent)));
-	if (c->cfg->task != DUMP_STRUCTURE)
+	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
 		dump_put_backward(&c->w, g);
 	dump_json_raw(&c->data, "\n  }");
 	return 0;
@@ -303,7 +305,8 @@ int compose_flush_group(struct compose *c)
 
 	if (c->group.n && is_saved(&c->group.call[0]))
 		err = write_saved(c);
-	else if (c->group.n && (c->cfg->level == DUMP_DEBUG || c->cfg->level == DUMP_L0))
+	else if (c->group.n && (get_dump_keys(c->cfg)->level == DUMP_DEBUG ||
+				       get_dump_keys(c->cfg)->level == DUMP_L0))
 		err = 0;
 	else if (c->group.n)
 		err = is_backward_call(&c->group.call[0]) ? write_backward(c) : write_forward(c);
@@ -394,7 +397,7 @@ static int write_stacks(struct compose *c, int dirfd)
 	dump_json_raw(j, "{");
 	if (c->nuse)
 		qsort(c->uses, c->nuse, sizeof(*c->uses), compare_uses);
-	for (uint32_t i = 0, k; i < c->nuse && c->cfg->extra_info; i = k) {
+	for (uint32_t i = 0, k; i < c->nuse && get_dump_keys(c->cfg)->extra_info; i = k) {
 		const struct dump_site *s = dump_book_site(c->book, c->uses[i].stack);
 
 		dump_json_raw(j, n ? ",\n \"" : "\n \"");
@@ -417,7 +420,7 @@ static int write_stacks(struct compose *c, int dirfd)
 
 static const char *task_word(const struct config *cfg)
 {
-	switch (cfg->task) {
+	switch (get_dump_keys(cfg)->task) {
 	case DUMP_TENSOR:
 	case DUMP_DIFF_CHECK:
 		return "tensor";
@@ -435,7 +438,7 @@ static const char *level_word(const struct config *cfg)
 	static const char *const word[] = {
 		[DUMP_L1] = "L1", [DUMP_L0] = "L0", [DUMP_MIX] = "mix", [DUMP_DEBUG] = "debug"};
 
-	return word[cfg->level];
+	return word[get_dump_keys(cfg)->level];
 }
 
 /* Where files of tensors are; null where there are none. */
@@ -445,7 +448,8 @@ static void put_data_folder(struct compose *c, struct dump_json *j)
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->dirfd);
-	n = c->cfg->task == DUMP_TENSOR || *c->cfg->tensor_list || j == &c->debug
+	n = get_dump_keys(c->cfg)->task == DUMP_TENSOR || *get_dump_keys(c->cfg)->tensor_list ||
+			    j == &c->debug
 		    ? readlink(link, path, 4096)
 		    : -1;
 	if (n <= 0) {
@@ -547,8 +551,9 @@ int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool ow
 	c->cfg = files_config_at(f, step);
 	c->book = book;
 	c->left = left;
-	if (c->cfg->task == DUMP_DIFF_CHECK)
-		c->bench = dump_bench_open(c->cfg->bench_path, step, f->j->head->rank);
+	if (get_dump_keys(c->cfg)->task == DUMP_DIFF_CHECK)
+		c->bench =
+			dump_bench_open(get_dump_keys(c->cfg)->bench_path, step, f->j->head->rank);
 	c->order.fd = -1;
 	c->names = dump_names_new();
 	c->modules = dump_modules_new();

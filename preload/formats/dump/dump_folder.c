@@ -7,13 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "config/rooms/dump.h"
 #include "formats/dump/dump_compose.h"
 
 #define EARLIER_MAX 10000 /* runs whose dumps are kept beside each other */
 
 int dump_root_open(struct files *f)
 {
-	const char *path = f->cfg ? f->cfg->dump_path : "";
+	const char *path = f->cfg ? get_dump_keys(f->cfg)->dump_path : "";
 	int err = *path ? io_mkdirs(path) : 0, fd;
 
 	if (err)

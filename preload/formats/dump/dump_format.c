@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/rooms/dump.h"
 #include "formats/dump/dump_compose.h"
 #include "formats/dump/dump_folder.h"
 #include "formats/dump/dump_tensors.h"
@@ -91,8 +92,9 @@ static int open_dump_sink(void *state, struct files *files)
 	d->files = files;
 	if (!files->cfg)
 		return -EINVAL;
-	d->left = files->cfg->task == DUMP_OVERFLOW_CHECK ? files->cfg->overflow_nums
-							  : files->cfg->diff_nums;
+	d->left = get_dump_keys(files->cfg)->task == DUMP_OVERFLOW_CHECK
+			  ? get_dump_keys(files->cfg)->overflow_nums
+			  : get_dump_keys(files->cfg)->diff_nums;
 	d->book = dump_book_new();
 	return d->book ? find_begun_steps(d) : -ENOMEM;
 }
@@ -225,7 +227,7 @@ static enum sink_file own_dump_file(const char *path)
 /* Of gradients there is no dump of calls: grad_probe_csv.c. */
 static bool is_dump_idle(const void *state)
 {
-	return ((const struct dump *)state)->files->cfg->task == DUMP_GRAD_PROBE;
+	return get_dump_keys(((const struct dump *)state)->files->cfg)->task == DUMP_GRAD_PROBE;
 }
 
 const struct sink_format dump_format = {

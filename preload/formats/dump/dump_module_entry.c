@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "config/rooms/dump.h"
 #include "formats/dump/dump_composing.h"
 
 /* ---- names ---- */
@@ -35,7 +36,7 @@ const char *compose_name_parent(
 
 static bool are_modules_wanted(const struct compose *c)
 {
-	return c->cfg->level == DUMP_L0 || c->cfg->level == DUMP_MIX;
+	return get_dump_keys(c->cfg)->level == DUMP_L0 || get_dump_keys(c->cfg)->level == DUMP_MIX;
 }
 
 /* Reads a call into the group, whose first one it may be. False: it cannot be read, or there is no room. */
@@ -105,7 +106,7 @@ static int write_module(struct compose *c, uint32_t ref)
 		return 0;
 	m->written = true;
 	compose_begin_entry(c, compose_name_parent(c, m->outer, false, parent, sizeof(parent)));
-	if (c->cfg->task != DUMP_STRUCTURE)
+	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
 		dump_put_module(&c->w, g);
 	dump_json_raw(&c->data, "\n  }");
 	return call->call->stack ? compose_note_stack(c, call->call->stack, m->name, m->number) : 0;
@@ -127,7 +128,7 @@ static int write_module_backward(struct compose *c, uint64_t parent_call)
 		!compose_choose_entry(c, "backward", dump_modules_find(c->modules, parent_call)))
 		return 0;
 	compose_begin_entry(c, compose_name_parent(c, m->outer, true, parent, sizeof(parent)));
-	if (c->cfg->task != DUMP_STRUCTURE)
+	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
 		dump_put_module_backward(&c->w, &c->group);
 	dump_json_raw(&c->data, "\n  }");
 	return 0;
@@ -161,7 +162,7 @@ void compose_parameter_gradients(struct compose *c)
 			add_to_group(c, g[k].ref);
 		compose_full_name(c->w.name, sizeof(c->w.name),
 			dump_names_text(c->names, g[i].module), g[i].number, "parameters_grad");
-		if (!c->group.n || c->cfg->task == DUMP_STRUCTURE ||
+		if (!c->group.n || get_dump_keys(c->cfg)->task == DUMP_STRUCTURE ||
 			!compose_choose_entry(c, "backward", 0))
 			continue;
 		dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");

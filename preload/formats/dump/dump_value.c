@@ -6,6 +6,7 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "config/rooms/dump.h"
 #include "terms/redop.h"
 #include "text/text.h"
 
@@ -207,7 +208,7 @@ static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 /* No element is measured of an empty tensor, but the CRC-32 of no bytes is known: 0. msprobe writes it, too, and no XOR. */
 static bool has_checksum(const struct config *cfg, const struct journal_tensor *t)
 {
-	switch (cfg->summary_mode) {
+	switch (get_dump_keys(cfg)->summary_mode) {
 	case SUMMARY_XOR:
 		return t->flags & TF_XOR;
 	case SUMMARY_MD5:
@@ -228,13 +229,13 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	}
 	put_tensor_type(j, t);
 	put_tensor_shape(j, t);
-	if (cfg->summary_mode != SUMMARY_XOR)
+	if (get_dump_keys(cfg)->summary_mode != SUMMARY_XOR)
 		put_four(j, t, blank);
 	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
 		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
 						      : ", \"requires_grad\": false");
 	if (has_checksum(cfg, t) && !blank) {
-		if (cfg->summary_mode == SUMMARY_XOR)
+		if (get_dump_keys(cfg)->summary_mode == SUMMARY_XOR)
 			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
 		else
 			snprintf(sum, sizeof(sum), "%08x", t->count ? t->crc : 0);

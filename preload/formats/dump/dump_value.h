@@ -3,7 +3,7 @@
 #ifndef PROBE_SINK_DUMP_VALUE_H
 #define PROBE_SINK_DUMP_VALUE_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "formats/dump/kept/dump_book.h"
 #include "formats/dump/dump_json.h"
 

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/rooms/dump.h"
+#include "config/rooms/files.h"
 #include "text/text.h"
 #include "terms/train_kind.h"
 #include "sink/column.h"
@@ -41,11 +43,11 @@ struct grad_probe {
 static char *name_grad_folder(const struct files *f)
 {
 	int32_t rank = f->j->head->rank;
-	char *path = malloc(strlen(f->cfg->dump_path) + 32);
+	char *path = malloc(strlen(get_dump_keys(f->cfg)->dump_path) + 32);
 
 	if (path)
-		snprintf(path, strlen(f->cfg->dump_path) + 32, "%s/rank%d", f->cfg->dump_path,
-			rank < 0 ? 0 : rank);
+		snprintf(path, strlen(get_dump_keys(f->cfg)->dump_path) + 32, "%s/rank%d",
+			get_dump_keys(f->cfg)->dump_path, rank < 0 ? 0 : rank);
 	return path;
 }
 
@@ -77,10 +79,10 @@ static char *make_grad_header(const struct config *cfg)
 	struct text t = text_over(header, HEADER_BYTES);
 
 	text_str(&t, "param_name,");
-	if (cfg->grad_level == GRAD_L0)
+	if (get_dump_keys(cfg)->grad_level == GRAD_L0)
 		text_str(&t, "MD5,");
-	if (cfg->grad_level == GRAD_L2)
-		put_interval_columns(&t, cfg->bounds);
+	if (get_dump_keys(cfg)->grad_level == GRAD_L2)
+		put_interval_columns(&t, get_dump_keys(cfg)->bounds);
 	text_str(&t, "max,min,norm,shape\n");
 	return header;
 }
@@ -91,11 +93,11 @@ static int open_grad_probe(void *state, struct files *files)
 	const struct config *cfg = files->cfg;
 
 	g->files = files;
-	if (!cfg || cfg->task != DUMP_GRAD_PROBE)
+	if (!cfg || get_dump_keys(cfg)->task != DUMP_GRAD_PROBE)
 		return 0;
-	g->level = cfg->grad_level;
+	g->level = get_dump_keys(cfg)->grad_level;
 	g->header = make_grad_header(cfg);
-	if (g->header && *cfg->dump_path) {
+	if (g->header && *get_dump_keys(cfg)->dump_path) {
 		g->folder = name_grad_folder(files);
 		return g->folder ? files_place_add(files, TAG[0], g->folder, NULL) : -ENOMEM;
 	}
@@ -136,7 +138,8 @@ static void clear_grad_folder(const struct grad_probe *g)
 	char to[JOURNAL_PATH_MAX + 16];
 	struct stat own, there, st;
 
-	if (g->files->j->left || g->files->cfg->append_output || lstat(g->folder, &there) < 0 ||
+	if (g->files->j->left || get_files_keys(g->files->cfg)->append_output ||
+		lstat(g->folder, &there) < 0 ||
 		(fstat(files_dir(g->files), &own) == 0 && own.st_dev == there.st_dev &&
 			own.st_ino == there.st_ino) ||
 		!has_grad_tables(g->folder))

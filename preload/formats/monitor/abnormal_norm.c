@@ -17,6 +17,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/files.h"
 #include "text/pytext.h"
 #include "terms/scalar.h"
 #include "text/text.h"
@@ -47,13 +49,13 @@ static bool abnormal_is_idle(const void *state)
 {
 	const struct config *cfg = ((const struct abnormal *)state)->files->cfg;
 
-	return !cfg || !cfg->check_for_global_norm;
+	return !cfg || !get_alerts_keys(cfg)->check_for_global_norm;
 }
 
 static int keep_abnormal(void *state, const struct record_scalar *e)
 {
 	struct abnormal *a = state;
-	double most = a->files->cfg->global_norm_spike_threshold;
+	double most = get_alerts_keys(a->files->cfg)->global_norm_spike_threshold;
 
 	a->before = a->n;
 	if (e->which != SCALAR_GRAD_NORM || e->optimizer || e->value < most)
@@ -130,7 +132,7 @@ static int add_abnormal(const struct abnormal *a)
 	ssize_t n;
 	int err = -ENOMEM;
 
-	text_str(&p, a->files->cfg->output_dir);
+	text_str(&p, get_files_keys(a->files->cfg)->output_dir);
 	text_str(&p, "/" NORM_FILE);
 	if (have && want && !p.cut) {
 		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);

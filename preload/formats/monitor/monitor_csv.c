@@ -11,6 +11,10 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "config/rooms/calls.h"
+#include "config/rooms/kinds.h"
+#include "config/rooms/monitor.h"
+#include "config/rooms/steps.h"
 #include "sink/column.h"
 #include "formats/monitor/monitor_comm.h"
 #include "formats/monitor/monitor_folder.h"
@@ -88,7 +92,9 @@ static int own_monitor_folder(struct files *files)
 /* Of those that are monitored: it alone tells. */
 static bool is_lowest_rank(const struct config *c, int32_t rank)
 {
-	return rank < 0 || (uint64_t)rank == (c->rank.n ? c->rank.item[0].lo : 0);
+	return rank < 0 ||
+	       (uint64_t)rank ==
+		       (get_steps_keys(c)->rank.n ? get_steps_keys(c)->rank.item[0].lo : 0);
 }
 
 static int open_monitor(void *state, struct files *files)
@@ -100,10 +106,10 @@ static int open_monitor(void *state, struct files *files)
 
 	m->files = files;
 	m->rank = files->j->head->rank;
-	m->style.ndigits = c ? (int)c->ndigits : -1;
-	m->style.v2 = c && c->monitor_layout == MONITOR_V2;
-	m->start_step = m->style.v2 ? (uint32_t)c->start_step : 0;
-	m->ops = c ? train_ops_of(c->ops) : TO_NORM;
+	m->style.ndigits = c ? (int)get_monitor_keys(c)->ndigits : -1;
+	m->style.v2 = c && get_monitor_keys(c)->monitor_layout == MONITOR_V2;
+	m->start_step = m->style.v2 ? (uint32_t)get_steps_keys(c)->start_step : 0;
+	m->ops = c ? train_ops_of(get_kinds_keys(c)->ops) : TO_NORM;
 	if (!m->ops)
 		m->ops = TO_NORM;
 	err = begin_monitor_folder(files, m->style.v2, m->rank);
@@ -113,12 +119,12 @@ static int open_monitor(void *state, struct files *files)
 		err = files_place_add(files, TAG, path, NULL);
 	if (!err)
 		err = own_monitor_folder(files);
-	if (!err && c && c->cc_distribution && c->cc_log_only) {
+	if (!err && c && get_monitor_keys(c)->cc_distribution && get_monitor_keys(c)->cc_log_only) {
 		/* Of an earlier process what it has written stays. */
 		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
 		err = m->log || files->j->left ? 0 : -ENOMEM;
-	} else if (!err && c && c->cc_distribution) {
-		m->comm = monitor_comm_new(c->cc_pre_hook);
+	} else if (!err && c && get_monitor_keys(c)->cc_distribution) {
+		m->comm = monitor_comm_new(get_monitor_keys(c)->cc_pre_hook);
 		err = m->comm ? 0 : -ENOMEM;
 	}
 	return err;
@@ -230,8 +236,8 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 	struct text t = text_over(at, cap);
 
 	if (number)
-		one = stats_of_number(
-			k->e.n ? r->value[0] : NAN, m->files->cfg ? m->files->cfg->eps : 1e-8);
+		one = stats_of_number(k->e.n ? r->value[0] : NAN,
+			m->files->cfg ? get_calls_keys(m->files->cfg)->eps : 1e-8);
 	monitor_begin_row(&t, &row, &m->style);
 	monitor_statistics(&t, m->ops, number ? &one : &k->stats, number ? 1 : k->count,
 		number ? DT_FLOAT32 : k->dtype, &m->style);
@@ -282,7 +288,7 @@ static int write_monitor_stack(void *state, const struct record_stack *e)
 
 	if (m->log)
 		comm_places_stack(m->log, e);
-	if (!m->files->cfg || !m->files->cfg->stack_info || m->style.v2)
+	if (!m->files->cfg || !get_monitor_keys(m->files->cfg)->stack_info || m->style.v2)
 		return 0;
 	at = files_room_row(m->files, path, "module_name,stack_info\n", cap, &o, &err);
 	if (!at)
@@ -359,10 +365,11 @@ static void follow_monitor_config(struct monitor *m)
 
 	if (!c)
 		return;
-	m->style.ndigits = (int)c->ndigits;
-	if (c->cc_distribution && !c->cc_log_only && !m->comm && !m->log)
-		m->comm = monitor_comm_new(c->cc_pre_hook);
-	m->no_comm = !c->cc_distribution;
+	m->style.ndigits = (int)get_monitor_keys(c)->ndigits;
+	if (get_monitor_keys(c)->cc_distribution && !get_monitor_keys(c)->cc_log_only && !m->comm &&
+		!m->log)
+		m->comm = monitor_comm_new(get_monitor_keys(c)->cc_pre_hook);
+	m->no_comm = !get_monitor_keys(c)->cc_distribution;
 }
 
 static int end_monitor_step(void *state, uint32_t next)

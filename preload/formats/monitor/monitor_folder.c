@@ -13,6 +13,9 @@
 #include "base/hash.h"
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/files.h"
+#include "config/rooms/monitor.h"
+#include "config/rooms/steps.h"
 #include "journal/meta_part.h"
 #include "folder/folder_mark.h"
 #include "formats/monitor/monitor_owner.h"
@@ -28,7 +31,8 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 		"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 	const struct journal_head *h = f->j->head;
 	const struct config *c = f->cfg;
-	const char *base = c && *c->monitor_dir ? c->monitor_dir : NULL;
+	const char *base =
+		c && *get_monitor_keys(c)->monitor_dir ? get_monitor_keys(c)->monitor_dir : NULL;
 	/* As there, in the time of Shanghai, which has had no other but this since 1991. */
 	time_t at = (time_t)(h->clock.real_ns / 1000000000) + 8 * 3600;
 	uint64_t id = hash_str(hash_str(h->owner.start_time, h->owner.host), h->owner.boot_id);
@@ -44,7 +48,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 		/* An earlier run's, or a second one's, as JSON: a name without anything to be escaped. */
 		snprintf(buf, cap, "%s%s/%s",
 			base ? base
-			: c  ? c->output_dir
+			: c  ? get_files_keys(c)->output_dir
 			     : ".",
 			base ? "" : "/monitor", key + strlen(key) + 2);
 		buf[strcspn(buf, "\"")] = 0;
@@ -57,14 +61,14 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 	if (v2)
 		snprintf(buf, cap, "%s%s/%s%s",
 			base ? base
-			: c  ? c->output_dir
+			: c  ? get_files_keys(c)->output_dir
 			     : ".",
 			base ? "" : "/monitor", rank_of >= 0 ? "rank_" : "",
 			rank_of >= 0 ? rank + 4 : rank);
 	else
 		snprintf(buf, cap, "%s%s/%s%02d_%02d-%02d-%02d-%s-%08x",
 			base ? base
-			: c  ? c->output_dir
+			: c  ? get_files_keys(c)->output_dir
 			     : ".",
 			base ? "" : "/monitor", months[t.tm_mon], t.tm_mday, t.tm_hour, t.tm_min,
 			t.tm_sec, rank, (unsigned)id);
@@ -159,7 +163,7 @@ static void find_earlier_folder(
 		enum monitor_use use;
 
 		if (!is_folder_of_rank(e->d_name, rank) ||
-			!was_made_between(e->d_name, f->cfg->append_between) ||
+			!was_made_between(e->d_name, get_files_keys(f->cfg)->append_between) ||
 			fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 			!S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 			strlen(e->d_name) >= sizeof(found->name) ||
@@ -240,7 +244,7 @@ static int take_monitor_folder(const struct files *f, const char *path)
 		return -errno;
 	err = claim_monitor_folder(fd, f->j);
 	if (!err) {
-		err = take_rows_out(fd, path, (uint32_t)f->cfg->start_iteration);
+		err = take_rows_out(fd, path, (uint32_t)get_steps_keys(f->cfg)->start_iteration);
 		if (err)
 			leave_monitor_folder(fd, f->j);
 	}
@@ -279,8 +283,8 @@ static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	struct stat st;
 	int err;
 
-	if (!c || !c->append_output || rank < 0 || f->j->kind == JK_MEMORY || f->j->left ||
-		f->from_files || is_second_folder(f))
+	if (!c || !get_files_keys(c)->append_output || rank < 0 || f->j->kind == JK_MEMORY ||
+		f->j->left || f->from_files || is_second_folder(f))
 		return 0;
 	name_monitor_folder(f, v2, rank, path, sizeof(path));
 	if (!v2) {

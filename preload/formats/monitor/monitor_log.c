@@ -18,6 +18,9 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/monitor.h"
+#include "config/rooms/steps.h"
 #include "terms/metric.h"
 #include "text/pytext.h"
 #include "terms/scalar.h"
@@ -74,7 +77,8 @@ static bool monitor_log_is_idle(const void *state)
 	const struct config *cfg = ((const struct monitor_log *)state)->files->cfg;
 
 	return !cfg ||
-	       (!cfg->monitor_log && !cfg->health_checkpoint && !cfg->use_skip_data_by_global_norm);
+	       (!get_monitor_keys(cfg)->monitor_log && !get_alerts_keys(cfg)->health_checkpoint &&
+		       !get_alerts_keys(cfg)->use_skip_data_by_global_norm);
 }
 
 static void close_monitor_log(void *state)
@@ -194,8 +198,9 @@ struct log_place {
 
 static struct log_place place_of_step(const struct config *cfg, uint64_t step)
 {
-	uint64_t of = (uint64_t)cfg->steps_per_epoch, total = (uint64_t)cfg->total_steps;
-	uint64_t epochs = (uint64_t)cfg->epochs;
+	uint64_t of = (uint64_t)get_monitor_keys(cfg)->steps_per_epoch,
+		 total = (uint64_t)get_monitor_keys(cfg)->total_steps;
+	uint64_t epochs = (uint64_t)get_monitor_keys(cfg)->epochs;
 	struct log_place p;
 
 	if (!of && total)
@@ -257,7 +262,7 @@ static void put_loss(struct text *t, const struct monitor_log *m, double loss)
 {
 	const struct log_progress *p = &m->now;
 
-	if (!m->files->cfg->print_loss_mean) {
+	if (!get_monitor_keys(m->files->cfg)->print_loss_mean) {
 		text_str(t, ", loss: ");
 		text_fixed(t, loss, 5, 6);
 		return;
@@ -404,7 +409,8 @@ static bool add_log_text(struct monitor_log *m, const struct text *line)
 static bool is_loss_due(struct monitor_log *m, uint64_t step)
 {
 	const struct config *cfg = m->files->cfg;
-	uint64_t n = (uint64_t)cfg->print_interval, start = (uint64_t)cfg->start_iteration;
+	uint64_t n = (uint64_t)get_monitor_keys(cfg)->print_interval,
+		 start = (uint64_t)get_steps_keys(cfg)->start_iteration;
 
 	if (!m->now.shown && step > start)
 		m->now.shown = start + (step - 1 - start) / n * n;
@@ -441,7 +447,7 @@ static bool add_loss_lines(
 static bool add_metric_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
 {
-	uint64_t words = m->files->cfg->monitor_log;
+	uint64_t words = get_monitor_keys(m->files->cfg)->monitor_log;
 	double loss;
 	bool has_micro = find_kept(s, SCALAR_MICRO_LOSS, &loss);
 
@@ -485,19 +491,20 @@ static bool add_withheld_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
 {
 	const struct config *cfg = m->files->cfg;
-	int64_t limit = cfg->global_norm_spike_count_threshold;
+	int64_t limit = get_alerts_keys(cfg)->global_norm_spike_count_threshold;
 	char buf[LINE_BYTES];
 	struct text line = text_over(buf, sizeof(buf));
 	double count, norm = NAN;
 
-	if (!cfg->use_skip_data_by_global_norm || !find_kept(s, SCALAR_WITHHELD, &count))
+	if (!get_alerts_keys(cfg)->use_skip_data_by_global_norm ||
+		!find_kept(s, SCALAR_WITHHELD, &count))
 		return true;
 	find_kept(s, SCALAR_GRAD_NORM, &norm);
 	m->now.withheld++;
 	text_str(&line, "opt_global_step: ");
 	text_u64(&line, p->global - m->now.withheld);
 	text_str(&line, ", skip_data_grad_norm_threshold: ");
-	text_python_float(&line, cfg->global_norm_spike_threshold);
+	text_python_float(&line, get_alerts_keys(cfg)->global_norm_spike_threshold);
 	text_str(&line, ", is_skip: [ True]\n");
 	if (limit <= 0 || count < (double)limit) {
 		text_str(&line, "Current global norm ");
@@ -508,7 +515,7 @@ static bool add_withheld_lines(
 		text_u64(&line, (uint64_t)count);
 		text_str(&line, isnan(norm) ? " consecutive times not finite, threshold: "
 					    : " consecutive times greater than threshold: ");
-		text_python_float(&line, cfg->global_norm_spike_threshold);
+		text_python_float(&line, get_alerts_keys(cfg)->global_norm_spike_threshold);
 		text_char(&line, '\n');
 	}
 	return add_log_text(m, &line);
@@ -532,7 +539,8 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 		for (end = i; end < n && all[end]->step == step;)
 			end++;
 		s.n = end - i;
-		if (step >= m->now.next && cfg->monitor_log >> MONITOR_LOG_LOSS & 1)
+		if (step >= m->now.next &&
+			get_monitor_keys(cfg)->monitor_log >> MONITOR_LOG_LOSS & 1)
 			ok = add_loss_lines(m, &s, &p);
 		ok = ok && add_withheld_lines(m, &s, &p) && add_metric_lines(m, &s, &p) &&
 		     add_embedding_line(m, &s);
@@ -631,7 +639,7 @@ static void commit_log(void *state, bool written)
 		m->len = m->carried;
 		m->now = m->committed;
 	} else {
-		if (m->ntext && m->files->cfg->monitor_stderr && m->files->look)
+		if (m->ntext && get_monitor_keys(m->files->cfg)->monitor_stderr && m->files->look)
 			say_log_lines(m);
 		if (m->kept)
 			drop_shown_numbers(m);

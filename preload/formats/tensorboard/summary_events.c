@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/rooms/tensorboard.h"
 #include "terms/scalar.h"
 #include "config/summary_steps.h"
 #include "sink/format.h"
@@ -39,7 +40,8 @@ static bool summary_is_idle(const void *state)
 {
 	const struct summary *s = state;
 
-	return !s->cfg || !s->cfg->summary_dir || !*s->cfg->summary_dir || s->files->from_files;
+	return !s->cfg || !get_tensorboard_keys(s->cfg)->summary_dir ||
+	       !*get_tensorboard_keys(s->cfg)->summary_dir || s->files->from_files;
 }
 
 static void close_summary(void *state)
@@ -63,7 +65,7 @@ static bool place_summary(struct summary *s)
 	for (char *p = file; *p; p++)
 		if (*p == '/')
 			*p = '_';
-	snprintf(folder, sizeof(folder), "%s/rank_%d", s->cfg->summary_dir,
+	snprintf(folder, sizeof(folder), "%s/rank_%d", get_tensorboard_keys(s->cfg)->summary_dir,
 		h->rank < 0 ? 0 : (int)h->rank);
 	err = io_mkdirs(folder);
 	if (!err && access(folder, W_OK | X_OK) < 0)
@@ -82,12 +84,13 @@ static bool place_summary(struct summary *s)
 /* What does not fit is lost, and so is all that comes behind it. */
 static bool is_too_much(struct summary *s, uint64_t bytes)
 {
-	if (!s->cfg->summary_max_bytes || bytes <= (uint64_t)s->cfg->summary_max_bytes)
+	if (!get_tensorboard_keys(s->cfg)->summary_max_bytes ||
+		bytes <= (uint64_t)get_tensorboard_keys(s->cfg)->summary_max_bytes)
 		return false;
 	log_loss(LOSS_LIMIT,
 		"the file in summary_dir is as large as it may become: no more is written into it; "
 		"raise summary_max_bytes (now %lld)",
-		(long long)s->cfg->summary_max_bytes);
+		(long long)get_tensorboard_keys(s->cfg)->summary_max_bytes);
 	s->off = true;
 	return true;
 }
@@ -138,8 +141,8 @@ static int write_summary_loss(void *state, const struct record_scalar *e)
 	struct summary *s = state;
 	double wall = (double)e->wall_ns * 1e-9;
 
-	if (e->which != SCALAR_LOSS || e->optimizer || !s->cfg->summary_loss ||
-		!begin_summary(s, e->step))
+	if (e->which != SCALAR_LOSS || e->optimizer ||
+		!get_tensorboard_keys(s->cfg)->summary_loss || !begin_summary(s, e->step))
 		return 0;
 	tfevent_scalar(&s->events, wall, (int64_t)e->step + 1, "loss/auto", (float)e->value);
 	return put_summary(s, wall, (int64_t)e->step + 1);

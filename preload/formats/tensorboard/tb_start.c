@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/rooms/tensorboard.h"
 #include "text/text.h"
 #include "journal/meta_part.h"
 #include "folder/json_member.h"
@@ -106,10 +107,10 @@ void tb_put_start(struct tfevents *e, const struct journal *j, const struct conf
 
 	tfevent_version(e, wall);
 	tfevent_session_start(e, wall, first_x);
-	if (buf && cfg->tensorboard_tags == TB_TAGS_PROBE) {
+	if (buf && get_tensorboard_keys(cfg)->tensorboard_tags == TB_TAGS_PROBE) {
 		put_run_texts(e, wall, j, buf);
 		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
-	} else if (buf && cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) {
+	} else if (buf && get_tensorboard_keys(cfg)->tensorboard_tags == TB_TAGS_MINDFORMERS) {
 		put_training_texts(e, wall, j, buf);
 	}
 	free(buf);

@@ -3,7 +3,7 @@
 #ifndef PROBE_SINK_TB_START_H
 #define PROBE_SINK_TB_START_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "journal/journal.h"
 #include "formats/tensorboard/tfevent.h"
 

@@ -17,6 +17,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "config/rooms/files.h"
+#include "config/rooms/tensorboard.h"
+#include "config/rooms/training.h"
 #include "terms/metric.h"
 #include "terms/scalar.h"
 #include "sink/format.h"
@@ -66,9 +69,10 @@ static bool is_tb_rank(const struct tensorboard *t)
 
 	if (t->files->from_files)
 		return true;
-	if (t->cfg->tensorboard_ranks.n)
-		return ranges_contain(&t->cfg->tensorboard_ranks, (uint64_t)rank);
-	if (t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
+	if (get_tensorboard_keys(t->cfg)->tensorboard_ranks.n)
+		return ranges_contain(
+			&get_tensorboard_keys(t->cfg)->tensorboard_ranks, (uint64_t)rank);
+	if (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE)
 		return true;
 	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);
 }
@@ -95,8 +99,11 @@ static bool place_tb_file(struct tensorboard *t)
 		if (*p == '/')
 			*p = '_';
 	snprintf(folder, sizeof(folder), "%s%s/rank_%d",
-		*t->cfg->tensorboard_dir ? t->cfg->tensorboard_dir : t->cfg->output_dir,
-		*t->cfg->tensorboard_dir ? "" : "/tensorboard", (int)rank_of_files(t));
+		*get_tensorboard_keys(t->cfg)->tensorboard_dir
+			? get_tensorboard_keys(t->cfg)->tensorboard_dir
+			: get_files_keys(t->cfg)->output_dir,
+		*get_tensorboard_keys(t->cfg)->tensorboard_dir ? "" : "/tensorboard",
+		(int)rank_of_files(t));
 	err = io_mkdirs(folder);
 	if (!err && access(folder, W_OK | X_OK) < 0)
 		err = -errno;
@@ -124,7 +131,9 @@ static int find_tb_file(struct tensorboard *t)
 /* x of the first event: what older files have there and behind it is of a run that has ended. */
 static int64_t first_x(const struct tensorboard *t, uint32_t step)
 {
-	return t->cfg->tensorboard_tags == TB_TAGS_MSPROBE ? (int64_t)step : (int64_t)step + 1;
+	return get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE
+		       ? (int64_t)step
+		       : (int64_t)step + 1;
 }
 
 static int put_events(struct tensorboard *t, uint32_t step, double wall)
@@ -195,8 +204,8 @@ static bool is_held_rate(struct tensorboard *t, const struct record_scalar *e)
 {
 	struct record_scalar one = *e;
 
-	if (t->cfg->tensorboard_tags != TB_TAGS_MINDFORMERS || e->which != SCALAR_LEARNING_RATE ||
-		e->group == JOURNAL_NO_GROUP)
+	if (get_tensorboard_keys(t->cfg)->tensorboard_tags != TB_TAGS_MINDFORMERS ||
+		e->which != SCALAR_LEARNING_RATE || e->group == JOURNAL_NO_GROUP)
 		return false;
 	one.group = JOURNAL_NO_GROUP;
 	t->now.rate = one;
@@ -214,9 +223,10 @@ static bool is_scalar_event_wanted(const struct tensorboard *t, uint16_t which)
 
 	/* What is computed for monitor.log alone has no events. */
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
-		if (of[i].which == which && !(t->cfg->metrics >> of[i].metric & 1))
+		if (of[i].which == which &&
+			!(get_training_keys(t->cfg)->metrics >> of[i].metric & 1))
 			return false;
-	return t->cfg->tensorboard_scalars >> which & 1;
+	return get_tensorboard_keys(t->cfg)->tensorboard_scalars >> which & 1;
 }
 
 static int write_scalar_event(void *state, const struct record_scalar *e)
@@ -226,7 +236,7 @@ static int write_scalar_event(void *state, const struct record_scalar *e)
 	t->before = t->now;
 	t->events.len = 0;
 	t->events.failed = false;
-	if (t->off || t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
+	if (t->off || get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE)
 		return 0;
 	if (e->which == SCALAR_BATCH_SIZE)
 		t->now.batch = e->value;
@@ -251,7 +261,7 @@ static int write_scalar_event(void *state, const struct record_scalar *e)
 static void put_tb_tag(const struct tensorboard *t, struct text *out, const struct record_kind *r,
 	const char *what)
 {
-	if (t->cfg->tensorboard_tags == TB_TAGS_MSPROBE)
+	if (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE)
 		tb_monitor_tag(out, r, rank_of_files(t), what);
 	else
 		tb_kind_tag(out, r, what);
@@ -269,8 +279,9 @@ static void add_kind_event(struct tensorboard *t, const struct record_kind *r, d
 
 static void add_statistics(struct tensorboard *t, const struct record_kind *r, double wall)
 {
-	uint32_t ops = train_ops_of(t->cfg->tensorboard_ops);
-	bool as_monitor = t->cfg->tensorboard_tags == TB_TAGS_MSPROBE, nans = as_monitor;
+	uint32_t ops = train_ops_of(get_tensorboard_keys(t->cfg)->tensorboard_ops);
+	bool as_monitor = get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE,
+	     nans = as_monitor;
 	enum train_op op;
 	double v;
 
@@ -331,15 +342,16 @@ static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 		[TK_STABLE_RANK] = METRIC_STABLE_RANK,
 		[TK_EIGENVALUE] = METRIC_STABLE_RANK};
 
-	return kind < TK_LOCAL_NORM || t->cfg->metrics >> of[kind] & 1;
+	return kind < TK_LOCAL_NORM || get_training_keys(t->cfg)->metrics >> of[kind] & 1;
 }
 
 static bool has_events_of(const struct tensorboard *t, uint8_t kind)
 {
 	if (!has_events_of_metric(t, kind))
 		return false;
-	return t->cfg->tensorboard_tags == TB_TAGS_PROBE ||
-	       (t->cfg->tensorboard_tags == TB_TAGS_MINDFORMERS) == (kind >= TK_LOCAL_NORM);
+	return get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_PROBE ||
+	       (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MINDFORMERS) ==
+		       (kind >= TK_LOCAL_NORM);
 }
 
 static int write_kind_event(void *state, const struct record_kind *r)

@@ -17,7 +17,7 @@
 #include "terms/alert_rule.h"
 #include "text/text.h"
 #include "terms/train_kind.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 #define ALERTS_FILE "alerts.jsonl"
 #define ALERTS_MAX 1000 /* lines; further alerts are counted */

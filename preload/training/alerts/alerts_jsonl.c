@@ -10,6 +10,9 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/files.h"
+#include "config/rooms/steps.h"
 #include "terms/scalar.h"
 #include "training/alerts/alert_judge.h"
 #include "training/alerts/alert_values.h"
@@ -120,7 +123,7 @@ static int open_alerts(void *state, struct files *files)
 	const struct config *cfg = files->cfg;
 
 	a->files = files;
-	if (!cfg || !*cfg->alerts)
+	if (!cfg || !*get_alerts_keys(cfg)->alerts)
 		return 0;
 	a->rule = calloc(ALERT_RULES_MAX, sizeof(*a->rule));
 	a->names = calloc(ALERT_RULES_MAX, sizeof(*a->names));
@@ -131,11 +134,11 @@ static int open_alerts(void *state, struct files *files)
 		free_alerts(a);
 		return -ENOMEM;
 	}
-	a->nrule = alert_rules_read(cfg->alerts, a->rule, ALERT_RULES_MAX);
+	a->nrule = alert_rules_read(get_alerts_keys(cfg)->alerts, a->rule, ALERT_RULES_MAX);
 	for (unsigned i = 0; i < a->nrule; i++)
 		read_alert_names(a, i);
 	sort_rules(a);
-	if (cfg->anomaly_json)
+	if (get_alerts_keys(cfg)->anomaly_json)
 		a->anomalies = anomalies_new();
 	if (a->anomalies)
 		anomaly_place_read(&a->place, cfg, a->mates);
@@ -439,8 +442,8 @@ static void read_old_line(struct alerts *a, char *line)
 		to->action, sizeof(to->action), "%.*s", (int)strcspn(action + 1, "\""), action + 1);
 	*tail = 0;
 	/* Of a run that is gone on with: steps that are run again speak again. */
-	if (!a->files->j->left && a->files->cfg && a->files->cfg->append_output) {
-		uint32_t start = (uint32_t)a->files->cfg->start_iteration;
+	if (!a->files->j->left && a->files->cfg && get_files_keys(a->files->cfg)->append_output) {
+		uint32_t start = (uint32_t)get_steps_keys(a->files->cfg)->start_iteration;
 
 		if (to->last_step >= start)
 			to->last_step = start ? start - 1 : 0;

@@ -20,6 +20,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/kinds.h"
 #include "training/alerts/alerts.h"
 
 #define ANOMALIES_MAX 5000
@@ -119,11 +121,11 @@ void anomalies_add(struct anomalies *a, const struct alert_seen *v, const struct
 
 void anomaly_place_read(struct anomaly_place *p, const struct config *cfg, int32_t *mate)
 {
-	const struct ranges *group = &cfg->process_group;
+	const struct ranges *group = &get_kinds_keys(cfg)->process_group;
 
 	memset(p, 0, sizeof(*p));
 	p->mate = mate;
-	snprintf(p->dir, sizeof(p->dir), "%s", cfg->anomaly_dir);
+	snprintf(p->dir, sizeof(p->dir), "%s", get_alerts_keys(cfg)->anomaly_dir);
 	for (uint32_t i = 0; i < group->n; i++)
 		for (uint64_t r = group->item[i].lo;
 			r <= group->item[i].hi && p->nmates < ANOMALY_MATES_MAX; r++)

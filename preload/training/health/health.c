@@ -26,6 +26,9 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "config/output_format.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/files.h"
+#include "config/rooms/steps.h"
 #include "terms/scalar.h"
 #include "training/health/ckpt_file.h"
 #include "sink/format.h"
@@ -61,8 +64,8 @@ static int open_health(void *state, struct files *files)
 
 	h->files = files;
 	/* What an earlier part of a resumed run said of its steps was judged then. */
-	h->last_step = files->cfg ? (int64_t)files->cfg->start_iteration - 1 : -1;
-	if (!files->cfg || !files->cfg->health_checkpoint)
+	h->last_step = files->cfg ? (int64_t)get_steps_keys(files->cfg)->start_iteration - 1 : -1;
+	if (!files->cfg || !get_alerts_keys(files->cfg)->health_checkpoint)
 		return 0;
 	h->cwd = getcwd(NULL, 0);
 	h->ckpt = calloc(CKPTS_MAX, sizeof(*h->ckpt));
@@ -201,10 +204,10 @@ static bool is_own_folder(const struct health *h, const char *dir, const char *n
 	const struct config *cfg = h->files->cfg;
 	bool found = strncmp(name, "host-", 5) == 0 ||
 		     (strncmp(name, "rank", 4) == 0 && name[4] >= '0' && name[4] <= '9') ||
-		     (output_has_format(cfg->format, FORMAT_DUMP) &&
+		     (output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) &&
 			     strncmp(name, "step", 4) == 0 && name[4] >= '0' && name[4] <= '9');
 
-	if (strcmp(dir, cfg->output_dir) != 0)
+	if (strcmp(dir, get_files_keys(cfg)->output_dir) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !found; i++)
 		found = strcmp(name, own[i]) == 0;
@@ -271,7 +274,7 @@ static void look_by_pattern(struct health *h, const char *word, size_t n)
 
 static void look_for_files(struct health *h)
 {
-	const char *word = h->files->cfg->ckpt_pattern;
+	const char *word = get_alerts_keys(h->files->cfg)->ckpt_pattern;
 
 	h->entries = 0;
 	if (!h->cwd)
@@ -300,7 +303,8 @@ static void judge_health_ckpt(struct health *h, struct health_ckpt *c)
 		return;
 	c->judged = true;
 	c->value = value;
-	c->healthy = isfinite(value) && value < cfg->embedding_local_norm_threshold;
+	c->healthy =
+		isfinite(value) && value < get_alerts_keys(cfg)->embedding_local_norm_threshold;
 	if (health_alert_between(
 		    files_dir(h->files), h->last_step, c->step, c->alert, sizeof(c->alert)))
 		c->healthy = false;

@@ -14,8 +14,10 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/files.h"
 #include "text/text.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "folder/json_member.h"
 
 #define HEALTH_FOLDER "health"
@@ -70,7 +72,7 @@ static bool health_text(const char *line, const char *key, char *to, size_t cap)
 /* A link in its place is somebody's: it is not followed. Returns a descriptor or -errno. */
 static int open_health_folder(const struct files *f, bool make)
 {
-	int out = open(f->cfg->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
+	int out = open(get_files_keys(f->cfg)->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
 
 	if (out < 0)
 		return -errno;
@@ -142,12 +144,12 @@ static void put_health_reason(struct text *t, const struct files *f, const struc
 {
 	char why[HEALTH_WHY_MAX + 200] = "";
 	struct text w = text_over(why, sizeof(why));
-	double most = f->cfg->embedding_local_norm_threshold;
+	double most = get_alerts_keys(f->cfg)->embedding_local_norm_threshold;
 
 	if (!isfinite(c->value)) {
 		text_str(&w, "the embedding's gradient is not finite");
 	} else if (c->value >= most) {
-		text_str(&w, f->cfg->health_norm == HEALTH_L2
+		text_str(&w, get_alerts_keys(f->cfg)->health_norm == HEALTH_L2
 				     ? "the embedding's gradient has a norm of "
 				     : "the embedding's gradient has a sum of squares of ");
 		text_double(&w, c->value, 6);
@@ -175,7 +177,7 @@ int health_write_line(const struct files *f, const struct health_ckpt *c)
 	text_str(&t, ", \"embedding_local_norm\": ");
 	put_health_value(&t, c->value);
 	text_str(&t, ", \"threshold\": ");
-	put_health_value(&t, f->cfg->embedding_local_norm_threshold);
+	put_health_value(&t, get_alerts_keys(f->cfg)->embedding_local_norm_threshold);
 	text_fmt(&t, ", \"is_health\": %d, \"why\": ", !c->healthy);
 	put_health_reason(&t, f, c);
 	text_str(&t, "}\n");
@@ -346,7 +348,7 @@ static void write_ckpt_status(const struct health_ckpt *c)
 
 int health_lock_entries(const struct files *f)
 {
-	int dir = open(f->cfg->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(get_files_keys(f->cfg)->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	/* Where folders cannot be locked nobody is kept out. */
 	if (dir < 0 || (flock(dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)) {
@@ -363,7 +365,7 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 {
 	char *old = calloc(1, ENTRIES_BYTES), *buf = malloc(ENTRIES_BYTES), quoted[5000];
 	struct text q = text_over(quoted, sizeof(quoted));
-	int dir = open(f->cfg->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int dir = open(get_files_keys(f->cfg)->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int err = !old || !buf ? -ENOMEM : dir < 0 ? -errno : 0;
 	unsigned n = 0;
 

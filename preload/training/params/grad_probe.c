@@ -5,6 +5,8 @@
 #include <zlib.h>
 
 #include "base/log.h"
+#include "config/rooms/dump.h"
+#include "config/rooms/files.h"
 #include "terms/train_kind.h"
 #include "config/output_format.h"
 #include "journal/layout.h"
@@ -18,7 +20,8 @@
 
 uint32_t grad_probe_kinds_of(const struct config *cfg)
 {
-	return cfg->task == DUMP_GRAD_PROBE && output_has_format(cfg->format, FORMAT_DUMP)
+	return get_dump_keys(cfg)->task == DUMP_GRAD_PROBE &&
+			       output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP)
 		       ? KIND_BIT(GRAD_SUMMARY)
 		       : 0;
 }
@@ -33,7 +36,7 @@ static const char *skip_wrapper(const char *name, const char *end)
 
 bool grad_probe_has_param(const char *name)
 {
-	const char *list = config_now()->param_list;
+	const char *list = get_dump_keys(config_now())->param_list;
 	size_t n;
 
 	name = skip_wrapper(name, name + strlen(name));
@@ -151,8 +154,9 @@ static struct tensor_copy *reserve_signs(const struct buffer *b, uint32_t id, ui
 	unsigned ndim = b->ndim <= TENSOR_POOL_DIMS ? b->ndim : 1;
 	uint64_t bytes = (b->count + 7) / 8, *size, next = 1;
 	struct tensor_copy *c =
-		tensor_pool_open((uint64_t)cfg->dump_buffer_mib * MIB) >= 0 &&
-				tensor_pool_allows(step, bytes, (uint64_t)cfg->dump_limit_mib * MIB)
+		tensor_pool_open((uint64_t)get_dump_keys(cfg)->dump_buffer_mib * MIB) >= 0 &&
+				tensor_pool_allows(step, bytes,
+					(uint64_t)get_dump_keys(cfg)->dump_limit_mib * MIB)
 			? tensor_pool_reserve(ndim, bytes)
 			: NULL;
 
@@ -184,7 +188,7 @@ unsigned grad_probe_look(
 {
 	const struct dtype_info *d = dtype_info(grad->dtype);
 	const struct config *cfg = config_now();
-	struct grad_scan g = {.level = cfg->grad_level};
+	struct grad_scan g = {.level = get_dump_keys(cfg)->grad_level};
 	struct tensor_copy *copy = NULL;
 	struct stats_fenv fenv;
 	unsigned n = 2;
@@ -199,7 +203,7 @@ unsigned grad_probe_look(
 	g.signs = copy ? tensor_copy_data(copy) : NULL;
 	stats_fenv_enter(&fenv);
 	if (g.level == GRAD_L2)
-		read_bounds(&g, cfg->bounds);
+		read_bounds(&g, get_dump_keys(cfg)->bounds);
 	(grad->layout == BUFFER_STRIDED ? scan_strided : scan_dense)(&g, grad, d->size);
 	numbers[0] = copy ? id : 0;
 	numbers[1] = g.crc;

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "call/data/view.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "config/config_value.h"
 
 /* Numbers beside the statistics: of the file of signs, CRC-32, a share for each interval, that of elements that are 0. */

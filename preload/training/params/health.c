@@ -5,6 +5,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "config/rooms/alerts.h"
+#include "config/rooms/kinds.h"
 #include "terms/embedding.h"
 #include "base/log.h"
 #include "text/text.h"
@@ -19,7 +21,7 @@ bool health_is_alone(void)
 {
 	const struct config *cfg = config_now();
 
-	return !*cfg->kinds && config_metrics(cfg) == METRICS_HEALTH;
+	return !*get_kinds_keys(cfg)->kinds && config_metrics(cfg) == METRICS_HEALTH;
 }
 
 /* ---- which parameter ---- */
@@ -41,8 +43,9 @@ static bool fits_embedding(const struct train_param *p)
 
 	if (p->flags & (TP_FROZEN | TP_FLAT))
 		return false;
-	if (cfg->hidden_size && cfg->vocab_size)
-		return count_of_param(p) == (uint64_t)cfg->hidden_size * (uint64_t)cfg->vocab_size;
+	if (get_alerts_keys(cfg)->hidden_size && get_alerts_keys(cfg)->vocab_size)
+		return count_of_param(p) == (uint64_t)get_alerts_keys(cfg)->hidden_size *
+						    (uint64_t)get_alerts_keys(cfg)->vocab_size;
 	return is_embedding_name(p->name);
 }
 
@@ -89,7 +92,7 @@ static uint32_t find_embedding(const struct train_params *all)
 
 bool health_is_embedding(const struct train_params *all, const struct train_param *p)
 {
-	return config_now()->health_checkpoint && p->id == find_embedding(all);
+	return get_alerts_keys(config_now())->health_checkpoint && p->id == find_embedding(all);
 }
 
 /* ---- its gradient ---- */
@@ -110,7 +113,8 @@ static void put_embedding_norm(uint32_t step)
 bool health_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
-	const struct train_params *all = cfg->health_checkpoint ? train_params_now() : NULL;
+	const struct train_params *all =
+		get_alerts_keys(cfg)->health_checkpoint ? train_params_now() : NULL;
 	uint32_t id;
 	bool alone;
 
@@ -135,10 +139,11 @@ bool health_see_value(const struct train_value *v)
 	}
 	step_add_source(put_embedding_norm);
 	seen.step = v->step + 1;
-	seen.value = !v->count			     ? 0
-		     : v->stats.nans		     ? (double)NAN
-		     : v->stats.infs		     ? (double)INFINITY
-		     : cfg->health_norm == HEALTH_L2 ? v->stats.norm
-						     : v->stats.norm * v->stats.norm;
+	seen.value = !v->count	     ? 0
+		     : v->stats.nans ? (double)NAN
+		     : v->stats.infs ? (double)INFINITY
+		     : get_alerts_keys(cfg)->health_norm == HEALTH_L2
+			     ? v->stats.norm
+			     : v->stats.norm * v->stats.norm;
 	return alone;
 }

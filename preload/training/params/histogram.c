@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/rooms/tensorboard.h"
 #include "terms/dtype.h"
 #include "config/summary_steps.h"
 #include "session/state.h"
@@ -15,7 +16,7 @@ bool histogram_is_due(uint32_t step)
 {
 	const struct config *cfg = config_now();
 
-	return *cfg->summary_dir && config_summary_has(cfg, step);
+	return *get_tensorboard_keys(cfg)->summary_dir && config_summary_has(cfg, step);
 }
 
 /* Of the finite elements. */

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "call/recorder.h"
 #include "call/step.h"
+#include "config/rooms/calls.h"
+#include "config/rooms/kinds.h"
 #include "session/state.h"
 #include "training/params/grad_probe.h"
 #include "training/params/health.h"
@@ -26,8 +28,8 @@ uint32_t train_kinds_wanted(void)
 	if (!session_configure())
 		return 0;
 	g = generation_now();
-	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(g->cfg.kinds) |
-	    metric_kinds_of(&g->cfg) | grad_probe_kinds_of(&g->cfg);
+	k = ((uint64_t)g->number + 1) << 32 | train_kinds_of(get_kinds_keys(g->cfg)->kinds) |
+	    metric_kinds_of(g->cfg) | grad_probe_kinds_of(g->cfg);
 	atomic_store_explicit(&known, k, memory_order_relaxed);
 	return (uint32_t)k;
 }
@@ -74,14 +76,18 @@ static bool is_rank_wanted(
 bool train_kinds_due(void)
 {
 	const struct generation *g = generation_now();
-	const struct config *c = &g->cfg;
-	bool only = !c->tp_group.n && !c->process_group.n && !c->tp_ranks.n && !c->pp_ranks.n;
+	const struct config *c = g->cfg;
+	bool only = !get_kinds_keys(c)->tp_group.n && !get_kinds_keys(c)->process_group.n &&
+		    !get_kinds_keys(c)->tp_ranks.n && !get_kinds_keys(c)->pp_ranks.n;
 
 	if (g->paused || !step_selected() || !session_rank_selected())
 		return false;
-	return is_rank_wanted(&c->dp_ranks, &c->dp_group, AXIS_DATA, only) &&
-	       is_rank_wanted(&c->tp_ranks, &c->tp_group, AXIS_TENSOR, false) &&
-	       is_rank_wanted(&c->pp_ranks, &c->process_group, AXIS_PIPELINE, false);
+	return is_rank_wanted(&get_kinds_keys(c)->dp_ranks, &get_kinds_keys(c)->dp_group, AXIS_DATA,
+		       only) &&
+	       is_rank_wanted(&get_kinds_keys(c)->tp_ranks, &get_kinds_keys(c)->tp_group,
+		       AXIS_TENSOR, false) &&
+	       is_rank_wanted(&get_kinds_keys(c)->pp_ranks, &get_kinds_keys(c)->process_group,
+		       AXIS_PIPELINE, false);
 }
 
 /* ---- what ---- */
@@ -106,11 +112,11 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 	v->dims = b->counts;
 	v->stats.n = 0;
 	if (b->nostats || !b->base || !b->count ||
-		(c->max_bytes && b->bytes > (uint64_t)c->max_bytes))
+		(get_calls_keys(c)->max_bytes && b->bytes > (uint64_t)get_calls_keys(c)->max_bytes))
 		return;
 	own = own_work_begin();
 	stats_fenv_enter(&fenv);
-	if (!stats_begin(&acc, (enum dtype)b->dtype, c->eps) &&
+	if (!stats_begin(&acc, (enum dtype)b->dtype, get_calls_keys(c)->eps) &&
 		buffer_show(b, false, add_kind_piece, &acc))
 		stats_end(&acc, &v->stats);
 	stats_fenv_leave(&fenv);
@@ -123,7 +129,7 @@ static uint32_t wanted_ops(void)
 	uint32_t ops = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!ops) {
-		ops = train_ops_of(config_now()->ops);
+		ops = train_ops_of(get_kinds_keys(config_now())->ops);
 		if (!ops)
 			ops = TO_NORM; /* what others take where none is valid */
 		atomic_store_explicit(&known, ops, memory_order_relaxed);
@@ -165,7 +171,7 @@ static bool is_written_kind(enum train_kind k)
 	uint64_t w = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (w >> 32 != (uint64_t)g->number + 1) {
-		uint32_t kinds = train_kinds_of(g->cfg.kinds);
+		uint32_t kinds = train_kinds_of(get_kinds_keys(g->cfg)->kinds);
 
 		/* Other tensors of the optimizer come with its moments. */
 		if (kinds & (KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ)))

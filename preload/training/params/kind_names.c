@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 
 #include "base/log.h"
+#include "config/rooms/kinds.h"
 #include "text/text.h"
 #include "journal/meta_part.h"
 #include "session/state.h"
@@ -134,7 +135,8 @@ static struct target_set *make_target_set(const char *words)
 /* Those of the configuration in use; one that came on later may have others. NULL: none, or no memory. */
 static struct target_set *targets_in_use(bool locked)
 {
-	const char *words = config_now()->targets ? config_now()->targets : "";
+	const char *words =
+		get_kinds_keys(config_now())->targets ? get_kinds_keys(config_now())->targets : "";
 	struct target_set *s = atomic_load_explicit(&targets_made, memory_order_acquire), *made;
 
 	if (s && (s->words == words || strcmp(s->words, words) == 0))
@@ -286,7 +288,8 @@ static void report_targets(const struct train_params *all, const struct target_s
 	static char part[8192];
 	static bool reported;
 	struct text t = text_over(part, sizeof(part));
-	bool modules = train_kinds_of(config_now()->kinds) & (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
+	bool modules = train_kinds_of(get_kinds_keys(config_now())->kinds) &
+		       (KIND_BIT(ACTV) | KIND_BIT(ACTV_GRAD));
 
 	if (reported || !s || !s->n || !session.journal.head)
 		return;
@@ -315,7 +318,7 @@ static void decide_params(const struct train_params *all, const struct target_se
 
 	if (of == MAP_FAILED)
 		return;
-	if (config_now()->squash_name)
+	if (get_kinds_keys(config_now())->squash_name)
 		decide_short(all, of);
 	if (decisions.of)
 		munmap(decisions.of, decisions.n);
@@ -341,7 +344,7 @@ static uint8_t decision_of(const struct train_params *all, const struct train_pa
 
 const char *train_kind_name(const struct train_params *all, const struct train_param *p)
 {
-	if (!config_now()->squash_name)
+	if (!get_kinds_keys(config_now())->squash_name)
 		return p->name;
 	return decision_of(all, p) & SHORT ? train_squash(p->name) : p->name;
 }

@@ -9,6 +9,9 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "config/metrics_asked.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/tensorboard.h"
+#include "config/rooms/training.h"
 #include "session/state.h"
 #include "stats/convert.h"
 #include "stats/sum.h"
@@ -34,9 +37,9 @@ uint32_t metric_kinds_of(const struct config *cfg)
 		kinds |= KIND_BIT(ADAM_M_NORM) | KIND_BIT(ADAM_V_NORM);
 	if (wants_metric(cfg, METRIC_STABLE_RANK))
 		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
-	if (cfg->health_checkpoint)
+	if (get_alerts_keys(cfg)->health_checkpoint)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
-	if (cfg->summary_dir && *cfg->summary_dir)
+	if (get_tensorboard_keys(cfg)->summary_dir && *get_tensorboard_keys(cfg)->summary_dir)
 		kinds |= KIND_BIT(HISTOGRAM);
 	return kinds;
 }
@@ -45,7 +48,8 @@ bool metric_is_due(enum metric m, uint32_t step)
 {
 	const struct config *cfg = config_now();
 
-	return wants_metric(cfg, m) && ((uint64_t)step + 1) % (uint64_t)cfg->metrics_interval == 0;
+	return wants_metric(cfg, m) &&
+	       ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->metrics_interval == 0;
 }
 
 /* ---- targets ---- */
@@ -81,11 +85,11 @@ static void read_target_set(struct target_set *set, const char *words)
 
 static void read_metric_targets(void)
 {
-	const struct config *cfg = &generation_first.running.cfg;
+	const struct config *cfg = get_first_generation()->cfg;
 
-	read_target_set(&of_metrics, cfg->metrics_targets);
-	read_target_set(&of_stable_rank, cfg->stable_rank_targets);
-	read_target_set(&of_summary, cfg->summary_targets);
+	read_target_set(&of_metrics, get_training_keys(cfg)->metrics_targets);
+	read_target_set(&of_stable_rank, get_training_keys(cfg)->stable_rank_targets);
+	read_target_set(&of_summary, get_tensorboard_keys(cfg)->summary_targets);
 }
 
 static bool is_any_target(struct target_set *set, const char *name)
@@ -117,7 +121,7 @@ static bool is_in_set(struct target_set *set, const char *name, bool invert)
 
 bool metric_has_target(const char *name)
 {
-	return is_in_set(&of_metrics, name, config_now()->metrics_invert);
+	return is_in_set(&of_metrics, name, get_training_keys(config_now())->metrics_invert);
 }
 
 bool stable_rank_has_target(const char *name)
@@ -127,8 +131,8 @@ bool stable_rank_has_target(const char *name)
 
 bool histogram_has_target(const char *name, unsigned index)
 {
-	if (!*config_now()->summary_targets)
-		return index < (uint64_t)config_now()->summary_first;
+	if (!*get_tensorboard_keys(config_now())->summary_targets)
+		return index < (uint64_t)get_tensorboard_keys(config_now())->summary_first;
 	return is_in_set(&of_summary, name, false) && of_summary.n;
 }
 

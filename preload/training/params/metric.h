@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "terms/metric.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "training/params/kind.h"
 
 /* Kinds that are to be measured or written for metrics of that configuration. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "config/rooms/kinds.h"
 #include "journal/layout.h"
 #include "session/generation.h"
 #include "session/state.h"
@@ -24,8 +25,9 @@ bool train_places_wanted(void)
 {
 	const struct config *c = config_now();
 
-	return (c->dp_ranks.n && !c->dp_group.n) || (c->tp_ranks.n && !c->tp_group.n) ||
-	       (c->pp_ranks.n && !c->process_group.n);
+	return (get_kinds_keys(c)->dp_ranks.n && !get_kinds_keys(c)->dp_group.n) ||
+	       (get_kinds_keys(c)->tp_ranks.n && !get_kinds_keys(c)->tp_group.n) ||
+	       (get_kinds_keys(c)->pp_ranks.n && !get_kinds_keys(c)->process_group.n);
 }
 
 static struct group *claim_group(uint64_t id)

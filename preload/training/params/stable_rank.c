@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "config/rooms/training.h"
 #include "terms/dtype.h"
 #include "text/pytext.h"
 #include "text/text.h"
 #include "config/metrics_asked.h"
+#include "terms/metric.h"
 #include "journal/meta_part.h"
 #include "session/state.h"
 #include "training/params/power_iteration.h"
@@ -33,7 +35,7 @@ static uint64_t measured[NUMBERS_MAX / WORD_BITS]; /* in this round, by the para
 
 static uint64_t budget_ns(void)
 {
-	return (uint64_t)config_now()->stable_rank_budget_ms * 1000000;
+	return (uint64_t)get_training_keys(config_now())->stable_rank_budget_ms * 1000000;
 }
 
 bool stable_rank_is_due(uint32_t step)
@@ -42,13 +44,15 @@ bool stable_rank_is_due(uint32_t step)
 
 	if (!(config_metrics(cfg) & METRIC_BIT(STABLE_RANK)))
 		return false;
-	return ((uint64_t)step + 1) % (uint64_t)cfg->stable_rank_interval == 0 || rounds.left ||
-	       rounds.step == step + 1;
+	return ((uint64_t)step + 1) % (uint64_t)get_training_keys(cfg)->stable_rank_interval == 0 ||
+	       rounds.left || rounds.step == step + 1;
 }
 
 static void begin_step(uint32_t step)
 {
-	bool due = ((uint64_t)step + 1) % (uint64_t)config_now()->stable_rank_interval == 0;
+	bool due = ((uint64_t)step + 1) %
+			   (uint64_t)get_training_keys(config_now())->stable_rank_interval ==
+		   0;
 
 	if (rounds.step == step + 1)
 		return;
@@ -147,7 +151,7 @@ static void write_experts(const struct train_value *v, const struct expert_ranks
 /* False: it took too long. What was measured till then is written. */
 static bool measure_stack(const struct train_value *v, const struct stack *s, uint64_t until)
 {
-	enum config_rank_experts shown = config_now()->stable_rank_experts;
+	enum config_rank_experts shown = get_training_keys(config_now())->stable_rank_experts;
 	uint64_t bytes = s->m * s->n * dtype_info(v->dtype)->size;
 	struct expert_ranks all = {.sum = {0, 0}};
 
@@ -156,7 +160,8 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 		char part[32] = "";
 
 		if (!stable_rank_of(s->at + i * bytes, s->m, s->n, v->dtype,
-			    (unsigned)config_now()->stable_rank_iterations, until, &r))
+			    (unsigned)get_training_keys(config_now())->stable_rank_iterations,
+			    until, &r))
 			return false;
 		if (v->ndim == 3)
 			snprintf(part, sizeof(part), "/expert_%llu", (unsigned long long)i);
@@ -178,8 +183,8 @@ static double rank_work_of(const struct stack *s)
 /* May it be measured now? Not where it needs more than is left; never where it needs more than there is. */
 static bool has_time(const struct stack *s, bool *ever)
 {
-	double need =
-		rounds.ns_each * rank_work_of(s) * (double)config_now()->stable_rank_iterations;
+	double need = rounds.ns_each * rank_work_of(s) *
+		      (double)get_training_keys(config_now())->stable_rank_iterations;
 
 	*ever = need <= (double)budget_ns();
 	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
@@ -188,7 +193,8 @@ static bool has_time(const struct stack *s, bool *ever)
 static void note_time(uint64_t took, const struct stack *s, bool whole)
 {
 	double each =
-		(double)took / (rank_work_of(s) * (double)config_now()->stable_rank_iterations);
+		(double)took /
+		(rank_work_of(s) * (double)get_training_keys(config_now())->stable_rank_iterations);
 
 	rounds.spent += took;
 	rounds.cost += took;

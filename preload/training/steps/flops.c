@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/hash.h"
+#include "config/rooms/training.h"
 #include "training/steps/scalar.h"
 
 /* Of the step that goes on. */
@@ -27,11 +28,11 @@ bool flops_are_wanted(void)
 {
 	const struct config *cfg = config_now();
 
-	if (scalar_is_wanted(SCALAR_HFU) && cfg->peak_flops > 0)
+	if (scalar_is_wanted(SCALAR_HFU) && get_training_keys(cfg)->peak_flops > 0)
 		return true;
-	return !(cfg->model_flops_per_step > 0) &&
+	return !(get_training_keys(cfg)->model_flops_per_step > 0) &&
 	       (scalar_is_wanted(SCALAR_MODEL_FLOPS) ||
-		       (scalar_is_wanted(SCALAR_MFU) && cfg->peak_flops > 0));
+		       (scalar_is_wanted(SCALAR_MFU) && get_training_keys(cfg)->peak_flops > 0));
 }
 
 bool flops_are_counted(void)
@@ -83,7 +84,7 @@ static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bo
 	known.step = step;
 	known.lead = leader;
 	known.of_step = *f;
-	return !whole || !same || config_now()->flops_interval <= 1;
+	return !whole || !same || get_training_keys(config_now())->flops_interval <= 1;
 }
 
 bool flops_end_step(uint32_t step, struct flops *of_step)
@@ -104,7 +105,8 @@ bool flops_end_step(uint32_t step, struct flops *of_step)
 		f = known.of_step;
 		next = !there ||
 		       (uint64_t)step + 1 >=
-			       (uint64_t)known.step + (uint64_t)config_now()->flops_interval;
+			       (uint64_t)known.step +
+				       (uint64_t)get_training_keys(config_now())->flops_interval;
 	}
 	switch_counting(next);
 	*of_step = f;

@@ -14,7 +14,7 @@ static bool scalar_is_recorded(uint32_t step)
 {
 	const struct generation *g = generation_now();
 
-	return !g->paused && session_rank_selected() && config_step_wanted(&g->cfg, step);
+	return !g->paused && session_rank_selected() && config_step_wanted(g->cfg, step);
 }
 
 bool scalar_is_due(enum scalar which)

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "terms/scalar.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "config/metrics_asked.h"
 #include "journal/layout.h"
 #include "session/generation.h"

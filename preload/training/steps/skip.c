@@ -11,6 +11,8 @@
 
 #include "base/io.h"
 #include "base/log.h"
+#include "config/rooms/alerts.h"
+#include "config/rooms/files.h"
 #include "text/pytext.h"
 #include "text/text.h"
 #include "call/step.h"
@@ -90,9 +92,9 @@ static void tell_meta(bool changed)
 			      ? "no step of an optimizer has been seen (a compiled one shows none)"
 			      : refusal);
 	put_skip_member(&t, "threshold", false);
-	text_double(&t, cfg->global_norm_spike_threshold, 17);
+	text_double(&t, get_alerts_keys(cfg)->global_norm_spike_threshold, 17);
 	put_skip_member(&t, "count_threshold", false);
-	text_i64(&t, cfg->global_norm_spike_count_threshold);
+	text_i64(&t, get_alerts_keys(cfg)->global_norm_spike_count_threshold);
 	put_skip_member(&t, "withheld", false);
 	text_u64(&t, withheld);
 	put_skip_member(&t, "last_step", false);
@@ -137,7 +139,7 @@ static void format_promise(struct text *t)
 
 static void put_peer_path(struct text *t, int rank)
 {
-	text_str(t, config_now()->output_dir);
+	text_str(t, get_files_keys(config_now())->output_dir);
 	text_str(t, "/" PEER_FOLDER);
 	if (rank >= 0) {
 		text_str(t, "/rank");
@@ -300,7 +302,7 @@ static bool is_everybody_ready(bool first, bool is_promised)
 	}
 	snprintf(why, sizeof(why),
 		"rank %d has not said in %.80s/" PEER_FOLDER " that it withholds steps", r,
-		config_now()->output_dir);
+		get_files_keys(config_now())->output_dir);
 	skip_refuse(why);
 	return false;
 }
@@ -318,7 +320,7 @@ static void say_withheld(double norm)
 		return;
 	said = true;
 	text_double(&v, norm, 9);
-	text_double(&m, config_now()->global_norm_spike_threshold, 9);
+	text_double(&m, get_alerts_keys(config_now())->global_norm_spike_threshold, 9);
 	log_info(1,
 		"step %u is withheld: its global norm %s is %s%s: weights and optimizer state "
 		"stay as they are, a learning rate scheduler that the script steps goes on",
@@ -337,7 +339,7 @@ static void put_withheld(unsigned optimizer)
 
 bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 {
-	double most = config_now()->global_norm_spike_threshold;
+	double most = get_alerts_keys(config_now())->global_norm_spike_threshold;
 	bool first;
 
 	was_withheld = false;
@@ -377,7 +379,7 @@ bool skip_reached_limit(char *text, size_t cap)
 {
 	const struct config *cfg = config_now();
 	struct text t = text_over(text, cap);
-	int64_t limit = cfg->global_norm_spike_count_threshold;
+	int64_t limit = get_alerts_keys(cfg)->global_norm_spike_count_threshold;
 
 	if (!was_withheld || limit <= 0 || last_count < (uint64_t)limit)
 		return false;
@@ -393,7 +395,7 @@ bool skip_reached_limit(char *text, size_t cap)
 		return true;
 	}
 	text_str(&t, " consecutive times greater than threshold ");
-	text_python_float(&t, cfg->global_norm_spike_threshold);
+	text_python_float(&t, get_alerts_keys(cfg)->global_norm_spike_threshold);
 	text_str(&t, ", stop training...");
 	return true;
 }

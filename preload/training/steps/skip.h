@@ -23,6 +23,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "config/rooms/alerts.h"
 #include "session/generation.h"
 
 #define SKIP_OPTIMIZERS 64 /* of one process; steps of further ones are not withheld */
@@ -31,7 +32,7 @@
 /* Is it asked for? Any thread. */
 static inline bool skip_is_wanted(void)
 {
-	return config_now()->use_skip_data_by_global_norm;
+	return get_alerts_keys(config_now())->use_skip_data_by_global_norm;
 }
 
 /* A training is seen: what meta.json says of it is `waiting` until the first step. Once. */

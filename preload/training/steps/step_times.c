@@ -15,6 +15,8 @@
 
 #include "base/clock.h"
 #include "call/recorder.h"
+#include "config/rooms/kinds.h"
+#include "config/rooms/training.h"
 #include "session/state.h"
 #include "training/steps/flops.h"
 #include "training/steps/scalar.h"
@@ -180,7 +182,8 @@ bool step_wants_batch(void)
 {
 	const struct config *c = config_now();
 
-	return !c->global_batch_size && !c->micro_batch_size &&
+	return !get_training_keys(c)->global_batch_size &&
+	       !get_training_keys(c)->micro_batch_size &&
 	       (scalar_is_wanted(SCALAR_BATCH_SIZE) || scalar_is_wanted(SCALAR_THROUGHPUT) ||
 		       scalar_is_wanted(SCALAR_TOKENS_PER_SECOND));
 }
@@ -284,11 +287,14 @@ static double data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
 	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
-	uint64_t others = (cfg->tp_group.n ? ranks_in(&cfg->tp_group) : 1) *
-			  (cfg->process_group.n ? ranks_in(&cfg->process_group) : 1);
+	uint64_t others =
+		(get_kinds_keys(cfg)->tp_group.n ? ranks_in(&get_kinds_keys(cfg)->tp_group) : 1) *
+		(get_kinds_keys(cfg)->process_group.n
+				? ranks_in(&get_kinds_keys(cfg)->process_group)
+				: 1);
 
-	if (cfg->dp_group.n)
-		return (double)ranks_in(&cfg->dp_group);
+	if (get_kinds_keys(cfg)->dp_group.n)
+		return (double)ranks_in(&get_kinds_keys(cfg)->dp_group);
 	return others && world % others == 0 ? (double)(world / others) : (double)world;
 }
 
@@ -301,17 +307,17 @@ static struct batch find_batch(const __typeof__(now) *was)
 {
 	const struct config *cfg = config_now();
 	double times = (was->passes ? was->passes : 1) * data_parallel_size();
-	struct batch b = {.samples = (double)cfg->global_batch_size};
+	struct batch b = {.samples = (double)get_training_keys(cfg)->global_batch_size};
 
-	if (!cfg->global_batch_size)
-		b.samples = (double)cfg->micro_batch_size * times;
+	if (!get_training_keys(cfg)->global_batch_size)
+		b.samples = (double)get_training_keys(cfg)->micro_batch_size * times;
 	b.derived = b.samples <= 0 && was->samples;
 	if (b.derived) {
 		b.samples = (double)was->samples * times;
 		b.tokens = (double)was->tokens * times;
 	}
-	if (cfg->seq_length)
-		b.tokens = b.samples * (double)cfg->seq_length;
+	if (get_training_keys(cfg)->seq_length)
+		b.tokens = b.samples * (double)get_training_keys(cfg)->seq_length;
 	return b;
 }
 
@@ -330,7 +336,7 @@ static void put_batch_size(uint32_t step, const struct batch *b)
 /* all: samples a second of all ranks, 0: not known. */
 static void put_throughput(uint32_t step, double all, double world)
 {
-	double baseline = config_now()->throughput_baseline;
+	double baseline = get_training_keys(config_now())->throughput_baseline;
 
 	if (all <= 0)
 		return;
@@ -344,8 +350,9 @@ static void put_throughput(uint32_t step, double all, double world)
 static void put_flops(uint32_t step, const struct flops *counted, double ms)
 {
 	const struct config *cfg = config_now();
-	bool given = cfg->model_flops_per_step > 0;
-	double per_s = (given ? cfg->model_flops_per_step : counted->model) / ms * 1e3;
+	bool given = get_training_keys(cfg)->model_flops_per_step > 0;
+	double per_s =
+		(given ? get_training_keys(cfg)->model_flops_per_step : counted->model) / ms * 1e3;
 
 	if (!given && per_s > 0) {
 		scalar_is_derived(SCALAR_MODEL_FLOPS);
@@ -353,10 +360,11 @@ static void put_flops(uint32_t step, const struct flops *counted, double ms)
 	}
 	if (per_s > 0)
 		scalar_put(SCALAR_MODEL_FLOPS, step, per_s / 1e12);
-	if (per_s > 0 && cfg->peak_flops > 0)
-		scalar_put(SCALAR_MFU, step, per_s / cfg->peak_flops);
-	if (counted->all > 0 && cfg->peak_flops > 0)
-		scalar_put(SCALAR_HFU, step, counted->all / ms * 1e3 / cfg->peak_flops);
+	if (per_s > 0 && get_training_keys(cfg)->peak_flops > 0)
+		scalar_put(SCALAR_MFU, step, per_s / get_training_keys(cfg)->peak_flops);
+	if (counted->all > 0 && get_training_keys(cfg)->peak_flops > 0)
+		scalar_put(SCALAR_HFU, step,
+			counted->all / ms * 1e3 / get_training_keys(cfg)->peak_flops);
 }
 
 static void put_rates(uint32_t step, const struct batch *b, const struct flops *counted, double ms)

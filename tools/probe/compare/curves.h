@@ -3,7 +3,7 @@
 #ifndef PROBE_TOOLS_PROBE_COMPARE_CURVES_H
 #define PROBE_TOOLS_PROBE_COMPARE_CURVES_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 
 /* series: a regular expression that is searched in the names of curves, NULL: all. An exit status. */
 int compare_curves(const char *path_a, const char *path_b, const char *file, const char *series,

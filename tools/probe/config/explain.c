@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "config/config.h"
 #include "config/marker.h"
 #include "config/config_value.h"
 #include "config/list/import_list.h"

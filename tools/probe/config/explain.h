@@ -3,7 +3,8 @@
 #ifndef PROBE_TOOLS_EXPLAIN_H
 #define PROBE_TOOLS_EXPLAIN_H
 
-#include "config/config.h"
+#include "config/list/wraplist.h"
+#include "config/rooms/room.h"
 
 /* list: what support_wrap_ops.yaml names; unknown names are reported. Prints to stdout. */
 void explain_config(

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "config/config.h"
 #include "config/config_value.h"
 #include "config/load/ctl_file.h"
 #include "config/reader.h"

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "config/list/wraplist.h"
 #include "tools/lib/tool.h"
 
 /* Libraries whose functions have stubs, which are made when the library is loaded: sections of the list. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/io.h"
+#include "config/config.h"
 #include "config/config_value.h"
 #include "folder/recorded_config.h"
 #include "tools/lib/out.h"

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "text/text.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "formats/tensorboard/tb_tags.h"
 #include "formats/tensorboard/tfevent.h"
 #include "tools/lib/out.h"

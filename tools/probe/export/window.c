@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "config/config.h"
 #include "folder/recorded_config.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"

@@ -6,7 +6,7 @@
 #ifndef PROBE_TOOLS_GATHER_H
 #define PROBE_TOOLS_GATHER_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "tools/probe/model/join/shared_wait.h"
 #include "tools/probe/model/values/bad.h"
 #include "tools/probe/model/times/cycle.h"

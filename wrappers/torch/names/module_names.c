@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include "base/hash.h"
+#include "config/rooms/kinds.h"
 #include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
 #include "session/state.h"
@@ -178,7 +179,7 @@ static bool add_module(struct walk *w, py_object *module)
 	wrapper = module_behind(module) != NULL;
 	*m = (struct named_module){.self = module,
 		.type = object_type_of(module),
-		.name = config_now()->squash_name ? train_squash(text) : text,
+		.name = get_kinds_keys(config_now())->squash_name ? train_squash(text) : text,
 		.full = text,
 		.vpp_stage = w->vpp_stage,
 		/* A wrapper around the model (DDP) that names of parameters leave out is no module of its own. */

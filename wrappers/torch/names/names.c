@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/thread.h"
+#include "config/rooms/training.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -41,7 +42,8 @@ static atomic_bool hopeless; /* it is known that there will be no names */
 static bool looks_for_names(void)
 {
 	/* Only names tell whether gradients of several ranks are parts of one. */
-	return config_now()->names || config_now()->print_struct || train_kinds_wanted() ||
+	return get_training_keys(config_now())->names ||
+	       get_training_keys(config_now())->print_struct || train_kinds_wanted() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 
@@ -97,7 +99,7 @@ static void look_for_names(struct look *l, struct seen_optimizer *o, const char 
 	int n;
 
 	l->tree.until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + FRAMES_NS;
-	l->tree.want_modules = config_now()->print_struct;
+	l->tree.want_modules = get_training_keys(config_now())->print_struct;
 	session_layout_fact(LAYOUT_PYTHON_OBJECTS, true);
 	tree_search_frames(&l->tree);
 	tree_name_params(&l->tree);

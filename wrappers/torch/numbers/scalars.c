@@ -15,6 +15,7 @@
 
 #include "base/apart.h"
 #include "call/call.h"
+#include "config/rooms/training.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "training/params/metric.h"
@@ -122,8 +123,8 @@ static bool sums_up(const struct segment *s)
 {
 	const struct config *cfg = config_now();
 
-	if (cfg->loss_reduction != LOSS_AUTO)
-		return cfg->loss_reduction == LOSS_SUM;
+	if (get_training_keys(cfg)->loss_reduction != LOSS_AUTO)
+		return get_training_keys(cfg)->loss_reduction == LOSS_SUM;
 	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
 }
 

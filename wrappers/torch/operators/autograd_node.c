@@ -14,6 +14,7 @@
 
 #include "base/log.h"
 #include "config/list/wraplist.h"
+#include "config/rooms/calls.h"
 #include "elf/loaded/elfsym.h"
 #include "journal/layout.h"
 #include "session/state.h"
@@ -31,7 +32,7 @@ bool torch_node_wanted(const char *symbol)
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
 	char name[128];
 
-	if (!config_now()->backward || !node_class(symbol, name, sizeof(name)))
+	if (!get_calls_keys(config_now())->backward || !node_class(symbol, name, sizeof(name)))
 		return false;
 	/* Which operators there are shows when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/thread.h"
+#include "config/rooms/calls.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "config/list/wraplist.h"
@@ -381,7 +382,8 @@ static bool describe_op(struct call *c)
 	struct cxx_work *k = torch_work_new(c);
 
 	begin_op(c);
-	c->note.p[0] = config_now()->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
+	c->note.p[0] =
+		get_calls_keys(config_now())->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
 	if (!k)
 		return true;

@@ -15,6 +15,7 @@
 #include "call/activation.h"
 #include "call/step.h"
 #include "config/marker.h"
+#include "config/rooms/steps.h"
 #include "session/state.h"
 #include "wrappers/torch/tensors/torch.h"
 
@@ -29,7 +30,7 @@ static THREAD_OWN uint32_t inside;
 /* The operator's name as configured, NULL: the marker is none. */
 static const char *configured_operator(void)
 {
-	const char *m = config_now()->step_marker;
+	const char *m = get_steps_keys(config_now())->step_marker;
 
 	return m && strncmp(m, PREFIX, sizeof(PREFIX) - 1) == 0 ? m + sizeof(PREFIX) - 1 : NULL;
 }
@@ -56,7 +57,7 @@ static bool is_marker_operator(const char *base, const char *overload)
 
 static bool marker_looks_like_operator(void)
 {
-	const char *configured = config_now()->step_marker;
+	const char *configured = get_steps_keys(config_now())->step_marker;
 	struct marker m;
 
 	return configured && !marker_parse(configured, strlen(configured), &m) &&

@@ -10,7 +10,7 @@
 
 #include "base/apart.h"
 #include "call/step.h"
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "session/state.h"
 #include "training/params/kind.h"
 #include "wrappers/torch/passes/gradient_nodes.h"

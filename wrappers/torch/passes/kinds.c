@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/thread.h"
 #include "call/step.h"
+#include "config/rooms/kinds.h"
 #include "session/state.h"
 #include "training/params/derive.h"
 #include "training/params/grad_probe.h"
@@ -421,7 +422,7 @@ static void write_pass(void *arg)
 
 static void kinds_backward_end(const struct torch_train_event *e)
 {
-	if (e->outermost && e->accumulates && config_now()->monitor_mbs_grad &&
+	if (e->outermost && e->accumulates && get_kinds_keys(config_now())->monitor_mbs_grad &&
 		torch_accumulate_wanted())
 		apart_call(write_pass, NULL);
 	if (!e->outermost || !e->accumulates || !own(held_here) || held.depth)

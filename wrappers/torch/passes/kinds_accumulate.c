@@ -15,6 +15,9 @@
 #include "base/apart.h"
 #include "base/log.h"
 #include "call/step.h"
+#include "config/rooms/kinds.h"
+#include "config/rooms/steps.h"
+#include "config/rooms/training.h"
 #include "elf/memory.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -35,7 +38,8 @@ bool torch_accumulate_wanted(void)
 
 bool torch_names_gradients(void)
 {
-	return config_now()->names || (train_kinds_wanted() && train_places_wanted());
+	return get_training_keys(config_now())->names ||
+	       (train_kinds_wanted() && train_places_wanted());
 }
 
 bool torch_leaves_wanted(void)
@@ -147,10 +151,10 @@ static struct gradient_slot *gradient_slots(void)
 
 static bool may_be_last_pass(const struct gradient_slot *s)
 {
-	int64_t n = config_now()->grad_acc_steps;
+	int64_t n = get_steps_keys(config_now())->grad_acc_steps;
 
 	/* How often a closure is called is up to the optimizer. */
-	if (config_now()->monitor_mbs_grad || torch_step_is_open())
+	if (get_kinds_keys(config_now())->monitor_mbs_grad || torch_step_is_open())
 		return true;
 	return s->passes >= (n ? (uint64_t)n : s->passes_before);
 }
@@ -305,7 +309,7 @@ void torch_gradient_of_step(const struct train_params *all, uint32_t id)
 
 	if (!s)
 		return;
-	if (!config_now()->monitor_mbs_grad)
+	if (!get_kinds_keys(config_now())->monitor_mbs_grad)
 		write_gradient(all, s, id, UINT32_MAX);
 	if (s[id - 1].passes)
 		s[id - 1].passes_before = s[id - 1].passes;

@@ -14,6 +14,8 @@
 
 #include "base/log.h"
 #include "base/thread.h"
+#include "config/rooms/steps.h"
+#include "config/rooms/training.h"
 #include "journal/layout.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -160,8 +162,8 @@ static bool needs_module_calls(void)
 		if (!module_observers[i]->wanted || module_observers[i]->wanted())
 			w |= 1u << i;
 	atomic_store(&wanting, w);
-	return w || config_now()->names || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
-	       config_now()->step_boundary == STEP_BOUNDARY_ITERATION;
+	return w || get_training_keys(config_now())->names || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
+	       get_steps_keys(config_now())->step_boundary == STEP_BOUNDARY_ITERATION;
 }
 
 static atomic_int tries;

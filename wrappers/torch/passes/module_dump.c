@@ -19,6 +19,8 @@
 #include "base/apart.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "config/rooms/dump.h"
+#include "config/rooms/files.h"
 #include "terms/module_part.h"
 #include "base/thread.h"
 #include "call/named_row.h"
@@ -49,13 +51,13 @@ bool torch_modules_dumped(void)
 {
 	const struct config *c = config_now();
 
-	return (c->level == DUMP_L0 || c->level == DUMP_MIX) &&
-	       output_has_format(c->format, FORMAT_DUMP);
+	return (get_dump_keys(c)->level == DUMP_L0 || get_dump_keys(c)->level == DUMP_MIX) &&
+	       output_has_format(get_files_keys(c)->format, FORMAT_DUMP);
 }
 
 bool torch_module_gradients_dumped(void)
 {
-	const char *m = config_now()->data_mode;
+	const char *m = get_dump_keys(config_now())->data_mode;
 
 	return torch_modules_dumped() && (!strstr(m, "forward") || strstr(m, "backward"));
 }

@@ -18,6 +18,7 @@
 
 #include "base/apart.h"
 #include "call/step.h"
+#include "config/rooms/steps.h"
 #include "session/state.h"
 #include "stack/foreign.h"
 #include "wrappers/torch/passes/module_call.h"
@@ -47,7 +48,8 @@ static void walk_at_mark(void *arg)
 
 void torch_boundary_mark(void)
 {
-	if (config_now()->step_boundary != STEP_BOUNDARY_ITERATION || !torch_module_calls_seen()) {
+	if (get_steps_keys(config_now())->step_boundary != STEP_BOUNDARY_ITERATION ||
+		!torch_module_calls_seen()) {
 		step_end(STEP_OPTIMIZER);
 		return;
 	}

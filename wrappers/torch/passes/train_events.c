@@ -22,6 +22,7 @@
 #include "call/recorder.h"
 #include "call/step.h"
 #include "call/train_steps.h"
+#include "config/rooms/steps.h"
 #include "journal/layout.h"
 #include "session/state.h"
 #include "stack/foreign.h"
@@ -59,11 +60,11 @@ static void lock_train_state(void)
 {
 	pthread_mutex_lock(&lock);
 	if (!configured && session_configure()) {
-		const char *a = config_now()->step_anchor;
+		const char *a = get_steps_keys(config_now())->step_anchor;
 
 		configured = true;
 		train.anchor_wanted = strcmp(a, "any") == 0 ? TRAIN_ANCHOR_ANY : atoi(a);
-		train.accumulate = (uint32_t)config_now()->grad_acc_steps;
+		train.accumulate = (uint32_t)get_steps_keys(config_now())->grad_acc_steps;
 	}
 }
 

@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 
+#include "config/rooms/calls.h"
 #include "device/device.h"
 #include "session/state.h"
 #include "wrappers/torch/tensors/tensor.h"
@@ -50,7 +51,8 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
 	const void *const *impl = out ? w->out_impl : w->in_impl;
 	unsigned n = out ? w->nout : w->nin;
 
-	if (config_now()->device == CONFIG_DEVICE_OFF || !device_present() || !have_streams())
+	if (get_calls_keys(config_now())->device == CONFIG_DEVICE_OFF || !device_present() ||
+		!have_streams())
 		return;
 	for (unsigned i = 0; i < n; i++)
 		if (torch_place_tensor(impl[i], &v[i]))

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "config/rooms/dump.h"
 #include "terms/dtype.h"
 #include "base/io.h"
 
@@ -298,7 +299,8 @@ static int write_pt(int fd, const struct config *cfg, const struct tensor_copy *
 	pickle_tensor(&pickle, c);
 	add_archive_member(&a, "archive/data.pkl", pickle.buf, pickle.n, false);
 	add_archive_member(&a, "archive/byteorder", "little", 6, false);
-	add_archive_member(&a, "archive/data/0", tensor_copy_data(c), c->bytes, cfg->dump_deflate);
+	add_archive_member(&a, "archive/data/0", tensor_copy_data(c), c->bytes,
+		get_dump_keys(cfg)->dump_deflate);
 	add_archive_member(&a, "archive/version", "3\n", 2, false);
 	end_archive(&a);
 	return a.err;
@@ -434,7 +436,8 @@ int dump_file_write(
 	fd = io_create_file(dirfd, part);
 	if (fd < 0)
 		return fd;
-	err = cfg->file_format == FILE_FORMAT_NPY ? write_npy(fd, c) : write_pt(fd, cfg, c);
+	err = get_dump_keys(cfg)->file_format == FILE_FORMAT_NPY ? write_npy(fd, c)
+								 : write_pt(fd, cfg, c);
 	if (close(fd) < 0 && !err)
 		err = -errno;
 	if (!err && renameat(dirfd, part, dirfd, name) < 0)

@@ -6,10 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "config/config.h"
+#include "config/rooms/room.h"
+#include "config/rooms/dump.h"
 #include "journal/store/tensor_pool.h"
 
-#define DUMP_FILE_EXTENSION(cfg) ((cfg)->file_format == FILE_FORMAT_NPY ? "npy" : "pt")
+#define DUMP_FILE_EXTENSION(cfg) \
+	(get_dump_keys((cfg))->file_format == FILE_FORMAT_NPY ? "npy" : "pt")
 
 /* Makes the file; half a file is removed. 0; -EFBIG: larger than the form can say; -errno. */
 int dump_file_write(

@@ -3,7 +3,7 @@
 #ifndef PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 #define PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "tools/lib/table.h"
 #include "tools/lib/target.h"
 #include "tools/probe/model/read/overlay.h"

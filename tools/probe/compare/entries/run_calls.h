@@ -3,7 +3,7 @@
 #ifndef PROBE_TOOLS_PROBE_COMPARE_RUN_CALLS_H
 #define PROBE_TOOLS_PROBE_COMPARE_RUN_CALLS_H
 
-#include "config/config.h"
+#include "config/rooms/room.h"
 #include "tools/probe/compare/entries/entry.h"
 #include "tools/probe/model/read/calls.h"
 #include "tools/probe/model/read/comms.h"

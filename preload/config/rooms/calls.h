@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of what a recorded call holds: statistics, stacks, which buffers. */
+#ifndef PROBE_CONFIG_ROOMS_CALLS_H
+#define PROBE_CONFIG_ROOMS_CALLS_H
+
+#include "base/isa.h"
+#include "config/rooms/room.h"
+
+/* AUTO and KERNEL: by a kernel on the device. Those that let streams be used come first. */
+enum config_device {
+	CONFIG_DEVICE_AUTO,
+	CONFIG_DEVICE_KERNEL,
+	CONFIG_DEVICE_COPY,
+	CONFIG_DEVICE_OFF
+};
+
+struct calls_keys {
+	bool statistics;
+	enum stats_checksum checksum; /* of each tensor with statistics */
+	double eps; /* |x| < eps counts as zero */
+	enum stats_isa stats_isa; /* instructions that measure */
+	int64_t stats_threads; /* that help to measure */
+	int64_t stats_threads_min_bytes; /* ... tensors of at least so many bytes in one piece */
+	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
+	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
+	enum config_device device; /* how buffers in the memory of a device are measured */
+	bool nested;
+	bool backward; /* also the nodes that compute the gradients of listed operators */
+	bool stack;
+	int64_t stack_depth; /* native frames kept, innermost first */
+	char *stack_blacklist; /* extended regular expression of Python frames left out, "" = none */
+	char *codeline; /* ... of which a call must have one on its stack, "" = all calls */
+};
+
+CONFIG_ROOM(calls)
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of the statistics of parameters (terms/train_kind.h). */
+#ifndef PROBE_CONFIG_ROOMS_KINDS_H
+#define PROBE_CONFIG_ROOMS_KINDS_H
+
+#include "config/rooms/room.h"
+
+enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
+
+struct kinds_keys {
+	char *kinds, *ops; /* terms/train_kind.h */
+	bool monitor_mbs_grad; /* gradients behind each micro step */
+	bool squash_name; /* names without what lies before layers, embeddings ... */
+	char *targets; /* names of parameters and modules, "" = all */
+	struct ranges dp_ranks, tp_ranks,
+		pp_ranks; /* of these groups, that write kinds; empty: all */
+	struct ranges dp_group, tp_group,
+		process_group; /* world ranks of the groups; empty: found */
+	enum config_main_grad params_have_main_grad;
+	char *opt_ty; /* accepted, not needed */
+};
+
+CONFIG_ROOM(kinds)
+
+#endif

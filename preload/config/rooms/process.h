@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of the process as a whole. */
+#ifndef PROBE_CONFIG_ROOMS_PROCESS_H
+#define PROBE_CONFIG_ROOMS_PROCESS_H
+
+#include "config/rooms/room.h"
+
+enum config_fork { FORK_OFF, FORK_FOLLOW };
+enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
+
+struct process_keys {
+	int64_t seed; /* that `probe run --seed` was given; -1: none */
+	bool deterministic; /* `probe run --deterministic` */
+	enum config_preset
+		preset; /* values of keys that are given nowhere else (config/preset.h) */
+	bool unreadable; /* the file is no YAML with keys: nothing is recorded; no key */
+	/* whose file it was: enum import_kind (config/import/import.h); no key */
+	int imported;
+	int64_t log_level;
+	bool disable;
+	enum config_fork fork;
+};
+
+CONFIG_ROOM(process)
+
+#endif

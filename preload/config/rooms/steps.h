@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of when and on which ranks is recorded, and of what ends a step. */
+#ifndef PROBE_CONFIG_ROOMS_STEPS_H
+#define PROBE_CONFIG_ROOMS_STEPS_H
+
+#include "config/rooms/room.h"
+
+enum step_boundary { STEP_BOUNDARY_OPTIMIZER, STEP_BOUNDARY_ITERATION };
+
+struct steps_keys {
+	struct ranges rank, step; /* empty: all */
+	struct ranges profile_rank, profile_step; /* of these whose calls; empty: all */
+	int64_t start_step, step_interval;
+	int64_t collect_times; /* steps recorded at most; 0: no limit, -1: none */
+	bool dynamic_on; /* false: nothing is recorded until it is true */
+	bool dynamic_monitor; /* switched as msprobe's monitor is */
+	char *armable; /* sections and functions that may be switched on later */
+	int64_t ctl_margin_s; /* s, from `probe ctl` to the step at which all ranks switch */
+	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
+	int64_t step_marker_count; /* ... every so many calls */
+	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
+	enum step_boundary step_boundary; /* where a step ends that its optimizer marks */
+	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
+	int64_t start_iteration; /* number of the first step */
+	/* No key: the step from which it is in use, that collect_times counts from. */
+	uint64_t in_force_from;
+};
+
+CONFIG_ROOM(steps)
+
+#endif

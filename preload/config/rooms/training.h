@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Keys of a training's numbers of each step: scalars, metrics, names. */
+#ifndef PROBE_CONFIG_ROOMS_TRAINING_H
+#define PROBE_CONFIG_ROOMS_TRAINING_H
+
+#include "config/rooms/room.h"
+
+enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
+/* Of each expert and over all, of each, or over all. */
+enum config_rank_experts { RANK_EXPERTS_ALL, RANK_EXPERTS_FULL, RANK_EXPERTS_STATISTICS };
+
+struct training_keys {
+	bool names; /* of its parameters, gradients and modules */
+	bool print_struct; /* module_struct.json */
+	uint64_t scalars; /* which numbers of each step: bits of enum scalar (terms/scalar.h) */
+	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
+	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
+	/* metrics (terms/metric.h) */
+	uint64_t metrics; /* bits of enum metric */
+	int64_t metrics_interval; /* steps */
+	char *metrics_targets; /* regular expressions of parameters, "" = all */
+	bool metrics_invert;
+	int64_t stable_rank_interval, stable_rank_iterations; /* steps; passes over a weight */
+	int64_t stable_rank_budget_ms; /* of a step */
+	char *stable_rank_targets; /* as metrics_targets */
+	enum config_rank_experts stable_rank_experts; /* what is shown of a stack of matrices */
+	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
+	int64_t flops_interval; /* steps of which one is counted, where the key before is not given */
+	/* A training's own YAML, no key: a JSON object of its keys, each value as Python shows it; NULL: there was none. */
+	char *training;
+};
+
+CONFIG_ROOM(training)
+
+#endif

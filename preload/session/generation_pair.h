@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A generation and its twin with the configuration of both, for those who make them: it holds the rooms of all keys. */
+#ifndef PROBE_SESSION_GENERATION_PAIR_H
+#define PROBE_SESSION_GENERATION_PAIR_H
+
+#include "config/config.h"
+#include "session/generation.h"
+
+struct generation_pair {
+	struct generation running, resting;
+	struct config cfg;
+};
+
+#endif
