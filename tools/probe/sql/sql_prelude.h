@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What DuckDB reads before the query: views over the files of a run, and macros over the views. */
+#ifndef PROBE_TOOLS_PROBE_SQL_PRELUDE_H
+#define PROBE_TOOLS_PROBE_SQL_PRELUDE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "tools/probe/model/join/clock_fix.h"
+#include "tools/probe/rules/report.h"
+#include "tools/probe/sql/sql_files.h"
+
+/* clock: of each folder, or NULL: its own. skip_damaged: lines that cannot be read are left out, else they are errors of the query. */
+void print_prelude(FILE *f, const struct folders *folders, const struct sql_files *files,
+	const struct clock_fix *clock, bool skip_damaged);
+
+/* The views that are no files: what is known of each rank, and what `probe report` finds (r NULL: that view is not made). */
+void print_ranks(FILE *f, const struct folders *folders, const struct clock_fix *clock);
+void print_findings(FILE *f, struct report *r);
+
+#endif
