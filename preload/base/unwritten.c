@@ -42,7 +42,7 @@ bool unwritten_may_be(const char *op, bool out, int64_t index)
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-const char *unwritten_pattern(unsigned i, bool *fills)
+const char *get_unwritten_pattern(unsigned i, bool *fills)
 {
 	*fills = i >= COUNT(make) + COUNT(look);
 	if (i < COUNT(make))

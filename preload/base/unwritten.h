@@ -16,6 +16,6 @@ bool unwritten_may_be(const char *op, bool out, int64_t index);
  * The patterns of names, in which a * at the end stands for anything. *fills: only the first input of such an operator may be such memory.
  * NULL: there is no i-th one.
  */
-const char *unwritten_pattern(unsigned i, bool *fills);
+const char *get_unwritten_pattern(unsigned i, bool *fills);
 
 #endif

@@ -62,7 +62,7 @@ from dask.distributed import Client
 
 
 def main():
-    used = ["comm", "comm_seq", "rank", "peer", "parent", "step", "seq", "start_ns", "nans", "infs"]
+    used = ["comm", "comm_seq", "rank", "peer", "parent", "step", "seq", "start_ns", "io", "nans", "infs"]
     calls = dd.read_parquet(os.path.abspath("run"), columns=used, filesystem="arrow")
     calls["rank"] = calls["rank"].astype("int64")
     # A thousand small files are as many tasks: eight pieces are kept.
@@ -73,7 +73,7 @@ def main():
     late = each.merge(last, on="comm_seq")
     late = late[late["start_ns"] == late["last_ns"]].groupby("rank")["comm_seq"].count().compute()
     print(f"rank {late.idxmax()}: last in {late.max()}")
-    bad = calls[(calls["nans"] > 0) | (calls["infs"] > 0)][["rank", "step", "seq", "start_ns"]].compute()
+    bad = calls[((calls["nans"] > 0) | (calls["infs"] > 0)) & (calls["io"] == "in")][["rank", "step", "seq", "start_ns"]].compute()
     one = bad.sort_values(["step", "start_ns"]).iloc[0]
     print(f"NaN: rank {one['rank']}, step {one['step']}, seq {one['seq']}")
     first = calls[calls["step"].isin([3, 4])].groupby(["rank", "step"])["start_ns"].min().compute().unstack()
@@ -98,7 +98,7 @@ one = spark.sql("""
          last AS (SELECT comm_seq, max_by(rank, start_ns) AS rank FROM each GROUP BY comm_seq)
     SELECT rank, count(*) AS n FROM last GROUP BY rank ORDER BY n DESC LIMIT 1""").first()
 print(f"rank {one.rank}: last in {one.n}")
-one = spark.sql("SELECT rank, step, seq FROM calls WHERE nans > 0 OR infs > 0 ORDER BY step, start_ns LIMIT 1").first()
+one = spark.sql("SELECT rank, step, seq FROM calls WHERE (nans > 0 OR infs > 0) AND io = 'in' ORDER BY step, start_ns LIMIT 1").first()
 print(f"NaN: rank {one.rank}, step {one.step}, seq {one.seq}")
 one = spark.sql("""
     WITH first AS (SELECT rank, step, min(start_ns) AS t FROM calls WHERE step IN (3, 4) GROUP BY rank, step)

@@ -37,7 +37,8 @@ static const char help[] =
 	"says most for its\n"
 	"                       bytes goes in first\n"
 	"      --calls N        rows of calls of each rank, the last ones (1000); 0: all\n"
-	"      --stream         writes the folders of this node's ranks to stdout as a tar archive, "
+	"      --stream         writes the folders of this node's ranks to stdout as a tar "
+	"archive, "
 	"without a report:\n"
 	"                       all calls, 2G, where --calls and --limit say nothing else. "
 	"Archives of many nodes, joined,\n"
@@ -76,7 +77,7 @@ struct asked {
 
 /* ---- the folder that tar packs ---- */
 
-static char *make_stage(void)
+static char *open_stage(void)
 {
 	const char *tmp = getenv("TMPDIR");
 	char *path = tool_format("%s/probe-bundle.XXXXXX", tmp && *tmp ? tmp : "/tmp");
@@ -88,7 +89,7 @@ static char *make_stage(void)
 	return NULL;
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *at)
+static int remove_stage_entry(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
 	(void)type;
@@ -98,7 +99,7 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 
 static void remove_stage(const char *stage)
 {
-	nftw(stage, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+	nftw(stage, remove_stage_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static FILE *open_in_stage(const char *root, const char *name)
@@ -113,7 +114,7 @@ static FILE *open_in_stage(const char *root, const char *name)
 }
 
 /* Files that are packed whole are links: tar reads what they point to. Returns 0 or STATUS_USAGE (reported). */
-static int stage_file(const char *root, const struct bundle_file *k)
+static int add_stage_file(const char *root, const struct bundle_file *k)
 {
 	char *path = tool_format("%s/%s", root, k->name), *slash = strrchr(path, '/'), *target;
 	int err = 0;
@@ -140,7 +141,7 @@ static int stage_file(const char *root, const struct bundle_file *k)
 }
 
 /* What `print` prints to stdout goes into that file. */
-static int stage_output(
+static int write_stage_report(
 	const char *root, const char *name, struct report *r, void (*print)(struct report *r))
 {
 	FILE *f = open_in_stage(root, name);
@@ -161,13 +162,13 @@ static int stage_output(
 	return 0;
 }
 
-static void print_sums(FILE *f, const char *title, const struct bundle_sum sum[])
+static void print_bundle_sums(FILE *f, const char *title, const struct bundle_sum sum[])
 {
 	fprintf(f, "%s\n", title);
 	for (int c = 0; c < BUNDLE_CLASSES; c++)
 		if (sum[c].files)
 			fprintf(f, "  %-30s %5llu files, %s\n",
-				bundle_class_name((enum bundle_class)c),
+				get_bundle_class_name((enum bundle_class)c),
 				(unsigned long long)sum[c].files, out_bytes((double)sum[c].bytes));
 }
 
@@ -182,7 +183,7 @@ static struct bundle_sum add_sums(const struct bundle_sum sum[])
 	return all;
 }
 
-static int stage_contents(const char *root, const char *name, const struct asked *a,
+static int write_stage_contents(const char *root, const char *name, const struct asked *a,
 	const struct bundle *b, const struct folders *folders)
 {
 	FILE *f = open_in_stage(root, name);
@@ -190,9 +191,9 @@ static int stage_contents(const char *root, const char *name, const struct asked
 	if (!f)
 		return STATUS_USAGE;
 	fprintf(f, "libprobe %s, from %s\n\n", PROBE_VERSION, folders->path);
-	print_sums(f, "in this archive:", b->taken);
+	print_bundle_sums(f, "in this archive:", b->taken);
 	if (add_sums(b->skipped).files)
-		print_sums(f, "left out, because of the limit:", b->skipped);
+		print_bundle_sums(f, "left out, because of the limit:", b->skipped);
 	if (b->cut)
 		fprintf(f,
 			"calls: the last %u rows of each rank; %llu files have more rows, or only "
@@ -215,7 +216,7 @@ static int stage_contents(const char *root, const char *name, const struct asked
 /* ---- tar ---- */
 
 /* Packs what is in the folder. to: a file, "-": stdout. Returns 0 or STATUS_USAGE (reported). */
-static int run_tar(const char *stage, const char *to, bool compress)
+static int start_tar(const char *stage, const char *to, bool compress)
 {
 	/* The names are the shell's to list: an entry for the folder itself would set the mode of the one that is unpacked into. */
 	char *argv[] = {(char *)"/bin/sh", (char *)"-c",
@@ -248,7 +249,7 @@ static int run_tar(const char *stage, const char *to, bool compress)
 
 /* ---- the verb ---- */
 
-static char *name_contents(const struct asked *a)
+static char *format_contents_name(const struct asked *a)
 {
 	char host[72] = "node";
 
@@ -259,7 +260,7 @@ static char *name_contents(const struct asked *a)
 	return tool_format("contents-%s.txt", host);
 }
 
-static void warn_of_skipped(const struct asked *a, const struct bundle *b)
+static void print_skipped_warning(const struct asked *a, const struct bundle *b)
 {
 	struct bundle_sum all = add_sums(b->skipped);
 
@@ -269,11 +270,11 @@ static void warn_of_skipped(const struct asked *a, const struct bundle *b)
 			out_bytes((double)all.bytes), a->stream ? "-*" : "");
 }
 
-static int fill_stage(const char *stage, const struct asked *a, const struct folders *f)
+static int load_stage(const char *stage, const struct asked *a, const struct folders *f)
 {
 	struct bundle b = {.limit = a->limit};
 	char *root = tool_format("%s%s", stage, a->stream ? "" : "/probe_bundle");
-	char *contents = name_contents(a);
+	char *contents = format_contents_name(a);
 	struct report *r = NULL;
 	int status = 0;
 
@@ -287,27 +288,27 @@ static int fill_stage(const char *stage, const struct asked *a, const struct fol
 	}
 	if (!status && r) {
 		out_color("never");
-		status = stage_output(root, "report.txt", r, report_text);
+		status = write_stage_report(root, "report.txt", r, report_text);
 		if (!status)
-			status = stage_output(root, "report.json", r, report_json);
+			status = write_stage_report(root, "report.json", r, report_json);
 		report_free(r);
 	}
 	free(r);
 	find_bundle_files(&b, f, a->calls);
 	for (unsigned i = 0; i < b.n && !status; i++)
 		if (b.file[i].taken)
-			status = stage_file(root, &b.file[i]);
+			status = add_stage_file(root, &b.file[i]);
 	if (!status)
-		status = stage_contents(root, contents, a, &b, f);
+		status = write_stage_contents(root, contents, a, &b, f);
 	if (!status)
-		warn_of_skipped(a, &b);
+		print_skipped_warning(a, &b);
 	free_bundle(&b);
 	free(contents);
 	free(root);
 	return status;
 }
 
-static int pack(const struct asked *a)
+static int write_archive(const struct asked *a)
 {
 	struct folders f;
 	char *stage;
@@ -320,14 +321,14 @@ static int pack(const struct asked *a)
 			   "-ixf - -C FOLDER, or > FILE");
 		status = STATUS_USAGE;
 	}
-	stage = status ? NULL : make_stage();
+	stage = status ? NULL : open_stage();
 	if (!stage) {
 		folders_close(&f);
 		return STATUS_USAGE;
 	}
-	status = fill_stage(stage, a, &f);
+	status = load_stage(stage, a, &f);
 	if (!status)
-		status = run_tar(stage, a->output, !a->stream);
+		status = start_tar(stage, a->output, !a->stream);
 	remove_stage(stage);
 	free(stage);
 	folders_close(&f);
@@ -401,7 +402,7 @@ static bool set_calls(struct asked *a, const char *text)
 	return true;
 }
 
-static void set_defaults(struct asked *a)
+static void set_bundle_defaults(struct asked *a)
 {
 	if (!a->dir)
 		a->dir = folders_default();
@@ -455,10 +456,10 @@ int verb_bundle(int argc, char **argv)
 		if (!ok)
 			return STATUS_USAGE;
 	}
-	set_defaults(&a);
+	set_bundle_defaults(&a);
 	if (a.print) {
 		print_commands(a.dir);
 		return tool_finish(STATUS_DONE);
 	}
-	return tool_finish(pack(&a));
+	return tool_finish(write_archive(&a));
 }

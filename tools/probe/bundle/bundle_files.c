@@ -20,7 +20,7 @@ static const char *const class_name[] = {
 	[BUNDLE_KINDS] = "other CSV files",
 };
 
-const char *bundle_class_name(enum bundle_class c)
+const char *get_bundle_class_name(enum bundle_class c)
 {
 	return class_name[c];
 }
@@ -46,7 +46,7 @@ static const struct {
 };
 
 /* BUNDLE_CLASSES: none of ours. */
-static enum bundle_class find_class(const char *name)
+static enum bundle_class find_file_class(const char *name)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
 		size_t n = strcspn(known[i].name, "*");
@@ -57,7 +57,7 @@ static enum bundle_class find_class(const char *name)
 	return strstr(name, ".csv") ? BUNDLE_KINDS : BUNDLE_CLASSES;
 }
 
-static uint64_t read_block(const char *name)
+static uint64_t parse_first_step(const char *name)
 {
 	unsigned long long a = 0;
 	const char *at = strrchr(name, '_');
@@ -78,32 +78,32 @@ static int by_worth(const void *x, const void *y)
 	return strcmp(b->name, a->name);
 }
 
-static void list_folder(struct bundle *b, const struct rank_dir *d, unsigned rank)
+static void add_folder_files(struct bundle *b, const struct rank_dir *d, unsigned rank)
 {
 	DIR *dir = opendir(d->path);
 	struct stat st;
 
 	for (struct dirent *e; dir && (e = readdir(dir));) {
-		enum bundle_class class = find_class(e->d_name);
+		enum bundle_class class = find_file_class(e->d_name);
 
 		if (class == BUNDLE_CLASSES || fstatat(dirfd(dir), e->d_name, &st, 0) < 0 ||
 			!S_ISREG(st.st_mode))
 			continue;
 		TOOL_GROW(b->file, b->n, b->cap);
-		b->file[b->n++] = (struct bundle_file){
-			.path = tool_format("%s/%s", d->path, e->d_name),
-			.name = tool_format("%s/%s", d->name, e->d_name),
-			.bytes = (uint64_t)st.st_size,
-			.class = class,
-			.block = read_block(e->d_name),
-			.rank = rank};
+		b->file[b->n++] =
+			(struct bundle_file){.path = tool_format("%s/%s", d->path, e->d_name),
+				.name = tool_format("%s/%s", d->name, e->d_name),
+				.bytes = (uint64_t)st.st_size,
+				.class = class,
+				.block = parse_first_step(e->d_name),
+				.rank = rank};
 	}
 	if (dir)
 		closedir(dir);
 }
 
 /* Puts the last rows of a file in its place. Returns how many there are. */
-static unsigned cut_calls(struct bundle_file *f, unsigned most)
+static unsigned load_last_rows(struct bundle_file *f, unsigned most)
 {
 	size_t bytes, n = strlen(f->name);
 	unsigned rows = 0;
@@ -129,7 +129,7 @@ void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls
 
 	for (unsigned i = 0; i < f->n; i++) {
 		left[i] = calls;
-		list_folder(b, &f->dir[i], i);
+		add_folder_files(b, &f->dir[i], i);
 	}
 	if (b->n)
 		qsort(b->file, b->n, sizeof(*b->file), by_worth);
@@ -142,7 +142,7 @@ void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls
 				b->cut++;
 				continue;
 			}
-			rows = cut_calls(k, left[k->rank]);
+			rows = load_last_rows(k, left[k->rank]);
 			left[k->rank] -= rows;
 			b->cut += k->text != NULL;
 		}

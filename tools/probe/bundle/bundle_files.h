@@ -17,7 +17,7 @@ enum bundle_class {
 	BUNDLE_CLASSES
 };
 
-const char *bundle_class_name(enum bundle_class c);
+const char *get_bundle_class_name(enum bundle_class c);
 
 struct bundle_file {
 	char *path; /* NULL: its bytes are in text */
@@ -38,7 +38,8 @@ struct bundle {
 	struct bundle_file *file;
 	unsigned n, cap;
 	uint64_t bytes, limit; /* before compression */
-	struct bundle_sum taken[BUNDLE_CLASSES], skipped[BUNDLE_CLASSES]; /* skipped: over the limit */
+	struct bundle_sum taken[BUNDLE_CLASSES],
+		skipped[BUNDLE_CLASSES]; /* skipped: over the limit */
 	uint64_t cut; /* files of calls of which only the end, or nothing, was asked for */
 };
 

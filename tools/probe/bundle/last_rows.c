@@ -19,7 +19,7 @@ struct tail {
 	int cut; /* the beginning is gone */
 };
 
-static void drop_beginning(struct tail *t)
+static void remove_beginning(struct tail *t)
 {
 	if (t->n < 2 * t->keep + PIECE)
 		return;
@@ -42,7 +42,7 @@ static int read_tail(struct tail *t, gzFile g)
 		if (n <= 0)
 			return n;
 		t->n += (size_t)n;
-		drop_beginning(t);
+		remove_beginning(t);
 	}
 }
 

@@ -41,7 +41,7 @@ void print_column_type(
 		readers[reader].type[type_of_kind(kind)], around, last ? "}\n" : "");
 }
 
-const char *duckdb_type(const char *kind)
+const char *get_duckdb_type(const char *kind)
 {
 	return readers[READER_DUCKDB].type[type_of_kind(kind)];
 }

@@ -16,9 +16,9 @@ struct duckdb_column {
 	const char *name, *type;
 };
 
-const char *duckdb_type(const char *kind);
+const char *get_duckdb_type(const char *kind);
 
 /* The columns of the CSV file that `probe columns` calls by that name. Returns how many there are; at most `max` are filled in. */
-unsigned list_duckdb_columns(const char *table, struct duckdb_column *column, unsigned max);
+unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, unsigned max);
 
 #endif

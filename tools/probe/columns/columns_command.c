@@ -192,7 +192,7 @@ static bool has_column_types(const struct fact_table *t)
 	return t->kind && strcmp(t->kind, "type") == 0;
 }
 
-unsigned list_duckdb_columns(const char *table, struct duckdb_column *column, unsigned max)
+unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, unsigned max)
 {
 	for (size_t i = 0; i < NTABLES; i++) {
 		const struct fact_table *t = &tables[i];
@@ -201,7 +201,7 @@ unsigned list_duckdb_columns(const char *table, struct duckdb_column *column, un
 			continue;
 		for (size_t k = 0; k < t->n && k < max; k++)
 			column[k] = (struct duckdb_column){
-				t->fact[k].name, duckdb_type(t->fact[k].kind)};
+				t->fact[k].name, get_duckdb_type(t->fact[k].kind)};
 		return (unsigned)t->n;
 	}
 	return 0;

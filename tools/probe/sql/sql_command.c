@@ -74,7 +74,7 @@ struct asked {
 };
 
 /* Words of a query that need more of a run than the list of its files. Without a query all is made. */
-static bool has_word(const char *query, const char *const *word)
+static bool has_query_word(const char *query, const char *const *word)
 {
 	if (!query)
 		return true;
@@ -85,16 +85,16 @@ static bool has_word(const char *query, const char *const *word)
 }
 
 /* `probe report` reads the run for it; and a list of all views must not lack one. */
-static bool needs_findings(const char *query)
+static bool has_findings_word(const char *query)
 {
-	return has_word(query,
+	return has_query_word(query,
 		(const char *const[]){"findings", "show", "schema", "duckdb_", ".tables", NULL});
 }
 
-static bool needs_clock(const char *query)
+static bool has_clock_word(const char *query)
 {
-	return has_word(query, (const char *const[]){"last_arrivals", "first_nonfinite", "clock_",
-				       NULL});
+	return has_query_word(
+		query, (const char *const[]){"last_arrivals", "first_nonfinite", "clock_", NULL});
 }
 
 static bool has_many_hosts(const struct folders *f)
@@ -107,7 +107,7 @@ static bool has_many_hosts(const struct folders *f)
 }
 
 /* What is in the run and not in the views. */
-static void warn_of_missing(const struct folders *f, const struct sql_files *files)
+static void print_missing_warnings(const struct folders *f, const struct sql_files *files)
 {
 	unsigned journals = 0;
 
@@ -136,13 +136,10 @@ static int write_prelude(FILE *out, const struct asked *a)
 
 	if (status)
 		return status;
-	if (needs_findings(a->query)) {
-		r = tool_alloc(sizeof(*r));
-		status = report_gather(r, &(struct gather_options){.path = a->dir,
-						  .top = 10,
-						  .step_hi = UINT64_MAX,
-						  .progress = true});
-	} else if (needs_clock(a->query) && has_many_hosts(&f)) {
+	if (has_findings_word(a->query)) {
+		r = read_sql_report(a->dir);
+		status = r ? 0 : STATUS_USAGE;
+	} else if (has_clock_word(a->query) && has_many_hosts(&f)) {
 		struct skew_result result = {0};
 
 		clock = tool_alloc(f.n * sizeof(*clock));
@@ -150,30 +147,29 @@ static int write_prelude(FILE *out, const struct asked *a)
 	}
 	if (!status) {
 		find_sql_files(&files, &f);
-		warn_of_missing(&f, &files);
-		print_prelude(out, &f, &files, r && r->g.folders.n == f.n ? r->g.skew : clock,
-			a->skip_damaged);
+		print_missing_warnings(&f, &files);
+		print_prelude(
+			out, &f, &files, r ? get_report_clock(r, &f) : clock, a->skip_damaged);
 		if (r)
-			print_findings(out, r);
+			print_findings_view(out, r);
 		free_sql_files(&files);
-		if (r)
-			report_free(r);
 	}
-	free(r);
+	free_sql_report(r);
 	free(clock);
 	folders_close(&f);
 	return status;
 }
 
-static int ask_engine(const struct asked *a)
+static int start_query(const struct asked *a)
 {
 	enum sql_engine engine = find_engine();
 	int fd, status;
 	FILE *out;
 
 	if (engine == ENGINE_NONE) {
-		tool_error("sql: no DuckDB: neither `duckdb` on PATH nor PyPI's duckdb-cli or duckdb "
-			   "in python3; python3 -m pip install duckdb-cli");
+		tool_error(
+			"sql: no DuckDB: neither `duckdb` on PATH nor PyPI's duckdb-cli or duckdb "
+			"in python3; python3 -m pip install duckdb-cli");
 		return STATUS_USAGE;
 	}
 	fd = memfd_create("views.sql", 0);
@@ -214,7 +210,7 @@ static bool read_query(struct asked *a, const char *path)
 }
 
 /* One operand: a folder that is there, or a query. */
-static bool take_operands(struct asked *a, const char *const *operand, unsigned n)
+static bool parse_operands(struct asked *a, const char *const *operand, unsigned n)
 {
 	struct stat st;
 
@@ -233,7 +229,7 @@ static bool take_operands(struct asked *a, const char *const *operand, unsigned 
 	return true;
 }
 
-static int read_options(struct asked *a, int argc, char **argv)
+static int parse_sql_options(struct asked *a, int argc, char **argv)
 {
 	struct cli c = {.argc = argc,
 		.argv = argv,
@@ -277,20 +273,20 @@ static int read_options(struct asked *a, int argc, char **argv)
 			return 1 + STATUS_USAGE;
 		}
 	}
-	return take_operands(a, operand, n) ? 0 : 1 + STATUS_USAGE;
+	return parse_operands(a, operand, n) ? 0 : 1 + STATUS_USAGE;
 }
 
 int verb_sql(int argc, char **argv)
 {
 	struct asked a = {.dir = folders_default()};
-	int status = read_options(&a, argc, argv);
+	int status = parse_sql_options(&a, argc, argv);
 
 	if (status)
 		status--;
 	else if (a.print)
 		status = write_prelude(stdout, &a);
 	else
-		status = ask_engine(&a);
+		status = start_query(&a);
 	free(a.text);
 	return tool_finish(status);
 }

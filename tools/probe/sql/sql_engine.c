@@ -51,7 +51,7 @@ static bool has_program(const char *name)
 }
 
 /* The exit status of python3 with that text, both outputs thrown away; -1: it did not run. */
-static int ask_python(const char *text)
+static int check_python(const char *text)
 {
 	char *argv[] = {(char *)"python3", (char *)"-c", (char *)text, NULL};
 	posix_spawn_file_actions_t actions;
@@ -76,7 +76,7 @@ enum sql_engine find_engine(void)
 {
 	if (has_program("duckdb"))
 		return ENGINE_PROGRAM;
-	switch (ask_python(find_module)) {
+	switch (check_python(find_module)) {
 	case 0:
 		return ENGINE_CLI_MODULE;
 	case 1:
@@ -86,7 +86,7 @@ enum sql_engine find_engine(void)
 	}
 }
 
-static int run_engine(const char *const *argv)
+static int start_engine_program(const char *const *argv)
 {
 	execvp(argv[0], (char *const *)argv);
 	tool_error("sql: %s: %s", argv[0], strerror(errno));
@@ -115,7 +115,7 @@ int start_engine(enum sql_engine e, int prelude, enum sql_format format, const c
 		const char *const python[] = {
 			"python3", "-c", print_results, file, word[format], query, NULL};
 
-		return run_engine(python);
+		return start_engine_program(python);
 	}
 	if (e == ENGINE_CLI_MODULE) {
 		argv[n++] = "python3";
@@ -134,5 +134,5 @@ int start_engine(enum sql_engine e, int prelude, enum sql_format format, const c
 		argv[n++] = query;
 	}
 	argv[n] = NULL;
-	return run_engine(argv);
+	return start_engine_program(argv);
 }

@@ -94,7 +94,7 @@ static char *join_header(const struct csv *csv)
 	return text;
 }
 
-static void split_header(struct file_group *g)
+static void parse_csv_header(struct file_group *g)
 {
 	unsigned cap = 0;
 
@@ -107,7 +107,7 @@ static void split_header(struct file_group *g)
 	}
 }
 
-static void add_file(struct sql_files *f, enum sql_view view, const char *path)
+static void add_csv_file(struct sql_files *f, enum sql_view view, const char *path)
 {
 	struct file_group *g = NULL;
 	struct csv csv;
@@ -131,7 +131,7 @@ static void add_file(struct sql_files *f, enum sql_view view, const char *path)
 		TOOL_GROW(f->view[view].group, f->view[view].n, f->view[view].cap);
 		g = &f->view[view].group[f->view[view].n++];
 		*g = (struct file_group){.header = header};
-		split_header(g);
+		parse_csv_header(g);
 	}
 	TOOL_GROW(g->path, g->npath, g->cap);
 	g->path[g->npath++] = tool_strdup(path);
@@ -142,7 +142,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void find_files(struct sql_files *f, const char *folder)
+static void find_folder_files(struct sql_files *f, const char *folder)
 {
 	struct dirent **entry;
 	int n = scandir(folder, &entry, NULL, by_name);
@@ -157,7 +157,7 @@ static void find_files(struct sql_files *f, const char *folder)
 		f->compact += is_compact(name);
 		/* Being compressed, or compressed with the original kept: one of the two. */
 		if (view < SQL_VIEWS && !(gz && access(plain, F_OK) == 0))
-			add_file(f, view, path);
+			add_csv_file(f, view, path);
 		free(plain);
 		free(path);
 		free(entry[i]);
@@ -170,7 +170,7 @@ void find_sql_files(struct sql_files *f, const struct folders *folders)
 {
 	*f = (struct sql_files){0};
 	for (unsigned i = 0; i < folders->n; i++)
-		find_files(f, folders->dir[i].path);
+		find_folder_files(f, folders->dir[i].path);
 }
 
 void free_sql_files(struct sql_files *f)

@@ -58,10 +58,10 @@ struct columns {
 	unsigned n;
 };
 
-static void list_columns(const struct view *v, struct columns *c)
+static void find_view_columns(const struct view *v, struct columns *c)
 {
 	if (v->table) {
-		c->n = list_duckdb_columns(v->table, c->column, COLUMNS_MAX);
+		c->n = find_duckdb_columns(v->table, c->column, COLUMNS_MAX);
 		return;
 	}
 	c->n = sizeof(kind_columns) / sizeof(*kind_columns);
@@ -69,7 +69,7 @@ static void list_columns(const struct view *v, struct columns *c)
 }
 
 /* The rank of the folder is the view's `rank`; the one that the file has is that in a communicator. */
-static const char *name_in_view(const char *column)
+static const char *get_view_name(const char *column)
 {
 	return strcmp(column, "rank") == 0 ? "comm_rank" : column;
 }
@@ -90,7 +90,7 @@ static unsigned find_list(const char *column)
 }
 
 /* A column that this version does not know is text. */
-static const char *find_type(const struct columns *c, const char *column)
+static const char *find_column_type(const struct columns *c, const char *column)
 {
 	for (unsigned i = 0; i < c->n; i++)
 		if (strcmp(c->column[i].name, column) == 0)
@@ -106,7 +106,7 @@ static void print_empty_select(FILE *f, const struct view *v, const struct colum
 		fputs(", CAST(NULL AS VARCHAR) AS kind", f);
 	for (unsigned i = 0; i < c->n; i++) {
 		fprintf(f, ", CAST(NULL AS %s) AS ", c->column[i].type);
-		put_sql_name(f, name_in_view(c->column[i].name));
+		print_sql_name(f, get_view_name(c->column[i].name));
 	}
 	fputs(" WHERE false", f);
 }
@@ -125,9 +125,9 @@ static void print_file_columns(FILE *f, const struct view *v, const struct file_
 
 		if (list == LISTS) {
 			fputs(", ", f);
-			put_sql_name(f, g->column[i]);
-			if (strcmp(name_in_view(g->column[i]), g->column[i]))
-				fprintf(f, " AS %s", name_in_view(g->column[i]));
+			print_sql_name(f, g->column[i]);
+			if (strcmp(get_view_name(g->column[i]), g->column[i]))
+				fprintf(f, " AS %s", get_view_name(g->column[i]));
 			continue;
 		}
 		if (listed[list])
@@ -136,7 +136,7 @@ static void print_file_columns(FILE *f, const struct view *v, const struct file_
 		for (unsigned k = i; k < g->ncolumn; k++)
 			if (find_list(g->column[k]) == list) {
 				fputs(k == i ? ", [" : ", ", f);
-				put_sql_name(f, g->column[k]);
+				print_sql_name(f, g->column[k]);
 			}
 		fprintf(f, "] AS %s", lists[list].column);
 	}
@@ -151,7 +151,7 @@ static void print_group(FILE *f, const struct view *v, const struct columns *c,
 	for (unsigned i = 0; i < g->npath; i++) {
 		if (i)
 			fputs(", ", f);
-		put_sql_text(f, g->path[i]);
+		print_sql_text(f, g->path[i]);
 	}
 	fprintf(f,
 		"], header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
@@ -160,8 +160,8 @@ static void print_group(FILE *f, const struct view *v, const struct columns *c,
 	for (unsigned i = 0; i < g->ncolumn; i++) {
 		if (i)
 			fputs(", ", f);
-		put_sql_text(f, g->column[i]);
-		fprintf(f, ": '%s'", find_type(c, g->column[i]));
+		print_sql_text(f, g->column[i]);
+		fprintf(f, ": '%s'", find_column_type(c, g->column[i]));
 	}
 	fputs("})", f);
 }
@@ -171,7 +171,7 @@ static void print_view(FILE *f, const struct view *v, const struct sql_files *fi
 {
 	struct columns c;
 
-	list_columns(v, &c);
+	find_view_columns(v, &c);
 	fprintf(f, "CREATE OR REPLACE TEMP VIEW %s AS ", v->name);
 	print_empty_select(f, v, &c);
 	for (unsigned i = 0; i < files->view[view].n; i++)
@@ -186,7 +186,7 @@ static void print_patterns(FILE *f, bool filled)
 	bool fills, first = true;
 
 	fputs("regexp_full_match(split_part(op, '.', 1), '", f);
-	for (unsigned i = 0; (pattern = unwritten_pattern(i, &fills)); i++) {
+	for (unsigned i = 0; (pattern = get_unwritten_pattern(i, &fills)); i++) {
 		if (fills != filled)
 			continue;
 		if (!first)
@@ -200,7 +200,8 @@ static void print_patterns(FILE *f, bool filled)
 
 static void print_unwritten(FILE *f)
 {
-	fputs("-- Operators on memory that nothing has been written into: what lies there is no value.\n"
+	fputs("-- Operators on memory that nothing has been written into: what lies there is no "
+	      "value.\n"
 	      "CREATE OR REPLACE TEMP MACRO is_unwritten(op, io, index) AS ",
 		f);
 	print_patterns(f, false);
@@ -218,7 +219,8 @@ static const char world_rank[] =
 /* Of each rank and step, from its calls. */
 static const char steps_view[] =
 	"CREATE OR REPLACE TEMP VIEW steps AS\n"
-	"SELECT rank, step, min(start_ns) AS start_ns, max(start_ns + coalesce(dur_ns, 0)) AS end_ns, "
+	"SELECT rank, step, min(start_ns) AS start_ns, max(start_ns + coalesce(dur_ns, 0)) AS "
+	"end_ns, "
 	"count(*) AS calls,\n"
 	"  count(*) FILTER (dur_ns IS NULL) AS open, CAST(sum(bytes) AS BIGINT) AS bytes\n"
 	"FROM (SELECT rank, step, seq, min(start_ns) AS start_ns, max(dur_ns) AS dur_ns,\n"
@@ -234,6 +236,6 @@ void print_prelude(FILE *f, const struct folders *folders, const struct sql_file
 	for (int v = 0; v < SQL_VIEWS; v++)
 		print_view(f, &views[v], files, (enum sql_view)v, skip_damaged);
 	fputs(steps_view, f);
-	print_ranks(f, folders, clock);
+	print_ranks_view(f, folders, clock);
 	fputs(sql_macros, f);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/sql/sql_text.h"
 
-static void put_quoted(FILE *f, const char *s, char quote)
+static void print_sql_quoted(FILE *f, const char *s, char quote)
 {
 	fputc(quote, f);
 	for (; *s; s++) {
@@ -12,15 +12,15 @@ static void put_quoted(FILE *f, const char *s, char quote)
 	fputc(quote, f);
 }
 
-void put_sql_text(FILE *f, const char *s)
+void print_sql_text(FILE *f, const char *s)
 {
 	if (s)
-		put_quoted(f, s, '\'');
+		print_sql_quoted(f, s, '\'');
 	else
 		fputs("NULL", f);
 }
 
-void put_sql_name(FILE *f, const char *s)
+void print_sql_name(FILE *f, const char *s)
 {
-	put_quoted(f, s, '"');
+	print_sql_quoted(f, s, '"');
 }

@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 /* 'text'; NULL where s is NULL. */
-void put_sql_text(FILE *f, const char *s);
+void print_sql_text(FILE *f, const char *s);
 /* "name" */
-void put_sql_name(FILE *f, const char *s);
+void print_sql_name(FILE *f, const char *s);
 
 #endif
