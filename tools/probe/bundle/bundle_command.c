@@ -308,7 +308,7 @@ static int load_stage(const char *stage, const struct asked *a, const struct fol
 	return status;
 }
 
-static int write_archive(const struct asked *a)
+static int write_bundle(const struct asked *a)
 {
 	struct folders f;
 	char *stage;
@@ -461,5 +461,5 @@ int verb_bundle(int argc, char **argv)
 		print_commands(a.dir);
 		return tool_finish(STATUS_DONE);
 	}
-	return tool_finish(write_archive(&a));
+	return tool_finish(write_bundle(&a));
 }

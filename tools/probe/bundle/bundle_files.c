@@ -65,7 +65,7 @@ static uint64_t parse_first_step(const char *name)
 	return at && sscanf(at, "_%llu-", &a) == 1 ? a : 0;
 }
 
-static int by_worth(const void *x, const void *y)
+static int check_worth_order(const void *x, const void *y)
 {
 	const struct bundle_file *a = x, *b = y;
 
@@ -132,7 +132,7 @@ void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls
 		add_folder_files(b, &f->dir[i], i);
 	}
 	if (b->n)
-		qsort(b->file, b->n, sizeof(*b->file), by_worth);
+		qsort(b->file, b->n, sizeof(*b->file), check_worth_order);
 	for (unsigned i = 0; i < b->n; i++) {
 		struct bundle_file *k = &b->file[i];
 		unsigned rows = 0;

@@ -24,7 +24,7 @@ static const struct {
 	[READER_ARROW] = {'"', "", {"pa.int64()", "pa.float64()", "pa.string()"}},
 };
 
-static enum type type_of_kind(const char *kind)
+static enum type find_kind_type(const char *kind)
 {
 	if (strcmp(kind, "integer") == 0 || strcmp(kind, "empty") == 0)
 		return TYPE_INTEGER;
@@ -38,10 +38,10 @@ void print_column_type(
 	const char *around = readers[reader].around;
 
 	printf("%s%c%s%c: %s%s%s%s", first ? "{" : ", ", quote, column, quote, around,
-		readers[reader].type[type_of_kind(kind)], around, last ? "}\n" : "");
+		readers[reader].type[find_kind_type(kind)], around, last ? "}\n" : "");
 }
 
 const char *get_duckdb_type(const char *kind)
 {
-	return readers[READER_DUCKDB].type[type_of_kind(kind)];
+	return readers[READER_DUCKDB].type[find_kind_type(kind)];
 }

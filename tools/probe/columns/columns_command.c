@@ -208,7 +208,7 @@ unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, un
 }
 
 /* Without the marks of Markdown. */
-static void put_plain_text(const char *s)
+static void print_plain_text(const char *s)
 {
 	for (; *s; s++)
 		if (*s != '`')
@@ -251,7 +251,7 @@ static void print_markdown(const struct fact_table *t)
 	}
 }
 
-static void put_man_text(const char *s)
+static void print_man_text(const char *s)
 {
 	for (; *s; s++) {
 		if (*s == '-' || *s == '\\')
@@ -269,10 +269,10 @@ static void print_man(const struct fact_table *t)
 		if (!f->name[0])
 			continue;
 		fputs(".TP\n.B ", stdout);
-		put_man_text(f->name);
-		put_man_text(f->more);
+		print_man_text(f->name);
+		print_man_text(f->more);
 		fputs("\n\\&", stdout); /* a line that begins with a dot would be a request */
-		put_man_text(f->help);
+		print_man_text(f->help);
 		putchar('\n');
 	}
 }
@@ -287,7 +287,7 @@ static void print_text(const struct fact_table *t)
 		printf("%*s", at < 18 ? 18 - at : 1, "");
 		if (t->kind)
 			printf("%-9s", f->kind);
-		put_plain_text(f->help);
+		print_plain_text(f->help);
 		putchar('\n');
 	}
 }

@@ -137,7 +137,7 @@ static void add_csv_file(struct sql_files *f, enum sql_view view, const char *pa
 	g->path[g->npath++] = tool_strdup(path);
 }
 
-static int by_name(const struct dirent **a, const struct dirent **b)
+static int check_name_order(const struct dirent **a, const struct dirent **b)
 {
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
@@ -145,7 +145,7 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 static void find_folder_files(struct sql_files *f, const char *folder)
 {
 	struct dirent **entry;
-	int n = scandir(folder, &entry, NULL, by_name);
+	int n = scandir(folder, &entry, NULL, check_name_order);
 
 	for (int i = 0; i < n; i++) {
 		const char *name = entry[i]->d_name;
