@@ -39,3 +39,17 @@ bool unwritten_may_be(const char *op, bool out, int64_t index)
 {
 	return IS_IN(op, look) || IS_IN(op, make) || (!out && index == 0 && IS_IN(op, fill));
 }
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+const char *get_unwritten_pattern(unsigned i, bool *fills)
+{
+	*fills = i >= COUNT(make) + COUNT(look);
+	if (i < COUNT(make))
+		return make[i];
+	i -= COUNT(make);
+	if (i < COUNT(look))
+		return look[i];
+	i -= COUNT(look);
+	return i < COUNT(fill) ? fill[i] : NULL;
+}

@@ -12,4 +12,10 @@ bool unwritten_is_made(const char *op);
 /* May that tensor of it be such memory (index: among its inputs, or outputs), so that a NaN there is no finding? */
 bool unwritten_may_be(const char *op, bool out, int64_t index);
 
+/*
+ * The patterns of names, in which a * at the end stands for anything. *fills: only the first input of such an operator may be such memory.
+ * NULL: there is no i-th one.
+ */
+const char *get_unwritten_pattern(unsigned i, bool *fills);
+
 #endif

@@ -74,6 +74,9 @@ else
 	calls=$(ls "$tmp"/nan/rank0/calls_*.csv | head -1)
 	world=$(awk -F, 'NR == 2 {print $7}' "$calls")
 	sed -i "s/$world/12e4567890123456/" "$tmp"/nan/rank*/calls_*.csv
+	# A file that was just begun, and one that is being compressed.
+	: >"$tmp/nan/rank3/calls_100-199.csv"
+	gzip -k "$tmp"/nan/rank2/calls_0-99.csv
 	cat >"$tmp/compare.py" <<-'PY'
 		import csv, glob, math, os, sys
 		import libprobe

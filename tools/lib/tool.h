@@ -31,6 +31,8 @@ int verb_ctl(int argc, char **argv);
 int verb_columns(int argc, char **argv);
 int verb_names(int argc, char **argv);
 int verb_compare(int argc, char **argv);
+int verb_sql(int argc, char **argv);
+int verb_bundle(int argc, char **argv);
 
 /* One line on stderr, "probe: " before it: what failed, on what, what to do. */
 void tool_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -41,6 +41,8 @@ static const char help[] =
 	"  probe config [-c FILE]                     prints the configuration in effect\n"
 	"  probe names [DIR]                          says what a training's parameters and "
 	"buckets are\n"
+	"  probe sql [DIR] [QUERY]                    starts DuckDB with the files as tables\n"
+	"  probe bundle [DIR]                         packs what a colleague needs of a run\n"
 	"  probe columns [TABLE...]                   says what the files and their columns mean\n"
 	"\n"
 	"`probe VERB --help` says more, with examples. `probe --version` prints the version.\n"
@@ -68,6 +70,8 @@ static const struct {
 	{"ckpt", verb_ckpt, false},
 	{"top", verb_top, false},
 	{"serve", verb_serve, false},
+	{"sql", verb_sql, true},
+	{"bundle", verb_bundle, false},
 };
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))

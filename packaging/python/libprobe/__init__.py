@@ -44,6 +44,8 @@ class Run:
         pattern, columns = _TABLES[table]
         types = json.loads(subprocess.check_output([command(), "columns", "--pandas", columns]))
         files = [(r, f) for r, folder in self.ranks for f in sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))]
+        # A file that was just begun has no header yet; one that is being compressed is there twice.
+        files = [(r, f) for r, f in files if os.path.getsize(f) and not (f.endswith(".gz") and os.path.exists(f[:-3]))]
         none = [(0, io.BytesIO((",".join(types) + "\n").encode()))]  # no rank has one: the columns, without rows
         frame = globals()["_read_" + self.library](files or none, types)
         setattr(self, table, frame)

@@ -14,16 +14,17 @@ enum type { TYPE_INTEGER, TYPE_NUMBER, TYPE_TEXT };
 
 static const struct {
 	char quote;
+	const char *around; /* a type */
 	const char *type[3];
 } readers[READERS] = {
-	[READER_DUCKDB] = {'\'', {"'BIGINT'", "'DOUBLE'", "'VARCHAR'"}},
-	[READER_POLARS] = {'"', {"pl.Int64", "pl.Float64", "pl.String"}},
+	[READER_DUCKDB] = {'\'', "'", {"BIGINT", "DOUBLE", "VARCHAR"}},
+	[READER_POLARS] = {'"', "", {"pl.Int64", "pl.Float64", "pl.String"}},
 	/* The integers that may be missing; "string" is no object, and no category. */
-	[READER_PANDAS] = {'"', {"\"Int64\"", "\"float64\"", "\"string\""}},
-	[READER_ARROW] = {'"', {"pa.int64()", "pa.float64()", "pa.string()"}},
+	[READER_PANDAS] = {'"', "\"", {"Int64", "float64", "string"}},
+	[READER_ARROW] = {'"', "", {"pa.int64()", "pa.float64()", "pa.string()"}},
 };
 
-static enum type type_of_kind(const char *kind)
+static enum type find_kind_type(const char *kind)
 {
 	if (strcmp(kind, "integer") == 0 || strcmp(kind, "empty") == 0)
 		return TYPE_INTEGER;
@@ -34,7 +35,13 @@ void print_column_type(
 	enum reader reader, const char *column, const char *kind, bool first, bool last)
 {
 	char quote = readers[reader].quote;
+	const char *around = readers[reader].around;
 
-	printf("%s%c%s%c: %s%s", first ? "{" : ", ", quote, column, quote,
-		readers[reader].type[type_of_kind(kind)], last ? "}\n" : "");
+	printf("%s%c%s%c: %s%s%s%s", first ? "{" : ", ", quote, column, quote, around,
+		readers[reader].type[find_kind_type(kind)], around, last ? "}\n" : "");
+}
+
+const char *get_duckdb_type(const char *kind)
+{
+	return readers[READER_DUCKDB].type[find_kind_type(kind)];
 }

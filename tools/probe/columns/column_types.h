@@ -11,4 +11,14 @@ enum reader { READER_DUCKDB, READER_POLARS, READER_PANDAS, READER_ARROW, READERS
 void print_column_type(
 	enum reader reader, const char *column, const char *kind, bool first, bool last);
 
+/* A column of a CSV file, and its type in DuckDB: BIGINT, DOUBLE, VARCHAR. */
+struct duckdb_column {
+	const char *name, *type;
+};
+
+const char *get_duckdb_type(const char *kind);
+
+/* The columns of the CSV file that `probe columns` calls by that name. Returns how many there are; at most `max` are filled in. */
+unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, unsigned max);
+
 #endif

@@ -192,8 +192,23 @@ static bool has_column_types(const struct fact_table *t)
 	return t->kind && strcmp(t->kind, "type") == 0;
 }
 
+unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, unsigned max)
+{
+	for (size_t i = 0; i < NTABLES; i++) {
+		const struct fact_table *t = &tables[i];
+
+		if (strcmp(t->name, table) || !has_column_types(t))
+			continue;
+		for (size_t k = 0; k < t->n && k < max; k++)
+			column[k] = (struct duckdb_column){
+				t->fact[k].name, get_duckdb_type(t->fact[k].kind)};
+		return (unsigned)t->n;
+	}
+	return 0;
+}
+
 /* Without the marks of Markdown. */
-static void put_plain_text(const char *s)
+static void print_plain_text(const char *s)
 {
 	for (; *s; s++)
 		if (*s != '`')
@@ -236,7 +251,7 @@ static void print_markdown(const struct fact_table *t)
 	}
 }
 
-static void put_man_text(const char *s)
+static void print_man_text(const char *s)
 {
 	for (; *s; s++) {
 		if (*s == '-' || *s == '\\')
@@ -254,10 +269,10 @@ static void print_man(const struct fact_table *t)
 		if (!f->name[0])
 			continue;
 		fputs(".TP\n.B ", stdout);
-		put_man_text(f->name);
-		put_man_text(f->more);
+		print_man_text(f->name);
+		print_man_text(f->more);
 		fputs("\n\\&", stdout); /* a line that begins with a dot would be a request */
-		put_man_text(f->help);
+		print_man_text(f->help);
 		putchar('\n');
 	}
 }
@@ -272,7 +287,7 @@ static void print_text(const struct fact_table *t)
 		printf("%*s", at < 18 ? 18 - at : 1, "");
 		if (t->kind)
 			printf("%-9s", f->kind);
-		put_plain_text(f->help);
+		print_plain_text(f->help);
 		putchar('\n');
 	}
 }

@@ -162,7 +162,8 @@ static bool needs_module_calls(void)
 		if (!module_observers[i]->wanted || module_observers[i]->wanted())
 			w |= 1u << i;
 	atomic_store(&wanting, w);
-	return w || get_training_keys(config_now())->names || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
+	return w || get_training_keys(config_now())->names ||
+	       scalar_is_wanted(SCALAR_ITERATION_TIME) ||
 	       get_steps_keys(config_now())->step_boundary == STEP_BOUNDARY_ITERATION;
 }
 

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/bundle/last_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <zlib.h>
+
+#include "tools/lib/tool.h"
+
+#define HEADER_MAX 65536
+#define ROW_BYTES 4096u /* no row of ours is longer on the average */
+#define PIECE (1u << 20)
+
+struct tail {
+	char *text;
+	size_t n, cap;
+	size_t keep; /* bytes before the end that are kept at least */
+	int cut; /* the beginning is gone */
+};
+
+static void remove_beginning(struct tail *t)
+{
+	if (t->n < 2 * t->keep + PIECE)
+		return;
+	memmove(t->text, t->text + t->n - t->keep, t->keep);
+	t->n = t->keep;
+	t->cut = 1;
+}
+
+/* Returns 0, or -1: the rest cannot be read. What was read before is there. */
+static int read_tail(struct tail *t, gzFile g)
+{
+	int n;
+
+	for (;;) {
+		if (t->cap < t->n + PIECE) {
+			t->cap = t->n + PIECE;
+			t->text = tool_realloc(t->text, t->cap);
+		}
+		n = gzread(g, t->text + t->n, PIECE);
+		if (n <= 0)
+			return n;
+		t->n += (size_t)n;
+		remove_beginning(t);
+	}
+}
+
+/* Where the last `most` whole lines begin; *rows: how many there are. A last line without its end is none. */
+static size_t find_last_lines(struct tail *t, unsigned most, unsigned *rows)
+{
+	size_t at;
+
+	while (t->n && t->text[t->n - 1] != '\n')
+		t->n--;
+	*rows = 0;
+	for (at = t->n; at && *rows < most;) {
+		const char *end = at > 1 ? memrchr(t->text, '\n', at - 1) : NULL;
+
+		/* Of the first line the beginning may be gone. */
+		if (!end && t->cut)
+			break;
+		at = end ? (size_t)(end - t->text) + 1 : 0;
+		++*rows;
+	}
+	return at;
+}
+
+char *read_last_rows(const char *path, unsigned most, size_t *bytes, unsigned *rows, int *whole)
+{
+	struct tail t = {.keep = (size_t)most * ROW_BYTES + PIECE};
+	char header[HEADER_MAX], *text = NULL;
+	struct stat st;
+	gzFile g = gzopen(path, "rbe");
+	size_t at, n;
+
+	if (!g)
+		return NULL;
+	if (gzgets(g, header, sizeof(header)) && (n = strlen(header)) && header[n - 1] == '\n') {
+		if (gzdirect(g) && stat(path, &st) == 0 && (size_t)st.st_size > n + t.keep) {
+			t.cut = 1;
+			gzseek(g, (z_off_t)((size_t)st.st_size - t.keep), SEEK_SET);
+		}
+		(void)read_tail(&t, g);
+		at = find_last_lines(&t, most, rows);
+		*whole = !t.cut && !at;
+		*bytes = n + t.n - at;
+		text = tool_alloc(*bytes + 1);
+		memcpy(text, header, n);
+		if (t.n > at)
+			memcpy(text + n, t.text + at, t.n - at);
+	}
+	gzclose(g);
+	free(t.text);
+	return text;
+}

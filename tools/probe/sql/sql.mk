@@ -1,0 +1,2 @@
+# The macros are assembled into sql_prelude.c.
+$(B)/obj/tools/probe/sql/sql_prelude.o: tools/probe/sql/macros.sql
