@@ -26,8 +26,8 @@
 
 /*
  * A handle is a pointer in one implementation of a library and a 32-bit integer in another. Both fill one integer
- * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both; what reads a handle masks
- * what its implementation leaves undefined.
+ * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both. Code that reads a handle masks
+ * the bits that its implementation leaves undefined.
  */
 typedef uintptr_t handle;
 
