@@ -27,7 +27,7 @@ void stack_bounds_init(struct stack_bounds *b)
 		b->hi = b->floor + size;
 		b->roomy = size > STACK_ROOM ? b->floor + STACK_ROOM : b->hi;
 		/*
-		 * What is below this frame need not be there: the main thread's stack is mapped as it grows, and guard
+		 * Memory below this frame need not be there: the main thread's stack is mapped as it grows, and guard
 		 * pages may count as part of a thread's stack.
 		 */
 		b->lo = here & ~(MEMORY_PAGE - 1);
@@ -39,7 +39,7 @@ void stack_bounds_init(struct stack_bounds *b)
 }
 
 #if defined(__aarch64__)
-/* Where in the wrapper we are: frame size and with it the caller's stack pointer depend on that. */
+/* An address in the wrapper: its frame size, and with it the caller's stack pointer, depend on that. */
 MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
 {
 	uintptr_t at = apart_origin();
@@ -71,7 +71,7 @@ struct anew {
 	int max, n;
 };
 
-/* The trail takes 4 KiB of stack that the usual walk does without. */
+/* The trail takes 4 KiB of stack, which the usual walk does not need. */
 static void walk_apart(void *arg)
 {
 	struct anew *a = arg;
