@@ -62,7 +62,7 @@ static const char *check_name_pattern(const char *text, size_t len)
 	return NULL;
 }
 
-/* A value of a field, or one of several: the current event. Returns NULL or what is wrong (reported). */
+/* Stores a value of a field, or one of several: the current event. Returns NULL, or what is wrong (reported). */
 static const char *take_rule_value(struct reader *r, struct alert_rule *rule, const char *field)
 {
 	const char *text = (const char *)r->event.data.scalar.value, *wrong;
@@ -82,7 +82,7 @@ static const char *take_rule_value(struct reader *r, struct alert_rule *rule, co
 	return wrong;
 }
 
-/* The value of a field, behind its key. Returns 0 or as reader_next(). */
+/* Reads the value of a field, after its key. Returns 0 or as reader_next(). */
 static int take_rule_field(
 	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
 {
@@ -126,7 +126,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 	return NULL;
 }
 
-/* The current event begins a mapping. Returns 0 or as reader_next(). */
+/* Reads a rule; the current event begins its mapping. Returns 0 or as reader_next(). */
 static int take_rule(struct reader *r, struct list *l)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
@@ -232,7 +232,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 
 	if (!k || !(kinds & ~have))
 		return NULL;
-	/* The default is not malloc'd. */
+	/* The default was not allocated with malloc(). */
 	for (const char *p = cfg->kinds; *p && !wrong;) {
 		size_t n = strcspn(p, "\n");
 
@@ -252,7 +252,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 	return NULL;
 }
 
-/* What is withheld, or only noted, is an alert as well. */
+/* A step that is withheld or noted makes an alert too. */
 static const char *add_spike_rule(struct config *cfg)
 {
 	const struct config_key *k = config_key_find("alerts", strlen("alerts"), false);
@@ -268,7 +268,7 @@ static const char *add_spike_rule(struct config *cfg)
 	if (alert_rule_complete(&r))
 		return NULL;
 	alert_rule_put(&t, &r);
-	/* Read once more it is there already. */
+	/* A configuration that is read again has the rule already. */
 	if (t.cut || strstr(cfg->alerts, line))
 		return NULL;
 	all = malloc(len + t.len + 2);
@@ -307,7 +307,7 @@ const char *alert_list_imply(struct config *cfg)
 		kinds |= rule[i].kinds;
 	}
 	free(rule);
-	/* Of a training at least what there is always. */
+	/* For a training, at least its basic numbers. */
 	if (wide && !cfg->scalars && !*cfg->kinds)
 		cfg->scalars = UINT64_C(1) << SCALAR_LOSS | UINT64_C(1) << SCALAR_GRAD_NORM;
 	return imply_kinds(cfg, kinds & ~KIND_BIT(STATE));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one table of keys: file, environment, `probe config` and the table in README all come from it. A new key is
- * one row here, one member of struct config, and one entry in configs/probe.yaml.
+ * The table of keys; the file, the environment, `probe config` and the table in README are all driven by it. A new key
+ * is one row here, one member of struct config, and one entry in configs/probe.yaml.
  */
 #include "config/config_value.h"
 
@@ -17,13 +17,13 @@
 #define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */
 #define BYTES_MAX 1e15 /* more than any buffer, and exact as a double */
 
-/* 0, or an error while compiling if the member has another type than the row says. */
+/* 0, or a compile error if the member's type differs from the row's. */
 #define CHECK(member, t)                                                                       \
 	(sizeof(char[__builtin_types_compatible_p(__typeof__(((struct config *)0)->member), t) \
 			     ? 1                                                               \
 			     : -1]) -                                                          \
 		1)
-/* 0, or an error while compiling if a text has no room in its row. */
+/* 0, or a compile error if a text does not fit into its row. */
 #define CHECK_FITS(text, member) \
 	(sizeof(char[sizeof(text) <= sizeof(((struct config_key *)0)->member) ? 1 : -1]) - 1)
 #define ROW(m, t, ctype, d, h)                                                          \
@@ -54,7 +54,7 @@
 	{                                                             \
 		ROW(m, KEY_WORDS, char *, d, h), .words = WORDS_OF(n) \
 	}
-/* A list of numbers, each larger than the one before it. */
+/* A list of ascending numbers. */
 #define NUMBERS(m, d, lo, hi, h)                                              \
 	{                                                                     \
 		ROW(m, KEY_WORDS, char *, d, h), .min = lo, .max = hi,        \
@@ -76,7 +76,7 @@
 	{                                                            \
 		ROW(m, KEY_ENUM, enum t, d, h), .words = WORDS_OF(n) \
 	}
-/* All are read and written as this one (config_value.c, format.c). */
+/* All are read and written like this one (config_value.c, format.c). */
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
@@ -127,7 +127,10 @@ static const char *const file_format_names[] = {"pt", "npy", NULL};
 static const char *const health_norm_names[] = {"sum_squares", "l2", NULL};
 static const char *const device_names[] = {"auto", "kernel", "copy", "off", NULL};
 
-/* The lists of words that rows name: the one table with pointers, for those are relocated in every process that is started. */
+/*
+ * The lists of words that rows refer to. This is the only table with pointers, because those are relocated in every
+ * process that starts.
+ */
 #define WORD_LISTS(LIST)          \
 	LIST(output_format_names) \
 	LIST(journal_words)       \
@@ -503,14 +506,14 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 	return NULL;
 }
 
-#define NEAR_MAX 40 /* characters of a name that is compared */
+#define NEAR_MAX 40 /* characters compared of a name */
 
 static unsigned smaller_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
+/* Number of edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
 static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned row[3][NEAR_MAX + 1];
@@ -538,7 +541,7 @@ static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m
 const struct config_key *config_key_near(const char *name, size_t len)
 {
 	const struct config_key *best = NULL;
-	unsigned best_edits = 1 + (unsigned)len / 5; /* more than this is another word */
+	unsigned best_edits = 1 + (unsigned)len / 5; /* more edits make another word */
 
 	if (len > NEAR_MAX)
 		return NULL;
@@ -555,7 +558,7 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	return best;
 }
 
-/* A word may stand for two (train_kind_names). */
+/* False for a second word with the same meaning (train_kind_names). */
 static bool is_first_word(const char *const *words, const char *const *at)
 {
 	for (; words < at; words++)
@@ -577,7 +580,7 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		snprintf(buf, cap, "an integer from %lld to %lld", (long long)k->min,
 			(long long)k->max);
 		break;
-	case KEY_FLOAT: /* all bounds are integers, so that no decimal point is printed */
+	case KEY_FLOAT: /* all bounds are integers, so no decimal point is printed */
 		if (k->max == DBL_MAX)
 			snprintf(buf, cap, "a number of %lld or more", (long long)k->min);
 		else

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config/preset.h"
 
-/* Operators come by the thousand in a step: the writer needs some room between two drains. */
+/* A step has thousands of operators: the writer needs some room between two drains. */
 #define ROOM "64"
 
 const struct preset config_presets[] = {

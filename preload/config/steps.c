@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps are recorded: the keys step, start_step, step_interval, collect_times, start_iteration taken together. */
+/* Tells which steps are recorded: the keys step, start_step, step_interval, collect_times, start_iteration together. */
 #include "config/config.h"
 
 #define LAST_STEP UINT32_MAX
@@ -14,7 +14,7 @@ static uint64_t interval_of_steps(const struct config *c)
 	return c->step_interval > 0 ? (uint64_t)c->step_interval : 1;
 }
 
-/* The first of start_step, start_step + step_interval ... that is not below `from`. */
+/* The first of start_step, start_step + step_interval ... from `from` on. */
 static uint64_t first_due_step(const struct config *c, uint64_t from)
 {
 	uint64_t start = (uint64_t)c->start_step, n = interval_of_steps(c);
@@ -27,7 +27,7 @@ static struct range listed_steps(const struct config *c, uint32_t i)
 	return c->step.n ? c->step.item[i] : (struct range){0, LAST_STEP};
 }
 
-/* How many steps the list and the interval allow before `step`, from the first of the training on. */
+/* Number of steps that the list and the interval allow before `step`, from the training's first step on. */
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
 	uint64_t n = 0, begin = larger_of((uint64_t)c->start_iteration, c->in_force_from);

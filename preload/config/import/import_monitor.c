@@ -9,7 +9,7 @@
 #include "text/text.h"
 #include "terms/train_kind.h"
 
-/* ---- the first ---- */
+/* ---- the first version ---- */
 
 static const struct import_row rows[] = {
 	{"targets", "targets", FT_MAP, FH_OWN, "", ""},
@@ -72,7 +72,7 @@ static bool is_on(const struct tree_node *map, const char *key)
 	return tree_bool(tree_get(map, key), &v) && v;
 }
 
-/* Names of modules and parameters; of which of a module's tensors cannot be said. */
+/* Names of modules and parameters. A choice among a module's tensors is not supported. */
 static void take_targets(struct import *f, const struct tree_node *n)
 {
 	bool some = false;
@@ -87,7 +87,7 @@ static void take_targets(struct import *f, const struct tree_node *n)
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
-/* Without it only modules that targets names are looked at; without targets all are. */
+/* Without it only modules named in targets are looked at; without targets all are. */
 static void take_activations(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *targets = tree_get(f->top, "targets");
@@ -129,7 +129,7 @@ static void take_ops(struct import *f, const struct tree_node *n)
 		else if (strcmp(*name, "shape") && strcmp(*name, "dtype"))
 			text_fmt(&t, "%s%s", t.len ? "," : "", *name);
 	}
-	/* As there: norm where none is valid. */
+	/* As in msprobe: norm if no operation is valid. */
 	import_set_text(f, "ops", n, t.len ? list : "norm");
 }
 
@@ -151,7 +151,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 	}
 }
 
-/* Absent: so many that it never ends; 0: none at all, which is -1 in ours. */
+/* Absent: practically unlimited; 0: none at all, which is -1 in our key. */
 static void take_collect_times(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "0") == 0)
@@ -229,7 +229,7 @@ static void take_rules(struct import *f, const struct tree_node *n)
 		import_set_text(f, "alerts", n, all);
 }
 
-/* Two times between which the folder was made that is gone on in. */
+/* The time range in which the folder was made that this run continues. */
 static void take_append(struct import *f, const struct tree_node *n)
 {
 	if (!n->child)
@@ -264,7 +264,7 @@ static void take_monitor_key(
 		import_add_word(f, "kinds", row->ours);
 }
 
-/* What both have: whose defaults hold, where the files go, and that names are needed. */
+/* Common to both versions: whose defaults apply, where files go, and that names are needed. */
 static void begin_monitor(struct import *f)
 {
 	import_set_text(f, "format", NULL, "monitor");
@@ -288,7 +288,7 @@ void import_apply_monitor(struct import *f)
 	take_switching(f);
 }
 
-/* ---- the second ---- */
+/* ---- the second version ---- */
 
 #define V2(name)                                                              \
 	{"monitors." name, "", FT_MAP, FH_GROUP, "", ""},                     \
@@ -331,7 +331,7 @@ static const struct import_row v2_rows[] = {
 	{"monitors.cc.cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
 };
 
-/* The kinds of each of its monitors. */
+/* The kinds written by each of its monitors. */
 static const struct {
 	char monitor[16], kinds[2][20], off[24];
 } v2_kinds[] = {
@@ -371,7 +371,7 @@ static void take_v2_key(struct import *f, const struct import_row *row, const st
 		take_format(f, n);
 }
 
-/* Up to stop_step, which is not among them. */
+/* Up to stop_step, exclusive. */
 static void take_stop_step(struct import *f)
 {
 	const struct tree_node *stop = tree_get(f->top, "stop_step"),
