@@ -23,7 +23,7 @@
 #include "training/alerts/alerts.h"
 
 #define ANOMALIES_MAX 5000
-#define SAME_LOOK 64 /* so far back another statistic of the same tensor is looked for */
+#define SAME_LOOK 64 /* entries searched backwards for another statistic of the same tensor */
 #define ENTRY_BYTES 4096
 
 struct anomaly {
@@ -201,7 +201,7 @@ static void put_anomaly(struct text *t, const struct anomaly *a, const struct an
 	text_str(t, ",\n");
 }
 
-/* <dir>/anomaly_detected/rank<R>, made where it is missing; a descriptor or -errno. */
+/* Opens <dir>/anomaly_detected/rank<R>, made if it is missing. Returns a descriptor or -errno. */
 static int open_anomaly_folder(const struct anomaly_place *p, const char *folder)
 {
 	char path[4200];
@@ -235,7 +235,7 @@ void anomalies_write(
 
 	if (!a->changed)
 		return;
-	/* Touched only as far as it is written. */
+	/* Only the part that is written becomes resident. */
 	buf = malloc(cap);
 	if (!buf)
 		return;
