@@ -44,7 +44,7 @@ static bool has_word_part(const char *words, const char *text)
 	return false;
 }
 
-/* One step of the way from the first name of `scope` to the second; true: within. */
+/* Moves on from the first name of `scope` to the second; true: within. */
 static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
 {
 	size_t len;
@@ -79,7 +79,7 @@ static bool is_mode_wanted(const struct config *cfg, const char *direction, cons
 	return (!directions || is_word_in(m, direction)) && (!sides || is_word_in(m, side));
 }
 
-/* Are tensors of the entry called c->w.name saved? */
+/* True if tensors of the entry called c->w.name are saved. */
 static bool are_tensors_saved(const struct compose *c)
 {
 	return c->cfg->task == DUMP_TENSOR || c->cfg->task == DUMP_DIFF_CHECK ||
@@ -94,14 +94,14 @@ void compose_name_tensor(void *arg, const struct staged_call *call, const struct
 	dump_tensors_name(c->f, c->dirfd, call->call, t, stem, file, cap);
 }
 
-/* Tasks that look for something keep what they find, until it is enough. */
+/* Search tasks keep the calls they find, until there are enough. */
 static bool is_found(struct compose *c)
 {
 	bool found;
 
 	if (c->cfg->task != DUMP_OVERFLOW_CHECK && c->cfg->task != DUMP_DIFF_CHECK)
 		return true;
-	/* The operator is meant, not all the modules that it is in. */
+	/* Means the operator, not all the modules that contain it. */
 	if (c->cfg->task == DUMP_OVERFLOW_CHECK && c->cfg->level == DUMP_MIX &&
 		strncmp(c->w.name, "Module.", 7) == 0)
 		return false;
@@ -119,7 +119,7 @@ bool compose_choose_entry(struct compose *c, const char *direction, uint32_t mod
 
 	if (!pass_scope(c, c->w.name, &c->group.call[0]))
 		return false;
-	/* A module that is listed has all that is done in it. */
+	/* A listed module includes everything inside it. */
 	if (*c->cfg->list && !(m && m->listed) && !has_word_part(c->cfg->list, c->w.name))
 		return false;
 	c->w.input = is_mode_wanted(c->cfg, direction, "input");
