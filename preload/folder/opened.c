@@ -14,7 +14,7 @@
 #include "journal/meta_part.h"
 
 #define OLD_NS UINT64_C(1000000000)
-#define FILE_MAX (1u << 20) /* what does not fit is left out: at least a thousand calls do */
+#define FILE_MAX (1u << 20) /* calls that do not fit are omitted; at least a thousand fit */
 #define LINE_MAX_BYTES 1024
 
 struct opened {
