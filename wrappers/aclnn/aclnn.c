@@ -51,7 +51,7 @@ static bool is_operator_name(const char *s)
 	return strncmp(s, PREFIX, sizeof(PREFIX) - 1) == 0;
 }
 
-/* The operator's name without what the first phase has behind it. False: it is too long for any. */
+/* The operator's name without the suffix of the first phase. False: it is too long. */
 static bool operator_symbol(const char *symbol, char out[128], bool *first)
 {
 	size_t n = strlen(symbol), tail = sizeof(FIRST_PHASE) - 1;
@@ -84,7 +84,10 @@ static bool aclnn_any(void)
 
 /* ---- calls ---- */
 
-/* Is all done that the stream was given? Asked only where the processor can read what it works on: a stand-in, or a simulator. */
+/*
+ * True if the stream has done all its work. Asked only if the processor can read the operator's data: a stand-in, or a
+ * simulator.
+ */
 static bool is_stream_done(uint64_t stream)
 {
 	typedef int32_t stream_query(uint64_t stream, int32_t * status);
@@ -108,7 +111,7 @@ static bool is_any_readable(const struct buffer *v, unsigned n)
 	return false;
 }
 
-/* Other work may still have to write what this call reads, and this call's comes later in any case. */
+/* Earlier work may still have to write what this call reads, and this call's own work comes later in any case. */
 static void leave_unread(struct buffer *v, unsigned n, uint64_t stream)
 {
 	if (is_any_readable(v, n) && is_stream_done(stream))
@@ -163,7 +166,7 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 		if (out)
 			put_buffer(w, &t->t, k, t, true);
 	}
-	/* What is changed from outside later is not followed. */
+	/* Later changes from outside are not followed. */
 	for (unsigned k = 0; x->repeatable && k < n; k++)
 		w->in[k].nostats = w->out[k].nostats = 1;
 	d->c->op.flags |= (x->more ? CF_MORE : 0) | (both ? CF_INPLACE : 0);
@@ -231,7 +234,7 @@ static const struct adapter adapter_aclnn = {
 	.forked = forked_aclnn,
 };
 
-/* ---- what is only watched ---- */
+/* ---- functions that are only watched ---- */
 
 static void leave_first_phase(struct call *c, int64_t ret)
 {
@@ -326,7 +329,7 @@ static void executor_ended(const struct call *c, int64_t ret)
 	aclnn_executor_settle(c->v[0].u, !ret);
 }
 
-/* What acl_meta.h of CANN 8.1 declares. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */
+/* Declarations of acl_meta.h in CANN 8.1. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */
 static const struct watched {
 	const char *symbol, *args;
 	uint8_t ret;

@@ -30,16 +30,16 @@ struct ccl_library {
 	const struct adapter *lib;
 	uint32_t id_bytes; /* of one unique id */
 	struct query rank, size;
-	/* `how` of the rows whose new communicator all members can number from the parent; NULL at the end. */
+	/* `how` of the rows whose new communicator all members can number by the parent; NULL-terminated. */
 	const char *parent[COMM_PARENTS_MAX + 1];
 	const struct spec_values *dtypes, *redops; /* NULL: it has none */
 };
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
-/* `argument`: what the library's queries take for it, where that is not the handle. */
+/* `argument`: what the library's queries take instead of the handle. */
 struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument);
 
-/* The window of that handle, made over that communicator; it stands among the communicators. NULL: it is not known. */
+/* The window of that handle, made on that communicator; windows are in the table of communicators. NULL: not known. */
 struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
 
 /*

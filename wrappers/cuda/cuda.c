@@ -17,7 +17,7 @@
 
 enum {
 	SUCCESS = 0,
-	INVALID_VALUE = 1, /* of a pointer: none of CUDA's */
+	INVALID_VALUE = 1, /* returned for a pointer that is not CUDA's */
 	NOT_INITIALIZED = 3,
 	NOT_READY = 600,
 
@@ -99,8 +99,8 @@ static enum device_memory cuda_memory_kind(const void *p)
 }
 
 /*
- * Another thread's capture in global mode would be spoilt by what we ask here, in relaxed mode it is not. Streams belong
- * to a context; that of the thread may be another one.
+ * In relaxed mode our queries do not disturb another thread's capture, as they would in global mode. Streams belong to
+ * a context, which may differ from the thread's.
  */
 struct guard {
 	int mode;
