@@ -22,7 +22,7 @@ enum abi_form {
 	ABI_ADDRESS, /* the address of `symbol` in the library */
 };
 
-/* Names stand in the table itself: pointers would be written by the loader at every start of a process. */
+/* Names are stored in the table itself: the loader would have to write pointers at every process start. */
 #define ABI_NAME_BYTES 48u
 
 /* A constant as each implementation defines it; the index of at[] is enum ABI_<LIBRARY>_... in <library>_gen.h. */

@@ -24,8 +24,8 @@ struct cxx_work *torch_work_new(struct call *c)
 static _Atomic uint64_t last_finish;
 
 /*
- * A thread waits for collectives: by a Work of its own, or in the reducer of DDP, which waits for all buckets and then
- * copies them. What comes behind the last completion is copying.
+ * A thread waits for collectives: through a Work of its own, or in DDP's reducer, which waits for all buckets and then
+ * copies them. Time after the last completion is copying.
  */
 static void wait_scope(struct call *c, bool leaving)
 {
@@ -50,7 +50,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 
 	switch (s) {
 	case SCOPE_GLOO_ENQUEUE:
-		/* Of a call within this one, which is not recorded. */
+		/* For a call within this one, which is not recorded. */
 		w = leaving ? NULL : cxx_work_around();
 		if (w && torch_function_of(w->call)->method &&
 			!torch_function_of(w->call)->indirect)
@@ -82,7 +82,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	}
 }
 
-/* The function has returned; the record is closed, or left open, behind this. */
+/* The function has returned; after this the record is closed, or left open. */
 void torch_work_leave(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -95,7 +95,10 @@ void torch_work_leave(struct call *c)
 			(row->indirect && torch_watch_wait(*(void **)c->result))))
 		cxx_work_follow(w, *(void **)c->result);
 	if (w->started) {
-		/* What it gives back does something more behind it: this row's outputs may be wrong, no other one's. */
+		/*
+		 * The returned Work does something more afterwards: this row's outputs may be wrong, but no other
+		 * row's.
+		 */
 		if (row->cxx.ffi.hidden && *(void **)c->result != w->handle) {
 			((struct torch_function *)row)->indirect = true;
 			c->op.flags |= CF_UNTRACKED;

@@ -26,11 +26,11 @@
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-#define LOOK_BYTES ((size_t)1 << 30) /* reserved, of which what is used is taken */
+#define LOOK_BYTES ((size_t)1 << 30) /* address space; only the used part takes memory */
 #define VIEW_BYTES ((size_t)256 << 20)
-/* Of the thread's own time: while it waits for a core it finds nothing. */
-#define FRAMES_NS 200000000u /* that a look at frames may take */
-#define COLLECTED_NS 1000000000u /* that all passes over the collector's objects may take */
+/* The thread's own time: waiting for a core does not count. */
+#define FRAMES_NS 200000000u /* limit for one search of frames */
+#define COLLECTED_NS 1000000000u /* limit for all passes over the collector's objects */
 
 static struct seen_optimizer optimizers[OPTIMIZERS_MAX];
 static unsigned noptimizers;
@@ -45,7 +45,7 @@ static bool looks_for_names(void)
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 
-/* ---- what cannot be ---- */
+/* ---- not possible ---- */
 
 static void refuse_names(const char *why)
 {
@@ -78,7 +78,7 @@ static void enter_modules(struct look *l)
 	entered = true;
 }
 
-/* Parameters of the optimizer that lie in no module of the frames. */
+/* Searches for parameters of the optimizer that are in no module of the frames. */
 static void search_further(struct look *l, struct seen_optimizer *o)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -316,7 +316,7 @@ static void close_view(const struct torch_train_event *e)
 		train_grads_forget();
 }
 
-/* Learning rates stand in the optimizer alone, and which gradients there are. */
+/* Learning rates are only in the optimizer, and so is the set of gradients. */
 static bool want_names(void)
 {
 	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||

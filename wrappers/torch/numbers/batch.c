@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large a batch is: by what the DataLoader's __next__ is about to give back. */
+/* The size of a batch, from what the DataLoader's __next__ is about to return. */
 #include <string.h>
 
 #include "terms/dtype.h"

@@ -51,7 +51,7 @@ enum scalar_op {
 static const struct {
 	const char *name;
 	uint8_t op; /* enum scalar_op */
-	uint8_t which; /* enum scalar: what it is watched for */
+	uint8_t which; /* enum scalar: the purpose of watching it */
 } ops[] = {
 	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
 	{"div_Tensor", OP_DIV, SCALAR_LOSS},
@@ -135,7 +135,7 @@ bool torch_number_of(const void *impl, double *out)
 	return false;
 }
 
-/* Of the training, whichever thread computes: bits of a double, and whether it is there. */
+/* Of the training, whichever thread computes: the bits of a double, and whether it is set. */
 static _Atomic uint64_t scale_bits;
 static _Atomic bool scale_there;
 
@@ -173,7 +173,7 @@ static void note_factor(const struct call *c, bool divides)
 {
 	double a, b, value;
 
-	/* What autograd computes makes no loss. A closure's forward pass is in an optimizer's step. */
+	/* Numbers computed by autograd are no losses. A closure's forward pass is inside an optimizer's step. */
 	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
 		!torch_number_of(tensor_argument(c, 1), &b) ||
 		!torch_number_of(torch_result_of(c), &value))

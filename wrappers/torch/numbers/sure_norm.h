@@ -15,14 +15,14 @@
 
 struct torch_optimizer_view;
 
-/* What was found out about a step's norm. */
+/* The result for a step's norm. */
 enum sure_norm {
 	SURE_NORM, /* *norm */
 	NO_GRADIENTS, /* there is nothing to withhold */
 	UNSURE_NORM, /* *why */
 };
 
-/* A backward pass that adds up gradients begins: what was seen before is not of its gradients. */
+/* A backward pass that accumulates gradients begins: earlier observations do not belong to its gradients. */
 void sure_norm_forget(void);
 
 /* clip_grad.py has computed a total norm. value: NULL where it cannot be read; replica: of DTensors. */
