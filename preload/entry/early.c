@@ -8,8 +8,8 @@
 #include "elf/loaded/elf_object.h"
 
 /*
- * glibc's list of objects and musl's, of which each has only its own. Weak, so that libprobe.so does not need ld.so by
- * name. Both begin with what <link.h> says.
+ * glibc's list of objects and musl's; each C library has only its own. Weak, so that libprobe.so does not need ld.so by
+ * name. Both begin as in <link.h>.
  */
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
@@ -45,7 +45,7 @@ static bool has_prefix(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* Who has the name: an object before us, we, an object behind us. */
+/* Who has the name: an object before us, we, an object after us. */
 struct found_in {
 	bool before;
 	void *us; /* our own */
@@ -62,7 +62,7 @@ static struct found_in find_early(const char *name)
 		struct object o;
 		const ElfW(Sym) * sym;
 
-		/* The kernel's page is in nobody's scope. */
+		/* The kernel's vDSO is in no scope. */
 		if (m->l_name && has_prefix(m->l_name, "linux-"))
 			continue;
 		if (!object_of_map(m, &o) || object_is_stubs(&o))
@@ -146,8 +146,8 @@ struct tail gate_dlvsym(void *handle, const char *name, const char *version, uin
 }
 
 /*
- * The loader answers, but for a name that we alone have, in the place of a library that is not there: asked from here,
- * behind which there is none, it says so.
+ * The loader answers, except for a name that only we have, in place of a missing library: asked from a place after
+ * which no object has it, it reports that.
  */
 struct tail gate_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);

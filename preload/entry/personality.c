@@ -49,7 +49,7 @@ enum unwinder_state { UNWINDER_FREE = 0, UNWINDER_BEING_FILLED, UNWINDER_READY }
 
 static struct unwinder known[UNWINDERS];
 
-/* Who called the cleanup that runs on this thread. */
+/* The unwinder that called the cleanup running on this thread. */
 static __thread struct unwinder *caller THREAD_TLS;
 
 static void *provided_function(const char *name, uintptr_t by)
@@ -136,8 +136,8 @@ static uint64_t read_call_site_field(const uint8_t **p, uint8_t enc)
 }
 
 /*
- * Where the function goes on when an exception arrives at ip, 0: nowhere. The table is our own code's, as our compiler
- * wrote it: landing pads count from the function's start, and all call sites have cleanups or nothing.
+ * Where the function continues when an exception arrives at ip, 0: nowhere. The table is our own code's, as our
+ * compiler wrote it: landing pads are relative to the function's start, and all call sites have cleanups or nothing.
  */
 static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 {
@@ -160,7 +160,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 		len = read_call_site_field(&p, enc);
 		pad = read_call_site_field(&p, enc);
 
-		read_call_site_uleb(&p); /* what to do there */
+		read_call_site_uleb(&p); /* the action there */
 		if (ip < from)
 			return 0; /* sorted */
 		if (ip - from < len)

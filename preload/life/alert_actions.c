@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of an alert while the process that it is about runs. On the writer's thread. */
+/* Actions of alerts in the running process that they are about. On the writer's thread. */
 #include "life/alert_actions.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "training/steps/stop.h"
 
 #define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
-#define WATCHER_FILE "watch.json" /* of `probe watch`, written again at each look */
+#define WATCHER_FILE "watch.json" /* of `probe watch`, rewritten at each of its looks */
 #define WATCHER_SECONDS 60 /* so old it may be; clocks of nodes differ */
 
 /* Captured configurations, by preset, and the number of the one that each was made of. */
@@ -36,7 +36,7 @@ static const struct preset *find_capture_preset(const char *word, unsigned *at)
 	return NULL;
 }
 
-/* *cfg is a copy: what it points to belongs to another configuration, which lasts as long as the process. */
+/* *cfg is a copy: its pointers belong to another configuration, which lives as long as the process. */
 static void set_preset_keys(struct config *cfg, const struct preset *p)
 {
 	const struct path_base base = {0};

@@ -54,7 +54,7 @@ static void skip_noise(struct scan *s)
 	}
 }
 
-/* A text in quotes; the scan stands at the first of them and then behind the last. */
+/* Skips a quoted text; the scan moves from the opening quote to after the closing one. */
 static void skip_quoted(struct scan *s)
 {
 	char quote = s->text[s->at++];
@@ -76,7 +76,7 @@ static void skip_word(struct scan *s)
 		s->at++;
 }
 
-/* Behind the key: `: value`. */
+/* After the key: `: value`. */
 static bool find_value_after_key(struct scan *s, size_t *begin, size_t *end)
 {
 	while (char_at(s, s->at) == ' ' || char_at(s, s->at) == '\t')

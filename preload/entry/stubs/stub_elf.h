@@ -63,7 +63,7 @@ void *stub_elf_build(
 /* EM_* of this processor. */
 int stub_elf_machine(void);
 
-/* Writes the code of a stub that lies at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
+/* Writes the code of a stub at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
 void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry);
 void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry);
 
