@@ -11,7 +11,7 @@
 #include "terms/train_kind.h"
 #include "config/config_value.h"
 
-#define LEFT_OUT "the rule is left out"
+#define SKIPPED "the rule is skipped"
 
 struct list {
 	char *lines;
@@ -35,13 +35,13 @@ static void report_field(struct reader *r, const char *field, const char *wrong)
 	if (!accepted)
 		reader_report(r,
 			"alerts: %s: no field of a rule; accepted: rule, kind, names, op, "
-			"threshold, direction, warmup, action, n, preset; " LEFT_OUT,
+			"threshold, direction, warmup, action, n, preset; " SKIPPED,
 			report_quote(quoted, field, strlen(field)));
 	else if (r->event.type == YAML_SCALAR_EVENT)
-		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " LEFT_OUT, field,
+		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " SKIPPED, field,
 			report_quote(quoted, text, r->event.data.scalar.length), wrong, accepted);
 	else
-		reader_report(r, "alerts: %s: %s; accepted: %s; " LEFT_OUT, field, reader_shape(r),
+		reader_report(r, "alerts: %s: %s; accepted: %s; " SKIPPED, field, reader_shape(r),
 			accepted);
 }
 
@@ -156,8 +156,8 @@ static int take_rule(struct reader *r, struct list *l)
 		if (!whole)
 			whole = add_rule_line(l, &rule);
 		if (whole && whole != config_oom)
-			report_at(r->report, line, col, "alerts: %s; accepted: %s; " LEFT_OUT,
-				whole, alert_field_accepted("rule"));
+			report_at(r->report, line, col, "alerts: %s; accepted: %s; " SKIPPED, whole,
+				alert_field_accepted("rule"));
 		wrong = whole;
 	}
 	note_wrong_rule(l, wrong);
@@ -178,7 +178,7 @@ int alert_list_read(struct reader *r, char **out, const char **wrong)
 			} else {
 				reader_report(r,
 					"alerts: %s where a rule is expected, such as {rule: "
-					"spike, threshold: 3}; it is left out",
+					"spike, threshold: 3}; it is skipped",
 					reader_shape(r));
 				note_wrong_rule(&l, "not a rule");
 				ev = reader_skip(r);

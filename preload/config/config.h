@@ -130,7 +130,7 @@ struct config {
 	bool summary_loss;
 	/* regular expressions of parameters with histograms; "": the first ... */
 	char *summary_targets;
-	int64_t summary_first; /* ... so many */
+	int64_t summary_first; /* ... this many */
 	int64_t summary_max_bytes; /* size of a file in bytes; 0: no limit */
 	/* metrics (terms/metric.h) */
 	uint64_t metrics; /* bits of enum metric */

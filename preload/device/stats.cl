@@ -474,7 +474,7 @@ INLINE long offset_of(const ARGUMENT struct stats_job *job, ulong index)
 }
 
 /*
- * Lane `lane` of `lanes`. Elements before the first multiple of 16 bytes and behind the last one are taken singly, and so are
+ * Lane `lane` of `lanes`. Elements before the first multiple of 16 bytes and after the last one are taken singly, and so are
  * those of a quad with extreme values, from memory: registers cannot be indexed. Four loads are under way at any time.
  */
 #define SHARE_OF(name, state, family, bits_type, size)                                            \

@@ -49,7 +49,7 @@ static bool has_prefix(const char *s, const char *prefix)
 struct found_in {
 	bool before;
 	void *us; /* our own */
-	void *behind; /* the first function there */
+	void *after; /* the first function there */
 };
 
 static struct found_in find_early(const char *name)
@@ -77,9 +77,9 @@ static struct found_in find_early(const char *name)
 		} else if (sym) {
 			void *at = (void *)(o.base + sym->st_value);
 
-			in.behind = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC
-					    ? ((void *(*)(void))at)()
-					    : at;
+			in.after = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC
+					   ? ((void *(*)(void))at)()
+					   : at;
 			break;
 		}
 	}
@@ -88,7 +88,7 @@ static struct found_in find_early(const char *name)
 
 static struct tail straight_to(const char *name, void *otherwise)
 {
-	return (struct tail){.target = find_early(name).behind, .value = otherwise};
+	return (struct tail){.target = find_early(name).after, .value = otherwise};
 }
 
 #define GATE(symbol, hook, otherwise)                                              \
@@ -160,11 +160,11 @@ struct tail gate_dlsym(
 
 	if (is_open)
 		return hook_dlsym(handle, name, a2, a3, from, pc);
-	real = (void *(*)(void *, const char *))find_early("dlsym").behind;
+	real = (void *(*)(void *, const char *))find_early("dlsym").after;
 	if (!real || !name || has_prefix(name, "probe_"))
 		return (struct tail){.target = (void *)real};
 	in = find_early(name);
-	if (!in.us || in.before || in.behind)
+	if (!in.us || in.before || in.after)
 		return (struct tail){.target = (void *)real};
 	if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) {
 		p = real(handle, name);

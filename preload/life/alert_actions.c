@@ -134,7 +134,7 @@ static void stop_job_by(const struct alert_rule *r, uint32_t step, struct text *
 		"(rank%d/alerts.jsonl)",
 		alert_rule_words[r->rule], step, rank, rank);
 	why = stop_job_ask(text);
-	text_str(done, why ? "not done: " : "ValueError behind the next step of an optimizer");
+	text_str(done, why ? "not done: " : "ValueError after the next step of an optimizer");
 	text_str(done, why ? why : "");
 }
 

@@ -194,8 +194,8 @@ int dynamic_on_end(const char *path)
 		err = write_beside(real, st.st_mode, text, len, begin, end);
 	if (err)
 		log_loss(LOSS_CONFIG,
-			"%s: dynamic_on: false could not be written: %s; the recording ended "
-			"nevertheless, and begins anew when the file is changed and says true",
+			"%s: dynamic_on: false could not be written: %s; the recording ended; "
+			"it starts again when the file is changed to true",
 			path, io_error_text(err));
 	free(text);
 	free(real);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration in use: never changed once it is published, behind one pointer. A call loads the pointer once, at
+ * The configuration in use: never changed once it is published, and reached through one pointer. A call loads the pointer once, at
  * its entry, and uses that configuration until it returns.
  *
  * A new configuration is prepared separately (life/reconfigure.c) and takes effect at the end of a step, the next one

@@ -65,7 +65,7 @@ extern struct session session __attribute__((visibility("hidden")));
  */
 enum writer_help {
 	HELP_WRITTEN, /* there is more room now */
-	HELP_TAKEN, /* somebody else writes */
+	HELP_TAKEN, /* another thread writes */
 	HELP_USELESS, /* nothing could be written, or that freed no room */
 };
 

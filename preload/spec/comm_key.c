@@ -92,7 +92,7 @@ static void query_read(struct spec_load *l, const struct node *n, struct query *
 	}
 	load_fail(l, node_column(n, (size_t)(r.p - n->text)),
 		"'%s': expected \"function(comm, int *out)\", which writes the number, or \"int "
-		"function(comm)\", which returns it; comm is left out where there is one "
+		"function(comm)\", which returns it; omit comm if there is one "
 		"communicator only",
 		n->text);
 }

@@ -317,7 +317,8 @@ static bool read_param(struct text *t, struct params *args)
 	skip_blanks(t);
 	if (strncmp(t->p, "...", 3) == 0) {
 		load_fail(t->l, signature_position(t),
-			"functions with variable arguments (...) cannot be wrapped: nobody knows "
+			"functions with variable arguments (...) cannot be wrapped: it is not "
+			"known "
 			"what a call passes");
 		return false;
 	}
@@ -436,7 +437,7 @@ bool sig_read_type(
 	if (!read_declarator(&t, out, &name, &at))
 		return false;
 	if (*name) {
-		load_fail(l, at, "unexpected '%s' behind the type", name);
+		load_fail(l, at, "unexpected '%s' after the type", name);
 		return false;
 	}
 	return at_end(&t);

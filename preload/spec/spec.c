@@ -240,7 +240,7 @@ static void head_read(struct spec_load *l, struct spec *s, const struct node *to
 		load_fail(l, notation ? notation->at : top->at, "the file needs notation: 1");
 	s->library = library ? node_text(l, library, "") : l->run_time ? "custom" : "";
 	if (l->run_time && strcmp(s->library, "custom") != 0)
-		load_fail(l, library->at, "library must be 'custom', or left out");
+		load_fail(l, library->at, "library must be 'custom', or absent");
 	else if (!is_identifier(s->library))
 		load_fail(l, library ? library->at : top->at, "the file needs library: <name>");
 	s->section = node_text(l, node_get(top, "section"), s->library);

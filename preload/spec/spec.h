@@ -6,7 +6,7 @@
  *	spec_load.c   memory and reports     node.c  text -> nodes with positions
  *	spec_names.c  roles, tasks ...       type.c, sig.c  C prototypes
  *	spec.c        a library's file       variants.c  families of names
- *	row_check.c   does each row fit its kind or task?  user.c  and what of it needs an adapter?
+ *	row_check.c   checks rows against kind or task     user.c  which parts need an adapter
  *	enum_value.c  the library's enums      comm_key.c  how to ask for rank and size of a communicator
  *
  * Every mistake is reported as file:line:column, what is wrong and what would be right.

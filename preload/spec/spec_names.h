@@ -7,7 +7,7 @@
 #include "spec/spec_load.h"
 
 extern const char *const role_name[ROLE_NROLES];
-extern const char *const term_name[TERM_NTERMS]; /* those behind ROLE_NROLES */
+extern const char *const term_name[TERM_NTERMS]; /* those after ROLE_NROLES */
 extern const char *const completion_name[]; /* by enum completion, NULL-terminated */
 extern const char *const abi_name[]; /* by enum ctype: i8 ... as in `types` */
 

@@ -16,7 +16,7 @@
 static const uint8_t sigreturn[] = {
 	0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f}; /* mov $15,%rax; syscall */
 #else
-#define CONTEXT_AT 128 /* behind the siginfo */
+#define CONTEXT_AT 128 /* after the siginfo */
 #define MC_PC offsetof(ucontext_t, uc_mcontext.pc)
 #define MC_SP offsetof(ucontext_t, uc_mcontext.sp)
 #define MC_FP offsetof(ucontext_t, uc_mcontext.regs[29])

@@ -283,11 +283,11 @@ static void measure_round(struct stats_acc *a, const unsigned char *p, uint64_t 
 static bool share(struct stats_acc *a, const void *p, uint64_t n, uint64_t before)
 {
 	uint64_t round = (uint64_t)ROUND_BLOCKS * STATS_BLOCK * a->size;
-	uintptr_t nobody = 0;
+	uintptr_t no_user = 0;
 	int err = errno;
 
 	if (n < team.min_bytes ||
-		!atomic_compare_exchange_strong(&team.user, &nobody, (uintptr_t)&thread_state))
+		!atomic_compare_exchange_strong(&team.user, &no_user, (uintptr_t)&thread_state))
 		return false;
 	for (uint64_t at = 0; at < n; at += round)
 		measure_round(a, (const unsigned char *)p + at, n - at < round ? n - at : round,

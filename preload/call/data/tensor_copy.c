@@ -116,7 +116,7 @@ static bool copy_wants(void *state, struct tensor_look *look)
 	if (!s->to) {
 		look->record->flags |= TF_LEFT_OUT;
 		log_loss(LOSS_DUMP,
-			"dump: no room for a tensor of %llu bytes: such tensors are left out, and "
+			"dump: no room for a tensor of %llu bytes: such tensors are skipped, and "
 			"named in dump.json; raise dump_buffer_mib or dump_limit_mib, or choose "
 			"fewer by list",
 			(unsigned long long)v->bytes);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FASTER "tensors are copied at the call and written behind it; nothing waits for it"
+#define FASTER "tensors are copied during the call and written later; nothing waits for that"
 
 static const struct import_row rows[] = {
 	{"task", "task", FT_TEXT, FH_OWN, "", ""},

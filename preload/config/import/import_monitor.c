@@ -46,7 +46,7 @@ static const struct import_row rows[] = {
 	{"alert.rules", "alerts", FT_LIST, FH_OWN, "", ""},
 	{"alert.dump", "anomaly_json", FT_BOOL, FH_SET, "", ""},
 	{"alert.inform", "", FT_ANY, FH_NOTE, "",
-		"nobody is mailed: `probe watch --exec` runs a command at an alert"},
+		"no mail is sent: `probe watch --exec` runs a command at an alert"},
 	{"format", "format", FT_TEXT, FH_OWN, "", ""},
 	{"ops", "ops", FT_LIST, FH_OWN, "", ""},
 	{"eps", "eps", FT_NUMBER, FH_SET, "", ""},
@@ -123,7 +123,7 @@ static void take_ops(struct import *f, const struct tree_node *n)
 		if (e->kind != TREE_SCALAR || !*name)
 			import_wrong(f, &at,
 				"%s: not one of the names; accepted: a list of norm, min, max, "
-				"zeros, nans, id, mean, shape, dtype; it is left out",
+				"zeros, nans, id, mean, shape, dtype; it is skipped",
 				e->kind == TREE_SCALAR ? report_quote(quoted, e->text, e->len)
 						       : "a list");
 		else if (strcmp(*name, "shape") && strcmp(*name, "dtype"))
@@ -204,14 +204,14 @@ static void take_rules(struct import *f, const struct tree_node *n)
 				strcmp(name->text, "AnomalyNan"))) {
 			import_wrong(f, &at,
 				"%s: no such rule; accepted: rule_name AnomalyTurbulence or "
-				"AnomalyNan; it is left out",
+				"AnomalyNan; it is skipped",
 				name && name->kind == TREE_SCALAR ? name->text : "(no rule_name)");
 			continue;
 		}
 		if (threshold && (!tree_number(threshold, &v) || v < 0)) {
 			import_wrong(f, threshold,
 				"not a threshold; accepted: a number of 0 or more; the rule is "
-				"left out");
+				"skipped");
 			continue;
 		}
 		text_fmt(
@@ -224,7 +224,7 @@ static void take_rules(struct import *f, const struct tree_node *n)
 	}
 	text_char(&t, ']');
 	if (t.cut)
-		import_wrong(f, n, "too many rules: they are left out");
+		import_wrong(f, n, "too many rules: they are skipped");
 	else if (t.len > 2)
 		import_set_text(f, "alerts", n, all);
 }
@@ -383,7 +383,7 @@ static void take_stop_step(struct import *f)
 		return;
 	if (atoll(stop->text) <= from) {
 		import_wrong(f, stop,
-			"%s: not behind start_step; accepted: an integer above it; it is ignored",
+			"%s: not after start_step; accepted: an integer above it; it is ignored",
 			stop->text);
 		return;
 	}

@@ -143,7 +143,7 @@ static void take_format_word(
 
 	if (!log && !board) {
 		import_wrong(f, at,
-			"%s: accepted: log, tensorboard, or a list of both; it is left out",
+			"%s: accepted: log, tensorboard, or a list of both; it is skipped",
 			n->kind == TREE_SCALAR ? report_quote(quoted, n->text, n->len) : "a list");
 		return;
 	}
@@ -402,7 +402,7 @@ static void take_profile(struct import *f, const struct tree_node *at)
 	last = last < 0 ? 10 : last;
 	if (first > last) {
 		import_note(f, tree_get(f->top, "profile_start_step"),
-			"behind profile_stop_step: steps 1 to 10 are taken");
+			"after profile_stop_step: steps 1 to 10 are taken");
 		first = 1;
 		last = 10;
 	}

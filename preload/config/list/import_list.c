@@ -33,7 +33,7 @@ bool import_list_is(const struct wraplist *w)
 	return one;
 }
 
-/* ---- collectives: the operation behind a name of any library ---- */
+/* ---- collectives: the operation for a name of any library ---- */
 
 enum {
 	OP_ALLREDUCE = 1,

@@ -343,7 +343,7 @@ int ctl_parse(struct ctl_file *file, const char *name, const char *text, size_t 
 	report_end(&c->report);
 	if (err != -ENOMEM && (err || c->wrong))
 		err = -EINVAL;
-	/* The top change comes last in reading order. */
+	/* The top change is the last one in reading order. */
 	sort_ctl_changes(file);
 	config_free(&c->scratch);
 	fpenv_leave(&fenv);

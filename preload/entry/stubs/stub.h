@@ -4,7 +4,7 @@
  *
  *	dlopen_hook.c  a library is about to be loaded: which stubs does it need?
  *	stub_load.c    puts a stub object into the process
- *	stub.c         the first call of each stub, and the rows behind them
+ *	stub.c         the first call of each stub, and their rows
  *	stub_file.c    stub objects for libraries that a program loads at start: `probe stub`, `probe run`
  *
  * Locks: the loader's come before ours. The stub lock is held only while a row is made; the loader is not called

@@ -149,7 +149,7 @@ static void take_rows(struct spec_load *l, const struct spec *s, struct funcs *f
 		return;
 	lib = custom_lib_new(s);
 	if (!lib) {
-		load_fail(l, s->top->at, "more than %d libraries; this one is left out",
+		load_fail(l, s->top->at, "more than %d libraries; this one is skipped",
 			CUSTOM_LIBS_MAX);
 		return;
 	}

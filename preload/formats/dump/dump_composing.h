@@ -77,7 +77,7 @@ const char *compose_name_parent(
 	struct compose *c, uint32_t module, bool backward, char *out, size_t cap);
 /* Handles a record of library `module`, the ref-th of the calls. */
 int compose_module_record(struct compose *c, const struct staged_call *call, uint32_t ref);
-/* Behind all calls. */
+/* After all calls. */
 void compose_parameter_gradients(struct compose *c);
 
 #endif

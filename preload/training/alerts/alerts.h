@@ -40,7 +40,7 @@ struct alert_seen {
 	uint64_t seq, comm; /* of a call */
 	uint64_t key; /* identifies what the value belongs to: the same in each step */
 	double x[TRAIN_OPS_END]; /* by enum train_op; a number uses x[TO_NORM] */
-	const char *word, *name, *api, *operation; /* behind it */
+	const char *word, *name, *api, *operation; /* follow the struct */
 };
 
 /* The alert of a rule about one subject. */

@@ -284,7 +284,7 @@ static void look_for_files(struct health *h)
 	}
 	if (h->entries >= ENTRIES_MAX)
 		log_loss(LOSS_HEALTH,
-			"more than %d files below the working directory: checkpoints behind them "
+			"more than %d files below the working directory: further checkpoints "
 			"are not judged; set ckpt_pattern",
 			ENTRIES_MAX);
 }

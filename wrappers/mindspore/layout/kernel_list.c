@@ -123,13 +123,13 @@ static const struct {
 /* The kernel's own name may be followed by a suffix that distinguishes its generations. */
 static bool is_same_kernel(const char *kernel, const char *wanted)
 {
-	static const char behind[][4] = {"", "ext", "v2", "v3", "op"};
+	static const char suffix[][4] = {"", "ext", "v2", "v3", "op"};
 	size_t n = strlen(wanted);
 
 	if (strncmp(kernel, wanted, n) != 0)
 		return false;
-	for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i++)
-		if (strcmp(kernel + n, behind[i]) == 0)
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(*suffix); i++)
+		if (strcmp(kernel + n, suffix[i]) == 0)
 			return true;
 	return false;
 }

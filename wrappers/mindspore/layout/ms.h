@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MindSpore's adapter. Its functions have C++ names: registry.c says which exported ones are watched. What is recorded lies behind
+ * MindSpore's adapter. Its functions have C++ names: registry.c says which exported ones are watched. The recorded calls are
  * virtual functions of hidden classes, which are reached through objects (wrappers/cxx/cxx_shadow.h).
  *
  *	CollectiveCommunicationLib's virtual functions    collectives and messages    adapter_ms, collective.c

@@ -26,7 +26,7 @@
  * c10d::Backend, before 2.0 c10d::ProcessGroup: vptr, reference counts, rank, size; then, from 2.1 on, a debug level and
  * the group's name as a std::string (pointer, length). torch/csrc/distributed/c10d/Backend.hpp.
  */
-#define GROUP_SIZE 4 /* behind the rank */
+#define GROUP_SIZE 4 /* after the rank */
 #define GROUP_NAME 16
 #define GROUP_TEXT \
 	32 /* size of a std::string; the group's description follows its name (from 2.2 on) */

@@ -11,7 +11,7 @@
  *	empty                           until it is known how tensors are laid out, for which those above are too small
  *
  * All are watched only where the numbers are asked for. A training thread has its own notes; what a step takes from
- * another thread is behind atomics.
+ * another thread is atomic.
  */
 #include <math.h>
 #include <stdatomic.h>

@@ -3,7 +3,7 @@
  * The norm of the gradients that a step begins with, where it is sure to be that, and to be the same on all ranks: for who
  * withholds steps by it (withhold.c). What scalars.c shows may be a guess, and is not looked at here.
  *
- *	as torch.nn.utils.clip_grad_norm_ and its parts compute it: of a DTensor the local part of a replica, behind a sum over
+ *	as torch.nn.utils.clip_grad_norm_ and its parts compute it: of a DTensor the local part of a replica, after a sum over
  *	    all ranks; of plain gradients that DDP has reduced over all ranks in the last pass
  *	else of the gradients themselves, where each is whole: in a fixed order, so that equal gradients have an equal norm
  */

@@ -384,7 +384,7 @@ static bool take_held_step(void)
 	if (!atomic_compare_exchange_strong(&held_taken, &no, true)) {
 		log_loss(LOSS_FULL, "several optimizers step at once on different threads: kinds "
 				    "of all but one "
-				    "are left out");
+				    "are skipped");
 		return false;
 	}
 	own(held_here) = true;
