@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of the tables that the generator makes of a spec for its adapter; they are declared in <library>_gen.h:
+ * Types of the tables that the generator makes from a spec for its adapter; the tables are declared in <library>_gen.h:
  *
  *	LIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec knows, for an initializer
  *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums, for spec_value_find()

@@ -88,8 +88,8 @@ struct adapter {
 	 */
 	void (*passed)(const struct call *c);
 	/*
-	 * With passed(): it would do nothing for that row, now and until the configuration changes. While no rows are wanted the
-	 * row's stub then leads straight to the real function.
+	 * With passed(): true if it would do nothing for that row, now and until the configuration changes. While no
+	 * rows are wanted the row's stub then leads straight to the real function.
 	 */
 	bool (*idle)(const struct api *f);
 	/*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wrapped function in this process: `struct api`, its row, with what is known of it (api_spec.h) and of its library
- * (adapter.h).
+ * A wrapped function in this process: `struct api`, its row, with the data on the function (api_spec.h) and on its
+ * library (adapter.h).
  *
- * The core reads these and never a library's name; adapters (wrappers/) add what only they know.
+ * The core reads these and never a library's name; adapters (wrappers/) add what is specific to their library.
  */
 #ifndef PROBE_API_API_H
 #define PROBE_API_API_H

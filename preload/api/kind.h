@@ -128,7 +128,7 @@ enum sub {
 	SUB_LOOK_ALL,
 	SUB_LOOK_ANY,
 	SUB_LOOK_SOME,
-	SUB_END, /* the second half of the one call that is under way on a window or file */
+	SUB_END, /* the second half of the one call in progress on a window or file */
 };
 
 /* When the output of a TASK_DATA call is valid. */

@@ -364,7 +364,7 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	struct elf_place at = {.path = ""};
 	struct elf_asker by;
 
-	/* The caller's own search path; of the objects that loaded it only the program's is known. */
+	/* The caller's own search path; among the objects that loaded it only the program's path is known. */
 	elfsym_place(pc, &at);
 	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
 		.rpath = at.rpath,

@@ -5,16 +5,16 @@
  *	NEW -> READY (configuration is known) -> ON (folder, journal and writer exist) -> ENDED
  *	                                    \-> OFF (disabled, a forked child, or nothing can be written)
  *
- * The constructor only remembers the environment and the working directory. Configuration is read at the first call
- * of any wrapper, everything else is made at the first call that is to be recorded; until then there is no file, no
- * thread and no memory of ours.
+ * The constructor only copies the environment and the working directory. The configuration is read at the first call of
+ * any wrapper. Everything else is made at the first call that is to be recorded; until then there is no file, thread or
+ * memory of ours.
  *
- * Here is the state only. What makes the transitions lies in life/, and in writer/ what has the folder and its files; both
- * stand above, and are reached through session_hooks.
+ * This file has only the state. Its transitions are in life/; the folder and its files are in writer/. Both are higher
+ * rooms, and are called through session_hooks.
  *
- * Locks: session.lock (making a transition). Who uses drain, sink and files has the writer's role (writer/role.h). No
- * lock is held while the real function runs. A forked child uses none of them unless it records,
- * and then it makes new ones.
+ * Locks: session.lock (for a transition). Only the holder of the writer's role (writer/role.h) uses drain, sink and
+ * files. No lock is held while the real function runs. A forked child uses none of them unless it records; then it
+ * initialises them again.
  */
 #ifndef PROBE_SESSION_STATE_H
 #define PROBE_SESSION_STATE_H

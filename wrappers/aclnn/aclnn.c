@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ascend's operators, by rule and not by a list of them (CANN has 769 in 8.1). Each is two functions: aclnnXGetWorkspaceSize,
- * which takes the operator's own arguments, and aclnnX, which puts it on a stream and is always of one form:
+ * Ascend's operators, recognised by a rule instead of a list (CANN 8.1 has 769). Each consists of two functions:
+ * aclnnXGetWorkspaceSize, which gets the operator's own arguments, and aclnnX, which puts it on a stream and always has
+ * the form
  *
  *	aclnnStatus aclnnX(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream)
  *
- * The second is what is recorded: any function of such a name that is listed, of whichever library, and that has the
- * first beside it. Which tensors the executor stands for only the first is told: executor.c.
+ * The second function is recorded: any listed function of such a name, in any library, that has the first function next
+ * to it. Only the first function gets the executor's tensors: executor.c.
  *
- * What is written by the operator is known of those in writes.def; of others it is taken to be the last tensor, or of one with Inplace
- * in its name the first.
+ * writes.def lists the arguments that an operator writes. For operators without an entry it is the last tensor, or with
+ * Inplace in the name the first.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adapter kit of libraries whose communicators start from a unique id that all ranks were given (NCCL, RCCL, HCCL,
- * oneCCL). Such a library is described by its YAML (`comm:`, configs/apis/README.md), of which the generator makes
- * ccl_<library>; an adapter is
+ * Adapter kit for libraries whose communicators start from a unique id that all ranks got (NCCL, RCCL, HCCL, oneCCL).
+ * Such a library is described by its YAML (`comm:`, configs/apis/README.md), from which the generator makes
+ * ccl_<library>. An adapter consists of
  *
  *	#include "xccl_gen.h"
  *
@@ -10,10 +10,10 @@
  *	const struct adapter adapter_xccl = {LIB_XCCL_SPEC, CCL_ADAPTER(xccl), .enter = ccl_enter_xccl,
  *		.leave = ccl_leave_xccl};
  *
- * and what only this library has. The number of a communicator is the hash of the id that it starts from. Of a part of
- * one all members know the parent, how it was made, colour or list, and how often the parent was split before. Rank
- * and size may be queried only when a communicator is complete, of which there is no notice: that is when the program
- * first uses it. Groups and streams are the core's (call/stream.c).
+ * and of code for features that only this library has. The number of a communicator is the hash of its id. For a
+ * communicator made by a split, all members know the parent, the way it was made, colour or list, and how often the
+ * parent was split before. Rank and size may only be queried when a communicator is complete, which is not reported: so
+ * they are queried when the program first uses it. Groups and streams are handled by the core (call/stream.c).
  */
 #ifndef PROBE_WRAPPERS_CCL_H
 #define PROBE_WRAPPERS_CCL_H

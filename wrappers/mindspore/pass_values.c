@@ -41,7 +41,7 @@ struct waiting_gradient {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting_gradient *gradients; /* PLACES, open addressing */
 static _Atomic uint32_t waiting_now;
-static uint32_t occupied; /* places, those of gradients that were taken too */
+static uint32_t occupied; /* used places, including those whose gradients were taken */
 
 bool ms_gradients_wait(void)
 {

@@ -85,7 +85,7 @@ struct team_attr {
 };
 #define TEAM_ATTR_EP_AND_SIZE 0x44
 
-/* Rank and size; a team answers when it is complete, of which there is no notice: when it is first used. */
+/* Rank and size. They can be queried when a team is complete, which is not reported: so when it is first used. */
 static bool ask_ucc_team(struct comm *m)
 {
 	int (*get)(uint64_t, struct team_attr *) =
@@ -96,8 +96,8 @@ static bool ask_ucc_team(struct comm *m)
 		return false;
 	m->rank = (int32_t)a.ep;
 	/*
-	 * Teams have no number that all members know. Of those of all ranks it is how many of them were made before, which
-	 * is the same on all; others are only known here.
+	 * Teams have no number that all members know. A team of all ranks gets the number of such teams made before,
+	 * which is the same on all; other teams are known only here.
 	 */
 	if ((int64_t)a.size == session.world_size || session.world_size <= 0) {
 		static _Atomic uint64_t whole;

@@ -121,7 +121,7 @@ static const struct stub_target *target_of(struct stub_row *r, void *code, void 
 	return &t->target;
 }
 
-/* Makes the stub lead there from now on, if it leads nowhere yet. Without memory only this call goes there. */
+/* Makes the stub jump there from now on, if it has no target yet. Without memory only this call goes there. */
 static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *code, void *context)
 {
 	const struct stub_target *was = &e->first, *t = target_of(r, code, context);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parallel.json: the part that each communicator plays in a training, by what it carries:
+ * parallel.json: the role of each communicator in a training, from its traffic:
  *
- *	pipeline   messages, and little else
- *	expert     all-to-all in forward passes, where parameters or the mesh are called after experts or a router
- *	exchange   the same without such names: sequence parallelism, tables of embeddings on several ranks
- *	tensor     reductions in forward and in backward passes, of no gradients of parameters
- *	data       reductions of gradients (by name, or in backward passes only)
+ * - pipeline: messages, and little else
+ * - expert: all-to-all in forward passes, if names of parameters or of the mesh contain experts or a router
+ * - exchange: the same without such names: sequence parallelism, embedding tables on several ranks
+ * - tensor: reductions in forward and in backward passes that are not of parameters' gradients
+ * - data: reductions of gradients (by name, or in backward passes only)
  *
- * and what the program itself calls the dimension of its mesh that the communicator is of (PyTorch's DeviceMesh), if it says so.
- * It is replaced whole when a part has changed. Counts are those of the records that this process has seen; after a crash,
- * when a few are left to be read, a file that is there says more and stays.
+ * It also has the program's own name for the mesh dimension of the communicator (PyTorch's DeviceMesh), if there is
+ * one. The file is replaced as a whole when a role has changed. It counts only records that this process has seen.
+ * After a crash only a few are left to be read; then an existing file is more complete, and is kept.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of <output_dir>/abnormal_global_norm.json (key check_for_global_norm), as MindSpore Transformers writes it: the norms
- * of each step, from 1, whose global norm was at or above the threshold, or not finite; one more for each time that the step
- * was run:
+ * The sink of <output_dir>/abnormal_global_norm.json (key check_for_global_norm), in the form of MindSpore
+ * Transformers: for each step, from 1, whose global norm was at or above the threshold, or not finite, its norms, one
+ * for each time that the step was run:
  *
  *	{"300": [3.3], "1201": [44.3, 12.5]}
  *
- * By rank 0 alone. What an earlier run left there is kept.
+ * Only rank 0 writes it. Entries of an earlier run are kept.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of monitor.log: for each step the lines that MindSpore Transformers 2.1 logs (its core/callback/callback.py,
- * MFLossMonitor.print_output_info and TrainingStateMonitor._to_log), by key monitor_log:
+ * The sink of monitor.log: for each step the lines that MindSpore Transformers 2.1 logs (see its
+ * core/callback/callback.py, MFLossMonitor.print_output_info and TrainingStateMonitor._to_log), selected by key
+ * monitor_log:
  *
  *	{ Epoch:[%3d/%3d], step:[%5d/%5d], loss: %5.6f, per_step_time: %dms, lr: %s, overflow cond: %s, loss_scale: %s, global_norm: %s
  *	  %4.1f%% |<50 cells>| %.5f samples/s/p  %s }
@@ -9,8 +10,8 @@
  *	opt_global_step: %d, skip_data_grad_norm_threshold: %s, is_skip: [ True]
  *	Current global norm %s of step %d has been %d consecutive times greater than threshold: %s
  *
- * Numbers of a step are kept until step() ends it, because threads are drained one after the other; they become text
- * with the pass, so that after a crash each line is there once.
+ * Numbers of a step are kept until step() ends it, because threads are drained one after the other. They are written as
+ * text with the pass, so that after a crash each line is there once.
  */
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sink of TensorBoard's event files: <tensorboard_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, one for each
- * process. It grows with the other files and is committed with them, so that after a crash each event is there once. Numbers
- * have their tags and x by key tensorboard_tags:
+ * process. It grows with the other files and is committed with them, so that after a crash each event is there once.
+ * Key tensorboard_tags selects the tags and the x axis:
  *
  *	probe, mindformers   scalars as MindSpore Transformers names them, x = step + 1; also against samples, where they are known
  *	probe                kinds as {kind}/{name}/{op}, x = step

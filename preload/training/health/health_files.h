@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranks tell each other of checkpoints, and what they leave of it (training/health/health.c):
+ * Files through which ranks exchange their judgements of checkpoints, and the results (training/health/health.c):
  *
  *	health/rank<R>.jsonl    {"rank", "world_size", "host", "pid", "begun_ns"}, for each process; and for each checkpoint
  *	                        {"ckpt_name", "path", "folder", "step", "begun_ns", "embedding_local_norm", "threshold", "is_health", "why"}

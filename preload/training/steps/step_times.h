@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The times of a step and what follows from them, by the clock of the thread that trains. An adapter says what begins and
- * ends; when a step ends its numbers go into the journal (training/steps/scalar.h). No framework is named here.
+ * The times of a step and numbers derived from them, by the clock of the thread that trains. An adapter reports the
+ * beginning and end of parts; when a step ends its numbers go into the journal (training/steps/scalar.h). Names no
+ * framework.
  *
- *	- forward begins when the DataLoader has given a batch, or where none did, when what came before has ended (the step,
- *	  a backward pass, or the begin of an optimizer's step, whose closure it is in then), and ends with the backward pass
- *	- an optimizer's time is that of its step without what is forward, backward or data inside of it
- *	- what lies between the end of a step and the first event of the next one is in iteration-time alone
+ * - forward begins when the DataLoader has returned a batch; without a DataLoader when the previous part has ended (the
+ * step, a backward pass, or the beginning of an optimizer's step, if it is in that step's closure). It ends with the
+ * backward pass.
+ * - An optimizer's time is that of its step without the forward, backward and data parts inside it.
+ * - The time between the end of a step and the first event of the next one is only in iteration-time.
  *
- * Only the outermost of events that nest are to be given. One thread trains; events of others are counted like its own.
+ * If events nest, only the outermost must be reported. One thread trains; events of other threads count as its own.
  */
 #ifndef PROBE_TRAIN_STEP_TIMES_H
 #define PROBE_TRAIN_STEP_TIMES_H

@@ -2,12 +2,12 @@
 /*
  * From a call of a process group to its completion.
  *
- * Gloo: the caller's thread puts a Work into a queue (enqueue) before the function returns; a thread of gloo's runs it and
- * calls finishWorkGloo, at whose entry the outputs are valid. A Work is recognised by its address, from enqueue, which comes
- * before any thread can run it. It need never be waited for (DDP does not). Messages are completed by the wait of their
- * Work. A reduce_scatter queues an all-reduce and gives back another Work that copies its part of the result when it is
- * waited for (lambda_work.c); where that is not seen its outputs are not known (flag untracked). Other backends complete on the
- * device's stream.
+ * Gloo: the caller's thread queues a Work (enqueue) before the function returns. A thread of Gloo runs it and calls
+ * finishWorkGloo; when that begins, the outputs are valid. A Work is recognised by its address from enqueue on, which
+ * comes before any thread can run it. It need never be waited for (DDP does not). Messages are completed by the wait of
+ * their Work. A reduce_scatter queues an all-reduce and returns another Work, which copies its part of the result when
+ * it is waited for (lambda_work.c); if that is not seen, its outputs are not known (flag untracked). Other backends
+ * complete on the device's stream.
  */
 #include <stdatomic.h>
 

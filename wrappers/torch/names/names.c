@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a training's parameters: when they are looked for, and what is made of what is found.
+ * The names of a training's parameters: when they are searched for, and what is made from the results.
  *
- * Looked for at the first backward pass that adds up gradients, at the first step of each optimizer, and when the
- * parameters of an optimizer are other ones than at its last step: on the thread that does so, which is one of Python's,
- * never inside a backward pass. All that is static here is read and written while the GIL is held, which is its lock.
+ * They are searched for at the first backward pass that accumulates gradients, at the first step of each optimizer, and
+ * when an optimizer has other parameters than at its last step. The search runs on the thread that does so, which is a
+ * Python thread, and never inside a backward pass. All static data here is protected by the GIL.
  */
 #include <stdatomic.h>
 #include <stdio.h>

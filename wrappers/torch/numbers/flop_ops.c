@@ -99,7 +99,7 @@ bool torch_is_flop_op(const char *name)
 	return flops_are_wanted() && find_flop_op(name);
 }
 
-/* ---- which of them are looked at ---- */
+/* ---- which operators are watched ---- */
 
 #define WATCHED_MAX 128 /* rows; further ones are looked at always */
 

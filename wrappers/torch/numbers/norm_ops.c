@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The total norm of the gradients, as the program itself computes it before it clips:
+ * Finds the total norm of the gradients that the program itself computes before it clips. Two forms are known:
  *
- *	stack(norms), linalg_vector_norm(that)
- *		under a frame of torch/nn/utils/clip_grad.py, or of norms that are known to be total ones, of a group each. Of
- *		DTensors the result is a DTensor, whose local part is the norm where it lies on each rank
- *	a number that is summed up over the ranks between backward pass and step (never a maximum: found_inf travels so)
- *		whose square root is taken next, by pow() or sqrt()
- *		or that becomes a number of Python, if it agrees within 1e-3 with the gradients that the optimizer's step
- *		begins with: the sum with those of a replica, what went in with those that this rank has a part of
- *		(which clipping may have made smaller since); losses and token counts do not
+ * - stack(norms), then linalg_vector_norm() of the result, either under a frame of torch/nn/utils/clip_grad.py, or if
+ * `norms` are total norms of groups. For DTensors the result is a DTensor, whose local part is the norm if it is
+ * replicated.
+ * - A number that is summed up over the ranks between backward pass and step (never a maximum: found_inf is reduced
+ * that way). Its square root is taken next, by pow() or sqrt(); or it becomes a Python number and agrees within 1e-3
+ * with the gradients when the optimizer's step begins. The sum is compared with the gradients of a replica, the input
+ * with those of a shard (which clipping may have reduced since). Losses and token counts do not agree.
  */
 #include <math.h>
 #include <stdatomic.h>

@@ -2,15 +2,14 @@
 /*
  * Numbers that a training program computes itself, seen at the operators that compute them:
  *
- *	ones_like(loss)                 backward() makes the gradient of what it begins at: the same tensor is in the engine's
- *	                                arguments next, so which tensor's it is is known for sure
- *	div(loss, n), mul(loss, f)      before backward(), where micro steps are added up, and where there is a loss scale
- *	stack, linalg_vector_norm, pow, sqrt, _local_scalar_dense (item())
- *	                                the total norm of the gradients (norm_ops.c)
- *	_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inv_scale)
- *	empty                           until it is known how tensors are laid out, for which those above are too small
+ * - ones_like(loss): backward() makes the first gradient with it. The same tensor is in the engine's arguments next, so
+ * it is certain which tensor it belongs to.
+ * - div(loss, n), mul(loss, f): before backward(), if micro steps are accumulated or there is a loss scale.
+ * - stack, linalg_vector_norm, pow, sqrt, _local_scalar_dense (item()): the total norm of the gradients (norm_ops.c).
+ * - _amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inv_scale): the loss scale.
+ * - empty: until the layout of tensors is known, for which the tensors above are too small.
  *
- * All are watched only where the numbers are asked for. A training thread has its own notes; what a step takes from
+ * Each is watched only if its number is requested. A training thread has its own notes; data that a step takes from
  * another thread is atomic.
  */
 #include <math.h>

@@ -2,11 +2,11 @@
 /*
  * Loss, learning rates, norm and loss scale of each step of a training, and when its parts begin and end.
  *
- * What an optimizer's step closes is a segment: the backward passes since the last one, and those inside of it up to the
- * first (a closure may be called again and again for one batch; the first call's value is what step() gives back). Several
- * segments may lie in one step of the training: that of each optimizer is kept until the step ends.
+ * A segment consists of the backward passes that one optimizer step uses: those since the last step, and the first pass
+ * inside the step (a closure may be called several times for one batch; step() returns the value of the first call). A
+ * step of the training may have several segments: each optimizer's is kept until the step ends.
  *
- * Lock: `lock` is a leaf, held for a few additions; some events per step.
+ * Lock: `lock` is a leaf, held for a few additions, some times per step.
  */
 #include <math.h>
 #include <pthread.h>

@@ -11,7 +11,7 @@ bool torch_modules_dumped(void);
 /* ... including their gradients */
 bool torch_module_gradients_dumped(void);
 
-/* A module is called: is it to be recorded now? Starts the recording if need be. */
+/* True if a module call that begins is to be recorded. Starts the recording if necessary. */
 bool torch_module_dump_begins(void);
 
 /* That parameter's gradient has been accumulated. Any thread. */

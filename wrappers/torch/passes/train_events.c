@@ -8,8 +8,8 @@
  *		is not called from outside (before 2.0)
  *	at::_ops::_amp_update_scale_::call
  *
- * Lock: `lock` is a leaf but for what step_end() takes; events are some per step. A forked child makes it again, whether
- * it records or not.
+ * Lock: `lock` is a leaf except for what step_end() takes; there are some events per step. A forked child initialises
+ * it again, whether it records or not.
  */
 #include <pthread.h>
 #include <stdatomic.h>

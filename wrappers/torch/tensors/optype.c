@@ -52,7 +52,7 @@ static const struct cxx_class known_types[] = {
 	{"std::array<bool,2>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
 	{"std::array<bool,3>", CT_STRUCT, OP_PLAIN, &s_three},
 	{"std::array<bool,4>", CT_STRUCT, OP_PLAIN, &s_four},
-	/* Objects with a destructor go as a pointer to the caller's. */
+	/* Objects with a destructor are passed by pointer to the caller's object. */
 	{"c10::SymInt", CT_P, OP_PLAIN, NULL},
 	{"std::optional<c10::SymInt>", CT_P, OP_PLAIN, NULL},
 	{"std::optional<at::Generator>", CT_P, OP_PLAIN, NULL},
