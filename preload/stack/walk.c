@@ -63,7 +63,7 @@ static inline uintptr_t find_wrapper_pc(uintptr_t fp)
 }
 #endif
 
-struct new_walk {
+struct uncached_walk {
 	struct memory *m;
 	struct stack_cache *c;
 	const struct cache_key *k;
@@ -74,7 +74,7 @@ struct new_walk {
 /* The trail takes 4 KiB of stack, which the usual walk does not need. */
 static void walk_apart(void *arg)
 {
-	struct new_walk *a = arg;
+	struct uncached_walk *a = arg;
 	struct trail t;
 
 	if (a->c)
@@ -85,10 +85,10 @@ static void walk_apart(void *arg)
 	a->n = t.n;
 }
 
-__attribute__((noinline)) static int walk_new_walk(
+__attribute__((noinline)) static int walk_uncached(
 	struct memory *m, struct stack_cache *c, const struct cache_key *k, uintptr_t *pcs, int max)
 {
-	struct new_walk a = {m, c, k, pcs, max, 0};
+	struct uncached_walk a = {m, c, k, pcs, max, 0};
 
 	apart_call(walk_apart, &a);
 	return a.n;
@@ -113,10 +113,10 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 		b->lo = m.lo;
 	k.wrapper_pc = find_wrapper_pc(fp);
 	if (!c || !cache_enter(c, b, fp))
-		return walk_new_walk(&m, NULL, &k, pcs, max);
+		return walk_uncached(&m, NULL, &k, pcs, max);
 	n = cache_find(c, &k, &m, pcs, max, note);
 	if (!n)
-		n = walk_new_walk(&m, c, &k, pcs, max);
+		n = walk_uncached(&m, c, &k, pcs, max);
 	cache_leave(c);
 	return n;
 }
