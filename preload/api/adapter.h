@@ -25,7 +25,7 @@ struct dtype_desc {
 struct matrix_codes {
 	int16_t row_major; /* 0: all is column-major */
 	int16_t transposed[5], left[3];
-	/* if left is 0, which ends lists: all values but this one mean left; 0: `left` is used */
+	/* only if left[] is empty: every value except this one means left; else 0 */
 	int16_t right;
 };
 

@@ -102,12 +102,12 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	if (!atomic_compare_exchange_strong(&f->word, &was, next))
 		return was;
-	/* A library that is being loaded may have mistaken the row for one that was never called. */
+	/* A thread that loads another copy of the library may have found the row not decided yet. */
 	if (!(given & API_BOUND) && !real_settled(loads))
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
 	if (!(given & API_BOUND) && atomic_load(&f->elsewhere))
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
-	/* The thread that changed the configuration may have done so too. */
+	/* Look at the configuration again: it may have changed while the row was being decided. */
 	if (generation_now()->number != g->number)
 		api_renew(f);
 	return api_word(f);

@@ -14,7 +14,8 @@
 #define V 64
 #define W 4
 #define SPLIT 0
-#define FMA_SUMS 1 /* Zen 4 has two pipes for additions and conversions, and two others for these */
+/* fused multiply-adds use two pipes of a Zen 4 that additions and conversions leave free */
+#define FMA_SUMS 1
 
 typedef __m512i vec;
 typedef uint64_t count; /* masks are counted immediately */

@@ -108,7 +108,10 @@ struct guard {
 	void *ctx;
 };
 
-/* Each context has a stream 0 of its own: that of the memory is meant, whatever the thread is at. */
+/*
+ * Each context has its own stream 0. The one of the memory's context is meant, whatever the thread's current context
+ * is.
+ */
 static bool find_context(void *stream, const void *memory, void **ctx)
 {
 	if (!stream &&

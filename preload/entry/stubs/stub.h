@@ -28,7 +28,7 @@ void stub_before_load(const char *file, int mode, uintptr_t pc);
 struct stub_names {
 	struct stub_name *item;
 	uint32_t n, cap;
-	bool failed; /* no memory: not all are there */
+	bool failed; /* out of memory: the list is not complete */
 };
 
 /* Collects them for the libraries that the program `file` needs, whatever is loaded here. */

@@ -156,7 +156,7 @@ static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro
 	return NULL;
 }
 
-/* m:actv_0-9.csv; v2: m:module_step3-12.csv, in blocks from start_step on. */
+/* The name of a row's file. v1: <kind>_0-9.csv; v2: <monitor>_step3-12.csv, in blocks from start_step on. */
 static void name_monitor_file(
 	const struct monitor *m, const char *word, uint32_t step, char *buf, size_t cap)
 {

@@ -311,7 +311,7 @@ static void close_view(const struct torch_train_event *e)
 	(void)e;
 	if (own(open_views).depth && !--own(open_views).depth)
 		arena_close(&own(open_views).arena);
-	/* The program sets them to nothing now, or to zero. */
+	/* After the step the program clears the gradients (zero_grad). */
 	if (!own(open_views).depth)
 		train_grads_forget();
 }
