@@ -216,7 +216,7 @@ struct tail hook_dlopen(
 	return (struct tail){.target = real_of("dlopen", &cached)};
 }
 
-/* Another namespace has separate libraries, and nothing of ours is in it. */
+/* Another namespace has separate libraries, and we are not in it. */
 struct tail hook_dlmopen(
 	long space, const char *file, int mode, uintptr_t a3, uintptr_t from, uintptr_t pc)
 {
@@ -232,7 +232,7 @@ struct tail hook_dlmopen(
 	return (struct tail){.target = real_of("dlmopen", &cached)};
 }
 
-/* Whatever is unloaded now: real functions are looked for again at the next call. */
+/* Whatever was unloaded: real functions are looked up again at the next call. */
 struct tail hook_dlclose(void)
 {
 	static _Atomic(void *) cached;

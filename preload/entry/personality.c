@@ -145,7 +145,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 	uint64_t len;
 	uint8_t enc;
 
-	if (!p || *p++ != 0xff) /* an explicit base of landing pads: none of ours */
+	if (!p || *p++ != 0xff) /* an explicit base of landing pads: our code has none */
 		return 0;
 	if (*p++ != 0xff) /* type table: not needed */
 		read_call_site_uleb(&p);
@@ -178,7 +178,7 @@ int __gcc_personality_v0(
 	int before = 0;
 
 	(void)cls;
-	/* Nothing of ours catches. */
+	/* Our code has no catch handlers. */
 	if (version != 1 || actions & SEARCH_PHASE)
 		return CONTINUE_UNWIND;
 	u = find_unwinder(by);

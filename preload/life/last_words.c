@@ -93,7 +93,7 @@ static const char *find_call_inside(void)
 	return p ? p + strlen(p) + 1 : NULL;
 }
 
-/* An exception that was shown and did not end the program is none of its end. */
+/* An exception that was shown and did not end the program is not the reason for its end. */
 static const char *word_of_ending(unsigned said, int code)
 {
 	return said & SAID_ABORT				       ? "abort"

@@ -71,7 +71,7 @@ static int64_t wide_attribute(attribute_query *ask, uint64_t descriptor, int att
 	return ask(descriptor, attribute, &v, sizeof(v), &written) == 0 ? v : 0;
 }
 
-/* Bits of an element of which there are no statistics (cudaDataType), 0 where that is not known. */
+/* Bits per element of a type without statistics (cudaDataType), 0 if not known. */
 static unsigned bits_of_other(int64_t type)
 {
 	switch (type) {

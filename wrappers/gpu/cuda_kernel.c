@@ -85,7 +85,7 @@ static void relax_capture(struct device_guard *g)
 	g->relaxed = cu.thread_exchange_stream_capture_mode(&g->mode) == SUCCESS;
 }
 
-/* Of the current context. */
+/* Describes the current context. */
 static bool describe_context(struct device_guard *g)
 {
 	unsigned long long id = 0;

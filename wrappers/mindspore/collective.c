@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives and messages: the virtual functions of mindspore::device::CollectiveCommunicationLib, whose instances are the backends
- * (mccl on a CPU, MPI, NCCL, HCCL). All say by a bool whether they succeeded. What a backend calls to do it is nested.
+ * Collectives and messages: the virtual functions of mindspore::device::CollectiveCommunicationLib, whose instances are
+ * the backends (mccl on a CPU, MPI, NCCL, HCCL). All return a bool that tells whether they succeeded. Calls made by a
+ * backend are nested.
  */
 #include <stdio.h>
 #include <string.h>

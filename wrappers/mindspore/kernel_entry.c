@@ -218,7 +218,7 @@ static bool is_launch_wanted(const char *symbol)
 static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
-	/* Cheap: most names of a process are none of ours. */
+	/* Must be cheap: most names in a process are not ours. */
 	return (strcmp(symbol, DEVICE_CONTEXT) == 0 || strcmp(symbol, LAUNCH_OPERATOR) == 0) &&
 	       ms_any() && is_launch_wanted(symbol);
 }

@@ -19,7 +19,10 @@
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/parameters.h"
 
-/* Kernels of a graph run on several threads: sums over parameters are of one at a time. A leaf but for the journal's. */
+/*
+ * Kernels of a graph run on several threads: sums over parameters are updated by one at a time. A leaf except for the
+ * journal's locks.
+ */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 void ms_values_forked(void)

@@ -38,7 +38,7 @@ static const struct watched {
 	{"mindspore::pipeline::ExecutorPy::Run", "ppp", MS_CALL, CT_STRUCT},
 };
 
-/* Most names of a process are none of ours. */
+/* Most names in a process are not ours. */
 static bool may_be_ms_symbol(const char *symbol)
 {
 	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||

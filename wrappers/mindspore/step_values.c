@@ -99,7 +99,7 @@ static double find_number(const struct numbers *s, const void *address)
 	return s->n ? s->at[(s->n - 1) % NUMBERS_MAX].value : NAN;
 }
 
-/* Under the lock: of those of which both are known; all: of each that has begun. */
+/* Under the lock: handles passes for which both are known; all: every pass that has begun. */
 static void settle_passes(bool all)
 {
 	for (; settled < begun && (all || settled < told); settled++) {
@@ -215,8 +215,8 @@ static void put_mean_loss(uint32_t step, double mean, uint32_t passes)
 }
 
 /*
- * Several roots are of a program that looks at each gradient by itself: if it has clipped them the updates were given others than
- * those of which the roots are.
+ * Several square roots come from a program that handles each gradient separately. If it has clipped them, the updates
+ * got other gradients than those of the roots.
  */
 static bool are_updates_unclipped(const struct step_numbers *n)
 {

@@ -280,7 +280,7 @@ void mpi_count_elements(struct buffer *v, const void *status)
 {
 	int64_t bytes = -1;
 
-	/* Counted in bytes: the type may be one of which the message does not hold a whole number. */
+	/* Counted in bytes, because the message may not hold a whole number of elements of the type. */
 	if (mpi.f.get_elements_x(status, (mpi_handle)mpi.byte, &bytes) == 0 && bytes >= 0 &&
 		(uint64_t)bytes <= v->bytes) {
 		uint64_t size = v->count ? v->bytes / v->count : 0;

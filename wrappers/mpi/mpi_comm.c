@@ -134,8 +134,9 @@ void mpi_comm_predefined(void)
 }
 
 /*
- * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD", of which we ask for a group of our own: the
- * program frees its. A program that never asks for that set has communicators that each rank knows by itself only.
+ * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD". We get a group of our own for it,
+ * because the program frees its own. In a program that never uses that set, each rank's communicators are known only to
+ * itself.
  */
 void mpi_session_group(const struct call *c)
 {

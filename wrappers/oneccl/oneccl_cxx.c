@@ -84,7 +84,7 @@ static union arg *copy_arguments(const struct call *c, union arg *to)
 	return to;
 }
 
-/* Those of wrappers/ccl, but for where the id is. */
+/* Like those of wrappers/ccl, except for the position of the id. */
 static void register_cxx_comm(struct call *c)
 {
 	union arg own[API_ARGS_MAX], *given = c->v;

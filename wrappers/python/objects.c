@@ -350,7 +350,7 @@ void *py_get_attribute(const void *o, const char *name)
 	}
 	value = api.generic(o, text, NULL, 1);
 	api.drop(text);
-	/* The object has it as well, and nothing runs before this look is over. */
+	/* The object holds a reference to it too, and no other code runs before this search is over. */
 	if (value)
 		api.drop(value);
 	return value;

@@ -81,8 +81,8 @@ static bool is_abbreviated(const char *s, size_t n)
 }
 
 /*
- * The longest word of a name or pattern: an identifier stands as it is in the mangled name, so a search for it turns
- * nearly all symbols away before one is demangled.
+ * The longest word of a name or pattern. An identifier appears unchanged in the mangled name, so a search for it rules
+ * out nearly all symbols before any is demangled.
  */
 static const char *longest_word(struct spec_load *l, const char *pattern)
 {

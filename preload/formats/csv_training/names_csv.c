@@ -67,7 +67,7 @@ static void put_name_flags(struct text *out, uint32_t flags)
 
 #define PUT_DIMS(e) put_name_shape(out, e)
 #define PUT_NAME_FLAGS(v) put_name_flags(out, v)
-/* Of parameters, of parameters and modules, of parts. */
+/* For parameters; for parameters and modules; for parts. */
 #define PUT_OWNER(v)                                                 \
 	do {                                                         \
 		if (e->what == JN_PARAM && !(e->flags & JN_UNOWNED)) \

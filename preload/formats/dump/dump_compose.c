@@ -225,7 +225,7 @@ static int write_backward(struct compose *c)
 	return 0;
 }
 
-/* What the program saved itself. */
+/* True for a tensor that the program saved itself. */
 static bool is_saved(const struct staged_call *call)
 {
 	return strcmp(call->lib, "probe") == 0;

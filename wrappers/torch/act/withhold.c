@@ -257,7 +257,7 @@ static void let_group_entries_go(void)
 
 /* ---- weights ---- */
 
-/* Of those in host memory. */
+/* Hashes the parameters in host memory. */
 static uint64_t hash_weights(const struct torch_optimizer_view *v)
 {
 	uint64_t h = 1, word;

@@ -54,7 +54,10 @@ static bool name_is_taken(
 	return false;
 }
 
-/* Roots (by bit) of which a parameter has the name of one of another: these have their variable in front. */
+/*
+ * Marks the roots (one bit each) that share a parameter's name with another root: their names are prefixed with their
+ * variable.
+ */
 static void find_ambiguous(struct look *l, uint8_t *ambiguous)
 {
 	struct tree *t = &l->tree;

@@ -382,7 +382,7 @@ void torch_edges_pass(const void *edges, const void *gradients)
 
 	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
 		return;
-	/* A gradient each: that tells how long an edge is. */
+	/* One gradient for each edge: that gives the size of an edge. */
 	all.size = bytes / all.grads.n;
 	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
 		return;

@@ -348,7 +348,10 @@ static void write_gradients(void)
 
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++)
 		torch_gradient_of_step(held.all, at->id);
-	/* An optimizer of partitions has none of the model's own parameters, or only those of which this rank has some. */
+	/*
+	 * An optimizer of partitions has none of the model's own parameters, or only those that this rank has a part
+	 * of.
+	 */
 	for (uint32_t id = 1; id <= held.all->n; id++) {
 		const struct train_param *p = &held.all->at[id - 1];
 
