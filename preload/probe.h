@@ -38,7 +38,7 @@ PROBE_API int probe_flush(void);
 
 /*
  * Records a tensor under a name: in calls_*.csv (library `probe`, the name as op), and with `format: [dump]` in debug.json and,
- * saved, in dump_tensor_data/. data: elements one behind the other in memory that the processor can read, taken
+ * saved, in dump_tensor_data/. data: contiguous elements in memory that the processor can read, taken
  * before the function returns. dtype: "float32", "bfloat16", "int64" ... as in column dtype. shape: "8x512" or "(8, 512)", "-" or
  * "" for a scalar, at most 16 dimensions. From Python: ctypes.CDLL(None).probe_save(b"x", t.data_ptr() as c_void_p, b"float32",
  * b"8x512"). Returns 0, or -1: nothing is recorded now, or an argument makes no sense.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The libraries whose functions have no compiled wrappers; a new one is a line here. */
+/* The libraries whose functions have no compiled wrappers; to add one, add a line. */
 #include "entry/stubs/provider.h"
 
 extern const struct runtime_provider torch_provider; /* wrappers/torch/registry.c */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of the tables that the generator makes of a spec for its adapter; they are declared in <library>_gen.h:
+ * Types of the tables that the generator makes from a spec for its adapter; the tables are declared in <library>_gen.h:
  *
  *	LIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec knows, for an initializer
  *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums, for spec_value_find()
@@ -22,7 +22,7 @@ enum abi_form {
 	ABI_ADDRESS, /* the address of `symbol` in the library */
 };
 
-/* Names stand in the table itself: pointers would be written by the loader at every start of a process. */
+/* Names are stored in the table itself: the loader would have to write pointers at every process start. */
 #define ABI_NAME_BYTES 48u
 
 /* A constant as each implementation defines it; the index of at[] is enum ABI_<LIBRARY>_... in <library>_gen.h. */

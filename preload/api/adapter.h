@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libprobe knows of a library: `struct adapter`, the functions of its adapter, and what they say. */
+/* Everything libprobe knows about a library: `struct adapter`, the functions of its adapter, and their results. */
 #ifndef PROBE_API_ADAPTER_H
 #define PROBE_API_ADAPTER_H
 
@@ -13,7 +13,7 @@ struct call;
 struct comm;
 struct api;
 
-/* What an adapter says of a dtype handle. */
+/* An adapter's description of a dtype handle. */
 struct dtype_desc {
 	uint64_t size; /* bytes of data in one element */
 	int64_t extent; /* bytes from one element to the next */
@@ -21,11 +21,12 @@ struct dtype_desc {
 	bool derived; /* flag `derived` */
 };
 
-/* What arguments of a library of linear algebra mean: the values of its enums, or letters. 0 behind the last. */
+/* Meaning of arguments in a library of linear algebra: values of its enums, or letters. Lists end with 0. */
 struct matrix_codes {
 	int16_t row_major; /* 0: all is column-major */
 	int16_t transposed[5], left[3];
-	int16_t right; /* where left is 0, which ends lists: all but this one is left; 0: `left` says it */
+	/* only if left[] is empty: every value except this one means left; else 0 */
+	int16_t right;
 };
 
 /* Peers and roots as an adapter normalises them. */
@@ -45,7 +46,7 @@ struct adapter {
 	const char *const *sonames; /* NULL-terminated: where real functions are looked for last */
 	int64_t success[4]; /* return codes that are no error */
 	uint8_t nsuccess;
-	int64_t missing; /* what a wrapper returns when no real function exists */
+	int64_t missing; /* return value of a wrapper if there is no real function */
 	int64_t in_progress; /* success, but nothing has happened yet; 0: no such code */
 	const char *
 		alias_prefix; /* MPI_X is PMPI_X too: "P"; NULL: no such names. Taken where there is no MPI_X */
@@ -55,20 +56,21 @@ struct adapter {
 	 * a count in bytes instead of elements ends in a record without statistics and not in a fault.
 	 */
 	bool unsure;
-	/* The `lib` column where it depends on who provides the real function at that address; NULL: name. */
+	/* The `lib` column if it depends on the library that provides the real function at that address; NULL: name. */
 	const char *(*label)(const void *real);
-	const struct matrix_codes *matrix; /* of rows with matrices */
-	bool unknown_streams; /* of a runtime that has no struct device_backend: outputs on them are not read */
+	const struct matrix_codes *matrix; /* for rows with matrices */
+	/* its streams may belong to a runtime without struct device_backend: outputs on them are not read */
+	bool unknown_streams;
 	bool groups; /* describe() finds the communicator */
 	bool one_comm; /* functions need not name their communicator: comm(0) is the one that there is */
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */
 	bool (*ready)(void);
 	struct comm *(*comm)(uint64_t handle);
-	struct comm *(*window)(uint64_t handle); /* of rows with a window or a file */
+	struct comm *(*window)(uint64_t handle); /* for rows with a window or a file */
 	void (*dtype)(uint64_t handle, struct dtype_desc *d);
 	enum redop (*redop)(uint64_t handle);
-	/* With that reduction a one-sided call does not read what it is given. NULL: there is none. */
+	/* True if, with that reduction, a one-sided call does not read its input. NULL: no such reduction. */
 	bool (*reads_nothing)(uint64_t redop);
 	const int64_t *in_place; /* the address that stands for the buffer of the other side */
 	int (*peer)(int64_t value); /* rank, PEER_NULL or PEER_ANY */
@@ -76,18 +78,18 @@ struct adapter {
 		int *rank); /* *rank: JOURNAL_NONE if unknown */
 	uint64_t (*handle_at)(const void *array, uint64_t i); /* i-th handle of an array */
 	/*
-	 * Fills in c->op instead of what roles and kind say, for calls whose arguments are the library's own objects.
-	 * False: the call is not recorded.
+	 * Fills in c->op instead of the roles and kind, for calls whose arguments are the library's own objects. False:
+	 * the call is not recorded.
 	 */
 	bool (*describe)(struct call *c);
 	/*
-	 * Instead of describe(), where no rows are wanted now (key paused, ranks, steps) and the call is not numbered: for what counts
-	 * nevertheless. NULL: such calls are described as others are.
+	 * Called instead of describe() if rows are not wanted now (key paused, ranks, steps) and the call is not
+	 * numbered, for state that must be kept up to date anyway. NULL: such calls are described like others.
 	 */
 	void (*passed)(const struct call *c);
 	/*
-	 * With passed(): it would do nothing for that row, now and until the configuration changes. While no rows are wanted the
-	 * row's stub then leads straight to the real function.
+	 * With passed(): true if it would do nothing for that row, now and until the configuration changes. While no
+	 * rows are wanted the row's stub then leads straight to the real function.
 	 */
 	bool (*idle)(const struct api *f);
 	/*
@@ -104,11 +106,14 @@ struct adapter {
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);
 	bool hooked; /* these two for every call that is not passed through */
-	/* What calls do on streams is done by calls of other libraries inside of them. */
+	/* The stream work of its calls is done by nested calls of other libraries. */
 	bool carried;
-	/* The stream of a call that names none, of rows that complete by one or whose buffers lie on a device. */
+	/* The stream of a call that names none, for rows that complete by a stream or whose buffers are on a device. */
 	uint64_t (*stream)(const struct call *c);
-	/* In a forked child: makes its locks again, which another thread may have held. Perhaps more than once. */
+	/*
+	 * In a forked child: initialises its locks again, which another thread may have held. May be called more than
+	 * once.
+	 */
 	void (*forked)(void);
 };
 

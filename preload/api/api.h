@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wrapped function in this process: `struct api`, its row, with what is known of it (api_spec.h) and of its library
- * (adapter.h).
+ * A wrapped function in this process: `struct api`, its row, with the data on the function (api_spec.h) and on its
+ * library (adapter.h).
  *
- * The core reads these and never a library's name; adapters (wrappers/) add what only they know.
+ * The core reads these and never a library's name; adapters (wrappers/) add what is specific to their library.
  */
 #ifndef PROBE_API_API_H
 #define PROBE_API_API_H
@@ -26,18 +26,18 @@ union arg {
 };
 
 /*
- * api->word: what is done with the row's calls, in one word that a call loads once and keeps, so that it leaves by what it
- * entered by. Its state, one of these bits; its traits; and the number of the configuration (session/generation.h) by
- * which both were decided, in the bits from API_GENERATION on.
+ * api->word: how the row's calls are handled. A call loads this word once and keeps it, so that its leave matches its
+ * enter. It contains the state, one of these bits; the traits; and the number of the configuration
+ * (session/generation.h) with which both were decided, in the bits from API_GENERATION on.
  *
- * Anything but API_SKIP takes the long way through call_enter(), and API_ON only where recording is on (enabled.h).
+ * Every state but API_SKIP takes the slow path through call_enter(), and API_ON only if recording is on (enabled.h).
  */
 enum api_state {
 	API_NEW = 0, /* not looked at yet */
 	API_SKIP = 1, /* pass straight through to `real` */
 	API_ON = 2, /* record, or do its task */
-	API_MULTI =
-		4, /* as API_ON, and the real function depends on the caller (several copies are loaded) */
+	/* like API_ON, but the real function depends on the caller (several copies are loaded) */
+	API_MULTI = 4,
 	API_GONE = 8, /* no real function exists: calls return spec->lib->missing */
 	API_STATES = 15
 };
@@ -51,7 +51,7 @@ enum api_trait {
 	API_COUNTED = 0x800, /* only counted: `probe check` */
 	API_LOOKED =
 		0x1000, /* its calls show whether the step marker, a function of a language, runs again */
-	/* Said by whoever made the row, and kept when the rest is decided again. */
+	/* Set by the maker of the row, and kept when the rest is decided again. */
 	API_BOUND = 0x2000, /* `real` came with the row and is not looked for: dlsym by handle */
 	API_CHOSEN = 0x4000, /* its provider has found it listed, by whatever name */
 	API_MARKED = 0x8000, /* its provider says that it is a marker */
@@ -61,7 +61,7 @@ enum api_trait {
 
 #define API_GENERATION 16
 
-/* The buffers of a row whose calls are all of the usual form: call/plan.h. */
+/* The buffers of a row whose calls all have the usual form: call/plan.h. */
 struct plan {
 	_Atomic uint8_t state; /* enum plan_state */
 	uint8_t nin, nout;
@@ -75,8 +75,8 @@ struct api {
 	_Atomic uint32_t dict; /* dictionary id in the journal, 0: none yet */
 	_Atomic(void *) real;
 	_Atomic(uintptr_t)
-		copy; /* of the library that `real` is in: its lowest address; 0: not looked up yet */
-	const struct api_spec *spec; /* of api_table[]: NULL before api_fill() */
+		copy; /* lowest address of the library that contains `real`; 0: not looked up yet */
+	const struct api_spec *spec; /* for api_table[]: NULL before api_fill() */
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
 	_Atomic bool elsewhere; /* dlsym by handle gave another real function than `real` */
 	struct plan plan;
@@ -102,7 +102,7 @@ static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* What was decided of the row is decided again at its next call. */
+/* Makes the row's next call decide everything about it again. */
 static inline void api_renew(struct api *a)
 {
 	api_change_state(a, API_STATES, API_NEW);
@@ -113,8 +113,8 @@ extern struct api api_table[] __attribute__((visibility("hidden")));
 extern const unsigned api_count;
 
 /*
- * Puts `spec` into the rows of api_table[] and makes kind_table[], both empty at a process's start: whoever reads them of
- * a row that may not have been called yet calls this first. Cheap, and from any thread, once it is done.
+ * Puts `spec` into the rows of api_table[] and makes kind_table[]; both are empty at process start. Call it before
+ * reading them from a row that may not have been called yet. Cheap once it is done; from any thread.
  */
 void api_fill(void);
 /* The row of an exported wrapper by its symbol, filled, or NULL. */

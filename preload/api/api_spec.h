@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What libprobe knows of a wrapped function: `struct api_spec`, constant, made by the generator from configs/apis/ (or at
- * run time from a user's spec).
+ * Constant data on a wrapped function: `struct api_spec`, made by the generator from configs/apis/ (or at run time from
+ * a user's spec).
  */
 #ifndef PROBE_API_API_SPEC_H
 #define PROBE_API_API_SPEC_H
@@ -30,7 +30,7 @@ struct api_struct {
 	const uint8_t *member; /* enum ctype; none is CT_VOID or CT_STRUCT */
 };
 
-/* What an entry by libffi must know beyond args[]. Rows that are made at run time have it. */
+/* Data in addition to args[] for an entry through libffi. Only rows made at run time have it. */
 struct api_ffi {
 	uint8_t ret; /* enum ctype of the result; CT_STRUCT: ret_struct */
 	/*
@@ -42,9 +42,9 @@ struct api_ffi {
 	/* The result says whether the call succeeded. Otherwise call_leave() is to be given lib->success[0]. */
 	bool code;
 	/*
-	 * Its parameters are not known: v[] holds the addresses of API_OPEN_WORDS words, of which the first ones are its integers and
-	 * pointers, one each, and the others whatever lies behind them. They are passed on as they came, real numbers too. args[] is
-	 * empty.
+	 * Its parameters are not known: v[] holds the addresses of API_OPEN_WORDS words. The first ones are its
+	 * integers and pointers, one each; the others are the memory that follows. They are passed on unchanged,
+	 * floating-point registers too. args[] is empty.
 	 */
 	bool open;
 	/*
@@ -53,7 +53,7 @@ struct api_ffi {
 	 */
 	void *entry;
 	const struct api_struct *ret_struct;
-	const struct api_struct *arg[API_ARGS_MAX]; /* of arguments that are CT_STRUCT, else NULL */
+	const struct api_struct *arg[API_ARGS_MAX]; /* for arguments with CT_STRUCT, else NULL */
 };
 
 struct api_spec {
@@ -70,7 +70,7 @@ struct api_spec {
 	 * row has no dtype role for that buffer.
 	 */
 	uint8_t buf_dtype[ROLE_BUF + 1];
-	const char *link_name; /* what the linker calls it (a mangled name); NULL: symbol */
+	const char *link_name; /* the linker's name (mangled); NULL: symbol */
 	const struct api_ffi *ffi; /* NULL: it has a compiled wrapper */
 	/* TASK_DATA: calls inside it are recorded as if they were not inside anything, with `parent`. */
 	bool transparent;

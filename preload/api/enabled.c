@@ -13,7 +13,7 @@ void recording_switch(enum off_reason why, bool off)
 		atomic_fetch_or(&off_reasons, why);
 	else
 		atomic_fetch_and(&off_reasons, ~(uint32_t)why);
-	/* Of two threads that switch at once the later must not leave the earlier's answer. */
+	/* If two threads switch at once, the later one must not restore the earlier one's answer. */
 	do {
 		all = atomic_load(&off_reasons);
 		atomic_store(&pass_states, all ? API_SKIP | API_ON : API_SKIP);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Off: one word that every entry of ours reads first (compiled wrappers, entries by libffi, hooks of dlsym and dlopen,
- * probe.h). Within one call nothing is recorded any more, whatever a row's state is, and a call costs what one costs that
- * was never listed.
+ * Switches everything off: one word that every entry of ours reads first (compiled wrappers, entries through libffi,
+ * hooks of dlsym and dlopen, probe.h). From the next call on nothing is recorded, whatever a row's state is, and a call
+ * costs as much as one that was never listed.
  *
- * What came and went while it was off is not known afterwards: communicators, requests, numbers of calls.
+ * Changes while it was off are not known afterwards: communicators, requests, numbers of calls.
  */
 #ifndef PROBE_API_ENABLED_H
 #define PROBE_API_ENABLED_H
@@ -22,7 +22,7 @@ enum off_reason {
 	OFF_SWITCHED = 2, /* from outside */
 };
 
-/* The states whose calls go straight to the real function: API_SKIP, and where recording is off API_ON too. */
+/* The states whose calls go straight to the real function: API_SKIP, and API_ON too while recording is off. */
 extern _Atomic uint32_t pass_states __attribute__((visibility("hidden")));
 
 static inline bool recording_enabled(void)

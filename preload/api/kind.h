@@ -30,7 +30,7 @@ enum role {
 	ROLE_RDTYPES,
 	ROLE_OP,
 	ROLE_ROOT,
-	ROLE_PEER, /* of a send; source of a plain receive */
+	ROLE_PEER, /* destination of a send; source of a plain receive */
 	ROLE_RPEER, /* source, where the call also sends */
 	ROLE_TAG,
 	ROLE_RTAG,
@@ -41,7 +41,7 @@ enum role {
 	ROLE_NREQ,
 	ROLE_STATUS, /* pointer to one */
 	ROLE_STATUSES, /* array */
-	ROLE_FLAG, /* int *: completed? */
+	ROLE_FLAG, /* int *: whether it is completed */
 	ROLE_INDEX, /* int * */
 	ROLE_INDICES, /* array of int */
 	ROLE_OUTCOUNT, /* int * */
@@ -59,12 +59,12 @@ enum role {
 	ROLE_ID,
 	ROLE_ITEMS,
 	ROLE_NITEMS,
-	ROLE_WIN, /* a window or a file: made over a communicator, whose members it has */
+	ROLE_WIN, /* a window or a file: made from a communicator, whose members it has */
 	ROLE_NEWWIN,
 	ROLE_WINP, /* pointer to the handle of one that the call ends */
 	/*
-	 * Of linear algebra (call/matrix.h), by value or behind a pointer: what is a matrix's leading dimension, a vector's
-	 * increment, and what the letters mean is BLAS's. SEND is A or x, BUF is B or the second vector, RECV is C or y.
+	 * Linear algebra (call/matrix.h), by value or by pointer: leading dimensions of matrices, increments of vectors
+	 * and letters have the meaning of BLAS. SEND is A or x, BUF is B or the second vector, RECV is C or y.
 	 */
 	ROLE_ORDER, /* row or column major; a row without it: column */
 	ROLE_TRANSA,
@@ -80,12 +80,12 @@ enum role {
 	ROLE_INCY,
 	ROLE_ALPHA,
 	ROLE_BETA,
-	/* Of batches: NITEMS matrices, each so many elements behind the one before. */
+	/* Batches: NITEMS matrices, each this many elements after the one before. */
 	ROLE_STRIDEA,
 	ROLE_STRIDEB,
 	ROLE_STRIDEC,
 	ROLE_COMPUTE, /* the type that is computed in, which is that of the factors */
-	ROLE_HANDLE, /* of a library: it names the stream that the call works on */
+	ROLE_HANDLE, /* of a library: identifies the stream that the call uses */
 	ROLE_NROLES
 };
 
@@ -107,7 +107,7 @@ enum task {
 	TASK_FINALIZE,
 	TASK_ABORT,
 	TASK_GROUP_START,
-	TASK_GROUP_END, /* SUB_CANCEL: what was in it never runs */
+	TASK_GROUP_END, /* SUB_CANCEL: its content never runs */
 	/*
 	 * Only watched: the adapter's enter and leave are called wherever it is called, nested or not, and calls inside it
 	 * are recorded as if it were not there. leave is called, with c->ok false, when an exception passes as well.
@@ -124,11 +124,11 @@ enum sub {
 	SUB_FREE,
 	SUB_CANCEL,
 	SUB_LOOK,
-	/* the same of several, which stay as they are */
+	/* the same for several requests, which stay unchanged */
 	SUB_LOOK_ALL,
 	SUB_LOOK_ANY,
 	SUB_LOOK_SOME,
-	SUB_END, /* the second half of the one call that is under way on a window or file */
+	SUB_END, /* the second half of the one call in progress on a window or file */
 };
 
 /* When the output of a TASK_DATA call is valid. */
@@ -140,7 +140,7 @@ enum completion {
 	DONE_END, /* when the call's second half (SUB_END) on the same window or file is done */
 };
 
-/* Terms of a product beside roles, numbered behind them. */
+/* Terms of a product in addition to roles, numbered after them. */
 enum term {
 	TERM_SIZE =
 		ROLE_NROLES, /* ranks on the other side: communicator's size, or the remote group's */
@@ -167,12 +167,13 @@ enum extent_form {
 };
 
 enum extent_where {
-	ON_ALL, /* of an intercommunicator and a rooted kind: on the leaves */
+	ON_ALL, /* for a rooted kind in an intercommunicator: on the leaves */
 	ON_ROOT,
 	ON_LEAF, /* not on the root */
 	ON_NOT_FIRST, /* not on rank 0 (exscan leaves its output alone) */
-	ON_SENDER, /* where outdegree > 0: a rank without neighbours to send to may pass any pointer */
-	ON_ALPHA, /* where that factor is not 0: BLAS does not look at what is multiplied by 0 */
+	ON_SENDER, /* if outdegree > 0: a rank without neighbours to send to may pass any pointer */
+	/* if that factor is not 0: BLAS does not read operands that are multiplied by 0 */
+	ON_ALPHA,
 	ON_BETA,
 };
 
@@ -191,7 +192,7 @@ struct extent {
 };
 
 #define KIND_VIEWS 2
-#define KIND_INPUTS 3 /* of kinds that are local, with at most 2 * KIND_VIEWS buffers in all */
+#define KIND_INPUTS 3 /* for local kinds, with at most 2 * KIND_VIEWS buffers in total */
 
 /* A kind of operation. One table for all libraries, from configs/apis/kinds.yaml. */
 struct kind {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What adapters know of a library from outside its interface: offsets, values of enums, slots of tables, encodings of
- * handles. Each such fact is a row of one table, is verified in the process before anything depends on it, and turns off
- * what depends on it where it does not hold. `probe check` prints the table, meta.json has what was found.
+ * Facts about a library that are not part of its interface: offsets, values of enums, slots of tables, encodings of
+ * handles. Each fact is a row of one table, and is verified in the process before anything depends on it. If it does
+ * not hold, features that depend on it are off. `probe check` prints the table, meta.json has the results.
  */
 #ifndef PROBE_API_LAYOUT_FACT_H
 #define PROBE_API_LAYOUT_FACT_H
@@ -15,7 +15,7 @@
 /* Texts within the row: the table has no pointers that the loader would have to relocate. */
 struct layout_fact {
 	char name[24];
-	char versions[64]; /* of which it is known */
+	char versions[64]; /* versions for which it is known */
 	char verified_by[120];
 	char off[120]; /* when it does not hold */
 };
@@ -38,7 +38,7 @@ static inline enum layout_state layout_fact_state(unsigned fact)
 
 const char *layout_state_name(enum layout_state s);
 
-/* It held, or it did not; what failed once stays so. True: that is new. Adapters call session_layout_fact(). */
+/* Notes whether it held; a failure is permanent. True: the result is new. Adapters call session_layout_fact(). */
 bool layout_fact_note(unsigned fact, bool holds);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a spec's `comm:` says of a library's communicators. */
+/* Queries of a library's communicators, from key `comm:` of a spec. */
 #ifndef PROBE_API_QUERY_H
 #define PROBE_API_QUERY_H
 
@@ -13,11 +13,12 @@
 struct query {
 	const char *function; /* NULL: not given */
 	bool comm; /* its first argument is the communicator */
-	bool out; /* it writes the number behind its last argument, and returns a code; else it returns the number */
-	uint8_t bytes; /* of the number: 4 or 8 */
+	/* it stores the number through its last argument and returns a code; else it returns the number */
+	bool out;
+	uint8_t bytes; /* size of the number: 4 or 8 */
 };
 
-/* Calls the function. *code: what it returned, 0 where that is the number. Returns the number, -1 if it wrote none. */
+/* Calls the function. *code: its return value, 0 if that is the number. Returns the number, -1 if it stored none. */
 static inline int64_t query_comm(
 	const struct query *q, void *function, uint64_t comm, int64_t *code)
 {

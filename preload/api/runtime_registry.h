@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All rows that were made at run time and have an entry, beside api_table[]: a list that only grows, without a lock. */
+/* All rows made at run time that have an entry, in addition to api_table[]: a list without a lock that only grows. */
 #ifndef PROBE_API_RUNTIME_REGISTRY_H
 #define PROBE_API_RUNTIME_REGISTRY_H
 
 #include "api/api.h"
 
-/* Lies in whatever keeps the row; lives for ever. */
+/* Part of the object that keeps the row; never freed. */
 struct made_row {
 	struct api *api;
 	struct made_row *next;

@@ -7,7 +7,7 @@
 
 #include "base/hash.h"
 
-/* Below the stack, so that who overruns it finds out; a multiple of every size of pages. */
+/* Below the stack, so that an overrun faults. A multiple of every page size. */
 #define GUARD_BYTES (64u << 10)
 #define POOL 64u
 #define TRIES 8u
@@ -15,13 +15,16 @@
 /* At the top of a stack. */
 struct apart_top {
 	uintptr_t origin; /* the frame that called */
-	uintptr_t outer; /* thread_state.apart at that time */
+	uintptr_t outer; /* thread_state.apart before the switch */
 };
 
 /* apart_switch.S: fn(arg) with the stack pointer at `top`. */
 __attribute__((visibility("hidden"))) void apart_switch(void (*fn)(void *), void *arg, void *top);
 
-/* Stacks that nobody uses: their lowest address. A thread looks where it put one back, which is warm. */
+/*
+ * Free stacks, by their lowest address. A thread first looks where it returned its last one, which is still in its
+ * cache.
+ */
 static _Atomic(char *) pool[POOL];
 
 static inline uint32_t first_place(void)
@@ -98,8 +101,8 @@ __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 {
 	struct thread_self *w = thread_self();
 	/*
-	 * Sanitizers know the bounds of a thread's stack, and our frames are larger than they would allow anyway. A thread without a
-	 * block could not tell later where it stands.
+	 * Sanitizers know the bounds of a thread's stack, and our frames would be larger than those allow. A thread
+	 * without a block cannot store which stack it is on.
 	 */
 	char *s = SANITIZED || !thread_has_block() || apart_is_here() ? NULL : take_stack();
 

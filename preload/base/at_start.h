@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every process of a job runs and writes at its start, also thousands of shells and compilers that never record:
- * kept together, so that it is a page of code and a page of data, which the loader has written to anyway.
+ * Code and data that every process of a job uses at its start, also thousands of shells and compilers that never
+ * record. They are kept together: one page of code, and one page of data that the loader has written already.
  */
 #ifndef PROBE_BASE_AT_START_H
 #define PROBE_BASE_AT_START_H

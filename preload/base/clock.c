@@ -8,7 +8,7 @@
 bool clock_use_counter;
 
 #ifdef __x86_64__
-/* True if the kernel keeps time with the TSC: only then is it known to be invariant and the same on all cores. */
+/* True if the kernel keeps time with the TSC. Only then is the TSC known to be invariant and equal on all cores. */
 static bool kernel_uses_tsc(void)
 {
 	char buf[16] = "";
@@ -24,7 +24,10 @@ static bool kernel_uses_tsc(void)
 }
 #endif
 
-/* One (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt in between would spoil a single one. */
+/*
+ * Reads one (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt between the two reads would spoil a
+ * single try.
+ */
 static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
 {
 	uint64_t best = UINT64_MAX;
@@ -42,7 +45,7 @@ static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
 	}
 }
 
-/* The same for CLOCK_REALTIME: ranks on one host are to agree about what happened first. */
+/* The same for CLOCK_REALTIME, so that ranks on one host agree on the order of events. */
 static uint64_t real_minus_mono(void)
 {
 	uint64_t best = UINT64_MAX, minus = 0;

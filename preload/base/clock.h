@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Time. The hot path stores raw ticks; writer and tools turn them into nanoseconds of the Unix epoch with the
- * anchors of struct clock_base. Ticks are the TSC where the kernel itself uses it as its clock source (then it is
- * invariant and equal on all cores), the generic counter on aarch64, else CLOCK_MONOTONIC nanoseconds.
+ * Time. The hot path stores raw ticks. The writer and the tools convert them to nanoseconds of the Unix epoch with the
+ * anchors in struct clock_base. Ticks are the TSC where the kernel uses it as clock source (then it is invariant and
+ * equal on all cores), the generic counter on aarch64, else CLOCK_MONOTONIC nanoseconds.
  */
 #ifndef PROBE_BASE_CLOCK_H
 #define PROBE_BASE_CLOCK_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* ns = real_ns + (ticks - tick) * ns_per_tick; steady within the process: chosen once, never corrected back. */
+/* ns = real_ns + (ticks - tick) * ns_per_tick. Monotonic within the process: chosen once, never corrected backwards. */
 struct clock_base {
 	uint64_t tick; /* ticks at the anchor */
 	uint64_t mono_ns; /* CLOCK_MONOTONIC at the anchor */
@@ -45,21 +45,20 @@ static inline uint64_t clock_ticks(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Chooses the counter (reads one file of /sys). Ticks taken before mean nothing. */
+/* Chooses the counter (reads one file of /sys). Ticks read before this call are not valid. */
 void clock_choose(void);
 
 /* Takes the first anchor: 20 microseconds. */
 void clock_init(struct clock_base *base);
 
 /*
- * Sharpens ns_per_tick from the time passed since the anchor, before each drain until `settled` has become true (10 s).
- * A rate taken over the time t is off by some 20 ns in t: rows that are written then are right to that, and the next
- * rate, better by so much, does not let start_ns run backwards by more. Nothing is done before 0.1 ms have passed.
- * Writer thread only.
+ * Refines ns_per_tick from the time passed since the anchor. Call before each drain until `settled` becomes true (10
+ * s). A rate measured over a time t is off by about 20 ns in t, so rows written with it are right to about 20 ns. The
+ * next, better rate moves start_ns back by no more than that. Does nothing in the first 0.1 ms. Writer thread only.
  */
 void clock_settle(struct clock_base *base, bool *settled);
 
-/* Saturating: in a damaged journal ticks may be anything. */
+/* Saturates: in a damaged journal ticks may have any value. */
 static inline uint64_t clock_to_real(const struct clock_base *b, uint64_t ticks)
 {
 	double d = (double)(int64_t)(ticks - b->tick) * b->ns_per_tick;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which cores of the machine a thread of our own may use without being in the way of the job's. */
+/* Finds the cores that a thread of our own may use without disturbing the job. */
 #ifndef PROBE_BASE_CORES_H
 #define PROBE_BASE_CORES_H
 
@@ -8,14 +8,14 @@
 
 #define CORES_MAX 8192
 
-/* Bit i of word i / 64: core i. As sched_setaffinity() has it on a little-endian machine of 64 bits. */
+/* Bit i of word i / 64 is core i: the layout of sched_setaffinity() on a little-endian 64-bit machine. */
 struct cores {
 	uint64_t word[CORES_MAX / 64];
 };
 
 /*
- * The cores that this process was given (those of all its threads together: one of them may be pinned already) but
- * for those to which one of its threads is pinned alone. Returns how many these are, or -errno. Allocates.
+ * Finds the cores given to this process, without those to which a single thread of it is pinned. The set is the union
+ * over all threads, because one of them may be pinned already. Returns the number of cores, or -errno. Allocates.
  */
 int cores_free(struct cores *c);
 

@@ -15,8 +15,8 @@
 static START_DATA bool is_read;
 
 /*
- * The working directory, then the variables: usually less than 512 bytes, and nothing else is written at a process's start.
- * The list is made at the first need.
+ * The working directory, then the variables. Usually less than 512 bytes, and the only memory written at process start.
+ * The list of pointers is built on first use.
  */
 static struct {
 	int n; /* variables */
@@ -26,8 +26,10 @@ static struct {
 static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
-/* HOME for ~ in paths; where the loader looks; where temporary files go; what goes with other tools'
- * configurations; msrun's scheduler; how many ranks there are. */
+/*
+ * Kept: HOME for ~ in paths, the loader's search paths, the folder of temporary files, the folder of other tools'
+ * configurations, msrun's scheduler, the number of ranks.
+ */
 START_CODE static bool is_remembered(const char *entry)
 {
 	static const char names[][24] = {"PROBE_",
@@ -75,7 +77,7 @@ START_CODE char *const *startup_env(void)
 
 	char *s = remembered.text + strlen(remembered.text) + 1;
 
-	/* Threads that are here at once write the same. */
+	/* Threads that run this at the same time write the same values. */
 	for (int i = 0; i < remembered.n; i++, s += strlen(s) + 1)
 		env_list[i] = s;
 	return env_list;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the process had at its start: environment variables of ours, and the working directory. */
+/* Our environment variables and the working directory, as they were at process start. */
 #ifndef PROBE_BASE_ENVIRONMENT_H
 #define PROBE_BASE_ENVIRONMENT_H
 
-/* To be called in the constructor: reads both, into static memory. */
+/* Copies both into static memory. Call in the constructor. */
 void startup_remember(void);
 
-/* Environment as it was at process start: "NAME=value" strings of our own variables, NULL-terminated. */
+/* Our own variables at process start: "NAME=value" strings, NULL-terminated. */
 char *const *startup_env(void);
 const char *startup_cwd(void);
 

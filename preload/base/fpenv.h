@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The whole floating-point environment of a thread of the job, x87 unit included: for code that calls libc's number
- * conversions, which take their rounding from it and may leave flags in it. (Statistics use the cheaper stats_fenv:
- * they keep off the x87 unit.)
+ * The complete floating-point environment of a thread of the job, x87 unit included. For code that calls libc's number
+ * conversions: they obey its rounding mode and may leave flags in it. (The statistics use the cheaper stats_fenv: they
+ * never touch the x87 unit.)
  */
 #ifndef PROBE_BASE_FPENV_H
 #define PROBE_BASE_FPENV_H
@@ -16,7 +16,7 @@ struct fpenv {
 #endif
 };
 
-/* Saves it and loads the default one: round to nearest, nothing trapped, nothing flushed to zero. */
+/* Saves it and loads the default one: round to nearest, no traps, no flush to zero. */
 static inline void fpenv_enter(struct fpenv *save)
 {
 #if defined(__x86_64__)
@@ -34,7 +34,7 @@ static inline void fpenv_enter(struct fpenv *save)
 }
 
 /*
- * Restores it bit for bit, the sticky flags too: a flag that we raised must not trigger the trap that the job unmasked.
+ * Restores it bit for bit, sticky flags included: a flag that we raised must not trigger a trap that the job unmasked.
  */
 static inline void fpenv_leave(const struct fpenv *save)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A 64-bit hash whose value is part of the output (communicator ids), so it must never change: each word is mixed
- * with the finaliser of SplitMix64 (Steele, Lea, Flood 2014), strings byte by byte as FNV-1a first.
+ * A 64-bit hash whose value is part of the output (communicator ids), so it must never change. Each word is mixed with
+ * the finaliser of SplitMix64 (Steele, Lea, Flood 2014); strings are first hashed byte by byte with FNV-1a.
  */
 #ifndef PROBE_BASE_HASH_H
 #define PROBE_BASE_HASH_H
@@ -32,13 +32,13 @@ static inline uint64_t hash_str(uint64_t h, const char *s)
 }
 
 /*
- * A hash as the id of something, written as 16 hex digits. The first one is one of a b c d f: readers that guess types
- * take no such text for a number (12e4567890123456 is +inf for some, so that two ids become one; e stays out for the
- * exponent's sake). The other 60 bits are the hash's. Never 0, equal on all ranks, and an id is its own id.
+ * The id made from a hash, written as 16 hex digits. The first digit is one of a b c d f, so that readers which guess
+ * types do not read it as a number. (12e4567890123456 is +inf for some, and two ids become one; e is excluded because
+ * it marks an exponent.) The other 60 bits are the hash's. Never 0, equal on all ranks, and idempotent.
  */
 static inline uint64_t hash_to_id(uint64_t h)
 {
-	/* By the hash's own first digit. */
+	/* Indexed by the hash's own first digit. */
 	static const uint8_t first[16] = {
 		10, 11, 12, 13, 15, 10, 11, 12, 13, 15, 10, 11, 12, 13, 15, 15};
 

@@ -31,11 +31,11 @@ int io_write_all(int fd, const void *buf, size_t n)
 
 int io_open_regular(int dirfd, const char *path, int flags, mode_t mode)
 {
-	/* Not waiting: for the other end of a FIFO, or for whoever holds a lease on the file. */
+	/* Non-blocking: open() must not wait for the other end of a FIFO, or for the holder of a lease on the file. */
 	int fd = openat(dirfd, path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, mode), err = 0;
 	struct stat st;
 
-	/* ENXIO: a FIFO that nobody reads, a socket, a device without a driver. */
+	/* ENXIO: a FIFO without a reader, a socket, or a device without a driver. */
 	if (fd < 0)
 		return errno == ENXIO ? -IO_ENOTREG : -errno;
 	if (fstat(fd, &st) < 0)
@@ -143,7 +143,7 @@ int io_mkdirs(const char *path)
 			int err = errno;
 			struct stat st;
 
-			/* A parent that exists but may not be written answers EACCES or EROFS. */
+			/* mkdir() of a parent that exists but is not writable returns EACCES or EROFS. */
 			if (stat(tmp, &st) < 0 || !S_ISDIR(st.st_mode))
 				return -err;
 		}

@@ -19,7 +19,7 @@
 
 static _Atomic int level = 1;
 static _Atomic int rank = -1;
-/* 0: nothing said, 1: being filled in, 2: text is there. Texts are written once and never freed. */
+/* 0: no message yet, 1: being filled in, 2: the text is complete. Texts are written once and never freed. */
 static _Atomic int said[LOSS_COUNT];
 static char texts[LOSS_COUNT][LOSS_TEXT_MAX];
 
@@ -44,8 +44,8 @@ void log_rank_set(int r)
 }
 
 /*
- * Programs close stderr and get its number back for a data file. A regular file that is not opened for appending is
- * taken for that.
+ * Programs may close stderr and get its number again for a data file. A regular file that is not open for appending is
+ * taken for such a file.
  */
 static int stderr_is_usable(void)
 {
@@ -59,18 +59,18 @@ static int stderr_is_usable(void)
 	int fl = fcntl(2, F_GETFL);
 	off_t at = lseek(2, 0, SEEK_CUR);
 
-	/* A shell's 2>file is not O_APPEND: it is ours too if the position is at the end, as a log's is. */
+	/* A shell's 2>file is not O_APPEND. It is accepted too if the position is at the end, as in a log. */
 	return fl >= 0 && ((fl & O_APPEND) || at == st.st_size);
 }
 
-/* A pipe without a reader must not end a program that itself never writes there. */
+/* Writing to a pipe without a reader (SIGPIPE) must not end a program that itself never writes there. */
 static void write_line(const char *line, size_t n)
 {
 	const struct timespec now = {0};
 	sigset_t pipe, pending, was;
 	int cancel;
 
-	/* Writing is a point where threads are cancelled: this one may hold locks, and has a signal blocked. */
+	/* write() is a cancellation point, and this thread may hold locks and has a signal blocked. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	sigemptyset(&pipe);
 	sigaddset(&pipe, SIGPIPE);
@@ -85,7 +85,7 @@ static void write_line(const char *line, size_t n)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* Whole lines said before log_config_now(); what does not fit is in meta.json no more than the other lines are. */
+/* Complete lines logged before log_config_now(). Lines that do not fit are dropped. */
 static char held[4096];
 static _Atomic size_t nheld;
 static _Atomic bool config_now;
@@ -110,7 +110,7 @@ void log_config_now(void)
 		return;
 	n = atomic_load(&nheld);
 	if (n > sizeof(held))
-		n = sizeof(held); /* a thread is about to find that its line does not fit */
+		n = sizeof(held); /* another thread is about to find that its line does not fit */
 	for (size_t at = 0; at < n && log_level() > 0 && stderr_is_usable();) {
 		const char *nl = memchr(held + at, '\n', n - at);
 		size_t len = nl ? (size_t)(nl + 1 - (held + at)) : n - at;
@@ -136,7 +136,7 @@ static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *k
 
 	if (n > 0)
 		t.len += (size_t)n < t.cap - t.len ? (size_t)n : t.cap - t.len - 1;
-	/* One line, whatever paths and names hold. */
+	/* Always one line, even if paths and names hold newlines. */
 	for (char *p = line + from; p < line + t.len; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
@@ -149,7 +149,7 @@ static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *k
 		write_line(line, t.len + 1);
 }
 
-/* Several settings may be wrong: what is wrong with each further one goes behind the first one's text. */
+/* Several settings may be wrong. Text for each further one is appended to the first one's text. */
 static void add_setting(char *more)
 {
 	char *text = texts[LOSS_CONFIG];
@@ -163,7 +163,7 @@ static void add_setting(char *more)
 		len = strlen(strcpy(more, "..."));
 	if (n + len + 3 >= LOSS_TEXT_MAX || (n > 3 && strcmp(text + n - 3, "...") == 0))
 		return;
-	/* The text may be read meanwhile: its end moves last. */
+	/* The text may be read at the same time: its end moves last. */
 	memcpy(text + n + 2, more, len + 1);
 	text[n + 1] = ' ';
 	atomic_thread_fence(memory_order_release);

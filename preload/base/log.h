@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages on the job's stderr: at most one line per kind of loss, and remembered for meta.json. Levels: 0 nothing,
- * 1 losses, 2 also what was set up, 3 and 4 for debugging libprobe itself.
+ * Messages on the job's stderr: at most one line for each kind of loss, also kept for meta.json. Levels: 0 none, 1
+ * losses, 2 also what was set up, 3 and 4 for debugging libprobe itself.
  */
 #ifndef PROBE_BASE_LOG_H
 #define PROBE_BASE_LOG_H
@@ -21,21 +21,21 @@ void log_level_set(int level);
 int log_level(void);
 void log_rank_set(int rank); /* -1: unknown; for the prefix */
 
-/* One line, no newline at its end. Keeps errno. */
+/* Logs one line, without a newline at its end. Keeps errno. */
 void log_loss(enum loss kind, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void log_info(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * What was said of LOSS_CONFIG is held back until this, and printed at once from then on: the configuration is read
- * already when a library is loaded, also in shells and launchers that will never record anything and have to stay silent.
+ * LOSS_CONFIG messages are buffered until this call, and printed at once after it. Reason: the configuration is read
+ * when the library is loaded, also in shells and launchers that never record and must stay silent.
  */
 void log_config_now(void);
 
 /* The first text of that kind, or NULL. */
 const char *log_loss_text(enum loss kind);
-const char *log_loss_name(enum loss kind); /* short word for meta.json */
+const char *log_loss_name(enum loss kind); /* short name for meta.json */
 
-/* In a forked child: forgets what was said. */
+/* Forgets all messages. Call in a forked child. */
 void log_forget(void);
 
 #endif

@@ -23,7 +23,7 @@ int64_t read_oom_kills(const char *path)
 	return -1;
 }
 
-/* One of the names in "cpu,memory". */
+/* True if `list`, such as "cpu,memory", contains the controller. */
 static bool has_controller(const char *list, size_t n, const char *name)
 {
 	size_t want = strlen(name);
@@ -63,7 +63,7 @@ int find_memory_events(const char *cgroups, char *path, size_t cap)
 			return -ENAMETOOLONG;
 		if (read_oom_kills(path) >= 0)
 			return 0;
-		/* In a container the group's own folder is what is mounted. */
+		/* In a container the mount point is the group's own folder. */
 		if ((size_t)snprintf(path, cap, MOUNTED "%s/%s", below, file) >= cap)
 			return -ENAMETOOLONG;
 		if (read_oom_kills(path) >= 0)

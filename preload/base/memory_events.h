@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many processes of a control group the kernel has killed because memory ran out: `oom_kill` of memory.events
- * (cgroup v2) and of memory.oom_control (v1), Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
+ * Number of processes of a control group that the kernel killed for lack of memory: `oom_kill` of memory.events (cgroup
+ * v2) and of memory.oom_control (v1). See Documentation/admin-guide/cgroup-v2.rst and cgroup-v1/memory.rst.
  */
 #ifndef PROBE_BASE_MEMORY_EVENTS_H
 #define PROBE_BASE_MEMORY_EVENTS_H
@@ -9,12 +9,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The count in that file; -1: there is none, or it cannot be read. */
+/* The count in that file, or -1 if the file is missing or unreadable. */
 int64_t read_oom_kills(const char *path);
 
 /*
- * The file of the control group of a process, from the text of its /proc/<pid>/cgroup: the first that exists of those that it
- * may have, also where the process sees another root of the hierarchy than its group's. 0, -ENOENT, -ENAMETOOLONG.
+ * Finds the control group's file from the text of the process' /proc/<pid>/cgroup. Tries all candidate paths in order,
+ * because the process may see another root of the hierarchy. Returns 0, -ENOENT, or -ENAMETOOLONG.
  */
 int find_memory_events(const char *cgroups, char *path, size_t cap);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headers of glibc 2.38 and newer give strtol() and sscanf() other names, which no older glibc has: a program that was compiled
- * there would not start on a cluster's older system, nor in a container. All that they do besides is to read "0b101" with base
- * 0 and 2. These lead to the functions that every glibc has; static libraries that come in with us find them, too. So numbers are
- * read alike whatever machine libprobe was built on.
+ * Headers of glibc 2.38 and newer redirect strtol() and sscanf() to names that older versions lack. A program compiled
+ * there would not start on a cluster's older system or container. The new functions only add "0b101" for bases 0 and 2.
+ * The definitions here call the functions that every glibc has; static libraries linked into us use them too. So
+ * numbers are parsed alike whatever machine libprobe was built on.
  */
 #include <stdarg.h>
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks that hold threads' variables (base/thread.h). Neither a lock nor the job's allocator is used: a thread may come
- * here first in a signal handler, in the middle of malloc(), or with any lock of libc held.
+ * The blocks that hold threads' variables (base/thread.h). Uses neither a lock nor the job's allocator: a thread may
+ * come here first in a signal handler, in the middle of malloc(), or with any lock of libc held.
  *
- * A block goes to another thread when its own has ended. Nothing tells us of that end in time (destructors of other libraries still
- * call us after ours), so the blocks are looked through for threads that the kernel no longer has, once as many threads have come as
- * half of the blocks there are. That keeps the blocks below three times the threads that live at once, for two system calls a thread.
+ * A block is reused after its thread has ended. That end is not reported in time: destructors of other libraries may
+ * still call us after ours. So blocks are swept for threads that the kernel no longer has. A sweep runs once as many
+ * threads have started as half of the blocks there are. This keeps the number of blocks below three times the threads
+ * alive at once, for two system calls a thread.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,13 +21,13 @@
 #include "base/thread.h"
 #include "base/tid.h"
 
-#define ALIGN 64u /* of blocks: a cache line */
-#define FIRST_BYTES (32u << 10) /* in libprobe.so's own data: most processes need no more */
-#define MAPPED_BYTES (64u << 10) /* the first that are mapped; each time twice as many */
+#define ALIGN 64u /* alignment of blocks: a cache line */
+#define FIRST_BYTES (32u << 10) /* in libprobe.so's own data; enough for most processes */
+#define MAPPED_BYTES (64u << 10) /* size of the first mapping; each further one is twice as large */
 #define CHUNKS 12u /* 128 MiB, some 70,000 threads */
 #define SWEEP_FIRST 16u
 
-/* ThreadSanitizer cannot know that a thread whose variables another one takes over has ended. */
+/* ThreadSanitizer cannot know that the thread whose variables are reused has ended. */
 #if defined(__SANITIZE_THREAD__)
 #define REUSED 0
 #elif defined(__has_feature)
@@ -39,12 +40,12 @@
 #endif
 
 struct block {
-	_Atomic uint64_t owner; /* tid, 0: none; above it how often it was taken */
-	_Atomic uint32_t next; /* in the list of unused ones: number + 1 */
+	_Atomic uint64_t owner; /* low half: tid, 0: none; high half: how often it was taken */
+	_Atomic uint32_t next; /* in the free list: number + 1 */
 	_Alignas(ALIGN) char variables[];
 };
 
-/* The linker's: all variables that are THREAD_OWN. */
+/* Set by the linker: the section of all THREAD_OWN variables. */
 extern char own_first[] __asm__("__start_probe_thread") __attribute__((visibility("hidden")));
 extern char own_end[] __asm__("__stop_probe_thread") __attribute__((visibility("hidden")));
 
@@ -56,10 +57,10 @@ static _Alignas(ALIGN) char first_chunk[FIRST_BYTES];
 
 static struct {
 	_Atomic(char *) mapped[CHUNKS]; /* mapped[0]: first_chunk */
-	_Atomic uint64_t
-		unused; /* number + 1 of the first, 0: none; above it how often that changed */
-	_Atomic uint32_t made; /* blocks that have ever had an owner */
-	_Atomic uint32_t taken, swept; /* how often one was taken; the same at the last sweep */
+	/* low half: number + 1 of the first, 0: none; high half: number of changes */
+	_Atomic uint64_t unused;
+	_Atomic uint32_t made; /* number of blocks that ever had an owner */
+	_Atomic uint32_t taken, swept; /* number of blocks taken: now, and at the last sweep */
 	_Atomic pid_t pid;
 } pool;
 
@@ -80,7 +81,7 @@ static inline size_t chunk_bytes(uint32_t chunk)
 	return chunk ? (size_t)MAPPED_BYTES << (chunk - 1) : FIRST_BYTES;
 }
 
-/* Where thread_blank stands among the variables. */
+/* This block's copy of thread_blank. */
 static inline struct thread_self *self_of(struct block *b)
 {
 	return (struct thread_self *)(b->variables +
@@ -106,7 +107,7 @@ static char *map_chunk(uint32_t chunk)
 	return none;
 }
 
-/* The block of that number, whose chunk is mapped if need be. NULL: no memory, or past the last. */
+/* The block of that number; its chunk is mapped if necessary. NULL: no memory, or the number is too large. */
 static struct block *find_block(uint32_t number)
 {
 	for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
@@ -154,7 +155,7 @@ static bool is_gone(pid_t pid, uint32_t tid)
 	return syscall(SYS_tgkill, pid, tid, 0) < 0 && errno == ESRCH;
 }
 
-/* Blocks of threads that have ended become unused. */
+/* Frees the blocks of threads that have ended. */
 static void free_blocks_of_ended(pid_t pid)
 {
 	uint32_t made = atomic_load(&pool.made);
@@ -205,7 +206,10 @@ static struct block *take_block(pid_t pid, uint32_t *number)
 	return b;
 }
 
-/* Once in a thread's life: what counts its depth must not change in between. False: a signal handler has come here meanwhile. */
+/*
+ * Sets the thread's pointer, once in its life: its depth counter must not move in between. False: a signal handler has
+ * set it meanwhile.
+ */
 static bool set_pointer(struct thread_self *t)
 {
 	struct thread_self *none = &thread_blank;
@@ -240,14 +244,14 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
 	int err = errno;
 	pid_t pid = getpid(), none = 0;
 
-	/* Another: a child of vfork(), or one that was made past fork(), in which nothing is recorded. */
+	/* Another process: a child of vfork(), or one forked without fork(). Nothing is recorded there. */
 	if (atomic_compare_exchange_strong(&pool.pid, &none, pid) || none == pid)
 		give_block(pid, read_tid());
 	errno = err;
 	return thread_pointer;
 }
 
-/* In a forked child: its other threads are not there. */
+/* In a forked child: its parent's other threads do not exist. */
 static void keep_own_block(void)
 {
 	uint32_t made = atomic_load(&pool.made);

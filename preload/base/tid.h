@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling thread's id, as the kernel has it, past syscall() of the C library: a program may put its own before that, and one which
- * asks dlsym() for the C library's at each call comes back here while the thread's variables are being made. Safe anywhere.
+ * The calling thread's id, from the kernel, without the C library's syscall(). A program may interpose syscall(), and
+ * one that calls dlsym() in it would come back here while the thread's variables are being made. Async-signal-safe.
  */
 #ifndef PROBE_BASE_TID_H
 #define PROBE_BASE_TID_H

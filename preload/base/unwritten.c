@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* They make it, look at it from another side, or fill it without reading it. A * at the end stands for anything. */
+/* Operators that allocate, view, or fill such memory without reading it. A * at the end is a wildcard. */
 static const char make[][20] = {
 	"empty*", "new_empty*", "_empty*", "resize_", "resize_as_", "_resize_output_", "set_"};
 static const char look[][20] = {"detach", "detach_", "alias", "view*", "_unsafe_view",

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operators of PyTorch on memory that nobody has written yet: what lies there is no value. */
+/* PyTorch operators on uninitialised memory: its content is not a value. */
 #ifndef PROBE_BASE_UNWRITTEN_H
 #define PROBE_BASE_UNWRITTEN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* op: of the schema, with or without its overload: empty.memory_format. Are its outputs such memory? */
+/*
+ * True if the outputs of operator `op` are uninitialised. op: name in the schema, with or without overload
+ * (empty.memory_format).
+ */
 bool unwritten_is_made(const char *op);
 
-/* May that tensor of it be such memory (index: among its inputs, or outputs), so that a NaN there is no finding? */
+/*
+ * True if that tensor of the call may be uninitialised, so that a NaN there is not reported. index: among its inputs or
+ * outputs.
+ */
 bool unwritten_may_be(const char *op, bool out, int64_t index);
 
 /*

@@ -15,7 +15,10 @@
 
 /* ---- is it that function? ---- */
 
-/* Answers by code object, the last bit is yes. A later one takes the place: the answer is only looked up again. */
+/*
+ * Cache of answers by code object; the lowest bit is yes. Entries may be overwritten: the answer is then looked up
+ * again.
+ */
 #define PLACES 1024u
 static _Atomic uint64_t answers[PLACES];
 
@@ -39,15 +42,15 @@ static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_
 	return yes;
 }
 
-/* ---- which activation? ---- */
+/* ---- which activation is it? ---- */
 
 #define THREADS \
-	32 /* that run the function, each with a separate activation; further ones are not looked at */
+	32 /* threads that run the function, each with its own activation; further threads are ignored */
 
 static struct running {
 	uint64_t owner; /* of the frames; 0: free */
-	uintptr_t frame; /* 0: the function was not there */
-	uintptr_t caller, place; /* frame, and where it stands */
+	uintptr_t frame; /* 0: the function was not on the stack */
+	uintptr_t caller, place; /* the calling frame, and the place in it */
 	uintptr_t at;
 } running[THREADS];
 static bool any; /* an activation has been seen */
@@ -80,7 +83,7 @@ static bool is_other_activation(
 	return now->at < was->at && s->language->goes_back && !s->language->goes_back(f, was->at);
 }
 
-/* True: an activation that is not the first of all. */
+/* True if this is another activation than before, and not the first of all. */
 static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;
@@ -113,7 +116,7 @@ static void look_for_marker(void *arg)
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)
 		if (is_marker_frame(&s, &s.frame[i]))
 			at = i;
-	/* Whether it is among the frames that are not in the stack, and who called the last one, is not known. */
+	/* The frames that are not in the list may include the function, and the caller of the last one is not known. */
 	if (s.n == FOREIGN_FRAMES_MAX && (at < 0 || at + 1 == s.n))
 		return;
 	if (at >= 0 && !s.frame[at].frame)

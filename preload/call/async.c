@@ -12,7 +12,7 @@
 #include "session/profiled.h"
 #include "session/state.h"
 
-/* The claims of this thread, NULL where it does not record. */
+/* The claims of this thread. NULL: it does not record. */
 static struct claims *claims_here(void)
 {
 	const struct thread *t = thread_state.recorder;
@@ -34,7 +34,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 		.receive = receive,
 	};
 
-	/* The end of a call without a record is not needed. */
+	/* The end of a call without a record is of no use. */
 	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
 	if (pending_add(claims_here(), key, &p)) {
@@ -64,7 +64,10 @@ void async_reused(struct call *c, uint64_t key, bool complete)
 	struct pending p;
 
 	while (t && pending_evict(key, c->api->spec->lib, &p)) {
-		/* One with outputs was asked when it was made: it was not complete, so its handle is not such a one. */
+		/*
+		 * A request with outputs was tested when it was made. It was not complete, so its handle is not a
+		 * shared one.
+		 */
 		bool shared = complete && !p.op.nout && !p.newcomm && !p.persistent;
 
 		if (p.seq && p.state == PENDING_STARTED)
@@ -95,7 +98,7 @@ bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t 
 	return list != NULL;
 }
 
-/* NULL: it is none of ours, or not ours any more. */
+/* NULL: the request is not ours, or no longer. */
 static struct pending *hold_claimed(const struct pending_claim *claim)
 {
 	struct claims *claims = claim->entry ? claims_here() : NULL;
@@ -128,14 +131,14 @@ bool async_starts_begin(struct async_claims *a, struct thread *t, uint64_t n)
 	return async_claims_begin_slow(a, t, n, true);
 }
 
-/* Each start is a call of its own. The number of a collective. */
+/* Numbers a start, which is a call of its own. Returns the number if it is a collective. */
 static int64_t number_start(struct operation *w, const struct api *f)
 {
 	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
 
 	if (!(api_word(f) & API_NUMBERED)) {
-		/* What came before is not known. */
+		/* Earlier calls are not known. */
 	} else if (k->collective && w->comm) {
 		comm_seq = comm_next(w->comm);
 	} else if (w->comm) {
@@ -192,7 +195,7 @@ void async_restart(
 	s->rec = record_start(c->t, s->p.api, &s->p.op, comm_seq, stack, 0);
 }
 
-/* What the table has of it is what it was, but for what this start has of its own. */
+/* The entry keeps its description. Only the fields of this start change. */
 static void mark_started(struct pending *p, const struct async_start *s)
 {
 	const struct operation *w = &s->p.op;
@@ -209,13 +212,13 @@ static void mark_started(struct pending *p, const struct async_start *s)
 	pending_set_state(p, PENDING_STARTED);
 }
 
-/* The library has given the request another handle. */
+/* The library has changed the request's handle. */
 static void rename_claimed(struct pending_claim *claim, uint64_t key, const struct pending *p)
 {
 	struct pending copy = *p;
 
 	remove_claimed(claim);
-	/* What is added keeps by itself what it needs. */
+	/* pending_add() keeps what the copy needs. */
 	pending_add(claims_here(), key, &copy);
 	operation_release(&copy.op);
 }
@@ -251,7 +254,7 @@ static void record_end(struct call *c, struct pending *p, uint64_t end, uint64_t
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg)
 {
 	p->wait = wait;
-	/* Statuses of file operations say it by chance (Open MPI 4). */
+	/* Statuses of file operations say so by accident (Open MPI 4). */
 	if (!pending_is_cancelled(p))
 		flags &= ~(uint32_t)CF_CANCELLED;
 	if (fill && (p->seq || p->newcomm) && !(flags & (CF_ERROR | CF_FREED)))
@@ -269,10 +272,10 @@ bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint6
 	if (!p)
 		return false;
 	stays = keep || p->persistent || p->state == PENDING_IDLE;
-	/* Perhaps its end was recorded when it was looked at; now the handle goes too. */
+	/* Its end may have been recorded when it was tested; now the handle is released too. */
 	known = p->state == PENDING_STARTED || (p->state == PENDING_SEEN && !keep);
 	if (p->state == PENDING_STARTED) {
-		/* What arrived this time is not what it is made for. */
+		/* What arrived this time may differ from what the request was made for. */
 		if (stays)
 			copy = *p;
 		record_end(c, stays ? &copy : p, end, wait, flags, error, fill, arg);

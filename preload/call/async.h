@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asynchronous calls from an adapter's point of view: it knows handles, statuses and which of them completed; the
- * records and the table of calls under way are kept here.
+ * Asynchronous calls, the interface for adapters. The adapter knows handles, statuses, and which of them completed. The
+ * records and the table of pending calls are kept here.
  */
 #ifndef PROBE_CALL_ASYNC_H
 #define PROBE_CALL_ASYNC_H
@@ -10,30 +10,37 @@
 #include "call/recorder.h"
 
 /*
- * The call of `c` (DONE_REQUEST or DONE_START) succeeded and gave back handle `key`. receive: see struct pending.
- * From the adapter's leave; call_leave() then leaves the record open.
+ * The call of `c` (DONE_REQUEST or DONE_START) succeeded and returned handle `key`. receive: see struct pending. Call
+ * it from the adapter's leave; call_leave() then keeps the record open.
  */
 void async_started(struct call *c, uint64_t key, bool receive);
 
-/* Complete since tick `end`, with no Wait of the program: outputs are measured now, the record is closed. From leave. */
+/*
+ * The operation was complete at tick `end`, without a Wait of the program: outputs are measured now and the record is
+ * closed. Call it from leave.
+ */
 void async_at_once(struct call *c, uint64_t end);
 
 /*
- * Does handle `key`, which the call of `c` was just given, stand in the table? The library gives out again only what is
- * over: the older call has ended without our seeing it, or the library has one handle for all calls that are complete
- * when they are made. complete: it says that the new one is. async_reused() then closes the older ones, but those that a
- * call has claimed: it is on its way to do so. None of their memory is read: the program may have it back by now.
+ * True if handle `key`, which the call of `c` just returned, is in the table. The library reuses only handles of
+ * completed operations. So either the older call ended without our seeing it, or the library has one handle for all
+ * calls that are complete at once. complete: the library says that the new one is. async_reused() then closes the older
+ * ones, except those claimed by a call that is about to do so. Their memory is not read: the program may have got it
+ * back by now.
  */
 bool async_stands(uint64_t key);
 void async_reused(struct call *c, uint64_t key, bool complete);
 
-/* A communicator is being made under that handle; `at` is where its handle will be. async_done() hands it to fill. */
+/*
+ * A communicator is being made under that handle; its own handle will be stored at `at`. async_done() passes it to
+ * fill.
+ */
 void async_making(struct call *c, uint64_t key, struct comm *parent, void *at);
 
 /*
- * Calls that complete, start or free what handles stand for: the entries are claimed in the adapter's enter, before the real
- * function, and its leave reports what becomes of them. What is not reported as over is what it was: the call failed, or
- * completed nothing (call/pending.h). It lies in c->note, and leaves nothing else there.
+ * For calls that complete, start or free operations by handle. The adapter's enter claims the entries before the real
+ * function runs; its leave reports the outcome. An entry without a report stays as it was: the call failed, or
+ * completed nothing (call/pending.h). The struct is in c->note, which has no room for more.
  */
 struct async_claims {
 	struct thread *thread; /* NULL: nothing was begun, nothing is to be done */
@@ -43,7 +50,7 @@ struct async_claims {
 	struct pending_claim one;
 };
 
-/* Of one request. t NULL: nothing is begun. */
+/* Claims one request. t NULL: nothing is begun. */
 static inline void async_claim_one(struct async_claims *a, struct thread *t, uint64_t key)
 {
 	a->thread = t;
@@ -55,14 +62,14 @@ static inline void async_claim_one(struct async_claims *a, struct thread *t, uin
 	pending_claim_one(t->claims, a->level, key, &a->one);
 }
 
-/* Of n. False: there is no room, nothing is begun. */
+/* Begins claims of n requests. False: there is no room, and nothing is begun. */
 bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle);
 
 static inline bool async_claims_begin(struct async_claims *a, struct thread *t, uint64_t n)
 {
 	struct claim_list *list = &t->claims->list[0][0];
 
-	/* The usual case: the outermost call, about as many requests as the last one or more. */
+	/* The usual case: the outermost call, with about as many requests as the last one, or more. */
 	if (__builtin_expect(
 		    thread_on_the_way() || n < list->n || n > list->room || t->claims->list[0][1].n,
 		    0))
@@ -76,8 +83,8 @@ static inline bool async_claims_begin(struct async_claims *a, struct thread *t, 
 }
 
 /*
- * Claims them. handle_at: gives the i-th handle; key_of: 0 where it is no request. A program may ask about thousands again and
- * again.
+ * Claims n requests. handle_at: returns the i-th handle; key_of: 0 if it is no request. Must be fast: programs test
+ * thousands of requests again and again.
  */
 static inline __attribute__((always_inline)) void async_claim_each(struct async_claims *a,
 	const void *array, uint64_t (*handle_at)(const void *array, uint64_t i),
@@ -98,7 +105,7 @@ static inline __attribute__((always_inline)) void async_claim_each(struct async_
 	}
 }
 
-/* In leave: are there any? In a forked child they are its parent's. */
+/* True if there are claims to handle in leave. In a forked child they belong to the parent. */
 static inline bool async_has_claims(const struct async_claims *a)
 {
 	return a->thread && a->thread == thread_state.recorder;
@@ -109,12 +116,12 @@ static inline void async_claims_end(struct async_claims *a)
 	claims_leave(a->thread->claims, a->level);
 }
 
-bool async_ready(void); /* true if starts are recorded now; begins recording if need be */
+bool async_ready(void); /* true if starts are recorded now; begins recording if necessary */
 
 /*
- * Opens the records of n persistent requests that are about to be started (before the real function): async_starts_begin(), then
- * async_restart() for each. After it async_restarted() for each, and async_claims_end(). key: the handle as it is then, which may be
- * another one. at_once: requests of that handle are complete already.
+ * Opens the records of n persistent requests before the real function starts them: async_starts_begin(), then
+ * async_restart() for each. After the function: async_restarted() for each, then async_claims_end(). key: the handle
+ * afterwards, which may differ. at_once: requests with that handle are complete already.
  */
 struct async_start {
 	struct journal_call *rec; /* NULL: not recorded */
@@ -126,39 +133,42 @@ void async_restart(
 void async_restarted(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
 	bool ok, int64_t error, bool at_once);
 
-/* The start of an idle request of that handle is counted where there is no room to record it. */
+/* Counts the start of an idle request with that handle that cannot be recorded for lack of room. */
 void async_count_start(struct call *c, uint64_t key);
 
 /*
- * The claimed request completed. fill: lets the adapter put what arrived (counts, source, tag) into p->op
- * before outputs are measured, or take note of a new communicator; NULL: nothing to add. wait: ticks that the completing call took. keep: the handle stays
- * valid (it was only looked at). False: the handle is none of ours.
+ * The claimed request completed. fill: lets the adapter put what arrived (counts, source, tag) into p->op before
+ * outputs are measured, or handle a new communicator; NULL: nothing to add. wait: ticks that the completing call took.
+ * keep: the handle stays valid (it was only tested). False: the handle is not ours.
  */
 typedef void async_fill_fn(struct pending *p, void *arg);
 bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg, bool keep);
 
 /*
- * The same of the oldest call under a key that no library gives out again, added at tick `before` or earlier (0: whenever):
- * nothing is claimed.
+ * The same for the oldest call with a key that no library reuses, added at tick `before` or earlier (0: at any time).
+ * Nothing is claimed.
  */
 bool async_done_of_key(struct call *c, uint64_t key, uint64_t before, uint64_t end, uint64_t wait,
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg);
 
 /*
- * The claimed request was freed. If it was under way this is how it ended: CF_FREED if no call will see its end, else as it stood
- * at tick `end`.
+ * The claimed request was freed. If it was pending, this ends its record: with CF_FREED if no later call can see its
+ * end, else with its state at tick `end`.
  */
 void async_freed(
 	struct call *c, struct pending_claim *claim, uint64_t end, uint32_t flags, int32_t error);
 
-/* The completion call that this thread is blocked in, for `probe report` on a hung job; and that it has left it. */
+/*
+ * Marks the completion call in which this thread is blocked, for `probe report` on a hung job; the second function
+ * clears it.
+ */
 void async_wait_begin(struct call *c);
-/* The same of one that waits for a message. peer, tag: JOURNAL_NONE is any; comm NULL: not known. */
+/* The same for a call that waits for a message. peer, tag: JOURNAL_NONE is any; comm NULL: not known. */
 void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag);
 void async_wait_end(struct call *c);
 
-/* The call, which may have begun to claim or to wait, was left by an exception. */
+/* The call was left by an exception; clears its claims and its wait. */
 void async_left(struct call *c);
 
 #endif

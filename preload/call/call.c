@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The life of a wrapped call: enter, the real function, leave. Everything that a call costs is on this page.
- */
+/* The life of a wrapped call: enter, the real function, leave. All costs of a call are in this file. */
 #include "call/call.h"
 
 #include <errno.h>
@@ -28,10 +26,10 @@
 #include "session/state.h"
 
 /*
- * A wrapper that is on its way according to our books may have been left by longjmp. It has if its frame does not lie
- * above ours, or if its return address no longer stands in its frame. It may still stand there, in a gap of a larger
- * frame that lies over it now: that the stack leads past it is looked at when calls have come inside of it again and
- * again, for it takes as long as some hundred other calls inside.
+ * Detects wrappers that were left by longjmp although thread_self lists them as active. That is certain if the
+ * wrapper's frame is not above ours, or its return address is no longer in its frame. The address may also survive in a
+ * gap of a larger frame that now covers it. So if many calls have come inside the wrapper, the stack is walked to see
+ * whether it passes through it. That takes as long as some hundred other calls.
  */
 struct way_up {
 	const struct stack_bounds *b;
@@ -57,7 +55,8 @@ __attribute__((noinline)) static bool stack_leads_past(
 	return u.past;
 }
 
-#define LOOK_FIRST 32 /* calls inside; then at 64, 128 ..., and each LOOK_EVERY */
+/* first walk after this many calls inside; then at 64, 128 ..., and each LOOK_EVERY */
+#define LOOK_FIRST 32
 #define LOOK_EVERY 1024
 
 __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
@@ -90,7 +89,7 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 	return largest >= (uint64_t)get_calls_keys(cfg)->min_bytes;
 }
 
-/* Why no call is recorded now, or JC_RECORDED. */
+/* Returns the reason why no call is recorded now, or JC_RECORDED. */
 static enum journal_count why_unwanted(const struct call *c)
 {
 	if (c->by->paused)
@@ -100,7 +99,7 @@ static enum journal_count why_unwanted(const struct call *c)
 	return step_profiled() ? JC_RECORDED : JC_SKIP_STEP;
 }
 
-/* Why this call is not recorded, or JC_RECORDED. */
+/* Returns the reason why this call is not recorded, or JC_RECORDED. */
 static enum journal_count why_filtered(const struct call *c)
 {
 	enum journal_count why = why_unwanted(c);
@@ -108,7 +107,7 @@ static enum journal_count why_filtered(const struct call *c)
 	return why != JC_RECORDED || large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
 }
 
-/* Calls of which nothing but their rows is wanted cost little where there are none: they are not described. */
+/* Calls that produce only rows are cheap if rows are not wanted: they are not described. */
 static bool pass_left_out(struct call *c)
 {
 	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
@@ -142,7 +141,7 @@ static void enter_data(
 		c->mode = CALL_NESTED;
 		return;
 	}
-	/* On a thread of that library's own there is no call of it that this one would be inside of. */
+	/* On a thread of the library itself, this call cannot be part of one of its recorded calls. */
 	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) &&
 		!get_calls_keys(c->by->cfg)->nested) {
 		if (w->recorder && session_is_on())
@@ -152,14 +151,14 @@ static void enter_data(
 	}
 	c->op.by = c->by->cfg;
 	if (s->completion == DONE_START) {
-		/* Moves nothing yet: its adapter's leave keeps the description. */
+		/* It transfers no data yet: its adapter's leave keeps the description. */
 		c->mode = CALL_HOOK;
 		return;
 	}
 	if (__builtin_expect(c->word & API_LOOKED && !w->depth, 0))
 		activation_look();
 	if (c->word & API_NUMBERED) {
-		/* Counted whether it is recorded or not: the number joins the ranks. */
+		/* Counted even if it is not recorded: the number matches calls of different ranks. */
 		if (s->kind->collective && c->op.comm)
 			comm_seq = comm_next(c->op.comm);
 	}
@@ -198,12 +197,12 @@ static void enter_data(
 	}
 }
 
-/* Done in nested calls too: communicators come and go there, and requests end. */
+/* Done in nested calls too: they may make and free communicators and complete requests. */
 #define API_ALWAYS                                                                             \
 	(1u << TASK_COMM_NEW | 1u << TASK_COMM_END | 1u << TASK_WIN_NEW | 1u << TASK_WIN_END | \
 		1u << TASK_WAIT | 1u << TASK_TEST | 1u << TASK_REQUEST)
 
-/* Does it do, on a stream, what the call around it is for? */
+/* True if it does, on a stream, the work of the call around it. */
 static inline bool is_carrier(const struct api_spec *s)
 {
 	return s->completion == DONE_STREAM || s->task == TASK_GROUP_START ||
@@ -259,14 +258,14 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
 
 	if (!real && !(api_word(f) & API_MULTI))
 		real = call_real(f);
-	api_fill(); /* WRAPPER_ENTER reads `spec` where there is no real function */
+	api_fill(); /* WRAPPER_ENTER reads `spec` if there is no real function */
 	return real ? real : real_find(f->spec, pc, &several);
 }
 
 /*
- * Our own time. Reading the clock takes as long as much of what is measured, so it is done in one call of SAMPLE on
- * average, which stands for all since the last one: at random distances, or a step that repeats itself could be seen
- * at the same call for ever. What takes long is counted each time (thread_exact_time()).
+ * Measures our own time. Reading the clock takes about as long as the work that is measured. So one call in SAMPLE on
+ * average is measured, and represents all since the last measured one. The distance is random: otherwise a repeating
+ * step could hit the same call for ever. Slow parts are counted each time (thread_exact_time()).
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
@@ -284,7 +283,7 @@ static inline void own_time_begin(struct call *c, struct thread_self *w)
 	w->weight = w->unsampled + 1;
 }
 
-/* c->own was a moment; from here on it is a duration. */
+/* c->own was a time stamp; from here on it is a duration. */
 static inline void own_time_entered(struct call *c, uint64_t now)
 {
 	c->own = now - c->own;
@@ -302,7 +301,7 @@ static inline void own_time_end(struct call *c, const struct thread_self *w)
 		thread_self_time(c->t, weigh_sample(own - exact, c->weight));
 }
 
-/* Where it counts as being on the way. */
+/* The nesting counter that this call increments. */
 static inline uint32_t *level_of(const struct api_spec *s, struct thread_self *w)
 {
 	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
@@ -313,12 +312,12 @@ static inline void step_out(const struct call *c, struct thread_self *w)
 	uint32_t *level = level_of(c->api->spec, w);
 
 	w->call = c->outer;
-	/* A forked child begins at 0, inside of whatever it was forked in. */
+	/* A forked child starts at 0, inside the call that it was forked in. */
 	if (*level)
 		--*level;
 }
 
-/* Is there room below the wrapper's frame for what we do? Not known before the thread's first call. */
+/* True if there is enough stack below the wrapper's frame. Not known before the thread's first call. */
 static inline bool has_room(const struct thread_self *w, uintptr_t frame)
 {
 	return __builtin_expect(frame - w->room_at < w->room_bytes, 1);
@@ -329,7 +328,7 @@ static inline bool is_followed(uint32_t word)
 	return word & API_ON || (word & API_MULTI && word & API_DECIDED);
 }
 
-/* plain: the row's state is API_ON, and its wrapper has just seen that recording is on. */
+/* plain: the row's state is API_ON, and its wrapper has just checked that recording is on. */
 static inline __attribute__((always_inline)) void *enter_wrapped_call(struct call *c, struct api *f,
 	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_self *w, uint32_t word,
 	bool plain)
@@ -368,7 +367,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 				w->inside = 0;
 			}
 			++*level_of(s, w);
-			/* The real function starts here; what came before was ours. */
+			/* The real function starts here; the time before was ours. */
 			if (!c->rec)
 				c->start = clock_ticks();
 			if (c->weight)
@@ -401,7 +400,10 @@ static void enter_apart(void *arg)
 	e->real = enter_wrapped_call(e->c, e->f, e->v, e->pc, e->frame, w, api_word(e->f), false);
 }
 
-/* A thread's first call, one inside of our own code, one whose stack is short, or unknown; or a function's first. */
+/*
+ * The careful path: a thread's first call, a call inside our own code, one with little or unknown stack, or a
+ * function's first call.
+ */
 __attribute__((noinline)) static void *enter_carefully(
 	struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
 {
@@ -423,7 +425,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 
 	c->mode = CALL_PASS;
 	c->done = 0;
-	/* What a thread has that comes for the first time is busy. */
+	/* The state of a thread in its first call is busy. */
 	if (w->busy == 0 && word & API_ON && has_room(w, frame)) {
 		w->busy++;
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
@@ -457,8 +459,8 @@ static void settle_comm(struct call *c, bool ended)
 }
 
 /*
- * Has the thread become another one inside the real function? It may have forked, and this is the child: the record is
- * the parent's, and where the child records again its memory is not even mapped here any more.
+ * True if the thread is another one than at entry. It may have forked inside the real function, and this is the child:
+ * the record is the parent's. If the child records again, that memory is not even mapped any more.
  */
 static inline bool is_elsewhere(const struct call *c, const struct thread_self *w)
 {
@@ -512,7 +514,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 		own_time_end(c, w);
 }
 
-/* Learns what a communicator, or the library, is: that may take much stack, however much there is. */
+/* The call describes a communicator, or the library: that may take much stack, however much there is. */
 static inline bool is_rare(unsigned task)
 {
 	return task >= TASK_COMM_NEW && task <= TASK_ABORT;
@@ -528,7 +530,7 @@ static void leave_apart(void *arg)
 	const struct leaving *l = arg;
 
 	leave_wrapped_call(l->c, thread_inside(), l->ret);
-	/* Calls that end something always come this way. */
+	/* Calls that end an object always take this path. */
 	if (l->c->mode == CALL_HOOK)
 		settle_comm(l->c, l->c->ok);
 }
@@ -542,7 +544,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	struct thread_self *w = thread_inside();
 	int err = errno;
 
-	/* A program asks again and again before a Test says yes, and the clock is a quarter of what that costs. */
+	/* A program calls Test again and again until it succeeds, and reading the clock is a quarter of the cost. */
 	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
 	w->busy++;
 	if (has_room(w, c->frame) && !is_rare(c->api->spec->task)) {
@@ -579,7 +581,7 @@ static void unwind_apart(void *arg)
 		stream_drop(&c->op);
 		record_close(c->rec, &c->op, clock_ticks(), false, 0);
 	} else if (!c->rec) {
-		/* A completion call: the thread does not stand in it any more. */
+		/* A completion call: the thread is no longer blocked in it. */
 		async_left(c);
 	}
 	step_out(c, thread_inside());

@@ -8,7 +8,7 @@
 
 #define FILE_BYTES 64
 
-/* libx.so.1.0 is libx.so.1, which is what programs are linked with, and libx.so. */
+/* libx.so.1.0 is the same library as libx.so.1, which programs are linked with, and libx.so. */
 static bool is_same_library(const char *file, const char *soname)
 {
 	const char *so = strstr(soname, ".so");

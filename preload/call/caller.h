@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who calls: the program, or a library whose calls are recorded themselves. */
+/* Tells whether the caller is the program, or a library whose calls are recorded. */
 #ifndef PROBE_CALL_CALLER_H
 #define PROBE_CALL_CALLER_H
 
@@ -7,7 +7,10 @@
 
 struct call;
 
-/* Is the caller such a library, and another one than that of the call (oneCCL calls MPI)? Looks at all rows: for rare calls. */
+/*
+ * True if the caller is a recorded library other than the call's own (oneCCL calls MPI). Searches all rows: for rare
+ * calls.
+ */
 bool caller_is_recorded(const struct call *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What threads have claimed of the table of requests (call/pending.h): a place of its own for each thread of the journal. */
+/* Claims of threads on the table of requests (call/pending.h): one place for each thread of the journal. */
 #ifndef PROBE_CALL_CLAIMS_H
 #define PROBE_CALL_CLAIMS_H
 
@@ -13,8 +13,7 @@ struct pending_entry;
 
 struct pending_claim {
 	uint64_t key;
-	struct pending_entry
-		*entry; /* NULL: there is none that is free, or the call is done with it */
+	struct pending_entry *entry; /* NULL: no free entry, or the call is done with it */
 };
 
 struct claim_list {
@@ -22,19 +21,22 @@ struct claim_list {
 	uint64_t n, room;
 };
 
-#define CLAIM_LEVELS 2u /* calls inside of each other that claim; further ones do without */
+#define CLAIM_LEVELS 2u /* nested calls that claim; deeper ones do without */
 #define CLAIM_RECENT 64u
 
-/* What a thread has claimed. There is one for each place that a thread can have in the journal. */
+/* The claims of one thread. There is one struct for each thread that the journal can have. */
 struct claims {
-	/* By level: 0, the one entry that the call has claimed, or the claim that stands on those in its list. */
+	/* By level. 0: the one entry that the call has claimed, else the claim mark of the entries in its list. */
 	_Atomic uint64_t in_call[CLAIM_LEVELS];
 	uint64_t place; /* from 1 */
-	/* By key: entries that it made or claimed, to find them without the lock. Each may have become another's since. */
+	/*
+	 * By key: entries that it made or claimed, to find them without the lock. Any of them may belong to another
+	 * thread by now.
+	 */
 	struct pending_entry *recent[CLAIM_RECENT];
 	/*
-	 * What calls about several requests have claimed: by level, of requests under way and of idle ones. The list of requests under
-	 * way at level 0 stays when the call is over: the next call is often about the same ones.
+	 * The claims of calls with several requests: by level, for pending and for idle requests. The list of pending
+	 * requests at level 0 is kept after the call: the next call often has the same ones.
 	 */
 	struct claim_list list[CLAIM_LEVELS][2];
 } __attribute__((aligned(64)));
@@ -50,8 +52,8 @@ static inline void claims_say(struct claims *claims, unsigned level, uint64_t wh
 }
 
 /*
- * A call begins that completes, frees or starts requests: to be ended by claims_leave() with what this returned. outermost: no
- * wrapped call of this thread is on the way.
+ * Begins a call that completes, frees or starts requests. Must be followed by claims_leave() with the returned value.
+ * outermost: this thread is in no other wrapped call.
  */
 unsigned claims_enter_inner(const struct claims *claims);
 
@@ -68,7 +70,7 @@ static inline void claims_leave(struct claims *claims, unsigned level)
 	claims_say(claims, level, 0);
 }
 
-/* The thread is not in such a call, whatever it has begun: it was left by an exception, or has ended. */
+/* The thread is not in such a call any more: it was left by an exception, or the thread has ended. */
 void claims_clear(struct claims *claims);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The table of live communicators: open addressing, read without a lock, changed under `change`. A removed place is
- * marked so that probes go on; trailing marks turn into empty places again, so the table does not silt up in a
- * program that makes and frees communicators all the time.
+ * marked so that probing continues. Marks at the end of a run become empty places again, so the table does not fill up
+ * in a program that makes and frees communicators all the time.
  *
- * Lock: `change` is a leaf, held for a few instructions; made again in a forked child.
+ * Lock: `change` is a leaf, held for a few instructions; initialised again in a forked child.
  */
 #include "call/comm.h"
 
@@ -23,11 +23,11 @@
 #include "session/generation.h"
 
 #define TABLE 8192u /* live communicators at most 3/4 of it */
-#define KNOWN 4096u /* different (parent, how, members ...) that are counted */
+#define KNOWN 4096u /* number of different (parent, how, members ...) that are counted */
 
 /*
- * A place is found by its key alone: a reader must not look into a communicator that is not its own, which another
- * thread may be freeing. 64 bits stand for (library, handle).
+ * A place is found by its key alone. A reader must not look into another communicator, which another thread may be
+ * freeing. The key is a 64-bit hash of (library, handle).
  */
 enum { EMPTY = 0, REMOVED = 1 };
 
@@ -91,7 +91,7 @@ static uint64_t get_key(uint32_t i)
 	return atomic_load_explicit(&table[i].key, memory_order_relaxed);
 }
 
-/* Takes it out of the table; what the table held is the caller's. NULL: there is none. */
+/* Takes it out of the table; the table's reference passes to the caller. NULL: not in the table. */
 static struct comm *take_locked(const struct adapter *lib, uint64_t handle)
 {
 	uint64_t key = comm_key_of(lib, handle);
@@ -120,7 +120,7 @@ static void drop_locked(const struct adapter *lib, uint64_t handle)
 		comm_release(c);
 }
 
-/* False: the table is full. */
+/* Returns false if the table is full. */
 static bool add_locked(struct comm *c)
 {
 	uint64_t key = comm_key_of(c->lib, c->handle);
@@ -184,7 +184,7 @@ void comm_settle(struct comm *c, bool ended)
 		comm_release(c);
 }
 
-/* ---- communicators whose handle is not there yet ---- */
+/* ---- communicators whose handle is not known yet ---- */
 
 #define EXPECTED 64u
 
@@ -211,7 +211,7 @@ void comm_expect(struct comm *c, const void *at)
 		comm_release(forgotten);
 }
 
-/* One that has arrived, taken out, or NULL. */
+/* Takes out one whose handle has arrived. NULL: none. */
 static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 {
 	struct comm *c = NULL;
@@ -219,14 +219,14 @@ static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 
 	pthread_mutex_lock(&change);
 	for (uint32_t i = 0; i < EXPECTED && !c; i++) {
-		/* The program's variable may have gone out of scope, and its thread with the stack. */
+		/* The program's variable may be out of scope, and its thread's stack unmapped. */
 		if (!expected[i].comm || expected[i].comm->lib != lib ||
 			!device_probe(expected[i].at, sizeof(handle)))
 			continue;
 		memcpy(&handle, expected[i].at, sizeof(handle));
 		if (!handle || (want && handle != want))
 			continue;
-		/* It never came, and the program has put something else there. */
+		/* It never arrived, and the program has stored something else there. */
 		if (expected[i].comm->perhaps && comm_find(lib, handle)) {
 			comm_release(expected[i].comm);
 			expected[i].comm = NULL;
@@ -258,7 +258,7 @@ struct comm *comm_arrived(const struct adapter *lib, uint64_t handle)
 void comm_forked(void)
 {
 	pthread_mutex_init(&change, NULL);
-	/* What the parent's comms.csv holds is not in the child's. */
+	/* Rows in the parent's comms.csv are not in the child's. */
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct comm *c = atomic_load(&table[i].comm);
 
@@ -299,7 +299,10 @@ static struct p2p_level *level_make(_Atomic(struct p2p_level *) *at, uint32_t si
 
 int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag)
 {
-	/* A 64-bit hash stands for (direction, peer, tag): two alike among 10^5 have odds of 10^-9. */
+	/*
+	 * A 64-bit hash represents (direction, peer, tag): among 10^5 of them, two are equal with a probability of
+	 * 10^-9.
+	 */
 	uint64_t k = hash_u64(hash_u64(send ? 1 : 2, (uint32_t)peer), (uint32_t)tag) | 1;
 	_Atomic(struct p2p_level *) *at = &c->p2p;
 	uint32_t size = LEVEL_FIRST;
@@ -369,9 +372,9 @@ static int32_t lowest_member(const int32_t *m, uint32_t n)
 }
 
 /*
- * How many earlier communicators had the same recipe. Every member of a communicator takes part in its making, so all
- * count the same, whatever else each of them makes; a counter per parent would not do (create_group on overlapping
- * groups: not all members of the parent take part). Bounded: recipes beyond KNOWN start at 0 again.
+ * Counts the earlier communicators made in the same way. All members take part in making a communicator, so all count
+ * the same, whatever else each of them makes. A counter per parent would not work: with create_group on overlapping
+ * groups, not all members of the parent take part. Bounded: beyond KNOWN recipes, counting starts at 0 again.
  */
 static uint64_t count_made_before(uint64_t recipe)
 {
@@ -399,8 +402,8 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	uint64_t h = hash_str(parent, how);
 
 	/*
-	 * Of a run that goes on in an earlier one's files the collectives are counted from 0 again: other communicators.
-	 * The step is the same on all ranks.
+	 * In a resumed run the collectives are counted from 0 again, so these are other communicators. The step is the
+	 * same on all ranks.
 	 */
 	if (get_files_keys(cfg)->append_output && get_steps_keys(cfg)->start_iteration)
 		h = hash_u64(h, (uint64_t)get_steps_keys(cfg)->start_iteration);
@@ -417,7 +420,7 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	h = hash_group(h, a, na);
 	if (nb)
 		h = hash_group(h, b, nb);
-	/* One without known members is distinguished by its tag, and must not fill the table. */
+	/* A communicator without known members is identified by its tag, and must not fill the table. */
 	if (na)
 		h = hash_u64(h, count_made_before(h));
 	return hash_to_id(h);
@@ -477,7 +480,7 @@ static void put_comm_record(void *arg)
 	struct journal_comm *e = thread_reserve(t, bytes);
 
 	if (!e) {
-		/* Tried again at its next call. */
+		/* Retried at its next call. */
 		atomic_store_explicit(&c->announced, 0, memory_order_relaxed);
 		return;
 	}

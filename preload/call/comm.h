@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Communicators: what a handle stands for, found without a lock, and the numbers that join the ranks' records.
- */
+/* Communicators: lookup by handle without a lock, and the numbers that match records of different ranks. */
 #ifndef PROBE_CALL_COMM_H
 #define PROBE_CALL_COMM_H
 
@@ -19,31 +17,32 @@ struct p2p_level;
 struct comm {
 	const struct adapter *lib;
 	const char *label; /* lib column of comms.csv; NULL: lib->name */
-	const void *from; /* for the adapter: the function of the library that made it */
+	const void *from; /* for the adapter: the library's function that made it */
 	uint64_t handle;
 	uint64_t id, parent; /* parent 0: none, or not known */
 	const char *kind; /* "world", "split" ...: constant strings */
 	char name[COMM_NAME_MAX];
-	int32_t rank, size; /* in the own group */
+	int32_t rank, size; /* in its own group */
 	int32_t remote; /* size of the remote group; 0: an intracommunicator */
-	bool first; /* the own group is the one that holds the lowest world rank */
-	bool perhaps; /* an expected one that may never come: the library may leave the handle 0 */
-	bool inner; /* another library that is recorded made it for itself: what goes over it is a part of that one's calls */
+	bool first; /* its own group holds the lowest world rank */
+	bool perhaps; /* expected, but may never come: the library may leave the handle 0 */
+	/* made by another recorded library for itself: its traffic is part of that library's calls */
+	bool inner;
 	int32_t indegree, outdegree; /* -1: no neighbours known */
 	uint32_t flags; /* CF_LOCALCOMM, CF_GUESSED */
-	uint64_t serial; /* order of making in this process */
+	uint64_t serial; /* order of creation in this process */
 	_Atomic uint64_t seq; /* collectives so far */
 	_Atomic uint64_t splits,
-		others; /* for adapters: communicators made of it, by all its ranks or by some */
-	_Atomic uint32_t reading; /* of a window: calls that read from it and are not complete */
-	_Atomic uint32_t announced; /* its row of comms.csv is in the journal */
-	_Atomic uint32_t users; /* requests under way, + 1 while the handle lives */
+		others; /* for adapters: communicators made from it, by all its ranks or by some */
+	_Atomic uint32_t reading; /* for a window: pending calls that read from it */
+	_Atomic uint32_t announced; /* its row of comms.csv has been written to the journal */
+	_Atomic uint32_t users; /* pending requests, + 1 while the handle is valid */
 	uint32_t nworld; /* members: own group, then the remote one; 0: not known */
 	_Atomic(struct p2p_level *) p2p;
 	int32_t world[]; /* world ranks of the members */
 };
 
-/* Number of ranks that buffers are counted by: the other group's in an intercommunicator. */
+/* Number of ranks for which buffers are counted: those of the other group in an intercommunicator. */
 static inline int32_t comm_peers(const struct comm *c)
 {
 	return c->remote ? c->remote : c->size;
@@ -53,30 +52,33 @@ static inline int32_t comm_peers(const struct comm *c)
 struct comm *comm_find(const struct adapter *lib, uint64_t handle);
 
 /*
- * A new communicator with room for n members, to be filled in and handed to comm_publish(). NULL: out of memory or too
- * many live ones (reported).
+ * Makes a communicator with room for n members, to be filled in and passed to comm_publish(). NULL: out of memory, or
+ * too many live ones (reported).
  */
 struct comm *comm_alloc(uint32_t nworld);
 
-/* Makes it findable; an older one of the same handle is gone. */
+/* Makes it findable; replaces an older one with the same handle. */
 void comm_publish(struct comm *c);
 
 /*
- * For libraries that hand out the handle later (in a group, without blocking): takes c over, whose handle will stand at
- * `at`. Of too many the oldest are forgotten.
+ * For libraries that return the handle later (in a group, or without blocking): takes over c, whose handle will be
+ * stored at `at`. If there are too many, the oldest are forgotten.
  */
 void comm_expect(struct comm *c, const void *at);
 
-/* Publishes what has come of the expected ones of that library: the one of that handle (returned), or all (handle 0). */
+/*
+ * Publishes the expected communicators of that library that have arrived: the one with that handle (returned), or all
+ * (handle 0).
+ */
 struct comm *comm_arrived(const struct adapter *lib, uint64_t handle);
 
-/* The handle is no longer valid. Requests under way keep the communicator. */
+/* The handle is no longer valid. Pending requests keep the communicator alive. */
 void comm_drop(const struct adapter *lib, uint64_t handle);
 
 /*
- * A call begins that ends it: from here on no thread finds it, for the library may give the handle to another one before the call
- * has come back. NULL: there is none. comm_settle() goes with it: it has ended, or it is what it was, unless the handle stands for
- * another one by now.
+ * For a call that ends the communicator: from now on no thread finds it, because the library may reuse the handle
+ * before the call has returned. NULL: there is none. comm_settle() must follow: the communicator has ended, or it is
+ * restored unless its handle belongs to another one by now.
  */
 struct comm *comm_claim(const struct adapter *lib, uint64_t handle);
 void comm_settle(struct comm *c, bool ended);
@@ -84,37 +86,37 @@ void comm_settle(struct comm *c, bool ended);
 void comm_hold(struct comm *c);
 void comm_release(struct comm *c);
 
-/* How many communicators have been made in this process: to know whether one is newer than a moment. */
+/* Number of communicators made in this process so far, to tell whether one is newer than some moment. */
 uint64_t comm_serial(void);
 
 /*
- * The id of a communicator whose members are known: the same on all of them. parent: id, 0 for none; how: the way it
- * was made; tag: tag, colour or 0; members in order (own group first, then the remote one for an intercommunicator, the
- * group with the lowest world rank first whatever the own one is). na 0: not known; the tag must make it unique then.
+ * The id of a communicator whose members are known: equal on all of them. parent: id, 0 for none. how: the way it was
+ * made. tag: tag, colour or 0. members: in order, own group first, then the remote one. In an intercommunicator the
+ * group with the lowest world rank comes first on both sides. na 0: not known; then the tag must make it unique.
  */
 uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32_t *a, uint32_t na,
 	const int32_t *b, uint32_t nb);
 
-/* The number of this collective on the communicator, from 0. */
+/* Number of the next collective on the communicator, from 0. */
 static inline int64_t comm_next(struct comm *c)
 {
 	return (int64_t)atomic_fetch_add_explicit(&c->seq, 1, memory_order_relaxed);
 }
 
-/* The number of this message from or to that peer with that tag; JOURNAL_NONE64 when there is no room to count. */
+/* Number of the next message from or to that peer with that tag; JOURNAL_NONE64 if there is no room to count. */
 int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag);
 
 /*
- * The same of a message in parts (MPI_Psend_init): those match none but each other, so they count by themselves, from this
- * number, which no other message of a run reaches.
+ * The same for a partitioned message (MPI_Psend_init). Those match only each other, so they have their own count. It
+ * starts at a number that no other message of a run reaches.
  */
 #define COMM_PARTED_FIRST (INT64_C(1) << 32)
 int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag);
 
-/* In a forked child: the thread that held the table's lock may not exist there. */
+/* Call in a forked child: the thread that held the table's lock may not exist there. */
 void comm_forked(void);
 
-/* Enters its row of comms.csv into the journal if that has not been done. */
+/* Writes its row of comms.csv into the journal unless that has been done. */
 void comm_announce(struct comm *c, struct thread *t);
 
 #endif

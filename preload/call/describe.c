@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From arguments to buffers: the kind of a call says which roles make up its buffers (configs/apis/kinds.yaml), the
- * adapter what handles mean. Nothing here depends on a library.
+ * From arguments to buffers. The kind of a call tells which roles make up its buffers (configs/apis/kinds.yaml); the
+ * adapter tells what handles mean. Nothing here depends on a library.
  */
 #include "call/describe.h"
 
@@ -15,7 +15,7 @@
 #include "api/roles.h"
 #include "journal/layout.h"
 
-/* A call's arguments by role, in a form that stays in registers. */
+/* A call's arguments by role, in a form that the compiler keeps in registers. */
 struct args {
 	const struct api_spec *s;
 	const union arg *v;
@@ -34,7 +34,7 @@ static inline const union arg *role_arg(struct args a, unsigned role)
 	return i ? a.v + i - 1 : NULL;
 }
 
-/* i-th integer of an array of 4- or 8-byte integers. */
+/* The i-th integer of an array of 4- or 8-byte integers. */
 static int64_t array_element(const void *array, unsigned width, uint64_t i)
 {
 	if (width == 8) {
@@ -62,7 +62,7 @@ static inline uint64_t count_of(struct args args, uint8_t role)
 	return a ? positive_or_zero(a->i) : 0;
 }
 
-/* Of a communicator, not of an argument. */
+/* A term taken from a communicator, not from an argument. */
 static uint64_t comm_term(const struct comm *m, uint8_t t)
 {
 	if (!m)
@@ -115,7 +115,7 @@ static bool takes_part_in_buffer(struct args args, enum extent_where where, enum
 	case ON_BETA:
 		return is_factor_set(args.s, args.v, where);
 	default:
-		/* In an intercommunicator the root's group takes part through its root only. */
+		/* In an intercommunicator, only the root of the root's group takes part. */
 		return !(args.s->kind->rooted && m && m->remote) || root == ROOT_OTHER;
 	}
 }
@@ -126,9 +126,9 @@ static inline bool is_buffer_here(struct args args, const struct extent *e, enum
 	       takes_part_in_buffer(args, e->where, root);
 }
 
-/* The dtype of a buffer, which the next buffer is likely to have too. */
+/* The dtype of the last buffer, which the next buffer is likely to share. */
 struct shared {
-	const union arg *dtype; /* the argument that `desc` was made of; NULL: none yet */
+	const union arg *dtype; /* the argument that `desc` was read from; NULL: none yet */
 	struct dtype_desc desc;
 };
 
@@ -170,7 +170,10 @@ static void set_type(struct call *c, struct buffer *v, const struct dtype_desc *
 		c->op.flags |= CF_DERIVED;
 }
 
-/* Segments with a dtype each, displacements in bytes: measured only if all that hold elements are of one type. */
+/*
+ * Segments with one dtype each, displacements in bytes. They are measured only if all segments with elements have the
+ * same type.
+ */
 static void typed_segments(struct call *c, const struct extent *e, struct buffer *v)
 {
 	const union arg *types = role_arg(args_of(c), e->dtype);
@@ -212,7 +215,7 @@ static void set_segment_arrays(struct args args, const struct extent *e, struct 
 		v->n = 0;
 }
 
-/* The forms of extents with arrays. False: the buffer takes no part on this rank. */
+/* Extents with arrays. False: the buffer takes no part on this rank. */
 static bool make_array_buffer(
 	struct call *c, const struct extent *e, struct buffer *v, struct shared *k)
 {
@@ -258,8 +261,8 @@ static bool make_array_buffer(
 }
 
 /*
- * Field by field: compilers clear a struct of this size with a string instruction that takes longer than all this. What
- * a contiguous view does not use is not set; count, bytes and dtype are the caller's.
+ * Set field by field: compilers clear a struct of this size with a string instruction that takes longer than all of
+ * this. Fields that a contiguous view does not use are not set. The caller sets count, bytes and dtype.
  */
 static inline void make_start_buffer(struct buffer *v, const void *base)
 {
@@ -273,7 +276,7 @@ static inline void make_start_buffer(struct buffer *v, const void *base)
 	v->comm_seq = JOURNAL_NONE64;
 }
 
-/* Fills *v in. False: the buffer takes no part on this rank. */
+/* Fills in *v. False: the buffer takes no part on this rank. */
 static inline bool make_buffer(struct call *c, struct args args, const struct extent *e,
 	struct buffer *v, struct shared *k)
 {
@@ -302,7 +305,7 @@ static void buffers_by_plan(struct call *c, const struct plan *p)
 	const struct plain_buffer *b = p->buffer;
 	const union arg *v = c->v;
 	struct operation *w = &c->op;
-	unsigned type = API_ARGS_MAX; /* the argument that `d` was made of */
+	unsigned type = API_ARGS_MAX; /* index of the argument that `d` was read from */
 	struct dtype_desc d;
 
 	for (unsigned i = 0; i < p->nin + p->nout; i++, b++) {
@@ -325,7 +328,7 @@ static void buffers_by_plan(struct call *c, const struct plan *p)
 	w->nout = p->nout;
 }
 
-/* In place: of one buffer the program says only that it is the other one. */
+/* In place: for one buffer the program passes only a mark that means "the other buffer". */
 static bool is_in_place(struct args args)
 {
 	const int64_t *sentinel = args.s->lib->in_place;
@@ -411,7 +414,7 @@ static void describe_buffers(struct call *c, enum root_is root)
 	} else {
 		buffers_by_extents(c, root, in_place);
 	}
-	/* Libraries without a sentinel say it by passing the same memory. */
+	/* With a library that has no such mark, the program passes the same memory twice. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
 		buffer_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
@@ -444,8 +447,8 @@ static void point_to_point(struct call *c)
 		v->peer = p == PEER_ANY ? JOURNAL_NONE : p;
 		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message is there */
 		/*
-		 * A wildcard receive gets its number when it is known whose message it was. A persistent one is no
-		 * message yet: each start draws a new number (async_restart).
+		 * A wildcard receive gets its number once the sender is known. A persistent receive is no message yet:
+		 * each start draws a new number (async_restart).
 		 */
 		if (!w->unnumbered && w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
 			v->comm_seq =
@@ -459,7 +462,7 @@ static void point_to_point(struct call *c)
 	}
 }
 
-/* One-sided: the peer takes no part. Its peer tells that a call moves nothing. */
+/* One-sided: the peer does not take part. A null peer means that the call moves nothing. */
 static void describe_target(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
@@ -503,7 +506,7 @@ static bool describe_own(struct call *c)
 	return true;
 }
 
-/* Inside of describe_call(), for what it is given is at hand there. */
+/* Inlined into describe_call(), whose arguments are in registers. */
 static inline __attribute__((always_inline)) void describe_at_once(
 	struct call *c, struct comm *comm)
 {
@@ -538,7 +541,7 @@ static inline __attribute__((always_inline)) void describe_at_once(
 			root = w->comm && w->comm->rank == w->root ? ROOT_ME : ROOT_OTHER;
 		}
 	}
-	/* Without a communicator extents that depend on its size or on who is root would be guesses. */
+	/* Without a communicator, extents that depend on its size or on the root would be guesses. */
 	if (w->comm || !(s->at[ROLE_COMM] || s->at[ROLE_GROUP] || lib->one_comm))
 		describe_buffers(c, root);
 	if (lib->unsure) {

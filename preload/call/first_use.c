@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is done with the calls of a row is decided at the first of them. */
+/* Decides at a row's first call how its calls are handled. */
 #include <string.h>
 
 #include "base/log.h"
@@ -21,7 +21,7 @@ static bool is_row_listed(const struct api *f, const struct generation *g, uint3
 	return !s->lib->listed || s->lib->listed(f);
 }
 
-/* Do ranks find each other's calls of it by a number? */
+/* True if calls of different ranks are matched by a number. */
 static bool has_row_number(const struct api_spec *s)
 {
 	return s->at[ROLE_COMM] || s->at[ROLE_GROUP] || s->at[ROLE_WIN] || s->at[ROLE_MESSAGE] ||
@@ -29,8 +29,9 @@ static bool has_row_number(const struct api_spec *s)
 }
 
 /*
- * From the first call on: it was listed at the start, or might be switched on later. What comes on otherwise has no number,
- * for what came before is not known, and its calls do not count for others.
+ * True if its calls are counted from the first one on: it was listed at the start, or may be switched on later.
+ * Functions that are switched on otherwise have no numbers: their earlier calls are not known, and they do not count
+ * for others.
  */
 static bool is_row_counted(const struct api_spec *s, uint32_t given)
 {
@@ -39,7 +40,7 @@ static bool is_row_counted(const struct api_spec *s, uint32_t given)
 	       wraplist_match(generation_armable, s->lib->name, s->list_name);
 }
 
-/* Does the row matter at all with this configuration? */
+/* Traits of the row under this configuration; 0: it does not matter. */
 static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
 {
 	const struct api_spec *s = f->spec;
@@ -53,7 +54,7 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 	if (s->task != TASK_DATA)
 		return API_LISTED | API_HOOKED;
 	listed = is_row_listed(f, g, given);
-	/* While all is off operators pass straight through, and what joins the ranks is counted on. */
+	/* While everything is off, operators pass straight through, but numbers that match ranks are still counted. */
 	if (listed && get_steps_keys(g->cfg)->dynamic_on)
 		t |= API_LISTED;
 	if (has_row_number(s) && is_row_counted(s, given))
@@ -72,7 +73,7 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 	return t;
 }
 
-/* Returns the row's word, which is still one of API_NEW where the configuration has changed meanwhile. */
+/* Returns the row's word. It is still one of API_NEW if the configuration has changed meanwhile. */
 static uint32_t decide_row(struct api *f, uintptr_t pc)
 {
 	uint32_t was = api_word(f), given = was & API_GIVEN, traits = 0, next;
@@ -92,7 +93,7 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 	if (wanted)
 		traits = traits_of(f, g, given);
 	log_config_now();
-	/* The fast way of a wrapper knows one real function only. */
+	/* A wrapper's fast path knows only one real function. */
 	several |= !(given & API_BOUND) && (!real_settled(loads) || atomic_load(&f->elsewhere));
 	next = given | traits | g->number << API_GENERATION |
 	       (several		? API_MULTI
@@ -102,12 +103,12 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	if (!atomic_compare_exchange_strong(&f->word, &was, next))
 		return was;
-	/* A library that is being loaded may have taken it for one that was never called. */
+	/* A thread that loads another copy of the library may have found the row not decided yet. */
 	if (!(given & API_BOUND) && !real_settled(loads))
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
 	if (!(given & API_BOUND) && atomic_load(&f->elsewhere))
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
-	/* So may who changed the configuration. */
+	/* Look at the configuration again: it may have changed while the row was being decided. */
 	if (generation_now()->number != g->number)
 		api_renew(f);
 	return api_word(f);

@@ -11,7 +11,10 @@
 
 struct kept_arrays {
 	size_t bytes;
-	/* Of each buffer with segments its counts, then its displacements; before them the buffers, where these are kept too. */
+	/*
+	 * For each buffer with segments: its counts, then its displacements. Before them the buffers, if these are kept
+	 * too.
+	 */
 	uint64_t data[];
 };
 
@@ -22,7 +25,7 @@ static bool has_arrays(const struct buffer *v)
 	return v->layout == BUFFER_SEGMENTS && v->n && v->counts && v->displs;
 }
 
-/* Sizes and strides are integers of 64 bits. */
+/* True if it has sizes and strides, which are 64-bit integers. */
 static bool has_dims(const struct buffer *v)
 {
 	return v->layout == BUFFER_STRIDED && v->n && v->counts && v->displs;
@@ -58,7 +61,7 @@ static size_t bytes_to_keep(const struct buffer *v, unsigned n)
 	return bytes;
 }
 
-/* Those that are somewhere else (all_in) have an owner who keeps what they need. */
+/* Buffers elsewhere (all_in) have an owner that keeps what they need. */
 static size_t bytes_of_arrays(const struct operation *w)
 {
 	return (w->all_in ? 0 : bytes_to_keep(w->in, w->nin)) +
@@ -158,7 +161,7 @@ void operation_keep(struct operation *copy)
 	kept_use(copy, kept_make(copy));
 }
 
-/* Bytes from its first to its last element where these are to be kept: an output that is there already. 0: they are not. */
+/* Bytes from the first to the last element of an output that is already there and is to be kept. 0: not kept. */
 static size_t bytes_of_elements(const struct buffer *v)
 {
 	uintptr_t lo, hi;
@@ -195,7 +198,7 @@ static void keep_elements(struct buffer *to, size_t bytes, char **at)
 	*at += bytes;
 }
 
-/* Copies n buffers to `to`, and what they refer to to *arrays. */
+/* Copies n buffers to `to`, and the arrays that they refer to to *arrays. */
 static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, char **arrays)
 {
 	for (unsigned i = 0; i < n; i++) {

@@ -6,7 +6,7 @@
 #include "api/roles.h"
 #include "journal/layout.h"
 
-/* An integer that a pointer leads to; of size 1 it is a letter. */
+/* Reads an integer through a pointer; of size 1 it is a letter. */
 static int64_t integer_behind(const void *p, unsigned size)
 {
 	int64_t wide;
@@ -25,7 +25,7 @@ static int64_t integer_behind(const void *p, unsigned size)
 	return 0;
 }
 
-/* By value, or as Fortran passes it. `none` where the row has no such argument. */
+/* An integer argument, passed by value or, in Fortran, by pointer. Returns `none` if the row has no such argument. */
 static int64_t integer_of(const struct call *c, unsigned role, int64_t none)
 {
 	const struct api_spec *s = c->api->spec;
@@ -98,7 +98,7 @@ static unsigned put_dimension(
 	return n + 1;
 }
 
-/* False: the leading dimension is too small, which libraries refuse. */
+/* Returns false if the leading dimension is too small; libraries refuse that. */
 static bool put_matrix(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
@@ -112,7 +112,7 @@ static bool put_matrix(
 	return ld >= (by_row ? columns : rows);
 }
 
-/* With a negative increment it is passed through backwards, and the pointer is that of its lowest address nevertheless. */
+/* With a negative increment the vector is traversed backwards, but the pointer is still that of its lowest address. */
 static void put_vector(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
@@ -125,7 +125,7 @@ static void put_vector(
 				 : inc);
 }
 
-/* The matrices of a batch lie anywhere. The array of their addresses may be the device's: nothing of it is read. */
+/* The matrices of a batch may be anywhere. The array of their addresses may be in device memory, so it is not read. */
 static bool is_array_of_pointers(const struct call *c, uint8_t role)
 {
 	unsigned i = argument_of(c->api->spec, role);
@@ -133,7 +133,7 @@ static bool is_array_of_pointers(const struct call *c, uint8_t role)
 	return i && c->api->spec->args[i - 1].pointers;
 }
 
-/* The matrices of a batch; without one there is no such dimension. */
+/* Adds the dimension of a batch; without a batch there is none. */
 static void put_batch(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
@@ -172,7 +172,7 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 	v->displs = shape[1];
 }
 
-/* Every bit but the signs. */
+/* Tests all bits but the signs. */
 bool is_zero_element(const void *p, unsigned dt)
 {
 	const struct dtype_info *t = dtype_info(dt);
@@ -198,7 +198,7 @@ bool is_factor_set(const struct api_spec *s, const union arg *v, enum extent_whe
 	return !is_zero_element(v[i - 1].cp, a->dtype);
 }
 
-/* describe_matrix_buffer() has left its shape away. */
+/* describe_matrix_buffer() has omitted the shape of a refused buffer. */
 static bool is_any_refused(const struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)

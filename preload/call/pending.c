@@ -14,12 +14,13 @@
 #include "journal/layout.h"
 
 #define SHARDS 64u
-#define SLAB 32u /* entries that a shard adds at once */
-#define SLABS_MAX 64u /* per shard: 131072 entries in all, about 80 MiB at the very most */
+#define SLAB 32u /* entries by which a shard grows */
+#define SLABS_MAX 64u /* per shard; 131072 entries in all, at most about 80 MiB */
 #define BUCKETS 64u
-#define LIST_MAX (UINT64_C(64) << 16) /* requests of one call: their claims take 64 MiB */
+#define LIST_MAX (UINT64_C(64) << 16) /* requests of one call; their claims take 64 MiB */
 
-#define TAKING (CLAIM_HELD | CLAIM_PLACE) /* a claim of any thread, under the lock */
+/* mark of an entry being claimed by any thread, under the lock */
+#define TAKING (CLAIM_HELD | CLAIM_PLACE)
 
 _Static_assert(JOURNAL_THREADS < CLAIM_PLACE, "");
 
@@ -59,7 +60,10 @@ static bool is_claimed(const struct pending_entry *e, uint64_t claim)
 	return false;
 }
 
-/* A call may claim what a call around it has claimed, but nothing twice. mark: what it puts on entries. */
+/*
+ * True if the entry may be claimed. A call may claim what an outer call has claimed, but no call claims an entry twice.
+ * mark: what the caller puts on entries.
+ */
 static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t mark)
 {
 	return (claim & (CLAIM_PLACE | CLAIM_HELD)) == (mark & CLAIM_PLACE)
@@ -67,7 +71,7 @@ static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t 
 		       : !is_claimed(e, claim);
 }
 
-/* Cuts the list at the i-th: what stood there is not in it any more. */
+/* Cuts the list at its i-th element: entries from there on are no longer in it. */
 static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t i)
 {
 	struct claim_list *list = &claims->list[level][idle];
@@ -124,7 +128,7 @@ static void append_entry(struct shard *s, uint32_t b, struct pending_entry *e)
 	atomic_fetch_add_explicit(&pending_entries, 1, memory_order_relaxed);
 }
 
-/* Takes *at, which is claimed, out of its list. */
+/* Unlinks *at, which is claimed. */
 static void unlink_entry(struct shard *s, uint32_t b, struct pending_entry **at)
 {
 	struct pending_entry *e = *at;
@@ -138,7 +142,7 @@ static void unlink_entry(struct shard *s, uint32_t b, struct pending_entry **at)
 	atomic_fetch_sub_explicit(&pending_entries, 1, memory_order_relaxed);
 }
 
-/* The thread that makes an entry is most likely to claim it, too: without the lock, then. */
+/* Marks a new entry for its own thread, which is most likely to claim it: it can then do so without the lock. */
 static uint64_t mark_own_entry(struct claims *claims, uint64_t key, struct pending_entry *e)
 {
 	*pending_recent(claims, key) = e;
@@ -153,7 +157,7 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 	struct kept_arrays *kept = kept_make(&p->op);
 	struct pending_entry *e;
 
-	/* Before others can find it: of several calls under one handle any thread may take any. */
+	/* Marked before others can find it: of several calls with the same handle, any thread may take any. */
 	if (comm)
 		comm_hold(comm);
 	pthread_mutex_lock(&s->lock);
@@ -179,13 +183,13 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 
 /* ---- claiming ---- */
 
-/* Which of several entries of a handle a call means: the first of the lowest rank. */
+/* Rank of an entry among those of one handle: a call means the first one of the lowest rank. */
 static unsigned rank_of_state(const struct pending_entry *e)
 {
 	return e->p.state == PENDING_STARTED ? 0 : e->p.state == PENDING_SEEN ? 1 : 2;
 }
 
-/* mark: what is to stand on it. */
+/* mark: the claim that is put on it. */
 static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t mark)
 {
 	uint32_t b;
@@ -208,7 +212,7 @@ static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t m
 		if (!idle && e->p.state == PENDING_STARTED)
 			break;
 	}
-	/* It fails where the thread whose it was claims it again: the program has two that complete one request. */
+	/* Fails if its own thread claims it again: two threads of the program complete one request. */
 	if (best && !replace_claim(best, best_claim, mark))
 		best = NULL;
 	pthread_mutex_unlock(&s->lock);
@@ -283,7 +287,7 @@ void pending_claim_anew(struct claims *claims, unsigned level, uint64_t i, uint6
 		c->key = 0;
 		return;
 	}
-	/* One that comes next in the list may be this one, and has moved. */
+	/* The next one in the list may be this one, moved. */
 	if (i < list->n && (c->entry || (key && c->key != key)))
 		cut_list(claims, level, idle, i);
 	c->key = key;
@@ -328,9 +332,9 @@ void pending_remove(struct pending_entry *e)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* ---- entries that no call has claimed ---- */
+/* ---- entries without a claim ---- */
 
-/* Takes *at out of the table if it is not claimed. What it keeps goes to the caller. */
+/* Unlinks *at if it is not claimed. What it keeps passes to the caller. */
 static bool take_unclaimed(
 	struct shard *s, uint32_t b, struct pending_entry **at, struct pending *out)
 {
@@ -433,7 +437,7 @@ void pending_mark_cancel(uint64_t key, bool cancel)
 
 void pending_reset(void)
 {
-	/* The parent's threads may have held any of the locks at the moment of the fork, and have claimed anything. */
+	/* At the moment of the fork the parent's threads may have held any lock and any claim. */
 	for (uint32_t i = 0; i < SHARDS; i++) {
 		memset(&shards[i], 0, sizeof(shards[i]));
 		pthread_mutex_init(&shards[i].lock, NULL);

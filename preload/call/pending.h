@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that were started and will be completed by a later call, found by the handle that the library gave back
- * (an MPI request). One handle may stand for several calls: MPI implementations give one and the same handle for all
- * small sends that completed at once. Persistent requests stay in the table and are started again and again.
+ * Calls that were started and will be completed by a later call, found by the handle that the library returned (an MPI
+ * request). A handle may belong to several calls: MPI implementations return the same handle for all small sends that
+ * completed at once. Persistent requests stay in the table and are started again and again.
  *
- * A library gives a handle out again as soon as it is free, to any thread: before the call that freed it has come back to us. So
- * a call that may complete, free or replace what a handle stands for *claims* the entry before the real function is called. A
- * claimed entry is that thread's alone: no other call finds it, and a handle that is given out again makes an entry of its own.
- * What the call then takes are the entries that it has claimed. All other claims end with it.
+ * A library reuses a handle as soon as it is free, in any thread, even before the call that freed it has returned to
+ * us. So a call that may complete, free or replace requests *claims* their entries before the real function is called.
+ * A claimed entry belongs to that thread: no other call finds it, and a reused handle gets an entry of its own. After
+ * the call, its thread removes entries only among those that it has claimed. All other claims end with the call.
  *
- * This is the one table that threads share: 64 shards by handle, a mutex each, held for a few instructions and never
- * across a call into a library. Nothing else is locked inside. Claims are made and given up without the lock.
+ * This is the only table that threads share: 64 shards by handle, each with a mutex that is held for a few instructions
+ * and never across a call into a library. No other lock is taken inside. Claims are made and released without the lock.
  */
 #ifndef PROBE_CALL_PENDING_H
 #define PROBE_CALL_PENDING_H
@@ -25,30 +25,32 @@
 enum pending_state {
 	PENDING_IDLE, /* a persistent request that is not started */
 	PENDING_STARTED,
-	PENDING_SEEN, /* its end has been recorded, the handle is still valid */
+	PENDING_SEEN, /* its end has been recorded, but the handle is still valid */
 };
 
 struct pending {
-	uint64_t seq; /* of its open record; 0: none (dropped, or filtered out) */
+	uint64_t seq; /* of its open record; 0: none (dropped, or filtered) */
 	uint64_t start; /* ticks */
-	uint64_t added; /* ticks when the library had given the handle back */
+	uint64_t added; /* ticks when the library had returned the handle */
 	uint64_t wait; /* ticks spent in waits that did complete it */
-	uint64_t device_ns; /* that its work took on a device; 0: not known */
-	void *newcomm; /* a communicator is being made: where the program wants its handle; NULL: a data call */
+	uint64_t device_ns; /* time of its work on a device; 0: not known */
+	/* where the program will store the handle of the communicator being made; NULL: a data call */
+	void *newcomm;
 	struct api *api;
 	struct operation op;
 	uint8_t state;
 	bool persistent;
-	bool receive; /* point-to-point: the status says what arrived */
+	bool receive; /* point-to-point: the status describes what arrived */
 	bool cancel; /* cancelling was requested */
 };
 
 /*
- * claim: 0, or the place of a thread, from 1: the thread that made the entry or has claimed it, and in which of its lists it is.
- * Whether that holds stands with the thread, in what it says of the call that it is in: so all claims of a call end by one store, and
- * a thread that tests the same requests again and again writes to none of them. CLAIM_HELD: it is being worked on.
+ * claim: 0, or the place of a thread, from 1, and one of its lists: the thread that made the entry or claimed it.
+ * Whether the claim is still valid is stored with the thread, in its state for the current call. So one store ends all
+ * claims of a call, and a thread that tests the same requests again and again writes to none of them. CLAIM_HELD: the
+ * entry is being changed.
  *
- * A claim is changed by compare and exchange: with the lock, or without by the thread whose it is.
+ * A claim is changed by compare and exchange: under the lock, or without it by its own thread.
  */
 #define CLAIM_PLACE UINT64_C(0xffff)
 #define CLAIM_LIST_SHIFT 48
@@ -57,11 +59,10 @@ struct pending {
 
 /* A place in the table. Its memory is never given back. */
 struct pending_entry {
-	struct pending_entry *next; /* of the same list, oldest first */
-	_Atomic uint64_t key; /* stays while it is claimed */
+	struct pending_entry *next; /* next in the same list, oldest first */
+	_Atomic uint64_t key; /* constant while it is claimed */
 	_Atomic uint64_t claim;
-	struct pending
-		p; /* read and written by its claimer, or under the lock while it is not claimed */
+	struct pending p; /* accessed by its claimer, or under the lock while it is not claimed */
 };
 
 static inline bool pending_has_key(const struct pending_entry *e, uint64_t key)
@@ -79,7 +80,7 @@ static inline unsigned pending_state_of(const struct pending_entry *e)
 	return __atomic_load_n(&e->p.state, __ATOMIC_RELAXED);
 }
 
-/* The entry that the thread made or claimed last under that handle, if it is still marked as its own. */
+/* The entry that the thread made or claimed last with that handle, if it is still marked as its own. */
 static inline struct pending_entry **pending_recent(struct claims *claims, uint64_t key)
 {
 	return &claims->recent[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CLAIM_RECENT];
@@ -99,7 +100,8 @@ static inline struct pending_entry *pending_recent_own(
 struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key);
 
 /*
- * For a call about one request: the entry of that handle. The oldest that is under way, or one whose end was seen, or an idle one.
+ * For a call with one request: claims the entry of that handle. Prefers the oldest pending one, then one whose end was
+ * seen, then an idle one.
  */
 static inline void pending_claim_one(
 	struct claims *claims, unsigned level, uint64_t key, struct pending_claim *claim)
@@ -114,10 +116,10 @@ static inline void pending_claim_one(
 }
 
 /*
- * For a call about n of them: room for the claims, until claims_leave(); NULL: there is none, or it is inside of too many such
- * calls, which see what becomes of the requests. Each is then claimed in turn, from 0 on; key 0: no request. idle: persistent
- * requests that are not started; else as pending_claim_one(). What the thread's last such call has claimed and this one claims again
- * costs little.
+ * For a call with n requests: room for the claims, until claims_leave(). NULL: there is no room, or the call is nested
+ * too deeply; the outer calls then see the outcome of the requests. Each is then claimed in turn, from 0 on; key 0: no
+ * request. idle: persistent requests that are not started; else as in pending_claim_one(). Claiming again what the
+ * thread's last such call has claimed is cheap.
  */
 struct claim_list *pending_claims_begin(
 	struct claims *claims, unsigned level, uint64_t n, bool idle);
@@ -128,7 +130,7 @@ static inline uint64_t claim_of_list(const struct claims *claims, unsigned level
 	return CLAIM_LISTED | (uint64_t)(2 * level + idle) << CLAIM_LIST_SHIFT | claims->place;
 }
 
-/* mark: claim_of_list(). Has the last such call claimed an entry of that handle, and nothing become of it? */
+/* mark: claim_of_list(). True if the last such call claimed an entry of that handle, and the entry is unchanged. */
 static inline bool pending_still_claimed(const struct pending_claim *c, uint64_t key, uint64_t mark)
 {
 	const struct pending_entry *e = c->entry;
@@ -148,21 +150,21 @@ static inline void pending_claim_next(
 }
 
 /*
- * The claimed entry, to be read and changed in place until one of the functions below; no lock is held meanwhile. NULL: the claim
- * is lost, for another call of this thread has taken it, or the program has two threads complete one request.
+ * The claimed entry, to be read and changed in place until one of the functions below; no lock is held meanwhile. NULL:
+ * the claim is lost: another call of this thread has taken it, or two threads of the program complete one request.
  */
 struct pending *pending_hold(struct claims *claims, const struct pending_claim *claim);
 
-/* It stays claimed by the call. */
+/* Ends the access; the call keeps its claim. */
 void pending_keep_claim(struct pending_entry *entry);
 
-/* The call is done with it. */
+/* Ends the access; the call is done with it. */
 void pending_let_go(struct pending_entry *entry);
 
-/* The same, and takes it out of the table; what its operation keeps has been released. */
+/* The same, and removes it from the table. What its operation keeps must have been released. */
 void pending_remove(struct pending_entry *entry);
 
-/* Of a held entry: others read it meanwhile. */
+/* For a held entry; others may read the state meanwhile. */
 static inline void pending_set_state(struct pending *p, enum pending_state state)
 {
 	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELAXED);
@@ -175,7 +177,10 @@ static inline bool pending_is_cancelled(const struct pending *p)
 
 /* ---- entries ---- */
 
-/* Calls under way (started, not yet seen to be complete) and idle persistent requests. 0: nothing to look for. */
+/*
+ * Number of pending calls (started, not seen to be complete) and idle persistent requests. 0: there is nothing to
+ * search for.
+ */
 extern _Atomic uint64_t pending_entries __attribute__((visibility("hidden")));
 
 static inline uint64_t pending_count(void)
@@ -183,25 +188,28 @@ static inline uint64_t pending_count(void)
 	return atomic_load_explicit(&pending_entries, memory_order_relaxed);
 }
 
-/* Remembers a copy of that call under that handle. claims: of the thread, or NULL. False: the table is full (reported). */
+/* Adds a copy of that call with that handle. claims: of the thread, or NULL. False: the table is full (reported). */
 bool pending_add(struct claims *claims, uint64_t key, const struct pending *p);
 
-/* Is there an entry of that handle, in whatever state, that is not claimed? */
+/* True if there is an entry of that handle, in any state, that is not claimed. */
 bool pending_stands(uint64_t key);
 
 /* Copies the newest idle persistent request of that handle that is not claimed. False: there is none. */
 bool pending_find_idle(uint64_t key, struct pending *out);
 
-/* Takes the oldest entry of that handle and library that is not claimed, whatever its state. False: there is none. */
+/* Removes the oldest entry of that handle and library, in any state, that is not claimed. False: there is none. */
 bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out);
 
 /*
- * Takes the oldest entry of that handle that is under way, was added at tick `before` or earlier (0: whenever), and is not
- * claimed: for keys that no library gives out again.
+ * Removes the oldest pending entry of that handle that was added at tick `before` or earlier (0: at any time) and is
+ * not claimed. For keys that no library reuses.
  */
 bool pending_take(uint64_t key, uint64_t before, struct pending *out);
 
-/* Cancelling the request of that handle is asked for, or not after all. Another thread may be waiting for it, and have it claimed. */
+/*
+ * Marks a request as being cancelled, or takes the mark back. Another thread may be waiting for it, and have claimed
+ * it.
+ */
 void pending_mark_cancel(uint64_t key, bool cancel);
 
 /* In a forked child that records again. */

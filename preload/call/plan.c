@@ -3,7 +3,7 @@
 
 #include "api/roles.h"
 
-/* False: the buffer is of another form, or the function lacks one of the arguments. */
+/* Returns false if the buffer has another form, or the function lacks one of the arguments. */
 static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const struct extent *e)
 {
 	unsigned buf = argument_of(s, e->buf), dtype = argument_of(s, e->dtype), count;
@@ -22,7 +22,7 @@ static bool fill_plan(struct plan *p, const struct api_spec *s)
 {
 	const struct kind *k = s->kind;
 
-	/* Of a rooted kind it depends on the rank what takes part. */
+	/* In a rooted kind, the buffers in use depend on the rank. */
 	if (k->rooted || !s->lib->dtype)
 		return false;
 	p->nin = k->nin;
@@ -40,7 +40,7 @@ const struct plan *plan_make(struct api *f)
 {
 	uint8_t state = PLAN_NEW;
 
-	/* Who comes while another thread makes it goes without. */
+	/* A thread that comes while another one makes the plan does without. */
 	if (!atomic_compare_exchange_strong(&f->plan.state, &state, PLAN_MAKING))
 		return NULL;
 	state = fill_plan(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Most calls move one contiguous buffer of `count` elements in and one out, on every rank. Which arguments these are is
- * the same in every call of a row, so it is worked out once: reading roles and extents again would be a tenth of what a
- * record costs. Rows of other forms have no plan, and describe.c goes through their extents in each call.
+ * Most calls move one contiguous buffer of `count` elements in and one out, on every rank. The arguments involved are
+ * the same in every call of a row, so they are found once: reading roles and extents each time would be a tenth of the
+ * cost of a record. Rows of other forms have no plan, and describe.c reads their extents in each call.
  */
 #ifndef PROBE_CALL_PLAN_H
 #define PROBE_CALL_PLAN_H
@@ -11,7 +11,7 @@
 
 enum plan_state { PLAN_NEW, PLAN_MAKING, PLAN_NONE, PLAN_READY };
 
-/* Looks at the row for the first time. */
+/* Makes the row's plan on its first call. */
 const struct plan *plan_make(struct api *f);
 
 /* The row's plan, or NULL. */

@@ -23,17 +23,18 @@ uint32_t record_api_new(struct api *a)
 	static _Atomic uint32_t last;
 	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
-	/* A C++ function goes by its name, not by the linker's. */
+	/* A C++ function is recorded by its name, not by the linker's. */
 	const char *name = strncmp(s->symbol, "_Z", 2) ? s->symbol : s->list_name;
 	const char *text[3] = {NULL, name, s->kind ? s->kind->op : ""};
 
 	/*
-	 * By one copy of the library where several are loaded, for the entry belongs to the row: copies of one library have
-	 * one label. That both are there whose labels differ (NCCL and RCCL) would take a process that computes with CUDA
-	 * and with ROCm at once, which no build of a framework does. Of a communicator comms.csv has its own copy's label.
+	 * The label is that of one copy of the library, even if several are loaded, because the entry belongs to the
+	 * row. Copies of one library have the same label. Labels differ (NCCL and RCCL) only in a process that computes
+	 * with CUDA and with ROCm at once, which no framework build does. For communicators, comms.csv has the label of
+	 * their own copy.
 	 */
 	text[0] = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
-	/* Two threads may both enter it; the second entry is never referred to. */
+	/* Two threads may both add it; the second entry is never referred to. */
 	id = atomic_fetch_add(&last, 1) + 1;
 	if (id > UINT16_MAX ||
 		journal_dict_add_texts(&session.journal, DICT_API, (uint16_t)id, text, 3) < 0)
@@ -64,7 +65,7 @@ static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
 
 void operation_fit(struct operation *w)
 {
-	/* Half of the room for each side that has more, so that outputs are not lost where there are many inputs. */
+	/* Drops from the larger side, so that outputs are not dropped because there are many inputs. */
 	const uint32_t room =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->out_room;
 	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),
@@ -81,7 +82,7 @@ void operation_fit(struct operation *w)
 
 /*
  * Entries are filled in field by field: compilers clear a struct of their size with a string instruction that takes
- * longer than all else here. Padding, and statistics where there are none, keep what an older record left there.
+ * longer than all else here. Padding, and unused statistics, keep the content of an older record.
  */
 
 static inline void put_tensor(struct journal_tensor *restrict t, const struct buffer *restrict v)
@@ -114,7 +115,7 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
-#define EXACT_BYTES 65536 /* buffers from this size on take long to look at (thread_exact_time()) */
+#define EXACT_BYTES 65536 /* larger buffers take long to look at (thread_exact_time()) */
 
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
@@ -131,8 +132,8 @@ static void show_buffer(
 }
 
 /*
- * Whether the processor may read it, as far as a device's runtime in this process knows. Calls on streams have looked
- * already, and more closely (stream.c).
+ * True if the processor may read it, as far as a device's runtime in this process knows. For calls on streams stream.c
+ * has checked already, more closely.
  */
 static bool host_memory(const struct device_backend *b, const struct buffer *v)
 {
@@ -158,7 +159,10 @@ static void show_apart(void *arg)
 	struct journal_tensor *t = all->t;
 	const struct buffer *v = all->v;
 	unsigned n = all->n;
-	/* Buffers of any call may be a device's (CUDA-aware MPI), and it may have come since the last one. */
+	/*
+	 * Buffers of any call may be on a device (CUDA-aware MPI), whose runtime may have been loaded since the last
+	 * call.
+	 */
 	const struct device_backend *b = device_watch();
 	struct stats_fenv fenv;
 
@@ -174,7 +178,7 @@ static void show_apart(void *arg)
 	stats_fenv_leave(&fenv);
 }
 
-/* What most calls of small messages have: on the stack where it is, for it takes little of it. False: show_apart(). */
+/* For the usual small message: runs on the current stack, because it needs little. False: use show_apart(). */
 static bool show_few(
 	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
@@ -190,7 +194,7 @@ static bool show_few(
 	return done;
 }
 
-/* Apart from put_tensors(), which costs little more than the stores it makes. Kernels take up to 5 KiB of stack. */
+/* Separate from put_tensors(), which costs little more than its stores. Kernels take up to 5 KiB of stack. */
 __attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
@@ -200,7 +204,7 @@ __attribute__((noinline)) static void show_tensors(const struct operation *w, ui
 		apart_call(show_apart, &all);
 }
 
-/* Rows of inputs or outputs at `t`. Returns where they end. */
+/* Writes rows of inputs or outputs at `t`. Returns their end. */
 static inline struct journal_tensor *put_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
@@ -217,7 +221,7 @@ static inline struct journal_tensor *put_tensors(const struct operation *w, uint
 	return at;
 }
 
-/* Closes the open records of the thread from the i-th on: their calls were left by a longjmp, which runs no cleanup. */
+/* Closes the open records of the thread from the i-th on: their calls were left by longjmp, which runs no cleanup. */
 __attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t i)
 {
 	uint32_t n = t->nopen;
@@ -240,7 +244,7 @@ static void note_open(struct thread *t, struct journal_call *r)
 		t->nmore++;
 }
 
-/* r is not the innermost of the open ones: those inside of it were left by a longjmp. */
+/* r is not the innermost open record: the calls inside it were left by longjmp. */
 __attribute__((noinline)) static bool take_open_below(
 	struct thread *t, const struct journal_call *r)
 {
@@ -254,8 +258,8 @@ __attribute__((noinline)) static bool take_open_below(
 }
 
 /*
- * False: it is not this thread's any more. It was taken for abandoned, or this is a forked child; the memory may
- * belong to another record by now.
+ * False: the record is no longer this thread's. It was taken for abandoned, or this is a forked child; the memory may
+ * hold another record by now.
  */
 static inline bool take_open_record(const struct journal_call *r)
 {
@@ -279,7 +283,7 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 		(unsigned long long)journal_size(&session.journal) >> 20);
 }
 
-/* A rank that is blocked in a receive without a sender can tell what it waits for. */
+/* Records what a receive waits for, so that a rank blocked in it can tell. */
 static inline void put_awaited(
 	struct journal_tensor *restrict t, const struct buffer *restrict v, unsigned n)
 {
@@ -291,7 +295,7 @@ static inline void put_awaited(
 	t->dtype = v->dtype;
 }
 
-/* Part of both its callers: every record goes through here. */
+/* Inlined into both callers: every record goes through here. */
 static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
 	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
@@ -303,7 +307,7 @@ static inline __attribute__((always_inline)) struct journal_call *start_record(s
 
 	if (m && !atomic_load_explicit(&m->announced, memory_order_relaxed))
 		comm_announce(m, t);
-	/* A message has its number in the row of its buffer; while it is open, or failed, a receive has none. */
+	/* A message has its number in the row of its buffer. An open or failed receive has none. */
 	if (comm_seq == JOURNAL_NONE64 && w->nin + w->nout == 1)
 		comm_seq = w->nin ? in->comm_seq : out->comm_seq;
 
@@ -353,7 +357,10 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 {
 	struct journal_call *r;
 
-	/* The outermost wrapper is entered: nothing of this thread can be on the way, and would hold up all later ones. */
+	/*
+	 * The outermost wrapper is entered, so no call of this thread is in progress. Open records would block all
+	 * later ones.
+	 */
 	if (!thread_on_the_way() && t->nopen) {
 		close_abandoned(t, 0);
 		t->nmore = 0;
@@ -394,7 +401,7 @@ static inline __attribute__((always_inline)) void close_now(
 		for (; __builtin_expect(out > room, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
 		put_tensors(w, r->seq, t, v, nout);
-		/* At the program's end the writer may look at it before it is closed. */
+		/* At the program's end the writer may read it before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
 	atomic_store_explicit(&r->e.state, JCS_CLOSED, memory_order_release);
@@ -444,7 +451,7 @@ void write_end_record(
 	struct thread *t, const struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
 	const struct operation *w = &p->op;
-	/* What such a request left in its buffer is not known, and the buffer may be gone. */
+	/* The content of the buffer after such a request is not known, and the buffer may be gone. */
 	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED | CF_UNSEEN) ? 0 : w->nout;
 	uint16_t nin = 0; /* inputs that are looked at only now */
 

@@ -21,14 +21,14 @@
 static pthread_key_t key;
 static bool have_key;
 
-/* ThreadSanitizer takes a thread down in the last round itself. */
+/* ThreadSanitizer itself uses the last round to end a thread. */
 #ifdef __SANITIZE_THREAD__
 #define LAST_ROUND (PTHREAD_DESTRUCTOR_ITERATIONS - 1)
 #else
 #define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-/* What a thread has, then the stack that it walked. */
+/* A thread's own struct, followed by the stack that it walked last. */
 #define OWN_BYTES ((sizeof(struct thread) + 63) & ~(size_t)63)
 
 static size_t mapped_bytes(void)
@@ -38,7 +38,7 @@ static size_t mapped_bytes(void)
 
 /*
  * Destructors of other libraries may still call wrapped functions. glibc runs destructors in rounds as long as values
- * are set again: ours steps back until the last round.
+ * are set again, so ours sets its value again until the last round.
  */
 static void thread_end(void *arg)
 {
@@ -48,7 +48,7 @@ static void thread_end(void *arg)
 		return;
 	thread_state.dead = 1;
 	thread_state.recorder = NULL;
-	/* In a child made past pthread_atfork the journal is still the parent's. */
+	/* In a child made without pthread_atfork, the journal is still the parent's. */
 	if (*session.alive && getpid() == session.pid) {
 		claims_clear(t->claims);
 		chain_detach(&t->chain);
@@ -77,7 +77,7 @@ void thread_forget(void)
 		w->depth = w->transparent = w->busy = 0;
 		w->call = 0;
 	}
-	/* Else the end of this thread would give the parent's slot back. */
+	/* Otherwise the end of this thread would free the parent's slot. */
 	if (have_key)
 		pthread_setspecific(key, NULL);
 }
@@ -88,7 +88,7 @@ void thread_count_shared(enum journal_count c)
 		__atomic_fetch_add(&session.journal.head->count[c], 1, __ATOMIC_RELAXED);
 }
 
-/* Asked once in a thread's life; a thread that records has a copy at hand. */
+/* Read once in a thread's life; a recording thread has a copy of its own. */
 static THREAD_OWN struct {
 	struct stack_bounds bounds;
 	bool asked;
@@ -156,7 +156,7 @@ struct thread *thread_get_new(void)
 void thread_lost(void)
 {
 	thread_count_shared(JC_DROP_THREADS);
-	/* A destructor that ran after ours is nothing to speak of. */
+	/* Not reported if a destructor ran after ours. */
 	if (thread_state.dead)
 		return;
 	log_loss(LOSS_THREADS,
@@ -190,7 +190,7 @@ void thread_more_seq(struct thread *t)
 	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
 	t->seq_end = t->seq_next + SEQ_BLOCK;
 
-	/* For a run that goes on in this folder. */
+	/* For a run that is resumed in this folder. */
 	_Atomic uint64_t *next = &session.journal.head->seq_next;
 	uint64_t was = atomic_load_explicit(next, memory_order_relaxed);
 
@@ -200,13 +200,13 @@ void thread_more_seq(struct thread *t)
 }
 
 /*
- * Where the journal is crowded the thread writes a little of it itself, once for each chunk that it fills: its own share
- * of the work. Before a record is lost it gives the processor away to who writes, for WAIT_NS at most (and what others
- * take when they have it), and no more than one WAIT_PART of its time in all. docs/explanation/performance.md states this.
+ * If the journal is crowded, the thread writes a little of it, once for each chunk that it fills. Before a record is
+ * lost, it yields the processor to the thread that writes: for at most WAIT_NS (plus what other threads use), and for
+ * no more than one WAIT_PART of its time in total. docs/explanation/performance.md states this.
  */
 #define WAIT_NS 1000000
 #define WAIT_PART 20
-#define HELP_PAUSE_NS 1000000 /* after a help that was of no use */
+#define HELP_PAUSE_NS 1000000 /* pause after a help that freed nothing */
 
 static bool may_wait(const struct thread *t, uint64_t since, uint64_t now)
 {
@@ -228,7 +228,7 @@ static enum writer_help help_writer(struct thread *t, uint64_t now)
 
 typedef void *chain_reserve_fn(struct chain *c, uint32_t bytes, bool *wake);
 
-/* p: what it has already, or NULL. */
+/* p: what it has reserved already, or NULL. */
 __attribute__((noinline)) static void *reserve_with_help(
 	struct thread *t, uint32_t bytes, void *p, chain_reserve_fn *reserve)
 {

@@ -17,16 +17,17 @@
 #include "session/state.h"
 
 /*
- * Open addressing without a lock: a place holds 40 bits of the stack's hash and its number. The stack is written
- * before the place is won, so a thread that loses the race writes one that nothing refers to; ids stay nearly dense. 64 bits decide (24 of
- * them by position and what is left in the key): among 50,000 stacks two are taken for one with odds of 10^-6.
+ * Lock-free open addressing: a place holds 40 bits of the stack's hash and its number. The stack is written before the
+ * place is won, so a thread that loses the race writes a stack that nothing refers to; ids stay nearly dense. 64 bits
+ * of the hash decide (24 of them by position and the rest of the key): among 50,000 stacks, two are confused with a
+ * probability of 10^-6.
  */
 #define PLACES 65536u
 #define ID_BITS 24
 
 static _Atomic(_Atomic uint64_t *) table;
 static _Atomic uint32_t last_id;
-static uint32_t first_id; /* numbers up to it are another run's */
+static uint32_t first_id; /* numbers up to it belong to an earlier run */
 
 static _Atomic uint64_t *stack_id_places(void)
 {
@@ -49,7 +50,10 @@ static _Atomic uint64_t *stack_id_places(void)
 
 #define MODULES_MAX 4096u
 
-/* What the journal's dictionary has already, by hash. `modules_lock` is a leaf; new stacks only, so it is rarely taken. */
+/*
+ * Hashes of modules that the journal's dictionary already has. `modules_lock` is a leaf, and rarely taken: only for new
+ * stacks.
+ */
 static uint64_t known_modules[MODULES_MAX];
 static uint64_t known_generation;
 static bool modules_looked;
@@ -92,7 +96,7 @@ static void put_module(void *arg, const struct module *m)
 	journal_dict_add(&session.journal, DICT_MODULE, 0, buf, t.len + 1);
 }
 
-/* Addresses mean something only together with the modules as they lie now. */
+/* Adds the modules: addresses have a meaning only together with the current mappings. */
 static void put_modules(void)
 {
 	uint64_t generation = modules_generation();
@@ -109,10 +113,12 @@ static void put_modules(void)
 /* ---- one call's stack ---- */
 
 #define ID_MASK ((1u << ID_BITS) - 1)
-#define ID_UNWANTED ID_MASK /* known, and its calls are not to be recorded (key codeline) */
+#define ID_UNWANTED ID_MASK /* known, but its calls are not to be recorded (key codeline) */
 
 static _Atomic(struct foreign_rules *) stack_rules;
-/* What was decided of a stack by other rules counts no more: its texts, and whether it is selected. */
+/*
+ * Changes with the rules: decisions about a stack under earlier rules (its texts, whether it is selected) are invalid.
+ */
 static _Atomic uint64_t rules_epoch;
 _Atomic bool stack_id_by_code;
 
@@ -131,11 +137,11 @@ void stack_id_configure(void)
 		return;
 	rules_of = cfg;
 
-	/* The texts were compiled when they were read: only memory can be lacking. */
+	/* The texts were compiled when they were read, so only lack of memory can fail. */
 	r = foreign_rules_new(get_calls_keys(cfg)->codeline, get_calls_keys(cfg)->stack_blacklist,
 		&wrong, why, sizeof(why));
 	atomic_fetch_add(&rules_epoch, 1);
-	/* The old ones stay: a thread may be reading them, and there are few. */
+	/* The old rules are not freed: a thread may be reading them, and there are few. */
 	atomic_store(&stack_rules, r);
 	stack_id_by_code = foreign_rules_select(r);
 }
@@ -155,9 +161,8 @@ static uint32_t next_id(void)
 }
 
 /*
- * Writes the stack's addresses and text into the journal under a new number. 0: there is no room, or no number left.
- * That comes before the number can be found in the table: a thread that finds it may have its record written, or be
- * killed, at once.
+ * Writes the stack's addresses and text into the journal with a new number. 0: no room, or no number left. This comes
+ * before the number is in the table: a thread that finds it there may have its record written, or be killed, at once.
  */
 static uint32_t put_stack(struct thread *t, const struct api *api, const struct walked *w,
 	const char *text, size_t text_len)
@@ -205,7 +210,7 @@ static void describe_stack(void *arg)
 	const struct foreign_rules *rules = atomic_load(&stack_rules);
 	bool selected = !foreign_rules_select(rules);
 
-	/* A stack from elsewhere: perhaps a language was loaded meanwhile. */
+	/* A stack from elsewhere: a language may have been loaded meanwhile. */
 	if (!w->foreign.language)
 		foreign_look();
 	if (w->foreign.language)
@@ -224,7 +229,10 @@ __attribute__((noinline)) static uint32_t new_stack(struct thread *t, const stru
 	return new.id;
 }
 
-/* The number is kept with the native stack: it depends on nothing else but the frames of a language, rules, and the depth. */
+/*
+ * Keeps the number with the native stack. It depends on nothing else but the frames of a language, the rules, and the
+ * depth.
+ */
 static uint32_t keep_id(const struct thread *t, struct stack_note *note, uint32_t id)
 {
 	note->value = id == ID_UNWANTED ? STACK_UNWANTED : id;
@@ -245,7 +253,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	note.check =
 		w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)get_calls_keys(cfg)->stack_depth) *
 					  UINT64_C(0x9e3779b97f4a7c15);
-	/* A fiber's stack, or that of a signal handler: how far it may be read is not known. */
+	/* A fiber's stack, or a signal handler's: how far it may be read is not known. */
 	w->n = get_calls_keys(cfg)->stack && stack_has(&t->bounds, frame)
 		       ? stack_walk_noted(&t->bounds, t->stacks, pc, frame, w->pcs,
 				 (int)get_calls_keys(cfg)->stack_depth, &note)
@@ -282,7 +290,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		if (have >> ID_BITS == key >> ID_BITS)
 			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
-	/* Where no stack is wanted, selected calls have no number and are checked again each time. */
+	/* If no stack is wanted, selected calls have no number and are checked again each time. */
 	if (get_calls_keys(cfg)->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;
@@ -290,7 +298,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 
 void stack_id_begin(uint32_t last)
 {
-	/* More would not fit into a place of the table. */
+	/* A larger number would not fit into a place of the table. */
 	if (last >= ID_UNWANTED - STACKS_MAX)
 		last = 0;
 	first_id = last;
@@ -301,7 +309,7 @@ void stack_id_reset(void)
 {
 	if (table)
 		memset((void *)table, 0, PLACES * sizeof(*table));
-	/* What threads have kept with their stacks is the parent's. */
+	/* Numbers that threads have kept with their stacks are the parent's. */
 	atomic_fetch_add(&rules_epoch, 1);
 	stack_id_begin(0);
 	memset(known_modules, 0, sizeof(known_modules));

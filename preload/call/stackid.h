@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Each different call stack gets a small number; the addresses go into the journal once.
- */
+/* Each distinct call stack gets a small number; its addresses are written into the journal once. */
 #ifndef PROBE_CALL_STACKID_H
 #define PROBE_CALL_STACKID_H
 
@@ -18,13 +16,13 @@ struct api;
 struct thread;
 
 /*
- * The number of the calling thread's stack seen from the wrapper with that return address and frame. 0: none (switched
- * off, or the table of STACKS_MAX different stacks is full: counted). STACK_UNWANTED: by the key codeline this call is
- * not to be recorded. t: the calling thread.
+ * The number of the calling thread's stack, seen from the wrapper with that return address and frame. 0: none (switched
+ * off, or the table of STACKS_MAX stacks is full: counted). STACK_UNWANTED: key codeline excludes this call. t: the
+ * calling thread.
  */
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
-/* The last stack of a thread. In the thread's own memory, for the job's stack may be small. */
+/* The last stack of a thread. In the thread's own memory, because the job's stack may be small. */
 struct walked {
 	int n; /* native frames */
 	uintptr_t pcs[STACK_DEPTH_MAX];
@@ -35,7 +33,7 @@ struct walked {
 #define STACK_UNWANTED UINT32_MAX
 
 extern _Atomic bool stack_id_by_code
-	__attribute__((visibility("hidden"))); /* a rule selects calls by who made them */
+	__attribute__((visibility("hidden"))); /* a rule selects calls by their callers */
 
 /* True if the stacks of calls are wanted at all. */
 static inline bool stack_id_wanted(void)
@@ -44,10 +42,10 @@ static inline bool stack_id_wanted(void)
 	       atomic_load_explicit(&stack_id_by_code, memory_order_relaxed);
 }
 
-/* When the configuration has been read. */
+/* Call after the configuration has been read. */
 void stack_id_configure(void);
 
-/* The numbers up to `last` were given by the run whose files this one goes on with. Before the first stack. */
+/* Numbers up to `last` were used by the run that this one continues. Call before the first stack. */
 void stack_id_begin(uint32_t last);
 
 /* In a forked child that records again. */

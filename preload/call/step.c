@@ -19,7 +19,7 @@ void step_skipped(uint32_t step)
 	char both[112];
 	struct text t = text_over(both, sizeof(both));
 
-	/* Each text takes room in the dictionary for good. */
+	/* Each text takes room in the dictionary permanently. */
 	if (!session.journal.head || (n > 16 && n & (n - 1)))
 		return;
 	text_put(&t, "opt_skipped", sizeof("opt_skipped"));
@@ -42,7 +42,7 @@ void step_configure(void)
 		atomic_fetch_add(
 			&step_state.now, (uint32_t)get_steps_keys(config_now())->start_iteration);
 
-	/* If two threads do this at once, the later one must not leave the other's answer. */
+	/* If two threads do this at once, the later one must not restore the other's answer. */
 	do {
 		step = step_now();
 		g = generation_now();
@@ -68,7 +68,7 @@ uint32_t step_end(enum step_source s)
 
 	if (config_scalars(config_now()) | config_metrics(config_now()))
 		session_hooks.step_ending(step_now());
-	/* Before the number: a call that finds the next step finds the next configuration too. */
+	/* Before the number changes: a call that sees the next step sees the next configuration too. */
 	generation_apply(step_now() + 1);
 
 	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps. The first is 0; a step ends at its mark, and the call that is the mark belongs to the step it ends. Marks
- * come from several sources; the highest that has fired wins, the others are ignored from then on, and the number
- * goes on.
+ * Steps. The first is 0. A step ends at its mark, and the call that is the mark belongs to the step that it ends. Marks
+ * have several sources. The highest source that has fired is used; lower ones are ignored from then on, and the numbers
+ * continue.
  */
 #ifndef PROBE_CALL_STEP_H
 #define PROBE_CALL_STEP_H
@@ -24,7 +24,7 @@ static inline uint32_t step_now(void)
 	return atomic_load_explicit(&step_state.now, memory_order_relaxed);
 }
 
-/* The micro step that is going on (gradient accumulation), UINT32_MAX: not known. */
+/* The current micro step (gradient accumulation), UINT32_MAX: not known. */
 static inline uint32_t step_micro(void)
 {
 	return atomic_load_explicit(&step_state.micro, memory_order_relaxed);
@@ -35,28 +35,28 @@ static inline void step_micro_set(uint32_t n)
 	atomic_store_explicit(&step_state.micro, n, memory_order_relaxed);
 }
 
-/* A mark of that source. Returns the step that is now the current one. Any thread. */
+/* Handles a mark of that source. Returns the step that is now current. Any thread. */
 uint32_t step_end(enum step_source s);
 
-/* A call of a marker function: every cfg.step_marker_count-th is a mark. */
+/* Handles a call of a marker function: every cfg.step_marker_count-th is a mark. */
 void step_marker_hit(void);
 
-/* That step ended without its optimizer (flag of the step, in meta.json). */
+/* That step ended without an optimizer step (flag of the step, in meta.json). */
 void step_skipped(uint32_t step);
 
-/* True if the current step is one that is to be recorded (keys step, start_step, step_interval, collect_times). */
+/* True if the current step is to be recorded (keys step, start_step, step_interval, collect_times). */
 static inline bool step_selected(void)
 {
 	return atomic_load_explicit(&step_state.selected, memory_order_relaxed);
 }
 
-/* The same of its calls, which key profile_step may confine to fewer of them. */
+/* The same for its calls, which key profile_step may limit to fewer steps. */
 static inline bool step_profiled(void)
 {
 	return atomic_load_explicit(&step_state.profiled, memory_order_relaxed);
 }
 
-/* To be called when the configuration has been read or has changed. */
+/* Call after the configuration has been read or has changed. */
 void step_configure(void);
 
 #endif

@@ -23,7 +23,7 @@
 #include "elf/loaded/object_of.h"
 #include "session/state.h"
 
-/* ---- what can be looked at ---- */
+/* ---- which buffers can be looked at ---- */
 
 static uint64_t stream_of(const struct call *c)
 {
@@ -33,7 +33,7 @@ static uint64_t stream_of(const struct call *c)
 	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
 }
 
-/* Of a local kind outputs lie after the inputs; an adapter may have its buffers elsewhere. They are ours to decide of. */
+/* In a local kind, outputs follow the inputs; an adapter may have its buffers elsewhere. Both are decided on here. */
 static struct buffer *stream_inputs(struct operation *w)
 {
 	return (struct buffer *)operation_inputs(w);
@@ -56,7 +56,7 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
 		v->nostats |= !v->shot;
 }
 
-/* Of a call that its stream completes the device's time is wanted, too: from after what looks at inputs ... */
+/* For a call that its stream completes, the device's time is measured too: from after the look at its inputs ... */
 static void decide_inputs(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
@@ -71,7 +71,7 @@ static void decide_inputs(struct call *c)
 	stream_point_end(&p);
 }
 
-/* ... to before what looks at outputs. */
+/* ... to before the look at its outputs. */
 static void decide_outputs(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
@@ -83,7 +83,7 @@ static void decide_outputs(
 		w->after = stream_point_mark(p, true);
 }
 
-/* ---- calls that others carry ---- */
+/* ---- calls whose work inner calls do ---- */
 
 #define CARRIED_MAX 64u /* outputs; further ones have no statistics */
 
@@ -91,11 +91,11 @@ static struct open_group *group_of(uintptr_t copy, bool make);
 static uintptr_t copy_of(const struct call *c);
 
 static THREAD_OWN struct {
-	struct call *
-		call; /* what is measured by the calls inside of it; thread_state.carrying says that it stands */
-	uint64_t stream; /* of those inside the group */
-	uint32_t depth; /* of groups that were opened inside */
-	uint64_t reached[CARRIED_MAX / 64]; /* outputs that the group fills */
+	/* the call that is measured by the calls inside it; valid if thread_state.carrying is set */
+	struct call *call;
+	uint64_t stream; /* of the calls inside the group */
+	uint32_t depth; /* depth of groups opened inside */
+	uint64_t reached[CARRIED_MAX / 64]; /* outputs that the group has written */
 } carrier;
 
 static void begin_carrying(struct call *c)
@@ -126,7 +126,7 @@ static void take_reached_outputs(const struct device_backend *b, struct operatio
 	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
 }
 
-/* The call inside writes at `to`, on that stream. */
+/* The inner call writes at `to`, on that stream. */
 static void note_carried_output(const struct device_backend *b, struct operation *w, const char *to)
 {
 	struct buffer *v = stream_outputs(w);
@@ -138,7 +138,7 @@ static void note_carried_output(const struct device_backend *b, struct operation
 
 		if (!base || v[i].shot || to < base || to >= base + v[i].bytes)
 			continue;
-		/* Of a group several may fill one output; one that stands alone fills it. */
+		/* In a group, several calls may fill one output; a call outside a group fills it alone. */
 		if (own(carrier).depth)
 			own(carrier).reached[i / 64] |= UINT64_C(1) << i % 64;
 		else if (to == base)
@@ -154,7 +154,7 @@ void stream_carried(struct call *c)
 	enum task task = c->api->spec->task;
 	const struct device_backend *b = device_known();
 
-	/* One that was left by a jump stands no longer: what it has called lies below it. */
+	/* A call that was left by a jump is no longer valid: the frames that it called are below it. */
 	if (!b || !thread_inside()->carrying || c->frame >= own(carrier).call->frame)
 		return;
 	if (task == TASK_GROUP_START) {
@@ -233,10 +233,10 @@ void stream_drop(struct operation *w)
 	drop_stream_mark(&w->after);
 }
 
-/* ---- snapshots on their way ---- */
+/* ---- pending snapshots ---- */
 
 #define FLIGHT_MAX 1024u
-#define FLIGHT_LATE 16 /* how many that have not arrived are looked at in a row */
+#define FLIGHT_LATE 16 /* number of pending snapshots that are checked in one pass */
 
 static struct pending *flight; /* oldest first */
 static uint32_t nflight;
@@ -263,7 +263,7 @@ static bool flight_add(const struct pending *p)
 	return ok;
 }
 
-/* Has the snapshot of each view arrived (or been lost)? Then the views lie in host memory. */
+/* True if the snapshot of each view has arrived (or was lost). Then the views are in host memory. */
 static bool have_snapshots_arrived(const struct device_backend *b, struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
@@ -272,13 +272,13 @@ static bool have_snapshots_arrived(const struct device_backend *b, struct buffer
 	return true;
 }
 
-/* Its stream has come by, before it and after it. */
+/* True if its stream has passed both marks. */
 static bool have_marks_arrived(const struct operation *w)
 {
 	return !w->after || stream_poll_mark(w->after) != 0;
 }
 
-/* Takes the first that is complete out of the list. */
+/* Removes the first complete one from the list. */
 static bool flight_take(struct pending *out)
 {
 	const struct device_backend *b = device_known();
@@ -307,7 +307,7 @@ static bool flight_take(struct pending *out)
 	return found;
 }
 
-/* Between the launches before and after it, by the device's clock. 0: not known. */
+/* Time between the launches before and after it, by the device's clock. 0: not known. */
 static uint64_t time_on_device(const struct operation *w)
 {
 	uint64_t begin, end, first, last;
@@ -339,7 +339,7 @@ void stream_poll(void)
 		end_call(&p, clock_ticks(), 0, 0);
 }
 
-/* The call ends when its snapshots are here; without any, now. `end`: ticks. */
+/* The call ends when its snapshots have arrived; without any, now. `end`: ticks. */
 static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
 	if (waits_for_stream(&p->op)) {
@@ -354,7 +354,8 @@ static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t
 
 /* ---- groups ---- */
 
-#define GROUPS 2 /* libraries, or copies of one, whose groups a thread has open at the same time */
+/* libraries, or copies of one, of which a thread may have groups open at the same time */
+#define GROUPS 2
 #define QUEUE_FIRST 64u
 #define QUEUE_MAX 65536u
 
@@ -373,7 +374,7 @@ struct open_group {
 
 static THREAD_OWN struct {
 	struct open_group open[GROUPS];
-	uint32_t n; /* in the queue: struct queued in thread->group */
+	uint32_t n; /* number of entries of struct queued in thread->group */
 	uint32_t age; /* of base[]: real_generation() */
 	struct {
 		const void *real;
@@ -381,7 +382,7 @@ static THREAD_OWN struct {
 	} base[BASES];
 } here;
 
-/* A group is of one copy of a library: several may be loaded, and know nothing of each other. */
+/* A group belongs to one copy of a library: several copies may be loaded, independent of each other. */
 static uintptr_t copy_of_function(const void *real)
 {
 	uintptr_t copy = sibling_base(real);
@@ -389,7 +390,7 @@ static uintptr_t copy_of_function(const void *real)
 	return copy ? copy : 1;
 }
 
-/* Where the row's own function is another copy's: remembered by the thread. */
+/* For a function of another copy than the row's: cached by the thread. */
 __attribute__((noinline)) static uintptr_t copy_of_other(const void *real)
 {
 	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
@@ -435,7 +436,7 @@ static struct open_group *group_of(uintptr_t copy, bool make)
 	return unused;
 }
 
-/* Room for one more; it grows by doubling and is kept. */
+/* Room for one more; the queue grows by doubling and is kept. */
 static struct queued *queue_place(struct thread *t)
 {
 	size_t have = t->group_bytes / sizeof(struct queued);
@@ -470,7 +471,7 @@ static void group_ended(struct call *c, int64_t ret)
 				   : progress ? CF_INPROGRESS
 					      : 0;
 	struct thread *t = thread_inside()->recorder;
-	/* A forked child has the depth, and not the queue. */
+	/* A forked child inherits the depth, but not the queue. */
 	struct queued *q = t ? t->group : NULL;
 	struct stream_point point;
 
@@ -513,7 +514,7 @@ void stream_group_enter(struct call *c)
 {
 	struct open_group *g = group_of(copy_of(c), false);
 
-	/* What the group holds is done, or hangs, in its outermost end. */
+	/* The work of the group completes, or hangs, in its outermost end. */
 	if (g && g->depth == 1 && own(here).n && c->api->spec->task == TASK_GROUP_END)
 		async_wait_begin(c);
 }
@@ -528,7 +529,7 @@ void stream_group(struct call *c, int64_t ret)
 		return;
 	if (start)
 		g->depth++;
-	/* It goes one level up even if it failed. */
+	/* The level goes up by one even if the function failed. */
 	else if (--g->depth == 0)
 		group_ended(c, ret);
 }
@@ -538,7 +539,7 @@ bool stream_in_group(const struct call *c)
 	return group_of(copy_of(c), false) != NULL;
 }
 
-/* Its outputs may be the first to lie on a device. */
+/* Its outputs may be the first on a device. */
 static bool is_captured(const struct call *c)
 {
 	const struct device_backend *b = device_known();

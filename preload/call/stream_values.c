@@ -11,11 +11,11 @@
 #include "session/state.h"
 
 #define SPREAD_MAX \
-	4 /* bytes that are copied for each that is looked at, where elements lie apart */
+	4 /* limit on the bytes copied per byte looked at, if elements are not adjacent */
 
 /*
- * A snapshot of all that lies between its first and its last element, unless most of that is something else; the elements keep
- * their distances (use_snapshot()).
+ * Takes a snapshot of everything between its first and its last element, unless most of that is other data. The
+ * elements keep their distances (use_snapshot()).
  */
 static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 	const struct buffer *v, uintptr_t lo, uintptr_t hi)
@@ -27,7 +27,7 @@ static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
 }
 
-/* Its elements are in the snapshot from now on. */
+/* From now on its elements are in the snapshot. */
 static void use_snapshot(struct buffer *v, const void *at)
 {
 	uintptr_t lo, hi;
@@ -104,7 +104,7 @@ static void count_unmeasured(void)
 		MEASURE_STREAM_MAX);
 }
 
-/* The batch is made at the first tensor that wants it. False: nothing is measured on the device at this point. */
+/* Opens the batch at the first tensor that needs it. False: nothing is measured on the device at this point. */
 static bool open_batch(struct stream_point *p, const void *memory)
 {
 	bool dropped = false;
@@ -118,7 +118,7 @@ static bool open_batch(struct stream_point *p, const void *memory)
 	return p->open;
 }
 
-/* What the tensor is to the device. False: it cannot be measured there. */
+/* Describes the tensor for the device. False: it cannot be measured there. */
 static bool describe_on_device(
 	struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
@@ -177,7 +177,7 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone)
 void stream_decide(struct stream_point *p, struct buffer *v)
 {
 	enum config_device how = get_calls_keys(config_now())->device;
-	/* What wants the bytes themselves gets a copy. */
+	/* Observers that need the bytes themselves get a copy. */
 	bool copy = how == CONFIG_DEVICE_COPY || (how != CONFIG_DEVICE_OFF && tensor_watch.bytes);
 	bool kernel = how <= CONFIG_DEVICE_KERNEL && !copy, ours;
 	enum device_memory kind;
@@ -193,8 +193,8 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	kernel = kernel && kind > DEVICE_HOST && p->backend->driver &&
 		 open_batch(p, (const void *)lo);
 	/*
-	 * When an output is there only its stream knows; so it is with inputs that a stream can write, where the user
-	 * lets us ask it.
+	 * Only the stream knows when an output is valid. The same holds for inputs that a stream can write, if the user
+	 * allows asking it.
 	 */
 	ours = kind == DEVICE_IDLE ||
 	       (v->io == IO_IN &&
@@ -211,7 +211,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 void stream_decide_all(
 	struct stream_point *p, const struct adapter *lib, struct buffer *v, unsigned n)
 {
-	/* A stream of an unknown runtime does not tell when an output is there. */
+	/* The stream of an unknown runtime does not tell when an output is valid. */
 	bool unknown = !p->backend && p->stream && lib->unknown_streams && n && v->io == IO_OUT;
 
 	for (; n; n--, v++) {

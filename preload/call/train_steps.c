@@ -2,9 +2,9 @@
 #include "call/train_steps.h"
 
 #define NSEEN_MAX (sizeof(((struct train *)0)->seen) / sizeof(uint64_t))
-#define INSIDE_BACKWARD UINT64_MAX /* stands for all optimizers that step inside a backward pass */
+#define INSIDE_BACKWARD UINT64_MAX /* key of all optimizers that step inside a backward pass */
 #define FORGOTTEN_AFTER \
-	16 /* steps of others, and 4 times as many as there ever were: the anchor is gone */
+	16 /* steps of others, and 4 times the largest number seen so far: the anchor is no longer used */
 
 static uint32_t number_of(struct train *t, uint64_t which)
 {
@@ -28,7 +28,7 @@ static enum train_mark mark_training_step(struct train *t, enum train_mark m)
 /* An outermost optimizer step has ended. */
 static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
 {
-	/* Where backward passes are not seen at all, the same optimizer once more is another step. */
+	/* If backward passes are not seen at all, a repetition of the same optimizer is another step. */
 	bool chained = t->stepped && t->steps && (t->passes || which != t->anchor);
 	bool is_anchor = t->anchor_wanted == TRAIN_ANCHOR_ANY;
 	uint32_t n = number_of(t, which);
@@ -47,7 +47,7 @@ static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
 			t->others_max = t->others;
 		return mark_training_step(t, TRAIN_STEP);
 	}
-	/* Until the wanted one has stepped there is none to wait for. */
+	/* Until the wanted optimizer has stepped, there is none to wait for. */
 	if (!t->anchor)
 		return mark_training_step(t, TRAIN_STEP);
 	t->others++;
@@ -99,7 +99,7 @@ enum train_mark train_scale_update(struct train *t)
 	bool stepped_before = t->stepped_since_update;
 
 	t->stepped_since_update = false;
-	/* Some optimizer has stepped for this update: that was the step, or will be the anchor's. */
+	/* Some optimizer has stepped for this update: that was the step, or the anchor's will be. */
 	if (!t->backwards || stepped_before || t->in_optimizer || t->in_backward)
 		return TRAIN_NOTHING;
 	return mark_training_step(t, TRAIN_SKIPPED);

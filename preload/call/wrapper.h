@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a generated wrapper is made of. A wrapper has no logic: it packs its arguments, asks call_enter() for the real
- * function, calls it with the arguments as they then stand in v[] (an adapter may have put its own status there),
- * and hands the result to call_leave(). A function that is switched off, or any
- * where recording is off, costs two loads and one compare.
+ * The parts of a generated wrapper. A wrapper has no logic: it packs its arguments, gets the real function from
+ * call_enter(), calls it with the arguments in v[] (which an adapter may have changed, to pass its own status), and
+ * passes the result to call_leave(). If a function, or all recording, is switched off, this costs two loads and one
+ * compare.
  *
  *	int MPI_Allreduce(const void *a0, void *a1, int a2, handle a3, handle a4, handle a5)
  *	{
@@ -26,8 +26,8 @@
 
 /*
  * A handle is a pointer in one implementation of a library and a 32-bit integer in another. Both fill one integer
- * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both; what reads a handle masks
- * what its implementation leaves undefined.
+ * register or one 8-byte stack slot on x86-64 and aarch64, so one wrapper serves both. Code that reads a handle masks
+ * the bits that its implementation leaves undefined.
  */
 typedef uintptr_t handle;
 

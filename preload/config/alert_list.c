@@ -12,7 +12,7 @@
 #include "terms/train_kind.h"
 #include "config/config_value.h"
 
-#define LEFT_OUT "the rule is left out"
+#define SKIPPED "the rule is skipped"
 
 struct list {
 	char *lines;
@@ -36,13 +36,13 @@ static void report_field(struct reader *r, const char *field, const char *wrong)
 	if (!accepted)
 		reader_report(r,
 			"alerts: %s: no field of a rule; accepted: rule, kind, names, op, "
-			"threshold, direction, warmup, action, n, preset; " LEFT_OUT,
+			"threshold, direction, warmup, action, n, preset; " SKIPPED,
 			report_quote(quoted, field, strlen(field)));
 	else if (r->event.type == YAML_SCALAR_EVENT)
-		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " LEFT_OUT, field,
+		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " SKIPPED, field,
 			report_quote(quoted, text, r->event.data.scalar.length), wrong, accepted);
 	else
-		reader_report(r, "alerts: %s: %s; accepted: %s; " LEFT_OUT, field, reader_shape(r),
+		reader_report(r, "alerts: %s: %s; accepted: %s; " SKIPPED, field, reader_shape(r),
 			accepted);
 }
 
@@ -63,7 +63,7 @@ static const char *check_name_pattern(const char *text, size_t len)
 	return NULL;
 }
 
-/* A value of a field, or one of several: the current event. Returns NULL or what is wrong (reported). */
+/* Stores a value of a field, or one of several: the current event. Returns NULL, or what is wrong (reported). */
 static const char *take_rule_value(struct reader *r, struct alert_rule *rule, const char *field)
 {
 	const char *text = (const char *)r->event.data.scalar.value, *wrong;
@@ -83,7 +83,7 @@ static const char *take_rule_value(struct reader *r, struct alert_rule *rule, co
 	return wrong;
 }
 
-/* The value of a field, behind its key. Returns 0 or as reader_next(). */
+/* Reads the value of a field, after its key. Returns 0 or as reader_next(). */
 static int take_rule_field(
 	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
 {
@@ -127,7 +127,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 	return NULL;
 }
 
-/* The current event begins a mapping. Returns 0 or as reader_next(). */
+/* Reads a rule; the current event begins its mapping. Returns 0 or as reader_next(). */
 static int take_rule(struct reader *r, struct list *l)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
@@ -157,8 +157,8 @@ static int take_rule(struct reader *r, struct list *l)
 		if (!whole)
 			whole = add_rule_line(l, &rule);
 		if (whole && whole != config_oom)
-			report_at(r->report, line, col, "alerts: %s; accepted: %s; " LEFT_OUT,
-				whole, alert_field_accepted("rule"));
+			report_at(r->report, line, col, "alerts: %s; accepted: %s; " SKIPPED, whole,
+				alert_field_accepted("rule"));
 		wrong = whole;
 	}
 	note_wrong_rule(l, wrong);
@@ -179,7 +179,7 @@ int alert_list_read(struct reader *r, char **out, const char **wrong)
 			} else {
 				reader_report(r,
 					"alerts: %s where a rule is expected, such as {rule: "
-					"spike, threshold: 3}; it is left out",
+					"spike, threshold: 3}; it is skipped",
 					reader_shape(r));
 				note_wrong_rule(&l, "not a rule");
 				ev = reader_skip(r);
@@ -233,7 +233,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 
 	if (!k || !(kinds & ~have))
 		return NULL;
-	/* The default is not malloc'd. */
+	/* The default was not allocated with malloc(). */
 	for (const char *p = cfg->kinds; *p && !wrong;) {
 		size_t n = strcspn(p, "\n");
 
@@ -253,7 +253,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 	return NULL;
 }
 
-/* What is withheld, or only noted, is an alert as well. */
+/* A step that is withheld or noted makes an alert too. */
 static const char *add_spike_rule(struct config *cfg)
 {
 	const struct config_key *k = config_key_find("alerts", strlen("alerts"), false);
@@ -269,7 +269,7 @@ static const char *add_spike_rule(struct config *cfg)
 	if (alert_rule_complete(&r))
 		return NULL;
 	alert_rule_put(&t, &r);
-	/* Read once more it is there already. */
+	/* A configuration that is read again has the rule already. */
 	if (t.cut || strstr(cfg->alerts, line))
 		return NULL;
 	all = malloc(len + t.len + 2);
@@ -308,7 +308,7 @@ const char *alert_list_imply(struct config *cfg)
 		kinds |= rule[i].kinds;
 	}
 	free(rule);
-	/* Of a training at least what there is always. */
+	/* For a training, at least its basic numbers. */
 	if (wide && !cfg->scalars && !*cfg->kinds)
 		cfg->scalars = UINT64_C(1) << SCALAR_LOSS | UINT64_C(1) << SCALAR_GRAD_NORM;
 	return imply_kinds(cfg, kinds & ~KIND_BIT(STATE));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reading the file and reading the environment share. */
+/* Shared by the readers of the file and of the environment. */
 #ifndef PROBE_CONFIG_CONFIG_LOAD_H
 #define PROBE_CONFIG_CONFIG_LOAD_H
 
@@ -12,13 +12,13 @@ struct loader {
 	struct config *cfg;
 	struct path_base base;
 	struct report report;
-	/* By place in config_keys[]: the value is the file's; it is that of the environment. */
+	/* By position in config_keys[]: the value comes from the file; from the environment. */
 	bool from_file[CONFIG_KEYS_MAX], from_env[CONFIG_KEYS_MAX];
 	char *const *env; /* as config_load() was given */
 	int error; /* 0 or -ENOMEM */
 };
 
-/* Reports a wrong value of the file; k has its default. value: quoted, or "" where `what` says all. */
+/* Reports a wrong value in the file; k keeps its default. value: quoted, or "" if `what` tells everything. */
 void loader_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
 	const char *what, const char *value);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Findings on their way to the caller: always one line, free of control characters, and never more lines than
- * REPORT_LINES for one file: a damaged file must not flood the job's stderr. Needs no memory.
+ * Messages on their way to the caller: always one line, free of control characters, and at most REPORT_LINES for one
+ * file, so that a damaged file cannot flood the job's stderr. Needs no memory.
  */
 #ifndef PROBE_CONFIG_CONFIG_REPORT_H
 #define PROBE_CONFIG_CONFIG_REPORT_H
@@ -10,11 +10,11 @@
 
 #include "config/rooms/room.h"
 
-#define CONFIG_NOTE "note: " /* before what is no problem */
+#define CONFIG_NOTE "note: " /* prefix of messages that are not problems */
 #define REPORT_LINES 32
 #define REPORT_LINE_MAX 480 /* bytes of one line, so that log prefixes still fit into 512 */
-#define REPORT_FILE_MAX 160 /* of a longer path the end is shown */
-#define REPORT_VALUE_MAX 48 /* of a longer value the beginning is shown */
+#define REPORT_FILE_MAX 160 /* of a longer path only the end is shown */
+#define REPORT_VALUE_MAX 48 /* of a longer value only the beginning is shown */
 
 struct report {
 	config_report_fn *fn; /* NULL: reports are dropped */
@@ -29,7 +29,7 @@ void report_begin(struct report *r, config_report_fn *fn, void *arg, const char 
 void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Says how many lines were left out, if any. */
+/* Reports how many lines were skipped, if any. */
 void report_end(struct report *r);
 
 /* A value for a message, cut and quoted: "lots". Returns out. */

@@ -55,7 +55,7 @@ static char *copy_tree_text(struct config_tree *t, const void *s, size_t n)
 
 #define ANCHORS_MAX 64
 
-/* What a YAML file names by &name, for *name. */
+/* Nodes that a YAML file names by &name, for *name. */
 struct anchors {
 	unsigned n;
 	struct {
@@ -125,7 +125,7 @@ static struct tree_node *read_scalar_node(struct tree_reader *t)
 	return n->text ? n : NULL;
 }
 
-/* The same value once more; of one that is not there an empty text. */
+/* A copy of the named value; an unknown name gives an empty text. */
 static struct tree_node *read_alias_node(struct tree_reader *t)
 {
 	const struct tree_node *of =
@@ -145,7 +145,7 @@ static struct tree_node *read_alias_node(struct tree_reader *t)
 	return n;
 }
 
-/* The children of a map or list whose beginning is the current event. Nested as deeply as the reader lets. */
+/* Reads the children of the map or list that the current event begins. Nesting is limited by the reader. */
 static struct tree_node *read_tree_node(struct tree_reader *t);
 
 static bool read_tree_children(struct tree_reader *t, struct tree_node *of)
@@ -201,7 +201,7 @@ static struct tree_node *read_tree_node(struct tree_reader *t)
 		anchor = copy_tree_text(t->tree, name, strlen((const char *)name));
 	if (!read_tree_children(t, n))
 		return NULL;
-	/* Only now: what names itself within itself has no value there. */
+	/* Kept only now: a name used inside its own node has no value. */
 	keep_anchor(t, (const yaml_char_t *)anchor, n);
 	return n;
 }
@@ -249,7 +249,7 @@ void config_tree_free(struct config_tree *t)
 	t->top = NULL;
 }
 
-/* ---- looking at it ---- */
+/* ---- access ---- */
 
 const struct tree_node *tree_get(const struct tree_node *map, const char *key)
 {
@@ -352,7 +352,10 @@ static int hex_unit(const char *s, size_t len)
 	return v;
 }
 
-/* Two escapes that stand for one character, which YAML's reader does not know: as UTF-8. False: there are none. */
+/*
+ * Joins two escapes that form one character, which YAML's reader does not know, as UTF-8. False: there are no such
+ * escapes.
+ */
 static bool join_surrogates(const char *s, size_t len, char **to)
 {
 	int hi = hex_unit(s, len), lo = len > 6 ? hex_unit(s + 6, len - 6) : -1;

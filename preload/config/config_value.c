@@ -51,7 +51,7 @@ static const char *parse_int(const struct config_key *k, const char *text, size_
 		if (v <= (INT64_MAX - 9) / 10)
 			v = v * 10 + (text[i] - '0');
 		else
-			v = INT64_MAX; /* stays out of range: no key goes that far */
+			v = INT64_MAX; /* stays out of range, because no key allows that much */
 	}
 	if (minus)
 		v = -v;
@@ -122,7 +122,7 @@ static const char *add_choice(
 	return "not one of the names";
 }
 
-/* A truth value, or names with commas or blanks between them, in brackets or not. */
+/* A boolean, or names separated by commas or blanks, with or without brackets. */
 static const char *parse_choice(
 	const struct config_key *k, const char *text, size_t len, uint64_t *out)
 {
@@ -157,7 +157,7 @@ static const char *parse_choice(
 	return wrong;
 }
 
-/* Line breaks and the like would break messages, CSV columns and JSON further down; C1 controls as well. */
+/* Line breaks and other control characters would break messages, CSV columns and JSON later; C1 controls too. */
 static bool has_control(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -186,7 +186,7 @@ static const char *parse_string(const char *text, size_t len, char **out)
 	return NULL;
 }
 
-/* ".." and symbolic links stay as they are: what the user wrote is what messages show. */
+/* ".." and symbolic links stay as they are: messages show the text that the user wrote. */
 const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out)
 {
 	const char *dir = NULL;
@@ -239,7 +239,7 @@ static const char *parse_path(const struct config_key *k, const char *text, size
 {
 	if (len == 0 && !*k->dflt)
 		return parse_string("", 0, out);
-	/* Words that stand for no path. */
+	/* Words that are not paths. */
 	for (const char *const *word = config_key_words(k); word && *word; word++)
 		if (strlen(*word) == len && memcmp(*word, text, len) == 0)
 			return parse_string(text, len, out);
@@ -271,7 +271,7 @@ static const char *parse_marker(const char *text, size_t len, char **out)
 	return wrong ? wrong : parse_string(text, len, out);
 }
 
-/* A number that is larger than the last one of those before it. */
+/* Checks that a number is larger than the one before it. */
 static const char *check_next_number(
 	const struct config_key *k, const char *all, const char *text, size_t len)
 {
@@ -324,7 +324,7 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 	return wrong;
 }
 
-/* Where the next text of a, "b", [x,y]z ends: at a comma outside of quotes and brackets. */
+/* Finds the end of the next text of a, "b", [x,y]z: a comma outside quotes and brackets. */
 static size_t word_end(const char *text, size_t len)
 {
 	int depth = 0;
@@ -348,7 +348,7 @@ static size_t word_end(const char *text, size_t len)
 	return i;
 }
 
-/* No word at all is as if nothing were said: the default, as of an empty list in the file. */
+/* No word at all means the default, like an empty list in the file. */
 static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
 {
 	const char *given = text, *wrong = NULL;
@@ -358,7 +358,7 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 		len--;
 	while (len && is_space(text[0]))
 		text++, len--;
-	/* A list as JSON has it, unless the bracket ends before. */
+	/* A list in JSON notation, unless the bracket ends earlier. */
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']' && !memchr(text + 1, ']', len - 2))
 		text++, len -= 2;
 	while (len && !wrong) {
@@ -475,7 +475,7 @@ const char *config_set_default(
 {
 	const char *wrong = config_set(cfg, k, k->dflt, strlen(k->dflt), base);
 
-	/* Memory lacks, or the working directory's path is too long: the text as it stands is better than none. */
+	/* Out of memory, or the working directory's path is too long: the text as written is better than none. */
 	if (wrong && config_is_text(k)) {
 		config_drop(cfg, k);
 		*(char **)config_at(cfg, k) = (char *)k->dflt;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Texts into values of struct config and what may be said about keys. Nothing here depends on the job's locale.
- */
+/* Converts texts to values of struct config, and describes keys. Independent of the job's locale. */
 #ifndef PROBE_CONFIG_CONFIG_VALUE_H
 #define PROBE_CONFIG_CONFIG_VALUE_H
 
@@ -13,59 +11,63 @@
 
 #define CONFIG_KEYS_MAX 160
 #define CONFIG_PATH_MAX \
-	4000 /* bytes of a path as kept; names of files are added to it and PATH_MAX is 4096 */
+	4000 /* maximum length of a stored path; names of files are appended to it, and PATH_MAX is 4096 */
 
-/* What relative paths and ~/ stand for. */
+/* Bases of relative paths and of ~/. */
 struct path_base {
 	const char *cwd; /* absolute; NULL: unknown, relative paths stay relative */
 	const char *home; /* NULL: unknown */
 };
 
-extern const char config_oom[]; /* the one problem that is not the user's: compare the pointer */
+/* the only problem that the user did not cause: compare the pointer */
+extern const char config_oom[];
 
 /*
- * Sets key k from text (not NUL-terminated). Returns NULL, or what is wrong with the text as a static string; then
- * *cfg is as before.
+ * Sets key k from text (not NUL-terminated). Returns NULL, or a static string that tells what is wrong; then *cfg is
+ * unchanged.
  */
 const char *config_set(struct config *cfg, const struct config_key *k, const char *text, size_t len,
 	const struct path_base *base);
 
-/* Sets key k to its default; always succeeds: where memory lacks, a string is the text of the key table itself. */
+/* Sets key k to its default. Always succeeds: without memory, a string points to the text in the key table. */
 const char *config_set_default(
 	struct config *cfg, const struct config_key *k, const struct path_base *base);
 
-/* Frees what key k holds and leaves it empty. */
+/* Frees the value of key k and leaves it empty. */
 void config_drop(struct config *cfg, const struct config_key *k);
 
 #define CONFIG_ACCEPTED_MAX 320
-/* The accepted values in words: "an integer from 1 to 4096". Returns buf. */
+/* Describes the accepted values: "an integer from 1 to 4096". Returns buf. */
 char *config_accepted(const struct config_key *k, char *buf, size_t cap);
 
-/* The default as it is written in a file: 16, "", []. */
+/* The default as written in a file: 16, "", []. */
 const char *config_default_text(const struct config_key *k);
 
 /* The key of that name, or NULL. env: the name is in upper case. */
 const struct config_key *config_key_find(const char *name, size_t len, bool env);
 
-/* The key whose name a person may have meant, or NULL where none is close. Letter case does not count. */
+/* The key that was probably meant, or NULL if none is close. Letter case is ignored. */
 const struct config_key *config_key_near(const char *name, size_t len);
 
-/*
- * Sets *out to a malloc'd absolute path, without ./ at the start and / at the end of what is put together. Returns
- * NULL or what is wrong.
- */
+/* Sets *out to a malloc'd absolute path, without ./ at the start and / at the end. Returns NULL, or what is wrong. */
 const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out);
 
-/* Adds what text says, "3", "0,2,4-6" or "[0, 2]", to *r. Returns NULL or what is wrong (*r may have grown). */
+/* Adds the numbers in text, "3", "0,2,4-6" or "[0, 2]", to *r. Returns NULL, or what is wrong (*r may have grown). */
 const char *ranges_add(struct ranges *r, const char *text, size_t len);
-/* Sorts *r and joins what touches or overlaps. Call it after the last ranges_add. */
+/* Sorts *r and merges ranges that touch or overlap. Call after the last ranges_add. */
 void ranges_finish(struct ranges *r);
 void ranges_free(struct ranges *r);
 
-/* Adds one text to *all (malloc'd, NULL: none yet) of a KEY_WORDS; an empty one is left out. Returns NULL or what is wrong. */
+/*
+ * Adds one text to *all (malloc'd, NULL: none yet) of a KEY_WORDS; an empty one is skipped. Returns NULL, or what is
+ * wrong.
+ */
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len);
 
-/* A decimal number as in the C locale, whatever the job's is; false if text is none or too large. Within fpenv_enter. */
+/*
+ * Parses a decimal number as in the C locale, whatever the job's is; false if it is not a number or too large. Call
+ * within fpenv_enter.
+ */
 bool number_parse(const char *text, size_t len, double *out);
 
 static inline void *config_at(const struct config *cfg, const struct config_key *k)
@@ -73,7 +75,7 @@ static inline void *config_at(const struct config *cfg, const struct config_key 
 	return (char *)cfg + k->offset;
 }
 
-/* The key's member is a malloc'd string. */
+/* True if the key's member is a malloc'd string. */
 static inline bool config_is_text(const struct config_key *k)
 {
 	return k->type == KEY_STRING || k->type == KEY_PATTERN || k->type == KEY_MARKER ||
@@ -83,7 +85,7 @@ static inline bool config_is_text(const struct config_key *k)
 #define CONFIG_NUMBERS_MAX 50
 #define CONFIG_NUMBERS_MAX_TEXT "50"
 
-/* A list of texts that are numbers, ascending, between .min and .max; at most CONFIG_NUMBERS_MAX. */
+/* True for a list of ascending numbers between .min and .max, at most CONFIG_NUMBERS_MAX. */
 static inline bool config_has_numbers(const struct config_key *k)
 {
 	return k->type == KEY_WORDS && k->min < k->max;
@@ -94,7 +96,7 @@ static inline bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Of ASCII letters only: in Turkish the small I is another letter. */
+/* For ASCII letters only: in Turkish, the lower case of I is another letter. */
 static inline char lower_case(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;

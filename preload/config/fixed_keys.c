@@ -22,10 +22,10 @@ static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "mo
 
 bool config_key_fixed(const struct config_key *k, const struct config *was, const struct config *to)
 {
-	/* Names of autograd's nodes are bound while libraries are loaded, or they are not. */
+	/* Names of autograd's nodes are bound when libraries are loaded, or not at all. */
 	if (strcmp(k->name, "backward") == 0)
 		return !was->backward;
-	/* Its sink is not open for other tasks, and theirs is not for it. */
+	/* The task's sink is not open for other tasks, and their sinks are not open for it. */
 	if (strcmp(k->name, "task") == 0)
 		return (was->task == DUMP_GRAD_PROBE) != (to->task == DUMP_GRAD_PROBE);
 	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)
@@ -67,7 +67,7 @@ int config_copy_key(struct config *to, const struct config *from, const struct c
 		*(struct ranges *)at = copy;
 		break;
 	}
-	default: /* integers, numbers and choices are of 8 bytes */
+	default: /* integers, numbers and choices have 8 bytes */
 		memcpy(at, was, sizeof(uint64_t));
 	}
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as text that is YAML 1.1, YAML 1.2 and JSON at once. */
+/* Writes values as text that is valid YAML 1.1, YAML 1.2 and JSON. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "text/text.h"
 #include "config/config_value.h"
 
-/* Counts on where the buffer ends, so that the length comes out as snprintf's does. */
+/* Keeps counting after the buffer is full, so that the length is that of snprintf. */
 struct out {
 	char *buf;
 	size_t cap, len;
@@ -36,8 +36,8 @@ static void put_int(struct out *o, int64_t v)
 }
 
 /*
- * The shortest digits that give the same number again. YAML 1.1 takes 1e-8 for a text: a fraction and a sign in the
- * exponent make it a number for everyone.
+ * The fewest digits that restore the number. YAML 1.1 reads 1e-8 as a text; with a fraction and a signed exponent every
+ * reader sees a number.
  */
 static void put_double(struct out *o, double v)
 {
@@ -68,7 +68,7 @@ static void put_double(struct out *o, double v)
 	}
 }
 
-/* The character at s: its length in bytes, and its code in *c; bytes that are no UTF-8 are one byte of U+FFFD. */
+/* Decodes the character at s: returns its length in bytes, and its code in *c. Each invalid byte is one U+FFFD. */
 static unsigned decode_utf8(const unsigned char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -89,7 +89,7 @@ static unsigned decode_utf8(const unsigned char *s, uint32_t *c)
 	return n;
 }
 
-/* In double quotes. Only what YAML counts as printable stays as it is. */
+/* In double quotes. Characters that YAML counts as printable stay as they are. */
 static void put_quoted_part(struct out *o, const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len;
@@ -168,7 +168,7 @@ static void put_ranges(struct out *o, const struct ranges *r)
 	format_char(o, ']');
 }
 
-/* As parse_choice() reads it. */
+/* In the notation that parse_choice() reads. */
 static void put_choice(struct out *o, const struct config_key *k, uint64_t words)
 {
 	const char *const *names = config_key_words(k);
@@ -192,7 +192,7 @@ static void put_choice(struct out *o, const struct config_key *k, uint64_t words
 	format_char(o, ']');
 }
 
-/* As they were written. */
+/* The numbers as they were written. */
 static void put_number_list(struct out *o, const char *lines)
 {
 	format_char(o, '[');
@@ -229,7 +229,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 	case KEY_PATH:
 		put_quoted(&o, *(char *const *)at);
 		break;
-	case KEY_ENUM: /* quoted, for YAML 1.1 takes off for a truth value */
+	case KEY_ENUM: /* quoted, because YAML 1.1 reads off as a boolean */
 		put_quoted(&o, config_key_words(k)[*(const unsigned *)at]);
 		break;
 	case KEY_WORDS:

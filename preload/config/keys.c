@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one table of keys: file, environment, `probe config` and the table in README all come from it. A new key is
- * one row here, one member of struct config, and one entry in configs/probe.yaml.
+ * The table of keys; the file, the environment, `probe config` and the table in README are all driven by it. A new key
+ * is one row here, one member of struct config, and one entry in configs/probe.yaml.
  */
 #include "config/config_value.h"
 
@@ -18,13 +18,13 @@
 #define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */
 #define BYTES_MAX 1e15 /* more than any buffer, and exact as a double */
 
-/* 0, or an error while compiling if the member has another type than the row says. */
+/* 0, or a compile error if the member's type differs from the row's. */
 #define CHECK(member, t)                                                                       \
 	(sizeof(char[__builtin_types_compatible_p(__typeof__(((struct config *)0)->member), t) \
 			     ? 1                                                               \
 			     : -1]) -                                                          \
 		1)
-/* 0, or an error while compiling if a text has no room in its row. */
+/* 0, or a compile error if a text does not fit into its row. */
 #define CHECK_FITS(text, member) \
 	(sizeof(char[sizeof(text) <= sizeof(((struct config_key *)0)->member) ? 1 : -1]) - 1)
 #define ROW(m, t, ctype, d, h)                                                          \
@@ -55,7 +55,7 @@
 	{                                                             \
 		ROW(m, KEY_WORDS, char *, d, h), .words = WORDS_OF(n) \
 	}
-/* A list of numbers, each larger than the one before it. */
+/* A list of ascending numbers. */
 #define NUMBERS(m, d, lo, hi, h)                                              \
 	{                                                                     \
 		ROW(m, KEY_WORDS, char *, d, h), .min = lo, .max = hi,        \
@@ -77,7 +77,7 @@
 	{                                                            \
 		ROW(m, KEY_ENUM, enum t, d, h), .words = WORDS_OF(n) \
 	}
-/* All are read and written as this one (config_value.c, format.c). */
+/* All are read and written like this one (config_value.c, format.c). */
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
@@ -128,7 +128,10 @@ static const char *const file_format_names[] = {"pt", "npy", NULL};
 static const char *const health_norm_names[] = {"sum_squares", "l2", NULL};
 static const char *const device_names[] = {"auto", "kernel", "copy", "off", NULL};
 
-/* The lists of words that rows name: the one table with pointers, for those are relocated in every process that is started. */
+/*
+ * The lists of words that rows refer to. This is the only table with pointers, because those are relocated in every
+ * process that starts.
+ */
 #define WORD_LISTS(LIST)          \
 	LIST(output_format_names) \
 	LIST(journal_words)       \
@@ -170,47 +173,46 @@ const char *const *config_key_words(const struct config_key *k)
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
 	WORDS(format, "[\"csv\"]", output_format_names,
-		"What is written: csv the files of this program in rank<R>/, dump and monitor "
-		"those of "
-		"msprobe, tensorboard event files, api none (probe_stats_get)"),
+		"What is written: csv this program's files in rank<R>/, dump and monitor msprobe's "
+		"files, tensorboard event files, api none (probe_stats_get)"),
 	{ROW(journal_dir, KEY_PATH, char *, "",
 		 "Folder of the journals; shm: shared memory segments; empty: the rank's folder"),
 		.words = WORDS_OF(journal_words)},
 	PATH(monitor_dir, "",
 		"Folder that gets the folders of format monitor; empty: monitor/ in output_dir"),
 	PATH(wrap_ops, "",
-		"List of the functions to record; empty: support_wrap_ops.yaml beside this file"),
+		"List of the functions to record; empty: support_wrap_ops.yaml next to this file"),
 	PATH(custom_apis, "",
-		"Specs of functions of your own; empty: apis/custom.yaml beside this file"),
+		"Specs of functions of your own; empty: apis/custom.yaml next to this file"),
 	WORDS(only, "", any_words,
-		"Of the listed functions only these are recorded: names of functions or "
-		"operations, "
+		"Record only these of the listed functions: names of functions or operations, "
 		"patterns; empty: all"),
 	WORDS(skip, "", any_words,
-		"Listed functions that are not recorded: names of functions or operations, "
-		"patterns"),
+		"Listed functions not to record: names of functions or operations, patterns"),
 	INT(journal_mib, "0", 0, 4096,
-		"Size of the journal of a rank in MiB; 0: by the memory that is free, 16 to 64"),
-	INT(part_mib, "256", 1, 65536, "A larger calls file goes on in a further part, in MiB"),
+		"Size of a rank's journal in MiB; 0: chosen by the free memory, 16 to 64"),
+	INT(part_mib, "256", 1, 65536,
+		"Size in MiB at which a calls file is continued in a further part"),
 	INT(output_limit_mib, "4096", 0, 1e9,
-		"Disk space of a rank in MiB, beyond which the oldest blocks are removed; 0: "
-		"no limit"),
+		"Disk space of a rank in MiB, above which the oldest blocks are removed; 0: no "
+		"limit"),
 	INT(step_count_per_record, "100", 1, 1e9, "Steps in one calls file"),
-	BOOL(gzip, "false", "Compress calls files (.csv.gz) when a whole further block was begun"),
+	BOOL(gzip, "false",
+		"Compress calls files (.csv.gz) once the block after the next one has begun"),
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
 	ENUM(checksum, stats_checksum, "off", checksum_names,
-		"With the statistics also a checksum of each tensor's bytes, in column crc32: "
-		"CRC-32 as zlib computes it, or the XOR of all 32-bit words; auto: XOR of what all "
-		"ranks get alike (all_reduce, broadcast, all_gather)"),
+		"Also compute a checksum of each tensor's bytes, in column crc32: CRC-32 as in "
+		"zlib, or the XOR of all 32-bit words; auto: XOR, only of data that must be equal "
+		"on all ranks (all_reduce, broadcast, all_gather)"),
 	FLOAT(eps, "1.0e-8", 0, DBL_MAX,
 		"Elements whose absolute value is below eps count as zeros"),
 	ENUM(stats_isa, stats_isa, "auto", isa_names,
-		"Instructions that measure; auto: the fastest that the CPU has"),
+		"CPU instructions used to measure; auto: the fastest that the CPU has"),
 	INT(stats_threads, "0", 0, 16,
 		"Threads that help to measure large tensors, on cores to which no thread of the "
 		"process is pinned; 0: none"),
 	INT(stats_threads_min_bytes, "4194304", 0, BYTES_MAX,
-		"They help with tensors of at least so many bytes in one piece"),
+		"Size from which on they help: bytes of a tensor in contiguous memory"),
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
@@ -225,11 +227,10 @@ const struct config_key config_keys[] = {
 		"return"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
 	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
-	PATTERN(stack_blacklist,
-		"Python frames left out: regular expressions searched in path[line] function"),
-	PATTERN(codeline,
-		"Record only calls with such a frame on their Python stack: regular expressions "
-		"searched in path[line] function; empty: all calls"),
+	PATTERN(stack_blacklist, "Python frames omitted from stacks: regular expressions searched "
+				 "in path[line] function"),
+	PATTERN(codeline, "Record only calls with a matching frame on their Python stack: regular "
+			  "expressions searched in path[line] function; empty: all calls"),
 	BOOL(names, "false",
 		"Find the names of a training's parameters (PyTorch): column name of calls, "
 		"names.csv"),
@@ -237,19 +238,17 @@ const struct config_key config_keys[] = {
 		"Write module_struct.json: the modules and parameters of a training"),
 	RANGES(rank, "Ranks that record; empty: all"),
 	RANGES(step, "Steps that are recorded; empty: all"),
-	INT(start_step, "0", 0, STEP_MAX, "First step that is recorded"),
-	INT(step_interval, "1", 1, STEP_MAX,
-		"Of the steps from start_step on every n-th is recorded"),
+	INT(start_step, "0", 0, STEP_MAX, "First recorded step"),
+	INT(step_interval, "1", 1, STEP_MAX, "Record every n-th step from start_step on"),
 	INT(collect_times, "0", -1, STEP_MAX,
-		"Number of steps recorded at most; 0: no limit; -1: none"),
-	RANGES(profile_step,
-		"Of the steps that are recorded those whose calls are; in the others scalars, "
-		"kinds, metrics and alerts go on without them; empty: all"),
-	RANGES(profile_rank, "The same of the ranks; empty: all"),
+		"Maximum number of recorded steps; 0: no limit; -1: none"),
+	RANGES(profile_step, "Record calls only in these of the recorded steps; scalars, kinds, "
+			     "metrics and alerts continue in the others; empty: all"),
+	RANGES(profile_rank, "Record calls only on these of the recording ranks; empty: all"),
 	BOOL(dynamic_on, "true",
 		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
 	BOOL(dynamic_monitor, "false",
-		"Switch on and off as msprobe's monitor does with DYNAMIC_MONITOR=True"),
+		"Switch on and off like msprobe's monitor with DYNAMIC_MONITOR=True"),
 	WORDS(armable, "", any_words,
 		"Sections of the list (mpi, nccl) or functions that may be switched on later: "
 		"their collectives are counted from the start"),
@@ -259,33 +258,30 @@ const struct config_key config_keys[] = {
 		"Function whose call ends a step, or (python:FILE:FUNCTION) whose next call begins "
 		"one; empty: found automatically"),
 	INT(step_marker_count, "1", 1, 1e9, "Calls of step_marker that make one step"),
-	STRING(step_anchor,
-		"Of several optimizers the one whose steps count: its number in the order of their "
-		"first steps, from 0, or any; empty: 0"),
+	STRING(step_anchor, "Number of the optimizer whose steps count if there are several, in "
+			    "the order of their first steps, from 0, or any; empty: 0"),
 	ENUM(step_boundary, step_boundary, "optimizer", boundary_names,
 		"Where a step ends: when its optimizer's step ends, or (iteration) when the next "
 		"iteration's forward pass begins"),
 	INT(grad_acc_steps, "0", 0, 1e9,
-		"Micro steps in a step, if micro_step is to start again after so many; 0: as "
-		"counted"),
+		"Micro steps in a step, after which micro_step starts from 0 again; 0: as counted"),
 	INT(start_iteration, "0", 0, STEP_MAX,
-		"Number of the first step, for a training that goes on from a checkpoint"),
+		"Number of the first step, for a training resumed from a checkpoint"),
 	INT(seed, "-1", -1, UINT32_MAX,
 		"Seed that probe run --seed has set; -1: none. meta.json says whether it took "
 		"effect"),
 	BOOL(deterministic, "false",
 		"Set by probe run --deterministic; meta.json says whether it took effect"),
 	BOOL(append_output, "false",
-		"A run that goes on from a checkpoint goes on in rank<R> of the earlier one; rows "
-		"of "
-		"steps from start_iteration on are moved to rank<R>.<n>"),
+		"Continue a resumed run in rank<R> of the earlier run; rows of steps from "
+		"start_iteration on are moved to rank<R>.<n>"),
 	WORDS(append_between, "", any_words,
-		"... and of format monitor in its newest folder of this rank; with two times "
-		"(Dec03_21-34-40) in the newest that was made between them"),
+		"With append_output, format monitor continues in the rank's newest folder; with "
+		"two times (Dec03_21-34-40) in the newest one made between them"),
 	CHOICE(scalars, scalar_names,
-		"Numbers of each step that go into scalars_<a>-<b>.csv; true: all that there are"),
+		"Numbers of each step written to scalars_<a>-<b>.csv; true: all"),
 	ENUM(loss_reduction, config_loss_reduction, "auto", reduction_names,
-		"How the losses of micro steps make that of the step; auto: their sum where the "
+		"How the losses of micro steps form the loss of a step; auto: their sum if the "
 		"program divides each by their number, else their mean"),
 	INT(global_batch_size, "0", 0, 1e15,
 		"Samples of all ranks in a step, for batch-size and throughput; 0: not given"),
@@ -295,117 +291,112 @@ const struct config_key config_keys[] = {
 		"Folder that gets rank_<R>/events.out.tfevents.*; empty: tensorboard/ in "
 		"output_dir"),
 	ENUM(tensorboard_tags, config_tb_tags, "probe", tb_tags_names,
-		"Whose tags event files have; probe: scalars as MindSpore Transformers, kinds as "
-		"{kind}/{name}/{op}"),
-	RANGES(tensorboard_ranks,
-		"Ranks that write event files; empty: rank 0, and the last one where it has the "
-		"loss"),
+		"Style of the tags in event files; probe: scalars as in MindSpore Transformers, "
+		"kinds as {kind}/{name}/{op}"),
+	RANGES(tensorboard_ranks, "Ranks that write event files; empty: rank 0, and the last rank "
+				  "if it has the loss"),
 	ROW_CHOICE_ALL(tensorboard_scalars, scalar_names,
-		"Those of key scalars that event files have; true: all"),
+		"Which of the numbers in key scalars to write to event files; true: all"),
 	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
-		"Statistics of kinds that event files have; nans always where there are any"),
+		"Statistics of kinds written to event files; nans always if there are any"),
 	PATH(summary_dir, "",
 		"Folder that gets rank_<R>/events.out.tfevents.* with losses and histograms of "
-		"parameters, as SummaryMonitor's; empty: none"),
+		"parameters, like those of SummaryMonitor; empty: none"),
 	INT(summary_interval, "10", 1, STEP_MAX,
-		"Of so many steps the last is in the summary, and the first step"),
-	BOOL(summary_loss, "true", "The loss in the summary: loss/auto"),
+		"Write the summary at every n-th step, and at the first"),
+	BOOL(summary_loss, "true", "Write the loss to the summary: loss/auto"),
 	WORDS(summary_targets, "", any_words,
-		"Parameters that have histograms in the summary, <name>/auto: regular expressions "
+		"Parameters with histograms in the summary, <name>/auto: regular expressions "
 		"searched in their names; empty: the first summary_first"),
-	INT(summary_first, "5", 0, 1e9, "Of an optimizer's parameters so many have histograms"),
+	INT(summary_first, "5", 0, 1e9, "Number of an optimizer's parameters that have histograms"),
 	INT(summary_max_bytes, "0", 0, 1e15,
-		"Bytes of a summary's file at which no more is written into it; 0: no limit"),
+		"Size at which a summary's file gets no more data, in bytes; 0: no limit"),
 	CHOICE(metrics, metric_names,
-		"What is computed of parameters and losses, for scalars and event files; "
+		"Metrics computed from parameters and losses, for scalars and event files; "
 		"docs/reference/metrics.md"),
-	INT(metrics_interval, "1", 1, STEP_MAX, "Of so many steps the last has metrics"),
+	INT(metrics_interval, "1", 1, STEP_MAX, "Compute metrics at every n-th step"),
 	WORDS(metrics_targets, "", any_words,
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
 	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
 	INT(stable_rank_interval, "100", 1, STEP_MAX,
-		"Of so many steps the last has metric stable_rank"),
+		"Compute metric stable_rank at every n-th step"),
 	INT(stable_rank_iterations, "5", 1, 10000,
-		"Passes of power iteration over a weight at most"),
+		"Maximum number of power iterations for a weight"),
 	INT(stable_rank_budget_ms, "500", 1, 3600000,
-		"Milliseconds of one step that stable_rank may take; the rest is measured behind "
-		"the next"),
+		"Milliseconds of one step that stable_rank may take; the rest is measured after "
+		"the next step"),
 	WORDS(stable_rank_targets, "", any_words,
 		"Weights of stable_rank: regular expressions searched in their names; empty: all"),
 	ENUM(stable_rank_experts, config_rank_experts, "all", rank_experts_names,
-		"Of a weight that is a stack of matrices: full each one, statistics largest, "
+		"For a weight that is a stack of matrices: full each matrix, statistics largest, "
 		"smallest and mean, all both"),
 	FLOAT(throughput_baseline, "0.0", 0, DBL_MAX,
-		"Samples a second of a rank that throughput_linearity is measured by; 0: not "
+		"Samples per second of a rank that throughput_linearity is relative to; 0: not "
 		"given"),
 	FLOAT(model_flops_per_step, "0.0", 0, DBL_MAX,
-		"Floating-point operations of this rank's model in a step; 0: not given, and "
-		"counted"),
+		"Floating-point operations of this rank's model in a step; 0: not given, so they "
+		"are counted"),
 	INT(flops_interval, "100", 1, STEP_MAX,
-		"Of so many steps the operators of one are counted, and those of each whose shapes "
-		"changed, where model_flops_per_step is not given"),
+		"Count the operators of one in n steps, and of each step with new shapes, if "
+		"model_flops_per_step is not given"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
-		"What a card computes at most, in a second, for mfu; 0: not given"),
+		"Peak floating-point operations per second of one card, for mfu; 0: not given"),
 	CHOICE(monitor_log, monitor_log_names,
-		"What rank<R>/monitor.log has a line of in each step, as MindSpore Transformers "
-		"logs it; docs/reference/metrics.md"),
-	BOOL(monitor_stderr, "false", "The lines of monitor_log also on stderr"),
+		"Lines that rank<R>/monitor.log has for each step, as MindSpore Transformers logs "
+		"them; docs/reference/metrics.md"),
+	BOOL(monitor_stderr, "false", "Also print the lines of monitor_log on stderr"),
 	INT(print_interval, "1", 1, STEP_MAX,
-		"Of so many steps the last has the lines of monitor_log: loss"),
+		"Write the lines of monitor_log: loss at every n-th step"),
 	BOOL(print_loss_mean, "false",
-		"In these lines the loss as [now/mean of the epoch], as without sink mode"),
+		"Show the loss in these lines as [now/mean of the epoch], as without sink mode"),
 	INT(epochs, "0", 0, STEP_MAX, "Epochs of the training, for monitor_log; 0: not known"),
 	INT(steps_per_epoch, "0", 0, STEP_MAX, "Steps of an epoch, for monitor_log; 0: not known"),
 	INT(total_steps, "0", 0, STEP_MAX,
 		"Steps of the whole training, for monitor_log; 0: epochs times steps_per_epoch"),
 	ENUM(preset, config_preset, "none", preset_names,
-		"A purpose: values of keys that are not set to something else; the same as probe "
-		"run "
+		"A purpose: default values for keys that are not set; the same as probe run "
 		"--preset"),
 	WORDS(kinds, "", train_kind_names,
-		"What a training shows of its parameters in each step, a file for each kind; "
-		"empty: "
-		"nothing"),
+		"Parameter statistics written in each step, one file for each kind; empty: none"),
 	WORDS(ops, TRAIN_OPS_TEXT, train_op_names, "Columns of the files of kinds, in their order"),
 	BOOL(monitor_mbs_grad, "false",
-		"Kind grad_unreduced behind each micro step, not only behind the last"),
+		"Write kind grad_unreduced after each micro step, not only after the last"),
 	BOOL(squash_name, "false",
-		"Names of kinds begin at layers, embeddings, final, output or norm"),
+		"Begin names of kinds at layers, embeddings, final, output or norm"),
 	WORDS(targets, "", any_words,
 		"Parameters and modules of kinds: names, beginnings of names, regular expressions, "
 		"=NAME (no modules within it); empty: all"),
 	RANGES(dp_ranks, "Ranks in their data-parallel group that write kinds; empty: all"),
 	RANGES(tp_ranks, "Ranks in their tensor-parallel group that write kinds; empty: all"),
 	RANGES(pp_ranks, "Ranks in their pipeline that write kinds; empty: all"),
-	RANGES(dp_group, "World ranks of this rank's data-parallel group; empty: found"),
-	RANGES(tp_group, "World ranks of this rank's tensor-parallel group; empty: found"),
-	RANGES(process_group, "World ranks of this rank's pipeline; empty: found"),
+	RANGES(dp_group, "World ranks of this rank's data-parallel group; empty: detected"),
+	RANGES(tp_group, "World ranks of this rank's tensor-parallel group; empty: detected"),
+	RANGES(process_group, "World ranks of this rank's pipeline; empty: detected"),
 	ENUM(params_have_main_grad, config_main_grad, "auto", main_grad_names,
-		"Whether gradients are in param.main_grad in place of param.grad; auto: where "
-		"there is "
+		"Whether gradients are in param.main_grad instead of param.grad; auto: if there is "
 		"one"),
-	STRING(opt_ty, "Class of the optimizer, as other monitors want it: not needed"),
+	STRING(opt_ty, "Class of the optimizer, as required by other monitors; not used"),
 	PATH(dump_path, "", "Folder that gets step<N>/rank<R>/ of dumps; empty: the output folder"),
 	ENUM(task, config_task, "statistics", task_names,
-		"What a dump holds: statistics, the tensors themselves, only which calls there "
-		"were; or what gradients are at each step"),
+		"Content of a dump: statistics, the tensors themselves, only the calls' structure; "
+		"or gradients at each step"),
 	ENUM(level, config_level, "L1", level_names,
-		"Of what a dump tells: L1 functions, L0 modules, mix both, debug only what "
-		"probe_save() is given"),
+		"What a dump covers: L1 functions, L0 modules, mix both, debug only the arguments "
+		"of probe_save()"),
 	WORDS(scope, "", any_words,
-		"Two full names in a dump, the first and the last that are wanted; empty: all"),
-	WORDS(list, "", any_words, "Parts of the names that are wanted in a dump; empty: all"),
+		"Two full names in a dump, the first and the last to include; empty: all"),
+	WORDS(list, "", any_words, "Parts of the names to include in a dump; empty: all"),
 	WORDS(tensor_list, "", any_words,
-		"Parts of names whose tensors are saved though the task is statistics"),
-	WORDS(data_mode, "all", data_mode_names, "Directions and sides that a dump has"),
+		"Parts of names whose tensors are saved even with task statistics"),
+	WORDS(data_mode, "all", data_mode_names, "Directions and sides that a dump includes"),
 	ENUM(summary_mode, config_summary, "statistics", summary_names,
-		"What a dump tells of a tensor: statistics; these and a CRC-32; or only the XOR of "
-		"its 64-bit words"),
+		"What a dump contains for a tensor: statistics; statistics and a CRC-32; or only "
+		"the XOR of its 64-bit words"),
 	INT(overflow_nums, "1", -1, 1e9,
-		"Task overflow_check ends after so many calls that overflowed; -1: never"),
+		"Number of overflowing calls after which task overflow_check ends; -1: never"),
 	INT(diff_nums, "1", -1, 1e9,
-		"Task diff_check ends after so many calls that differ; -1: never"),
+		"Number of differing calls after which task diff_check ends; -1: never"),
 	PATH(bench_path, "", "Dump folder that task diff_check compares with"),
 	ENUM(grad_level, config_grad_level, "L1", grad_level_names,
 		"Task grad_probe: L0 a CRC-32 and statistics of each gradient, L1 statistics and "
@@ -413,58 +404,59 @@ const struct config_key config_keys[] = {
 	WORDS(param_list, "", any_words,
 		"Task grad_probe: full names of the parameters; empty: all"),
 	NUMBERS(bounds, "[-1, 0, 1]", -0x1p63, 0x1p63,
-		"Task grad_probe, grad_level L2: where intervals end, ascending, at most 50"),
+		"Task grad_probe, grad_level L2: upper ends of the intervals, ascending, at most "
+		"50"),
 	ENUM(file_format, config_file_format, "pt", file_format_names,
-		"Files of tensors: of PyTorch, or of NumPy"),
+		"Format of tensor files: PyTorch's or NumPy's"),
 	BOOL(dump_deflate, "false", "Compress files of tensors (.pt)"),
 	INT(dump_limit_mib, "1024", 0, 1e9,
-		"Tensors of a rank and step that a dump takes, in MiB; 0: no limit"),
+		"Maximum size of the tensors of a rank and step in a dump, in MiB; 0: no limit"),
 	INT(dump_buffer_mib, "64", 1, 65536,
 		"Memory for tensors on their way to the disk, in MiB; without room a tensor is "
-		"left "
-		"out"),
-	BOOL(extra_info, "true", "Tell stacks and parents in a dump's stack.json, construct.json"),
-	ALERTS(alerts, "Rules that look at values while the job runs, and what they do"),
+		"skipped"),
+	BOOL(extra_info, "true", "Write stacks and parents to a dump's stack.json, construct.json"),
+	ALERTS(alerts, "Rules that check values while the job runs, and their actions"),
 	BOOL(anomaly_json, "false",
-		"Alerts about kinds also in anomaly_detected/rank<R>/anomaly.json, as msprobe has "
-		"them"),
+		"Also write alerts about kinds to anomaly_detected/rank<R>/anomaly.json, in "
+		"msprobe's format"),
 	PATH(anomaly_dir, "", "Folder that gets anomaly_detected; empty: output_dir"),
 	BOOL(health_checkpoint, "false",
 		"Judge checkpoints while the job runs: health/rank<R>.jsonl, health_ckpts.json; "
 		"docs/how-to/alerts.md"),
 	WORDS(ckpt_pattern, "", any_words,
-		"What is a checkpoint: patterns of files or folders; empty: files with usual names "
-		"below the working directory"),
+		"Patterns of checkpoint files or folders; empty: files with usual names below the "
+		"working directory"),
 	FLOAT(embedding_local_norm_threshold, "1.0", 0, DBL_MAX,
-		"Unhealthy is a checkpoint from this value of the embedding's gradient on"),
+		"A checkpoint is unhealthy if the value for the embedding's gradient is at least "
+		"this"),
 	ENUM(health_norm, config_health_norm, "sum_squares", health_norm_names,
-		"What of the gradient: the sum of its squares, as MindSpore Transformers computes "
+		"Value of the gradient: the sum of its squares, as MindSpore Transformers computes "
 		"it, or the root of that"),
 	INT(hidden_size, "0", 0, 1e15,
-		"With vocab_size: the embedding is the parameter of so many elements; 0: by name"),
-	INT(vocab_size, "0", 0, 1e15, "Words that the embedding has; 0: not given"),
+		"With vocab_size: the embedding is the parameter with hidden_size times vocab_size "
+		"elements; 0: found by name"),
+	INT(vocab_size, "0", 0, 1e15, "Number of words in the embedding; 0: not given"),
 	BOOL(use_skip_data_by_global_norm, "false",
-		"Withhold an optimizer's step whose global norm spikes. It changes the run; "
+		"Withhold an optimizer's step if its global norm spikes. This changes the run; "
 		"docs/how-to/alerts.md"),
 	BOOL(check_for_global_norm, "false",
-		"Note steps whose global norm spikes in abnormal_global_norm.json"),
+		"Note steps with a spike of the global norm in abnormal_global_norm.json"),
 	FLOAT(global_norm_spike_threshold, "3.0", 0, DBL_MAX,
-		"A spike is a global norm from this value on, or one that is not finite"),
+		"A global norm is a spike from this value on, or if it is not finite"),
 	INT(global_norm_spike_count_threshold, "10", 0, 1e9,
-		"So many withheld steps, one behind the other, end a Python job by ValueError; 0: "
-		"never"),
+		"Number of withheld steps in a row that end a Python job by ValueError; 0: never"),
 	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
-		"Which of msprobe's two monitors format monitor writes like"),
+		"Layout of format monitor: that of msprobe's TrainerMon (v1) or TrainerMonitorV2 "
+		"(v2)"),
 	INT(ndigits, "-1", -1, 20,
 		"Decimals of the numbers of format monitor; -1: nine significant digits"),
 	BOOL(cc_distribution, "false",
-		"Format monitor: what collectives and messages carried in each step, in "
+		"Format monitor: data of collectives and messages in each step, in "
 		"other_<a>-<b>.csv"),
-	BOOL(cc_pre_hook, "false", "... also what they were given"),
+	BOOL(cc_pre_hook, "false", "... also their inputs"),
 	BOOL(cc_log_only, "false",
 		"... instead: where each is called from in the first two steps, with type and "
-		"group, "
-		"in cc_log.json"),
+		"group, in cc_log.json"),
 	BOOL(stack_info, "false",
 		"Format monitor: also stack_info.csv, the stacks of the recorded calls"),
 	INT(log_level, "1", 0, 4,
@@ -503,14 +495,14 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 	return NULL;
 }
 
-#define NEAR_MAX 40 /* characters of a name that is compared */
+#define NEAR_MAX 40 /* characters compared of a name */
 
 static unsigned smaller_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-/* Edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
+/* Number of edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
 static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned row[3][NEAR_MAX + 1];
@@ -538,7 +530,7 @@ static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m
 const struct config_key *config_key_near(const char *name, size_t len)
 {
 	const struct config_key *best = NULL;
-	unsigned best_edits = 1 + (unsigned)len / 5; /* more than this is another word */
+	unsigned best_edits = 1 + (unsigned)len / 5; /* more edits make another word */
 
 	if (len > NEAR_MAX)
 		return NULL;
@@ -555,7 +547,7 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	return best;
 }
 
-/* A word may stand for two (train_kind_names). */
+/* False for a second word with the same meaning (train_kind_names). */
 static bool is_first_word(const char *const *words, const char *const *at)
 {
 	for (; words < at; words++)
@@ -577,7 +569,7 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		snprintf(buf, cap, "an integer from %lld to %lld", (long long)k->min,
 			(long long)k->max);
 		break;
-	case KEY_FLOAT: /* all bounds are integers, so that no decimal point is printed */
+	case KEY_FLOAT: /* all bounds are integers, so no decimal point is printed */
 		if (k->max == DBL_MAX)
 			snprintf(buf, cap, "a number of %lld or more", (long long)k->min);
 		else

@@ -20,10 +20,13 @@ struct marker {
 	size_t nlanguage, nfile, nfunction;
 };
 
-/* Returns NULL, or what is wrong with the text as a static string: no call could ever match it. */
+/* Returns NULL, or a static string that tells why no call could ever match the text. */
 const char *marker_parse(const char *text, size_t len, struct marker *m);
 
-/* Does a frame belong to that function? A file matches by its last parts; a name with or without its class. */
+/*
+ * True if a frame belongs to that function. A file matches by its last path components, a name with or without its
+ * class.
+ */
 bool marker_is(
 	const struct marker *m, const char *language, const char *file, const char *function);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the record is written as: words of key `format`. */
+/* Formats of the output: words of key `format`. */
 #ifndef PROBE_CONFIG_OUTPUT_FORMAT_H
 #define PROBE_CONFIG_OUTPUT_FORMAT_H
 
@@ -16,17 +16,17 @@ enum output_format {
 };
 #define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)
 
-/* Of all that write files. */
+/* All formats that write files. */
 #define FORMAT_FILES \
 	(FORMAT_BIT(CSV) | FORMAT_BIT(DUMP) | FORMAT_BIT(MONITOR) | FORMAT_BIT(TENSORBOARD))
 
 /* NULL-terminated, by enum output_format. */
 extern const char *const output_format_names[];
 
-/* Words separated by newlines, as struct config has them: a mask of FORMAT_BIT(). */
+/* Words separated by newlines, as in struct config: returns a mask of FORMAT_BIT(). */
 uint32_t output_formats_of(const char *words);
 
-/* Is that format among them? words NULL: none are. */
+/* True if that format is among them. words NULL: none are. */
 bool output_has_format(const char *words, enum output_format f);
 
 #endif

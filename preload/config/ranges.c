@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists of integers as ranks and steps are selected by: "3", "0,2,4-6", [0, "4-6"]. */
+/* Lists of integers that select ranks and steps: "3", "0,2,4-6", [0, "4-6"]. */
 #include "config/config_value.h"
 
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool parse_range_end(const char **p, const char *end, uint64_t *out)
 	return *p > from;
 }
 
-/* Capacity is the power of two from n on, so that it need not be stored. */
+/* The capacity is the next power of two from n on, so it need not be stored. */
 static bool append_range(struct ranges *r, uint64_t lo, uint64_t hi)
 {
 	if ((r->n & (r->n - 1)) == 0) {
@@ -64,7 +64,7 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 		char quote = 0;
 
 		skip_spaces(&p, end);
-		/* In the environment the notation of the file comes with its quotes. */
+		/* In the environment, the file's notation comes with its quotes. */
 		if (listed && p < end && (*p == '"' || *p == '\''))
 			quote = *p++;
 		if (!parse_range_end(&p, end, &lo))
@@ -109,7 +109,7 @@ void ranges_finish(struct ranges *r)
 	for (uint32_t i = 1; i < r->n; i++) {
 		struct range *last = &r->item[n], *next = &r->item[i];
 
-		if (next->lo <= last->hi + 1) { /* hi is INT64_MAX at most: no overflow */
+		if (next->lo <= last->hi + 1) { /* hi is at most INT64_MAX: no overflow */
 			if (next->hi > last->hi)
 				last->hi = next->hi;
 		} else {

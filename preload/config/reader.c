@@ -38,10 +38,11 @@ void reader_close(struct reader *r)
 	if (r->have_event)
 		yaml_event_delete(&r->event);
 	r->have_event = false;
-	yaml_parser_delete(&r->parser); /* also fine for one that failed to start: it is all zero */
+	/* works also for one that failed to start: it is all zero */
+	yaml_parser_delete(&r->parser);
 }
 
-/* What libyaml complains about, with the place: of bytes that are no text it knows the offset only. */
+/* Reports libyaml's error with its place; for bytes that are not text it knows only the offset. */
 static int syntax_error(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -60,7 +61,7 @@ static int syntax_error(struct reader *r)
 		}
 	}
 
-	/* The slip that a list of patterns invites, and libyaml's message for it does not help. */
+	/* A common mistake in a list of patterns (an unquoted *); libyaml's own message does not help. */
 	bool star = p->context && strstr(p->context, "alias");
 
 	report_at(r->report, line, col, "%s%s%s%s%s%s%s", r->lost ? "no valid YAML: " : "", problem,
@@ -93,7 +94,7 @@ int reader_next(struct reader *r)
 	case YAML_MAPPING_END_EVENT:
 		r->depth--;
 		break;
-	case YAML_NO_EVENT: /* behind the end of the stream */
+	case YAML_NO_EVENT: /* after the end of the stream */
 		return r->error = -EINVAL;
 	default:
 		break;

@@ -57,19 +57,19 @@ const struct device_backend *device_present(void)
 }
 
 /*
- * Asking the loader takes its lock, so device_watch() asks only after a load was reported, which comes through our
- * own dlopen(). That tells of it before it happens, and how long it takes is not known: QUIET_NS are waited for. While it
- * is asked, once in LOOK_NS is enough: a runtime needs milliseconds to start, and until then there is no pointer of its.
+ * Asking the loader takes its lock, so device_watch() asks only after a load was reported by our own dlopen(). That
+ * reports a load before it happens, and its duration is not known, so checks continue for QUIET_NS. During that time
+ * one check in LOOK_NS is enough: a runtime needs milliseconds to start, and has no pointers before.
  *
- * Libraries that find dlopen() past us (RTLD_DEEPBIND, dlsym) are known to exist: then the check goes on for ever. Against ways
- * that are not known the check is made in one call of ASK_EVERY anyway.
+ * If a library is known to find the loader's own dlopen() (RTLD_DEEPBIND, dlsym), checks continue for ever. Because
+ * there may be unknown ways too, one call in ASK_EVERY is checked anyway.
  */
 #define QUIET_NS UINT64_C(10000000000)
 #define LOOK_NS 5000u
 #define ASK_EVERY 1024
 
-static _Atomic uint32_t loads = 1; /* that were reported; 1: what was there at the start */
-static _Atomic uint32_t quiet; /* so many of them are over */
+static _Atomic uint32_t loads = 1; /* loads that were reported; 1: the libraries at program start */
+static _Atomic uint32_t quiet; /* number of loads that are over */
 static _Atomic uint64_t
 	last_load; /* CLOCK_MONOTONIC, for ticks mean nothing yet at an early dlopen() */
 static _Atomic bool past_us;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose memory is a buffer? A pointer that the processor must not follow may belong to a device (a GPU), and then only
- * the device's own runtime knows, and only a stream of the job can read it in the right order. The core knows the
+ * Tells which device owns a buffer. A pointer that the processor must not follow may belong to a device (a GPU). Then
+ * only the device's own runtime knows, and only a stream of the job can read it in the right order. The core uses the
  * runtime through struct device_backend; adapters provide one for each.
  *
- * Host memory is: no runtime is at work in the process, or the one that is says so. Operations on streams take memory
- * of any sort, so theirs is also shown to the kernel before it is read (device_probe).
+ * A buffer is host memory if no runtime is active in the process, or if the active one says so. Operations on streams
+ * accept memory of any kind, so their buffers are also tested by the kernel before they are read (device_probe).
  */
 #ifndef PROBE_DEVICE_DEVICE_H
 #define PROBE_DEVICE_DEVICE_H
@@ -29,7 +29,7 @@ enum device_memory {
  */
 struct device_backend {
 	const char *name;
-	const char *library; /* what the file's name begins with */
+	const char *library; /* prefix of the file's name */
 	/* The library was loaded: looks its functions up. False: not usable. Called again if more is loaded. */
 	bool (*attach)(void);
 	enum device_memory (*memory)(const void *p);
@@ -39,9 +39,9 @@ struct device_backend {
 	 */
 	bool (*capturing)(uint64_t stream);
 	/*
-	 * A snapshot: puts a copy of [from, from + bytes) to host memory on the stream, behind all that it has been
-	 * given so far, and a mark behind the copy. *shot: its number, not 0. -ENOBUFS: no memory left for it; -EIO: the
-	 * runtime refuses.
+	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so
+	 * far, and a mark after the copy. *shot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or
+	 * -EIO (the runtime refuses).
 	 */
 	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
 	/* 1: the stream has passed the mark, *at is the copy, until drop(). 0: not yet. -EIO: it never will. */
@@ -55,15 +55,15 @@ struct device_backend {
 /* All that were compiled in, NULL-terminated; none where there are no adapters. */
 extern const struct device_backend *const device_backends[] __attribute__((weak));
 
-/* The one whose runtime is loaded, or NULL. Looks again when something was loaded since; about 30 ns. */
+/* The backend whose runtime is loaded, or NULL. Checks again if something was loaded since; about 30 ns. */
 const struct device_backend *device_present(void);
 
-/* What device_present() said last, on any thread. */
+/* The last result of device_present() on any thread. */
 const struct device_backend *device_known(void);
 
 /*
- * The same as device_present() for every call whose buffers are about to be read: without a lock, a clock or a system
- * call as long as nothing was loaded for 10 s.
+ * The same as device_present() for calls whose buffers are about to be read: without a lock, a clock or a system call
+ * if nothing was loaded for 10 s.
  */
 const struct device_backend *device_watch(void);
 
@@ -74,8 +74,8 @@ const struct device_backend *device_watch(void);
 void device_loading(bool untold);
 
 /*
- * True if both ends of [p, p + bytes) are host memory as far as that runtime knows (NULL: there is none). Nothing is
- * read. kind: what it said, DEVICE_IDLE for no runtime.
+ * True if both ends of [p, p + bytes) are host memory as far as that runtime knows (NULL: there is none). Reads
+ * nothing. kind: the runtime's answer, DEVICE_IDLE without a runtime.
  */
 bool device_is_host(
 	const struct device_backend *b, const void *p, size_t bytes, enum device_memory *kind);

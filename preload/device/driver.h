@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a device's driver is asked for where values are measured on the device (measure.h): struct device_driver, which
- * adapters provide (wrappers/gpu/). Every function is called between enter() and leave(), on a thread of the job, waits for
- * nothing, and ends or starts nothing of the job's. Those that may wait for the device where one of its kernels cannot end
- * (load, allocate, warm) are called before there is any collective.
+ * Functions of a device's driver that are needed to measure values on the device (measure.h): struct device_driver,
+ * provided by adapters (wrappers/gpu/). Every function is called between enter() and leave(), on a thread of the job,
+ * waits for nothing, and ends or starts nothing of the job. Functions that may wait for the device if one of its
+ * kernels cannot end (load, allocate, warm) are called before there is any collective.
  */
 #ifndef PROBE_DEVICE_DRIVER_H
 #define PROBE_DEVICE_DRIVER_H
@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What enter() changed, for leave(). */
+/* State changed by enter(), for leave(). */
 struct device_guard {
 	void *context; /* the stream's, or the thread's */
-	uint64_t
-		id; /* of the context, where the driver numbers them: another one may come to lie at the same address */
+	/* of the context, if the driver numbers them: another context may later have the same address */
+	uint64_t id;
 	uint64_t device; /* its device */
 	void *before; /* private to the driver */
 	int mode;
@@ -25,11 +25,11 @@ struct device_guard {
 
 struct device_driver {
 	/*
-	 * Makes the stream's context the thread's, and says that what we do is no matter of a capture. memory: of what the
-	 * stream 0 is meant by, for each context has one. False: it cannot be had; leave() is called all the same.
+	 * Makes the stream's context the thread's, and excludes our work from captures. memory: identifies the context
+	 * for stream 0, because each context has one. False: it is not available; leave() is called nevertheless.
 	 */
 	bool (*enter)(struct device_guard *g, uint64_t stream, const void *memory);
-	/* The same for the context that the thread is at. False: it is at none. */
+	/* The same for the thread's current context. False: it has none. */
 	bool (*enter_current)(struct device_guard *g);
 	void (*leave)(struct device_guard *g);
 	/*
@@ -37,7 +37,7 @@ struct device_driver {
 	 * device or of the host? A kernel that reads anything else ends the job.
 	 */
 	bool (*covers)(const struct device_guard *g, uint64_t lo, uint64_t hi);
-	/* Loads the kernel; *ns: what that took. False: none of ours runs there. */
+	/* Loads the kernel; *ns: the time taken. False: our kernels do not run there. */
 	bool (*load)(void **function, uint64_t *ns);
 	/* Lets the device write to [host, host + bytes), page-aligned memory of ours; *device: its address there. */
 	bool (*share)(void *host, size_t bytes, uint64_t *device);

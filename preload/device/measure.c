@@ -12,7 +12,7 @@
 
 #define CONTEXTS 8u
 #define SLOTS 1024u
-#define UNIT_PARTS 64u /* scratch memory is handed out in so many parts */
+#define UNIT_PARTS 64u /* scratch memory is divided into this many parts */
 #define UNITS 1024u
 #define STREAMS 256u
 #define NO_SLOT UINT32_MAX
@@ -21,7 +21,7 @@
 struct launched {
 	uint32_t number; /* slot->done once it is there; 0: it will never be */
 	uint64_t stream;
-	uint16_t unit, units; /* of the scratch memory; units 0: it was not launched */
+	uint16_t unit, units; /* part of the scratch memory; units 0: it was not launched */
 	uint16_t wanted; /* shots of it that are not dropped */
 	bool used;
 	struct device_measured job[STATS_JOBS];
@@ -45,7 +45,7 @@ struct measure_context {
 	struct launched *launched;
 	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
 	uint32_t last; /* number of the latest launch */
-	uint32_t next; /* where the search for a free slot begins */
+	uint32_t next; /* where the search for a free slot starts */
 	uint8_t taken[UNITS];
 	struct {
 		uint64_t stream;
@@ -109,13 +109,15 @@ static bool make_ready(struct measure_context *m, const struct device_driver *d)
 	return d->warm(m->function, m->counters_at, counters, &m->launch, sizeof(m->launch));
 }
 
-/* In the context. Its entry, whether it can be used or not; NULL: there are too many. */
+/* In the context. Returns its entry, usable or not; NULL: there are too many. */
 static struct measure_context *make_context(
 	const struct device_driver *d, const struct device_guard *g)
 {
 	struct measure_context *m;
 
-	/* Who finds it being made has no values meanwhile: that takes a second, and nobody waits for us. */
+	/*
+	 * A thread that finds it being made has no values meanwhile: that takes a second, and no thread waits for us.
+	 */
 	if (pthread_mutex_trylock(&making))
 		return NULL;
 	m = find_measure_context(g);

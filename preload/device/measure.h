@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of tensors on a device: the statistics kernel, launched on the job's own stream, and what it has left in host memory.
- * The host launches and later looks; it never waits, asks or allocates while the job computes.
+ * Values of tensors on a device: launches the statistics kernel on the job's own stream, and reads its results from
+ * host memory. The host launches and later looks; it never waits, queries or allocates while the job computes.
  *
- * All that is needed (the kernel, a ring of results, scratch memory) is made when a communicator comes into being or, without
- * one, at the first tensor: while a collective is under way an allocation may wait for it, and it for another rank that waits
- * for this one. Where it is too late values stay off, and that is said.
+ * Everything needed (the kernel, a ring of results, scratch memory) is made when a communicator is made or, without
+ * one, at the first tensor. While a collective is pending, an allocation may wait for it, and the collective for
+ * another rank that waits for this one. If it is too late, values stay off, which is reported.
  *
- * Bounds, of each context: 1,024 launches under way, MEASURE_STREAM_MAX of one stream, parts of 65,536 blocks. Beyond them
- * nothing is measured, and that is counted.
+ * Limits, for each context: 1,024 pending launches, MEASURE_STREAM_MAX on one stream, parts of 65,536 blocks. Beyond
+ * them nothing is measured, and that is counted.
  *
- * Locks: one of each context, a leaf but for the driver's own, held from device_batch_begin() to device_batch_end(). Results
- * are looked at without one.
+ * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to
+ * device_batch_end(). Results are read without a lock.
  */
 #ifndef PROBE_DEVICE_MEASURE_H
 #define PROBE_DEVICE_MEASURE_H
@@ -40,7 +40,7 @@ struct device_backend;
  */
 void device_prepare(const struct device_backend *b);
 
-/* A collective of that runtime is about to begin: what was not made ready stays so, where the runtime has been started. */
+/* A collective of that runtime is about to begin: if the runtime has started, nothing more is prepared from now on. */
 void device_collective_begins(const struct device_backend *b);
 
 /* Tensors that are measured at one point of one stream. */
@@ -65,7 +65,7 @@ uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor
 /* A shot without values, for the time at which the stream comes by. 0: there is none. alone: also where nothing is measured. */
 uint32_t device_batch_mark(struct device_batch *batch, bool alone);
 
-/* Launches what was added. */
+/* Launches the tensors that were added. */
 void device_batch_end(struct device_batch *batch);
 
 /* 1: there, and *out and *crc are the figures; 0: not yet; -EIO: never. */
@@ -76,7 +76,7 @@ bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end);
 
 void device_measured_drop(uint32_t shot);
 
-/* In a forked child, where no device works. */
+/* Call in a forked child, where devices do not work. */
 void device_measure_reset(void);
 
 #endif

@@ -7,9 +7,9 @@
 #include "elf/memory.h"
 
 /*
- * Two ways to have the kernel look, neither of which can fault. That of elf/memory.c takes 0.1 us everywhere;
- * process_vm_readv on ourselves takes several times that (on some kernels 20 us), and sandboxes refuse it, so it is for
- * kernels that do not answer the other question. Where neither answers nothing is readable.
+ * Two ways to let the kernel test memory, neither of which can fault. The one in elf/memory.c takes 0.1 us everywhere.
+ * process_vm_readv on our own process takes several times that (on some kernels 20 us), and sandboxes refuse it, so it
+ * is only used on kernels that do not support the first. If neither works, nothing counts as readable.
  */
 static bool is_page_readable(uintptr_t a)
 {

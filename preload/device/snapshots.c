@@ -25,7 +25,7 @@ static void give_back_shot(struct shot *s)
 	s->pages = 0;
 }
 
-/* Those that are not needed and whose copy is done. */
+/* Frees snapshots that are not needed and whose copy is complete. */
 static void sweep_unwanted_shots(const struct snapshot_runtime *r)
 {
 	for (uint32_t i = 1; i < SHOTS; i++)

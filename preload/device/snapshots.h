@@ -26,11 +26,11 @@ struct snapshot_runtime {
 	int (*query)(void *event); /* 1: passed; 0: not yet; -1: it never will */
 };
 
-/* In the stream's context, which is `context`. Returns 0, -ENOBUFS or -EIO, as device_backend.copy. */
+/* Call in the stream's context, which is `context`. Returns 0, -ENOBUFS or -EIO, like device_backend.copy. */
 int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,
 	size_t bytes, uint32_t *shot);
 
-/* As device_backend.poll and .drop. */
+/* Like device_backend.poll and .drop. */
 int snapshot_poll(const struct snapshot_runtime *r, uint32_t shot, const void **at);
 void snapshot_drop(const struct snapshot_runtime *r, uint32_t shot);
 

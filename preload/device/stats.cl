@@ -17,7 +17,7 @@
  */
 #include "stats_launch.h"
 
-/* ---- what the targets do not have in common ---- */
+/* ---- differences between the targets ---- */
 
 #if defined(__NVPTX__)
 #define LANE() ((uint)__nvvm_read_ptx_sreg_tid_x())
@@ -72,7 +72,7 @@ typedef uint quad __attribute__((ext_vector_type(4)));
 	__attribute__((reqd_work_group_size(STATS_THREADS, 1, 1))) kernel void \
 	probe_stats(struct stats_launch arguments)
 #ifdef __AMDGCN__
-/* Where the arguments lie already: by name each thread would make a copy of them. */
+/* Used in place: by name each thread would make a copy of the arguments. */
 #define ARGUMENT constant
 #define launch ((constant struct stats_launch *)__builtin_amdgcn_kernarg_segment_ptr())
 #else
@@ -92,7 +92,7 @@ typedef uint quad __attribute__((ext_vector_type(4)));
 
 #define STRETCH 64 /* loads of 16 bytes between two folds of a thread's sums: 1,024 elements of one byte */
 
-/* ---- what a thread has seen ---- */
+/* ---- a thread's results ---- */
 
 struct floats { /* up to 32 bits */
 	float min, max;
@@ -109,7 +109,7 @@ struct doubles {
 struct integers { /* up to 32 bits */
 	long min, max, sum;
 	double sq;
-	ulong part_sq; /* of the stretch under way, of up to 16 bits */
+	ulong part_sq; /* of the current stretch, for types of up to 16 bits */
 	uint zeros;
 };
 
@@ -120,13 +120,13 @@ struct wides { /* 64 bits, as unsigned numbers in their order */
 };
 
 /*
- * What tells the types of one family apart. Few families, for the driver compiles this at the program's start: with a copy of
- * the code for each type it would take seconds.
+ * Parameters that distinguish the types of one family. There are few families, because the driver compiles this at
+ * program start: with a copy of the code for each type it would take seconds.
  */
 struct limits {
 	double eps;
 	ulong whole;
-	float scale; /* of small floats: what the biases differ by */
+	float scale; /* for small floats: the difference of the biases */
 	uint shift; /* ... where their digits begin in a float */
 	uint inf; /* the magnitude of Inf; without one the first that is NaN */
 	uint has_inf;
@@ -474,7 +474,7 @@ INLINE long offset_of(const ARGUMENT struct stats_job *job, ulong index)
 }
 
 /*
- * Lane `lane` of `lanes`. Elements before the first multiple of 16 bytes and behind the last one are taken singly, and so are
+ * Lane `lane` of `lanes`. Elements before the first multiple of 16 bytes and after the last one are taken singly, and so are
  * those of a quad with extreme values, from memory: registers cannot be indexed. Four loads are under way at any time.
  */
 #define SHARE_OF(name, state, family, bits_type, size)                                            \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The host's side of the statistics kernel: what a tensor is to it, and the figures of what it left. All that hangs on no
- * device.
+ * The host's side of the statistics kernel: describes a tensor to it, and computes the final results. Independent of
+ * the device.
  */
 #ifndef PROBE_DEVICE_STATS_JOB_H
 #define PROBE_DEVICE_STATS_JOB_H
@@ -19,14 +19,14 @@ struct device_tensor {
 	uint64_t lo, hi; /* all its elements lie in [lo, hi) */
 	uint64_t count; /* elements, complex ones as one */
 	enum dtype dtype;
-	double eps; /* what counts as zero: struct stats */
+	double eps; /* threshold of zeros: struct stats */
 	bool checksum; /* the XOR of its 32-bit words is wanted */
-	unsigned ndim; /* 0: its elements lie one behind the other */
+	unsigned ndim; /* 0: its elements are contiguous */
 	uint64_t size[STATS_DIMS - 1]; /* the innermost dimension first */
 	int64_t step[STATS_DIMS - 1]; /* bytes */
 };
 
-/* What is needed to make figures of a result. */
+/* Data needed to compute the final results. */
 struct device_measured {
 	double eps;
 	uint64_t count; /* elements, complex ones as one */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the host and the statistics kernel (stats.cl) share: one launch measures up to STATS_JOBS tensors. Read by C and by
- * OpenCL C; both lay these structures out alike, for every member lies at a multiple of its size.
+ * Shared by the host and the statistics kernel (stats.cl): one launch measures up to STATS_JOBS tensors. Compiled as C
+ * and as OpenCL C; both lay out these structures alike, because every member is at a multiple of its size.
  */
 #ifndef PROBE_DEVICE_STATS_LAUNCH_H
 #define PROBE_DEVICE_STATS_LAUNCH_H
@@ -18,15 +18,15 @@ typedef int64_t stats_i64;
 #endif
 
 #ifndef STATS_THREADS
-#define STATS_THREADS 256 /* of a block; the form for a processor has 1 */
+#define STATS_THREADS 256 /* per block; the variant for a processor has 1 */
 #endif
-#define STATS_JOBS 30 /* of a launch: its arguments fit into the 4,096 bytes that CUDA allows */
+#define STATS_JOBS 30 /* per launch: its arguments fit into the 4,096 bytes that CUDA allows */
 #define STATS_DIMS 5 /* four of the tensor, and the two parts of complex numbers */
 #define STATS_PARTS 1024 /* blocks of a launch, for each leaves a part in the scratch memory */
 #define STATS_STRETCH 16384 /* bytes that a block takes before another one is worth its start */
-#define STATS_COUNTERS 32 /* of a launch: one per job, and STATS_JOBS for the launch */
+#define STATS_COUNTERS 32 /* per launch: one per job, and STATS_JOBS for the launch */
 
-/* Real data types, as the kernel tells them apart. */
+/* Real data types, as the kernel distinguishes them. */
 enum stats_format {
 	STATS_U8,
 	STATS_I8,
@@ -47,8 +47,8 @@ enum stats_format {
 };
 
 /*
- * A tensor. Elements lie one behind the other where ndim is 0; else size[] and step[] (bytes, the innermost dimension first) say
- * where. The address is a multiple of the element's size.
+ * A tensor. Elements are contiguous if ndim is 0; else size[] and step[] (bytes, the innermost dimension first) give
+ * their places. The address is a multiple of the element's size.
  */
 struct stats_job {
 	stats_u64 address;
@@ -63,7 +63,7 @@ struct stats_job {
 	stats_i64 step[STATS_DIMS];
 };
 
-/* What is known of a tensor, or of the part of it that one block has seen: the sums of struct stats_acc. */
+/* Results for a tensor, or for the part of it that one block has measured: the sums of struct stats_acc. */
 struct stats_part {
 	stats_u64 zeros, nans, pinfs, ninfs;
 	stats_u64 min, max; /* bits of a double, or an integer, as the format has it */
@@ -72,7 +72,7 @@ struct stats_part {
 	stats_u32 word_xor, pad;
 };
 
-/* In host memory that the device writes. `done` is written last; then all else is there. */
+/* In host memory that the device writes. `done` is written last; then everything else is valid. */
 struct stats_slot {
 	stats_u64 begin, end; /* device's clock; 0: it has none */
 	stats_u32 pad;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A shared object on disk, before the loader loads it: what it needs, and which functions it exports. Nothing in the
- * file is trusted: every offset is checked against its size, and whatever does not fit reads as absent.
+ * A shared object on disk, before the loader loads it: the libraries it needs, and the functions it exports. Nothing in
+ * the file is trusted: every offset is checked against its size, and invalid parts count as absent.
  */
 #ifndef PROBE_ELF_ELF_FILE_H
 #define PROBE_ELF_ELF_FILE_H
@@ -36,7 +36,7 @@ struct elf_file {
 /* Maps the file. 0, -errno of opening it, or -ENOEXEC: not a shared object or program for this machine. */
 int elf_file_open(struct elf_file *f, const char *path);
 
-/* The same for a file that is in memory already, which elf_file_close() leaves alone. 0 or -ENOEXEC. */
+/* The same for a file in memory, which elf_file_close() does not free. Returns 0 or -ENOEXEC. */
 int elf_file_over(struct elf_file *f, const void *bytes, size_t size);
 void elf_file_close(struct elf_file *f);
 

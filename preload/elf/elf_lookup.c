@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which function an address lies in, and what the file calls it.
- */
+/* Finds the function that contains an address, and its name in the file. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -110,7 +108,7 @@ static unsigned int count_underscores(const char *s)
 	return (unsigned int)strspn(s, "_");
 }
 
-/* Does a look more like the name that people know? */
+/* True if a looks more like the usual name. */
 static bool is_better_name(const char *a, bool a_local, const char *b, bool b_local)
 {
 	size_t la = strlen(a), lb = strlen(b);
@@ -124,7 +122,7 @@ static bool is_better_name(const char *a, bool a_local, const char *b, bool b_lo
 	return strcmp(a, b) < 0;
 }
 
-/* Names of what begins where e begins and is as certain. */
+/* Chooses among the names of functions that begin where e begins and are equally certain. */
 static int best_name(
 	int fd, const struct elf_symbols *s, const struct elf_symbol *e, uint64_t off, char *best)
 {

@@ -20,7 +20,7 @@ static const char *const hwcaps[] = {""};
 #endif
 #define NHWCAPS (sizeof(hwcaps) / sizeof(*hwcaps))
 
-/* What $LIB stands for differs by distribution. */
+/* The value of $LIB differs between distributions. */
 static const char *const lib_names[] = {LIB_TRIPLET, "lib64", "lib"};
 #define NLIBS (sizeof(lib_names) / sizeof(*lib_names))
 

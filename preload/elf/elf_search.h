@@ -25,8 +25,8 @@ struct elf_asker {
 };
 
 /*
- * Opens what ld.so would load for `name` (with a slash: a path). path gets its name. library_path: LD_LIBRARY_PATH or
- * NULL. False: it would find none; f is closed.
+ * Opens the file that ld.so would load for `name` (with a slash: a path). path gets its name. library_path:
+ * LD_LIBRARY_PATH or NULL. False: it would find none; f is closed.
  */
 bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by,
 	const char *library_path, char path[ELF_PATH_MAX]);
@@ -37,11 +37,11 @@ bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by
  */
 bool ld_cache_find(const char *name, bool (*visit)(const char *path, void *arg), void *arg);
 
-/* The same in a file that is in memory. Nothing in it is trusted. */
+/* The same in a file in memory. Nothing in it is trusted. */
 bool ld_cache_find_in(const void *bytes, size_t size, const char *name,
 	bool (*visit)(const char *path, void *arg), void *arg);
 
-/* Can this processor use glibc-hwcaps/<name>? */
+/* True if this processor can use glibc-hwcaps/<name>. */
 bool elf_hwcaps_usable(const char *name, size_t len);
 
 #endif

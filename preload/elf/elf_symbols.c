@@ -22,7 +22,7 @@ struct text {
 	uint64_t lo, hi;
 };
 
-/* What the section headers say. */
+/* Data from the section headers. */
 struct outline {
 	Elf64_Shdr symtab, dynsym;
 	uint32_t symtab_at, dynsym_at; /* their numbers; 0: there is none */
@@ -129,7 +129,7 @@ struct fill {
 	uint32_t at;
 };
 
-/* Addresses are kept in 32 bits; what lies farther from the first function is left out. */
+/* Addresses are kept in 32 bits; symbols farther from the first function are skipped. */
 static void keep_elf_symbol(struct fill *f, const Elf64_Sym *sym, uint32_t index)
 {
 	uint64_t off = sym->st_value - f->s->base;

@@ -31,7 +31,7 @@ struct elf_symbols {
 	size_t bytes; /* of v */
 	uint64_t base; /* the file's lowest function address */
 	bool full; /* from .symtab, not from .dynsym */
-	/* Where names are read, and whether it is still the same file. */
+	/* Source of the names, and data to check that it is still the same file. */
 	char path[MODULE_PATH_MAX];
 	uint64_t table, strings, strings_size;
 	dev_t dev;
@@ -41,9 +41,9 @@ struct elf_symbols {
 };
 
 /*
- * Reads path, whose build id must be the given one (id_len 0: must have none). .symtab if it has functions and fits,
- * else .dynsym. Returns 0; -ESTALE: another build id; -EFBIG: more than max_bytes; -ENOEXEC: no 64-bit little-endian
- * ELF file with function symbols, or damaged; -ENOMEM; or open()'s error.
+ * Reads path, whose build id must be the given one (id_len 0: it must have none). Uses .symtab if it has functions and
+ * fits, else .dynsym. Returns 0; -ESTALE: another build id; -EFBIG: more than max_bytes; -ENOEXEC: no 64-bit
+ * little-endian ELF file with function symbols, or damaged; -ENOMEM; or open()'s error.
  */
 int elf_symbols_load(struct elf_symbols *s, const char *path, const uint8_t *id, uint8_t id_len,
 	size_t max_bytes);

@@ -39,7 +39,7 @@ static const char *string_at(const char *head, size_t size, uint32_t at)
 	return at < size && memchr(head + at, 0, size - at) ? head + at : NULL;
 }
 
-/* Entries of subfolders of glibc-hwcaps count only where the processor has what they need. */
+/* Entries in subfolders of glibc-hwcaps count only if the processor supports them. */
 static bool is_cache_entry_usable(const struct cache_entry *e, const char *path)
 {
 	const char *sub = strstr(path, "/glibc-hwcaps/");

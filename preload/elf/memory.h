@@ -11,7 +11,8 @@
 #include <stdint.h>
 
 /*
- * For what reads frames of other functions: their red zones are no mistake, and no other thread touches them.
+ * For code that reads frames of other functions: reading their red zones is no mistake, and no other thread touches
+ * them.
  */
 #define MEMORY_RAW __attribute__((no_sanitize("address", "thread")))
 

@@ -282,7 +282,7 @@ static void load_module_table(struct symbols *s, struct known *k)
 	k->state = TABLE_LOADED;
 }
 
-/* What comes out of a file goes into lines of text. */
+/* Text from a file goes into lines of text. */
 static void make_printable(char *s)
 {
 	for (; *s; s++)

@@ -22,7 +22,10 @@ void symbols_free(struct symbols *s);
  */
 void symbols_set_demangler(struct symbols *s, int (*fn)(const char *name, char *buf, size_t cap));
 
-/* Where files with separate symbols lie, <dir>/.build-id/xx/yyyy.debug; default /usr/lib/debug. dir must live on. */
+/*
+ * Folder of files with separate symbols, <dir>/.build-id/xx/yyyy.debug; default /usr/lib/debug. The string must stay
+ * valid.
+ */
 void symbols_set_debug_dir(struct symbols *s, const char *dir);
 
 /* Tells of a module; it replaces those that it overlaps. Copies *m. */
@@ -30,9 +33,9 @@ void symbols_add_module(struct symbols *s, const struct module *m);
 
 /*
  * Writes "module!function+0x1f" for the return address pc (module: base name of the path; function: as in the symbol
- * table; the call instruction decides, so pc - 1 is looked up), "module+0x1234" (the address in the file, as addr2line
- * takes it) when no symbol covers it, "0x7f..." when no module does. Returns the length as snprintf does. A file whose
- * build id differs from the module's is not used for names.
+ * table; the address pc - 1 in the call instruction is looked up), "module+0x1234" (the address in the file, for
+ * addr2line) if no symbol covers it, "0x7f..." if no module does. Returns the length as snprintf does. A file with
+ * another build id than the module is not used for names.
  */
 int symbols_name(struct symbols *s, uint64_t pc, char *buf, size_t cap);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The program's own dealings with the loader: dlsym, dlvsym, dlopen, dlmopen, dlclose. All are looked at and then jumped
- * to, so the real function sees the program's own return address: it decides by that what RTLD_NEXT means, which
- * RUNPATH counts and which namespace is meant.
+ * Hooks of the program's calls to the loader: dlsym, dlvsym, dlopen, dlmopen, dlclose. All are examined and then jumped
+ * to, so the real function sees the program's own return address, which decides the meaning of RTLD_NEXT, the RUNPATH
+ * that applies, and the namespace.
  *
- * dlsym(handle, name) that finds a function to be recorded gives a wrapper bound to that function. A program that asks
- * whether a function exists must get the answer that it would get without us, although we have one of that name: where
- * only we do, the loader is called from a place behind which there is none, and reports the error itself.
+ * If dlsym(handle, name) finds a function to be recorded, it returns a wrapper bound to that function. A program that
+ * tests whether a function exists must get the same answer as without us, although we export the name. If only we have
+ * it, the loader is called from a place after which no object has it, and reports the error itself.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,20 +37,22 @@ static void *real_of(const char *name, _Atomic(void *) *cached)
 	return *cached;
 }
 
-/* We export it in the place of others: wrappers, and hooks written by hand. What is called probe_* is really ours. */
+/*
+ * Exported by us in place of other libraries: wrappers, and hooks written by hand. probe_* functions are really ours.
+ */
 static bool is_exported_by_us(const char *name)
 {
 	return elfsym_own(name) && strncmp(name, "probe_", 6) != 0;
 }
 
-/* Would the loader, asked for RTLD_DEFAULT or RTLD_NEXT by the caller at pc, look behind us at all? */
+/* True if the loader, for RTLD_DEFAULT or RTLD_NEXT from the caller at pc, would search objects after us at all. */
 static bool looks_behind_us(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
 	if (elfsym_before_us(name))
 		return false;
-	/* RTLD_NEXT of an object behind us, or of a library with a separate scope, does not lead to us. */
+	/* RTLD_NEXT in an object after us, or in a library with a separate scope, does not find us. */
 	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.behind_us);
 }
 
@@ -73,14 +75,14 @@ static struct tail in_scope(struct tail to, void *handle, const char *name, uint
 	return to;
 }
 
-/* What the loader has found by handle is replaced by a wrapper. */
+/* Replaces the function that the loader found for a handle by a wrapper. */
 static void *wrapper_of_found(void *p, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
 	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
 		return p;
-	/* By a handle of the program, whose scope is the global one, or by our own. */
+	/* Found through a handle of the program, whose scope is the global one, or through our own. */
 	if (at.us && !is_exported_by_us(name))
 		return p;
 	if (at.us || at.stubs)
@@ -114,7 +116,7 @@ static bool concerns_us(const char *name)
 {
 	if (!name || thread_state.busy)
 		return false;
-	/* Also when nothing is recorded (any more): the answer must not be a wrapper of what is not there. */
+	/* Also if nothing is recorded (any more): the answer must not be a wrapper of a missing function. */
 	if (is_exported_by_us(name))
 		return true;
 	if (!recording_enabled())
@@ -125,14 +127,14 @@ static bool concerns_us(const char *name)
 	return session_configure() && runtime_any();
 }
 
-/* Who asks for dlopen() may get the loader's own. */
+/* A caller that looks up dlopen() may get the loader's own. */
 static void note_way_past_us(const char *name)
 {
 	if (name && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0))
 		device_loading(true);
 }
 
-/* A question that concerns us, and what is answered; apart from the caller's stack, which may be small. */
+/* A lookup that concerns us, and its result; separate from the caller's stack, which may be small. */
 struct asked {
 	void *handle;
 	const char *name, *version;
@@ -214,7 +216,7 @@ struct tail hook_dlopen(
 	return (struct tail){.target = real_of("dlopen", &cached)};
 }
 
-/* Another namespace has separate libraries, and nothing of ours is in it. */
+/* Another namespace has separate libraries, and we are not in it. */
 struct tail hook_dlmopen(
 	long space, const char *file, int mode, uintptr_t a3, uintptr_t from, uintptr_t pc)
 {
@@ -222,7 +224,7 @@ struct tail hook_dlmopen(
 
 	(void)a3;
 	(void)from;
-	device_loading(true); /* in a separate namespace it finds its own dlopen() */
+	device_loading(true); /* in a separate namespace it finds another dlopen() */
 	if (space == LM_ID_BASE) {
 		real_loading();
 		stub_before_load(file, mode, pc);
@@ -230,7 +232,7 @@ struct tail hook_dlmopen(
 	return (struct tail){.target = real_of("dlmopen", &cached)};
 }
 
-/* Whatever is unloaded now: real functions are looked for again at the next call. */
+/* Whatever was unloaded: real functions are looked up again at the next call. */
 struct tail hook_dlclose(void)
 {
 	static _Atomic(void *) cached;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Before the loader loads a library: it and what it needs are looked at on disk, in the loader's order, and for the
- * functions that an adapter wants a stub object is put in front of them.
+ * Runs before the loader loads a library. It and its dependencies are examined on disk, in the loader's order, and a
+ * stub object is loaded before them for the functions that an adapter wants.
  *
- * Also here the second copies of libraries show that are in use already: rows whose real function so far was the only
- * one become API_MULTI, for a wrapper's fast way knows one function only.
+ * Second copies of libraries in use also show here: rows whose real function was the only one so far become API_MULTI,
+ * because a wrapper's fast path knows only one function.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -70,7 +70,8 @@ struct walk {
 	unsigned n;
 	bool all; /* loaded libraries too */
 	const char *library_path;
-	bool (*visit)(const struct queued *q, void *arg); /* false: what it needs does not matter */
+	/* false: its dependencies are not visited */
+	bool (*visit)(const struct queued *q, void *arg);
 	void (*end)(const struct walk *w); /* all are there; NULL: nothing more is to be done */
 	void *arg;
 };
@@ -133,7 +134,7 @@ static void walk_dependencies(struct walk *w, const char *file, const struct elf
 struct collect {
 	struct stub_names *names;
 	const char *object;
-	bool here; /* in this process: stubs and rows that exist count */
+	bool here; /* in this process: existing stubs and rows count */
 };
 
 static bool add_stub_name(struct stub_names *l, const struct elf_function *fn)
@@ -217,7 +218,7 @@ void stub_names_free(struct stub_names *l)
 	*l = (struct stub_names){0};
 }
 
-/* The program's own functions cannot be put behind stubs: it comes first in every search. */
+/* The program's own functions cannot get stubs: it comes first in every search. */
 static bool collect_behind_first(const struct queued *q, void *arg)
 {
 	struct collect *c = arg;
@@ -363,7 +364,7 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	struct elf_place at = {.path = ""};
 	struct elf_asker by;
 
-	/* The caller's own search path; of the objects that loaded it only the program's is known. */
+	/* The caller's own search path; among the objects that loaded it only the program's path is known. */
 	elfsym_place(pc, &at);
 	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
 		.rpath = at.rpath,
@@ -409,7 +410,7 @@ static void look_before_load(void *arg)
 	l.wanted = want->wanted && runtime_any();
 	if (l.wanted)
 		stub_report_missed();
-	/* Where nothing is recorded, too: what is found by weak references must be as it is without us. */
+	/* Also if nothing is recorded: results of weak references must be as they are without us. */
 	if (!is_loaded_before(want->file, &l))
 		before_load(want->file, want->pc, &l);
 	pthread_setcancelstate(cancel, NULL);

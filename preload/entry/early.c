@@ -8,8 +8,8 @@
 #include "elf/loaded/elf_object.h"
 
 /*
- * glibc's list of objects and musl's, of which each has only its own. Weak, so that libprobe.so does not need ld.so by
- * name. Both begin with what <link.h> says.
+ * glibc's list of objects and musl's; each C library has only its own. Weak, so that libprobe.so does not need ld.so by
+ * name. Both begin as in <link.h>.
  */
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
@@ -45,11 +45,11 @@ static bool has_prefix(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* Who has the name: an object before us, we, an object behind us. */
+/* Who has the name: an object before us, we, an object after us. */
 struct found_in {
 	bool before;
 	void *us; /* our own */
-	void *behind; /* the first function there */
+	void *after; /* the first function there */
 };
 
 static struct found_in find_early(const char *name)
@@ -62,7 +62,7 @@ static struct found_in find_early(const char *name)
 		struct object o;
 		const ElfW(Sym) * sym;
 
-		/* The kernel's page is in nobody's scope. */
+		/* The kernel's vDSO is in no scope. */
 		if (m->l_name && has_prefix(m->l_name, "linux-"))
 			continue;
 		if (!object_of_map(m, &o) || object_is_stubs(&o))
@@ -77,9 +77,9 @@ static struct found_in find_early(const char *name)
 		} else if (sym) {
 			void *at = (void *)(o.base + sym->st_value);
 
-			in.behind = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC
-					    ? ((void *(*)(void))at)()
-					    : at;
+			in.after = ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC
+					   ? ((void *(*)(void))at)()
+					   : at;
 			break;
 		}
 	}
@@ -88,7 +88,7 @@ static struct found_in find_early(const char *name)
 
 static struct tail straight_to(const char *name, void *otherwise)
 {
-	return (struct tail){.target = find_early(name).behind, .value = otherwise};
+	return (struct tail){.target = find_early(name).after, .value = otherwise};
 }
 
 #define GATE(symbol, hook, otherwise)                                              \
@@ -146,8 +146,8 @@ struct tail gate_dlvsym(void *handle, const char *name, const char *version, uin
 }
 
 /*
- * The loader answers, but for a name that we alone have, in the place of a library that is not there: asked from here,
- * behind which there is none, it says so.
+ * The loader answers, except for a name that only we have, in place of a missing library: asked from a place after
+ * which no object has it, it reports that.
  */
 struct tail gate_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);
@@ -160,11 +160,11 @@ struct tail gate_dlsym(
 
 	if (is_open)
 		return hook_dlsym(handle, name, a2, a3, from, pc);
-	real = (void *(*)(void *, const char *))find_early("dlsym").behind;
+	real = (void *(*)(void *, const char *))find_early("dlsym").after;
 	if (!real || !name || has_prefix(name, "probe_"))
 		return (struct tail){.target = (void *)real};
 	in = find_early(name);
-	if (!in.us || in.before || in.behind)
+	if (!in.us || in.before || in.after)
 		return (struct tail){.target = (void *)real};
 	if (handle != RTLD_DEFAULT && handle != RTLD_NEXT) {
 		p = real(handle, name);

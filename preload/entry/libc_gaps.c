@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of glibc that other C libraries lack, inside libprobe.so only. A symbol that cannot be found ends the program
- * at its start, with 127, also where the constructor then turns everything off (musl): so what is missing is weak here.
- * The static libraries that come in with us are built with _FORTIFY_SOURCE, whose functions end the process; these do not.
+ * Functions of glibc that other C libraries lack, inside libprobe.so only. A missing symbol ends the program at its
+ * start, with exit code 127, even if the constructor would then turn everything off (musl). So missing functions are
+ * weak here. The static libraries linked into us are built with _FORTIFY_SOURCE, whose functions end the process; these
+ * do not.
  */
 #include <errno.h>
 #include <pthread.h>

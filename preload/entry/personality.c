@@ -49,7 +49,7 @@ enum unwinder_state { UNWINDER_FREE = 0, UNWINDER_BEING_FILLED, UNWINDER_READY }
 
 static struct unwinder known[UNWINDERS];
 
-/* Who called the cleanup that runs on this thread. */
+/* The unwinder that called the cleanup running on this thread. */
 static __thread struct unwinder *caller THREAD_TLS;
 
 static void *provided_function(const char *name, uintptr_t by)
@@ -136,8 +136,8 @@ static uint64_t read_call_site_field(const uint8_t **p, uint8_t enc)
 }
 
 /*
- * Where the function goes on when an exception arrives at ip, 0: nowhere. The table is our own code's, as our compiler
- * wrote it: landing pads count from the function's start, and all call sites have cleanups or nothing.
+ * Where the function continues when an exception arrives at ip, 0: nowhere. The table is our own code's, as our
+ * compiler wrote it: landing pads are relative to the function's start, and all call sites have cleanups or nothing.
  */
 static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 {
@@ -145,7 +145,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 	uint64_t len;
 	uint8_t enc;
 
-	if (!p || *p++ != 0xff) /* an explicit base of landing pads: none of ours */
+	if (!p || *p++ != 0xff) /* an explicit base of landing pads: our code has none */
 		return 0;
 	if (*p++ != 0xff) /* type table: not needed */
 		read_call_site_uleb(&p);
@@ -160,7 +160,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 		len = read_call_site_field(&p, enc);
 		pad = read_call_site_field(&p, enc);
 
-		read_call_site_uleb(&p); /* what to do there */
+		read_call_site_uleb(&p); /* the action there */
 		if (ip < from)
 			return 0; /* sorted */
 		if (ip - from < len)
@@ -178,7 +178,7 @@ int __gcc_personality_v0(
 	int before = 0;
 
 	(void)cls;
-	/* Nothing of ours catches. */
+	/* Our code has no catch handlers. */
 	if (version != 1 || actions & SEARCH_PHASE)
 		return CONTINUE_UNWIND;
 	u = find_unwinder(by);

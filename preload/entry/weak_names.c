@@ -27,9 +27,10 @@ static bool hide_if_nobody_has_it(const char *name, void *arg)
 	if (elfsym_own(name) && !is_defined_by_coming(name, arg) && elfsym_all(name, &p, 1) == 0 &&
 		!elfsym_hide_own(name))
 		log_loss(LOSS_ENTRY,
-			"%s: nobody defines it, and it cannot be hidden: what looks for it by a "
+			"%s: no library defines it, and it cannot be hidden: code that tests it "
+			"with a "
 			"weak "
-			"reference calls it, and fails; start that program without the preload",
+			"reference calls it and fails; start that program without the preload",
 			name);
 
 	return true;

@@ -16,8 +16,8 @@
 #include "folder/folder_mark.h"
 #include "folder/owner.h"
 
-#define META_LEAD 8192 /* state, owner and journal stand within the first bytes of a meta.json */
-#define OLD_MAX 100000 /* rank<R>.<n> that are tried */
+#define META_LEAD 8192 /* state, owner and journal are within the first bytes of a meta.json */
+#define OLD_MAX 100000 /* largest n tried in rank<R>.<n> */
 
 static const char in_use[] = "is in use by another process",
 		  no_folder[] = "is a link, or not a folder",
@@ -25,7 +25,10 @@ static const char in_use[] = "is in use by another process",
 		  open_to_all[] = "can be written by others",
 		  strange[] = "holds links, FIFOs or other users' files under our names";
 
-/* The output folder: it may be reached by links, and be others'. Only what is made in it has to be ours. */
+/*
+ * Opens the output folder: it may be reached through links, and belong to another user. Only what is made in it has to
+ * be ours.
+ */
 static int open_output(const char *out)
 {
 	int fd = open(out, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -40,7 +43,10 @@ static int open_rank_folder(int out, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A name that nobody else takes. Not by pid alone: in containers, or on other hosts, others have the same. */
+/*
+ * A name that no other process uses. The pid alone is not enough: processes in other containers, or on other hosts, may
+ * have the same pid.
+ */
 static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
 {
 	uint64_t name = hash_str(hash_str(me->start_time, me->host), me->boot_id);
@@ -49,13 +55,13 @@ static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
 	snprintf(buf, cap, "meta.json.%016llx", (unsigned long long)name);
 }
 
-/* What a file looks like that this process makes in the folder: ids may be mapped or squashed there. */
+/* State of a file that this process makes in the folder: ids may be mapped or squashed there. */
 static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
 {
 	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), err = 0;
 	bool named = fd < 0;
 
-	/* Not every file system has files without a name. */
+	/* Not every file system supports unnamed files. */
 	if (named)
 		fd = openat(
 			dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -70,8 +76,8 @@ static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
 }
 
 /*
- * Whether the folder is ours alone: NULL, or why not. made: this process made the name a moment ago, but another may
- * have put something else there since.
+ * Tells whether only we can write to the folder: NULL, or why not. made: this process made the name just now, but
+ * another may have replaced it since.
  */
 static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool made, int *err)
 {
@@ -90,17 +96,17 @@ static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool
 		return NULL;
 	if (st.st_uid != mine.st_uid)
 		return of_another;
-	/* Where a file of mode 0600 can be written by all, modes mean nothing; nor do those that the system chose. */
+	/* If a file of mode 0600 is writable by all, modes mean nothing here; nor do modes that the system chose. */
 	return !made && st.st_mode & 022 && !(mine.st_mode & 022) ? open_to_all : NULL;
 }
 
 /*
- * True if something that is not a file of ours has a name that we shall write to: made by another while the folder was
- * open to all, or by hand.
+ * True if a name that we shall write to is taken by something that is not our file: made by another user while the
+ * folder was open to all, or by hand.
  */
 static bool holds_strange(int dirfd)
 {
-	/* Every .csv is ours: kinds of values have names that the training gives. */
+	/* Every .csv is ours: kinds of values have names given by the training. */
 	static const char *const ours[] = {
 		"module_struct.json", "parallel.json", "meta.json", "journal.bin", "open.jsonl"};
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -125,8 +131,8 @@ static bool holds_strange(int dirfd)
 }
 
 /*
- * meta.json appears with all its text at once and only if there is none: made under another name, then linked. File
- * systems without links get an exclusive create.
+ * meta.json appears atomically with all its text, and only if there is none: it is made under another name, then
+ * linked. On file systems without links, by an exclusive create.
  */
 static int put_meta(int dirfd, const struct journal_owner *me, const char *text, size_t n)
 {
@@ -155,7 +161,7 @@ static int put_meta(int dirfd, const struct journal_owner *me, const char *text,
 	return err;
 }
 
-/* True if the folder's owner is `me` of an earlier program (exec), has finished, or is dead. */
+/* True if the folder's owner is `me` before exec, has finished, or is dead. */
 static bool is_folder_abandoned(int dirfd, const struct journal_owner *me)
 {
 	char text[META_LEAD];
@@ -190,8 +196,8 @@ static bool is_at(int out, const char *name, int dirfd)
 }
 
 /*
- * Moves a left folder to <name>.<n>. Of several newcomers only the one that has the mark in that very folder may
- * rename it: another that read the same old meta.json cannot then rename the winner's new folder away.
+ * Moves an abandoned folder to <name>.<n>. If several processes try this, only the one that holds the mark in that very
+ * folder may rename it. Another one that read the same old meta.json cannot then rename the winner's new folder.
  */
 static int move_away(int out, const char *name, int dirfd)
 {
@@ -222,23 +228,23 @@ static int move_away(int out, const char *name, int dirfd)
 	return err;
 }
 
-/* A name in the output folder, and what came of it. */
+/* A name in the output folder, and the outcome. */
 struct claim {
 	const char *out, *name, *meta;
 	size_t meta_bytes;
 	const struct journal_owner *me;
-	const struct folder_resume *resume; /* NULL: what was left moves away */
-	const char *why; /* it is not to be had: what is there */
+	const struct folder_resume *resume; /* NULL: an abandoned folder is moved away */
+	const char *why; /* not available: what is there */
 };
 
-/* Takes over what was left under the name. 0, -EAGAIN: once more, 1: it cannot be gone on in. */
+/* Takes over an abandoned folder of that name. Returns 0, -EAGAIN: try again, or 1: this run cannot continue in it. */
 static int resume_in_folder(struct claim *c, int out, int dirfd)
 {
 	int err = 0, mark = c->resume ? mark_folder(dirfd) : -ENOENT;
 
 	if (mark < 0)
 		return mark == -EBUSY ? -EAGAIN : 1;
-	/* Another newcomer may have taken it between our look and the mark. */
+	/* Another process may have taken it between our check and the mark. */
 	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
 		err = -EAGAIN;
 	else if (holds_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
@@ -248,7 +254,7 @@ static int resume_in_folder(struct claim *c, int out, int dirfd)
 	return err;
 }
 
-/* In a folder that was opened: 0, -EEXIST: not to be had, -EAGAIN: once more, -errno. */
+/* Claims an open folder. Returns 0, -EEXIST: not available, -EAGAIN: try again, or -errno. */
 static int claim_folder(struct claim *c, int out, int fd, bool made)
 {
 	struct stat st;
@@ -259,7 +265,7 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 		return -EEXIST;
 	if (!err)
 		err = put_meta(fd, c->me, c->meta, c->meta_bytes);
-	/* Renamed onto, or moved and removed: it is another folder now. */
+	/* Overwritten by a rename, or moved and removed: it is another folder now. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	if (!err) {
@@ -285,7 +291,7 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 	return !err || err == -EBUSY || err == -ENOENT ? -EAGAIN : err;
 }
 
-/* One try: a descriptor of the folder, which is ours, or as claim_folder. */
+/* One try. Returns a descriptor of the folder, which is ours, or an error as claim_folder(). */
 static int try_claim(struct claim *c)
 {
 	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;
@@ -296,11 +302,11 @@ static int try_claim(struct claim *c)
 		return out == -ENOENT ? -EAGAIN : out;
 	made = mkdirat(out, c->name, IO_FOLDER_MODE) == 0;
 	err = made || errno == EEXIST ? 0 : -errno;
-	/* A folder that stands there already may be had where none can be made (EACCES, EROFS). */
+	/* An existing folder may be usable where none can be made (EACCES, EROFS). */
 	fd = open_rank_folder(out, c->name);
 	if (fd >= 0) {
 		err = claim_folder(c, out, fd, made);
-		if (!err && !is_at(out, c->name, fd)) /* moved away under our hands */
+		if (!err && !is_at(out, c->name, fd)) /* moved away in the meantime */
 			err = -EAGAIN;
 		if (err)
 			close(fd);
@@ -321,7 +327,7 @@ static int put_path(char *path, size_t cap, const char *out, const char *name)
 	return (size_t)snprintf(path, cap, "%s/%s", out, name) < cap ? 0 : -ENAMETOOLONG;
 }
 
-/* 0: taken; -EEXIST: another process owns it; -errno. */
+/* Returns 0: taken; -EEXIST: another process owns it; -errno. */
 static int take_name(struct folder *f, struct claim *c)
 {
 	int err = put_path(f->path, sizeof(f->path), c->out, c->name);
@@ -378,7 +384,7 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 	return err ? err : take_name(f, &c);
 }
 
-/* Nothing is replaced, not even an empty folder: it may be another user's. */
+/* Replaces nothing, not even an empty folder, which may be another user's. */
 static int rename_to_new(int out, const char *from, const char *to)
 {
 	struct stat st;
@@ -392,7 +398,7 @@ static int rename_to_new(int out, const char *from, const char *to)
 	return renameat(out, from, out, to) == 0 ? 0 : -errno;
 }
 
-/* What has the name: makes room where it is ours and was left. 0: try once more, -EEXIST: it stays. */
+/* Makes room for the name if its folder is ours and abandoned. Returns 0: try again, or -EEXIST: it stays. */
 static int make_folder_room(int out, const char *name, const struct journal_owner *me)
 {
 	int fd = open_rank_folder(out, name), err = -EEXIST, dead;
@@ -402,7 +408,7 @@ static int make_folder_room(int out, const char *name, const struct journal_owne
 	if (fd < 0)
 		return -EEXIST;
 	if (!refuse_folder(fd, me, false, &dead) && !dead) {
-		/* An empty one of ours goes. */
+		/* An empty folder of ours is removed. */
 		if (is_at(out, name, fd) && unlinkat(out, name, AT_REMOVEDIR) == 0)
 			err = 0;
 		else if (is_folder_abandoned(fd, me) && move_away(out, name, fd) == 0)

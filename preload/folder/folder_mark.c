@@ -13,9 +13,10 @@
 
 #define MARK_FILE "moving"
 #define MARK_TRIES 8
-#define MARK_LEFT_S 60 /* only where files have no locks: a mark of that age is a dead process' */
+/* only for files without locks: a mark of that age belongs to a dead process */
+#define MARK_LEFT_S 60
 
-/* Opens the mark, or makes it. *made: it was not there. */
+/* Opens the mark, or makes it. *made: it did not exist. */
 static int open_mark(int dirfd, bool *made)
 {
 	int fd = openat(
@@ -27,7 +28,7 @@ static int open_mark(int dirfd, bool *made)
 	return io_open_regular(dirfd, MARK_FILE, O_RDWR | O_NOFOLLOW, 0);
 }
 
-/* Who had it before may have taken it away between our opening it and our lock. */
+/* Its previous holder may have removed it between our open and our lock. */
 static bool is_mark_there(int dirfd, int fd)
 {
 	struct stat here, there;
@@ -53,7 +54,7 @@ int mark_folder(int dirfd)
 		if (fd == -ENOENT && !made) {
 			struct stat st;
 
-			/* Gone since: or is it the folder? */
+			/* Removed since; or was the folder removed? */
 			if (fstat(dirfd, &st) < 0 || st.st_nlink == 0)
 				return -ENOENT;
 			continue;
@@ -82,7 +83,7 @@ int mark_folder(int dirfd)
 void unmark_folder(int dirfd, int mark)
 {
 	unlinkat(dirfd, MARK_FILE, 0);
-	/* A child that was forked meanwhile has the descriptor, too. */
+	/* A child forked meanwhile has the descriptor too. */
 	flock(mark, LOCK_UN);
 	close(mark);
 }

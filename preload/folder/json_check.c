@@ -21,7 +21,7 @@ static const char *skip_json_digits(const char *s)
 	return n ? s + n : NULL;
 }
 
-/* Each returns what is behind the thing at s, or NULL if there is none. */
+/* Each returns the position after the element at s, or NULL if there is none. */
 
 static const char *skip_json_number(const char *s)
 {
@@ -63,7 +63,7 @@ static const char *skip_json_string(const char *s)
 
 static const char *skip_json_value(const char *s, int depth);
 
-/* Items up to `close`, with a key each in an object. */
+/* Skips items up to `close`, each with a key in an object. */
 static const char *skip_json_list(const char *s, char close, int depth)
 {
 	s = skip_json_space(s + 1);

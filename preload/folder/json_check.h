@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checking text that goes into meta.json as it is: a damaged journal may hold anything. */
+/* Checks text that is copied into meta.json: a damaged journal may contain anything. */
 #ifndef PROBE_SINK_JSON_CHECK_H
 #define PROBE_SINK_JSON_CHECK_H
 

@@ -10,7 +10,7 @@ static const char *skip_json_blanks(const char *p)
 	return p + strspn(p, " \t\r\n");
 }
 
-/* Behind a value that begins at p. */
+/* Position after a value that begins at p. */
 static const char *value_end(const char *p)
 {
 	unsigned depth = 0;

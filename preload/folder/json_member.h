@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of a JSON object, one by one, as they stand: for parts of meta.json, which are known to be JSON. */
+/*
+ * Iterates over the members of a JSON object without decoding them: for parts of meta.json, which are known to be
+ * valid.
+ */
 #ifndef PROBE_SINK_JSON_MEMBER_H
 #define PROBE_SINK_JSON_MEMBER_H
 
@@ -13,16 +16,16 @@ struct json_span {
 	size_t n;
 };
 
-/* *at: the object's first character at first. False: there is no further member. */
+/* *at: the object's first character at first. False: there are no more members. */
 bool json_member_next(const char **at, struct json_span *key, struct json_span *value);
 
 /*
- * The value of `key` (at most 32 bytes) in a line that a sink of ours wrote, with a blank behind each colon; NULL: it is not
- * there. Of a key that occurs twice, also inside a text, the first.
+ * The value of `key` (at most 32 bytes) in a line written by one of our sinks, with a blank after each colon; NULL: not
+ * found. If the key occurs twice, even inside a text, the first.
  */
 const char *find_line_member(const char *line, const char *key);
 
-/* What a value reads as: a string's characters, anything else as it stands. */
+/* Writes a string's characters, or any other value as it is. */
 void text_json_value(struct text *out, const struct json_span *value);
 
 #endif

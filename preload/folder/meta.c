@@ -53,7 +53,7 @@ static void put_counts(struct text *t, const uint64_t *count, enum count_group g
 	}
 }
 
-/* Its clock is that of `clock`'s mono_ns. */
+/* Times are in the same clock as mono_ns of `clock`. */
 static void put_progress(struct text *t, const struct journal_progress *p)
 {
 	put_meta_key(t, "progress");
@@ -84,7 +84,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 		self += __atomic_load_n(&s->self_ticks, __ATOMIC_RELAXED);
 	}
 
-	/* These come first: who looks for the owner reads only the beginning. */
+	/* These come first, because readers that look for the owner read only the beginning. */
 	text_str(t, "{\n \"format\": 1");
 	put_meta_key(t, "state");
 	text_json(t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");

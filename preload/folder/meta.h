@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meta.json: who wrote the folder, with what configuration, and what is missing and why. Everything in it comes from
- * the journal, so that `probe recover` can write it too.
+ * meta.json: who wrote the folder, with which configuration, what is missing and why. All of it comes from the journal,
+ * so that `probe recover` can write it too.
  */
 #ifndef PROBE_SINK_META_H
 #define PROBE_SINK_META_H
@@ -10,9 +10,9 @@
 #include "journal/journal.h"
 #include "journal/meta_part.h"
 
-#define META_MAX 262144 /* more than all its parts can be long */
+#define META_MAX 262144 /* an upper limit on the length of all parts together */
 
-/* c: the commit whose counts are meant; NULL: none yet. */
+/* c: the commit with the counts to write; NULL: none yet. */
 void meta_format(struct text *t, const struct journal *j, const struct journal_commit *c);
 
 #endif

@@ -14,7 +14,7 @@
 #include "journal/meta_part.h"
 
 #define OLD_NS UINT64_C(1000000000)
-#define FILE_MAX (1u << 20) /* what does not fit is left out: at least a thousand calls do */
+#define FILE_MAX (1u << 20) /* calls that do not fit are omitted; at least a thousand fit */
 #define LINE_MAX_BYTES 1024
 
 struct opened {
@@ -121,7 +121,7 @@ int opened_keep_waits(struct journal *j, char *buf, size_t cap)
 	inspect_open(j, write_open_call, &o);
 	if (o.t.len == sizeof(head) - 1)
 		return 0;
-	/* "}\n" behind each. */
+	/* "}\n" after each. */
 	for (size_t i = sizeof(head) - 1; i + 1 < o.t.len; i++)
 		if (buf[i] == '\n')
 			buf[i] = ',';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open.jsonl in the rank's folder: calls that have been open for a second and longer, one JSON object in a line. For
- * journals that may end before anybody reads them (docs/explanation/journal-format.md), and for readers on other hosts.
+ * open.jsonl in the rank's folder: calls that have been open for one second or longer, one JSON object per line. For
+ * journals that may be lost before they are read (docs/explanation/journal-format.md), and for readers on other hosts.
  */
 #ifndef PROBE_SINK_OPENED_H
 #define PROBE_SINK_OPENED_H
@@ -10,12 +10,16 @@
 
 #define OPENED_FILE "open.jsonl"
 
-/* Rewrites it if it would change; without such calls there is none. *last: 0 at first, kept between calls. -errno. */
+/*
+ * Rewrites the file if its content would change; removes it if there are no such calls. *last: 0 at first, kept between
+ * calls. Returns 0 or -errno.
+ */
 int opened_write(const struct journal *j, int dirfd, uint64_t *last);
 
 /*
- * Of a process that is gone, before its journal goes too: the Waits that its threads stood in become `waits` of meta.json, the same
- * objects in a list, for open calls get rows. buf: room for the text; what does not fit is left out. -errno.
+ * For a dead process, before its journal is removed: the Waits in which its threads were blocked become `waits` of
+ * meta.json, as a list of the same objects (open calls get rows instead). buf: room for the text; what does not fit is
+ * omitted. Returns 0 or -errno.
  */
 int opened_keep_waits(struct journal *j, char *buf, size_t cap);
 

@@ -25,7 +25,7 @@ static void read_line(const char *path, char *buf, size_t cap)
 	buf[strcspn(buf, "\n")] = 0;
 }
 
-/* Field 22 of /proc/<pid>/stat: start time in clock ticks since boot. 0: no such process (or not to be read). */
+/* Field 22 of /proc/<pid>/stat: start time in clock ticks since boot. 0: no such process, or not readable. */
 static uint64_t start_time(int64_t pid)
 {
 	char path[64], buf[1024];
@@ -89,8 +89,8 @@ bool owner_same(const struct journal_owner *a, const struct journal_owner *b)
 }
 
 /*
- * What to look for in a list of mappings. Paths there have their symbolic links resolved, so the file is recognised by its
- * number; by its path only when it is no longer where it was.
+ * What to search for in a list of mappings. Paths there have their symbolic links resolved, so the file is recognised
+ * by its inode number; by its path only if it is no longer at its place.
  */
 struct wanted {
 	const char *path, *base;
@@ -107,14 +107,16 @@ static const char *path_base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "lo-hi perms offset major:minor inode   path". The device alone does not do: btrfs and overlayfs show another one. */
+/*
+ * "lo-hi perms offset major:minor inode path". The device number is not enough: btrfs and overlayfs show another one.
+ */
 static bool is_mapping_of(const struct wanted *w, char *line)
 {
 	unsigned dev_major, dev_minor, key;
 	unsigned long long ino;
 	int path = 0;
 
-	/* Of a segment the number is its id, and the name is made of its key. */
+	/* For a segment, the number is its id, and the name is made from its key. */
 	if (w->segment)
 		return sscanf(line, "%*s %*s %*s %*s %llu /SYSV%x", &ino, &key) == 2 &&
 		       ino == (unsigned long long)w->shm.id && key == w->shm.key;
@@ -127,7 +129,7 @@ static bool is_mapping_of(const struct wanted *w, char *line)
 	       strcmp(path_base_name(line + path), w->base) == 0;
 }
 
-/* 1: maps the file, 0: does not, -1: unknown. */
+/* Returns 1: it maps the file, 0: it does not, -1: unknown. */
 static int maps_file(int64_t pid, const char *path)
 {
 	struct wanted w = {.path = path, .base = path_base_name(path)};
@@ -198,7 +200,7 @@ void owner_format(struct text *t, const struct journal_owner *o)
 		(unsigned long long)o->start_time);
 }
 
-/* Position behind `"key": ` within the text, or NULL. */
+/* Position after `"key": ` in the text, or NULL. */
 static const char *find_owner_value(const char *meta, const char *key)
 {
 	char pat[64];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Who owns a rank's folder: a process, distinguished from a later one with the same pid by its start time.
- */
+/* The owner of a rank's folder: a process, distinguished by its start time from a later one with the same pid. */
 #ifndef PROBE_SINK_OWNER_H
 #define PROBE_SINK_OWNER_H
 
@@ -12,10 +10,13 @@
 void owner_self(struct journal_owner *o);
 bool owner_same(const struct journal_owner *a, const struct journal_owner *b);
 
-/* When that process started, ns of the Unix epoch to one clock tick (10 ms); 0: not known. Only of this boot of this host. */
+/*
+ * When that process started, ns of the Unix epoch, accurate to one clock tick (10 ms); 0: not known. Only for the
+ * current boot of this host.
+ */
 uint64_t owner_start_ns(const struct journal_owner *o);
 
-/* Has this machine not been restarted since? False on another one, too. */
+/* True if this machine has not been restarted since. False also on another machine. */
 bool owner_is_of_this_boot(const struct journal_owner *o);
 
 enum owner_life {
@@ -24,14 +25,17 @@ enum owner_life {
 	OWNER_UNKNOWN /* on another host or in another pid namespace */
 };
 
-/* journal_path: absolute path of its journal, or a segment's, "" unknown: a process that exec'ed no longer maps it and is dead. */
+/*
+ * journal_path: absolute path of its journal, or a segment's, "": unknown. A process that has exec'ed no longer maps it
+ * and counts as dead.
+ */
 enum owner_life owner_life(const struct journal_owner *o, const char *journal_path);
 
-/* `"owner": {...}` as in meta.json, and back. owner_parse: 0, or -EINVAL if the text has none. */
+/* Writes and reads `"owner": {...}` of meta.json. owner_parse() returns 0, or -EINVAL if the text has none. */
 void owner_format(struct text *t, const struct journal_owner *o);
 int owner_parse(const char *meta, struct journal_owner *o);
 
-/* The value of a top-level string key of a meta.json that this library wrote; "" if it has none. */
+/* The value of a string key at the top of a meta.json written by this library; "" if it has none. */
 void meta_string(const char *meta, const char *key, char *buf, size_t cap);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of a recording, from its journal or its meta.json, for who completes or reads its files. */
+/* The configuration of a recording, from its journal or its meta.json, for code that completes or reads its files. */
 #ifndef PROBE_SINK_RECORDED_CONFIG_H
 #define PROBE_SINK_RECORDED_CONFIG_H
 
@@ -7,12 +7,12 @@
 #include "journal/journal.h"
 
 /*
- * Fills in *cfg with the values of the recording; of a key that it does not have, the default. output_dir: where its
- * folders are now, absolute. Returns 0 or -ENOMEM. Free with config_free.
+ * Fills in *cfg with the values of the recording, and defaults for keys that it lacks. output_dir: where its folders
+ * are now, absolute. Returns 0 or -ENOMEM. Free with config_free.
  */
 int recorded_config(struct config *cfg, const struct journal *j, const char *output_dir);
 
-/* The same of the object "config" of a meta.json, as JSON text; NULL: the defaults. */
+/* The same from the object "config" of a meta.json, as JSON text; NULL: the defaults. */
 int recorded_config_text(struct config *cfg, const char *json, const char *output_dir);
 
 #endif

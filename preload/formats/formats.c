@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of sinks, and nothing else: a test that has one of its own leaves this file out. WITHOUT_*: formats that the build does
- * not have (FORMATS in the Makefile).
+ * The table of sinks and nothing else, so that a test with its own table can omit this file. WITHOUT_*: formats that
+ * the build omits (FORMATS in the Makefile).
  */
 #include "sink/format.h"
 

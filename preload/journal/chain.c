@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The writing side of the journal: what a thread of the job does. No lock, no system call, no allocation. */
+/* The writing side of the journal: code that runs on threads of the job. No lock, no system call, no allocation. */
 #include <errno.h>
 #include <string.h>
 
 #include "journal/journal.h"
 
-/* The lowest free slot from there on, which is taken. -1: none is free. */
+/* Takes the lowest free slot from `from` on. Returns -1 if none is free. */
 static int64_t take_slot(struct journal *j, uint32_t from)
 {
 	for (uint32_t i = from; i < j->head->nslot; i++) {
@@ -29,7 +29,7 @@ int chain_attach(struct chain *c, struct journal *j, int64_t tid)
 		i = take_slot(j, 0);
 	if (i < 0)
 		return -EAGAIN;
-	/* What is freed below comes back by journal_free_slot(). */
+	/* journal_free_slot() lowers the hint again when a slot below it is freed. */
 	atomic_compare_exchange_strong(&j->slots_from, &from, (uint32_t)i + 1);
 	s = journal_thread(j, (uint32_t)i);
 	s->tid = tid;
@@ -60,7 +60,7 @@ void chain_detach(struct chain *c)
 {
 	uint32_t live = JT_LIVE;
 
-	/* One that is lost stays so. */
+	/* A lost slot stays lost. */
 	if (c->slot)
 		atomic_compare_exchange_strong(&c->slot->state, &live, JT_DEAD);
 	c->slot = NULL;
@@ -68,23 +68,23 @@ void chain_detach(struct chain *c)
 }
 
 /*
- * Each thread starts its search at a different place, so that it is mostly given chunks that it had before: to write what
- * another core wrote last takes several times as long. From there it is the lowest free one, so that few pages are
- * touched where there are few records.
+ * Each thread starts its search at a different place, so that it mostly gets chunks that it had before: writing to
+ * memory that another core wrote last takes several times as long. From there it takes the lowest free one, so that few
+ * pages are touched if there are few records.
  */
 #define CHUNKS_APART 32u
 
-/* -1: none is free. */
+/* Claims a free chunk. Returns -1 if none is free. */
 static int64_t claim_chunk(struct journal *j, uint32_t slot)
 {
 	struct journal_head *h = j->head;
 	uint32_t n = atomic_load_explicit(&h->nchunk, memory_order_acquire);
 	uint32_t words = (n + 63) / 64, from = n ? slot * CHUNKS_APART % n : 0;
 
-	/* A forked child has zeros where its parent's journal lay. */
+	/* A forked child has zeros where its parent's journal was. */
 	if (!n)
 		return -1;
-	/* The first word a second time at the end, for the bits below `from`. */
+	/* The first word is visited again at the end, for the bits below `from`. */
 	for (uint32_t k = 0; k <= words; k++) {
 		uint32_t w = (from / 64 + k) % words;
 		uint64_t below = k ? 0 : (UINT64_C(1) << (from & 63)) - 1;
@@ -105,14 +105,14 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 	return -1;
 }
 
-/* False: its chain was given up, and there is no other slot. */
+/* Leaves a chain that was given up. False: no other slot is free. */
 static bool leave_lost_chain(struct chain *c)
 {
 	return atomic_load_explicit(&c->slot->state, memory_order_relaxed) != JT_LOST ||
 	       chain_attach(c, c->j, c->slot->tid) == 0;
 }
 
-/* Chunks in use with which the writer is woken. */
+/* Number of chunks in use at which the writer is woken. */
 static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
 {
 	uint32_t part = all / JOURNAL_EARLY;
@@ -120,7 +120,7 @@ static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
 	return j->early_chunks && j->early_chunks < part ? j->early_chunks : part;
 }
 
-/* last: the last chunks may be taken too. */
+/* Takes a new chunk. last: the reserved last chunks may be taken too. */
 static bool next_chunk(struct chain *c, bool last, bool *wake)
 {
 	if (!leave_lost_chain(c))
@@ -183,7 +183,7 @@ void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 	return reserve_entry(c, bytes, true, wake);
 }
 
-/* Room for an entry, whose length is set. NULL: *err is -ENOSPC or -EMSGSIZE. */
+/* Reserves room for an entry whose length is set. NULL: *err is -ENOSPC or -EMSGSIZE. */
 static struct dict_entry *reserve_dict_entry(
 	struct journal *j, enum dict_kind kind, size_t bytes, int *err)
 {
@@ -198,7 +198,7 @@ static struct dict_entry *reserve_dict_entry(
 	if (bytes > JOURNAL_ENTRY_MAX)
 		return NULL;
 	at = atomic_load_explicit(&h->dict_used, memory_order_relaxed);
-	/* Where `recover` writes any byte may be damaged: this one could point anywhere. */
+	/* Any byte may be damaged where `recover` writes: this offset could point anywhere. */
 	do
 		if (at % 8 || at > end || need > end - at)
 			return NULL;
@@ -206,14 +206,17 @@ static struct dict_entry *reserve_dict_entry(
 
 	struct dict_entry *e = (struct dict_entry *)((char *)h + h->dict_off + at);
 
-	/* The length first: should the process die here, readers still find what other threads add after it. */
+	/*
+	 * The length is stored first: if the process dies here, readers still find the entries that other threads add
+	 * after it.
+	 */
 	__atomic_store_n(&e->bytes, need, __ATOMIC_RELAXED);
 	return e;
 }
 
 static void publish_dict_entry(struct dict_entry *e, enum dict_kind kind, uint16_t id)
 {
-	/* As one that may be read at this moment by a reader who looks for the end of a gap (entry.c). */
+	/* Stored atomically: a reader that looks for the end of a gap (entry.c) may read it at the same time. */
 	__atomic_store_n(&e->id, id, __ATOMIC_RELAXED);
 	__atomic_store_n(&e->kind, (uint16_t)kind, __ATOMIC_RELEASE);
 }

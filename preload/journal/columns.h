@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first lines of the files, and words of their rows, from columns.def and flags.def. */
+/* Header lines of the files, and words used in their rows, from columns.def and flags.def. */
 #ifndef PROBE_JOURNAL_COLUMNS_H
 #define PROBE_JOURNAL_COLUMNS_H
 
 #include "journal/layout.h"
 
-/* Arrays, for pointers would be relocated in every process. Each begins with a comma that the headers leave out. */
+/* Arrays, because pointers would be relocated in every process. Each begins with a comma that the headers omit. */
 extern const char call_columns[], stack_columns[], comm_columns[], module_columns[], name_columns[],
 	scalar_columns[];
 
@@ -16,7 +16,7 @@ extern const char call_columns[], stack_columns[], comm_columns[], module_column
 #define NAMES_HEADER (name_columns + 1)
 #define SCALAR_HEADER (scalar_columns + 1)
 
-/* Their places in the tables, and how many there are. */
+/* Indexes of the columns in the tables, and the number of columns. */
 enum column {
 #define ROW_COLUMN(name, type, source, help) COL_##name,
 #include "journal/columns.def"
@@ -44,7 +44,7 @@ enum name_column {
 	NAME_COLUMNS
 };
 
-/* By bit: the word, and what follows it. */
+/* By bit: the word, and the kind of value that follows it. */
 struct call_flag_word {
 	char word[12], value[8];
 };
@@ -53,9 +53,9 @@ extern const struct call_flag_word call_flag_words[CALL_FLAGS];
 /* By bit of journal_name.flags. */
 extern const char name_flag_words[JN_FLAGS][12];
 
-const char *phase_word(unsigned phase); /* "" where it is no phase */
+const char *phase_word(unsigned phase); /* "" if it is not a phase */
 
-/* Objects of `calls` in meta.json. */
+/* Objects inside `calls` of meta.json. */
 enum count_group { COUNTS_TOP, COUNTS_DROPPED, COUNTS_SKIPPED };
 
 /* By enum journal_count. */

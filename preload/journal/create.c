@@ -23,7 +23,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-/* A small journal has room for few: slots and their positions are to take no more than a small part of it. */
+/* A small journal has room for few slots: slots and their positions should take only a small part of it. */
 static uint32_t slots_for(uint64_t bytes)
 {
 	uint64_t n = bytes >> 12;
@@ -66,7 +66,7 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 
 /* ---- growing ---- */
 
-#define THREADS_PART 4 /* chunks for each thread: from then on each new one brings its own */
+#define THREADS_PART 4 /* chunks per thread; below that each new thread adds a chunk */
 #define GROW_CHUNKS 64u /* at once */
 
 static uint32_t chunks_at_first(const struct journal_head *h)
@@ -77,7 +77,7 @@ static uint32_t chunks_at_first(const struct journal_head *h)
 	return atomic_load_explicit(&first.nchunk, memory_order_relaxed);
 }
 
-/* The most that it may come to have. */
+/* The largest number of chunks that it may grow to. */
 static uint32_t chunks_at_most(const struct journal_head *h)
 {
 	uint32_t n = chunks_at_first(h) + h->nslot;
@@ -91,8 +91,9 @@ static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
 }
 
 /*
- * The journal's file, open for writing: *opened is to be closed after use, -1 if it is the descriptor that is kept. The program may have
- * closed that one, or have a file of its own under its number, or another one at the path. Returns the descriptor, or -errno.
+ * The journal's file, open for writing. *opened is to be closed after use; -1: it is the descriptor that is kept. The
+ * program may have closed that descriptor, may use its number for another file, or may have put another file at the
+ * path. Returns the descriptor, or -errno.
  */
 static int get_journal_fd(const struct journal *j, int *opened)
 {
@@ -113,14 +114,14 @@ static int get_journal_fd(const struct journal *j, int *opened)
 	return *opened = fd;
 }
 
-/* Gives the file the bytes from there to there, none of them a hole. */
+/* Allocates the bytes from `from` to `to` of the file, without holes. */
 static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
 {
 	int fd, opened, cancel, err;
 
 	if (to > io_file_limit())
 		return -EFBIG;
-	/* A thread that is to be cancelled must not end in here. */
+	/* A cancelled thread must not end in here. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = get_journal_fd(j, &opened);
 	err = fd < 0 ? -fd : 0;
@@ -143,7 +144,7 @@ static int extend_journal(struct journal *j, uint32_t nchunk)
 		return -EFBIG;
 	if (j->kind == JK_FILE)
 		return extend_file(j, from > j->head->bytes ? from : j->head->bytes, to);
-	/* A segment takes memory as it is touched. */
+	/* A segment gets memory as it is touched. */
 	if (j->kind == JK_MEMORY)
 		return mprotect(j->head, round_up(to, PAGE), PROT_READ | PROT_WRITE) < 0 ? -errno
 											 : 0;
@@ -155,7 +156,7 @@ void journal_grow_for_threads(struct journal *j)
 	struct journal_head *h = j->head;
 	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk), first, want;
 
-	/* Mostly there is plenty, and nothing else is looked at. */
+	/* Usually there is plenty, and nothing else is checked. */
 	if (threads * THREADS_PART <= n || atomic_load_explicit(&j->growing, memory_order_relaxed))
 		return;
 	first = chunks_at_first(h);
@@ -165,18 +166,19 @@ void journal_grow_for_threads(struct journal *j)
 	n = atomic_load(&h->nchunk);
 	want = n + GROW_CHUNKS < chunks_at_most(h) ? n + GROW_CHUNKS : chunks_at_most(h);
 	if (extend_journal(j, want) < 0)
-		return; /* nor will it later */
+		return; /* it will not be able to later either */
 	atomic_fetch_add(&h->free_chunks, want - n);
 	atomic_store_explicit(&h->nchunk, want, memory_order_release);
 	atomic_store(&j->growing, false);
 }
 
-/* ---- making one ---- */
+/* ---- making a journal ---- */
 
 /*
- * A mapped file that another process makes shorter is a SIGBUS for its owner, and no kind of file that survives its process is safe
- * from that (docs/explanation/journal-format.md). But no process opens it to write it, so it has no permission for that: `truncate`, `: >*` and
- * `rsync --inplace` of anybody but root are refused. Its mapping was made with the descriptor that created it.
+ * If another process truncates a mapped file, its owner gets SIGBUS. No kind of file that survives its process is safe
+ * from that (docs/explanation/journal-format.md). But no process opens it for writing, so it has no write permission:
+ * `truncate`, `: >*` and `rsync --inplace` fail for everyone but root. Its mapping was made with the descriptor that
+ * created it.
  */
 #define JOURNAL_MODE 0444
 
@@ -189,7 +191,7 @@ static int allocate_journal_file(int dirfd, const char *name, uint64_t bytes)
 
 	int err;
 
-	/* Not ftruncate: on a full disk the first store into a hole would be SIGBUS. */
+	/* Not ftruncate(): on a full disk the first store into a hole would raise SIGBUS. */
 	do
 		err = posix_fallocate(fd, 0, (off_t)bytes);
 	while (err == EINTR);
@@ -206,7 +208,7 @@ static size_t whole_pages(size_t bytes)
 	return round_up(bytes < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : bytes, PAGE);
 }
 
-/* In place: the head is large, and the thread whose call starts the recording may have little stack. */
+/* Filled in place: the head is large, and the thread whose call starts the recording may have little stack. */
 static void fill_journal_head(
 	struct journal *j, void *p, size_t bytes, size_t mapped, enum journal_kind kind)
 {
@@ -214,11 +216,11 @@ static void fill_journal_head(
 
 	h->version = JOURNAL_VERSION;
 	h->head_bytes = sizeof(*h);
-	divide_journal(h, bytes); /* always room for a chunk: JOURNAL_BYTES_MIN */
+	divide_journal(h, bytes); /* cannot fail: JOURNAL_BYTES_MIN has room for a chunk */
 	h->rank = h->world_size = -1;
 	atomic_init(&h->free_chunks, atomic_load(&h->nchunk));
 	atomic_init(&h->state, JS_RUNNING);
-	/* The magic is written last: a journal without it was never in use. */
+	/* The magic is written last: a journal without it was never used. */
 	atomic_signal_fence(memory_order_seq_cst);
 	memcpy(h->magic, JOURNAL_MAGIC, sizeof(h->magic));
 	*j = (struct journal){.head = p,
@@ -229,7 +231,7 @@ static void fill_journal_head(
 		.lock = {.fd = -1}};
 }
 
-/* With what it may grow by: nothing where the program's address space is limited, for that is the program's. */
+/* Size with room to grow. No room if the program's address space is limited: that space is the program's. */
 static size_t bytes_at_most(size_t bytes)
 {
 	struct journal_head h = {0};
@@ -241,7 +243,7 @@ static size_t bytes_at_most(size_t bytes)
 	return round_up(bytes_with_chunks(&h, chunks_at_most(&h)), PAGE);
 }
 
-/* Of `most` only `bytes` can be touched yet. A limit on the address space may forbid more than that. */
+/* Maps `most` bytes, of which only `bytes` may be touched yet. A limit on the address space may not allow that much. */
 static void *map_new_journal(int fd, size_t bytes, size_t *most)
 {
 	bool file = fd >= 0;
@@ -306,7 +308,7 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 	bytes = whole_pages(bytes);
 	most = bytes_at_most(bytes);
 	p = segment_make(&s, seed, most, &err);
-	/* There may be a limit on the size of one. */
+	/* The size of a segment may be limited. */
 	if (!p)
 		p = segment_make(&s, seed, most = bytes, &err);
 	if (!p)
@@ -341,7 +343,7 @@ static bool is_terminated(const char *s, size_t cap)
 	return memchr(s, 0, cap) != NULL;
 }
 
-/* Everything of the head that is used without further looking at it. */
+/* Checks all fields of the head that are used later without a check. */
 static bool is_sound(const struct journal_head *h)
 {
 	for (int i = 0; i < LOSS_COUNT; i++)
@@ -369,7 +371,7 @@ static int check_journal_head(const struct journal_head *h, uint64_t bytes)
 		return -EPROTO;
 	if (h->bytes > bytes || h->bytes < JOURNAL_BYTES_MIN || divide_journal(&want, h->bytes) < 0)
 		return -EINVAL;
-	/* The offsets follow from the size: a head that says otherwise is damaged. */
+	/* The offsets follow from the size. If they differ, the head is damaged. */
 	if (h->thread_off != want.thread_off || h->commit_off != want.commit_off ||
 		h->dict_off != want.dict_off || h->dict_bytes != want.dict_bytes ||
 		h->pending_off != want.pending_off || h->pending_bytes != want.pending_bytes ||
@@ -380,7 +382,7 @@ static int check_journal_head(const struct journal_head *h, uint64_t bytes)
 	return is_sound(h) ? 0 : -EINVAL;
 }
 
-/* What is mapped at p is a journal, or is unmapped again. */
+/* Checks that the mapping at p is a journal; unmaps it if not. */
 static int take_mapping(
 	struct journal *j, void *p, size_t bytes, enum journal_kind kind, bool rdonly)
 {
@@ -420,7 +422,7 @@ int journal_open_file(int dirfd, const char *name, int flags)
 	readable = io_open_regular(dirfd, name, O_RDONLY | flags, 0);
 	if (readable < 0)
 		return readable;
-	/* For as long as the opening takes; this very file, whatever has its name by then. */
+	/* Only while it is being opened. /proc/self/fd names this very file, whatever has its name by then. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", readable);
 	err = fstat(readable, &st) < 0 || fchmod(readable, (st.st_mode & 0777) | 0200) < 0 ? -errno
 											   : 0;

@@ -12,7 +12,7 @@
 #include "base/tid.h"
 
 #define PAGE_BYTES 4096u
-/* The file's time is that of the last tick of the kernel's clock. */
+/* File times have the resolution of the kernel's clock tick. */
 #define TICK_NS UINT64_C(10000000)
 
 _Static_assert(offsetof(struct journal_head, lock) % PAGE_BYTES + sizeof(struct journal_lock) <=
@@ -31,15 +31,15 @@ void start_death_watch(struct death_watch *w, struct journal *j)
 	again = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (again == MAP_FAILED)
 		return;
-	/* Another thread may fork at any moment: its child is to know the place before the file is there. */
+	/* Another thread may fork at any moment: its child must know the address before the file is mapped there. */
 	atomic_store(&w->page, again);
 	/*
-	 * Of a shared mapping, from 0 bytes: the same page a second time. Not by mremap(): what some communication libraries
-	 * put before that forgets the place, and has the kernel map at 0.
+	 * mremap() of a shared mapping from 0 bytes maps the same page a second time. Not through libc's mremap(): the
+	 * interposed versions of some communication libraries lose the address, and the kernel then maps at 0.
 	 */
 	if (syscall(SYS_mremap, (char *)j->head + page, 0, PAGE_BYTES,
 		    MREMAP_MAYMOVE | MREMAP_FIXED, again) < 0) {
-		/* The place may be another's by now. */
+		/* The address may belong to another mapping by now. */
 		atomic_store(&w->page, NULL);
 		return;
 	}
@@ -48,7 +48,7 @@ void start_death_watch(struct death_watch *w, struct journal *j)
 	w->list.list.next = (struct robust_list *)(void *)(again + (at - page));
 	w->list.futex_offset =
 		(long)(offsetof(struct journal_lock, word) - offsetof(struct journal_lock, next));
-	/* In place of the C library's own, which is empty: this thread takes no lock of the program's. */
+	/* Replaces the C library's own list, which is empty: this thread takes no lock of the program. */
 	if (syscall(SYS_set_robust_list, &w->list, sizeof(w->list)) < 0)
 		end_death_watch(w);
 }
@@ -60,7 +60,10 @@ void end_death_watch(struct death_watch *w)
 	w->list.list.next = &w->list.list;
 	if (!page)
 		return;
-	/* The file first, then the place: what a child gives up is never another thread's new memory. */
+	/*
+	 * First the file is unmapped, then the address: an address that a child gives up is never another thread's new
+	 * memory.
+	 */
 	mmap(page, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	atomic_store(&w->page, NULL);
 	munmap(page, PAGE_BYTES);

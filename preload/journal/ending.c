@@ -8,7 +8,7 @@
 #include "journal/meta_part.h"
 
 #define KEY "end"
-#define TAIL_ROOM 64 /* kept for what follows the text */
+#define TAIL_ROOM 64 /* reserved for the fields after the text */
 
 static void put_ending_number(struct text *t, const char *key, int v)
 {
@@ -41,7 +41,9 @@ int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, si
 	text_str(&t, ", \"text\": ");
 	text_json(&t, e->text ? e->text : "");
 	if (t.cut) {
-		/* Escapes have made it longer than there is room for: better nothing than half of a JSON text. */
+		/*
+		 * Escapes made it longer than the buffer. The text is omitted, because half of a JSON string is worse.
+		 */
 		t.len = len;
 		t.cut = false;
 		text_str(&t, ", \"text\": \"\"");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a process ended, as a part of meta.json: written by the process itself, or by who finds that it is gone. */
+/* How a process ended, as a part of meta.json: written by the process itself, or by the process that finds it dead. */
 #ifndef PROBE_JOURNAL_ENDING_H
 #define PROBE_JOURNAL_ENDING_H
 
@@ -8,19 +8,22 @@
 
 #include "journal/journal.h"
 
-#define ENDING_NONE INT32_MIN /* no code, no signal, or not known */
+#define ENDING_NONE INT32_MIN /* no code or signal, or not known */
 
 struct ending {
 	const char *how; /* finalized, exit, signal, abort, exception, unknown */
 	int code, signal;
-	const char *
-		inside; /* the function that the thread which ended the process was in; NULL: none */
-	const char *text; /* NULL: nothing more is to be said */
-	const char *shown; /* of an abort: the exception that was shown before; NULL: none */
+	/* the function that the thread which ended the process was in; NULL: none */
+	const char *inside;
+	const char *text; /* NULL: no further text */
+	const char *shown; /* for an abort: the exception that was printed before it; NULL: none */
 	uint64_t at_ns; /* Unix epoch; 0: not known */
 };
 
-/* Adds it to the dictionary, in place of an earlier one; buf: room for its text, a longer one is cut. Returns -errno. */
+/*
+ * Adds it to the dictionary, replacing an earlier one. buf: room for its text; a longer text is cut. Returns 0 or
+ * -errno.
+ */
 int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, size_t cap);
 
 /* Is there one? */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking at entries. The journal may be damaged: every length is checked before it is used. */
+/* Reads entries. The journal may be damaged: every length is checked before it is used. */
 #include <string.h>
 
 #include "journal/journal.h"
 
-/* Bytes of the fixed part by type; 0: no such type. */
+/* Size of the fixed part of this type in bytes; 0: unknown type. */
 static uint32_t fixed_bytes(const struct journal_entry *e)
 {
 	switch (e->type) {
@@ -26,7 +26,7 @@ static uint32_t fixed_bytes(const struct journal_entry *e)
 	return 0;
 }
 
-/* Do its dimensions, its values and three strings lie inside? */
+/* True if its dimensions, its values and three strings lie inside the entry. */
 static bool is_kind_whole(const struct journal_kind_row *k)
 {
 	const char *p = (const char *)(k + 1), *end = (const char *)k + k->e.bytes;
@@ -62,7 +62,7 @@ const struct journal_entry *journal_entry_at(
 		return NULL;
 	if (e->type == JE_NAME && (e->bytes - fixed) / 8 <= e->n)
 		return NULL;
-	/* Strings must end inside. */
+	/* Strings must end inside the entry. */
 	if ((e->type == JE_COMM || e->type == JE_NAME) &&
 		(e->bytes == fixed || ((const char *)e)[e->bytes - 1] != 0))
 		return NULL;
@@ -91,7 +91,7 @@ const struct journal_tensor *journal_tensor_next(
 		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
 }
 
-/* True if the entry holds the strings of its kind: no reader runs past its end in search of a NUL. */
+/* True if the entry holds all strings of its kind, so that no reader runs past its end in search of a NUL. */
 static bool has_strings(const struct dict_entry *e, uint16_t kind, uint32_t bytes)
 {
 	static const uint8_t want[] = {[DICT_API] = 3, [DICT_META] = 2, [DICT_MODULE] = 2};
@@ -111,8 +111,8 @@ static uint64_t zeros_end(const char *base, uint64_t at, uint64_t end)
 }
 
 /*
- * Where entries go on after one of which not even the length is there. Its thread, or that of a further one, may be
- * filling it in at this moment: lengths are stored before texts, so what is found twice is no text.
+ * Finds where entries continue after one that does not even have a length yet. Its thread, or a thread after it, may be
+ * filling it in now. Lengths are stored before texts, so the same position found twice is not inside a text.
  */
 static uint64_t skip_gap(const char *base, uint64_t at, uint64_t end)
 {

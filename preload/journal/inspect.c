@@ -7,9 +7,9 @@
 #include "terms/dtype.h"
 #include "terms/redop.h"
 
-/* An asynchronous call, and how many bytes of it are there to be read. */
+/* An asynchronous call, and how many of its bytes can be read. */
 struct seen_pending {
-	const struct journal_call *call; /* NULL: its END has been seen */
+	const struct journal_call *call; /* NULL: its END entry was found */
 	size_t room;
 };
 
@@ -19,7 +19,7 @@ struct look {
 	void *arg;
 	uint32_t n;
 	uint64_t latest; /* ticks */
-	/* Asynchronous calls seen so far whose END has not been seen. */
+	/* Asynchronous calls found so far without their END entry. */
 	struct seen_pending *pending;
 	size_t npending, cap;
 };
@@ -36,7 +36,7 @@ static void fill_api_names(const struct look *l, uint32_t id, struct inspect_cal
 	}
 }
 
-/* What it gives, or waits for: its first tensor within that many bytes; NULL: none is known. */
+/* The tensor that it sends, or waits to receive: its first tensor within `bytes`. NULL: not known. */
 static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t room)
 {
 	if (room < sizeof(*r) + sizeof(struct journal_tensor))
@@ -74,7 +74,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 		c.count = t->count;
 		c.bytes = t->bytes;
 	}
-	/* A call that sends to one rank and receives from another has both with its tensors. */
+	/* A call that sends to one rank and receives from another has both ranks in its tensors. */
 	if (t && r->e.n) {
 		c.peer = t->peer != JOURNAL_NONE ? t->peer : c.peer;
 		c.tag = t->tag != JOURNAL_NONE ? t->tag : c.tag;
@@ -98,7 +98,7 @@ static void note_pending(struct look *l, const struct journal_call *c, size_t ro
 	l->pending[l->npending++] = (struct seen_pending){c, room};
 }
 
-/* Every entry from the committed position of a chain to its end. */
+/* Visits every entry from the committed position of a chain to its end. */
 static void walk_chain(struct look *l, uint32_t slot, const struct journal_commit *commit,
 	void (*visit)(struct look *, const struct journal_entry *))
 {
@@ -118,7 +118,9 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 
 		if (!journal_chunk_is_of(k, slot, t->generation))
 			break;
-		/* The chunk may be given back and used again at any time: what was checked need not stand there any more. */
+		/*
+		 * The chunk may be freed and reused at any time: an entry that was checked may have been overwritten.
+		 */
 		for (const struct journal_entry *e;
 			at < used && (e = journal_entry_at(l->j, k, used, at));) {
 			uint32_t bytes = e->bytes;

@@ -12,7 +12,7 @@
 
 #define PATH_BYTES 1024
 #define TEXT_BYTES 8192
-#define V1_UNLIMITED (UINT64_C(1) << 60) /* version 1 has a very large number for "no limit" */
+#define V1_UNLIMITED (UINT64_C(1) << 60) /* cgroup v1 uses a very large number for "no limit" */
 
 bool place_type_is_local(uint32_t type)
 {
@@ -20,8 +20,8 @@ bool place_type_is_local(uint32_t type)
 		0xef53, /* ext2, ext3, ext4 */
 		0x58465342, /* xfs */
 		0x01021994, /* tmpfs */
-		0x858458f6, /* ramfs, as initial root file systems are */
-		0x794c7630, /* overlayfs: its upper layer is a local one */
+		0x858458f6, /* ramfs, the usual initial root file system */
+		0x794c7630, /* overlayfs: its upper layer is local */
 	};
 
 	for (unsigned i = 0; i < sizeof(local) / sizeof(*local); i++)
@@ -37,7 +37,10 @@ bool place_is_local(int dirfd)
 	return fstatfs(dirfd, &fs) == 0 && place_type_is_local((uint32_t)fs.f_type);
 }
 
-/* Not on the stack: the thread whose call starts the recording may have little of it. One thread at a time is here. */
+/*
+ * Not on the stack: the thread whose call starts the recording may have little of it. Only one thread runs this at a
+ * time.
+ */
 static char text[TEXT_BYTES], groups[TEXT_BYTES], path[PATH_BYTES];
 
 /* A number in a file; UINT64_MAX: no such file, or no number ("max"). */
@@ -54,7 +57,7 @@ static uint64_t read_limit_file(void)
 	return end == buf ? UINT64_MAX : v;
 }
 
-/* The number after a word that begins a line, times unit; 0: none. */
+/* The number after a word at the start of a line, times unit; 0: none. */
 static uint64_t number_behind(const char *word, uint64_t unit)
 {
 	ssize_t n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
@@ -75,7 +78,7 @@ struct version {
 	const char *mount, *limit, *used, *cache;
 };
 
-/* Pages of files that no process has used lately give way: they are no more taken than MemAvailable says. */
+/* File pages that were not used lately can be reclaimed. They do not count as used, as in MemAvailable. */
 static const struct version v2 = {
 	"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file "};
 static const struct version v1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes",
@@ -86,7 +89,7 @@ static uint64_t lesser_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What one group leaves. */
+/* The memory that one group leaves free. */
 static uint64_t group_free(const char *root, const struct version *v, const char *group)
 {
 	uint64_t limit, used, cache;
@@ -103,7 +106,10 @@ static uint64_t group_free(const char *root, const struct version *v, const char
 	return limit - lesser_of(used, limit);
 }
 
-/* And all above it. In a container the group's path may be the host's, and the mount begins at the group itself. */
+/*
+ * The least that the group and all groups above it leave free. In a container the group's path may be the host's, while
+ * the mount begins at the group itself.
+ */
 static uint64_t groups_free(const char *root, const struct version *v, char *group)
 {
 	uint64_t free = group_free(root, v, "");

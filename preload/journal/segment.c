@@ -55,7 +55,7 @@ void *segment_make(struct segment *s, uint64_t seed, size_t bytes, int *err)
 			shmctl(id, IPC_RMID, NULL);
 			return NULL;
 		}
-		/* A core file of the program is not to grow by it: it outlives the process anyway. */
+		/* Keeps it out of the program's core files: it outlives the process anyway. */
 		madvise(p, bytes, MADV_DONTDUMP);
 		return p;
 	}
@@ -69,7 +69,7 @@ int segment_look(const struct segment *s, struct segment_state *state)
 
 	if (shmctl(s->id, IPC_STAT, &ds) < 0)
 		return errno == EIDRM || errno == EINVAL ? -ENOENT : -errno;
-	/* Ids are used again; a segment that is going away has no key any more. */
+	/* Ids are reused; a segment that is being removed has no key any more. */
 	if ((uint32_t)ds.shm_perm.__key != s->key)
 		return -ENOENT;
 	*state = (struct segment_state){.bytes = ds.shm_segsz,

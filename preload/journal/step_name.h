@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ended a step, as the journal has it and in meta.json. */
+/* What ended a step: values in the journal and names in meta.json. */
 #ifndef PROBE_JOURNAL_STEP_NAME_H
 #define PROBE_JOURNAL_STEP_NAME_H
 

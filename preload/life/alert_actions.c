@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of an alert while the process that it is about runs. On the writer's thread. */
+/* Actions of alerts in the running process that they are about. On the writer's thread. */
 #include "life/alert_actions.h"
 
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "training/steps/stop.h"
 
 #define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
-#define WATCHER_FILE "watch.json" /* of `probe watch`, written again at each look */
+#define WATCHER_FILE "watch.json" /* of `probe watch`, rewritten at each of its looks */
 #define WATCHER_SECONDS 60 /* so old it may be; clocks of nodes differ */
 
 /* Captured configurations, by preset, and the number of the one that each was made of. */
@@ -37,7 +37,7 @@ static const struct preset *find_capture_preset(const char *word, unsigned *at)
 	return NULL;
 }
 
-/* *cfg is a copy: what it points to belongs to another configuration, which lasts as long as the process. */
+/* *cfg is a copy: its pointers belong to another configuration, which lives as long as the process. */
 static void set_preset_keys(struct config *cfg, const struct preset *p)
 {
 	const struct path_base base = {0};
@@ -135,7 +135,7 @@ static void stop_job_by(const struct alert_rule *r, uint32_t step, struct text *
 		"(rank%d/alerts.jsonl)",
 		alert_rule_words[r->rule], step, rank, rank);
 	why = stop_job_ask(text);
-	text_str(done, why ? "not done: " : "ValueError behind the next step of an optimizer");
+	text_str(done, why ? "not done: " : "ValueError after the next step of an optimizer");
 	text_str(done, why ? why : "");
 }
 

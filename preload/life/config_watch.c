@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Another configuration while the program runs: the file that PROBE_CONFIG names, the list that it names, and ctl.yaml in the
- * output folder are looked at by the writer, at most once a second, each process at a moment of its own. Processes that
- * record nothing have no writer: from the end of their first step on they have a thread that does only this.
+ * Changes of the configuration while the program runs. At most once a second, and each process at a moment of its own,
+ * the writer checks the file that PROBE_CONFIG names, the list that it names, and ctl.yaml in the output folder. A
+ * process that records nothing has no writer: from the end of its first step on it has a thread only for this.
  *
- * What is read becomes generations (session/generation.h): one for the next step where the file changed, and one for each
- * change of ctl.yaml that waits for its step.
+ * Changes become generations (session/generation.h): one for the next step if the file changed, and one for each change
+ * of ctl.yaml that waits for its step.
  *
- * Lock: `watch.lock` is a leaf but for what generations take, and only tried; a forked child makes it again.
+ * Lock: `watch.lock` is a leaf except for those of generations, and only tried; a forked child initialises it again.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -53,7 +53,7 @@ struct file_mark {
 static struct {
 	pthread_mutex_t lock;
 	_Atomic uint64_t next_ns; /* CLOCK_MONOTONIC */
-	struct file_mark config, list, ctl; /* that were looked at last */
+	struct file_mark config, list, ctl; /* state at the last look */
 	uint64_t config_read_ns; /* CLOCK_MONOTONIC */
 	char *text; /* the configuration file's that is in use; NULL: as it was at the start */
 	size_t len;
@@ -83,7 +83,7 @@ static bool is_mark_equal(const struct file_mark *a, const struct file_mark *b)
 	       a->changed_ns == b->changed_ns;
 }
 
-/* Somebody may be writing into it just now. A clock of a file server that is ahead must not keep us waiting. */
+/* The file may be being written right now. A file server's clock that is ahead must not make us wait for ever. */
 static bool is_file_settled(const struct file_mark *m)
 {
 	int64_t age = (int64_t)clock_ns(CLOCK_REALTIME) - m->changed_ns;
@@ -170,24 +170,24 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
 	return life_make_pair(&t, pair);
 }
 
-/* One for now where `anew` or where ctl.yaml wants another one than there is, and those that wait. */
-static void propose_all(bool anew, const char *by)
+/* Proposes one for now, if `again` or if ctl.yaml differs from the one in use, and those that wait. */
+static void propose_all(bool again, const char *by)
 {
 	struct generation_pair *pair[GENERATIONS_AHEAD];
 	uint32_t step = step_now();
 
-	/* It could not be read: what would come of ctl.yaml alone is not what is in use. */
+	/* It could not be read: the configuration from ctl.yaml alone is not the one in use. */
 	if (life_config_file && !watch.text)
 		return;
 
 	const struct ctl_change *now = ctl_change_at(&watch.wanted, step);
 	unsigned n = 0;
 
-	if (anew || hash_change(now) != generation_now()->change) {
+	if (again || hash_change(now) != generation_now()->change) {
 		if (make_of_change(now, by, &pair[0]) == 0) {
-			if (anew)
+			if (again)
 				pair[0]->running.asked = 0;
-			if (now && now->now && !anew) {
+			if (now && now->now && !again) {
 				generation_apply_now(pair[0], step);
 				step_configure();
 			} else {
@@ -204,7 +204,7 @@ static void propose_all(bool anew, const char *by)
 			generation_free(pair[i]);
 }
 
-/* ---- what changed ---- */
+/* ---- detecting changes ---- */
 
 static bool take_changed_ctl(void)
 {
@@ -263,7 +263,7 @@ static bool take_changed_config(void)
 	return true;
 }
 
-/* The list is a file of its own: that it changed is enough, who loads it again reads it. */
+/* The list is a separate file: it is enough that it changed; the code that loads it reads it. */
 static bool has_list_changed(void)
 {
 	const char *path = config_now()->wrap_ops;
@@ -282,7 +282,7 @@ void config_watch_begin(void)
 	watch.config_read_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What ctl.yaml changes stands above the file as it is in use: its text is needed from then on. */
+/* Changes in ctl.yaml are applied on top of the file in use: its text is needed from then on. */
 static void keep_config_text(void)
 {
 	struct file_mark now = mark_file(life_config_file);
@@ -293,8 +293,8 @@ static void keep_config_text(void)
 }
 
 /*
- * At the limit of collect_times the file says so, for whoever wants to begin again by an edit. An edit that has not been read
- * yet stays as it is.
+ * At the limit of collect_times the file is updated, so that the user can start again with an edit. An edit that has
+ * not been read yet is kept.
  */
 static void note_monitor_end(void)
 {
@@ -391,7 +391,7 @@ void life_step_unrecorded(void)
 {
 	const struct config *c = &generation_first.cfg;
 
-	/* Who is to be switched on is to be found, with its folder. */
+	/* A process that may be switched on must be found, with its folder. */
 	if ((!c->dynamic_on || *c->armable || c->dynamic_monitor) && session_rank_selected()) {
 		session_start();
 		return;

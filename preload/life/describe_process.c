@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What this process is, for meta.json: its configuration, its command line, the libraries that it uses. */
+/* Describes this process for meta.json: its configuration, its command line, its libraries. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ int session_meta(uint16_t part, const char *key, const char *json)
 
 #define NAMED_MAX 16
 
-/* An object of texts in meta.json; what does not fit is left out. */
+/* An object of texts in meta.json; what does not fit is omitted. */
 struct named {
 	uint16_t part;
 	const char *key;
@@ -107,7 +107,7 @@ void session_steps_before(uint64_t n)
 	pthread_mutex_unlock(&session.lock);
 }
 
-/* With session.lock held. What nothing has depended on is left out. */
+/* Call with session.lock held. Facts that nothing depended on are omitted. */
 static void put_layout_facts(void)
 {
 	static char json[LAYOUT_FACTS_MAX * 160];
@@ -143,7 +143,9 @@ void session_layout_fact(unsigned fact, bool holds)
 	pthread_mutex_unlock(&session.lock);
 }
 
-/* With session.lock held, as all that put parts. A thread of the job may be here, whose stack is small. */
+/*
+ * Call with session.lock held, like all functions that put parts. It may run on a thread of the job with a small stack.
+ */
 static int put_config(void)
 {
 	static char text[META_PART_MAX], value[4096];
@@ -207,7 +209,7 @@ void session_config_changed(uint64_t step)
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
 	pthread_mutex_lock(&session.lock);
 	note_switch(generation_now(), step);
-	/* The step first: what it belongs to replaces the configuration that holds from the start. */
+	/* The step first: its configuration replaces the one from the start. */
 	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
 		err = put_config();
 	if (!err && session_is_on())
@@ -254,7 +256,7 @@ static void put_process(void)
 		session_meta(META_TRAINING, "training", get_training_keys(config_now())->training);
 }
 
-/* By these folders of one run are told from those of another: its start, and which attempt of the launcher's it is. */
+/* Distinguishes folders of one run from those of another: its start, and the launcher's attempt number. */
 static void put_lifetime(void)
 {
 	/* An escaped byte takes six. */
@@ -272,7 +274,7 @@ static void put_lifetime(void)
 	session_meta(META_ATTEMPT, "attempt", json);
 }
 
-/* That it goes on in an earlier run's folder. */
+/* Notes that it continues in an earlier run's folder. */
 static void put_resumed(void)
 {
 	char json[128];
@@ -284,7 +286,7 @@ static void put_resumed(void)
 	session_meta(META_RESUMED, "resumed", json);
 }
 
-/* Where it can be read later whether the kernel has killed processes of this group because memory ran out. */
+/* Where it can be read later whether the kernel has killed processes of this group for lack of memory. */
 static void put_memory_group(void)
 {
 	/* With session.lock held, as the others. */

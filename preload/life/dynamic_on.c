@@ -54,7 +54,7 @@ static void skip_noise(struct scan *s)
 	}
 }
 
-/* A text in quotes; the scan stands at the first of them and then behind the last. */
+/* Skips a quoted text; the scan moves from the opening quote to after the closing one. */
 static void skip_quoted(struct scan *s)
 {
 	char quote = s->text[s->at++];
@@ -76,7 +76,7 @@ static void skip_word(struct scan *s)
 		s->at++;
 }
 
-/* Behind the key: `: value`. */
+/* After the key: `: value`. */
 static bool find_value_after_key(struct scan *s, size_t *begin, size_t *end)
 {
 	while (char_at(s, s->at) == ' ' || char_at(s, s->at) == '\t')
@@ -194,8 +194,8 @@ int dynamic_on_end(const char *path)
 		err = write_beside(real, st.st_mode, text, len, begin, end);
 	if (err)
 		log_loss(LOSS_CONFIG,
-			"%s: dynamic_on: false could not be written: %s; the recording ended "
-			"nevertheless, and begins anew when the file is changed and says true",
+			"%s: dynamic_on: false could not be written: %s; the recording ended; "
+			"it starts again when the file is changed to true",
 			path, io_error_text(err));
 	free(text);
 	free(real);

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Where the value of the file's own key dynamic_on stands in its text (JSON, with comments and without quotes too, or YAML):
- * from *begin to *end. False: it has no such key.
+ * Finds the value of the file's own key dynamic_on in its text (JSON, also with comments and without quotes, or YAML):
+ * from *begin to *end. False: there is no such key.
  */
 bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end);
 

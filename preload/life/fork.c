@@ -21,7 +21,7 @@
 #include "stats/threads.h"
 #include "writer/writer.h"
 
-/* *arg: the library of the row before. Those of one library mostly come together. */
+/* *arg: the library of the previous row. Rows of one library are usually adjacent. */
 static void tell_adapter_of_fork(struct api *a, void *arg)
 {
 	const struct adapter **last = arg, *l;

@@ -3,8 +3,8 @@
 #define PROBE_LIFE_FORK_H
 
 /*
- * In a forked child, recorded or not, before fork() returns there: locks that wrappers take whether or not anything is
- * recorded are made again, those of adapters too. The thread that held one may not exist here.
+ * Call in a forked child, recorded or not, before fork() returns there: initialises locks that wrappers take whether or
+ * not anything is recorded, including those of adapters. The thread that held one may not exist here.
  */
 void call_forked(void);
 

@@ -14,14 +14,14 @@
 
 #define WORDS_MAX 4096
 
-/* Bits: several may be noted, of which the telling one is said. */
+/* Bits: several may be noted; the most significant one is reported. */
 enum { SAID_FINALIZED = 1, SAID_CODE = 2, SAID_ABORT = 4, SAID_EXCEPTION = 8, SAID_EXIT = 16 };
 
 static struct {
 	_Atomic unsigned said;
 	_Atomic int code;
 	int signal;
-	uint64_t at_ns; /* of the exception: what follows it may take seconds */
+	uint64_t at_ns; /* of the exception: handling it may take seconds */
 	char function[64];
 	char text[2048];
 	struct {
@@ -93,7 +93,7 @@ static const char *find_call_inside(void)
 	return p ? p + strlen(p) + 1 : NULL;
 }
 
-/* An exception that was shown and did not end the program is none of its end. */
+/* An exception that was shown and did not end the program is not the reason for its end. */
 static const char *word_of_ending(unsigned said, int code)
 {
 	return said & SAID_ABORT				       ? "abort"
@@ -103,7 +103,7 @@ static const char *word_of_ending(unsigned said, int code)
 								       : "unknown";
 }
 
-/* May the exception that was shown last be a reason for an end? Training that went on behind it has survived it. */
+/* True if the exception shown last may be the reason for the end. If the training continued after it, it is not. */
 static bool was_exception_shown(void)
 {
 	return atomic_load(&words.shown.any) && step_now() == words.shown.step;
@@ -131,7 +131,10 @@ void keep_last_words(void)
 		e.at_ns = words.at_ns;
 	} else if (said & SAID_ABORT) {
 		e.text = words.function;
-		/* Who leaves because of it may be aborted by what takes down the libraries: PyTorch's threads do that now and then. */
+		/*
+		 * A process that exits because of it may be aborted while its libraries are torn down: PyTorch's
+		 * threads do that now and then.
+		 */
 		if (was_exception_shown())
 			e.shown = words.shown.text;
 	} else if (is_exit_with_code(&e) && was_exception_shown()) {

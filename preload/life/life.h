@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of the recording: what makes the transitions of session/state.h, and what others may say of this process. For
+ * The life of the recording: transitions of session/state.h, and what other code may report about this process. For
  * adapters, probe.h, and the files of this room.
  */
 #ifndef PROBE_LIFE_LIFE_H
@@ -21,14 +21,15 @@ void session_end(void);
 /* The job's own rank became known (or known better). size < 0: unknown. */
 void session_rank(int rank, int size);
 
-/* The same from a communicator that may not be the whole job's: counts where nothing else says the rank. */
+/* The same from a communicator that may not include the whole job: used if no other source tells the rank. */
 void session_rank_guess(int rank, int size);
 
 /*
- * A new configuration: the text of a probe.yaml, under the environment of the start. It takes effect at the end of the
- * step. -EINVAL: something in it is wrong (each is said in a line), -ENOSPC: there have been too many, -ENOMEM, or -EPERM
- * where nothing is recorded; the old one stays in use then. Keys that have been used up at the start (files, journal,
- * helper threads, custom_apis) keep their values, which is said too. name: what messages call the text.
+ * A new configuration: the text of a probe.yaml, overridden by the environment of the start. It takes effect at the end
+ * of the step. Returns 0, -EINVAL (it has errors, each reported in a line), -ENOSPC (there have been too many),
+ * -ENOMEM, or -EPERM (nothing is recorded); on failure the old one stays in use. Keys that are only read at the start
+ * (files, journal, helper threads, custom_apis) keep their values, which is reported too. name: the text's name in
+ * messages.
  */
 int session_reconfigure(const char *name, const char *text, size_t len);
 
@@ -39,13 +40,13 @@ int session_meta(uint16_t part, const char *key, const char *json);
 #define LIBRARY_TEXT_MAX 200
 void session_library(const char *name, const char *version);
 
-/* Something in this process is out of our sight: what, and why and what to do, for meta.json. Once for each. */
+/* Something in this process cannot be seen: what, why, and what to do, for meta.json. Each is noted once. */
 void session_invisible(const char *what, const char *why);
 
 /* A fact of api/layout_fact.h was found to hold, or not to; for meta.json. Takes the session's lock where that is new. */
 void session_layout_fact(unsigned fact, bool holds);
 
-/* The program had done so many steps already when the first one began here: it goes on from a checkpoint. */
+/* The program had already done n steps when the first one began here: it was resumed from a checkpoint. */
 void session_steps_before(uint64_t n);
 
 /* With which seeds the program's libraries began, as JSON of less than 200 bytes; for meta.json. */
@@ -64,12 +65,12 @@ struct wraplist *life_load_list(const struct config *cfg, config_report_fn *repo
 void life_exiting(int code);
 void life_aborting(void);
 
-/* What a configuration is made of while the program runs. */
+/* Input of a new configuration while the program runs. */
 struct change_text {
 	const char *name, *text; /* of the file; len 0: the defaults */
 	size_t len;
 	const struct ctl_change *change; /* keys of ctl.yaml above it, or NULL */
-	uint32_t asked; /* as in struct generation, and so are these */
+	uint32_t asked; /* as in struct generation, like the following */
 	uint64_t mark;
 	const char *by;
 };
@@ -91,10 +92,12 @@ extern bool life_config_named;
 void life_look_at_config(void);
 void life_step_unrecorded(void);
 
-/* The first configuration has been read: what changes from here on is seen. */
+/* The first configuration has been read: changes are detected from here on. */
 void config_watch_begin(void);
 
-/* The recording has ended: what else waits for the other ranks (dynamic_on: false in the file) is done at once. */
+/*
+ * The recording has ended: a change that still waits for other ranks (dynamic_on: false in the file) is made at once.
+ */
 void config_watch_end(void);
 
 /* In a forked child. */
@@ -103,10 +106,10 @@ void config_watch_forked(void);
 /* Tells meta.json that another configuration holds from that step on. */
 void session_config_changed(uint64_t step);
 
-/* Tells meta.json what this process is. With session.lock held. */
+/* Describes this process in meta.json. Call with session.lock held. */
 void session_about(void);
 
-/* Chooses what measures tensors: instructions, helper threads. Before there is a writer thread. */
+/* Selects instructions and helper threads for measuring tensors. Call before there is a writer thread. */
 void session_statistics(void);
 
 #endif

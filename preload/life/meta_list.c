@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "life/meta_list.h"
 
-#define LIST_ROOM 16 /* kept for what ends the list */
+#define LIST_ROOM 16 /* reserved for the end of the list */
 
 struct text list_begin(char *buf, size_t cap, char open)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists and objects as JSON text for parts of meta.json: an item that does not fit is left out, the text stays JSON. */
+/*
+ * Lists and objects as JSON text for parts of meta.json: an item that does not fit is omitted, and the text stays
+ * valid.
+ */
 #ifndef PROBE_LIFE_META_LIST_H
 #define PROBE_LIFE_META_LIST_H
 
@@ -14,7 +17,7 @@ struct text list_begin(char *buf, size_t cap, char open);
 /* False: it did not fit and is gone again. key NULL: an array. json: the value is JSON already. */
 bool list_add(struct text *t, const char *key, const char *value, bool json);
 
-/* whole: of an array, nothing was left out. */
+/* whole: of an array, nothing was omitted. */
 void list_end(struct text *t, bool whole, char close);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_save() of probe.h: a tensor of the program's under a name of its choice is a call of library `probe` whose operation has
- * that name. Rows are made at the first use of a name and last for ever; who loses the race for the list's head has made one
- * that is behind it, which is found as well.
+ * probe_save() of probe.h: a tensor that the program saves under a name of its choice is a call of library `probe` with
+ * that name as operation. Rows are made at the first use of a name and are never freed. If two threads add the same
+ * name, both rows stay in the list and either may be found.
  */
 #define PROBE_BUILDING
 #include "probe.h"

@@ -60,7 +60,7 @@ static void refuse_for(void *arg, const char *line)
 	if (config_is_note(line))
 		return;
 
-	/* What would be done without it ("the default 100 is used") is not what is done. */
+	/* What the message says about its default ("the default 100 is used") is not true here. */
 	const char *instead = strstr(line, "; the default ");
 	int n = instead ? (int)(instead - line) : (int)strlen(line);
 

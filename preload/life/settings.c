@@ -48,7 +48,10 @@ static bool is_told_variable(const char *v)
 	return false;
 }
 
-/* all: the variables as they were when the process began, n bytes; what the program has set since then may change while it is read. */
+/*
+ * all: the variables at process start, n bytes; variables that the program has set since may change while they are
+ * read.
+ */
 static void put_environment(char *all, size_t n)
 {
 	static char text[META_PART_MAX];
@@ -92,7 +95,7 @@ struct sites {
 	bool python;
 };
 
-/* Where a loaded object lies below a folder of packages, that folder. */
+/* The folder of packages that contains a loaded object. */
 static void note_package_folder(void *arg, const struct module *m)
 {
 	static const char folders[][20] = {"/site-packages/", "/dist-packages/"};
@@ -155,7 +158,7 @@ static void put_packages(void)
 		session_meta(META_PACKAGES, "packages", text);
 }
 
-/* Nobody has begun, somebody is at it, it is done. */
+/* Not begun, in progress, done. */
 enum { PACKAGES_NEW, PACKAGES_READ, PACKAGES_PUT };
 
 static _Atomic uint32_t packages;
@@ -196,8 +199,8 @@ void life_describe_late(void)
 }
 
 /*
- * Not by the thread that reads the folders: a race detector does not know the loader's lock, and would blame what the loader
- * says there for what dlclose() frees elsewhere.
+ * Not on the thread that reads the folders: a race detector does not know the loader's lock, and would report a race
+ * between the loader's data and memory that dlclose() frees elsewhere.
  */
 static void find_package_folders(void)
 {
@@ -212,7 +215,7 @@ void settings_forked(void)
 	atomic_store(&packages, PACKAGES_NEW);
 }
 
-/* ---- what can be repeated ---- */
+/* ---- repeatability ---- */
 
 struct library_look {
 	const char *name;
@@ -281,7 +284,7 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 			(long long)get_process_keys(config_now())->seed);
 		want = seed;
 	}
-	/* Where nothing of the kind is loaded the variable is nobody's. */
+	/* If its library is not loaded, the variable has no effect. */
 	if (!loaded && strcmp(reproducible[i].library, "python"))
 		return;
 	began = find_variable(all, n, reproducible[i].name);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a run began with, for who compares two: environment, Python packages, seeds. */
+/* The settings at a run's start, for comparing two runs: environment, Python packages, seeds. */
 #ifndef PROBE_LIFE_SETTINGS_H
 #define PROBE_LIFE_SETTINGS_H
 
 /* Parts of meta.json, at the first recorded call. With session.lock held, so that no folder is read here. */
 void put_settings(void);
 
-/* The hook session_hooks.describe_late: Python's packages, whose folders may lie on a file server that takes its time. */
+/* The hook session_hooks.describe_late: Python's packages, whose folders may be on a slow file server. */
 void life_describe_late(void);
 
 /* In a forked child. */

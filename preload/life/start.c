@@ -25,7 +25,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* Of glibc only, without which nothing is recorded. */
+/* Only in glibc; without it nothing is recorded. */
 extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
 
 static void note_status(int code, void *arg)
@@ -87,7 +87,7 @@ static bool start_recording(void)
 	identify_process();
 	if (!writer_open(step_now()))
 		return false;
-	/* Behind it: what an earlier run's journal says of its alerts is not to be acted on. */
+	/* Done afterwards: alerts in an earlier run's journal must not cause actions. */
 	alert_actions_set();
 	stack_id_begin(output.resumed.last_stack);
 	once_per_process();

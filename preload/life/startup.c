@@ -27,8 +27,8 @@ __attribute__((constructor)) static void start_process(void)
 		return;
 	}
 	/*
-	 * Privileged programs (setuid, file capabilities) get here only through /etc/ld.so.preload: there the environment
-	 * belongs to a user who must not make them write files.
+	 * Privileged programs (setuid, file capabilities) get here only through /etc/ld.so.preload: the environment
+	 * then belongs to a user who must not make them write files.
 	 */
 	if (getauxval(AT_SECURE)) {
 		session_settle(SESSION_OFF);

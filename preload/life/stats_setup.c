@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What measures tensors in this process: keys stats_isa, stats_threads. */
+/* Selects how tensors are measured in this process: keys stats_isa, stats_threads. */
 #include <string.h>
 
 #include "base/cores.h"
@@ -11,8 +11,8 @@
 #include "stats/threads.h"
 
 /*
- * As many helpers as asked for, but not so many that the calling thread would have to share a core with them. The
- * writer thread, which may use all cores, must not be there yet.
+ * Starts as many helpers as requested, but leaves one core to the calling thread. The writer thread, which may use all
+ * cores, must not exist yet.
  */
 static void start_helpers(void)
 {

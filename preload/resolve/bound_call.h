@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that is bound to one certain function: entry/stubs/bound_stub.c. */
+/* A call that is bound to one particular function: entry/stubs/bound_stub.c. */
 #ifndef PROBE_RESOLVE_BOUND_CALL_H
 #define PROBE_RESOLVE_BOUND_CALL_H
 
@@ -16,7 +16,7 @@ struct bound {
 
 extern __thread const struct bound *bound_now THREAD_TLS __attribute__((visibility("hidden")));
 
-/* The function that this call of f is bound to, or NULL. Asked once per call. */
+/* The function that this call of f is bound to, or NULL. Call it once per call. */
 static inline void *bound_take(const struct api *f)
 {
 	const struct bound *b = bound_now;

@@ -11,14 +11,14 @@
 #include "elf/loaded/elfsym.h"
 
 #define PROVIDERS_MAX 8
-#define SITES 4096u /* a power of two; call sites beyond are searched again each time */
+#define SITES 4096u /* a power of two; further call sites are looked up each time */
 
 typedef void *dlsym_fn(void *handle, const char *name);
 
 /* Written by bound_enter in stub_entry.S. */
 __thread const struct bound *bound_now;
 
-/* dlsym itself is a hook of ours: inside libprobe it is always the next one that is meant. */
+/* dlsym itself is hooked by us: inside libprobe the next one is always meant. */
 static dlsym_fn *next_dlsym(void)
 {
 	static _Atomic(dlsym_fn *) cached;
@@ -49,11 +49,11 @@ void *real_next(const char *name)
 	void *p = sym ? sym(RTLD_NEXT, name) : NULL;
 	struct elf_place at;
 
-	/* A stub of a name with a version shows: what lies behind it cannot be looked up. */
+	/* This shows a stub of a versioned name: the function after it cannot be looked up. */
 	return p && elfsym_place((uintptr_t)p, &at) && at.stubs ? NULL : p;
 }
 
-/* The one of several that the caller would be bound to without us; the first where nothing else is known. */
+/* Among several functions, the one that the caller would be bound to without us; the first if that is not known. */
 static void *real_for_caller(const char *name, uintptr_t pc, const struct provider *p, int n)
 {
 	struct provider own;
@@ -75,14 +75,14 @@ static void *find_name(const char *name, uintptr_t pc, bool *several)
 	struct provider p[PROVIDERS_MAX];
 	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
 
-	/* A stub object may stand before libraries that stand before us. */
+	/* A stub object may be searched before libraries that come before us. */
 	if (!n && elfsym_stub(name, &p[0]))
 		n = elfsym_all(name, p, PROVIDERS_MAX);
 	*several = false;
 	if (n <= 1)
 		return n ? call_ifunc_resolver(&p[0]) : NULL;
 
-	/* The global scope comes before any local one, for every caller. */
+	/* For every caller, the global scope comes before any local one. */
 	void *global = real_next(name);
 
 	if (global)
@@ -104,10 +104,10 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 	return find_name(alias, pc, several);
 }
 
-/* ---- libraries on their way ---- */
+/* ---- libraries being loaded ---- */
 
 static _Atomic uint32_t loads,
-	under_way; /* how often it was begun; threads that have not been heard of since */
+	under_way; /* how often loading has begun; threads whose loading may still be in progress */
 static __thread bool loading THREAD_TLS;
 
 void real_loading(void)
@@ -116,7 +116,7 @@ void real_loading(void)
 		atomic_fetch_add(&under_way, 1);
 	loading = true;
 	atomic_fetch_add(&loads, 1);
-	/* Before the rows are looked at: whoever makes one API_ON looks here behind that. */
+	/* Before the rows are read: a thread that sets one to API_ON reads this afterwards. */
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -140,7 +140,7 @@ bool real_settled(uint32_t since)
 
 /* ---- per call site ---- */
 
-/* Filled once (pc, then api, then real) and refreshed when age is not that of the last unloading. */
+/* Filled once (pc, then api, then real); refreshed if age is older than the last unloading. */
 struct site {
 	_Atomic uintptr_t pc;
 	_Atomic(const struct api *) api;

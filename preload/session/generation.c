@@ -21,21 +21,21 @@ _Atomic(const struct generation *) generation_current = &generation_first.runnin
 
 struct wraplist *generation_armable;
 
-/* Those to come, by step; changed and looked at under change_lock. */
+/* Pending ones, by step; changed and read under change_lock. */
 static struct generation_pair *ahead[GENERATIONS_AHEAD];
 static unsigned nahead;
-/* The step of the first of them: a step's end costs one load where there is none. */
+/* The step of the first of them: if there is none, the end of a step costs only one load. */
 static _Atomic uint32_t due = UINT32_MAX;
 static uint32_t last_number;
 
-/* What a step's end has to do besides: 0 in a run without alerts. */
+/* Further work at the end of a step: 0 in a run without alerts. */
 static _Atomic uint32_t pause_left;
-static _Atomic uint32_t lasts_left; /* of the pair in use */
+static _Atomic uint32_t lasts_left; /* steps left for the pair in use */
 static _Atomic(struct generation_pair *) lasting; /* proposed for lasting_steps */
-static uint32_t lasting_steps; /* under the lock, as what follows */
-static struct generation_pair *before_it; /* in place again when lasts_left is 0; NULL: none */
+static uint32_t lasting_steps; /* under the lock, like the following */
+static struct generation_pair *before_it; /* used again when lasts_left is 0; NULL: none */
 
-/* Held while pairs are proposed, and while one is put in place. */
+/* Held while pairs are proposed, and while one is put into use. */
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct generation *get_first_generation(void)
@@ -43,7 +43,7 @@ const struct generation *get_first_generation(void)
 	return &generation_first.running;
 }
 
-/* As `on` says, of the pair of *now; publishes it. */
+/* Publishes the member of *now's pair that `on` selects. */
 static void point_at(const struct generation *now, const struct generation *running, bool on)
 {
 	const struct generation *next;
@@ -85,7 +85,10 @@ static void set_due_step(void)
 	atomic_store(&due, nahead ? ahead[0]->running.asked : UINT32_MAX);
 }
 
-/* Under change_lock: p[n] are those to come; what was is put into old[]. Returns how many. -ENOSPC: no more numbers. */
+/*
+ * Under change_lock: p[n] become the pending ones; the previous ones are put into old[]. Returns their number. -ENOSPC:
+ * no more numbers.
+ */
 static int replace_ahead(
 	struct generation_pair *const p[], unsigned n, struct generation_pair *old[])
 {
@@ -136,7 +139,7 @@ int generation_propose_next(struct generation_pair *p)
 		if (ahead[i]->running.asked && n < GENERATIONS_AHEAD)
 			all[n++] = ahead[i];
 	nold = replace_ahead(all, n, old);
-	/* Those that go on waiting are not to be freed. */
+	/* Pairs that stay pending must not be freed. */
 	for (int i = 0, k = nold; nold > 0 && i < k; i++)
 		if (old[i]->running.asked)
 			old[i] = NULL;
@@ -190,7 +193,7 @@ static void end_pause(void)
 		generation_pause(false);
 }
 
-/* Under change_lock: that lasts some steps, or what was before it again. NULL: the one in use goes on. */
+/* Under change_lock: the pair that lasts some steps, or the one before it again. NULL: no change. */
 static struct generation_pair *choose_lasting(void)
 {
 	struct generation_pair *p = atomic_exchange(&lasting, NULL), *now;
@@ -211,7 +214,7 @@ static struct generation_pair *choose_lasting(void)
 	return p;
 }
 
-/* Under change_lock: the last one whose step has come; those before it are left out. */
+/* Under change_lock: the last one whose step has come; earlier ones are skipped. */
 static struct generation_pair *take_due_pair(uint32_t next)
 {
 	struct generation_pair *p = NULL;
@@ -227,7 +230,7 @@ static struct generation_pair *take_due_pair(uint32_t next)
 	return p;
 }
 
-/* Under change_lock: the next one holds until there is another. */
+/* Under change_lock: the next pair stays in use until another one is proposed. */
 static void end_lasting(void)
 {
 	atomic_store(&lasting, NULL);
@@ -240,7 +243,7 @@ static void use_pair(struct generation_pair *p, uint32_t step)
 {
 	struct config *c = &p->cfg;
 
-	/* One that was in use before is as it was. */
+	/* A pair that was in use before is unchanged. */
 	if (!p->running.number && p != &generation_first) {
 		/* collect_times counts from here on. */
 		c->in_force_from = step;
@@ -249,7 +252,7 @@ static void use_pair(struct generation_pair *p, uint32_t step)
 		generation_pair_up(p, ++last_number);
 	}
 	point_at(generation_now(), &p->running, false);
-	/* Behind the pointer: who decides of a row meanwhile looks at it again when that is done. */
+	/* After the pointer is set: a thread that decides on a row meanwhile checks it again afterwards. */
 	session_hooks.config_changed(step);
 }
 

@@ -24,7 +24,7 @@ static int env_number(const char *name)
 
 static const struct {
 	const char *rank, *size;
-	bool need_size; /* the rank's variable alone decides nothing */
+	bool need_size; /* the variable with the rank is not sufficient alone */
 } sources[] = {
 	{"RANK", "WORLD_SIZE", true},
 	{"RANK_ID", "RANK_SIZE", true}, /* MindSpore */
@@ -68,9 +68,10 @@ static void find_run(struct identity *id)
 }
 
 /*
- * Of the scheduler, which restarts the whole job, and of a launcher inside of it, whose count then begins at 0: both together tell
- * attempts apart. Kubernetes gives a container no such variable; of a JobSet the pod's label
- * jobset.sigs.k8s.io/restart-attempt has to be handed on in the manifest (docs/reference/output-format.md).
+ * Attempts are counted by the scheduler, which restarts the whole job, and by a launcher inside it, whose count then
+ * starts at 0: only both together identify an attempt. Kubernetes sets no such variable in a container; for a JobSet,
+ * the pod's label jobset.sigs.k8s.io/restart-attempt has to be passed on in the manifest
+ * (docs/reference/output-format.md).
  */
 static void find_attempt(struct identity *id)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which rank this process is, before or without a library saying so, and which run it belongs to.
- */
+/* This process' rank, as far as it is known without a library's help, and the run it belongs to. */
 #ifndef PROBE_SESSION_IDENTITY_H
 #define PROBE_SESSION_IDENTITY_H
 
@@ -11,14 +9,18 @@
 struct identity {
 	int rank, size; /* -1: unknown */
 	char run[128]; /* the launcher's job id, "" if there is none */
-	char attempt
-		[32]; /* how often the launcher has restarted the job, as it writes it; scheduler's and launcher's: "1.0"; "": neither says */
+	/*
+	 * how often the launcher has restarted the job, in its own notation; scheduler's and launcher's: "1.0"; "": not
+	 * known
+	 */
+	char attempt[32];
 };
 
 /*
- * From the environment as it is now (torch.multiprocessing sets RANK in the running worker): the first that exists of
- * RANK with WORLD_SIZE, RANK_ID with RANK_SIZE or MS_WORKER_NUM, MS_NODE_ID with MS_WORKER_NUM, OMPI_COMM_WORLD_RANK, PMIX_RANK, PMI_RANK with PMI_SIZE, SLURM_PROCID inside a step with
- * SLURM_NTASKS > 1 (a batch script has it too, and is no rank).
+ * From the current environment (torch.multiprocessing sets RANK in the running worker): the first that exists of RANK
+ * with WORLD_SIZE, RANK_ID with RANK_SIZE or MS_WORKER_NUM, MS_NODE_ID with MS_WORKER_NUM, OMPI_COMM_WORLD_RANK,
+ * PMIX_RANK, PMI_RANK with PMI_SIZE, SLURM_PROCID inside a step with SLURM_NTASKS > 1 (a batch script has it too, but
+ * is no rank).
  */
 void identity_read(struct identity *id);
 

@@ -32,7 +32,7 @@ bool session_start(void)
 	uint32_t phase = atomic_load_explicit(&session.phase, memory_order_acquire);
 
 	if (phase == SESSION_ON) {
-		/* A child that was made past pthread_atfork finds out here. */
+		/* A child made without pthread_atfork is detected here. */
 		if (!*session.alive)
 			recording_switch(OFF_SETTLED, true);
 		return *session.alive;
@@ -55,7 +55,7 @@ bool session_rank_look(void)
 	if (!get_steps_keys(config_now())->rank.n)
 		k = 1;
 	else if (rank < 0)
-		return false; /* not known yet; a list of ranks means just these */
+		return false; /* not known yet; a list of ranks excludes unknown ones */
 	else
 		k = ranges_contain(&get_steps_keys(config_now())->rank, (uint64_t)rank) ? 1 : 2;
 	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);

@@ -5,16 +5,16 @@
  *	NEW -> READY (configuration is known) -> ON (folder, journal and writer exist) -> ENDED
  *	                                    \-> OFF (disabled, a forked child, or nothing can be written)
  *
- * The constructor only remembers the environment and the working directory. Configuration is read at the first call
- * of any wrapper, everything else is made at the first call that is to be recorded; until then there is no file, no
- * thread and no memory of ours.
+ * The constructor only copies the environment and the working directory. The configuration is read at the first call of
+ * any wrapper. Everything else is made at the first call that is to be recorded; until then there is no file, thread or
+ * memory of ours.
  *
- * Here is the state only. What makes the transitions lies in life/, and in writer/ what has the folder and its files; both
- * stand above, and are reached through session_hooks.
+ * This file has only the state. Its transitions are in life/; the folder and its files are in writer/. Both are higher
+ * rooms, and are called through session_hooks.
  *
- * Locks: session.lock (making a transition). Who uses drain, sink and files has the writer's role (writer/role.h). No
- * lock is held while the real function runs. A forked child uses none of them unless it records,
- * and then it makes new ones.
+ * Locks: session.lock (for a transition). Only the holder of the writer's role (writer/role.h) uses drain, sink and
+ * files. No lock is held while the real function runs. A forked child uses none of them unless it records; then it
+ * initialises them again.
  */
 #ifndef PROBE_SESSION_STATE_H
 #define PROBE_SESSION_STATE_H
@@ -35,8 +35,8 @@ enum session_phase { SESSION_NEW, SESSION_READY, SESSION_ON, SESSION_ENDED, SESS
 struct session {
 	_Atomic uint32_t phase;
 	/*
-	 * In a page that the kernel empties in a forked child (MADV_WIPEONFORK): 0 there even when the child was made
-	 * without fork(), past pthread_atfork. Points to a constant 1 before ON and where the kernel has no such thing.
+	 * In a page that the kernel clears in a forked child (MADV_WIPEONFORK): 0 there even if the child was made
+	 * without fork() and pthread_atfork. Points to a constant 1 before ON, and if the kernel does not support this.
 	 */
 	const volatile uint32_t *alive;
 	bool wiped; /* it points to such a page */
@@ -45,13 +45,14 @@ struct session {
 	struct journal_owner owner;
 	pthread_mutex_t lock;
 	int world_rank, world_size; /* -1: unknown */
-	bool rank_told; /* by session_rank(): no guess from the environment, and a forked child's too */
+	/* set by session_rank(), not guessed from the environment; inherited by a forked child */
+	bool rank_told;
 	bool rank_guessed;
 	char run[128];
-	struct clock_base clock; /* as it was at the start; the journal's head has the one in use */
+	struct clock_base clock; /* as at the start; the journal's head has the current one */
 	/*
-	 * Next block of call numbers: all threads write it, so it has a separate cache line. What they read in each
-	 * call (phase) is not to be taken from them by that.
+	 * Next block of call numbers. All threads write it, so it has its own cache line: phase, which they read in
+	 * each call, must not share it.
 	 */
 	_Alignas(64) _Atomic uint64_t seq;
 };
@@ -59,57 +60,57 @@ struct session {
 extern struct session session __attribute__((visibility("hidden")));
 
 /*
- * What stands above and is called from below. Defined in life/hooks.c, constant: a wrapper may be called before any
- * constructor of ours has run.
+ * Functions of higher rooms that are called from below. Defined in life/hooks.c, constant: a wrapper may be called
+ * before any constructor of ours has run.
  */
 enum writer_help {
-	HELP_WRITTEN, /* there is more room than before */
-	HELP_TAKEN, /* somebody else writes */
-	HELP_USELESS, /* nothing could be written, or none of it gave room */
+	HELP_WRITTEN, /* there is more room now */
+	HELP_TAKEN, /* another thread writes */
+	HELP_USELESS, /* nothing could be written, or that freed no room */
 };
 
 struct session_hooks {
-	bool (*configure)(void); /* NEW: reads the configuration. As session_configure(). */
-	bool (*start)(void); /* READY: makes folder, journal and writer. As session_start(). */
-	void (*wake_writer)(
-		void); /* asks the writer to drain soon; cheap when it is awake already */
+	bool (*configure)(void); /* NEW: reads the configuration. Calls session_configure(). */
+	bool (*start)(void); /* READY: makes folder, journal and writer. Calls session_start(). */
+	void (*wake_writer)(void); /* asks the writer to drain soon; cheap if it is awake already */
 	enum writer_help (*help_writer)(void); /* a thread of the job writes a little itself */
-	/* Another configuration is in use: what was decided by the last one is decided again. */
+	/* Another configuration is in use: decisions made with the last one are made again. */
 	void (*config_changed)(uint32_t step); /* from that step on */
 	void (*step_ending)(
-		uint32_t step); /* with key scalars: it ends, and is still the current one */
+		uint32_t step); /* with key scalars: the step ends, and is still the current one */
 	void (*step_ended)(void); /* a step ended: the writer drains, but not too often */
-	/* Calls of the current step are recorded and those of the last one were not, or the other way round. Takes no lock. */
+	/* Whether calls are recorded differs between the current step and the last one. Takes no lock. */
 	void (*window_changed)(void);
 	void (*step_unrecorded)(void); /* a step ended, and nothing has been recorded so far */
-	/* The writer, when it holds nothing: is there another configuration? At most once a second. */
+	/* Called by the writer while it holds nothing: checks for another configuration. At most once a second. */
 	void (*look_at_config)(void);
 	/*
-	 * What of this process takes long to be found out, for meta.json; once, by who comes first: the writer, when it
-	 * holds nothing, or who writes the files before that. Who comes meanwhile waits for a moment, and not for ever.
+	 * Finds details of this process that take long, for meta.json. Once, by the first thread that needs them: the
+	 * writer while it holds nothing, or a thread that writes the files earlier. Others wait a moment, but not
+	 * indefinitely.
 	 */
 	void (*describe_late)(void);
 	void (*end)(void); /* session_end() of life/life.h */
-	void (*exiting)(int code); /* the same by _exit() */
-	void (*aborting)(void); /* abort() was called: how it ends is noted, nothing is ended */
+	void (*exiting)(int code); /* the same for _exit() */
+	void (*aborting)(void); /* abort() was called: notes the ending, ends nothing */
 };
 
 extern const struct session_hooks session_hooks;
 
-/* Reads configuration and list if that has not been done. False: switched off. */
+/* Reads configuration and list unless that has been done. False: switched off. */
 bool session_configure(void);
 
-/* Makes folder, journal and writer if they are not there. False: nothing can be recorded. */
+/* Makes folder, journal and writer unless they exist. False: nothing can be recorded. */
 bool session_start(void);
 
-/* Nothing (more) is recorded in this process: SESSION_OFF, SESSION_ENDED. */
+/* Sets a final phase in which nothing (more) is recorded: SESSION_OFF, SESSION_ENDED. */
 void session_settle(enum session_phase p);
 
 extern _Atomic int session_rank_wanted
-	__attribute__((visibility("hidden"))); /* 0: not looked, 1: wanted, 2: not */
+	__attribute__((visibility("hidden"))); /* 0: not checked, 1: wanted, 2: not wanted */
 bool session_rank_look(void);
 
-/* True if this process' rank is one that is to be recorded (key rank). */
+/* True if this process' rank is to be recorded (key rank). */
 static inline bool session_rank_selected(void)
 {
 	int k = atomic_load_explicit(&session_rank_wanted, memory_order_relaxed);
@@ -132,8 +133,8 @@ static inline bool session_is_settled(void)
 }
 
 /*
- * `probe check`: the folder of PROBE_CHECK, NULL: none. check_wanted(): nothing is recorded in this process, calls are
- * counted.
+ * For `probe check`: the folder of PROBE_CHECK, NULL: none. check_wanted(): nothing is recorded in this process, calls
+ * are only counted.
  */
 const char *check_folder(void);
 bool check_wanted(void);

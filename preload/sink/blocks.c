@@ -33,7 +33,7 @@ static bool comes_before(uint32_t block, uint32_t part, const struct out_block *
 	return block != b->block ? block < b->block : part < b->part;
 }
 
-/* In order: late rows may bring a block back that comes before others. */
+/* Sorted: late rows may bring back a block that comes before others. */
 struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uint64_t bytes)
 {
 	if (f->nblocks == f->cap_blocks) {
@@ -111,7 +111,7 @@ uint32_t files_limit(struct files *f)
 	uint64_t limit = f->j->head->limit_bytes;
 	uint32_t removed = 0;
 
-	/* The first block stays (how it all began), the last is being written. */
+	/* The first block stays (it shows the start), and the last one is being written. */
 	while (limit && f->total > limit && f->nblocks > 2) {
 		struct out_block b = f->blocks[1];
 		char path[BLOCK_PATH_MAX];

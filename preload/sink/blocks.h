@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which calls files a folder holds: blocks of steps, in parts. For the limit on the folder's size, and to go on in the
- * newest part of a block. Part of sink/files.c.
+ * The calls files in a folder: blocks of steps, in parts. Used for the limit on the folder's size, and to continue in
+ * the newest part of a block. Part of sink/files.c.
  */
 #ifndef PROBE_SINK_BLOCKS_H
 #define PROBE_SINK_BLOCKS_H
@@ -18,12 +18,12 @@ struct out_block *blocks_find(struct files *f, uint32_t block, uint32_t part);
 struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uint64_t bytes);
 
 /*
- * Looks at what the folder holds. Removed are empty files, made by a pass that was killed before it wrote, and what a
- * compression left that was killed: the plain file is whole as long as it is there. -errno.
+ * Looks at the content of the folder. Removes empty files, left by a pass that was killed before it wrote, and the
+ * results of a killed compression: the plain file is complete as long as it exists. Returns 0 or -errno.
  */
 int blocks_scan(struct files *f);
 
-/* Closes the file and forgets its text; the same for whichever has that name. */
+/* Closes the file and drops its text; the second does so for the file of that name. */
 void files_forget(struct out_file *o);
 void blocks_close(struct files *f, const char *path);
 

@@ -9,7 +9,7 @@
 #include "journal/columns.h"
 #include "text/write.h"
 
-/* Bytes that a cell cannot hold as they are, in any place or at its beginning. */
+/* Bytes that a cell cannot hold unquoted, anywhere or at its beginning. */
 static const bool special[256] = {['"'] = true,
 	[','] = true,
 	['\r'] = true,
@@ -17,7 +17,7 @@ static const bool special[256] = {['"'] = true,
 	['\\'] = true,
 	[0x80 ... 0xff] = true};
 
-/* Spreadsheets take a cell of those bytes of s, at most max, for a formula. */
+/* True if spreadsheets take a cell with those bytes of s, at most max, for a formula. */
 static bool begins_like_formula(const char *s, size_t max)
 {
 	for (; max && *s == '\''; max--)
@@ -25,7 +25,7 @@ static bool begins_like_formula(const char *s, size_t max)
 	return max && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
 }
 
-/* At most max bytes of s, in at most `most` bytes; whole characters. */
+/* Writes at most max bytes of s, in at most `most` bytes; whole characters. */
 static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
 {
 	size_t first = strcspn(s, ",\"\r\n");
@@ -53,7 +53,7 @@ static void put_text_cell(struct text *out, const char *s, size_t max, size_t mo
 		text_char(out, '"');
 }
 
-/* Bytes of s, at most max, if it stands in a cell as it is; else SIZE_MAX. */
+/* Number of bytes of s, at most max, if a cell can hold it unquoted; else SIZE_MAX. */
 static size_t plain_length(const char *s, size_t max)
 {
 	size_t n = 0;
@@ -89,7 +89,7 @@ void csv_end(struct text *out)
 /*
  * ---- the row ----
  *
- * No function below looks for room: ROW_MAX bytes are there, WRITE_SLACK behind the longest row included.
+ * No function below checks for room: ROW_MAX bytes are available, with WRITE_SLACK after the longest row.
  */
 
 /* csv_field_max() */
@@ -142,14 +142,14 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 	return p;
 }
 
-/* What a row has of the call, of its completion and of its tensor. */
+/* Values of a row that come from the call, its completion and its tensor. */
 struct row_values {
 	int64_t micro_step, comm_seq, dur_ns, wait_ns, dev_ns, issue_ns; /* JOURNAL_NONE64: empty */
 	int32_t peer, tag; /* JOURNAL_NONE: empty */
 	uint32_t flags;
 	int32_t error; /* with CF_ERROR */
 	int64_t node; /* with CF_NODE */
-	const struct journal_tensor *awaited; /* by an open call; NULL: nothing, or not known */
+	const struct journal_tensor *awaited; /* for an open call; NULL: nothing, or not known */
 };
 
 /* 7, or 7-9 */
@@ -180,7 +180,7 @@ static char *put_flags(char *p, const struct row_values *v)
 	return p;
 }
 
-/* Ticks of waiting; 0: none, or not known. */
+/* Converts ticks of waiting; 0: none, or not known. */
 static int64_t row_wait_ns(const struct clock_base *clock, uint64_t wait)
 {
 	if (!wait)
@@ -213,10 +213,10 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};
 
-	/* Killed between the number and its flag: it counts no calls of a communicator. */
+	/* Killed between storing the number and its flag: it is not a number on a communicator. */
 	if (v.flags & CF_NODE || (open && !c->comm))
 		v.comm_seq = JOURNAL_NONE64;
-	/* Killed while it was being closed: what its end was going to be is not known. */
+	/* Killed while it was being closed: its end is not known. */
 	if (open)
 		v.flags = (v.flags & ~(uint32_t)CF_ERROR) | CF_OPEN;
 	if (t) {
@@ -228,7 +228,7 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 	return v;
 }
 
-/* As column.h has them for a text, at p. */
+/* Text columns of column.h, written at p. */
 #undef PUT_WHOLE
 #undef PUT_NONZERO
 #undef PUT_INTEGER
@@ -256,8 +256,8 @@ static struct row_values settle_row(const struct clock_base *clock, const struct
 #define PUT_SHARE(v) p = put_real_number(p, v, false)
 
 /*
- * Columns of tensors that were appended to the call's: behind crc32, which are in no row of those that have most in common.
- * From the first of them on a row has no columns of its call, or no row is made of another one.
+ * Columns of tensors that were appended after those of the call (after crc32); rows copied from another row do not
+ * cover them. From the first of them on, a row has no columns of its call, or no row is made from another one.
  */
 static const uint64_t appended_of_tensor = 0
 #define APPENDED_BIT(column) | (COL_##column > COL_crc32 ? UINT64_C(1) << COL_##column : 0)
@@ -273,11 +273,11 @@ static const uint64_t appended_of_call = 0
 #define ROWS_SHARE (FIRST_APPENDED == COLUMNS || !(appended_of_call >> FIRST_APPENDED))
 _Static_assert(COLUMNS < 64, "a bit for each column");
 
-/* ---- what is made once ---- */
+/* ---- text that is made once ---- */
 
 /*
- * Neighbouring columns whose text is kept: of the function and the communicator, the thread, and what is known of the call's
- * state; of the tensor. From column `first` to column `last`.
+ * Groups of adjacent columns whose text is cached: function and communicator; thread; the call's state; and the tensor.
+ * From column `first` to column `last`.
  */
 enum row_part {
 	PART_API,
@@ -303,7 +303,7 @@ enum row_part {
 	(COL_##column == COL_comm || COL_##column == COL_root || COL_##column == COL_thread || \
 		COL_##column == COL_phase || COL_##column == COL_bytes)
 
-#define COPY_STEP 16 /* bytes; a copy may read and write that many more than it has */
+#define COPY_STEP 16 /* bytes; a copy may read and write up to this many bytes too much */
 #define SITES 512u
 #define SITE_TEXT 192
 #define SITE_WORDS 4
@@ -312,7 +312,7 @@ enum row_part {
 #define SHAPE_DIMS 4
 #define SHAPE_WORDS (3 + SHAPE_DIMS)
 
-/* All calls whose row has the same text in its first SITE_PARTS parts. */
+/* All calls whose rows have the same text in their first SITE_PARTS parts. */
 struct row_site {
 	uint64_t key[SITE_WORDS];
 	uint8_t begin[SITE_PARTS], bytes[SITE_PARTS]; /* bytes[PART_API] 0: not in use */
@@ -334,7 +334,7 @@ struct row_number {
 
 struct row_memory {
 	struct row_number step;
-	uint64_t tenths; /* of a second, of start_ns: the digits before the last eight */
+	uint64_t tenths; /* of a second, of start_ns: all digits but the last eight */
 	char tenths_text[COPY_STEP];
 	unsigned tenths_bytes;
 	struct row_site site[SITES];
@@ -351,7 +351,7 @@ void row_memory_free(struct row_memory *memory)
 	free(memory);
 }
 
-/* n bytes in whole steps: both have room for that. */
+/* Copies n bytes in whole steps; both buffers have room for that. */
 static inline char *copy_steps(char *p, const char *from, size_t n)
 {
 	size_t i = 0;
@@ -372,7 +372,7 @@ static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
 	return !other;
 }
 
-/* The place of a call's row there; *known: it has its text. NULL: its text is not kept. */
+/* The cache entry of a call's row; *known: it has its text. NULL: its text is not cached. */
 static struct row_site *find_row_site(struct row_memory *memory, const struct row_api *api,
 	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS],
 	bool *known)
@@ -381,7 +381,7 @@ static struct row_site *find_row_site(struct row_memory *memory, const struct ro
 	uint64_t h;
 
 	*known = false;
-	/* Each has a number of its own. A function that the dictionary does not have yet may be in it next time. */
+	/* These have their own numbers. A function that the dictionary lacks may be in it next time. */
 	if (!memory || v->flags & (CF_ERROR | CF_NODE) || c->parent || !api->lib[0])
 		return NULL;
 	_Static_assert(
@@ -399,7 +399,7 @@ static struct row_site *find_row_site(struct row_memory *memory, const struct ro
 	return s;
 }
 
-/* The same of a tensor. */
+/* The same for a tensor. */
 static struct row_shape *find_row_shape(struct row_memory *memory, const struct journal_tensor *t,
 	uint64_t key[SHAPE_WORDS], bool *known)
 {
@@ -425,7 +425,7 @@ static struct row_shape *find_row_shape(struct row_memory *memory, const struct 
 	return s;
 }
 
-/* Where a row lies, its parts, and what lies in it of its tensor: from column `io` on, until `start_ns`, and from `appended` on. */
+/* Where a row is, its parts, and its tensor columns: from column `io` on up to `start_ns`, and from `appended` on. */
 struct row_marks {
 	const char *row, *tensor, *after, *appended, *end;
 	const char *begin[ROW_PARTS], *part_end[ROW_PARTS];
@@ -467,7 +467,7 @@ static void keep_shape(
 	s->bytes = (uint8_t)n;
 }
 
-/* Numbers that are as before in most rows. */
+/* Numbers that do not change in most rows. */
 static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
 {
 	char *end;
@@ -485,7 +485,7 @@ static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
 	return end;
 }
 
-/* Of a time all but its last eight digits are those of the row before it. */
+/* In a time, all but the last eight digits are usually those of the row before. */
 static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 {
 	const uint64_t e8 = 100000000;
@@ -522,7 +522,7 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 	if (ENDS_PART(column) && !HAS_TEXT(column)) \
 		m->part_end[PART_OF(column)] = p;
 
-/* Its part of the row is kept. */
+/* True if the text of this part is cached. */
 #define HAS_TEXT(column) \
 	(PART_OF(column) < SITE_PARTS ? site_known : PART_OF(column) == PART_TENSOR && shape_known)
 
@@ -573,7 +573,7 @@ static char *put_row_columns(char *p, const struct record *r, const struct journ
 		PUT_##type(source);              \
 	p = write_char(p, ',');
 #include "journal/columns.def"
-	/* The last field has its comma, too. */
+	/* The last field has a comma too. */
 	p[-1] = '\n';
 	m->end = p;
 	if (FIRST_APPENDED == COLUMNS)
@@ -585,14 +585,14 @@ static char *put_row_columns(char *p, const struct record *r, const struct journ
 	return p;
 }
 
-/* Two tensors of a call of which all columns are the same but those that are marked. */
+/* True if all columns of two tensors of a call are equal, except the marked ones. */
 static bool is_row_alike(const struct journal_tensor *a, const struct journal_tensor *b)
 {
 	return ROWS_SHARE && a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
 	       !((a->flags ^ b->flags) & TF_NOSTATS) && !((a->flags | b->flags) & TF_CRC);
 }
 
-/* The next row of the same call, made of the one at *m. */
+/* Writes the next row of the same call, copied from the one at *m. */
 static char *put_row_alike(
 	char *p, const struct journal_tensor *t, struct row_memory *memory, struct row_marks *m)
 {

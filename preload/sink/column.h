@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How the values of columns are written: PUT_<type>() for the types of journal/columns.def, each with `out`, a pointer to the
- * text, in scope. Those of calls_*.csv alone are in calls_csv.c.
+ * How values of columns are written: PUT_<type>() for the types of journal/columns.def, each using `out`, a pointer to
+ * the text, in scope. Types used only by calls_*.csv are in calls_csv.c.
  */
 #ifndef PROBE_SINK_COLUMN_H
 #define PROBE_SINK_COLUMN_H
@@ -9,23 +9,23 @@
 #include "text/text.h"
 #include "journal/journal.h"
 
-#define ROW_STRING_MAX 500 /* of an api or a name that many bytes are written */
+#define ROW_STRING_MAX 500 /* bytes written at most for an api or a name */
 
 /*
- * Text of the job as a CSV field: quoted if it has to be (RFC 4180), UTF-8 by text_escape(), and with a leading ' before
- * = + - @ (and before a ' that has one of them behind it), so that no spreadsheet takes it for a formula. csv_text_of() of the tool's reader
- * makes it what it was. Room: CSV_FIELD_ROOM bytes for each of s, and 4.
+ * Writes text of the job as a CSV field: quoted if necessary (RFC 4180), UTF-8 as in text_escape(), and with a leading
+ * ' before = + - @ (and before a ' followed by one of them), so that no spreadsheet takes it for a formula.
+ * csv_text_of() of the tool's reader restores it. Needs CSV_FIELD_ROOM bytes of room for each byte of s, and 4.
  */
 void csv_field(struct text *out, const char *s);
 #define CSV_FIELD_ROOM 4
-/* At most max bytes of s, whole characters, in at most 2 * max + 2 bytes. */
+/* Writes at most max bytes of s, whole characters, in at most 2 * max + 2 bytes. */
 void csv_field_max(struct text *out, const char *s, size_t max);
 
 /* loss, learning-rate/group1, learning-rate/opt1.group0 */
 struct record_scalar;
 void put_scalar_name(struct text *out, const struct record_scalar *e);
 
-/* Ends a row whose last field has its comma: a newline takes its place, or that of the last byte if the text was cut. */
+/* Ends a row whose last field has a comma: a newline replaces it, or the last byte if the text was cut. */
 void csv_end(struct text *out);
 
 static inline void put_comma(struct text *out)

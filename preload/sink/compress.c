@@ -12,7 +12,7 @@
 
 #define CHUNK 65536
 
-/* The oldest file that will get no rows any more in the ordinary course of things, NULL: none. */
+/* The oldest file that normally gets no more rows, NULL: none. */
 static struct out_block *oldest_finished_block(struct files *f)
 {
 	uint64_t steps = f->j->head->block_steps;
@@ -28,7 +28,7 @@ static struct out_block *oldest_finished_block(struct files *f)
 	return NULL;
 }
 
-/* 0 or -errno; -ECANCELED: the caller is in a hurry. */
+/* Returns 0 or -errno; -ECANCELED: the caller is in a hurry. */
 static int gzip_file(int from, int to, const _Atomic int *hurry)
 {
 	char *buf = malloc(CHUNK);
@@ -78,7 +78,7 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 		close(to);
 	if (from >= 0)
 		close(from);
-	files_dir(f); /* that took its time */
+	files_dir(f); /* compression took some time */
 	if (!err && renameat(f->dirfd, tmp, f->dirfd, gz) < 0)
 		err = -errno;
 	if (err) {

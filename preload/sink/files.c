@@ -17,7 +17,7 @@
 #include "sink/places.h"
 #include "journal/columns.h"
 
-#define BUFFER_MAX (1u << 20) /* text of one file in one pass */
+#define BUFFER_MAX (1u << 20) /* maximum text of one file in one pass */
 
 int files_open(struct files *f, struct journal *j, int dirfd)
 {
@@ -78,7 +78,7 @@ void files_close(struct files *f)
 	f->nblocks = f->cap_blocks = 0;
 }
 
-/* What the sinks say that it is. A damaged journal must not make us cut other files. */
+/* The sinks tell what the file is. A damaged journal must not make us cut other files. */
 static enum sink_file kind_of_file(const char *path)
 {
 	enum sink_file kind = SINK_FILE_OTHER;
@@ -110,7 +110,7 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 
 		if (o->path[0] && strcmp(o->path, path) == 0)
 			return o;
-		/* A file without text in this pass may give way; the one unused for longest first. */
+		/* A file without text in this pass may be evicted, the least recently used first. */
 		if (o->len == 0 && (!free_one || o->used < free_one->used))
 			free_one = o;
 	}
@@ -127,7 +127,7 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	if (free_one - f->file >= (ptrdiff_t)f->places)
 		f->places = (unsigned)(free_one - f->file) + 1;
 	free_one->lines = kind_of_file(path) != SINK_FILE_BYTES;
-	/* No longer in the commit: it was complete when it left it. */
+	/* No longer in the commit: it was complete when it was removed from it. */
 	if (c)
 		free_one->bytes = c->bytes;
 	else if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -195,7 +195,7 @@ char *files_room_row(struct files *f, const char *path, const char *header, size
 	return files_room_table(f, path, header, bytes, which);
 }
 
-/* Bytes after which a calls file goes on in its next part: the configured size, or what the process may write. */
+/* Size at which a calls file is continued in its next part: the configured size, or the process' limit. */
 static uint64_t part_limit(const struct files *f)
 {
 	uint64_t limit = f->limit / 8 * 7, part = f->j->head->part_bytes;
@@ -208,7 +208,7 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 	uint32_t n = f->j->head->block_steps, block = n ? step / n * n : 0, part = 0;
 	char path[48];
 
-	/* Where there is text of this pass already, it is the part that rows of this block go to. */
+	/* If this pass has text already, it is in the part that rows of this block go to. */
 	struct out_file *last = f->last_calls;
 
 	if (last && last->calls && last->len && last->block == block &&
@@ -236,7 +236,7 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 		if (!o)
 			return NULL;
 		if (o->bytes + o->len && o->bytes + o->len + bytes > part_limit(f)) {
-			/* A file that was begun in this very pass is known only by its text. */
+			/* A file that was begun in this pass is known only by its text. */
 			if (!blocks_find(f, block, part) && !blocks_add(f, block, part, 0))
 				return NULL;
 			part++;
@@ -265,12 +265,12 @@ void files_drop(struct files *f)
 
 void files_take_back(struct files *f, const struct files_mark *m)
 {
-	/* One that gave way to another file since then had none. */
+	/* A file evicted since then had none. */
 	for (unsigned i = 0; i < f->places; i++)
 		f->file[i].len = i < m->places ? m->len[i] : 0;
 }
 
-/* The text was collected for the end of a file that is gone: its first line comes before it now. */
+/* The text was collected for appending to a file that is gone: now its first line comes before it. */
 static int prepend_header(struct out_file *o)
 {
 	size_t n = strlen(o->header);
@@ -301,7 +301,7 @@ static uint64_t line_end(int fd, uint64_t bytes)
 		const char *nl;
 
 		if (pread(fd, buf, n, (off_t)(bytes - n)) != (ssize_t)n)
-			return bytes; /* cannot be read: taken on trust */
+			return bytes; /* cannot be read: assumed to be right */
 		nl = memrchr(buf, '\n', n);
 		bytes -= n;
 		if (nl)
@@ -311,8 +311,9 @@ static uint64_t line_end(int fd, uint64_t bytes)
 }
 
 /*
- * Makes an open file as long as it was committed. Longer: a pass that failed or was killed half-way. Shorter, or not
- * at the end of a line: another process cut it, or the journal is damaged; text goes on behind its last whole line.
+ * Makes an open file as long as it was committed. If it is longer, a pass failed or was killed half-way. If it is
+ * shorter, or does not end at the end of a line, another process cut it, or the journal is damaged; then text is
+ * appended after its last complete line.
  */
 static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
 {
@@ -332,8 +333,8 @@ static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
 }
 
 /*
- * Whether an open file of the folder may be written: it is the folder's owner's, and has no second name in another
- * place. Links and FIFOs were left out when it was opened.
+ * Tells whether an open file of the folder may be written: it must belong to the folder's owner and have no other hard
+ * link. Links and FIFOs were rejected when it was opened.
  */
 static int refuse_file(int dirfd, int fd)
 {
@@ -354,7 +355,7 @@ int files_open_own(int dirfd, const char *path, int flags)
 	return err ? err : fd;
 }
 
-/* A new file belongs to the folder's owner: `probe recover` may be run by root. */
+/* Gives a new file to the folder's owner: `probe recover` may be run by root. */
 static int make_own(int dirfd, const char *path)
 {
 	int fd = openat(dirfd, path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -365,7 +366,7 @@ static int make_own(int dirfd, const char *path)
 		return -errno;
 	if (fstat(dirfd, &dir) < 0 || fstat(fd, &st) < 0 || dir.st_uid == st.st_uid)
 		return fd;
-	/* Where it cannot be given away it stays whose it is. */
+	/* If it cannot be given away it keeps its owner. */
 	int kept = fchown(fd, dir.st_uid, dir.st_gid);
 
 	(void)kept;
@@ -384,19 +385,19 @@ static int open_or_make(int dirfd, const char *path)
 	return fd;
 }
 
-/* Opens the file for appending and makes sure that it is still the one in the folder. */
+/* Opens the file for appending, and checks that it is still the one in the folder. */
 static int ensure_open(struct files *f, struct out_file *o)
 {
 	struct stat st = {0};
 	int err, fd;
 
-	/* Closed by the program; the number may be another file's now. */
+	/* Closed by the program; the number may belong to another file now. */
 	if (!io_kept_is(&o->at, &st))
 		o->at.fd = -1;
 	if (o->at.fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
 		return o->bytes ? 0 : prepend_header(o);
 	if (o->at.fd >= 0 && !st.st_nlink) {
-		/* The file was removed: begin a new one. Rows written into the old one are gone with it. */
+		/* The file was removed: a new one is begun. Rows written into the old one are lost. */
 		io_kept_close(&o->at);
 		o->bytes = 0;
 	}
@@ -429,9 +430,9 @@ static struct journal_file *slot_for(struct journal_commit *c, const char *path)
 }
 
 /*
- * Before the first byte goes into a file, the valid commit must know how long the file is without it: else recovery
- * could not tell the rows of a killed pass, which the journal still holds, from older ones. The new entries go into
- * both copies while the valid one is not touched: the other becomes valid first.
+ * Before the first byte is written to a file, the valid commit must hold its current length. Otherwise recovery could
+ * not tell rows of a killed pass, which the journal still holds, from older ones. The new entries go into both copies
+ * without touching the valid one: the other copy becomes valid first.
  */
 static void announce_files(struct files *f, struct journal_commit *next)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files of a rank's folder that grow: calls_<a>-<b>[.<k>].csv, <kind>_<a>-<b>.csv, stack_info.csv, comms.csv. Text is collected in a
- * buffer per file and written at the end of a drain pass, whole lines at a time; what was committed is never
- * written twice or cut off. One writer: the writer thread, or the tool.
+ * The growing files of a rank's folder: calls_<a>-<b>[.<k>].csv, <kind>_<a>-<b>.csv, stack_info.csv, comms.csv. Text is
+ * collected in one buffer per file and written at the end of a drain pass, whole lines at a time. Committed text is
+ * never written twice or cut off. One writer: the writer thread, or the tool.
  */
 #ifndef PROBE_SINK_FILES_H
 #define PROBE_SINK_FILES_H
@@ -17,12 +17,12 @@
 
 #define FILES_OPEN 32 /* files written in one pass */
 #define FILES_PLACES 4
-#define FILES_CONFIGS 4 /* configurations before the one in use that are known */
+#define FILES_CONFIGS 4 /* number of earlier configurations that are kept */
 
 struct out_file {
-	char path[48]; /* "" = place not used */
+	char path[48]; /* "": the entry is not used */
 	struct io_kept at; /* open as */
-	uint64_t bytes; /* committed length; part of the file only up to here */
+	uint64_t bytes; /* committed length; only this part of the file is valid */
 	const char *header; /* first line of a new file */
 	char *buf;
 	size_t len, cap;
@@ -32,46 +32,46 @@ struct out_file {
 	uint64_t used; /* pass of the last use */
 };
 
-/* A calls file that exists, for the limit on the folder's size. */
+/* An existing calls file, for the limit on the folder's size. */
 struct out_block {
 	uint32_t block, part;
 	uint64_t bytes; /* on the disk */
-	bool gz; /* compressed: nothing is written into it any more */
+	bool gz; /* compressed: no more data is written into it */
 };
 
-/* A folder outside the rank's (places.h). */
+/* A folder outside the rank's folder (places.h). */
 struct files_place {
 	char tag;
 	char *path, *file; /* file: "": any */
-	const char *first; /* the name of a file that is put there before any other, NULL: none */
+	const char *first; /* a file that is made there before any other, NULL: none */
 	char *text; /* of it */
 	struct io_kept dir;
 };
 
 struct files {
 	struct journal *j;
-	bool from_files; /* SINK_FROM_FILES: what is there already is another's */
-	const struct config *cfg; /* what is written and how, for the sinks; NULL: as by default */
-	const struct config *before[FILES_CONFIGS]; /* that were in use, the latest first */
+	bool from_files; /* SINK_FROM_FILES: existing files are another process' */
+	const struct config *cfg; /* what is written and how, for the sinks; NULL: defaults */
+	const struct config *before[FILES_CONFIGS]; /* earlier configurations, the latest first */
 	int dirfd;
 	/*
-	 * Before each use of dirfd: is it still the folder? The program may close it at any moment, and then have something
-	 * of its own under that number. NULL: nobody does (`probe recover`).
+	 * Called before each use of dirfd: checks that it is still the folder. The program may close it at any moment
+	 * and reuse the number. NULL: not needed (`probe recover`).
 	 */
 	void (*look)(struct files *f);
 	uint64_t pass;
 	struct out_file file[FILES_OPEN];
-	unsigned places; /* of file[] that were ever used: the first so many */
-	struct out_file *last_calls; /* that the last row went to, NULL: none yet */
+	unsigned places; /* number of entries of file[] ever used */
+	struct out_file *last_calls; /* the file of the last row, NULL: none yet */
 	struct out_block *blocks;
 	uint32_t nblocks, cap_blocks;
-	uint64_t total; /* bytes of all calls files */
+	uint64_t total; /* total size of all calls files */
 	struct files_place place[FILES_PLACES];
 	unsigned nplace;
 	bool plain; /* compressing failed once */
-	uint64_t limit; /* bytes that a file may hold (RLIMIT_FSIZE), as of the last pass */
-	size_t text,
-		text_most; /* of all buffers in this pass, and where it ends; one call always fits */
+	uint64_t limit; /* maximum size of a file (RLIMIT_FSIZE) at the last pass */
+	/* size of all buffers in this pass, and its limit; one call always fits */
+	size_t text, text_most;
 };
 
 static inline int files_dir(struct files *f)
@@ -81,44 +81,50 @@ static inline int files_dir(struct files *f)
 	return f->dirfd;
 }
 
-/* Looks at what is in the folder already (a recovered or resumed one). */
+/* Loads the content of an existing folder (recovered or resumed). */
 int files_open(struct files *f, struct journal *j, int dirfd);
 void files_close(struct files *f);
 
-/* From now on it is written by that one; it lives as long as f. What a step was recorded by: files_config_at(). */
+/*
+ * Sets the configuration used from now on; it must live as long as f. files_config_at() returns the one used for a
+ * step.
+ */
 void files_use_config(struct files *f, const struct config *cfg);
 const struct config *files_config_at(const struct files *f, uint32_t step);
 
-/* The folder is another one, `to`, and nothing of f is in it: configurations and places go on, f is closed. */
+/* The folder is replaced by another one, `to`, and f is empty: moves configurations and places, closes f. */
 void files_move(struct files *f, struct files *to);
 
 /*
- * A place in the buffer of that file, which is one of a sink's own (format.h), with room for `bytes`, NULL when the pass has to be ended first (too many
- * files, too much text, no memory). files_took() says how much of it was used.
+ * Room for `bytes` in the buffer of a sink's own file (format.h). NULL: the pass has to be ended first (too many files,
+ * too much text, no memory). files_took() sets how much of it was used.
  */
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which);
 char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_file **which);
 
-/* True if no file may grow so large: a table has no parts, its rows are lost then. */
+/* True if no file may grow by that much. A table has no parts, so its rows are lost then. */
 bool files_table_is_full(struct files *f, const char *path, size_t bytes);
 
 /*
- * The same for a row that may be lost: NULL also where the table is full. *err is then what the sink returns: 0, the row has been
- * counted as lost; -ENOBUFS, the pass has to be ended first.
+ * The same for a row that may be lost: NULL also if the table is full. *err is then the sink's result: 0 (the row has
+ * been counted as lost), or -ENOBUFS (the pass has to be ended first).
  */
 char *files_room_row(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which, int *err);
 void files_took(struct files *f, struct out_file *o, size_t bytes);
 
 /*
- * Writes the buffers and enters the new lengths into *next. On an error everything is as before the pass: files cut
- * to their committed length, buffers empty. -errno of the first failure.
+ * Writes the buffers and stores the new lengths in *next. On an error everything is as before the pass: files are cut
+ * to their committed length, buffers are empty. Returns 0, or -errno of the first failure.
  */
 int files_write(struct files *f, struct journal_commit *next);
 void files_drop(struct files *f); /* forgets the buffers */
 
-/* How much text there is now, and back to that: of what one entry made of it. Nothing may have been written between. */
+/*
+ * Remembers how much text there is, and goes back to that: to undo the text of one entry. Nothing may have been written
+ * in between.
+ */
 struct files_mark {
 	unsigned places;
 	size_t len[FILES_OPEN];
@@ -133,20 +139,26 @@ static inline void files_mark(const struct files *f, struct files_mark *m)
 
 void files_take_back(struct files *f, const struct files_mark *m);
 
-/* Cuts every file that the valid commit knows to its committed length: what lies behind is in the journal. */
+/* Cuts every file in the valid commit to its committed length: the rest is still in the journal. */
 int files_cut(struct files *f);
 
-/* Opens a file of the folder: regular, its owner's, without a second name. -ELOOP, -IO_ENOTREG, -EPERM, -errno. */
+/*
+ * Opens a file of the folder: it must be regular, belong to its owner, and have no other hard link. Returns a
+ * descriptor, -ELOOP, -IO_ENOTREG, -EPERM, or -errno.
+ */
 int files_open_own(int dirfd, const char *path, int flags);
 
-/* Removes the oldest finished blocks but the first until the folder fits its limit. Returns blocks removed. */
+/*
+ * Removes the oldest finished blocks, except the first, until the folder is within its limit. Returns the number of
+ * blocks removed.
+ */
 uint32_t files_limit(struct files *f);
 
 /*
- * Compresses at most one calls file that is finished: a part with a further one, or a block with a whole block behind
- * it; rows that come late all the same go into a further part. The plain file is removed last: while it is there, it
- * is the one that counts. 1: done, 0: nothing to do, -errno: it stays as it is, and so do all others from now on.
- * hurry: others wait for the files while it is not 0, so the file is left for later (0 is returned).
+ * Compresses at most one finished calls file: a part that has a next part, or a block with a complete block after it.
+ * Late rows then go into a further part. The plain file is removed last: while it exists, it is the valid one. Returns
+ * 1: done; 0: nothing to do; -errno: the file stays as it is, and so do all others from now on. hurry: not 0 while
+ * other threads wait for the files; then the file is put off (returns 0).
  */
 int files_compress(struct files *f, const _Atomic int *hurry);
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sinks: what makes something of finished records, on the writer thread, or in a tool that reads a rank's files. The CSV
- * files are the first. sink_formats[] is the table of all.
+ * Sinks process finished records, on the writer thread, or in a tool that reads a rank's files. The CSV files are the
+ * first sink. sink_formats[] is the table of all.
  *
- * Order. The calls of a thread come in the order in which they were entered; an asynchronous one when it is complete. A stack or a
- * communicator comes before the first call that has it, where the same thread made both. step(next) says that every step
- * below `next` has ended: each call of these that had been left when the step ended was given before, but those that lie
- * behind a call which their thread has still open; these, open and asynchronous ones come later, with their step's number.
- * Several steps may end in one step(); the last step of a program, which nothing ends, has none.
+ * Order. The calls of a thread come in the order in which they were entered; an asynchronous one when it is complete. A
+ * stack or a communicator comes before the first call that refers to it, if the same thread made both. step(next) means
+ * that every step below `next` has ended: its completed calls have been given, except those after a call that their
+ * thread has still open. Those, and open and asynchronous calls, come later with their step's number. Several steps may
+ * end in one step(). The last step of a program does not end, so it has none.
  *
- * Passes. What is given between two commit() is one pass, and what sinks write through struct files becomes durable with
- * it, together with the journal's positions: after a crash each entry, and each step(), has left its text in the files once.
- * commit(false): the files are as they were at the last commit(true), and everything since then is given again. Where a sink has no
- * room (-ENOBUFS) the pass ends before that entry: none of the sinks keeps it, and it is the first of the next pass.
+ * Passes. All records between two commit() form one pass. Text that sinks write through struct files becomes durable
+ * with it, together with the journal's positions: after a crash each entry, and each step(), has left its text in the
+ * files once. commit(false): the files are as they were at the last commit(true), and everything since then is given
+ * again. If a sink has no room (-ENOBUFS), the pass ends before that entry: no sink keeps it, and it is the first entry
+ * of the next pass.
  */
 #ifndef PROBE_SINK_FORMAT_H
 #define PROBE_SINK_FORMAT_H
@@ -23,19 +24,22 @@
 
 #define SINKS_MAX 16
 
-/* Beside FORMAT_BIT() of sink_open(): the record is read from the CSV files: nothing that stands with these is written again. */
+/*
+ * Flag next to FORMAT_BIT() of sink_open(): the record is read from the CSV files, and their content is not written
+ * again.
+ */
 #define SINK_FROM_FILES (UINT32_C(1) << 31)
 
-/* What a file is, as its name says: its tail is cut off at the end of a line, or at any byte. */
+/* Type of a file by its name: its tail is cut at the end of a line, or at any byte. */
 enum sink_file { SINK_FILE_OTHER, SINK_FILE_LINES, SINK_FILE_BYTES };
 
-/* What is NULL is not wanted. `state` are state_bytes, zero at first. */
+/* A member may be NULL if it is not needed. `state` has state_bytes bytes, zero at first. */
 struct sink_format {
-	uint32_t formats; /* FORMAT_BIT(): any of them chooses it; 0: always */
+	uint32_t formats; /* FORMAT_BIT(): any of them selects it; 0: always */
 	size_t state_bytes;
-	/* -errno. files: where all its files are, with the configuration, good until close(). */
+	/* Returns 0 or -errno. files: holds all its files and the configuration, valid until close(). */
 	int (*open)(void *state, struct files *files);
-	/* Each 0, or -ENOBUFS with nothing changed but text in files, which is taken back. */
+	/* Each returns 0, or -ENOBUFS with nothing changed except text in files, which is undone. */
 	int (*record)(void *state, const struct record *r);
 	int (*stack)(void *state, const struct record_stack *e);
 	int (*comm)(void *state, const struct record_comm *e);
@@ -43,13 +47,13 @@ struct sink_format {
 	int (*name)(void *state, const struct record_name *e);
 	int (*scalar)(void *state, const struct record_scalar *e);
 	int (*step)(void *state, uint32_t next);
-	void (*retract)(void *state); /* another sink had no room: the last entry was not given */
+	void (*retract)(void *state); /* another sink had no room: forget the last entry */
 	void (*commit)(void *state, bool written);
-	void (*finish)(void *state); /* all is committed, and nothing more will come */
+	void (*finish)(void *state); /* everything is committed, and no more records will come */
 	void (*close)(void *state);
-	/* Behind open(): nothing is to be done in this run, and it is given nothing. */
+	/* Called after open(). True: it has nothing to do in this run, and gets no records. */
 	bool (*idle)(const void *state);
-	/* Is a file of that name one of its own? No other is ever cut. */
+	/* Tells whether a file of that name is its own. No other file is ever cut. */
 	enum sink_file (*owns)(const char *path);
 };
 

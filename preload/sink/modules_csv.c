@@ -10,7 +10,7 @@
 #include "journal/columns.h"
 #include "sink/column.h"
 
-/* A field may double in quotes. */
+/* Quoting may double a field. */
 #define MODULE_ROW (2 * MODULE_PATH_MAX + 2 * BUILD_ID_MAX + 8)
 
 static int hex_digit(char c)

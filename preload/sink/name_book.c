@@ -12,7 +12,7 @@
 #include "journal/layout.h"
 
 #define NAMES_MAX JOURNAL_NAME_ID
-#define BUCKETS_KEPT 4096u /* texts of further ones are made each time */
+#define BUCKETS_KEPT 4096u /* beyond this number, texts are made each time */
 #define FILE_MAX (256u << 20)
 
 /* "name" NUL "name.grad" NUL */
@@ -100,7 +100,7 @@ void name_book_free(struct name_book *b)
 
 /* ---- reading names.csv: of each row of a parameter its number and name, the second and third field ---- */
 
-/* Undoes the quotes of a field in its place. Returns what follows its comma. */
+/* Removes the quotes of a field in place. Returns the position after its comma. */
 static char *take_field(char *p, char **field)
 {
 	char *to = p;
@@ -140,7 +140,7 @@ static bool read_rows(struct name_book **b, char *text)
 	return true;
 }
 
-/* How much of it is certain: all, where the commit does not know it any more. */
+/* Length of the part that is valid: the whole file if the commit does not list it any more. */
 static uint64_t certain_bytes(const struct journal *j, int fd, const char *path)
 {
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);

@@ -65,7 +65,7 @@ int files_place_move(struct files *f, char tag, const char *path)
 	return 0;
 }
 
-/* The descriptor of the folder: opened once, and again where the program has closed it. */
+/* The descriptor of the folder: opened once, and again if the program has closed it. */
 static int open_outside_place(struct files_place *p, bool make)
 {
 	int err, fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What sinks are given: finished records, complete in themselves. Who fills them in has looked up names, found a call's end
- * and decided which tensors are rows; so a reader of a rank's files can give the same as the writer thread does (with
- * clock = {.ns_per_tick = 1}, nanoseconds are ticks). All pointers are good for the one call of the sink.
+ * Finished, self-contained records, the input of sinks. Their maker has looked up names, found a call's end and decided
+ * which tensors become rows. So a reader of a rank's files can make the same records as the writer thread (with clock =
+ * {.ns_per_tick = 1}, nanoseconds are ticks). All pointers are valid only during the call of the sink.
  */
 #ifndef PROBE_SINK_RECORD_H
 #define PROBE_SINK_RECORD_H
@@ -12,58 +12,58 @@
 
 #include "journal/layout.h"
 
-/* What the columns lib, api and op hold. */
+/* Content of the columns lib, api and op. */
 struct row_api {
 	const char *lib, *symbol, *op;
 };
 
 struct record {
 	struct row_api api;
-	const struct clock_base *clock; /* of the call's ticks */
-	const struct journal_call *call; /* without what may follow it in the journal */
-	const struct journal_end *end; /* of an asynchronous call that was completed, else NULL */
+	const struct clock_base *clock; /* clock of the call's ticks */
+	const struct journal_call *call; /* without the data that may follow it in the journal */
+	const struct journal_end *end; /* end of an asynchronous call that completed, else NULL */
 	bool open; /* entered and not left, or started and not completed */
-	unsigned n; /* its rows, inputs before outputs; 0: it has one row without tensor */
-	const struct journal_tensor *const *tensor; /* each with its dims behind it */
-	const char *const *name; /* of each in the training, "": none */
+	unsigned n; /* number of rows, inputs before outputs; 0: one row without tensor */
+	const struct journal_tensor *const *tensor; /* each is followed by its dims */
+	const char *const *name; /* name of each in the training, "": none */
 };
 
-/* At the first call that has it. */
+/* Comes with the first call that has it. */
 struct record_stack {
 	uint32_t id, step;
 	const char *api; /* symbol of that call */
 	const char *python, *native; /* frames, innermost first, joined by " <- "; "": none */
 };
 
-/* At its first use. */
+/* Comes with its first use. */
 struct record_comm {
 	uint64_t id, parent; /* parent 0: none */
 	int32_t size, rank;
 	const char *lib, *kind, *name, *world_ranks;
 };
 
-/* A number of a step. */
+/* A number recorded for a step. */
 struct record_scalar {
 	uint32_t step;
 	uint16_t which; /* enum scalar: below SCALARS */
 	uint16_t optimizer;
-	uint16_t group; /* JOURNAL_NO_GROUP: of all groups */
+	uint16_t group; /* JOURNAL_NO_GROUP: for all groups */
 	double value;
 	uint64_t wall_ns;
 };
 
-/* What a parameter, or a tensor that belongs to it, was at some point of a step. */
+/* State of a parameter, or of a tensor that belongs to it, at some point of a step. */
 struct record_kind {
-	const struct journal_kind_row *kind; /* without what follows it in the journal */
+	const struct journal_kind_row *kind; /* without the data that follows it in the journal */
 	const char *word; /* of the file */
 	const char *name, *dtype_prefix;
 	const uint64_t *dim; /* kind->ndim */
-	const double *value; /* kind->e.n, of kinds without statistics */
+	const double *value; /* kind->e.n values, for kinds without statistics */
 };
 
 /*
- * A parameter of the training, what a bucket holds, or a module: before the first call whose tensor has that number, where
- * the same thread made both.
+ * A parameter of the training, the content of a bucket, or a module. Comes before the first call whose tensor has that
+ * number, if the same thread made both.
  */
 struct record_name {
 	uint8_t what; /* enum journal_name_what */

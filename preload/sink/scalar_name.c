@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How files of every format name a number of a training. */
+/* Name of a number of a training, in files of every format. */
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "sink/column.h"
 #include "sink/record.h"
 
-/* loss, learning-rate/group1, learning-rate/opt1.group0: what says most, last. */
+/* loss, learning-rate/group1, learning-rate/opt1.group0: the most specific part is last. */
 void put_scalar_name(struct text *out, const struct record_scalar *e)
 {
 	char mark = '/';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From entries of the journal to records, and these to every sink. */
+/* Turns entries of the journal into records, and passes these to every sink. */
 #include "sink/sink.h"
 
 #include <errno.h>
@@ -108,7 +108,7 @@ void sink_close(struct sink *s)
 
 /* ---- to all sinks, or to none ---- */
 
-/* given: bit i: sink_formats[i] has it. */
+/* given: bit i: sink_formats[i] got it. */
 static void retract_entry(struct sink *s, uint32_t given, const struct files_mark *before)
 {
 	for (; given; given &= given - 1) {
@@ -120,7 +120,7 @@ static void retract_entry(struct sink *s, uint32_t given, const struct files_mar
 	files_take_back(&s->files, before);
 }
 
-/* All that have the method, bit by bit. */
+/* Calls all sinks that have the method, bit by bit. */
 #define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (s)->open, method, what)
 
 #define GIVE_TO(s, who, method, what)                                          \
@@ -175,7 +175,10 @@ int sink_give_scalar(struct sink *s, const struct record_scalar *e)
 
 /* ---- records ---- */
 
-/* What the dictionary has for an id, remembered because it is only to be searched from its start. NULL: nothing, or no memory. */
+/*
+ * The dictionary's content for an id, cached because the dictionary can only be searched from its start. NULL: nothing,
+ * or no memory.
+ */
 static const struct row_api *find_api(struct sink *s, uint32_t id)
 {
 	const char *p;
@@ -208,7 +211,7 @@ static inline struct row_api api_of(struct sink *s, uint32_t id)
 	return a ? *a : (struct row_api){"", "", ""};
 }
 
-/* An input that a device copied comes with the end, measured, and takes the place of the one in the call. */
+/* The end of the call has the measurement of an input that a device copied; it replaces the one in the call. */
 static const struct journal_tensor *find_measured_late(
 	const struct journal_end *end, const struct journal_tensor *in)
 {
@@ -224,7 +227,10 @@ static const struct journal_tensor *find_measured_late(
 	return in;
 }
 
-/* The tensors of the entry that are rows of the call as it stands. The end's inputs stand in for those of the call. */
+/*
+ * Collects the tensors of the entry that become rows in the call's current state. The end's inputs replace those of the
+ * call.
+ */
 static void collect_rows(struct sink *s, struct record *r, const struct journal_entry *e)
 {
 	const struct journal_tensor *t = NULL;
@@ -233,7 +239,7 @@ static void collect_rows(struct sink *s, struct record *r, const struct journal_
 		t = t ? journal_tensor_next(e, t) : journal_tensor_first(e);
 		if (!t)
 			return;
-		/* A call killed on its way out may have outputs already that were never reported. */
+		/* A call killed on its way out may have outputs that were never reported. */
 		if (t->io == IO_OUT && (r->open || r->call->flags & CF_ERROR))
 			continue;
 		if (t->io == IO_IN && e != &r->call->e)
@@ -247,7 +253,10 @@ static void collect_rows(struct sink *s, struct record *r, const struct journal_
 	}
 }
 
-/* What a collective makes of a bucket, or of a gradient, has its name: an output as large as the input of that number. */
+/*
+ * An output of a collective on a bucket, or on a gradient, gets its name: if it is as large as the input with that
+ * name.
+ */
 static void name_outputs(struct sink *s, const struct record *r)
 {
 	for (unsigned i = 0; i < r->n; i++) {
@@ -300,7 +309,7 @@ int sink_call(
 	return err;
 }
 
-/* Symbols of the modules that the journal knows of by now. NULL: out of memory. */
+/* Symbols of the modules that the journal knows so far. NULL: out of memory. */
 static struct symbols *load_symbols(struct sink *s)
 {
 	const struct dict_entry *e;
@@ -313,7 +322,7 @@ static struct symbols *load_symbols(struct sink *s)
 	while (s->symbols && (e = journal_dict_next(s->j, &at, &gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
-	/* What is being filled in now is looked at again the next time, with all behind it. */
+	/* An entry being filled in is read again next time, with all entries after it. */
 	if (!gap)
 		s->modules_at = at;
 	return s->symbols;
@@ -366,7 +375,7 @@ int sink_comm(struct sink *s, const struct journal_comm *e)
 
 	for (int i = 0; i < 4 && p < end; i++) {
 		str[i] = p;
-		p += strlen(p) + 1; /* journal_entry_at() made sure that the last byte is a NUL */
+		p += strlen(p) + 1; /* journal_entry_at() has checked that the last byte is a NUL */
 	}
 
 	struct record_comm r = {.id = e->id,
@@ -390,7 +399,7 @@ int sink_scalar(struct sink *s, const struct journal_scalar *e)
 		.value = e->value,
 		.wall_ns = e->at_is_real ? e->at : clock_to_real(&s->j->head->clock, e->at)};
 
-	/* A damaged journal, or one of a later version. */
+	/* A damaged journal, or one of a newer version. */
 	if (r.which >= SCALARS) {
 		s->j->head->damaged++;
 		return 0;
@@ -404,7 +413,7 @@ int sink_kind(struct sink *s, const struct journal_kind_row *e)
 	const double *value = (const double *)(dim + e->ndim);
 	const char *name = (const char *)(value + e->e.n), *word = name + strlen(name) + 1;
 
-	/* A kind that a newer version has. */
+	/* A kind of a newer version. */
 	if (e->kind >= TRAIN_KINDS)
 		return 0;
 

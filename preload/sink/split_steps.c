@@ -17,14 +17,14 @@
 #include "sink/files.h"
 
 #define READ_BYTES (1u << 20)
-#define LINE_BYTES_MAX (64u << 20) /* a longer one is no line of ours */
+#define LINE_BYTES_MAX (64u << 20) /* a longer line is not one of ours */
 #define TMP_SUFFIX ".tmp"
 #define ALERTS "alerts.jsonl"
 
-/* ---- lines; of a table one may go on behind a line break in quotes ---- */
+/* ---- lines; in a table one may contain a line break in quotes ---- */
 
 struct lines {
-	gzFile gz; /* reads what is not compressed as it is */
+	gzFile gz; /* also reads uncompressed files */
 	char *buf;
 	size_t cap, n, at;
 	bool table; /* it has quotes */
@@ -80,7 +80,7 @@ static int read_more_lines(struct lines *l)
 	return 0;
 }
 
-/* Where the line at `at` ends, behind its line break; 0: not in what is read. */
+/* The end of the line at `at`, after its line break; 0: it is not in the buffer. */
 static size_t find_line_end(const struct lines *l)
 {
 	bool quoted = false;
@@ -94,7 +94,7 @@ static size_t find_line_end(const struct lines *l)
 	return l->end ? l->n : 0;
 }
 
-/* 1: *line, *n bytes with its line break, good until the next; 0: there is none; -errno. */
+/* Returns 1: *line, *n bytes with its line break, valid until the next call; 0: no more; -errno. */
 static int next_line(struct lines *l, const char **line, size_t *n)
 {
 	size_t end = 0;
@@ -115,7 +115,7 @@ static int next_line(struct lines *l, const char **line, size_t *n)
 
 /* ---- fields ---- */
 
-/* Where field number `column` begins; NULL: the line has fewer. */
+/* Start of field number `column`; NULL: the line has fewer fields. */
 static const char *find_field(const char *line, size_t n, int column)
 {
 	bool quoted = false;
@@ -130,7 +130,7 @@ static const char *find_field(const char *line, size_t n, int column)
 	return column ? NULL : line;
 }
 
-/* -1: the header has no such column. */
+/* Returns -1 if the header has no such column. */
 static int find_column(const char *header, size_t n, const char *name)
 {
 	size_t len = strlen(name);
@@ -152,7 +152,7 @@ static bool parse_digits(const char *p, const char *end, uint64_t *v)
 	return p > from;
 }
 
-/* ---- what is written ---- */
+/* ---- output ---- */
 
 struct copy_out {
 	int fd;
@@ -202,7 +202,7 @@ static int close_copy(struct copy_out *o)
 
 /* ---- one file ---- */
 
-/* The step of a line. False: it has none, and stays. */
+/* The step of a line. False: it has none, and stays where it is. */
 static bool step_of_line(const char *line, size_t n, int column, uint64_t *step)
 {
 	static const char key[] = "\"step\": ";
@@ -234,7 +234,7 @@ static int split_lines(struct lines *in, int column, uint32_t first, struct copy
 	return more;
 }
 
-/* plain: what it is called without .gz: what stays of it is not compressed any more. */
+/* plain: the name without .gz; the rows that stay are written uncompressed. */
 static int split_file(int from, int to, const char *name, const char *plain, bool table,
 	uint32_t first, struct split_steps *done)
 {
@@ -253,7 +253,7 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 	if (!err && table) {
 		err = next_line(&in, &header, &n);
 		column = err > 0 ? find_column(header, n, "step") : -1;
-		/* An empty file has nothing that could go. */
+		/* An empty file has nothing to move. */
 		if (err <= 0 || column < 0) {
 			close_lines(&in);
 			return err <= 0 ? err : -EPROTO;
@@ -278,7 +278,7 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 			err = -errno;
 		else if (strcmp(name, plain))
 			unlinkat(from, name, 0);
-		/* The table's header alone says nothing. */
+		/* The header alone is of no use. */
 		if (!err && !here.kept)
 			unlinkat(from, plain, 0);
 		done->files++;
@@ -327,7 +327,7 @@ static int split_one(int from, int to, const char *name, uint32_t first, struct 
 	snprintf(plain, sizeof(plain), "%s", name);
 	if (n > 3 && strcmp(name + n - 3, ".gz") == 0)
 		plain[n - 3] = 0;
-	/* A process that was killed may have left both: the plain one counts (files.h). */
+	/* A killed process may have left both: the plain one is valid (files.h). */
 	if (strcmp(plain, name) && fstatat(from, plain, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return unlinkat(from, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 	return split_file(from, to, name, plain, true, first, done);
@@ -347,7 +347,7 @@ int split_steps(int from, int to, uint32_t first, struct split_steps *done)
 			close(fd);
 		return err;
 	}
-	/* First all names: what is renamed meanwhile would come again, or not at all. */
+	/* Reads all names first: a file renamed meanwhile could be returned twice, or not at all. */
 	for (struct dirent *e; !err && (e = readdir(d));) {
 		if (n == cap) {
 			char **more = realloc(name, (cap = cap ? 2 * cap : 64) * sizeof(*name));

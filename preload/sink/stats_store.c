@@ -13,7 +13,7 @@
 #include "sink/format.h"
 #include "sink/statistic.h"
 
-#define VALUES_MAX (1u << 20) /* further parameters are counted as lost rows */
+#define VALUES_MAX (1u << 20) /* further parameters count as lost rows */
 #define PAGE_VALUES 1024u
 #define VALUE_OP TRAIN_OPS_END /* of a scalar */
 
@@ -21,12 +21,12 @@ struct stored {
 	char *kind, *name; /* never freed: callers have pointers to them */
 	uint32_t step;
 	bool scalar;
-	double value[TRAIN_OPS_END]; /* by enum train_op; of a scalar the first */
+	double value[TRAIN_OPS_END]; /* by enum train_op; a scalar uses the first */
 };
 
 /*
- * Guarded by `lock`: the writer puts in, any thread of the program looks. Leaf: nothing else is taken under it. A forked
- * child makes it again.
+ * Guarded by `lock`: the writer stores, any thread of the program reads. A leaf: no other lock is taken under it. A
+ * forked child initialises it again.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
@@ -41,7 +41,7 @@ static struct stored *stored_at(uint32_t i)
 	return &store->page[i / PAGE_VALUES][i % PAGE_VALUES];
 }
 
-/* Where it is, or would be. */
+/* The place of an entry, or the place where it would be. */
 static uint32_t *place_of_stored(const char *kind, const char *name)
 {
 	uint32_t i = (uint32_t)hash_str(hash_str(1, kind), name) & (store->nplace - 1);
@@ -73,7 +73,7 @@ static bool enlarge_store(void)
 	return true;
 }
 
-/* NULL: no memory, or too many. With the lock. */
+/* NULL: no memory, or too many. Caller holds the lock. */
 static struct stored *store_value(const char *kind, const char *name)
 {
 	struct stored *s, **page;
@@ -138,7 +138,7 @@ static int keep_scalar_value(void *state, const struct record_scalar *e)
 	struct stored *s;
 
 	(void)state;
-	/* Of several groups the first stands for all. */
+	/* If there are several groups, the first one is used. */
 	if (e->optimizer || (e->group != JOURNAL_NO_GROUP && e->group))
 		return 0;
 	pthread_mutex_lock(&lock);
@@ -160,7 +160,7 @@ const struct sink_format api_format = {
 	.scalar = keep_scalar_value,
 };
 
-/* ---- who looks ---- */
+/* ---- readers ---- */
 
 static unsigned op_of_word(const char *op)
 {
@@ -203,7 +203,7 @@ int stats_store_next(uint64_t *at, const char **kind, const char **name, const c
 		unsigned which = (unsigned)(*at % TRAIN_OPS_END);
 
 		++*at;
-		/* A scalar has the first place only, statistics have all but that. */
+		/* A scalar has only the first value, statistics have all others. */
 		if (s->scalar != (which == 0))
 			continue;
 		*kind = s->kind;

@@ -6,19 +6,17 @@
 #include <stdint.h>
 
 /*
- * The latest value of that statistic: kind is a word of key kinds (or the file's of an optimizer's tensor), or "scalars"; op one
- * of key ops, or "value" of a scalar. Returns 0, or -ENOENT.
+ * The latest value of a statistic. kind: a word of key kinds (or the file's word for an optimizer's tensor), or
+ * "scalars"; op: one of key ops, or "value" for a scalar. Returns 0 or -ENOENT.
  */
 int stats_store_get(
 	const char *kind, const char *name, const char *op, int64_t *step, double *value);
 
-/*
- * All of them one after the other: *at is 0 at first. The texts last as long as the process. 1, or 0: no more.
- */
+/* Iterates over all of them: *at is 0 at first. The texts live as long as the process. Returns 1, or 0: no more. */
 int stats_store_next(uint64_t *at, const char **kind, const char **name, const char **op,
 	int64_t *step, double *value);
 
-/* In a forked child, where the thread that held the lock may not exist: nothing is there. */
+/* Empties the store in a forked child, where the thread that held the lock may not exist. */
 void stats_store_forked(void);
 
 #endif

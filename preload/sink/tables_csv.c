@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first sink: calls_*.csv, stack_info.csv, comms.csv. All that it keeps lies in the buffers of its files. */
+/* The first sink: calls_*.csv, stack_info.csv, comms.csv. All of its data is in the buffers of its files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 struct csv {
 	struct files *files;
 	struct row_memory *memory;
-	/* Of a run that goes on: communicators that have a row already. */
+	/* For a resumed run: communicators that have a row already. */
 	bool looked;
 	uint64_t *known;
 	uint32_t nknown, cap_known;
@@ -47,8 +47,8 @@ static int write_call_rows(void *state, const struct record *r)
 	struct out_file *o;
 
 	/*
-	 * Room for all of them before the first: a pass that ended between two rows of a call would have written the
-	 * first one already, and the next pass writes the whole call.
+	 * Room for all rows before the first one: if the pass ended between two rows of a call, the first would be
+	 * written already, and the next pass writes the whole call.
 	 */
 	char *at =
 		files_room_calls(s->files, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
@@ -100,7 +100,10 @@ static void keep_known_comm(void *arg, const char *field, const char *end)
 	s->known[s->nknown++] = strtoull(text, NULL, 16);
 }
 
-/* Looks when the first one comes: what a killed process had not committed has been cut off by then. */
+/*
+ * Reads the file when the first communicator comes: by then the rows that a killed process had not committed have been
+ * cut off.
+ */
 static bool has_comm_row(struct csv *s, uint64_t id)
 {
 	if (!s->looked && s->files->cfg && get_files_keys(s->files->cfg)->append_output)

@@ -10,7 +10,9 @@
 #define CLANG_ASAN 0
 #endif
 
-/* Where each access is checked, every piece is a separate block, so that one byte too far is noticed. */
+/*
+ * With a sanitizer that checks each access, every piece is a separate block, so that an overrun by one byte is noticed.
+ */
 #if defined(__SANITIZE_ADDRESS__) || CLANG_ASAN
 #define BLOCK_MIN 0
 #else
@@ -40,7 +42,7 @@ void *arena_new(struct arena *a, size_t n)
 		if (!b)
 			return NULL;
 		b->size = size;
-		/* A large piece fills its block: the one before it may have more room. */
+		/* A large piece fills its own block: the block before it may have more room. */
 		if (a->blocks && size - n < a->room) {
 			b->next = a->blocks->next;
 			a->blocks->next = b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that is given back all at once, and never more of it than a limit. */
+/* Memory that is freed all at once, with an upper limit. */
 #ifndef PROBE_SPEC_ARENA_H
 #define PROBE_SPEC_ARENA_H
 
@@ -12,10 +12,10 @@ struct arena {
 	size_t limit; /* of `used` */
 };
 
-/* n bytes, zeroed, aligned for any type; NULL: no memory, or beyond the limit. */
+/* Returns n bytes, zeroed, aligned for any type; NULL: no memory, or beyond the limit. */
 void *arena_new(struct arena *a, size_t n);
 
-/* Gives all of it back; the arena can be used again. */
+/* Frees all of it; the arena can be used again. */
 void arena_free(struct arena *a);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How to ask a library for rank and size of a communicator, and how its communicators come to be:
+ * How to get rank and size of a communicator from a library, and how its communicators are made:
  *
- *	comm: {rank: "my_rank(comm, int *out)", size: "int my_size(comm)"}
  *	comm: {id: 128, rank: ..., size: ..., parent: [split]}     only where there is an adapter (wrappers/ccl)
+ * /
  */
 #include <ctype.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 static const char *const comm_keys[] = {"id", "rank", "size", "parent", NULL};
 static const char *const user_comm_keys[] = {"rank", "size", NULL};
 
-/* What is left of a query's text. */
+/* The remaining text of a query. */
 struct rest {
 	const struct node *node;
 	const char *p;
@@ -35,7 +35,7 @@ static bool take_token(struct rest *r, const char *s)
 	return true;
 }
 
-/* An integer type; returns its bytes, 0 if none is next. */
+/* Reads an integer type; returns its size in bytes, 0 if there is none. */
 static uint8_t take_int(struct rest *r)
 {
 	static const struct {
@@ -51,7 +51,7 @@ static uint8_t take_int(struct rest *r)
 	return 0;
 }
 
-/* Behind the function's name. */
+/* Reads the arguments after the function's name. */
 static bool take_args(struct rest *r, struct query *q)
 {
 	uint8_t bytes;
@@ -92,12 +92,12 @@ static void query_read(struct spec_load *l, const struct node *n, struct query *
 	}
 	load_fail(l, node_column(n, (size_t)(r.p - n->text)),
 		"'%s': expected \"function(comm, int *out)\", which writes the number, or \"int "
-		"function(comm)\", which returns it; comm is left out where there is one "
+		"function(comm)\", which returns it; omit comm if there is one "
 		"communicator only",
 		n->text);
 }
 
-/* What an adapter of wrappers/ccl needs. */
+/* Reads the fields that an adapter of wrappers/ccl needs. */
 static void unique_id_read(struct spec_load *l, struct spec *s, const struct node *comm)
 {
 	const struct node *id = node_get(comm, "id");

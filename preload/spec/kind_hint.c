@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which kind may have been meant: by name, by the name of its operation, by the buffers that the function has. */
+/* Finds the kind that was probably meant: by its name, its operation's name, or the function's buffers. */
 #include <string.h>
 
 #include "spec/spec.h"

@@ -8,10 +8,10 @@
 #include "config/reader.h"
 #include "spec/spec_names.h"
 
-#define KEYS_MAX 8192 /* of a map: each is compared with those before it */
+#define KEYS_MAX 8192 /* of one map; each key is compared with those before it */
 #define ANCHORS_MAX 256
 
-/* A file on its way from events to nodes. */
+/* State while a file is turned from events into nodes. */
 struct build {
 	struct spec_load *l;
 	struct reader r;
@@ -35,7 +35,7 @@ static struct pos event_position(const struct build *b)
 	return (struct pos){b->file, (unsigned)m->line + 1, (unsigned)m->column + 1};
 }
 
-/* The reader's message about bytes that are no YAML, as "FILE:LINE:COL: text" in the form of all others. */
+/* Forwards the reader's message about bytes that are not YAML, as "FILE:LINE:COL: text" like all others. */
 static void report_reader_error(void *arg, const char *line)
 {
 	struct build *b = arg;
@@ -51,7 +51,7 @@ static void report_reader_error(void *arg, const char *line)
 	load_fail(b->l, at, "%s", text + 2);
 }
 
-/* The next event, or 0 where reading cannot go on (reported). */
+/* Reads the next event. Returns 0 if reading cannot continue (reported). */
 static int next_event(struct build *b)
 {
 	int ev = reader_next(&b->r);
@@ -94,12 +94,12 @@ static struct node *build_scalar(struct build *b)
 	return n;
 }
 
-/* *name: the same node as at its anchor, position included. */
+/* *name: the node of its anchor, position included. */
 static struct node *build_alias(struct build *b)
 {
 	const char *name = (const char *)b->r.event.data.alias.anchor;
 
-	/* The last one of that name holds, as YAML has it. */
+	/* As in YAML, the last anchor of that name counts. */
 	for (unsigned i = b->nanchor; i-- > 0;) {
 		struct node *n = b->anchor[i].node;
 
@@ -177,7 +177,9 @@ static struct node *build_map(struct build *b)
 	return ev ? n : NULL;
 }
 
-/* The node that the current event begins; NULL where reading cannot go on. As deep as READER_DEPTH_MAX lets it. */
+/*
+ * Builds the node that the current event begins; NULL if reading cannot continue. Depth is limited by READER_DEPTH_MAX.
+ */
 static struct node *build_node(struct build *b)
 {
 	switch (b->r.event.type) {
@@ -194,7 +196,7 @@ static struct node *build_node(struct build *b)
 	}
 }
 
-/* False where the file could not be read to its end. */
+/* Returns false if the file could not be read to its end. */
 static bool read_documents(struct build *b, struct nodes *out)
 {
 	int ev = next_event(b); /* the stream's start */
@@ -218,7 +220,7 @@ static bool read_documents(struct build *b, struct nodes *out)
 	return ev != 0;
 }
 
-/* Leaves out what is no map, with a report. */
+/* Removes nodes that are not maps, with a report. */
 static struct nodes maps_only(struct spec_load *l, struct nodes n)
 {
 	unsigned kept = 0;
@@ -242,7 +244,7 @@ struct nodes nodes_read(struct spec_load *l, const char *file, const char *text,
 
 	b->l = l;
 	b->file = file;
-	/* Under a separate name: that of the file may be longer than what a line of the reader has room for. */
+	/* With a fixed name: the file's may be too long for a line of the reader. */
 	report_begin(&b->report, report_reader_error, b, "yaml");
 	l->reader = &b->r;
 	err = reader_open(&b->r, text, len, &b->report, NULL);

@@ -26,14 +26,14 @@ struct nodes {
 	unsigned n;
 };
 
-/* The documents of a file, each a map; empty ones are left out. `text` must outlive the nodes' reading only. */
+/* The documents of a file, each a map; empty ones are skipped. `text` is needed only during this call. */
 struct nodes nodes_read(struct spec_load *l, const char *file, const char *text, size_t len);
 
 struct node *node_get(const struct node *map, const char *key);
 /* Reports every key of `map` that is not in the NULL-terminated list. */
 void node_known(
 	struct spec_load *l, const struct node *map, const char *const *known, const char *what);
-/* The typed readers report and return the fallback when the node has another form. */
+/* The typed readers report a node of another form and return the fallback. */
 const char *node_text(struct spec_load *l, const struct node *n, const char *fallback);
 bool node_bool(struct spec_load *l, const struct node *n, bool fallback);
 bool node_int(struct spec_load *l, const struct node *n, int64_t *out);

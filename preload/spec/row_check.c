@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Does a row have the parameters that its kind, task and completion speak of, and of the right sort? */
+/* Checks that a row has the parameters that its kind, task and completion need, with suitable types. */
 #include <string.h>
 
 #include "spec/spec.h"
@@ -13,7 +13,7 @@ enum sort {
 	SORT_INT_OUT, /* pointer to int */
 	SORT_HANDLES, /* pointer to handles */
 	SORT_TAG, /* integer or pointer (text) */
-	SORT_NUMBER, /* integer, or a pointer to one as Fortran passes it */
+	SORT_NUMBER, /* integer, or a pointer to one (Fortran) */
 };
 
 static const char *const sort_text[] = {
@@ -176,7 +176,7 @@ static void mark_role_used(struct use *u, uint8_t role)
 	}
 }
 
-/* The C type of a buffer says what a dtype argument would: float *send. */
+/* True if the C type of a buffer gives the dtype: float *send. */
 static bool has_typed_buffer(const struct use *u, const struct extent *e)
 {
 	uint8_t second = role_fallback(e->dtype);
@@ -226,7 +226,7 @@ static bool is_reducing_op(const char *op)
 	       strstr(op, "fetch_and_op");
 }
 
-/* Roles that only some kinds may have; `wanted` and absent is a mistake too. */
+/* Checks roles that only some kinds may have; `wanted` but absent is an error too. */
 static void require_role_only_if(
 	struct spec_load *l, const struct func *f, uint8_t role, bool wanted, const char *why)
 {
@@ -235,7 +235,7 @@ static void require_role_only_if(
 			wanted ? "has no" : "has", role_name[role], f->kind->name, why);
 }
 
-/* What each function of linear algebra may have. */
+/* Roles that any function of linear algebra may have. */
 static bool is_free_role(uint8_t role)
 {
 	return role == ROLE_ORDER || role == ROLE_ALPHA || role == ROLE_BETA;
@@ -260,7 +260,7 @@ static void kind_check(struct spec_load *l, const struct func *f)
 			load_fail(l, p->at, "kind '%s' does not use '%s'", k->name, p->name);
 	}
 	require_role_only_if(l, f, ROLE_ROOT, k->rooted, k->rooted ? "is rooted" : "is not rooted");
-	/* A user's function may know one reduction only; in options the adapter reads which. */
+	/* A user's function may know only one reduction; if options hold it, the adapter reads them. */
 	if (!(l->run_time || func_has(f, ROLE_ITEMS)) || !is_reducing_op(k->op))
 		require_role_only_if(l, f, ROLE_OP, is_reducing_op(k->op),
 			is_reducing_op(k->op) ? "reduces" : "does not reduce");

@@ -65,7 +65,7 @@ static void skip_blanks(struct text *t)
 		t->p++;
 }
 
-/* Takes the character c if it is next. */
+/* Reads the character c if it is next. */
 static bool take_char(struct text *t, char c)
 {
 	skip_blanks(t);
@@ -80,7 +80,7 @@ static bool begins_word(char c)
 	return isalpha((unsigned char)c) || c == '_';
 }
 
-/* Length of <...> at s, 0 where it does not end. */
+/* Length of <...> at s, 0 if it does not end. */
 static size_t template_args(const char *s)
 {
 	size_t depth = 0, n = 0;
@@ -93,7 +93,7 @@ static size_t template_args(const char *s)
 	return depth ? 0 : n;
 }
 
-/* Length of the word that is next, 0: none. In a user's file it may be C++: ns::vec<float>. */
+/* Length of the next word, 0: none. In a user's file it may be C++: ns::vec<float>. */
 static size_t word_length(struct text *t)
 {
 	size_t n = 0;
@@ -184,7 +184,7 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 	return true;
 }
 
-/* enum dtype of the elements behind a pointer to that type. */
+/* enum dtype of the elements that a pointer to that type points to. */
 static uint8_t pointee_dtype(const struct type_name *base)
 {
 	static const uint8_t of[] = {
@@ -233,7 +233,7 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 		out->points_handle = base->handle || base->ctype == CT_P;
 		out->points_void = strcmp(base->name, "void") == 0;
 	}
-	/* An array of matrices: their elements are what counts. */
+	/* An array of matrices: the type of their elements counts. */
 	if (depth == 2) {
 		out->dtype = pointee_dtype(base);
 		out->points_pointer = true;
@@ -241,7 +241,7 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 	return true;
 }
 
-/* fixed: what it points to is a const pointer. An argument that is one is passed as any other. */
+/* fixed: it points to a const pointer. An argument that is one is passed like any other. */
 static void add_pointer(struct text *t, const char **spelling, unsigned *depth, bool *fixed)
 {
 	*spelling = load_print(t->l, "%s%s*", *spelling, *fixed ? "const " : *depth ? "" : " ");
@@ -249,7 +249,7 @@ static void add_pointer(struct text *t, const char **spelling, unsigned *depth, 
 	++*depth;
 }
 
-/* Type, pointers, the name if one is there, and []. */
+/* Reads type, pointers, the name if there is one, and []. */
 static bool read_declarator(struct text *t, struct type *type, const char **name, struct pos *at)
 {
 	const char *spelling;
@@ -317,7 +317,8 @@ static bool read_param(struct text *t, struct params *args)
 	skip_blanks(t);
 	if (strncmp(t->p, "...", 3) == 0) {
 		load_fail(t->l, signature_position(t),
-			"functions with variable arguments (...) cannot be wrapped: nobody knows "
+			"functions with variable arguments (...) cannot be wrapped: it is not "
+			"known "
 			"what a call passes");
 		return false;
 	}
@@ -341,7 +342,7 @@ static bool read_param(struct text *t, struct params *args)
 		p.role = (uint8_t)role;
 	}
 	if (p.type.object) {
-		/* It has a separate copy in memory, and its address is what is passed. */
+		/* It is passed by the address of a separate copy in memory. */
 		p.type.ctype = CT_P;
 		p.type.object = false;
 	}
@@ -352,7 +353,7 @@ static bool read_param(struct text *t, struct params *args)
 	return params_add(t->l, args, &p);
 }
 
-/* Parameters up to the character `end` (or the end of the text). */
+/* Reads parameters up to the character `end` (or the end of the text). */
 static bool read_signature_params(struct text *t, struct params *args, char end)
 {
 	struct text back;
@@ -436,7 +437,7 @@ bool sig_read_type(
 	if (!read_declarator(&t, out, &name, &at))
 		return false;
 	if (*name) {
-		load_fail(l, at, "unexpected '%s' behind the type", name);
+		load_fail(l, at, "unexpected '%s' after the type", name);
 		return false;
 	}
 	return at_end(&t);

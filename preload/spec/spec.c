@@ -87,7 +87,7 @@ static void kind_read(
 	f->kind_id = (unsigned)(k - kinds->item);
 }
 
-/* What lies behind the row's pointers to void. */
+/* Reads the dtype of the data that the row's void pointers point to. */
 static void void_dtype_read(struct spec_load *l, const struct node *n, struct params *args)
 {
 	bool derived;
@@ -98,7 +98,7 @@ static void void_dtype_read(struct spec_load *l, const struct node *n, struct pa
 			args->item[i].type.dtype = dt;
 }
 
-/* dtype: what lies behind the row's pointers to void; NULL: nobody says. */
+/* dtype: of the data that the row's void pointers point to; NULL: not given. */
 static void func_read(struct spec_load *l, struct spec *s, const char *symbol,
 	const struct node *key, const struct node *row, const struct node *dtype,
 	const struct kinds *kinds, struct funcs *out)
@@ -143,12 +143,12 @@ static void func_read(struct spec_load *l, struct spec *s, const char *symbol,
 				"function",
 				key->text, k->name);
 	}
-	/* A user's other rows hold; this one must not be called by what may be wrong. */
+	/* A user's other rows stay valid. This one must not be called with wrong parameters. */
 	if (l->run_time && l->failures != before)
 		out->n = n;
 }
 
-/* A row with {} in its name stands for the instances of a template. */
+/* A row with {} in its name describes all instances of a template. */
 static void row_of_file_read(struct spec_load *l, struct spec *s, const struct node *key,
 	const struct node *row, const struct kinds *kinds, struct funcs *out)
 {
@@ -166,7 +166,7 @@ static void row_of_file_read(struct spec_load *l, struct spec *s, const struct n
 			key->text);
 		return;
 	}
-	/* A mistake in the row would come again with every instance. */
+	/* An error in the row would be repeated for every instance. */
 	for (unsigned i = 0; i < instances->n && l->failures == before; i++)
 		func_read(l, s,
 			load_print(l, "%.*s%s%s", (int)(at - key->text), key->text,
@@ -180,7 +180,7 @@ static void success_read(struct spec_load *l, struct spec *s, const struct node 
 
 	if (!success ? l->run_time
 		     : success->type == NODE_SCALAR && strcmp(success->text, "any") == 0)
-		return; /* every result is fine */
+		return; /* no result is an error */
 	if (!success || !node_is(l, success, NODE_LIST, "success") || success->n == 0 ||
 		success->n > 4) {
 		load_fail(l, success ? success->at : top->at,
@@ -202,7 +202,7 @@ static void missing_read(struct spec_load *l, struct spec *s, const struct node 
 			"the file needs missing: the code that stands for 'no such function'");
 }
 
-/* A code that is no success would never be looked at. */
+/* A code that does not count as success would never be checked. */
 static void in_progress_read(struct spec_load *l, struct spec *s, const struct node *n)
 {
 	if (!n || !node_int(l, n, &s->in_progress))
@@ -240,7 +240,7 @@ static void head_read(struct spec_load *l, struct spec *s, const struct node *to
 		load_fail(l, notation ? notation->at : top->at, "the file needs notation: 1");
 	s->library = library ? node_text(l, library, "") : l->run_time ? "custom" : "";
 	if (l->run_time && strcmp(s->library, "custom") != 0)
-		load_fail(l, library->at, "library must be 'custom', or left out");
+		load_fail(l, library->at, "library must be 'custom', or absent");
 	else if (!is_identifier(s->library))
 		load_fail(l, library ? library->at : top->at, "the file needs library: <name>");
 	s->section = node_text(l, node_get(top, "section"), s->library);

@@ -6,7 +6,7 @@
  *	spec_load.c   memory and reports     node.c  text -> nodes with positions
  *	spec_names.c  roles, tasks ...       type.c, sig.c  C prototypes
  *	spec.c        a library's file       variants.c  families of names
- *	row_check.c   does each row fit its kind or task?  user.c  and what of it needs an adapter?
+ *	row_check.c   checks rows against kind or task     user.c  which parts need an adapter
  *	enum_value.c  the library's enums      comm_key.c  how to ask for rank and size of a communicator
  *
  * Every mistake is reported as file:line:column, what is wrong and what would be right.
@@ -30,8 +30,8 @@
 struct type {
 	const char *spelling; /* as C writes it: const MPI_Count * */
 	uint8_t ctype; /* enum ctype */
-	uint8_t elem; /* pointer to an integer: its bytes */
-	uint8_t dtype; /* pointer to a number: enum dtype of it, else DT_OTHER */
+	uint8_t elem; /* pointer to an integer: the integer's size in bytes */
+	uint8_t dtype; /* pointer to a number: its enum dtype, else DT_OTHER */
 	uint16_t words; /* CT_STRUCT */
 	const struct api_struct *members; /* CT_STRUCT at run time */
 	bool handle;
@@ -46,7 +46,7 @@ struct type {
 struct type_name {
 	const char *name;
 	uint8_t ctype; /* CT_VOID: opaque */
-	uint8_t dtype; /* opaque, but elements of that dtype lie behind a pointer to it */
+	uint8_t dtype; /* opaque, but a pointer to it points to elements of that dtype */
 	uint16_t words;
 	const struct api_struct *members;
 	bool handle;
@@ -72,14 +72,14 @@ struct params {
 	unsigned n;
 };
 
-/* "int (const void *send, ...)". All return false after a report. */
+/* "int (const void *send, ...)". All return false if an error was reported. */
 bool sig_read(struct spec_load *l, const struct node *n, const struct type_names *types,
 	struct type *ret, struct params *args);
 bool sig_read_params(struct spec_load *l, const struct node *n, const struct type_names *types,
 	struct params *args);
 bool sig_read_type(struct spec_load *l, const struct node *n, const struct type_names *types,
 	struct type *out);
-/* Adds a parameter, role by name; false after a report. */
+/* Adds a parameter, with the role of its name. Returns false if an error was reported. */
 bool params_add(struct spec_load *l, struct params *args, const struct param *p);
 struct param *params_role(struct params *args, uint8_t role); /* NULL: none */
 
@@ -101,11 +101,11 @@ struct variant {
 		struct type type;
 	} * widen;
 	unsigned nwiden;
-	int completion; /* -1: as the row */
+	int completion; /* -1: as in the row */
 	bool alone; /* does not combine with widening variants */
 };
 
-/* How a row of a user's file says which functions it stands for. */
+/* How a row of a user's file names its functions. */
 enum find {
 	FIND_SYMBOL, /* `symbol` is the name in the library's symbol table */
 	FIND_GLOB, /* ... a pattern of such names */
@@ -121,8 +121,8 @@ struct func {
 	uint8_t task, sub, completion;
 	uint8_t find; /* enum find */
 	/*
-	 * The name is another function's too, with other parameters: the wrapper hands every integer on as the whole register
-	 * or stack slot that it came in, of which the row's type is the lower part.
+	 * Another function with other parameters has the same name. The wrapper passes every integer on as the whole
+	 * register or stack slot that it came in; the row's type is the lower part.
 	 */
 	bool wide;
 	struct type ret;
@@ -141,24 +141,25 @@ struct spec {
 	const struct node *top; /* `abi` and `check` are read by genwrap only */
 	struct type_names types;
 	const char *twin;
-	const char
-		*alias; /* prefix of a second name that is not wrapped; "": none, or the twin's */
+	/* prefix of an alternative name that is not wrapped; "": none, or the twin's */
+	const char *alias;
 	int64_t missing, in_progress, success[4];
 	unsigned nsuccess;
 	const struct node *sonames;
 	int completion;
-	uint8_t counts; /* bytes of a count in arrays that are declared void * */
+	uint8_t counts; /* size of a count in arrays declared as void * */
 	struct variant *variant;
 	unsigned nvariant;
 	struct value_map dtype, redop;
 	bool has_matrix;
-	struct matrix_codes matrix; /* `matrix`: what values mean */
+	struct matrix_codes matrix; /* `matrix`: meaning of the values */
 	/* `comm`. */
 	struct query rank, size;
-	int64_t id_bytes; /* of the unique id that communicators start from; 0: they do not, or it is a user's file */
+	/* size of the unique id that communicators are made from; 0: none, or a user's file */
+	int64_t id_bytes;
 	const struct node
 		*parent; /* `how` of rows whose communicator is numbered by its parent, or NULL */
-	/* Of a user's file. */
+	/* For a user's file. */
 	const struct node *objects; /* patterns of file names, or NULL */
 };
 
@@ -167,16 +168,19 @@ struct funcs {
 	unsigned n;
 };
 
-/* Reads one library (a file's top map) and appends its functions, all variants and twins. NULL after a report. */
+/*
+ * Reads one library (a file's top map) and appends its functions with all variants and twins. Returns NULL if an error
+ * was reported.
+ */
 struct spec *spec_read(struct spec_load *l, const char *path, const struct node *top,
 	const struct kinds *kinds, struct funcs *out);
-/* Sorts by symbol and reports symbols that occur twice. */
+/* Sorts by symbol and reports duplicate symbols. */
 void funcs_sort(struct spec_load *l, struct funcs *f);
 
 const struct kind *kinds_find(const struct kinds *k, const char *name);
-/* What an unknown name may have meant, or NULL: the first kind of that operation, or a name with few letters changed. */
+/* The name that was probably meant, or NULL: the first kind of that operation, or a name with few changed letters. */
 const struct kind *kinds_nearest(const struct kinds *k, const char *name);
-/* The kind of the same operation that has the function's buffers, where its own has others; else NULL. */
+/* The kind of the same operation with the function's buffers, if its own kind has others; else NULL. */
 const struct kind *kinds_with_buffers(const struct kinds *k, const struct func *f);
 
 /* ---- variants.c ---- */
@@ -188,30 +192,30 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 
 /* ---- row_check.c ---- */
 
-/* Reports what a row's kind, task or completion needs and the row does not have, and what nothing uses. */
+/* Reports what a row's kind, task or completion needs and the row lacks, and parameters that nothing uses. */
 void row_check(struct spec_load *l, const struct func *f);
 bool func_has(const struct func *f, uint8_t role);
 
 /* ---- user.c ---- */
 
-/* The keys that only a user's file has. */
+/* Reads the keys that only a user's file has. */
 void user_read(struct spec_load *l, struct spec *s);
-/* The row's `name` or `symbol`; false after a report. */
+/* Reads the row's `name` or `symbol`. Returns false if an error was reported. */
 bool user_row_read(struct spec_load *l, struct func *f, const struct node *row);
-/* Reports what a row has that only an adapter could understand. */
+/* Reports parts of a row that only an adapter could use. */
 void user_row_check(struct spec_load *l, const struct func *f);
 
 /* ---- comm_key.c ---- */
 
-/* The key `comm` of the file. */
+/* Reads the key `comm` of the file. */
 void comm_read(struct spec_load *l, struct spec *s);
 
 /* ---- enum_value.c ---- */
 
-/* The key `matrix` of the file. */
+/* Reads the key `matrix` of the file. */
 void matrix_read(struct spec_load *l, struct spec *s);
 void values_read(struct spec_load *l, struct value_map *m, const struct node *map, bool redop);
-/* "float32" -> enum dtype; "derived" is DT_OTHER and *derived. DT_OTHER after a report. */
+/* "float32" -> enum dtype; "derived" is DT_OTHER and *derived. DT_OTHER if an error was reported. */
 uint8_t value_dtype(struct spec_load *l, const struct node *n, bool *derived);
 uint8_t value_redop(struct spec_load *l, const struct node *n);
 

@@ -80,7 +80,7 @@ void *load_grow(struct spec_load *l, void *array, size_t n, size_t size)
 {
 	void *larger;
 
-	/* Arrays are enlarged at 0, 8, 16, 32 ... elements: powers of two are full. */
+	/* Arrays grow at 0, 8, 16, 32 ... elements: they are full at powers of two. */
 	if (n && (n < 8 || (n & (n - 1))))
 		return array;
 	larger = load_new(l, (n < 8 ? 8 : 2 * n) * size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Roles and terms are the names of preload/api/api.h in lower case. */
+/* Roles and terms are named as in preload/api/api.h, in lower case. */
 #include "spec/spec_names.h"
 
 #include <string.h>
@@ -120,8 +120,9 @@ const struct task_name task_names[] = {
 	{"test_all", TASK_TEST, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS, ROLE_FLAG}},
 	{"test_any", TASK_TEST, SUB_ANY, {ROLE_NREQ, ROLE_REQUESTS, ROLE_INDEX, ROLE_FLAG}},
 	{"test_some", TASK_TEST, SUB_SOME, {ROLE_NREQ, ROLE_REQUESTS, ROLE_OUTCOUNT, ROLE_INDICES}},
-	{"ask_one", TASK_TEST, SUB_LOOK, {ROLE_REQUEST}}, /* the result says yes or no */
-	{"progress", TASK_TEST, SUB_NONE, {ROLE_NONE}}, /* of all that are on the way */
+	/* the result tells whether it is complete */
+	{"ask_one", TASK_TEST, SUB_LOOK, {ROLE_REQUEST}},
+	{"progress", TASK_TEST, SUB_NONE, {ROLE_NONE}}, /* for all pending requests */
 	{"start_one", TASK_START, SUB_ONE, {ROLE_REQUEST}},
 	{"start_all", TASK_START, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS}},
 	{"request_free", TASK_REQUEST, SUB_FREE, {ROLE_REQUEST}},
@@ -136,7 +137,7 @@ const struct task_name task_names[] = {
 	{"comm_name", TASK_COMM_NAME, SUB_NONE, {ROLE_COMM, ROLE_NAME}},
 	{"win_new", TASK_WIN_NEW, SUB_NONE, {ROLE_COMM, ROLE_NEWWIN}},
 	{"win_end", TASK_WIN_END, SUB_NONE,
-		{ROLE_NONE}}, /* win, winp; name: of a file that nobody has open */
+		{ROLE_NONE}}, /* win, winp; name: of a file that is not open */
 	{"probe", TASK_PROBE, SUB_NONE, {ROLE_PEER, ROLE_TAG, ROLE_COMM}},
 	{"match", TASK_MATCH, SUB_NONE, {ROLE_PEER, ROLE_TAG, ROLE_COMM, ROLE_MESSAGE}},
 	{"init", TASK_INIT, SUB_NONE, {ROLE_NONE}},

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is particular to a user's own functions: they are found by name in any library that is being loaded, and
- * only the file says what their handles mean.
+ * Rules for a user's own functions: they are found by name in any library that is loaded, and only the file tells what
+ * their handles mean.
  */
 #include <string.h>
 
 #include "config/list/glob.h"
 #include "spec/spec.h"
 
-/* Roles that mean something without an adapter. */
+/* Roles that have a meaning without an adapter. */
 static const uint8_t plain_roles[] = {ROLE_NONE, ROLE_SEND, ROLE_RECV, ROLE_BUF, ROLE_COUNT,
 	ROLE_SCOUNT, ROLE_RCOUNT, ROLE_SCOUNTS, ROLE_SDISPLS, ROLE_RCOUNTS, ROLE_RDISPLS,
 	ROLE_DTYPE, ROLE_SDTYPE, ROLE_RDTYPE, ROLE_OP, ROLE_ROOT, ROLE_PEER, ROLE_RPEER, ROLE_TAG,
@@ -32,7 +32,7 @@ void user_read(struct spec_load *l, struct spec *s)
 			"completion must be return: others need an adapter");
 }
 
-/* C++ names are compared without arguments of any sort. */
+/* C++ names are compared without any arguments. */
 static const char *skip_name_arguments(const char *name)
 {
 	const char *last = strstr(name, "operator"), *p = name;
@@ -74,7 +74,7 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
 	return !wrong;
 }
 
-/* Does any of its buffers depend on rank, size or root? */
+/* True if any of its buffers depends on rank, size or root. */
 static bool needs_comm(const struct extent *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row stands for a family of functions: the plain name, its variants, and the twin of each. */
+/* One row describes a family of functions: the plain name, its variants, and the twin of each. */
 #include <string.h>
 
 #include "spec/spec.h"
@@ -82,7 +82,7 @@ static const char *variant_name(
 
 	rest = rest ? rest + 1 : plain;
 	lower = load_text(l, rest, strlen(rest));
-	/* Of ASCII letters only: the job's locale plays no part. */
+	/* ASCII letters only, independent of the job's locale. */
 	for (char *c = lower; *c; c++)
 		if (*c >= 'A' && *c <= 'Z')
 			*c = (char)(*c + 'a' - 'A');
@@ -91,7 +91,7 @@ static const char *variant_name(
 		from);
 }
 
-/* By its role, or by its name where it has none. */
+/* Finds it by its role, or by its name if it has none. */
 static struct param *widened_param(const struct widen *w, struct params *args)
 {
 	if (w->role >= 0)
@@ -150,7 +150,7 @@ static void append_func(struct spec_load *l, struct funcs *out, struct func *f)
 	out->item[out->n++] = f;
 }
 
-/* Reports an unknown one when `loud`. */
+/* `loud`: reports an unknown one. */
 static const struct variant *find_variant(
 	struct spec_load *l, const struct spec *s, const struct node *n, bool loud)
 {
@@ -196,7 +196,7 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 		for (unsigned j = 0; x && x->widens && j < wide.n && l->failures == before; j++)
 			append_func(l, &family, make_variant(l, x, plain->symbol, wide.item[j]));
 	}
-	/* A mistake in the row would come again with every variant. */
+	/* An error in the row would be repeated for every variant. */
 	for (unsigned i = 0; i < family.n && l->failures == before; i++)
 		row_check(l, family.item[i]);
 	for (unsigned i = 0; i < family.n; i++) {

@@ -11,14 +11,14 @@
 #define SETS 128
 #define WAYS 4
 
-/* A kept stack in the ring; behind it pc_raw[n - 1], extra_raw[extra], then pc_at[n - 1], extra_at[extra]. */
+/* A kept stack in the ring; it is followed by pc_raw[n - 1], extra_raw[extra], pc_at[n - 1], extra_at[extra]. */
 struct kept {
 	struct cache_key key;
-	int32_t lowest, highest; /* of all places, in words from fp */
+	int32_t lowest, highest; /* of all places, in words relative to fp */
 	uint16_t n, extra;
 	uint16_t ended;
 	uint16_t reserved;
-	uint64_t check, value; /* struct stack_note; 0: nothing was noted */
+	uint64_t check, value; /* struct stack_note; 0: no note */
 };
 
 struct rule_slot {
@@ -27,12 +27,12 @@ struct rule_slot {
 };
 
 /*
- * All zero is empty. The ring is written in order and head counts its words since ever: a stack at position p is
- * whole as long as head - p is not above the ring's size.
+ * All zero means empty. The ring is written in order, and head counts all words ever written. A stack at position p is
+ * complete as long as head - p is at most the ring's size.
  */
 struct stack_cache {
 	uintptr_t inside; /* frame address of the walk that is using it, 0: none */
-	uint64_t generation; /* of the modules + 1, 0: it is new */
+	uint64_t generation; /* of the modules, + 1; 0: new */
 	uint64_t head;
 	struct rule_slot rules[RULES];
 	uint64_t index[SETS][WAYS]; /* position + 1 */
@@ -69,7 +69,7 @@ static bool on_stack(const struct stack_bounds *b, uintptr_t a)
 
 bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
 {
-	/* A handler on the same stack lies below what it interrupted. */
+	/* A signal handler on the same stack is below the code that it interrupted. */
 	if (c->inside && !(on_stack(b, fp) && on_stack(b, c->inside) && fp > c->inside))
 		return false;
 	c->inside = fp;
@@ -87,7 +87,7 @@ void cache_check_modules(struct stack_cache *c, uint64_t generation)
 {
 	if (c->generation == generation + 1)
 		return;
-	/* A new one is empty: most of its pages are never touched. */
+	/* A new cache is empty already: most of its pages are never touched. */
 	if (c->generation) {
 		memset(c->index, 0, sizeof(c->index));
 		memset(c->rules, 0, sizeof(c->rules));
@@ -145,7 +145,7 @@ static const struct kept *kept_at(const struct stack_cache *c, uint64_t index)
 	return (const struct kept *)&c->ring[at % RING_WORDS];
 }
 
-/* Differences are collected and not branched on: they are rare, and the loads then overlap. */
+/* Differences are collected without branches: they are rare, and the loads then overlap. */
 MEMORY_RAW static bool same_words(
 	uintptr_t base, const int32_t *at, const uint64_t *raw, unsigned int n)
 {
@@ -153,7 +153,7 @@ MEMORY_RAW static bool same_words(
 	uint64_t d0 = 0, d1 = 0;
 	unsigned int i = 0;
 
-	/* What the stack holds is nothing the compiler could know. */
+	/* The compiler must not assume the content of the stack. */
 	__asm__ volatile("" : "+r"(stack) : : "memory");
 	for (; i + 2 <= n; i += 2) {
 		d0 |= stack[at[i]] ^ raw[i];
@@ -234,7 +234,7 @@ void stack_note_keep(
 	if (!c || !note->at || !cache_enter(c, b, note->fp))
 		return;
 	s = (struct kept *)kept_at(c, note->at);
-	/* A signal handler may have been here since. */
+	/* A signal handler may have changed the ring meanwhile. */
 	if (s && s->key.pc == note->pc && s->key.fp == note->fp) {
 		s->value = note->value;
 		s->check = note->check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack/cfi_read.h"
 
-/* Encodings of the search table that every linker writes; one with others counts as none. */
+/* Encodings of the search table that every linker writes; a table with other encodings is ignored. */
 #define HDR_COUNT_ENC 0x03 /* udata4 */
 #define HDR_TABLE_ENC 0x3b /* datarel | sdata4 */
 #define ENC_OMIT 0xff
@@ -25,7 +25,7 @@ static int32_t signed_at(const uint8_t *p)
 	return v;
 }
 
-/* Address of the entry for the last function that begins at or before pc; 0: none. */
+/* Address of the entry for the last function that starts at or before pc; 0: none. */
 static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc)
 {
 	struct cursor c = cursor_at(lo, hi, table);
@@ -52,7 +52,7 @@ static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr
 	return below ? table + (uintptr_t)(intptr_t)signed_at(c.p + 8 * below - 4) : 0;
 }
 
-/* Length field of an entry; leaves *c confined to the entry. The 64-bit format is not used in .eh_frame. */
+/* Reads the length field of an entry; limits *c to the entry. The 64-bit format is not used in .eh_frame. */
 static bool enter_cfi_entry(struct cursor *c)
 {
 	uint64_t len = cursor_get(c, 4);
@@ -63,7 +63,10 @@ static bool enter_cfi_entry(struct cursor *c)
 	return true;
 }
 
-/* The "zPLRSBG" string and its data. 'R' decides how code addresses are read, so an unknown letter before it is bad. */
+/*
+ * Reads the "zPLRSBG" string and its data. 'R' tells how to read code addresses, so an unknown letter before it is an
+ * error.
+ */
 static bool read_augmentation(struct cursor *c, const char *aug, struct cfi_common *cie)
 {
 	struct cursor data;
@@ -146,7 +149,7 @@ void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct 
 	range = cursor_pointer(&c, cie.enc & 0x0f);
 	if (c.bad || pc < start || pc - start >= range)
 		return;
-	/* Data for exception handlers; a string without 'z' has none. */
+	/* Data for exception handlers; there is none if the string has no 'z'. */
 	if (cie.augmented)
 		cursor_skip(&c, cursor_uleb(&c));
 	if (!c.bad && cfi_run(&cie, c, start, pc, r)) {

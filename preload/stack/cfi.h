@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Call frame information (.eh_frame): how to get from a frame to its caller's. Only what a walk needs is kept: the
- * canonical frame address (CFA, the stack pointer in the caller), where the return address lies, and where the
- * caller's frame pointer lies; other callee-saved registers are never needed, since compilers address frames by stack
- * or frame pointer only. All reads are bounded by the table's segment: wrong tables give no rule, not a crash.
+ * Call frame information (.eh_frame): how to get from a frame to its caller's. Keeps only what a walk needs: the
+ * canonical frame address (CFA, the stack pointer in the caller), where the return address is, and where the caller's
+ * frame pointer is. Other callee-saved registers are never needed, because compilers address frames only by stack or
+ * frame pointer. All reads are limited to the table's segment: a wrong table gives no rule, not a crash.
  */
 #ifndef PROBE_STACK_CFI_H
 #define PROBE_STACK_CFI_H
@@ -25,17 +25,18 @@
 
 enum cfi_kind {
 	CFI_NONE = 0, /* no information for this address */
-	CFI_FRAME, /* the fields below hold */
-	CFI_SIGNAL, /* what a signal handler returns to: the kernel's frame lies at the stack pointer */
+	CFI_FRAME, /* the fields below are valid */
+	/* code that a signal handler returns to: the kernel's frame is at the stack pointer */
+	CFI_SIGNAL,
 	CFI_FOREIGN, /* in no loaded object (code made at run time, or no code at all) */
 };
 
 enum cfi_base {
-	CFI_AT_CFA = 0, /* off is added to the CFA */
-	CFI_AT_SP, /* ... to this frame's stack pointer */
-	CFI_AT_FP, /* ... to this frame's frame pointer */
+	CFI_AT_CFA = 0, /* location: CFA + off */
+	CFI_AT_SP, /* ... this frame's stack pointer + off */
+	CFI_AT_FP, /* ... this frame's frame pointer + off */
 	CFI_SAME, /* not saved: still in its register */
-	CFI_UNDEFINED, /* gone; of the return address: the outermost frame */
+	CFI_UNDEFINED, /* lost; for the return address: this is the outermost frame */
 	CFI_LOST, /* saved in a way that a rule cannot express */
 };
 
@@ -50,12 +51,12 @@ struct cfi_rule {
 	int32_t add; /* if deref: CFA = *(base + off) + add */
 	uint8_t deref;
 	uint8_t kind; /* enum cfi_kind */
-	uint8_t exact; /* the caller was interrupted at its pc, it did not call */
+	uint8_t exact; /* the caller was interrupted at its pc; it did not make a call */
 };
 
 /*
- * Finds the rule for the instruction at pc. table: .eh_frame_hdr, [lo, hi): the readable memory it and .eh_frame lie
- * in. Always sets *r; r->kind is CFI_NONE or CFI_FRAME.
+ * Finds the rule for the instruction at pc. table: .eh_frame_hdr; [lo, hi): the readable memory that contains it and
+ * .eh_frame. Always sets *r; r->kind is CFI_NONE or CFI_FRAME.
  */
 void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct cfi_rule *r);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Location expressions in unwind tables. A rule must not depend on anything but pc, stack pointer and frame pointer,
- * so the expression is worked out once, symbolically. That covers what occurs: the frames of realigned functions
- * ("*(fp - 8)"), assembly that keeps the old stack pointer on the stack ("*(sp + 40) + 8"), and the PLT ("sp + 8, and
- * 8 more behind the push", which depends on pc only).
+ * Location expressions in unwind tables. A rule may depend only on pc, stack pointer and frame pointer, so the
+ * expression is evaluated once, symbolically. That covers the expressions that occur: frames of realigned functions
+ * ("*(fp - 8)"), assembly that keeps the old stack pointer on the stack ("*(sp + 40) + 8"), and the PLT ("sp + 8, and 8
+ * more after the push", which depends on pc only).
  */
 #include "stack/cfi_read.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter of call frame programs: a table of rules, one row for each range of addresses, written as the
- * differences from row to row. It keeps the three columns of struct cfi_rule and reads over all others.
+ * The interpreter of call frame programs: a table of rules, one row for each range of addresses, encoded as differences
+ * from row to row. It keeps the three columns of struct cfi_rule and skips all others.
  */
 #include "stack/cfi_read.h"
 
@@ -32,7 +32,8 @@ enum {
 	CFA_VAL_OFFSET_SF,
 	CFA_VAL_EXPRESSION,
 	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
-	CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* of SPARC on other machines */
+	/* on other machines this code means something of SPARC */
+	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 	CFA_ADVANCE_LOC = 0x40, /* the operand is in the lower six bits of these three */
@@ -40,11 +41,14 @@ enum {
 	CFA_RESTORE = 0xc0,
 };
 
-/* One row. The CFA's register is kept by number: programs may name one that a rule cannot, and change it later. */
+/*
+ * One row. The CFA's register is kept by number: a program may name one that a rule cannot express, and change it
+ * later.
+ */
 struct row {
 	uint64_t reg;
 	int64_t off;
-	bool expression; /* then cfa holds instead of reg and off */
+	bool expression; /* true: cfa is valid instead of reg and off */
 	struct cfi_value cfa;
 	struct cfi_place ra, fp;
 };
@@ -114,7 +118,7 @@ static struct cursor read_block(struct cursor *c)
 	return b;
 }
 
-/* "Saved at that address"; with `deref` the address itself would have to be read: not expressible. */
+/* "Saved at that address". With `deref` the address itself would have to be read, which a rule cannot express. */
 static struct cfi_place saved_at(struct machine *m, struct cursor e)
 {
 	struct cfi_value v;
@@ -135,14 +139,14 @@ static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
 	m->row.expression = false;
 }
 
-/* False where the program goes on behind pc: the row is complete. */
+/* Returns false if the program continues after pc: the row is complete. */
 static bool advance_location(struct machine *m, uint64_t delta)
 {
 	m->loc += delta * m->cie->code_align;
 	return m->loc <= m->pc;
 }
 
-/* What changes a saved register's place. */
+/* Operations that change a saved register's place. */
 static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	uint64_t reg;
@@ -190,7 +194,7 @@ static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 	return false;
 }
 
-/* What changes the CFA. */
+/* Operations that change the CFA. */
 static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	struct cfi_value v = {.base = CFI_LOST};
@@ -247,7 +251,8 @@ static void run_other_op(struct machine *m, struct cursor *c, uint8_t op)
 		cursor_uleb(c);
 		break;
 #if defined(__aarch64__)
-	case CFA_AARCH64_NEGATE_RA_STATE: /* signatures are removed from every return address */
+	/* ignored: signatures are removed from every return address */
+	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		break;
 #endif

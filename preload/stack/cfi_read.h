@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bounded cursor over unwind tables, shared by the parser of entries and the interpreter of their programs. Behind
- * the end it reads zeros and turns bad, so only the last of several reads needs a check.
+ * A bounded cursor over unwind tables, shared by the parser of entries and the interpreter of their programs. After the
+ * end it reads zeros and is marked bad, so only the last of several reads needs a check.
  */
 #ifndef PROBE_STACK_CFI_READ_H
 #define PROBE_STACK_CFI_READ_H
@@ -74,7 +74,7 @@ static inline int64_t cursor_sleb(struct cursor *c)
 	return (int64_t)v;
 }
 
-/* A pointer in one of the DW_EH_PE_ encodings that occur for code addresses: absolute or relative to itself. */
+/* Reads a pointer in one of the DW_EH_PE_ encodings that occur for code addresses: absolute, or relative to itself. */
 static inline uint64_t cursor_pointer(struct cursor *c, uint8_t enc)
 {
 	uint64_t at = (uint64_t)(uintptr_t)c->p, v;
@@ -106,25 +106,25 @@ static inline uint64_t cursor_pointer(struct cursor *c, uint8_t enc)
 	}
 }
 
-/* What a common information entry says about the functions that refer to it. */
+/* Fields of a common information entry that apply to all functions referring to it. */
 struct cfi_common {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t ra; /* number of the return address column */
 	uint8_t enc; /* of code addresses */
-	bool augmented; /* entries carry augmentation data before the program */
+	bool augmented; /* entries have augmentation data before the program */
 	bool signal;
 	struct cursor program;
 };
 
 /*
- * Runs the common and then the function's own program up to pc; start is the function's first address. Fills in
- * r->cfa, ra, fp, deref, add; false if the programs are not understood.
+ * Runs the common program and then the function's own up to pc; start is the function's first address. Fills in r->cfa,
+ * ra, fp, deref, add. False: the programs are not understood.
  */
 bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start, uint64_t pc,
 	struct cfi_rule *r);
 
-/* A location expression of the forms that occur; see cfi_expr.c. */
+/* The value of a location expression of the forms that occur; see cfi_expr.c. */
 struct cfi_value {
 	uint8_t base; /* CFI_AT_SP, CFI_AT_FP, or CFI_SAME: a plain number (in off) */
 	uint8_t deref; /* value = *(base + off) + add, else base + off */

@@ -17,7 +17,7 @@
 #define LANGUAGES_MAX 4
 #define MORE " <- ..."
 
-/* What is known of each language. One thread looks at a time; the others go without until it has finished. */
+/* State of each language. One thread searches at a time; the others do without until it has finished. */
 enum { UNKNOWN, ABSENT, PRESENT };
 static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
@@ -61,7 +61,10 @@ void foreign_watch_end(void)
 
 /* ---- lent frames ---- */
 
-/* `lending` is a leaf, held while a stack is copied. A child of fork() that records makes it again: foreign_forked(). */
+/*
+ * `lending` is a leaf, held while a stack is copied. A child of fork() that records initialises it again:
+ * foreign_forked().
+ */
 static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
 static struct foreign_stack lent;
 static _Atomic uint32_t lenders;
@@ -91,7 +94,7 @@ static void lend_own(void *arg)
 
 	(void)arg;
 
-	/* The number goes up in any case, so that it comes down again with the other call. */
+	/* The count goes up in any case, because foreign_unlend() takes it down again. */
 	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
 
 	pthread_mutex_lock(&lending);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that outlive the standing in them: each different one once, described while its thread still stood there, for
- * what its frames refer to may be gone when they are asked for. No lock: lists that only grow.
+ * Stacks that outlive their frames. Each distinct one is kept once, and described while its thread is still in it: the
+ * objects that the frames refer to may be gone later. No lock: lists that only grow.
  */
 #include "base/thread.h"
 #include "stack/foreign.h"
@@ -19,10 +19,10 @@
 
 struct foreign_kept {
 	struct foreign_kept *next;
-	struct stack_language language; /* called as the one whose frames they were */
+	struct stack_language language; /* has the name of the language that owned the frames */
 	uint64_t hash;
 	int n;
-	struct foreign_frame frame[]; /* code: file and, behind its end, function; at: line */
+	struct foreign_frame frame[]; /* code: the file, followed by the function; at: the line */
 };
 
 static _Atomic(struct foreign_kept *) buckets[BUCKETS];
@@ -53,7 +53,7 @@ struct keeping {
 	struct foreign_stack own;
 	uint32_t at[FOREIGN_FRAMES_MAX];
 	int line[FOREIGN_FRAMES_MAX], n;
-	char texts[FOREIGN_TEXT_MAX]; /* file and function of each frame, each with its end */
+	char texts[FOREIGN_TEXT_MAX]; /* file and function of each frame, each NUL-terminated */
 	size_t len;
 };
 
@@ -118,13 +118,13 @@ static struct foreign_kept *keep_new_stack(struct keeping *k)
 		return NULL;
 	atomic_fetch_add(&stacks_kept, 1);
 	made->next = atomic_load(bucket);
-	/* Two threads at once: the same stack twice does no harm. */
+	/* Two threads may add the same stack twice; that does no harm. */
 	while (!atomic_compare_exchange_weak(bucket, &made->next, made))
 		;
 	return made;
 }
 
-/* 20 KiB of stack. */
+/* Needs 20 KiB of stack. */
 static void keep_own_stack(void *arg)
 {
 	const struct foreign_kept **out = arg;
@@ -163,7 +163,7 @@ bool foreign_walk_given(struct foreign_stack *s)
 		return false;
 	s->language = &k->language;
 	s->hash = k->hash;
-	s->owner = 0; /* it has gone on: what is running now is not to be told by them */
+	s->owner = 0; /* it has gone on: these frames do not tell what runs now */
 	s->n = k->n;
 	memcpy(s->frame, k->frame, (size_t)k->n * sizeof(k->frame[0]));
 	return true;

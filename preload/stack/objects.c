@@ -9,13 +9,13 @@
 #include "elf/loaded/object_at.h"
 #include "stack/objects.h"
 
-/* The loader's lock is unknown to ThreadSanitizer, so it would take the table for unprotected. */
+/* ThreadSanitizer does not know the loader's lock, and would report the table as unprotected. */
 #define LOADER_LOCKED MEMORY_RAW
 
 /*
- * `busy` is set while a callback runs. Who finds it set interrupted that callback with a signal handler (the lock is
- * recursive) or is a fork child of a thread that ran one: it must leave the table alone and goes through the objects
- * one by one instead.
+ * `busy` is set while a callback runs. Code that finds it set is in a signal handler that interrupted that callback
+ * (the lock is recursive), or in a fork child of a thread that ran one. It must not touch the table, and searches the
+ * objects one by one instead.
  */
 static struct {
 	struct object *v;
@@ -48,7 +48,7 @@ static void widen_bounds(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
 		*hi = b;
 }
 
-/* The last byte behind the address space would wrap: such a segment is none. */
+/* A segment that includes the last byte of the address space would wrap: ignored. */
 static bool segment_bounds(
 	const struct dl_phdr_info *info, const ElfW(Phdr) * ph, uintptr_t *a, uintptr_t *b)
 {
@@ -74,7 +74,7 @@ static bool describe_object(const struct dl_phdr_info *info, struct object *o)
 		widen_bounds(&o->lo, &o->hi, a, b);
 		if (!(ph->p_flags & PF_X))
 			continue;
-		/* Several such segments: what is between them may be anything. */
+		/* There are several such segments: the memory between them may be anything. */
 		o->text_readable = o->text_lo == o->text_hi && (ph->p_flags & PF_R);
 		widen_bounds(&o->text_lo, &o->text_hi, a, b);
 	}
@@ -122,7 +122,7 @@ LOADER_LOCKED static void sort_objects(struct object *v, uint32_t n)
 	}
 }
 
-/* Not in the data segment: most processes under the preload never walk a stack. */
+/* Not in the data segment: most processes with the preload never walk a stack. */
 LOADER_LOCKED static bool grow_object_table(uint32_t need)
 {
 	uint32_t cap = 128;

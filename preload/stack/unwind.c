@@ -16,7 +16,7 @@
 static const uint8_t sigreturn[] = {
 	0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f}; /* mov $15,%rax; syscall */
 #else
-#define CONTEXT_AT 128 /* behind the siginfo */
+#define CONTEXT_AT 128 /* after the siginfo */
 #define MC_PC offsetof(ucontext_t, uc_mcontext.pc)
 #define MC_SP offsetof(ucontext_t, uc_mcontext.sp)
 #define MC_FP offsetof(ucontext_t, uc_mcontext.regs[29])
@@ -25,18 +25,18 @@ static const uint8_t sigreturn[] = {
 	0x68, 0x11, 0x80, 0xd2, 0x01, 0, 0, 0xd4}; /* mov x8,#139; svc #0 */
 #endif
 
-/* More than this between a stack pointer and its frame pointer: the frame pointer is of another stack. */
+/* If a frame pointer is further than this from the stack pointer, it belongs to another stack. */
 #define FRAME_MAX ((uintptr_t)256 * 1024)
 
-/* One frame: its registers as far as they are known, and where the last known values were read. */
+/* One frame: its registers as far as they are known, and the places that the last known values were read from. */
 struct frame {
 	uintptr_t pc, sp, fp;
-	uintptr_t fp_at; /* word that fp was read from and that is not in the trail yet; 0: none */
+	uintptr_t fp_at; /* word that fp was read from, not in the trail yet; 0: none */
 	uintptr_t
-		lr_at; /* aarch64, behind a signal: word that holds the link register; 0: unknown */
-	bool sp_known; /* else sp is a lower bound */
+		lr_at; /* aarch64, after a signal: word that holds the link register; 0: unknown */
+	bool sp_known; /* false: sp is a lower bound */
 	bool fp_known;
-	bool exact; /* pc is the next instruction itself, not the one behind a call */
+	bool exact; /* pc is the next instruction itself, not the one after a call */
 };
 
 struct walk {
@@ -65,7 +65,7 @@ static void note_trail_word(struct trail *t, uintptr_t a, uintptr_t raw)
 	t->extra_raw[t->extra++] = raw;
 }
 
-/* A word that cannot be read today may be there tomorrow: such a walk is not kept. */
+/* A word that cannot be read now may be readable later: such a walk is not kept. */
 static bool read_word(struct walk *w, uintptr_t a, uintptr_t *v)
 {
 	if (memory_read(w->m, a, v))
@@ -82,7 +82,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 	return true;
 }
 
-/* The frame pointer decides where the walk goes on: from now on its word belongs to the trail. */
+/* The walk continues by the frame pointer: from now on its word belongs to the trail. */
 static uintptr_t use_fp(struct walk *w, struct frame *f)
 {
 	if (f->fp_at) {
@@ -92,7 +92,7 @@ static uintptr_t use_fp(struct walk *w, struct frame *f)
 	return f->fp;
 }
 
-/* The return address for the next frame. False at the outermost one, and where it cannot be read. */
+/* Reads the return address for the next frame. False at the outermost frame, or if it cannot be read. */
 static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 {
 	struct trail *t = w->t;
@@ -104,7 +104,7 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 		note_trail_word(t, a, raw);
 		return false;
 	}
-	/* At most n = STACK_DEPTH_MAX - 1 here: unwind_stack() does not step from the last frame that fits. */
+	/* At most n = STACK_DEPTH_MAX - 1 here: unwind_stack() does not step past the last frame that fits. */
 	if (!place_of(t, a, &t->pc_at[t->n]))
 		t->lossy = true;
 	t->pc_raw[t->n] = raw;
@@ -112,7 +112,7 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 	return true;
 }
 
-/* A return address that was read and is not believed: it is part of what decided, but no frame. */
+/* Notes a return address that was read and rejected: the result depends on it, but it is not a frame. */
 static bool note_disbelieved(struct trail *t)
 {
 	if (t->extra == TRAIL_WORDS) {
@@ -124,7 +124,7 @@ static bool note_disbelieved(struct trail *t)
 	return false;
 }
 
-/* The 8 bytes at a, which need not be aligned or be code at all. */
+/* Reads the 8 bytes at a, which may be unaligned and need not be code. */
 MEMORY_RAW static bool read_code(uintptr_t a, uint8_t b[8])
 {
 	if (!memory_readable(a))
@@ -134,7 +134,7 @@ MEMORY_RAW static bool read_code(uintptr_t a, uint8_t b[8])
 	return true;
 }
 
-/* Is the instruction before pc a call? Asked where no table vouches for pc. */
+/* True if the instruction before pc is a call. Used if no table covers pc. */
 static bool is_behind_call_instruction(uintptr_t pc)
 {
 	uint8_t b[8];
@@ -209,7 +209,7 @@ static void find_rule(struct walk *w, const struct frame *f, struct cfi_rule *r)
 		cache_put_rule(w->cache, f->pc, f->exact, r);
 }
 
-/* By the kernel's frame, which holds all registers of what was interrupted. */
+/* Steps by the kernel's frame, which holds all registers of the interrupted code. */
 static bool step_signal(struct walk *w, struct frame *f)
 {
 	uintptr_t uc = f->sp + CONTEXT_AT, sp;
@@ -228,11 +228,11 @@ static bool step_signal(struct walk *w, struct frame *f)
 }
 
 /*
- * By frame pointer: for code without tables (made at run time, or assembly), and where the rule does not suffice. The
- * frame pointer may be a leftover of some outer function, of whoever made this fiber, or any number. So the frame
- * must have called what came before it (what a fiber starts with did not; what a signal interrupted may not have its
- * own frame yet, and its caller would be missed), and what the frame pointer leads to must lie up the stack, not far,
- * and be a return address: directly behind a call.
+ * Steps by frame pointer: for code without tables (made at run time, or assembly), and if the rule is not sufficient.
+ * The frame pointer may be left over from an outer function or from the creator of this fiber, or be any number. So the
+ * frame must have called the one before it. (A fiber's first frame did not; an interrupted function may not have its
+ * own frame yet, and its caller would be missed.) And the frame pointer must lead up the stack, not far, to a return
+ * address: directly after a call.
  */
 static bool step_fp(struct walk *w, struct frame *f)
 {
@@ -250,7 +250,7 @@ static bool step_fp(struct walk *w, struct frame *f)
 	f->fp_at = fp;
 	f->sp = fp + 2 * sizeof(fp);
 #if defined(__aarch64__)
-	f->sp_known = false; /* the pair may lie anywhere in its frame */
+	f->sp_known = false; /* the pair may be anywhere in its frame */
 #else
 	f->sp_known = true;
 #endif
@@ -259,7 +259,7 @@ static bool step_fp(struct walk *w, struct frame *f)
 	return true;
 }
 
-/* True and *cfa if the rule gives it. */
+/* Returns true and *cfa if the rule gives it. */
 static bool find_cfa(struct walk *w, struct frame *f, const struct cfi_rule *r, uintptr_t *cfa)
 {
 	uintptr_t a;
@@ -287,7 +287,7 @@ static bool find_cfa(struct walk *w, struct frame *f, const struct cfi_rule *r, 
 	return true;
 }
 
-/* Where a register was saved; 0: in no place that is known. */
+/* The address where a register was saved; 0: not known. */
 static uintptr_t address_of(
 	struct walk *w, struct frame *f, const struct cfi_place *p, uintptr_t cfa)
 {
@@ -312,7 +312,7 @@ static bool step_cfi(struct walk *w, struct frame *f, const struct cfi_rule *r)
 		return false;
 	if (!find_cfa(w, f, r, &cfa))
 		return step_fp(w, f);
-	/* Up the stack; only a function that was interrupted may not have pushed anything yet. */
+	/* Must go up the stack; only an interrupted function may not have pushed anything yet. */
 	if (cfa < f->sp || (cfa == f->sp && !f->exact))
 		return false;
 	at = r->ra.base == CFI_SAME ? f->lr_at : address_of(w, f, &r->ra, cfa);
@@ -343,7 +343,7 @@ static bool step_frame(struct walk *w, struct frame *f, const struct cfi_rule *r
 	return step_fp(w, f);
 }
 
-/* The frame of the wrapper's caller. Our own code keeps frame pointers, so [fp] is the caller's. */
+/* The frame of the wrapper's caller. Our own code keeps frame pointers, so [fp] holds the caller's. */
 static bool first_frame(
 	struct walk *w, struct frame *f, uintptr_t pc, uintptr_t fp, uintptr_t wrapper_pc)
 {

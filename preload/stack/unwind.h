@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From frame to frame. Everything a walk reads from the stack is noted in the trail, so that the result can be kept
- * and verified later (cache.h).
+ * Steps from frame to frame. All words that a walk reads from the stack are noted in the trail, so that the result can
+ * be kept and verified later (cache.h).
  *
- * libgcc's _Unwind_Backtrace is not used: it reads whatever the tables or a broken chain lead it to, aborts on tables
- * that it does not understand, and does not say where return addresses lie. Here each word is read through memory.h
- * and each step must go up the stack, so garbage ends the walk.
+ * libgcc's _Unwind_Backtrace is not used: it reads wherever the tables or a broken chain lead, aborts on tables that it
+ * does not understand, and does not tell where return addresses are. Here each word is read through memory.h and each
+ * step must go up the stack, so garbage ends the walk.
  */
 #ifndef PROBE_STACK_UNWIND_H
 #define PROBE_STACK_UNWIND_H
@@ -18,20 +18,20 @@
 
 struct stack_cache;
 
-/* Words of the stack, in units of 8 bytes from `base`, and what stood in them. */
+/* Words of the stack, by their position in units of 8 bytes from `base`, and their values. */
 struct trail {
 	uintptr_t base;
-	int n; /* frames; frame 0 has no word: its pc was given */
-	int extra; /* other words that were looked at */
-	bool lossy; /* more was looked at than is noted here */
+	int n; /* frames; frame 0 has no word, because its pc was given */
+	int extra; /* other words that were read */
+	bool lossy; /* more words were read than are noted here */
 	int32_t pc_at[STACK_DEPTH_MAX];
-	uintptr_t
-		pc_raw[STACK_DEPTH_MAX]; /* as on the stack: on aarch64 it may carry a signature */
+	/* as on the stack: on aarch64 it may include a signature */
+	uintptr_t pc_raw[STACK_DEPTH_MAX];
 	int32_t extra_at[TRAIL_WORDS];
 	uintptr_t extra_raw[TRAIL_WORDS];
 };
 
-/* The return address without the signature that aarch64 may have put into its upper bits. */
+/* The return address without the signature that aarch64 may put into its upper bits. */
 static inline uintptr_t unwind_strip(uintptr_t ra)
 {
 #if defined(__aarch64__)
@@ -45,9 +45,8 @@ static inline uintptr_t unwind_strip(uintptr_t ra)
 }
 
 /*
- * Walks from the caller of the function whose frame address is fp and whose return address is pc. wrapper_pc: an
- * address in that function (used on aarch64 only). Fills in pcs[] and *t; t->n is the number of frames, 1..max.
- * cache may be NULL.
+ * Walks from the caller of the function with frame address fp and return address pc. wrapper_pc: an address in that
+ * function (used on aarch64 only). Fills in pcs[] and *t; t->n is the number of frames, 1..max. cache may be NULL.
  */
 void unwind_stack(struct memory *m, struct stack_cache *cache, uintptr_t pc, uintptr_t fp,
 	uintptr_t wrapper_pc, uintptr_t *pcs, int max, struct trail *t);

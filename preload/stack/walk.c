@@ -27,7 +27,7 @@ void stack_bounds_init(struct stack_bounds *b)
 		b->hi = b->floor + size;
 		b->roomy = size > STACK_ROOM ? b->floor + STACK_ROOM : b->hi;
 		/*
-		 * What is below this frame need not be there: the main thread's stack is mapped as it grows, and guard
+		 * Memory below this frame need not be there: the main thread's stack is mapped as it grows, and guard
 		 * pages may count as part of a thread's stack.
 		 */
 		b->lo = here & ~(MEMORY_PAGE - 1);
@@ -39,7 +39,7 @@ void stack_bounds_init(struct stack_bounds *b)
 }
 
 #if defined(__aarch64__)
-/* Where in the wrapper we are: frame size and with it the caller's stack pointer depend on that. */
+/* An address in the wrapper: its frame size, and with it the caller's stack pointer, depend on that. */
 MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
 {
 	uintptr_t at = apart_origin();
@@ -63,7 +63,7 @@ static inline uintptr_t find_wrapper_pc(uintptr_t fp)
 }
 #endif
 
-struct anew {
+struct uncached_walk {
 	struct memory *m;
 	struct stack_cache *c;
 	const struct cache_key *k;
@@ -71,10 +71,10 @@ struct anew {
 	int max, n;
 };
 
-/* The trail takes 4 KiB of stack that the usual walk does without. */
+/* The trail takes 4 KiB of stack, which the usual walk does not need. */
 static void walk_apart(void *arg)
 {
-	struct anew *a = arg;
+	struct uncached_walk *a = arg;
 	struct trail t;
 
 	if (a->c)
@@ -85,10 +85,10 @@ static void walk_apart(void *arg)
 	a->n = t.n;
 }
 
-__attribute__((noinline)) static int walk_anew(
+__attribute__((noinline)) static int walk_uncached(
 	struct memory *m, struct stack_cache *c, const struct cache_key *k, uintptr_t *pcs, int max)
 {
-	struct anew a = {m, c, k, pcs, max, 0};
+	struct uncached_walk a = {m, c, k, pcs, max, 0};
 
 	apart_call(walk_apart, &a);
 	return a.n;
@@ -113,10 +113,10 @@ int stack_walk_noted(struct stack_bounds *b, struct stack_cache *c, uintptr_t pc
 		b->lo = m.lo;
 	k.wrapper_pc = find_wrapper_pc(fp);
 	if (!c || !cache_enter(c, b, fp))
-		return walk_anew(&m, NULL, &k, pcs, max);
+		return walk_uncached(&m, NULL, &k, pcs, max);
 	n = cache_find(c, &k, &m, pcs, max, note);
 	if (!n)
-		n = walk_anew(&m, c, &k, pcs, max);
+		n = walk_uncached(&m, c, &k, pcs, max);
 	cache_leave(c);
 	return n;
 }

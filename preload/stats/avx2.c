@@ -205,8 +205,8 @@ INLINE d8 widen_f32(const unsigned char *p)
 }
 
 /*
- * One operation makes V / 4 elements: zeros go below each. That takes 4 of 8: the first 4 of each 8 lie in the first
- * register, the others in the second.
+ * One operation widens V / 4 elements, with zeros below each. That uses 4 of 8 elements: the first 4 of each 8 are in
+ * the first register, the others in the second.
  */
 INLINE void stage_bf16(float *to, const unsigned char *p)
 {
@@ -222,7 +222,7 @@ INLINE void stage_bf16(float *to, const unsigned char *p)
 	}
 }
 
-/* As stage_bf16() put them down. */
+/* Reads them in the order in which stage_bf16() stored them. */
 INLINE d8 widen_spread(const unsigned char *p)
 {
 	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
@@ -254,7 +254,7 @@ INLINE d8 widen_i32(const unsigned char *p)
 	return (d8){{_mm256_cvtepi32_pd(load_128(p)), _mm256_cvtepi32_pd(load_128(p + 16))}};
 }
 
-/* 2^52 with the integer as its last digits, less 2^52. */
+/* 2^52 with the integer in its last digits, minus 2^52. */
 INLINE vd of_u32(const unsigned char *p)
 {
 	__m256i x = _mm256_or_si256(
@@ -269,8 +269,9 @@ INLINE d8 widen_u32(const unsigned char *p)
 }
 
 /*
- * The upper half as last digits of 2^84 (in units of 2^32), the lower one of 2^52. Taking the powers off the first is
- * exact, adding the second rounds once. Signed: the upper half with its top bit flipped, which is 2^63 more.
+ * The upper half in the last digits of 2^84 (in units of 2^32), the lower half in those of 2^52. Subtracting the powers
+ * from the first is exact, adding the second rounds once. Signed: the top bit of the upper half is flipped, which adds
+ * 2^63.
  */
 INLINE vd of_64(const unsigned char *p, int64_t magic, double powers)
 {
@@ -337,7 +338,7 @@ INLINE int64_t total_sum_8(vec acc)
 	return (int64_t)v_sum_64(acc);
 }
 
-/* A lane of 32 bits gets the squares of at most STATS_BLOCK / (V / 4) elements. */
+/* A 32-bit lane gets the squares of at most STATS_BLOCK / (V / 4) elements. */
 INLINE vec sq_8(vec acc, vec z)
 {
 	vec even = v_and(z, v_set_16(0xff)), odd = _mm256_srli_epi16(z, 8);
@@ -363,8 +364,8 @@ INLINE int64_t total_sum_16(vec acc)
 }
 
 /*
- * The sum of two squares is 2^31 at most: an unsigned number of 32 bits. Added up twice in 32 bits: modulo 2^32, and
- * the upper halves. What the lower halves add up to is less than 2^32, so it is known from the first.
+ * The sum of two squares is at most 2^31: an unsigned 32-bit number. It is added up twice in 32 bits: modulo 2^32, and
+ * the upper halves alone. The lower halves add up to less than 2^32, so their sum follows from the first total.
  */
 struct squares {
 	vec all, upper;

@@ -14,10 +14,11 @@
 #define V 64
 #define W 4
 #define SPLIT 0
-#define FMA_SUMS 1 /* a Zen 4 has two pipes for additions and conversions, two for these */
+/* fused multiply-adds use two pipes of a Zen 4 that additions and conversions leave free */
+#define FMA_SUMS 1
 
 typedef __m512i vec;
-typedef uint64_t count; /* masks are counted at once */
+typedef uint64_t count; /* masks are counted immediately */
 #define NO_COUNT 0
 
 typedef __m256d vd;
@@ -183,8 +184,8 @@ INLINE d8 widen_f32(const unsigned char *p)
 }
 
 /*
- * One operation makes V / 4 elements: zeros go below each. That takes 4 of 8: the first 4 of each 8 lie in the first
- * register, the others in the second.
+ * One operation widens V / 4 elements, with zeros below each. That uses 4 of 8 elements: the first 4 of each 8 are in
+ * the first register, the others in the second.
  */
 INLINE void stage_bf16(float *to, const unsigned char *p)
 {
@@ -200,7 +201,7 @@ INLINE void stage_bf16(float *to, const unsigned char *p)
 	}
 }
 
-/* As stage_bf16() put them down. */
+/* Reads them in the order in which stage_bf16() stored them. */
 INLINE d8 widen_spread(const unsigned char *p)
 {
 	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
@@ -304,8 +305,8 @@ INLINE int64_t total_sum_8(vec acc)
 
 #ifdef __AVX512VNNI__
 /*
- * The sum of z (z - 128), for one factor is unsigned and the other signed: that is the sum of z^2 less 128 times that
- * of z.
+ * The sum of z (z - 128), because one factor is unsigned and the other signed. It is the sum of z^2 minus 128 times the
+ * sum of z.
  */
 INLINE vec sq_8(vec acc, vec z)
 {
@@ -322,7 +323,7 @@ INLINE vec sum_16(vec acc, vec y)
 	return _mm512_dpwssd_epi32(acc, y, v_set_16(1));
 }
 #else
-/* A lane of 32 bits gets the squares of at most STATS_BLOCK / (V / 4) elements. */
+/* A 32-bit lane gets the squares of at most STATS_BLOCK / (V / 4) elements. */
 INLINE vec sq_8(vec acc, vec z)
 {
 	vec even = v_and(z, v_set_16(0xff)), odd = _mm512_srli_epi16(z, 8);
@@ -349,8 +350,8 @@ INLINE int64_t total_sum_16(vec acc)
 }
 
 /*
- * The sum of two squares is 2^31 at most: an unsigned number of 32 bits. Added up twice in 32 bits: modulo 2^32, and
- * the upper halves. What the lower halves add up to is less than 2^32, so it is known from the first.
+ * The sum of two squares is at most 2^31: an unsigned 32-bit number. It is added up twice in 32 bits: modulo 2^32, and
+ * the upper halves alone. The lower halves add up to less than 2^32, so their sum follows from the first total.
  */
 struct squares {
 	vec all, upper;

@@ -2,8 +2,9 @@
 /*
  * Checksums of the elements while their block is in the cache.
  *
- * CRC-32 of zlib, gzip and PNG (polynomial 0x04c11db7, bits reflected): zlib's own, or where the CPU multiplies without carries, folding: 64 bytes are replaced by what leaves the
- * same remainder 64 bytes further on, so that only the last 16 go through zlib's tables.
+ * CRC-32 of zlib, gzip and PNG (polynomial 0x04c11db7, bits reflected). Uses zlib's own function, or folding if the CPU
+ * has carry-less multiplication: 64 bytes are replaced by a value that leaves the same remainder 64 bytes later, so
+ * that only the last 16 bytes go through zlib's tables.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -69,7 +70,7 @@ __attribute__((target("pclmul,sse4.1"))) static uint32_t by_clmul(
 	for (; n >= 16; p += 16, n -= 16)
 		x[3] = fold(x[3], near, load_at(p));
 	_mm_storeu_si128((__m128i *)last, x[3]);
-	/* zlib inverts at both ends: from this value on it begins with a remainder of 0. */
+	/* zlib inverts at both ends: with this start value the remainder is 0. */
 	return table(table(UINT32_MAX, last, sizeof(last)), p, n);
 }
 
@@ -85,7 +86,7 @@ static int has_clmul(void)
 #define has_clmul() 0
 #endif
 
-/* XOR of n bytes, 0 or more registers of that kind; four at once, for one would wait for itself. */
+/* XOR of n bytes with 0 or more registers of that type. Four at once: a single one would wait for its own result. */
 #define XOR_LOOP(name, register_of, attribute)                             \
 	attribute static uint64_t name(const unsigned char *p, size_t n)   \
 	{                                                                  \
@@ -138,7 +139,7 @@ static uint32_t xor_with(uint64_t (*loop)(const unsigned char *p, size_t n), uin
 		memcpy(&last, p, n);
 		all ^= last;
 	}
-	/* What was added before may have ended within a word. */
+	/* Earlier bytes may have ended within a word. */
 	return sum ^ (turn ? all << turn | all >> (32 - turn) : all);
 }
 
@@ -152,7 +153,7 @@ static uint32_t by_wide_xor(uint32_t sum, const void *p, size_t n, uint64_t befo
 	return xor_with(xor_of_32, sum, p, n, before);
 }
 
-/* Looked for once: either answer is right. */
+/* Detected once; a race is harmless, because either answer is right. */
 static stats_checksum_fn *xor_fn(void)
 {
 	static _Atomic int known; /* 1: 16 bytes, 2: 32 */
@@ -167,7 +168,7 @@ static stats_checksum_fn *xor_fn(void)
 
 static stats_checksum_fn *crc32_fn(void)
 {
-	static _Atomic int known; /* 1: by table, 2: by multiplication */
+	static _Atomic int known; /* 1: by table, 2: by carry-less multiplication */
 	int how = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!how) {

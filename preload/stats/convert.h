@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Elements in memory, of any alignment, as double. Exact for every type here; NaN stays NaN, Inf stays Inf.
- */
+/* Converts elements in memory, of any alignment, to double. Exact for every type here; NaN stays NaN, Inf stays Inf. */
 #ifndef PROBE_STATS_CONVERT_H
 #define PROBE_STATS_CONVERT_H
 
@@ -49,9 +47,9 @@ static inline uint64_t load_u64(const unsigned char *p)
 }
 
 /*
- * A small format with `mant` bits of mantissa; `mag` holds exponent and mantissa, `sign` only the sign bit as double
- * has it. The mantissa as an integer times a power of two: no branch, for signs are as good as random, and no
- * arithmetic on denormal doubles, which costs a microcode assist per element on many CPUs.
+ * A small format with `mant` bits of mantissa. `mag` holds exponent and mantissa, `sign` only the sign bit, where
+ * double has it. The mantissa is converted as an integer and multiplied by a power of two. This needs no branch (signs
+ * are unpredictable), and no arithmetic on denormal doubles, which costs a microcode assist per element on many CPUs.
  */
 static inline double small_float(uint64_t sign, uint32_t mag, unsigned mant, unsigned bias)
 {
@@ -94,7 +92,7 @@ static inline double load_e4m3fn(const unsigned char *p)
 	return small_float((uint64_t)(*p & 0x80) << 56, mag, 3, 7);
 }
 
-/* The bias is one higher than that of e4m3fn and e5m2; what would be -0 is NaN. */
+/* The bias is one higher than that of e4m3fn and e5m2; the code of -0 is NaN. */
 static inline double load_fnuz(const unsigned char *p, unsigned mant, unsigned bias)
 {
 	if (__builtin_expect(*p == 0x80, 0))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which variants this CPU can run. Not __builtin_cpu_supports(): its tables are filled by a constructor of libgcc,
- * and wrappers may be called before it ran.
+ * Finds the variants that this CPU can run. Not with __builtin_cpu_supports(): a constructor of libgcc fills its
+ * tables, and wrappers may be called before that has run.
  */
 #include "stats/kernel.h"
 
@@ -59,7 +59,7 @@ const struct stats_kernels *stats_variant(enum stats_isa isa)
 
 #elif defined(__aarch64__)
 
-/* Every 64-bit Arm CPU that runs Linux has NEON with double precision; that is no question of hwcaps. */
+/* Every 64-bit Arm CPU that runs Linux has NEON with double precision, so hwcaps need not be checked. */
 const struct stats_kernels *stats_variant(enum stats_isa isa)
 {
 	if (isa == STATS_SCALAR)

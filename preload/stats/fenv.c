@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The floating-point environment of the job's thread. Not <fenv.h>: its functions also write the x87 control and
- * status words, which nothing here uses and which therefore stay as they are, and they would make libm a dependency.
+ * The floating-point environment of the job's thread. Not <fenv.h>: its functions also write the x87 control and status
+ * words, which are not used here and stay unchanged, and they would make libm a dependency.
  */
 #include "stats/stats.h"
 
 #if defined(__x86_64__)
 
 #define MXCSR_DEFAULT 0x1f80 /* all exceptions masked, round to nearest, no FTZ, no DAZ, no flags */
-#define MXCSR_FLAGS 0x3f /* of exceptions that were; nothing here looks at them */
+#define MXCSR_FLAGS 0x3f /* flags of past exceptions; not read here */
 
 static inline uint32_t load_mxcsr(void)
 {
@@ -18,7 +18,7 @@ static inline uint32_t load_mxcsr(void)
 	return mxcsr;
 }
 
-/* Storing it costs as much as some ten additions: where it is what it has to be, it is left alone. */
+/* Storing it costs as much as about ten additions, so it is skipped if the value is right already. */
 void stats_fenv_enter(struct stats_fenv *save)
 {
 	uint32_t mxcsr = load_mxcsr();
@@ -31,7 +31,7 @@ void stats_fenv_enter(struct stats_fenv *save)
 	__asm__ volatile("ldmxcsr %0" : : "m"(mxcsr) : "memory");
 }
 
-/* Loading a flag together with its unmasked trap does not trap: only an operation that raises it would. */
+/* Loading a flag together with its unmasked trap does not trap. Only an operation that raises the flag would. */
 void stats_fenv_leave(const struct stats_fenv *save)
 {
 	uint32_t mxcsr = (uint32_t)save->word[0];

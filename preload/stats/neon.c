@@ -10,7 +10,7 @@
 
 #define V 16
 #define W 2
-#define STAGED 0 /* registers are widened by halves */
+#define STAGED 0 /* registers are widened one half at a time */
 #define SPLIT 0
 #define FMA_SUMS 0
 #define NO_COUNT vdupq_n_u64(0)
@@ -41,7 +41,7 @@ INLINE vec v_high(vec x)
 	return vshrq_n_u64(x, 32);
 }
 
-/* As lanes of b bits and back. */
+/* Reinterprets as lanes of b bits, and back. */
 #define S(b, x) vreinterpretq_s##b##_u64(x)
 #define U(b, x) vreinterpretq_u##b##_u64(x)
 #define OF(b, x) vreinterpretq_u64_##b(x)
@@ -157,7 +157,7 @@ INLINE vd vd_fma(vd x, vd y, vd z)
 	return vfmaq_f64(z, x, y);
 }
 
-/* Not FMINNM: of a signalling NaN and a number it makes NaN. */
+/* Not FMINNM: with a signalling NaN and a number it returns NaN. */
 INLINE vd vd_min(vd x, vd y)
 {
 	return vbslq_f64(vcltq_f64(x, y), x, y);

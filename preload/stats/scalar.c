@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The scalar variant: plain C for every CPU, and what the SIMD variants are compared with.
- */
+/* The scalar variant: plain C for every CPU, and the reference for the SIMD variants. */
 #include <float.h>
 
 #include "stats/convert.h"
@@ -10,8 +8,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /*
- * Floating-point elements are converted a chunk at a time, so that everything else exists once, for double. A chunk is
- * small because it lies on the stack of a thread of the job.
+ * Floating-point elements are converted one chunk at a time, so that all other code exists once, for double. A chunk is
+ * small because it is on the stack of a thread of the job.
  */
 #define CHUNK 256
 _Static_assert(CHUNK % STATS_LANES == 0, "each chunk begins with lane 0");
@@ -35,7 +33,7 @@ CONVERT(from_f16, 2, load_f16)
 CONVERT(from_f32, 4, load_f32)
 CONVERT(from_f64, 8, load_f64)
 
-/* n numbers, an even number of them: two in a byte. */
+/* Converts n numbers, an even number: two in a byte. */
 static void from_e2m1fn(double *x, const unsigned char *p, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {
@@ -59,7 +57,7 @@ struct lanes {
 };
 
 /*
- * Walks the chunk once per four lanes: their accumulators fit into registers, and so many independent chains hide the
+ * Reads the chunk once per four lanes: their accumulators fit into registers, and four independent chains hide the
  * latency of an addition.
  */
 static void sum_chunk(struct lanes *l, const double *x, size_t n)
@@ -89,7 +87,7 @@ static void sum_chunk(struct lanes *l, const double *x, size_t n)
 	}
 }
 
-/* In the order in which wide registers are folded: upper half onto lower half. */
+/* Folds in the same order as wide registers: upper half onto lower half. */
 static double fold(double *lane)
 {
 	for (unsigned half = STATS_LANES / 2; half; half /= 2)
@@ -98,7 +96,7 @@ static double fold(double *lane)
 	return lane[0];
 }
 
-/* Min, max and zeros of elements that are not NaN, on top of what *b has. */
+/* Min, max and zeros of the elements that are not NaN, combined with those in *b. */
 static void bound_chunk(struct stats_block *b, const double *x, size_t n, double eps)
 {
 	double min0 = b->min.f, min1 = min0, min2 = min0, min3 = min0;
@@ -160,7 +158,10 @@ INLINE void empty_block(struct stats_block *b)
 	*b = (struct stats_block){.min.f = __builtin_inf(), .max.f = -__builtin_inf()};
 }
 
-/* Any block: first what is in it, then the sums of its finite elements in the range that suits the largest. */
+/*
+ * Measures any block: first its min, max and counts, then the sums of its finite elements in the range that suits the
+ * largest.
+ */
 static void careful_block(const unsigned char *p, size_t n, size_t size, convert *conv, double eps,
 	struct stats_block *b)
 {
@@ -185,7 +186,7 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 		size_t len = chunk_length(n, at);
 
 		conv(x, p + at * size, len);
-		/* Not above `top`, instead of finite: the job may be writing here at the same time. */
+		/* Compared with `top` instead of tested for finite: the job may be writing here at the same time. */
 		for (size_t i = 0; i < len; i++)
 			x[i] = __builtin_fabs(x[i]) <= top ? x[i] * scale : 0;
 		sum_chunk(&l, x, len);
@@ -193,10 +194,10 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 	b->sum.hi = fold(l.sum);
 	b->sq.hi = fold(l.sq);
 	if (b->range == STATS_SMALL)
-		b->sum.hi *= STATS_DOWN; /* exact: what a sum without scaling would be */
+		b->sum.hi *= STATS_DOWN; /* exact: equals the sum without scaling */
 }
 
-/* A block in which no lane has more than one element: the same sums, without loops over lanes that stay empty. */
+/* Measures a block in which no lane has more than one element: the same sums, without loops over empty lanes. */
 INLINE void sum_few(struct stats_block *b, const double *x, size_t n)
 {
 	double s[STATS_LANES], q[STATS_LANES];
@@ -217,7 +218,7 @@ INLINE void sum_few(struct stats_block *b, const double *x, size_t n)
 	b->sq.hi = fold(q);
 }
 
-/* One in which there is neither NaN nor Inf, and of which no square is out of range. */
+/* True for a block without NaN and Inf, and without a square out of range. */
 INLINE bool is_usual_block(const struct stats_block *b)
 {
 	double top = larger(-b->min.f, b->max.f);
@@ -226,8 +227,8 @@ INLINE bool is_usual_block(const struct stats_block *b)
 }
 
 /*
- * The usual block has finite elements only and no square out of range; it is measured as such, and once more if that
- * turns out to be wrong. NaN and Inf need not be looked for: they make the sum of squares NaN or Inf.
+ * The usual block has finite elements only and no square out of range. It is measured as such, and again if that turns
+ * out to be wrong. There is no test for NaN and Inf: they make the sum of squares NaN or Inf.
  */
 static void float_block(const unsigned char *p, size_t n, size_t size, convert *conv,
 	const struct stats_eps *eps, struct stats_block *b)
@@ -256,7 +257,7 @@ static void float_block(const unsigned char *p, size_t n, size_t size, convert *
 		careful_block(p, n, size, conv, eps->f, b);
 }
 
-/* Integers of up to 16 bits, as int64_t: all in integers, so exact. */
+/* Integers of up to 16 bits, as int64_t: all arithmetic is in integers, so it is exact. */
 typedef int64_t load_int(const unsigned char *p);
 
 INLINE void int_block(const unsigned char *p, size_t n, size_t size, load_int *load,
@@ -276,13 +277,13 @@ INLINE void int_block(const unsigned char *p, size_t n, size_t size, load_int *l
 		zeros += (uint64_t)(x < 0 ? -x : x) <= limit;
 	}
 	*b = (struct stats_block){.zeros = zeros};
-	b->min.i = min; /* of an unsigned type: never negative, so the same bits as min.u */
+	b->min.i = min; /* of an unsigned type: never negative, so it has the same bits as min.u */
 	b->max.i = max;
 	b->sum = (struct stats_sum){(double)sum, 0};
 	b->sq = (struct stats_sum){(double)sq, 0};
 }
 
-/* 32 bits: squares have up to 64, and do not cancel; as double they are good enough. */
+/* 32 bits: squares have up to 64 bits and do not cancel, so double is accurate enough. */
 INLINE void mid_block(const unsigned char *p, size_t n, load_int *load, const struct stats_eps *eps,
 	struct stats_block *b)
 {
@@ -309,8 +310,8 @@ INLINE void mid_block(const unsigned char *p, size_t n, load_int *load, const st
 }
 
 /*
- * 64-bit integers. The halves are summed apart, exactly: a double that stands for a whole element would lose the
- * digits that are left when large elements cancel. Squares do not cancel, for them it is good enough.
+ * 64-bit integers. The halves are summed separately and exactly: a double holding a whole element would lose the digits
+ * that remain when large elements cancel. Squares do not cancel, so double is accurate enough for them.
  */
 INLINE void wide_block(const unsigned char *p, size_t n, int is_signed, const struct stats_eps *eps,
 	struct stats_block *b)
@@ -402,7 +403,7 @@ KERNEL(float16_kernel, float_block, 2, from_f16)
 KERNEL(float32_kernel, float_block, 4, from_f32)
 KERNEL(float64_kernel, float_block, 8, from_f64)
 
-/* Neither NaN nor Inf, and sums of multiples of 1/2 and 1/4 are exact: no lanes, and no second look. */
+/* There is no NaN or Inf, and sums of multiples of 1/2 and 1/4 are exact: no lanes and no second pass. */
 static void float4_e2m1fn_x2_kernel(const void *p, size_t n, const void *ahead,
 	const struct stats_eps *eps, struct stats_block *b)
 {

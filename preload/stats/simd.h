@@ -7,7 +7,7 @@
  * they are not exact. Min, max and zeros do not need lanes and are found in the element type itself, with as many
  * elements in a register as fit:
  *   float64            by comparisons that let a NaN pass unnoticed; it shows in the sum of squares
- *   smaller floats     as integers, of which the sign bit is looked at apart: the largest as signed and the largest as
+ *   smaller floats     as integers, with the sign bit looked at separately: the largest as signed and the largest as
  *                      unsigned number mostly say what min and max are, and whether there was a NaN or Inf
  *   integers           as signed ones (unsigned with the top bit flipped, which keeps the order)
  *
@@ -21,11 +21,11 @@
  *   v_zeros_<b>(c, x)             how often x is 0, counted in the same way
  *   vd_set vd_add vd_mul vd_fma vd_min vd_max vd_abs vd_store       vd_fma: x * y + z; vd_min(x, y) is y where x is NaN
  *   vd_count(c, x, y) vd_keep(x, y, z)                              the same for x < y; x where y <= z, else 0
- *   FMA_SUMS                      1: half of the additions, or all beside inexact squares, are fused multiply-adds by 1
+ *   FMA_SUMS                      1: half of the additions, or all except inexact squares, are fused multiply-adds by 1
  *   widen_<type>(p)               the 8 elements at p as doubles, a d8
  *   STAGED                        1: floats of 8 and 16 bits go through memory as float32. Then there are
  *     stage_<type>(to, p)         64 bytes at p as float32 at `to`; of bf16 spread:
- *     widen_spread(p)             8 elements, 4 at p and 4 behind V / 4 elements
+ *     widen_spread(p)             8 elements, 4 at p and 4 from p + V / 4 elements on
  *     SPLIT                       1: too few registers to add elements up and look at them in one loop
  *   sum_8 sq_8                    add unsigned elements, or their squares, to wider lanes; s = total_sum_8(sums),
  *                                 total_sq_8(squares, s)
@@ -71,7 +71,10 @@ INLINE struct sums no_sums(void)
 	return (struct sums){{d8_set(0), d8_set(0)}, {d8_set(0), d8_set(0)}};
 }
 
-/* 16 elements. exact: their squares are doubles, so that a fused multiply-add rounds as an addition does (by 1: always). */
+/*
+ * 16 elements. exact: their squares are exact doubles, so that a fused multiply-add rounds like an addition (always if
+ * multiplied by 1).
+ */
 INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size_t size, int exact)
 {
 	UNROLL for (int h = 0; h < 2; h++)
@@ -102,7 +105,10 @@ INLINE double fold(const d8 *a)
 	return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
-/* What does not fill a step, followed by zeros: they change no sum, and are taken off the count of zeros. */
+/*
+ * The elements that do not fill a step, followed by zeros. These change no sum, and are subtracted from the count of
+ * zeros.
+ */
 struct tail {
 	_Alignas(64) unsigned char bytes[128];
 };
@@ -149,7 +155,7 @@ INLINE double extreme(d8 a, int largest)
 	return x[0];
 }
 
-/* The last n elements of a block, less than 8, as a d8; what is missing is NaN, which counts for nothing. */
+/* The last n elements of a block, fewer than 8, as a d8. Missing elements are NaN, which counts for nothing. */
 INLINE d8 widen_rest(const unsigned char *p, size_t n, size_t size, widen *load8)
 {
 	struct tail t;
@@ -165,7 +171,7 @@ INLINE d8 widen_rest(const unsigned char *p, size_t n, size_t size, widen *load8
 	return widen_f64((const unsigned char *)x);
 }
 
-/* x counts for *c and, if not above `top`, times `scale` for half h of the lanes; either may be NULL. */
+/* Adds x to *c and, if not above `top`, `scale` times x to half h of the lanes; either may be NULL. */
 INLINE void careful_8(struct census *c, struct sums *l, int h, d8 x, vd eps, vd top, vd scale)
 {
 	if (c)
@@ -201,7 +207,9 @@ INLINE void careful_walk(const unsigned char *p, size_t n, size_t size, widen *l
 	}
 }
 
-/* Sums up what is not above the largest that was found, instead of what is finite: the job may be writing meanwhile. */
+/*
+ * Sums up elements that are not above the largest one found, instead of finite ones: the job may be writing meanwhile.
+ */
 INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *load8, double eps,
 	struct stats_block *b)
 {
@@ -249,7 +257,10 @@ INLINE void fetch(const unsigned char *p, size_t bytes)
 /* Elements of a step: whole cache lines, and the 16 lanes. */
 #define STEP(size) ((size) > 4 ? (size_t)16 : 64 / (size))
 
-/* Min and max of a step at p, zeros of one at `at`: mostly the same; in the last step some are looked at once more. */
+/*
+ * Min and max of a step at p, zeros of a step at `at`. They are usually the same; in the last step some elements are
+ * looked at twice.
+ */
 INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned char *at, size_t bytes,
 	look *bound, look *zero, vec limit)
 {
@@ -262,10 +273,10 @@ INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned cha
 	}
 }
 
-/* The compiler must not keep x in registers across this. */
+/* Prevents the compiler from keeping x in registers across this. */
 #define IN_MEMORY(x) __asm__("" : "+m"(x))
 
-/* n elements, n being a step at least. Returns how many were looked at for zeros, those of the tail's padding included. */
+/* n elements, at least one step. Returns the number of elements searched for zeros, the tail's padding included. */
 INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
 	widen *load8, look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
 {
@@ -292,12 +303,12 @@ INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead,
 
 #if STAGED
 /*
- * The same for types of less than 32 bits where doubles are made from float32 in memory much faster than from a
- * register (x86.h): elements are put down as float32 first, and added up RING steps later, so that no load waits for
- * its store. Meanwhile the next ones are looked at: adding up alone waits for the latency of its chains half of the
- * time. With SPLIT the registers do not suffice for that, and each of the two has RING steps for itself.
+ * The same for types of less than 32 bits, if doubles are made much faster from float32 in memory than from a register
+ * (x86.h). Elements are first stored as float32, and added up RING steps later, so that no load waits for its store.
+ * Meanwhile the next elements are looked at: adding up alone waits for the latency of its chains half of the time. With
+ * SPLIT there are too few registers for that, and each of the two has RING steps for itself.
  */
-#define RING 8 /* steps; they lie on a stack of the job */
+#define RING 8 /* steps; they are on a stack of the job */
 #define IN_ORDER __asm__ volatile("" ::: "memory")
 
 INLINE void add_staged(struct sums *l, const float *x, size_t step, int spread)
@@ -334,7 +345,7 @@ INLINE size_t walk_staged(const unsigned char *p, size_t n, const unsigned char 
 			stage64(x + slot, p + at);
 			slot = (slot + step) % room;
 		}
-		if (SPLIT) { /* each of the loops has the registers for itself */
+		if (SPLIT) { /* each of the loops has all registers for itself */
 			IN_MEMORY(*b);
 			IN_MEMORY(*l);
 		}
@@ -409,11 +420,11 @@ static void float64_block(const void *data, size_t n, const void *ahead,
 /* ---- floats of 8 to 32 bits ---- */
 
 /*
- * As integers: one that is not negative is the largest element if it is the largest signed number, a negative one the
- * smallest element if it is the largest unsigned number. Where all have the same sign, the smallest unsigned number is
- * the smallest, or the largest, element: only such a block is walked once more.
+ * As integers: an element that is not negative is the largest if it is the largest signed number. A negative one is the
+ * smallest if it is the largest unsigned number. If all elements have the same sign, the smallest unsigned number is
+ * the smallest, or the largest, element; only such a block is read again.
  *
- * bits: of the type; inf: the smallest magnitude that is no finite number; walk_it: walk() or walk_staged().
+ * bits: of the type; inf: the smallest magnitude that is not a finite number; walk_it: walk() or walk_staged().
  */
 #define SMALL_FLOAT(name, dt, bits, load8, walk_it, to_double, inf)                              \
 	INLINE void bound_##name(struct bounds *b, vec x, vec limit)                             \

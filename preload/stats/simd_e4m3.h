@@ -49,7 +49,7 @@ INLINE d8 first_lane(double x)
 	return widen_f64((const unsigned char *)lanes);
 }
 
-/* As walk(), the totals in the first lane. */
+/* Like walk(), with the totals in the first lane. */
 INLINE size_t walk_e4m3fn(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
 	widen *load8, look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
 {

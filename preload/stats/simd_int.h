@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernels for integers; part of simd.h. Elements are looked at as signed ones: y = x, or of unsigned types
- * y = x - 2^(bits - 1), which is x with the top bit flipped.
+ * The kernels for integers; part of simd.h. Elements are handled as signed numbers: y = x, or for unsigned types y = x
+ * - 2^(bits - 1), which is x with the top bit flipped.
  *
- * Zeros are those with |x| <= u, that is 0 <= x + u <= 2u in unsigned arithmetic (which wraps); of unsigned types
- * 0 <= x <= u. There is no unsigned comparison in AVX2, but flipping the top bit of both sides makes it a signed one.
+ * Zeros are elements with |x| <= u, that is 0 <= x + u <= 2u in unsigned arithmetic (which wraps); for unsigned types 0
+ * <= x <= u. AVX2 has no unsigned comparison, but flipping the top bit of both sides makes it a signed one.
  */
 #ifndef PROBE_STATS_SIMD_INT_H
 #define PROBE_STATS_SIMD_INT_H
 
 struct zero_range {
-	int64_t shift; /* y + shift > most, as signed numbers of the type: no zero */
+	int64_t shift; /* y + shift > most, as signed numbers of the type: not a zero */
 	int64_t most;
 };
 
@@ -23,31 +23,33 @@ INLINE struct zero_range zero_range(uint64_t u, unsigned bits, int is_signed)
 	return (struct zero_range){0, (int64_t)((!is_signed && u < all ? u : all) ^ top)};
 }
 
-/* How many of n elements count as zeros where eps is above 1: else those that are 0 have been counted already. */
-#define NEAR_ZERO(bits)                                                                    \
-	static uint32_t near_zero_##bits(                                                  \
-		const unsigned char *p, size_t n, uint64_t u, int is_signed)               \
-	{                                                                                  \
-		const size_t size = bits / 8, lanes = V / size;                            \
-		struct zero_range z = zero_range(u, bits, is_signed);                      \
-		vec flip = v_set_##bits(is_signed ? 0 : INT##bits##_MIN);                  \
-		vec shift = v_set_##bits((int##bits##_t)z.shift);                          \
-		vec most = v_set_##bits((int##bits##_t)z.most), y;                         \
-		const count none = NO_COUNT;                                               \
-		uint64_t others = 0;                                                       \
-		struct tail t;                                                             \
-                                                                                           \
-		for (size_t i = 0; i < n; i += lanes) {                                    \
-			const unsigned char *at = p + i * size;                            \
-                                                                                           \
-			if (i + lanes > n) { /* zeros of padding are none of the others */ \
-				tail_load(&t, at, (n - i) * size);                         \
-				at = t.bytes;                                              \
-			}                                                                  \
-			y = v_add_##bits(v_xor(v_load(at), flip), shift);                  \
-			others += v_total_##bits(v_count_##bits(none, y, most));           \
-		}                                                                          \
-		return (uint32_t)(n - others);                                             \
+/*
+ * Number of the n elements that count as zeros if eps is above 1; otherwise those equal to 0 have been counted already.
+ */
+#define NEAR_ZERO(bits)                                                                       \
+	static uint32_t near_zero_##bits(                                                     \
+		const unsigned char *p, size_t n, uint64_t u, int is_signed)                  \
+	{                                                                                     \
+		const size_t size = bits / 8, lanes = V / size;                               \
+		struct zero_range z = zero_range(u, bits, is_signed);                         \
+		vec flip = v_set_##bits(is_signed ? 0 : INT##bits##_MIN);                     \
+		vec shift = v_set_##bits((int##bits##_t)z.shift);                             \
+		vec most = v_set_##bits((int##bits##_t)z.most), y;                            \
+		const count none = NO_COUNT;                                                  \
+		uint64_t others = 0;                                                          \
+		struct tail t;                                                                \
+                                                                                              \
+		for (size_t i = 0; i < n; i += lanes) {                                       \
+			const unsigned char *at = p + i * size;                               \
+                                                                                              \
+			if (i + lanes > n) { /* zeros of the padding are not counted again */ \
+				tail_load(&t, at, (n - i) * size);                            \
+				at = t.bytes;                                                 \
+			}                                                                     \
+			y = v_add_##bits(v_xor(v_load(at), flip), shift);                     \
+			others += v_total_##bits(v_count_##bits(none, y, most));              \
+		}                                                                             \
+		return (uint32_t)(n - others);                                                \
 	}
 
 NEAR_ZERO(8)
@@ -61,12 +63,12 @@ struct look {
 };
 
 /*
- * A step: the elements at `at` for sums and zeros, those at `last` for min and max. They are mostly the same, but in
- * the last step those that do not fill it are followed by zeros, and the last ones are looked at instead.
+ * A step: the elements at `at` for sums and zeros, those at `last` for min and max. Usually they are the same. In the
+ * last step the elements at `at` are padded with zeros, and `last` is the last full register instead.
  */
 typedef void step(void *state, const unsigned char *at, const unsigned char *last);
 
-/* Bytes i to end of those at p; returns up to where there would be some if the last step were full. */
+/* Handles bytes i to end at p; returns the position at which a full last step would end. */
 INLINE size_t steps(const unsigned char *p, size_t i, size_t end, const unsigned char *ahead,
 	size_t each, step *one, void *state)
 {
@@ -126,7 +128,7 @@ struct bytes {
 			stats_scalar.block[dt](p, n, ahead, eps, b);                             \
 			return;                                                                  \
 		}                                                                                \
-		while (i < n) { /* lanes of 8 bits count no more than a block at once */         \
+		while (i < n) { /* 8-bit lanes can count at most one block at once */            \
 			size_t end = n - i < STATS_BLOCK ? n : i + STATS_BLOCK;                  \
                                                                                                  \
 			s.l.zeros = none;                                                        \
@@ -148,7 +150,8 @@ BYTES(int8, DT_INT8, 1)
 BYTES(uint8, DT_UINT8, 0)
 
 /*
- * 16 bits: exact, in integers. Unsigned: from sums over y to sums over x = y + t, with t = 2^15:
+ * 16 bits: exact, in integers. Unsigned types: from sums over y to sums over x = y + t, with t = 2^15:
+ *
  * sum x = sum y + n t, sum x^2 = sum y^2 + 2 t sum y + n t^2. n includes the padding, whose x is 0.
  */
 struct shorts {
@@ -201,9 +204,9 @@ SHORTS(int16, DT_INT16, 1)
 SHORTS(uint16, DT_UINT16, 0)
 
 /*
- * 32 and 64 bits: squares as double, in lanes. Sums of 32 bits are exact as double. Those of 64 bits are added up
- * modulo 2^64, and once more their upper halves, of signed ones with the top bit flipped, so that they are not
- * negative; what the lower halves add up to is far less than 2^64, so it is known from the first.
+ * 32 and 64 bits: squares as double, in lanes. Sums of 32-bit elements are exact as double. Those of 64-bit elements
+ * are added up modulo 2^64, and their upper halves once more (signed ones with the top bit flipped, so that they are
+ * not negative). The lower halves add up to far less than 2^64, so their sum follows from the first total.
  */
 struct wides {
 	struct look l;
@@ -269,7 +272,7 @@ WIDE(uint32, DT_UINT32, 32, 0, widen_u32)
 WIDE(int64, DT_INT64, 64, 1, widen_i64)
 WIDE(uint64, DT_UINT64, 64, 0, widen_u64)
 
-/* Any byte but 0 is true: all figures follow from how many there are. */
+/* Any byte but 0 is true: all results follow from the number of such bytes. */
 static void bool_block(const void *data, size_t n, const void *ahead, const struct stats_eps *eps,
 	struct stats_block *b)
 {
@@ -277,7 +280,8 @@ static void bool_block(const void *data, size_t n, const void *ahead, const stru
 	const count none = NO_COUNT;
 	size_t i = 0, trues = 0;
 
-	(void)ahead; /* so little to do that the CPU keeps far enough ahead by itself; fetching only slows it */
+	/* there is so little work that the CPU prefetches far enough by itself; doing more only slows it down */
+	(void)ahead;
 
 	while (i + 64 <= n) { /* as in BYTES */
 		size_t end = n - i < STATS_BLOCK ? n : i + STATS_BLOCK;

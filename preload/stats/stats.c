@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts a tensor into blocks, combines what the kernels return, and draws the final figures. The same for all variants;
- * kernel.h says why the result is as exact as promised.
+ * Cuts a tensor into blocks, combines the results of the kernels, and computes the final results. The same for all
+ * variants; kernel.h explains the exactness.
  */
 #include "stats/stats.h"
 
@@ -41,7 +41,7 @@ const char *stats_selected(void)
 	return kernels()->name;
 }
 
-/* The largest integer below eps; 0 where there is none. */
+/* The largest integer below eps; 0 if there is none. */
 static uint64_t integer_below(double eps)
 {
 	uint64_t whole;
@@ -56,17 +56,18 @@ static uint64_t integer_below(double eps)
 
 /*
  * The number of magnitudes (exponent and mantissa as one number) below eps, for a float type of at most 32 bits with
- * `mant` bits of mantissa; `top` is the first magnitude that is no finite number.
+ * `mant` bits of mantissa. `top` is the first magnitude that is not a finite number.
  */
 static uint64_t magnitudes_below(double eps, unsigned mant, int bias, uint32_t top)
 {
-	uint64_t scale = (uint64_t)(1023 + bias - 1 + (int)mant) << 52; /* makes the least one 1 */
+	/* scales so that the smallest magnitude is 1 */
+	uint64_t scale = (uint64_t)(1023 + bias - 1 + (int)mant) << 52;
 	uint64_t bits, drop = 52 - mant;
 	double least = eps * double_of(scale);
 
 	if (!(eps > 0))
 		return 0;
-	if (least < (double)(1u << (mant + 1))) /* no normal number, or of the least exponent */
+	if (least < (double)(1u << (mant + 1))) /* denormal, or of the smallest exponent */
 		return integer_below(least) + 1;
 	memcpy(&bits, &eps, sizeof(bits));
 	bits = (bits - ((uint64_t)(1023 - bias) << 52) + ((uint64_t)1 << drop) - 1) >> drop;
@@ -93,7 +94,7 @@ static uint64_t whole_limit(double eps, enum dtype dt)
 	}
 }
 
-/* What stats_end() says of a block that is the whole tensor and has numbers of the middle range only. */
+/* The result of stats_end() for a block that is the whole tensor and has only numbers of the middle range. */
 static inline void describe_block(
 	unsigned cls, double eps, const struct stats_block *b, uint64_t n, struct stats *out)
 {
@@ -207,7 +208,7 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 {
 	uint64_t bytes = n * a->parts * a->size, at = 0;
 	uint64_t most = a->size == 1 && a->cls != DTC_FLOAT ? STATS_BYTES : STATS_BLOCK * a->size;
-	/* Of a piece that is shorter than the distance the whole is followed by the whole of another. */
+	/* A piece shorter than the distance is followed by another whole piece. */
 	uint64_t lead = bytes < STATS_FAR ? bytes : STATS_FAR;
 	stats_share_fn *share = atomic_load_explicit(&stats_share, memory_order_acquire);
 	struct stats_block b;
@@ -239,7 +240,7 @@ void stats_add(struct stats_acc *a, const void *p, uint64_t n)
 	stats_add_piece(a, p, n, NULL);
 }
 
-/* n: elements that are not NaN, at least 1. */
+/* n: number of elements that are not NaN, at least 1. */
 static double mean(const struct stats_acc *a, double n)
 {
 	double min = stats_value_as_double(a->cls, a->min),
@@ -257,7 +258,7 @@ static double mean(const struct stats_acc *a, double n)
 		stats_sum_add(&total, a->sum.hi * STATS_DOWN);
 		m = total.hi / n * STATS_UP;
 	}
-	/* Rounding must not carry it past the extremes: not to Inf when all elements are DBL_MAX. */
+	/* Rounding must not move it past the extremes: not to Inf if all elements are DBL_MAX. */
 	if (m < min)
 		m = min;
 	if (m > max)
@@ -272,7 +273,7 @@ static double norm(const struct stats_acc *a)
 	if (a->pinfs || a->ninfs)
 		return __builtin_inf();
 	if (a->sq_big.hi > 0) {
-		/* Beside a block of the big range the small one cannot count. */
+		/* Next to a block of the big range, the small range is negligible. */
 		total = a->sq_big;
 		stats_sum_add(&total, a->sq.hi * STATS_DOWN * STATS_DOWN);
 		return stats_sqrt(total.hi) * STATS_UP;
@@ -300,7 +301,7 @@ void stats_end(const struct stats_acc *a, struct stats *out)
 	out->min = a->min;
 	out->max = a->max;
 	if (a->cls == DTC_FLOAT) {
-		/* -0 becomes +0: which zero came first must not show. */
+		/* -0 becomes +0: the result must not depend on which zero came first. */
 		out->min.f += 0.0;
 		out->max.f += 0.0;
 	}

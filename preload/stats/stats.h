@@ -23,7 +23,7 @@
 #include "terms/dtype.h"
 #include "base/isa.h"
 
-/* min and max of a tensor: which member holds follows dtype_info(dtype)->cls. */
+/* min and max of a tensor: dtype_info(dtype)->cls tells which member is valid. */
 union stats_value {
 	double f;
 	int64_t i;
@@ -38,7 +38,7 @@ static inline double stats_value_as_double(unsigned cls, union stats_value v)
 }
 
 struct stats {
-	uint64_t n; /* real components looked at; 0: the other fields mean nothing */
+	uint64_t n; /* number of real components; 0: the other fields are undefined */
 	uint64_t zeros; /* |x| < eps */
 	uint64_t nans;
 	uint64_t infs;
@@ -57,8 +57,8 @@ struct stats_sum {
 };
 
 /*
- * What counts in `zeros`: |x| < f; of integers |x| <= u, the largest integer below f (means nothing if f is 0). Of
- * floats up to float32: those whose bits without the sign are below u.
+ * Elements that count in `zeros`: |x| < f; integers: |x| <= u, the largest integer below f (undefined if f is 0).
+ * Floats up to float32: those whose bits without the sign are below u.
  */
 struct stats_eps {
 	double f;
@@ -67,7 +67,7 @@ struct stats_eps {
 
 struct stats_block;
 
-/* The checksum of what `sum` stands for and n more bytes; `before`: how many bytes came before them. */
+/* The checksum of the bytes in `sum` and n more; `before`: the number of bytes before them. */
 typedef uint32_t stats_checksum_fn(uint32_t sum, const void *p, size_t n, uint64_t before);
 
 struct stats_acc {
@@ -79,14 +79,14 @@ struct stats_acc {
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 		struct stats_block *b);
 	stats_checksum_fn *add_to_checksum; /* NULL: not wanted */
-	uint32_t checksum; /* of what was added */
+	uint32_t checksum; /* of the bytes added */
 	uint8_t cls; /* enum dtype_class */
 	uint8_t size; /* bytes of one real component; 1 where a byte has two */
 	uint8_t packed; /* real numbers in `size` bytes, less 1 */
 	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
 };
 
-/* A floating-point environment as the thread had it: control bits and sticky flags (MXCSR; FPCR and FPSR). */
+/* A thread's floating-point environment: control bits and sticky flags (MXCSR; FPCR and FPSR). */
 struct stats_fenv {
 	uint64_t word[2];
 };
@@ -95,8 +95,8 @@ void stats_fenv_enter(struct stats_fenv *save);
 void stats_fenv_leave(const struct stats_fenv *save);
 
 /*
- * Which variant measures from the next stats_begin() on; without a call: STATS_AUTO. Returns 0, or -ENOTSUP if this
- * CPU cannot run it; then it is STATS_AUTO.
+ * Selects the variant from the next stats_begin() on; default: STATS_AUTO. Returns 0, or -ENOTSUP if this CPU cannot
+ * run it; then STATS_AUTO is used.
  */
 int stats_select(enum stats_isa isa);
 
@@ -104,45 +104,42 @@ int stats_select(enum stats_isa isa);
 const char *stats_selected(void);
 
 /*
- * Starts a tensor of that dtype. eps: threshold of `zeros`, 0 or more. Returns 0, or -ENOTSUP for DT_OTHER; the
- * tensor then stays empty, whatever is added.
+ * Starts a tensor of that dtype. eps: threshold of `zeros`, 0 or more. Returns 0, or -ENOTSUP for DT_OTHER; then the
+ * tensor stays empty, whatever is added.
  */
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
 
-/* Right after stats_begin(): a->checksum is to be that of the bytes of the elements in the order added. */
+/* Call right after stats_begin(): a->checksum will be that of the elements' bytes in the order added. */
 void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind);
 
-/* The same of n bytes that lie one behind the other, by itself; kind: not off or auto. */
+/* The checksum of n contiguous bytes by itself; kind: not off or auto. */
 uint32_t stats_checksum_of(enum stats_checksum kind, const void *p, size_t n);
 
 /* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
 void stats_add(struct stats_acc *a, const void *p, uint64_t n);
 
 /*
- * The same for a tensor of many pieces. next: where the one lies that will be added about STATS_FAR bytes of elements
- * later (the next one, if pieces are longer), or NULL; it is not read, only fetched into the cache.
+ * The same for a tensor of many pieces. next: the piece that will be added about STATS_FAR bytes of elements later (the
+ * next one, if pieces are longer), or NULL; it is not read, only prefetched.
  */
 void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next);
 
 /*
- * How far ahead of the elements that are looked at memory is fetched, in bytes. The prefetchers of the CPUs keep a
- * shorter distance, for they do not know that all of it will be read. Measured with float64 in AVX-512 on a Zen 4, as
- * share of the rate of merely reading: 67 % at 1 KiB, 76 % at 2, 81 % at 4, 89 % at 8, 91 % at 12, no more beyond.
+ * Prefetch distance in bytes. The CPUs' own prefetchers use a shorter distance, because they do not know that all of it
+ * will be read. Measured with float64 in AVX-512 on a Zen 4, in percent of the rate of plain reading: 67 % at 1 KiB, 76
+ * % at 2, 81 % at 4, 89 % at 8, 91 % at 12, no more beyond.
  */
 #define STATS_FAR 12288
 
 /*
- * The same figures at once, of elements that lie one behind the other: most of what few elements cost are the running
- * totals of many. False, with nothing in *out, where it cannot: more than STATS_FEW, complex ones, NaN, Inf or extreme
- * values among them.
+ * Computes the same results in one call for contiguous elements: most of the cost of few elements is in the running
+ * totals for many. False, with nothing in *out, if it cannot: more than STATS_FEW elements, complex ones, or NaN, Inf
+ * or extreme values among them.
  */
 #define STATS_FEW 1024
 bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
 
-/*
- * The same of up to STATS_TINY elements of the commonest types, on a small stack: 1 KiB of it, where all else takes up to
- * 5 KiB.
- */
+/* The same for up to STATS_TINY elements of the most common types, on 1 KiB of stack; the others need up to 5 KiB. */
 #define STATS_TINY 16
 bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
 

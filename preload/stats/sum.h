@@ -19,7 +19,7 @@
 /* Adds x. The error is at most 2^-104 of the largest of |hi|, |x| and their sum. */
 static inline void stats_sum_add(struct stats_sum *s, double x)
 {
-	/* Knuth's TwoSum: hi + x = t + e exactly, whichever of the two is larger. */
+	/* Knuth's TwoSum: hi + x = t + e exactly, in either order of size. */
 	double t = s->hi + x;
 	double part = t - s->hi;
 	double e = (s->hi - (t - part)) + (x - part);
@@ -29,7 +29,7 @@ static inline void stats_sum_add(struct stats_sum *s, double x)
 	s->lo = lo - (s->hi - t);
 }
 
-/* The instruction itself: sqrt() would make libm a dependency and may set errno. x >= 0. */
+/* The CPU instruction: sqrt() would make libm a dependency and may set errno. x >= 0. */
 static inline double stats_sqrt(double x)
 {
 #ifdef __SSE2__

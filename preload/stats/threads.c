@@ -19,22 +19,22 @@
 #include "stats/kernel.h"
 
 /*
- * A chunk is what a thread takes at a time: long beside the taking (128 KiB of float32 in about 5 us), short beside
- * what the calling thread may have to wait for at the end. A round is what is shared out at a time: it bounds the
- * memory for results, which have to be kept until all before them are combined.
+ * A thread takes one chunk at a time. A chunk is long compared with the taking (128 KiB of float32 in about 5 us), and
+ * short enough for the calling thread to wait for at the end. A round is shared out at a time. It limits the memory for
+ * results, which are kept until all before them are combined.
  */
 #define CHUNK_BLOCKS 16
 #define ROUND_CHUNKS 512
 #define ROUND_BLOCKS (ROUND_CHUNKS * CHUNK_BLOCKS)
 
-#define SPINS 500 /* about as long as a chunk takes; then the thread waits in the kernel */
-#define LOOK_S 1 /* a helper that takes so long may be no more */
+#define SPINS 500 /* about the duration of a chunk; then the thread waits in the kernel */
+#define LOOK_S 1 /* after this time a helper may be dead */
 
-/* What is measured in this round; constant while chunks of it are left or at work. */
+/* The data measured in this round; constant while any chunk of it is left or being measured. */
 struct round {
 	const unsigned char *p;
-	uint64_t bytes, before; /* before: bytes of the tensor that were added earlier */
-	size_t chunk; /* bytes of a whole one */
+	uint64_t bytes, before; /* before: bytes of the tensor that were added before */
+	size_t chunk; /* size of a full chunk in bytes */
 	uint32_t chunks;
 	unsigned size; /* of a component */
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
@@ -43,29 +43,28 @@ struct round {
 	struct stats_eps eps;
 };
 
-/* A result waits here for those before it. */
+/* A result that waits for those before it. */
 struct chunk {
 	_Atomic uint32_t done; /* futex */
-	_Atomic uint32_t
-		by; /* the helper that measures it, + 1; 0: none, or it has not said so yet */
+	_Atomic uint32_t by; /* the helper that measures it, + 1; 0: none, or not stored yet */
 	uint32_t checksum;
 	struct stats_block block[CHUNK_BLOCKS];
 };
 
 static struct {
 	/*
-	 * The round's number << 16 | chunks of it that no thread has taken. Who has taken one by counting down may read
-	 * `round`, for the calling thread does not go on before that chunk is done.
+	 * The round's number << 16 | number of chunks not taken yet. A thread that has taken one by counting down may
+	 * read `round`, because the calling thread does not continue until that chunk is done.
 	 */
 	_Alignas(64) _Atomic uint64_t open;
 	_Alignas(64) _Atomic uint32_t go; /* futex: helpers sleep on it; changes with each round */
-	_Atomic uint32_t waited; /* number + 1 of the chunk that the calling thread sleeps for */
+	_Atomic uint32_t waited; /* number + 1 of the chunk that the calling thread waits for */
 	_Atomic uint32_t ended; /* how often helpers were asked to end */
-	_Atomic uintptr_t user; /* &thread_state of the thread that has the helpers */
+	_Atomic uintptr_t user; /* &thread_state of the thread that uses the helpers */
 	_Atomic int tid[STATS_THREADS_MAX];
 	uint32_t helpers;
 	uint64_t min_bytes;
-	_Atomic(const struct cores *) where; /* for helpers on their start */
+	_Atomic(const struct cores *) where; /* for helpers, when they start */
 	struct round round;
 	struct chunk *chunk; /* ROUND_CHUNKS of them */
 } team;
@@ -84,7 +83,7 @@ static inline void pause_core(void)
 #endif
 }
 
-/* ---- what helpers and the calling thread do ---- */
+/* ---- work of helpers and the calling thread ---- */
 
 #define LEFT 0xffffu
 
@@ -115,7 +114,7 @@ static void measure(uint32_t i)
 		const unsigned char *p = r->p + at;
 
 		len = len < end - at ? len : (size_t)(end - at);
-		/* Behind the chunk begins one that this thread or another will want next. */
+		/* The chunk after this one will be needed next, by this thread or another. */
 		r->kernel(p, len / r->size, at + STATS_FAR < r->bytes ? p + STATS_FAR : p, &r->eps,
 			b++);
 		if (r->add_to_checksum)
@@ -142,20 +141,20 @@ static int settle(uint32_t me)
 	struct stats_fenv env;
 	sigset_t faults;
 
-	thread_state.busy++; /* nothing that we call is to be recorded */
+	thread_state.busy++; /* none of our own calls is recorded */
 	prctl(PR_SET_NAME, "probe-stats");
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);
 	sigaddset(&faults, SIGBUS);
 	pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
 	/*
-	 * A helper that wakes up never takes the core from a thread of the job. Its priority is theirs: one of them may
-	 * wait for it.
+	 * A helper that wakes up never takes the core from a thread of the job. It keeps the job's priority, because a
+	 * thread of the job may wait for it.
 	 */
 	sched_setscheduler(0, SCHED_BATCH, &none);
 	if (where)
 		sched_setaffinity(0, sizeof(*where), (const cpu_set_t *)where);
-	stats_fenv_enter(&env); /* inherited: that of the thread that made it */
+	stats_fenv_enter(&env); /* inherited from the thread that made it */
 	atomic_store(&team.tid[me], tid);
 	return tid;
 }
@@ -178,7 +177,7 @@ static void *helper_main(void *arg)
 			break;
 		futex(&team.go, FUTEX_WAIT, go, NULL);
 	}
-	/* It ended on request and left nothing undone: it must not be counted as missing. */
+	/* It ended on request and left no work undone: it must not count as missing. */
 	atomic_compare_exchange_strong(&team.tid[me], &tid, 0);
 	return NULL;
 }
@@ -191,9 +190,9 @@ static bool is_done(uint32_t i)
 }
 
 /*
- * True if the helper that has begun chunk i is no more: in a child that was forked out of a signal handler while a round
- * was under way, or where the job's handler of SIGSEGV ended the thread. Another one that is gone proves nothing about this:
- * the one at work would go on reading a tensor that the job has taken back, and writing here.
+ * True if the helper that has begun chunk i is dead: in a child forked from a signal handler in the middle of a round,
+ * or if the job's handler of SIGSEGV ended the thread. That another helper is dead proves nothing about this one: it
+ * would go on reading a tensor that the job has freed, and writing here.
  */
 static bool is_gone(uint32_t i)
 {
@@ -284,11 +283,11 @@ static void measure_round(struct stats_acc *a, const unsigned char *p, uint64_t 
 static bool share(struct stats_acc *a, const void *p, uint64_t n, uint64_t before)
 {
 	uint64_t round = (uint64_t)ROUND_BLOCKS * STATS_BLOCK * a->size;
-	uintptr_t nobody = 0;
+	uintptr_t no_user = 0;
 	int err = errno;
 
 	if (n < team.min_bytes ||
-		!atomic_compare_exchange_strong(&team.user, &nobody, (uintptr_t)&thread_state))
+		!atomic_compare_exchange_strong(&team.user, &no_user, (uintptr_t)&thread_state))
 		return false;
 	for (uint64_t at = 0; at < n; at += round)
 		measure_round(a, (const unsigned char *)p + at, n - at < round ? n - at : round,
@@ -298,7 +297,7 @@ static bool share(struct stats_acc *a, const void *p, uint64_t n, uint64_t befor
 	return true;
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and stop ---- */
 
 int stats_threads_start(unsigned n, uint64_t min_bytes, const struct cores *where)
 {
@@ -345,10 +344,13 @@ void stats_threads_stop(void)
 void stats_threads_forked(void)
 {
 	atomic_store(&stats_share, NULL);
-	/* Another thread may have had them. This one, if a handler of a signal forks: then it still has them. */
+	/*
+	 * Another thread may have had the helpers. If a signal handler forks, it may be this one: then it still has
+	 * them.
+	 */
 	if (atomic_load(&team.user) == (uintptr_t)&thread_state)
 		return;
-	/* No thread takes chunks of that thread's round here, least of all helpers that are started again. */
+	/* No thread may take chunks of that thread's round here, least of all helpers that are started again. */
 	atomic_fetch_and(&team.open, ~(uint64_t)LEFT);
 	atomic_store(&team.user, 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The AVX-512 variant once more, for CPUs that have VNNI as well: sums of squares of 8-bit integers take a fourth of
+ * The AVX-512 variant compiled again for CPUs that have VNNI too: sums of squares of 8-bit integers take a fourth of
  * the operations. Compiled with its own flags.
  */
 #define AVX512_TABLE stats_avx512_vnni

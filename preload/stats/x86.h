@@ -31,8 +31,8 @@ INLINE __m128i half_of_e5m2(const unsigned char *p)
 }
 
 /*
- * Exponent and mantissa put where float16 has them make a number that is 2^8 too small, for the bias is 7, not 15;
- * denormals included. Only all ones is NaN: it becomes 480 here and is made NaN afterwards.
+ * Exponent and mantissa moved to where float16 has them give a number that is 2^8 too small, because the bias is 7, not
+ * 15; denormals included. Only all ones is NaN: it becomes 480 here and is made NaN afterwards.
  */
 INLINE __m256 eight_e4m3fn(const unsigned char *p)
 {
@@ -50,8 +50,8 @@ INLINE __m256 eight_e4m3fn(const unsigned char *p)
 #define LANE_64(x) _mm_cvtsi128_si64(x)
 
 /*
- * vcvtps2pd takes one operation if its operand is in memory, two if it is in a register, beside the ones that bring the
- * upper half of a register down: storing what was made of 64 bytes and loading it again costs less.
+ * vcvtps2pd takes one operation if its operand is in memory, and two if it is in a register, plus those that move the
+ * upper half of a register down. Storing the results of 64 bytes and loading them again costs less.
  */
 #define STAGED 1
 

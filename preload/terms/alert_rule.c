@@ -24,7 +24,7 @@ const char alert_action_words[][ALERT_WORD_MAX] = {
 const char alert_preset_words[][ALERT_WORD_MAX] = {"nan", "comm", "ops", "dump", "state", ""};
 static const char direction_words[][ALERT_WORD_MAX] = {"up", "down", "both", ""};
 
-/* What a rule has where it does not say it. */
+/* Defaults of a rule. */
 static const struct {
 	double threshold;
 	char sources[16], ops[16];
@@ -76,7 +76,7 @@ static int find_scalar(const char *text, size_t len)
 	return -1;
 }
 
-/* Whatever the job's locale is. */
+/* Independent of the job's locale. */
 static bool read_alert_number(const char *text, size_t len, double *out)
 {
 	char buf[64], *end;
@@ -234,7 +234,7 @@ const char *alert_rule_complete(struct alert_rule *r)
 			add_alert_op(r, words, n);
 		}
 	}
-	/* 0: the rule needs none; that of AnomalyNan is a rule more. */
+	/* 0: the rule needs no threshold; for AnomalyNan it adds a rule. */
 	if (!r->has_threshold && rule_defaults[r->rule].threshold > 0) {
 		r->threshold = rule_defaults[r->rule].threshold;
 		r->has_threshold = true;
@@ -251,7 +251,7 @@ const char *alert_rule_complete(struct alert_rule *r)
 	return NULL;
 }
 
-/* ---- as a line of JSON ---- */
+/* ---- as one line of JSON ---- */
 
 static void put_member(struct text *t, const char *field)
 {
@@ -260,7 +260,7 @@ static void put_member(struct text *t, const char *field)
 	text_str(t, "\": ");
 }
 
-/* Brackets are put where there is a first word; the caller closes them. */
+/* The opening bracket is written before the first word; the caller writes the closing one. */
 static void put_word(struct text *t, const char *field, const char *word, unsigned *n)
 {
 	if (!(*n)++) {
@@ -311,7 +311,7 @@ static void put_name_patterns(struct text *t, const char *names)
 	end_word_list(t, count);
 }
 
-/* With a point in what has an exponent: YAML 1.1 takes 1e+10 for a text. */
+/* A number with an exponent gets a point: YAML 1.1 reads 1e+10 as a string. */
 static void put_alert_number(struct text *t, double v)
 {
 	char digits[48];
@@ -361,7 +361,10 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 	text_char(t, '}');
 }
 
-/* A text in quotes at *p; returns behind it. What text_json() escapes is taken back. NULL: it does not end, or is too long. */
+/*
+ * Reads a quoted string at *p and undoes the escapes of text_json(); returns the position after it. NULL: it does not
+ * end, or is too long.
+ */
 static const char *read_quoted(const char *p, char *to, size_t cap)
 {
 	size_t n = 0;
@@ -389,7 +392,7 @@ static const char *read_quoted(const char *p, char *to, size_t cap)
 	return *p ? p + 1 : NULL;
 }
 
-/* A text or a number; returns behind it. */
+/* Reads a string or a number; returns the position after it. */
 static const char *read_value(const char *p, char *to, size_t cap)
 {
 	size_t n;
@@ -404,7 +407,7 @@ static const char *read_value(const char *p, char *to, size_t cap)
 	return p + n;
 }
 
-/* The rule that begins at `{`; returns behind it. */
+/* Reads the rule that begins at `{`; returns the position after it. */
 static const char *read_alert_rule(const char *p, struct alert_rule *r)
 {
 	char field[16], value[ALERT_NAMES_MAX];

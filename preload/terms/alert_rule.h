@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rule of key `alerts`: which values it looks at, and when it speaks. The configuration makes it of what the user wrote and
- * keeps it as a line of JSON, which the writer's thread, or `probe recover`, finds in the journal.
+ * A rule of key `alerts`: which values it checks, and when it fires. The configuration makes it from the user's text
+ * and stores it as a line of JSON, which the writer's thread, or `probe recover`, finds in the journal.
  */
 #ifndef PROBE_BASE_ALERT_RULE_H
 #define PROBE_BASE_ALERT_RULE_H
@@ -30,7 +30,7 @@ enum alert_direction { ALERT_UP, ALERT_DOWN, ALERT_BOTH };
 enum alert_preset { CAPTURE_NAN, CAPTURE_COMM, CAPTURE_OPS, CAPTURE_DUMP, CAPTURE_STATE };
 
 #define ALERT_RULES_MAX 32
-#define ALERT_NAMES_MAX 512 /* bytes of all patterns of names */
+#define ALERT_NAMES_MAX 512 /* bytes of all name patterns together */
 #define ALERT_RULE_TEXT 2048 /* bytes of a rule as alert_rule_put() writes it */
 
 struct alert_rule {
@@ -43,33 +43,33 @@ struct alert_rule {
 	uint32_t kinds; /* KIND_BIT() */
 	uint64_t scalars; /* bits of enum scalar; without those of any_scalar */
 	uint32_t ops; /* bits of enum train_op */
-	uint32_t warmup; /* values that must have come before it speaks */
+	uint32_t warmup; /* values that must have been seen before it fires */
 	uint32_t n; /* steps of capture and pause */
 	double threshold;
 	char names[ALERT_NAMES_MAX]; /* patterns, separated by newlines; "": all names */
 };
 
-/* Texts in place, for pointers would have to be relocated in every process; "" is the end. */
+/* Arrays of characters, because pointers would have to be relocated in every process; "" is the end. */
 #define ALERT_WORD_MAX 20
 extern const char alert_rule_words[][ALERT_WORD_MAX], alert_action_words[][ALERT_WORD_MAX],
 	alert_preset_words[][ALERT_WORD_MAX];
 
 /*
- * Sets what field `field` says (rule, kind, names, op, threshold, direction, warmup, action, n, preset); of a list each of its
- * values by a call of its own. Returns NULL, or what is wrong as a static text; then *r is as it was. *r: zero at first.
+ * Sets field `field` (rule, kind, names, op, threshold, direction, warmup, action, n, preset); for a list, call it once
+ * for each value. Returns NULL, or a static text that tells what is wrong; then *r is unchanged. *r: zero at first.
  */
 const char *alert_rule_set(struct alert_rule *r, const char *field, const char *value, size_t len);
 
-/* What a field accepts, in words; NULL: there is no such field. */
+/* Text that tells what a field accepts; NULL: there is no such field. */
 const char *alert_field_accepted(const char *field);
 
-/* Gives what was not set its default. NULL, or what is wrong. */
+/* Sets defaults. Returns NULL, or what is wrong. */
 const char *alert_rule_complete(struct alert_rule *r);
 
-/* As one line of JSON, which alert_rules_read() reads; without newline. */
+/* Writes it as one line of JSON for alert_rules_read(); without newline. */
 void alert_rule_put(struct text *t, const struct alert_rule *r);
 
-/* Rules as alert_rule_put() wrote them, separated by anything. Returns how many; a damaged one ends them. */
+/* Reads rules written by alert_rule_put(), with any separators. Returns their number; a damaged rule ends the list. */
 unsigned alert_rules_read(const char *json, struct alert_rule *rules, unsigned max);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Element types as every library's own enum is mapped to them. The names are the `dtype` column.
- */
+/* Element types; every library's own enum is mapped to them. The names are used in column `dtype`. */
 #ifndef PROBE_BASE_DTYPE_H
 #define PROBE_BASE_DTYPE_H
 
@@ -34,14 +32,17 @@ enum dtype {
 	DT_COUNT
 };
 
-/* How min and max of a dtype are kept in struct stats. */
+/* Which member holds min and max of a dtype in struct stats. */
 enum dtype_class { DTC_NONE, DTC_SIGNED, DTC_UNSIGNED, DTC_FLOAT };
 
 struct dtype_info {
 	const char *name;
 	uint8_t size; /* bytes of one element; 0 for DT_OTHER */
 	uint8_t cls; /* enum dtype_class of its real components */
-	/* Enum dtype of one real component: float32 for complex64, else itself; DT_OTHER: half a byte, which has no dtype. */
+	/*
+	 * Enum dtype of one real component: float32 for complex64, else itself; DT_OTHER: half a byte, which is no
+	 * dtype.
+	 */
 	uint8_t component;
 	uint8_t wide; /* 1: 64-bit type, printed with 17 digits instead of 9 */
 };
@@ -53,7 +54,7 @@ static inline const struct dtype_info *dtype_info(unsigned dt)
 	return &dtype_table[dt < DT_COUNT ? dt : DT_OTHER];
 }
 
-/* Returns the dtype of that name (exactly as in the table), or -ENOENT. */
+/* Returns the dtype of that name (exact match), or -ENOENT. */
 int dtype_from_name(const char *name);
 
 #endif

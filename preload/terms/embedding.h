@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Is it one of the usual names of a model's table of words? */
+/* True for one of the usual names of a model's token embedding. */
 static inline bool is_embedding_name(const char *name)
 {
 	static const char words[][16] = {"embed", "wte.weight", "tok_embeddings"};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reductions as every library's own enum is mapped to them. The names are the `redop` column. */
+/* Reduction operations; every library's own enum is mapped to them. The names are used in column `redop`. */
 #ifndef PROBE_BASE_REDOP_H
 #define PROBE_BASE_REDOP_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of a training that have one value a step (scalars.def). */
+/* Numbers of a training that have one value per step (scalars.def). */
 #ifndef PROBE_BASE_SCALAR_H
 #define PROBE_BASE_SCALAR_H
 
@@ -14,7 +14,10 @@ enum scalar {
 /* Their names, NULL-terminated. */
 extern const char *const scalar_names[SCALARS + 1];
 
-/* Must ranks of one model have the same? name: as in scalars_<a>-<b>.csv, with or without a part after a slash. */
+/*
+ * True if the ranks of one model must have the same value. name: as in scalars_<a>-<b>.csv, with or without a part
+ * after a slash.
+ */
 bool scalar_is_equal_on_ranks(const char *name);
 
 #endif

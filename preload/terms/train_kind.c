@@ -15,7 +15,7 @@ const char train_op_words[TRAIN_OPS_END][8] = {
 #include "terms/train_kind.def"
 };
 
-/* TK_STATE has no word: it comes with others. */
+/* TK_STATE has no word: it is written with others. */
 const char *const train_kind_names[] = {
 #define TRAIN_KIND(id, word, form, help) sizeof(word) > 1 ? word : "exp_avg",
 #define TRAIN_KIND_SET(word, kinds) word,

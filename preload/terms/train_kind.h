@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds and their columns, from train_kind.def. */
+/* Parameter statistics ("kinds") and their columns, from train_kind.def. */
 #ifndef PROBE_BASE_TRAIN_KIND_H
 #define PROBE_BASE_TRAIN_KIND_H
 
@@ -7,16 +7,19 @@
 #include <stdint.h>
 
 /*
- * What lies between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in bins; or no
- * file. Of the values of KIND_SUMMARY the first is the number of the file of signs (0: none), the second the CRC-32, the others the
- * shares of elements in the intervals, and of those that are 0.
+ * The columns between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in
+ * bins; or no file. Values of KIND_SUMMARY: the number of the file of signs (0: none), the CRC-32, then the shares of
+ * elements in the intervals, and the share of zeros.
  */
 enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM, KIND_SUMMARY };
 
 #define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
 #define KIND_VALUES_MAX (2 * KIND_BINS_EACH)
 
-/* The values of a KIND_HISTOGRAM, which is in no file of kinds: of the finite elements, and behind it how many are in each bin. */
+/*
+ * The values of a KIND_HISTOGRAM, which is in no file of kinds: those of the finite elements, then the counts of the
+ * bins.
+ */
 enum { HISTOGRAM_LEAST, HISTOGRAM_MOST, HISTOGRAM_SUM, HISTOGRAM_SQUARES, HISTOGRAM_HEAD };
 #define HISTOGRAM_BINS_MAX 90
 #define HISTOGRAM_VALUES_MAX (HISTOGRAM_HEAD + HISTOGRAM_BINS_MAX)
@@ -36,7 +39,7 @@ enum train_op {
 	TRAIN_OPS_END
 };
 
-/* The columns in their order: 4 bits each, the first lowest, TO_NONE behind the last. */
+/* The columns in order: 4 bits each, the first one lowest, TO_NONE after the last. */
 #define TRAIN_OPS_MAX 8
 #define TRAIN_OPS_TEXT "[\"min\", \"max\", \"mean\", \"norm\", \"zeros\", \"nans\", \"infs\"]"
 _Static_assert(TRAIN_OPS_END - 1 <= TRAIN_OPS_MAX, "all of them at once must fit");
@@ -56,10 +59,10 @@ extern const char train_op_words[TRAIN_OPS_END][8];
 /* Words that keys `kinds` and `ops` accept, NULL-terminated. */
 extern const char *const train_kind_names[], *const train_op_names[];
 
-/* What a word of key `kinds` stands for: a mask of kinds; 0: it is no such word. */
+/* The mask of kinds for a word of key `kinds`; 0: it is no such word. */
 uint32_t train_kind_mask(const char *word, size_t len);
 
-/* Words separated by newlines, as struct config has them: a mask of kinds; columns, each once. */
+/* Words separated by newlines, as in struct config: a mask of kinds; or columns, each once. */
 uint32_t train_kinds_of(const char *words);
 uint32_t train_ops_of(const char *words);
 

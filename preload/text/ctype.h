@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C types as arguments and results are passed by the ABI. */
+/* C types, as the ABI passes arguments and results. */
 #ifndef PROBE_BASE_CTYPE_H
 #define PROBE_BASE_CTYPE_H
 
-/* How one argument is passed, as the ABI sees it. */
+/* How the ABI passes one argument. */
 enum ctype {
 	CT_VOID,
 	CT_I8,
@@ -23,8 +23,8 @@ enum ctype {
 #define API_ARGS_MAX 24 /* parameters of one function */
 
 /*
- * Of a function whose parameters are not known (struct api_ffi, open): the words in which integers and pointers come, first those
- * of the registers, then those that lie on the stack, each in 8 bytes (System V ABI for x86-64, 3.2.3; AAPCS64, 6.8.2).
+ * For a function with unknown parameters (struct api_ffi, open): the words that hold integers and pointers, first those
+ * in registers, then those on the stack, 8 bytes each (System V ABI for x86-64, 3.2.3; AAPCS64, 6.8.2).
  */
 #if defined(__x86_64__)
 #define API_OPEN_REGISTERS 6

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The digits are those of the integer N nearest to v * 10^n, with n such that N has as many digits as are wanted. v is
- * m * 2^e with m in 64 bits; 10^n is taken with 128 bits, cut off. Their product is off by less than m units of its
- * last place, so that N is certain unless the product's fraction lies within that below one half, where 0 is returned.
- * For n from 0 to 55 the power is exact, ties included (they go to the even N as printf's do).
+ * m * 2^e with m in 64 bits; 10^n is used with 128 bits, truncated. Their product is off by less than m units of its
+ * last place. So N is certain unless the product's fraction is within that distance below one half; then 0 is returned.
+ * For n from 0 to 55 the power is exact, ties included (they go to the even N, as in printf).
  *
- * Powers are made when they are first needed, by multiplication and long division on large integers, and kept: the
- * table would be longer than the code.
+ * Powers are computed on first use, by multiplication and long division of large integers, and kept: a table would be
+ * longer than the code.
  */
 #include "text/decimal.h"
 
@@ -26,10 +26,10 @@ __extension__ typedef unsigned __int128 u128;
 
 #define POWER_MIN (-308)
 #define POWER_MAX \
-	342 /* of the smallest denormal with 17 digits: 323 + 16, and one or two of a wrong first guess */
+	342 /* the smallest denormal with 17 digits needs 323 + 16, plus one or two for a wrong first guess */
 #define POWER_EXACT 55 /* 5^55 < 2^128 < 5^56 */
 
-/* 10^n = (hi * 2^64 + lo) * 2^exp, cut off; hi's top bit is set. */
+/* 10^n = (hi * 2^64 + lo) * 2^exp, truncated; hi's top bit is set. */
 struct power {
 	uint64_t hi, lo;
 	int32_t exp;
@@ -38,7 +38,7 @@ struct power {
 
 static struct power powers[POWER_MAX - POWER_MIN + 1];
 
-#define LIMBS 14 /* 5^342 has 795 bits, and what remains of a division needs one more */
+#define LIMBS 14 /* 5^342 has 795 bits, and the remainder of a division needs one more */
 
 static uint64_t multiply_by_5(uint64_t *a, int n)
 {
@@ -128,7 +128,7 @@ static const struct power *power_of(int n)
 	struct power *p = &powers[n - POWER_MIN], own;
 
 	if (!atomic_load_explicit(&p->ready, memory_order_acquire)) {
-		/* Two threads that come at once store the same. */
+		/* Two threads that come here at once store the same. */
 		make_power(&own, n);
 		__atomic_store_n(&p->hi, own.hi, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->lo, own.lo, __ATOMIC_RELAXED);
@@ -143,12 +143,12 @@ static const uint64_t tens[DECIMAL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 1
 	UINT64_C(1000000000000), UINT64_C(10000000000000), UINT64_C(100000000000000),
 	UINT64_C(1000000000000000), UINT64_C(10000000000000000), UINT64_C(100000000000000000)};
 
-/* m * 2^e * 10^n, which is 1 to 2^60: its whole part, and if it is rounded up. False: that is not certain. */
+/* m * 2^e * 10^n, which is 1 to 2^60: its whole part, and whether it is rounded up. False: that is not certain. */
 static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 {
 	const struct power *p = power_of(n);
 	u128 low = (u128)m * p->lo, high = (u128)m * p->hi + (low >> 64);
-	/* The product is high * 2^64 + (uint64_t)low. So many bits of `high` are fraction: 66 to 127. */
+	/* The product is high * 2^64 + (uint64_t)low. This is the number of fraction bits in `high`: 66 to 127. */
 	int fraction = -(e + p->exp) - 64;
 	uint64_t top = (uint64_t)(high >> 64), top_half = UINT64_C(1) << (fraction - 65);
 	uint64_t top_part = top & (top_half * 2 - 1);
@@ -164,11 +164,11 @@ static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 	part = high & (half * 2 - 1);
 	if (part != half) {
 		*up = part > half;
-		/* What was cut off, and `low`, are less than 2 in `part`. */
+		/* The truncated part and `low` are less than 2 in units of `part`. */
 		return *up || part + 1 < half || (n >= 0 && n <= POWER_EXACT);
 	}
 	if (n < 0 || n > POWER_EXACT || (uint64_t)low)
-		*up = true; /* something was cut off: it is more than one half */
+		*up = true; /* something was truncated: it is more than one half */
 	else
 		*up = *whole & 1;
 	return true;
@@ -176,10 +176,10 @@ static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 
 #define ZEROS_OF_8 UINT64_C(0x3030303030303030)
 
-/* Digits of v, leading zeros included. Returns how many are left without the zeros at the end, at least 1. */
+/* Writes the digits of v, leading zeros included. Returns the number of digits without zeros at the end, at least 1. */
 static int put_digits(char *at, uint64_t v, int n)
 {
-	/* Two at a time, and in 32 bits where they fit: divisions are what this costs. */
+	/* Two at a time, in 32 bits if they fit: divisions dominate the cost. */
 	int i = n;
 
 	for (; i >= 2 && v > UINT32_MAX; v /= 100)
@@ -196,7 +196,7 @@ static int put_digits(char *at, uint64_t v, int n)
 	return n;
 }
 
-/* The same of 9 digits. */
+/* The same for 9 digits. */
 static inline int put_9_digits(char *at, uint32_t v)
 {
 	uint64_t low = digits_of_8(v % 100000000), text = htole64(low | ZEROS_OF_8);
@@ -206,7 +206,7 @@ static inline int put_9_digits(char *at, uint32_t v)
 	return low ? 9 - __builtin_clzll(low) / 8 : 1;
 }
 
-/* ... and of 17. */
+/* ... and for 17. */
 static inline int put_17_digits(char *at, uint64_t v)
 {
 	uint64_t low = digits_of_8((uint32_t)(v % 100000000)), text = htole64(low | ZEROS_OF_8);
@@ -216,7 +216,9 @@ static inline int put_17_digits(char *at, uint64_t v)
 	return low ? 17 - __builtin_clzll(low) / 8 : n;
 }
 
-/* So many bytes are copied where DECIMAL_DIGITS_MAX may be: a length known here costs a few moves, and no call. */
+/*
+ * Number of bytes copied in place of DECIMAL_DIGITS_MAX: a length known at compile time costs a few moves and no call.
+ */
 #define DIGITS_ROOM 24
 
 static inline char *put_exponent(char *at, int exp)
@@ -231,7 +233,7 @@ static inline char *put_exponent(char *at, int exp)
 	return at + 2;
 }
 
-/* d.ddd as %g writes it: `exp` is the decimal exponent of the first digit, n digits are left of those `wanted`. */
+/* Writes d.ddd as %g does. `exp`: the decimal exponent of the first digit; n digits are left of the `wanted` ones. */
 static inline int put_decimal_text(char *buf, const char *digits, int n, int exp, int wanted)
 {
 	char *at = buf;
@@ -261,10 +263,10 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 }
 
 /*
- * m * 2^e * 10^n, which is 10^8 to 2 * 10^9 and whose m has 53 bits, rounded, by the upper half of the power alone: one
- * multiplication. m is shifted so that 32 bits of the product's upper half are fraction. That is at most one unit too small for
- * the power's lower half and one for the product's, so that the rounding is certain unless the fraction begins within two units
- * below one half, or at it. False: it is not, or the power has not been made.
+ * Rounds m * 2^e * 10^n, which is 10^8 to 2 * 10^9 with an m of 53 bits, with only the upper half of the power: one
+ * multiplication. m is shifted so that 32 bits of the product's upper half are fraction. The result is too small by at
+ * most one unit for the power's lower half and one for the product's. So the rounding is certain unless the fraction is
+ * within two units below one half, or at it. False: it is not certain, or the power has not been computed.
  */
 static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
 {
@@ -273,7 +275,7 @@ static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
 	if (__builtin_expect(!atomic_load_explicit(&p->ready, memory_order_acquire), 0))
 		return false;
 
-	/* The product has 63 or 64 bits in its upper half with m's top bit set, 27 to 31 of them whole: 0 to 5. */
+	/* With m's top bit set, the product has 63 or 64 bits in its upper half, 27 to 31 of them whole: 0 to 5. */
 	unsigned shift = (unsigned)(-160 - e - p->exp);
 	uint64_t top = (uint64_t)((u128)(m >> shift) * p->hi >> 64), half = UINT64_C(1) << 31;
 
@@ -282,8 +284,8 @@ static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
 }
 
 /*
- * Nine digits, `first` and the eight of `rest` (as digits_of_8() makes them), as %.9g writes them: the decimal exponent of the
- * first is `exp`. Pieces of fixed length are stored, and what is too much of them is overwritten, or lies behind the end.
+ * Writes nine digits, `first` and the eight in `rest` (as made by digits_of_8()), as %.9g does; `exp` is the decimal
+ * exponent of the first. Stores pieces of fixed length; excess bytes are overwritten, or are after the end.
  */
 static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
 {
@@ -313,7 +315,7 @@ static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, in
 	return put_exponent(at + n + (n > 1), exp);
 }
 
-/* decimal_format() of nine digits, of nearly all numbers. NULL: of this one it is not certain. */
+/* decimal_format() for nine digits, which works for nearly all numbers. NULL: not certain for this one. */
 static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uint64_t bits)
 {
 	int e = (int)(bits >> 52 & 2047) - 1023, exp;
@@ -377,7 +379,7 @@ int decimal_format(char *buf, double v, int digits)
 	}
 	e -= __builtin_clzll(m);
 	m <<= __builtin_clzll(m);
-	/* log10(2^(e + 63)), rounded down, right for every e; v is less than twice as large: exp may be one too low. */
+	/* log10(2^(e + 63)), rounded down, exact for every e. v is less than twice that: exp may be one too low. */
 	exp = (int)(((int64_t)(e + 63) * 1292913986) >> 32);
 	for (;;) {
 		if (!scale_to_digits(m, e, digits - 1 - exp, &n, &up))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Doubles as decimal text, exactly as printf's %.<digits>g in the C locale and the default rounding, at a tenth of
- * its cost: rows hold up to five of them each.
+ * Formats doubles exactly like printf's %.<digits>g in the C locale and the default rounding mode, at a tenth of the
+ * cost: each row holds up to five of them.
  */
 #ifndef PROBE_BASE_DECIMAL_H
 #define PROBE_BASE_DECIMAL_H
 
 #define DECIMAL_DIGITS_MAX 17
-#define DECIMAL_TEXT_MAX 48 /* more than there is text: it is copied in pieces of fixed length */
+/* larger than any text, because text is copied in pieces of fixed length */
+#define DECIMAL_TEXT_MAX 48
 
 /*
  * Writes v, which is finite, with 1 to DECIMAL_DIGITS_MAX significant digits into buf (DECIMAL_TEXT_MAX bytes, no NUL
@@ -16,7 +17,7 @@
  */
 int decimal_format(char *buf, double v, int digits);
 
-/* "00" to "99", one behind the other. */
+/* "00" to "99", one after the other. */
 extern const char decimal_pairs[201];
 
 #endif

@@ -47,13 +47,13 @@ void text_fixed(struct text *t, double v, int width, int decimals)
 		text_put(t, tmp, (size_t)n);
 }
 
-/* The digits without a point, and where it stands: 0.0123 is 123 and -1. */
+/* The digits without a point, and the position of the point: 0.0123 is 123 and -1. */
 struct digits {
 	char text[24];
 	int n, point;
 };
 
-/* `most` digits, or as few as give the number back: of a float, or of a double. */
+/* Finds `most` digits, or the fewest that restore the number: a float, or a double. */
 static void find_shortest_digits(struct digits *d, double v, bool single, int most)
 {
 	locale_t was = enter_c_locale();
@@ -89,7 +89,7 @@ static void put_python_positional(struct text *t, const struct digits *d)
 			(size_t)(d->n - (d->point > 0 ? d->point : 0)));
 }
 
-/* point: also where no digit follows it. */
+/* point: write it even if no digit follows it. */
 static void put_python_exponent(struct text *t, const struct digits *d, bool point)
 {
 	int e = d->point - 1;
@@ -132,7 +132,7 @@ void text_python_single(struct text *t, float v)
 	put_shortest(t, (double)v, true, 9);
 }
 
-/* NumPy's printing precision: so many digits behind the point. */
+/* NumPy's printing precision: number of digits after the point. */
 #define NUMPY_DECIMALS 8
 
 void text_numpy_single(struct text *t, float v)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Building text in a buffer of fixed size. What does not fit is cut and remembered in `cut`; the text stays
+ * Builds text in a buffer of fixed size. Text that does not fit is cut, which sets `cut`; the text stays
  * NUL-terminated. Numbers never depend on the job's locale.
  */
 #ifndef PROBE_BASE_TEXT_H
@@ -31,18 +31,18 @@ void text_hex(struct text *t, uint64_t v,
 	int digits); /* exactly that many digits, at least as many as needed */
 void text_double(
 	struct text *t, double v, int digits); /* as %.<digits>g in the C locale; inf, -inf, nan */
-void text_json(struct text *t,
-	const char *s); /* quoted and escaped; bytes that are no UTF-8 by text_escape() */
+void text_json(
+	struct text *t, const char *s); /* quoted and escaped; invalid UTF-8 as in text_escape() */
 int text_utf8_len(const char *s); /* bytes of the valid UTF-8 sequence at s, 0 if there is none */
 
 /*
- * Text of the job in a file is UTF-8 always: a byte that is none is written as \xNN, and so is a backslash that would read like the
- * beginning of that. text_escape() takes one character of s (not empty) as it is to be written, at most 4 bytes and a NUL, into
- * `out` and returns how many bytes of s that was. text_unescape() makes the n bytes at s what they were, into `to` (n bytes of room, may be s),
- * and returns their number.
+ * Text of the job is always written as UTF-8. An invalid byte is written as \xNN, and so is a backslash that would look
+ * like the start of that. text_escape() writes one character of s (not empty) into `out`, at most 4 bytes and a NUL,
+ * and returns how many bytes of s it used. text_unescape() restores the n bytes at s into `to` (n bytes of room, may be
+ * s), and returns their number.
  */
 int text_escape(const char *s, char out[5]);
-void text_escaped(struct text *t, const char *s); /* all of s by it */
+void text_escaped(struct text *t, const char *s); /* all of s through text_escape() */
 size_t text_unescape(char *to, const char *s, size_t n);
 void text_fmt(struct text *t, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3))); /* no floats */

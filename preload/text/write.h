@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same text as text/text.h makes, without looking for room: for rows, of which the writer makes two a call and whose
- * longest length is known. Each function writes at `p`, adds no NUL, and returns where the text ends. Up to WRITE_SLACK
- * bytes behind that end may be overwritten.
+ * The same text as text/text.h, without checking for room: for rows, of which the writer makes two per call and whose
+ * maximum length is known. Each function writes at `p`, adds no NUL, and returns the end of the text. Up to WRITE_SLACK
+ * bytes after that end may be overwritten.
  */
 #ifndef PROBE_BASE_WRITE_H
 #define PROBE_BASE_WRITE_H
@@ -18,7 +18,7 @@ char *write_large_u64(char *p, uint64_t v);
 char *write_double(char *p, double v, int digits); /* as text_double() */
 char *write_double_9(char *p, double v); /* ... with nine digits */
 
-/* v, below 10^8, as eight bytes each of which holds a digit, the first digit in the lowest byte. */
+/* v, below 10^8, as eight bytes with one digit each, the first digit in the lowest byte. */
 static inline uint64_t digits_of_8(uint32_t v)
 {
 	/* All digits at once: halves in lanes of 32 bits, pairs in lanes of 16, digits in lanes of 8. */

@@ -21,7 +21,10 @@ static uint64_t rows_of(const struct journal *j)
 	return journal_commit(j, atomic_load(&j->head->commit_seq))->rows;
 }
 
-/* The process says why records are missing when it drains: a killed one may not have got that far. */
+/*
+ * Writes the reason why records are missing. The process does so itself when it drains; a killed one may not have come
+ * to it.
+ */
 static void write_loss_reason(struct journal *j)
 {
 	char *why = j->head->loss[LOSS_FULL];
@@ -49,7 +52,7 @@ static void note_innermost(void *arg, const struct inspect_call *c)
 	snprintf(in->inside, sizeof(in->inside), "%s", c->api);
 }
 
-/* The call that it stood in, before the files have it. */
+/* Finds the innermost call that was open, before it is moved into the files. */
 static void find_innermost(const struct journal *j, struct innermost *in)
 {
 	*in = (struct innermost){0};
@@ -57,8 +60,8 @@ static void find_innermost(const struct journal *j, struct innermost *in)
 }
 
 /*
- * A process that is gone without a word: exit(), _exit(), abort() and MPI_Abort() would have left one. What remains is a
- * signal that cannot be or was not caught, or the end of the whole machine.
+ * Ending of a process that left no record of it: exit(), _exit(), abort() and MPI_Abort() would have left one. That
+ * leaves a signal that cannot be or was not caught, or the end of the whole machine.
  */
 static void write_ending(struct journal *j, const struct innermost *in)
 {
@@ -81,7 +84,7 @@ static void write_ending(struct journal *j, const struct innermost *in)
 	journal_keep_ending(j, &e, json, sizeof(json));
 }
 
-/* The output folder as it is named now: the rank's folder may have been moved with it. */
+/* Path of the output folder as it is now: the rank's folder may have been moved together with it. */
 static void name_parent(int dirfd, char *path, size_t cap)
 {
 	char self[64], *slash;
@@ -95,11 +98,11 @@ static void name_parent(int dirfd, char *path, size_t cap)
 		slash[slash == path] = 0;
 }
 
-/* Modules were read and forgotten by the dead process; stacks that are still in the journal need them. */
+/* The dead process had forgotten modules that it had read. Stacks that are still in the journal need them. */
 static int complete_with(const struct config *cfg, struct journal *j, int dirfd, uint32_t formats,
 	struct completed *done)
 {
-	static char waits[15000]; /* one process completes folders one after the other */
+	static char waits[15000]; /* static: one process completes folders one after the other */
 	struct sink sink;
 	struct drain drain;
 	struct innermost in;
@@ -117,7 +120,7 @@ static int complete_with(const struct config *cfg, struct journal *j, int dirfd,
 		sink_close(&sink);
 		return err;
 	}
-	/* What had been left, then what was open: two passes so that the second can be counted. */
+	/* First complete calls, then open ones: two passes, so that the open ones can be counted. */
 	err = drain_all(&drain, false);
 
 	uint64_t left = rows_of(j);

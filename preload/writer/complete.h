@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of a process that is gone, from what its journal still holds: for `probe recover`, and for a run that goes on. */
+/*
+ * Completes the files of a dead process from what its journal still holds. Used by `probe recover`, and by a run that
+ * is resumed.
+ */
 #ifndef PROBE_WRITER_COMPLETE_H
 #define PROBE_WRITER_COMPLETE_H
 
@@ -8,14 +11,15 @@
 #include "journal/journal.h"
 
 struct completed {
-	uint64_t rows, open; /* added; of them, of calls that had not ended */
-	uint64_t damaged; /* entries that made no sense */
+	uint64_t rows, open; /* rows added; how many of them are of calls that had not ended */
+	uint64_t damaged; /* entries that are not valid */
 };
 
 /*
- * j: opened for writing, of a process that no longer runs. dirfd: its rank's folder. Its own configuration says what is
- * written; formats: of these (FORMAT_BIT()) only, UINT32_MAX: all. Interrupted at any moment it can be done again. -errno
- * of what could not be written. The journal stays, and says that it is recovered.
+ * Completes the files of a process that no longer runs. j: its journal, opened for writing. dirfd: its rank's folder.
+ * The process' own configuration decides what is written. formats: limits that to these formats (FORMAT_BIT());
+ * UINT32_MAX: all. It may be interrupted at any moment and repeated. Returns 0, or -errno of what could not be written.
+ * The journal stays, marked as recovered.
  */
 int complete_folder(struct journal *j, int dirfd, uint32_t formats, struct completed *done);
 

@@ -34,8 +34,8 @@ void drain_close(struct drain *d)
 	*d = (struct drain){0};
 }
 
-#define ENTRY_TEXT 64 /* bytes of text that an entry makes at least, on the average */
-#define STACKS_NS 1000000 /* of naming stacks in one pass */
+#define ENTRY_TEXT 64 /* average lower limit of the text of one entry, in bytes */
+#define STACKS_NS 1000000 /* time for symbolising stacks in one pass */
 
 enum step { NEXT_ENTRY, STOP_CHAIN, END_PASS };
 
@@ -44,7 +44,7 @@ static enum step step_after_taking(int err)
 	return err == 0 ? NEXT_ENTRY : END_PASS;
 }
 
-/* How many slots there are by now. Those that are new have no position yet. */
+/* Updates the number of slots. New slots have no position yet. */
 static uint32_t follow_slots(struct drain *d)
 {
 	uint32_t n = journal_nthread(d->j);
@@ -56,7 +56,7 @@ static uint32_t follow_slots(struct drain *d)
 	return d->nslot;
 }
 
-/* The n-th chunk (from 1) if it is one of that thread's, else NULL. */
+/* The n-th chunk (from 1) if it belongs to that thread, else NULL. */
 static struct journal_chunk *chunk_of(
 	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
 {
@@ -72,7 +72,7 @@ static uint64_t seq_of(const struct journal_entry *e)
 				   : 0;
 }
 
-/* The entry of that type and call behind the positions reached so far, or NULL. */
+/* Finds the entry of that type and call after the positions reached so far. NULL: none. */
 static const struct journal_entry *find_ahead(struct drain *d, enum journal_type type, uint64_t seq)
 {
 	const struct journal *j = d->j;
@@ -87,7 +87,7 @@ static const struct journal_entry *find_ahead(struct drain *d, enum journal_type
 
 		if ((state != JT_LIVE && state != JT_DEAD) || d->slot[i].ended)
 			continue;
-		/* The thread may have come since its slot was looked at. */
+		/* The thread may have started after its slot was looked at. */
 		if (pos->generation != t->generation || !chunk) {
 			chunk = atomic_load_explicit(&t->first, memory_order_acquire);
 			at = 0;
@@ -106,14 +106,14 @@ static const struct journal_entry *find_ahead(struct drain *d, enum journal_type
 	return NULL;
 }
 
-/* A call that goes on when its function has returned: kept until its completion is found. */
+/* Handles a call that continues after its function has returned: it is kept until its completion is found. */
 static enum step take_started(struct drain *d, const struct journal_call *c)
 {
 	int err;
 
 	/*
-	 * Recovery keeps nothing on the heap: killed in its turn it would lose that. Nor does it need to, for all
-	 * completions there are lie before it. Each is passed over later, as an orphan.
+	 * Recovery keeps nothing on the heap: it would be lost if recovery were killed too. It needs no heap either,
+	 * because all completions come before the row that is written now. Each is skipped later, as an orphan.
 	 */
 	if (d->j->left && !pending_store_has_room(&d->store, c)) {
 		const struct journal_entry *e = find_ahead(d, JE_END, c->seq);
@@ -124,8 +124,8 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	if (!err || err == -ENOMEM)
 		return step_after_taking(err);
 	/*
-	 * No room at all. It must not stay here either: the completions that would make room may lie behind it. So
-	 * its row is written now and its completion will be an orphan.
+	 * There is no room at all. The drain must not stop here either: the completions that would make room may come
+	 * later in this chain. So the row is written now, and its completion will be an orphan.
 	 */
 	((struct journal_call *)c)->flags |= CF_UNTRACKED;
 	if (sink_call(d->sink, c, NULL, true))
@@ -138,8 +138,9 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 }
 
 /*
- * An open call at the end. Threads that are still in their calls may leave them now, and write into the entry what the
- * row of an open call does not show: it is read as it is, once. Its outputs are there when its number of tensors says so.
+ * Copies an entry of a call that is open at the end. Its thread may leave the call now, and write fields into the entry
+ * that the row of an open call does not show. So the entry is read once, as it is. Its outputs are complete when its
+ * number of tensors includes them.
  */
 __attribute__((no_sanitize("thread"))) static void copy_open(
 	struct drain *d, const struct journal_call *c)
@@ -184,7 +185,7 @@ static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t
 		d->orphan = 0;
 		return NEXT_ENTRY;
 	}
-	/* Its call stands in the chain of another thread that this round has not come to. */
+	/* Its call is in the chain of another thread, which this round has not reached. */
 	if (!c) {
 		d->slot[slot].stuck = e->seq;
 		return STOP_CHAIN;
@@ -198,7 +199,7 @@ static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t
 	return step_after_taking(err);
 }
 
-/* The tables of a library's symbols may take a second to read: no two such in one pass. */
+/* Reading the symbol tables of a library may take a second, so one pass does this at most once. */
 static enum step take_stack_entry(struct drain *d, const struct journal_stack *e)
 {
 	if (d->light)
@@ -232,7 +233,7 @@ static enum step take_entry(struct drain *d, const struct journal_entry *e, uint
 	return NEXT_ENTRY;
 }
 
-/* Entries of one chunk from *offset on. */
+/* Drains the entries of one chunk from *offset on. */
 static enum step drain_chunk(
 	struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
 {
@@ -260,8 +261,8 @@ static enum step drain_chunk(
 }
 
 /*
- * A chain that contradicts itself is counted once and read no further; the others are. What is in it from here on is lost,
- * and its thread goes on in a chain of its own when it needs its next chunk.
+ * Gives up a chain that contradicts itself: it is counted once and no longer read. Other chains continue. The rest of
+ * it is lost. Its thread starts a new chain when it needs its next chunk.
  */
 static void give_chain_up(struct drain *d, uint32_t slot)
 {
@@ -296,7 +297,7 @@ static void drain_chain(struct drain *d, uint32_t slot)
 	while (pos->chunk) {
 		struct journal_chunk *k = chunk_of(d->j, pos->chunk, slot, t->generation);
 
-		/* A damaged journal may have a chain in a ring: none is longer than all chunks. */
+		/* In a damaged journal a chain may be circular. No chain is longer than the number of chunks. */
 		if (!k || d->nfreed >= journal_nchunk(d->j) || d->passed > journal_nchunk(d->j)) {
 			give_chain_up(d, slot);
 			return;
@@ -311,7 +312,10 @@ static void drain_chain(struct drain *d, uint32_t slot)
 
 		uint32_t next = atomic_load_explicit(&k->next, memory_order_acquire);
 
-		/* `next` is stored after the last entry: with it seen, `used` is final; there may be more than before. */
+		/*
+		 * `next` is stored after the last entry: once it is seen, `used` is final, and may have grown since it
+		 * was read.
+		 */
 		if (next && pos->offset < atomic_load_explicit(&k->used, memory_order_relaxed))
 			continue;
 		if (!next)
@@ -332,8 +336,8 @@ static void drain_chain(struct drain *d, uint32_t slot)
 }
 
 /*
- * Slots before chunks: while a dead thread's slot is not free its last chunk must not belong to another one. Killed in
- * between, recovery would read on there.
+ * Slots are freed before chunks: until a dead thread's slot is free, its last chunk must not belong to another thread.
+ * If the process were killed in between, recovery would read on there.
  */
 static void give_back_chunks(struct drain *d)
 {
@@ -357,9 +361,9 @@ static void begin_commit(struct drain *d, size_t text)
 
 	d->nslot = journal_nthread(d->j);
 	memcpy(d->next, journal_commit(d->j, seq), journal_commit_bytes(d->nslot));
-	/* +1 may be taken for announcing new files. */
+	/* +1: announcing new files may take one number. */
 	d->next->number = seq + 2;
-	/* Before the chains are looked at: what was left before that step began is in them. */
+	/* Read before the chains: they then hold all calls left before that step began. */
 	d->step = atomic_load_explicit(&d->j->head->step, memory_order_acquire);
 	d->entries = (uint32_t)(text / ENTRY_TEXT);
 	d->until = clock_ns(CLOCK_MONOTONIC) + STACKS_NS;
@@ -383,14 +387,17 @@ static int commit_pass(struct drain *d)
 	uint64_t now = atomic_load_explicit(&h->commit_seq, memory_order_relaxed);
 	uint64_t seq = d->next->number;
 
-	/* The copy that is valid now must not be the one written to. */
+	/* The valid copy must not be the one that is written to. */
 	if (((seq ^ now) & 1) == 0)
 		seq++;
 	d->next->number = seq;
-	/* Positions of slots that came later are zero in both copies. */
+	/* Positions of newer slots are zero in both copies. */
 	memcpy(journal_commit(d->j, seq), d->next, journal_commit_bytes(d->nslot));
 	atomic_store_explicit(&h->commit_seq, seq, memory_order_release);
-	/* Killed here or later: what the new commit no longer needs may be half gone. Not before. */
+	/*
+	 * From here on the process may be killed while freeing what the new commit no longer needs. Nothing is freed
+	 * before.
+	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	pending_store_commit(&d->store);
 	give_back_chunks(d);
@@ -398,8 +405,8 @@ static int commit_pass(struct drain *d)
 }
 
 /*
- * A completion that a chain is stuck at and whose call is nowhere, 0: none. The call was published before its
- * completion could be, so a look around after the completion has been seen decides it.
+ * Finds a completion that blocks a chain and whose call exists nowhere. 0: none. A call is published before its
+ * completion can be, so a search that starts after the completion was seen is conclusive.
  */
 static uint64_t find_orphan(struct drain *d)
 {
@@ -409,14 +416,16 @@ static uint64_t find_orphan(struct drain *d)
 	return 0;
 }
 
-/* One pass over all chains, again and again while completions find their calls. */
+/* Drains all chains once, repeated as long as completions find their calls. */
 static void drain_pass(struct drain *d)
 {
 	do {
 		uint32_t n = follow_slots(d);
 
 		d->progress = false;
-		/* By turns: a thread that fills its chain as fast as it is drained must not keep all others' full. */
+		/*
+		 * Round robin: a thread that fills its chain as fast as it is drained must not keep the others' full.
+		 */
 		for (uint32_t i = 0, from = d->turn; i < n && !d->full; i++) {
 			drain_chain(d, (from + i) % n);
 			if (d->full)
@@ -427,7 +436,7 @@ static void drain_pass(struct drain *d)
 	} while ((d->progress || d->orphan) && !d->full);
 }
 
-/* The rest at the end: calls that were started and never completed. */
+/* Writes the rest at the end: calls that were started and never completed. */
 static int pending_rows(struct drain *d)
 {
 	const struct journal_call *c;

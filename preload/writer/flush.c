@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files from a thread of the job: when it asks for them, before exec, and at the end. */
+/* Writes the files from a thread of the job: on request, before exec, and at the end. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,12 +16,15 @@
 #include "writer/role.h"
 #include "writer/writer.h"
 
-/* The end of the program waits for who writes: so long without progress, and so long at most. */
+/* At its end the program waits for the thread that writes: this long without progress, and this long in total. */
 #define END_IDLE_MS 2000
 #define END_MOST_MS 30000
 #define END_LOOK_MS 250
 
-/* True if who writes could run: it waits for a processor, and for nothing that may never come (a dead file server). */
+/*
+ * True if the holder of the role could run: it waits for a processor, and not for something that may never come (a dead
+ * file server).
+ */
 static bool holder_is_runnable(void)
 {
 	char path[64], stat[512];
@@ -31,20 +34,20 @@ static bool holder_is_runnable(void)
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
 	n = tid ? io_read_file(AT_FDCWD, path, stat, sizeof(stat)) : 0;
 
-	/* The name, in parentheses, comes before it. */
+	/* In /proc/.../stat the process name, in parentheses, precedes the state. */
 	const char *end = n > 0 ? memrchr(stat, ')', (size_t)n) : NULL;
 
 	return end && stat + n - end > 2 && end[2] == 'R';
 }
 
-/* A pass is 1 ms of the processor's time: only on a very crowded machine, or with a slow disk, does this wait. */
+/* A pass takes 1 ms of processor time. So this waits only on a very crowded machine, or for a slow disk. */
 static bool take_role_at_end(void)
 {
 	uint64_t seq = 0;
 	int idle = 0;
 
 	atomic_store(&output.hurry, 1);
-	/* A handler that came in the middle of its own writing ends the program. */
+	/* A signal handler that interrupted its own thread's writing ends the program. */
 	if (role_holder() == (int)read_tid())
 		return false;
 	for (int waited = 0; waited < END_MOST_MS && idle < END_IDLE_MS; waited += END_LOOK_MS) {
@@ -64,7 +67,7 @@ static void flush_apart(void *arg)
 	int cancel;
 
 	(void)arg;
-	/* A thread that is cancelled while it writes would keep the role. */
+	/* If this thread were cancelled while it writes, it would keep the role. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	atomic_fetch_add(&output.waiting, 1);
 	if (take_role_at_end()) {
@@ -97,7 +100,7 @@ static void write_the_end(void)
 {
 	int bad = drain_now(true);
 
-	/* What could not be written is still in there, for `probe recover`. */
+	/* Records that could not be written stay in the journal, for `probe recover`. */
 	if (bad || !session.journal.safe)
 		return;
 	if (journal_is_inside())
@@ -108,7 +111,7 @@ static void write_the_end(void)
 
 void writer_end(void)
 {
-	/* Whatever becomes of the rest: this process was not killed. */
+	/* Whatever happens to the rest: this process was not killed. */
 	atomic_store(&session.journal.head->state, JS_ENDED);
 	atomic_store(&output.stop, true);
 	session_hooks.describe_late();

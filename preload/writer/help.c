@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread of the job writes a little where the journal is crowded: the writer gets too little of the processors, and a
+ * A thread of the job writes a small part when the journal is crowded: the writer gets too little processor time, and a
  * record that finds no room is lost.
  */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "writer/role.h"
 #include "writer/writer.h"
 
-/* One small pass, with the role. */
+/* Makes one small pass, with the role. */
 static enum writer_help write_a_little(void)
 {
 	_Atomic uint64_t *room = &session.journal.head->free_chunks;
@@ -37,7 +37,7 @@ static enum writer_help write_a_little(void)
 	return HELP_WRITTEN;
 }
 
-/* A handler that leaves by longjmp, or a thread that is cancelled, would keep the role. */
+/* A signal handler that leaves by longjmp, or a cancelled thread, would keep the role. */
 static void help_apart(void *arg)
 {
 	enum writer_help *done = arg;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the journal of this process lies. In a file where that is safe: the rank's folder, or the one that the key
- * journal_dir names, on a local file system. Else in a shared memory segment: no disk or server can fail behind its
- * pages and nobody can truncate it, but it ends with the container, or with the user's last login. Else in a file in
- * /dev/shm, else in memory of our own, where it is lost with the process.
+ * Chooses where the journal of this process is. A file, if it is safe there: in the rank's folder, or in the folder of
+ * key journal_dir, on a local file system. Else a shared memory segment: no disk or server can fail under its pages and
+ * nothing can truncate it, but it ends with the container, or with the user's last login. Else a file in /dev/shm. Else
+ * private memory, which is lost with the process.
  */
 #include "writer/output.h"
 
@@ -26,15 +26,14 @@
 #include "folder/meta.h"
 #include "writer/writer.h"
 
-/* Its size where the key says nothing: one of so many parts of what is free, between these. */
+/* Its size if the key is not set: one 1/AUTO_PART of what is free, within these limits. */
 #define AUTO_PART 256
 #define AUTO_LEAST (16u << 20)
 #define AUTO_MOST (64u << 20)
-#define MEMORY_PART \
-	8 /* the journal takes at most one of so many parts of the memory that is free */
+#define MEMORY_PART 8 /* the journal takes at most this fraction (1/n) of the free memory */
 #define NAME_BYTES 160
 
-/* Returned where a file could be made, and another place is better. */
+/* Returned if a file could be made, but another place is better. */
 enum { NOT_LOCAL = 1 };
 
 static void journal_name(char name[NAME_BYTES])
@@ -43,7 +42,7 @@ static void journal_name(char name[NAME_BYTES])
 		(long long)session.owner.pid, (unsigned long long)session.owner.start_time);
 }
 
-/* In a folder. Its path to *at, whether it could be made or not. 0, NOT_LOCAL, -errno. */
+/* Makes the journal in a folder. *at gets its path, also if that fails. Returns 0, NOT_LOCAL, or -errno. */
 static int journal_in(
 	const char *folder, int dirfd, const char *name, size_t bytes, struct text *at)
 {
@@ -97,7 +96,7 @@ static uint64_t segment_seed(void)
 	return hash_u64(hash_u64(h, o->pid_ns), (uint64_t)o->pid);
 }
 
-/* Where no disk is behind it. *where: in words. */
+/* Makes the journal where no disk is involved. *where describes the place. */
 static int journal_in_memory(size_t bytes, char *path, struct text *at, const char **where)
 {
 	char name[NAME_BYTES];
@@ -117,7 +116,7 @@ static int journal_in_memory(size_t bytes, char *path, struct text *at, const ch
 	return journal_create(&session.journal, -1, NULL, bytes);
 }
 
-#define EARLY_BYTES (1u << 20) /* of records: what holds them stays resident */
+#define EARLY_BYTES (1u << 20) /* bytes of records; the pages that hold them stay resident */
 
 static size_t journal_bytes(void)
 {
@@ -137,7 +136,7 @@ int session_make_journal(void)
 	const char *where = NULL;
 	int err = journal_in_file(bytes, &at);
 
-	/* The least may find room where more does not: on a full disk, below a limit on the size of files. */
+	/* The smallest size may fit where a larger one does not: on a full disk, or under a limit on file sizes. */
 	if (err < 0 && !get_files_keys(config_now())->journal_mib && bytes > AUTO_LEAST) {
 		bytes = AUTO_LEAST;
 		at = text_over(path, sizeof(path));
@@ -159,7 +158,7 @@ int session_make_journal(void)
 	}
 	if (err)
 		return err;
-	/* Who asks for a large one wants the writer to be woken rarely. */
+	/* A user who sets a large size wants the writer to be woken rarely. */
 	if (!get_files_keys(config_now())->journal_mib)
 		session.journal.early_chunks = EARLY_BYTES / session.journal.head->chunk_bytes;
 	session_fill_head(session.journal.head);
@@ -168,7 +167,7 @@ int session_make_journal(void)
 	return 0;
 }
 
-/* On a full disk: into the block that the file has already. */
+/* On a full disk: reuses the block that the file has already. */
 static void write_over_meta(void)
 {
 	char *buf = malloc(META_MAX);
@@ -201,8 +200,9 @@ void writer_leave_journal(void)
 
 	io_kept_close(&j->lock);
 	/*
-	 * Memory of the child's own, at the same place: whatever still reads or writes there finds the zeros of a journal
-	 * without calls. A mapping keeps the file's lock, and counts as one of the segment's.
+	 * Maps private memory of the child at the same address, so that code which still reads or writes there finds
+	 * the zeros of an empty journal. A kept mapping would hold the file's lock, and count as one of the segment's
+	 * mappings.
 	 */
 	if (j->head)
 		mmap(j->head, j->bytes, PROT_READ | PROT_WRITE,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of this process and the journal in it: taking them, naming them by the rank, letting go of them. */
+/* The folder of this process and its journal: takes them, names them by the rank, releases them. */
 #include "writer/output.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ bool writer_open(uint32_t step)
 		return false;
 	}
 	if (output.resumed.is) {
-		/* Of an earlier version nothing is known: its numbers may come again. */
+		/* Files of an earlier version of libprobe do not tell the numbers they used: these may repeat. */
 		if (output.resumed.next_seq > atomic_load(&session.seq))
 			atomic_store(&session.seq, output.resumed.next_seq);
 		session.journal.head->seq_next = atomic_load(&session.seq);
@@ -110,7 +110,7 @@ bool writer_open(uint32_t step)
 	return true;
 }
 
-/* The rank came after the first rows: an earlier run's folder moves away as a whole. */
+/* The rank became known after the first rows: an earlier run's folder is moved away as a whole. */
 static void tell_of_late_rank(int rank)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -125,7 +125,7 @@ static void tell_of_late_rank(int rank)
 			rank, rank);
 }
 
-/* The journal goes with the folder if it lies there. */
+/* The journal moves with the folder if it is in it. */
 static void rename_folder(int rank)
 {
 	char *path = session.journal.head->journal_path;
@@ -142,7 +142,7 @@ static void rename_folder(int rank)
 	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", output.folder.path);
 }
 
-/* In one word: the caller must not wait for who has the role. */
+/* One atomic word, so that the caller never waits for the holder of the role. */
 #define NEWS_SIZE_BITS 31
 #define NEWS_GUESSED (UINT64_C(1) << 62)
 #define NEWS (UINT64_C(1) << 63)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of this room share: the folder of this process and what writes into it. Only who has the role (role.h)
- * uses folder, sink and drain.
+ * State shared by the files of this room: the folder of this process and what writes into it. Only the holder of the
+ * role (role.h) uses folder, sink and drain.
  */
 #ifndef PROBE_WRITER_OUTPUT_H
 #define PROBE_WRITER_OUTPUT_H
@@ -16,7 +16,10 @@
 #include "writer/drain.h"
 #include "writer/resume.h"
 
-/* LEFT: the thread that ended the program gave up waiting for the role. TRIED: all that can be written is. */
+/*
+ * LEFT: the thread that ended the program gave up waiting for the role. TRIED: everything that could be written was
+ * written.
+ */
 enum end_state { END_NONE, END_LEFT, END_TRIED };
 
 struct output {
@@ -25,49 +28,52 @@ struct output {
 	struct drain drain;
 	bool clock_settled;
 	bool inline_writer; /* no writer thread could be started */
-	uint64_t meta_of_commit, meta_of_count; /* what the last meta.json said */
+	uint64_t meta_of_commit, meta_of_count; /* state at the last meta.json */
 	struct resumed resumed; /* with key append_output */
-	uint32_t first_step; /* as it was when the journal was made */
+	uint32_t first_step; /* the step when the journal was made */
 	_Atomic bool stop;
 	_Atomic int writer_tid; /* 0: not running yet */
 	struct death_watch death; /* the writer thread's */
-	_Atomic int
-		waiting; /* threads of the job that wait for the role, or have it, to write all */
-	_Atomic int hurry; /* not 0: who compresses a file is to leave it for later */
-	_Atomic unsigned helped; /* passes of the job's threads that freed a part of the journal */
-	_Atomic bool failed; /* the last drain could not write */
+	/* threads of the job that wait for the role, or have it, to write everything */
+	_Atomic int waiting;
+	_Atomic int hurry; /* not 0: compression of files is to be put off */
+	_Atomic unsigned helped; /* passes by the job's threads that freed a part of the journal */
+	_Atomic bool failed; /* the last drain failed to write */
 	_Atomic int end; /* enum end_state */
 	_Atomic uint64_t
-		rank_news; /* of writer_rank_known(), for the next who has the role; 0: none */
+		rank_news; /* set by writer_rank_known() for the next holder of the role; 0: none */
 };
 
 extern struct output output;
 
-/* Takes a folder for this process; what it was until now stays as it is if there is none. resume: see folder_take(). -errno. */
+/*
+ * Takes a folder for this process. On failure the current folder stays as it is. resume: see folder_take(). Returns 0
+ * or -errno.
+ */
 int session_take_folder(struct folder *f, const struct folder_resume *resume);
 
-/* The journal is a file in the rank's folder, and not elsewhere. */
+/* True if the journal is a file in the rank's folder. */
 bool journal_is_inside(void);
 
-/* What is the same in the head of every journal of this process, and in the first meta.json. */
+/* Fills in what is equal in the head of every journal of this process, and in the first meta.json. */
 void session_fill_head(struct journal_head *h);
 
-/* Makes the journal, where it can be had (docs/explanation/journal-format.md). -errno. */
+/* Makes the journal, in the best place there is (docs/explanation/journal-format.md). Returns 0 or -errno. */
 int session_make_journal(void);
 
-/* Writes into meta.json where the journal is, before anything is in it: who finds the folder finds the journal. */
+/* Writes the journal's path into meta.json before the journal is used, so that a reader of the folder finds it. */
 void session_name_journal(void);
 
-/* With the role: names journal and folder by the rank, if there is news of it. */
+/* Renames journal and folder by the rank, if the rank has changed. Caller has the role. */
 void follow_rank(void);
 
-/* Lets go of the role. */
+/* Releases the role. */
 void output_release(void);
 
-/* What the end of the program had to leave to the writer thread. False: it may still come. */
+/* Writes what the end of the program left to the writer thread. False: that end may still come. */
 bool end_left_over(void);
 
-/* Moves what is complete into the files. With the role. */
+/* Moves complete records into the files. Caller has the role. */
 int drain_now(bool last);
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What libprobe's own time was when the first steps were over: what is once at the start is no cost of each step. */
+/* Libprobe's own time up to the end of the first steps: work done once at the start is not part of each step's cost. */
 #ifndef PROBE_WRITER_OWN_START_H
 #define PROBE_WRITER_OWN_START_H
 
-/* With the role. Notes it in meta.json (`own_start`) the first time that it is called after two steps; later calls do nothing. */
+/*
+ * Notes it in meta.json (`own_start`) on the first call after two steps; later calls do nothing. Caller has the role.
+ */
 void note_own_start(void);
 
 #endif

@@ -14,10 +14,13 @@
 #include "base/tid.h"
 
 #define MEASURE_NS UINT64_C(900000000)
-/* Libraries' own threads wake up now and then, and monitors read a file: less than this in a second is no progress. */
+/*
+ * Libraries' own threads wake up now and then, and monitors read a file. Less than this in a second does not count as
+ * progress.
+ */
 #define CPU_PERCENT_MIN 2
 #define IO_BYTES_MIN 16384
-#define THREADS_MAX 1024u /* that are looked at */
+#define THREADS_MAX 1024u /* threads that are looked at */
 #define DESCENDANTS_MAX 64u
 #define LIST_BYTES 4096
 
@@ -28,7 +31,7 @@ static uint64_t read_field(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Bytes that read() and write() have moved; false: the file cannot be read. */
+/* Reads the bytes moved by read() and write(). False: the file cannot be read. */
 static bool read_io_bytes(const char *path, uint64_t *bytes)
 {
 	char text[512];
@@ -51,8 +54,8 @@ struct task_entry {
 };
 
 /*
- * Calls back for each thread of the process `pid` ("self": this one), at most THREADS_MAX. The C library's readdir() allocates. False: the
- * list cannot be read.
+ * Calls `take` for each thread of the process `pid` ("self": this one), at most THREADS_MAX. Not with readdir(), which
+ * allocates. False: the list cannot be read.
  */
 static bool list_threads(const char *pid, void (*take)(void *, const char *task), void *arg)
 {
@@ -85,13 +88,16 @@ static bool list_threads(const char *pid, void (*take)(void *, const char *task)
 struct tree {
 	bool busy; /* a thread runs, waits for a core or for a disk */
 	bool listed; /* descendants can be seen on this kernel */
-	const char *own; /* the caller's thread, which does not count */
+	const char *own; /* the caller's thread, which is not counted */
 	long pid[DESCENDANTS_MAX];
 	unsigned n;
-	uint64_t ticks, io_bytes, born; /* of descendants; the sum of their numbers */
+	uint64_t ticks, io_bytes, born; /* of descendants; born: the sum of their pids */
 };
 
-/* The fields of `stat` after the name, which may hold spaces and parentheses. NULL: it is gone. */
+/*
+ * Reads `stat` and returns the fields after the name, which may contain spaces and parentheses. NULL: the process is
+ * gone.
+ */
 static const char *read_stat(const char *folder, char *text, size_t cap)
 {
 	char path[80], *end;
@@ -156,9 +162,9 @@ static void take_descendant(struct tree *t, long pid)
 	list_threads(name, take_children, t);
 }
 
-/* ---- what it comes to ---- */
+/* ---- the result ---- */
 
-/* False: some descendant came, went, computed, read or wrote since the last look, or there was none. */
+/* False if a descendant started, ended, computed, read or wrote since the last look, or if there was none. */
 static bool are_descendants_still(struct journal_progress *p, const struct tree *t, uint64_t since)
 {
 	long hertz = sysconf(_SC_CLK_TCK);

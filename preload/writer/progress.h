@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether the process gets on: processor time and I/O of it and of its descendants, measured by the writer thread. A reader in another
- * pid namespace or on another host sees no /proc of it: what it knows of a rank that is in no call is this.
+ * Tells whether the process makes progress: processor time and I/O of it and its descendants, measured by the writer
+ * thread. A reader in another pid namespace or on another host cannot read its /proc. For a rank that is in no call,
+ * this is all such a reader knows.
  */
 #ifndef PROBE_WRITER_PROGRESS_H
 #define PROBE_WRITER_PROGRESS_H
@@ -9,8 +10,9 @@
 #include "journal/layout.h"
 
 /*
- * Updates *p, at most once in 0.9 s. Only by the writer thread, whose own time and I/O do not count. Opens a few files of /proc; where the
- * process got on by itself nothing else, else also those of its threads and descendants. Allocates nothing.
+ * Updates *p, at most once in 0.9 s. Only for the writer thread, whose own time and I/O are not counted. Opens a few
+ * files of /proc. If the process itself made no progress, it also reads those of its threads and descendants. Allocates
+ * nothing.
  */
 void measure_progress(struct journal_progress *p);
 

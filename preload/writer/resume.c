@@ -19,18 +19,21 @@
 #include "writer/complete.h"
 
 #define META_LEAD 16384
-#define EARLIER_MAX 100000 /* rank<R>.<n> that are tried */
+#define EARLIER_MAX 100000 /* largest n that is tried in rank<R>.<n> */
 #define JOURNAL_FILE "journal.bin"
 
-/* Each run writes them again, whole. */
+/* Files that each run writes again completely. */
 static const char of_one_run[][24] = {"names.csv", "module_struct.json", "parallel.json",
 	"modules.csv", "monitor.log", OPENED_FILE};
-/* What rows need to be read, here and there. */
+/* Files that are needed to read the rows, in both folders. */
 static const char of_both[][24] = {"stack_info.csv", "comms.csv", "meta.json"};
 
 /* ---- the journal of a process that was killed ---- */
 
-/* A journal elsewhere is another user's to put there: it must be ours, and that process'. */
+/*
+ * Opens a journal at the path that meta.json names. Another user could have put a file there: it must be ours, and of
+ * that process.
+ */
 static int open_named_journal(
 	struct journal *j, const char *path, const struct journal_owner *owner)
 {
@@ -55,7 +58,7 @@ static int open_named_journal(
 	return err;
 }
 
-/* Its files are complete behind it. meta: of the folder. */
+/* Completes the files of the earlier run. meta: meta.json of the folder. */
 static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 {
 	char state[16], path[JOURNAL_PATH_MAX];
@@ -65,7 +68,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 	int err = journal_open(&j, dirfd, JOURNAL_FILE, false);
 	bool inside = err != -ENOENT;
 
-	/* Killed before a record was in it. */
+	/* It was killed before the first record. */
 	if (err == -ENODATA)
 		return unlinkat(dirfd, JOURNAL_FILE, 0) < 0 ? -errno : 0;
 	if (!inside) {
@@ -74,7 +77,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 		if (strcmp(state, "running") || !path[0] || owner_parse(meta, &owner) < 0)
 			return 0;
 		err = open_named_journal(&j, path, &owner);
-		/* Its memory is gone: what is in the files is all there is. */
+		/* The memory of the journal is gone: only the files are left. */
 		if (err == -ENOENT)
 			return 0;
 	}
@@ -82,7 +85,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 		return err;
 	if (j.head->seq_next > *next_seq)
 		*next_seq = j.head->seq_next;
-	/* The values that the program reads (format api) are of its own run. */
+	/* Values that the program reads (format api) are those of its own run. */
 	if (atomic_load(&j.head->state) != JS_FINISHED)
 		err = complete_folder(&j, dirfd, ~FORMAT_BIT(API), &done);
 	journal_close(&j);
@@ -92,9 +95,9 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 	return inside ? unlinkat(dirfd, JOURNAL_FILE, 0) < 0 ? -errno : 0 : journal_remove(path);
 }
 
-/* ---- what goes ---- */
+/* ---- what is moved away ---- */
 
-/* The first rank<R>.<n> that is not there. A descriptor, -errno. */
+/* Makes the first rank<R>.<n> that does not exist. Returns a descriptor or -errno. */
 static int make_earlier_folder(int out, const char *name, char *earlier, size_t cap)
 {
 	for (unsigned n = 1; n < EARLIER_MAX; n++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key append_output: a run that goes on in the folder of an earlier one. Its files are completed from the journal if it was
- * killed; rows of the steps that run again, from start_iteration on, go into rank<R>.<n> beside it, with what these rows need to be read,
- * and its meta.json.
+ * Key append_output: a run continues in the folder of an earlier one. If that one was killed, its files are completed
+ * from the journal. Rows of steps that run again, from start_iteration on, are moved to rank<R>.<n>, next to the
+ * folder. That folder also gets its meta.json and the files needed to read these rows.
  */
 #ifndef PROBE_WRITER_RESUME_H
 #define PROBE_WRITER_RESUME_H
@@ -10,16 +10,16 @@
 #include "text/text.h"
 #include "folder/folder.h"
 
-/* What this process takes over; numbers that were given already are not given again. */
+/* State that this process takes over. Numbers that were used already are not used again. */
 struct resumed {
-	bool is; /* it goes on in an earlier run's folder */
+	bool is; /* true: continues in an earlier run's folder */
 	uint32_t first; /* step that it begins with */
 	uint32_t last_stack; /* number of the last stack there */
 	uint64_t next_seq; /* of calls */
 	char earlier[64]; /* rank<R>.<n> */
 };
 
-/* What folder_take() calls. arg: a struct resumed with `first`, which is filled in. */
+/* Callback of folder_take(). arg: a struct resumed with `first` set; the rest is filled in. */
 int resume_earlier_run(void *arg, int out, int dirfd, const char *name);
 
 /* As JSON text, for meta.json. */

@@ -12,16 +12,16 @@
 #include "base/clock.h"
 #include "base/tid.h"
 
-#define WAITED 0x80000000u /* somebody waits */
+#define WAITED 0x80000000u /* a thread waits */
 
 static _Atomic uint32_t holder; /* thread id, or 0 */
 
 bool role_take_now(void)
 {
-	uint32_t nobody = 0;
+	uint32_t no_holder = 0;
 
 	return !atomic_load_explicit(&holder, memory_order_relaxed) &&
-	       atomic_compare_exchange_strong(&holder, &nobody, read_tid());
+	       atomic_compare_exchange_strong(&holder, &no_holder, read_tid());
 }
 
 bool role_take_within(long ms)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer's role: who has it may use folder, files and drain (output.h). The writer thread takes it for one pass at a
- * time. A thread of the job in a call never waits for it: it takes the role when nobody has it, or goes on without.
+ * The writer's role: its holder may use folder, files and drain (output.h). The writer thread takes it for one pass at
+ * a time. A thread of the job inside a call never waits for it: it takes the role if it is free, or continues without
+ * it.
  */
 #ifndef PROBE_WRITER_ROLE_H
 #define PROBE_WRITER_ROLE_H
@@ -10,16 +11,16 @@
 
 bool role_take_now(void);
 
-/* Waits so long at most. */
+/* Waits for the role, at most `ms`. */
 bool role_take_within(long ms);
 
-/* Lets go of it, and wakes who waits. */
+/* Releases the role and wakes the waiting threads. */
 void role_release(void);
 
-/* The thread that has it, 0: none. */
+/* The thread that has the role, 0: none. */
 int role_holder(void);
 
-/* In a forked child: nobody has it, for the thread that had it may not exist here. */
+/* Frees the role. Call in a forked child: the thread that had it may not exist there. */
 void role_reset(void);
 
 #endif

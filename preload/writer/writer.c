@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer thread and everything else that moves records from the journal into files: at each step's end, when an
- * eighth of the journal or 1 MiB is in use, each second, and when the program ends. Only who has the role (role.h) does it.
+ * The writer thread, and everything else that moves records from the journal into files: at the end of each step, when
+ * an eighth of the journal or 1 MiB is in use, each second, and when the program ends. Only the holder of the role
+ * (role.h) does it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +37,7 @@
 static _Atomic uint32_t wake_word;
 static _Atomic uint64_t last_drain; /* ticks */
 
-/* Copies into the journal's head what only this process knows: recovery has nothing else. */
+/* Copies values that only this process knows into the journal's head, for recovery. */
 static void update_head(void)
 {
 	struct journal_head *h = session.journal.head;
@@ -65,8 +66,9 @@ static uint64_t seen_calls(void)
 }
 
 /*
- * The program may have closed our descriptor of the folder, as daemons close all. If the folder was removed, everything written from now on would vanish with it: it is taken again, for by now its name
- * may be another process'. The journal that lay in it goes on in memory, and is lost with the process.
+ * Reopens the folder. The program may have closed its descriptor, as daemons close all. If the folder was removed,
+ * everything written from now on would be lost with it. So a folder is taken again, because the old name may belong to
+ * another process by now. A journal that was in it continues in memory, and is lost with the process.
  */
 static void follow_folder(void)
 {
@@ -105,15 +107,16 @@ bool journal_is_inside(void)
 	return strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 }
 
-/* In the middle of a drain. Where it cannot be had again nothing is written, until the next one. */
+/* Checks the folder in the middle of a drain. If it cannot be had again, nothing is written until the next drain. */
 static void look_at_folder(struct files *f)
 {
 	f->dirfd = folder_reopen(&output.folder) == 0 ? output.folder.dir.fd : -1;
 }
 
 /*
- * A journal in a file in the rank's folder goes where the folder goes. Any other may end with the container or the
- * login session, and is out of sight on other hosts. Once a second.
+ * Copies the journal's open calls to a file, once a second, unless the journal is in the rank's folder. A journal in
+ * the rank's folder is moved with the folder. Any other may end with the container or the login session, and is not
+ * visible on other hosts.
  */
 static void write_opened(bool last)
 {
@@ -129,7 +132,7 @@ static void write_opened(bool last)
 	if (now == second)
 		return;
 	second = now;
-	/* Where it cannot be written, rows cannot either, and that is said. */
+	/* If this cannot be written, rows cannot either, and that is reported. */
 	opened_write(&session.journal, output.folder.dir.fd, &output.sink.opened);
 }
 
@@ -141,7 +144,7 @@ static void report_write(int err)
 		output.folder.path, io_error_text(err));
 }
 
-/* since: the calling thread's processor time when it began; returns what it is now. */
+/* since: the calling thread's processor time at the start. Returns its current value. */
 static uint64_t count_own_time(uint64_t since)
 {
 	uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -150,13 +153,19 @@ static uint64_t count_own_time(uint64_t since)
 	return now;
 }
 
-/* Keys that are not used up at the start have their new values in what is written of the steps since then. */
+/*
+ * Applies new values of keys to what is written of the steps from now on. Keys that are only read at the start are not
+ * affected.
+ */
 static void use_config(void)
 {
 	files_use_config(&output.sink.files, generation_now()->cfg);
 }
 
-/* With the role. Rows hold numbers as text; the caller may be a thread of the job, with its own modes. */
+/*
+ * Prepares the caller for writing. Rows hold numbers as text, and a thread of the job may have its own rounding modes.
+ * Caller has the role.
+ */
 static void begin_writing(struct fpenv *env)
 {
 	fpenv_enter(env);
@@ -167,7 +176,9 @@ static void begin_writing(struct fpenv *env)
 	update_head();
 }
 
-/* While nothing is recorded meta.json tells how far the program is, once a second: who switches it on must know. */
+/*
+ * While nothing is recorded, meta.json shows the current step once a second: a user who switches recording on needs it.
+ */
 static bool is_step_news(const struct journal_head *h)
 {
 	static uint64_t second;
@@ -182,7 +193,10 @@ static bool is_step_news(const struct journal_head *h)
 	return true;
 }
 
-/* A reader on another host sees no journal outside the folder: its sign of life is meta.json, once a second. */
+/*
+ * A reader on another host cannot see a journal outside the folder. For it, meta.json is the sign of life, once a
+ * second.
+ */
 static bool is_sign_of_life_due(const struct journal_head *h)
 {
 	static uint64_t told;
@@ -193,7 +207,7 @@ static bool is_sign_of_life_due(const struct journal_head *h)
 	return true;
 }
 
-/* With the role: what follows the passes. more: it stopped before all was written. Returns err. */
+/* Finishes after the passes. more: not everything was written. Returns err. Caller has the role. */
 static int end_writing(int err, bool last)
 {
 	struct journal_head *h = session.journal.head;
@@ -267,24 +281,24 @@ int drain_now(bool last)
 	return more;
 }
 
-/* With the role: true if others want to have it. They write all, then. */
+/* True if other threads want the role; they write everything then. Caller has the role. */
 static bool role_is_wanted(void)
 {
 	return atomic_load(&output.stop) || atomic_load(&output.waiting) || !session_is_on();
 }
 
 /*
- * The writer's processor time between two points at which it gives the processor away by itself. On a crowded machine it
- * is taken from it some milliseconds after that, and it is not to have the role then: a thread of the job could not help.
+ * The writer yields after this much processor time. On a crowded machine the kernel preempts it some milliseconds
+ * later. It must not have the role then: a thread of the job could not help.
  */
 #define YIELD_NS 1500000
 
 #define LEAVE_NS 2000000
 
 /*
- * Where the journal is crowded and this thread does not get the processor that it needs, threads of the job write: they have
- * one. The role is left to them for as long as they do, because with the role held by who waits for a processor they
- * could only lose records. began, ran: the clock and this thread's processor time before its last passes.
+ * If the journal is crowded and this thread does not get the processor time that it needs, threads of the job write
+ * instead. They are running, so the role is left to them as long as they do: if a thread that waits for a processor
+ * held it, they could only lose records. began, ran: the clock and this thread's processor time before its last passes.
  */
 static void leave_role_to_job(uint64_t began, uint64_t ran)
 {
@@ -296,7 +310,9 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	ran = clock_ns(CLOCK_THREAD_CPUTIME_ID) - ran;
 	if (!journal_is_crowded(j) || took < ran + ran / 4)
 		return;
-	/* Passes that freed something: theirs end at each stack, which only this thread names. */
+	/*
+	 * Counts passes that freed something: the job's passes stop at each stack, which only this thread symbolises.
+	 */
 	now = atomic_load_explicit(&output.helped, memory_order_relaxed);
 	do {
 		before = now;
@@ -305,7 +321,10 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	} while (now != before && !role_is_wanted() && journal_is_crowded(j));
 }
 
-/* With the role, for others write meta.json; by the writer thread, whose own time is none of the job's. */
+/*
+ * Measures progress with the role, because others write meta.json. In the writer thread, whose own time does not count
+ * for the job.
+ */
 static void look_at_progress(void)
 {
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -315,8 +334,8 @@ static void look_at_progress(void)
 }
 
 /*
- * The writer thread's drain: the role is let go of between the passes, so that nobody who wants it waits for more than
- * one. False: somebody else has taken over.
+ * The writer thread's drain. The role is released between passes, so that no thread waits for more than one pass.
+ * False: another thread has taken over.
  */
 static bool drain_by_turns(void)
 {
@@ -370,13 +389,13 @@ out:
 #define AHEAD_BYTES (1u << 20)
 #define AHEAD_BYTES_MAX (2u << 20)
 #define FAULT_BYTES \
-	(64u << 10) /* at once: the kernel keeps the job from mapping memory meanwhile */
+	(64u << 10) /* per call: the kernel blocks the job from mapping memory meanwhile */
 
 /*
- * Takes the page faults of the journal's chunks before a thread of the job would: of those that have been in use, which
- * the kernel write-protects again whenever it has written them to disk, and of as many again, 1 to 2 MiB. Not of the
- * whole journal at once: a program of few calls is to dirty few pages. An older kernel refuses; then the job's threads
- * take them (1 to 5 us each).
+ * Takes the page faults of the journal's chunks before a thread of the job would. It does so for chunks that have been
+ * in use (the kernel write-protects them again after writing them to disk), and for as many again, 1 to 2 MiB. Not for
+ * the whole journal at once: a program with few calls should dirty few pages. Older kernels refuse; then the job's
+ * threads take the faults (1 to 5 us each).
  */
 static void prefault_chunks(void)
 {
@@ -401,7 +420,7 @@ static void prefault_chunks(void)
 	n += most;
 	n = n < all ? n : all;
 	for (uint64_t at = 0, end = (uint64_t)n * h->chunk_bytes; at < end; at += FAULT_BYTES)
-		/* At the end the job gives memory back, and a busy file system may take seconds for a page of it. */
+		/* At the end the job gives memory back, and a busy file system may take seconds for one page. */
 		if (role_is_wanted() ||
 			madvise(chunks + at, end - at < FAULT_BYTES ? end - at : FAULT_BYTES,
 				MADV_POPULATE_WRITE) < 0)
@@ -425,9 +444,9 @@ static void futex_wait_second(uint32_t value)
 }
 
 /*
- * As one that computes: it never takes the processor from a thread of the job by waking up. Its share of it is the job's:
- * an ordinary user can lower a priority and not raise it again, and whoever starves the writer starves the end of the job.
- * A job in real time keeps its policy here too.
+ * Batch scheduling: waking up never takes the processor from a thread of the job. The writer keeps the job's priority:
+ * an ordinary user can lower a priority but not raise it again, and a starved writer would delay the end of the job.
+ * Under a real-time policy the writer keeps that policy.
  */
 static void be_batch(void)
 {
@@ -440,13 +459,13 @@ static void be_batch(void)
 static void *writer_main(void *arg)
 {
 	(void)arg;
-	thread_state.busy++; /* nothing that we call is to be recorded */
+	thread_state.busy++; /* none of our own calls is recorded */
 	prctl(PR_SET_NAME, "probe-writer");
 	atomic_store(&output.writer_tid, (int)read_tid());
 	be_batch();
 	start_death_watch(&output.death, &session.journal);
 
-	/* A rank pinned to one core must not share it with us if there are others; the cpuset still holds. */
+	/* The writer must not share the core of a pinned rank if there are others. The cpuset still applies. */
 	cpu_set_t all;
 
 	memset(&all, 0xff, sizeof(all));

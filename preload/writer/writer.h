@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What moves records from the journal into files: the folder, the journal and the files in it, the writer thread. Only the
- * holder of the role (role.h) uses them.
+ * Moves records from the journal into files: the folder, the journal, its files, and the writer thread. Only the holder
+ * of the role (role.h) uses them.
  */
 #ifndef PROBE_WRITER_WRITER_H
 #define PROBE_WRITER_WRITER_H
@@ -11,42 +11,42 @@
 
 #include "session/state.h"
 
-/* Takes a folder, makes journal and files. step: the current one. False: nothing can be recorded (reported). */
+/* Takes a folder, and makes journal and files. step: the current one. False: nothing can be recorded (reported). */
 bool writer_open(uint32_t step);
 
 int writer_start(void);
 
-/* Asks the writer to drain soon. Cheap when it is awake already. */
+/* Asks the writer to drain soon. Cheap if it is awake already. */
 void writer_wake(void);
 
-/* A step ended: the writer drains, but not more than 20 times a second, whatever a step takes. */
+/* Tells the writer that a step ended. It drains, but at most 20 times a second. */
 void writer_step(void);
 
 /*
- * A thread of the job that finds the journal crowded writes a little of it: one small pass, if nobody else is at it. Returns
- * at once.
+ * For a thread of the job that finds the journal crowded: makes one small pass if no other thread is writing. Never
+ * waits.
  */
 enum writer_help writer_help(void);
 
-/* The rank became known, or known better: journal and folder are named by it, now or by who writes just now. */
+/* The rank became known, or more certain. Journal and folder are renamed now, or by the thread that is writing. */
 void writer_rank_known(int rank, int size, bool guessed);
 
-/* Writes what is complete now, on the calling thread if the writer does not hold the files. */
+/* Writes complete records now, on the calling thread if the writer does not hold the files. */
 void session_flush(void);
 
-/* The program is about to exec: writes what is there. If exec fails, recording goes on. */
+/* Writes what is there before the program calls exec. If exec fails, recording continues. */
 void session_exec(void);
 
-/* The recording has ended: stops the writer thread and writes all. */
+/* Stops the writer thread and writes everything. Recording has ended. */
 void writer_end(void);
 
-/* In a forked child: the role again, which a thread of the parent may have. */
+/* Frees the role in a forked child: a thread of the parent may have held it. */
 void writer_forked(void);
 
-/* In a forked child that records nothing: what tells that the journal's process lives is let go. */
+/* For a forked child that records nothing: releases what marks the journal's process as alive. */
 void writer_leave_journal(void);
 
-/* In a forked child that is to record again: lets go of the parent's journal, folder and files. */
+/* For a forked child that will record: releases the parent's journal, folder and files. */
 void writer_forget(void);
 
 #endif

@@ -98,7 +98,7 @@ is 'stop: the job ends in an error, behind no digest' "$(cat "$tmp/with.status")
 like 'stop: which rule, step, rank' "$(tail -1 "$tmp/with.err")" '^ValueError: libprobe: alert of rule AnomalyNan in step 25 of rank 0, whose action is stop'
 last=$(tail -1 "$tmp/numbers" | cut -d' ' -f3)
 ok "stop: soon behind step 25 ($last), and not before" test "$last" -ge 25 -a "$last" -le 45
-is 'stop: the alert says what was done' "$(grep -c '"action": "stop: ValueError behind the next step of an optimizer"' "$out/rank0/alerts.jsonl")" 1
+is 'stop: the alert says what was done' "$(grep -c '"action": "stop: ValueError after the next step of an optimizer"' "$out/rank0/alerts.jsonl")" 1
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 PROBE_ALERTS='[{rule: stuck, kind: loss, threshold: 900, action: stop}]'
 is 'stop: a rule that stays silent ends nothing, and changes nothing' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"

@@ -11,7 +11,7 @@
 #define SHARDS 64u
 #define TENSORS 256u /* of a shard */
 #define LISTS 16u
-#define WINDOW 16u /* places where one may lie */
+#define WINDOW 16u /* number of slots in which a handle may be */
 
 static struct tensor_shard {
 	pthread_mutex_t lock;
@@ -22,7 +22,7 @@ static struct list_shard {
 	pthread_mutex_t lock;
 	struct acl_list {
 		uint64_t handle, age, n;
-		bool ending; /* as of a tensor */
+		bool ending; /* as for a tensor */
 		uint64_t item[ACL_LIST_MAX];
 	} l[LISTS];
 } lists[SHARDS] = {[0 ... SHARDS - 1] = {.lock = PTHREAD_MUTEX_INITIALIZER}};
@@ -65,7 +65,7 @@ static const struct {
 	[37] = {DT_OTHER, 1}, /* float8_e8m0 */
 };
 
-/* aclFormat: undefined, NCHW, NHWC, ND, NCDHW, NCL lie element by element; others in blocks with gaps. */
+/* aclFormat: undefined, NCHW, NHWC, ND, NCDHW, NCL are stored element by element; others in blocks with gaps. */
 static bool is_blocked_format(int32_t format)
 {
 	return format > 2 && format != 30 && format != 47;

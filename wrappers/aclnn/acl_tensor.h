@@ -13,7 +13,7 @@
 
 #include "call/data/view.h"
 
-#define ACL_DIMS_MAX 8 /* of more a tensor has no shape here */
+#define ACL_DIMS_MAX 8 /* a tensor with more dimensions has no shape here */
 #define ACL_LIST_MAX 64
 
 struct acl_tensor {
@@ -25,11 +25,11 @@ struct acl_tensor {
 	uint64_t count;
 	uint8_t dtype, size; /* enum dtype; bytes of one element, 0: not whole ones */
 	uint8_t ndim; /* JOURNAL_NDIM_NONE: too many */
-	bool ending; /* a call that ends it is on the way: it is found no more */
+	bool ending; /* a call that ends it is in progress: it is no longer found */
 	bool blocked; /* its memory does not hold it element by element */
 };
 
-/* What aclCreateTensor is given. dims, strides: n of them; strides NULL: one row behind the other. */
+/* Arguments of aclCreateTensor. dims, strides: n of them; strides NULL: contiguous, row by row. */
 struct acl_tensor_args {
 	const int64_t *dims, *strides;
 	uint64_t n;
@@ -41,8 +41,8 @@ struct acl_tensor_args {
 void acl_tensor_made(uint64_t handle, const struct acl_tensor_args *a);
 
 /*
- * A call begins that ends it: no other call finds it, for another thread may be given the handle before this one has come back.
- * acl_tensor_settle() goes with it: it has ended, or is what it was.
+ * For a call that ends it: no other call finds it, because another thread may get the handle before this call has
+ * returned. acl_tensor_settle() must follow: the tensor has ended, or is restored.
  */
 void acl_tensor_claim(uint64_t handle);
 void acl_tensor_settle(uint64_t handle, bool ended);
@@ -52,7 +52,7 @@ bool acl_tensor_get(uint64_t handle, struct acl_tensor *t);
 void acl_tensor_moved(uint64_t handle, const void *data);
 
 void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n);
-/* As acl_tensor_claim(), its tensors with it, which aclDestroyTensorList ends too. */
+/* Like acl_tensor_claim(), including its tensors, which aclDestroyTensorList ends too. */
 void acl_list_claim(uint64_t handle);
 void acl_list_settle(uint64_t handle, bool ended);
 /* The first ACL_LIST_MAX of its tensors into items. Returns how many it has, 0: there is no such list. */

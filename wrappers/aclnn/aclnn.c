@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ascend's operators, by rule and not by a list of them (CANN has 769 in 8.1). Each is two functions: aclnnXGetWorkspaceSize,
- * which takes the operator's own arguments, and aclnnX, which puts it on a stream and is always of one form:
+ * Ascend's operators, recognised by a rule instead of a list (CANN 8.1 has 769). Each consists of two functions:
+ * aclnnXGetWorkspaceSize, which gets the operator's own arguments, and aclnnX, which puts it on a stream and always has
+ * the form
  *
  *	aclnnStatus aclnnX(void *workspace, uint64_t workspaceSize, aclOpExecutor *executor, aclrtStream stream)
  *
- * The second is what is recorded: any function of such a name that is listed, of whichever library, and that has the
- * first beside it. Which tensors the executor stands for only the first is told: executor.c.
+ * The second function is recorded: any listed function of such a name, in any library, that has the first function next
+ * to it. Only the first function gets the executor's tensors: executor.c.
  *
- * What is written by the operator is known of those in writes.def; of others it is taken to be the last tensor, or of one with Inplace
- * in its name the first.
+ * writes.def lists the arguments that an operator writes. For operators without an entry it is the last tensor, or with
+ * Inplace in the name the first.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static bool is_operator_name(const char *s)
 	return strncmp(s, PREFIX, sizeof(PREFIX) - 1) == 0;
 }
 
-/* The operator's name without what the first phase has behind it. False: it is too long for any. */
+/* The operator's name without the suffix of the first phase. False: it is too long. */
 static bool operator_symbol(const char *symbol, char out[128], bool *first)
 {
 	size_t n = strlen(symbol), tail = sizeof(FIRST_PHASE) - 1;
@@ -84,7 +85,10 @@ static bool aclnn_any(void)
 
 /* ---- calls ---- */
 
-/* Is all done that the stream was given? Asked only where the processor can read what it works on: a stand-in, or a simulator. */
+/*
+ * True if the stream has done all its work. Asked only if the processor can read the operator's data: a stand-in, or a
+ * simulator.
+ */
 static bool is_stream_done(uint64_t stream)
 {
 	typedef int32_t stream_query(uint64_t stream, int32_t * status);
@@ -108,7 +112,7 @@ static bool is_any_readable(const struct buffer *v, unsigned n)
 	return false;
 }
 
-/* Other work may still have to write what this call reads, and this call's comes later in any case. */
+/* Earlier work may still have to write what this call reads, and this call's own work comes later in any case. */
 static void leave_unread(struct buffer *v, unsigned n, uint64_t stream)
 {
 	if (is_any_readable(v, n) && is_stream_done(stream))
@@ -163,7 +167,7 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 		if (out)
 			put_buffer(w, &t->t, k, t, true);
 	}
-	/* What is changed from outside later is not followed. */
+	/* Later changes from outside are not followed. */
 	for (unsigned k = 0; x->repeatable && k < n; k++)
 		w->in[k].nostats = w->out[k].nostats = 1;
 	d->c->op.flags |= (x->more ? CF_MORE : 0) | (both ? CF_INPLACE : 0);
@@ -231,7 +235,7 @@ static const struct adapter adapter_aclnn = {
 	.forked = forked_aclnn,
 };
 
-/* ---- what is only watched ---- */
+/* ---- functions that are only watched ---- */
 
 static void leave_first_phase(struct call *c, int64_t ret)
 {
@@ -326,7 +330,7 @@ static void executor_ended(const struct call *c, int64_t ret)
 	aclnn_executor_settle(c->v[0].u, !ret);
 }
 
-/* What acl_meta.h of CANN 8.1 declares. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */
+/* Declarations of acl_meta.h in CANN 8.1. args: p a pointer, L an int64_t or uint64_t, i an int32_t or an enum. */
 static const struct watched {
 	const char *symbol, *args;
 	uint8_t ret;

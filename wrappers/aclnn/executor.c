@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of a first phase neither the types nor the number of its arguments are known. Its tensors and lists are recognised by being ones
- * that the program made. Its last argument is the address of the executor, and stands behind that of the workspace's size: which
- * word that is, is known from the first second phase on, for that is given both values. Until then each pair of words that may be
+ * Types and number of a first phase's arguments are not known. Its tensors and lists are recognised because the program
+ * made them. Its last argument is the address of the executor, preceded by that of the workspace's size. Which word
+ * that is becomes known with the first second phase, which gets both values. Until then each pair of words that may be
  * these two addresses is kept.
  *
- * Locks: one of each shard, and one of those whose place is not known yet; a tensor's is taken inside.
+ * Locks: one for each shard, and one for executors whose place is not known yet; a tensor's lock is taken inside.
  */
 #include "wrappers/aclnn/executor.h"
 
@@ -21,7 +21,7 @@
 
 #define SHARDS 64u
 #define PLACES 32u /* of a shard */
-#define WAITING 64u /* whose place is not known yet */
+#define WAITING 64u /* executors whose place is not known yet */
 
 struct shard {
 	pthread_mutex_t lock;
@@ -51,7 +51,7 @@ void aclnn_executors_forked(void)
 	pthread_mutex_init(&waiting.lock, NULL);
 }
 
-/* Of these 22 MiB those pages exist that were ever in use: one for an operator with up to 24 tensors. */
+/* Only pages that were ever in use exist of these 22 MiB: one for an operator with up to 24 tensors. */
 static struct shard *shards_made(void)
 {
 	struct shard *s = atomic_load_explicit(&shards, memory_order_acquire), *none = NULL;
@@ -99,7 +99,7 @@ static struct aclnn_executor *take_executor_place(
 
 /* ---- the first phase ---- */
 
-/* Where an address that the caller keeps a word at may be. */
+/* True if the word may be an address at which the caller stores a word. */
 static bool may_be_address(uint64_t word)
 {
 	return word >= MEMORY_PAGE && word < UINT64_C(1) << 56 && word % sizeof(uint64_t) == 0;
@@ -124,7 +124,7 @@ static void add_tensor(
 		*t, (uint8_t)word, (uint8_t)(item < UINT8_MAX ? item : UINT8_MAX)};
 }
 
-/* Is the word a tensor, or a list of them? */
+/* Adds the word if it is a tensor, or a list of tensors. */
 static bool add_word(struct aclnn_executor *x, uint64_t word, unsigned i)
 {
 	uint64_t items[ACL_LIST_MAX], n;
@@ -157,7 +157,7 @@ static bool read_group(uint64_t at, char out[ACLNN_GROUP_MAX])
 		if (out[n] <= ' ' || out[n] > '~')
 			break;
 	}
-	/* What is shorter may be a small number that some object begins with. */
+	/* A shorter text may be a small number at the start of some object. */
 	return n >= 3 && n < ACLNN_GROUP_MAX && out[n] == 0;
 }
 
@@ -298,7 +298,7 @@ static bool may_have_handle(const struct aclnn_executor *x, uint64_t handle)
 	return false;
 }
 
-/* What is to be done with one; true: nothing is left to be done. */
+/* Visits one; true: stop. */
 typedef bool visit_fn(struct aclnn_executor *x, uint64_t age);
 
 static bool visit_some(

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator's first phase was given, until its second phase, which is given nothing but the executor, takes it: on whichever
- * thread, and after the tensors are gone.
+ * The arguments of an operator's first phase, kept until its second phase, which only gets the executor. That may be on
+ * another thread, and after the tensors are gone.
  */
 #ifndef PROBE_WRAPPERS_ACLNN_EXECUTOR_H
 #define PROBE_WRAPPERS_ACLNN_EXECUTOR_H
@@ -15,13 +15,13 @@
 struct aclnn_tensor {
 	struct acl_tensor t;
 	uint8_t word; /* which of the arguments */
-	uint8_t item; /* of a list which one, from 1, 0: it is in none */
+	uint8_t item; /* its position in a list, from 1, 0: not in a list */
 };
 
 struct aclnn_candidate {
 	uint8_t word;
 	uint64_t executor,
-		bytes; /* what stood there, and in the word before, when the first phase had returned */
+		bytes; /* the value there, and in the word before, after the first phase */
 };
 
 #define CANDIDATES_MAX 16
@@ -31,7 +31,7 @@ struct aclnn_executor {
 	const struct aclnn_operator *op; /* NULL: free */
 	uint64_t age;
 	bool repeatable; /* it is put on streams again and again, perhaps with other addresses */
-	bool ending; /* a call that ends it is on the way: it is found no more */
+	bool ending; /* a call that ends it is in progress: it is no longer found */
 	bool more; /* it has more tensors */
 	uint8_t n, ncandidates;
 	struct aclnn_candidate candidate[CANDIDATES_MAX];
@@ -47,16 +47,16 @@ void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words);
 typedef void aclnn_executor_fn(const struct aclnn_executor *x, unsigned end, void *arg);
 
 /*
- * Shows the one of that operator, whose second phase comes. bytes: the workspace's. False: its first phase was not seen.
+ * Finds the executor for the operator's second phase. bytes: the workspace's size. False: its first phase was not seen.
  */
 bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t bytes,
 	aclnn_executor_fn *fn, void *arg);
 
-/* Its second phase returned well, which ends one that is not repeatable. age: that of the one that was shown. */
+/* Its second phase succeeded, which ends an executor that is not repeatable. age: of the one that was found. */
 void aclnn_executor_used(uint64_t handle, uint64_t age);
 
 void aclnn_executor_repeatable(uint64_t handle);
-/* As acl_tensor_claim() and acl_tensor_settle(). */
+/* Like acl_tensor_claim() and acl_tensor_settle(). */
 void aclnn_executor_claim(uint64_t handle);
 void aclnn_executor_settle(uint64_t handle, bool ended);
 

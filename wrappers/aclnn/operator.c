@@ -14,7 +14,7 @@ static const struct {
 #include "wrappers/aclnn/writes.def"
 };
 
-/* Operators that communicate inside of their kernel have what they do there in their names. */
+/* Operators that communicate inside their kernel have the operation in their names. */
 static const char *const fragments[] = {
 	"AllReduce", "AllGather", "ReduceScatter", "lltoAll", "AllToAll", "Distribute"};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known of an operator of Ascend's by its name, and what its calls have shown. */
+/* Facts about an Ascend operator, from its name and from its calls. */
 #ifndef PROBE_WRAPPERS_ACLNN_OPERATOR_H
 #define PROBE_WRAPPERS_ACLNN_OPERATOR_H
 
@@ -10,11 +10,11 @@
 struct aclnn_operator {
 	struct aclnn_operator *next;
 	bool in_place; /* writes its first tensor */
-	bool communicates; /* is given the name of a communicator */
+	bool communicates; /* has the name of a communicator as argument */
 	uint64_t writes, both; /* writes.def; 0: not there */
 	/*
-	 * Which of its words is the address of the executor, the last argument: what lies behind is no argument. 0: not known yet;
-	 * the first call whose executor is put on a stream shows it.
+	 * Which of its words is the address of the executor, the last argument; words after it are no arguments. 0: not
+	 * known yet; the first call whose executor is put on a stream shows it.
 	 */
 	_Atomic uint8_t executor_word;
 	char name[]; /* Matmul */

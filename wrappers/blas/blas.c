@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BLAS, as C (CBLAS) and as Fortran calls it. All that there is to know of it stands in its YAMLs: call/matrix.h. */
+/* BLAS, as C (CBLAS) and as Fortran calls it. Its YAMLs contain everything: call/matrix.h. */
 #include "blas_gen.h"
 #include "cblas_gen.h"
 

@@ -109,7 +109,7 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
 	return comm_find(l->lib, h);
 }
 
-/* Of the unique id, or of several in a row, or of the file that stands for it. 0: there is none. */
+/* Hash of the unique id, of several in a row, or of the file that replaces it. 0: there is none. */
 static uint64_t hash_unique_id(const struct ccl_library *l, const struct call *c)
 {
 	const union arg *id = call_arg(c, ROLE_ID), *n = call_arg(c, ROLE_NITEMS);
@@ -144,7 +144,7 @@ static bool color_is_wide(const struct call *c)
 	return i && c->api->spec->args[i - 1].ctype == CT_U64;
 }
 
-/* The number of what comes of a communicator. 0: its members cannot agree on one. */
+/* The number of a communicator derived from another one. 0: its members cannot agree on one. */
 static uint64_t hash_child(
 	const struct ccl_library *l, const struct call *c, const struct comm *parent)
 {
@@ -161,7 +161,7 @@ static uint64_t hash_child(
 	return hash_u64(h, c->note.u[0]);
 }
 
-/* The communicators of all devices that one thread drives: it stands for no rank of the job. */
+/* The communicators of all devices driven by one thread: they do not represent a rank of the job. */
 static void register_all_ccl_comms(
 	const struct ccl_library *l, const struct call *c, const uint64_t *handles, int n)
 {
@@ -179,7 +179,7 @@ static void register_all_ccl_comms(
 	}
 }
 
-/* The communicator that the call is given, by value or behind a pointer. 0: none. */
+/* The communicator passed to the call, by value or by pointer. 0: none. */
 static uint64_t parent_of(const struct call *c)
 {
 	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_COMMP);
@@ -198,7 +198,7 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 
 	if (!c->ok || !at || !at->cp)
 		return;
-	/* Not a member of what the others make. */
+	/* Not a member of the communicator that the others make. */
 	if (color && (color_is_wide(c) ? list && !list->cp : (int32_t)color->i < 0))
 		return;
 	handle = *(const uint64_t *)at->cp;
@@ -222,7 +222,7 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 	}
 	if (session.rank_guessed && session.world_rank == m->rank && !from)
 		m->flags |= CF_GUESSED;
-	/* In a group, or without blocking, the parts of a communicator are there later. */
+	/* In a group, or without blocking, the new communicators become available later. */
 	if (handle)
 		comm_publish(m);
 	else
@@ -250,7 +250,7 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 	if (!c->ok || !at || !at->cp)
 		return;
 	handle = *(const uint64_t *)at->cp;
-	/* Where the hardware has none the library succeeds all the same. */
+	/* The library succeeds even if the hardware has none. */
 	if (!handle && !later)
 		return;
 	w = new_ccl_comm(l, handle, c->real, how,
@@ -283,7 +283,7 @@ static void end_ccl_window(const struct ccl_library *l, struct call *c)
 		call_ends_comm(c, l->lib, handle);
 }
 
-/* What measures values on the device, while no collective of this communicator can be under way. */
+/* Prepares measuring on the device while no collective of this communicator can be pending. */
 static void prepare_device(void)
 {
 	if (get_calls_keys(config_now())->device <= CONFIG_DEVICE_KERNEL)
@@ -298,7 +298,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
 		prepare_device();
-		/* Of a split every rank of the parent takes part, also one that will not be in any part. */
+		/* All ranks of the parent take part in a split, even those that will not be in any part. */
 		if (m)
 			c->note.u[0] = atomic_fetch_add(
 				call_arg(c, ROLE_COLOR) ? &m->splits : &m->others, 1);

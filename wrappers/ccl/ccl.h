@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Adapter kit of libraries whose communicators start from a unique id that all ranks were given (NCCL, RCCL, HCCL,
- * oneCCL). Such a library is described by its YAML (`comm:`, configs/apis/README.md), of which the generator makes
- * ccl_<library>; an adapter is
+ * Adapter kit for libraries whose communicators start from a unique id that all ranks got (NCCL, RCCL, HCCL, oneCCL).
+ * Such a library is described by its YAML (`comm:`, configs/apis/README.md), from which the generator makes
+ * ccl_<library>. An adapter consists of
  *
  *	#include "xccl_gen.h"
  *
@@ -10,10 +10,10 @@
  *	const struct adapter adapter_xccl = {LIB_XCCL_SPEC, CCL_ADAPTER(xccl), .enter = ccl_enter_xccl,
  *		.leave = ccl_leave_xccl};
  *
- * and what only this library has. The number of a communicator is the hash of the id that it starts from. Of a part of
- * one all members know the parent, how it was made, colour or list, and how often the parent was split before. Rank
- * and size may be queried only when a communicator is complete, of which there is no notice: that is when the program
- * first uses it. Groups and streams are the core's (call/stream.c).
+ * and of code for features that only this library has. The number of a communicator is the hash of its id. For a
+ * communicator made by a split, all members know the parent, the way it was made, colour or list, and how often the
+ * parent was split before. Rank and size may only be queried when a communicator is complete, which is not reported: so
+ * they are queried when the program first uses it. Groups and streams are handled by the core (call/stream.c).
  */
 #ifndef PROBE_WRAPPERS_CCL_H
 #define PROBE_WRAPPERS_CCL_H
@@ -30,16 +30,16 @@ struct ccl_library {
 	const struct adapter *lib;
 	uint32_t id_bytes; /* of one unique id */
 	struct query rank, size;
-	/* `how` of the rows whose new communicator all members can number from the parent; NULL at the end. */
+	/* `how` of the rows whose new communicator all members can number by the parent; NULL-terminated. */
 	const char *parent[COMM_PARENTS_MAX + 1];
 	const struct spec_values *dtypes, *redops; /* NULL: it has none */
 };
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
-/* `argument`: what the library's queries take for it, where that is not the handle. */
+/* `argument`: what the library's queries take instead of the handle. */
 struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument);
 
-/* The window of that handle, made over that communicator; it stands among the communicators. NULL: it is not known. */
+/* The window of that handle, made on that communicator; windows are in the table of communicators. NULL: not known. */
 struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
 
 /*

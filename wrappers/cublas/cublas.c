@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuBLAS: what a handle says of the call, asked of the copy of the library that is called; both are fields of the handle and
- * take no time. Factors on the device are not read.
+ * cuBLAS: properties of the call come from its handle, through the copy of the library that is called; both queries
+ * read fields and take no time. Factors on the device are not read.
  */
 #include <string.h>
 
@@ -93,7 +93,7 @@ struct factor_form {
 	unsigned part, bytes; /* of a component, and of all of them */
 };
 
-/* Where the prototype does not say their type. result: C's cudaDataType. */
+/* Used if the prototype does not give their type. result: C's cudaDataType. */
 static struct factor_form form_of_factors(uint64_t compute, uint64_t result)
 {
 	unsigned part = factor_bytes(compute);
@@ -124,7 +124,7 @@ static void leave_out_result(struct operation *w, const void *result)
 
 /* ---- groups of batches: cublasSgemmGroupedBatched and its like ---- */
 
-/* Arguments of such a call, where they stand: behind each matrix of ...Ex is its type as well. */
+/* Positions of the arguments of such a call: with ...Ex functions each matrix is followed by its type. */
 struct grouped {
 	const union arg *trans[2], *m, *n, *k; /* arrays, as those below: one element for a group */
 	const union arg *alpha, *beta, *matrix[3], *ld[3];
@@ -183,7 +183,7 @@ static uint64_t elements_of_groups(
 	return all;
 }
 
-/* Of one group there is a shape; where its matrices lie nobody but the device knows. Matrix 2 is C. */
+/* One group has a shape; only the device knows where its matrices are. Matrix 2 is C. */
 static void describe_groups(
 	struct call *c, const struct grouped *g, unsigned which, uint8_t io, struct buffer *v)
 {
@@ -226,7 +226,7 @@ static void describe_groups(
 		v->ndim = MATRIX_DIMS;
 }
 
-/* Is any of the groups multiplied by something other than 0? Where that cannot be read it is. */
+/* True if any group has a factor other than 0, or one that cannot be read. */
 static bool is_any_factor_set(
 	const struct call *c, const struct grouped *g, const union arg *factors, bool ours)
 {
@@ -273,7 +273,7 @@ static bool describe_cublas(struct call *c)
 		describe_grouped(c, ours);
 		return true;
 	}
-	/* A factor that is not there counts as one that is not 0. */
+	/* A missing factor counts as not 0. */
 	if (!ours && alpha)
 		alpha->p = NULL;
 	if (!ours && beta)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the adapters of cuBLAS and of cublasLt have in common. */
+/* Shared by the adapters of cuBLAS and cublasLt. */
 #ifndef PROBE_WRAPPERS_CUBLAS_H
 #define PROBE_WRAPPERS_CUBLAS_H
 
@@ -9,10 +9,10 @@
 
 #define CUBLAS_QUERIES 2u
 
-/* Functions of a copy of the library that tell what a call is about; kept by thread. */
+/* Query functions of a copy of the library; cached by thread. */
 struct cublas_queries {
-	const void *real; /* the function that is called, whose copy they are of; NULL: none yet */
-	uint32_t age; /* real_generation(): what was loaded then may be gone */
+	const void *real; /* the called function, of the same copy; NULL: none yet */
+	uint32_t age; /* real_generation(): earlier copies may be unloaded */
 	void *at[CUBLAS_QUERIES]; /* NULL: it has none */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cublasLt: what the matrices of a call are is asked of their descriptors, by the functions of the copy of the library that is
- * called; they read fields and take no time. Numbers of attributes, their widths and values are those of cublasLt.h (11.0 to
- * 13.1; what an older library does not know it refuses). Factors on the device are not read.
+ * cublasLt: properties of a call's matrices are read from their descriptors, with functions of the copy of the library
+ * that is called; they read fields and take no time. Numbers of attributes, their widths and values are those of
+ * cublasLt.h (11.0 to 13.1; an older library refuses those it does not know). Factors on the device are not read.
  */
 #include <string.h>
 
@@ -35,7 +35,7 @@ enum { ORDER_COL, ORDER_ROW }; /* others: tiles */
 enum { BATCH_STRIDED, BATCH_POINTERS, BATCH_GROUPED }; /* shapes of the last are on the device */
 enum { FACTORS_HOST, FACTORS_BETA_ZERO = 3, FACTORS_BETA_HOST }; /* cublasLtPointerMode_t */
 
-/* What differs between the two functions. */
+/* Differences between the two functions. */
 struct described {
 	const char *query[CUBLAS_QUERIES]; /* of matrices, of the operation */
 	int scale_type, pointer_mode; /* attributes of the operation */
@@ -50,8 +50,8 @@ static const struct described transform = {
 static THREAD_OWN struct cublas_queries kept[2];
 
 /*
- * Sizes, then strides, of what is added: c->note has room for three matrices. One for each thread is enough, for these functions
- * do not call each other by their names (the library is linked with -Bsymbolic).
+ * Sizes, then strides, of the added matrix: c->note has room for three matrices. One for each thread is enough, because
+ * these functions do not call each other by name (the library is linked with -Bsymbolic).
  */
 static THREAD_OWN int64_t added[2][MATRIX_DIMS];
 
@@ -71,7 +71,7 @@ static int64_t wide_attribute(attribute_query *ask, uint64_t descriptor, int att
 	return ask(descriptor, attribute, &v, sizeof(v), &written) == 0 ? v : 0;
 }
 
-/* Bits of an element of which there are no statistics (cudaDataType), 0 where that is not known. */
+/* Bits per element of a type without statistics (cudaDataType), 0 if not known. */
 static unsigned bits_of_other(int64_t type)
 {
 	switch (type) {
@@ -137,8 +137,8 @@ static uint64_t elements_of(const int64_t *sizes, unsigned n)
 }
 
 /*
- * at: the argument that is the matrix, with its descriptor behind it. False: there is none, or only the device knows how large it
- * is.
+ * at: index of the matrix argument, followed by its descriptor. False: there is none, or only the device knows its
+ * size.
  */
 static bool describe_lt_matrix(
 	attribute_query *ask, const union arg *at, int64_t (*shape)[MATRIX_DIMS], struct buffer *v)
@@ -170,14 +170,14 @@ static bool describe_lt_matrix(
 	ld = shape[1][v->n - (order == ORDER_ROW ? 2 : 1)];
 	if (order <= ORDER_ROW && ld < shape[0][v->n - (order == ORDER_ROW ? 1 : 2)])
 		v->ndim = JOURNAL_NDIM_NONE;
-	/* Real and imaginary parts of one type lie in planes of their own. */
+	/* Real and imaginary parts are in separate planes. */
 	if (dtype_info(v->dtype)->component != v->dtype &&
 		wide_attribute(ask, layout, LAYOUT_PLANE_OFFSET))
 		v->nostats = 1;
 	return true;
 }
 
-/* Is what beta stands before looked at? */
+/* True if the matrix multiplied by beta is read. */
 static bool is_beta_set(const struct call *c, attribute_query *ask, const struct described *d)
 {
 	uint64_t operation = call_arg(c, ROLE_ITEMS)->u;

@@ -17,7 +17,7 @@
 
 enum {
 	SUCCESS = 0,
-	INVALID_VALUE = 1, /* of a pointer: none of CUDA's */
+	INVALID_VALUE = 1, /* returned for a pointer that is not CUDA's */
 	NOT_INITIALIZED = 3,
 	NOT_READY = 600,
 
@@ -99,8 +99,8 @@ static enum device_memory cuda_memory_kind(const void *p)
 }
 
 /*
- * Another thread's capture in global mode would be spoilt by what we ask here, in relaxed mode it is not. Streams belong
- * to a context; that of the thread may be another one.
+ * In relaxed mode our queries do not disturb another thread's capture, as they would in global mode. Streams belong to
+ * a context, which may differ from the thread's.
  */
 struct guard {
 	int mode;
@@ -108,7 +108,10 @@ struct guard {
 	void *ctx;
 };
 
-/* Each context has a stream 0 of its own: that of the memory is meant, whatever the thread is at. */
+/*
+ * Each context has its own stream 0. The one of the memory's context is meant, whatever the thread's current context
+ * is.
+ */
 static bool find_context(void *stream, const void *memory, void **ctx)
 {
 	if (!stream &&

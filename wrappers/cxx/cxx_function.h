@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the kit for C++ frameworks: rows that are made at run time, for functions that a library exports under mangled
- * names and that are entered by stubs and libffi (entry/stubs/provider.h). What an adapter must know of a function more stands
- * behind this, which comes first: struct x_function { struct cxx_function cxx; ... }.
+ * Part of the kit for C++ frameworks: rows made at run time, for functions that a library exports under mangled names
+ * and that are entered through stubs and libffi (entry/stubs/provider.h). An adapter appends its own data: struct
+ * x_function { struct cxx_function cxx; ... }.
  */
 #ifndef PROBE_WRAPPERS_CXX_FUNCTION_H
 #define PROBE_WRAPPERS_CXX_FUNCTION_H
@@ -13,7 +13,7 @@
 #include "elf/demangle/demangle.h"
 
 struct cxx_function {
-	struct api api; /* first: it stands for the whole */
+	struct api api; /* must be first */
 	struct api_spec spec;
 	struct api_ffi ffi;
 	struct kind kind;
@@ -21,17 +21,18 @@ struct cxx_function {
 };
 
 /*
- * A row of `bytes` (a struct that begins with struct cxx_function) for the function of that mangled name, all zero but for
- * what points within it. It lives as long as the process. NULL: too many rows, or no memory (reported for `framework`).
+ * A row of `bytes` (a struct that begins with struct cxx_function) for the function of that mangled name, all zero
+ * except pointers within it. It lives as long as the process. NULL: too many rows, or no memory (reported for
+ * `framework`).
  */
 void *cxx_function_new(size_t bytes, const char *mangled, const char *framework);
 
-/* It is in use from now on: the adapter has filled it in. One that is not is given to free(). */
+/* Keeps the row, which the adapter has filled in. A row that is not kept must be freed with free(). */
 void cxx_function_keep(void);
 
 /*
- * Do the parameters fit the letters, one each, `this` among them where it is a method? p: a pointer or reference, or an object by
- * value, which goes as a pointer to it; l: a long, or a class around one; b: a bool, or an enum; d: a double.
+ * True if the parameters fit the letters, one each, including `this` for a method. p: a pointer or reference, or an
+ * object by value that is passed by pointer; l: a long, or a class around one; b: a bool, or an enum; d: a double.
  */
 bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method);
 

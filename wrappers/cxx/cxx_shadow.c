@@ -13,12 +13,12 @@
 
 #define HEAD 2 /* words in front of the functions: offset to the top, type information */
 #define SLOTS_MAX 512
-#define BASES_MAX 16 /* that a class is followed up by */
+#define BASES_MAX 16 /* levels of base classes that are searched */
 #define NAME_MAX_BYTES 512
-#define COPIES_MAX 32 /* of an inline function: each library may have one */
+#define COPIES_MAX 32 /* copies of an inline function: each library may have one */
 
 struct table {
-	void *const *original; /* where objects pointed to */
+	void *const *original; /* the table that objects pointed to */
 	uint32_t n; /* functions */
 	void *word[]; /* HEAD + n */
 };
@@ -29,14 +29,14 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 
 /* ---- type information ---- */
 
-/* MEMORY_RAW: what may be no object at all is looked at word by word, also where a sanitizer keeps its red zones. */
+/* MEMORY_RAW: possible objects are read word by word, even in a sanitizer's red zones. */
 
-/* What std::type_info and __cxxabiv1::__si_class_type_info consist of. */
+/* Members of std::type_info and __cxxabiv1::__si_class_type_info. */
 struct type_info {
 	void *const *functions;
 	const char *name; /* a * in front: it is of one file */
 	const struct type_info
-		*base; /* of __si_class_type_info: the only base, which is not virtual */
+		*base; /* for __si_class_type_info: the only base, which is not virtual */
 };
 
 static bool is_readable_word(const void *p)
@@ -68,7 +68,7 @@ MEMORY_RAW static const char *name_of_type(const struct type_info *t)
 	return is_readable_word(t) && is_readable_word(&t->name) ? readable_name(t->name) : NULL;
 }
 
-/* Of which kind the type information is, by its own: whoever's copy of the C++ library made it. */
+/* The kind of type information, from its own type; any copy of the C++ library may have made it. */
 MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
 {
 	if (!is_readable_word(t) || !is_readable_word(t->functions - 1))
@@ -187,7 +187,7 @@ int cxx_virtual_place(const char *class, const char *function)
 	if (!table)
 		return -1;
 	table += HEAD;
-	/* In the table of an abstract class the destructors' places are empty. */
+	/* In an abstract class's table the destructors' entries are empty. */
 	for (int i = 0; i < SLOTS_MAX && is_readable_word(&table[i]); i++) {
 		if (table[i] && !is_code_address((const void *const *)&table[i]))
 			break;

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of the package in whose folder, or in a folder of which, that library lies: its version.py says it. False: it does not. */
+/* The version of the package that contains that library, from its version.py. False: not found. */
 bool cxx_package_version(const char *library, char *out, size_t cap);
 
 #endif

@@ -15,7 +15,7 @@
 #include "journal/layout.h"
 #include "session/state.h"
 
-#define WORKS_MAX 512 /* on the way at once */
+#define WORKS_MAX 512 /* pending at the same time */
 
 /* Free ones. `lock` is a leaf, held for some instructions; a forked child makes it again. */
 static struct cxx_work *free_list;
@@ -162,7 +162,7 @@ void cxx_work_follow(struct cxx_work *w, const void *handle)
 	}
 }
 
-/* What the output tensors are now; one may have been resized since. */
+/* Reads the output tensors again; one may have been resized since. */
 static void fill_work_outputs(struct pending *p, void *arg)
 {
 	struct cxx_work *w = p->op.all_out ? work_of(p) : NULL;
@@ -193,7 +193,7 @@ void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t 
 	if (!pending_count())
 		return;
 	c->t = NULL;
-	/* A Work is one call's until it is gone, and who waits for it keeps it. */
+	/* A Work belongs to one call until it is freed, and a thread that waits for it keeps it alive. */
 	if (async_done_of_key(c, (uintptr_t)handle, 0, end, 0, flags, flags & CF_ERROR ? 1 : 0,
 		    fill_work_outputs, &w) &&
 		w)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the kit for C++ frameworks: asynchronous calls that give back an object (a Work, a future) which stands for the call
- * until it is complete, and the tensors of a call as they were described. The adapter sees which object that is and when it
- * completes; what lies between is here.
+ * Part of the kit for C++ frameworks: asynchronous calls that return an object (a Work, a future) which represents the
+ * call until it is complete, and the tensors of a call as they were described. The adapter knows which object that is
+ * and when it completes; the rest is here.
  */
 #ifndef PROBE_WRAPPERS_CXX_WORK_H
 #define PROBE_WRAPPERS_CXX_WORK_H
@@ -13,12 +13,12 @@
 #include "call/call.h"
 
 #define CXX_DIMS_MAX 8
-#define CXX_TENSORS_MAX 64 /* of one side of a call; further ones have no rows */
+#define CXX_TENSORS_MAX 64 /* on one side of a call; further ones have no rows */
 
 /* Describes the framework's tensor at that address. False: it has no row. */
 typedef bool cxx_tensor_fn(const void *tensor, struct buffer *v);
 
-/* A call on its way: its tensors as they were described. */
+/* A pending call: its tensors as they were described. */
 struct cxx_work {
 	struct cxx_work *next; /* free one */
 	struct cxx_work *outer; /* the thread's enclosing call */
@@ -26,26 +26,28 @@ struct cxx_work {
 	_Atomic uint32_t users;
 	struct call *call; /* valid while the function runs */
 	uint32_t depth; /* of the thread when it was entered */
-	const void *handle; /* of the object that it gives back */
+	const void *handle; /* of the object that it returns */
 	bool started; /* followed by an object: the memory is given back at its completion */
 	uint16_t nin, nout;
 	cxx_tensor_fn *describe;
 	const void *in_impl[CXX_TENSORS_MAX],
 		*out_impl[CXX_TENSORS_MAX]; /* the framework's tensors */
 	struct buffer in[CXX_TENSORS_MAX], out[CXX_TENSORS_MAX];
-	/* For a framework whose tensors have no strides unless they are views: inputs, then outputs. Untouched elsewhere. */
+	/*
+	 * For a framework whose tensors have no strides unless they are views: inputs, then outputs. Unused elsewhere.
+	 */
 	int64_t strides[2 * CXX_TENSORS_MAX][CXX_DIMS_MAX];
 };
 
-/* For a call that is being described. NULL: no memory, or too many on the way. */
+/* For a call that is being described. NULL: no memory, or too many pending. */
 struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe);
-/* For an adapter's passed(): nothing described stands for the call, nor does what stood for one before it. */
+/* For an adapter's passed(): the call has no description, and an earlier one does not apply to it. */
 void cxx_work_pass(void);
 struct cxx_work *cxx_work_of(const struct call *c); /* NULL: it has none */
-/* The one of the call in which the function stands that this thread has just entered. NULL: none. */
+/* The work of the call that encloses the function this thread has just entered. NULL: none. */
 struct cxx_work *cxx_work_around(void);
 
-/* That object stands for the call from now on. */
+/* Links the object to the call from now on. */
 void cxx_work_follow(struct cxx_work *w, const void *handle);
 
 /* It is complete. c: the call that shows it; flags: CF_ERROR, or 0. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gloo. What a collective is stands in its options, whose layout is that of gloo's headers since 2019 (0.5.0 to 2022). Elements
- * have a size and no type: buffers are recorded by their bytes. Contexts have no number that all members know, and there is
- * no notice of their end: they are looked at in each call.
+ * gloo. A collective is described by its options, whose layout is that of gloo's headers since 2019 (0.5.0 to 2022).
+ * Elements have a size but no type: buffers are recorded as bytes. Contexts have no number that all members know, and
+ * their end is not visible: they are checked in each call.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@
 #define GLOO_RANKS_MAX 1000000
 #define GLOO_ELEMENT_MAX 64 /* bytes */
 
-/* Where the fields of options lie; context at 0. 0: there is none. */
+/* Offsets of the options' fields; context is at 0. 0: no such field. */
 struct options_layout {
 	const char *list_name;
 	uint8_t in, out, element_size, root;
@@ -63,7 +63,10 @@ static void publish_context(uint64_t handle, int32_t rank, int32_t size, const v
 	m->kind = "context";
 	m->rank = rank;
 	m->size = size;
-	/* Of those of all ranks it is how many of them were used before, which is the same on all in most programs. */
+	/*
+	 * For contexts of all ranks, the number is how many of them were used before, which is the same on all ranks in
+	 * most programs.
+	 */
 	if (size == session.world_size || session.world_size <= 0) {
 		m->id = comm_make_id(
 			0, "gloo", (int64_t)atomic_fetch_add(&whole, 1), NULL, 0, NULL, 0);
@@ -93,7 +96,7 @@ static struct comm *context_at(const struct call *c, const char *options)
 	}
 	m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
 	if (m && (m->rank != rank || m->size != size)) {
-		/* That one is gone. */
+		/* That communicator is gone. */
 		comm_drop(&adapter_gloo, m->handle);
 		m = NULL;
 	}
@@ -181,7 +184,7 @@ static void add_fields(struct operation *w, const struct options_layout *l, cons
 	}
 }
 
-/* Until a call with a buffer has shown it: are options what we take them for? */
+/* Checked until a call with a buffer has confirmed the layout of the options. */
 static bool do_options_hold(const struct options_layout *l, const char *options)
 {
 	const struct unbound_buffer *b;
@@ -199,7 +202,7 @@ static bool do_options_hold(const struct options_layout *l, const char *options)
 	return holds;
 }
 
-/* PyTorch's own calls come from threads of its groups, whose collectives are recorded as c10d's. */
+/* PyTorch's own calls come from threads of its groups; their collectives are recorded as c10d's. */
 static bool is_called_by_torch(const struct call *c)
 {
 	char file[16];

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA's driver for values that are measured on the device (device/driver.h): the functions of the libcuda.so.1 that is loaded.
- * The driver has no error state that a program could find changed. It translates the PTX for the chip that is there, and keeps
- * what it made in its own cache of the user's home.
+ * CUDA's driver, for measuring values on the device (device/driver.h), through the functions of the libcuda.so.1 that
+ * is loaded. The driver has no error state that a program could see changed. It translates the PTX for the chip, and
+ * keeps the result in its own cache in the user's home.
  */
 #include <string.h>
 
@@ -85,7 +85,7 @@ static void relax_capture(struct device_guard *g)
 	g->relaxed = cu.thread_exchange_stream_capture_mode(&g->mode) == SUCCESS;
 }
 
-/* Of the current context. */
+/* Describes the current context. */
 static bool describe_context(struct device_guard *g)
 {
 	unsigned long long id = 0;
@@ -145,8 +145,8 @@ static void leave_cuda(struct device_guard *g)
 }
 
 /*
- * Where the mapping around p ends. Memory that is mapped piece by piece (cuMemMap) may be a part of a larger reservation: the
- * shorter of the two answers counts. 0: it cannot be read.
+ * The end of the mapping around p. Memory that is mapped piece by piece (cuMemMap) may be part of a larger reservation:
+ * the smaller of the two answers is used. 0: it cannot be read.
  */
 static uint64_t mapped_until(const struct device_guard *g, uint64_t p)
 {
@@ -173,7 +173,7 @@ static uint64_t mapped_until(const struct device_guard *g, uint64_t p)
 	return end;
 }
 
-#define PIECES_MAX 64 /* mappings that one tensor may lie in */
+#define PIECES_MAX 64 /* maximum number of mappings of one tensor */
 
 static bool is_covered(const struct device_guard *g, uint64_t lo, uint64_t hi)
 {

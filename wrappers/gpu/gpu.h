@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the device backends share: functions of a driver that is loaded, and the kernels that are part of libprobe.so. */
+/* Shared by the device backends: functions of a loaded driver, and the kernels in libprobe.so. */
 #ifndef PROBE_WRAPPERS_GPU_GPU_H
 #define PROBE_WRAPPERS_GPU_GPU_H
 
@@ -11,10 +11,12 @@
 
 struct gpu_function {
 	const char *name;
-	void *at; /* of the pointer that gets it */
+	void *at; /* where to store the pointer */
 };
 
-/* The function of that name in the library whose file's name begins so: another library may define one, too. */
+/*
+ * The function of that name in the library whose file name begins with `library`: another library may define one too.
+ */
 void *gpu_find_function(const char *name, const char *library);
 
 /* All of them. Returns how many were found before the first that is missing. */
@@ -26,7 +28,7 @@ extern const struct device_backend ascend_device;
 /* images.S: the kernel as text for NVIDIA's driver, which ends with a NUL, and as code objects of AMD. */
 extern const char gpu_stats_ptx[], gpu_stats_gfx90a[], gpu_stats_gfx942[], gpu_stats_gfx1100[];
 
-/* Looks up what cuda_driver needs. */
+/* Looks up the functions that cuda_driver needs. */
 bool cuda_kernel_attach(void);
 extern const struct device_driver cuda_driver;
 

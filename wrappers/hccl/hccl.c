@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HCCL. Its communicators are those of wrappers/ccl; here is what only it has: batches of messages, an all-to-all with a
- * matrix of counts, and names of communicators, by which the graph engine's calls and operators that communicate
- * (wrappers/aclnn) mean them.
+ * HCCL. Its communicators are those of wrappers/ccl. This file has what only HCCL has: batches of messages, an
+ * all-to-all with a matrix of counts, and names of communicators, which the graph engine's calls and communicating
+ * operators (wrappers/aclnn) use.
  */
 #include "wrappers/hccl/hccl.h"
 
@@ -67,7 +67,7 @@ static void describe_item(
 		v->comm_seq = comm_next_p2p(m, !i->type, (int32_t)i->peer, 0);
 }
 
-/* What the other side has is not seen; nothing there makes a call. */
+/* The other side is not visible: no call is made there. */
 static void describe_one_sided(struct call *c)
 {
 	const struct side_item *i = call_arg(c, ROLE_ITEMS)->cp;
@@ -106,7 +106,7 @@ static void describe_batch(struct call *c)
 	}
 }
 
-/* matrix[i][j]: elements that rank i sends to rank j; each lies behind the one before. */
+/* matrix[i][j]: elements that rank i sends to rank j; they are stored one after the other. */
 static void describe_matrix(struct call *c)
 {
 	const uint64_t *matrix = c->v[1].cp;
@@ -129,7 +129,7 @@ static void describe_matrix(struct call *c)
 
 /* ---- names ---- */
 
-#define NAMES_MAX 256u /* of those that were asked for; further ones are not known */
+#define NAMES_MAX 256u /* names that were queried; further ones are not known */
 
 static struct named {
 	_Atomic uint64_t name, handle; /* hash; 0: free */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives and messages: the virtual functions of mindspore::device::CollectiveCommunicationLib, whose instances are the backends
- * (mccl on a CPU, MPI, NCCL, HCCL). All say by a bool whether they succeeded. What a backend calls to do it is nested.
+ * Collectives and messages: the virtual functions of mindspore::device::CollectiveCommunicationLib, whose instances are
+ * the backends (mccl on a CPU, MPI, NCCL, HCCL). All return a bool that tells whether they succeeded. Calls made by a
+ * backend are nested.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +20,7 @@
 
 #define ARGS_MAX 9
 
-/* Arguments behind `this`, one letter each. */
+/* Arguments after `this`, one letter each. */
 static const struct {
 	char letter;
 	uint8_t role, ctype;
@@ -77,7 +78,7 @@ bool ms_collectives_listed(void)
 {
 	bool any = false;
 
-	/* All are looked up: what no function has is a misspelt name. */
+	/* Looks up all of them: a name without a function is misspelt. */
 	for (unsigned i = 0; i < METHODS; i++)
 		any |= wraplist_match(list_now(), adapter_ms.name, methods[i].name);
 	return any;
@@ -123,7 +124,7 @@ bool ms_method_fill(struct ms_function *r, const char *name)
 	s->list_name = m->name;
 	s->kind = find_ms_kind(m->kind);
 	s->task = TASK_DATA;
-	/* Of the backends only those for processors are done when they return. */
+	/* Only backends for processors have completed their work when they return. */
 	s->completion = strstr(name, "::cpu::") || strstr(name, "::MPICollective") ? DONE_RETURN
 										   : DONE_STREAM;
 	s->args[s->nargs++].ctype = CT_P;
@@ -178,7 +179,7 @@ void ms_group_made(const struct call *c)
 		if (own >= 0 && r->begin[i] == (uint32_t)own)
 			rank = (int)i;
 	if (rank < 0)
-		return; /* of others, or it is not known which of the members this one is */
+		return; /* of other ranks, or it is not known which member this one is */
 	if (is_world_group(name, r))
 		session_rank(rank, (int)n);
 	m = comm_alloc((uint32_t)n);
@@ -211,7 +212,7 @@ static bool describe_ms_call(struct call *c)
 	return true;
 }
 
-/* MindSpore's own threads communicate: the one that ends the step stands in none of these calls. */
+/* MindSpore's own threads communicate: the thread that ends the step is in none of these calls. */
 static void begin_ms_call(struct call *c)
 {
 	if (c->api->spec->completion == DONE_RETURN)

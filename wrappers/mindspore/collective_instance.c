@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the instances of the communication library are: members of the one object of
- * mindspore::distributed::collective::CollectiveManager, which differs from version to version. They are looked for among its
- * first words: an instance is an object whose type information says that it derives from the abstract class.
+ * Finds the instances of the communication library. They are members of the single object of
+ * mindspore::distributed::collective::CollectiveManager, whose layout differs between versions. So its first words are
+ * searched for objects whose type information derives from the abstract class.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of a graph, as its backward part has made them: a kernel that updates a parameter is given what was reduced and
- * clipped since. So it is noted which memory holds what: what a kernel of the backward part has written is measured when the
- * first kernel of another part is given it, and what that writes, if it has the same shape, is of the same gradient, and so on up
- * to the update, which says whose it is. All kernels that write pass here, so that memory that is used again is known to be.
+ * Gradients of a graph as its backward part has made them. A kernel that updates a parameter gets the gradient after
+ * reduction and clipping. So the content of memory is tracked: memory written by a kernel of the backward part is
+ * measured when it is first passed to a kernel of another part. The output of that kernel, if it has the same shape,
+ * belongs to the same gradient, and so on up to the update, which tells the parameter. All kernels that write are
+ * tracked here, so that reused memory is noticed.
  */
 #include <pthread.h>
 #include <string.h>
@@ -18,17 +19,20 @@
 #include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_values.h"
 
-#define PLACES 65536u /* of memory; half of them are used at most */
+#define PLACES 65536u /* of memory; at most half of them are used */
 #define MEASURED_MAX 32768u
 #define LEARNED 16384u
 
-/* What lies in some memory: nothing that is looked for; a gradient, not measured yet; several together; or that of a number. */
+/*
+ * Content of a piece of memory: nothing of interest; a gradient, not measured yet; several together; or the gradient of
+ * a number.
+ */
 enum { NOTHING, UNMEASURED, TOGETHER, FIRST_MEASURED };
 
 struct held {
 	const void *data;
-	uint64_t key; /* of the kernel that made it; 0: not known */
-	uint32_t generation; /* another than the one that is: the place is free */
+	uint64_t key; /* of the kernel that wrote it; 0: not known */
+	uint32_t generation; /* if it differs from the current one, the place is free */
 	uint32_t of;
 };
 
@@ -39,16 +43,16 @@ struct measured {
 };
 
 /*
- * `measuring`: of one kernel at a time; another one that is given the same memory waits for it. It is taken before `lock`, a leaf, which is held
- * for some look-ups. A forked child makes them again.
+ * `measuring`: for one kernel at a time; another kernel with the same memory waits for it. It is taken before `lock`, a
+ * leaf, which is held for some look-ups. A forked child initialises both again.
  */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
 static struct held *places; /* PLACES, open addressing */
 static struct measured *measured; /* MEASURED_MAX */
 static uint32_t generation, occupied, nmeasured, step_of_all;
 static bool full; /* said once */
-static _Atomic bool any; /* of the step that is */
-/* Whose gradient a kernel makes, as updates have said: for steps without one. */
+static _Atomic bool any; /* in the current step */
+/* The parameter whose gradient a kernel makes, from earlier updates: for steps without an update. */
 static struct {
 	uint64_t key;
 	uint32_t id;
@@ -149,8 +153,8 @@ static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms
 }
 
 /*
- * What MindSpore makes of one operator in several kernels does not say of which part it is: that it is of the part of what it is
- * given, where it gives back another shape (a sum over a batch); else behind that part (a factor).
+ * If MindSpore makes several kernels from one operator, they do not tell their part. Such a kernel belongs to the part
+ * of its inputs if its output has another shape (a sum over a batch); otherwise it comes after that part (a factor).
  */
 static bool is_backward_still(
 	enum ms_place place, const struct ms_seen *in, const struct kernel_tensors *out)
@@ -215,7 +219,10 @@ void ms_graph_gradients_before(
 
 /* ---- it has run ---- */
 
-/* What output j holds now, by the inputs of its shape. Of a single element only the first input is looked at: others are factors. */
+/*
+ * The content of output j, from the inputs of its shape. For a single element only the first input counts: others are
+ * factors.
+ */
 static uint32_t held_by_inputs(
 	const struct kernel_tensors *in, unsigned j, bool alone, const struct buffer *out)
 {
@@ -269,7 +276,7 @@ void ms_graph_gradients_behind(enum ms_place place, uint64_t key, bool updates,
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- whose they are ---- */
+/* ---- the parameters of gradients ---- */
 
 bool ms_graph_gradient_of(
 	const void *data, const struct train_param *p, struct train_value *v, uint64_t *dims)

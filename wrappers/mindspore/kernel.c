@@ -54,7 +54,7 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	s->nargs = KERNEL_ARGS;
 	listed = ms_kernel_listed(name);
 	atomic_store(&k->cxx.api.real, real);
-	/* One that is not listed now may be so by another configuration: that is decided again then. */
+	/* A kernel that is not listed now may be listed by another configuration: this is decided again then. */
 	k->cxx.api.word =
 		API_BOUND | API_CHOSEN |
 		(listed ? API_NEW : API_SKIP | generation_now()->number << API_GENERATION);
@@ -104,7 +104,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 
 		if (!ms_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
 			continue;
-		/* Of a device without unified addresses it is not ours to read. */
+		/* On a device without unified addresses we cannot read it. */
 		if (!v->nostats && !buffer_believed(v))
 			v->nostats = 1;
 		v->io = out ? IO_OUT : IO_IN;
@@ -114,7 +114,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 	}
 }
 
-/* What it gives back: its outputs, or inputs that it writes. */
+/* Its results: its outputs, or inputs that it writes. */
 static struct kernel_tensors results_of(const struct call *c)
 {
 	const struct ms_kernel *k = (const struct ms_kernel *)c->api;

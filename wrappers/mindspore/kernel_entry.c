@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The two functions that launch kernels, and how they are reached: PyBoostUtils::LaunchKernel by its exported name,
- * KernelExecutor::LaunchKernel through the executor of each device, whose class is hidden. The entries are compiled: they find
- * the kernel's row, and from there on are wrappers as any other.
+ * The two functions that launch kernels, and how they are intercepted: PyBoostUtils::LaunchKernel by its exported name,
+ * KernelExecutor::LaunchKernel through the executor of each device, whose class is hidden. The entries are compiled:
+ * they find the kernel's row, and then behave like any other wrapper.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -34,9 +34,9 @@
 
 /* ---- operators ---- */
 
-static struct cxx_function *operator_row; /* of LAUNCH_OPERATOR, once there is one; it stays */
+static struct cxx_function *operator_row; /* row of LAUNCH_OPERATOR, once there is one; permanent */
 
-/* std::pair: the tensors, and what keeps them alive. Longer than a register: by reference. */
+/* std::pair: the tensors, and what keeps them alive. Larger than a register, so it is passed by reference. */
 typedef void launch_operator_fn(void *const *primitive, const void *context,
 	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream,
 	bool flag);
@@ -165,7 +165,7 @@ static void *enter_executor(unsigned i, void *function, const char *class, void 
 	return (void *)entries[n];
 }
 
-/* Those that have our entry already: a device's context is asked for often. */
+/* Executors that have our entry already: a device's context is requested often. */
 static _Atomic(const void *) watched_executors[CLASSES_MAX];
 
 /* The executor of that device: its kernels pass us from now on. */
@@ -218,7 +218,7 @@ static bool is_launch_wanted(const char *symbol)
 static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
-	/* Cheap: most names of a process are none of ours. */
+	/* Must be cheap: most names in a process are not ours. */
 	return (strcmp(symbol, DEVICE_CONTEXT) == 0 || strcmp(symbol, LAUNCH_OPERATOR) == 0) &&
 	       ms_any() && is_launch_wanted(symbol);
 }

@@ -19,8 +19,8 @@
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
 /*
- * `lock` is a leaf but for what step_end() takes; it is taken some times in a step. A forked child makes it again. Kernels of a
- * graph run on many threads, while the one that asked for it waits.
+ * `lock` is a leaf except for what step_end() takes; it is taken some times in a step. A forked child initialises it
+ * again. Kernels of a graph run on many threads, while the thread that started the graph waits.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct train train;
@@ -31,7 +31,7 @@ static unsigned begun; /* optimizer steps in them */
 static _Atomic bool updating; /* a graph that is the optimizer's and nothing else */
 static uint64_t update_began; /* ticks; 0: none of these began in them */
 static _Atomic bool passed; /* a backward pass is in them, too */
-/* Of what asked for the graph that runs; kernels of a graph are on threads that know nothing of it. */
+/* The phase of the code that started the running graph; its kernels are on threads that do not know it. */
 static _Atomic uint8_t graph_phase;
 
 #define RUNS_MAX 8
@@ -42,7 +42,7 @@ static _Atomic uint32_t trained_step;
 void ms_steps_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	/* Graphs that ran on other threads go on in the parent alone. */
+	/* Graphs on other threads continue only in the parent. */
 	graphs = begun = 0;
 	update_began = 0;
 	passed = false;
@@ -99,7 +99,7 @@ void ms_graph_ends(uint32_t before, const struct graph_run *r)
 		}
 		for (; begun; begun--)
 			m = train_optimizer_end(&train);
-		/* Of a graph that is the whole step it is not known how long the optimizer's part takes. */
+		/* If the graph is the whole step, the duration of the optimizer's part is not known. */
 		if (update_began && !passed)
 			step_part_was(PART_OPTIMIZER, update_began, clock_ticks());
 		update_began = 0;
@@ -151,7 +151,7 @@ void ms_step_left_out(void)
 	step_end(STEP_OPTIMIZER);
 }
 
-/* A number that counts steps, optimizer.global_step: one int32. Which optimizer it is is known by where that lies. */
+/* A number that counts steps, optimizer.global_step: one int32. Its address identifies the optimizer. */
 static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 {
 	int64_t strides[CXX_DIMS_MAX];
@@ -164,8 +164,8 @@ static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 }
 
 /*
- * Cells of graphs that are optimizers: "Default/opt-Adam/", as the kernel that counts steps lies in one. A graph that is nothing
- * but the optimizer has no cell for it ("Default/").
+ * Cells of graphs that are optimizers: "Default/opt-Adam/", if the kernel that counts steps is in one. A graph that
+ * consists only of the optimizer has no cell for it ("Default/").
  */
 #define SCOPES_MAX 8u
 #define SCOPE_BYTES 256u
@@ -237,7 +237,7 @@ void ms_update_seen(const struct ms_kernel *k, const void *node, const struct ke
 	errno = err;
 }
 
-/* By its place in the graph, which names what autograd made, and cells by their class: optimizer-Adam. 0: it does not say. */
+/* From its place in the graph, which names what autograd made, and cells by their class: optimizer-Adam. 0: unknown. */
 static uint8_t phase_of_place(const char *place)
 {
 	if (strncmp(place, "Gradients/", 10) == 0 || strstr(place, "/Gradients/"))
@@ -262,8 +262,8 @@ enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint6
 }
 
 /*
- * What was found of a place, by its text: 60 bits of that's hash, 4 of the phase. Not by the node's address, which the node of
- * another graph has once this one is gone.
+ * Cached results by a place's text: 60 bits of its hash, 4 bits of the phase. Not by the node's address, which may be
+ * reused by another graph.
  */
 #define PLACES 8192u
 static _Atomic uint64_t places[PLACES];
@@ -277,7 +277,7 @@ static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
 
 	if (!place)
 		return PHASE_NONE;
-	/* Of a place whose cell was not known yet something else may have been found. */
+	/* For a place whose cell was not known yet, the earlier result may differ. */
 	hash = hash_str(nscopes, place) & ~UINT64_C(15);
 	at = &places[(hash >> 4) % PLACES];
 	was = atomic_load_explicit(at, memory_order_relaxed);

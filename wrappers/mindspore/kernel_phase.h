@@ -11,13 +11,13 @@
 
 #include "wrappers/mindspore/layout/kernel.h"
 
-/* What a graph is given: one of both, the other one is empty. */
+/* Identifies a graph: one of both, the other one is empty. */
 struct graph_run {
 	const void *tensors; /* std::vector<std::vector<TensorPtr>> */
 	const void *args; /* VectorRef */
 };
 
-/* A graph begins to run on this thread, or has run. What the first returns the second is given. */
+/* A graph begins to run on this thread, or has run. The first function's result is passed to the second. */
 uint32_t ms_graph_begins(const struct graph_run *r);
 void ms_graph_ends(uint32_t before, const struct graph_run *r);
 
@@ -30,11 +30,11 @@ void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *
 /* How many have begun to run since the process began: another number, other arguments. */
 uint64_t ms_graphs_begun(void);
 
-/* Does any graph run? Operators that Python calls one by one are kernels as well. */
+/* True if any graph runs. Operators that Python calls one by one are kernels too. */
 bool ms_graph_runs(void);
 
 /*
- * What graphs were made of since this was asked last: TRAINED_BACKWARD, TRAINED_UPDATE; *step: in which the last optimizer
+ * Parts of the graphs since the last query: TRAINED_BACKWARD, TRAINED_UPDATE; *step: in which the last optimizer
  * stepped.
  */
 #define TRAINED_BACKWARD 1u
@@ -42,12 +42,12 @@ bool ms_graph_runs(void);
 unsigned ms_graph_trained(uint32_t *step);
 void ms_graph_has_backward(void);
 
-/* A step whose update was left out has ended. */
+/* A step whose update was skipped has ended. */
 void ms_step_left_out(void);
 
 /*
- * A kernel that counts steps is about to run in some graph, node its place there; in: the number, and what is added to it. What
- * lies in the same cell of the graph is the optimizer's.
+ * A kernel that counts steps is about to run in some graph. node: its place there; in: the number, and the increment.
+ * Other kernels in the same cell of the graph are the optimizer's.
  */
 void ms_update_seen(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in);
 
@@ -55,8 +55,8 @@ void ms_update_seen(const struct ms_kernel *k, const void *node, const struct ke
 uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node);
 
 /*
- * Where in a graph that no pass of Python's asked for a kernel is: in its backward part; in what an operator was made into,
- * of whatever part; elsewhere, or in none. *key: which one it is, the same in each run, 0: not known.
+ * Part of a graph that contains a kernel, if no pass of Python's started it: the backward part; an operator split into
+ * kernels, of any part; elsewhere, or no graph. *key: identifies the place, the same in each run, 0: not known.
  */
 enum ms_place { MS_PLACE_OTHER, MS_PLACE_SHARED, MS_PLACE_BACKWARD };
 enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key);

@@ -20,7 +20,10 @@
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/parameters.h"
 
-/* Kernels of a graph run on several threads: sums over parameters are of one at a time. A leaf but for the journal's. */
+/*
+ * Kernels of a graph run on several threads: sums over parameters are updated by one at a time. A leaf except for the
+ * journal's locks.
+ */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 void ms_values_forked(void)
@@ -83,7 +86,7 @@ struct kernel_run {
 	const void *node;
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
-	bool looks_behind; /* at what it has written */
+	bool looks_behind; /* also measure what it has written */
 	bool flows; /* gradients of graphs are looked for; then: */
 	enum ms_place place;
 	uint64_t key;
@@ -108,7 +111,7 @@ static void write_input(const struct kernel_run *r, enum train_kind kind, unsign
 	write_value(&v);
 }
 
-/* What was measured of it in a graph, in this step. */
+/* Writes its measurements in a graph in this step. */
 static void write_measured(
 	const struct train_value *m, const struct train_params *all, const struct train_param *p)
 {
@@ -174,7 +177,7 @@ static double see_update_gradient(const struct kernel_run *r, const struct train
 		return NAN;
 	if (kinds && is_kind_wanted(TK_GRAD_REDUCED))
 		write_value(&v);
-	/* As the pass gave it back: nothing of the program has changed it. */
+	/* As returned by the pass: no code of the program has changed it. */
 	waiting = ms_gradients_wait() && l
 			  ? ms_gradient_take(ms_kernel_address(l, r->in->begin[at]), &waiting_in)
 			  : NULL;
@@ -208,7 +211,7 @@ static const struct train_param *find_updated(
 	return p;
 }
 
-/* One whose name is not known may be any of those that are measured. */
+/* A parameter without a known name may be any of the measured ones. */
 static void expect_values(const struct train_param *p, const struct train_params *all)
 {
 	if (!train_kinds_wanted() || !train_kinds_due() || (p && !train_param_is_target(all, p)))
@@ -290,7 +293,7 @@ static void see_updated(const struct kernel_run *r)
 	write_moment(r, TK_ADAM_V_NORM, u->exp_avg_sq, all, p);
 }
 
-/* ---- gradients that a pass has given back: who uses them first shows them as they are ---- */
+/* ---- gradients returned by a pass: their first use shows them unchanged ---- */
 
 static void see_inputs(const struct kernel_run *r)
 {
@@ -347,7 +350,7 @@ static void see_behind(void *arg)
 		ms_number_made(ms_kernel_address(ms_layout(), r->out->begin[0]), value);
 }
 
-/* Is it one number? Cheap: most are not. */
+/* True if the output is one number. Must be cheap: most are not. */
 static bool gives_number(const struct kernel_tensors *out)
 {
 	struct buffer v;
@@ -368,7 +371,7 @@ static void see_apart(void (*see)(void *), struct kernel_run *r)
 	errno = err;
 }
 
-/* Are gradients of graphs followed through it? */
+/* True if gradients of graphs are tracked through it. */
 static bool follows_gradients(struct kernel_run *r)
 {
 	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_graph_gradients_wait()) ||

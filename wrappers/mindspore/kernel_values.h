@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What kernels show of a training: parameters, gradients and moments as a kernel that updates a parameter is given them and leaves
- * them (update_kernel.h), loss, learning rate and norm of the gradients.
+ * Values of a training that kernels show: parameters, gradients and moments before and after a kernel that updates a
+ * parameter (update_kernel.h), loss, learning rate and norm of the gradients.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_VALUES_H
 #define PROBE_WRAPPERS_MINDSPORE_KERNEL_VALUES_H
@@ -15,68 +15,74 @@
 #include "wrappers/mindspore/layout/kernel.h"
 #include "wrappers/mindspore/kernel_phase.h"
 
-/* Is any of it asked for by the configuration that is in use? */
+/* True if the configuration in use requests any of it. */
 bool ms_values_wanted(void);
 
 /*
- * A kernel is about to run, and has run. node: of the graph that it is in, NULL: it is in none. False: nothing is to be done
- * behind it. Any thread. Keeps errno.
+ * Called before and after a kernel runs. node: in its graph, NULL: no graph. False: nothing is to be done after it. Any
+ * thread. Keeps errno.
  */
 bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out);
 void ms_values_behind(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out);
 
-/* A tensor of a kernel whose memory can be read; false: it is none. */
+/* A readable tensor of a kernel; false: not readable. */
 struct ms_seen {
 	struct buffer v;
 	int64_t strides[CXX_DIMS_MAX];
 };
 bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s);
 
-/* A pass has asked for the gradients of so many parameters that are measured. */
+/* A pass has requested the gradients of n measured parameters. */
 void ms_expect_values(uint32_t n);
 
-/* ---- what a program gets from Python's functions (pass_values.c); the caller holds the GIL ---- */
+/* ---- results of Python's functions (pass_values.c); the caller holds the GIL ---- */
 
 /* PyNativeExecutor::RunGrad begins, or has returned the gradients. */
 void ms_pass_begins(void);
 void ms_pass_ends(const struct call *c);
 
-/* PyNativeExecutor::EndGraph: a forward pass has given back what a backward pass may begin at. */
+/* PyNativeExecutor::EndGraph: a forward pass has returned a value at which a backward pass may begin. */
 void ms_forward_returns(const struct call *c);
 
-/* ExecutorPy::Run begins; it has returned what a graph gives back. */
+/* ExecutorPy::Run begins; and it has returned a graph's results. */
 void ms_graph_is_called(void);
 void ms_graph_returns(const struct call *c);
 
-/* ---- gradients that a pass has given back and nobody has used (pass_values.c) ---- */
+/* ---- gradients that a pass has returned and no kernel has used (pass_values.c) ---- */
 
-/* May there be any? */
+/* True if there may be any. */
 bool ms_gradients_wait(void);
-/* Is it one of them? Its parameter then, and it is one no longer. NULL: it is none. */
+/* If it is one of them: removes it and returns its parameter. NULL: it is none. */
 const struct train_param *ms_gradient_take(const void *address, const struct train_params **all);
 
 /* ---- gradients of graphs, before they are reduced and clipped (graph_gradients.c) ---- */
 
-/* Is any of this step known? While none is, kernels outside of graphs are none of its matter. */
+/* True if anything of this step is known. If not, kernels outside graphs do not matter here. */
 bool ms_graph_gradients_wait(void);
-/* Each kernel, before and behind; updates: it updates a parameter; key: ms_kernel_place(). On a stack with some room. */
+/*
+ * For each kernel, before and after; updates: it updates a parameter; key: ms_kernel_place(). Needs some room on the
+ * stack.
+ */
 void ms_graph_gradients_before(
 	enum ms_place place, const struct kernel_tensors *in, const struct kernel_tensors *out);
 void ms_graph_gradients_behind(enum ms_place place, uint64_t key, bool updates,
 	const struct kernel_tensors *in, const struct kernel_tensors *out);
 /*
- * What an update of p is given in that memory was once: *v without a name; dims: room for CXX_DIMS_MAX. False: it is not known to
- * be a gradient of a graph.
+ * The original gradient from which p's update input in that memory was computed: *v without a name; dims: room for
+ * CXX_DIMS_MAX. False: it is not known to come from a gradient of a graph.
  */
 bool ms_graph_gradient_of(
 	const void *data, const struct train_param *p, struct train_value *v, uint64_t *dims);
-/* The next one of this step from *at on, 0 at first, by what updates of steps before have said: its parameter's number; 0: no further one. */
+/*
+ * The next remaining gradient of this step from *at on, 0 at first, as earlier updates identified them: its parameter's
+ * number; 0: no more.
+ */
 uint32_t ms_graph_gradient_left(uint32_t *at, struct train_value *v, uint64_t *dims);
 void ms_graph_gradients_forked(void);
 
-/* This step's update is left out: what there is of its gradients is written. */
+/* This step's update is skipped: writes the gradients that are known. */
 void ms_write_left_gradients(void);
 
 /* ---- numbers of a step (step_values.c) ---- */
@@ -91,7 +97,7 @@ void ms_root_made(double value);
 void ms_backward_made(bool in_graph);
 /* A parameter is updated: rate NAN, squares (of its gradient's elements, summed up) NAN: not known. */
 void ms_update_made(uint32_t id, double rate, double squares);
-/* What a graph gave back first; step: which it has ended, if it has. */
+/* A graph's first result; step: the step that it has ended, if any. */
 void ms_loss_returned(bool ended, uint32_t step, double value);
 
 void ms_values_forked(void);

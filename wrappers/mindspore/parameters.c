@@ -20,7 +20,10 @@
 
 #define ARGUMENTS_MAX 65536u
 
-/* looking > naming, making a table, which is a leaf but for what entering a name takes. A forked child makes them again. */
+/*
+ * looking > naming, taken while a table is made; a leaf except for entering a name. A forked child initialises them
+ * again.
+ */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
 
 /* Those of the graphs that run: see below. */
@@ -111,7 +114,7 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 
 #define MOVES_MOST 16 /* a table of parameters is never freed */
 
-/* Its memory is elsewhere now, as behind load_param_into_net(). */
+/* Its memory has moved, as after load_param_into_net(). */
 static bool has_moved(const void *tensor, const struct train_param *p)
 {
 	static _Atomic unsigned moves;
@@ -194,7 +197,7 @@ static bool is_name_of(const struct argument *a, const void *key)
 	return strcmp(a->name, key) == 0;
 }
 
-/* Where it is, or would be. */
+/* Its slot, or the slot for it. */
 static uint32_t *slot_of_argument(struct arguments *a, uint32_t *slot, uint64_t hash,
 	bool (*is)(const struct argument *, const void *), const void *key)
 {
@@ -278,7 +281,7 @@ static void forget_arguments(void)
 	have_arguments = false;
 }
 
-/* False: no memory. What runs is looked at once. */
+/* Returns false without memory. Running frames are searched once. */
 static bool have_collected(void)
 {
 	uint64_t run = ms_graphs_begun();
@@ -302,7 +305,7 @@ static const struct argument *find_argument(const void *data)
 	return i ? &arguments->at[i - 1] : NULL;
 }
 
-/* Those that are known to be parameters get into the table. */
+/* Adds those known to be parameters to the table. */
 static void name_arguments(void)
 {
 	struct arguments *a = arguments;
@@ -316,9 +319,9 @@ static void name_arguments(void)
 }
 
 /*
- * A kernel has been given that parameter and that tensor which the optimizer keeps of it: what their names have in front of the part
- * that they share all others have, too. The optimizer's may be in a cell of the program's (opt.moment1.conv.weight), the parameter's
- * as well, and in another one (net.conv.weight).
+ * A kernel got that parameter and that tensor of the optimizer's state. The parts of their names before the common end
+ * are the same for all other parameters. The optimizer's tensor may be in a cell of the program
+ * (opt.moment1.conv.weight), and so may the parameter, in the same cell or another (net.conv.weight).
  */
 static bool mark_by_names(const char *parameter, const char *state)
 {
@@ -345,7 +348,7 @@ static bool mark_by_names(const char *parameter, const char *state)
 	return any;
 }
 
-/* Where no rule finds it, it waits for the others of the graph: a table is made for all of them together. */
+/* If no rule finds it, it waits for the others of the graph: one table is made for all of them. */
 static bool look_for_updated(const struct ms_updated *u)
 {
 	const struct argument *p = have_collected() ? find_argument(u->parameter) : NULL;
@@ -385,13 +388,14 @@ void ms_parameters_graph_ends(void)
 }
 
 /*
- * Memory that was looked for in vain, so that its kernels neither wait nor look each step: it is looked for again 1, 2, ... 64
- * steps later, for other tensors may lie there by then, and when parameters have become known.
+ * Memory that was searched for without success, so that its kernels neither wait nor search at each step. It is
+ * searched for again 1, 2, ... 64 steps later, because other tensors may be there by then, and when parameters become
+ * known.
  */
 #define UNKNOWN_SLOTS 4096u
 #define UNKNOWN_WAIT_MOST 6u /* a power of 2 */
 static struct {
-	_Atomic uint64_t key; /* of the memory and the table of parameters */
+	_Atomic uint64_t key; /* hash of the memory and the table of parameters */
 	_Atomic uint64_t again; /* the step, and its power of 2 in the lowest byte */
 } unknown[UNKNOWN_SLOTS];
 
@@ -400,7 +404,7 @@ static uint64_t key_of_unknown(const void *data, const struct train_params *all)
 	return hash_u64(hash_u64(0, (uintptr_t)data), all ? all->generation + UINT64_C(1) : 0) | 1;
 }
 
-/* False, too, when it is time to look again. */
+/* False also when it is time to search again. */
 static bool is_unknown(uint64_t key, uint32_t step)
 {
 	unsigned i = (unsigned)(key >> 32) % UNKNOWN_SLOTS;
@@ -436,7 +440,7 @@ const struct train_param *ms_parameter_updated(
 	p = train_param_by_address(*all, u->parameter);
 	if (p || !u->parameter || is_unknown(key_of_unknown(u->parameter, *all), step))
 		return p;
-	/* Kernels of other parameters wait for the one that looks: it finds theirs, too. */
+	/* Kernels of other parameters wait for the thread that searches, which finds theirs too. */
 	pthread_mutex_lock(&looking);
 	*all = train_params_now();
 	p = train_param_by_address(*all, u->parameter);

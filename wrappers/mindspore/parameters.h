@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of a training with MindSpore, by name: in PYNATIVE mode those whose gradients are asked for; in a graph those
- * that its kernels update. What they are called MindSpore's own tensors say.
+ * The parameters of a training with MindSpore, by name: in PYNATIVE mode those whose gradients are requested; in a
+ * graph those that its kernels update. Their names come from MindSpore's own tensors.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_PARAMETERS_H
 #define PROBE_WRAPPERS_MINDSPORE_PARAMETERS_H
@@ -14,11 +14,11 @@
  */
 void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why);
 
-/* What a kernel that updates a parameter is given: addresses of data. */
+/* Arguments of a kernel that updates a parameter: addresses of data. */
 #define MS_STATES_MAX 3
 struct ms_updated {
 	const void *parameter;
-	const void *state[MS_STATES_MAX]; /* what an optimizer keeps of it */
+	const void *state[MS_STATES_MAX]; /* optimizer state of the parameter */
 	unsigned nstate;
 };
 

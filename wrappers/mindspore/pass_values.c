@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program gets from MindSpore's functions for Python: gradients of a pass, the result of a graph. When they have returned
- * the values may still be computed on other threads: a gradient is known by its DeviceAddress, and is measured when the first kernel
- * is given it that does not belong to the pass; what uses it waits for it anyway.
+ * Results of MindSpore's functions for Python: gradients of a pass, the result of a graph. When they return, values may
+ * still be computed on other threads. A gradient is identified by its DeviceAddress, and is measured when it is first
+ * passed to a kernel outside the pass; that kernel waits for it anyway.
  */
 #include <math.h>
 #include <pthread.h>
@@ -41,14 +41,14 @@ struct waiting_gradient {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting_gradient *gradients; /* PLACES, open addressing */
 static _Atomic uint32_t waiting_now;
-static uint32_t occupied; /* places, those of gradients that were taken too */
+static uint32_t occupied; /* used places, including those whose gradients were taken */
 
 bool ms_gradients_wait(void)
 {
 	return atomic_load_explicit(&waiting_now, memory_order_relaxed) != 0;
 }
 
-/* Under the lock: its place, or the free one that it would have. */
+/* Under the lock: its place, or the free place for it. */
 static struct waiting_gradient *place_of_gradient(const void *address)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)address) % PLACES;
@@ -77,7 +77,7 @@ const struct train_param *ms_gradient_take(const void *address, const struct tra
 	return parameter ? train_param_by_impl(*all, parameter) : NULL;
 }
 
-/* Those of the pass before are forgotten: nobody has used them. */
+/* Forgets gradients of the previous pass, which were never used. */
 static void forget_gradients(void)
 {
 	pthread_mutex_lock(&lock);
@@ -113,13 +113,13 @@ static void await_gradient(const void *address, const void *parameter)
 #define STUB_CLASS "N9mindspore4stub8StubNodeE"
 #define TENSOR_STUB_CLASS "N9mindspore4stub10TensorNodeE"
 
-/* Of an operator that is still on its way when Python has its result. */
+/* For an operator still being computed when Python has its result. */
 static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
 {
 	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
 	const void *value;
 
-	/* It is no member that could be looked for at the start: what lies there is asked what it is. */
+	/* The offset could not be verified at the start, so the object there is checked by its type. */
 	if (!cxx_object_is_of(stub, STUB_CLASS) && !cxx_object_is_of(stub, TENSOR_STUB_CLASS))
 		return NULL;
 	if (!memory_readable((uintptr_t)(stub + l->stub_value)))
@@ -148,11 +148,11 @@ static const void *first_of_object(const void *o)
 	return o;
 }
 
-/* ---- what a pass begins at ---- */
+/* ---- the beginning of a pass ---- */
 
 /*
- * What the last forward pass gave back: compared only, under the GIL. While the program goes on its tensor is not there yet, but
- * behind the pass it is; that it still lives is known by a variable of a frame that has it.
+ * The result of the last forward pass: only compared, under the GIL. Its tensor may not exist yet while the program
+ * goes on, but it does after the pass. A variable of a frame that refers to it proves that it is alive.
  */
 static const void *forward_result;
 
@@ -167,7 +167,7 @@ void ms_forward_returns(const struct call *c)
 	py_release_objects(&h);
 }
 
-/* Is it the value of a variable, or in a tuple or list that is? */
+/* True if it is the value of a variable, or in a tuple or list that is. */
 static bool is_in_frames(const void *o)
 {
 	struct py_frame f[FRAMES_MAX];
@@ -210,7 +210,7 @@ static const void *weight_of_pass(const struct pass *p, size_t i)
 	return tensor_of_object(o);
 }
 
-/* The gradients of the weights in what it has given back: alone, or behind those of inputs. NULL: none. */
+/* The gradients of the weights in the result: alone, or after those of inputs. NULL: none. */
 static const void *gradients_in_result(const void *o, size_t n)
 {
 	if (!o || !(py_is_tuple(o) || py_is_list(o)))
@@ -220,7 +220,7 @@ static const void *gradients_in_result(const void *o, size_t n)
 	return py_count_items(o) == 2 ? gradients_in_result(py_get_item(o, 1), n) : NULL;
 }
 
-/* Of those weights. One without a name may be any of them. */
+/* Counts the measured ones among those weights. One without a name may be any of them. */
 static uint32_t count_measured(const void *const *tensor, uint32_t n)
 {
 	const struct train_params *all = train_params_now();
@@ -274,9 +274,9 @@ static void read_pass(void *arg)
 	}
 }
 
-/* ---- updates that are left out ---- */
+/* ---- skipped updates ---- */
 
-/* Who calls, of the innermost frames: the first that is an object of that class. NULL: none is. GIL held. */
+/* The caller, among the innermost frames: the first object of that class. NULL: none. GIL held. */
 static const void *find_caller(const char *module, const char *class)
 {
 	const void *type = py_find_global(module, class), *self = NULL;
@@ -302,7 +302,7 @@ static const void *find_step_cell(void)
 static const void *pass_cell;
 static bool optimizer_called;
 
-/* A cell whose last call made a pass and called no optimizer: that step is over when its next pass begins. */
+/* A cell whose last call made a pass and called no optimizer: that step ends when its next pass begins. */
 static void see_left_out(void *arg)
 {
 	const void *cell = find_step_cell();
@@ -359,7 +359,7 @@ void ms_pass_ends(const struct call *c)
 	py_release_objects(&h);
 }
 
-/* ---- what a graph gives back ---- */
+/* ---- results of a graph ---- */
 
 struct returned {
 	const void *object;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of MindSpore's exported functions are watched, by their names: they are the same in its releases, while parameters that
- * are added show in a mangled name. One whose parameters are other ones than expected is left alone.
+ * Which of MindSpore's exported functions are watched, by name. The names are equal in all releases, while added
+ * parameters change the mangled name. A function with unexpected parameters is left alone.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static const struct watched {
 	{"mindspore::pipeline::ExecutorPy::Run", "ppp", MS_CALL, CT_STRUCT},
 };
 
-/* Most names of a process are none of ours. */
+/* Most names in a process are not ours. */
 static bool may_be_ms_symbol(const char *symbol)
 {
 	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||
@@ -56,10 +56,10 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 		       strncmp(name, "mindspore::pynative::", 21) == 0);
 }
 
-/* Is the scope of any use as the configuration is? */
+/* True if the scope is of use with the current configuration. */
 static bool is_scope_wanted(uint8_t scope)
 {
-	/* A graph's run may be a step, and a pass without one behind it a step that was left out. */
+	/* A graph's run may be a step, and a pass that is not followed by one a skipped step. */
 	if (scope == MS_GRAPH || scope == MS_CALL || scope == MS_BACKWARD)
 		return true;
 	if (scope < MS_PUSH)
@@ -116,10 +116,10 @@ bool ms_is_scheduler(void)
 	return false;
 }
 
-/* Asked for each name that its libraries export, and a list may be long: the answer is kept with the list that gave it. */
+/* Called for each exported name of its libraries, and a list may be long: the result is cached with its list. */
 bool ms_any(void)
 {
-	static _Atomic uintptr_t answer; /* the list; the lowest bit: what it said */
+	static _Atomic uintptr_t answer; /* the list; the lowest bit: the result */
 	uintptr_t was = atomic_load_explicit(&answer, memory_order_relaxed), list;
 
 	if (!session_configure())

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loss, learning rates and norm of the gradients of each step. In PYNATIVE mode operators run one after the other: the last number
- * that is computed before the first kernel of a backward pass is what the pass begins at, the loss; the last root of a number
- * between the pass and the optimizer is that of a sum of squares over all gradients, which a program takes to clip them. A graph
- * says what it has computed by what it gives back.
+ * Loss, learning rates and norm of the gradients of each step. In PYNATIVE mode operators run one after the other. The
+ * last number computed before the first kernel of a backward pass is the loss, at which the pass begins. The last
+ * square root of a number between the pass and the optimizer is that of a sum of squares over all gradients, which a
+ * program uses for clipping. A graph's numbers are in its results.
  */
 #include <math.h>
 #include <pthread.h>
@@ -31,13 +31,13 @@ struct step_numbers {
 	uint32_t roots;
 	bool settled; /* an update has come */
 	/*
-	 * A graph that clips each gradient by itself takes roots between kernels of its backward part, and between updates. Behind
-	 * the last update they are of something else.
+	 * A graph that clips each gradient separately takes square roots between kernels of its backward part, and
+	 * between updates. After the last update they mean something else.
 	 */
 	bool in_graph; /* a kernel of a graph's backward part has run */
 	uint32_t between, late; /* late: since the last update */
 	double between_squares, late_squares;
-	double squares; /* of the gradients that updates were given; NAN: one could not be read */
+	double squares; /* of the gradients passed to updates; NAN: one could not be read */
 	uint32_t updates;
 	struct group_rate rate[RATES_MAX];
 	uint32_t nrate;
@@ -57,8 +57,8 @@ struct numbers {
 };
 
 /*
- * Passes whose first kernel has run, with what was computed before, and passes of which the program has told what they began
- * at: either may come first, and a program may make several in a step.
+ * Passes whose first kernel has run, with the number computed before, and passes whose beginning the program has
+ * reported. Either may come first, and a program may make several in a step.
  */
 #define PASSES_MAX 8u
 static struct numbers numbers;
@@ -88,7 +88,7 @@ void ms_number_made(const void *address, double value)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The newest that lies there, else the newest. NAN: there is none. */
+/* The newest at that address, else the newest. NAN: there is none. */
 static double find_number(const struct numbers *s, const void *address)
 {
 	uint32_t least = s->n > NUMBERS_MAX ? s->n - NUMBERS_MAX : 0;
@@ -99,7 +99,7 @@ static double find_number(const struct numbers *s, const void *address)
 	return s->n ? s->at[(s->n - 1) % NUMBERS_MAX].value : NAN;
 }
 
-/* Under the lock: of those of which both are known; all: of each that has begun. */
+/* Under the lock: handles passes for which both are known; all: every pass that has begun. */
 static void settle_passes(bool all)
 {
 	for (; settled < begun && (all || settled < told); settled++) {
@@ -215,8 +215,8 @@ static void put_mean_loss(uint32_t step, double mean, uint32_t passes)
 }
 
 /*
- * Several roots are of a program that looks at each gradient by itself: if it has clipped them the updates were given others than
- * those of which the roots are.
+ * Several square roots come from a program that handles each gradient separately. If it has clipped them, the updates
+ * got other gradients than those of the roots.
  */
 static bool are_updates_unclipped(const struct step_numbers *n)
 {
@@ -225,8 +225,8 @@ static bool are_updates_unclipped(const struct step_numbers *n)
 }
 
 /*
- * Of a step whose update was left out all roots up to its end have been seen, also those that a callback takes: the first is the
- * norm, if it was in the last step that had an update.
+ * In a step with a skipped update, all square roots up to its end have been seen, including those of a callback: the
+ * first one is the norm, if it was in the last step with an update.
  */
 static void put_grad_norm(uint32_t step, const struct step_numbers *n)
 {

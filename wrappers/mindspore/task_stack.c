@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that MindSpore queues: a Python thread puts an operator into a queue and goes on; one thread after the other passes
- * it on, and the last one does it. Who asked for it is noted with the task when it is put into a queue, and taken from there
- * when it runs. A graph's operators run on threads of their own while the thread that asked for the graph's run waits: that
- * one lends its frames.
+ * Work that MindSpore queues. A Python thread queues an operator and goes on; other threads pass it on, and the last
+ * one runs it. The requesting stack is noted with the task when it is queued, and taken from there when it runs. A
+ * graph's operators run on threads of their own while the thread that started the graph waits and lends its frames.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -70,7 +69,7 @@ static void note_waiting_task(const void *task, const struct foreign_kept *stack
 
 	if (!w)
 		return;
-	for (unsigned i = 0; i < WAYS && !to; i++) /* one that ran out of our sight */
+	for (unsigned i = 0; i < WAYS && !to; i++) /* one that ran unseen */
 		if (take_place(&w[i], key))
 			to = &w[i];
 	for (unsigned i = 0; i < WAYS && !to; i++)
@@ -123,7 +122,7 @@ static void push_task(const struct call *c)
 
 	if (ms_marker_looked_for())
 		activation_look();
-	/* One that was there before at that address ran out of our sight: what is noted of it is not this one's. */
+	/* An earlier task at that address ran unseen: its note does not belong to this one. */
 	if (stack || phase)
 		note_waiting_task(task, stack, phase);
 	else

@@ -62,7 +62,7 @@ static void mpi_finalizing(void)
 	note_finalized();
 	if (session_is_on())
 		keep_last_words();
-	/* What is recorded is written while nothing can go wrong any more; MPI is never called again. */
+	/* Recorded data is written while nothing can go wrong any more; MPI is never called again. */
 	session_flush();
 	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
 		uint64_t g = mpi.world_group;
@@ -71,7 +71,7 @@ static void mpi_finalizing(void)
 	}
 }
 
-/* A probe that blocks stands as a Wait does. */
+/* A blocking probe is treated like a Wait. */
 static void mpi_probe_enter(struct call *c)
 {
 	const struct comm *comm;
@@ -191,7 +191,7 @@ static void mpi_pcontrol(int level)
 	thread_state.busy--;
 }
 
-/* A tool between us and MPI may go on from its MPI_Pcontrol to PMPI_Pcontrol: that is the same mark. */
+/* A tool between us and MPI may call PMPI_Pcontrol from its MPI_Pcontrol: that is the same mark. */
 static THREAD_OWN int goes_on;
 
 struct tail mpi_look_pcontrol(int level)

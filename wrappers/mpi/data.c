@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that move data and report more than their arguments: the status of a receive shows what arrived,
- * non-blocking and persistent calls give back a request, matched receives name a message instead of a communicator.
+ * Calls that move data and report more than their arguments: the status of a receive tells what arrived, non-blocking
+ * and persistent calls return a request, and matched receives name a message instead of a communicator.
  */
 #include <pthread.h>
 #include <string.h>
@@ -10,9 +10,9 @@
 #include "wrappers/mpi/mpi.h"
 
 /*
- * Messages found by a matched probe and not received yet: whose they are. A short list, since a program holds few of
- * them at a time; further ones are received without communicator and number. The lock is a leaf; a forked child makes
- * it again, and forgets the messages, which are its parent's.
+ * Messages found by a matched probe and not received yet, with their communicators. A short list, because a program
+ * holds few of them at a time; further ones are received without communicator and number. The lock is a leaf; a forked
+ * child initialises it again, and drops the messages, which are its parent's.
  */
 #define MESSAGES 64
 
@@ -77,7 +77,7 @@ void mpi_data_forked(void)
 	memset(messages, 0, sizeof(messages));
 }
 
-/* What holds the communicator is the caller's then. */
+/* The reference to the communicator passes to the caller. */
 static bool take_message(uint64_t handle, struct message *out)
 {
 	bool found = false;
@@ -102,7 +102,7 @@ static void own_status(struct call *c, union arg *st)
 		st->p = mem;
 }
 
-/* What the probe has said of it; else its own status will, which gives it its number then. */
+/* From the probe's result; otherwise its own status tells, and gives it its number then. */
 static void tell_message(struct operation *w, const struct message *msg)
 {
 	struct buffer *v = &w->out[0];
@@ -181,7 +181,7 @@ void mpi_data_leave(struct call *c)
 {
 	if (c->ok)
 		complete_data_call(c);
-	/* What was given to others holds it by itself. */
+	/* References that were passed on keep it alive. */
 	if (c->note.p[0])
 		comm_release(c->note.p[0]);
 }

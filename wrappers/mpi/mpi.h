@@ -16,8 +16,8 @@
 typedef uintptr_t mpi_handle;
 
 /*
- * MPI's own queries, all local to the process, and the empty message to nobody that shows how it writes requests. Never called
- * before Init or after Finalize, but the first three.
+ * MPI's own queries, all local to the process, and the empty message to MPI_PROC_NULL that shows how it represents
+ * requests. Never called before Init or after Finalize, except the first three.
  */
 struct mpi_functions {
 	int (*initialized)(int *flag);
@@ -58,7 +58,7 @@ struct mpi {
 	uint64_t done_mask,
 		done; /* requests that are complete when they are made: see mpi_request_done() */
 	uint64_t done_send; /* Open MPI 6 has one of its own for sends; 0: none */
-	bool done_is_one; /* of several such handles, of which a message has shown this one */
+	bool done_is_one; /* there are several such handles; a message has shown this one */
 	_Atomic bool marks_unknown; /* the ABI does not say it: to be found out */
 	mpi_handle world_group; /* all processes: by it members are known to all ranks alike */
 	bool group_of_session; /* it is one, and not that of MPI_COMM_WORLD */
@@ -98,10 +98,10 @@ static inline bool mpi_status_ignored(const void *p)
 
 int32_t mpi_status_int(const void *status, int which); /* CONST_STATUS_SOURCE, _TAG, _ERROR */
 
-/* Puts what a receive's status says into the outputs of w: elements, source, tag, and the message's number. */
+/* Stores the status of a receive in the outputs of w: elements, source, tag, and the message's number. */
 void mpi_received(struct operation *w, const void *status);
-void mpi_count_elements(struct buffer *v,
-	const void *status); /* how many there are, of those that there is room for */
+void mpi_count_elements(
+	struct buffer *v, const void *status); /* their number, limited by the room */
 
 /* ---- communicators (mpi_comm.c) ---- */
 
@@ -119,15 +119,17 @@ void mpi_session_ends(void);
 
 struct comm *mpi_window(uint64_t handle);
 bool mpi_is_file(const struct api_spec *s);
-uint64_t mpi_split_key(
-	const struct comm *file); /* of the split collective that is under way on it */
+uint64_t mpi_split_key(const struct comm *file); /* of the split collective in progress on it */
 void mpi_window_enter(struct call *c);
 void mpi_window_leave(struct call *c);
 void mpi_window_data(struct call *c); /* a call on one succeeded */
 
 /* ---- requests (request.c) ---- */
 
-/* By the library's own way of writing requests: one that was complete when it was made. Several calls may have it. */
+/*
+ * True for a request that was complete when it was made, by the library's representation of requests. Several calls may
+ * have it.
+ */
 static inline bool mpi_request_done(uint64_t h)
 {
 	return mpi.done_mask &&
@@ -138,8 +140,8 @@ static inline bool mpi_request_done(uint64_t h)
 bool mpi_request_ask(uint64_t h, void *status);
 
 /*
- * The call of `c` was given that request. True: it is complete already, since tick *end, and must not go into the table.
- * Older calls that stand under the handle are closed.
+ * The call of `c` returned that request. True: it is complete already, since tick *end, and must not enter the table.
+ * Closes older calls with the same handle.
  */
 bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end);
 
@@ -148,7 +150,7 @@ void mpi_request_leave(struct call *c, int64_t ret);
 
 void mpi_data_enter(struct call *c);
 void mpi_data_leave(struct call *c);
-void mpi_match_leave(struct call *c); /* a matched probe: remembers whose message it is */
+void mpi_match_leave(struct call *c); /* a matched probe: notes the message's communicator */
 void mpi_data_forked(void);
 
 #endif

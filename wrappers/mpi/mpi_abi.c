@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which MPI is loaded, its constants, and what its handles for types and operations mean. */
+/* Which MPI is loaded, its constants, and the meaning of its handles for types and operations. */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ static void fill_constant_table(struct place *table, const struct abi_const *row
 		if (rows[i].at[mpi.flavour].form == ABI_NONE || !h)
 			continue;
 		p = find_constant_place(table, h);
-		/* Of two names for one handle (MPI_LONG_LONG) the first counts. */
+		/* If two names have the same handle (MPI_LONG_LONG), the first is used. */
 		if (!p->row)
 			*p = (struct place){h, &rows[i]};
 	}
@@ -73,8 +73,8 @@ static int find_flavour(void)
 }
 
 /*
- * False: a function is lacking. They are looked for again when a library has been loaded since: without that, each call of
- * a program whose MPI lacks one would search all objects for all of them.
+ * Returns false if a function is missing. They are only searched again after a library was loaded. Otherwise each call
+ * of a program whose MPI lacks one would search all objects for all of them.
  */
 static bool find_functions(void)
 {
@@ -139,7 +139,7 @@ static void report_mpi_version(void)
 	if (!mpi.f.get_library_version || mpi.f.get_library_version(text, &n) != 0)
 		return;
 	text[sizeof(line) - 1] = 0;
-	/* MPICH lists its whole configuration behind "MPICH Version:\t4.0.2\n". */
+	/* After "MPICH Version:\t4.0.2\n", MPICH lists its whole configuration. */
 	text[strcspn(text, "\n")] = 0;
 	strcpy(line, text);
 	for (char *p = line; *p; p++)
@@ -228,13 +228,13 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 	return h;
 }
 
-/* Derived types, and those that MPI alone knows the size of. */
+/* Derived types, and those whose size only MPI knows. */
 __attribute__((noinline)) static void query_dtype(uint64_t h, struct dtype_desc *d)
 {
 	int size = 0;
 	int64_t lb = 0, extent = 0;
 
-	/* To ask about no type ends the job. It may stand where nothing is moved. */
+	/* A query about the null type ends the job. It may be passed where nothing is moved. */
 	if (!h || h == (uint64_t)mpi.constant[CONST_MPI_DATATYPE_NULL])
 		return;
 	if (mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)
@@ -280,13 +280,13 @@ void mpi_count_elements(struct buffer *v, const void *status)
 {
 	int64_t bytes = -1;
 
-	/* Counted in bytes: the type may be one of which the message does not hold a whole number. */
+	/* Counted in bytes, because the message may not hold a whole number of elements of the type. */
 	if (mpi.f.get_elements_x(status, (mpi_handle)mpi.byte, &bytes) == 0 && bytes >= 0 &&
 		(uint64_t)bytes <= v->bytes) {
 		uint64_t size = v->count ? v->bytes / v->count : 0;
 
 		v->bytes = (uint64_t)bytes;
-		/* Of elements without bytes nobody can tell how many came. */
+		/* For elements of 0 bytes the number of arrived elements is not known. */
 		v->count = size ? (uint64_t)bytes / size : v->count;
 	}
 }

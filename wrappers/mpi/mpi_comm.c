@@ -134,8 +134,9 @@ void mpi_comm_predefined(void)
 }
 
 /*
- * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD", of which we ask for a group of our own: the
- * program frees its. A program that never asks for that set has communicators that each rank knows by itself only.
+ * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD". We get a group of our own for it,
+ * because the program frees its own. In a program that never uses that set, each rank's communicators are known only to
+ * itself.
  */
 void mpi_session_group(const struct call *c)
 {
@@ -159,7 +160,7 @@ void mpi_session_ends(void)
 {
 	uint64_t group = mpi.world_group;
 
-	/* Of whichever session it is: the next one's set is the same. */
+	/* Of any session: the next one's set is the same. */
 	if (!mpi.group_of_session)
 		return;
 	mpi.group_of_session = false;
@@ -218,7 +219,7 @@ static int64_t comm_tag_of(const struct call *c)
 	return (int64_t)h;
 }
 
-/* Those that MPI makes itself live until it ends: to free them is an error, and they are used on. */
+/* Communicators made by MPI itself live until it ends: freeing them is an error, and they stay in use. */
 static bool is_predefined_comm(uint64_t handle)
 {
 	return handle == (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD] ||

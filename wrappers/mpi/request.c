@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests: which calls a Wait or Test completed, and what their statuses say. Handles are copied before the real call,
- * which replaces them by MPI_REQUEST_NULL; where the program ignores statuses our own are passed, for they tell how
- * much a receive brought.
+ * Requests: which calls a Wait or Test completed, and the content of their statuses. Handles are copied before the real
+ * call, which replaces them by MPI_REQUEST_NULL. If the program ignores statuses, our own are passed, because they tell
+ * how much a receive brought.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/mpi/mpi.h"
 
-/* What enter() leaves for leave(). */
+/* Data passed from enter() to leave(). */
 static struct async_claims *claims_of_call(struct call *c)
 {
 	return (struct async_claims *)&c->note;
@@ -46,7 +46,7 @@ static const void *request_array(const struct call *c)
 	return a ? a->cp : NULL;
 }
 
-/* Handles without an entry: none, and what was complete when it was made (but a persistent one may have such a handle). */
+/* Handles without an entry: null, and those complete when made (but a persistent request may have such a handle). */
 static bool is_claimable(uint64_t handle)
 {
 	return handle != (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] &&
@@ -89,7 +89,7 @@ static bool claim_requests(struct call *c, struct thread *t, const void *array, 
 	return true;
 }
 
-/* Of a file (NULL: none) the one call that is under way on it, else of an array of one handle. */
+/* Claims the one call in progress on a file (NULL: none), or of an array with one handle. */
 static bool claim_one_request(
 	struct call *c, struct thread *t, const void *array, const struct comm *file)
 {
@@ -113,7 +113,7 @@ static void enter_completion(struct call *c)
 	void *statuses;
 
 	claims_of_call(c)->thread = NULL;
-	/* Nothing under way that we know of: the usual case of a program whose calls are not listed. */
+	/* No known request is pending: the usual case of a program whose calls are not listed. */
 	if (!pending_count() || !n || (!array && !file) || !(t = thread_get()))
 		return;
 	statuses = own ? statuses_of_call(c, t, n) : NULL;
@@ -130,7 +130,7 @@ struct completed {
 	const void *status; /* NULL: none */
 };
 
-/* What was sent in parts: whole by now, and the program may not have changed it since. */
+/* Data sent in parts: complete by now, and the program may not have changed it since. */
 static void look_at_sent_parts(struct operation *w)
 {
 	struct buffer *v = &w->in[0];
@@ -152,8 +152,7 @@ static void fill_completed(struct pending *p, void *arg)
 	else if (p->receive && d->status)
 		mpi_received(&p->op, d->status);
 	else if (p->op.nout && d->status && mpi_is_file(p->api->spec))
-		mpi_count_elements(
-			&p->op.out[0], d->status); /* less than was asked for, at its end */
+		mpi_count_elements(&p->op.out[0], d->status); /* less than requested, at its end */
 }
 
 static void complete_one_request(
@@ -181,7 +180,7 @@ static const void *status_at(const struct call *c, uint64_t i)
 		       : NULL;
 }
 
-/* After a call that failed: requests whose handle the library took away are over all the same. */
+/* After a failed call: requests whose handle the library removed are over nevertheless. */
 static void complete_failed_call(struct call *c, int64_t ret)
 {
 	const struct async_claims *a = claims_of_call(c);
@@ -253,7 +252,7 @@ static void leave_completion(struct call *c, int64_t ret)
 	async_claims_end(a);
 }
 
-/* ---- what a call was given ---- */
+/* ---- arguments of a call ---- */
 
 bool mpi_request_ask(uint64_t h, void *status)
 {
@@ -263,9 +262,9 @@ bool mpi_request_ask(uint64_t h, void *status)
 }
 
 /*
- * A library with MPICH's handles need not mark requests as MPICH does that are complete when they are made: Intel MPI, which
- * shares them too, gives them numbers like any other's. A message to nobody shows which way it is; it is tried once, before
- * the first request of a collective is taken for one that is under way.
+ * A library with MPICH's handles need not mark requests that are complete when made as MPICH does: Intel MPI, which
+ * shares the handles, numbers them like any other. A message to MPI_PROC_NULL shows which way is used. It is tried
+ * once, before a collective's first request is taken for a pending one.
  */
 __attribute__((noinline)) static void try_request_marks(void)
 {
@@ -283,9 +282,9 @@ __attribute__((noinline)) static void try_request_marks(void)
 }
 
 /*
- * The standard's ABI does not say how requests look that are complete when they are made: its libraries hand out their own
- * handles there, MPICH its integers, Open MPI the address of its empty request. Two messages to nobody, both under way, show
- * it: one handle for both is such a one.
+ * The standard's ABI does not define the representation of requests that are complete when made. Its libraries return
+ * their own handles there: MPICH its integers, Open MPI the address of its empty request. Two pending messages to
+ * MPI_PROC_NULL show it: if both have the same handle, it is such a handle.
  */
 __attribute__((noinline)) static void learn_request_marks(void)
 {
@@ -314,8 +313,8 @@ __attribute__((noinline)) static void learn_request_marks(void)
 }
 
 /*
- * Sends are not asked about unless their handle stands in the table: of what they read nothing is read again at their
- * end. Nor are receives, for each has a status of its own, and so a request.
+ * Sends are not tested unless their handle is in the table: their buffers are not read again at their end. Receives are
+ * not tested either, because each has its own status, and so its own request.
  */
 static bool ask_at_once(const struct call *c)
 {
@@ -379,7 +378,7 @@ static void enter_start(struct call *c)
 	a->thread = NULL;
 	if (!pending_count() || !array || !n)
 		return;
-	/* Where starts are not recorded now their handles are followed all the same. */
+	/* Handles are followed even if starts are not recorded now. */
 	async_ready();
 	t = thread_get();
 	s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s)) : NULL;
@@ -402,7 +401,7 @@ static void leave_start(struct call *c, int64_t ret)
 	if (!async_has_claims(a))
 		return;
 	for (uint64_t i = 0; i < a->n; i++) {
-		/* Open MPI takes another request where the old one's message is still on its way. */
+		/* Open MPI uses another request if the old one's message is still pending. */
 		uint64_t h = mpi_handle_at(array, i);
 
 		async_restarted(a, i, &starts_of(c)[i], h, c->ok, ret, mpi_request_done(h));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows and files of MPI. Each stands in the table of communicators, whose members it has, under its own number: so calls on
- * it are joined over the ranks like collectives on a communicator.
+ * Windows and files of MPI. Each is in the table of communicators, with its members, under its own number. So calls on
+ * it are matched between ranks like collectives on a communicator.
  *
- * What a one-sided call reads is in its buffer when the window is synchronised for its target: until then the call is
- * asynchronous, under a key made of window and target. How many a window has on their way is counted, so that a
- * synchronisation without any looks for none.
+ * Data read by a one-sided call is in its buffer when the window is synchronised for its target. Until then the call is
+ * asynchronous, with a key made from window and target. Pending calls of a window are counted, so that a
+ * synchronisation without any does not search for them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +39,7 @@ void mpi_window_enter(struct call *c)
 	if (!mpi_ready())
 		return;
 	if (c->api->spec->task == TASK_WIN_END) {
-		/* A file that is deleted has no handle: there only what is called inside is none of the program's calls. */
+		/* A deleted file has no handle: only its inner calls must not count as the program's. */
 		if (end && end->cp)
 			call_ends_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
 		return;
@@ -90,7 +90,7 @@ void mpi_window_leave(struct call *c)
 	comm_publish(w);
 }
 
-/* ---- what is read ---- */
+/* ---- reads ---- */
 
 static uint64_t reading_key(const struct comm *w, int32_t peer)
 {

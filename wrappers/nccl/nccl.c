@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL and the libraries with its interface. Its communicators and windows are those of wrappers/ccl; here is who provides
- * it, and what signals are for.
+ * NCCL and the libraries with its interface. Its communicators and windows are those of wrappers/ccl. This file tells
+ * which library provides it, and the meaning of signals.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool ask_for_signals(const void *real)
 	int (*get)(int *) = (int (*)(int *))sibling_symbol(real, "ncclGetVersion");
 	int v;
 
-	/* The function may be another tool's, which stands in front of the library's. */
+	/* The function may belong to another tool, which comes before the library. */
 	if (!get)
 		get = (int (*)(int *))sibling_symbol(NULL, "ncclGetVersion");
 	return get && !get(&v) && v >= FIRST_WITH_SIGNALS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * oneCCL's C++ interface. An operation is complete when its event says so, to whoever asks it first; an event, a communicator
- * is known by the pointer that it begins with, for the program may move it.
+ * oneCCL's C++ interface. An operation is complete when its event reports so, to the first thread that asks. An event
+ * or communicator is identified by the pointer that it begins with, because the program may move it.
  */
 #include <string.h>
 
@@ -14,7 +14,7 @@
 #include "oneccl_cxx_gen.h"
 #include "wrappers/ccl/ccl.h"
 
-/* What the object at that address stands for. 0: it was moved away. */
+/* Identity of the object at that address. 0: it was moved away. */
 static uint64_t pointer_in(const union arg *object)
 {
 	return object && object->cp ? *(const uint64_t *)object->cp : 0;
@@ -24,7 +24,7 @@ static uint64_t pointer_in(const union arg *object)
 
 #define KVS_BYTES 256 /* ccl::kvs::address_type */
 
-/* Behind a key-value store's address: which of the communicators that were made with it. */
+/* A key-value store's address, then the index of a communicator among those made with it. */
 struct kvs_id {
 	char address[KVS_BYTES];
 	uint64_t turn;
@@ -84,7 +84,7 @@ static union arg *copy_arguments(const struct call *c, union arg *to)
 	return to;
 }
 
-/* Those of wrappers/ccl, but for where the id is. */
+/* Like those of wrappers/ccl, except for the position of the id. */
 static void register_cxx_comm(struct call *c)
 {
 	union arg own[API_ARGS_MAX], *given = c->v;
@@ -99,7 +99,10 @@ static void register_cxx_comm(struct call *c)
 
 /* ---- operations ---- */
 
-/* A std::vector of a count for each rank, of which what describes buffers wants the first. False: it is too short. */
+/*
+ * A std::vector with a count for each rank, of which the description of buffers needs the first. False: it is too
+ * short.
+ */
 static bool take_counts(union arg *vector, const struct comm *m)
 {
 	const uint64_t *const *at = vector ? vector->cp : NULL;
@@ -127,8 +130,8 @@ static bool are_parts_readable(const struct buffer *v)
 }
 
 /*
- * vector: a std::vector of pointers, one for each rank; counts: as many elements each, NULL: all as many. Of those the same number
- * stands in c->note as often as there is room.
+ * vector: a std::vector of pointers, one for each rank; counts: elements of each, NULL: all equal. Then the same number
+ * is stored in c->note as often as there is room.
  */
 static void take_parts(struct call *c, struct buffer *v, const union arg *vector,
 	const union arg *counts, const struct comm *m)
@@ -274,7 +277,7 @@ static enum redop oneccl_cxx_redop(uint64_t value)
 
 const struct adapter adapter_oneccl_cxx = {
 	LIB_ONECCL_CXX_SPEC,
-	.unsure = true, /* of memory: it may be a device's */
+	.unsure = true, /* memory: may be a device's */
 	.comm = oneccl_cxx_comm,
 	.dtype = oneccl_cxx_dtype,
 	.redop = oneccl_cxx_redop,

@@ -89,8 +89,8 @@ bool py_take_entry(void *dict, void *key)
 }
 
 /*
- * What is raised in another place than where it is made is a class, whose object CPython makes without arguments: one derived
- * from ValueError, of the same name, that has the text.
+ * An exception raised from another place has to be given as a class, which CPython instantiates without arguments: one
+ * derived from ValueError, of the same name, that holds the text.
  */
 bool py_raise_value_error(const char *text)
 {

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-/* Are the functions below there? Any thread that holds the GIL. */
+/* True if the functions below are available. Any thread that holds the GIL. */
 bool py_can_change(void);
 
 /* Holds an object, and lets go of it: its finalizer may run then. */

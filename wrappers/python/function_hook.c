@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where things lie: PyObject (reference count, type), PyTypeObject (the same from 3.8 to 3.15: cpython/object.h), tuple and
- * list. Where the vectorcall lies in a function its type says (tp_vectorcall_offset).
+ * Offsets used: PyObject (reference count, type), PyTypeObject (the same from 3.8 to 3.15: cpython/object.h), tuple and
+ * list. A function's type gives the offset of its vectorcall (tp_vectorcall_offset).
  */
 #include "wrappers/python/function_hook.h"
 
@@ -189,7 +189,7 @@ bool py_sequence(py_object *o, py_object *const **at, size_t *n)
 	if (!o || (TYPE_OF(o) != py.tuple && TYPE_OF(o) != py.list))
 		return false;
 	*n = AT(o, 16, size_t);
-	/* The items end a tuple: its type says where they begin. Since 3.14 its hash lies before them. */
+	/* A tuple's items are at its end: its type gives their offset. Since 3.14 its hash precedes them. */
 	*at = TYPE_OF(o) == py.tuple ? &AT(o, AT(py.tuple, TYPE_BASIC_SIZE, size_t), py_object *)
 				     : AT(o, 24, py_object **);
 	return true;
@@ -214,7 +214,7 @@ bool py_is_kind_of(const py_object *o, const py_object *type)
 /* ---- the function ---- */
 
 static THREAD_OWN struct {
-	py_object *self; /* of the trial call that is on its way on this thread */
+	py_object *self; /* of the trial call in progress on this thread */
 	bool arrived;
 } trial;
 
@@ -233,7 +233,7 @@ bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, 
 
 static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
 {
-	/* Where the interpreter has a function for it, code that was specialised for this function is noted as stale by it. */
+	/* If the interpreter has a function for it, that invalidates code specialised for this function. */
 	if (py.set_vectorcall)
 		py.set_vectorcall(function, f);
 	else
@@ -280,8 +280,8 @@ bool py_has_module(const char *name)
 }
 
 /*
- * What runs a plain function: exported up to 3.12; later it is read from functions that only CPython has its hands
- * on. All of a few must have the same.
+ * The C function that runs a plain Python function: exported up to 3.12; later it is read from functions that only
+ * CPython itself uses. Several must have the same.
  */
 #define ALIKE_FUNCTIONS 4
 

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of one Python function, seen without an entry in any table of the program's or of Python's: a function object
- * has a pointer to the C function that runs it (`vectorcall`, PEP 590), and ours takes its place and calls that one. Nothing
- * else of the function changes, and it is called as before where the interpreter calls it from C, as it does for the
- * `__call__` of a class.
+ * Intercepts the calls of one Python function, without an entry in any table of the program or of Python. A function
+ * object has a pointer to the C function that runs it (`vectorcall`, PEP 590). Ours replaces it and calls the original.
+ * Nothing else of the function changes, and calls from C reach it as before, such as the `__call__` of a class.
  *
- * Everything here is for a thread that holds the GIL, but for what says otherwise.
+ * All functions here need the GIL unless stated otherwise.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_FUNCTION_HOOK_H
 #define PROBE_WRAPPERS_PYTHON_FUNCTION_HOOK_H
@@ -32,27 +31,27 @@ static inline size_t py_nargs(size_t nargsf)
 bool py_hold(int *state, const char **why);
 void py_let_go(int state);
 
-/* Does the calling thread hold the GIL? */
+/* True if the calling thread holds the GIL. */
 bool py_is_held(void);
 
-/* Has the program imported that module? */
+/* True if the program has imported that module. */
 bool py_has_module(const char *name);
 
 /*
- * Puts `with` in place of the vectorcall of the function that `class_name` of the module `module` has as its `__call__`,
- * and gives the one that was there to *old. Then tries it: a new object of that class, without attributes, is called;
- * py_trial_takes() is for `with`. NULL: it works; else why not, and nothing has changed.
+ * Replaces the vectorcall of the `__call__` of class `class_name` in module `module` by `with`, and stores the original
+ * in *old. Then tests it by calling a new object of that class, without attributes, for which py_trial_takes() must be
+ * used in `with`. Returns NULL, or the reason why it does not work; then nothing has changed.
  */
 const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,
 	py_vectorcall_fn *_Atomic *old);
 
-/* To be asked first by `with`: is this call the trial? Then its answer is *result, and nothing else is done. */
+/* `with` must call this first: if this call is the trial, it sets *result, which is to be returned at once. */
 bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, py_object **result);
 
 /* The entry of an object's own dictionary under that name, borrowed; NULL: there is none. No code of the program runs. */
 py_object *py_own_attribute(py_object *o, const char *name);
 
-bool py_is_true(const py_object *o); /* is it the object True? */
+bool py_is_true(const py_object *o); /* true if it is the object True */
 bool py_is_false(const py_object *o);
 
 /* Its elements, if it is exactly a tuple or a list. */
@@ -64,7 +63,7 @@ bool py_dict_next(py_object *o, intptr_t *pos, py_object **key, py_object **valu
 /* Its characters, if it is a str of ASCII characters only; NULL: it is not. As long as it lives. */
 const char *py_ascii(py_object *o);
 
-/* Is a an object of that type, or of one below it? */
+/* True if a is an object of that type, or of a subtype. */
 bool py_is_kind_of(const py_object *o, const py_object *type);
 
 #endif

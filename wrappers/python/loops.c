@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Can a function's code get back from one of its instructions to an earlier one? Read from the code object's own copy of
- * the instructions, which the interpreter specialises in place: an instruction becomes another one with as many cache
- * entries behind it. Numbers: opcode.h of 3.11, the only version that is known here.
+ * Tells whether a function's code can get back from one of its instructions to an earlier one. Reads the code object's
+ * own copy of the instructions, which the interpreter specialises in place: an instruction is replaced by another one
+ * with equally many cache entries after it. Numbers: opcode.h of 3.11, the only version that is known here.
  */
 #include "wrappers/python/python_walk.h"
 
@@ -11,7 +11,7 @@
 #define UNITS_MAX 65536
 #define SIZE 16 /* PyVarObject: ob_size, here in instructions */
 
-/* Instructions with cache entries behind them, first to last, and how many. */
+/* Ranges of instructions that are followed by cache entries, and their number. */
 static const struct {
 	uint8_t first, last, caches;
 } cached[] = {
@@ -50,7 +50,7 @@ static bool is_backward(uint8_t op)
 	return op == 140 || op == 38 || op == 134 || (op >= 173 && op <= 176);
 }
 
-/* The lowest instruction that a jump backward from `low` or behind it goes to, at most low. */
+/* The lowest target of a backward jump at `low` or after it, at most low. */
 MEMORY_RAW static int64_t find_round_start(const uint8_t *code, int64_t n, int64_t low)
 {
 	uint32_t arg = 0;

@@ -222,7 +222,7 @@ bool py_get_text(const void *o, char *out, size_t cap)
 	return py_text_of(&api.py, (uintptr_t)o, out, cap);
 }
 
-/* ASCII only: what names of our own are. */
+/* ASCII only, as in our own names. */
 bool py_text_equals(const void *o, const char *text)
 {
 	size_t n = strlen(text);
@@ -307,9 +307,11 @@ static void *dict_of(const void *o, bool *inside)
 #define DESCRIPTOR_MEMBER 40
 #define MEMBER_TYPE 8
 #define MEMBER_OFFSET 16
-#define MEMBER_OBJECT_EX 16 /* T_OBJECT_EX: what __slots__ makes */
+#define MEMBER_OBJECT_EX 16 /* T_OBJECT_EX: the type of members made by __slots__ */
 
-/* Of a class with __slots__: the descriptor says where in the object the attribute lies. NULL: it is no such attribute. */
+/*
+ * For a class with __slots__: the descriptor gives the attribute's offset in the object. NULL: it is no such attribute.
+ */
 static void *value_in_slot(const void *o, const char *name)
 {
 	void *text = api.member_type ? api.new_text(name) : NULL;
@@ -348,7 +350,7 @@ void *py_get_attribute(const void *o, const char *name)
 	}
 	value = api.generic(o, text, NULL, 1);
 	api.drop(text);
-	/* The object has it as well, and nothing runs before this look is over. */
+	/* The object holds a reference to it too, and no other code runs before this search is over. */
 	if (value)
 		api.drop(value);
 	return value;
@@ -425,7 +427,7 @@ static void *find_local_name(const struct py_frame *f, unsigned i)
 		     : py_get_item((void *)code_word(f, l->freevars), i - n);
 }
 
-/* 0: the variable has no value, or one that is no object. */
+/* 0: the variable has no value, or a value that is not an object. */
 static uintptr_t local_object(const struct py_frame *f, unsigned i)
 {
 	return py_referred_object(((const uintptr_t *)(f->at + api.py.l->locals))[i]);
@@ -465,7 +467,7 @@ void *py_get_globals(const struct py_frame *f)
 	return *(void *const *)(f->at + api.py.l->globals);
 }
 
-/* Is what lies at that address an object, as far as can be seen? */
+/* True if that address seems to hold an object. */
 static bool looks_like_object(uintptr_t o)
 {
 	uintptr_t type, meta;
@@ -480,7 +482,7 @@ static bool looks_like_object(uintptr_t o)
 	       memory_readable(meta + NAME_AT);
 }
 
-/* Whether frames and their variables lie where the layout says: each address is shown to the kernel first. */
+/* Checks that frames and their variables are where the layout says: each address is first tested by the kernel. */
 static const char *verify_locals(void)
 {
 	struct py_frame f[16];
@@ -552,13 +554,13 @@ bool py_hold_objects(struct py_hold *h, const char **why)
 
 void py_release_objects(struct py_hold *h)
 {
-	/* None of what is called here raises one; the program must not find it if something does. */
+	/* Functions called here raise no exception; if one does, the program must not see it. */
 	if (api.exception())
 		api.forget_exception();
 	api.release(h->state);
 }
 
-/* ---- what refers to what ---- */
+/* ---- references between objects ---- */
 
 struct visit {
 	py_visit_fn *fn;
@@ -605,7 +607,7 @@ void py_visit_referents(void *o, py_visit_fn *visit, void *arg)
 
 #define GENERATION_BYTES 24 /* head (two words), threshold, count */
 #define PERMANENT_AT 80 /* from the first generation: the one of gc.freeze() */
-#define HEAD_BYTES 16 /* in front of each object */
+#define HEAD_BYTES 16 /* before each object */
 #define OBJECTS_SANE 200000000u
 
 static void visit_list(uintptr_t head, struct visit *v)
@@ -624,7 +626,7 @@ static int visit_collected(void *o, void *arg)
 	return !visit_one(o, arg);
 }
 
-/* Does a list begin there: do its neighbours point back? */
+/* True if a list begins there: its neighbours must point back. */
 static bool is_list_head(uintptr_t head)
 {
 	uintptr_t next, prev;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python's objects, read by C while the calling thread holds the GIL, without the program noticing:
+ * Reads Python's objects from C while the calling thread holds the GIL, without the program noticing:
  *
- *	- no bytecode is evaluated: no attribute is got the way a program gets it, no object is compared, hashed, called or
- *	  converted; only CPython's own functions are called, on objects whose kind is known from the flags of their types;
- *	- nothing that the collector counts is made, so it cannot run, and no finaliser does;
- *	- all references are borrowed, and none is kept: what is returned is good until py_release_objects().
+ * - no bytecode is evaluated: no attribute is looked up as a program would, and no object is compared, hashed, called
+ * or converted; only CPython's own functions are called, on objects whose kind is known from the flags of their types;
+ * - nothing is allocated that the collector counts, so neither it nor a finaliser can run;
+ * - all references are borrowed, and none is kept: results are valid until py_release_objects().
  *
- * Builds with a GIL, the main interpreter, versions whose layout is known.
+ * For builds with a GIL, the main interpreter, and versions whose layout is known.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_OBJECTS_H
 #define PROBE_WRAPPERS_PYTHON_OBJECTS_H
@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 /*
- * Takes the GIL for the calling thread, which must have run Python, with none of our locks held. False: its objects are not
- * read; *why says why they never will be, or is NULL where it may be possible later (not a thread of Python's, an
- * interpreter that ends, an exception on its way).
+ * Takes the GIL for the calling thread, which must have run Python, with none of our locks held. False: objects cannot
+ * be read; *why tells why they never can be, or is NULL if that may change (not a Python thread, an interpreter that is
+ * ending, an exception being raised).
  */
 struct py_hold {
 	int state;
@@ -27,20 +27,20 @@ struct py_hold {
 bool py_hold_objects(struct py_hold *h, const char **why);
 void py_release_objects(struct py_hold *h);
 
-/* ---- kinds; subclasses count as what they derive from ---- */
+/* ---- kinds; subclasses count as their base ---- */
 
 bool py_is_list(const void *o);
 bool py_is_tuple(const void *o);
 bool py_is_dict(const void *o);
 bool py_is_type(const void *o);
 bool py_is_str(const void *o); /* exactly */
-bool py_is_instance(const void *o, const void *type); /* by the type's own line of ancestors */
+bool py_is_instance(const void *o, const void *type); /* by the type's own list of base classes */
 const char *py_class_name(const void *o); /* of its class, without module */
 const void *py_class_of(const void *o);
 
-/* ---- what is in them ---- */
+/* ---- content ---- */
 
-/* Of a list or tuple. */
+/* For a list or tuple. */
 size_t py_count_items(const void *o);
 void *py_get_item(const void *o, size_t i);
 
@@ -64,7 +64,7 @@ bool py_get_number(const void *o, double *out);
 /* True for an int (also a bool) that 64 bits hold. */
 bool py_get_integer(const void *o, int64_t *out);
 
-/* What is in a module of sys.modules; NULL: it was not imported, or has nothing of that name. */
+/* An object in a module of sys.modules; NULL: not imported, or no such name. */
 void *py_find_global(const char *module, const char *name);
 
 /* ---- where objects are ---- */
@@ -79,7 +79,7 @@ int py_get_frames(struct py_frame *f, int max);
 bool py_describe_frame(
 	const struct py_frame *f, char *file, size_t nfile, char *function, size_t nfunction);
 unsigned py_count_locals(const struct py_frame *f);
-/* The i-th variable and its value, out of its cell if it lies in one. False: it has no value. */
+/* The i-th variable and its value, also if that is in a cell. False: it has no value. */
 bool py_get_local(const struct py_frame *f, unsigned i, void **name, void **value);
 void *py_find_local(const struct py_frame *f, const char *name);
 void *py_get_globals(const struct py_frame *f);

@@ -38,7 +38,7 @@ static const struct py_layout layouts[] = {
 };
 /* clang-format on */
 
-/* As Py_GetVersion() writes it: "3.11.7 (main, ...) [GCC ...]", "3.13.0 experimental free-threading build (...)". */
+/* Parses text of Py_GetVersion(): "3.11.7 (main, ...) [GCC ...]", "3.13.0 experimental free-threading build (...)". */
 const struct py_layout *py_layout_of(const char *version)
 {
 	char *end;
@@ -50,7 +50,7 @@ const struct py_layout *py_layout_of(const char *version)
 	if (end == version + 2 || *end != '.')
 		return NULL;
 	strtoul(end + 1, &end, 10);
-	/* 3.15.0a1, 3.14.0b3: what an alpha or beta looks like inside changes from one to the next. */
+	/* 3.15.0a1, 3.14.0b3: layouts differ between alphas and betas. */
 	if (*end == 'a' || *end == 'b')
 		return NULL;
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where CPython keeps what a traceback shows, by version: offsets in bytes into its structures, builds with a GIL on
- * 64-bit machines. Sources: the headers of each version (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h,
- * cpython/unicodeobject.h), compiled; stable within a minor version. Free-threaded builds lay all of it out otherwise and
- * are not read.
+ * Where CPython stores what a traceback shows, by version: offsets in bytes into its structures, for builds with a GIL
+ * on 64-bit machines. Sources: the headers of each version (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h,
+ * cpython/unicodeobject.h), compiled; stable within a minor version. Free-threaded builds have other layouts and are
+ * not read.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_PYTHON_LAYOUT_H
 #define PROBE_WRAPPERS_PYTHON_PYTHON_LAYOUT_H
@@ -29,22 +29,22 @@ enum py_values {
 struct py_layout {
 	uint8_t minor; /* 3.<minor> */
 	uint8_t frame; /* thread state: pointer to the frame, or to `inner` where there is one */
-	int8_t inner; /* -1: none; else offset of the frame pointer in what thread state + frame points to */
+	/* -1: none; else offset of the frame pointer in the struct to which thread state + frame points */
+	int8_t inner;
 	uint8_t back, code, globals; /* in a frame; code: low two bits may be a tag */
 	uint8_t at_form, at; /* enum py_at, offset */
 	uint8_t owner; /* 0: frames have none */
-	uint8_t shim; /* frames with this owner or a higher one stand for C code */
-	uint8_t file,
-		name; /* in a code object: str; name is the qualified one where there is one */
+	uint8_t shim; /* frames with this owner or a higher one represent C code */
+	uint8_t file, name; /* in a code object: str; name is the qualified one if there is one */
 	uint8_t firstline, start,
 		traceable; /* int32; first instruction; int32 (0: frames have no incomplete state) */
 	uint8_t ascii_data, other_data; /* in a str: its characters, if compact */
 	uint16_t locals; /* in a frame: its variables */
 	uint8_t nlocals, varnames; /* in a code object: int32 and tuple */
-	uint8_t cellvars, freevars; /* ... of what lies behind these; 0: nothing does */
+	uint8_t cellvars, freevars; /* ... of the names after these; 0: there are none */
 	uint8_t values; /* enum py_values */
-	uint16_t
-		collector; /* in the interpreter state: generations, as the header says; 0: not known */
+	/* in the interpreter state: generations, as in the header; 0: not known */
+	uint16_t collector;
 };
 
 /* NULL: a version whose layout was never verified. */

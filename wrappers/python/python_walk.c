@@ -37,7 +37,7 @@ static inline uintptr_t code_of(const struct py_layout *l, uintptr_t frame)
 	return py_referred_object(load_word(frame + l->code));
 }
 
-/* Bytes from the code's first instruction to the one that runs. */
+/* Bytes from the code's first instruction to the current one. */
 static inline intptr_t at_of(const struct py_layout *l, uintptr_t frame, uintptr_t code)
 {
 	switch (l->at_form) {
@@ -86,7 +86,7 @@ MEMORY_RAW int py_walk(const struct py *p, uintptr_t tstate, struct foreign_fram
 			continue;
 		f[n].code = code;
 		f[n].at = (uintptr_t)at;
-		/* Older versions do not say whose frame it is: a generator's comes and goes. */
+		/* Older versions do not mark generators' frames, which may move. */
 		f[n].frame =
 			l->owner && load_byte(frame + l->owner) != OWNED_BY_GENERATOR ? frame : 0;
 		/* A code object that was freed, and another one made in its place, differ in one of these. */
@@ -154,7 +154,7 @@ static size_t put_utf8(char *out, uint32_t c)
 	return 4;
 }
 
-/* A str as UTF-8. One that does not fit keeps its end: of a path that is the part that tells. */
+/* A str as UTF-8. If it does not fit, its end is kept: that is the significant part of a path. */
 bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
 {
 	const struct py_layout *l = p->l;

@@ -2,9 +2,9 @@
 /*
  * The frames of the calling thread's Python code, read from the interpreter's structures without the GIL.
  *
- * Why that is sound: only this thread pushes and pops its own frames, and it stands in a C call; each frame holds its
- * code object, which holds its names and line table, and these never change. So nothing that is read here is freed or
- * written meanwhile. Other threads are never looked at.
+ * Why this is safe: only this thread pushes and pops its own frames, and it is inside a C call. Each frame holds its
+ * code object, which holds its names and line table, and these never change. So nothing read here is freed or written
+ * meanwhile. Other threads are never looked at.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_PYTHON_WALK_H
 #define PROBE_WRAPPERS_PYTHON_PYTHON_WALK_H
@@ -27,40 +27,43 @@ struct py {
 	const struct py_layout *l;
 };
 
-/* Frames, innermost first, at most max. A frame whose code is no code object ends the walk. */
+/* Frames, innermost first, at most max. A frame without a code object ends the walk. */
 int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max);
 
-/* The same as they lie in memory, those of generators too. */
+/* The same with their addresses, generators included. */
 int py_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max);
 uintptr_t py_frame_code(const struct py *p, uintptr_t frame);
 
 /*
- * The object that a word of a frame refers to; 0: none. Before 3.14 the word is its address. Since then the low bits say what
- * the word is (internal/pycore_stackref.h): 0 and 1 a reference that is owned or not, 1 alone no value, 2 no object (an
- * error, or an address of C), 3 a small integer without an object.
+ * The object that a word of a frame refers to; 0: none. Before 3.14 the word is its address. Since then the low bits
+ * give its type (internal/pycore_stackref.h): 0 and 1 a reference that is owned or not, 1 alone no value, 2 no object
+ * (an error, or an address of C), 3 a small integer without an object.
  */
 static inline uintptr_t py_referred_object(uintptr_t word)
 {
 	return word & 2 ? 0 : word & ~(uintptr_t)1;
 }
 
-/* A str as UTF-8, of one that does not fit its end; what would break a line is a question mark. False: it is none. */
+/*
+ * A str as UTF-8; if it does not fit, its end. Characters that would break a line become question marks. False: not a
+ * str.
+ */
 bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap);
 
-/* False where a string cannot be read. */
+/* Returns false if a string cannot be read. */
 bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
 
 /*
- * Can the code get back from the instruction at `from` to that at `to` (bytes from its start, to < from) without having
- * been called again? True where that is not known.
+ * True if the code can get back from the instruction at `from` to that at `to` (bytes from its start, to < from)
+ * without being called again, or if that is not known.
  */
 bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
 
 /*
- * Whether this process' structures are laid out as the table says: the same walk, with every address shown to the
- * kernel first, every object's type compared and every line asked for; and, while the thread holds the GIL, the innermost
- * frame's globals against what the interpreter itself says. NULL: all is as expected (*frames of them were seen); else
- * what is not.
+ * Verifies that this process' structures match the table: the same walk, with every address first tested by the kernel,
+ * every object's type compared and every line computed. While the thread holds the GIL, the innermost frame's globals
+ * are also compared with the interpreter's own answer. Returns NULL if all matches (*frames frames were seen); else
+ * what does not.
  */
 const char *py_verify(const struct py *p, uintptr_t tstate, int *frames, bool *held);
 

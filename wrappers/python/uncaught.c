@@ -18,7 +18,7 @@
 #define TYPE_NAME 24
 #define TYPE_INIT 296
 #define TYPE_ALLOC 304
-#define FRAMES_MAX 4096 /* of a traceback that are walked */
+#define FRAMES_MAX 4096 /* traceback entries that are walked */
 #define FRAMES_SAID 8
 #define WORDS_BYTES 2000
 #define MESSAGE_BYTES 600
@@ -47,7 +47,7 @@ static struct {
 	void *generic_alloc; /* PyType_GenericAlloc */
 	void *str, *tuple, *integer, *traceback, *code;
 	void *none;
-	void **system_exit; /* where the class lies */
+	void **system_exit; /* address of the class */
 } py;
 
 static _Atomic int watching; /* 1: yes, 2: this Python has no such thing */
@@ -111,7 +111,7 @@ static void *type_of_object(const void *o)
 				8); /* PyObject: ob_type, but in builds without a GIL */
 }
 
-/* A new reference; of objects whose types are CPython's own, so no code of the program runs. */
+/* A new reference. Only for objects whose types are CPython's own, so no code of the program runs. */
 static void *get_attribute_of(void *o, const char *name)
 {
 	void *v = o ? py.get(o, name) : NULL;
@@ -136,7 +136,7 @@ static const char *read_text_of(void *o)
 	return s;
 }
 
-/* The arguments of the exception that are texts or numbers: what str() would make of them may be code of the program. */
+/* The exception's arguments that are strings or numbers: str() of others may run code of the program. */
 static void put_message(struct text *t, void *value)
 {
 	void *args, *get = py.slot(type_of_object(value), SLOT_GETATTRO);
@@ -203,7 +203,7 @@ static void put_traceback(struct text *t, void *tb)
 
 	if (!tb || type_of_object(tb) != py.traceback)
 		return;
-	/* Each entry holds the next one, and the first is held by who called. */
+	/* Each entry holds the next one, and the caller holds the first. */
 	for (void *at = tb; at && type_of_object(at) == py.traceback && n < FRAMES_MAX; n++) {
 		void *next = get_attribute_of(at, "tb_next");
 
@@ -274,7 +274,7 @@ static void describe_handled(void *tb)
 	drop_object(its);
 }
 
-/* Of the interpreter whose state is this thread's: of others nothing is asked. */
+/* True for the interpreter of this thread's state; others are not queried. */
 static bool may_ask_python(void)
 {
 	void *own = session_is_on() && !thread_state.busy ? py.this_thread() : NULL;
@@ -292,7 +292,7 @@ static void look_at_handled(void *tb)
 	errno = err;
 }
 
-/* Who formats an exception reads the frame of each entry of its traceback: object, name of the attribute. */
+/* Code that formats an exception reads the frame of each traceback entry: object, name of the attribute. */
 static void hear_attribute_read(void *args)
 {
 	void *tb, *name;
@@ -323,7 +323,7 @@ static int hear_audit_event(const char *event, void *args, void *data)
 	return 0;
 }
 
-/* What SystemExit(...) makes the process exit with: nothing or None is 0, an integer itself, anything else is printed and is 1. */
+/* The exit code for SystemExit(...): none or None is 0, an integer is itself, anything else is printed and is 1. */
 static int code_of_exit(void *args)
 {
 	void *first = args && type_of_object(args) == py.tuple && py.tuple_size(args) > 0
@@ -360,7 +360,7 @@ static void watch_system_exit(void)
 
 	if (!name || strcmp(name, "SystemExit") != 0 || !*init ||
 		*(void **)(class + TYPE_ALLOC) != py.generic_alloc)
-		return; /* not laid out as we know it */
+		return; /* unknown layout */
 	real_init = *init;
 	*init = init_system_exit;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions of a libtorch are watched, and how they are called. The names come from the library that is being
- * loaded; the tables below hold both generations (before and after 2.14), and a name whose parameters are other ones than
- * expected is left alone.
+ * Which functions of a libtorch are watched, and how they are called. The names come from the library being loaded. The
+ * tables below hold both generations (before and after 2.14), and a name with unexpected parameters is left alone.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +25,7 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* c10d/Types.hpp: where the operation and the root lie in the options, from 1.11 on. */
+/* c10d/Types.hpp: offsets of the operation and the root in the options, from 1.11 on. */
 #define REDOP 16
 #define REDUCE_ROOT 32
 
@@ -102,14 +101,17 @@ static const struct watched {
 	{"torch::autograd::AccumulateGrad::apply", "pp", SCOPE_ACCUMULATE, CT_STRUCT},
 };
 
-/* What a name turns out to be. */
+/* What a name was recognised as. */
 struct found {
 	const struct torch_method *method;
 	const struct watched *watched;
 	char name[sizeof(((struct torch_function *)0)->cxx.symbol)];
 };
 
-/* The method's tensors and options by reference, its peer and tag by value; `this` does not stand in the name. */
+/*
+ * The method's tensors and options are passed by reference, its peer and tag by value; the name does not contain
+ * `this`.
+ */
 static bool method_params_fit(const struct torch_method *m, const struct cxx_params *p)
 {
 	if (p->n != m->nargs - 1)
@@ -159,7 +161,7 @@ static bool may_be_torch_symbol(const char *s)
 		       torch_leaves_wanted());
 }
 
-/* Behind the namespace: torch_npu has its own, for the same classes. NULL: it is another one. */
+/* After the namespace: torch_npu has its own, for the same classes. NULL: another namespace. */
 static const char *in_group_namespace(const char *name)
 {
 	if (strncmp(name, "c10d::", 6) == 0)
@@ -186,7 +188,7 @@ static const struct torch_method *method_of(const char *name)
 	return NULL;
 }
 
-/* By the C++ name in the section c10d, or by the name of torch.distributed in a list of msprobe's. */
+/* By the C++ name in section c10d, or by the name of torch.distributed in one of msprobe's lists. */
 static bool is_method_listed(const struct found *f)
 {
 	char name[sizeof(f->name)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What rooms of PyTorch have for those below them. */
+/* Functions of PyTorch's upper rooms that lower rooms call. */
 #include "wrappers/torch/tensors/train_observers.h"
 
 #include <stddef.h>
@@ -12,7 +12,8 @@ const struct torch_train_observer *const train_observers[] = {
 	&gradients_observer,
 	&compiled_observer,
 	&flops_observer,
-	&withhold_observer, /* behind all that read them: gradients are gone behind its begin, and there again behind its end */
+	/* after all that read gradients: they are removed after its begin, and restored at its end */
+	&withhold_observer,
 	&stop_observer, /* raises, when all others have seen the end */
 	NULL,
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UCC. What a collective is stands in a struct that its request is made with: rows are made for each kind of collective, in
- * whose name records are written. A request is persistent to us; it is complete when its status, the first word behind its
- * handle, is not 1 any more.
+ * UCC. A collective is described by the struct with which its request is made. So there is a row for each kind of
+ * collective, in whose name records are written. To us a request is persistent. It is complete when its status, the
+ * first word its handle points to, is no longer 1.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@
 
 /* ---- rows ---- */
 
-/* By the bit of ucc_coll_type_t. */
+/* Indexed by the bit of ucc_coll_type_t. */
 static const char *const op_of_bit[] = {"all_gather", "all_gather_v", "all_reduce", "all_to_all",
 	"all_to_all_v", "barrier", "broadcast", "barrier", "barrier", "gather", "gather_v",
 	"reduce", "reduce_scatter", "reduce_scatter_v", "scatter", "scatter_v"};
@@ -36,10 +36,10 @@ struct ucc_row {
 	_Atomic bool made;
 };
 
-/* Of requests that are posted later, and of those that are posted at once. */
+/* For requests that are posted later, and for those posted at once. */
 static struct ucc_row rows[2][KINDS];
 
-/* Of rows that are not made yet. Lock: leaf, held for a few instructions; a forked child makes it again. */
+/* For rows that are not made yet. Lock: a leaf, held for a few instructions; a forked child initialises it again. */
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
@@ -60,7 +60,7 @@ static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
 	pthread_mutex_unlock(&rows_lock);
 }
 
-/* The row in whose name the collective of that bit is recorded; what was decided of the call's own row holds for it. */
+/* The row for the collective of that bit; decisions about the call's own row apply to it. */
 static struct api *row_of_coll(const struct call *c, unsigned bit)
 {
 	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
@@ -74,7 +74,10 @@ static struct api *row_of_coll(const struct call *c, unsigned bit)
 
 /* ---- teams ---- */
 
-/* ucc_team_attr_t as far as it is needed (UCC 1.0 to 1.5): mask at 0, ep at 24, size at 56 of 72 bytes; room for more. */
+/*
+ * The part of ucc_team_attr_t that is needed (UCC 1.0 to 1.5): mask at 0, ep at 24, size at 56 of 72 bytes; with room
+ * for more.
+ */
 struct team_attr {
 	uint64_t mask, skip[2], ep, skip2[3];
 	uint32_t size;
@@ -82,7 +85,7 @@ struct team_attr {
 };
 #define TEAM_ATTR_EP_AND_SIZE 0x44
 
-/* Rank and size; a team answers when it is complete, of which there is no notice: when it is first used. */
+/* Rank and size. They can be queried when a team is complete, which is not reported: so when it is first used. */
 static bool ask_ucc_team(struct comm *m)
 {
 	int (*get)(uint64_t, struct team_attr *) =
@@ -93,8 +96,8 @@ static bool ask_ucc_team(struct comm *m)
 		return false;
 	m->rank = (int32_t)a.ep;
 	/*
-	 * Teams have no number that all members know. Of those of all ranks it is how many of them were made before, which
-	 * is the same on all; others are only known here.
+	 * Teams have no number that all members know. A team of all ranks gets the number of such teams made before,
+	 * which is the same on all; other teams are known only here.
 	 */
 	if ((int64_t)a.size == session.world_size || session.world_size <= 0) {
 		static _Atomic uint64_t whole;
@@ -134,7 +137,7 @@ static void register_ucc_team(const struct call *c)
 	comm_publish(m);
 }
 
-/* ---- what is on its way ---- */
+/* ---- pending requests ---- */
 
 /*
  * Requests that were posted and have not been seen complete. Lock: leaf; it keeps a request from being freed by another
@@ -179,7 +182,7 @@ static void note_posted(uint64_t key)
 			POSTED_MAX);
 }
 
-/* Takes one that is complete, or that one; *status. 0: there is none. */
+/* Takes one that is complete, or the given one; *status. 0: there is none. */
 static uint64_t take_posted(uint64_t key, int32_t *status)
 {
 	uint64_t found = 0;
@@ -198,7 +201,7 @@ static uint64_t take_posted(uint64_t key, int32_t *status)
 	return found;
 }
 
-/* How it ended. Freed while it was on its way: nobody sees its end. */
+/* How it ended. Freed while it was pending: its end is never seen. */
 static uint32_t flags_of_status(int32_t status)
 {
 	return status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
@@ -230,7 +233,10 @@ static void look_at_posted(struct call *c)
 
 /* ---- requests ---- */
 
-/* A post has the request itself, a triggered one an event that leads to it (req behind ev_type, ev_context and its size). */
+/*
+ * A post gets the request itself, a triggered post an event that leads to it (req after ev_type, ev_context and its
+ * size).
+ */
 static uint64_t request_of(const struct call *c)
 {
 	const union arg *a = call_arg(c, ROLE_REQUEST);
@@ -245,7 +251,7 @@ static struct async_start *start_room(struct thread *t)
 	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
 }
 
-/* In c->note of a call that posts. */
+/* In c->note of a posting call. */
 struct posting {
 	struct async_claims claims;
 	struct async_start *start;
@@ -304,7 +310,7 @@ static void leave_post(struct call *c, int64_t ret)
 
 /* ---- the end of a request ---- */
 
-/* In c->note of a call that frees one: as it stood before. */
+/* In c->note of a freeing call: its state before. */
 struct ending {
 	struct async_claims claims;
 	uint64_t end;
@@ -313,7 +319,7 @@ struct ending {
 };
 _Static_assert(sizeof(struct ending) <= sizeof(((struct call *)0)->note), "");
 
-/* After the real call its memory is another's: what it says is read now. */
+/* After the real call the memory is not valid any more: its content is read now. */
 static void enter_free(struct call *c)
 {
 	struct ending *e = (struct ending *)&c->note;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucc_coll_args_t. Counts are totals of their buffer. In place the data lie in the destination: of an all-gather and a
- * reduce-scatter this rank's part at its own offset.
+ * ucc_coll_args_t. Counts are totals of their buffer. In place, the data are in the destination: in an all-gather and a
+ * reduce-scatter this rank's part, at its own offset.
  */
 #include "wrappers/ucc/ucc.h"
 
@@ -141,7 +141,7 @@ static void add_side_parts(struct reading *r, bool out, const union side *s)
 	v->dwidth = r->flags & WIDE_DISPLS ? 8 : 4;
 }
 
-/* This rank's part: at its displacement, or behind those of the ranks before it; packed: alone in the buffer. */
+/* This rank's part: at its displacement, or after those of the ranks before it; packed: alone in the buffer. */
 static void add_own_part(struct reading *r, bool out, const union side *s, bool packed)
 {
 	struct buffer *v = add_buffer(r, out, s->parts.buffer, s->parts.dtype);

@@ -9,9 +9,9 @@
 #include "elf/memory.h"
 
 /*
- * Can this page be read? Asked of the kernel once in 4096 times: buffers are used again and again. The low bits of a
- * place count how often its page is still believed; places are shared by pages and taken over without regard, and two
- * threads that lose each other's count only ask more often.
+ * True if this page can be read. The kernel is asked once in 4096 times, because buffers are reused. The low bits of an
+ * entry count down how often the page is still trusted. Pages share entries and may overwrite each other; if two
+ * threads lose a count, they only ask more often.
  */
 static bool is_page_believed(uintptr_t page)
 {

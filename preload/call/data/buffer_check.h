@@ -4,10 +4,10 @@
 
 #include "call/data/view.h"
 
-/* Takes the statistics from buffers that do not seem to be where the spec says. */
+/* Drops the statistics of buffers that do not seem to be where the spec says. */
 void check_buffers(struct buffer *v, unsigned n);
 
-/* May the first and the last byte of its elements be read by this process? Asks the kernel now and then. */
+/* True if this process can read the first and the last byte of its elements. Asks the kernel now and then. */
 bool buffer_believed(const struct buffer *v);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first two tensor observers: statistics, and the checksum, which is made of each block while the statistics have it. */
+/*
+ * The first two tensor observers: statistics and checksum. The checksum is computed on each block while it is in the
+ * cache for the statistics.
+ */
 #include "call/data/observer.h"
 #include "config/rooms/calls.h"
 #include "device/measure.h"
@@ -17,7 +20,7 @@ static uint64_t statistics_reach(const struct config *cfg)
 					      : UINT64_MAX;
 }
 
-/* Which checksum that tensor is to have. */
+/* The kind of checksum for that tensor. */
 static enum stats_checksum checksum_kind(const struct tensor_look *look)
 {
 	const struct kind *k;
@@ -28,7 +31,7 @@ static enum stats_checksum checksum_kind(const struct tensor_look *look)
 	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
 }
 
-/* They are in the cache. */
+/* The bytes are in the cache. */
 static void sum_few_bytes(const struct tensor_look *look)
 {
 	enum stats_checksum kind = checksum_kind(look);
@@ -49,7 +52,7 @@ static bool statistics_want(void *state, struct tensor_look *look)
 		look->buffer->bytes > (uint64_t)get_calls_keys(cfg)->max_bytes)
 		return false;
 	look->record->flags &= (uint8_t)~TF_NOSTATS;
-	/* Few elements at once, where nothing else wants the running totals. */
+	/* Few elements are done at once if no other observer needs the running totals. */
 	if (buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
 			(enum dtype)look->buffer->dtype, get_calls_keys(cfg)->eps,
@@ -116,13 +119,13 @@ const struct tensor_observer statistics_observer = {
 	.end = statistics_end,
 };
 
-/* Of what has statistics: without them there is none. */
+/* Only buffers with statistics have a checksum. */
 static uint64_t checksum_reach(const struct config *cfg)
 {
 	return get_calls_keys(cfg)->checksum == CHECKSUM_OFF ? 0 : statistics_reach(cfg);
 }
 
-/* A device makes the XOR of words, and no CRC. */
+/* Devices compute the XOR of words, but no CRC. */
 static bool is_crc_wanted(const struct config *cfg)
 {
 	return get_calls_keys(cfg)->checksum == CHECKSUM_CRC32;

@@ -24,7 +24,7 @@ void tensor_watch_configure(const struct config *cfg)
 	tensor_watch = now;
 }
 
-/* Where there are several: each piece to all of them while it is in the cache. */
+/* If several observers are active: passes each piece to all of them while it is in the cache. */
 struct several {
 	unsigned n;
 	struct {

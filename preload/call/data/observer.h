@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensor observers: what looks at the bytes of a call's tensors while they are what the call was given, or what it gave
- * back. Statistics and checksum are the first two. The bytes are read once, piece by piece, for all observers: a buffer
- * of segments or strides comes in the pieces that it consists of, a device's as the copy that its stream made.
+ * Tensor observers look at the bytes of a call's tensors at its entry or return. Statistics and checksum are the first
+ * two. The bytes are read once, piece by piece, for all observers. A buffer of segments or strides is passed in its
+ * contiguous pieces; a device's buffer as the copy that its stream made.
  *
  * All are called on the thread of the job that made or completed the call, on a stack of ours (base/apart.h), in the
- * default floating-point environment. They neither wait, lock nor allocate, and keep no pointer into a piece.
+ * default floating-point environment. They do not wait, lock or allocate, and keep no pointer into a piece.
  *
- * tensor_observers[] is the table. What none of them wants under the configuration costs one comparison a tensor.
+ * tensor_observers[] is the table. If no observer wants anything under the configuration, that costs one comparison for
+ * each tensor.
  */
 #ifndef PROBE_CALL_OBSERVER_H
 #define PROBE_CALL_OBSERVER_H
@@ -23,81 +24,90 @@ struct journal_tensor;
 struct stats_acc;
 
 #define TENSOR_OBSERVERS_MAX 8
-#define TENSOR_STATE_BYTES 256 /* of each observer while a tensor is looked at; aligned to 16 */
+#define TENSOR_STATE_BYTES 256 /* size of an observer's state for one tensor; aligned to 16 */
 
-/* A tensor that is about to be looked at. */
+/* A tensor to be looked at. */
 struct tensor_look {
 	const struct api *row; /* the function that was called */
 	uint32_t step; /* of the call's entry */
 	uint64_t seq; /* ... and its number */
-	const struct config *cfg; /* that the call came by */
+	const struct config *cfg; /* used for the call */
 	const struct buffer *buffer;
-	struct journal_tensor *record; /* its row to be, without what observers add */
-	/* The state of statistics that are taken of it, for an observer that joins them block by block; NULL: none are. */
+	struct journal_tensor *record; /* its future row, without the values of observers */
+	/* The state of its statistics, for an observer that joins them block by block; NULL: there are none. */
 	struct stats_acc *stats;
 };
 
 struct tensor_observer {
 	/*
-	 * The largest buffer that it may want under that configuration, in bytes; 0: none at all, and it is not asked. Called
+	 * The largest buffer that it may want under that configuration, in bytes. 0: none, and it is not asked. Called
 	 * when a configuration is read, on any thread.
 	 */
 	uint64_t (*reach)(const struct config *cfg);
-	/* True if it wants the bytes themselves under that configuration, where a device could have measured them. NULL: never. */
-	bool (*needs_bytes)(const struct config *cfg);
-	bool in_order; /* its pieces come in the order of the buffer; of strided ones in that of memory */
 	/*
-	 * Does it want that tensor? Of each whose memory can be read and that is within the reach of any observer. True:
-	 * *state is made ready, and end() will be called.
+	 * True if it needs the bytes themselves under that configuration, even if a device could measure them. NULL:
+	 * never.
+	 */
+	bool (*needs_bytes)(const struct config *cfg);
+	/* pieces come in the order of the buffer; for a strided one in memory order */
+	bool in_order;
+	/*
+	 * True if it wants that tensor: *state is then initialised, and end() will be called. Called for each readable
+	 * tensor that is within the reach of any observer.
 	 */
 	bool (*wants)(void *state, struct tensor_look *look);
 	/*
-	 * `count` elements (not bytes, not 0) at p, of any alignment. next: where elements lie that come about STATS_FAR bytes later,
-	 * or NULL; not to be read, only to be fetched into the cache. NULL: it has joined the statistics.
+	 * `count` elements (not bytes, not 0) at p, with any alignment. next: address of elements that follow about
+	 * STATS_FAR bytes later, or NULL; only for prefetching, not to be read. piece NULL: the observer has joined the
+	 * statistics.
 	 */
 	buffer_piece_fn *piece;
-	/* whole: it has seen all; else what it has seen is to be forgotten. In the order of the table. */
+	/* whole: it has seen all elements; else its result is to be dropped. Called in the order of the table. */
 	void (*end)(void *state, struct journal_tensor *record, bool whole);
 };
 
-/* All there are, NULL-terminated; a test may have another table. */
+/* All observers, NULL-terminated; a test may link another table. */
 extern const struct tensor_observer *const tensor_observers[];
 
 extern const struct tensor_observer statistics_observer;
 extern const struct tensor_observer copy_observer, wide_xor_observer; /* for dumps */
 extern const struct tensor_observer
-	checksum_observer; /* its row of the table comes after the statistics */
+	checksum_observer; /* must come after the statistics in the table */
 
-/* What the configuration in force makes of them. */
+/* Summary of the observers under the configuration in force. */
 extern struct tensor_watch {
 	uint64_t reach; /* the largest buffer that any of them may want; 0: nothing is looked at */
-	bool few; /* nothing is wanted but the statistics: tensor_observe_few() will do for small buffers */
-	bool bytes; /* of tensors on a device copies are wanted, for not all is measured there */
-	bool grad; /* adapters are to say of tensors whether gradients are computed for them */
+	bool few; /* only statistics are wanted: tensor_observe_few() is enough for small buffers */
+	/* tensors on a device must be copied, because the device cannot measure everything */
+	bool bytes;
+	bool grad; /* adapters must tell whether gradients are computed for tensors */
 	uint32_t wanting; /* bit i: tensor_observers[i] may want something */
 } tensor_watch;
 
-/* To be called when the configuration has been read or has changed. */
+/* Call after the configuration has been read or has changed. */
 void tensor_watch_configure(const struct config *cfg);
 
-/* May any of them want that buffer, and may its memory be read, as far as its description says? */
+/* True if any observer may want that buffer, and its description does not forbid reading its memory. */
 static inline bool tensor_is_watched(const struct buffer *v)
 {
 	return tensor_watch.reach && v->bytes <= tensor_watch.reach && v->count && !v->nostats;
 }
 
 /*
- * Where tensor_watch.few: what tensor_observe() does of a buffer of STATS_TINY elements and fewer, on 1 KiB of stack. False:
- * it is to be done by that.
+ * If tensor_watch.few is set: does the work of tensor_observe() for a buffer of at most STATS_TINY elements, with 1 KiB
+ * of stack. False: call tensor_observe() instead.
  */
 bool tensor_observe_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
-/* What a device has measured of it; buffer.shot has arrived. False: it has not. */
+/* Stores what a device has measured of it; buffer.shot has arrived. False: it has not been measured. */
 bool tensor_put_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
-/* Shows a buffer of call `seq` to those that want it. Its memory can be read; the caller has entered stats_fenv. */
+/*
+ * Shows a buffer of call `seq` to the observers that want it. Its memory is readable, and the caller has entered
+ * stats_fenv.
+ */
 void tensor_observe(const struct operation *w, uint64_t seq, const struct buffer *v,
 	struct journal_tensor *record);
 

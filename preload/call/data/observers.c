@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of tensor observers, and nothing else: a test that has one of its own leaves this file out. */
+/* The table of tensor observers and nothing else, so that a test with its own table can omit this file. */
 #include "call/data/observer.h"
 
 const struct tensor_observer *const tensor_observers[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a call does with its data: communicator, peer, and the buffers that it reads and writes. Part of struct call (call/call.h),
- * which lies on the wrapper's stack, and of what is kept of a request until it completes.
+ * The data of a call: communicator, peer, and the buffers that it reads and writes. Part of struct call (call/call.h)
+ * on the wrapper's stack, and of the copy that a request keeps until it completes.
  */
 #ifndef PROBE_CALL_DATA_OPERATION_H
 #define PROBE_CALL_DATA_OPERATION_H
@@ -21,17 +21,17 @@ struct operation {
 	struct comm *comm;
 	const struct api *row; /* of its record: the function, and the step of its entry */
 	uint32_t step;
-	uint32_t
-		out_room; /* bytes kept for outputs that are described when the call returns; 0: they are known */
-	const struct config *by; /* that its call came by; NULL: the one in use */
+	/* bytes reserved for outputs that are described when the call returns; 0: they are known */
+	uint32_t out_room;
+	const struct config *by; /* of its call; NULL: the one in use */
 	uint32_t flags; /* enum call_flag */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
 	uint8_t redop;
-	uint8_t phase; /* enum phase; 0: the thread's */
+	uint8_t phase; /* enum phase; 0: that of the thread */
 	uint16_t nin, nout;
 	bool unnumbered; /* a message of a function that was not counted from the start */
-	bool on_device; /* a stream is to show its buffers, whatever completes it (call/stream.h) */
-	/* Of a call on a device's stream: shots that tell when the stream was before it and after it, 0: none. */
+	bool on_device; /* a stream must show its buffers, whatever completes it (call/stream.h) */
+	/* For a call on a device's stream: shots that mark the stream's time before and after it, 0: none. */
 	uint32_t before, after;
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
 	union {
@@ -40,10 +40,10 @@ struct operation {
 		};
 		struct buffer views[2 * KIND_VIEWS]; /* of a local kind: inputs, then outputs */
 	};
-	/* Where there are more: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
+	/* If there are more buffers: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
 	const struct buffer *all_in, *all_out;
 	struct kept_arrays
-		*kept; /* of a copy that outlives the call: call/keep.h. Not set otherwise */
+		*kept; /* for a copy that outlives the call: call/keep.h. Not set otherwise */
 };
 
 static inline const struct buffer *operation_inputs(const struct operation *w)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A tensor observer: copies what a dump is to have the tensors of, and the XOR that it may ask for in place of statistics. */
+/* A tensor observer: copies the tensors of a dump, and computes the XOR that a dump may use instead of statistics. */
 #include <string.h>
 
 #include "base/log.h"
@@ -26,7 +26,7 @@ static bool are_tensors_wanted(const struct config *cfg)
 	       get_dump_keys(cfg)->task == DUMP_DIFF_CHECK || *get_dump_keys(cfg)->tensor_list;
 }
 
-/* What the program saves itself is wanted whatever the task is. */
+/* Calls by which the program saves tensors itself are wanted for any task. */
 static bool is_saved_by_program(const struct api *row)
 {
 	return strcmp(row->spec->lib->name, "probe") == 0;
@@ -40,7 +40,7 @@ static uint64_t copy_reach(const struct config *cfg)
 	return UINT64_MAX;
 }
 
-/* Is there a line of the list of which that text is the beginning of a name, or part of one? */
+/* True if the list is not empty and each of its lines begins with that text. */
 static bool are_all_lines_of(const char *list, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -51,7 +51,7 @@ static bool are_all_lines_of(const char *list, const char *prefix)
 	return *list != 0;
 }
 
-/* Names are given when the dump is made; what cannot have one that is wanted need not be copied. */
+/* Names are assigned when the dump is written. A tensor that cannot get a wanted name is not copied. */
 static bool may_be_named(const struct config *cfg, const struct api *row)
 {
 	const char *list = get_dump_keys(cfg)->task == DUMP_TENSOR ||
@@ -73,8 +73,8 @@ static bool is_side_wanted(const struct config *cfg, uint8_t io)
 }
 
 /*
- * Sizes, and the strides that the elements have when they lie one after the other in the order in which memory has them
- * (call/data/view.c): inner dimensions are those with the smaller steps, those of step 0 the outermost.
+ * Stores the sizes, and the strides that the elements get when they are packed in memory order (call/data/view.c).
+ * Inner dimensions are those with smaller steps; those of step 0 are outermost.
  */
 static void put_copy_dims(struct tensor_copy *c, const struct buffer *v)
 {
@@ -121,7 +121,7 @@ static bool copy_wants(void *state, struct tensor_look *look)
 	if (!s->to) {
 		look->record->flags |= TF_LEFT_OUT;
 		log_loss(LOSS_DUMP,
-			"dump: no room for a tensor of %llu bytes: such tensors are left out, and "
+			"dump: no room for a tensor of %llu bytes: such tensors are skipped, and "
 			"named in dump.json; raise dump_buffer_mib or dump_limit_mib, or choose "
 			"fewer by list",
 			(unsigned long long)v->bytes);
@@ -144,7 +144,7 @@ static void copy_piece(void *state, const void *p, uint64_t count, enum dtype dt
 	uint64_t bytes = count * dtype_info(dt)->size;
 
 	(void)next;
-	/* What is shown is what was described; one byte more would be another tensor's. */
+	/* Only what was described is shown; one byte more would belong to another tensor. */
 	if (bytes > s->to->bytes - s->at)
 		bytes = s->to->bytes - s->at;
 	memcpy((char *)tensor_copy_data(s->to) + s->at, p, bytes);
@@ -174,7 +174,7 @@ const struct tensor_observer copy_observer = {
 /* ---- XOR of 64-bit words ---- */
 
 struct wide_xor {
-	uint64_t sum, last; /* last: the word that is not full yet */
+	uint64_t sum, last; /* last: the word that is not complete yet */
 	unsigned fill; /* bytes in it */
 };
 
@@ -229,7 +229,7 @@ static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 
 	if (!whole)
 		return;
-	/* There are no statistics beside it: it has their place. */
+	/* It takes the place of the statistics. */
 	record->stats.n = 0;
 	record->stats.min.u = s->sum ^ s->last;
 	record->flags |= TF_XOR;

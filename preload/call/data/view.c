@@ -6,9 +6,8 @@
 #include "stats/stats.h"
 
 /*
- * Runs of elements shorter than DIRECT bytes, and elements that do not lie side by side, are copied together first:
- * starting a kernel for each would cost many times what measuring the element costs. The buffer is small because it
- * lies on the stack of a thread of the job.
+ * Runs shorter than DIRECT bytes, and elements that are not adjacent, are first gathered: starting a kernel for each
+ * would cost many times the measurement itself. The buffer is small because it is on the stack of a thread of the job.
  */
 #define DIRECT 512
 
@@ -44,7 +43,7 @@ static inline __attribute__((always_inline)) void copy_elements(
 
 typedef uint32_t quad __attribute__((vector_size(16)));
 
-/* Each of the compilers has its own word for it. */
+/* Each compiler has its own spelling of this. */
 #ifdef __clang__
 #define EVERY_OTHER(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
 #else
@@ -52,8 +51,8 @@ typedef uint32_t quad __attribute__((vector_size(16)));
 #endif
 
 /*
- * Every other element of 4 bytes, as the real parts of complex64 are. What lies between them is read too, but nothing
- * behind the last one. Fetching ahead makes it slower: the CPU does that well enough while the kernel is at work.
+ * Copies every other element of 4 bytes, such as the real parts of complex64. The bytes between them are read too, but
+ * none after the last element. No prefetching: the CPU's own is enough, and more would be slower.
  */
 static void copy_pairs(unsigned char *to, uintptr_t from, uint64_t n)
 {
@@ -72,7 +71,7 @@ static void copy_pairs(unsigned char *to, uintptr_t from, uint64_t n)
 	copy_elements(to, from, n, 8, 4);
 }
 
-/* A loop for each size that a type may have, for memcpy() of a constant size is one move. */
+/* One loop for each possible element size: memcpy() of a constant size is a single move. */
 static void copy_strided(unsigned char *to, uintptr_t from, uint64_t n, uint64_t step, size_t size)
 {
 	if (size == 4 && step == 8) {
@@ -97,13 +96,13 @@ static void copy_strided(unsigned char *to, uintptr_t from, uint64_t n, uint64_t
 	}
 }
 
-/* How many runs of n elements lie between one and what is to be fetched into the cache while it is measured. */
+/* Distance, in runs of n elements, between the one measured and the one to prefetch. */
 static uint64_t runs_ahead(const struct gather *g, uint64_t n)
 {
 	return 1 + STATS_FAR / (n * g->size);
 }
 
-/* n elements, `step` bytes from one to the next. next: the run that will be wanted soon, or 0. */
+/* Adds n elements, `step` bytes apart. next: the run that will follow soon, or 0. */
 static void add_run(struct gather *g, uintptr_t at, uint64_t n, uint64_t step, uintptr_t next)
 {
 	if (step == g->size && n >= DIRECT / g->size) {
@@ -139,9 +138,7 @@ static int64_t integer_at(const void *array, uint64_t i, unsigned width)
 	return narrow;
 }
 
-/*
- * Addresses are computed in integers: displacements may be negative, and absolute where the base is NULL (MPI_BOTTOM).
- */
+/* Addresses are computed as integers: displacements may be negative, or absolute if the base is NULL (MPI_BOTTOM). */
 static uintptr_t segment_at(const struct buffer *v, uint32_t i)
 {
 	uint64_t displ = (uint64_t)integer_at(v->displs, i, v->dwidth ? v->dwidth : v->width);
@@ -149,7 +146,7 @@ static uintptr_t segment_at(const struct buffer *v, uint32_t i)
 	return (uintptr_t)v->base + displ * (uint64_t)v->unit;
 }
 
-/* Returns false at a segment that cannot exist: at address 0. */
+/* Returns false for a segment that cannot exist: at address 0. */
 static int add_segments(struct gather *g, const struct buffer *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
@@ -168,8 +165,8 @@ static int add_segments(struct gather *g, const struct buffer *v)
 }
 
 /*
- * Keeps the order that visits memory front to back: by step, and those of step 0, which repeat what is inside them,
- * outermost (0 - 1 is the largest number).
+ * Inserts a dimension in the order that visits memory front to back: by step. Dimensions of step 0 repeat what is
+ * inside them, so they are outermost (0 - 1 is the largest number).
  */
 static void insert_dim(struct buffer_walk *w, uint64_t size, uint64_t step)
 {
@@ -184,8 +181,8 @@ static void insert_dim(struct buffer_walk *w, uint64_t size, uint64_t step)
 }
 
 /*
- * The figures do not depend on the order of elements, so dimensions may be reversed and sorted: then a transposed
- * tensor is as contiguous as its original. Returns false if there is nothing to walk or there are too many dimensions.
+ * The results do not depend on the order of elements, so dimensions may be reversed and sorted. A transposed tensor is
+ * then as contiguous as its original. Returns false if there is nothing to visit, or too many dimensions.
  */
 bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
 {
@@ -249,7 +246,7 @@ static int add_strided(struct gather *g, const struct buffer *v)
 	return 1;
 }
 
-/* Segments may begin anywhere; the other layouts begin at base, and a NULL there is an error of the job. */
+/* Segments may begin anywhere. Other layouts begin at base, and NULL there is an error of the job. */
 static int is_buffer_readable(const struct buffer *v)
 {
 	if (v->nostats)
@@ -261,7 +258,7 @@ static int is_buffer_readable(const struct buffer *v)
 	return v->base || v->layout == BUFFER_SEGMENTS;
 }
 
-/* Apart from the usual case: what gathers takes 2 KiB of stack. */
+/* Separate from the usual case: gathering takes 2 KiB of stack. */
 __attribute__((noinline)) static bool show_pieces(
 	const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg)
 {
@@ -326,7 +323,7 @@ bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, voi
 	return true;
 }
 
-/* Bytes that one element takes up; of a derived type as far as the buffer shows. */
+/* Size of one element in bytes; for a derived type, as far as the buffer shows it. */
 static uint64_t element_bytes(const struct buffer *v)
 {
 	uint64_t size = dtype_info(v->dtype)->size;
@@ -337,7 +334,7 @@ static uint64_t element_bytes(const struct buffer *v)
 	if (v->count)
 		size = (v->bytes + v->count - 1) / v->count;
 	if (v->layout == BUFFER_SEGMENTS && unit > size)
-		size = unit; /* the extent of the type, or 1 for displacements in bytes */
+		size = unit; /* the extent of the type, or 1 if displacements are in bytes */
 	return size;
 }
 

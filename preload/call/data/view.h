@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tensor in memory as a call describes it: where its elements lie. Nothing is copied; arrays that a buffer points to
- * (counts, displacements, sizes) are the caller's and live as long as the call; what goes on after it has copies (call/keep.h).
+ * A tensor in memory as a call describes it: where its elements are. Nothing is copied. Arrays that a buffer points to
+ * (counts, displacements, sizes) belong to the caller and live as long as the call. An operation that outlives its call
+ * has copies (call/keep.h).
  */
 #ifndef PROBE_CALL_VIEW_H
 #define PROBE_CALL_VIEW_H
@@ -12,7 +13,7 @@
 #include "terms/dtype.h"
 
 enum buffer_layout {
-	BUFFER_CONTIG, /* count elements from base on */
+	BUFFER_CONTIG, /* count elements from base on, adjacent */
 	BUFFER_SEGMENTS, /* counts[i] elements at base + displs[i] * unit bytes, i in 0..n */
 	/* n dimensions: sizes[] and strides[] in elements, both int64_t; strides may be 0 or negative; at most 16 longer than 1 */
 	BUFFER_STRIDED,
@@ -27,52 +28,56 @@ struct buffer {
 	uint8_t dtype; /* DT_OTHER: no statistics */
 	uint8_t layout;
 	uint8_t io; /* enum tensor_io */
-	uint8_t nostats; /* the memory must not be read (or holds what no dtype describes) */
-	uint8_t arg; /* which argument of the function it is, from 1, 0: not known; or-ed TENSOR_GRAD ... */
-	uint8_t host; /* it is known that the processor can read it; else that is to be found out */
+	uint8_t nostats; /* the memory must not be read (or holds data that no dtype describes) */
+	/* number of the function's argument, from 1, 0: not known; or-ed with TENSOR_GRAD ... */
+	uint8_t arg;
+	uint8_t host; /* known to be readable by the processor; false: to be checked */
 	uint16_t index;
 	uint8_t width; /* bytes of one integer in counts[]: 4 or 8 */
 	uint8_t dwidth; /* ... in displs[]; 0: as in counts[] */
 	uint8_t ndim; /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
-	uint8_t item; /* ... and which of the list there, from 1, 0: it is in none */
+	uint8_t item; /* ... and its position in a list there, from 1, 0: not in a list */
 	int32_t peer, tag;
-	uint8_t device; /* it lies in the memory of that device, from 1: only a stream can show it. 0: not known */
+	/* number of the device that holds it, from 1: only a stream can show it. 0: not known */
+	uint8_t device;
 	int64_t comm_seq;
 	uint32_t n;
 	int64_t unit;
 	const void *counts, *displs; /* or sizes, strides */
 	/*
-	 * Of an input that is looked at when the call ends: number of a device's snapshot of it that is on its way
-	 * (call/stream.c), or BUFFER_AT_END: itself. 0: it was looked at when the call came.
+	 * For an input that is looked at when the call ends: number of its pending snapshot on a device
+	 * (call/stream.c), or BUFFER_AT_END: the memory itself. 0: it was looked at when the call began.
 	 */
 	uint32_t shot;
-	uint32_t
-		name; /* JOURNAL_NAME_*, where the adapter knows it; 0: by its memory, tensor_namer */
+	/* JOURNAL_NAME_*, if the adapter knows it; 0: found by its memory, tensor_namer */
+	uint32_t name;
 };
 
-/* A piece of a buffer: as struct tensor_observer's piece() (observer.h). */
+/* A piece of a buffer; see piece() of struct tensor_observer (observer.h). */
 typedef void buffer_piece_fn(
 	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next);
 
-/* Of a strided one: a dimension comes before another one whose elements are further apart in memory (transposed, channels last). */
+/* For a strided one: true if a dimension precedes one with a larger stride (transposed, channels last). */
 bool buffer_is_permuted(const struct buffer *v);
-/* Of a strided one: what lies between its first and its last element in memory is more than its elements. */
+/* For a strided one: true if the memory between its first and its last element is more than its elements. */
 bool buffer_has_gaps(const struct buffer *v);
 
-/* Up to STATS_FEW elements, one after the other, that can be read. */
+/* True for at most STATS_FEW adjacent, readable elements. */
 bool buffer_is_few(const struct buffer *v);
 
 /*
- * Hands the buffer's elements to fn, piece by piece, each once. in_order: in the order of the buffer, those of a strided
- * one in the order in which they lie in memory; else short pieces may come later, gathered. False: it cannot be read, or not
- * all of it.
+ * Passes the buffer's elements to fn, piece by piece, each once. in_order: in the order of the buffer, for a strided
+ * one in memory order; else short pieces may come later, gathered. False: it cannot be read, or only in part.
  */
 bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg);
 
 /* The bytes [*lo, *hi) hold every element of the buffer. Returns 0 if it has none. */
 int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
 
-/* Of more than one element each; NumPy and PyTorch allow 64, but 16 of them make 65536 elements at least. */
+/*
+ * Dimensions with more than one element. NumPy and PyTorch allow 64, but 16 of them already make at least 65536
+ * elements.
+ */
 #define BUFFER_DIMS_MAX 16
 
 /* Dimensions of a strided buffer in the order that visits memory front to back, innermost first; steps in bytes. */
@@ -82,7 +87,7 @@ struct buffer_walk {
 	uint64_t size[BUFFER_DIMS_MAX], step[BUFFER_DIMS_MAX];
 };
 
-/* Dimensions that follow from another are merged with it. False: there is nothing to walk, or it has too many. */
+/* Merges dimensions that can be merged. False: there is nothing to visit, or there are too many dimensions. */
 bool buffer_walk(const struct buffer *v, struct buffer_walk *w);
 
 /* True if the memory of two buffers overlaps (their outer bounds do). */

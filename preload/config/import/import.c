@@ -16,11 +16,11 @@ const char import_names[][64] = {
 	[IMPORT_TRAINING] = "a MindSpore Transformers training configuration",
 };
 
-/* ---- whose file is it? ---- */
+/* ---- which tool's file is it? ---- */
 
 /*
- * A key that only one of the tools has at the top of its files, where ours has none of that name, or none with such a
- * value. JSON: it counts in JSON only, for our YAML has the same name.
+ * A key that only one of the tools has at the top of its files, and that we have not, or not with such a value. JSON:
+ * it counts only in JSON, because our YAML has the same name.
  */
 struct import_mark {
 	char key[32];
@@ -67,7 +67,7 @@ static const struct import_mark marks[] = {
 };
 #define NMARKS (sizeof(marks) / sizeof(*marks))
 
-/* Before the trouble of reading a file twice: is there one of the keys at the beginning of a line? */
+/* Checked before the file is read twice: true if one of the keys is at the beginning of a line. */
 static bool may_be_import(const char *text, size_t len)
 {
 	const char *end = text + len;
@@ -97,7 +97,8 @@ static bool is_of_type(const struct tree_node *n, uint8_t type)
 }
 
 /*
- * A key of ours that no other tool has: then it is our file, whatever else is in it. What several have is no sign.
+ * True if there is a key that only we have: then it is our file, whatever else is in it. Keys that several tools have
+ * prove nothing.
  */
 static bool has_own_key(const struct tree_node *top)
 {
@@ -109,7 +110,7 @@ static bool has_own_key(const struct tree_node *top)
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (tree_get(top, own[i]))
 			return true;
-	/* A list of formats is ours: the others write one word. */
+	/* A list of formats is ours: the other tools write a single word. */
 	return tree_get(top, "format") && tree_get(top, "format")->kind == TREE_LIST;
 }
 
@@ -129,7 +130,7 @@ static enum import_kind kind_of_config(struct import *f, bool json)
 		else if (marks[i].kind != first->kind && !other)
 			other = &marks[i];
 	}
-	/* monitors.* of the second version stand beside keys that the first has, too. */
+	/* monitors.* of the second version occur together with keys that the first version has too. */
 	if (tree_get(f->top, "monitors") && tree_get(f->top, "monitors")->kind == TREE_MAP)
 		return IMPORT_MONITOR_V2;
 	if (other)
@@ -159,7 +160,7 @@ static void apply_import(struct import *f)
 	}
 }
 
-/* A key that stands there twice: the last one holds, as with ours. */
+/* Reports keys that occur twice: the last one is used, as in our own files. */
 static void report_twice(struct import *f)
 {
 	for (const struct tree_node *n = f->top->child; n; n = n->next)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FASTER "tensors are copied at the call and written behind it; nothing waits for it"
+#define FASTER "tensors are copied during the call and written later; nothing waits for that"
 
 static const struct import_row rows[] = {
 	{"task", "task", FT_TEXT, FH_OWN, "", ""},
@@ -37,7 +37,7 @@ static const struct import_row rows[] = {
 	{"diff_check", "diff_check", FT_MAP, FH_OWN, "", ""},
 	{"grad_probe", "grad_probe", FT_MAP, FH_OWN, "", ""},
 	{"nan_check", "overflow_check", FT_MAP, FH_OWN, "", ""},
-	/* Sections of tasks that are none of a running job's: the default files have them. */
+	/* Sections of tasks that do not apply to a running job; default files contain them. */
 	{"acc_check", "", FT_MAP, FH_QUIET, "", ""},
 	{"run_ut", "", FT_MAP, FH_QUIET, "", ""},
 	{"free_benchmark", "", FT_MAP, FH_QUIET, "", ""},
@@ -99,7 +99,7 @@ static void take_task(struct import *f, const struct tree_node *n)
 	import_set(f, "task", n);
 }
 
-/* Which operators are recorded where no name is asked for is the list's matter here. */
+/* The operators recorded if no name is given; here the list decides that. */
 static void take_risk_level(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "ALL") && strcmp(n->text, "CORE") && strcmp(n->text, "FOCUS"))
@@ -113,7 +113,7 @@ static void take_risk_level(struct import *f, const struct tree_node *n)
 			"of them");
 }
 
-/* Does list ask for collectives alone? */
+/* True if the list names only collectives. */
 static bool wants_only_distributed(const struct tree_node *section)
 {
 	const struct tree_node *list = tree_get(section, "list");
@@ -183,7 +183,7 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 	}
 }
 
-/* The section that counts is that of the task; the others may be there and are left alone. */
+/* The section of the configured task; others are ignored. */
 static const struct tree_node *section_of_task(const struct import *f)
 {
 	const struct tree_node *task = tree_get(f->top, "task"), *n;
@@ -202,7 +202,7 @@ static const char *text_of(const struct tree_node *map, const char *key, const c
 	return n && n->kind == TREE_SCALAR ? n->text : none;
 }
 
-/* The backward pass is recorded unless only forward sides are asked for. */
+/* The backward pass is recorded unless only forward sides are requested. */
 static bool wants_backward(const struct tree_node *section)
 {
 	const struct tree_node *mode = tree_get(section, "data_mode");
@@ -235,14 +235,14 @@ void import_apply_dump(struct import *f)
 	import_walk(f, f->top, "", rows, NROWS, take_dump_key);
 	if (section)
 		import_walk(f, section, "*.", rows, NROWS, take_dump_key);
-	/* Operators are recorded where the level asks for them, with what their gradients were. */
+	/* Operators are recorded if the level requests them, with their gradients. */
 	if (operators) {
 		import_set_text(f, "preset", NULL, "ops");
 		import_set_text(f, "nested", NULL, "true");
 		if (wants_backward(section))
 			import_set_text(f, "backward", NULL, "true");
 	}
-	/* Only of both is there a structure. */
+	/* A structure is written only for both. */
 	if (is_structure)
 		import_set_text(f, "level", NULL, "mix");
 	if (is_grad_probe)

@@ -9,7 +9,7 @@
 #include "text/text.h"
 #include "terms/train_kind.h"
 
-/* ---- the first ---- */
+/* ---- the first version ---- */
 
 static const struct import_row rows[] = {
 	{"targets", "targets", FT_MAP, FH_OWN, "", ""},
@@ -46,7 +46,7 @@ static const struct import_row rows[] = {
 	{"alert.rules", "alerts", FT_LIST, FH_OWN, "", ""},
 	{"alert.dump", "anomaly_json", FT_BOOL, FH_SET, "", ""},
 	{"alert.inform", "", FT_ANY, FH_NOTE, "",
-		"nobody is mailed: `probe watch --exec` runs a command at an alert"},
+		"no mail is sent: `probe watch --exec` runs a command at an alert"},
 	{"format", "format", FT_TEXT, FH_OWN, "", ""},
 	{"ops", "ops", FT_LIST, FH_OWN, "", ""},
 	{"eps", "eps", FT_NUMBER, FH_SET, "", ""},
@@ -73,8 +73,8 @@ static bool is_on(const struct tree_node *map, const char *key)
 }
 
 /*
- * Names of modules and parameters; of which of a module's tensors cannot be said. A name of a module there is that module's
- * alone (_is_target_module), one of a parameter its beginning (_is_target_param); "0:" is the model chunk.
+ * Names of modules and parameters. A choice among a module's tensors is not supported. There a module's name matches that module
+ * alone (_is_target_module), and a parameter's name any that begins with it (_is_target_param); "0:" is the model chunk.
  */
 static void take_targets(struct import *f, const struct tree_node *n)
 {
@@ -95,7 +95,7 @@ static void take_targets(struct import *f, const struct tree_node *n)
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
-/* Without it only modules that targets names are looked at; without targets all are. */
+/* Without it only modules named in targets are looked at; without targets all are. */
 static void take_activations(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *targets = tree_get(f->top, "targets");
@@ -131,13 +131,13 @@ static void take_ops(struct import *f, const struct tree_node *n)
 		if (e->kind != TREE_SCALAR || !*name)
 			import_wrong(f, &at,
 				"%s: not one of the names; accepted: a list of norm, min, max, "
-				"zeros, nans, id, mean, shape, dtype; it is left out",
+				"zeros, nans, id, mean, shape, dtype; it is skipped",
 				e->kind == TREE_SCALAR ? report_quote(quoted, e->text, e->len)
 						       : "a list");
 		else if (strcmp(*name, "shape") && strcmp(*name, "dtype"))
 			text_fmt(&t, "%s%s", t.len ? "," : "", *name);
 	}
-	/* As there: norm where none is valid. */
+	/* As in msprobe: norm if no operation is valid. */
 	import_set_text(f, "ops", n, t.len ? list : "norm");
 }
 
@@ -163,7 +163,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 	}
 }
 
-/* Absent: so many that it never ends; 0: none at all, which is -1 in ours. */
+/* Absent: practically unlimited; 0: none at all, which is -1 in our key. */
 static void take_collect_times(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "0") == 0)
@@ -216,14 +216,14 @@ static void take_rules(struct import *f, const struct tree_node *n)
 				strcmp(name->text, "AnomalyNan"))) {
 			import_wrong(f, &at,
 				"%s: no such rule; accepted: rule_name AnomalyTurbulence or "
-				"AnomalyNan; it is left out",
+				"AnomalyNan; it is skipped",
 				name && name->kind == TREE_SCALAR ? name->text : "(no rule_name)");
 			continue;
 		}
 		if (threshold && (!tree_number(threshold, &v) || v < 0)) {
 			import_wrong(f, threshold,
 				"not a threshold; accepted: a number of 0 or more; the rule is "
-				"left out");
+				"skipped");
 			continue;
 		}
 		text_fmt(
@@ -236,12 +236,12 @@ static void take_rules(struct import *f, const struct tree_node *n)
 	}
 	text_char(&t, ']');
 	if (t.cut)
-		import_wrong(f, n, "too many rules: they are left out");
+		import_wrong(f, n, "too many rules: they are skipped");
 	else if (t.len > 2)
 		import_set_text(f, "alerts", n, all);
 }
 
-/* Two times between which the folder was made that is gone on in. */
+/* The time range in which the folder was made that this run continues. */
 static void take_append(struct import *f, const struct tree_node *n)
 {
 	if (!n->child)
@@ -276,7 +276,7 @@ static void take_monitor_key(
 		import_add_word(f, "kinds", row->ours);
 }
 
-/* What both have: whose defaults hold, where the files go, and that names are needed. */
+/* Common to both versions: whose defaults apply, where files go, and that names are needed. */
 static void begin_monitor(struct import *f)
 {
 	import_set_text(f, "format", NULL, "monitor");
@@ -300,7 +300,7 @@ void import_apply_monitor(struct import *f)
 	take_switching(f);
 }
 
-/* ---- the second ---- */
+/* ---- the second version ---- */
 
 #define V2(name)                                                              \
 	{"monitors." name, "", FT_MAP, FH_GROUP, "", ""},                     \
@@ -343,7 +343,7 @@ static const struct import_row v2_rows[] = {
 	{"monitors.cc.cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
 };
 
-/* The kinds of each of its monitors. */
+/* The kinds written by each of its monitors. */
 static const struct {
 	char monitor[16], kinds[2][20], off[24];
 } v2_kinds[] = {
@@ -383,7 +383,7 @@ static void take_v2_key(struct import *f, const struct import_row *row, const st
 		take_format(f, n);
 }
 
-/* Up to stop_step, which is not among them. */
+/* Up to stop_step, exclusive. */
 static void take_stop_step(struct import *f)
 {
 	const struct tree_node *stop = tree_get(f->top, "stop_step"),
@@ -395,7 +395,7 @@ static void take_stop_step(struct import *f)
 		return;
 	if (atoll(stop->text) <= from) {
 		import_wrong(f, stop,
-			"%s: not behind start_step; accepted: an integer above it; it is ignored",
+			"%s: not after start_step; accepted: an integer above it; it is ignored",
 			stop->text);
 		return;
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The PyNative trainer's dialect of MindSpore Transformers 2.1's training YAML: sections monitor, training and profiler in place of
- * monitor_config, runner_config and profile (its pynative/config/config.py, and pynative/tools/monitor.py for what each does).
- * Other sections of it are the training's own.
+ * The PyNative trainer's dialect of MindSpore Transformers 2.1's training YAML: sections monitor, training and profiler
+ * replace monitor_config, runner_config and profile (see its pynative/config/config.py, and pynative/tools/monitor.py
+ * for their effects). Its other sections concern only the training.
  */
 #include "config/import/import.h"
 
@@ -47,7 +47,7 @@ static const struct import_row rows[] = {
 	{"training.deterministic", "", OF_THE_TRAINING},
 	{"training.rampup_batch_size", "", OF_THE_TRAINING},
 	{"profiler.enable_profiling", "", FT_BOOL, FH_QUIET, "", ""},
-	/* Looked at where that is true. */
+	/* Handled together with the key that is true. */
 	{"profiler.start_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profiler.end_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profiler.profiler_rank", "", FT_LIST, FH_QUIET, "", ""},
@@ -62,7 +62,7 @@ static const struct import_row rows[] = {
 };
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* Value of an integer that is there; none: it is not, or is none. */
+/* Value of an integer key; `none` if it is absent or no integer. */
 static double read_integer(const struct tree_node *map, const char *key, double none)
 {
 	const struct tree_node *n = tree_get(map, key);
@@ -77,7 +77,7 @@ static void log_metric(struct import *f, const char *metric)
 	import_set_text(f, "monitor_stderr", NULL, "true");
 }
 
-/* ---- which parameters: a part of their names, several, or true ---- */
+/* ---- which parameters: a part of their names, several parts, or true ---- */
 
 static void put_pattern(struct text *t, const char *part)
 {
@@ -130,7 +130,7 @@ static void add_norm_names(struct import *f, struct norm_names *names, const str
 			"parameters; it is ignored");
 }
 
-/* One list for both: libprobe has one norm of a parameter in each step. */
+/* One list for both: libprobe computes one norm of a parameter in each step. */
 static void take_norms(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *state = tree_get(tree_get(f->top, "monitor"), "train_state");
@@ -169,7 +169,7 @@ static void take_loss(struct import *f, const struct import_row *row, const stru
 			"sum over its micro steps is written");
 }
 
-/* Its last rank alone writes. */
+/* Only its last rank writes. */
 static void take_event_folder(struct import *f, const struct tree_node *n)
 {
 	static const uint8_t theirs[] = {SCALAR_LOSS, SCALAR_LOSS_SCALE, SCALAR_GRAD_NORM,
@@ -201,7 +201,7 @@ static void take_embedding_threshold(struct import *f, const struct tree_node *n
 	import_set(f, "embedding_local_norm_threshold", n);
 }
 
-/* Both keys are declared there, and nothing looks at them. */
+/* Both keys are declared in that tool, but not used. */
 static void take_skip_threshold(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *time =
@@ -218,7 +218,7 @@ static void take_skip_threshold(struct import *f, const struct tree_node *n)
 
 /* ---- training ---- */
 
-/* A norm that is not finite is a spike whatever the threshold is: with this one nothing else is. */
+/* A norm that is not finite is always a spike. With this threshold nothing else is. */
 static void take_skip_on_nan(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *training = tree_get(f->top, "training");

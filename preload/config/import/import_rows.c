@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of import_*.c, applied: a foreign key sets ours, is a note, or is a problem. */
+/* Applies the tables of import_*.c: a foreign key sets ours, is a note, or is a problem. */
 #include "config/import/import.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define SAID_MAX 320
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void say_import(
 	struct import *f, const struct tree_node *n, const char *mark, const char *fmt, va_list ap)
@@ -94,7 +94,7 @@ static const struct config_key *key_of_ours(
 	return k;
 }
 
-/* what is wrong with a value, NULL: nothing; the key has a value of the file then. */
+/* wrong: what is wrong with a value, NULL: nothing; then the key has its value from the file. */
 static bool settle_value(struct import *f, const struct config_key *k, const struct tree_node *n,
 	const char *wrong, const char *text, size_t len)
 {
@@ -120,7 +120,7 @@ bool import_set_text(
 			    text, strlen(text));
 }
 
-/* A list of ours, element by element, so that what is wrong has its own line. */
+/* Sets a list of ours element by element, so that each error gets its own line. */
 static bool set_list(struct import *f, const struct config_key *k, const struct tree_node *n)
 {
 	struct ranges ranges = {0, NULL};
@@ -154,7 +154,7 @@ static bool set_list(struct import *f, const struct config_key *k, const struct 
 	return false;
 }
 
-/* Any of several regular expressions. */
+/* A regular expression that matches any of several. */
 static bool set_patterns(struct import *f, const struct config_key *k, const struct tree_node *n)
 {
 	size_t bytes = 1;
@@ -222,7 +222,7 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 		if (strcspn(p, "\n") == n && strncmp(p, word, n) == 0)
 			return;
 	if (*all == k->dflt) {
-		/* Out of memory before: the table's own text. */
+		/* Out of memory earlier: the table's own text. */
 		f->l->error = -ENOMEM;
 		return;
 	}
@@ -241,7 +241,7 @@ const char *import_env(const struct import *f, const char *name)
 	return NULL;
 }
 
-/* ---- keys by their table ---- */
+/* ---- keys in a table ---- */
 
 static void unknown_import(struct import *f, const struct tree_node *n, const char *prefix,
 	const struct import_row *rows, size_t nrows)
@@ -249,7 +249,7 @@ static void unknown_import(struct import *f, const struct tree_node *n, const ch
 	const char *near = NULL;
 	size_t len = strlen(n->key), plen = strlen(prefix);
 
-	/* A name that differs by one character, or by letter case. */
+	/* A name that differs by one character, or in letter case. */
 	for (size_t i = 0; i < nrows && !near; i++) {
 		const char *name = rows[i].path + plen;
 		size_t m = strlen(name), same = 0, tail = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks, skipping, health and profile keys.
- * It is the training's own file: other keys at its top are ignored in silence. Defaults and the reaction to a wrong value are
- * those of that version, except that nothing ends the job.
+ * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks, skipping, health and profile
+ * keys. It is the training's own file: other keys at its top are ignored silently. Defaults and reactions to wrong
+ * values are those of that version, except that nothing ends the job.
  */
 #include "config/import/import.h"
 
@@ -39,7 +39,7 @@ static const struct import_row rows[] = {
 	{"runner_config", "", FT_MAP, FH_OWN, "", ""},
 	{"model", "", FT_MAP, FH_OWN, "", ""},
 	{"profile", "profile_step", FT_BOOL, FH_OWN, "", ""},
-	/* Looked at by take_profile(). */
+	/* Handled by take_profile(). */
 	{"profile_start_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profile_stop_step", "", FT_INT, FH_QUIET, "", ""},
 	{"init_start_profile", "", FT_BOOL, FH_QUIET, "", ""},
@@ -51,10 +51,10 @@ static const struct import_row rows[] = {
 	{"profile_pipeline", "", FT_BOOL, FH_QUIET, "", ""},
 	{"profile_output", "", FT_TEXT, FH_NOTE, "",
 		"profiles are made afterwards, by probe export: its --output names the folder"},
-	/* Below monitor_config: a key that is none of these is an error there. */
+	/* Below monitor_config any other key is an error in that tool. */
 	{"monitor_config.monitor_on", "", FT_BOOL, FH_QUIET, "", ""},
 	{"monitor_config.dump_path", "", FT_TEXT, FH_QUIET, "",
-		""}, /* files between processes: none here */
+		""}, /* files between processes: not used here */
 	{"monitor_config.target", "metrics_targets", FT_LIST, FH_OWN, "", ""},
 	{"monitor_config.invert", "metrics_invert", FT_BOOL, FH_SET, "", ""},
 	{"monitor_config.step_interval", "metrics_interval", FT_INT, FH_OWN, "", ""},
@@ -85,7 +85,7 @@ static const struct import_row rows[] = {
 		"communicate"},
 	{"stable_rank.moe_show_mode", "stable_rank_experts", FT_TEXT, FH_SET, "", ""},
 	{"stable_rank.power_iteration_num", "stable_rank_iterations", FT_INT, FH_OWN, "", ""},
-	/* Of SummaryMonitor in callbacks. */
+	/* For SummaryMonitor in callbacks. */
 	{"summary.type", "", FT_TEXT, FH_QUIET, "", ""},
 	{"summary.summary_dir", "summary_dir", FT_TEXT, FH_SET, "", ""},
 	{"summary.collect_freq", "summary_interval", FT_INT, FH_OWN, "", ""},
@@ -144,7 +144,7 @@ static void take_format_word(
 
 	if (!log && !board) {
 		import_wrong(f, at,
-			"%s: accepted: log, tensorboard, or a list of both; it is left out",
+			"%s: accepted: log, tensorboard, or a list of both; it is skipped",
 			n->kind == TREE_SCALAR ? report_quote(quoted, n->text, n->len) : "a list");
 		return;
 	}
@@ -172,7 +172,7 @@ static void take_metric_format(struct import *f, const struct tree_node *n, cons
 			take_format_word(f, n, e, metric);
 }
 
-/* ---- values with conditions of their own ---- */
+/* ---- values with their own conditions ---- */
 
 static void take_positive(struct import *f, const char *ours, const struct tree_node *n)
 {
@@ -184,7 +184,7 @@ static void take_positive(struct import *f, const char *ours, const struct tree_
 		import_set(f, ours, n);
 }
 
-/* A float: that tool takes an integer for a mistake, and ends. */
+/* A float: that tool treats an integer as an error, and ends. */
 static void take_float(struct import *f, const char *ours, const struct tree_node *n)
 {
 	if (tree_is_integer(n))
@@ -240,7 +240,7 @@ static void take_loss_monitor(struct import *f, const struct tree_node *n)
 static void take_train_key(
 	struct import *f, const struct import_row *row, const struct tree_node *n);
 
-/* What is not given is collected, unless the user wants that alone which is. */
+/* Values that are not given are collected, unless the user wants only the given ones. */
 static void take_summary_monitor(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *what = tree_get(n, "collect_specified_data");
@@ -258,7 +258,7 @@ static void take_summary_monitor(struct import *f, const struct tree_node *n)
 	import_walk(f, n, "summary.", rows, NROWS, take_train_key);
 }
 
-/* That tool looks for it at the beginning of a name. */
+/* That tool looks for it at the start of a name. */
 static void take_histogram_names(struct import *f, const struct tree_node *n)
 {
 	char text[1024];
@@ -267,7 +267,7 @@ static void take_histogram_names(struct import *f, const struct tree_node *n)
 	import_set_text(f, "summary_targets", n, text);
 }
 
-/* It saves, too: what becomes of what is saved is seen at the files. */
+/* It also saves checkpoints; what happens to them is seen from the files. */
 static void take_checkpoint_monitor(struct import *f, const struct tree_node *map)
 {
 	const struct tree_node *n = tree_get(map, "embedding_local_norm_threshold");
@@ -292,7 +292,7 @@ static void take_callbacks(struct import *f, const struct tree_node *list)
 	}
 }
 
-/* ---- what the model and the runner say of sizes ---- */
+/* ---- sizes of the model and the runner ---- */
 
 static void take_sizes(
 	struct import *f, const struct tree_node *map, const char (*pair)[2][32], unsigned n)
@@ -327,7 +327,7 @@ static void take_model(struct import *f, const struct tree_node *n)
 
 /* ---- a profiler's window ---- */
 
-/* A number of the file; none: it is not there, or no integer. */
+/* A number of the file; `none` if it is absent or no integer. */
 static int64_t profile_number(struct import *f, const char *key, int64_t none)
 {
 	const struct tree_node *n = tree_get(f->top, key);
@@ -357,7 +357,7 @@ int64_t import_job_size(const struct import *f)
 	return 0;
 }
 
-/* One rank of each stage of the pipeline: the first. */
+/* One rank of each pipeline stage: the first. */
 static void take_profile_stages(struct import *f)
 {
 	const struct tree_node *at = tree_get(f->top, "profile_pipeline");
@@ -382,7 +382,7 @@ static void take_profile_stages(struct import *f)
 		import_set_text(f, "profile_rank", at, list);
 }
 
-/* Their steps count from 1, and both ends belong to it. What is wrong has the consequences that it has there. */
+/* Its steps count from 1, and the range includes both ends. Wrong values have the same consequences as in that tool. */
 static void take_profile(struct import *f, const struct tree_node *at)
 {
 	const struct tree_node *ranks = tree_get(f->top, "profile_rank_ids");
@@ -396,14 +396,14 @@ static void take_profile(struct import *f, const struct tree_node *at)
 	level = profile_number(f, "profiler_level", -1);
 	if (level < 0)
 		level = profile_number(f, "profile_level", -1);
-	/* Communication needs more than the lowest level, where that is asked for. */
+	/* Communication needs more than the lowest level, if it is requested. */
 	if (level == 0 && is_true(f->top, "profile_communication", false))
 		level = 1;
 	first = first < 0 ? 1 : first;
 	last = last < 0 ? 10 : last;
 	if (first > last) {
 		import_note(f, tree_get(f->top, "profile_start_step"),
-			"behind profile_stop_step: steps 1 to 10 are taken");
+			"after profile_stop_step: steps 1 to 10 are taken");
 		first = 1;
 		last = 10;
 	}
@@ -466,7 +466,7 @@ static void take_train_key(
 		import_set(f, row->ours, n);
 }
 
-/* Which numbers go into events: those that that tool writes. */
+/* The numbers written into events: those that that tool writes. */
 static void choose_scalars(struct import *f)
 {
 	/* 1: with log_timers_to_tensorboard, 2: with log_loss_scale_to_tensorboard */
@@ -517,11 +517,11 @@ static void check_contradictions(struct import *f, bool on)
 	}
 }
 
-/* ---- the file itself, for page TEXT ---- */
+/* ---- the file's own text, for page TEXT ---- */
 
-#define TRAINING_TEXT_MAX 15000 /* a part of meta.json */
+#define TRAINING_TEXT_MAX 15000 /* size of this part of meta.json */
 
-/* Left out where the attribute is absent or has that value; which keys never are there. Both as that tool has them. */
+/* Keys omitted if they are absent or have that value, and keys that are never shown. Both as in that tool. */
 static const char *const never_shown[] = {"adapter_id", "enable_mindio_ttp_save_ckpt",
 	"exclude_cann_cpu", "infer_precision_sync", "local_rank", "rank_id",
 	"postprocess_use_numpy", "train_precision_sync", "processor", "input_data",
@@ -574,7 +574,7 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
 	return true;
 }
 
-/* A JSON object of each key at the top and its value as Python shows it. What does not fit is left out. */
+/* A JSON object with each key at the top and its value as Python prints it. What does not fit is omitted. */
 static void keep_training_text(struct import *f)
 {
 	char *json = malloc(TRAINING_TEXT_MAX), *value = malloc(TRAINING_TEXT_MAX);

@@ -8,7 +8,7 @@
 
 #define DIGITS_MAX 17
 
-/* v's digits without zeros behind them, and the power of ten of the first one. */
+/* The digits of v without trailing zeros, and the power of ten of the first one. */
 static int split_float(double v, char digits[DIGITS_MAX + 1], bool *negative)
 {
 	char buf[40];
@@ -102,7 +102,7 @@ static void put_python_quoted(struct text *out, const char *s)
 	text_char(out, quote);
 }
 
-/* YAML 1.1 has no float without a point, nor an exponent without a sign: Python reads these as texts. */
+/* YAML 1.1 has no float without a point, and no exponent without a sign: Python reads these as texts. */
 static bool is_python_float(const struct tree_node *n, double *v)
 {
 	const char *e = strpbrk(n->text, "eE");

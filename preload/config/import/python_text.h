@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value of a training's own file as Python's str() shows it: MindSpore Transformers writes its configuration that way. */
+/*
+ * A value of a training's own file as Python's str() prints it: MindSpore Transformers writes its configuration that
+ * way.
+ */
 #ifndef PROBE_CONFIG_PYTHON_TEXT_H
 #define PROBE_CONFIG_PYTHON_TEXT_H
 
@@ -9,7 +12,7 @@
 /* n: NULL is None. Keys of maps are texts. */
 void python_text_put(struct text *out, const struct tree_node *n);
 
-/* A float as repr() has it: the fewest digits that read back as the same, `1e-08`, `270.0`. */
+/* A float as repr() prints it: the fewest digits that restore the number, `1e-08`, `270.0`. */
 void python_float_put(struct text *out, double v);
 
 #endif

@@ -26,12 +26,12 @@ static bool fits_name(const char *pattern, const char *name)
 		return false;
 	if (glob_match(pattern, name))
 		return true;
-	/* at::_ops::add::call, aten::add.Tensor: also by what a person calls it. */
+	/* at::_ops::add::call, aten::add.Tensor: also matched by the usual name. */
 	last = strrchr(name, ':');
 	return last && last > name && last[-1] == ':' && glob_match(pattern, last + 1);
 }
 
-/* An operator of PyTorch, add.Tensor: also by the name that all its overloads have, and with aten:: before it. */
+/* An operator of PyTorch, add.Tensor: also matched by the name without overload, and with aten:: before it. */
 static bool fits_operator(const char *pattern, const char *op)
 {
 	char base[128];
@@ -70,7 +70,7 @@ static bool fits_any(const char *words, const char *symbol, const char *listed, 
 	return false;
 }
 
-/* NULL: of a configuration that nothing was read into. */
+/* NULL: a configuration that was never loaded. */
 static bool has_words(const char *words)
 {
 	return words && *words;

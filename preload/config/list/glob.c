@@ -10,8 +10,8 @@ bool glob_is(const char *text)
 }
 
 /*
- * p is behind the [ of a set. Returns the place behind its ], or NULL if there is none; *hit tells whether c is in
- * the set.
+ * p is after the [ of a set. Returns the position after its ], or NULL if there is none; *hit tells whether c is in the
+ * set.
  */
 static const char *set_match(const char *p, unsigned char c, bool *hit)
 {
@@ -61,7 +61,7 @@ const char *glob_check(const char *p)
 	return NULL;
 }
 
-/* One element of the pattern, not *, against one byte. Returns the place behind it, or NULL. */
+/* Matches one element of the pattern, not *, with one byte. Returns the position after it, or NULL. */
 static const char *match_one_element(const char *p, unsigned char c)
 {
 	bool hit;
@@ -85,7 +85,7 @@ static const char *match_one_element(const char *p, unsigned char c)
 
 bool glob_match(const char *p, const char *s)
 {
-	/* After a mismatch only the last * need take one more byte: what earlier ones took stays good enough. */
+	/* After a mismatch only the last * needs to take one more byte: what earlier ones took stays valid. */
 	const char *star = NULL, *from = NULL;
 
 	while (*s) {

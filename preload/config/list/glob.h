@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Patterns of names: * any text, ? one byte, [a-z] [!a-z] one byte of a set, \x the character x itself. As fnmatch(3)
- * with no flags in the C locale, but the job's locale plays no part and time grows at most with the product of
- * both lengths.
+ * Patterns of names: * any text, ? one byte, [a-z] [!a-z] one byte of a set, \x the character x itself. Like fnmatch(3)
+ * without flags in the C locale, but independent of the job's locale, and time grows at most with the product of both
+ * lengths.
  */
 #ifndef PROBE_CONFIG_GLOB_H
 #define PROBE_CONFIG_GLOB_H
 
 #include <stdbool.h>
 
-/* True if the text has any of * ? [ \, that is, if it is no plain name. */
+/* True if the text has any of * ? [ \, that is, if it is not a plain name. */
 bool glob_is(const char *text);
 
-/* NULL, or what is wrong with the pattern as a static string. */
+/* NULL, or a static string that tells what is wrong with the pattern. */
 const char *glob_check(const char *pattern);
 
 bool glob_match(const char *pattern, const char *name);

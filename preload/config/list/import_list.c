@@ -7,7 +7,7 @@
 
 #define NAME_MAX_BYTES 128
 
-/* Sections of PyTorch's and of MindSpore's list. */
+/* Sections of the lists for PyTorch and for MindSpore. */
 static const char comm_sections[][28] = {
 	"distributed", "npu_distributed", "communication.comm_func", "mint.distributed"};
 static const char op_sections[][28] = {"functional", "tensor", "torch", "_VF", "aten", "torch_npu",
@@ -23,17 +23,17 @@ bool import_list_is(const struct wraplist *w)
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		one |= wraplist_section(w, others[i]) != WRAPLIST_NONE;
-	/* Sections of other names do no harm in ours. */
+	/* Unknown sections are harmless in our lists. */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (wraplist_section(w, ours[i]) != WRAPLIST_NONE)
 			return false;
-	/* Theirs has plain names of Python's only. */
+	/* Their lists have only plain Python names. */
 	for (uint32_t e = 0; one && e < w->n; e++)
 		one = !strpbrk(wraplist_text(w, w->entry[e].name), "*?[:");
 	return one;
 }
 
-/* ---- collectives: what a name of any library is ---- */
+/* ---- collectives: the operation for a name of any library ---- */
 
 enum {
 	OP_ALLREDUCE = 1,
@@ -48,7 +48,7 @@ enum {
 	OP_RECV = 512
 };
 
-/* The first that is part of the name, in small letters and without underscores. */
+/* The first one that is part of the name, in lower case and without underscores. */
 static const struct {
 	char part[16];
 	uint16_t op;
@@ -87,7 +87,9 @@ static uint16_t ops_of_name(const char *name)
 static bool match_comm(const struct wraplist *w, const char *name)
 {
 	uint16_t want = ops_of_name(name), have = 0;
-	/* The name of both methods, each of which has its own, too: a listed isend alone is no reason to record recv. */
+	/*
+	 * This name covers both methods, which also have their own: a listed isend alone is no reason to record recv.
+	 */
 	bool each = strcmp(name, "batch_isend_irecv") == 0;
 
 	for (size_t i = 0; i < sizeof(comm_sections) / sizeof(*comm_sections); i++) {
@@ -113,7 +115,7 @@ static bool lists_operator(const struct wraplist *w, const char *name)
 	return false;
 }
 
-/* Python's names of what has another one in C++. */
+/* Python names of operators that have another name in C++. */
 static const char renamed[][2][36] = {
 	{"cross_entropy_loss", "cross_entropy"},
 	{"nll_loss_nd", "nll_loss"},
@@ -136,7 +138,7 @@ static const char renamed[][2][36] = {
 	{"ge", "__ge__"},
 };
 
-/* aten::linalg_norm.ord_str is linalg.norm there. */
+/* aten::linalg_norm.ord_str is linalg.norm in their list. */
 static bool match_operator(const struct wraplist *w, const char *name)
 {
 	char base[NAME_MAX_BYTES];
@@ -163,7 +165,7 @@ static bool match_operator(const struct wraplist *w, const char *name)
 
 bool import_list_match(const struct wraplist *w, const char *section, const char *name)
 {
-	/* Its kernels have no Python names. */
+	/* These kernels have no Python names. */
 	if (strcmp(section, "blas") == 0 || strcmp(section, "cublas") == 0 ||
 		strcmp(section, "acl") == 0)
 		return false;

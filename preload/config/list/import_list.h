@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * msprobe's own support_wrap_ops.yaml as a list of functions: its sections name Python functions, which stand for the collectives
- * of every library and for the operators that they reach.
+ * msprobe's own support_wrap_ops.yaml as a list of functions. Its sections name Python functions, which represent the
+ * collectives of every library and the operators that they call.
  */
 #ifndef PROBE_CONFIG_IMPORT_LIST_H
 #define PROBE_CONFIG_IMPORT_LIST_H
@@ -10,7 +10,7 @@
 
 #include "config/list/wraplist.h"
 
-/* Is it one? By its sections. */
+/* True if it is one, judged by its sections. */
 bool import_list_is(const struct wraplist *w);
 
 /* As wraplist_match(). */

@@ -86,7 +86,9 @@ bool wraplist_match(struct wraplist *w, const char *section, const char *name)
 			hit = true;
 		}
 	}
-	/* A name may also fit patterns: each of them is known then, even if all it fits is listed by name, too. */
+	/*
+	 * A name may also match patterns: each of them is then known, even if all its matches are also listed by name.
+	 */
 	for (uint32_t i = w->section[s].first_glob; i != WRAPLIST_NONE; i = w->entry[i].next_glob) {
 		struct wraplist_entry *e = &w->entry[i];
 

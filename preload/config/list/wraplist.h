@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of struct wraplist: one block of texts, one array of entries, a hash table over them. Built by
- * wraplist_load.c, read by wraplist.c.
+ * Internals of struct wraplist: one block of texts, one array of entries, a hash table. Built by wraplist_load.c, read
+ * by wraplist.c.
  */
 #ifndef PROBE_CONFIG_WRAPLIST_H
 #define PROBE_CONFIG_WRAPLIST_H
@@ -12,7 +12,7 @@
 #include "config/rooms/room.h"
 
 #define WRAPLIST_SECTIONS_MAX 256
-#define WRAPLIST_GLOBS_MAX 1024 /* of a section: each name looked up is compared with all of them */
+#define WRAPLIST_GLOBS_MAX 1024 /* per section: each name looked up is compared with all of them */
 #define WRAPLIST_NAME_MAX 1000 /* bytes */
 
 #define WRAPLIST_NONE UINT32_MAX
@@ -23,7 +23,7 @@ struct wraplist_entry {
 	uint32_t next_glob; /* of the section; WRAPLIST_NONE: none */
 	uint32_t section;
 	bool glob;
-	_Atomic bool known; /* some wrapped function has this name; or it was said that none has */
+	_Atomic bool known; /* a wrapped function has this name; or it was reported that none has */
 };
 
 struct wraplist_section {
@@ -37,7 +37,7 @@ struct wraplist {
 	uint32_t text_len, text_cap;
 	struct wraplist_entry *entry;
 	uint32_t n, cap;
-	uint32_t *slot; /* entry + 1, 0: empty; a power of two of them, at most half full */
+	uint32_t *slot; /* entry + 1, 0: empty; a power of two slots, at most half full */
 	uint32_t nslot;
 	bool imported; /* msprobe's own: import_list.h */
 	uint32_t nsection;
@@ -71,10 +71,10 @@ void wraplist_report_unknown(
 /* The section of that name, or WRAPLIST_NONE. */
 uint32_t wraplist_section(const struct wraplist *w, const char *name);
 
-/* Does that section list a name? */
+/* True if that section lists a name. */
 bool wraplist_has_names(const struct wraplist *w, const char *section);
 
-/* The slot of the entry with that text, or the empty one where it would be put; w->nslot must not be 0. */
+/* The slot of the entry with that text, or the empty slot for it; w->nslot must not be 0. */
 uint32_t wraplist_slot(const struct wraplist *w, uint32_t section, const char *name);
 
 static inline const char *wraplist_text(const struct wraplist *w, uint32_t at)

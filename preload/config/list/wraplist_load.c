@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections that no library of ours
- * has are as good as any other: lists written for other tools hold them.
+ * Reads support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections without a library of ours
+ * are accepted: lists written for other tools contain them.
  */
 #include "config/list/import_list.h"
 #include "config/list/wraplist.h"
@@ -45,7 +45,7 @@ static uint32_t add_text(struct wraplist *w, const char *s, size_t len)
 	return at;
 }
 
-/* Keeps the hash table at most half full with one more entry in it. */
+/* Keeps the hash table at most half full after one more entry. */
 static int grow_wraplist(struct wraplist *w)
 {
 	if (w->n == w->cap) {
@@ -89,7 +89,7 @@ static const char *name_check(const char *name, size_t len)
 	return glob_is(name) ? glob_check(name) : NULL;
 }
 
-/* The current event is a scalar of section s. Returns 0 or -ENOMEM. */
+/* Adds the current event, a scalar of section s. Returns 0 or -ENOMEM. */
 static int add_list_name(struct list_loader *l, uint32_t s)
 {
 	const char *name = (const char *)l->r.event.data.scalar.value;
@@ -112,7 +112,7 @@ static int add_list_name(struct list_loader *l, uint32_t s)
 	uint32_t slot = wraplist_slot(w, s, name), at;
 
 	if (w->slot[slot])
-		return 0; /* twice is as good as once */
+		return 0; /* listed twice is as good as once */
 
 	bool glob = glob_is(name);
 
@@ -145,7 +145,7 @@ static int add_list_name(struct list_loader *l, uint32_t s)
 	return 0;
 }
 
-/* The current event is the name of a section. Returns its number, WRAPLIST_NONE if it is skipped, or -ENOMEM. */
+/* Adds the section named by the current event. Returns its number, WRAPLIST_NONE if it is skipped, or -ENOMEM. */
 static int64_t add_section(struct list_loader *l)
 {
 	const char *name = (const char *)l->r.event.data.scalar.value;
@@ -172,7 +172,7 @@ static int64_t add_section(struct list_loader *l)
 	return w->nsection++;
 }
 
-/* The current event begins the list of section s. Returns 0 or a negative error. */
+/* Reads the list of section s, which the current event begins. Returns 0 or a negative error. */
 static int read_names(struct list_loader *l, uint32_t s)
 {
 	const char *section = wraplist_text(l->w, l->w->section[s].name);
@@ -182,7 +182,7 @@ static int read_names(struct list_loader *l, uint32_t s)
 		if (ev < 0)
 			return ev;
 		if (ev == YAML_SCALAR_EVENT && reader_is_null(&l->r))
-			continue; /* "- # name": what a hasty person leaves of a line */
+			continue; /* "- # name": a line that was commented out carelessly */
 		if (ev == YAML_SCALAR_EVENT) {
 			err = add_list_name(l, s);
 			section = wraplist_text(l->w, l->w->section[s].name);
@@ -202,7 +202,7 @@ static int read_names(struct list_loader *l, uint32_t s)
 	return err;
 }
 
-/* The current event is a key. Returns 0 or a negative error. */
+/* Reads the section whose key is the current event. Returns 0 or a negative error. */
 static int read_section(struct list_loader *l)
 {
 	int64_t s = WRAPLIST_NONE;
@@ -271,7 +271,7 @@ static struct wraplist *list_new(const char *name)
 	return w;
 }
 
-/* Returns 0, -ENOMEM, or what read_list said; *out is a list (if need be an empty one) unless out of memory. */
+/* Returns 0, -ENOMEM, or the result of read_list; *out is a list (possibly empty) unless out of memory. */
 static int list_read(const char *name, const char *text, size_t len, struct report *report,
 	struct wraplist **out)
 {

@@ -50,7 +50,7 @@ static void set_defaults(struct loader *l)
 		set_default(l, &config_keys[i]);
 }
 
-/* The file's value of k, a scalar. */
+/* Reads the file's value of k, a scalar. */
 static void read_scalar(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
@@ -69,7 +69,7 @@ static void read_scalar(struct loader *l, struct reader *r, const struct config_
 		l->from_file[k - config_keys] = true;
 }
 
-/* The file's value of k, a list of scalars. Returns 0 or as reader_next. */
+/* Reads the file's value of k, a list of scalars. Returns 0 or as reader_next. */
 static int read_ranges(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	struct ranges list = {0, NULL};
@@ -108,7 +108,7 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 	return 0;
 }
 
-/* The file's value of k, a list of patterns: any of them; or of names. Returns 0 or as reader_next. */
+/* Reads the file's value of k, a list of patterns (any may match) or of names. Returns 0 or as reader_next. */
 static int read_list_of_texts(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1, len = 0;
@@ -156,8 +156,8 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
 }
 
 /*
- * The file's value of k, a list of texts, or a mapping whose keys they are (msprobe's targets, whose values say of which
- * tensors of a module). What is wrong is reported and left out. Returns 0 or as reader_next.
+ * Reads the file's value of k, a list of texts, or a mapping whose keys are the texts (msprobe's targets, whose values
+ * select tensors of a module). Wrong entries are reported and skipped. Returns 0 or as reader_next.
  */
 static int read_words(struct loader *l, struct reader *r, const struct config_key *k, bool mapping)
 {
@@ -198,7 +198,7 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 	return 0;
 }
 
-/* The file's value of k, rules. Returns 0 or as reader_next. */
+/* Reads the file's value of k, rules. Returns 0 or as reader_next. */
 static int read_alerts(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	const char *wrong = NULL;
@@ -232,7 +232,7 @@ static void unknown_key(struct reader *r)
 			quoted);
 }
 
-/* A key and its value; the current event is the key. Returns 0 or as reader_next. */
+/* Reads a key and its value; the current event is the key. Returns 0 or as reader_next. */
 static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 {
 	const struct config_key *k = NULL;
@@ -307,7 +307,7 @@ static int read_keys(struct loader *l, struct reader *r)
 	return ev < 0 ? ev : reader_leave_mapping(r);
 }
 
-/* Our own: YAML, or the same as JSON. */
+/* Reads our own format: YAML, or the same as JSON. */
 static int read_own_text(struct loader *l, const char *text, size_t len)
 {
 	char *plain = config_is_json(text, len) ? config_plain_json(text, len, &len) : NULL;
@@ -333,7 +333,7 @@ static void read_text(struct loader *l, const char *text, size_t len)
 	if (err < 0 || l->error) {
 		config_free(l->cfg);
 		set_defaults(l);
-		/* Who wrote `rank: [0` does not want all ranks. */
+		/* A user who wrote `rank: [0` does not want all ranks. */
 		l->cfg->unreadable = err != -ENODATA && !l->error; /* no data: an empty file */
 	}
 }
@@ -360,7 +360,7 @@ static void loader_start(struct loader *l, struct config *cfg, const char *file,
 	set_defaults(l);
 }
 
-/* Does the file give it with the value that it has anyway? The one that comes with libprobe gives all of them. */
+/* True if the file sets it to its default. The file that comes with libprobe sets all keys so. */
 static bool has_default_value(struct loader *l, const struct config_key *k)
 {
 	struct config *fresh = calloc(1, sizeof(*fresh));
@@ -381,7 +381,7 @@ static bool has_default_value(struct loader *l, const struct config_key *k)
 	return same;
 }
 
-/* Values of the preset, for keys that are given nowhere else. */
+/* Applies values of the preset to keys that are set nowhere else. */
 static void apply_preset(struct loader *l)
 {
 	const struct preset *p = &config_presets[l->cfg->preset];
@@ -398,7 +398,7 @@ static void apply_preset(struct loader *l)
 	}
 }
 
-/* What a dump tells of tensors and modules has to be found out first. */
+/* Sets keys for names and modules that a dump needs. */
 static void settle_dump(struct config *c)
 {
 	if (!output_has_format(c->format, FORMAT_DUMP))
@@ -407,12 +407,12 @@ static void settle_dump(struct config *c)
 		c->checksum = CHECKSUM_CRC32;
 	if (c->level == DUMP_L0 || c->level == DUMP_MIX || c->task == DUMP_GRAD_PROBE)
 		c->names = true;
-	/* Signs are what another tool's GradComparator reads. */
+	/* Another tool's GradComparator reads signs. */
 	if (c->task == DUMP_GRAD_PROBE)
 		c->file_format = FILE_FORMAT_NPY;
 }
 
-/* What lines of monitor.log show is recorded. */
+/* Records the values that lines of monitor.log show. */
 static void settle_scalars(struct config *c)
 {
 	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
@@ -427,7 +427,7 @@ static void settle_scalars(struct config *c)
 		c->scalars |= UINT64_C(1) << SCALAR_LINEARITY;
 }
 
-/* Of what changes a run nothing is guessed: where keys contradict each other it is off. */
+/* Keys that change a run are never guessed: if they contradict each other, skipping is off. */
 static void settle_skipping(struct loader *l, const char *file)
 {
 	struct config *c = l->cfg;

@@ -19,7 +19,7 @@ struct ctl_reader {
 	struct reader r;
 	struct report report;
 	struct ctl_file *file;
-	struct config scratch; /* where values are tried */
+	struct config scratch; /* for trying out values */
 	unsigned wrong;
 	config_report_fn *fn;
 	void *arg;
@@ -42,7 +42,7 @@ void ctl_free(struct ctl_file *c)
 	memset(c, 0, sizeof(*c));
 }
 
-/* ---- one change's keys ---- */
+/* ---- the keys of one change ---- */
 
 static size_t put_variable_name(char *to, const char *key)
 {
@@ -137,7 +137,7 @@ static bool read_ctl_number(
 	return false;
 }
 
-/* A list as text: [a, b]. The current event begins it. Returns its length or as reader_next. */
+/* Reads a list as text: [a, b]. The current event begins it. Returns its length, or as reader_next. */
 static int read_ctl_list(struct ctl_reader *c)
 {
 	size_t n = 0;
@@ -163,7 +163,7 @@ static int read_ctl_list(struct ctl_reader *c)
 	return (int)n;
 }
 
-/* The value of key k, which the current event begins, into the change. Returns 0 or as reader_next. */
+/* Reads the value of key k, which the current event begins, into the change. Returns 0 or as reader_next. */
 static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct ctl_change *change)
 {
 	const struct path_base base = {.cwd = "/", .home = "/"};
@@ -199,7 +199,7 @@ static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct
 
 static int read_ctl_changes(struct ctl_reader *c);
 
-/* A key that is none of the configuration's; the current event is its value. */
+/* Reads a key that is not one of the configuration; the current event is its value. */
 static int read_ctl_head(
 	struct ctl_reader *c, const char *name, struct ctl_change *change, bool top)
 {
@@ -234,7 +234,7 @@ static int read_ctl_head(
 	return 0;
 }
 
-/* A mapping, up to its end; the current event began it. Returns 0 or as reader_next. */
+/* Reads a mapping to its end; the current event began it. Returns 0 or as reader_next. */
 static int read_ctl_mapping(struct ctl_reader *c, bool top)
 {
 	struct ctl_change change = {0};
@@ -279,7 +279,7 @@ static int read_ctl_mapping(struct ctl_reader *c, bool top)
 	return 0;
 }
 
-/* The list behind `earlier`. */
+/* Reads the list after `earlier`. */
 static int read_ctl_changes(struct ctl_reader *c)
 {
 	int ev, err = 0;
@@ -297,7 +297,7 @@ static int read_ctl_changes(struct ctl_reader *c)
 	return err;
 }
 
-/* Of two for one step the later one stays behind: it was meant after the other. */
+/* Of two changes for one step the one read later stays after the other: it was made later. */
 static void sort_ctl_changes(struct ctl_file *c)
 {
 	for (unsigned i = 1; i < c->n; i++)
@@ -344,7 +344,7 @@ int ctl_parse(struct ctl_file *file, const char *name, const char *text, size_t 
 	report_end(&c->report);
 	if (err != -ENOMEM && (err || c->wrong))
 		err = -EINVAL;
-	/* The top one comes last in the order of reading. */
+	/* The top change is the last one in reading order. */
 	sort_ctl_changes(file);
 	config_free(&c->scratch);
 	fpenv_leave(&fenv);

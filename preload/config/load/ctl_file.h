@@ -27,8 +27,9 @@
 
 struct ctl_change {
 	uint32_t effective_step;
-	bool now; /* not at a step's end, but when it is seen */
-	char *keys; /* "PROBE_KEY=VALUE" after the other, each with its NUL; as in an environment */
+	bool now; /* not at the end of a step, but as soon as it is seen */
+	/* "PROBE_KEY=VALUE" strings one after the other, each with its NUL, as in an environment */
+	char *keys;
 	size_t len;
 };
 
@@ -41,25 +42,25 @@ struct ctl_file {
 };
 
 /*
- * Reads the file's text; `name` stands for it in messages. Values are looked at as the configuration's are. Returns 0; -EINVAL
- * (each problem is reported: then it is not to be used), -ENOMEM. Free with ctl_free() in any case.
+ * Reads the file's text; `name` is its name in messages. Values are checked like the configuration's. Returns 0,
+ * -EINVAL (each problem is reported, and it must not be used), or -ENOMEM. Always free with ctl_free().
  */
 int ctl_parse(struct ctl_file *c, const char *name, const char *text, size_t len,
 	config_report_fn *report, void *arg);
 void ctl_free(struct ctl_file *c);
 
-/* The change that holds in that step, or NULL. */
+/* The change in force at that step, or NULL. */
 const struct ctl_change *ctl_change_at(const struct ctl_file *c, uint64_t step);
 
 /*
- * The environment with the change's keys in front of it, for config_load_text(). NULL: no memory. To be freed as one; its
- * strings are the change's and env's. change NULL: env alone.
+ * The environment with the change's keys in front, for config_load_text(). NULL: no memory. Free the array with free();
+ * its strings are the change's and env's. change NULL: env alone.
  */
 char **ctl_environment(const struct ctl_change *change, char *const env[]);
 
 /*
- * Adds PROBE_KEY=VALUE to the change; a value of the key that it has already is replaced, an empty value takes it out. Returns
- * 0 or -ENOMEM.
+ * Adds PROBE_KEY=VALUE to the change and replaces an earlier value of the key; an empty value removes it. Returns 0 or
+ * -ENOMEM.
  */
 int ctl_set(struct ctl_change *change, const char *key, const char *value, size_t len);
 

@@ -8,8 +8,8 @@
 #define PREFIX "PROBE_"
 
 /*
- * Other variables begin with PROBE_, too: strangers', and PROBE_CONFIG, which whoever calls config_load has read.
- * Only what looks like a mistyped key is worth a line.
+ * Other variables begin with PROBE_ too: those of other programs, and PROBE_CONFIG, which the caller of config_load has
+ * read. Only a name that looks like a mistyped key is reported.
  */
 static void unknown_name(struct loader *l, const char *name, size_t len)
 {
@@ -67,15 +67,14 @@ void loader_env(struct loader *l, char *const env[])
 
 		if (!k)
 			unknown_name(l, name, (size_t)(eq - name));
-		/* Of a name that stands there twice the first holds, as for getenv. */
+		/* If a name occurs twice, the first one counts, as in getenv. */
 		if (!k || seen[k - config_keys])
 			continue;
 		seen[k - config_keys] = true;
 		if (eq[1])
 			wrong = config_set(l->cfg, k, eq + 1, strlen(eq + 1), &l->base);
 		else
-			wrong = config_set_default(
-				l->cfg, k, &l->base); /* empty: as if not written */
+			wrong = config_set_default(l->cfg, k, &l->base); /* empty: as if not set */
 		l->from_env[k - config_keys] = !wrong && eq[1];
 		if (wrong)
 			wrong_value(l, k, *e, (size_t)(eq - *e), wrong);

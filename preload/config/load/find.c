@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where configuration files are: beside the build tree, beside the installation, compiled in. */
+/* Finds configuration files: next to the build tree, in the installation, or compiled in. */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "config/key.h"
 #include "config/preset.h"
 
-/* lib_dir/below/name if it can be read, malloc'd and with all symbolic links resolved, else NULL. */
+/* lib_dir/below/name if it is readable, malloc'd and with all symbolic links resolved, else NULL. */
 static char *readable_candidate(
 	const char *lib_dir, size_t dlen, const char *below, const char *name)
 {
@@ -34,7 +34,7 @@ static char *readable_candidate(
 	return real;
 }
 
-/* From the library's folder. The last one: of a library in a folder of its architecture, lib/x86_64-linux-gnu. */
+/* Relative to the library's folder. The last one is for a library in an architecture's folder, lib/x86_64-linux-gnu. */
 static const char below[][28] = {"/../configs/", "/../share/libprobe/", "/../../share/libprobe/"};
 #define PLACES (sizeof(below) / sizeof(*below))
 
@@ -55,7 +55,7 @@ char *config_find(const char *name, const char *lib_path)
 	int saved = errno;
 	char *found = config_beside_library(lib_path, name);
 
-	if (!found) { /* the path may be a symbolic link into the real place */
+	if (!found) { /* the path may be a symbolic link to the real place */
 		char *real = realpath(lib_path, NULL);
 
 		if (real && strcmp(real, lib_path) != 0)

@@ -8,20 +8,21 @@
 enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
 
 struct alerts_keys {
-	char *alerts; /* rules, a line each (terms/alert_rule.h) */
-	bool anomaly_json; /* also as another monitor writes them */
-	char *anomaly_dir; /* ... below this folder, absolute, or "" = the output folder */
+	/* alerts */
+	char *alerts; /* rules, one per line (terms/alert_rule.h) */
+	bool anomaly_json; /* alerts also in another monitor's format */
+	char *anomaly_dir; /* ... below this folder, absolute, or "": the output folder */
 	/* healthy checkpoints */
-	bool health_checkpoint; /* judged while the job runs */
-	char *ckpt_pattern; /* which files are checkpoints: patterns of a shell */
+	bool health_checkpoint; /* checkpoints are judged while the job runs */
+	char *ckpt_pattern; /* shell patterns of checkpoint files */
 	double embedding_local_norm_threshold;
 	enum config_health_norm health_norm;
 	int64_t hidden_size, vocab_size; /* 0: not given */
-	/* spikes of the global norm */
-	bool use_skip_data_by_global_norm; /* such steps are withheld: the one key that changes a run */
+	/* steps with a spike are withheld: the one key that changes a run */
+	bool use_skip_data_by_global_norm;
 	bool check_for_global_norm; /* ... or only noted */
 	double global_norm_spike_threshold;
-	int64_t global_norm_spike_count_threshold; /* so many in a row end the job; 0: never */
+	int64_t global_norm_spike_count_threshold; /* this many in a row end the job; 0: never */
 };
 
 CONFIG_ROOM(alerts)

@@ -16,20 +16,21 @@ enum config_device {
 
 struct calls_keys {
 	bool statistics;
-	enum stats_checksum checksum; /* of each tensor with statistics */
+	enum stats_checksum checksum; /* for each tensor with statistics */
 	double eps; /* |x| < eps counts as zero */
 	enum stats_isa stats_isa; /* instructions that measure */
-	int64_t stats_threads; /* that help to measure */
-	int64_t stats_threads_min_bytes; /* ... tensors of at least so many bytes in one piece */
+	int64_t stats_threads; /* number of threads that help to measure */
+	int64_t stats_threads_min_bytes; /* ... tensors of at least this many contiguous bytes */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
-	enum config_device device; /* how buffers in the memory of a device are measured */
+	enum config_device device; /* how to measure buffers in device memory */
 	bool nested;
-	bool backward; /* also the nodes that compute the gradients of listed operators */
+	bool backward; /* also record nodes that compute the gradients of listed operators */
 	bool stack;
 	int64_t stack_depth; /* native frames kept, innermost first */
-	char *stack_blacklist; /* extended regular expression of Python frames left out, "" = none */
-	char *codeline; /* ... of which a call must have one on its stack, "" = all calls */
+	char *stack_blacklist; /* extended regular expression of omitted Python frames, "": none */
+	/* ... that one frame of a call's stack must match, "": all calls are recorded */
+	char *codeline;
 };
 
 CONFIG_ROOM(calls)

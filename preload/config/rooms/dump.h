@@ -19,23 +19,24 @@ enum config_summary { SUMMARY_STATISTICS, SUMMARY_MD5, SUMMARY_XOR };
 enum config_file_format { FILE_FORMAT_PT, FILE_FORMAT_NPY };
 
 struct dump_keys {
-	char *dump_path; /* absolute, or "" = the output folder */
+	/* the dump */
+	char *dump_path; /* absolute, or "": the output folder */
 	enum config_task task;
 	enum config_level level;
-	char *scope, *list; /* full names, parts of names; "" = all */
-	char *tensor_list; /* parts of names whose tensors are saved with task statistics, too */
+	char *scope, *list; /* full names, parts of names; "": all */
+	char *tensor_list; /* parts of names whose tensors are saved with task statistics too */
 	char *data_mode; /* directions and sides */
 	enum config_summary summary_mode;
 	int64_t overflow_nums, diff_nums; /* records after which these tasks stop; -1: never */
-	char *bench_path; /* absolute, the dump that task diff_check compares with */
-	enum config_grad_level grad_level; /* what task grad_probe tells of gradients */
-	char *param_list; /* ... of these parameters, full names; "" = all */
-	char *bounds; /* ... of level L2, ascending numbers */
+	char *bench_path; /* absolute, the dump to compare with in task diff_check */
+	enum config_grad_level grad_level; /* what task grad_probe reports of gradients */
+	char *param_list; /* ... for these parameters, full names; "": all */
+	char *bounds; /* ... at level L2, ascending numbers */
 	enum config_file_format file_format;
 	bool dump_deflate; /* .pt files */
-	int64_t dump_limit_mib; /* tensor bytes of a step; 0: no limit */
-	int64_t dump_buffer_mib; /* of tensors on their way to the disk */
-	bool extra_info; /* stack.json and construct.json say something */
+	int64_t dump_limit_mib; /* tensor bytes saved per step; 0: no limit */
+	int64_t dump_buffer_mib; /* for tensors on their way to the disk */
+	bool extra_info; /* stack.json and construct.json have content */
 };
 
 CONFIG_ROOM(dump)

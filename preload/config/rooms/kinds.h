@@ -9,11 +9,10 @@ enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 
 struct kinds_keys {
 	char *kinds, *ops; /* terms/train_kind.h */
-	bool monitor_mbs_grad; /* gradients behind each micro step */
-	bool squash_name; /* names without what lies before layers, embeddings ... */
-	char *targets; /* names of parameters and modules, "" = all */
-	struct ranges dp_ranks, tp_ranks,
-		pp_ranks; /* of these groups, that write kinds; empty: all */
+	bool monitor_mbs_grad; /* gradients after each micro step */
+	bool squash_name; /* names without the part before layers, embeddings ... */
+	char *targets; /* names of parameters and modules, "": all */
+	struct ranges dp_ranks, tp_ranks, pp_ranks; /* of the groups that write kinds; empty: all */
 	struct ranges dp_group, tp_group,
 		process_group; /* world ranks of the groups; empty: found */
 	enum config_main_grad params_have_main_grad;

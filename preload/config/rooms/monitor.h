@@ -8,16 +8,16 @@
 enum config_monitor_layout { MONITOR_V1, MONITOR_V2 };
 
 struct monitor_keys {
-	char *monitor_dir; /* of format monitor; "": <output_dir>/monitor */
+	char *monitor_dir; /* for format monitor; "": <output_dir>/monitor */
 	/* rank<R>/monitor.log */
 	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (terms/metric.h) */
 	bool monitor_stderr; /* the same lines on stderr */
 	int64_t print_interval; /* steps */
-	bool print_loss_mean; /* beside the loss its mean over the epoch */
+	bool print_loss_mean; /* with the loss, also print its mean over the epoch */
 	int64_t epochs, steps_per_epoch, total_steps; /* 0: not known */
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
-	bool cc_distribution, cc_pre_hook; /* communication, also what it was given */
+	bool cc_distribution, cc_pre_hook; /* communication, also its inputs */
 	bool cc_log_only; /* ... or only where it is called from, in the first two steps */
 	bool stack_info; /* its file of stacks */
 };

@@ -9,12 +9,12 @@ enum config_fork { FORK_OFF, FORK_FOLLOW };
 enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DUMP, PRESET_STATE };
 
 struct process_keys {
-	int64_t seed; /* that `probe run --seed` was given; -1: none */
+	int64_t seed; /* value of `probe run --seed`; -1: none */
 	bool deterministic; /* `probe run --deterministic` */
-	enum config_preset
-		preset; /* values of keys that are given nowhere else (config/preset.h) */
-	bool unreadable; /* the file is no YAML with keys: nothing is recorded; no key */
-	/* whose file it was: enum import_kind (config/import/import.h); no key */
+	/* the training by name */
+	enum config_preset preset; /* values for keys that are set nowhere else (config/preset.h) */
+	bool unreadable; /* the file is not YAML with keys: nothing is recorded; not a key */
+	/* tool whose file it was: enum import_kind (config/import/import.h); not a key */
 	int imported;
 	int64_t log_level;
 	bool disable;

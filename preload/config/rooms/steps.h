@@ -8,21 +8,24 @@
 enum step_boundary { STEP_BOUNDARY_OPTIMIZER, STEP_BOUNDARY_ITERATION };
 
 struct steps_keys {
+	/* when and on which ranks */
 	struct ranges rank, step; /* empty: all */
-	struct ranges profile_rank, profile_step; /* of these whose calls; empty: all */
+	/* the steps and ranks whose calls are recorded; empty: all */
+	struct ranges profile_rank, profile_step;
 	int64_t start_step, step_interval;
-	int64_t collect_times; /* steps recorded at most; 0: no limit, -1: none */
-	bool dynamic_on; /* false: nothing is recorded until it is true */
-	bool dynamic_monitor; /* switched as msprobe's monitor is */
+	int64_t collect_times; /* maximum number of recorded steps; 0: no limit, -1: none */
+	bool dynamic_on; /* false: nothing is recorded until it becomes true */
+	bool dynamic_monitor; /* dynamic_on is switched as in msprobe's monitor */
 	char *armable; /* sections and functions that may be switched on later */
 	int64_t ctl_margin_s; /* s, from `probe ctl` to the step at which all ranks switch */
-	char *step_marker; /* function whose call ends a step (config/marker.h), "" = none */
-	int64_t step_marker_count; /* ... every so many calls */
-	char *step_anchor; /* of several optimizers the one whose steps count: its number, or "any" */
-	enum step_boundary step_boundary; /* where a step ends that its optimizer marks */
+	char *step_marker; /* function whose call ends a step (config/marker.h), "": none */
+	int64_t step_marker_count; /* ... every n-th call */
+	/* number of the optimizer whose steps count if there are several, or "any" */
+	char *step_anchor;
+	enum step_boundary step_boundary; /* where a step ends that is marked by its optimizer */
 	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
 	int64_t start_iteration; /* number of the first step */
-	/* No key: the step from which it is in use, that collect_times counts from. */
+	/* Not a key: the step from which this is in use; collect_times counts from there. */
 	uint64_t in_force_from;
 };
 

@@ -9,19 +9,20 @@ enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 
 struct tensorboard_keys {
 	/* TensorBoard's event files */
-	char *tensorboard_dir; /* absolute, or "" = tensorboard/ in output_dir */
+	char *tensorboard_dir; /* absolute, or "": tensorboard/ in output_dir */
 	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
-	struct ranges
-		tensorboard_ranks; /* that write them; empty: 0 and the last that has a loss */
-	uint64_t tensorboard_scalars; /* which of key scalars: bits of enum scalar */
+	/* ranks that write them; empty: 0 and the last one with a loss */
+	struct ranges tensorboard_ranks;
+	uint64_t tensorboard_scalars; /* which scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (terms/train_kind.h) */
 	/* summaries: event files of their own */
-	char *summary_dir; /* absolute, "" = none */
+	char *summary_dir; /* absolute, "": none */
 	int64_t summary_interval; /* steps */
 	bool summary_loss;
-	char *summary_targets; /* regular expressions of parameters that have histograms; "" = the first ... */
-	int64_t summary_first; /* ... so many */
-	int64_t summary_max_bytes; /* of a file; 0: no limit */
+	/* regular expressions of parameters with histograms; "": the first ... */
+	char *summary_targets;
+	int64_t summary_first; /* ... this many */
+	int64_t summary_max_bytes; /* size of a file in bytes; 0: no limit */
 };
 
 CONFIG_ROOM(tensorboard)

@@ -10,22 +10,25 @@ enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
 enum config_rank_experts { RANK_EXPERTS_ALL, RANK_EXPERTS_FULL, RANK_EXPERTS_STATISTICS };
 
 struct training_keys {
-	bool names; /* of its parameters, gradients and modules */
+	/* the training */
+	bool names; /* of parameters, gradients and modules */
 	bool print_struct; /* module_struct.json */
-	uint64_t scalars; /* which numbers of each step: bits of enum scalar (terms/scalar.h) */
-	enum config_loss_reduction loss_reduction; /* over the micro steps of a step */
+	/* which numbers of each step are recorded: bits of enum scalar (terms/scalar.h) */
+	uint64_t scalars;
+	enum config_loss_reduction loss_reduction; /* how the micro steps of a step are combined */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
 	/* metrics (terms/metric.h) */
 	uint64_t metrics; /* bits of enum metric */
 	int64_t metrics_interval; /* steps */
-	char *metrics_targets; /* regular expressions of parameters, "" = all */
+	char *metrics_targets; /* regular expressions of parameters, "": all */
 	bool metrics_invert;
-	int64_t stable_rank_interval, stable_rank_iterations; /* steps; passes over a weight */
+	/* steps; iterations for each weight */
+	int64_t stable_rank_interval, stable_rank_iterations;
 	int64_t stable_rank_budget_ms; /* of a step */
 	char *stable_rank_targets; /* as metrics_targets */
-	enum config_rank_experts stable_rank_experts; /* what is shown of a stack of matrices */
+	enum config_rank_experts stable_rank_experts; /* what is shown for a stack of matrices */
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
-	int64_t flops_interval; /* steps of which one is counted, where the key before is not given */
+	int64_t flops_interval; /* one of this many steps is counted, unless the key above is set */
 	/* A training's own YAML, no key: a JSON object of its keys, each value as Python shows it; NULL: there was none. */
 	char *training;
 };

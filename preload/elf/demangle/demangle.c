@@ -373,14 +373,14 @@ int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params
 int demangle_frame(const char *symbol, char *buf, size_t cap)
 {
 	struct dm d = {.p = symbol, .out = buf, .cap = cap, .frame = true};
-	const char *behind = strchr(symbol, '.');
+	const char *suffix = strchr(symbol, '.');
 
 	if (symbol[0] != '_' || symbol[1] != 'Z' || !cap)
 		return -1;
 	d.p += 2;
 	demangle_encoding(&d, NULL);
-	if (behind)
-		put_demangled(&d, behind, strlen(behind));
+	if (suffix)
+		put_demangled(&d, suffix, strlen(suffix));
 	if (d.bad || !d.len)
 		return -1;
 	buf[d.len] = '\0';

@@ -23,7 +23,7 @@ enum {
 
 struct cxx_params {
 	int n; /* -1: not known */
-	bool nested; /* in a class or a namespace: there may be a `this` before the first */
+	bool nested; /* in a class or a namespace: the first parameter may be preceded by `this` */
 	bool method; /* ... and there is one */
 	bool variadic;
 	uint8_t type[CXX_PARAMS_MAX];
@@ -31,15 +31,15 @@ struct cxx_params {
 
 /*
  * Writes the qualified name of the function `symbol` without arguments, template arguments and tags:
- * _ZN2ns3VecIfE3addERKf -> ns::Vec::add. A virtual thunk has the name of its function. *params (may be NULL): what the
- * name says of the parameters. Returns the length, -1 if the symbol is no name of a C++ function, is local to another
+ * _ZN2ns3VecIfE3addERKf -> ns::Vec::add. A virtual thunk has the name of its function. *params (may be NULL): the
+ * parameters in the name. Returns the length, or -1 if the symbol is no name of a C++ function, is local to another
  * function, depends on an expression, or does not fit.
  */
 int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params);
 
 /*
- * The same for a person who reads a stack: also names that are local to a function, with {lambda} and {unnamed}, and
- * with what the compiler put behind (.cold, .part.0). _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
+ * The same for people who read a stack: also names that are local to a function, with {lambda} and {unnamed}, and with
+ * suffixes of the compiler (.cold, .part.0). _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
  */
 int demangle_frame(const char *symbol, char *buf, size_t cap);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Inside of the demangler: where it stands in the symbol, and what demangle.c (names) and demangle_type.c (types) need
- * of each other.
+ * Internals of the demangler: its position in the symbol, and the interface between demangle.c (names) and
+ * demangle_type.c (types).
  */
 #ifndef PROBE_ELF_DEMANGLE_READ_H
 #define PROBE_ELF_DEMANGLE_READ_H
@@ -22,7 +22,7 @@ struct dm {
 	unsigned quiet; /* > 0: not in the outermost name */
 	unsigned depth;
 	size_t last, last_len; /* the last component written: a constructor is named after it */
-	bool is_template, no_return; /* of the outermost name: ends in <...>; a constructor */
+	bool is_template, no_return; /* of the outermost name: ends with <...>; a constructor */
 	bool nested, method;
 	bool frame; /* demangle_frame() */
 	unsigned nsub, ntarg;

@@ -118,7 +118,7 @@ START_CODE static bool symbol_fits(const struct object *o, const struct search *
 		return false;
 	if (!s->any_type && type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return false;
-	/* A hidden version (foo@OLD) is not what a new reference binds to; in a stub object it is (stub_elf.h). */
+	/* New references do not bind to a hidden version (foo@OLD), except in a stub object (stub_elf.h). */
 	if (!s->stubs && o->versym && o->versym[i] & 0x8000)
 		return false;
 	return same_text(o->str + sym->st_name, s->name);

@@ -39,7 +39,7 @@ uint32_t object_hash_sysv(const char *s);
 /* False: it has no dynamic section, or none that can be used. */
 bool object_describe(const struct dl_phdr_info *info, struct object *o);
 
-/* The same from the loader's own list, where no program header is at hand: lo and hi remain 0. */
+/* The same from the loader's own list, if there is no program header: lo and hi remain 0. */
 bool object_of_map(const struct link_map *map, struct object *o);
 
 /* The definition that the search asks for, NULL: there is none. */

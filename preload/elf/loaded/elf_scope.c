@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where an address lies, what the scope of an object defines, and what stub objects there are: the rest of elfsym.h. */
+/*
+ * Finds the object that contains an address, the definitions in an object's scope, and the stub objects: the rest of
+ * elfsym.h.
+ */
 #include "elf/loaded/elf_object.h"
 
 #include <stddef.h>
@@ -49,7 +52,7 @@ bool elfsym_place(uintptr_t addr, struct elf_place *out)
 	return elf_object_at(addr, fill_place, &a);
 }
 
-/* ---- what an object and the objects that it needs define ---- */
+/* ---- definitions in an object and the objects that it needs ---- */
 
 #define SCOPE_MAX 128
 

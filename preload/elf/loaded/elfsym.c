@@ -192,7 +192,9 @@ void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg)
 			return;
 		if (!atomic_load(&hidden[i].value) || !wanted(atomic_load(&hidden[i].name), arg))
 			continue;
-		/* Taken first: who hides it again meanwhile finds a symbol with its value, or one that is hidden. */
+		/*
+		 * Taken first: a thread that hides it again meanwhile finds a symbol with its value, or a hidden one.
+		 */
 		value = atomic_exchange(&hidden[i].value, 0);
 		if (value)
 			__atomic_store_n(&sym->st_value, value, __ATOMIC_RELEASE);

@@ -14,7 +14,7 @@
 struct provider {
 	void *addr;
 	uintptr_t lo, hi; /* the object's load segments */
-	const char *path; /* as the loader has it; valid while the object is loaded */
+	const char *path; /* the loader's string; valid while the object is loaded */
 	bool ifunc; /* addr is a resolver, not the function */
 };
 
@@ -22,12 +22,12 @@ struct provider {
 uint32_t elfsym_hash(const char *name);
 
 /*
- * The objects behind libprobe.so in the loader's order that define `name` as a function, at most max of them; ourselves,
- * our stub objects and objects before us excluded. Returns how many there are.
+ * The objects after libprobe.so in the loader's order that define `name` as a function, at most max of them; without
+ * ourselves, our stub objects and objects before us. Returns their number.
  */
 int elfsym_after_us(const char *name, struct provider *out, int max);
 
-/* The same over all objects but ourselves and our stub objects. */
+/* The same for all objects except ourselves and our stub objects. */
 int elfsym_all(const char *name, struct provider *out, int max);
 
 /* Any defined symbol (data too) in any object but ourselves, first one; NULL if there is none. */
@@ -41,8 +41,8 @@ bool elfsym_stub(const char *name, struct provider *out);
 void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
 
 /*
- * The function as the object around pc, or an object that it needs directly or not, defines it: what the loader would
- * find for it in its own scope. ->path is "".
+ * The function as defined by the object around pc, or by an object that it needs directly or indirectly: what the
+ * loader would find in its own scope. ->path is "".
  */
 bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 
@@ -50,8 +50,8 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 bool elfsym_own(const char *name);
 
 /*
- * From now on nobody finds that export of ours. Only whom the loader binds from here on is concerned. False: it cannot be hidden
- * (our symbols cannot be made writable, or as many as there is room for are hidden).
+ * Hides that export of ours from all further lookups; bindings made before stay. False: it cannot be hidden (our
+ * symbols cannot be made writable, or there is no room for more).
  */
 bool elfsym_hide_own(const char *name);
 /* Shows those for which `wanted` says yes. */
@@ -63,7 +63,7 @@ struct elf_place {
 	uintptr_t base;
 	const char *rpath, *runpath; /* NULL: none */
 	bool no_default; /* DF_1_NODEFLIB */
-	bool code; /* the address lies in an executable segment */
+	bool code; /* the address is in an executable segment */
 	bool us, stubs; /* libprobe.so; a stub object */
 	bool behind_us; /* the object, or us */
 };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dl_iterate_phdr() holds a recursive mutex of the loader's (_dl_load_write_lock) while it calls back, and fork() does
- * not make it again in the child (glibc 2.36, run; some releases did): the child then waits for ever, in its first
- * dl_iterate_phdr(), dlopen() or dlclose(), for a thread that exists in the parent only. We walk the list at moments
- * when the job does not, and look for functions in the child when it would not: so the lock is made again by us. Where a
- * walk held it the list is whole. Where dlopen() was writing to the list, the child gets what it would have had
- * without us, but for the waiting.
+ * dl_iterate_phdr() holds a recursive mutex of the loader (_dl_load_write_lock) during its callback, and fork() does
+ * not initialise it again in the child (glibc 2.36, tested; some releases did). The child's first dl_iterate_phdr(),
+ * dlopen() or dlclose() then waits for ever for a thread that exists only in the parent. We walk the list at moments
+ * when the job does not, and look up functions in the child when it would not, so we initialise the lock again. If a
+ * walk held it, the list is intact. If dlopen() was writing to the list, the child's list is as it would be without us,
+ * but it does not hang.
  *
- * The mutex has no name. It is the one in ld.so's _rtld_global that is ours inside of dl_iterate_phdr() and not outside
- * of it. Where that finds none, or several, nothing is touched.
+ * The mutex has no name. It is the one in ld.so's _rtld_global that is owned by us inside dl_iterate_phdr() and not
+ * outside. If none, or several, match, nothing is changed.
  */
 #include "elf/loaded/loader_lock.h"
 
@@ -26,7 +26,7 @@
 #define HELD_MAX 4
 
 struct held {
-	uintptr_t global; /* where _rtld_global begins */
+	uintptr_t global; /* start of _rtld_global */
 	pthread_mutex_t *lock[HELD_MAX];
 	int n, tid;
 };

@@ -20,8 +20,8 @@ void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi
 uintptr_t object_self(void);
 
 /*
- * Calls fn with the object that has addr among its load segments, under the loader's lock of dl_iterate_phdr(): what it is
- * given holds only during that call. Returns false, without a call, where there is none. No allocation.
+ * Calls fn with the object that has addr in one of its load segments, under the loader's lock of dl_iterate_phdr(); the
+ * argument is valid only during that call. Returns false, without a call, if there is none. No allocation.
  */
 bool elf_object_at(uintptr_t addr, void (*fn)(const struct loaded_object *o, void *arg), void *arg);
 

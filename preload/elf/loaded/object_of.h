@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Several copies of a library may be loaded: what belongs to the same copy as a function that is known. */
+/* Several copies of a library may be loaded: finds definitions in the same copy as a known function. */
 #ifndef PROBE_ELF_OBJECT_OF_H
 #define PROBE_ELF_OBJECT_OF_H
 

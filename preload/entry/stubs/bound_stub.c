@@ -56,7 +56,7 @@ static bool fill_bound_slot(
 
 	s->bound = (struct bound){.real = real};
 	if (a) {
-		/* Also where recording is off must the wrapper look at what the call is bound to. */
+		/* The wrapper must check the function that the call is bound to even while recording is off. */
 		atomic_store(&a->elsewhere, true);
 		api_change_state(a, API_ON | API_SKIP, API_MULTI);
 		s->bound.api = a;

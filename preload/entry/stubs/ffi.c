@@ -17,7 +17,7 @@
 #error "this libffi has no go closures"
 #endif
 
-/* How the caller stood when it jumped to us, written by ffi_enter.S and read at once by the handler. */
+/* The caller's state when it jumped to us, written by ffi_enter.S and read at once by the handler. */
 struct ffi_caller {
 	uintptr_t sp, fp; /* stack and frame pointer */
 	uintptr_t pc; /* return address where that is in a register */
@@ -26,7 +26,7 @@ struct ffi_caller {
 __attribute__((visibility("hidden"))) extern __thread struct ffi_caller ffi_caller THREAD_TLS;
 __thread struct ffi_caller ffi_caller;
 
-/* Notes the caller and jumps to the go closure whose address stands in the register of `context`. */
+/* Notes the caller and jumps to the go closure whose address is in the register of `context`. */
 __attribute__((visibility("hidden"))) void ffi_enter(void);
 
 struct entry {
@@ -60,7 +60,7 @@ static ffi_type *ffi_scalar_type(uint8_t ctype)
 	return ctype < CT_STRUCT ? of[ctype] : NULL;
 }
 
-/* Where a C++ object goes is decided by its being large; what it consists of does not matter. */
+/* A large C++ object is passed by its size; its content does not matter. */
 static ffi_type *hidden_result(void)
 {
 	static ffi_type *members[] = {
@@ -308,7 +308,7 @@ static int prepare_open_entry(struct entry *e)
 	return ffi_prep_go_closure(&e->go, &e->cif, on_open_call) == FFI_OK ? 0 : -EINVAL;
 }
 
-/* ---- what libffi gets wrong ---- */
+/* ---- errors of libffi ---- */
 
 #if defined(__x86_64__)
 #define INTEGER_REGISTERS 6u

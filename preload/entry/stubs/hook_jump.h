@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a hook of hook_jump.inc is told by its C part: jump to target, or, if that is NULL, return value. */
+/* Result of a hook's C part for hook_jump.inc: jump to target, or, if that is NULL, return value. */
 #ifndef PROBE_ENTRY_HOOK_JUMP_H
 #define PROBE_ENTRY_HOOK_JUMP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions without a compiled wrapper: who knows which symbols of a library are to be recorded, and what they are.
- * The entry (stub objects, libffi) asks when a library is about to be loaded; it names no library itself.
+ * Functions without a compiled wrapper: tells which symbols of a library are to be recorded, and describes them. The
+ * entry (stub objects, libffi) asks when a library is about to be loaded; it names no library itself.
  */
 #ifndef PROBE_ENTRY_PROVIDER_H
 #define PROBE_ENTRY_PROVIDER_H

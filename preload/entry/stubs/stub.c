@@ -122,7 +122,7 @@ static const struct stub_target *target_of(struct stub_row *r, void *code, void 
 	return &t->target;
 }
 
-/* Makes the stub lead there from now on, if it leads nowhere yet. Without memory only this call goes there. */
+/* Makes the stub jump there from now on, if it has no target yet. Without memory only this call goes there. */
 static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *code, void *context)
 {
 	const struct stub_target *was = &e->first, *t = target_of(r, code, context);
@@ -151,7 +151,7 @@ static void reset_stub(struct stub_row *r)
 		atomic_store_explicit(&e->target, &e->first, memory_order_release);
 }
 
-/* The same for a row without api: the function is looked for once, unless there are several. */
+/* The same for a row without api: the function is looked up once, unless there are several. */
 static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uintptr_t pc)
 {
 	static const struct adapter none;
@@ -189,7 +189,7 @@ static bool are_rows_unwanted(void)
 	       (session.world_rank >= 0 && !session_rank_profiled());
 }
 
-/* Is there anything to be done for it but to make rows? */
+/* True if nothing has to be done for it except making rows. */
 static bool may_rest(const struct api *a)
 {
 	const struct adapter *lib = a->spec->lib;
@@ -198,7 +198,7 @@ static bool may_rest(const struct api *a)
 	       lib->idle(a);
 }
 
-/* Returns the row's word. It may rest, unless who changes that (stub_rest_unwanted()) came meanwhile. */
+/* Returns the row's word. It may rest, unless a thread that changes that (stub_rest_unwanted()) came meanwhile. */
 static uint32_t rest_row(struct api *a)
 {
 	if (are_rows_unwanted() && may_rest(a) && api_change_state(a, API_ON, API_SKIP) &&
@@ -263,7 +263,7 @@ static void choose_apart(void *arg)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* From stub_entry.S: a stub was called that has no target yet. first: what it then leads to, inside of its entry. */
+/* Called from stub_entry.S: a stub without a target was called. first: its new target, inside its entry. */
 __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintptr_t a1,
 	uintptr_t a2, uintptr_t a3, const struct stub_target *first, uintptr_t pc)
 {
@@ -286,7 +286,7 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 	return c.out;
 }
 
-/* ---- what changes later ---- */
+/* ---- later changes ---- */
 
 void stub_second(const char *name)
 {
@@ -331,7 +331,7 @@ void stub_rest_unwanted(void)
 {
 	bool rest;
 
-	/* Of two threads the one that comes last must not leave the other's answer. */
+	/* If two threads do this, the last one must not restore the other's answer. */
 	do {
 		rest = are_rows_unwanted();
 		for (struct stub_row *r = atomic_load(&rows); r; r = r->next)

@@ -4,7 +4,7 @@
  *
  *	dlopen_hook.c  a library is about to be loaded: which stubs does it need?
  *	stub_load.c    puts a stub object into the process
- *	stub.c         the first call of each stub, and the rows behind them
+ *	stub.c         the first call of each stub, and their rows
  *	stub_file.c    stub objects for libraries that a program loads at start: `probe stub`, `probe run`
  *
  * Locks: the loader's come before ours. The stub lock is held only while a row is made; the loader is not called
@@ -21,14 +21,14 @@
 #include "api/api.h"
 #include "entry/stubs/stub_elf.h"
 
-/* The hook of dlopen: file and mode as the program gave them, pc: who called. Keeps errno. */
+/* The hook of dlopen: file and mode from the program, pc: its return address. Keeps errno. */
 void stub_before_load(const char *file, int mode, uintptr_t pc);
 
 /* Names of functions that are to be recorded, sorted, once each. */
 struct stub_names {
 	struct stub_name *item;
 	uint32_t n, cap;
-	bool failed; /* no memory: not all are there */
+	bool failed; /* out of memory: the list is not complete */
 };
 
 /* Collects them for the libraries that the program `file` needs, whatever is loaded here. */
@@ -41,7 +41,7 @@ int stub_load(const struct stub_names *names);
 /* A function with a stub of ours was found in a second library that is being loaded: from now on the caller decides. */
 void stub_second(const char *name);
 
-/* The same for all functions that have been called, of a file that was looked at when it was loaded before. */
+/* The same for all functions that have been called, in a file that was examined at an earlier load. */
 struct elf_file;
 bool stub_any_in_use(void);
 void stub_second_copies(const struct elf_file *f);
@@ -58,7 +58,7 @@ void stub_rest_unwanted(void);
 /* A library is about to be unloaded: the next call of every stub looks for its real function again. */
 void stub_forget(void);
 
-/* For `probe check`: calls visit for the row behind each stub, made for that if it does not exist yet. */
+/* For `probe check`: calls visit for the row of each stub, which is made if it does not exist yet. */
 void stub_each(void (*visit)(struct api *a, void *arg), void *arg);
 
 /* The functions of which it could not be made, by their linker's names. */

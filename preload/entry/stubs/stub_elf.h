@@ -7,20 +7,20 @@
  *	load context                            mov  8(%r11), %r10             ldp x17, x18, [x16]
  *	jump to t->code                         jmp  *(%r11)                   br  x17
  *
- * A target is never changed once it can be seen, so a thread that is in a stub while it is given another target sees
- * either of them whole; no branch is needed to tell an armed stub from one that goes straight to the real function. At
- * first the target lies in the entry itself and leads to probe_stub_entry in libprobe.so (stub_entry.S), which finds out
- * from %r11 / x16 which stub was called.
+ * A target is never changed once it is visible. So a thread in a stub whose target is replaced sees the old or the new
+ * target as a whole, and an armed stub needs no branch to differ from one that jumps straight to the real function. At
+ * first the target is in the entry itself and leads to probe_stub_entry in libprobe.so (stub_entry.S), which finds the
+ * called stub from %r11 / x16.
  *
- * The object has three segments, readable, executable, writable; none is writable and executable. It has the dynamic
- * section, hash table, symbols and relocations that the loader wants, and no section headers. Its DT_SONAME tells it
- * from other objects.
+ * The object has three segments, readable, executable, writable; none is both writable and executable. It has the
+ * dynamic section, hash table, symbols and relocations that the loader needs, and no section headers. Its DT_SONAME
+ * distinguishes it from other objects.
  *
- * References bind to stubs, dlsym does not find them: a program that asks for a function gets the answer that it would get
- * without us, and dl_hooks.c decides what to hand out. That is a matter of versions. A symbol with the hidden version of
- * index 2 is taken by glibc for an unversioned reference (index below 3) but not for dlsym (index below 2): check_match()
- * in elf/dl-lookup.c. It is not taken for a reference with a version either, so a name that its library gives a version
- * has the base version here, which is good for all, and shows in dlsym.
+ * References bind to stubs, but dlsym does not find them: a program that looks up a function gets the same answer as
+ * without us, and dl_hooks.c decides what to return. Symbol versions achieve this. glibc accepts a symbol with the
+ * hidden version of index 2 for an unversioned reference (index below 3), but not for dlsym (index below 2):
+ * check_match() in elf/dl-lookup.c. It does not accept it for a versioned reference either. So a name that its library
+ * gives a version has the base version here, which is accepted for all, and which dlsym finds.
  */
 #ifndef PROBE_ENTRY_STUB_ELF_H
 #define PROBE_ENTRY_STUB_ELF_H
@@ -54,8 +54,8 @@ struct stub_name {
 };
 
 /*
- * Builds the object. needed: a library that it asks the loader for, or NULL. machine: EM_X86_64 or EM_AARCH64. Returns
- * the image (free with munmap) and its size, or NULL with *size = 0: no memory, or nothing that can be built.
+ * Builds the object. needed: a library that the loader must load with it, or NULL. machine: EM_X86_64 or EM_AARCH64.
+ * Returns the image (free with munmap) and its size, or NULL with *size = 0: no memory, or nothing to build.
  */
 void *stub_elf_build(
 	int machine, const struct stub_name *name, uint32_t n, const char *needed, size_t *size);
@@ -63,7 +63,7 @@ void *stub_elf_build(
 /* EM_* of this processor. */
 int stub_elf_machine(void);
 
-/* Writes the code of a stub that lies at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
+/* Writes the code of a stub at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
 void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry);
 void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry);
 

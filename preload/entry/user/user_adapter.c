@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter of libraries that have none of their own: what their handles mean stands in the user's file. Rank and
- * size of a communicator are queried once, by the functions that the file names.
+ * The adapter of libraries without one of their own: the user's file tells the meaning of their handles. Rank and size
+ * of a communicator are queried once, with the functions named in the file.
  */
 #include <string.h>
 #include <unistd.h>
@@ -76,7 +76,7 @@ static void *find_query(_Atomic(void *) *cached, const char *name)
 	return f;
 }
 
-/* Both functions are there. What was not found is looked for again when other objects are loaded. */
+/* True if both functions were found. Missing ones are searched again when other objects are loaded. */
 static bool find_queries(struct custom_lib *c)
 {
 	const struct spec *s = c->spec;
@@ -163,8 +163,8 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 	if (!m)
 		return NULL;
 	/*
-	 * Two threads may have got here with the same handle. Whoever finds the other at it leaves this one call without
-	 * communicator rather than waits.
+	 * Two threads may have got here with the same handle. The second one does not wait: its call has no
+	 * communicator.
 	 */
 	if (!atomic_compare_exchange_strong(&publishing, &free, true)) {
 		comm_release(m);

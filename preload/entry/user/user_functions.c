@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's file: read at the first query about a library, kept for ever. A row that has a mistake is reported and
- * left out, the others hold.
+ * The user's file: read at the first query about a library, and kept for ever. A row with an error is reported and
+ * skipped; the others are used.
+ *
  * Lock: session.lock while the file is read; afterwards nothing changes.
  */
 #include "entry/user/user_functions.h"
@@ -29,7 +30,7 @@
 #define FILE_MAX (1u << 20)
 #define ARENA_MAX ((size_t)16 << 20)
 #define MADE_MAX 16384u /* rows in this process */
-#define NAME_BYTES 400 /* of a function; longer ones go by the name in the file */
+#define NAME_BYTES 400 /* of a function; a longer one is named as in the file */
 
 /* A row of the file that is wanted. */
 struct row {
@@ -64,7 +65,7 @@ static void report_spec_error(void *arg, struct pos at, const char *fmt, va_list
 static void report_line(void *arg, const char *line)
 {
 	(void)arg;
-	/* A row that is left out is never called, which would be the time to report it. */
+	/* A skipped row is never called, which would be the time to report it. */
 	log_config_now();
 	log_loss(LOSS_CONFIG, "%s", line);
 }
@@ -82,8 +83,8 @@ static bool is_abbreviated(const char *s, size_t n)
 }
 
 /*
- * The longest word of a name or pattern: an identifier stands as it is in the mangled name, so a search for it turns
- * nearly all symbols away before one is demangled.
+ * The longest word of a name or pattern. An identifier appears unchanged in the mangled name, so a search for it rules
+ * out nearly all symbols before any is demangled.
  */
 static const char *longest_word(struct spec_load *l, const char *pattern)
 {
@@ -123,7 +124,7 @@ static void add_custom_row(struct spec_load *l, const struct func *f, const stru
 		r->literal = longest_word(l, f->symbol);
 }
 
-/* A name whose row has a mistake is not unknown. */
+/* A name whose row has an error is not unknown. */
 static void mark_names_known(const struct node *rows)
 {
 	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
@@ -150,7 +151,7 @@ static void take_rows(struct spec_load *l, const struct spec *s, struct funcs *f
 		return;
 	lib = custom_lib_new(s);
 	if (!lib) {
-		load_fail(l, s->top->at, "more than %d libraries; this one is left out",
+		load_fail(l, s->top->at, "more than %d libraries; this one is skipped",
 			CUSTOM_LIBS_MAX);
 		return;
 	}
@@ -216,7 +217,10 @@ static char *copy_path(const char *s, size_t n)
 	return strndup(s, n);
 }
 
-/* The file that the configuration names, else the one beside it, else where the others are; NULL: none. malloc'd. */
+/*
+ * The file named by the configuration, else the one next to it, else the one among the other files; NULL: none.
+ * malloc'd.
+ */
 static char *find_custom_file(bool *named)
 {
 	const char *given = get_files_keys(config_now())->custom_apis, *config = NULL, *slash;
@@ -327,7 +331,7 @@ static bool holds_pointer(const struct type *t)
 	return t->ctype == CT_P || integer_bytes_of(t->ctype) == 8;
 }
 
-/* Can what the C++ name says of a parameter be passed as the row has it? */
+/* True if a parameter described by the C++ name can be passed as the row describes it. */
 static bool custom_param_fits(uint8_t is, const struct type *t)
 {
 	switch (is) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink of kinds (terms/train_kind.def): <kind>_<a>-<b>.csv for steps a to b. Their columns are known when the first row comes, for
- * the journal's entries say which statistics they are meant to show.
+ * Sink of parameter statistics (terms/train_kind.def): <kind>_<a>-<b>.csv for steps a to b. Their columns are known
+ * when the first row comes, because the journal's entries name the statistics to show.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 #define HEADERS_MAX 64 /* different ones; rows that would need one more are lost */
 #define HEADER_BYTES 1024
-#define WORD_MAX 20 /* bytes of a file's word, for its path has room for 47 */
+#define WORD_MAX 20 /* bytes of a file's word, because its path has room for 47 */
 
 struct kind_header {
 	uint32_t ops;
@@ -206,7 +206,7 @@ static void put_kind_row(struct text *out, const struct record_kind *r)
 	text_char(out, '\n');
 }
 
-/* What a file may be called by; a damaged journal must not make us write elsewhere. */
+/* Checks a file's word: a damaged journal must not make us write elsewhere. */
 static bool is_file_word(const char *word)
 {
 	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -214,7 +214,7 @@ static bool is_file_word(const char *word)
 	return n && n <= WORD_MAX && !word[n];
 }
 
-/* Values of a kind that has another number of them than its header has columns. */
+/* True if the number of values differs from the header's columns. */
 static bool has_wrong_values(const struct journal_kind_row *k)
 {
 	static const unsigned n[] = {[KIND_OPS] = 0,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.csv: parameters and modules of a training, and what its buckets hold. */
+/* names.csv: parameters and modules of a training, and the content of its buckets. */
 #include <errno.h>
 #include <string.h>
 
@@ -74,7 +74,7 @@ static void put_name_flags(struct text *out, uint32_t flags)
 
 #define PUT_DIMS(e) put_name_shape(out, e)
 #define PUT_NAME_FLAGS(v) put_name_flags(out, v)
-/* Of parameters, of parameters and modules, of parts. */
+/* For parameters; for parameters and modules; for parts. */
 #define PUT_OWNER(v)                                                 \
 	do {                                                         \
 		if (e->what == JN_PARAM && !(e->flags & JN_UNOWNED)) \
@@ -101,7 +101,7 @@ static int write_name_row(void *state, const struct record_name *e)
 	char *at;
 	int err;
 
-	/* Its modules and parameters come before; without memory there is no such file. */
+	/* Modules and parameters were entered before; without memory there is no such file. */
 	if (e->what == JN_STRUCT) {
 		structure_write(s->modules, files_dir(s->files));
 		structure_free(s->modules);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * parallel.json: the part that each communicator plays in a training, by what it carries:
+ * parallel.json: the role of each communicator in a training, from its traffic:
  *
- *	pipeline   messages, and little else
- *	expert     all-to-all in forward passes, where parameters or the mesh are called after experts or a router
- *	exchange   the same without such names: sequence parallelism, tables of embeddings on several ranks
- *	tensor     reductions in forward and in backward passes, of no gradients of parameters
- *	data       reductions of gradients (by name, or in backward passes only)
+ * - pipeline: messages, and little else
+ * - expert: all-to-all in forward passes, if names of parameters or of the mesh contain experts or a router
+ * - exchange: the same without such names: sequence parallelism, embedding tables on several ranks
+ * - tensor: reductions in forward and in backward passes that are not of parameters' gradients
+ * - data: reductions of gradients (by name, or in backward passes only)
  *
- * and what the program itself calls the dimension of its mesh that the communicator is of (PyTorch's DeviceMesh), if it says so.
- * It is replaced whole when a part has changed. Counts are those of the records that this process has seen; after a crash,
- * when a few are left to be read, a file that is there says more and stays.
+ * It also has the program's own name for the mesh dimension of the communicator (PyTorch's DeviceMesh), if there is
+ * one. The file is replaced as a whole when a role has changed. It counts only records that this process has seen.
+ * After a crash only a few are left to be read; then an existing file is more complete, and is kept.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,16 +26,16 @@
 #include "formats/csv_training/parallel_json.h"
 
 #define COMMS_MAX 256 /* further ones have no part */
-#define RANKS_TEXT 256 /* bytes of a list of ranks; longer ones are left out */
+#define RANKS_TEXT 256 /* bytes of a list of ranks; longer ones are omitted */
 #define ROW_TEXT (RANKS_TEXT + 400)
-#define NUMBERS_MAX 16 /* elements of what a program counts and averages */
+#define NUMBERS_MAX 16 /* largest number of elements of a count or mean that a program reduces */
 
 struct parallel {
 	struct files *files;
 	struct carried *comm;
 	unsigned n;
 	bool stays, changed;
-	bool experts; /* a parameter is called after experts or a router */
+	bool experts; /* a parameter's name contains experts or a router */
 	bool passes; /* calls in forward or backward passes were seen: it is a training */
 	uint64_t written; /* hash of the text */
 };
@@ -73,14 +73,14 @@ static int add_comm(void *state, const struct record_comm *e)
 	*c = (struct carried){.id = e->id, .size = e->size, .mpi = strcmp(e->lib, "mpi") == 0};
 	if (strlen(e->world_ranks) < sizeof(c->ranks))
 		strcpy(c->ranks, e->world_ranks);
-	/* Names are identifiers, or nearly: what JSON would escape is left out. */
+	/* Names are identifiers, or nearly; characters that JSON would escape are dropped. */
 	if (strncmp(e->kind, "mesh_", 5) == 0 && strlen(e->kind) < sizeof(c->mesh) &&
 		!strpbrk(e->kind, "\"\\"))
 		strcpy(c->mesh, e->kind + 5);
 	return 0;
 }
 
-/* ---- what it carries ---- */
+/* ---- traffic ---- */
 
 static bool is_any_of(const char *op, const char *const *list)
 {
@@ -91,8 +91,8 @@ static bool is_any_of(const char *op, const char *const *list)
 }
 
 /*
- * gradients: of parameters, by name. Losses, counts and norms that a program adds up between a backward pass and the next one look like
- * reductions of a forward pass; an activation has more elements.
+ * gradients: of parameters, by name. Losses, counts and norms that a program adds up between two backward passes look
+ * like reductions of a forward pass, but an activation has more elements.
  */
 void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
 	uint64_t elements, bool gradients)
@@ -138,7 +138,7 @@ enum comm_role parallel_role(const struct carried *c, double *sure, const char *
 		*why = "gradients of parameters are reduced";
 		return ROLE_DATA;
 	}
-	/* A vector that is averaged is one a step. Phases are known from the first backward pass on. */
+	/* Averaging a vector happens once per step. Phases are known from the first backward pass on. */
 	if (c->reductions[0] > steps && c->reductions[1]) {
 		*sure = 0.8;
 		*why = "reductions in forward and backward passes";
@@ -187,7 +187,7 @@ static void put_carried(
 	enum comm_role role = parallel_role(c, &sure, &why);
 	char line[ROW_TEXT];
 
-	/* Neighbours that exchange the edges of their parts do the same as stages. */
+	/* Neighbours that exchange halos behave like pipeline stages. */
 	if (role == ROLE_NONE || (role == ROLE_PIPELINE && c->mpi && !p->passes))
 		return;
 	snprintf(line, sizeof(line),

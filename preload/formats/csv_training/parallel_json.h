@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* parallel.json: which part a communicator plays in a training. */
+/* parallel.json: the role of each communicator in a training. */
 #ifndef PROBE_SINK_PARALLEL_JSON_H
 #define PROBE_SINK_PARALLEL_JSON_H
 
@@ -8,17 +8,18 @@
 
 enum comm_role { ROLE_NONE, ROLE_DATA, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EXPERT, ROLE_EXCHANGE };
 
-/* What a communicator has carried. Arrays: in forward passes, in backward passes, elsewhere. */
+/* Traffic of a communicator. Arrays: in forward passes, in backward passes, elsewhere. */
 struct carried {
 	uint64_t id;
 	int32_t size;
 	bool mpi; /* one of MPI's own */
-	bool experts; /* parameters of experts or of a router are known, or its mesh is called so */
+	/* its parameters are known to be experts or a router, or its mesh is named so */
+	bool experts;
 	uint32_t first_step, last_step;
 	uint64_t calls, messages, gradients;
 	uint64_t exchanges[3], reductions[3];
 	char ranks[256]; /* as in comms.csv; "": not known, or too long */
-	char mesh[48]; /* what the program calls the dimension of its mesh; "": it is none */
+	char mesh[48]; /* the program's name for the dimension of its mesh; "": none */
 };
 
 /* elements: of its largest tensor. */

@@ -19,7 +19,7 @@ static int open_scalars_sink(void *state, struct files *files)
 }
 
 #define PUT_SCALAR_NAME(e) put_scalar_name(out, e)
-/* Floats as rows of calls have them; of times and sums no digits that only binary fractions have. */
+/* Floats as in rows of calls. Times and sums without digits that only come from binary fractions. */
 static int digits_of_scalar(double v)
 {
 	return (double)(float)v == v ? 9 : 15;

@@ -10,11 +10,11 @@
 
 struct node {
 	char *name; /* NULL: no such number */
-	char *more; /* behind it: of a module its class, of a parameter its module */
+	char *more; /* follows the name: a module's class, or a parameter's module */
 	uint16_t vpp_stage;
 	uint8_t dtype, ndim;
 	uint32_t flags;
-	uint64_t dims[8]; /* further ones are left out */
+	uint64_t dims[8]; /* further ones are omitted */
 };
 
 struct list {
@@ -97,7 +97,7 @@ static void put_param(struct text *t, const struct node *p)
 		p->flags & JN_FROZEN ? "false" : "true");
 }
 
-/* Keys as msprobe has them: <model chunk>:<module>. */
+/* Keys as in msprobe: <model chunk>:<module>. */
 static void put_module_node(struct text *t, const struct structure *s, const struct node *m)
 {
 	bool first = true;

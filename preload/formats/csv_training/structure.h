@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* module_struct.json: modules and parameters of a training as they were entered, written once. */
+/* module_struct.json: the modules and parameters of a training, written once. */
 #ifndef PROBE_SINK_STRUCTURE_H
 #define PROBE_SINK_STRUCTURE_H
 
@@ -8,7 +8,7 @@
 
 struct structure;
 
-/* A JN_PARAM or JN_MODULE; the same number again replaces the older one. Others are not looked at. */
+/* Adds a JN_PARAM or JN_MODULE; the same number again replaces the older one. Others are ignored. */
 void structure_add(struct structure **s, const struct record_name *e);
 
 /* Into module_struct.json of that folder. s NULL: there is nothing to write. */

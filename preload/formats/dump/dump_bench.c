@@ -14,7 +14,7 @@
 #define BENCH_BYTES_MAX (INT64_C(1) << 30)
 #define BENCH_PATH_MAX 4300
 
-/* Memory that was never written counts as finite; numbers are not looked at, as msprobe's overflow_check does not. */
+/* Memory that was never written counts as finite. Scalars are ignored, as in msprobe's overflow_check. */
 static bool is_finite_side(const struct staged_call *c, enum tensor_io io)
 {
 	bool aten = strcmp(c->lib, "aten") == 0;
@@ -73,7 +73,7 @@ void dump_bench_free(struct dump_bench *b)
 	free(b);
 }
 
-/* Where the entry of that name begins and ends: its braces; names and file names hold none. False: there is none. */
+/* Finds the entry of that name by its braces, which names and file names do not contain. False: there is none. */
 static bool find_bench_entry(
 	const struct dump_bench *b, const char *name, const char **from, const char **to)
 {
@@ -97,7 +97,10 @@ static bool find_bench_entry(
 	return false;
 }
 
-/* Are the checksums of that side of all calls in the text, in their order? What is between them is another side's. */
+/*
+ * True if the text has the checksums of that side of all calls, in their order. Texts in between belong to the other
+ * side.
+ */
 static bool has_same_sums(
 	const char *from, const char *to, const struct dump_group *g, enum tensor_io io)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which calls the tasks overflow_check and diff_check keep. */
+/* Selects the calls that the tasks overflow_check and diff_check keep. */
 #ifndef PROBE_SINK_DUMP_BENCH_H
 #define PROBE_SINK_DUMP_BENCH_H
 
@@ -8,17 +8,17 @@
 
 #include "formats/dump/dump_entry.h"
 
-/* Finite inputs, and NaN or Inf in what came out. */
+/* True for finite inputs, and NaN or Inf in the outputs. */
 bool dump_overflows(const struct dump_group *g);
 
 /* dump.json of an earlier run, with the checksums of its tensors. */
 struct dump_bench;
 
-/* The rank's of that step below `path`; NULL: there is none that can be read. */
+/* The dump of that rank and step below `path`; NULL: none that can be read. */
 struct dump_bench *dump_bench_open(const char *path, uint32_t step, int32_t rank);
 void dump_bench_free(struct dump_bench *b);
 
-/* The call of that name had the same inputs there, and other outputs. */
+/* True if the call of that name had the same inputs there, and other outputs. */
 bool dump_differs(const struct dump_bench *b, const char *name, const struct dump_group *g);
 
 #endif

@@ -45,7 +45,7 @@ static bool has_word_part(const char *words, const char *text)
 	return false;
 }
 
-/* One step of the way from the first name of `scope` to the second; true: within. */
+/* Moves on from the first name of `scope` to the second; true: within. */
 static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
 {
 	size_t len;
@@ -80,7 +80,7 @@ static bool is_mode_wanted(const struct config *cfg, const char *direction, cons
 	return (!directions || is_word_in(m, direction)) && (!sides || is_word_in(m, side));
 }
 
-/* Are tensors of the entry called c->w.name saved? */
+/* True if tensors of the entry called c->w.name are saved. */
 static bool are_tensors_saved(const struct compose *c)
 {
 	return get_dump_keys(c->cfg)->task == DUMP_TENSOR ||
@@ -97,7 +97,7 @@ void compose_name_tensor(void *arg, const struct staged_call *call, const struct
 	dump_tensors_name(c->f, c->dirfd, call->call, t, stem, file, cap);
 }
 
-/* Tasks that look for something keep what they find, until it is enough. */
+/* Search tasks keep the calls they find, until there are enough. */
 static bool is_found(struct compose *c)
 {
 	bool found;
@@ -105,7 +105,7 @@ static bool is_found(struct compose *c)
 	if (get_dump_keys(c->cfg)->task != DUMP_OVERFLOW_CHECK &&
 		get_dump_keys(c->cfg)->task != DUMP_DIFF_CHECK)
 		return true;
-	/* The operator is meant, not all the modules that it is in. */
+	/* Means the operator, not all the modules that contain it. */
 	if (get_dump_keys(c->cfg)->task == DUMP_OVERFLOW_CHECK &&
 		get_dump_keys(c->cfg)->level == DUMP_MIX && strncmp(c->w.name, "Module.", 7) == 0)
 		return false;
@@ -123,7 +123,7 @@ bool compose_choose_entry(struct compose *c, const char *direction, uint32_t mod
 
 	if (!pass_scope(c, c->w.name, &c->group.call[0]))
 		return false;
-	/* A module that is listed has all that is done in it. */
+	/* A listed module includes everything inside it. */
 	if (*get_dump_keys(c->cfg)->list && !(m && m->listed) &&
 		!has_word_part(get_dump_keys(c->cfg)->list, c->w.name))
 		return false;

@@ -62,7 +62,7 @@ static int note_made_nodes(
 	return 0;
 }
 
-/* Who made that node: of the same thread if there is one, the latest. */
+/* The call that made that node: of the same thread if there is one, the latest. */
 static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t tid)
 {
 	struct made_nodes *other = NULL;
@@ -100,8 +100,8 @@ void compose_begin_entry(struct compose *c, const char *parent)
 }
 
 /*
- * What the optimizer's step calls hangs below a node of that name, as there, where modules are recorded: msprobe's data2db
- * leaves out calls that hang below no root.
+ * Calls of the optimizer's step hang below a node of that name, as in msprobe, if modules are recorded: its data2db
+ * skips calls without a root.
  */
 static const char *name_forward_parent(struct compose *c, char *out, size_t cap)
 {
@@ -127,7 +127,7 @@ static bool is_of_mindspore(const struct staged_call *call)
 	return strcmp(call->lib, "mindspore") == 0;
 }
 
-/* Of MindSpore: a kernel, and no collective. */
+/* For MindSpore: a kernel that is not a collective. */
 static bool is_operator(const struct staged_call *call)
 {
 	return strcmp(call->lib, "aten") == 0 ||
@@ -201,7 +201,7 @@ static int write_backward(struct compose *c)
 
 	if (call->flags & CF_NODE)
 		m = find_maker(c, JOURNAL_NODE_FIRST(call->call->comm_seq), call->call->tid);
-	/* The last node that a call made is the one that its result's gradient goes into; the others are its own. */
+	/* The last node that a call made receives the gradient of its result; the others are internal. */
 	if (m && m->met)
 		return 0;
 	if (m) {
@@ -227,13 +227,13 @@ static int write_backward(struct compose *c)
 	return 0;
 }
 
-/* What the program saved itself. */
+/* True for a tensor that the program saved itself. */
 static bool is_saved(const struct staged_call *call)
 {
 	return strcmp(call->lib, "probe") == 0;
 }
 
-/* Names of files are made of it. */
+/* Makes the text usable in file names. */
 static void clean_saved_name(const char *from, char *out, size_t cap)
 {
 	size_t n = 0;
@@ -275,7 +275,7 @@ static int write_saved(struct compose *c)
 
 /* ---- calls that belong together ---- */
 
-/* Does the call go on what the group is: messages of one batch, operators of one Python function? */
+/* True if the call continues the group: messages of one batch, or operators of one Python function. */
 static bool is_of_group(
 	const struct dump_group *g, const struct staged_call *call, const struct dump_site *site)
 {
@@ -291,7 +291,7 @@ static bool is_of_group(
 		return site->batch && g->site->batch && site != NULL;
 	if (!site->api[0] || strcmp(site->api, g->site->api) != 0)
 		return false;
-	/* The same operator from the same place: the function was called again. */
+	/* The same operator from the same place means that the function was called again. */
 	for (unsigned i = 0; i < g->n; i++)
 		if (g->call[i].call->stack == call->call->stack &&
 			strcmp(g->call[i].op, call->op) == 0)
@@ -324,7 +324,7 @@ void compose_begin_group(struct compose *c, const struct staged_call *call)
 	c->module = dump_modules_now(c->modules, call->call->tid);
 }
 
-/* Inside of another call that is in the dump: its own business, as the peer sees it. */
+/* Inside another call of the dump: internal, also for msprobe. */
 static bool is_inner_call(const struct compose *c, const struct staged_call *call)
 {
 	return call->call->parent && !is_backward_call(call) && strcmp(call->lib, "c10d") != 0 &&
@@ -339,7 +339,7 @@ static int take_staged_call(struct compose *c, uint32_t i)
 	unsigned at;
 	int err;
 
-	/* Its calls are read from the items that the next would be put into. */
+	/* Its calls are in the items that the next call would overwrite. */
 	if (g->n == DUMP_GROUP_MAX) {
 		err = compose_flush_group(c);
 		if (err)
@@ -441,7 +441,7 @@ static const char *level_word(const struct config *cfg)
 	return word[get_dump_keys(cfg)->level];
 }
 
-/* Where files of tensors are; null where there are none. */
+/* Folder of tensor files; null if there are none. */
 static void put_data_folder(struct compose *c, struct dump_json *j)
 {
 	char link[48], path[4096 + 32];
@@ -476,7 +476,7 @@ static void put_dump_head(struct compose *c, struct dump_json *j)
 
 #define LOOKED_AT 256 /* calls, for one of a framework */
 
-/* By the first call that is one of a framework. */
+/* Decided by the first call that belongs to a framework. */
 static bool is_step_of_mindspore(struct compose *c)
 {
 	for (uint32_t i = 0; i < c->order.n && i < LOOKED_AT; i++) {

@@ -8,16 +8,18 @@
 #include "base/unwritten.h"
 #include "formats/dump/dump_modules.h"
 
-/* ---- tensors by their place ---- */
+/* ---- tensors by their position ---- */
 
-/* A NaN or Inf in memory that was never written: no value, and tools that look for the first one would name it. */
+/*
+ * A NaN or Inf in memory that was never written is no value, and tools that search for the first one would report it.
+ */
 static bool is_garbage(const struct staged_call *c, const struct journal_tensor *t)
 {
 	return t->io == IO_OUT && t->stats.n && (t->stats.nans || t->stats.infs) &&
 	       strcmp(c->lib, "aten") == 0 && unwritten_is_made(c->op);
 }
 
-/* where: "input", "output"; i, k: its place in the list, and in the list there (k < 0: it is in none). */
+/* where: "input", "output"; i, k: its position, and its position in a list there (k < 0: not in a list). */
 static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c,
 	const struct journal_tensor *t, const char *where, unsigned i, int k, bool blank)
 {
@@ -56,7 +58,7 @@ static unsigned count_tensors(const struct staged_call *c, enum tensor_io io)
 	return n;
 }
 
-/* Items of an array, each on a line of its own. */
+/* Begins an item of an array, each on its own line. */
 static void begin_item(struct dump_writer *w, unsigned *n)
 {
 	dump_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
@@ -69,7 +71,7 @@ static void end_items(struct dump_writer *w, unsigned n)
 
 /* ---- functions of torch.distributed ---- */
 
-/* What their first arguments are. */
+/* Types of their first arguments. */
 enum dist_args {
 	ARGS_TENSOR, /* one that is read or written */
 	ARGS_TENSORS, /* a list of these */
@@ -121,7 +123,7 @@ static const struct dist_function *find_dist_function(const char *api)
 	return NULL;
 }
 
-/* Arguments in their order: each a side of the call, alone or as a list. */
+/* Arguments in order: each is one side of the call, alone or as a list. */
 struct dist_side {
 	enum tensor_io io;
 	bool list;
@@ -159,7 +161,7 @@ static void put_side_list(struct dump_writer *w, const struct staged_call *c, en
 	dump_json_raw(w->j, n ? "\n    ]" : "]");
 }
 
-/* Tensors of the arguments, before the call (after false) or behind it. Returns how many arguments. */
+/* Tensors of the arguments, before the call (after false) or after it. Returns the number of arguments. */
 static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call *c,
 	enum dist_args args, bool after, unsigned n)
 {
@@ -169,7 +171,7 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 	const struct journal_tensor *t;
 
 	if (args == ARGS_TENSOR) {
-		/* What is only written has no value before, what is only read the same behind. */
+		/* An output has no value before the call; an input has the same value after it. */
 		const struct journal_tensor *in = nth_tensor(c, IO_IN, 0),
 					    *out = nth_tensor(c, IO_OUT, 0);
 
@@ -190,7 +192,7 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 		bool blank = side[i].io == IO_OUT && !after;
 
 		if (!count_tensors(c, side[i].io)) {
-			/* Nothing was given here: behind the call the values that follow keep their places. */
+			/* Not given here: null keeps the positions of the following values after the call. */
 			if (after) {
 				begin_item(w, &n);
 				dump_json_raw(w->j, "null");
@@ -207,7 +209,7 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 	return n;
 }
 
-/* Inputs, or outputs, one behind the other: of functions that are not in the table. */
+/* Inputs, or outputs, one after the other, for functions that are not in the table. */
 static unsigned put_flat_tensors(struct dump_writer *w, const struct staged_call *c,
 	enum tensor_io io, const char *where, unsigned n)
 {
@@ -220,7 +222,7 @@ static unsigned put_flat_tensors(struct dump_writer *w, const struct staged_call
 	return n;
 }
 
-/* What is given besides tensors: by name, or behind the other values. */
+/* Arguments that are not tensors: by name, or after the other values. */
 struct dist_extra {
 	bool root, root_named, op, group, async;
 	int32_t rank;
@@ -239,11 +241,11 @@ static void find_dist_extra(
 		e->root_named =
 			!g->site || !g->site->dist[0] || dump_site_has_keyword(g->site, f->root);
 	}
-	/* A sum is what all get that say nothing. */
+	/* The default is a sum. */
 	e->op = f && f->reduces && c->redop &&
 		(c->redop != REDOP_SUM || (g->site && dump_site_has_keyword(g->site, "op")));
 	e->async = g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "async_op");
-	/* The group of all is what calls without a group have, and the peer then says nothing of it. */
+	/* Calls without a group use the default group, which msprobe does not describe. */
 	e->group =
 		g->comm &&
 		(g->comm->size != g->world_size ||
@@ -259,7 +261,7 @@ static void put_keyword(struct dump_writer *w, const char *key, unsigned *n)
 	}
 }
 
-/* named: as an object's members, else as items. */
+/* named: as members of an object, else as items. */
 static unsigned put_dist_extra(struct dump_writer *w, const struct dump_group *g,
 	const struct dist_function *f, const struct dist_extra *e, bool named, unsigned n)
 {
@@ -368,7 +370,7 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 
 /* ---- operators ---- */
 
-/* Which argument it is and which of the list there; known of tensors with a shape, from 1, 0: not. */
+/* Number of the argument and position in a list there; known for tensors with a shape, from 1, 0: not. */
 static unsigned argument_of_tensor(const struct journal_tensor *t)
 {
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : TENSOR_ARG(t->arg);
@@ -379,7 +381,7 @@ static unsigned item_of_tensor(const struct journal_tensor *t)
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->item;
 }
 
-/* By their places: what lies between them and was not recorded, as it is no tensor of an operator, is null. */
+/* By their positions. Gaps between recorded tensors (an operator's other arguments) become null. */
 static void put_by_places(
 	struct dump_writer *w, const struct staged_call *c, enum tensor_io io, const char *where)
 {
@@ -449,7 +451,7 @@ static const char *own_name_of(const struct staged_call *c)
 	return dot ? dot + 1 : c->op;
 }
 
-/* where: "kwargs.mask", "parameters.weight": its file's. More than one value: a list. */
+/* where: "kwargs.mask", "parameters.weight": part of its file's name. Several values make a list. */
 static void put_named_values(struct dump_writer *w, const struct staged_call *c, const char *where)
 {
 	char stem[DUMP_NAME_MAX + 160], file[DUMP_NAME_MAX + 176];
@@ -471,7 +473,7 @@ static void put_named_values(struct dump_writer *w, const struct staged_call *c,
 		dump_json_raw(w->j, c->n ? "\n    ]" : "]");
 }
 
-/* An object with a member for each of the group's calls that are that part. */
+/* An object with one member for each of the group's calls of that part. */
 static void put_module_part(struct dump_writer *w, const struct dump_group *g,
 	enum module_part part, const char *folder)
 {
@@ -510,7 +512,7 @@ void dump_put_module(struct dump_writer *w, const struct dump_group *g)
 	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
 }
 
-/* The last one that is the gradient of that tensor; NULL: there is none. last: the place of any that has one. */
+/* The last gradient of that tensor; NULL: none. last: the highest position with a gradient. */
 static const struct staged_call *find_gradient(
 	const struct dump_group *g, enum tensor_io io, unsigned place, unsigned *last)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An entry of dump.json: what went into a call and what came out of it. */
+/* An entry of dump.json: the inputs and outputs of a call. */
 #ifndef PROBE_SINK_DUMP_ENTRY_H
 #define PROBE_SINK_DUMP_ENTRY_H
 
@@ -7,9 +7,9 @@
 
 #define DUMP_GROUP_MAX 256 /* calls of one entry */
 #define DUMP_NAME_MAX \
-	768 /* a module has at most 500 bytes of name (training/params/param.h), its class, and what stands around them */
+	768 /* a module's name has at most 500 bytes (training/params/param.h), plus its class and affixes */
 
-/* Calls that are one in the program: most often one. */
+/* Calls that are one call in the program; usually just one. */
 struct dump_group {
 	unsigned n;
 	struct staged_call call[DUMP_GROUP_MAX];
@@ -22,9 +22,9 @@ struct dump_group {
 struct dump_writer {
 	struct dump_json *j;
 	const struct config *cfg;
-	bool input, output; /* the sides that are wanted */
+	bool input, output; /* sides to write */
 	char name[DUMP_NAME_MAX]; /* Distributed.all_reduce.0.forward */
-	/* What files of tensors are called: NULL: none. Their number to *saved. */
+	/* Names the files of tensors; NULL: none. *saved gets their number. */
 	void (*saved)(void *arg, const struct staged_call *c, const struct journal_tensor *t,
 		const char *stem, char *file, size_t cap);
 	void *arg;
@@ -34,9 +34,9 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g);
 void dump_put_operator(struct dump_writer *w, const struct dump_group *g);
 void dump_put_backward(struct dump_writer *w, const struct dump_group *g);
 
-/* Of a module: its call and what was given by name, its parameters, at last what it gave back (terms/module_part.h). */
+/* For a module: its call with keyword arguments, its parameters, and last its outputs (terms/module_part.h). */
 void dump_put_module(struct dump_writer *w, const struct dump_group *g);
-/* Gradients of its outputs and inputs, of the same tensor perhaps several: the last one counts. */
+/* Gradients of its outputs and inputs; if there are several for one tensor, the last one is used. */
 void dump_put_module_backward(struct dump_writer *w, const struct dump_group *g);
 /* Gradients of its parameters. */
 void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *g);

@@ -10,7 +10,7 @@
 #include "config/rooms/dump.h"
 #include "formats/dump/dump_compose.h"
 
-#define EARLIER_MAX 10000 /* runs whose dumps are kept beside each other */
+#define EARLIER_MAX 10000 /* maximum number of earlier runs whose dumps are kept */
 
 int dump_root_open(struct files *f)
 {
@@ -42,7 +42,7 @@ static int make_subfolder(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* What another run left moves to the first step<N>.<n> that has no folder of that rank. */
+/* Moves the files of another run to the first step<N>.<n> that has no folder of that rank. */
 static int move_earlier(int root, int step_fd, uint32_t step, const char *rank)
 {
 	struct stat st;

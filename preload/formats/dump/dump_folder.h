@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a dump lies: <dump_path>/step<N>/rank<R>/, by default beside the ranks' folders. */
+/* The folder of a dump: <dump_path>/step<N>/rank<R>/, by default next to the ranks' folders. */
 #ifndef PROBE_SINK_DUMP_FOLDER_H
 #define PROBE_SINK_DUMP_FOLDER_H
 
@@ -12,12 +12,12 @@
 int dump_root_open(struct files *f);
 
 /*
- * Makes and opens step<step>/rank<R>. own: it is this process's already; else what an earlier run left there is moved to
- * step<step>.<n>/rank<R> first. Returns the descriptor, or -errno.
+ * Makes and opens step<step>/rank<R>. own: it belongs to this process already; else files of an earlier run are moved
+ * to step<step>.<n>/rank<R> first. Returns the descriptor, or -errno.
  */
 int dump_folder_open(struct files *f, uint32_t step, bool own);
 
-/* Is there a dump.json in it already? */
+/* True if it contains a dump.json already. */
 bool dump_folder_is_made(struct files *f, uint32_t step);
 
 #endif

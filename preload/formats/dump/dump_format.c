@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink: dumps, a folder for each step and rank. Calls are put aside as they come (dump_stage.h); a step's files are made when the
- * step behind it has ended too, for asynchronous calls end a little later, and at the end of all.
+ * The dump sink: a folder for each step and rank. Calls are staged as they come (dump_stage.h). A step's files are made
+ * when the next step has ended too, because asynchronous calls end a little later, and at the end of the program.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,14 +17,15 @@
 #include "formats/dump/dump_tensors.h"
 #include "sink/format.h"
 
-#define STEPS_BEHIND 1 /* steps that have ended and are not made yet */
+#define STEPS_BEHIND 1 /* steps that have ended but whose files are not made yet */
 
 struct dumped_step {
 	uint32_t step;
-	bool own; /* its folder is ours */
-	int64_t left; /* as `left` of struct dump before its files were made for the first time */
-	bool touched; /* there are calls that are not in its files */
-	bool made; /* a further call comes behind the files (dump_compose.h) */
+	bool own; /* its folder belongs to us */
+	/* value of `left` of struct dump before its files were made for the first time */
+	int64_t left;
+	bool touched; /* it has calls that are not in its files */
+	bool made; /* its files have been made; later calls are appended (dump_compose.h) */
 };
 
 struct dump {
@@ -54,7 +55,7 @@ static struct dumped_step *add_dumped_step(struct dump *d, uint32_t step)
 	return &d->step[d->n++];
 }
 
-/* Steps that a process which was killed had begun. */
+/* Finds steps that a killed process had begun. */
 static int find_begun_steps(struct dump *d)
 {
 	int fd = openat(files_dir(d->files), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -139,7 +140,7 @@ static void make_step(struct dump *d, struct dumped_step *s)
 	int err = dump_book_read(d->book, files_dir(d->files));
 	int64_t left;
 
-	/* Made again, the same calls are kept again, and count once. */
+	/* If the files are made again, the same calls are kept again, and count once. */
 	if (!s->own)
 		s->left = d->left;
 	left = s->left;
@@ -161,13 +162,13 @@ static void make_ended_steps(void *state, bool written)
 {
 	struct dump *d = state;
 
-	/* Before a step's files are made: what its calls were given had been copied before they were recorded. */
+	/* Written before a step's files are made: the tensors were copied before their calls were recorded. */
 	if (written)
 		dump_tensors_drain(d->files);
 	for (uint32_t i = 0; i < d->n; i++) {
 		struct dumped_step *s = &d->step[i];
 
-		/* Taken back with the pass: the mark too, perhaps. A second one does no harm. */
+		/* Undone with the pass, perhaps also the mark. A second mark does no harm. */
 		if (!written)
 			s->made |= s->own;
 		else if (s->touched && s->step + STEPS_BEHIND < d->ended)
@@ -224,7 +225,7 @@ static enum sink_file own_dump_file(const char *path)
 		       : SINK_FILE_OTHER;
 }
 
-/* Of gradients there is no dump of calls: grad_probe_csv.c. */
+/* With task grad_probe there is no dump of calls: grad_probe_csv.c. */
 static bool is_dump_idle(const void *state)
 {
 	return get_dump_keys(((const struct dump *)state)->files->cfg)->task == DUMP_GRAD_PROBE;

@@ -62,7 +62,7 @@ void dump_json_text(struct dump_json *j, const char *s)
 
 	text_json(&t, s);
 	if (t.cut) {
-		/* A text of some kilobytes is nothing that anybody reads here. */
+		/* More than some kilobytes of text are of no use to a reader. */
 		t = text_over(buf, sizeof(buf));
 		text_str(&t, "\"...\"");
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A JSON file that is written from its beginning to its end, and takes its place when it is whole. */
+/* Writes a JSON file from beginning to end; it replaces the old file when it is complete. */
 #ifndef PROBE_SINK_DUMP_JSON_H
 #define PROBE_SINK_DUMP_JSON_H
 
@@ -12,13 +12,14 @@
 struct dump_json {
 	int dirfd, fd;
 	char name[64];
-	int err; /* of the first failure; what comes after it is not written */
-	bool mindspore; /* values are written as of that framework; else as of PyTorch. Set by who has opened it. */
+	int err; /* the first error; nothing is written after it */
+	/* values in MindSpore's style; else PyTorch's. Set by the code that opened it. */
+	bool mindspore;
 	size_t len;
 	char buf[DUMP_JSON_BUFFER];
 };
 
-/* As NAME.tmp in the folder. -errno, also in ->err. */
+/* As NAME.tmp in the folder. Returns 0 or -errno, also in ->err. */
 int dump_json_open(struct dump_json *j, int dirfd, const char *name);
 void dump_json_raw(struct dump_json *j, const char *s);
 void dump_json_text(struct dump_json *j, const char *s); /* quoted */
@@ -26,7 +27,7 @@ void dump_json_u64(struct dump_json *j, uint64_t v);
 void dump_json_i64(struct dump_json *j, int64_t v);
 /* As Python's json writes a float: 1.0, 1e-05, NaN, -Infinity. digits: significant ones. */
 void dump_json_float(struct dump_json *j, double v, int digits);
-/* Puts it in its place, or removes it. The first error, 0. */
+/* Renames it to its final name, or removes it after an error. Returns the first error, or 0. */
 int dump_json_close(struct dump_json *j);
 
 #endif

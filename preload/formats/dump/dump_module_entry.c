@@ -39,7 +39,7 @@ static bool are_modules_wanted(const struct compose *c)
 	return get_dump_keys(c->cfg)->level == DUMP_L0 || get_dump_keys(c->cfg)->level == DUMP_MIX;
 }
 
-/* Reads a call into the group, whose first one it may be. False: it cannot be read, or there is no room. */
+/* Reads a call into the group, perhaps as its first one. False: it cannot be read, or there is no room. */
 static bool add_to_group(struct compose *c, uint32_t ref)
 {
 	struct dump_group *g = &c->group;
@@ -54,7 +54,7 @@ static bool add_to_group(struct compose *c, uint32_t ref)
 	return true;
 }
 
-/* Parts of that call to the group: its gradients, or all others. True: it has gradients. */
+/* Adds parts of that call to the group: its gradients, or all others. Returns true if it has gradients. */
 static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
 {
 	struct dump_group *g = &c->group;
@@ -65,7 +65,7 @@ static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
 	for (uint32_t i = 0; i < n; i++) {
 		bool is;
 
-		/* The last place is kept free: that of what it gave back, which comes last. */
+		/* The last place is reserved for its outputs, which come last. */
 		if (g->n == DUMP_GROUP_MAX - 1 && i + 1 < n)
 			continue;
 		if (!add_to_group(c, p[i].ref))
@@ -134,7 +134,7 @@ static int write_module_backward(struct compose *c, uint64_t parent_call)
 	return 0;
 }
 
-/* Gradients of parameters come one by one; what belongs together is written at the end. */
+/* Gradients of parameters come one by one; they are grouped at the end. */
 static int keep_parameter_gradient(struct compose *c, const struct staged_call *call, uint32_t ref)
 {
 	char base[DUMP_NAME_MAX - 32];
@@ -186,7 +186,7 @@ int compose_module_record(struct compose *c, const struct staged_call *call, uin
 		return keep_parameter_gradient(c, call, ref);
 	if (part == MODULE_KEYWORD || part == MODULE_PARAMETER)
 		return 0; /* they are in their call's entry */
-	/* What was read as the first of a group is read again. */
+	/* The call read as the first of a group is read again. */
 	err = compose_flush_group(c);
 	if (part == MODULE_FORWARD && !err)
 		err = write_module(c, ref);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of calls in a dump, Torch.matmul, each with its own count: of the files of one step. */
+/* Names of calls in a dump, such as Torch.matmul, each with its own counter, for the files of one step. */
 #ifndef PROBE_SINK_DUMP_NAMES_H
 #define PROBE_SINK_DUMP_NAMES_H
 
@@ -10,11 +10,11 @@ struct dump_names;
 struct dump_names *dump_names_new(void);
 void dump_names_free(struct dump_names *n);
 
-/* The name's place, from 0, or UINT32_MAX: no memory. */
+/* The name's index, from 0, or UINT32_MAX: no memory. */
 uint32_t dump_names_find(struct dump_names *n, const char *name);
 const char *dump_names_text(const struct dump_names *n, uint32_t at);
 
-/* How many calls had it before this one. */
+/* Number of earlier calls with that name. */
 uint32_t dump_names_count(struct dump_names *n, uint32_t at);
 
 #endif

@@ -23,7 +23,7 @@ static void name_parts_folder(const struct files *f, char *out, size_t cap)
 	snprintf(out, cap, ".dump-%lld-%llu", (long long)o->pid, (unsigned long long)o->start_time);
 }
 
-/* The folder of that step's files that have no names yet. make: if there is none. -errno. */
+/* Opens the folder of that step's files that have no names yet. make: make it if missing. Returns -errno on failure. */
 static int open_step_parts(struct files *f, uint32_t step, bool make)
 {
 	int root = dump_root_open(f), fd;
@@ -80,14 +80,14 @@ int dump_tensors_drain(struct files *f)
 		close(dirfd);
 	if (first)
 		log_loss(LOSS_DUMP,
-			"dump: files of tensors cannot be written: %s; they are left out, and "
+			"dump: files of tensors cannot be written: %s; they are skipped, and "
 			"named "
 			"in dump.json",
 			io_error_text(first));
 	return first;
 }
 
-/* Copies a file where it cannot be moved: between file systems. */
+/* Copies a file that cannot be moved, between file systems. */
 static int copy_dump_file(int from, const char *name, int to, const char *as)
 {
 	int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), out, err = 0;
@@ -139,7 +139,7 @@ void dump_tensors_file(char *file, size_t cap, const char *stem, const char *ext
 		snprintf(file, cap, "%s.%s", stem, extension);
 		return;
 	}
-	/* Not within a character. */
+	/* Not inside a UTF-8 character. */
 	for (n = most - 17; n && ((unsigned char)stem[n] & 0xc0) == 0x80; n--)
 		;
 	snprintf(file, cap, "%.*s~%016llx.%s", (int)n, stem, (unsigned long long)hash_str(1, stem),
@@ -170,7 +170,7 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 			err = copy_dump_file(parts, part, data, file);
 		close(parts);
 	}
-	/* Moved already when the files were made for the first time, or never written. */
+	/* Already moved when the files were made for the first time, or never written. */
 	if (err && fstatat(data, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		file[0] = 0;
 	close(data);

@@ -21,8 +21,9 @@ static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, u
 }
 
 /*
- * As that tool computes means and norms, in the tensor's own type: its `compare` warns of an output that differs in the last
- * digit where the input does not. What that type cannot hold stays as it is, and is no infinity.
+ * Rounds like msprobe, which computes means and norms in the tensor's own type: its `compare` warns about an output
+ * that differs in the last digit if the input does not. Values that this type cannot hold stay as they are instead of
+ * becoming infinity.
  */
 static double round_to_dtype(double v, enum dtype dt)
 {
@@ -35,7 +36,7 @@ static double round_to_dtype(double v, enum dtype dt)
 		return v;
 	if (drop && !(fabsf(f) < least)) {
 		memcpy(&bits, &f, 4);
-		/* To the nearest, of two the even one. */
+		/* Rounds to nearest, ties to even. */
 		bits += (1u << (drop - 1)) - 1 + (bits >> drop & 1);
 		bits &= ~((1u << drop) - 1);
 		memcpy(&f, &bits, 4);
@@ -43,7 +44,7 @@ static double round_to_dtype(double v, enum dtype dt)
 	return (double)f;
 }
 
-/* Which of the four the peer has for that type. */
+/* Which of the four statistics msprobe has for that type. */
 enum shown { SHOWN_NONE, SHOWN_RANGE, SHOWN_BOOL, SHOWN_ALL };
 
 static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
@@ -86,7 +87,7 @@ static void put_four(struct dump_json *j, const struct journal_tensor *t, bool b
 		dump_json_raw(j, s->min.u ? "true" : "false");
 		dump_json_raw(j, ", \"Mean\": null, \"Norm\": null");
 	} else if (s->nans) {
-		/* As that tool: one NaN makes all of them so. */
+		/* As in msprobe: one NaN makes all of them NaN. */
 		dump_json_raw(j, shown == SHOWN_ALL
 					 ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
 					 : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
@@ -98,7 +99,7 @@ static void put_four(struct dump_json *j, const struct journal_tensor *t, bool b
 		if (shown != SHOWN_ALL) {
 			dump_json_raw(j, "null, \"Norm\": null");
 		} else if (scalar) {
-			/* Of a scalar all four are its value. */
+			/* For a scalar, all four are its value. */
 			put_extreme_value(j, d, s->max);
 			dump_json_raw(j, ", \"Norm\": ");
 			put_extreme_value(j, d, s->max);
@@ -125,7 +126,7 @@ static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t
 	dump_json_raw(j, "]");
 }
 
-/* A number that is an argument; None, and what is neither, is null. */
+/* A numeric argument; None, and other values, are null. */
 static void put_argument_number(struct dump_json *j, const struct journal_tensor *t)
 {
 	if (!t->count || !t->stats.n) {
@@ -142,8 +143,9 @@ static void put_argument_number(struct dump_json *j, const struct journal_tensor
 }
 
 /*
- * PyTorch makes a tensor without dimensions of a number: float64 of a float, int64 of an int. Beside a tensor of another type it
- * is taken for one; an int only where operators compute, for an index may have no dimensions either.
+ * PyTorch makes a tensor without dimensions from a number: float64 from a float, int64 from an int. Next to a tensor of
+ * another type it is taken for a number; an int only with arithmetic operators, because an index may have no dimensions
+ * either.
  */
 bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
 {
@@ -176,7 +178,7 @@ void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
 	put_argument_number(j, t);
 }
 
-/* As each framework's str() has it: torch.float32, Float32. */
+/* As the framework's str() prints it: torch.float32, Float32. */
 static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 {
 	static const char names[DT_COUNT][16] = {[DT_BOOL] = "Bool",
@@ -205,7 +207,9 @@ static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 	dump_json_raw(j, "\"");
 }
 
-/* No element is measured of an empty tensor, but the CRC-32 of no bytes is known: 0. msprobe writes it, too, and no XOR. */
+/*
+ * An empty tensor has no measured elements, but the CRC-32 of no bytes is known: 0. msprobe writes it too, but no XOR.
+ */
 static bool has_checksum(const struct config *cfg, const struct journal_tensor *t)
 {
 	switch (get_dump_keys(cfg)->summary_mode) {

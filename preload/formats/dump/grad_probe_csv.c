@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink of task grad_probe, as GradientMonitor of mindstudio-probe 8.1.0 writes it, for its GradComparator:
- * <dump_path>/rank<R>/grad_summary_<step>.csv, a row for each parameter, and the signs of its gradient, booleans, in
- * step<N>/<parameter>.npy beside it. Without dump_path they are in the rank's own folder.
+ * Sink of task grad_probe, in the form of GradientMonitor of mindstudio-probe 8.1.0, for its GradComparator:
+ * <dump_path>/rank<R>/grad_summary_<step>.csv, one row per parameter, and the signs of its gradient as booleans in
+ * step<N>/<parameter>.npy next to it. Without dump_path they are in the rank's own folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -35,11 +35,11 @@ struct grad_probe {
 	enum config_grad_level level;
 	char *header; /* files point to it */
 	char *folder; /* NULL: the rank's own */
-	bool begun; /* what an earlier run left there was moved */
+	bool begun; /* files of an earlier run were moved */
 	unsigned lost; /* files of signs of a killed process */
 };
 
-/* As that tool has it: a process that is none of several is rank 0. */
+/* As in that tool: a process without other ranks is rank 0. */
 static char *name_grad_folder(const struct files *f)
 {
 	int32_t rank = f->j->head->rank;
@@ -132,7 +132,7 @@ static bool has_grad_tables(const char *path)
 	return has;
 }
 
-/* What an earlier run left there moves to rank<R>.<n>; never this process's own folder, nor in a tool. */
+/* Moves files of an earlier run to rank<R>.<n>; never this process's own folder, and not in a tool. */
 static void clear_grad_folder(const struct grad_probe *g)
 {
 	char to[JOURNAL_PATH_MAX + 16];
@@ -207,11 +207,13 @@ static void note_lost_signs(struct grad_probe *g, uint32_t step)
 
 	g->lost++;
 	snprintf(folder, sizeof(folder), "step%u", step);
-	/* Made for it; one that is not empty stays. */
+	/* It was made for this file; a folder that is not empty stays. */
 	unlinkat(find_grad_folder(g), folder, AT_REMOVEDIR);
 }
 
-/* Given again, it lies there already. What a killed process had not written yet was in its memory. */
+/*
+ * If the entry is given again, the file exists already. Signs that a killed process had not written were in its memory.
+ */
 static void place_signs(struct grad_probe *g, const struct record_kind *r)
 {
 	char file[NAME_MAX + 1];
@@ -240,7 +242,7 @@ static void place_signs(struct grad_probe *g, const struct record_kind *r)
 
 /* ---- rows ---- */
 
-/* As float32, which that tool makes of it before it is printed. */
+/* As float32, which that tool converts to before printing. */
 static void put_grad_number(struct text *out, double v, uint64_t nans)
 {
 	if (nans)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of <output_dir>/abnormal_global_norm.json (key check_for_global_norm), as MindSpore Transformers writes it: the norms
- * of each step, from 1, whose global norm was at or above the threshold, or not finite; one more for each time that the step
- * was run:
+ * The sink of <output_dir>/abnormal_global_norm.json (key check_for_global_norm), in the form of MindSpore
+ * Transformers: for each step, from 1, whose global norm was at or above the threshold, or not finite, its norms, one
+ * for each time that the step was run:
  *
  *	{"300": [3.3], "1201": [44.3, 12.5]}
  *
- * By rank 0 alone. What an earlier run left there is kept.
+ * Only rank 0 writes it. Entries of an earlier run are kept.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -74,7 +74,7 @@ static void retract_abnormal(void *state)
 	a->n = a->before;
 }
 
-/* As Python's json writes a float. */
+/* As Python's json module writes a float. */
 static void put_abnormal_norm(struct text *t, double v)
 {
 	if (isnan(v))
@@ -85,7 +85,7 @@ static void put_abnormal_norm(struct text *t, double v)
 		text_python_float(t, (double)(float)v);
 }
 
-/* The file with one more. What is in `have` is a JSON object, or nothing. */
+/* Writes the file's content with one more norm. `have`: a JSON object, or nothing. */
 static void put_with(struct text *t, const char *have, uint64_t step, double norm)
 {
 	char name[32];
@@ -93,7 +93,7 @@ static void put_with(struct text *t, const char *have, uint64_t step, double nor
 	struct json_span k, v;
 	bool any = false, there = false;
 
-	/* Keys come with their quotes. */
+	/* Keys include their quotes. */
 	text_char(&key, '"');
 	text_u64(&key, step);
 	text_char(&key, '"');
@@ -138,7 +138,7 @@ static int add_abnormal(const struct abnormal *a)
 		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);
 		err = n < 0 && n != -ENOENT ? (int)n : 0;
 		have[n > 0 ? n : 0] = 0;
-		/* What is not ours is not replaced, nor a file of which the end would be missing. */
+		/* A file that is not ours is not replaced, nor one that was not read to its end. */
 		if (n == (ssize_t)FILE_MOST - 1)
 			err = -EFBIG;
 		else if (n > 0 && *have != '{')

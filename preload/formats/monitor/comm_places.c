@@ -11,7 +11,7 @@
 #include "text/text.h"
 
 #define STEPS 2
-#define PLACES_MAX 1024 /* further ones are left out */
+#define PLACES_MAX 1024 /* further ones are omitted */
 #define GROUPS_MAX 1024
 #define FILE_BYTES_MAX (4u << 20)
 
@@ -179,7 +179,7 @@ static void put_comm_place(struct text *t, const struct comm_places *l, const st
 	text_char(t, '}');
 }
 
-/* In the order of the first calls. A text that is cut is none. */
+/* In the order of the first calls. A text that does not fit is not written. */
 static void put_comm_places(struct text *t, const struct comm_places *l)
 {
 	text_char(t, '{');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What msprobe's cc_log_only logs: of each collective operation of the first two recorded steps where it was called from, with which
- * type, in which group, each once. There the training is ended behind it; here it goes on.
+ * The log of msprobe's cc_log_only: for each collective operation in the first two recorded steps, where it was called
+ * from, with which type, in which group, each once. msprobe ends the training after it; here it continues.
  */
 #ifndef PROBE_SINK_COMM_PLACES_H
 #define PROBE_SINK_COMM_PLACES_H
@@ -13,11 +13,11 @@
 
 struct comm_places;
 
-/* said: behind the last of these steps one line on stderr says where it is. NULL: no memory. */
+/* said: after the last of these steps, one line on stderr tells where the file is. NULL: no memory. */
 struct comm_places *comm_places_new(bool said);
 void comm_places_free(struct comm_places *l);
 
-/* Outermost calls on communicators only. What was given and not written may be given again. */
+/* Only outermost calls on communicators. Records that were not written yet may be given again. */
 void comm_places_record(struct comm_places *l, const struct record *r);
 void comm_places_stack(struct comm_places *l, const struct record_stack *e);
 void comm_places_comm(struct comm_places *l, const struct record_comm *e);

@@ -9,21 +9,21 @@
 #include "terms/dtype.h"
 #include "stats/sum.h"
 
-#define SUMS_MAX 512 /* further ones of a step are left out */
+#define SUMS_MAX 512 /* further ones in a step are omitted */
 
 struct sums {
 	unsigned n;
-	uint32_t ended; /* steps below it are written */
+	uint32_t ended; /* all steps below it are written */
 	struct monitor_sum at[SUMS_MAX];
 };
 
 /*
- * What is, what was at the last commit, and what was before the last entry: entries are taken back one at a time, passes as
- * a whole. touched: of `now`, by the last add.
+ * State now, at the last commit, and before the last entry: entries are undone one at a time, passes as a whole.
+ * touched: sums of `now` changed by the last add.
  */
 struct monitor_comm {
 	bool inputs;
-	bool whole; /* before: all of it, for the last was an end */
+	bool whole; /* before: complete, because the last change was an end */
 	struct sums now, committed, before;
 	unsigned ntouched, was;
 	uint16_t touched[SUMS_MAX];
@@ -162,7 +162,7 @@ void monitor_comm_undo(struct monitor_comm *m)
 	if (m->whole) {
 		copy_sums(&m->now, &m->before);
 	} else {
-		/* One that was touched twice: the first copy is the older one. */
+		/* If a sum was changed twice, the first copy is the older one. */
 		for (unsigned i = m->ntouched; i-- > 0;)
 			m->now.at[m->touched[i]] = m->before.at[i];
 		m->now.n = m->was;

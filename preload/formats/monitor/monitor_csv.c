@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of format monitor: what msprobe's training monitor writes, for its tools. Of its first version a folder
- * {%b%d_%H-%M-%S}-rank{r}-{8 hex digits} with <kind>_<a>-<b>.csv and other_<a>-<b>.csv (communication, mg_direction); of
- * its second a folder rank_{r} with <monitor>_step<a>-<b>.csv.
+ * The sink of format monitor: the files of msprobe's training monitor, for its tools. First version: a folder
+ * {%b%d_%H-%M-%S}-rank{r}-{8 hex digits} with <kind>_<a>-<b>.csv and other_<a>-<b>.csv (communication, mg_direction).
+ * Second version: a folder rank_{r} with <monitor>_step<a>-<b>.csv.
  */
 #include <errno.h>
 #include <math.h>
@@ -35,16 +35,16 @@ struct monitor_header_text {
 struct monitor {
 	struct files *files;
 	struct monitor_style style;
-	struct monitor_comm *comm; /* NULL: communication is not asked for */
-	bool no_comm; /* not any more, or not now */
-	struct comm_places *log; /* NULL: cc_log_only is not asked for */
+	struct monitor_comm *comm; /* NULL: communication is not requested */
+	bool no_comm; /* permanently, or for now */
+	struct comm_places *log; /* NULL: cc_log_only is not set */
 	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
 	uint32_t ops; /* of key ops */
 	uint32_t start_step;
-	int32_t rank; /* that the folder is named by */
+	int32_t rank; /* rank in the folder's name */
 };
 
-/* Which of v2's files a kind goes into, and its scope there. "": none. */
+/* The file of v2 for a kind, and its scope there. "": none. */
 static const struct {
 	char file[12], scope[16];
 } v2_places[TRAIN_KINDS] = {
@@ -60,7 +60,7 @@ static const struct {
 
 /* ---- the folder ---- */
 
-/* The rank became known: the folder is named by it. */
+/* The rank became known: renames the folder. */
 static void follow_monitor_rank(struct monitor *m)
 {
 	char old[JOURNAL_PATH_MAX], new[JOURNAL_PATH_MAX];
@@ -72,13 +72,13 @@ static void follow_monitor_rank(struct monitor *m)
 	m->rank = rank;
 	if (m->style.v2)
 		begin_ranks_monitor_folder(m->files, rank);
-	/* Behind it: the name may be a living process'. */
+	/* Done last: the name may belong to a living process. */
 	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (rename(old, new) == 0 || errno == ENOENT)
 		files_place_move(m->files, TAG, new);
 }
 
-/* Who writes into it, from its first moment on. What is made of files afterwards is nobody's. */
+/* Takes the folder for the process that writes into it. Files made later by a tool have no owner. */
 static int own_monitor_folder(struct files *files)
 {
 	char text[MONITOR_OWNER_MAX];
@@ -89,7 +89,7 @@ static int own_monitor_folder(struct files *files)
 	return files_place_begin(files, TAG, MONITOR_OWNER_FILE, text);
 }
 
-/* Of those that are monitored: it alone tells. */
+/* True for the lowest monitored rank: only it prints the line. */
 static bool is_lowest_rank(const struct config *c, int32_t rank)
 {
 	return rank < 0 ||
@@ -113,14 +113,14 @@ static int open_monitor(void *state, struct files *files)
 	if (!m->ops)
 		m->ops = TO_NORM;
 	err = begin_monitor_folder(files, m->style.v2, m->rank);
-	/* Behind it: it may be an earlier run's. */
+	/* Done last: it may belong to an earlier run. */
 	name_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
 	if (!err)
 		err = files_place_add(files, TAG, path, NULL);
 	if (!err)
 		err = own_monitor_folder(files);
 	if (!err && c && get_monitor_keys(c)->cc_distribution && get_monitor_keys(c)->cc_log_only) {
-		/* Of an earlier process what it has written stays. */
+		/* For a process that has ended, the file that it has written stays. */
 		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
 		err = m->log || files->j->left ? 0 : -ENOMEM;
 	} else if (!err && c && get_monitor_keys(c)->cc_distribution) {
@@ -162,7 +162,7 @@ static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro
 	return NULL;
 }
 
-/* m:actv_0-9.csv; v2: m:module_step3-12.csv, in blocks from start_step on. */
+/* The name of a row's file. v1: <kind>_0-9.csv; v2: <monitor>_step3-12.csv, in blocks from start_step on. */
 static void name_monitor_file(
 	const struct monitor *m, const char *word, uint32_t step, char *buf, size_t cap)
 {
@@ -174,7 +174,7 @@ static void name_monitor_file(
 		(unsigned long long)a, (unsigned long long)a + n - 1);
 }
 
-/* A place for a row. NULL: *err is -ENOBUFS, or 0 where the row is lost and counted. */
+/* Room for a row. NULL: *err is -ENOBUFS, or 0 if the row is lost and counted. */
 static char *monitor_room(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
 	bool micro, size_t cap, struct out_file **o, int *err)
 {
@@ -191,7 +191,7 @@ static char *monitor_room(struct monitor *m, const char *word, uint32_t step, ui
 
 /* ---- kinds ---- */
 
-/* One number of a parameter as the statistics of a tensor that is that number. */
+/* A single number of a parameter as the statistics of a tensor with that one element. */
 static struct stats stats_of_number(double v, double eps)
 {
 	return (struct stats){.n = 1,
@@ -358,7 +358,7 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	return 0;
 }
 
-/* A configuration may have come on that has other decimals, or communication; what was summed up is written in any case. */
+/* A new configuration may have other decimals, or no communication; sums so far are written in any case. */
 static void follow_monitor_config(struct monitor *m)
 {
 	const struct config *c = m->files->cfg;
@@ -416,7 +416,7 @@ static void commit_monitor(void *state, bool written)
 {
 	struct monitor *m = state;
 
-	/* No step may end behind the moment in which the rank is known. */
+	/* No step may end after the rank is known and before the folder has its name. */
 	if (written)
 		follow_monitor_rank(m);
 	if (m->comm)

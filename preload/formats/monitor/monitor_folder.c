@@ -33,7 +33,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 	const struct config *c = f->cfg;
 	const char *base =
 		c && *get_monitor_keys(c)->monitor_dir ? get_monitor_keys(c)->monitor_dir : NULL;
-	/* As there, in the time of Shanghai, which has had no other but this since 1991. */
+	/* As in msprobe, in the time of Shanghai, which has had a fixed offset since 1991. */
 	time_t at = (time_t)(h->clock.real_ns / 1000000000) + 8 * 3600;
 	uint64_t id = hash_str(hash_str(h->owner.start_time, h->owner.host), h->owner.boot_id);
 	char rank[32];
@@ -45,7 +45,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 	gmtime_r(&at, &t);
 	key = journal_dict_get(f->j, DICT_META, META_MONITOR);
 	if (key) {
-		/* An earlier run's, or a second one's, as JSON: a name without anything to be escaped. */
+		/* An earlier run's, or another one's, as JSON: a name without characters to escape. */
 		snprintf(buf, cap, "%s%s/%s",
 			base ? base
 			: c  ? get_files_keys(c)->output_dir
@@ -74,7 +74,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 			t.tm_sec, rank, (unsigned)id);
 }
 
-/* Has this journal's process written into the folder? */
+/* True if this journal's process has written into the folder. */
 static bool owns_monitor_folder(const struct files *f)
 {
 	const struct journal_commit *c = journal_commit(
@@ -86,9 +86,9 @@ static bool owns_monitor_folder(const struct files *f)
 	return false;
 }
 
-/* ---- going on in an earlier run's ---- */
+/* ---- continuing in an earlier run's folder ---- */
 
-/* Seconds since the first of January, of "Dec03_21-34-40" at the start of a text. -1: it is no such time. */
+/* Seconds since the first of January for "Dec03_21-34-40" at the start of a text. -1: no such time. */
 static int64_t read_folder_time(const char *s)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -106,7 +106,7 @@ static int64_t read_folder_time(const char *s)
 	       minute * 60 + second;
 }
 
-/* between: two times, a line each, "": any. The year's end may lie between them. */
+/* between: two times, one per line, "": any. The range may span the end of the year. */
 static bool was_made_between(const char *name, const char *between)
 {
 	const char *second = strchr(between, '\n');
@@ -129,11 +129,11 @@ static bool is_folder_of_rank(const char *name, int32_t rank)
 	return at && sscanf(at, "-rank%d-%8x%n", &of, &hex, &n) == 2 && n && !at[n] && of == rank;
 }
 
-/* An earlier run's folder, which this one goes on in. */
+/* An earlier run's folder in which this one continues. */
 struct earlier_monitor {
 	char name[64]; /* "": there is none */
 	struct timespec changed;
-	char unsure[64]; /* one that cannot be judged; "": none */
+	char unsure[64]; /* one whose owner cannot be judged; "": none */
 };
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -151,7 +151,7 @@ static enum monitor_use ask_monitor_folder(int dirfd, const char *name, const st
 	return use;
 }
 
-/* The newest that fits and that nobody has. */
+/* The newest matching folder that is not in use. */
 static void find_earlier_folder(
 	const struct files *f, const char *base, int32_t rank, struct earlier_monitor *found)
 {
@@ -181,7 +181,7 @@ static void find_earlier_folder(
 		closedir(d);
 }
 
-/* Another job has rank<R> of this output folder: what is here may be its. */
+/* True if another job has rank<R> of this output folder: this folder may be that job's. */
 static bool is_second_folder(const struct files *f)
 {
 	char self[64], path[JOURNAL_PATH_MAX];
@@ -216,7 +216,7 @@ static int make_next_folder(const char *path)
 	return -EEXIST;
 }
 
-/* Rows of steps that run again move to <path>.<n>, which is there only if there are any. */
+/* Moves rows of steps that run again to <path>.<n>, which is only made if there are any. */
 static int take_rows_out(int from, const char *path, uint32_t first)
 {
 	char made[64], name[JOURNAL_PATH_MAX + 16];
@@ -235,7 +235,9 @@ static int take_rows_out(int from, const char *path, uint32_t first)
 	return err;
 }
 
-/* This process' from here on, without the rows that it makes again. 0, -EBUSY: another's, -errno. */
+/*
+ * Takes the folder for this process, without the rows that it will write again. Returns 0, -EBUSY (in use), or -errno.
+ */
 static int take_monitor_folder(const struct files *f, const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), err;
@@ -252,7 +254,7 @@ static int take_monitor_folder(const struct files *f, const char *path)
 	return err;
 }
 
-/* Its name is not what follows from the journal: it has to stand there. name: without anything to be escaped. */
+/* Writes the folder's name into the journal, because it does not follow from it. name: without characters to escape. */
 static int keep_monitor_name(const struct files *f, const char *name)
 {
 	char part[96];
@@ -274,7 +276,7 @@ static void tell_of_unjudged(const char *name)
 		name);
 }
 
-/* 1: this run goes on in one; 0: there is none; -errno. */
+/* Returns 1: this run continues in one; 0: there is none; -errno. */
 static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	const struct config *c = f->cfg;
@@ -306,7 +308,7 @@ static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	return err ? err : 1;
 }
 
-/* What is there goes to <path>.<n>. -EEXIST: it stays. */
+/* Moves existing files to <path>.<n>. -EEXIST: they stay. */
 static int move_monitor_folder(const char *path)
 {
 	char old[JOURNAL_PATH_MAX + 16];
@@ -320,7 +322,7 @@ static int move_monitor_folder(const char *path)
 	return -EEXIST;
 }
 
-/* The second version's name is that of every job's rank: the one that lives keeps it. */
+/* In the second version all jobs use the same name for a rank: a living process keeps it. */
 static int use_second_monitor_name(const struct files *f, const char *path)
 {
 	char name[64];
@@ -330,7 +332,7 @@ static int use_second_monitor_name(const struct files *f, const char *path)
 	return n < (int)sizeof(name) ? keep_monitor_name(f, name) : -ENAMETOOLONG;
 }
 
-/* What an earlier run has left under the name moves to <name>.<n>. -EEXIST: it stays there. */
+/* Moves files of an earlier run to <name>.<n>. -EEXIST: they stay. */
 static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -340,7 +342,7 @@ static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	name_monitor_folder(f, v2, rank, path, sizeof(path));
 	if (lstat(path, &st) < 0)
 		return 0;
-	/* Written from files afterwards: never over what is there. */
+	/* Written from files later: never overwrites existing files. */
 	if (f->j->kind == JK_MEMORY && !v2)
 		return -EEXIST;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -364,7 +366,7 @@ int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	int resumed = owns_monitor_folder(f) ? 1 : resume_monitor_folder(f, v2, rank);
 
-	/* Where it cannot be gone on in, this run has one of its own. */
+	/* If it cannot continue there, this run gets a new folder. */
 	return resumed > 0 ? 0 : clear_monitor_folder(f, v2, rank);
 }
 

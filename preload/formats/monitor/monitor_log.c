@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of monitor.log: for each step the lines that MindSpore Transformers 2.1 logs (its core/callback/callback.py,
- * MFLossMonitor.print_output_info and TrainingStateMonitor._to_log), by key monitor_log:
+ * The sink of monitor.log: for each step the lines that MindSpore Transformers 2.1 logs (see its
+ * core/callback/callback.py, MFLossMonitor.print_output_info and TrainingStateMonitor._to_log), selected by key
+ * monitor_log:
  *
  *	{ Epoch:[%3d/%3d], step:[%5d/%5d], loss: %5.6f, per_step_time: %dms, lr: %s, overflow cond: %s, loss_scale: %s, global_norm: %s
  *	  %4.1f%% |<50 cells>| %.5f samples/s/p  %s }
@@ -9,8 +10,8 @@
  *	opt_global_step: %d, skip_data_grad_norm_threshold: %s, is_skip: [ True]
  *	Current global norm %s of step %d has been %d consecutive times greater than threshold: %s
  *
- * What a step has is kept until step() says that it has ended, as threads are drained one behind the other; it becomes text
- * with the pass, so that after a crash each line is there once.
+ * Numbers of a step are kept until step() ends it, because threads are drained one after the other. They are written as
+ * text with the pass, so that after a crash each line is there once.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,12 +30,12 @@
 #include "sink/format.h"
 
 #define LOG_FILE "monitor.log"
-#define KEPT_BYTES ((size_t)4 << 20) /* of all numbers that wait for their step's end */
+#define KEPT_BYTES ((size_t)4 << 20) /* of all numbers waiting for the end of their steps */
 #define NAME_BYTES 400
 #define LINE_BYTES 1024
 #define CELLS 50
 
-/* A number that waits: of a step, or of a parameter (name behind it). */
+/* A waiting number: of a step, or of a parameter (its name follows). */
 struct kept_number {
 	uint32_t bytes, step;
 	double value;
@@ -43,14 +44,14 @@ struct kept_number {
 	char name[];
 };
 
-/* What the lines of one step depend on besides its own numbers. */
+/* State that the lines of a step depend on, apart from its own numbers. */
 struct log_progress {
 	uint32_t next; /* steps below it have their lines */
 	uint64_t shown; /* the last step, from 1, with lines of the loss; 0: none yet */
-	uint64_t epoch; /* that sum is of */
+	uint64_t epoch; /* epoch of that sum */
 	double sum; /* of its losses */
 	uint64_t losses;
-	uint64_t withheld; /* steps of the optimizer that were not made */
+	uint64_t withheld; /* optimizer steps that were withheld */
 };
 
 struct monitor_log {
@@ -60,7 +61,7 @@ struct monitor_log {
 		carried; /* before: without the last entry; carried: from earlier passes */
 	struct log_progress now, last, committed; /* last: before the last step() */
 	bool stepped; /* the last entry was a step() */
-	char *text; /* of the pass, for stderr; NULL: none */
+	char *text; /* text of the pass, for stderr; NULL: none */
 	size_t ntext, cap_text, text_before;
 };
 
@@ -101,7 +102,7 @@ static int keep_number(struct monitor_log *m, const struct kept_number *n, const
 	if (!m->kept && !(m->kept = malloc(KEPT_BYTES)))
 		return -ENOBUFS;
 	if (KEPT_BYTES - m->len < bytes) {
-		/* Steps that never end: their lines are lost, and the others go on. */
+		/* Steps that never end: their lines are lost, and the others continue. */
 		if (m->carried < KEPT_BYTES / 2)
 			return -ENOBUFS;
 		m->files->j->head->lost_rows++;
@@ -145,13 +146,13 @@ static int keep_log_kind(void *state, const struct record_kind *r)
 
 /* ---- lines ---- */
 
-/* What is kept of one step, in the order in which it came. */
+/* The kept numbers of one step, in the order in which they came. */
 struct step_numbers {
 	const struct kept_number *const *at;
 	size_t n;
 };
 
-/* Of several groups the last one's, as that tool shows it. False: not known. */
+/* If there are several groups, the last one's, as in that tool. False: not known. */
 static bool find_kept(const struct step_numbers *s, enum scalar which, double *v)
 {
 	for (size_t i = s->n; i-- > 0;)
@@ -172,7 +173,7 @@ static int compare_kept(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* All below `next`, by their steps, malloc'd. NULL: no memory. */
+/* All numbers of steps below `next`, sorted by step, malloc'd. NULL: no memory. */
 static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_t next, size_t *n)
 {
 	const struct kept_number **all =
@@ -191,7 +192,7 @@ static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_
 	return all;
 }
 
-/* Where a step, from 1, stands in the training. */
+/* Position of a step, from 1, in the training. */
 struct log_place {
 	uint64_t epoch, epochs, step, of, global, total;
 };
@@ -243,7 +244,7 @@ static void put_log_place(struct text *t, const struct log_place *p)
 	text_char(t, ']');
 }
 
-/* ms; the first step has no end of a step before it: what is known of its parts. 0: nothing is. */
+/* ms. Before the first step there is no end of a step: the sum of its known parts. 0: nothing is known. */
 static double time_of_step(const struct step_numbers *s)
 {
 	static const uint8_t parts[] = {
@@ -310,7 +311,7 @@ static void put_loss_line(struct text *t, const struct monitor_log *m, const str
 	text_char(t, '\n');
 }
 
-/* Samples a second and card; 0: not known. */
+/* Samples per second and card; 0: not known. */
 static double rate_of_step(const struct monitor_log *m, const struct step_numbers *s, double ms)
 {
 	int32_t world = m->files->j->head->world_size;
@@ -341,7 +342,7 @@ static void put_progress_line(struct text *t, const struct log_place *p, double 
 	text_str(t, " }\n");
 }
 
-/* The metric that a number is one of; MONITOR_LOG_WORDS: none. */
+/* The metric that a number belongs to; MONITOR_LOG_WORDS: none. */
 static unsigned metric_of_number(unsigned which)
 {
 	switch (which) {
@@ -373,7 +374,7 @@ static void put_metric_line(struct text *t, const struct kept_number *n, const s
 {
 	put_log_place(t, p);
 	text_char(t, ' ');
-	/* In that tool's log the local loss has this name. */
+	/* That tool's log uses this name for the local loss. */
 	if (n->which == SCALAR_LOCAL_LOSS || n->which == SCALAR_MICRO_LOSS)
 		text_str(t, "micro_local_lm_loss");
 	else
@@ -388,7 +389,7 @@ static void put_metric_line(struct text *t, const struct kept_number *n, const s
 	text_char(t, '\n');
 }
 
-/* Behind what is there. False: no memory. */
+/* Appends the line. False: no memory. */
 static bool add_log_text(struct monitor_log *m, const struct text *line)
 {
 	while (m->ntext + line->len + 1 > m->cap_text) {
@@ -405,7 +406,7 @@ static bool add_log_text(struct monitor_log *m, const struct text *line)
 	return true;
 }
 
-/* Each n-th step from the one that the training began with; where steps are left out the next that is there. */
+/* Every n-th step from the training's first step on; if steps are missing, the next one that exists. */
 static bool is_loss_due(struct monitor_log *m, uint64_t step)
 {
 	const struct config *cfg = m->files->cfg;
@@ -427,7 +428,7 @@ static bool add_loss_lines(
 	struct text line = text_over(buf, sizeof(buf));
 	double ms = time_of_step(s), loss;
 
-	/* A rank without the loss, as in front of a pipeline, has no such lines there either. */
+	/* A rank without the loss, as in a pipeline's earlier stages, has no such lines in that tool either. */
 	if (!find_kept(s, SCALAR_LOSS, &loss))
 		return true;
 	if (m->now.epoch != p->epoch) {
@@ -468,7 +469,7 @@ static bool add_metric_lines(
 	return true;
 }
 
-/* That line says no step there either: it stands behind those of its step. */
+/* As in that tool, this line does not show the step; it comes after the lines of its step. */
 static bool add_embedding_line(struct monitor_log *m, const struct step_numbers *s)
 {
 	char buf[LINE_BYTES];
@@ -484,8 +485,8 @@ static bool add_embedding_line(struct monitor_log *m, const struct step_numbers 
 }
 
 /*
- * The lines of a step that was withheld. One that ends the job has its text in the exception in place of the second line; of a norm that is
- * no number that tool says nothing.
+ * The lines of a withheld step. If it ends the job, the exception has that text instead of the second line. If the norm
+ * is not a number, that tool writes nothing.
  */
 static bool add_withheld_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
@@ -521,7 +522,7 @@ static bool add_withheld_lines(
 	return add_log_text(m, &line);
 }
 
-/* All that ended below `next`. What comes late, of a step that has its lines, has only its own. */
+/* Writes the lines of all steps below `next`. A late number of a step that has its lines gets only its own line. */
 static bool add_step_lines(struct monitor_log *m, uint32_t next)
 {
 	const struct config *cfg = m->files->cfg;
@@ -619,7 +620,7 @@ static void drop_shown_numbers(struct monitor_log *m)
 	m->len = to;
 }
 
-/* By the process itself, not by who completes its files. */
+/* Only by the process itself, not when its files are completed later. */
 static void say_log_lines(struct monitor_log *m)
 {
 	for (char *line = m->text, *end; line < m->text + m->ntext; line = end + 1) {

@@ -59,16 +59,19 @@ enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
 	int err = read_monitor_owner(dirfd, &o, journal, sizeof(journal));
 	bool there;
 
-	/* One without rows was made a moment ago, and its record is on the way. */
+	/* A folder without rows was just made, and its record will follow. */
 	if (err == -ENOENT)
 		return holds_rows(dirfd) ? MONITOR_LEFT : MONITOR_USED;
 	if (err)
 		return MONITOR_UNJUDGED;
 	if (owner_same(&o, &mine->head->owner))
 		return MONITOR_LEFT;
-	/* By its name alone: where a run goes on in the rank's folder, too, the journal there is the new one. */
+	/* Only its name is compared: if a run continues in the rank's folder, the journal there is the new one. */
 	there = journal[0] && strcmp(journal, mine->head->journal_path) && journal_exists(journal);
-	/* A journal that is not where it was may have been renamed with its folder: it says nothing of the process, then. */
+	/*
+	 * A journal that is not at its place may have been renamed with its folder: then it tells nothing about the
+	 * process.
+	 */
 	switch (owner_life(&o, there ? journal : "")) {
 	case OWNER_LIVES:
 		return MONITOR_USED;
@@ -87,7 +90,7 @@ int claim_monitor_folder(int dirfd, const struct journal *mine)
 
 	if (mark < 0)
 		return mark;
-	/* Another newcomer may have been faster. */
+	/* Another new process may have been faster. */
 	if (monitor_folder_use(dirfd, mine) != MONITOR_LEFT)
 		err = -EBUSY;
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a monitor's folder is. Jobs that have nothing else in common may share the folder that it lies in, so each has a
- * record in it of the process that writes there, made before its first file and removed when that ends: .owner, with the
- * owner and the journal as in meta.json.
+ * The owner of a monitor's folder. Unrelated jobs may share the parent folder. So each folder contains a record of the
+ * process that writes there, made before its first file and removed when that process ends: .owner, with the owner and
+ * the journal as in meta.json.
  */
 #ifndef PROBE_SINK_MONITOR_OWNER_H
 #define PROBE_SINK_MONITOR_OWNER_H
@@ -12,22 +12,23 @@
 #define MONITOR_OWNER_FILE ".owner"
 #define MONITOR_OWNER_MAX (2 * JOURNAL_PATH_MAX + 512)
 
-/* The record of the process that has that journal: its length, below cap, which is at least MONITOR_OWNER_MAX. */
+/* The record of the process with that journal. Returns its length, below cap, which is at least MONITOR_OWNER_MAX. */
 size_t format_monitor_owner(char *buf, size_t cap, const struct journal *j);
 
-/* Who has a folder, as the process of the journal `mine` sees it. */
+/* Use of a folder, as seen by the process of journal `mine`. */
 enum monitor_use {
-	MONITOR_LEFT, /* nobody: it can be gone on in, and moved */
+	MONITOR_LEFT, /* no process uses it: a run can continue in it, or move it */
 	MONITOR_USED, /* a process that lives */
-	MONITOR_UNJUDGED, /* one that cannot be judged from here, or whose last rows are in its journal still */
+	/* cannot be judged from here, or its last rows are still in its journal */
+	MONITOR_UNJUDGED,
 };
 
 enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine);
 
-/* Puts the record of `mine` there if nobody else has the folder. 0, -EBUSY, -errno. */
+/* Writes the record of `mine` if no other process uses the folder. Returns 0, -EBUSY, or -errno. */
 int claim_monitor_folder(int dirfd, const struct journal *mine);
 
-/* Takes the record away, if it is of that journal's process. */
+/* Removes the record if it is of that journal's process. */
 void leave_monitor_folder(int dirfd, const struct journal *j);
 
 #endif

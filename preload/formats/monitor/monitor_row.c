@@ -55,7 +55,10 @@ static void format_rounded(struct text *t, double v, int ndigits)
 	text_python_float(t, isfinite(scaled) ? rint(scaled) / factor : v);
 }
 
-/* The decimals, without zeros at the end but the first: 0.25, 3.0. Beyond what an integer holds: as it is. */
+/*
+ * With that many decimals, without zeros at the end except the first: 0.25, 3.0. Unrounded if beyond an integer's
+ * range.
+ */
 static void put_decimals(struct text *t, double v, int ndigits)
 {
 	static const uint64_t ten[] = {

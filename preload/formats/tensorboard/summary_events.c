@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of key summary_dir: <summary_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, for TensorBoard, with what MindSpore's
- * SummaryCollector has in its own form: the loss, and histograms of parameters. x = step + 1. After a crash each event is there
- * once, as in the files of tensorboard.c.
+ * The sink of key summary_dir: <summary_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, for TensorBoard, with the
+ * data that MindSpore's SummaryCollector writes in its own format: the loss, and histograms of parameters. x = step +
+ * 1. After a crash each event is there once, as in the files of tensorboard.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ struct summary {
 	struct files *files;
 	const struct config *cfg;
 	bool placed, off;
-	struct tfevents events; /* of the entry that is given */
+	struct tfevents events; /* of the current entry */
 };
 
 static int open_summary(void *state, struct files *files)
@@ -51,7 +51,7 @@ static void close_summary(void *state)
 	tfevents_free(&s->events);
 }
 
-/* Once, when the rank is known. False: it cannot be written there. */
+/* Once, when the rank is known. False: writing there is not possible. */
 static bool place_summary(struct summary *s)
 {
 	const struct journal_head *h = s->files->j->head;
@@ -81,7 +81,7 @@ static bool place_summary(struct summary *s)
 	return s->placed;
 }
 
-/* What does not fit is lost, and so is all that comes behind it. */
+/* Data that does not fit is lost, and so is everything after it. */
 static bool is_too_much(struct summary *s, uint64_t bytes)
 {
 	if (!get_tensorboard_keys(s->cfg)->summary_max_bytes ||
@@ -95,7 +95,7 @@ static bool is_too_much(struct summary *s, uint64_t bytes)
 	return true;
 }
 
-/* x: of the entry; of a run that has ended TensorBoard drops what it had from there on. */
+/* x: of the entry; TensorBoard drops an earlier run's events from there on. */
 static int put_summary(struct summary *s, double wall, int64_t x)
 {
 	struct tfevents first = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an event file begins with: its version, which step the run begins at, texts on the run, the layout of the charts. */
+/* The beginning of an event file: its version, the run's first step, texts about the run, the layout of the charts. */
 #ifndef PROBE_SINK_TB_START_H
 #define PROBE_SINK_TB_START_H
 

@@ -11,7 +11,7 @@ static bool is_tag_char(unsigned char c)
 	       (c >= 'a' && c <= 'z') || c == '_' || c == '-' || c == '.' || c == '/';
 }
 
-/* As tensorboardX's summary.py, _clean_tag: what is no letter, digit or one of -/_. becomes _. */
+/* As _clean_tag in tensorboardX's summary.py: characters other than letters, digits and -/_. become _. */
 static void clean_tag(struct text *out, size_t from)
 {
 	for (size_t i = from; i < out->len; i++)
@@ -47,7 +47,7 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 
 	text_str(out, r->word);
 	text_char(out, '/');
-	/* Chunks of a pipeline have the same names. */
+	/* The chunks of a pipeline use the same names. */
 	if (k->vpp_stage) {
 		text_str(out, "vp");
 		text_u64(out, k->vpp_stage);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sink of TensorBoard's event files: <tensorboard_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, one for each
- * process. It grows with the other files and is committed with them, so that after a crash each event is there once. Numbers
- * have their tags and x by key tensorboard_tags:
+ * process. It grows with the other files and is committed with them, so that after a crash each event is there once.
+ * Key tensorboard_tags selects the tags and the x axis:
  *
  *	probe, mindformers   scalars as MindSpore Transformers names them, x = step + 1; also against samples, where they are known
  *	probe                kinds as {kind}/{name}/{op}, x = step
@@ -31,11 +31,11 @@
 
 #define TB_FILE "t:"
 
-/* What one entry says for the next ones. */
+/* State that later entries depend on. */
 struct tb_known {
 	bool has_loss; /* this rank has the loss */
 	double batch; /* samples of a step; 0: not known */
-	bool rate_held; /* rate is to be written when its step's other numbers come */
+	bool rate_held; /* rate is written when its step's other numbers come */
 	struct record_scalar rate;
 };
 
@@ -43,8 +43,8 @@ struct tensorboard {
 	struct files *files;
 	const struct config *cfg;
 	bool placed, off;
-	struct tfevents events; /* of the entry that is given */
-	struct tb_known now, before, committed; /* before: the entry that was given last */
+	struct tfevents events; /* of the current entry */
+	struct tb_known now, before, committed; /* before: at the last entry */
 };
 
 static void close_tensorboard(void *state)
@@ -61,7 +61,7 @@ static int32_t rank_of_files(const struct tensorboard *t)
 	return rank < 0 ? 0 : rank;
 }
 
-/* Of msprobe's monitor each rank; else rank 0, and the last one where it has the loss, as in a pipeline. */
+/* With msprobe's tags each rank; else rank 0, and the last one if it has the loss, as with a pipeline. */
 static bool is_tb_rank(const struct tensorboard *t)
 {
 	const struct journal_head *h = t->files->j->head;
@@ -84,7 +84,7 @@ static double wall_of(uint64_t ns)
 	return (double)ns * 1e-9;
 }
 
-/* Where it is to be, once, when the rank is known. False: nowhere. */
+/* Decides once, when the rank is known, where it will be. False: nowhere. */
 static bool place_tb_file(struct tensorboard *t)
 {
 	const struct journal_head *h = t->files->j->head;
@@ -119,7 +119,7 @@ static bool place_tb_file(struct tensorboard *t)
 	return t->placed;
 }
 
-/* -EEXIST: it is there already. */
+/* -EEXIST: it exists already. */
 static int find_tb_file(struct tensorboard *t)
 {
 	const char *name;
@@ -128,7 +128,7 @@ static int find_tb_file(struct tensorboard *t)
 	return dir >= 0 && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
 }
 
-/* x of the first event: what older files have there and behind it is of a run that has ended. */
+/* x of the first event: events of older files from there on belong to an earlier run. */
 static int64_t first_x(const struct tensorboard *t, uint32_t step)
 {
 	return get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE
@@ -169,7 +169,7 @@ static int open_tensorboard(void *state, struct files *files)
 	t->files = files;
 	t->cfg = files->cfg;
 	t->off = !t->cfg;
-	/* By `probe export`: it must not go on in what the job has written. */
+	/* In `probe export`: it must not append to the job's own file. */
 	return files->from_files && place_tb_file(t) ? find_tb_file(t) : 0;
 }
 
@@ -199,7 +199,10 @@ static void add_scalar_event(struct tensorboard *t, const struct record_scalar *
 		&t->events, wall, (int64_t)((double)x * t->now.batch), tag, (float)shown_value(e));
 }
 
-/* Of several groups MindSpore Transformers shows the last one's rate: which one that is, the next number says. */
+/*
+ * If there are several groups, MindSpore Transformers shows the last one's rate; which one that is becomes clear with
+ * the next number.
+ */
 static bool is_held_rate(struct tensorboard *t, const struct record_scalar *e)
 {
 	struct record_scalar one = *e;
@@ -221,7 +224,7 @@ static bool is_scalar_event_wanted(const struct tensorboard *t, uint16_t which)
 		{SCALAR_WEIGHT_NORM, METRIC_WEIGHT_NORM}, {SCALAR_LOCAL_LOSS, METRIC_LOCAL_LOSS},
 		{SCALAR_DEVICE_LOCAL_LOSS, METRIC_DEVICE_LOCAL_LOSS}};
 
-	/* What is computed for monitor.log alone has no events. */
+	/* Numbers computed only for monitor.log have no events. */
 	for (unsigned i = 0; i < sizeof(of) / sizeof(*of); i++)
 		if (of[i].which == which &&
 			!(get_training_keys(t->cfg)->metrics >> of[i].metric & 1))
@@ -333,7 +336,7 @@ static void add_metric_event(struct tensorboard *t, const struct record_kind *r,
 	tfevent_scalar(&t->events, wall, (int64_t)r->kind->step + 1, tag, (float)r->value[0]);
 }
 
-/* What is computed for monitor.log alone has no events. */
+/* Metrics computed only for monitor.log have no events. */
 static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 {
 	static const uint8_t of[] = {[TK_LOCAL_NORM] = METRIC_LOCAL_NORM,
@@ -359,7 +362,7 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	struct tensorboard *t = state;
 	const struct journal_kind_row *k = r->kind;
 	const struct clock_base *clock = &t->files->j->head->clock;
-	/* Rows of CSV files do not say when they were. */
+	/* Rows of CSV files have no time. */
 	double wall =
 		wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
 

@@ -7,11 +7,11 @@
 
 #define FRAME_HEAD 12 /* length and its CRC */
 #define FRAME_TAIL 4
-#define EVENT_MAX (64u << 20) /* a longer one is none of ours */
+#define EVENT_MAX (64u << 20) /* a longer one was not written by us */
 
 /* ---- CRC-32C ---- */
 
-/* Of four bits at once: reflected polynomial 0x82f63b78. */
+/* Four bits at once: reflected polynomial 0x82f63b78. */
 static uint32_t add_nibble(uint32_t crc, uint32_t bits)
 {
 	static const uint32_t of[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc,
@@ -46,7 +46,7 @@ static uint64_t load_le(const unsigned char *p, unsigned bytes)
 	return v;
 }
 
-/* ---- protocol buffers: what finds no room is noticed at the end of the event ---- */
+/* ---- protocol buffers: lack of room is detected at the end of the event ---- */
 
 static unsigned char *take_room(struct tfevents *e, size_t n)
 {
@@ -134,7 +134,7 @@ static void put_text_field(struct tfevents *e, unsigned field, const char *s)
 	put_bytes_field(e, field, s, strlen(s));
 }
 
-/* What lies in a field: between the two. Its length is put in front when it is known. */
+/* Content of a field is written between the two. Its length is inserted before it when it is known. */
 static size_t open_field(struct tfevents *e, unsigned field)
 {
 	put_proto_key(e, field, WIRE_BYTES);
@@ -237,7 +237,7 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 	end_tf_event(e, &o);
 }
 
-/* A tensor of one string, of which a plug-in of that name makes something. */
+/* A tensor of one string, for the plug-in of that name. */
 static void put_string_tensor(
 	struct tfevents *e, const char *plugin, const void *p, size_t n, bool vector)
 {
@@ -338,7 +338,7 @@ void tfevents_free(struct tfevents *e)
 	*e = (struct tfevents){.max = e->max};
 }
 
-/* ---- what is in a file ---- */
+/* ---- reading a file ---- */
 
 size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark)
 {

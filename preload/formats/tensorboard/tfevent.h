@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Events as TensorBoard reads them: protocol buffers (tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto) in TFRecord
- * frames. They are put one behind the other into memory; who has it writes it into a file whose name holds "tfevents".
+ * frames. Events are appended to memory; its owner writes them to a file with "tfevents" in its name.
  *
  *	length (8 bytes, little endian)   CRC of these   the event   CRC of it
  *
@@ -17,8 +17,8 @@
 struct tfevents {
 	unsigned char *at;
 	size_t len, cap;
-	size_t max; /* len at which an event finds no room; 0: as much as there is memory */
-	bool failed; /* one found no room, and is not there; who reads it clears it */
+	size_t max; /* maximum of len; an event beyond it fails. 0: as much memory as there is */
+	bool failed; /* an event had no room, and is missing; the reader clears it */
 };
 
 #define TFEVENT_BUCKETS_MAX 128
@@ -32,7 +32,7 @@ struct tfevent_histogram {
 
 /* The first of each file. wall: seconds of the Unix epoch, in all. */
 void tfevent_version(struct tfevents *e, double wall);
-/* What lies in older files at this step and behind it is of a run that has ended: TensorBoard drops it. */
+/* Events of older files from this step on belong to an earlier run: TensorBoard drops them. */
 void tfevent_session_start(struct tfevents *e, double wall, int64_t step);
 void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value);
 /* One text, as the plug-in `text` shows it (Markdown). */
@@ -42,8 +42,8 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 	const struct tfevent_histogram *h);
 
 /*
- * The layout of page `custom scalars`: charts whose lines are the tags that match a regular expression; category,
- * title and expression of each. Rows of a category are neighbours.
+ * The layout of page `custom scalars`: charts with all tags that match a regular expression; category, title and
+ * expression of each. Rows of a category are adjacent.
  */
 struct tfevent_chart {
 	const char *category, *title, *tags;
@@ -52,10 +52,13 @@ void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart 
 
 void tfevents_free(struct tfevents *e);
 
-/* Of `n` bytes, those that whole frames fill: what is behind them is a frame that was cut off, or none. */
+/* The part of `n` bytes that complete frames fill; the rest is a frame that was cut off, or none. */
 size_t tfevents_whole(const unsigned char *p, size_t n);
 
-/* Bytes of the frame at p, of which n are there; 0: it is not whole, or no frame. *mark: tells it from others. */
+/*
+ * Size of the frame at p, of which n bytes are available; 0: incomplete, or no frame. *mark: distinguishes it from
+ * others.
+ */
 size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark);
 
 #endif

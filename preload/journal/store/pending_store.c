@@ -30,7 +30,7 @@ static const struct journal_call *call_of(const struct pending_slot *s)
 	return (const struct journal_call *)s->data;
 }
 
-/* Where seq is, or the free place where it would go. */
+/* The place of seq in the table, or the free place where it would be added. */
 static struct store_entry *find_store_place(const struct pending_store *p, uint64_t seq)
 {
 	for (uint32_t i = (uint32_t)hash_mix(seq);; i++) {
@@ -56,7 +56,7 @@ static void erase_store_place(struct pending_store *p, struct store_entry *e)
 
 			uint32_t home = (uint32_t)hash_mix(p->table[i].seq) & p->mask;
 
-			/* May it move to the hole? Only if its home is not between hole and i. */
+			/* It may move to the hole only if its home is not between hole and i. */
 			if (((i - home) & p->mask) >= ((i - hole) & p->mask))
 				break;
 		}
@@ -92,7 +92,7 @@ static bool is_pending_slot_call(const struct pending_slot *s)
 	       units_for(c->e.bytes) == s->units && c->seq;
 }
 
-/* Backwards: while the head says how many units there are, none inside is taken for a head. */
+/* Wiped from the end: as long as the head holds the number of units, no unit inside is mistaken for a head. */
 static void wipe_pending_slot(struct pending_slot *s)
 {
 	for (uint32_t k = s->units; k-- > 0;)
@@ -111,7 +111,7 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 	if (!p->table)
 		return -ENOMEM;
 	p->mask = size - 1;
-	/* Of a new journal: looking would make an eighth of it resident. */
+	/* A new journal is not searched: reading would make an eighth of it resident. */
 	for (uint32_t i = j->none_parked ? count_pending_units(p) : 0;
 		i < count_pending_units(p);) {
 		struct pending_slot *s = pending_unit_at(p, i);
@@ -129,7 +129,9 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 		if (is_pending_slot_valid(s, commit) && is_pending_slot_call(s) &&
 			!pending_store_find(p, c->seq) &&
 			insert_store_entry(p, c->seq, s, false) == 0) {
-			/* Taken by a pass that was never committed: numbers go on, and would reach that one. */
+			/*
+			 * Taken by a pass that was never committed. Commit numbers go on, and would reach that number.
+			 */
 			if (s->died)
 				s->died = 0;
 		} else {
@@ -239,8 +241,8 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 		p->j->none_parked = false;
 	}
 	/*
-	 * The head comes first: a process that dies in the middle of the copy leaves a slot of known length that no
-	 * commit made valid, not a heap of bytes in which some unit may look like a head.
+	 * The head is written first. If the process dies in the middle of the copy, that leaves a slot of known length
+	 * that no commit made valid, and no units that may look like a head.
 	 */
 	s->units = need;
 	s->died = 0;
@@ -306,7 +308,7 @@ void pending_store_commit(struct pending_store *p)
 	for (uint32_t i = 0; i < p->ntaken; i++)
 		release_pending_slot(p, p->taken[i]);
 	p->nadded = p->ntaken = 0;
-	/* From its beginning again: what is never used is never resident. */
+	/* Starts at the beginning again: memory that is never used is never resident. */
 	if (!p->live)
 		p->hint = 0;
 }

@@ -11,12 +11,12 @@
 enum { PLACE_EMPTY, PLACE_READY, PLACE_VOID, PLACE_SKIP };
 
 static struct {
-	_Atomic(char *) memory; /* NULL: there is none */
-	_Atomic uint8_t *state; /* of the unit that a copy begins with */
+	_Atomic(char *) memory; /* NULL: there is no pool */
+	_Atomic uint8_t *state; /* one for each unit, set at the first unit of a copy */
 	uint64_t units;
 	_Alignas(64) _Atomic uint64_t head; /* units ever taken */
-	_Alignas(64) _Atomic uint64_t tail; /* ... and given back */
-	_Atomic uint64_t of_step; /* step << 32: whose bytes `used` counts */
+	_Alignas(64) _Atomic uint64_t tail; /* ... and freed */
+	_Atomic uint64_t of_step; /* the step (<< 32) whose bytes `used` counts */
 	_Atomic uint64_t used;
 } pool;
 
@@ -56,7 +56,7 @@ static _Atomic uint8_t *state_at(uint64_t unit)
 	return &pool.state[unit % pool.units];
 }
 
-/* Units of a copy that does not fit in front of the ring's end are left free there. */
+/* A copy that does not fit before the end of the ring leaves the units there unused. */
 static uint64_t units_to_skip(uint64_t head, uint64_t units)
 {
 	uint64_t left = pool.units - head % pool.units;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When a rule speaks: one value after the other of a series, by what came before it. Nothing here knows where values come from,
- * or what becomes of an alert.
+ * Decides when a rule fires: value by value of a series, from the values before. Knows neither where values come from
+ * nor what alerts do.
  *
- * AnomalyTurbulence is that of msprobe's monitor: the average of absolute values is 0.99 times the one before and 0.01 times
- * the value, the first value starts it, and a value is compared with the average of those before it. Values that are not finite
- * do not enter it.
+ * AnomalyTurbulence is that of msprobe's monitor. The average of absolute values is 0.99 times the previous average
+ * plus 0.01 times the value; the first value starts it. A value is compared with the average of those before it. Values
+ * that are not finite are not averaged.
  */
 #ifndef PROBE_SINK_ALERT_JUDGE_H
 #define PROBE_SINK_ALERT_JUDGE_H
@@ -15,25 +15,25 @@
 
 #include "terms/alert_rule.h"
 
-#define ALERT_RECENT 31 /* values that `slow` compares with */
+#define ALERT_RECENT 31 /* number of values that `slow` compares with */
 
-/* What a rule remembers of one series of values. Zero at first. */
+/* A rule's memory of one series of values. Zero at first. */
 struct alert_series {
-	uint64_t key; /* 0: place not used */
+	uint64_t key; /* 0: unused */
 	double mean, last;
-	double *recent; /* of `slow`: ALERT_RECENT values in turn, malloc'd; NULL: none yet */
+	double *recent; /* for `slow`: a ring of ALERT_RECENT values, malloc'd; NULL: none yet */
 	uint32_t n; /* values so far */
-	uint16_t same; /* values before the last one that were equal to it */
+	uint16_t same; /* number of equal values before the last one */
 };
 
-/* One value; of a tensor also what its elements are. */
+/* One value; for a tensor also properties of its elements. */
 struct alert_value {
 	double x;
-	bool nan, inf; /* elements that are; of a number: it is */
+	bool nan, inf; /* some element is; for a number: it is */
 	bool zero; /* all elements are 0 */
 };
 
-/* True: the rule speaks. *history: what it compared with; NAN: nothing. Takes the value into the series. */
+/* Adds the value to the series. Returns true if the rule fires. *history: the value compared with; NAN: none. */
 bool alert_judge(const struct alert_rule *r, struct alert_series *s, const struct alert_value *v,
 	double *history);
 

@@ -13,7 +13,7 @@
 
 #define TEXT_MAX 1000 /* bytes of each text of a value */
 
-/* Copies what `v` says and its four texts behind what is there. */
+/* Appends a copy of `v` and its four texts. */
 static int keep_value(struct alert_values *all, const struct alert_seen *v)
 {
 	const char *const text[] = {v->word, v->name, v->api, v->operation};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sink of alerts: values to rules, rules to lines. */
+/* The sink of alerts: passes values to rules, and writes alerts as lines. */
 #include <errno.h>
 #include <math.h>
 #include <regex.h>
@@ -20,30 +20,31 @@
 #include "sink/format.h"
 #include "folder/json_member.h"
 
-#define SERIES_FIRST 1024 /* places in the table at first, a power of two */
-#define SERIES_MOST (1u << 20) /* further series are not followed: 48 MB */
+#define SERIES_FIRST 1024 /* initial size of the table, a power of two */
+#define SERIES_MOST (1u << 20) /* further series are ignored: 48 MB */
 #define LINES_SAID 20 /* on stderr */
-#define WRITE_NS UINT64_C(1000000000) /* counts that have grown are written once in so long */
-#define REARM_STEPS 100 /* an alert that was silent for so many steps does its actions again */
+#define WRITE_NS UINT64_C(1000000000) /* changed counts are written at most once in this time */
+#define REARM_STEPS 100 /* an alert that was silent for this many steps repeats its actions */
 #define FILE_BYTES ((size_t)4 << 20)
 
 struct alerts {
 	struct files *files;
 	struct alert_values pass;
 	struct alert_rule *rule; /* NULL: none, and there is nothing to do */
-	regex_t *names; /* of each rule with names */
+	regex_t *names; /* for each rule with names */
 	unsigned nrule;
-	/* Which rules look at what: bits. */
+	/* Rules that check a kind or scalar, or calls: one bit each. */
 	uint32_t of_kind[TRAIN_KINDS], of_scalar[SCALARS], of_calls;
 	struct alert_series *series;
 	uint32_t nseries, cap; /* a power of two */
 	bool full_said;
 	struct alert *alert;
 	unsigned n, said;
-	uint64_t more; /* alerts that there was no room for */
-	bool changed, news; /* the lines are others than in the file; there is a new one */
+	uint64_t more; /* alerts without room */
+	bool changed, news; /* the lines differ from the file; there is a new line */
 	uint64_t written_ns;
-	uint32_t call_step; /* the last step of a value of a kind, and how many it had so far */
+	/* the last step with a value of a kind, and the number of its values so far */
+	uint32_t call_step;
 	int32_t calls;
 	struct anomalies *anomalies; /* NULL: not wanted */
 	struct anomaly_place place;
@@ -73,7 +74,7 @@ static void read_alert_names(struct alerts *a, unsigned i)
 		text_put(&t, names, n);
 		text_char(&t, ')');
 	}
-	/* It was tried when the configuration was read. One that does not compile matches nothing. */
+	/* It was compiled before, when the configuration was read. A pattern that does not compile matches nothing. */
 	if (t.cut || regcomp(&a->names[i], all, REG_EXTENDED | REG_NOSUB))
 		a->rule[i].all = a->rule[i].any_scalar = a->rule[i].calls = false,
 		a->rule[i].kinds = 0, a->rule[i].scalars = 0;
@@ -93,7 +94,7 @@ static void sort_rules(struct alerts *a)
 		if (r->all || r->calls)
 			a->of_calls |= UINT32_C(1) << i;
 	}
-	/* Other tensors of the optimizer go with its moments. */
+	/* Other tensors of the optimizer come with its moments. */
 	a->of_kind[TK_STATE] |= a->of_kind[TK_EXP_AVG] | a->of_kind[TK_EXP_AVG_SQ];
 }
 
@@ -211,7 +212,7 @@ static bool grow_series(struct alerts *a)
 	return true;
 }
 
-/* NULL: there is no room for one more. */
+/* NULL: there is no room for another series. */
 static struct alert_series *find_series(struct alerts *a, uint64_t key)
 {
 	struct alert_series *s;
@@ -239,7 +240,7 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 	return s;
 }
 
-/* By the rule's pattern of names; decided once for each name. Of calls api and operation have names, too. */
+/* Matches the rule's pattern of names; decided once for each name. For calls, api and operation are names too. */
 static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_seen *v)
 {
 	struct alert_series *s;
@@ -261,7 +262,7 @@ static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_s
 
 /* ---- lines ---- */
 
-/* JSON has no words for what is not finite. */
+/* JSON has no words for numbers that are not finite. */
 static void put_json_number(struct text *t, double v)
 {
 	char digits[48];
@@ -288,7 +289,7 @@ static void put_alert_text(struct text *t, const char *key, const char *value)
 	text_json(t, value);
 }
 
-/* What it is about, for people: "grad_reduced of fc1.weight". */
+/* The subject, for people: "grad_reduced of fc1.weight". */
 static void put_subject(struct text *t, const struct alert_seen *v)
 {
 	if (v->source == ALERT_OF_KIND) {
@@ -416,7 +417,7 @@ static void put_alert_line(struct text *t, const struct alert *a, int32_t rank)
 	text_str(t, "}\n");
 }
 
-/* ---- lines that are there already: those of a process that was killed ---- */
+/* ---- existing lines: those of a killed process ---- */
 
 static void read_old_line(struct alerts *a, char *line)
 {
@@ -441,7 +442,7 @@ static void read_old_line(struct alerts *a, char *line)
 	snprintf(
 		to->action, sizeof(to->action), "%.*s", (int)strcspn(action + 1, "\""), action + 1);
 	*tail = 0;
-	/* Of a run that is gone on with: steps that are run again speak again. */
+	/* In a resumed run: steps that run again may fire again. */
 	if (!a->files->j->left && a->files->cfg && get_files_keys(a->files->cfg)->append_output) {
 		uint32_t start = (uint32_t)get_steps_keys(a->files->cfg)->start_iteration;
 
@@ -511,7 +512,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	struct text t = text_over(sentence, sizeof(sentence));
 	bool again;
 
-	/* Given again by who goes on behind a process that was killed. */
+	/* Given again when a killed process is completed. */
 	if (to && (v->step < to->last_step ||
 			  (v->step == to->last_step && a->files->j->left && !to->last_seq)))
 		return;
@@ -547,7 +548,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 		act_on(a, to, r, v, sentence);
 }
 
-/* One rule on one value. spoken: ops of which one of msprobe's two rules has spoken; the first one holds. */
+/* Applies one rule to one value. spoken: ops for which one of msprobe's two rules has fired; the first one counts. */
 static void judge_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
 	const char *word, uint32_t *spoken)
 {
@@ -570,7 +571,7 @@ static void judge_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 	raise_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
 }
 
-/* Rules that look at the elements, and not at one of their statistics. */
+/* Rules that check elements, and not one of their statistics. */
 static void judge_elements(
 	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
 {
@@ -601,7 +602,7 @@ static void judge_tensor(
 
 	if (elements)
 		judge_elements(a, rule, v, spoken);
-	/* A NaN is no number to compare with. */
+	/* A NaN cannot be compared. */
 	if (v->nan && r->rule != ALERT_SPIKE)
 		return;
 	if (!elements || (r->rule == ALERT_NAN && r->has_threshold))
@@ -610,7 +611,7 @@ static void judge_tensor(
 				judge_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
 }
 
-/* Within a thread values come in their order. */
+/* Values of one thread come in order. */
 static void number_value(struct alerts *a, struct alert_seen *v)
 {
 	v->call = -1;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * anomaly.json as msprobe's training monitor writes it with `alert.dump: true`, for its anomaly_processor: an object with a
- * member for each time that a rule spoke,
+ * anomaly.json in the form of msprobe's training monitor with `alert.dump: true`, for its anomaly_processor: an object
+ * with one member for each time that a rule fired,
  *
  *	"<vpp>:<name>/rank<R>/<word>_step_<s>_call_<id>": {rank, step, micro_step, pp_stage, vpp_stage, call_id, tag_name,
  *	                                                   message, group_mates}
  *
- * That tool orders stages by the tag's last word, of which it knows these of its own: actv, actv_grad, pre_grad, post_grad,
- * acc_grad, exp_avg, exp_avg_sq; so gradients have these names here. call_id numbers what is looked at in a step
- * in its order; -1: a parameter itself. Of several statistics of one tensor in a step the last one holds, for the key is the same.
+ * That tool orders stages by the tag's last word, and knows only its own words: actv, actv_grad, pre_grad, post_grad,
+ * acc_grad, exp_avg, exp_avg_sq. So gradients have these names here. call_id numbers the values of a step in order; -1:
+ * a parameter itself. If several statistics of one tensor fire in a step, only the last one remains, because they share
+ * the key.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 #include "training/alerts/alerts.h"
 
 #define ANOMALIES_MAX 5000
-#define SAME_LOOK 64 /* so far back another statistic of the same tensor is looked for */
+#define SAME_LOOK 64 /* entries searched backwards for another statistic of the same tensor */
 #define ENTRY_BYTES 4096
 
 struct anomaly {
@@ -203,7 +204,7 @@ static void put_anomaly(struct text *t, const struct anomaly *a, const struct an
 	text_str(t, ",\n");
 }
 
-/* <dir>/anomaly_detected/rank<R>, made where it is missing; a descriptor or -errno. */
+/* Opens <dir>/anomaly_detected/rank<R>, made if it is missing. Returns a descriptor or -errno. */
 static int open_anomaly_folder(const struct anomaly_place *p, const char *folder)
 {
 	char path[4200];
@@ -237,7 +238,7 @@ void anomalies_write(
 
 	if (!a->changed)
 		return;
-	/* Touched only as far as it is written. */
+	/* Only the part that is written becomes resident. */
 	buf = malloc(cap);
 	if (!buf)
 		return;

@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 #define ZIP_TAIL 65557 /* the end record with the longest comment */
-#define HEADER_MOST (UINT64_C(100) << 20) /* of a safetensors file, as its format limits it */
+#define HEADER_MOST (UINT64_C(100) << 20) /* maximum header of a safetensors file, by its format */
 
-/* When the file was made; where the file system does not keep that, when it was last written. */
+/* When the file was made; if the file system does not store that, when it was last written. */
 static uint64_t find_birth_ns(const char *path)
 {
 	struct statx x;
 	struct statx_timestamp t;
 
-	/* The system call: older musl, below which we are loaded too, has no function of it. */
+	/* The system call: older musl, with which we also run, has no function for it. */
 	if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_BTIME | STATX_MTIME, &x))
 		return 0;
 	t = x.stx_mask & STATX_BTIME ? x.stx_btime : x.stx_mtime;
@@ -138,7 +138,7 @@ void ckpt_look_at_file(const char *path, struct ckpt_look *l)
 	l->begun_ns = find_birth_ns(path);
 }
 
-/* A folder with more entries is one of data: nobody waits until it is read. */
+/* A folder with more entries holds data; reading it would take too long. */
 #define ENTRIES_SEEN_MAX 65536u
 
 bool ckpt_look_at_folder(const char *path, struct ckpt_look *l)

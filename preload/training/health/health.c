@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink that judges checkpoints while the job runs (key health_checkpoint). Once a second, on the writer's thread, it looks for
- * new files that ckpt_pattern names: nothing of the job's own calls is hooked. A checkpoint belongs to the last step that had
- * ended when its first file was made, by the file system's time; its health is that step's scalar embedding_local_norm
- * against the threshold, and that no alert spoke since the checkpoint before.
+ * The sink that judges checkpoints while the job runs (key health_checkpoint). Once a second, on the writer's thread,
+ * it looks for new files that match ckpt_pattern; the job's own calls are not hooked. A checkpoint belongs to the last
+ * step that had ended when its first file was made, by the file system's time. It is healthy if that step's scalar
+ * embedding_local_norm is below the threshold and no alert has fired since the checkpoint before.
  *
- * Each rank that has an embedding appends its judgement to <output_dir>/health/rank<R>.jsonl, and takes up what others found. The
- * lowest of them, and who ends last, writes <output_dir>/health_ckpts.json by rename when all have judged and the checkpoint
- * is complete, in the form of MindSpore Transformers: is_health 0 healthy, 1 not; and <folder>.ckpt_status beside folders
- * of torch.distributed.checkpoint.
+ * Each rank with an embedding appends its judgement to <output_dir>/health/rank<R>.jsonl, and reads those of the
+ * others. When all have judged and the checkpoint is complete, the lowest of them, or the one that ends last, writes
+ * <output_dir>/health_ckpts.json by rename, in the form of MindSpore Transformers: is_health 0 healthy, 1 not; and
+ * <folder>.ckpt_status next to folders of torch.distributed.checkpoint.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,8 +36,8 @@
 
 #define STEPS_KEPT 4096
 #define CKPTS_MAX 4096
-#define ENTRIES_MAX 4000 /* of folders, in one look */
-#define LEVELS 4 /* of folders below one that is named */
+#define ENTRIES_MAX 4000 /* entries of folders read in one look */
+#define LEVELS 4 /* levels of folders below a named one */
 #define LOOK_NS UINT64_C(1000000000)
 
 struct health {
@@ -53,7 +53,7 @@ struct health {
 	unsigned nckpt, entries;
 	uint64_t next_look; /* ns, monotonic */
 	uint64_t look_ns; /* Unix epoch; when the present look began, UINT64_MAX: the last one */
-	int64_t last_step; /* of the checkpoint that was judged last */
+	int64_t last_step; /* of the last checkpoint judged */
 	bool headed, full_said;
 	struct health_peers peers;
 };
@@ -63,7 +63,7 @@ static int open_health(void *state, struct files *files)
 	struct health *h = state;
 
 	h->files = files;
-	/* What an earlier part of a resumed run said of its steps was judged then. */
+	/* Steps before the resume were judged in the earlier run. */
 	h->last_step = files->cfg ? (int64_t)get_steps_keys(files->cfg)->start_iteration - 1 : -1;
 	if (!files->cfg || !get_alerts_keys(files->cfg)->health_checkpoint)
 		return 0;
@@ -111,7 +111,7 @@ static void retract_step_health(void *state)
 	h->nstep = h->before;
 }
 
-/* The times of files are those of the kernel's last tick. */
+/* File times have the resolution of the kernel's clock tick. */
 static uint64_t tick_ns(void)
 {
 	struct timespec t;
@@ -119,7 +119,7 @@ static uint64_t tick_ns(void)
 	return clock_getres(CLOCK_REALTIME_COARSE, &t) ? 10000000 : (uint64_t)t.tv_nsec;
 }
 
-/* The last step that had ended at that time, or (step >= 0) that one. False: it is not known. */
+/* The last step that had ended at that time, or (step >= 0) that step. False: it is not known. */
 static bool find_health_step(
 	const struct health *h, uint64_t ns, int64_t step, uint32_t *found, double *value)
 {
@@ -168,8 +168,8 @@ static struct health_ckpt *add_health_ckpt(
 }
 
 /*
- * Made while we look: a folder that is read then may show it and not those that were made shortly before. All are found by the
- * next look. A file server's clock may be far ahead.
+ * Made while we look: a folder being read may show it, but not others made shortly before. The next look finds all of
+ * them. A file server's clock may be far ahead.
  */
 static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
 {
@@ -177,7 +177,7 @@ static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
 	       begun_ns < h->look_ns + 2 * LOOK_NS;
 }
 
-/* New ones only: what was there before the job is none of its own. */
+/* New files only: those from before the job are not its own. */
 static void look_at_path(struct health *h, const char *path, bool folder)
 {
 	uint64_t began = h->files->j->head->clock.real_ns;
@@ -194,8 +194,8 @@ static void look_at_path(struct health *h, const char *path, bool folder)
 }
 
 /*
- * Is it one that libprobe makes in its output folder? Not all that lies there is: MindSpore Transformers' configuration makes the folder
- * ours that has the job's checkpoints below it.
+ * True for a folder that libprobe itself makes in its output folder. Other folders there may be the job's: with
+ * MindSpore Transformers' configuration its checkpoints are below our folder.
  */
 static bool is_own_folder(const struct health *h, const char *dir, const char *name)
 {
@@ -287,7 +287,7 @@ static void look_for_files(struct health *h)
 	}
 	if (h->entries >= ENTRIES_MAX)
 		log_loss(LOSS_HEALTH,
-			"more than %d files below the working directory: checkpoints behind them "
+			"more than %d files below the working directory: further checkpoints "
 			"are not judged; set ckpt_pattern",
 			ENTRIES_MAX);
 }
@@ -313,7 +313,7 @@ static void judge_health_ckpt(struct health *h, struct health_ckpt *c)
 	health_write_line(h->files, c);
 }
 
-/* What others have found, or have judged. */
+/* Reads what other ranks have found, or judged. */
 static void take_peer_line(void *arg, const struct health_line *l)
 {
 	struct health *h = arg;
@@ -337,7 +337,7 @@ static int compare_health_ckpts(const void *a, const void *b)
 
 static void write_settled(struct health *h)
 {
-	/* The newest stands last in the file, however they were found. */
+	/* The newest is the last in the file, whatever the order of finding. */
 	if (h->nckpt)
 		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
 	for (unsigned i = 0; i < h->nckpt; i++) {
@@ -365,8 +365,9 @@ static unsigned count_health_votes(const struct health *h)
 }
 
 /*
- * last: the lowest may have ended before the others had judged; who ends behind it writes what it left open. Who finds the lock
- * taken goes away, for the one that has it looks for lines behind it: those are there before their rank asks for the lock.
+ * last: the lowest rank may have ended before the others had judged; the rank that ends after it writes the rest. A
+ * rank that finds the lock taken need not wait: the rank that holds it reads the lines again afterwards, and lines are
+ * written before their rank asks for the lock.
  */
 static void take_votes(struct health *h, bool last)
 {
@@ -392,12 +393,12 @@ static void look_at_health(struct health *h, bool last)
 {
 	uint64_t began = clock_ns(CLOCK_MONOTONIC), took;
 
-	/* A rank without an embedding has no part in it. */
+	/* A rank without an embedding takes no part. */
 	if (!h->carried || (!last && began < h->next_look))
 		return;
 	if (!h->headed)
 		h->headed = health_write_head(h->files) == 0;
-	/* Those of the look before: steps that had ended then are all known now. */
+	/* Those of the previous look: steps that had ended by then are all known now. */
 	for (unsigned i = 0; i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
 			judge_health_ckpt(h, &h->ckpt[i]);
@@ -420,7 +421,7 @@ static void commit_health(void *state, bool written)
 		return;
 	}
 	h->carried = h->nstep;
-	/* By the process itself, not by who completes its files. */
+	/* Only by the process itself, not when its files are completed later. */
 	if (h->files->look)
 		look_at_health(h, false);
 }

@@ -23,10 +23,10 @@
 #define HEALTH_FOLDER "health"
 #define HEALTH_FILE "health_ckpts.json"
 #define ENTRIES_BYTES ((size_t)4 << 20)
-#define LINES_BYTES ((size_t)256 << 10) /* of a rank's file, in one look */
+#define LINES_BYTES ((size_t)256 << 10) /* of a rank's file, read in one look */
 #define ALERTS_BYTES ((size_t)4 << 20)
 #define LINE_BYTES 9000
-#define JOB_NS UINT64_C(600000000000) /* ranks of a job begin within so long of each other */
+#define JOB_NS UINT64_C(600000000000) /* ranks of a job start within this time of each other */
 
 static const char *name_of_path(const char *path)
 {
@@ -51,7 +51,7 @@ static uint64_t health_number(const char *line, const char *key)
 	return p && *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : 0;
 }
 
-/* The text of a member, escapes of quotes and backslashes undone. */
+/* The text of a member, with escaped quotes and backslashes restored. */
 static bool health_text(const char *line, const char *key, char *to, size_t cap)
 {
 	const char *p = find_line_member(line, key);
@@ -69,7 +69,7 @@ static bool health_text(const char *line, const char *key, char *to, size_t cap)
 
 /* ---- health/rank<R>.jsonl ---- */
 
-/* A link in its place is somebody's: it is not followed. Returns a descriptor or -errno. */
+/* A link in its place was put there by someone else, and is not followed. Returns a descriptor or -errno. */
 static int open_health_folder(const struct files *f, bool make)
 {
 	int out = open(get_files_keys(f->cfg)->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
@@ -84,7 +84,7 @@ static int open_health_folder(const struct files *f, bool make)
 	return fd;
 }
 
-/* Of the user that our own folder belongs to there, which need not be geteuid(): servers map users. */
+/* True if it belongs to the owner of our folder there. That need not be geteuid(), because servers map users. */
 static bool is_own_file(const struct files *f, int fd)
 {
 	struct stat st, own;
@@ -305,7 +305,7 @@ static void put_health_entry(struct text *t, unsigned *n, bool unhealthy, const 
 		quoted);
 }
 
-/* Entries that are there, but that of this name, in their order. */
+/* Writes the existing entries, except that of this name, in their order. */
 static void put_old_entries(struct text *t, unsigned *n, const char *old, const char *quoted)
 {
 	for (const char *p = strchr(old, '{'); p; p = strchr(p + 1, '{')) {
@@ -326,7 +326,7 @@ static void put_old_entries(struct text *t, unsigned *n, const char *old, const 
 	}
 }
 
-/* Beside the folder: its content is torch's own. */
+/* Next to the folder: its content belongs to torch. */
 static void write_ckpt_status(const struct health_ckpt *c)
 {
 	char path[4300], buf[64], *slash;
@@ -350,7 +350,7 @@ int health_lock_entries(const struct files *f)
 {
 	int dir = open(get_files_keys(f->cfg)->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	/* Where folders cannot be locked nobody is kept out. */
+	/* If folders cannot be locked, no rank is excluded. */
 	if (dir < 0 || (flock(dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)) {
 		int err = dir < 0 ? -errno : -EWOULDBLOCK;
 
@@ -406,7 +406,7 @@ bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, s
 			int64_t first = (int64_t)health_number(line, "first_step");
 			int64_t last = (int64_t)health_number(line, "last_step");
 
-			/* Of what spoke before and after it, it is not known when in between. */
+			/* If it fired before and after the step, it is not known whether it fired in between. */
 			found = (first > before && first <= step) ||
 				(last > before && last <= step) ||
 				(health_number(line, "count") > 2 && first <= before &&

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What ranks tell each other of checkpoints, and what they leave of it (training/health/health.c):
+ * Files through which ranks exchange their judgements of checkpoints, and the results (training/health/health.c):
  *
  *	health/rank<R>.jsonl    {"rank", "world_size", "host", "pid", "begun_ns"}, for each process; and for each checkpoint
  *	                        {"ckpt_name", "path", "folder", "step", "begun_ns", "embedding_local_norm", "threshold", "is_health", "why"}
@@ -24,7 +24,7 @@ struct health_ckpt {
 	int64_t asked_step; /* that another rank found; -1: by begun_ns */
 	uint32_t step;
 	double value;
-	unsigned votes, against; /* lines of ranks, this one's included */
+	unsigned votes, against; /* lines of ranks, including this one's */
 	char alert[HEALTH_WHY_MAX]; /* "": none spoke */
 };
 
@@ -39,7 +39,7 @@ struct health_line {
 struct health_peers {
 	struct health_peer {
 		int rank;
-		uint64_t offset; /* how far its file was read */
+		uint64_t offset; /* how much of its file has been read */
 		bool active; /* of this job */
 	} * at;
 	unsigned n, cap, active;
@@ -47,23 +47,23 @@ struct health_peers {
 
 typedef void health_line_fn(void *arg, const struct health_line *l);
 
-/* All ranks' new lines, this one's own included. */
+/* Reads all ranks' new lines, including this one's. */
 void health_read_peers(
 	struct health_peers *p, const struct files *f, health_line_fn *take, void *arg);
 bool health_is_lowest(const struct health_peers *p, int rank);
 void health_peers_free(struct health_peers *p);
 
-/* 0 or -errno, which was said. */
+/* Returns 0 or -errno (reported). */
 int health_write_head(const struct files *f);
 int health_write_line(const struct files *f, const struct health_ckpt *c);
 /*
- * Keeps other ranks from writing entries: a descriptor to close behind them, or -errno. -EWOULDBLOCK: another rank writes, and will
- * read the lines once more behind it.
+ * Locks the entries against other ranks. Returns a descriptor to close afterwards, or -errno. -EWOULDBLOCK: another
+ * rank is writing, and will read the lines again afterwards.
  */
 int health_lock_entries(const struct files *f);
 int health_write_entry(const struct files *f, const struct health_ckpt *c);
 
-/* Did an alert of the rank's folder speak in a step behind `before` up to `step`? Its text goes to `why`. */
+/* True if an alert of the rank's folder fired in a step after `before`, up to `step`. `why` gets its text. */
 bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients as they are now, and the buckets that collectives carry.
+ * The current gradients, and the buckets that collectives carry.
  *
- * Lock: `lock` is a leaf; a forked child makes it again. Lookups of gradients take it, some per collective.
+ * Lock: `lock` is a leaf; a forked child initialises it again. Lookups of gradients take it, some per collective.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -27,7 +27,7 @@ static struct grad {
 	const void *impl;
 	uintptr_t lo;
 	uint32_t id;
-	uint32_t round; /* that it was seen in; others count as empty */
+	uint32_t round; /* in which it was seen; entries of other rounds count as empty */
 } * grads;
 static uint32_t ngrads, grad_round = 1;
 
@@ -80,13 +80,13 @@ uint32_t train_grad_of(const void *impl, uintptr_t lo)
 /* ---- buckets ---- */
 
 static struct bucket {
-	uint64_t key; /* of its memory and its content */
+	uint64_t key; /* hash of its memory and its content */
 	struct train_part *part; /* NULL: no memory */
 	uint32_t n;
 } buckets[BUCKETS];
 static uint32_t nbuckets;
 
-/* What the calling thread is about to send. */
+/* The bucket that the calling thread is about to send. */
 static THREAD_OWN struct {
 	uint32_t name;
 	uintptr_t lo;
@@ -155,7 +155,7 @@ uint32_t train_name_buffer(const struct buffer *v)
 
 #define BADS_MAX 256 /* rows of a process */
 
-/* What was found in the bucket that the calling thread is about to send. */
+/* Findings in the bucket that the calling thread is about to send. */
 struct bad_found {
 	uint32_t bucket, flags;
 	struct train_part part;
@@ -164,7 +164,7 @@ struct bad_found {
 static THREAD_OWN struct bad_found bad_here;
 
 struct bad_search {
-	uint64_t at; /* elements before the piece */
+	uint64_t at; /* number of elements before the piece */
 	uint64_t nan, inf; /* the first of each; UINT64_MAX: none yet */
 };
 
@@ -236,7 +236,7 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 			continue;
 		part.offset = at;
 		part.count = t->stats.nans + t->stats.infs;
-		/* The record of its call is being written: it is entered behind that. */
+		/* The record of its call is being written: this row is entered after that. */
 		own(bad_here) = (struct bad_found){
 			number, s.nan != UINT64_MAX ? JN_NAN : JN_INF, part, true};
 	}

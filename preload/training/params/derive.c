@@ -8,9 +8,9 @@
 #include "stats/stats.h"
 #include "stats/sum.h"
 
-#define BLOCK 256 /* elements that are converted at once */
+#define BLOCK 256 /* elements converted at once */
 
-/* Where the elements of a tensor lie, if they fill a piece of memory. */
+/* Address of the elements of a tensor if they fill a contiguous piece of memory. */
 static const unsigned char *dense_memory(const struct buffer *b, unsigned size)
 {
 	uintptr_t lo, hi;
@@ -37,7 +37,7 @@ static bool has_same_order(const struct buffer *a, const struct buffer *b)
 	return true;
 }
 
-/* Both, element by element in the same order. */
+/* Both tensors, element by element in the same order. */
 struct both {
 	const unsigned char *at[2];
 	uint8_t dtype[2], size[2];
@@ -114,7 +114,7 @@ void derive_load(double *to, const unsigned char *p, unsigned n, uint8_t dtype)
 	}
 }
 
-/* How many elements there are in a[] and b[] now; 0: no more. */
+/* Number of elements now in a[] and b[]; 0: no more. */
 static unsigned next_block(struct both *k, double *a, double *b)
 {
 	unsigned n = k->left < BLOCK ? (unsigned)k->left : BLOCK;
@@ -155,7 +155,7 @@ bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, doubl
 }
 
 #define LANES \
-	8 /* sums that go on side by side, so that the compiler may use what every machine has */
+	8 /* independent sums, so that the compiler can use the vector unit of every machine */
 
 bool derive_squares(const struct buffer *b, double *sum)
 {
@@ -200,7 +200,7 @@ static void count_in_bins(double *bins, double v)
 {
 	unsigned i;
 
-	/* Not a NaN either. */
+	/* false also for NaN */
 	if (!(v >= -1 && v <= 1))
 		return;
 	i = (unsigned)((v + 1) / 2 * KIND_BINS_EACH);

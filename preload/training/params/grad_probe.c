@@ -16,7 +16,7 @@
 #include "training/params/derive.h"
 
 #define MIB (UINT64_C(1) << 20)
-#define BLOCK 256 /* elements that are converted at once */
+#define BLOCK 256 /* elements converted at once */
 
 uint32_t grad_probe_kinds_of(const struct config *cfg)
 {
@@ -57,9 +57,9 @@ struct grad_scan {
 	enum config_grad_level level;
 	uint32_t crc; /* of the elements as float32 */
 	unsigned nbound;
-	float bound[CONFIG_NUMBERS_MAX]; /* that tool has them so */
+	float bound[CONFIG_NUMBERS_MAX]; /* as float, like that tool */
 	uint64_t in[CONFIG_NUMBERS_MAX + 1], zeros;
-	unsigned char *signs; /* a bit for each element; NULL: not wanted, or no room */
+	unsigned char *signs; /* one bit for each element; NULL: not wanted, or no room */
 	uint64_t at; /* elements seen */
 };
 
@@ -76,7 +76,7 @@ static void read_bounds(struct grad_scan *g, const char *lines)
 	}
 }
 
-/* (bound[i - 1], bound[i]]; a NaN is in the last one, as torch.bucketize has it. */
+/* (bound[i - 1], bound[i]]; a NaN belongs to the last one, as in torch.bucketize. */
 static unsigned interval_of(const struct grad_scan *g, double v)
 {
 	unsigned i = 0;
@@ -108,7 +108,7 @@ static void scan_block(struct grad_scan *g, const unsigned char *p, unsigned n, 
 	g->at += n;
 }
 
-/* The elements of a strided tensor, one behind the other in the order of its dimensions. */
+/* The elements of a strided tensor, in the order of its dimensions. */
 static void scan_strided(struct grad_scan *g, const struct buffer *b, size_t size)
 {
 	const int64_t *sizes = b->counts, *strides = b->displs;
@@ -162,7 +162,8 @@ static struct tensor_copy *reserve_signs(const struct buffer *b, uint32_t id, ui
 
 	if (!c) {
 		log_loss(LOSS_DUMP,
-			"grad_probe: no room for the signs of %llu elements: such are left out; "
+			"grad_probe: no room for the signs of %llu elements: such signs are "
+			"skipped; "
 			"raise "
 			"dump_buffer_mib or dump_limit_mib, or choose fewer by param_list",
 			(unsigned long long)b->count);

@@ -69,7 +69,7 @@ static void say_no_embedding(const struct train_params *all)
 		n ? list : "none of two dimensions");
 }
 
-/* Its number, 0: none. Looked for once in each table. */
+/* Its number, 0: none. Searched once in each table. */
 static uint32_t find_embedding(const struct train_params *all)
 {
 	static _Atomic uint64_t known; /* the table's generation + 1, and the number */
@@ -78,7 +78,7 @@ static uint32_t find_embedding(const struct train_params *all)
 
 	if (k >> 32 == (uint64_t)all->generation + 1)
 		return (uint32_t)k;
-	/* A bias beside it is called as it is, and may come first: where a graph is given its arguments, in any order. */
+	/* A bias next to it has the same module name, and may come first: a graph gets its arguments in any order. */
 	for (uint32_t i = 0; i < all->n; i++)
 		if (fits_embedding(&all->at[i]) &&
 			(!id || (all->at[id - 1].ndim < 2 && all->at[i].ndim >= 2)))
@@ -97,7 +97,7 @@ bool health_is_embedding(const struct train_params *all, const struct train_para
 
 /* ---- its gradient ---- */
 
-/* One optimizer's step at a time is measured. */
+/* The steps of optimizers are measured one at a time. */
 static struct {
 	uint32_t step; /* + 1; 0: none */
 	double value;
@@ -130,7 +130,7 @@ bool health_see_value(const struct train_value *v)
 	if (!id || strcmp(v->name, train_kind_name(all, &all->at[id - 1])))
 		return false;
 	alone = health_is_alone() || !train_is_target(all->at[id - 1].name);
-	/* What could not be read says nothing; a part of it without elements has a gradient of 0. */
+	/* A tensor that could not be read counts as nothing; a shard without elements has a gradient of 0. */
 	if (!v->stats.n && v->count) {
 		log_loss(LOSS_HEALTH,
 			"the embedding's gradient cannot be read (memory of a device, or more than "

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gradient of the model's embedding before it is reduced, by which checkpoints are judged (key health_checkpoint): it alone
- * is measured for that, and is the scalar embedding_local_norm of each step.
+ * The gradient of the model's embedding before its reduction, by which checkpoints are judged (key health_checkpoint).
+ * Only this gradient is measured for that; it is the scalar embedding_local_norm of each step.
  */
 #ifndef PROBE_TRAIN_HEALTH_H
 #define PROBE_TRAIN_HEALTH_H
 
 #include "training/params/kind.h"
 
-/* Is it the embedding, by its size or its name? False without the key. Where none is, that is said once. */
+/* True if it is the embedding, by its size or its name. False without the key. A model without one is reported once. */
 bool health_is_embedding(const struct train_params *all, const struct train_param *p);
 
-/* Is nothing else asked of parameters? */
+/* True if nothing else is measured for parameters. */
 bool health_is_alone(void);
 
-/* What was measured. True: it was for that alone, and is nothing to others. */
+/* Receives a measurement. True: it was made only for this, and is of no use to others. */
 bool health_see_value(const struct train_value *v);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Histograms of parameters behind an optimizer's step, for key summary_dir: bins of one width from the smallest to the largest
- * number, as many as MindSpore's SummaryCollector has. What is not finite is in none.
+ * Histograms of parameters after an optimizer's step, for key summary_dir: bins of equal width from the smallest to the
+ * largest number, as many as MindSpore's SummaryCollector uses. Elements that are not finite are in none.
  */
 #ifndef PROBE_TRAIN_HISTOGRAM_H
 #define PROBE_TRAIN_HISTOGRAM_H
@@ -11,10 +11,12 @@
 
 #include "training/params/kind.h"
 
-/* Are there any behind this step? */
+/* True if histograms are due after this step. */
 bool histogram_is_due(uint32_t step);
 
-/* The index-th parameter that the optimizer has, from 0: name, step, vpp_stage of v. Nothing where it is not asked for. */
+/*
+ * Handles the optimizer's index-th parameter, from 0: name, step, vpp_stage of v. Does nothing if it is not requested.
+ */
 void histogram_see(const struct train_value *v, unsigned index, const struct buffer *b);
 
 #endif

@@ -18,7 +18,7 @@
 
 uint32_t train_kinds_wanted(void)
 {
-	/* In one word: a configuration's number + 1, and its kinds. */
+	/* One word: a configuration's number + 1, and its kinds. */
 	static _Atomic uint64_t known;
 	const struct generation *g = generation_now();
 	uint64_t k = atomic_load_explicit(&known, memory_order_relaxed);
@@ -34,7 +34,7 @@ uint32_t train_kinds_wanted(void)
 	return (uint32_t)k;
 }
 
-/* Place of this rank in a list of world ranks; -1: it is not there. */
+/* Position of this rank in a list of world ranks; -1: not in it. */
 static int64_t place_in_group(const struct ranges *group, uint64_t rank)
 {
 	uint64_t before = 0;
@@ -50,8 +50,9 @@ static int64_t place_in_group(const struct ranges *group, uint64_t rank)
 }
 
 /*
- * Does this rank write, by its place in a group of which only some are wanted? The group is the one of the key, or the one
- * that plays this part; without other groups all ranks are one data-parallel group. Yes where the place is not known.
+ * True if this rank writes, by its position in a group of which only some ranks are wanted. The group is that of the
+ * key, or the detected one; without other groups all ranks form one data-parallel group. True if the position is not
+ * known.
  */
 static bool is_rank_wanted(
 	const struct ranges *wanted, const struct ranges *group, enum train_axis axis, bool only)
@@ -131,7 +132,7 @@ static uint32_t wanted_ops(void)
 	if (!ops) {
 		ops = train_ops_of(get_kinds_keys(config_now())->ops);
 		if (!ops)
-			ops = TO_NORM; /* what others take where none is valid */
+			ops = TO_NORM; /* the default of other tools if none is valid */
 		atomic_store_explicit(&known, ops, memory_order_relaxed);
 	}
 	return ops;
@@ -163,7 +164,7 @@ static bool count_lost_value(struct thread *t)
 #define KIND_WORD_MAX 20
 #define DTYPE_PREFIX_MAX 16
 
-/* Is it a kind that is written, and not only measured? */
+/* True if the kind is written, and not only measured. */
 static bool is_written_kind(enum train_kind k)
 {
 	static _Atomic uint64_t known; /* as in train_kinds_wanted() */

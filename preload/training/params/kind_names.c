@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names in the files of kinds (key squash_name), and which of them are wanted (key targets). What is decided of a parameter
- * is decided once for each table of parameters: a byte each.
+ * Names in the files of kinds (key squash_name), and which of them are wanted (key targets). Both are decided once per
+ * parameter and table of parameters, and kept in one byte each.
  *
- * Lock: `making` is a leaf; who finds it taken decides without the table.
+ * Lock: `making` is a leaf; a thread that finds it taken decides without the table.
  */
 #include <pthread.h>
 #include <regex.h>
@@ -22,7 +22,7 @@
 
 /* ---- squash_name ---- */
 
-/* The last `.word`, where what follows it, if it must be a dot, has something behind. NULL: there is none. */
+/* The last `.word`; with `dot` it must be followed by a dot and more text. NULL: there is none. */
 static const char *find_last_part(const char *name, const char *word, bool dot)
 {
 	size_t n = strlen(word);
@@ -36,7 +36,10 @@ static const char *find_last_part(const char *name, const char *word, bool dot)
 
 const char *train_squash(const char *name)
 {
-	/* Each is ^.*\.(word.*) of other monitors: of several places the last one. With `dot`: ^.*\.(words?\..*) */
+	/*
+	 * Each is ^.*\.(word.*) of other monitors: if it occurs several times, the last one. With `dot`:
+	 * ^.*\.(words?\..*)
+	 */
 	static const struct {
 		char word[12];
 		bool dot;
@@ -62,8 +65,7 @@ const char *train_squash(const char *name)
 
 /* ---- targets ---- */
 
-#define TARGETS_MAX \
-	256 /* entries; further ones match nothing, said in a line by the configuration */
+#define TARGETS_MAX 256 /* entries; further ones match nothing, which the configuration reports */
 
 struct target {
 	const char *text;
@@ -73,7 +75,7 @@ struct target {
 	regex_t re;
 };
 
-/* Of one value of the key: made once, never changed, kept as long as the process lives. */
+/* For one value of the key: made once, never changed, kept as long as the process lives. */
 struct target_set {
 	const char *words;
 	unsigned n;
@@ -83,7 +85,7 @@ static _Atomic(struct target_set *) targets_made;
 static unsigned target_sets; /* under `making` */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
-/* Names have dots, and nothing else that means something in a regular expression. */
+/* Names contain dots, but no other special characters of regular expressions. */
 static bool is_pattern(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -101,7 +103,7 @@ static unsigned count_target_lines(const char *words)
 	return n;
 }
 
-/* words live as long as the process. NULL: no memory. */
+/* words must live as long as the process. NULL: no memory. */
 static struct target_set *make_target_set(const char *words)
 {
 	struct target_set *s =
@@ -132,7 +134,7 @@ static struct target_set *make_target_set(const char *words)
 	return s;
 }
 
-/* Those of the configuration in use; one that came on later may have others. NULL: none, or no memory. */
+/* The targets of the configuration in use; one that came into force later may have others. NULL: none, or no memory. */
 static struct target_set *targets_in_use(bool locked)
 {
 	const char *words =
@@ -160,7 +162,7 @@ const void *train_targets_now(void)
 	return targets_in_use(false);
 }
 
-/* A plain text matches at dots: layers.1 is in module.layers.1.weight and not in layers.10.weight. */
+/* A plain text matches at dots: layers.1 matches module.layers.1.weight, but not layers.10.weight. */
 static bool matches_plain(const char *name, const struct target *t)
 {
 	for (const char *p = name; (p = memmem(p, strlen(p), t->text, t->len)); p++)
@@ -231,7 +233,7 @@ static int compare_short(const void *a, const void *b)
 	return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Which are shortened: of those with the same short name the first, as in msprobe; the others keep their whole name. */
+/* Decides which names are shortened: the first of those with the same short name, as in msprobe. The others keep their whole name. */
 static void decide_short(const struct train_params *all, uint8_t *of)
 {
 	size_t bytes = all->n * sizeof(struct short_name);
@@ -255,9 +257,9 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 	munmap(s, bytes);
 }
 
-#define NAMES_SHOWN 8 /* of what an entry matches */
+#define NAMES_SHOWN 8 /* of those that an entry matches */
 
-/* One entry of meta.json's `targets`; returns how many parameters it matches. */
+/* Writes one entry of meta.json's `targets`; returns how many parameters it matches. */
 static uint32_t put_target_matches(
 	struct text *out, const struct target *t, const struct train_params *all)
 {
@@ -282,7 +284,7 @@ static uint32_t put_target_matches(
 	return n;
 }
 
-/* What each entry matches, into meta.json, once; an entry that nothing matches is said. Under `making`. */
+/* Writes the matches of each entry into meta.json, once; an entry without a match is reported. Under `making`. */
 static void report_targets(const struct train_params *all, const struct target_set *s)
 {
 	static char part[8192];

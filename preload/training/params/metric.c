@@ -55,7 +55,8 @@ bool metric_is_due(enum metric m, uint32_t step)
 /* ---- targets ---- */
 
 #define METRIC_TARGETS_MAX 64
-#define DECISIONS 4096 /* names whose decision is kept: hash, and the decision in the lowest bit */
+/* names whose decision is cached: the hash, with the decision in the lowest bit */
+#define DECISIONS 4096
 
 struct target_set {
 	regex_t target[METRIC_TARGETS_MAX];
@@ -63,7 +64,7 @@ struct target_set {
 	_Atomic uint64_t decided[DECISIONS];
 };
 
-/* Of the configuration that the process started with: the keys are fixed. */
+/* From the configuration at process start: the keys are fixed. */
 static struct target_set of_metrics, of_stable_rank, of_summary;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
@@ -140,15 +141,15 @@ bool histogram_has_target(const char *name, unsigned index)
 
 struct norm_sum {
 	uint32_t step; /* + 1; 0: none */
-	uint32_t n; /* values that it has */
+	uint32_t n; /* number of its values */
 	uint32_t unread; /* values that could not be measured */
 	double squares;
 };
 
-/* One optimizer's step at a time is measured (kinds of the adapter). */
+/* The steps of optimizers are measured one at a time (kinds of the adapter). */
 static struct norm_sum grads, weights;
 
-/* Parameters that were updated, where the adapter counts them. */
+/* Parameters that were updated, if the adapter counts them. */
 static struct {
 	uint32_t step; /* + 1; 0: none */
 	uint32_t n;
@@ -168,7 +169,7 @@ static void add_norm(struct norm_sum *s, const struct train_value *v)
 	s->squares += v->stats.n ? v->stats.norm * v->stats.norm : 0;
 }
 
-/* A sum of some of them is no number of the training. */
+/* A sum over some of them is not a number of the training. */
 static void put_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
 {
 	bool any = s->step == step + 1, updated = updates.step == step + 1;

@@ -15,14 +15,14 @@
 #include "session/state.h"
 #include "training/params/place.h"
 
-/* A table and its indexes, in one mapping: texts and dims lie behind them. */
+/* A table and its indexes, in one mapping, followed by texts and dims. */
 struct param_table {
 	struct train_params params;
 	const uint32_t *by_impl; /* open addressing, id; 0: empty */
 	uint32_t mask;
-	const uint32_t *by_lo; /* ids in the order of .lo */
+	const uint32_t *by_lo; /* ids sorted by .lo */
 	uint32_t nlo;
-	const uint32_t *by_grad; /* ids in the order of .grad_lo */
+	const uint32_t *by_grad; /* ids sorted by .grad_lo */
 	uint32_t ngrad;
 };
 
@@ -102,7 +102,7 @@ void train_params_kept_in(
 		fn(arg, p, &p->at[t->by_grad[from] - 1]);
 }
 
-/* ---- making one ---- */
+/* ---- making a table ---- */
 
 static size_t bounded_length(const char *s)
 {
@@ -169,7 +169,7 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 	uint64_t *dim;
 	char *text;
 
-	/* Three handles each at most. */
+	/* At most three handles for each. */
 	while (slots < 6 * n)
 		slots *= 2;
 	for (uint32_t i = 0; i < n; i++) {
@@ -201,7 +201,7 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 		p->dims = copy_dims(&dim, list[i].dims, p->ndim);
 		p->whole_dims = copy_dims(&dim, list[i].whole_dims, p->whole_ndim);
 	}
-	/* The newest first: a handle that was freed may have been given to a later one. */
+	/* The newest first: a freed handle may have been reused for a later one. */
 	for (uint32_t id = n; id; id--) {
 		if (at[id - 1].lo < at[id - 1].hi)
 			by_lo[t->nlo++] = id;
@@ -282,7 +282,7 @@ void train_modules_enter(const struct train_module *list, uint32_t n)
 		log_loss(LOSS_ENTRY, "module_struct.json is not complete: the journal is full");
 }
 
-/* What its row of names.csv says. */
+/* Compares what its row of names.csv shows. */
 static bool has_changed(const struct train_param *was, const struct train_param *is)
 {
 	return was->optimizer != is->optimizer || was->group != is->group ||
@@ -301,7 +301,7 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 		if (!list[i].id)
 			list[i].id = ++next;
 	if (next != n)
-		return -EINVAL; /* one of the tables before is missing */
+		return -EINVAL; /* one of the earlier tables is missing */
 	t = make_table(list, n);
 	if (!t)
 		return -ENOMEM;
@@ -322,7 +322,7 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 
 void train_params_forked(void)
 {
-	/* A mapping of the parent's is the child's too; its own folder begins without names. */
+	/* The child inherits the parent's mapping, but its own folder begins without names. */
 	atomic_store(&table_now, NULL);
 	tensor_namer = NULL;
 	tensor_bad = NULL;

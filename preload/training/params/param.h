@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of a training, by name: what an adapter of a framework has found out, for everything that shows a training
- * by its parameters. No framework is named here.
+ * The parameters of a training, by name: found by an adapter of a framework, for all code that describes a training by
+ * its parameters. Names no framework.
  *
- * A table is made whole, published, and never changed: readers take no lock. When modules or parameter groups have changed
- * another one takes its place, in which a parameter that was there before has the same number. Old tables stay valid; there
- * are at most TRAIN_TABLES in the life of a process, and then the last one stays.
+ * A table is made, published, and never changed, so readers take no lock. When modules or parameter groups change,
+ * another table replaces it; a parameter that was there before keeps its number. Old tables stay valid. There are at
+ * most TRAIN_TABLES in the life of a process; then the last one stays.
  */
 #ifndef PROBE_TRAIN_PARAM_H
 #define PROBE_TRAIN_PARAM_H
@@ -24,44 +24,47 @@
 enum train_param_flag {
 	TP_FROZEN = JN_FROZEN, /* takes no gradient: named, not measured */
 	TP_UNNAMED = JN_UNNAMED, /* opt{k}.group{g}.param{i} */
-	TP_FLAT = JN_FLAT, /* FSDP1: parameters one behind the other */
+	TP_FLAT = JN_FLAT, /* FSDP1: parameters flattened into one */
 	TP_SHARD = JN_SHARD, /* the local part of a DTensor */
 	TP_TIED = JN_TIED,
-	TP_UNOWNED = JN_UNOWNED, /* no optimizer has it (yet): .optimizer is TRAIN_NO_OPTIMIZER */
+	/* belongs to no optimizer (yet): .optimizer is TRAIN_NO_OPTIMIZER */
+	TP_UNOWNED = JN_UNOWNED,
 };
 
 /* One parameter; immutable once published. */
 struct train_param {
-	uint32_t
-		id; /* from 1, in the order of finding; the same parameter keeps it for the life of the process */
+	/* from 1, in the order of finding; a parameter keeps it for the life of the process */
+	uint32_t id;
 	uint16_t vpp_stage; /* index of the model chunk */
 	uint16_t optimizer, group; /* numbers in the order of finding */
-	uint8_t dtype, ndim; /* of the local part, as it lies in memory */
+	uint8_t dtype, ndim; /* of the local part, in memory */
 	uint8_t flags; /* enum train_param_flag */
 	const char *name, *module; /* full name; name of the owner module ("" = the root) */
 	const uint64_t *dims;
 	const void *impl; /* the adapter's handle of the tensor: TensorImpl */
-	const void *
-		outer; /* the same of the parameter as the program has it, where that is a wrapper (DTensor) */
+	/* the same for the parameter as the program has it, if that is a wrapper (DTensor) */
+	const void *outer;
 	uintptr_t lo,
-		hi; /* its data at the look, for finding names by address; 0: none that can be read */
-	const void *
-		alias; /* another tensor of the program that stands for it: what takes its gradient, or what the
-			    * optimizer has of it. NULL: none */
+		hi; /* its data when it was found, for finding names by address; 0: not readable */
+	/* another tensor of the program for it: the one that receives its gradient, or the optimizer's. NULL: none */
+	const void *alias;
 	/*
-	 * Of a piece of a flat tensor: the number of that parameter, and which elements of its local part are the piece's
-	 * (piece_count 0: none are); of the flat one: the numbers of its first and last piece. 0: it is neither.
+	 * For a piece of a flat tensor: the number of that tensor, and the piece's elements in its local part
+	 * (piece_count 0: none). For the flat tensor: the numbers of its first and last piece. 0: neither.
 	 */
 	uint32_t piece_of, first_piece, last_piece;
 	uint64_t piece_at, piece_count;
-	/* The gradient before it is reduced, where that is of another shape: elements of what takes it, and dims. */
-	uint64_t whole_at, whole_count; /* whole_count 0: it is as the parameter */
+	/*
+	 * The gradient before its reduction, if it has another shape: the elements of the tensor that receives it, and
+	 * dims.
+	 */
+	uint64_t whole_at, whole_count; /* whole_count 0: same shape as the parameter */
 	const uint64_t *whole_dims;
 	uint8_t whole_ndim;
-	uint32_t
-		shard_group; /* parameters whose gradients one collective carries, in the order of numbers; 0: not known */
+	/* parameters whose gradients one collective carries, by number; 0: not known */
+	uint32_t shard_group;
 	uintptr_t grad_lo,
-		grad_hi; /* where its gradient is kept for good, in a buffer that is communicated; 0: nowhere */
+		grad_hi; /* permanent address of its gradient in a communicated buffer; 0: none */
 };
 
 struct train_params {
@@ -72,43 +75,41 @@ struct train_params {
 /* NULL: none yet. Any thread. */
 const struct train_params *train_params_now(void);
 
-/* By .impl, .outer or .alias. NULL: it is none. A parameter that was freed and whose handle another has now: the newer one. */
+/* Finds it by .impl, .outer or .alias. NULL: none. If a freed parameter's handle was reused: the newer parameter. */
 const struct train_param *train_param_by_impl(const struct train_params *p, const void *impl);
 
-/* The one in whose data that address lies; NULL: none. */
+/* The parameter whose data contain that address; NULL: none. */
 const struct train_param *train_param_by_address(const struct train_params *p, const void *address);
 
-/* Calls fn with each parameter whose .grad_lo lies in [lo, hi). */
+/* Calls fn for each parameter whose .grad_lo is in [lo, hi). */
 typedef void train_param_fn(void *arg, const struct train_params *all, const struct train_param *p);
 void train_params_kept_in(
 	const struct train_params *p, uintptr_t lo, uintptr_t hi, train_param_fn *fn, void *arg);
 
 /*
- * By the adapter that looked, with every parameter that it knows of, those of the tables before included; ids 0 are
- * filled in, and texts and dims are copied. Enters JE_NAME for new ones. `why` is for the log. Returns the number of new
- * parameters, or -errno, and then nothing has changed. One thread at a time: the adapter's lock.
+ * Publishes the adapter's list of all known parameters, including those of earlier tables; fills in ids that are 0, and
+ * copies texts and dims. Enters JE_NAME for new ones. `why` is for the log. Returns the number of new parameters, or
+ * -errno (nothing has changed). One thread at a time: the adapter's lock.
  */
 int train_params_publish(struct train_param *list, uint32_t n, const char *why);
 
-/*
- * Enters a JE_NAME: what e has, dims of which there are e->e.n, three texts. False: there is no room, or nothing is recorded.
- */
+/* Enters a JE_NAME: the fields of e, its e->e.n dims, three texts. False: there is no room, or nothing is recorded. */
 bool train_name_enter(const struct journal_name *e, const uint64_t *dims, const char *name,
 	const char *module, const char *type);
 
-/* ---- gradients and buckets, as they are now ---- */
+/* ---- current gradients and buckets ---- */
 
 /*
- * That is the gradient of that parameter, until train_grads_forget(): said when it has been accumulated, any thread. Told by
- * its handle and its memory.
+ * Notes the gradient of that parameter, by handle and memory, until train_grads_forget(). Called when it has been
+ * accumulated, on any thread.
  */
 void train_grad_seen(const struct train_param *p, const void *impl, uintptr_t lo, uintptr_t hi);
 void train_grads_forget(void);
-/* Its number with JOURNAL_NAME_GRAD; 0: it is none. */
+/* Its number with JOURNAL_NAME_GRAD; 0: not a gradient. */
 uint32_t train_grad_of(const void *impl, uintptr_t lo);
 
 /*
- * What a buffer holds that a collective carries: parts in its order. The same content in the same memory is the same bucket.
+ * The content of a communicated buffer: parts in its order. The same content in the same memory is the same bucket.
  * Returns its number with JOURNAL_NAME_BUCKET, 0: no room. Enters JE_NAME for a new one.
  */
 struct train_part {
@@ -119,16 +120,16 @@ struct train_part {
 uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n);
 
 /*
- * The calling thread is about to send that bucket, or has: what it gives to collectives with that many elements is it.
- * False: another one is on its way there, and stays.
+ * The calling thread is about to send that bucket, or has sent it: a collective's buffer with that many elements is the
+ * bucket. False: another bucket is being sent, and stays.
  */
 bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count);
 void train_bucket_leave(void);
 
-/* What a buffer is, by the thread's bucket or by its memory: JOURNAL_NAME_*, 0: not known. A tensor_namer_fn. */
+/* Identifies a buffer by the thread's bucket or by its memory: JOURNAL_NAME_*, 0: not known. A tensor_namer_fn. */
 struct buffer;
 uint32_t train_name_buffer(const struct buffer *v);
-/* Where the first NaN or Inf of a bucket lies: a row of names.csv. A tensor_bad_fn. */
+/* Finds the first NaN or Inf of a bucket: a row of names.csv. A tensor_bad_fn. */
 void train_find_bad(const struct buffer *v, const struct journal_tensor *t);
 void train_buckets_forked(void);
 
@@ -139,10 +140,10 @@ struct train_module {
 	uint16_t vpp_stage;
 };
 
-/* All that there are, once in the life of a process; behind the parameters. The adapter's lock. */
+/* Enters all modules, once in the life of a process, after the parameters. Under the adapter's lock. */
 void train_modules_enter(const struct train_module *list, uint32_t n);
 
-/* In a forked child: its folder has no names yet. */
+/* Call in a forked child: its folder has no names yet. */
 void train_params_forked(void);
 
 #endif

@@ -11,12 +11,12 @@
 #include "session/generation.h"
 #include "session/state.h"
 
-#define GROUPS_MAX 32u /* communicators; further ones are not looked at */
+#define GROUPS_MAX 32u /* number of communicators; further ones are ignored */
 
-/* What a communicator has carried. Written by whoever calls; read at the steps of an optimizer. */
+/* Traffic of a communicator. Written by the calling threads; read at optimizer steps. */
 static struct group {
 	_Atomic uint64_t id; /* 0: free */
-	_Atomic int32_t place, size; /* size 0: the place is not there yet */
+	_Atomic int32_t place, size; /* size 0: the place is not known yet */
 	_Atomic uint64_t gradients; /* elements */
 	_Atomic uint32_t messages, reductions[2]; /* in forward, in backward passes */
 } groups[GROUPS_MAX];
@@ -61,7 +61,7 @@ void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, 
 			&g->reductions[phase == PHASE_BACKWARD], 1, memory_order_relaxed);
 }
 
-/* How much speaks for that part; 0: nothing. */
+/* Evidence that the group has that role; 0: none. */
 static uint64_t rate_group(const struct group *g, enum train_axis axis)
 {
 	uint64_t forward = atomic_load_explicit(&g->reductions[0], memory_order_relaxed),
@@ -72,10 +72,10 @@ static uint64_t rate_group(const struct group *g, enum train_axis axis)
 	case AXIS_DATA:
 		return gradients;
 	case AXIS_TENSOR:
-		/* A loss that is averaged is no such reduction: there is one of it in a step, and none in a backward pass. */
+		/* Averaging a loss is not such a reduction: it occurs once in a step, and not in a backward pass. */
 		return gradients || !backward ? 0 : forward;
 	case AXIS_PIPELINE:
-		/* Among all ranks messages may go in any direction. */
+		/* Between all ranks, messages may go in any direction. */
 		return g->size == session.world_size ? 0 : g->messages;
 	}
 	return 0;

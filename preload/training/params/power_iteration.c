@@ -9,10 +9,10 @@
 #include "stats/sum.h"
 #include "training/params/derive.h"
 
-/* Two at once: what SSE2 and NEON have. Rows are filled up with zeros to whole groups of LANES. */
+/* Two at once, as SSE2 and NEON have. Rows are padded with zeros to whole groups of LANES. */
 typedef double pair __attribute__((vector_size(16)));
 #define LANES 8
-#define LOOK_EVERY (1u << 20) /* elements between two looks at the clock */
+#define LOOK_EVERY (1u << 20) /* elements between two readings of the clock */
 
 struct iteration {
 	double *v, *next, *row; /* n numbers each, and zeros */
@@ -70,7 +70,7 @@ static bool pass_rows(struct iteration *it, const unsigned char *p, uint64_t m, 
 	return true;
 }
 
-/* Memory for three rows, kept for the next one. */
+/* Memory for three rows, reused by the next call. */
 static double *scratch_of(uint64_t lanes)
 {
 	static double *at;
@@ -90,7 +90,7 @@ static double *scratch_of(uint64_t lanes)
 	return at;
 }
 
-/* The same numbers each time, of either sign, of length 1. */
+/* A fixed vector of length 1 with components of both signs. */
 static void start_vector(struct iteration *it)
 {
 	double norm;
@@ -102,7 +102,7 @@ static void start_vector(struct iteration *it)
 		it->v[i] /= norm;
 }
 
-/* Two estimates in a row that differ by less say that the vector has come to rest. */
+/* If two successive estimates differ by less, the iteration has converged. */
 #define AT_REST 1e-12
 
 static bool iterate_power(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,

@@ -17,21 +17,22 @@
 
 /* ---- rounds ---- */
 
-#define LOOK_EVERY (1u << 16) /* elements of a weight whose time says something */
-#define NUMBERS_MAX (1u << 20) /* parameters; further ones are left out */
+#define LOOK_EVERY (1u << 16) /* elements of a weight whose time is significant */
+#define NUMBERS_MAX (1u << 20) /* parameters; further ones are skipped */
 #define WORD_BITS 64
 
 static struct {
-	uint32_t begun; /* the step behind which it began, + 1; 0: none has */
-	bool left; /* for the next step */
-	uint32_t step; /* whose budget it is, + 1 */
+	uint32_t begun; /* the step after which the round began, + 1; 0: none */
+	bool left; /* weights are left for the next step */
+	uint32_t step; /* the step whose budget this is, + 1 */
 	uint64_t spent; /* of it, ns */
-	uint64_t cost, longest; /* of all rounds, and of the step that took longest, ns */
+	uint64_t cost, longest; /* total of all rounds, and the longest step, ns */
 	uint64_t rows, left_out;
 	uint32_t rounds;
-	double ns_each; /* an element in one pass, as measured; 0: not yet */
+	double ns_each; /* time per element and pass, as measured; 0: not yet */
 } rounds;
-static uint64_t measured[NUMBERS_MAX / WORD_BITS]; /* in this round, by the parameter's number */
+/* measured in this round, by the parameter's number */
+static uint64_t measured[NUMBERS_MAX / WORD_BITS];
 
 static uint64_t budget_ns(void)
 {
@@ -66,7 +67,7 @@ static void begin_step(uint32_t step)
 	rounds.rounds++;
 }
 
-/* Matrices that lie one behind the other, rows of n one behind the other; a transposed one has the same eigenvalues. */
+/* A sequence of matrices in memory, each stored row by row in rows of n; a transposed one has the same eigenvalues. */
 struct stack {
 	const unsigned char *at;
 	uint64_t count, m, n;
@@ -148,7 +149,7 @@ static void write_experts(const struct train_value *v, const struct expert_ranks
 	write_rank(v, "/expert_mean", &mean);
 }
 
-/* False: it took too long. What was measured till then is written. */
+/* Returns false if it took too long. The results so far are written. */
 static bool measure_stack(const struct train_value *v, const struct stack *s, uint64_t until)
 {
 	enum config_rank_experts shown = get_training_keys(config_now())->stable_rank_experts;
@@ -174,13 +175,16 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 	return true;
 }
 
-/* What a pass over it takes goes by: rows are computed in blocks of 8 elements. */
+/* Work of one pass: rows are computed in blocks of 8 elements. */
 static double rank_work_of(const struct stack *s)
 {
 	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
 }
 
-/* May it be measured now? Not where it needs more than is left; never where it needs more than there is. */
+/*
+ * True if it may be measured now: not if it needs more time than is left. *ever is false if it needs more than the
+ * whole budget.
+ */
 static bool has_time(const struct stack *s, bool *ever)
 {
 	double need = rounds.ns_each * rank_work_of(s) *
@@ -200,7 +204,7 @@ static void note_time(uint64_t took, const struct stack *s, bool whole)
 	rounds.cost += took;
 	if (rounds.spent > rounds.longest)
 		rounds.longest = rounds.spent;
-	/* One that was given up shows how long it takes at least. Small ones show what is around it. */
+	/* A measurement that was given up gives a lower limit of its time. Small weights only show the overhead. */
 	if (each > rounds.ns_each && (!whole || s->count * s->m * s->n >= LOOK_EVERY))
 		rounds.ns_each = each;
 	else if (whole && s->count * s->m * s->n >= LOOK_EVERY)
@@ -244,7 +248,7 @@ void stable_rank_see(const struct train_value *of, uint32_t id, const struct buf
 	measured[id / WORD_BITS] |= bit;
 }
 
-/* Each text takes room in the dictionary for good. */
+/* Each text takes room in the dictionary permanently. */
 static bool is_said(uint32_t n)
 {
 	return n <= 4 || (n & (n - 1)) == 0;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stable rank of weights (metric `stable_rank`): squared Frobenius norm over the largest eigenvalue of W'W, of matrices, and of
- * each matrix of a stack of them (experts); power_iteration.h computes it.
+ * Stable rank of weights (metric `stable_rank`): squared Frobenius norm divided by the largest eigenvalue of W'W, of
+ * matrices, and of each matrix in a stack (experts); power_iteration.h computes it.
  *
- * A round goes over all weights behind each `stable_rank_interval`-th step, on the thread that steps the optimizer. Of a step
- * it takes `stable_rank_budget_ms` of that thread's time at most: what is left is measured behind the next one, as it is then. A
- * weight that takes longer than that by itself is left out. meta.json says how many, and what the rounds have cost.
+ * A round goes through all weights after each `stable_rank_interval`-th step, on the thread that steps the optimizer.
+ * It takes at most `stable_rank_budget_ms` of that thread's time per step; the remaining weights are measured after the
+ * next step, with their values at that time. A single weight that takes longer is skipped. meta.json tells how many
+ * were skipped, and the cost of the rounds.
  *
- * One optimizer's step at a time may be measured (kinds of the adapter); state is not locked.
+ * The steps of optimizers are measured one at a time (kinds of the adapter); the state has no lock.
  */
 #ifndef PROBE_TRAIN_STABLE_RANK_H
 #define PROBE_TRAIN_STABLE_RANK_H
@@ -17,10 +18,10 @@
 
 #include "training/params/kind.h"
 
-/* Is there something to be measured behind this step? */
+/* True if something is to be measured after this step. */
 bool stable_rank_is_due(uint32_t step);
 
-/* A weight behind the step v->step, with the parameter's number: name, step, vpp_stage of v say whose row it is. */
+/* Handles a weight after step v->step, with the parameter's number; name, step, vpp_stage of v are those of its row. */
 void stable_rank_see(const struct train_value *v, uint32_t id, const struct buffer *b);
 
 /* All weights of that optimizer have been seen. */

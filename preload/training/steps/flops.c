@@ -7,14 +7,13 @@
 #include "config/rooms/training.h"
 #include "training/steps/scalar.h"
 
-/* Of the step that goes on. */
+/* Totals of the current step. */
 static _Atomic uint64_t model, all, operators;
-static _Atomic uint64_t
-	lead; /* the leader's calls: sum of their hashes, whichever thread makes them */
+static _Atomic uint64_t lead; /* the leader's calls: sum of their hashes, from all threads */
 static _Atomic bool missed, given_up;
 static _Atomic bool counted = true;
 
-/* What the last step that was counted has shown. */
+/* Results of the last counted step. */
 static struct {
 	bool there;
 	uint32_t step;
@@ -75,7 +74,7 @@ static void switch_counting(bool on)
 		fn(on);
 }
 
-/* A step that was counted has ended: is the next one to be counted, too? */
+/* A counted step has ended: returns true if the next one is to be counted too. */
 static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
 {
 	bool same = known.there && leader && known.lead == leader;

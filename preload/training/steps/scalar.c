@@ -42,9 +42,9 @@ static void enter_scalar(
 	*e = (struct journal_scalar){
 		.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
 		/*
-		 * A checkpoint's step is found by its file's time. That is the kernel's, of its last tick, and only another
-		 * reading of the same clock orders with it: ticks that are turned into time later do not follow where the
-		 * clock is set, and a tick that comes late on a loaded machine makes files older than they are.
+		 * A checkpoint's step is found by its file's time, which is that of the kernel's last clock tick. Only
+		 * readings of that same clock are comparable with it. Ticks converted later do not follow changes of
+		 * the clock, and a late tick on a loaded machine makes files look older than they are.
 		 */
 		.at = real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks(),
 		.at_is_real = real,

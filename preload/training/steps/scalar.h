@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of a training that have one value a step (terms/scalars.def): into the journal, and from there into
- * scalars_<a>-<b>.csv. Nothing here costs a job whose configuration asks for none of them.
+ * Numbers of a training with one value per step (terms/scalars.def): into the journal, and from there into
+ * scalars_<a>-<b>.csv. This costs nothing if the configuration requests none of them.
  */
 #ifndef PROBE_TRAIN_SCALAR_H
 #define PROBE_TRAIN_SCALAR_H
@@ -15,7 +15,7 @@
 #include "journal/layout.h"
 #include "session/generation.h"
 
-/* Is any of them, or a metric, asked for? False before the configuration has been read. */
+/* True if any of them, or a metric, is requested. False before the configuration has been read. */
 static inline bool scalars_wanted(void)
 {
 	const struct config *cfg = config_now();
@@ -29,21 +29,23 @@ static inline bool scalar_is_wanted(enum scalar which)
 }
 
 /*
- * Writes one, if it is asked for, the step is one that is recorded and this rank records. What finds no room in the
- * journal is counted (training_values in meta.json). Any thread of the job.
+ * Writes one if it is requested, its step is recorded and this rank records. Values without room in the journal are
+ * counted (training_values in meta.json). Any thread of the job.
  */
 void scalar_put(enum scalar which, uint32_t step, double value);
 void scalar_put_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value);
 
-/* The same of a number that key `metrics` asks for. */
+/* The same for a number that key `metrics` requests. */
 void scalar_put_metric(enum scalar which, uint32_t step, double value);
 void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value);
 
-/* Would it be written in the step that goes on? */
+/* True if it would be written in the current step. */
 bool scalar_is_due(enum scalar which);
 
-/* Its values are not what the program says, but follow from what was seen: `derived_scalars` of meta.json. Any thread. */
+/*
+ * Marks a scalar whose values do not come from the program but are derived: `derived_scalars` of meta.json. Any thread.
+ */
 void scalar_is_derived(enum scalar which);
 
 #endif

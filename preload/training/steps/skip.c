@@ -22,10 +22,10 @@
 #include "training/steps/scalar.h"
 
 #define PEER_FOLDER "skip"
-#define PEER_OFF "off" /* a line of each rank that withholds no longer */
+#define PEER_OFF "off" /* one line for each rank that no longer withholds */
 #define PEER_BYTES 256
-#define PROMISE_TRIES 4 /* passes of a training before an optimizer is there */
-#define PEER_OFF_BYTES 65536 /* a longer one is no longer read */
+#define PROMISE_TRIES 4 /* passes in which a training may not have an optimizer yet */
+#define PEER_OFF_BYTES 65536 /* a longer file is not read any more */
 #define PART_BYTES 640
 
 enum skip_state { SKIP_UNSEEN, SKIP_WAITING, SKIP_ON, SKIP_REFUSED };
@@ -34,20 +34,19 @@ static const char state_words[][8] = {"waiting", "waiting", "on", "refused"};
 
 static _Atomic uint8_t state; /* enum skip_state */
 static char refusal[SKIP_WHY_MAX];
-static bool told; /* the others: this rank's file is there */
-static bool
-	all_on; /* each rank's file was read once: who changes its mind since says so in PEER_OFF */
+static bool told; /* the other ranks have been told: this rank's file exists */
+static bool all_on; /* each rank's file was read once: later changes are in PEER_OFF */
 static unsigned promise_tries, promised; /* optimizers, before the first step */
 static uint64_t withheld;
 static uint32_t last_step;
 static double last_norm;
-static uint64_t last_count; /* of the optimizer that stepped last */
+static uint64_t last_count; /* of the last optimizer that stepped */
 static bool was_withheld;
 
 /* Of each optimizer. */
 static struct {
 	uint64_t steps, consecutive;
-	uint32_t put; /* the last step that has the scalar, from 1 */
+	uint32_t put; /* the last step with the scalar, from 1 */
 } of[SKIP_OPTIMIZERS];
 
 void skip_forked(void)
@@ -65,7 +64,7 @@ bool skip_is_refused(void)
 	return atomic_load_explicit(&state, memory_order_relaxed) == SKIP_REFUSED;
 }
 
-/* ---- what meta.json says ---- */
+/* ---- content of meta.json ---- */
 
 static void put_skip_member(struct text *t, const char *key, bool first)
 {
@@ -74,14 +73,14 @@ static void put_skip_member(struct text *t, const char *key, bool first)
 	text_str(t, ": ");
 }
 
-/* After a step that was withheld, or (changed) something else. */
+/* Called after a withheld step, or (changed) another change. */
 static void tell_meta(bool changed)
 {
 	const struct config *cfg = config_now();
 	char part[PART_BYTES];
 	struct text t = text_over(part, sizeof(part));
 
-	/* Each text takes room in the dictionary for good. */
+	/* Each text takes room in the dictionary permanently. */
 	if (!session.journal.head || (!changed && withheld > 16 && withheld & (withheld - 1)))
 		return;
 	text_put(&t, "skip_on_spike", sizeof("skip_on_spike"));
@@ -116,9 +115,12 @@ void skip_begin(void)
 		tell_meta(true);
 }
 
-/* ---- what ranks tell each other ---- */
+/* ---- messages between ranks ---- */
 
-/* The same for all ranks of a job, and for none of another that has the same folder, where the launcher gives a name. */
+/*
+ * Identifies the job: equal on all its ranks, and different from other jobs that use the same folder, if the launcher
+ * gives a name.
+ */
 static void put_peer_text(struct text *t, const char *word)
 {
 	text_str(t, word);
@@ -147,7 +149,7 @@ static void put_peer_path(struct text *t, int rank)
 	}
 }
 
-/* text: "" where only the file has to be there, so that none takes its absence for what another host has cached. */
+/* text: "" if the file only has to exist, so that no rank mistakes another host's cached absence for its absence. */
 static int append_peer_off(const char *text, size_t n)
 {
 	char path[CONFIG_PATH_MAX + 64];
@@ -163,7 +165,7 @@ static int append_peer_off(const char *text, size_t n)
 	if (n)
 		err = io_write_all(fd, text, n);
 	close(fd);
-	/* What cannot be said is seen by the file's absence. */
+	/* If the line cannot be written, the missing file tells. */
 	if (err)
 		unlink(path);
 	return err;
@@ -189,13 +191,13 @@ static int tell_peers(const char *word)
 		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
 	if (!err || strcmp(word, "off") == 0)
 		err = io_replace_file(AT_FDCWD, path, line, l.len);
-	/* What says `on` must not stay there. */
+	/* The line `on` must not stay there. */
 	if (err)
 		unlink(path);
 	return err;
 }
 
-/* Has a rank of this run said that it withholds no longer, or can that not be known? */
+/* True if a rank of this run no longer withholds, or if that cannot be known. */
 static bool has_peer_left(void)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], *have = malloc(PEER_OFF_BYTES);
@@ -213,7 +215,7 @@ static bool has_peer_left(void)
 	return left;
 }
 
-/* The first rank that has not said that it withholds, the first step too (first); -1: all have. */
+/* The first rank that has not announced that it withholds (first: the first step too); -1: all have. */
 static int find_unready_peer(bool first)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], have[PEER_BYTES];
@@ -309,7 +311,7 @@ static bool is_everybody_ready(bool first, bool is_promised)
 
 /* ---- a step ---- */
 
-/* Once: each one is in monitor.log and in the scalars. */
+/* Reported once: each one is in monitor.log and in the scalars. */
 static void say_withheld(double norm)
 {
 	static bool said;
@@ -328,7 +330,7 @@ static void say_withheld(double norm)
 		isfinite(norm) ? most : "");
 }
 
-/* An optimizer may step several times in a step of the training: the first one that was withheld counts. */
+/* An optimizer may step several times in a step of the training: the first withheld one counts. */
 static void put_withheld(unsigned optimizer)
 {
 	if (of[optimizer].put != last_step + 1)

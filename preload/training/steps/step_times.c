@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Lock: `lock` is a leaf, held for a few additions; some events per step. A forked child makes it again.
- */
+/* Lock: `lock` is a leaf, held for a few additions, some times per step. A forked child initialises it again. */
 #include "training/steps/step_times.h"
 
 #include <fcntl.h>
@@ -25,25 +23,26 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
 	uint64_t step_began; /* ticks; 0: not known */
-	uint64_t
-		since; /* the end of what came last: what follows it may be forward; 0: nothing yet */
+	/* the end of the last part; the time after it may be forward; 0: nothing yet */
+	uint64_t since;
 	uint64_t forward, part[STEP_PARTS]; /* ticks in this step */
-	uint64_t began[STEP_PARTS]; /* of the one that goes on; 0: none does */
-	uint64_t
-		inside; /* forward, backward and data of this step when the optimizer's step began */
+	uint64_t began[STEP_PARTS]; /* start of a part in progress; 0: none */
+	/* forward, backward and data time of this step when the optimizer's step began */
+	uint64_t inside;
 	uint32_t passes; /* backward passes that are micro steps */
-	bool passed_inside; /* one of them in the optimizer's step that goes on */
+	bool passed_inside; /* one of them is inside the optimizer's step in progress */
 	bool data, forwards; /* seen in this step */
-	bool loads; /* there is a DataLoader: data-time is what it takes */
-	bool forward_began; /* since the last backward pass, or the step's begin */
+	bool loads; /* there is a DataLoader: data-time is its time */
+	bool forward_began; /* since the last backward pass, or the step's beginning */
 	uint64_t samples, tokens; /* of the last batch; 0: not known */
 	uint32_t ended; /* the last step that ended, + 1 */
-	uint64_t comm; /* that the thread had waited in all when it ended that step */
+	uint64_t comm; /* the thread's total waiting time when it ended that step */
 	const struct thread *thread;
-	bool steps; /* there is an optimizer whose steps are seen: optimizer-time is what they take */
-	uint32_t comms; /* on their way, by step_comm_begins() */
-	uint64_t comm_since, comm_apart; /* since when there are any; ticks with one in this step */
-	bool comm_told, comm_unknown; /* step_comm_begins(), step_comm_unknown() was called once */
+	bool steps; /* there is an optimizer whose steps are seen: optimizer-time is their time */
+	uint32_t comms; /* pending ones, by step_comm_begins() */
+	/* since when there are any; ticks with at least one in this step */
+	uint64_t comm_since, comm_apart;
+	bool comm_told, comm_unknown; /* step_comm_begins(), step_comm_unknown() was called */
 } now;
 
 static step_source_fn *_Atomic sources[STEP_SOURCES_MAX];
@@ -116,7 +115,7 @@ void step_part_ends(enum step_part p)
 	now.steps |= p == PART_OPTIMIZER;
 	if (p == PART_BACKWARD)
 		now.forward_began = false;
-	/* A closure may be called again and again for one batch. */
+	/* A closure may be called several times for one batch. */
 	if (p == PART_BACKWARD && !(now.began[PART_OPTIMIZER] && now.passed_inside)) {
 		now.passes++;
 		now.passed_inside = now.began[PART_OPTIMIZER] != 0;
@@ -167,7 +166,7 @@ void step_forward_begins(void)
 
 	pthread_mutex_lock(&lock);
 	start_first_step(at, false);
-	/* A closure's forward, and what runs inside of a backward pass, is no new batch. */
+	/* A closure's forward pass, and forward code inside a backward pass, is no new batch. */
 	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
 		!now.began[PART_BACKWARD]) {
 		now.part[PART_DATA] += at - now.since;
@@ -214,7 +213,7 @@ void step_waited_for_comm(uint64_t ticks)
 		t->comm_ticks += ticks;
 }
 
-/* ---- numbers that need no event ---- */
+/* ---- numbers without events ---- */
 
 static _Atomic uint64_t device_peak; /* bytes; 0: no device */
 
@@ -282,7 +281,7 @@ static uint64_t ranks_in(const struct ranges *r)
 	return n;
 }
 
-/* Ranks that have batches of their own: by the keys, where they say; else all. */
+/* Number of ranks with batches of their own: from the keys if set; else all. */
 static double data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
@@ -346,7 +345,7 @@ static void put_throughput(uint32_t step, double all, double world)
 		scalar_put(SCALAR_LINEARITY, step, all / world / baseline);
 }
 
-/* Of a step of so many ms; counted: what its operators computed, 0: not known. */
+/* For a step of `ms`; counted: the work of its operators, 0: not known. */
 static void put_flops(uint32_t step, const struct flops *counted, double ms)
 {
 	const struct config *cfg = config_now();
@@ -379,7 +378,7 @@ static void put_rates(uint32_t step, const struct batch *b, const struct flops *
 	put_flops(step, counted, ms);
 }
 
-/* What the step was, and a new one begins. False: somebody else has just ended it. */
+/* Takes the values of the step, and begins a new one. False: another thread has just ended it. */
 static bool take_step(uint32_t step, __typeof__(now) *was)
 {
 	const struct thread *t = thread_inside()->recorder;
@@ -396,7 +395,7 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 			now.comm_since = at;
 		}
 		now.comm_apart = 0;
-		/* The counter is the thread's own: another thread's says nothing of this step. */
+		/* The counter belongs to one thread: another thread's tells nothing about this step. */
 		was->comm = t && t == now.thread ? t->comm_ticks - now.comm : 0;
 		was->thread = t == now.thread ? t : NULL;
 		memset(now.part, 0, sizeof(now.part));
@@ -415,14 +414,14 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	return first;
 }
 
-/* ms of the step in which it communicated or waited for that; NAN: not known. */
+/* ms of the step spent in communication or waiting for it; NAN: not known. */
 static double find_comm_time(const __typeof__(now) *was)
 {
 	if (was->comm_unknown)
 		return NAN;
 	if (was->comm_told)
 		return ticks_in_ms(was->comm_apart);
-	/* One of several ranks that was never seen to communicate does so in a way that is not seen. */
+	/* If a rank of several was never seen to communicate, its communication is not visible. */
 	if (!was->thread || (session.world_size > 1 && !was->thread->comm_ticks))
 		return NAN;
 	return ticks_in_ms(was->comm);
@@ -458,11 +457,11 @@ void step_times_end(uint32_t step)
 
 	if (!session_is_on() && !session_start())
 		return;
-	/* So that the next step's waits have something to be counted in. */
+	/* So that the next step's waits have a counter. */
 	thread_get();
 	if (!take_step(step, &was))
 		return;
-	/* First: it says what the others' values are shown against. */
+	/* Done first: the other values are shown relative to it. */
 	batch = find_batch(&was);
 	put_batch_size(step, &batch);
 	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The times of a step and what follows from them, by the clock of the thread that trains. An adapter says what begins and
- * ends; when a step ends its numbers go into the journal (training/steps/scalar.h). No framework is named here.
+ * The times of a step and numbers derived from them, by the clock of the thread that trains. An adapter reports the
+ * beginning and end of parts; when a step ends its numbers go into the journal (training/steps/scalar.h). Names no
+ * framework.
  *
- *	- forward begins when the DataLoader has given a batch, or where none did, when what came before has ended (the step,
- *	  a backward pass, or the begin of an optimizer's step, whose closure it is in then), and ends with the backward pass
- *	- an optimizer's time is that of its step without what is forward, backward or data inside of it
- *	- what lies between the end of a step and the first event of the next one is in iteration-time alone
+ * - forward begins when the DataLoader has returned a batch; without a DataLoader when the previous part has ended (the
+ * step, a backward pass, or the beginning of an optimizer's step, if it is in that step's closure). It ends with the
+ * backward pass.
+ * - An optimizer's time is that of its step without the forward, backward and data parts inside it.
+ * - The time between the end of a step and the first event of the next one is only in iteration-time.
  *
- * Only the outermost of events that nest are to be given. One thread trains; events of others are counted like its own.
+ * If events nest, only the outermost must be reported. One thread trains; events of other threads count as its own.
  */
 #ifndef PROBE_TRAIN_STEP_TIMES_H
 #define PROBE_TRAIN_STEP_TIMES_H
@@ -18,52 +20,52 @@
 
 enum step_part { PART_DATA, PART_BACKWARD, PART_OPTIMIZER, STEP_PARTS };
 
-/* An allocator of device memory has given or taken back a piece: so much of it is in use on that device now. Any thread. */
+/* An allocator of device memory has allocated or freed a block: the bytes now in use on that device. Any thread. */
 void step_device_memory(uint64_t bytes);
 
 void step_part_begins(enum step_part p);
 void step_part_ends(enum step_part p);
 
 /*
- * A batch has come: so many samples; tokens 0: it is not one of tokens. Stands in for the keys global_batch_size and
+ * A batch has arrived, with that many samples; tokens 0: it has none. Replaces the keys global_batch_size and
  * micro_batch_size: samples of the last batch, times the backward passes of the step, times the data-parallel ranks.
  */
 void step_saw_batch(uint64_t samples, uint64_t tokens);
 
-/* The same of what the model is called with: it counts where no batch is loaded in a way that is seen. */
+/* The same for the input of the model: it counts if no DataLoader is seen. */
 void record_input_size(uint64_t samples, uint64_t tokens);
 
-/* Is anybody interested in that? */
+/* True if batches are needed for a number. */
 bool step_wants_batch(void);
 
-/* The first forward pass behind a step, or behind a backward pass, begins: what came before it was no forward. */
+/* The first forward pass after a step, or after a backward pass, begins: the time before it was not forward. */
 void step_forward_begins(void);
 
-/* The same of one that has ended, by ticks (clock_ticks()): what it was is known only now. */
+/* The same for a part that has ended, in ticks (clock_ticks()): its type is known only now. */
 void step_part_was(enum step_part p, uint64_t began, uint64_t ended);
 
-/* The calling thread stood there for so many ticks, waiting for a communication. */
+/* The calling thread waited this many ticks for a communication. */
 void step_waited_for_comm(uint64_t ticks);
 
 /*
- * A communication begins, and has ended, on whatever thread: of frameworks whose program's thread never waits for one.
- * comm-time is then the time in which at least one was on its way. step_comm_unknown(): there are some of which nobody sees the
- * end; comm-time is not known from then on.
+ * A communication begins, or has ended, on any thread: for frameworks whose main thread never waits for one. comm-time
+ * is then the time in which at least one was pending. step_comm_unknown(): the end of some is not visible; comm-time is
+ * not known from then on.
  */
 void step_comm_begins(void);
 void step_comm_ends(void);
 void step_comm_unknown(void);
 
 /*
- * Who has numbers of its own of each step: called for each step that ends, on the thread that ends it, before its number is
- * counted on, with no lock of ours held. At most STEP_SOURCES_MAX; the same one is kept once. Asked for by an adapter when
- * it sees its first event.
+ * For sources of further numbers of each step: called for each step that ends, on the thread that ends it, before the
+ * step's number is increased, with no lock of ours held. At most STEP_SOURCES_MAX; the same function is kept once. An
+ * adapter registers it at its first event.
  */
 #define STEP_SOURCES_MAX 4
 typedef void step_source_fn(uint32_t step);
 void step_add_source(step_source_fn *source);
 
-/* A step ends: the number of struct session_hooks. */
+/* Ends a step: called through struct session_hooks. */
 void step_times_end(uint32_t step);
 
 /* In a forked child. */

@@ -98,7 +98,7 @@ static const struct mistake mistakes[] = {
 	{"tiny.yaml", "widen: {count: tiny_count", "widen: {cout: tiny_count",
 		"unknown role 'cout'; known are send, recv"},
 	{"tiny.yaml", "widen: {count: tiny_count", "widen: {count: tiny_count x",
-		"tiny.yaml:26:47: unexpected 'x' behind the type"},
+		"tiny.yaml:26:47: unexpected 'x' after the type"},
 	{"tiny.yaml", "v: [conf, X, c]", "v: [conf, Y, c]",
 		"tiny.yaml:28:47: unknown variant 'Y'; the file has conf, I, X, c"},
 	{"tiny.yaml", "v: [I], sig", "v: [I, c], sig",

@@ -41,14 +41,14 @@ struct ms_kernel {
 enum kernel_way { KERNEL_OPERATOR, KERNEL_EXECUTED };
 
 /*
- * The row of that kernel, whose calls go on to `real`. NULL: no memory, or too many (reported). Keeps errno; to be called
- * with thread_state.busy.
+ * The row of that kernel, whose calls are passed on to `real`. NULL: no memory, or too many (reported). Keeps errno;
+ * call with thread_state.busy.
  */
 struct ms_kernel *ms_kernel_of(enum kernel_way way, const char *name, void *real);
 
 /* ---- which are listed (kernel_list.c) ---- */
 
-/* May there be any? False: no kernel can be in the list that is in use, or that may be. */
+/* True if there may be any. False: no kernel can be in the list in use, or in a later one. */
 bool ms_kernels_listed(void);
 bool ms_kernel_listed(const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which release it is, and whether its objects are as its headers say: a tensor and an operator are made by MindSpore's own
- * constructors, of values that we choose, and must have them where the table says. They stay, for nothing of MindSpore's is to be
- * taken apart by us.
+ * Determines the release, and checks that its objects match its headers: a tensor and an operator are made by
+ * MindSpore's own constructors from values of ours, which must be where the table says. They are never freed, because
+ * we must not destroy MindSpore's objects.
  */
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
@@ -34,7 +34,7 @@ static const struct kernel_layout layouts[] = {
 #define NEW_TENSOR                                                                          \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"RKS2_INS_17TensorStorageInfoEENS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
-/* Until 2.8, where how a view lies is known to the address: without it. */
+/* Up to 2.8, where the device address holds the layout of a view: without that argument. */
 #define NEW_TENSOR_2_8                                                                      \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"NS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
@@ -46,9 +46,9 @@ enum { UNKNOWN, LOOKING, KNOWN, REFUSED };
 static _Atomic int state;
 static const struct kernel_layout *layout;
 
-/* ---- an object whose content is known ---- */
+/* ---- an object with known content ---- */
 
-/* std::shared_ptr without an owner; std::vector<int64_t>; the header of an old std::string lies in front of its text. */
+/* std::shared_ptr without an owner; std::vector<int64_t>; in an old std::string the header precedes the text. */
 struct shared {
 	void *object, *owner;
 };
@@ -82,7 +82,7 @@ static bool make_address(const struct kernel_layout *l, void *address, void *dat
 	return true;
 }
 
-/* A way of a table that may be wrong: what it leads to, NULL: memory that cannot be read. */
+/* Follows a path of a table that may be wrong. NULL: memory that cannot be read. */
 static const void *try_way(const void *object, const struct layout_way *w)
 {
 	const char *p = (const char *)object + w->at[0];
@@ -102,7 +102,7 @@ static bool is_dims_at(const struct longs *made, const int64_t *dims, ptrdiff_t 
 	       memcmp(made->begin, dims, (size_t)n * sizeof(*dims)) == 0;
 }
 
-/* Nothing of a wrong table is followed to where nothing lies. */
+/* True if no pointer of a possibly wrong table leads to unreadable memory. */
 static bool leads_well(
 	const struct kernel_layout *l, const void *tensor, const int64_t *shape, ptrdiff_t n)
 {
@@ -145,7 +145,7 @@ static bool holds_tensor(const struct kernel_layout *l)
 	"_ZN9mindspore6tensor6TensorC1ENS_6TypeIdERKSt6vectorIlSaIlEE" \
 	"St10shared_ptrINS_6device13DeviceAddressEE"
 
-/* A tensor of the program, on an address as above. What it is given by value goes as a pointer to it. */
+/* A tensor of the program, on an address as above. Arguments by value are passed by pointer. */
 static bool holds_host_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[2] = {3, 11};
@@ -249,7 +249,7 @@ const struct kernel_layout *ms_layout(void)
 
 /* ---- the executor ---- */
 
-/* In the order of kernel_layout.known[]: functions of the abstract class that most executors leave as they are. */
+/* In the order of kernel_layout.known[]: functions of the abstract class that most executors do not override. */
 static const char known_functions[][112] = {
 	"_ZNK9mindspore6device14KernelExecutor19CreateEventForCacheERKSt10shared_ptrINS_"
 	"7session11KernelGraphEE",
@@ -259,7 +259,7 @@ static const char known_functions[][112] = {
 	"_ZNK9mindspore6device14KernelExecutor12StressDetectERKSs",
 };
 #define KNOWN_FUNCTIONS (sizeof(known_functions) / sizeof(*known_functions))
-#define COPIES_MAX 32 /* of an inline function: each library may have one */
+#define COPIES_MAX 32 /* copies of an inline function: each library may have one */
 
 static bool is_copy_of(const char *name, const void *function)
 {

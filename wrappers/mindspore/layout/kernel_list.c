@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which kernels are listed: section mindspore has their own names and patterns. Lists that were written for msprobe have the
- * names of Python's functions (ops.matmul, Tensor.add, mint.ops.sum), of which each stands for the kernels that it may become.
+ * Which kernels are listed. Section mindspore has their own names and patterns. Lists written for msprobe have names of
+ * Python functions (ops.matmul, Tensor.add, mint.ops.sum), each of which covers the kernels that it may become.
  */
 #include <string.h>
 
@@ -16,8 +16,8 @@
 #define SECTION "mindspore"
 
 /*
- * In section mindspore these are functions of the communication library; and kernels of these names do nothing but call them, so
- * that the collective is what is recorded. Gather and Scatter are operators without communication, too: a pattern, or
+ * In section mindspore these are functions of the communication library. Kernels of these names only call them, so the
+ * collective is what is recorded. Gather and Scatter are also operators without communication: a pattern, or
  * kernel::Gather, lists those.
  */
 static const char collectives[][16] = {"AllReduce", "AllGather", "Broadcast", "ReduceScatter",
@@ -26,7 +26,7 @@ static const char collectives[][16] = {"AllReduce", "AllGather", "Broadcast", "R
 #define SCATTER 5
 #define QUALIFIER "kernel::"
 
-/* Kernels that only communicate, beside those: what their names begin with. */
+/* Prefixes of other kernels that only communicate. */
 static const char communicating[][20] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
 	"AllToAll", "NeighborExchange", "CollectiveGather", "CollectiveScatter", "DistComm",
 	"InnerComm", "BatchISendIRecv", "Receive", "MatmulAllReduce", "Barrier"};
@@ -55,7 +55,7 @@ static bool only_communicates(const char *name)
 static const char python_sections[][20] = {"ops", "mint.ops", "mint.nn.functional", "tensor"};
 #define PYTHON_SECTIONS (sizeof(python_sections) / sizeof(*python_sections))
 
-/* As compare_names() sees it: small letters and digits only. False: too long. */
+/* In the form that compare_names() uses: only lower-case letters and digits. False: too long. */
 static bool put_plain_name(char *out, const char *name, size_t len)
 {
 	size_t n = 0;
@@ -71,7 +71,10 @@ static bool put_plain_name(char *out, const char *name, size_t len)
 	return n > 0;
 }
 
-/* Where the kernel's name is not the function's: both plain. Sources: mindspore/ops/function, mindspore/ops/auto_generate. */
+/*
+ * Kernels whose name differs from the function's: both plain. Sources: mindspore/ops/function,
+ * mindspore/ops/auto_generate.
+ */
 static const struct {
 	char function[20], kernel[28];
 } spelled[] = {
@@ -117,21 +120,21 @@ static const struct {
 	{"getitem", "stridedslice"},
 };
 
-/* Behind the kernel's own name there may be what tells one generation of it from another. */
+/* The kernel's own name may be followed by a suffix that distinguishes its generations. */
 static bool is_same_kernel(const char *kernel, const char *wanted)
 {
-	static const char behind[][4] = {"", "ext", "v2", "v3", "op"};
+	static const char suffix[][4] = {"", "ext", "v2", "v3", "op"};
 	size_t n = strlen(wanted);
 
 	if (strncmp(kernel, wanted, n) != 0)
 		return false;
-	for (size_t i = 0; i < sizeof(behind) / sizeof(*behind); i++)
-		if (strcmp(kernel + n, behind[i]) == 0)
+	for (size_t i = 0; i < sizeof(suffix) / sizeof(*suffix); i++)
+		if (strcmp(kernel + n, suffix[i]) == 0)
 			return true;
 	return false;
 }
 
-/* Is `function`, as Python spells it, one that may become that kernel? Both plain. of_operator: it was __function__. */
+/* True if `function`, in Python's spelling, may become that kernel. Both plain. of_operator: it was __function__. */
 static bool may_become(const char *function, const char *kernel, bool of_operator)
 {
 	/* x + y is __add__, __radd__ or __iadd__. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of objects that cannot be made without the rest of MindSpore: its own functions that give such a member back, or set it,
- * are called on memory of ours in which each word is another one. What they answer shows where they have looked. None of them
- * follows what it finds.
+ * Members of objects that cannot be made without the rest of MindSpore. Its own functions that return or set such a
+ * member are called on memory of ours in which each word is different. Their result shows which word they used. None of
+ * them follows pointers in it.
  */
 #include "wrappers/mindspore/layout/kernel_members.h"
 
@@ -16,7 +16,10 @@
 
 #define WORDS 128u
 #define OBJECT_HEAD 16 /* of a Python object */
-/* Of vectors of elements of 8, 16, 24 ... 128 bytes this is a whole number: they find the second element within. */
+/*
+ * A multiple of element sizes 8, 16, 24 ... 128 bytes, so that vectors of such elements find the second element within
+ * it.
+ */
 #define WORDS_APART (8 * 720720ul)
 
 /* std::shared_ptr, in memory that the caller gives, wherever the processor's rules say that its address goes. */
@@ -37,7 +40,7 @@ static bool lies_in_words(unsigned at)
 	return at % 8 == 0 && at / 8 < WORDS - 1;
 }
 
-/* 2.7 does not export it; what is read there is believed only if it is a line of text. */
+/* 2.7 does not export it; the text read there is accepted only if it is a line of text. */
 static bool holds_parameter_name(const struct kernel_layout *l)
 {
 	static const uint64_t info[WORDS];
@@ -59,7 +62,7 @@ static bool holds_references(const struct kernel_layout *l)
 	       element(words, &second) == words[l->args / 8] + l->arg_bytes;
 }
 
-/* Does the function give back what lies at that place? It counts users in what lies behind it. */
+/* True if the function returns the word at that place. It increments a reference count after it. */
 static bool gives_word(const char *function, unsigned at)
 {
 	static uint64_t users[WORDS][2];
@@ -72,7 +75,7 @@ static bool gives_word(const char *function, unsigned at)
 	       ask(words).object == words[at / 8];
 }
 
-/* A string is put in the place of one that others have, too. */
+/* Stores a string over one that others share. */
 static bool holds_node_name(const struct kernel_layout *l)
 {
 	static struct old_string before = {1, 1, 1 << 20, "x"}, name = {4, 4, 1 << 20, "name"};

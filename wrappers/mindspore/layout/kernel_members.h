@@ -11,10 +11,13 @@ struct old_string {
 	char text[24] __attribute__((aligned(8)));
 };
 
-/* By its mangled name, whatever library exports it. */
+/* Finds it by its mangled name, whatever library exports it. */
 bool ms_find_function(const char *name, void **f);
 
-/* Do MindSpore's own functions find names of parameters and nodes, arguments and Python's tensors where the table says? */
+/*
+ * True if MindSpore's own functions find names of parameters and nodes, arguments and Python's tensors where the table
+ * says.
+ */
 bool ms_members_hold(const struct kernel_layout *l);
 
 #endif

@@ -17,7 +17,7 @@ struct dims {
 	const int64_t *begin, *end;
 };
 
-/* NULL: a pointer on the way is. */
+/* NULL: a pointer on the path is NULL. */
 const void *ms_member(const void *object, const struct layout_way *w)
 {
 	const char *p = (const char *)object + w->at[0];
@@ -57,7 +57,7 @@ static bool count_dims_product(const struct dims *d, uint64_t *count)
 	return true;
 }
 
-/* Elements from the first one to behind the last; false: some lie before the first. */
+/* Number of elements from the first one to the end of the last; false: some are before the first. */
 static bool reach_of_view(const struct dims *shape, const struct dims *strides, uint64_t *reach)
 {
 	*reach = 1;
@@ -76,7 +76,7 @@ static bool reach_of_view(const struct dims *shape, const struct dims *strides, 
 static _Atomic bool views_hold,
 	names_hold; /* one was where the table says: no need to ask the kernel for each */
 
-/* Until one was: nothing is followed to where nothing lies. */
+/* Checked until one was readable: no pointer is followed into unmapped memory. */
 static bool is_view_readable(const struct kernel_layout *l, const char *view)
 {
 	const void *const *shape = (const void *const *)(view + l->view_shape);
@@ -89,7 +89,7 @@ static bool is_view_readable(const struct kernel_layout *l, const char *view)
 	       (!*strides || memory_readable((uintptr_t)*strides));
 }
 
-/* Where the elements of a view lie, if that can be. False: v stays without memory. */
+/* The address of a view's elements, if possible. False: v stays without memory. */
 static bool place_view(const struct kernel_layout *l, const char *view, const char *data,
 	uint64_t bytes, struct buffer *v)
 {
@@ -118,7 +118,7 @@ static bool place_view(const struct kernel_layout *l, const char *view, const ch
 	return true;
 }
 
-/* One behind the other, the last dimension innermost. */
+/* Contiguous, the last dimension innermost. */
 static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
 {
 	int64_t next = 1;
@@ -127,7 +127,7 @@ static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
 		strides[i] = next;
 }
 
-/* One of that shape whose memory is not known yet. False: so many bytes cannot be counted. */
+/* A view of that shape whose memory is not known yet. False: the size overflows. */
 static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
 	enum dtype dtype, int64_t *strides)
 {
@@ -194,7 +194,7 @@ const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor)
 
 /* ---- tensors of the program ---- */
 
-/* Behind the first step a way leads from the DeviceAddress on. */
+/* From the second hop on, a path starts at the DeviceAddress. */
 static const void *member_of_address(const void *address, const struct layout_way *w)
 {
 	struct layout_way rest = {{w->at[1], w->at[2], LAYOUT_END}};
@@ -204,7 +204,7 @@ static const void *member_of_address(const void *address, const struct layout_wa
 
 #define PARAMETER_NAME_MAX 500
 
-/* Of what stands in an object of MindSpore's: anything but a line of text is none. */
+/* Reads text in an object of MindSpore; anything but a line of text is rejected. */
 static const char *read_parameter_name(const void *string)
 {
 	const char *s = *(const char *const *)string;
@@ -250,8 +250,8 @@ bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strid
 /* ---- names ---- */
 
 /*
- * A std::string, of either kind: its first word is the address of the characters. What an operator is called is a word; so
- * anything else that may lie there is no name.
+ * A std::string, of either ABI: its first word is the address of the characters. An operator's name is a single word;
+ * anything else is rejected.
  */
 static const char *read_ms_name(const void *string)
 {
@@ -291,8 +291,8 @@ static _Atomic bool
 	node_names_hold; /* one was seen where the table says: no need to ask the kernel for each */
 
 /*
- * Where in the program's graph it is: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is the kernel's own if it
- * ends with its name and a number; only then is it believed to be one.
+ * The place in the program's graph: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is accepted only if
+ * it ends with the kernel's name and a number.
  */
 const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MindSpore's adapter. Its functions have C++ names: registry.c says which exported ones are watched. What is recorded lies behind
+ * MindSpore's adapter. Its functions have C++ names: registry.c says which exported ones are watched. The recorded calls are
  * virtual functions of hidden classes, which are reached through objects (wrappers/cxx/cxx_shadow.h).
  *
  *	CollectiveCommunicationLib's virtual functions    collectives and messages    adapter_ms, collective.c
@@ -18,9 +18,9 @@
 extern const struct adapter adapter_ms, adapter_ms_watch;
 extern const struct runtime_provider ms_provider;
 
-/* What is watched, and who wants to know. */
+/* What is watched, and for whom. */
 enum ms_scope {
-	MS_INSTANCE, /* instances of the communication library may be there behind it */
+	MS_INSTANCE, /* instances of the communication library may exist after it */
 	MS_GROUP_NEW,
 	MS_GROUP_END,
 	MS_PUSH, /* work is put into a queue */
@@ -33,7 +33,7 @@ enum ms_scope {
 
 struct ms_method;
 
-/* What a row stands for, behind its spec. */
+/* The data of a row, after its spec. */
 struct ms_function {
 	struct cxx_function cxx;
 	const struct ms_method *method; /* adapter_ms */
@@ -45,10 +45,10 @@ static inline const struct ms_function *ms_function_of(const struct call *c)
 	return (const struct ms_function *)c->api;
 }
 
-/* Is this process msrun's scheduler? It is left alone. */
+/* True if this process is msrun's scheduler, which is left alone. */
 bool ms_is_scheduler(void);
 
-/* Is anything of MindSpore to be watched at all? */
+/* True if anything of MindSpore is to be watched. */
 bool ms_any(void);
 
 /* The text of a std::string, NUL-terminated: in both layouts that libstdc++ has, its first word is the address. */
@@ -68,7 +68,7 @@ uint8_t ms_dtype(int64_t type_id);
 /* The class that all instances derive from. */
 #define MS_COLLECTIVES "N9mindspore6device26CollectiveCommunicationLibE"
 
-/* Is any collective in the list? */
+/* True if any collective is in the list. */
 bool ms_collectives_listed(void);
 
 /* Fills in the row of a method by MS_METHOD_NAME and its qualified C++ name. False: it is none of ours. */
@@ -92,7 +92,10 @@ void ms_group_ends(struct call *c);
 
 /* ---- queued work (task_stack.c) ---- */
 
-/* Is the marker of steps a function of a language? It is looked for on threads that queue work, which record nothing themselves. */
+/*
+ * True if the step marker is a function of a language. It is searched for on threads that queue work and record nothing
+ * themselves.
+ */
 bool ms_marker_looked_for(void);
 
 void ms_task_scope(struct call *c, enum ms_scope s, bool leaving);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of mindspore::TypeId (ir/dtype/type_id.h); newer types come behind the last. */
+/* Numbers of mindspore::TypeId (ir/dtype/type_id.h); newer types are appended after the last. */
 #include "terms/dtype.h"
 #include "wrappers/mindspore/layout/ms.h"
 

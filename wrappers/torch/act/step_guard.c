@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the wrapper that torch.optim has around step() is about to do, as its frame and the optimizer show it (2.0 to 2.13):
- * hooks that it would call before and behind the step, which would find no gradients; arguments that it would pass on, such
- * as a closure, which makes gradients again; what a gradient scaler has left for an optimizer that unscales by itself.
+ * Tells what torch.optim's wrapper around step() is about to do, from its frame and the optimizer (2.0 to 2.13): hooks
+ * before and after the step, which would find no gradients; arguments that it would pass on, such as a closure, which
+ * makes gradients again; and what a gradient scaler has left for an optimizer that unscales by itself.
  */
 #include "wrappers/torch/act/step_guard.h"
 
@@ -15,7 +15,8 @@
 #include "wrappers/torch/names/module_tree.h"
 #include "wrappers/torch/numbers/scalars.h"
 
-#define FRAMES_BEHIND 4 /* of the wrapper's callers: where the frames of a compiled function are */
+/* callers of the wrapper that are searched for frames of a compiled function */
+#define FRAMES_BEHIND 4
 #define OPTIMIZER_MODULE "torch.optim.optimizer"
 
 static bool names_end_in(const char *s, const char *end)
@@ -46,7 +47,7 @@ static bool find_wrapper(struct py_frame *found, bool *compiled)
 	return at >= 0;
 }
 
-/* Anything behind the optimizer itself. */
+/* Arguments after the optimizer itself. */
 static bool has_arguments(const void *args, const void *kwargs)
 {
 	size_t at = 0;
@@ -88,7 +89,7 @@ static enum has_hooks all_hooks(const void *self)
 	return most;
 }
 
-/* What GradScaler.step() leaves for optimizers that take the scale themselves. */
+/* State that GradScaler.step() leaves for optimizers that handle the scale themselves. */
 static const char *look_at_scaler(const void *self, bool *left_out)
 {
 	const void *scale = py_get_attribute(self, "grad_scale"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is a step of an optimizer one that can be withheld by taking its gradients away? For withhold.c; the GIL is held. */
+/* Tells whether an optimizer's step can be withheld by removing its gradients. For withhold.c; the GIL is held. */
 #ifndef PROBE_WRAPPERS_TORCH_STEP_GUARD_H
 #define PROBE_WRAPPERS_TORCH_STEP_GUARD_H
 
@@ -17,7 +17,7 @@ struct step_look {
  */
 unsigned find_optimizers_ahead(const void **found, unsigned max);
 
-/* Of the step that the calling thread has just entered. */
+/* Examines the step that the calling thread has just entered. */
 struct step_look step_guard_look(void);
 
 #endif

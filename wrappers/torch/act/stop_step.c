@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Action `stop` of an alert (training/steps/stop.h): behind the outermost step of an optimizer ValueError is raised, as the limit of withheld
- * steps raises it (withhold.c). The update has been made then, and the script's own handlers, checkpoints and exit run.
+ * Action `stop` of an alert (training/steps/stop.h): raises ValueError after the outermost step of an optimizer, like
+ * the limit of withheld steps (withhold.c). The update has been made by then, and the script's own handlers,
+ * checkpoints and exit code run.
  */
 #include "base/log.h"
 #include "training/steps/stop.h"

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key use_skip_data_by_global_norm: withholds a step of an optimizer, and nothing else of the training. What is decided: training/steps/skip.h.
+ * Key use_skip_data_by_global_norm: withholds a step of an optimizer, and nothing else of the training. The decision:
+ * training/steps/skip.h.
  *
- * Between the begin and the end of the step's mark the parameters have no gradients: where each tensor has its gradient
- * (c10::TensorImpl::mutable_grad(), c10/core/TensorImpl.h) stands the undefined tensor meanwhile. Pointers are moved, no
- * reference is counted and no code of the program runs; optimizers leave parameters without gradient alone, and have no
- * state for those that they have not stepped. At the end, also by an exception, each gradient is put back, but where the
- * step has made one itself. What an optimizer counts in its param_groups is put back, too.
+ * Between the begin and the end of the step's mark the parameters have no gradients: each tensor's gradient pointer
+ * (c10::TensorImpl::mutable_grad(), c10/core/TensorImpl.h) points to the undefined tensor meanwhile. Pointers are
+ * moved, no reference count changes and no code of the program runs. Optimizers skip parameters without gradient, and
+ * have no state for those that they have not stepped. At the end, also after an exception, each gradient is restored,
+ * unless the step has made a new one. Counters in the optimizer's param_groups are restored too.
  *
- * An optimizer that steps without gradients changes its parameters all the same: those in the host's memory are compared, and
- * nothing more is withheld then.
+ * An optimizer that steps without gradients changes its parameters nevertheless. Those in host memory are compared, and
+ * if they changed, no further step is withheld.
  *
- * Lock: `lock` (deciding) is held while files of other ranks are looked at; taken with no lock of ours and without the GIL.
+ * Lock: `lock` (deciding) is held while files of other ranks are read; taken with no lock of ours and without the GIL.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -38,7 +39,7 @@
 #include "wrappers/torch/tensors/train_observers.h"
 
 #define MUTABLE_GRAD "_ZN3c1010TensorImpl12mutable_gradEv"
-#define ARENA_BYTES ((size_t)256 << 20) /* reserved, of which what is used is taken */
+#define ARENA_BYTES ((size_t)256 << 20) /* address space; only the used part takes memory */
 #define NUMBER_BYTES 8
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -47,7 +48,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const void *promised[SKIP_OPTIMIZERS];
 static unsigned npromised;
 
-/* Where a tensor has its gradient: an at::Tensor&. */
+/* The place of a tensor's gradient: an at::Tensor&. */
 typedef const void **mutable_grad_fn(const void *impl);
 
 struct aside {
@@ -57,14 +58,14 @@ struct aside {
 /* An entry of a parameter group as it was; each object is held. */
 struct group_entry {
 	void *dict, *key, *value;
-	void *number; /* of a tensor of one element in the host's memory: where it lies */
+	void *number; /* for a tensor of one element in host memory: its address */
 	uint8_t was[NUMBER_BYTES], bytes;
 	struct group_entry *next;
 };
 
 /* The step that is withheld on this thread. */
 static THREAD_OWN struct {
-	const void *record; /* of its mark; NULL: none is */
+	const void *record; /* of its mark; NULL: none */
 	struct arena arena;
 	struct aside *grad;
 	uint32_t n;
@@ -132,7 +133,7 @@ static uint32_t put_gradients_back(void)
 	return made;
 }
 
-/* Is the place that mutable_grad() gives the one that gradients are read from? */
+/* True if mutable_grad() returns the place that gradients are read from. */
 static bool is_place_known(const struct torch_optimizer_view *v)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
@@ -175,7 +176,7 @@ static bool keep_group_entries(const void *self)
 			impl = tree_tensor_of(&t, v, &outer);
 			if (impl && torch_tensor_buffer(impl, &b) && b.count == 1 &&
 				b.bytes <= NUMBER_BYTES) {
-				/* In a device's memory it cannot be put back, if it is counted on. */
+				/* A counter in device memory cannot be restored. */
 				if (b.nostats && py_text_equals(k, "step"))
 					return false;
 				if (!b.nostats && b.base) {
@@ -260,7 +261,7 @@ static void let_group_entries_go(void)
 
 /* ---- weights ---- */
 
-/* Of those in the host's memory. */
+/* Hashes the parameters in host memory. */
 static uint64_t hash_weights(const struct torch_optimizer_view *v)
 {
 	uint64_t h = 1, word;
@@ -291,7 +292,7 @@ static void close_held(void)
 	arena_close(&own(held).arena);
 }
 
-/* False: nothing was changed. */
+/* Returns false if nothing was changed. */
 static bool begin_held(
 	const struct torch_train_event *e, const struct torch_optimizer_view *v, const void *self)
 {
@@ -370,7 +371,7 @@ static struct step_look look_at_step(void)
 	return l;
 }
 
-/* An optimizer that steps inside of another one: what it calls would find no gradients. */
+/* An optimizer that steps inside another one: the functions it calls would find no gradients. */
 static void look_at_inner_step(void)
 {
 	struct step_look l = look_at_step();

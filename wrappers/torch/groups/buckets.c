@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Buckets of DistributedDataParallel: which gradients lie where in them. Its reducer gives each to
- * c10d::Reducer::run_comm_hook(GradBucket &), inside of which the collective is started.
+ * Buckets of DistributedDataParallel: the position of each gradient in them. Its reducer passes each bucket to
+ * c10d::Reducer::run_comm_hook(GradBucket &), inside which the collective is started.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -86,7 +86,7 @@ static void name_bucket(const struct grad_bucket *b)
 			(uintptr_t)v.base, v.count);
 }
 
-/* The bucket whose hook this thread stands in. */
+/* The bucket in whose hook this thread is. */
 static THREAD_OWN const struct grad_bucket *open_bucket;
 
 void torch_bucket_reduced(int ranks)
@@ -122,7 +122,7 @@ void torch_bucket_scope(const struct call *c, bool leaving)
 
 /* ---- buffers of FSDP ---- */
 
-/* The parameter whose gradient this thread has accumulated last; whether its bucket is on its way. */
+/* The parameter whose gradient this thread accumulated last, and whether its bucket is being sent. */
 static THREAD_OWN uint32_t last_accumulated;
 static THREAD_OWN bool shard_bucket_open;
 
@@ -147,8 +147,8 @@ static uint32_t list_flat(const struct train_params *all, const struct train_par
 }
 
 /*
- * FSDP2: for each rank the rows that become its own, of one parameter behind the other; each is padded to the same number of
- * rows.
+ * FSDP2: for each rank the rows that become its own, parameter by parameter; each parameter is padded to equal numbers
+ * of rows.
  */
 static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count,
 	uint32_t ranks, struct train_part *part)
@@ -228,7 +228,7 @@ uint32_t torch_tensor_name(const void *impl, const void *base)
 
 	if (!now)
 		return 0;
-	/* An address that was freed may have become another tensor, whose elements lie elsewhere. */
+	/* A freed address may have been reused for another tensor, whose elements are elsewhere. */
 	if (p && (!base || !p->lo || ((uintptr_t)base >= p->lo && (uintptr_t)base < p->hi)))
 		return p->id;
 	return train_grad_of(impl, (uintptr_t)base);

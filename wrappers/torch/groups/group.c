@@ -26,10 +26,10 @@
  * c10d::Backend, before 2.0 c10d::ProcessGroup: vptr, reference counts, rank, size; then, from 2.1 on, a debug level and
  * the group's name as a std::string (pointer, length). torch/csrc/distributed/c10d/Backend.hpp.
  */
-#define GROUP_SIZE 4 /* behind the rank */
+#define GROUP_SIZE 4 /* after the rank */
 #define GROUP_NAME 16
 #define GROUP_TEXT \
-	32 /* bytes of a std::string; what the group is for stands behind its name (from 2.2 on) */
+	32 /* size of a std::string; the group's description follows its name (from 2.2 on) */
 #define MESHES_MAX 64 /* names of dimensions of a DeviceMesh; further ones are groups like others */
 #define GROUP_RANKS_MAX 1000000
 
@@ -42,7 +42,7 @@ static unsigned header_of(const char *group)
 	return *(const int32_t *)(group + 16 + GROUP_SIZE) ? 16 : 24;
 }
 
-/* The std::string that lies there. */
+/* Reads the std::string at that address. */
 static bool read_group_text(const char *at, char *out, size_t cap)
 {
 	const char *text = *(const char *const *)at;
@@ -51,7 +51,7 @@ static bool read_group_text(const char *at, char *out, size_t cap)
 	out[0] = 0;
 	if (!len || len >= cap)
 		return false;
-	/* A short text lies in the string itself; of another one ask before looking. */
+	/* A short text is in the string itself; another address is checked before it is read. */
 	if (text != at + 16 &&
 		(!memory_readable((uintptr_t)text) || !memory_readable((uintptr_t)text + len - 1)))
 		return false;
@@ -64,8 +64,8 @@ static bool read_group_text(const char *at, char *out, size_t cap)
 }
 
 /*
- * How the group was made: a DeviceMesh says of the groups of a dimension what that is called ("mesh_dp", "mesh_dim_0"). fields:
- * behind the header, in a group with a name. Kept for good.
+ * How the group was made: a DeviceMesh names the groups of each dimension ("mesh_dp", "mesh_dim_0"). fields: after the
+ * header, in a group with a name. Never freed.
  */
 static const char *read_group_kind(const char *fields)
 {
@@ -112,7 +112,7 @@ static const uint64_t *read_global_ranks(
 	v = ((const void *(*)(const void *))p.addr)(group);
 	if (!v || v[1] == v[0])
 		return NULL;
-	/* What the group says itself contradicts what was read from it. */
+	/* The group's own size contradicts what was read from it. */
 	if ((size_t)(v[1] - v[0]) != size)
 		session_layout_fact(LAYOUT_TORCH_GROUP, false);
 	return (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
@@ -211,7 +211,7 @@ static void add_lists(struct cxx_work *w, const void *vectors, bool out)
 		add_list(w, torch_vectors_at(vectors, i), out);
 }
 
-/* in, out: whether this rank reads and writes tensors at all. */
+/* in, out: true if this rank reads, or writes, tensors. */
 static void add_group_tensors(
 	struct cxx_work *w, const struct torch_method *m, const union arg *v, bool in, bool out)
 {
@@ -257,7 +257,7 @@ static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool s
 		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
-/* For who must know that gradients, or a norm, are the same on all ranks. */
+/* For observers that need to know that gradients, or a norm, are equal on all ranks. */
 static void note_reduced(const struct operation *w)
 {
 	if (w->redop == REDOP_SUM)
@@ -266,7 +266,7 @@ static void note_reduced(const struct operation *w)
 		torch_bucket_reduced(w->comm->size);
 }
 
-/* For who keeps to one rank of a group. Gradients that come back in parts are not the same on all ranks. */
+/* For keys that select one rank of a group. Gradients returned in parts differ between ranks. */
 static void note_group_use(
 	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
 {
@@ -296,7 +296,7 @@ static uint8_t redop_of(const char *at)
 	return op < sizeof(redops) ? redops[op] : REDOP_USER;
 }
 
-/* False: what lies there is no rank of the group. */
+/* Returns false if the value there is no rank of the group. */
 static bool read_root(const char *at, const struct comm *m, int32_t *root)
 {
 	int64_t v = *(const int64_t *)at;
@@ -311,14 +311,14 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	return is_rank;
 }
 
-/* Its first tensors. Where they lie is not known of all devices. */
+/* Compares its first tensors. Not all devices tell addresses. */
 static bool is_same_memory(const struct cxx_work *k)
 {
 	return k->in_impl[0] == k->out_impl[0] ||
 	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
 }
 
-/* Gloo and NCCL know nothing of strides: what they reduce and broadcast is the memory from the first element on. */
+/* Gloo and NCCL ignore strides: they reduce and broadcast the memory from the first element on. */
 static uint32_t get_layout_flags(const struct buffer *v, unsigned n)
 {
 	uint32_t flags = 0;
@@ -335,7 +335,7 @@ bool torch_describe(struct call *c)
 	const struct torch_method *m = row->method;
 	struct operation *w = &c->op;
 	const char *options = m->options ? c->v[m->options].cp : NULL;
-	/* ReduceOp is such an object as well, in front of what else the options hold. */
+	/* ReduceOp is such an object too, and precedes the other fields of the options. */
 	unsigned more = header_of(c->v[0].cp) - 16;
 	bool in = true, out = true;
 	struct cxx_work *k;
@@ -390,7 +390,7 @@ bool torch_describe(struct call *c)
 	w->nout = k->nout;
 	w->all_in = k->in;
 	w->all_out = k->out;
-	/* What gloo makes of them its own threads do, on streams of their own. */
+	/* Gloo's own threads process them, on streams of their own. */
 	if (row->backend != BACKEND_GLOO) {
 		torch_place_on_device(c, k, false);
 		torch_place_on_device(c, k, true);

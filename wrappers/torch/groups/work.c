@@ -2,12 +2,12 @@
 /*
  * From a call of a process group to its completion.
  *
- * Gloo: the caller's thread puts a Work into a queue (enqueue) before the function returns; a thread of gloo's runs it and
- * calls finishWorkGloo, at whose entry the outputs are valid. A Work is recognised by its address, from enqueue, which comes
- * before any thread can run it. It need never be waited for (DDP does not). Messages are completed by the wait of their
- * Work. A reduce_scatter queues an all-reduce and gives back another Work that copies its part of the result when it is
- * waited for (lambda_work.c); where that is not seen its outputs are not known (flag untracked). Other backends complete on the
- * device's stream.
+ * Gloo: the caller's thread queues a Work (enqueue) before the function returns. A thread of Gloo runs it and calls
+ * finishWorkGloo; when that begins, the outputs are valid. A Work is recognised by its address from enqueue on, which
+ * comes before any thread can run it. It need never be waited for (DDP does not). Messages are completed by the wait of
+ * their Work. A reduce_scatter queues an all-reduce and returns another Work, which copies its part of the result when
+ * it is waited for (lambda_work.c); if that is not seen, its outputs are not known (flag untracked). Other backends
+ * complete on the device's stream.
  */
 #include <stdatomic.h>
 
@@ -24,8 +24,8 @@ struct cxx_work *torch_work_new(struct call *c)
 static _Atomic uint64_t last_finish;
 
 /*
- * A thread waits for collectives: by a Work of its own, or in the reducer of DDP, which waits for all buckets and then
- * copies them. What comes behind the last completion is copying.
+ * A thread waits for collectives: through a Work of its own, or in DDP's reducer, which waits for all buckets and then
+ * copies them. Time after the last completion is copying.
  */
 static void wait_scope(struct call *c, bool leaving)
 {
@@ -50,7 +50,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 
 	switch (s) {
 	case SCOPE_GLOO_ENQUEUE:
-		/* Of a call within this one, which is not recorded. */
+		/* For a call within this one, which is not recorded. */
 		w = leaving ? NULL : cxx_work_around();
 		if (w && torch_function_of(w->call)->method &&
 			!torch_function_of(w->call)->indirect)
@@ -82,7 +82,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	}
 }
 
-/* The function has returned; the record is closed, or left open, behind this. */
+/* The function has returned; after this the record is closed, or left open. */
 void torch_work_leave(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -95,7 +95,10 @@ void torch_work_leave(struct call *c)
 			(row->indirect && torch_watch_wait(*(void **)c->result))))
 		cxx_work_follow(w, *(void **)c->result);
 	if (w->started) {
-		/* What it gives back does something more behind it: this row's outputs may be wrong, no other one's. */
+		/*
+		 * The returned Work does something more afterwards: this row's outputs may be wrong, but no other
+		 * row's.
+		 */
 		if (row->cxx.ffi.hidden && *(void **)c->result != w->handle) {
 			((struct torch_function *)row)->indirect = true;
 			c->op.flags |= CF_UNTRACKED;

@@ -24,7 +24,7 @@ struct table {
 	char text[TEXT_MAX];
 };
 
-static struct table *table; /* mapped once; what is not used takes no memory */
+static struct table *table; /* mapped once; unused parts take no memory */
 static uint32_t filled, walks, generation;
 static size_t text_used;
 
@@ -43,7 +43,10 @@ const void *torch_object_tensor(py_object *o)
 		tensor_class = elfsym_data("THPVariableClass");
 	if (!tensor_class || !o || !*tensor_class || !py_is_kind_of(o, *tensor_class))
 		return NULL;
-	/* THPVariable: behind the header a Tensor, before 2.9 with a flag in front that says whether it is borrowed. */
+	/*
+	 * THPVariable: the header is followed by a Tensor; before 2.9 a flag precedes it that tells whether it is
+	 * borrowed.
+	 */
 	impl = *(const uintptr_t *)(at + 16);
 	if (impl > 1 && !(impl & 7))
 		return (const void *)impl;
@@ -61,7 +64,7 @@ static struct named_module *find_slot(const py_object *self)
 
 /* ---- a walk ---- */
 
-/* Names by the way from the root; the part of it that names of parameters do not have, and the one that they have more. */
+/* The path from the root; the part of it that parameters' names lack, and the part that only they have. */
 struct walk {
 	char path[TRAIN_NAME_MAX + 1];
 	size_t cut;
@@ -72,7 +75,7 @@ struct walk {
 
 typedef bool module_visit_fn(struct walk *w, py_object *module);
 
-/* False: visit has said so. */
+/* Returns false if visit did. */
 static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *visit)
 {
 	size_t len = strlen(w->path);
@@ -104,7 +107,7 @@ static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *vis
 	return true;
 }
 
-/* Does `whole` end with the dotted name `end`? Then *rest bytes come in front of it. */
+/* True if `whole` ends with the dotted name `end`; *rest bytes precede it. */
 static bool name_ends_with(const char *whole, const char *end, size_t *rest)
 {
 	size_t n = strlen(whole), m = strlen(end);
@@ -171,7 +174,7 @@ static bool add_module(struct walk *w, py_object *module)
 	n = snprintf(text, sizeof(w->path), "%s%s", w->more, w->path + cut);
 	if (n >= (int)sizeof(w->path))
 		n = sizeof(w->path) - 1;
-	/* The root of a tree whose names have more in front: without the dot. */
+	/* The root of a tree whose names have a prefix: without the dot. */
 	if (n && text[n - 1] == '.')
 		text[--n] = 0;
 	text_used += (size_t)n + 1;
@@ -245,7 +248,7 @@ struct named_module *module_name_of(py_object *self, bool root)
 		last_root = self;
 	if (m->self && m->type == object_type_of(self))
 		return m;
-	/* A new model, or a module that was added to it; one that lies in no tree is looked for once in a row. */
+	/* A new model, or a module added to it. A module that is in no tree is searched for only once in a row. */
 	if (!root && (self == unknown || !last_root))
 		return NULL;
 	name_modules(last_root);

@@ -12,7 +12,7 @@
 #include "wrappers/torch/names/module_names.h"
 
 #define HEADS 4096u
-#define ROWS_MAX 60000u /* of 65535 numbers that the journal has for functions */
+#define ROWS_MAX 60000u /* out of 65535 numbers that the journal has for functions */
 #define OWN_ROWS (MODULE_GRADIENT + 1)
 #define OP_MAX (TRAIN_NAME_MAX + 200)
 

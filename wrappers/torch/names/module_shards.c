@@ -83,7 +83,7 @@ static void note_shard_group(struct tree *t, const void *group)
 	}
 }
 
-/* What a hook before forward() is a method of. */
+/* Notes the object whose method a hook before forward() is. */
 static bool note_hook_owner(void *arg, void *o)
 {
 	struct tree *t = arg;
@@ -149,7 +149,7 @@ static void clean_name(char *name)
 			memmove(at, at + strlen(parts[i]), strlen(at + strlen(parts[i])) + 1);
 }
 
-/* Paddings lie between: _numels_with_padding, and which of them is one. */
+/* Padding may come in between: _numels_with_padding, and which entries are padding. */
 static uint64_t skip_padding(const void *flat, uint32_t piece, uint64_t at)
 {
 	const void *n = py_get_attribute(flat, "_numels_with_padding");

@@ -14,8 +14,8 @@
 
 #define SEEN_SLOTS (1u << 19) /* objects that are looked at, at most half of it */
 #define ITEMS_MAX 1024u /* of a container */
-#define LEVELS 4 /* of attributes and items below a variable */
-#define DEPTH_MAX 200 /* of modules in modules */
+#define LEVELS 4 /* levels of attributes and items below a variable */
+#define DEPTH_MAX 200 /* levels of nested modules */
 #define PATH_BYTES 2048
 #define FOUND_MAX 65536u
 
@@ -109,7 +109,7 @@ bool tree_open(struct tree *t, struct arena *a)
 	return t->module_type && t->tensor_type && t->seen && t->found;
 }
 
-/* False: it has been seen before, or there is no room. */
+/* Returns false if it has been seen before, or there is no room. */
 static bool note_seen(struct tree *t, const void *o)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)o) & t->seen_mask;
@@ -152,8 +152,8 @@ struct level {
 };
 
 /*
- * Is the dict the globals of one of the frames? What is in it has names of its own there, also where a variable refers to the
- * dict: run_globals of runpy, which runs the program of `python -m`.
+ * True if the dict is the globals of one of the frames. Objects in it have names of their own there, even if a variable
+ * refers to the dict: run_globals of runpy, which runs the program of `python -m`.
  */
 static bool is_frame_globals(const struct tree *t, const void *o)
 {
@@ -190,7 +190,7 @@ static bool search_referent(void *arg, void *o)
 		size_t at = 0;
 		void *k, *v;
 
-		/* Of a dict that is an attribute's value the items count as attributes as well. */
+		/* If a dict is an attribute's value, its items count as attributes too. */
 		if (is_frame_globals(l->t, o) || !note_seen(l->t, o))
 			return true;
 		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
@@ -264,7 +264,7 @@ void tree_search_frames(struct tree *t)
 	void *name, *value;
 
 	list_namespaces(t, f, n);
-	/* What has a name of its own first: it is what the program calls it. */
+	/* Objects with a name of their own first: that is how the program names them. */
 	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
 		forget_seen(t);
 		for (int i = 0; i < n; i++) {
@@ -387,12 +387,12 @@ static void add_param(struct walk *w, const char *key, const void *object)
 	uint32_t i;
 	size_t was;
 
-	/* What is gathered just now stands for what the optimizer has. */
+	/* A parameter gathered at the moment represents the one that the optimizer has. */
 	if (shard)
 		object = shard->sharded;
 	impl = tree_tensor_of(t, object, &outer);
 	p = impl ? (struct tree_param *)tree_find_param(t, impl) : NULL;
-	/* A flat one is found twice: where FSDP1 has it, and where it stands among the parameters. */
+	/* A flat parameter is found twice: in FSDP1's data, and among the parameters. */
 	if (p && !(p->flags & TP_FLAT))
 		p->flags |= TP_TIED;
 	if (!impl || p || t->nparam == TREE_PARAMS_MAX)
@@ -509,7 +509,7 @@ static void walk_module(struct walk *w, const void *module)
 	w->depth--;
 }
 
-/* Notes all that lie below a module. */
+/* Notes everything below a module. */
 static void note_below(struct tree *t, const void *module, int depth)
 {
 	const void *modules = py_get_attribute(module, "_modules");
@@ -536,7 +536,7 @@ static void unindex_param(struct tree *t, const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask;
 
-	/* The last one in: nothing that is looked for lies behind it. */
+	/* The last one inserted: nothing is searched for after it. */
 	while (t->by_impl[i] && t->by_impl[i] != t->nparam)
 		i = (i + 1) & t->impl_mask;
 	t->by_impl[i] = 0;
@@ -562,7 +562,7 @@ void tree_name_params(struct tree *t)
 	forget_seen(t);
 	for (uint32_t i = 0; i < t->nfound; i++)
 		note_below(t, t->found[i].object, 0);
-	/* What lies in no other one is a root. */
+	/* A module that is in no other one is a root. */
 	for (uint32_t i = 0; i < t->nfound; i++)
 		if (!was_seen(t, t->found[i].object))
 			t->found[nroot++] = t->found[i];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Modules of PyTorch and their parameters, found among the objects of Python. All of it while the GIL is held
- * (wrappers/python/objects.h), in memory that lies in the look's arena and is gone with it.
+ * PyTorch's modules and their parameters, found among Python's objects. The GIL must be held throughout
+ * (wrappers/python/objects.h). Memory is in the search's arena and freed with it.
  */
 #ifndef PROBE_WRAPPERS_TORCH_MODULE_TREE_H
 #define PROBE_WRAPPERS_TORCH_MODULE_TREE_H
@@ -56,7 +56,7 @@ struct tree {
 	struct tree_root
 		*found; /* modules in the order of finding, children of others among them */
 	uint32_t nfound;
-	const char *variable; /* that is being searched */
+	const char *variable; /* being searched */
 	const void **namespace; /* the different globals of the frames, innermost first */
 	uint32_t nnamespace;
 	struct tree_param *param;
@@ -72,7 +72,7 @@ struct tree {
 	bool want_modules;
 };
 
-/* False: PyTorch's classes are not there, or no memory. */
+/* Returns false if PyTorch's classes are missing, or without memory. */
 bool tree_open(struct tree *t, struct arena *a);
 
 /* Looks for the classes again: some are imported late. True: there are more than before. */
@@ -82,17 +82,17 @@ bool tree_look_at_types(struct tree *t);
 void tree_search_frames(struct tree *t);
 bool tree_search_collected(struct tree *t);
 
-/* Names the parameters of all modules that were found and lie in no other one. */
+/* Names the parameters of all modules found that are in no other module. */
 void tree_name_params(struct tree *t);
 
 const struct tree_param *tree_find_param(const struct tree *t, const void *impl);
 
-/* Does the module stand for the one below that key, and for nothing else (DDP, FSDP, torch.compile)? */
+/* True if the module only wraps the one below that key (DDP, FSDP, torch.compile). */
 bool tree_sees_through(const void *module, const char *key);
 
 /*
- * Looks for the first tensor in what a DataLoader has given on this thread, which its __next__ stands in: samples are its first
- * dimension; tokens those of a matrix of integers, else 0. False: there is none. GIL held.
+ * Finds the first tensor in the batch that a DataLoader has returned on this thread, which is in its __next__. samples:
+ * its first dimension; tokens: those of a matrix of integers, else 0. False: there is none. GIL held.
  */
 bool tree_find_batch(uint64_t *samples, uint64_t *tokens);
 
@@ -102,7 +102,7 @@ bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens)
 /* The TensorImpl of the local part of a DTensor that is the same on all ranks; NULL: it is none. GIL held. */
 const void *tree_local_of_replica(const void *impl);
 
-/* What stands for a tensor object: its TensorImpl, of a DTensor that of its local part (*outer: its own). NULL: neither. */
+/* The TensorImpl of a tensor object; for a DTensor that of its local part (*outer: its own). NULL: not a tensor. */
 const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a training's parameters: when they are looked for, and what is made of what is found.
+ * The names of a training's parameters: when they are searched for, and what is made from the results.
  *
- * Looked for at the first backward pass that adds up gradients, at the first step of each optimizer, and when the
- * parameters of an optimizer are other ones than at its last step: on the thread that does so, which is one of Python's,
- * never inside a backward pass. All that is static here is read and written while the GIL is held, which is its lock.
+ * They are searched for at the first backward pass that accumulates gradients, at the first step of each optimizer, and
+ * when an optimizer has other parameters than at its last step. The search runs on the thread that does so, which is a
+ * Python thread, and never inside a backward pass. All static data here is protected by the GIL.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,11 +27,11 @@
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-#define LOOK_BYTES ((size_t)1 << 30) /* reserved, of which what is used is taken */
+#define LOOK_BYTES ((size_t)1 << 30) /* address space; only the used part takes memory */
 #define VIEW_BYTES ((size_t)256 << 20)
-/* Of the thread's own time: while it waits for a core it finds nothing. */
-#define FRAMES_NS 200000000u /* that a look at frames may take */
-#define COLLECTED_NS 1000000000u /* that all passes over the collector's objects may take */
+/* The thread's own time: waiting for a core does not count. */
+#define FRAMES_NS 200000000u /* limit for one search of frames */
+#define COLLECTED_NS 1000000000u /* limit for all passes over the collector's objects */
 
 static struct seen_optimizer optimizers[OPTIMIZERS_MAX];
 static unsigned noptimizers;
@@ -47,7 +47,7 @@ static bool looks_for_names(void)
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 
-/* ---- what cannot be ---- */
+/* ---- not possible ---- */
 
 static void refuse_names(const char *why)
 {
@@ -80,7 +80,7 @@ static void enter_modules(struct look *l)
 	entered = true;
 }
 
-/* Parameters of the optimizer that lie in no module of the frames. */
+/* Searches for parameters of the optimizer that are in no module of the frames. */
 static void search_further(struct look *l, struct seen_optimizer *o)
 {
 	uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -313,12 +313,12 @@ static void close_view(const struct torch_train_event *e)
 	(void)e;
 	if (own(open_views).depth && !--own(open_views).depth)
 		arena_close(&own(open_views).arena);
-	/* The program sets them to nothing now, or to zero. */
+	/* After the step the program clears the gradients (zero_grad). */
 	if (!own(open_views).depth)
 		train_grads_forget();
 }
 
-/* Learning rates stand in the optimizer alone, and which gradients there are. */
+/* Learning rates are only in the optimizer, and so is the set of gradients. */
 static bool want_names(void)
 {
 	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||

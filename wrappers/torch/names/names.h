@@ -9,7 +9,7 @@
 
 #define OPTIMIZERS_MAX 64
 
-/* What one look has found. */
+/* The result of one search. */
 struct look {
 	struct arena arena;
 	struct tree tree;
@@ -20,10 +20,10 @@ struct look {
 	uint32_t zero_group, zero_part; /* ... of that group, and that one of them */
 };
 
-/* Makes a table of it and of what was known before (param_list.c). As train_params_publish(). */
+/* Makes a table from it and from earlier results (param_list.c). Returns as train_params_publish(). */
 int param_list_publish(struct look *l, const char *why);
 
-/* Is it known what each of the optimizer's parameters is? */
+/* True if each of the optimizer's parameters is known. */
 bool param_list_names_all(struct look *l);
 
 /* The model is about to be called for the first time, on the thread that holds the GIL: names are looked for already. */
@@ -38,8 +38,8 @@ struct seen_optimizer {
 };
 
 /*
- * The optimizer whose step() the calling thread has just entered, out of the frame of PyTorch's wrapper around it. NULL: it
- * is not there. GIL held.
+ * The optimizer whose step() the calling thread has just entered, from the frame of PyTorch's wrapper around it. NULL:
+ * it is not there. GIL held.
  */
 const void *optimizer_self_find(void);
 
@@ -47,7 +47,7 @@ const void *optimizer_self_find(void);
 struct torch_optimizer_view *optimizer_view_read(
 	const void *self, const struct tree *t, struct arena *a);
 
-/* The same parameters in the same groups have the same. */
+/* Equal for the same parameters in the same groups. */
 uint64_t optimizer_view_hash(const struct torch_optimizer_view *v);
 
 #endif

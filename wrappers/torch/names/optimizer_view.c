@@ -183,7 +183,7 @@ struct state_slot {
 	const void *dict;
 };
 
-/* What .state has, by the address of its key: the program's hash is not asked. */
+/* Index of .state by the address of the key: the program's hash function is not called. */
 static struct state_slot *index_state(const void *state, struct arena *a, uint32_t *mask)
 {
 	size_t at = 0, n = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An optimizer of PyTorch as it stands when its step begins: parameter groups with their numbers (lr, betas, eps ...), and
- * the state of each parameter. Read under the GIL by names*.c at the begin of a step, on its thread, where names, kinds or
- * scalars are wanted; good until that step has ended, on that thread only. Nothing in it holds a reference: tensors are
- * those that the optimizer itself holds.
+ * An optimizer of PyTorch when its step begins: parameter groups with their numbers (lr, betas, eps ...), and the state
+ * of each parameter. Read under the GIL by names*.c at the beginning of a step, on its thread, if names, kinds or
+ * scalars are wanted. Valid until that step has ended, on that thread only. It holds no references: tensors are those
+ * that the optimizer itself holds.
  */
 #ifndef PROBE_WRAPPERS_TORCH_OPTIMIZER_VIEW_H
 #define PROBE_WRAPPERS_TORCH_OPTIMIZER_VIEW_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define OPTIMIZER_KEY_MAX 32 /* bytes of a key, with its NUL; longer ones are left out */
+#define OPTIMIZER_KEY_MAX 32 /* bytes of a key, with its NUL; longer ones are skipped */
 #define OPTIMIZER_NUMBERS 32 /* of a group */
 #define OPTIMIZER_STATES 12 /* of a parameter */
 
@@ -21,19 +21,19 @@ struct optimizer_number {
 	double value;
 };
 
-/* What the optimizer keeps of one parameter under one key. */
+/* The optimizer's state for one parameter under one key. */
 struct optimizer_state {
 	const char *
 		key; /* exp_avg, exp_avg_sq, step, momentum_buffer ... lives as long as the process */
 	const void *impl; /* TensorImpl; NULL: `value` is the number */
-	double value; /* of a tensor of one element on the host too; NAN: not known */
+	double value; /* for a tensor of one element on the host too; NAN: not known */
 };
 
 struct optimizer_param {
 	const void *impl; /* TensorImpl of the parameter, or of its local part */
-	const void *
-		outer; /* of the parameter as the optimizer has it, where that is a wrapper (DTensor) */
-	const void *grad; /* of a wrapper: the local part of its gradient; NULL: it has none */
+	/* of the parameter as the optimizer has it, if that is a wrapper (DTensor) */
+	const void *outer;
+	const void *grad; /* for a wrapper: the local part of its gradient; NULL: it has none */
 	uint32_t id; /* struct train_param; 0: it has none */
 	uint16_t group;
 	uint16_t nstate;
@@ -57,18 +57,18 @@ struct torch_optimizer_view {
 };
 
 /*
- * The optimizer whose step goes on on this thread, the innermost one; NULL: none goes on, it was not found, or nobody
- * wants it. Between optimizer_begin and optimizer_end of the observers below.
+ * The optimizer whose step is in progress on this thread, the innermost one. NULL: none, it was not found, or it is not
+ * needed. Between optimizer_begin and optimizer_end of the observers below.
  */
 const struct torch_optimizer_view *torch_optimizer_now(void);
 
-/* The same read again, with what the step has made; behind the step, as long as torch_optimizer_now() is there. */
+/* Reads it again after the step, with the new values, as long as torch_optimizer_now() is valid. */
 const struct torch_optimizer_view *torch_optimizer_again(void);
 
 /* The number of that name in a group; NAN: it has none. */
 double torch_group_number(const struct optimizer_group *g, const char *key);
 
-/* What the optimizer keeps of p under that key; NULL: nothing (yet). */
+/* The optimizer's state for p under that key; NULL: nothing (yet). */
 const struct optimizer_state *torch_state_of(const struct optimizer_param *p, const char *key);
 
 #endif

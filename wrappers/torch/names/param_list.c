@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of a training's parameters, of what a look at modules and an optimizer has found (names.c). The GIL is held, which
- * is also the lock of the tables.
+ * Makes the table of a training's parameters from a search of modules and an optimizer (names.c). The GIL is held,
+ * which is also the lock of the tables.
  *
- * A place in the list is a number: that of the parameter is one more.
+ * A parameter's number is its index in the list, plus one.
  */
 #include <stdio.h>
 #include <string.h>
@@ -30,7 +30,7 @@ static void describe_data(struct train_param *p)
 	}
 }
 
-/* Megatron's main_grad: all of it lies in one buffer. */
+/* Megatron's main_grad: contiguous in one buffer. */
 static void describe_kept_grad(struct train_param *p, const void *grad)
 {
 	struct buffer v;
@@ -54,7 +54,10 @@ static bool name_is_taken(
 	return false;
 }
 
-/* Roots (by bit) of which a parameter has the name of one of another: these have their variable in front. */
+/*
+ * Marks the roots (one bit each) that share a parameter's name with another root: their names are prefixed with their
+ * variable.
+ */
 static void find_ambiguous(struct look *l, uint8_t *ambiguous)
 {
 	struct tree *t = &l->tree;
@@ -116,7 +119,7 @@ static uint32_t id_before(const struct train_params *old, const struct train_par
 											: 0;
 }
 
-/* Puts it where it was before, or behind all; returns its place. What another look has found out of it stays. */
+/* Puts it at its previous place, or at the end; returns its place. Results of other searches about it are kept. */
 static uint32_t add_to_list(struct look *l, const struct train_params *old, struct train_param p)
 {
 	const struct train_param *was;
@@ -155,7 +158,7 @@ static uint32_t add_to_list(struct look *l, const struct train_params *old, stru
 	return at;
 }
 
-/* ---- what an optimizer has in place of the model's own tensor ---- */
+/* ---- tensors that an optimizer has instead of the model's own ---- */
 
 struct main_index {
 	uint32_t *slot, mask; /* open addressing: place in the tree + 1 */
@@ -191,7 +194,7 @@ static const struct tree_param *find_by_main(
 	return NULL;
 }
 
-/* A parameter that was known before, of whose memory that tensor is a part. */
+/* A known parameter whose memory includes that tensor. */
 static const struct train_param *find_around(const struct train_params *old, const void *impl)
 {
 	const struct train_param *p;
@@ -222,7 +225,7 @@ bool param_list_names_all(struct look *l)
 
 /* ---- flat parameters ---- */
 
-/* By name among the pieces that it had before; UINT32_MAX: it is new. */
+/* Finds it by name among its previous pieces; UINT32_MAX: it is new. */
 static uint32_t find_piece(const struct look *l, const struct train_param *flat, const char *name)
 {
 	for (uint32_t id = flat->first_piece; id && id <= flat->last_piece && id <= l->n; id++)
@@ -269,7 +272,7 @@ static void set_whole(
 	p->whole_ndim = ndim;
 }
 
-/* One that the program has as well: FSDP1 with use_orig_params. */
+/* A piece that the program has too: FSDP1 with use_orig_params. */
 static void mark_original(struct look *l, const struct train_params *old, const uint32_t *place,
 	uint32_t flat, const struct shard_piece *piece)
 {
@@ -317,7 +320,7 @@ static void add_piece(struct look *l, uint32_t flat, struct shard_piece *piece)
 	l->list[at] = p;
 }
 
-/* Behind all others, so that the originals have their places. */
+/* After all others, so that the originals keep their places. */
 static void add_all_pieces(struct look *l, const struct train_params *old, const uint32_t *place)
 {
 	const struct tree *t = &l->tree;
@@ -368,7 +371,7 @@ static uint32_t add_tree_param(struct look *l, const struct train_params *old,
 	return add_to_list(l, old, to);
 }
 
-/* The optimizer has it, and a look before has named it, or what it is a part of. */
+/* The optimizer has it, and an earlier search has named it, or the tensor that contains it. */
 static void take_over(struct look *l, const struct train_params *old, const struct train_param *was,
 	const struct optimizer_param *o)
 {
@@ -429,7 +432,7 @@ static void add_view_params(
 	}
 }
 
-/* Every parameter of the modules, then those that the optimizer has beside them. */
+/* All parameters of the modules, then those that only the optimizer has. */
 int param_list_publish(struct look *l, const char *why)
 {
 	const struct train_params *old = train_params_now();

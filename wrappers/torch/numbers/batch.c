@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How large a batch is: by what the DataLoader's __next__ is about to give back; without one, by the first dimension of the
- * first tensor that the model is called with.
+ * The size of a batch, from what the DataLoader's __next__ is about to return; without a DataLoader, from the first
+ * dimension of the first tensor that the model is called with.
  */
 #include <string.h>
 

@@ -20,15 +20,15 @@
 
 enum flop_form {
 	FLOPS_OTHER,
-	FLOPS_PRODUCT, /* of two matrices, or of as many pairs of them */
+	FLOPS_PRODUCT, /* of two matrices, or of pairs of matrices */
 	FLOPS_CONVOLUTION,
 	FLOPS_CONVOLUTION_BACKWARD,
 	FLOPS_ATTENTION,
 	FLOPS_ATTENTION_BACKWARD,
-	FLOPS_UNKNOWN, /* what it computes does not follow from its shapes */
+	FLOPS_UNKNOWN, /* its operations do not follow from its shapes */
 };
 
-/* By their schemas in native_functions.yaml of 2.13; first: which of its tensors is the first operand. */
+/* By their schemas in native_functions.yaml of 2.13; first: index of the first operand among its tensors. */
 static const struct {
 	char name[60];
 	uint8_t form, first;
@@ -59,7 +59,7 @@ static const struct {
 	{"_scaled_dot_product_efficient_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
 	{"_scaled_dot_product_cudnn_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
 	{"_scaled_dot_product_fused_attention_overrideable_backward", FLOPS_ATTENTION_BACKWARD, 1},
-	/* Called by themselves: of sequences that lie one behind the other, whose lengths are values. */
+	/* If called directly: for packed sequences, whose lengths are values. */
 	{"_flash_attention_forward", FLOPS_UNKNOWN, 0},
 	{"_efficient_attention_forward", FLOPS_UNKNOWN, 0},
 	/* Layers in one kernel, with weights packed by it. */
@@ -70,7 +70,7 @@ static const struct {
 
 #define NFLOP_OPS (sizeof(flop_ops) / sizeof(*flop_ops))
 
-/* Is that the rest of a struct's name behind an operator's: an overload's name, or nothing? */
+/* True if this is the rest of a struct's name after an operator's: an overload's name, or nothing. */
 static bool is_overload(const char *s)
 {
 	static const char of[][12] = {
@@ -99,13 +99,13 @@ bool torch_is_flop_op(const char *name)
 	return flops_are_wanted() && find_flop_op(name);
 }
 
-/* ---- which of them are looked at ---- */
+/* ---- which operators are watched ---- */
 
 #define WATCHED_MAX 128 /* rows; further ones are looked at always */
 
 static struct api *_Atomic watched_rows[WATCHED_MAX];
 static _Atomic uint32_t nwatched;
-static _Atomic(const struct api *) leader; /* whose operator came first */
+static _Atomic(const struct api *) leader; /* row of the operator that came first */
 
 static void watch_rows(bool count)
 {
@@ -134,7 +134,7 @@ void torch_watch_flop_op(struct torch_function *r, const char *name, bool watche
 		atomic_store(&watched_rows[at], &r->cxx.api);
 }
 
-/* ---- what is not seen ---- */
+/* ---- computations that are not visible ---- */
 
 #define UNSEEN_NAME "model-flops-throughput-per-npu"
 
@@ -210,8 +210,8 @@ static int are_gradients_on(void)
 }
 
 /*
- * What a backward pass computes with gradients switched on is a forward pass again: checkpointing does so, the nodes do not.
- * An optimizer's step has them switched off but for its closure, which is a forward pass.
+ * A backward pass that computes with gradients enabled repeats a forward pass: checkpointing does so, the nodes do not.
+ * In an optimizer's step gradients are disabled except in its closure, which is a forward pass.
  */
 static bool counts_for_model(void)
 {
@@ -239,8 +239,9 @@ struct operands {
 
 enum operand_class {
 	OPERAND_PLAIN,
-	OPERAND_WRAPPER, /* its shape is not that of what is computed here: DTensor has that of all ranks */
-	OPERAND_TRACED, /* nothing is computed with it: a compiler looks what would be */
+	/* its shape is not that of the computation here: a DTensor has that of all ranks */
+	OPERAND_WRAPPER,
+	OPERAND_TRACED, /* nothing is computed with it: a compiler traces it */
 	OPERAND_UNREAD,
 };
 
@@ -254,8 +255,8 @@ static enum operand_class class_by_name(const char *name)
 }
 
 /*
- * By the class of its object in Python, which the tensor keeps alive. Operators run without the GIL, and what a class is called is
- * read with it alone; those of nearly all tensors live as long as torch does, and are known by their address from then on.
+ * By the class of its Python object, which the tensor keeps alive. Operators run without the GIL, which is needed to
+ * read a class's name. The classes of nearly all tensors live as long as torch does, and are cached by address.
  */
 static enum operand_class class_of_operand(const void *impl)
 {
@@ -336,7 +337,9 @@ static double lengths_from(const struct buffer *b, int first)
 	return all;
 }
 
-/* Of as many products as there are matrices in both; of one of them, as in groups of rows, it is the rows that count. */
+/*
+ * For batches, the number of matrices in both. If only one operand is a batch, as with groups of rows, its rows count.
+ */
 static double flops_of_product(const struct buffer *a, const struct buffer *b)
 {
 	double pairs = a->ndim > 2 && b->ndim > 2 ? length_of(a, 0) : 1;
@@ -344,7 +347,10 @@ static double flops_of_product(const struct buffer *a, const struct buffer *b)
 	return 2 * pairs * length_of(a, -2) * length_of(a, -1) * length_of(b, -1);
 }
 
-/* at: images whose every pixel the whole kernel is laid on, the output's, or of a transposed one the input's. */
+/*
+ * at: images in which the whole kernel is applied to every pixel: the output's, or the input's for a transposed
+ * convolution.
+ */
 static double flops_of_convolution(const struct buffer *at, const struct buffer *kernel)
 {
 	return 2 * length_of(at, 0) * lengths_from(at, 2) * lengths_from(kernel, 0);
@@ -369,14 +375,17 @@ static bool first_flag(const struct call *c)
 
 static bool is_sane(const struct operands *o, unsigned first, unsigned n, unsigned ndim)
 {
-	/* Of an element whose size is not known two may lie in one. */
+	/* If the size of an element is not known, it may hold two numbers. */
 	for (unsigned i = first; i < first + n; i++)
 		if (i >= o->n || o->of[i].ndim < ndim || (o->of[i].count && !o->of[i].bytes))
 			return false;
 	return true;
 }
 
-/* What a convolution's backward pass gives: gradients of the input and of the kernel, each as much as forwards. */
+/*
+ * Results of a convolution's backward pass: gradients of the input and of the kernel, each as expensive as the forward
+ * pass.
+ */
 static double wanted_gradients(const struct call *c)
 {
 	const struct op_type *t = &torch_function_of(c)->op;
@@ -391,7 +400,7 @@ static double wanted_gradients(const struct call *c)
 	return 0;
 }
 
-/* Of the model, and in all. False: not known. */
+/* Of the model, and in total. False: not known. */
 static bool flops_of_op(const struct call *c, const struct operands *o, struct flops *f)
 {
 	unsigned op = torch_function_of(c)->flop_op, first = flop_ops[op].first;
@@ -439,7 +448,7 @@ static bool flops_of_op(const struct call *c, const struct operands *o, struct f
 
 /* ---- calls ---- */
 
-/* The outermost one that this thread is in. */
+/* The outermost operator that this thread is in. */
 static THREAD_OWN struct {
 	uintptr_t frame, pc;
 } outermost;

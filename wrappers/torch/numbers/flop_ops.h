@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floating-point operations of PyTorch's operators (training/steps/flops.h). Matrix products, convolutions and attention are watched,
- * nothing of them is recorded; in the steps between those that are counted only one of them is, and the others' stubs lead
- * straight to PyTorch. Of operators inside of others the outermost counts: autocast, autograd and kernels call further ones.
+ * Floating-point operations of PyTorch's operators (training/steps/flops.h). Matrix products, convolutions and
+ * attention are watched, and not recorded. In the steps between those that are counted only one operator is watched,
+ * and the stubs of the others jump straight to PyTorch. With nested operators only the outermost counts: autocast,
+ * autograd and kernels call further ones.
  */
 #ifndef PROBE_WRAPPERS_TORCH_FLOP_OPS_H
 #define PROBE_WRAPPERS_TORCH_FLOP_OPS_H
@@ -12,7 +13,7 @@
 struct call;
 struct torch_function;
 
-/* Is that operator (name of its C++ struct: addmm_out) counted? False where nobody wants to know. */
+/* True if that operator (name of its C++ struct: addmm_out) is counted. False if counting is not requested. */
 bool torch_is_flop_op(const char *name);
 
 /* Its row: `call` or `redispatch`; watched: it is entered for nothing else, and may be left alone. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loss of a backward pass, and what the program made it of: numbers that were divided and multiplied on this thread since
- * the last pass, in a ring. What the pass begins at is the last of a chain of them, or a copy of it (.float(), .mean()).
+ * The loss of a backward pass, and how the program computed it: numbers that were divided and multiplied on this thread
+ * since the last pass, in a ring. The pass begins at the last number of a chain of them, or at a copy of it (.float(),
+ * .mean()).
  */
 #include "wrappers/torch/numbers/loss_ops.h"
 
@@ -13,18 +14,18 @@
 #include "stats/convert.h"
 
 #define MADE_MAX 8
-#define SCALE_MIN 1024 /* what the first loss scale that is seen is at least */
+#define SCALE_MIN 1024 /* the first loss scale seen is at least this */
 
 /* A number that a division or a multiplication gave, and all that has made it. */
 struct made {
 	double value;
-	double scale; /* by which it was multiplied last, a power of two; 1: by none */
+	double scale; /* the last factor it was multiplied by, a power of two; 1: none */
 	double divisor[LOSS_DIVISORS];
 	uint8_t n;
 };
 
 static THREAD_OWN struct {
-	const void *ones; /* what the last ones_like() of a number gave */
+	const void *ones; /* the result of the last ones_like() of a number */
 	double one_value; /* ... and of which number */
 	struct made made[MADE_MAX];
 	uint8_t nmade, next;
@@ -56,7 +57,7 @@ static bool is_power_of_two(double v)
 	return v >= 1 && v < 0x1p64 && !(bits & ((UINT64_C(1) << 52) - 1));
 }
 
-/* The i-th last one; NULL: there are not so many. */
+/* The i-th last one; NULL: there are fewer. */
 static const struct made *last_made(unsigned i)
 {
 	return i < own(notes).nmade
@@ -94,7 +95,7 @@ void loss_note_product(double a, double b, double value)
 	const struct made *from = find_made(a);
 	double factor = b;
 
-	/* In place a is what came of it. */
+	/* In place, a is the result. */
 	if (!from && b != 0)
 		from = find_made(value / b);
 	if (!from && ((from = find_made(b)) || (is_power_of_two(a) && a >= SCALE_MIN)))
@@ -114,7 +115,7 @@ void loss_note_quotient(double divisor, double value)
 		add_made(find_made(value * divisor), value, divisor > 1 ? divisor : 0, 1);
 }
 
-/* A loss scale is a power of two, unless the program says otherwise; then it is the one that was seen last. */
+/* A loss scale is a power of two. If the program sets another scale, only the last one seen. */
 static bool may_be_scale(double ratio)
 {
 	uint64_t seen = atomic_load_explicit(&scaler_scale, memory_order_relaxed);
@@ -122,7 +123,7 @@ static bool may_be_scale(double ratio)
 	return is_power_of_two(ratio) || (seen && is_about(ratio, double_of(seen)));
 }
 
-/* What the root is, or may be but for a loss scale. */
+/* Finds the number that is the root, or that is the root without a loss scale. */
 static const struct made *find_root(double root)
 {
 	const struct made *m = find_made(root);

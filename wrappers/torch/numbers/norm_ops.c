@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The total norm of the gradients, as the program itself computes it before it clips:
+ * Finds the total norm of the gradients that the program itself computes before it clips. Two forms are known:
  *
- *	stack(norms), linalg_vector_norm(that)
- *		under a frame of torch/nn/utils/clip_grad.py, or of norms that are known to be total ones, of a group each. Of
- *		DTensors the result is a DTensor, whose local part is the norm where it lies on each rank
- *	a number that is summed up over the ranks between backward pass and step (never a maximum: found_inf travels so)
- *		whose square root is taken next, by pow() or sqrt()
- *		or that becomes a number of Python, if it agrees within 1e-3 with the gradients that the optimizer's step
- *		begins with: the sum with those of a replica, what went in with those that this rank has a part of
- *		(which clipping may have made smaller since); losses and token counts do not
+ * - stack(norms), then linalg_vector_norm() of the result, either under a frame of torch/nn/utils/clip_grad.py, or if
+ * `norms` are total norms of groups. For DTensors the result is a DTensor, whose local part is the norm if it is
+ * replicated.
+ * - A number that is summed up over the ranks between backward pass and step (never a maximum: found_inf is reduced
+ * that way). Its square root is taken next, by pow() or sqrt(); or it becomes a Python number and agrees within 1e-3
+ * with the gradients when the optimizer's step begins. The sum is compared with the gradients of a replica, the input
+ * with those of a shard (which clipping may have reduced since). Losses and token counts do not agree.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -36,24 +35,24 @@
 
 /* A number that was summed up, and is known to the program. */
 struct summed {
-	double here, all; /* what this rank gave, and the sum */
+	double here, all; /* this rank's input, and the sum */
 };
 
 static THREAD_OWN struct {
-	const void *stacked; /* what the last stack() gave */
+	const void *stacked; /* the result of the last stack() */
 	bool stacked_roots; /* ... of norms of groups of gradients */
 	const void *root; /* the last norm that was found as a square root: its tensor */
-	const void *sent; /* the number that was given to be summed up last: where it lies */
-	double here; /* ... and what it was */
+	const void *sent; /* the address of the last number that was passed to be summed up */
+	double here; /* ... and its value */
 	struct summed sum[SUMS_MAX];
 	uint8_t nsum;
 } notes;
 
-/* Of the training, whichever thread computes: bits of a double, and whether it is there. */
+/* Of the training, whichever thread computes: the bits of a double, and whether it is set. */
 static _Atomic uint64_t found_bits;
 static _Atomic bool found;
 
-/* What clipping has left of the last norm that was clipped, as bits. 0: none was. */
+/* The value after clipping of the last clipped norm, as bits. 0: none. */
 static _Atomic uint64_t clipped_to;
 
 static void find_total_norm(double norm)
@@ -107,7 +106,7 @@ static void look_for_clip(void *arg)
 			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
 }
 
-/* Of a DTensor that is the same on all ranks. */
+/* For a DTensor with the same value on all ranks. */
 static bool number_of_dtensor(const void *impl, double *out)
 {
 	const void *local = NULL;
@@ -198,7 +197,7 @@ void torch_note_root(const void *of, const void *impl)
 
 	if (!is_sent(of) || !torch_number_of(impl, &root) || root < 0)
 		return;
-	/* In place the sum is gone. */
+	/* In place, the sum is overwritten. */
 	if (of == impl)
 		sum = root * root;
 	else if (!torch_number_of(of, &sum))
@@ -225,7 +224,7 @@ static bool norm_agrees(double a, double b)
 	return fabs(a - b) <= NORM_AGREES * fabs(b);
 }
 
-/* 1.0, 0.5, 12: what people clip to. */
+/* 1.0, 0.5, 12: usual clipping values. */
 static bool is_round(double v)
 {
 	double digits = v;
@@ -239,7 +238,7 @@ static bool is_round(double v)
 	return fabs(digits - (double)(int)(digits + 0.5)) <= 1e-4 * digits;
 }
 
-/* have: what clipping has left of the norm `here`, of the same gradients; norm: the total one. */
+/* have: the norm left by clipping, for gradients whose norm was `here`; norm: the total one. */
 static bool is_clipped(double have, double here, double norm)
 {
 	double limit = double_of(atomic_load_explicit(&clipped_to, memory_order_relaxed));

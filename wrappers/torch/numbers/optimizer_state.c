@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How many steps an optimizer had done before the first one that is seen: a training that goes on from a checkpoint. Adam
- * and its like count their steps in 0-dimensional tensors and add 1 to them at the start of a step, by one of the operators
- * below. They are looked at during the first step only; before and after it their stubs lead straight to PyTorch.
+ * The number of steps that an optimizer had done before the first one seen: a training resumed from a checkpoint. Adam
+ * and similar optimizers count their steps in 0-dimensional tensors and add 1 to them at the start of a step, with one
+ * of the operators below. These are watched during the first step only; before and after it their stubs jump straight
+ * to PyTorch.
  */
 #include <stdatomic.h>
 #include <string.h>

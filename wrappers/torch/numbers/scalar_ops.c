@@ -2,16 +2,15 @@
 /*
  * Numbers that a training program computes itself, seen at the operators that compute them:
  *
- *	ones_like(loss)                 backward() makes the gradient of what it begins at: the same tensor is in the engine's
- *	                                arguments next, so which tensor's it is is known for sure
- *	div(loss, n), mul(loss, f)      before backward(), where micro steps are added up, and where there is a loss scale
- *	stack, linalg_vector_norm, pow, sqrt, _local_scalar_dense (item())
- *	                                the total norm of the gradients (norm_ops.c)
- *	_amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inv_scale)
- *	empty                           until it is known how tensors are laid out, for which those above are too small
+ * - ones_like(loss): backward() makes the first gradient with it. The same tensor is in the engine's arguments next, so
+ * it is certain which tensor it belongs to.
+ * - div(loss, n), mul(loss, f): before backward(), if micro steps are accumulated or there is a loss scale.
+ * - stack, linalg_vector_norm, pow, sqrt, _local_scalar_dense (item()): the total norm of the gradients (norm_ops.c).
+ * - _amp_foreach_non_finite_check_and_unscale_(gradients, found_inf, inv_scale): the loss scale.
+ * - empty: until the layout of tensors is known, for which the tensors above are too small.
  *
- * All are watched only where the numbers are asked for. A training thread has its own notes; what a step takes from
- * another thread is behind atomics.
+ * Each is watched only if its number is requested. A training thread has its own notes; data that a step takes from
+ * another thread is atomic.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -51,7 +50,7 @@ enum scalar_op {
 static const struct {
 	const char *name;
 	uint8_t op; /* enum scalar_op */
-	uint8_t which; /* enum scalar: what it is watched for */
+	uint8_t which; /* enum scalar: the purpose of watching it */
 } ops[] = {
 	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
 	{"div_Tensor", OP_DIV, SCALAR_LOSS},
@@ -135,7 +134,7 @@ bool torch_number_of(const void *impl, double *out)
 	return false;
 }
 
-/* Of the training, whichever thread computes: bits of a double, and whether it is there. */
+/* Of the training, whichever thread computes: the bits of a double, and whether it is set. */
 static _Atomic uint64_t scale_bits;
 static _Atomic bool scale_there;
 
@@ -173,7 +172,7 @@ static void note_factor(const struct call *c, bool divides)
 {
 	double a, b, value;
 
-	/* What autograd computes makes no loss. A closure's forward pass is in an optimizer's step. */
+	/* Numbers computed by autograd are no losses. A closure's forward pass is inside an optimizer's step. */
 	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
 		!torch_number_of(tensor_argument(c, 1), &b) ||
 		!torch_number_of(torch_result_of(c), &value))

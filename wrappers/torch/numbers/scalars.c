@@ -2,11 +2,11 @@
 /*
  * Loss, learning rates, norm and loss scale of each step of a training, and when its parts begin and end.
  *
- * What an optimizer's step closes is a segment: the backward passes since the last one, and those inside of it up to the
- * first (a closure may be called again and again for one batch; the first call's value is what step() gives back). Several
- * segments may lie in one step of the training: that of each optimizer is kept until the step ends.
+ * A segment consists of the backward passes that one optimizer step uses: those since the last step, and the first pass
+ * inside the step (a closure may be called several times for one batch; step() returns the value of the first call). A
+ * step of the training may have several segments: each optimizer's is kept until the step ends.
  *
- * Lock: `lock` is a leaf, held for a few additions; some events per step.
+ * Lock: `lock` is a leaf, held for a few additions, some times per step.
  */
 #include <math.h>
 #include <pthread.h>
@@ -38,10 +38,10 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Backward passes whose gradients one optimizer's step uses. */
+/* Backward passes whose gradients are used by one optimizer step. */
 struct segment {
 	uint32_t passes;
-	double sum; /* of the numbers that they began at */
+	double sum; /* of the numbers at which they began */
 	double micro[MICRO_MAX]; /* these numbers */
 	double divisor[LOSS_DIVISORS]; /* by which the program divided each of them */
 	uint8_t ndivisor;
@@ -49,7 +49,7 @@ struct segment {
 	bool known; /* each began at a number */
 };
 
-/* What an optimizer has left for the end of the step. */
+/* Results of an optimizer that are kept until the end of the step. */
 struct kept {
 	uint64_t which; /* 0: no such optimizer yet */
 	bool loss_there, norm_there, norm_is_own;
@@ -149,7 +149,7 @@ static void end_segment(struct kept *k)
 	k->loss_there = true;
 }
 
-/* What all passes were divided by. */
+/* Keeps the divisors common to all passes. */
 static void keep_common_divisors(const struct loss_root *root)
 {
 	unsigned n = 0;
@@ -233,7 +233,7 @@ static void sum_gradient_norms(void *arg)
 		struct buffer b;
 
 		sort_gradient(s, o);
-		/* Who has asked for nothing but the norm of all of it gets none. */
+		/* If only the norm of all gradients is requested, there is none here. */
 		if (!s->whole && !torch_has_sums())
 			return;
 		if (!(o->outer ? o->grad && torch_tensor_buffer(o->grad, &b)
@@ -246,7 +246,7 @@ static void sum_gradient_norms(void *arg)
 	}
 }
 
-/* Behind the last backward pass before an optimizer's step, or in it; own_norm is NAN where there is none. */
+/* After the last backward pass before an optimizer's step, or in it; own_norm is NAN if there is none. */
 static double own_norm = NAN;
 
 static void measure_own_norm(void)
@@ -401,7 +401,7 @@ static void put_scalar_sources(uint32_t step)
 	bool scaled = torch_take_loss_scale(&scale);
 
 	pthread_mutex_lock(&lock);
-	/* A step that the gradient scaler has left out: its passes belong to no optimizer's step. */
+	/* A step that the gradient scaler has skipped: its passes belong to no optimizer's step. */
 	if (segment.passes && !kept[0].loss_there)
 		end_segment(&kept[0]);
 	if (!kept[0].norm_there && torch_take_clip_norm(&norm)) {
@@ -414,7 +414,7 @@ static void put_scalar_sources(uint32_t step)
 		now = kept[i];
 		kept[i] = (struct kept){.which = now.which};
 		pthread_mutex_unlock(&lock);
-		/* Without a scaler: what the program itself has multiplied the loss by. */
+		/* Without a scaler: the program's own loss scale. */
 		if (!scaled && now.loss_there && now.scale > 1) {
 			scalar_is_derived(SCALAR_LOSS_SCALE);
 			scalar_put_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);

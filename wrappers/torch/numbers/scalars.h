@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of a training in PyTorch: what scalars.c (passes and steps) and scalar_ops.c (operators) share. */
+/* The numbers of a training in PyTorch: shared by scalars.c (passes and steps) and scalar_ops.c (operators). */
 #ifndef PROBE_WRAPPERS_TORCH_SCALARS_H
 #define PROBE_WRAPPERS_TORCH_SCALARS_H
 
@@ -12,7 +12,7 @@ struct torch_function;
 /* The value of a tensor of one real element in the host's memory. False: it is another one. */
 bool torch_number_of(const void *impl, double *out);
 
-/* The DataLoader's __next__ that this thread stands in has a batch. */
+/* The DataLoader's __next__ in which this thread is has a batch. */
 void torch_note_batch(void);
 
 /* ---- operators (scalar_ops.c) ---- */
@@ -30,20 +30,23 @@ void torch_note_summed(const struct buffer *v);
 /* Something is about to be summed up by a communicator of that many ranks: of DTensors the norms of each parameter are. */
 void torch_note_norm_sum(int ranks);
 
-/* Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of what is no plain tensor. */
+/*
+ * Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of something
+ * that is no plain tensor.
+ */
 struct torch_list;
 void torch_note_stack(const struct torch_list *from, const void *made);
 void torch_note_norm_of(const void *of, const void *impl);
 void torch_note_root(const void *of, const void *impl);
 void torch_note_item(const void *of);
 
-/* A backward pass begins on this thread: what was summed up before is no norm of its gradients. */
+/* A backward pass begins on this thread: earlier sums are not the norm of its gradients. */
 void torch_forget_sums(void);
 
-/* Has a total norm been found that has not been taken? */
+/* True if a total norm has been found and not used yet. */
 bool torch_has_clip_norm(void);
 
-/* Has a number been summed up that may be the square of the total norm? Then it is to be settled. */
+/* True if a number that may be the square of the total norm has been summed up; it then has to be confirmed. */
 bool torch_has_sums(void);
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* With which seed PyTorch's generator began, and whether it was told to be deterministic: for who compares two runs. */
+/* The initial seed of PyTorch's generator, and whether deterministic mode was set, for comparing two runs. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>

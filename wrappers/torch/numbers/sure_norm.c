@@ -22,7 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* Since the last pass began. */
 static struct {
-	unsigned norms; /* that clip_grad.py has computed and no step has taken */
+	unsigned norms; /* norms that clip_grad.py has computed and no step has used */
 	double norm; /* the last of them; NAN: it cannot be read */
 	bool readable, replica, taken;
 	bool summed; /* norms, over all ranks */
@@ -89,9 +89,9 @@ void sure_norm_saw_sum(int ranks)
 	pthread_mutex_unlock(&lock);
 }
 
-/* ---- what DDP has reduced ---- */
+/* ---- gradients reduced by DDP ---- */
 
-/* The slot of that parameter, or the one that it may have. */
+/* The slot of that parameter, or the slot for it. */
 static struct reduced *reduced_slot(const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & (REDUCED_SLOTS - 1);
@@ -181,7 +181,7 @@ static bool are_any_gradients(const struct torch_optimizer_view *v)
 	return false;
 }
 
-/* Of the gradients themselves; NULL or why not. */
+/* The norm of the gradients themselves; returns NULL, or why it is not available. */
 static const char *sum_own_norm(const struct torch_optimizer_view *v, double *norm)
 {
 	double sum = 0, one;

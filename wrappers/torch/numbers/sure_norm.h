@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The norm of the gradients that a step begins with, where it is sure to be that, and to be the same on all ranks: for who
- * withholds steps by it (withhold.c). What scalars.c shows may be a guess, and is not looked at here.
+ * The norm of the gradients with which a step begins, only if that is certain and if it is equal on all ranks: for
+ * withholding steps (withhold.c). The norm in scalars.c may be a guess, and is not used here. It is one of:
  *
- *	as torch.nn.utils.clip_grad_norm_ and its parts compute it: of a DTensor the local part of a replica, behind a sum over
- *	    all ranks; of plain gradients that DDP has reduced over all ranks in the last pass
- *	else of the gradients themselves, where each is whole: in a fixed order, so that equal gradients have an equal norm
+ * - the norm computed by torch.nn.utils.clip_grad_norm_ and its parts: for a DTensor the local part of a replica, after
+ * a sum over all ranks; for plain gradients if DDP has reduced them over all ranks in the last pass;
+ * - else the norm of the gradients themselves, if each is complete: computed in a fixed order, so that equal gradients
+ * have an equal norm.
  */
 #ifndef PROBE_WRAPPERS_TORCH_SURE_NORM_H
 #define PROBE_WRAPPERS_TORCH_SURE_NORM_H
@@ -15,14 +16,14 @@
 
 struct torch_optimizer_view;
 
-/* What was found out about a step's norm. */
+/* The result for a step's norm. */
 enum sure_norm {
 	SURE_NORM, /* *norm */
 	NO_GRADIENTS, /* there is nothing to withhold */
 	UNSURE_NORM, /* *why */
 };
 
-/* A backward pass that adds up gradients begins: what was seen before is not of its gradients. */
+/* A backward pass that accumulates gradients begins: earlier observations do not belong to its gradients. */
 void sure_norm_forget(void);
 
 /* clip_grad.py has computed a total norm. value: NULL where it cannot be read; replica: of DTensors. */

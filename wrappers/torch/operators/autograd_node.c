@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * autograd's nodes: torch::autograd::generated::<Operator>Backward<n>::apply(gradients) gives back the gradients of the
- * operator's inputs. It is virtual; libtorch's tables of virtual functions are bound to the stubs as any other symbol. Only
- * with `backward: true`. Operators inside it keep their rows, with `parent`.
+ * autograd's nodes: torch::autograd::generated::<Operator>Backward<n>::apply(gradients) returns the gradients of the
+ * operator's inputs. It is virtual; libtorch's tables of virtual functions are bound to the stubs like any other
+ * symbol. Only with `backward: true`. Operators inside it keep their rows, with `parent`.
  *
- * Each node has a number, which counts up with each node that a thread makes in the forward pass. PyTorch gives the number
- * of the next one; where the number lies in a node is found out from nodes of leaves (AccumulateGrad), which all have the
- * largest one there is, as soon as one is made.
+ * Each node has a number, which increases with each node that a thread makes in the forward pass. PyTorch returns the
+ * number of the next node. The offset of the number in a node is found from nodes of leaves (AccumulateGrad), which all
+ * have the largest number, as soon as one is made.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static bool is_of_listed(const char *schema, void *node)
 	return torch_op_listed(base, overload);
 }
 
-/* The operator's schema may lie in the end of another one's (opschema.c); its presence gives the node's name. */
+/* The operator's schema may be in the tail of another one's (opschema.c); the node's name then tells that it exists. */
 static bool is_of_listed_tail(const char *schema, void *node)
 {
 	for (const char *s = schema + 1; *s && *s != '.' && *s != '('; s++)
@@ -94,7 +94,7 @@ bool torch_node_fill(struct torch_function *r, const char *symbol)
 
 /* ---- numbers ---- */
 
-#define NUMBER_MAX (UINT64_C(1) << 47) /* of those that can be written: JOURNAL_NODE */
+#define NUMBER_MAX (UINT64_C(1) << 47) /* largest number that can be written: JOURNAL_NODE */
 
 static _Atomic int place; /* node_number_place() */
 

@@ -33,7 +33,7 @@ static const struct {
 	{"imul", "mul_"}, {"idiv", "div_"}, {"radd", "add"}, {"rmul", "mul"}, {"getitem", "index"},
 	{"setitem", "index_put_"}, {"ipow", "pow_"}};
 
-/* Is `base` listed under one of the names that Python has for it? */
+/* True if `base` is listed under one of its Python names. */
 static bool listed_python(const char *base)
 {
 	static const char *const section[] = {"functional", "tensor", "torch"};
@@ -83,7 +83,7 @@ static bool is_call_symbol(const char *symbol, const char *name)
 	return strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
 }
 
-/* By the name of its C++ struct alone, which is changed meanwhile. */
+/* By the name of its C++ struct alone, which is modified meanwhile. */
 static bool is_op_name_listed(char *name)
 {
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
@@ -171,7 +171,7 @@ static const char *read_op_type_and_schema(
 	if (!op_params(symbol, torch_is_1_13(), t) || !are_types_passable(t))
 		return NULL;
 	*why = "which of several schemas is its own is not clear";
-	/* That of redispatch is behind the key set. */
+	/* In redispatch the arguments come after the key set. */
 	schema = op_schema(name, t, is_call_symbol(symbol, name) ? 0 : 1);
 	if (!schema)
 		return NULL;
@@ -222,7 +222,7 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 			scope = SCOPE_NUMBER;
 	}
 	if (torch_is_flop_op(name)) {
-		/* Only its `call` shows what is looked for there. */
+		/* Only its `call` shows what is needed there. */
 		if (scope == SCOPE_LOOK && !call)
 			scope = SCOPE_NONE;
 		torch_watch_flop_op(r, name, !is_listed && !scope);
@@ -288,7 +288,7 @@ struct ivalue {
 
 static void add_ivalues(struct cxx_work *w, const void *list)
 {
-	/* Behind what each object with references begins with: their counts have become smaller. */
+	/* After the header of reference-counted objects, which became smaller. */
 	const struct ivalue *const *v = (const struct ivalue *const *)(*(const char *const *)list +
 								       (torch_is_1_13() ? 24 : 16));
 
@@ -318,7 +318,7 @@ static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool ou
 		add_op_tensors(w, (void *const *)(uintptr_t)two[0], two[1], out);
 		break;
 	case OP_ILIST:
-		if (((const int32_t *)v->cp)[4] == 0) /* an array as it is */
+		if (((const int32_t *)v->cp)[4] == 0) /* a plain array */
 			add_op_tensors(w, (void *const *)(uintptr_t)two[0], two[1], out);
 		else if (((const int32_t *)v->cp)[4] == 1)
 			add_ivalues(w, *(void *const *)v->cp);
@@ -390,7 +390,7 @@ static bool describe_op(struct call *c)
 	for (unsigned i = 0; i < t->nargs; i++) {
 		uint16_t first = k->nin;
 
-		/* What is only written has no value yet: `out` of functions that have one. */
+		/* An output has no value yet: `out` of functions that have one. */
 		if (t->arg[i] == OP_TENSOR_OUT && i > 1 && strstr(row->op_name, "out"))
 			continue;
 		add_arg(k, t->arg[i], &c->v[i], false);
@@ -448,7 +448,7 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 	case OP_REFERENCE:
 		torch_add_tensor(w, *(void *const *)r[0], true);
 		break;
-	case OP_TUPLE: /* the first element lies last */
+	case OP_TUPLE: /* the first element is stored last */
 	case OP_TUPLE_REFERENCE:
 		for (unsigned i = t->nresult; i-- > 0;)
 			torch_add_tensor(
@@ -470,7 +470,7 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 	}
 }
 
-/* Inside of an operator that is recorded: what it computes counts nevertheless, and what is around it does not. */
+/* Inside a recorded operator: its computation counts nevertheless, and the outer one does not. */
 static bool enter_nested_op(const struct call *c)
 {
 	if (!torch_function_of(c)->flop_op)
@@ -499,7 +499,7 @@ static void leave_op(struct call *c, int64_t ret)
 	add_op_results(w, &torch_function_of(c)->op, c);
 	c->op.nout = w->nout;
 	torch_place_on_device(c, w, true);
-	/* A result that shares its memory is a view; one that is a parameter was written. */
+	/* A result that shares memory is a view; a result that is a parameter was written. */
 	if (torch_function_of(c)->op.result == OP_REFERENCE && w->nout && w->nin &&
 		(w->out_impl[0] == w->in_impl[0] ||
 			(w->in[0].base && w->out[0].base == w->in[0].base)))

@@ -40,7 +40,7 @@ bool torch_marker_may_be(const char *name)
 	const char *m = configured_operator();
 	size_t n = m ? strcspn(m, ".") : 0;
 
-	/* Where the overload's name begins in add_relu_Tensor is not known yet. */
+	/* In add_relu_Tensor it is not known yet where the overload's name begins. */
 	return m && strncmp(name, m, n) == 0 &&
 	       (m[n] ? name[n] == '_' && strcmp(name + n + 1, m + n + 1) == 0
 		     : name[n] == '_' || !name[n]);
@@ -75,7 +75,7 @@ enum torch_scope torch_marker_scope(const char *base, const char *overload)
 	return SCOPE_NONE;
 }
 
-/* The name of the C++ struct: add_Tensor. Redispatch comes behind call but in rare ways to call an operator. */
+/* The name of the C++ struct: add_Tensor. Redispatch follows call, except in rare ways to call an operator. */
 bool torch_marker_looks(const char *name, bool call)
 {
 	if (!call || !marker_looks_like_operator())

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds actv and actv_grad: inputs and outputs of modules in training mode, and what their gradients will be. Inputs are read
- * when the module is called, outputs when it returns. A module that is called more than once in a micro step is measured the first
- * time. Recomputed activations are not measured again; where their first pass made no graph (reentrant checkpointing) the second
- * one's tensors have the gradients.
+ * Kinds actv and actv_grad: inputs and outputs of modules in training mode, and their gradients. Inputs are read when
+ * the module is called, outputs when it returns. A module that is called several times in a micro step is measured the
+ * first time. Recomputed activations are not measured again; if their first pass made no graph (reentrant
+ * checkpointing), the second pass's tensors have the gradients.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,8 +19,8 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-#define TENSORS_MAX 16 /* of one side of a call */
-#define LEVELS 2 /* of tuples, lists and dicts in each other */
+#define TENSORS_MAX 16 /* on one side of a call */
+#define LEVELS 2 /* levels of nested tuples, lists and dicts */
 
 static void put_activation_name(const struct remembered *r, char *out, unsigned cap)
 {
@@ -56,7 +56,7 @@ static void collect_tensors(struct tensors *t, py_object *o, int levels)
 	}
 }
 
-/* A side of a call, as it is measured on a stack of ours. */
+/* A side of a call, measured on a stack of ours. */
 struct side {
 	const struct tensors *t;
 	struct remembered what;
@@ -89,7 +89,7 @@ static void measure_side(void *arg)
 	}
 }
 
-/* What a gradient's arrival makes: a row of actv_grad. */
+/* Writes a row of actv_grad when a gradient arrives. */
 static void write_gradient_row(const struct remembered *r, const struct buffer *b)
 {
 	char name[TRAIN_NAME_MAX + 32];

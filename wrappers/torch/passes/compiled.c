@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What torch.compile takes out of sight: its kernels are objects that are loaded when a graph has been compiled. */
+/* Computation that torch.compile hides: its kernels are objects that are loaded when a graph has been compiled. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -43,8 +43,8 @@ void torch_compiled_code(const char *module, const char *file)
 /* ---- compiled autograd ---- */
 
 /*
- * The engine gives the whole pass to a graph then: no node is evaluated, and what the graph computes is added to the gradients by
- * itself. It shows as passes without any node. One by itself may have had nothing to do.
+ * Then the engine passes the whole backward pass to a graph: no node is evaluated, and the graph itself adds its
+ * results to the gradients. It shows as passes without any node. A single such pass may just have had nothing to do.
  */
 #define EMPTY_PASSES 3
 

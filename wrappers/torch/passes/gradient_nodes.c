@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where autograd keeps the node of a tensor (class AutogradMeta): TensorImpl has a pointer to AutogradMeta behind its
- * storage, and that the node behind its table of functions, a std::string and .grad. Taken as true when
- * at::TensorBase::grad_fn() gives the same for the first tensor that has one. The number of the tensor among the node's is
- * asked of at::TensorBase::output_nr(), which only reads.
+ * Finds autograd's node of a tensor (class AutogradMeta): after its storage a TensorImpl has a pointer to AutogradMeta,
+ * which has the node after its table of functions, a std::string and .grad. This is trusted if
+ * at::TensorBase::grad_fn() returns the same for the first tensor that has a node. The tensor's index among the node's
+ * outputs comes from at::TensorBase::output_nr(), which only reads.
  *
- * A node that never comes by is forgotten two steps later; one that was freed, and another one made at its address, differ in
+ * A node that is never evaluated is dropped two steps later. A freed node and another one made at its address differ in
  * their number (autograd_node.c).
  *
  * Lock: `gradient_lock` is a leaf.
@@ -38,14 +38,14 @@
 static struct slot {
 	const void *node;
 	uint64_t number; /* UINT64_MAX: not known */
-	bool inside; /* what nodes of what.range give counts; else what others give */
+	bool inside; /* gradients from nodes of what.range count; false: those from others */
 	uint32_t nr, next; /* next: index + 1 */
 	uint32_t given,
 		others; /* how often such a node gave something, and how often another one */
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
-static uint32_t free_slots, used; /* free ones, by next; those that were ever used */
+static uint32_t free_slots, used; /* free ones, linked by next; number ever used */
 static _Atomic uint32_t waiting;
 static pthread_mutex_t gradient_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -109,13 +109,16 @@ static bool learn_graph(const void *impl)
 	return false;
 }
 
-/* Where a gradient goes: torch::autograd::Edge, a pointer to the node (of one word or, before 2.10, two) and uint32_t. */
+/*
+ * Destination of a gradient: torch::autograd::Edge, a pointer to the node (of one word or, before 2.10, two) and
+ * uint32_t.
+ */
 struct edge {
 	const void *node;
 	uint32_t nr;
 };
 
-/* ---- those that are waited for ---- */
+/* ---- gradients that are waited for ---- */
 
 static uint32_t *head_of(const void *node)
 {
@@ -216,7 +219,7 @@ bool torch_is_made_since(const void *impl, uint32_t range)
 	return node && is_in_range(range, torch_node_number(node));
 }
 
-/* Takes the slot behind *link out of its list. */
+/* Removes the slot after *link from its list. */
 static void free_slot(uint32_t *link)
 {
 	uint32_t i = *link;
@@ -227,7 +230,7 @@ static void free_slot(uint32_t *link)
 	atomic_fetch_sub(&waiting, 1);
 }
 
-/* One that waits for that node; false: none (more). */
+/* Takes a slot that waits for that node; false: no more. */
 static bool take_remembered(const void *node, struct slot *out)
 {
 	bool hit = false;
@@ -276,8 +279,8 @@ struct passing {
 };
 
 /*
- * Is all that the node got what counts? What came from one node only has been shown on its way. What nobody gave to an output is
- * given by the pass itself: it begins there.
+ * True if everything that the node got counts. A gradient that came from a single node was shown on its way. A gradient
+ * that no node gave to an output comes from the pass itself, which begins there.
  */
 static bool is_shown_here(const struct slot *s)
 {
@@ -320,7 +323,9 @@ void torch_gradients_passed(uint64_t before)
 	own(running) = before;
 }
 
-/* The i-th that waits for that edge; *first: what the running node gives is what counts, as the first. False: none (more). */
+/*
+ * The i-th slot that waits for that edge; *first: the running node's gradient counts, and is the first. False: no more.
+ */
 static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
 	bool hit = false, from_inside;
@@ -377,7 +382,7 @@ void torch_edges_pass(const void *edges, const void *gradients)
 
 	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
 		return;
-	/* A gradient each: that tells how long an edge is. */
+	/* One gradient for each edge: that gives the size of an edge. */
 	all.size = bytes / all.grads.n;
 	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
 		return;

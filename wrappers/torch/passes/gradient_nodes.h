@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of tensors that a forward pass has shown: the node of autograd that made the tensor is remembered, and when the
- * engine comes to it, its inputs are the complete gradients of what it made. Nothing is added to the graph.
+ * Gradients of tensors seen in a forward pass. The node of autograd that made the tensor is remembered; when the engine
+ * comes to it, its inputs are the complete gradients of its outputs. Nothing is added to the graph.
  */
 #ifndef PROBE_WRAPPERS_TORCH_GRADIENT_NODES_H
 #define PROBE_WRAPPERS_TORCH_GRADIENT_NODES_H
@@ -17,28 +17,28 @@ struct torch_train_event;
 /* On the thread that has it, on a stack with some room; the tensor is gone afterwards. */
 typedef void arrived_fn(const struct remembered *r, const struct buffer *b);
 
-/* Whose gradient it is, as far as who remembered it wants to know. */
+/* Identifies the owner of the gradient. */
 struct remembered {
 	arrived_fn *arrived;
 	const char *module; /* lives as long as the process */
-	struct api *row; /* of its record ... */
+	struct api *row; /* for its record ... */
 	uint64_t call; /* ... and the call's number */
 	uint32_t step, micro_step;
 	uint16_t vpp_stage;
 	uint32_t range; /* torch_range_begin(); 0: none */
 	bool output;
-	uint8_t index; /* of several; UINT8_MAX: it is the only one */
+	uint8_t index; /* among several; UINT8_MAX: it is the only one */
 };
 
 /*
- * All that the tensor's node gets; with r->range, the nodes that a module has made, what it gets from others: the gradient of
- * the module's output.
+ * The whole gradient that the tensor's node gets. With r->range, the nodes that a module has made: only what it gets
+ * from others, the gradient of the module's output.
  */
 void torch_remember_gradient(const void *impl, const struct remembered *r);
 
 /*
- * What the nodes of r->range give back for that tensor, and not what it gets from elsewhere: the gradient of the module's
- * input. Here as above: where several give what counts, and others something too, all of it counts.
+ * The gradient that the nodes of r->range return for that tensor, without other contributions: the gradient of the
+ * module's input. In both functions: if several contribute, and others too, everything counts.
  */
 void torch_remember_input(const void *impl, const struct remembered *r);
 
@@ -46,12 +46,12 @@ void torch_remember_input(const void *impl, const struct remembered *r);
 uint32_t torch_range_begin(uint64_t from);
 void torch_range_end(uint32_t range, uint64_t to);
 
-/* Is the node that made that tensor one of the range? */
+/* True if the node that made that tensor is in the range. */
 bool torch_is_made_since(const void *impl, uint32_t range);
 
 /*
- * Engine::evaluate_function() begins: the node, and the InputBuffer with its gradients; and ends. Returns what the end wants:
- * a node may run another pass.
+ * Engine::evaluate_function() begins (the node, and the InputBuffer with its gradients), and ends. Returns a value for
+ * the end, because a node may run another pass.
  */
 uint64_t torch_gradients_pass(const void *node, const void *inputs);
 void torch_gradients_passed(uint64_t before);

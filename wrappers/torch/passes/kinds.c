@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of a PyTorch training around an optimizer's step: parameters, gradients and the optimizer's tensors are measured when it
- * begins, and written when it ends, with the parameters as they are then. A backward pass inside the step (a closure) makes
- * gradients again: then all but the parameters is measured again when the pass ends, and the last one counts.
+ * Parameter statistics of a PyTorch training around an optimizer's step. Parameters, gradients and the optimizer's
+ * tensors are measured when it begins, and written when it ends, together with the updated parameters. A backward pass
+ * inside the step (a closure) makes gradients again: then everything but the parameters is measured again when the pass
+ * ends, and the last measurement counts.
  *
- * One step at a time is held: where several threads step optimizers at once, those of the others are left out, counted.
+ * One step at a time is handled: if several threads step optimizers at once, those of the others are skipped and
+ * counted.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -37,14 +39,14 @@
 		KIND_BIT(UPDATE_RATIO) | KIND_BIT(STABLE_RANK) | KIND_BIT(HISTOGRAM) |       \
 		KIND_BIT(GRAD_SUMMARY))
 
-/* ---- what is held from the begin of a step to its end ---- */
+/* ---- values held from the beginning of a step to its end ---- */
 
-#define HELD_DIMS 8 /* a shape of more dimensions is left out */
+#define HELD_DIMS 8 /* a shape with more dimensions is omitted */
 
 struct held_value {
 	struct train_value v;
 	uint64_t dims[HELD_DIMS];
-	uint32_t id, at; /* of the parameter; of its values in .numbers */
+	uint32_t id, at; /* of the parameter; index of its values in .numbers */
 };
 
 /* Measured again at the end, when the optimizer's view is gone; the optimizer holds the tensor. */
@@ -174,14 +176,14 @@ static void write_held(void)
 	}
 }
 
-/* ---- what a parameter has ---- */
+/* ---- values of a parameter ---- */
 
 static bool is_wanted(enum train_kind k)
 {
 	return held.kinds >> k & 1;
 }
 
-/* Of what the optimizer has for a flat parameter: the part that is p's. */
+/* Reduces the optimizer's tensor for a flat parameter to the part of p. */
 static bool narrow_to_piece(const struct train_param *p, struct buffer *b)
 {
 	return !p->piece_count || p->impl ||
@@ -257,7 +259,7 @@ static void hold_direction(const struct torch_optimizer_view *view,
 	struct buffer m;
 	double value = 1;
 
-	/* Of an optimizer that has no such moment there is no direction; before its first step it has none yet. */
+	/* An optimizer without such a moment has no direction; before its first step it has none yet. */
 	if (!state_buffer(op, p, "exp_avg", &m)) {
 		if (isnan(torch_group_number(&view->group[op->group], "betas.0")) || op->nstate)
 			return;
@@ -340,14 +342,17 @@ struct step_part {
 	bool again;
 };
 
-/* What was measured of the passes before the step; at its end, of those inside it. */
+/* Measurements of the passes before the step; at its end, of those inside it. */
 static void write_gradients(void)
 {
 	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
 
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++)
 		torch_gradient_of_step(held.all, at->id);
-	/* An optimizer of partitions has none of the model's own parameters, or only those of which this rank has some. */
+	/*
+	 * An optimizer of partitions has none of the model's own parameters, or only those that this rank has a part
+	 * of.
+	 */
 	for (uint32_t id = 1; id <= held.all->n; id++) {
 		const struct train_param *p = &held.all->at[id - 1];
 
@@ -383,7 +388,7 @@ static bool take_held_step(void)
 	if (!atomic_compare_exchange_strong(&held_taken, &no, true)) {
 		log_loss(LOSS_FULL, "several optimizers step at once on different threads: kinds "
 				    "of all but one "
-				    "are left out");
+				    "are skipped");
 		return false;
 	}
 	own(held_here) = true;
@@ -456,7 +461,7 @@ static void write_updated(void)
 	}
 }
 
-/* Of parameters that lie alone in their tensors: the optimizer's own state has been read again if it was made just now. */
+/* For parameters that have tensors of their own: if the optimizer's state was just made, it has been read again. */
 static void write_moments(void)
 {
 	static const struct {
@@ -491,7 +496,7 @@ static void write_moments(void)
 	}
 }
 
-/* Calls see with each parameter as it is behind the step. */
+/* Calls see with each parameter in its state after the step. */
 static void show_updated(void (*see)(
 	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b))
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kind grad_unreduced: a parameter's gradient when its leaf's node (torch::autograd::AccumulateGrad) has added to it, which is
- * before the hooks that reduce it over the ranks. A pass is measured if it may be the last one of the accumulation: of a
- * parameter that took n passes in the step before, from the n-th on (key grad_acc_steps: that many). What was measured last
- * is written when the optimizer's step begins; with monitor_mbs_grad each at the end of its pass.
+ * Kind grad_unreduced: a parameter's gradient after its leaf's node (torch::autograd::AccumulateGrad) has added to it,
+ * which is before the hooks that reduce it over the ranks. A pass is measured if it may be the last one of the
+ * accumulation: if a parameter took n passes in the previous step, from the n-th on (with key grad_acc_steps: that
+ * many). The last measurement is written when the optimizer's step begins; with monitor_mbs_grad each one at the end of
+ * its pass.
  *
- * A node belongs to a parameter, and adds to it on one thread at a time: a slot has one writer. It is written out by the
- * thread of the optimizer's step, or of the pass, behind the passes.
+ * A node belongs to one parameter, and runs on one thread at a time, so a slot has one writer. The thread of the
+ * optimizer's step, or of the pass, writes it out after the passes.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -49,10 +50,10 @@ bool torch_leaves_wanted(void)
 
 /* ---- where a node has its leaf ---- */
 
-#define NODE_BYTES 1024 /* of a node and what lies behind it, as far as it is looked at */
+#define NODE_BYTES 1024 /* bytes of a node, and after it, that are searched */
 #define NOT_THERE (-1)
 #define SEVERAL (-2)
-#define SEVERAL_MAX 64 /* so many nodes in a row */
+#define SEVERAL_MAX 64 /* after this many nodes in a row */
 
 static _Atomic int leaf_at; /* 0: not known yet, NOT_THERE */
 static _Atomic unsigned doubtful;
@@ -66,13 +67,13 @@ static void refuse_leaf_place(void)
 		"grad_unreduced is not written; update libprobe");
 }
 
-/* The place of that pointer in the node; 0: it has none; SEVERAL: what lies behind the node has it, too. */
+/* The offset of that pointer in the node; 0: not found; SEVERAL: also found in the memory after the node. */
 static int find_leaf(const char *node, const void *impl)
 {
 	int found = 0;
 
 	for (int at = 8; at < NODE_BYTES; at += 8) {
-		/* A node may lie at the end of what can be read. */
+		/* A node may be at the end of readable memory. */
 		if (((uintptr_t)node + (uintptr_t)at) % 4096 == 0 &&
 			!memory_readable((uintptr_t)node + (uintptr_t)at))
 			break;
@@ -116,21 +117,21 @@ void torch_leaf_made(struct call *c, bool leaving)
 	session_layout_fact(LAYOUT_TORCH_LEAF, true);
 }
 
-/* ---- what was measured ---- */
+/* ---- measurements ---- */
 
-#define SLOT_DIMS 8 /* a shape of more dimensions is left out */
+#define SLOT_DIMS 8 /* a shape with more dimensions is omitted */
 
 struct gradient_slot {
 	struct stats stats;
 	uint64_t count, dims[SLOT_DIMS];
 	uint8_t ndim;
-	uint32_t passes, passes_before; /* in this step, and in the one before */
+	uint32_t passes, passes_before; /* in this step, and in the previous one */
 	uint8_t dtype;
 	_Atomic uint8_t pending;
 };
 
 static _Atomic(struct gradient_slot *)
-	slots; /* by number of the parameter; pages come as they are used */
+	slots; /* by the parameter's number; pages are allocated when used */
 #define SLOTS_BYTES (TRAIN_PARAMS_MAX * sizeof(struct gradient_slot))
 
 static struct gradient_slot *gradient_slots(void)
@@ -210,7 +211,7 @@ static void measure_gradient(void *arg)
 	const struct train_param *p = train_param_by_impl(all, impl);
 	struct buffer b;
 
-	/* What is kept in a buffer of its own is added to that, and measured when the buffer is sent. */
+	/* A gradient kept in a separate buffer is added to that, and measured when the buffer is sent. */
 	if (!p || p->grad_lo || !torch_grad_buffer(impl, &b))
 		return;
 	if (p->flags & TP_FLAT)

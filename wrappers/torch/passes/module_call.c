@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When calls of modules are hooked, and what is known of each. The place of the flag `training` is the module's own
- * dictionary; it is set first there by torch.nn.Module.__init__, so it is found at once.
+ * When calls of modules are hooked, and the data of each call. The flag `training` is in the module's own dictionary;
+ * torch.nn.Module.__init__ sets it first there, so it is found at once.
  *
- * There is no lock: the GIL is held wherever something is written.
+ * There is no lock: all writes are made with the GIL held.
  */
 #include "wrappers/torch/passes/module_call.h"
 
@@ -29,7 +29,7 @@
 #define TRIES_MAX 3
 #define OBSERVERS_MAX 8
 
-static py_vectorcall_fn *_Atomic run_function; /* what was there before */
+static py_vectorcall_fn *_Atomic run_function; /* the original function */
 static _Atomic uint32_t wanting; /* bit i: module_observers[i] */
 static atomic_bool seen;
 
@@ -40,7 +40,7 @@ bool torch_module_calls_seen(void)
 	return atomic_load_explicit(&seen, memory_order_relaxed);
 }
 
-/* What end() needs of begin(). */
+/* Data that end() needs from begin(). */
 struct way {
 	struct torch_module_call call;
 	uint32_t phase;
@@ -60,8 +60,8 @@ static void show_module_call(const struct torch_module_call *c, bool leaving)
 #define WRAPPERS_MAX 4 /* around a model, in each other */
 
 /*
- * The outermost call says whether the model is trained. A wrapper around it may have a flag of its own that nobody keeps up to date:
- * Lightning leaves DDP in evaluation mode behind its first validation.
+ * The outermost call tells whether the model is trained. A wrapper around it may have an outdated flag: Lightning
+ * leaves DDP in evaluation mode after its first validation.
  */
 static bool is_training(py_object *module, bool outermost)
 {
@@ -132,7 +132,7 @@ static __attribute__((noinline)) bool starts_recording(py_object *module)
 	return starts;
 }
 
-/* In place of the vectorcall of torch.nn.Module.__call__. */
+/* Replaces the vectorcall of torch.nn.Module.__call__. */
 static py_object *call_module(
 	py_object *callable, py_object *const *args, size_t nargsf, py_object *kwnames)
 {
@@ -218,7 +218,7 @@ void torch_module_calls_now(void)
 {
 	int before;
 
-	/* PyTorch may still be on its way in: a try that fails here does not count. */
+	/* PyTorch may still be being imported; a failure here does not count. */
 	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX ||
 		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
 		!py_has_module("torch.nn.modules.module"))

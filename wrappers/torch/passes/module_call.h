@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of modules (torch.nn.Module.__call__), seen by wrappers/python/function_hook.h from the first backward pass or
- * optimizer step on, for dumps from the making of the first model on, where the configuration needs them. Not seen: what torch.compile has made one graph of, ScriptModules,
- * and classes with a `__call__` of their own.
+ * Calls of modules (torch.nn.Module.__call__), intercepted with wrappers/python/function_hook.h if the configuration
+ * needs them: from the first backward pass or optimizer step on, for dumps from the creation of the first model on. Not
+ * seen: modules that torch.compile has made into one graph, ScriptModules, and classes with a `__call__` of their own.
  *
- * Who wants to know is a row of module_observers[] (module_observers.c). They run on the thread of the call, which holds the
- * GIL, with `busy` set.
+ * Each row of module_observers[] (module_observers.c) gets the calls, on the thread of the call, which holds the GIL,
+ * with `busy` set.
  */
 #ifndef PROBE_WRAPPERS_TORCH_MODULE_CALL_H
 #define PROBE_WRAPPERS_TORCH_MODULE_CALL_H
@@ -36,10 +36,10 @@ extern const struct torch_module_observer *const module_observers[]; /* NULL-ter
 extern const struct torch_module_observer activations_observer, module_dump_observer;
 extern const struct torch_module_observer batch_observer; /* model_input.c */
 
-/* Are calls of modules seen? */
+/* True if calls of modules are seen. */
 bool torch_module_calls_seen(void);
 
-/* Is it of use to look for a moment before the first backward pass at which they can be seen? */
+/* True if it is useful to find a moment before the first backward pass at which they can be hooked. */
 bool torch_module_calls_early(void);
 
 /* Such a moment: the program's thread may be in the middle of Python. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of modules as records. What a call was given is read when it begins, with the module's parameters, and what it gives
- * back when it returns: a record each, so that nothing of the thread is held up by a call that takes long. Gradients come when
- * the engine has them (gradient_nodes.h).
+ * Calls of modules as records. A call's arguments are read when it begins, with the module's parameters, and its
+ * results when it returns: a separate record each, so that a long call does not delay the thread's other records.
+ * Gradients come when the engine has them (gradient_nodes.h).
  *
- * Rows are made under the GIL and last for ever; the table of parameters is read by the engine's threads: an entry's rows are
- * there before its address.
+ * Rows are made under the GIL and are never freed. The engine's threads read the table of parameters: an entry's rows
+ * are set before its address.
  */
 #include "wrappers/torch/passes/module_dump.h"
 
@@ -42,7 +42,7 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define VALUES_MAX 64 /* of one side of a call */
+#define VALUES_MAX 64 /* on one side of a call */
 #define DEPTH_MAX 128 /* calls in each other; those further in are not recorded */
 
 /* ---- which ---- */
@@ -349,7 +349,7 @@ struct dumped_call {
 	struct module_rows *rows;
 	uint64_t seq;
 	uint32_t depth, range;
-	struct dumped_call *next_spare; /* of the first of a stack */
+	struct dumped_call *next_spare; /* only in the first call of a stack */
 };
 
 static THREAD_OWN struct {
@@ -358,7 +358,7 @@ static THREAD_OWN struct {
 } dumped;
 
 /*
- * Stacks of threads that stand in no module, each with the next in its first call: a program may make new threads for every
+ * Stacks of threads that are in no module, linked through their first calls: a program may make new threads for every
  * forward pass. The GIL is its lock.
  */
 static struct dumped_call *spare_stacks;
@@ -451,7 +451,7 @@ static void record_module_begin(void *arg)
 	record_parameters(m->c->self, d->rows, d->seq);
 }
 
-/* What a module gives back as it is has the gradient of what it was: no node of the module's own shows it. */
+/* If a module returns a tensor unchanged, its gradient is that of the input: no node of the module shows it. */
 static void remember_unchanged(
 	const struct torch_module_call *c, const struct side *out, const struct remembered *what)
 {
@@ -467,7 +467,7 @@ static void remember_unchanged(
 			continue;
 		for (unsigned k = 0; k < out->n; k++)
 			same |= out->impl[k] == in.impl[i];
-		/* One that was written in place is another one now, and has a node of the module's. */
+		/* A tensor written in place has a new node, which belongs to the module. */
 		if (same && !torch_is_made_since(in.impl[i], r.range))
 			torch_remember_gradient(in.impl[i], &r);
 		r.index++;
@@ -535,7 +535,7 @@ static void dump_module_begins(const struct torch_module_call *c)
 	if (root)
 		torch_names_look();
 	named = module_name_of(c->self, root);
-	/* The whole model has no entry, nor has what is wrapped around a module. */
+	/* The whole model has no entry, and neither have wrappers around a module. */
 	if (!named || !*named->full || named->wrapper)
 		return;
 	begin_dumped_call(&m, named);

@@ -5,16 +5,16 @@
 
 #include <stdbool.h>
 
-/* Does the configuration ask for them? Any thread. */
+/* True if the configuration requests them. Any thread. */
 bool torch_modules_dumped(void);
 
-/* ... with what backward passes make of them? */
+/* ... including their gradients */
 bool torch_module_gradients_dumped(void);
 
-/* A module is called: is it to be recorded now? Starts the recording if need be. */
+/* True if a module call that begins is to be recorded. Starts the recording if necessary. */
 bool torch_module_dump_begins(void);
 
-/* That parameter's gradient has been added to. Any thread. */
+/* That parameter's gradient has been accumulated. Any thread. */
 void torch_module_parameter_accumulated(const void *impl);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key step_boundary: a step that its optimizer has marked ends at once, or (iteration) is held open until the next iteration
- * begins. That is the first forward pass in training mode that the program does not come to by just going on: seen from the
- * outermost frame, the first one in which the mark's Python stack and the forward's differ stands behind its place at the
- * mark (the same call of the same function, further down) for the rest of the iteration, as the generator's half of a GAN,
- * and in front of it, or in another call, for the next one. Where frames are not known, or one calls different functions from the same
- * place, the next forward in training mode counts.
+ * Key step_boundary: a step that its optimizer has marked ends at once, or (iteration) is held open until the next
+ * iteration begins. That is the first forward pass in training mode that does not continue the current iteration. To
+ * tell, the Python stacks at the mark and at the forward pass are compared from the outermost frame. In the first frame
+ * that differs, the iteration continues if the same call of the same function is at a later place (the generator's half
+ * of a GAN). If it is at an earlier place, or in another call, the next iteration has begun. If frames are not known,
+ * or a frame calls different functions from the same place, the next forward pass in training mode counts.
  *
- * A step that is still held open ends when its optimizer begins once more, and with the next backward pass if no forward pass
- * was seen meanwhile: what torch.compile has made one graph of cannot be seen.
+ * A step that is still held open ends when its optimizer begins again, or with the next backward pass if no forward
+ * pass was seen meanwhile: torch.compile's graphs are not visible.
  *
  * Lock: `held_lock` is a leaf.
  */

@@ -8,8 +8,8 @@
  *		is not called from outside (before 2.0)
  *	at::_ops::_amp_update_scale_::call
  *
- * Lock: `lock` is a leaf but for what step_end() takes; events are some per step. A forked child makes it again, whether
- * it records or not.
+ * Lock: `lock` is a leaf except for what step_end() takes; there are some events per step. A forked child initialises
+ * it again, whether it records or not.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,7 +78,7 @@ static void apply_train_mark(enum train_mark m)
 		torch_boundary_mark();
 }
 
-/* ---- who else wants to know (train_observers.h) ---- */
+/* ---- other observers (train_observers.h) ---- */
 
 #define OBSERVERS_MAX 16
 
@@ -99,7 +99,7 @@ static uint32_t wanting_observers(void)
 	return w;
 }
 
-/* Ends in the other order than beginnings: what the first row has is there for all others. */
+/* Ends are reported in reverse order: data of the first row is available to all others. */
 #define SHOW_EVENT(method, e, last_first)                                                     \
 	do {                                                                                  \
 		for (uint32_t w_ = wanting_observers(), k_; w_; w_ &= ~(UINT32_C(1) << k_)) { \
@@ -110,7 +110,7 @@ static uint32_t wanting_observers(void)
 		}                                                                             \
 	} while (0)
 
-/* Passes on the way on this thread. */
+/* Passes in progress on this thread. */
 static THREAD_OWN uint32_t passes;
 
 static void show_backward(const struct call *c, bool counts, bool leaving)
@@ -150,7 +150,7 @@ static void set_phase(uint32_t phase)
 	thread_state.phase = phase;
 }
 
-/* What the thread does when it does nothing special. */
+/* The default phase of this thread. */
 static uint32_t usual_phase(void)
 {
 	return train.active ? PHASE_FORWARD : PHASE_NONE;
@@ -266,7 +266,7 @@ static void identify_apart(void *arg)
 			continue;
 		if (text_ends_with(n.file, "/torch/optim/optimizer.py") ||
 			text_ends_with(n.file, "/torch/optim/lr_scheduler.py")) {
-			/* What lies around step(), not zero_grad(), which has a mark as well. */
+			/* The frame around step(), not around zero_grad(), which has a mark too. */
 			*step |= text_ends_with(n.function, "wrapper");
 			inside = true;
 		} else if (inside) {
@@ -329,7 +329,7 @@ static bool is_open(const void *record)
 	return false;
 }
 
-/* The DataLoader's __next__ that this thread stands in: its mark. */
+/* The mark of the DataLoader's __next__ that this thread is in. */
 static THREAD_OWN const void *data_mark;
 
 static void data_begins(const void *record)
@@ -370,7 +370,7 @@ static void mark_record_end(struct call *c)
 {
 	const void *record = c->v[0].cp;
 
-	/* Marks that were left by an exception lie above it. */
+	/* Marks above it were left by an exception. */
 	for (unsigned i = own(open_marks).n; i-- > 0;) {
 		enum train_mark m = TRAIN_NOTHING;
 
@@ -432,7 +432,7 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 	} else if (s == SCOPE_RECORD_BEGIN) {
 		record_begin(c, true);
 	} else if (s == SCOPE_RECORD_NEW) {
-		/* Where both are seen the mark's own function decides: it knows the name. */
+		/* If both are seen, the mark's own function is used: it knows the name. */
 		if (!atomic_load_explicit(&named, memory_order_relaxed))
 			record_new(c);
 	} else if (s == SCOPE_RECORD_END) {

@@ -83,7 +83,7 @@ bool node_of_op(const char *node, const char *base)
 }
 
 #define LEAF UINT64_MAX
-#define AT_FIRST 2 /* behind the pointer to virtual functions and the counts of references */
+#define AT_FIRST 2 /* after the pointer to virtual functions and the reference counts */
 #define AT_LAST 5
 
 int node_number_place(int was, const uint64_t *leaf)

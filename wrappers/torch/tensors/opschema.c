@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operators' schemas. Every libtorch holds them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which it
- * registers its operators at start; they are looked for once, in the constant data of libtorch_cpu as it lies in memory.
- * A linker may have let a text lie in the end of a longer one (sin in asin, Debian's 1.13): those are found by the operator's
- * name, if all longer ones that fit agree in what matters.
+ * The operators' schemas. Every libtorch contains them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which
+ * it registers its operators at start. They are searched for once, in the constant data of the loaded libtorch_cpu. A
+ * linker may have merged a text into the tail of a longer one (sin in asin, Debian's 1.13). Those are found by the
+ * operator's name, if all longer ones that match agree in what matters.
  */
 #include <link.h>
 #include <pthread.h>
@@ -105,7 +105,7 @@ static void read_all_schemas(void)
 	dl_iterate_phdr(scan_torch_object, NULL);
 }
 
-/* Can a parameter of this type of the schema be the one in the mangled name? "Tensor(a!)", "int[2]?". */
+/* True if a parameter of this schema type can be the one in the mangled name. "Tensor(a!)", "int[2]?". */
 static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
 {
 	char last = type[n - 1];
@@ -164,7 +164,7 @@ static bool same_result(const char *a, const char *b)
 	       !strstr(a, "(a!)[]") == !strstr(b, "(a!)[]");
 }
 
-/* In the end of longer ones. */
+/* Searches the tails of longer ones. */
 static const char *find_tail(const char *name, const struct op_type *t, unsigned first)
 {
 	const char *found = NULL;

@@ -5,7 +5,7 @@
 
 #include "wrappers/cxx/cxx_types.h"
 
-/* ---- what the types are ---- */
+/* ---- the types ---- */
 
 static const uint8_t two_words[] = {CT_U64, CT_U64}, list[] = {CT_P, CT_U64},
 		     list_opt[] = {CT_P, CT_U64, CT_U8}, opt_byte[] = {CT_U8, CT_U8},
@@ -52,7 +52,7 @@ static const struct cxx_class known_types[] = {
 	{"std::array<bool,2>", CT_STRUCT, OP_PLAIN, &s_opt_byte},
 	{"std::array<bool,3>", CT_STRUCT, OP_PLAIN, &s_three},
 	{"std::array<bool,4>", CT_STRUCT, OP_PLAIN, &s_four},
-	/* Objects with a destructor go as a pointer to the caller's. */
+	/* Objects with a destructor are passed by pointer to the caller's object. */
 	{"c10::SymInt", CT_P, OP_PLAIN, NULL},
 	{"std::optional<c10::SymInt>", CT_P, OP_PLAIN, NULL},
 	{"std::optional<at::Generator>", CT_P, OP_PLAIN, NULL},
@@ -61,10 +61,10 @@ static const struct cxx_class known_types[] = {
 };
 
 /*
- * 1.13 had its own c10::optional (c10/util/Optional.h): whether there is a value comes first, and the value lies in a union
- * with a byte. So an optional double goes in general registers, not in one for floating point: the System V ABI merges the
- * classes of a union's members. That of an array has no flag, but a length of its own for none. A text in an optional
- * has user-written copy constructors, so it goes as a pointer. As g++ 12 compiles the headers, and libtorch_cpu reads it.
+ * 1.13 had its own c10::optional (c10/util/Optional.h): a flag comes first, and the value is in a union with a byte. So
+ * an optional double is passed in general registers, not in a floating-point one: the System V ABI merges the classes
+ * of a union's members. An optional array has no flag, but a special length for none. An optional text has user-written
+ * copy constructors, so it is passed by pointer. As g++ 12 compiles the headers, and libtorch_cpu reads it.
  */
 static const struct cxx_class types_1_13[] = {
 	{"c10::optional<at::Tensor> const&", CT_P, OP_OPTIONAL_1_13, NULL},
@@ -182,7 +182,7 @@ bool op_result_of(const char *schema, struct op_type *t)
 			}
 		return false;
 	}
-	/* A tuple: always an object. Only those that are all tensors are looked into. */
+	/* A tuple: always an object. Only those that consist of tensors are looked into. */
 	t->hidden = true;
 	for (s++; *s;) {
 		int depth = 0;

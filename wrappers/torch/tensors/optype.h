@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name tells the parameters; what it gives
- * back stands in its schema, a text inside the library. Types that are passed by value are laid out as since 2.2
- * (std::optional), or as in 1.13, which had its own optionals; an operator with a parameter of another type is left alone.
+ * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name gives the parameters; its result
+ * type is in its schema, a text inside the library. Types passed by value are laid out as since 2.2 (std::optional), or
+ * as in 1.13, which had its own optionals. An operator with a parameter of another type is left alone.
  */
 #ifndef PROBE_WRAPPERS_TORCH_OPTYPE_H
 #define PROBE_WRAPPERS_TORCH_OPTYPE_H
@@ -13,13 +13,13 @@
 
 #include "api/api.h"
 
-/* What a parameter holds, for finding tensors. */
+/* Content of a parameter, for finding tensors. */
 enum op_arg {
 	OP_PLAIN,
 	OP_TENSOR, /* const Tensor & */
 	OP_TENSOR_OUT, /* Tensor &: written */
 	OP_OPTIONAL, /* const optional<Tensor> & */
-	OP_OPTIONAL_1_13, /* the same, the other way round */
+	OP_OPTIONAL_1_13, /* the same with the opposite order */
 	OP_LIST, /* TensorList by value */
 	OP_ILIST, /* const ITensorListRef & */
 	OP_OPTIONAL_LIST, /* const List<optional<Tensor>> & */
@@ -39,7 +39,7 @@ struct op_type {
 	uint8_t nargs;
 	uint8_t ctype[API_ARGS_MAX]; /* enum ctype */
 	uint8_t arg[API_ARGS_MAX]; /* enum op_arg */
-	const struct api_struct *members[API_ARGS_MAX]; /* where ctype is CT_STRUCT */
+	const struct api_struct *members[API_ARGS_MAX]; /* if ctype is CT_STRUCT */
 	uint8_t ret; /* enum ctype */
 	bool hidden; /* the result is an object */
 	uint8_t result; /* enum op_result */
@@ -47,8 +47,8 @@ struct op_type {
 };
 
 /*
- * The parameters, from the mangled name behind `call` or `redispatch` (which has a key set more in front), of a libtorch 1.13
- * or of a later one. False: it has one that is not known.
+ * The parameters, from the mangled name after `call` or `redispatch` (which has a key set first), of a libtorch 1.13 or
+ * of a later one. False: one of them is not known.
  */
 bool op_params(const char *symbol, bool is_1_13, struct op_type *t);
 
@@ -56,8 +56,8 @@ bool op_params(const char *symbol, bool is_1_13, struct op_type *t);
 bool op_result_of(const char *schema, struct op_type *t);
 
 /*
- * The first name behind a prefix of a mangled name: ("_ZN2at4_ops3add4callE...", "_ZN2at4_ops") -> "add". Returns what
- * stands behind it; NULL: another prefix, or the name does not fit into out.
+ * The first name after a prefix of a mangled name: ("_ZN2at4_ops3add4callE...", "_ZN2at4_ops") -> "add". Returns the
+ * position after it; NULL: another prefix, or the name does not fit into out.
  */
 const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap);
 
@@ -66,19 +66,22 @@ const char *op_name_behind(const char *symbol, const char *prefix, char *out, si
  */
 bool node_class(const char *symbol, char *out, size_t cap);
 
-/* Does a node of that class compute the gradients of the operator `base` ("addmm", in place "addmm_"), of any overload? */
+/*
+ * True if a node of that class computes the gradients of the operator `base` ("addmm", in place "addmm_"), of any
+ * overload.
+ */
 bool node_of_op(const char *node, const char *base);
 
 /*
- * Nodes have numbers; those of leaves all have the largest one there is. Where a number lies in a node, in words of 8 bytes:
- * `was`, or what this node of a leaf tells, or one of these.
+ * Nodes have numbers; those of leaves all have the largest one. Offset of the number in a node, in words of 8 bytes:
+ * `was`, or the result from this node of a leaf, or one of these.
  */
 enum { NODE_NOT_KNOWN, NODE_NO_PLACE = -1 };
 int node_number_place(int was, const uint64_t *leaf);
 
 /*
- * The schema of the operator whose C++ name is `name` (add_Tensor), found in libtorch as it is loaded; its name within the
- * schema is add.Tensor. Its parameters are those of t from number `first` on. NULL: there is none, or it is not clear which.
+ * The schema of the operator with C++ name `name` (add_Tensor), found in the loaded libtorch; its name within the
+ * schema is add.Tensor. Its parameters are those of t from number `first` on. NULL: there is none, or it is ambiguous.
  * The text lives as long as the library.
  */
 const char *op_schema(const char *name, const struct op_type *t, unsigned first);

@@ -11,7 +11,7 @@
 #include "wrappers/torch/tensors/tensor.h"
 
 #define GRAD_SYMBOL "_ZNK3c1010TensorImpl4gradEv"
-#define META_MAX_BYTES 256 /* of an AutogradMeta, as far as it is looked at */
+#define META_MAX_BYTES 256 /* bytes of an AutogradMeta that are searched */
 #define NOT_THERE (-1)
 
 static _Atomic int grad_at; /* from the AutogradMeta; 0: not known yet, NOT_THERE */

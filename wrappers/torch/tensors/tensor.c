@@ -57,7 +57,7 @@ static const struct {
 
 /* caffe2::TypeMeta::typeMetaDatas(): a record for each type, the size of an element first (c10/util/typeid.h). */
 #define META_BYTES 72
-#define META_CHECKED 12 /* uint8 to bool: their sizes show that the records lie as we know them */
+#define META_CHECKED 12 /* uint8 to bool: their sizes confirm the known layout of the records */
 
 /* The size that PyTorch itself has for the type; 0: it does not say. */
 static unsigned ask_element_size(unsigned type)
@@ -103,18 +103,17 @@ static unsigned element_size_of(unsigned type)
  * TensorImpl relative to its key_set_ (K): the same distances in 1.13, 2.6, 2.13, 2.14 on x86-64 and aarch64.
  * Sources: c10/core/TensorImpl.h, SizesAndStrides.h, StorageImpl.h, compiled with offsetof.
  */
-#define AT_OBJECT (-120) /* PyObject that stands for it; the low bits are flags */
+#define AT_OBJECT (-120) /* its PyObject; the low bits are flags */
 #define AT_NDIM (-112) /* size_t */
 #define AT_SIZES \
-	(-104) /* int64_t[5], or a pointer to sizes and behind them strides where there are more dimensions */
+	(-104) /* int64_t[5]; with more dimensions a pointer to sizes followed by strides */
 #define AT_STRIDES (-64)
 #define AT_OFFSET (-24) /* int64_t, elements */
 #define AT_NUMEL (-16)
 #define AT_TYPE (-8) /* uint16_t */
 #define AT_DEVICE (-6) /* int8_t type, index; bool: there is one. In 1.13 the bool comes first */
 #define AT_FLAGS0 (-3) /* bit 1: storage access throws */
-#define AT_FLAGS1 \
-	(-2) /* bits 2-3: policy for sizes and strides (0: as they lie), bit 4: symbolic */
+#define AT_FLAGS1 (-2) /* bits 2-3: policy for sizes and strides (0: as stored), bit 4: symbolic */
 #define INLINE_DIMS 5
 #define OLD_K 184 /* 1.13 */
 #define NDIM_MAX 64
@@ -125,10 +124,9 @@ static unsigned element_size_of(unsigned type)
 
 static struct {
 	int64_t key_set; /* offset of K */
-	/* What every such object begins with: pointer to its functions, reference counts. 24 bytes in 1.13, then 16. */
+	/* Header of every such object: pointer to its functions, reference counts. 24 bytes in 1.13, then 16. */
 	int64_t header;
-	int device,
-		engaged; /* of the type of the device, and whether there is one, behind AT_DEVICE */
+	int device, engaged; /* flag after AT_DEVICE: whether the device's type is set */
 } layout;
 
 enum { UNKNOWN, KNOWN, REFUSED };
@@ -176,7 +174,7 @@ void *torch_function_at(const char *name)
 	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
-/* Does the tensor look like a plain one of 1 to 5 dimensions with elements, if K is there? */
+/* True if, with K at that offset, this looks like a plain tensor of 1 to 5 dimensions with elements. */
 static bool is_plausible_offset(const void *impl, int64_t k)
 {
 	const char *at = (const char *)impl + k;
@@ -203,7 +201,7 @@ static bool is_plausible_offset(const void *impl, int64_t k)
 	return !(at[AT_FLAGS0] & 2) && !(at[AT_FLAGS1] & 0x1c);
 }
 
-/* The same as the library sees it. */
+/* The same, from the library's functions. */
 struct truth {
 	const int64_t *sizes, *strides;
 	int64_t ndim, offset, storage_bytes;
@@ -265,7 +263,7 @@ static bool agrees_dlpack(const void *tensor, const void *impl)
 
 	if (!d)
 		return false;
-	/* Newer versions normalise strides of dimensions of length 1; data points behind the offset. */
+	/* Newer versions normalise strides of dimensions of length 1; data points past the offset. */
 	same = storage_size_of(storage_of(impl)) >> 48 == 0 && d->ndim == (int32_t)ndim &&
 	       same_dims(d->shape, sizes_of(impl, ndim), ndim) && size &&
 	       d->dtype.bits == 8 * size &&
@@ -304,7 +302,7 @@ static void refuse_layout(void)
 			     "recorded without their tensors; update libprobe");
 }
 
-/* Tries to find the layout from this tensor; one that is not plain enough decides nothing. */
+/* Tries to learn the layout from this tensor; one that is not plain enough decides nothing. */
 static void learn_layout(const void *impl)
 {
 	static const int64_t candidates[] = {168, 176, OLD_K};
@@ -356,7 +354,7 @@ void torch_tensor_forked(void)
 
 /* ---- views ---- */
 
-/* Do all elements lie within the storage? */
+/* True if all elements are within the storage. */
 static bool is_inside_storage(const struct buffer *v, int64_t offset, uint64_t size, uint64_t bytes)
 {
 	const int64_t *sizes = v->counts, *strides = v->displs;
@@ -382,7 +380,7 @@ static int device_type_of(const void *impl)
 	return FIELD(impl, int8_t, AT_DEVICE + layout.device);
 }
 
-/* Where its elements begin, in whatever memory. NULL: it has none that could be looked at. */
+/* Address of its elements, in any memory. NULL: it has none that could be looked at. */
 static const void *find_elements(const void *impl, const struct buffer *v, unsigned size)
 {
 	if (FIELD(impl, uint8_t, AT_FLAGS1) & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 ||

@@ -29,7 +29,7 @@ void torch_report_version(void);
 /* Tells meta.json the seed of PyTorch's generator, at the first step of an optimizer. */
 void torch_report_seeds(void);
 
-/* Is it 1.13? False as long as it is not loaded. */
+/* True if it is 1.13. False as long as it is not loaded. */
 bool torch_is_1_13(void);
 
 /*
@@ -38,12 +38,12 @@ bool torch_is_1_13(void);
  */
 void torch_compiled_code(const char *module, const char *file);
 
-/* The engine has come to a node, or a gradient has been added to its leaf: backward passes are as they are seen. */
+/* The engine has come to a node, or a gradient has been added to its leaf: backward passes are visible. */
 void torch_saw_node(void);
 
 /* ---- process groups ---- */
 
-/* Where a method has its tensors. The argument numbers count `this` as 0. */
+/* Positions of a method's tensors. Argument numbers count `this` as 0. */
 enum torch_form {
 	FORM_NONE,
 	FORM_LIST, /* vector<Tensor>& at 1, in place */
@@ -64,20 +64,20 @@ struct torch_method {
 	uint8_t form; /* enum torch_form */
 	uint8_t nargs; /* with `this` */
 	uint8_t options; /* argument with the options, 0: none */
-	int8_t redop, root; /* where in the options, -1: there is none */
+	int8_t redop, root; /* offset in the options, -1: none */
 };
 
-/* What a row stands for, behind its spec. */
+/* The data of a row, after its spec. */
 struct torch_function {
 	struct cxx_function cxx;
 	const struct torch_method *method; /* adapter_c10d */
 	uint8_t backend; /* enum torch_backend */
-	/* The Work that it gives back is not the one that it puts into the queue: when that ends, outputs are not there. */
+	/* The returned Work is not the one that it queues: when that ends, outputs are not valid yet. */
 	_Atomic bool indirect;
 	uint8_t scope; /* adapter_torch: enum torch_scope */
-	uint8_t scalar_op; /* what it shows of the training's numbers (scalar_ops.c); 0: nothing */
-	bool optimizer_op; /* of those that count an optimizer's steps (optimizer_state.c) */
-	uint8_t flop_op; /* whose floating-point operations are counted (flop_ops.c); 0: none */
+	uint8_t scalar_op; /* its role for the training's numbers (scalar_ops.c); 0: none */
+	bool optimizer_op; /* one of those that count an optimizer's steps (optimizer_state.c) */
+	uint8_t flop_op; /* its floating-point operations are counted (flop_ops.c); 0: no */
 	struct op_type op; /* adapter_aten */
 	char op_name[136]; /* of the schema */
 };
@@ -120,20 +120,20 @@ bool torch_describe(struct call *c);
 
 /* ---- completion ---- */
 
-/* For a call that is being described. NULL: no memory, or too many on the way. */
+/* For a call that is being described. NULL: no memory, or too many pending. */
 struct cxx_work *torch_work_new(struct call *c);
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
 
 /*
- * Sees to it that waits of that Work are told of, whose class has no symbols, before anybody else has it (lambda_work.c). False:
- * it is of another class.
+ * Makes waits of that Work visible, whose class has no symbols, before another thread has it (lambda_work.c). False: it
+ * is of another class.
  */
 bool torch_watch_wait(void *work);
 
 /* ---- operators (operators.c) ---- */
 
-/* Is this the name of an operator that may be listed (which one exactly is known when the library has been loaded)? */
+/* True if this may be the name of a listed operator (which one exactly is known when the library has been loaded). */
 bool torch_op_wanted(const char *symbol);
 
 /* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
@@ -143,10 +143,10 @@ bool torch_op_fill(struct torch_function *r, const char *symbol);
 bool torch_op_refused(
 	const char *symbol, char *out, size_t cap, const char **lib, const char **why);
 
-/* Is an overload of that operator listed, or this one (NULL: not known)? By any name that Python has for it. */
+/* True if an overload of that operator is listed, or this one (NULL: not known). By any of its Python names. */
 bool torch_op_listed(const char *base, const char *overload);
 
-/* What has been given back: of an operator whose result is a tensor, or a reference to one, its TensorImpl; NULL: nothing. */
+/* The result: if an operator returns a tensor, or a reference to one, its TensorImpl; NULL: nothing. */
 const void *torch_result_of(const struct call *c);
 
 /* A tensor of a call, unless it is undefined or its shape is not known. */
@@ -159,13 +159,13 @@ uint32_t torch_out_room(uint32_t n);
 
 bool torch_node_wanted(const char *symbol);
 
-/* Fills in a row, but for its link name; one that records nothing where the node's operator is not listed. */
+/* Fills in a row, except for its link name; a row that records nothing if the node's operator is not listed. */
 bool torch_node_fill(struct torch_function *r, const char *symbol);
 
-/* A node for a leaf has been made at that address: they all have the same number, by which it is known where it lies. */
+/* A node for a leaf has been made at that address: they all have the same number, which shows its offset. */
 void torch_node_leaf(const void *node);
 
-/* Its number; UINT64_MAX: where it lies is not known. */
+/* Its number; UINT64_MAX: its offset is not known. */
 uint64_t torch_node_number(const void *node);
 
 /* The number that the calling thread's next node will have. False: not known. */
@@ -176,7 +176,7 @@ void torch_node_made(struct call *c, uint64_t from);
 
 /* ---- kinds (kinds_accumulate.c) ---- */
 
-/* Are nodes of leaves watched for kinds? */
+/* True if nodes of leaves are watched for kinds. */
 bool torch_accumulate_wanted(void);
 bool torch_leaves_wanted(void); /* ... or names of gradients */
 bool torch_names_gradients(void); /* for the rows of calls, or to know which group reduces them */
@@ -185,7 +185,7 @@ bool torch_names_gradients(void); /* for the rows of calls, or to know which gro
 void torch_leaf_made(struct call *c, bool leaving);
 void torch_accumulated(struct call *c, bool leaving);
 
-/* A gradient scaler has left out the step that goes on: its gradients are written as far as they are known. */
+/* A gradient scaler has skipped the current step: writes its gradients as far as they are known. */
 void torch_step_was_skipped(void);
 
 /* ---- operators that end a step (opmarker.c) ---- */
@@ -207,8 +207,9 @@ void torch_bucket_scope(const struct call *c, bool leaving);
 void torch_bucket_reduced(int ranks);
 
 /*
- * What FSDP's reduce_scatter carries, by the gradient that this thread has accumulated last: of a group of that many ranks, with
- * so many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call has it until it is left.
+ * The content of FSDP's reduce_scatter, from the gradient that this thread has accumulated last: in a group of that
+ * many ranks, with that many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call
+ * keeps it until it is left.
  */
 uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks);
 void torch_shard_bucket_leave(void);
@@ -216,7 +217,7 @@ void torch_shard_bucket_leave(void);
 /* The gradient of that parameter has been added to: collectives and operators know it by name from now on. */
 void torch_name_gradient(const void *impl);
 
-/* JOURNAL_NAME_* of a tensor whose elements begin at base; 0: it is no parameter, and no gradient of one. */
+/* JOURNAL_NAME_* of a tensor whose elements begin at base; 0: not a parameter or gradient. */
 uint32_t torch_tensor_name(const void *impl, const void *base);
 
 /* ---- steps done before (optimizer_state.c) ---- */
@@ -228,7 +229,7 @@ void torch_note_optimizer(bool begins);
 void torch_look_at_optimizer_state(
 	const struct call *c); /* at any call that may be one of these operators */
 void torch_watch_optimizer_state(
-	const struct call *c); /* at those that are watched for nothing else */
+	const struct call *c); /* for operators watched only for this purpose */
 
 /* ---- marks ---- */
 
@@ -240,7 +241,10 @@ void torch_withhold_forked(void);
 
 /* ---- all of it ---- */
 
-/* struct adapter.forked: calls each of torch_fork_handlers[] (NULL at its end), which has what the rooms above have to reset. */
+/*
+ * struct adapter.forked: calls each of torch_fork_handlers[] (NULL-terminated), with which higher rooms reset their
+ * state.
+ */
 void torch_forked(void);
 extern void (*const torch_fork_handlers[])(void);
 

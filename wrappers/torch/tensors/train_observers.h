@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who wants to know of backward passes and optimizer steps beside the counting of steps: a row of train_observers[] each
- * (train_observers.c), called in its order by train_events.c, on the thread of the event, with no lock of ours held, before
- * the step is counted on. `busy` is set: what they call of the program's libraries is not recorded. NULL: not wanted.
+ * Observers of backward passes and optimizer steps, in addition to the counting of steps: one row of train_observers[]
+ * each (train_observers.c). train_events.c calls them in order, on the thread of the event, with no lock of ours held,
+ * before the step is counted. `busy` is set: calls that they make into the program's libraries are not recorded. NULL:
+ * not needed.
  */
 #ifndef PROBE_WRAPPERS_TORCH_TRAIN_OBSERVERS_H
 #define PROBE_WRAPPERS_TORCH_TRAIN_OBSERVERS_H
@@ -15,13 +16,13 @@ struct call;
 
 struct torch_train_event {
 	/* backward: Engine::execute(this, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs) */
-	const struct call *call; /* of the engine's entry; NULL at an optimizer's */
+	const struct call *call; /* of the engine's entry; NULL for an optimizer */
 	bool accumulates; /* gradients are added up in .grad: no autograd.grad() */
 	bool outermost; /* of the passes, or steps, on this thread */
 	bool ok; /* at an end: no exception */
 	/* optimizer: */
 	const void *record; /* RecordFunction of the mark: the same at begin and end */
-	uint64_t which; /* the same for all steps of one optimizer, as far as the stack tells */
+	uint64_t which; /* equal for all steps of one optimizer, as far as the stack tells */
 };
 
 struct torch_train_observer {
@@ -33,7 +34,7 @@ struct torch_train_observer {
 	void (*optimizer_end)(const struct torch_train_event *e);
 };
 
-/* NULL-terminated. names_observer is the first: behind it names and torch_optimizer_now() are there. */
+/* NULL-terminated. names_observer is the first: after it, names and torch_optimizer_now() are available. */
 extern const struct torch_train_observer *const train_observers[];
 
 extern const struct torch_train_observer names_observer, kinds_observer, scalars_observer;
@@ -44,7 +45,7 @@ extern const struct torch_train_observer flops_observer; /* flop_ops.c */
 extern const struct torch_train_observer withhold_observer; /* withhold.c */
 extern const struct torch_train_observer stop_observer; /* stop_step.c */
 
-/* That buffer is about to be sent to be reduced: gradients that are kept in it are as they were accumulated. */
+/* That buffer is about to be sent for reduction: gradients kept in it are as accumulated. */
 extern void (*const torch_gradients_sent)(const struct buffer *b);
 void torch_record_gradients_sent(const struct buffer *b); /* kinds_accumulate.c */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which PyTorch this is: no function of its libraries says so, the file version.py beside them does. */
+/* The version of PyTorch: none of its libraries tells it, but the file version.py next to them does. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "wrappers/cxx/cxx_version.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* Of the libtorch that is loaded; where version.py is not found, the library's path. False: none is. */
+/* For the loaded libtorch; if version.py is not found, the library's path. False: none is loaded. */
 static bool version_text(char *out, size_t cap)
 {
 	struct provider p;

@@ -14,12 +14,12 @@
 #define IDS_MAX (1u << 20)
 
 struct site_slot {
-	char *text; /* until it is looked at */
+	char *text; /* until it is parsed */
 	struct dump_site *site;
 };
 
 struct dump_book {
-	uint64_t stacks_at, comms_at; /* how far the files have been read */
+	uint64_t stacks_at, comms_at; /* how much of the files has been read */
 	struct site_slot *stack;
 	uint32_t nstack;
 	struct staged_comm *comm;

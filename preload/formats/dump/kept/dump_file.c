@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A .pt file is a zip archive with a pickle of protocol 2 that rebuilds the tensor, and the bytes of its storage; of types
- * that have no storage class of their own (unsigned integers, float8) the storage is untyped. Both forms are those of
- * torch.save of PyTorch 1.6 to 2.15 (torch.serialization, torch._utils).
+ * A .pt file is a zip archive with a pickle of protocol 2 that rebuilds the tensor, and the bytes of its storage. For
+ * types without a storage class of their own (unsigned integers, float8) the storage is untyped. Both forms are those
+ * of torch.save in PyTorch 1.6 to 2.15 (torch.serialization, torch._utils).
  */
 #include "formats/dump/kept/dump_file.h"
 
@@ -20,11 +20,11 @@
 #include "base/io.h"
 
 #define CHUNK (256u << 10)
-#define ARCHIVE_MAX UINT64_C(0xfff00000) /* bytes that a zip archive without extensions holds */
+#define ARCHIVE_MAX UINT64_C(0xfff00000) /* maximum size of a zip archive without extensions */
 
 static const struct {
 	char storage[24]; /* class of torch, "": none */
-	char npy[8]; /* of numpy, "": by another one */
+	char npy[8]; /* numpy's name, "": stored as another type */
 } file_types[DT_COUNT] = {
 	[DT_BOOL] = {"BoolStorage", "|b1"},
 	[DT_INT8] = {"CharStorage", "|i1"},
@@ -35,13 +35,13 @@ static const struct {
 	[DT_UINT16] = {"", "<u2"},
 	[DT_UINT32] = {"", "<u4"},
 	[DT_UINT64] = {"", "<u8"},
-	[DT_FLOAT8_E4M3FN] = {"", "|u1"}, /* NumPy has no such type: the bytes as they are */
+	[DT_FLOAT8_E4M3FN] = {"", "|u1"}, /* NumPy has no such type: the raw bytes */
 	[DT_FLOAT8_E5M2] = {"", "|u1"},
 	[DT_FLOAT8_E8M0FNU] = {"", "|u1"},
 	[DT_FLOAT8_E4M3FNUZ] = {"", "|u1"},
 	[DT_FLOAT8_E5M2FNUZ] = {"", "|u1"},
 	[DT_FLOAT4_E2M1FN_X2] = {"", "|u1"},
-	[DT_BFLOAT16] = {"BFloat16Storage", "<f4"}, /* ... widened, which keeps the values */
+	[DT_BFLOAT16] = {"BFloat16Storage", "<f4"}, /* ... widened, which preserves the values */
 	[DT_FLOAT16] = {"HalfStorage", "<f2"},
 	[DT_FLOAT32] = {"FloatStorage", "<f4"},
 	[DT_FLOAT64] = {"DoubleStorage", "<f8"},
@@ -111,7 +111,7 @@ static void pickle_ints(struct bytes *b, const uint64_t *v, unsigned n)
 	pickle_raw(b, "t");
 }
 
-/* Dimensions of a tensor that has elements are at most some thousand bytes here. */
+/* A tensor with elements has at most some thousand bytes of dimensions here. */
 static void pickle_tensor(struct bytes *b, const struct tensor_copy *c)
 {
 	const char *storage = file_types[c->dtype].storage;
@@ -225,14 +225,14 @@ static void deflate_member(struct archive *a, struct member *m)
 	deflateEnd(&z);
 	free(out);
 
-	/* The head again, with the size that shows now. */
-	uint64_t behind = a->at;
+	/* The header again, with the size that is known now. */
+	uint64_t after = a->at;
 
 	if (!a->err && lseek(a->fd, (off_t)head, SEEK_SET) < 0)
 		a->err = -errno;
 	put_local_head(a, m);
-	a->at = behind;
-	if (!a->err && lseek(a->fd, (off_t)behind, SEEK_SET) < 0)
+	a->at = after;
+	if (!a->err && lseek(a->fd, (off_t)after, SEEK_SET) < 0)
 		a->err = -errno;
 }
 
@@ -430,7 +430,10 @@ int dump_file_write(
 	char part[NAME_MAX + 1];
 	int fd, err;
 
-	/* Under its name it is whole: a process that is killed here leaves nothing that recovery would take for a tensor. */
+	/*
+	 * A file of this name is always complete: a process killed here leaves nothing that recovery would take for a
+	 * tensor.
+	 */
 	if ((size_t)snprintf(part, sizeof(part), ".%s", name) >= sizeof(part))
 		return -ENAMETOOLONG;
 	fd = io_create_file(dirfd, part);

@@ -13,7 +13,7 @@
 #define DUMP_FILE_EXTENSION(cfg) \
 	(get_dump_keys((cfg))->file_format == FILE_FORMAT_NPY ? "npy" : "pt")
 
-/* Makes the file; half a file is removed. 0; -EFBIG: larger than the form can say; -errno. */
+/* Makes the file; an incomplete file is removed. Returns 0, -EFBIG (too large for the format), or -errno. */
 int dump_file_write(
 	int dirfd, const char *name, const struct config *cfg, const struct tensor_copy *c);
 

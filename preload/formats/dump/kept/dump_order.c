@@ -47,7 +47,7 @@ static int compare_refs(const void *x, const void *y)
 	return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
-/* Heads and numbers of all items, window by window. */
+/* Reads heads and numbers of all items, window by window. */
 static int scan_items(struct dump_order *o, char *window)
 {
 	uint64_t at = 0;
@@ -64,7 +64,7 @@ static int scan_items(struct dump_order *o, char *window)
 			const struct journal_call *c = (const struct journal_call *)(h + 1);
 			int err = 0;
 
-			/* The item may go on behind the window: its head and its call are in it. */
+			/* The item may extend beyond the window: its head and its call are inside. */
 			if (!staged_head_valid(h, UINT32_MAX))
 				return 0;
 			if (h->what == STAGED_CALL && k + sizeof(*h) + sizeof(*c) > (uint64_t)n)
@@ -183,7 +183,7 @@ bool dump_order_has(const struct dump_order *o, uint64_t seq)
 {
 	uint32_t lo = 0, hi = o->n;
 
-	/* Of the first batch, in which all but a few lie. */
+	/* Searches the first batch, which contains nearly all. */
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 

@@ -7,16 +7,16 @@
 
 #include "formats/dump/kept/dump_stage.h"
 
-#define DUMP_CALLS_MAX (1u << 22) /* of a step; further ones are not in its dump */
+#define DUMP_CALLS_MAX (1u << 22) /* per step; further ones are not in its dump */
 
 struct dump_ref {
-	uint64_t seq, at; /* at: where it lies in the file */
-	uint64_t parent; /* of what is a part of it; UINT64_MAX: it is none */
+	uint64_t seq, at; /* at: its position in the file */
+	uint64_t parent; /* the record that this is a part of; UINT64_MAX: none */
 	uint32_t bytes;
 	uint32_t batch; /* how often the files had been made before it came */
 };
 
-/* A record that tells more of another one (flag `part`). */
+/* A record that adds details to another one (flag `part`). */
 struct dump_part {
 	uint64_t parent;
 	uint32_t ref;
@@ -31,18 +31,18 @@ struct dump_order {
 	uint64_t lost;
 };
 
-/* 0, -ENOENT: the step has none, -errno. */
+/* Returns 0, -ENOENT (no such step), or -errno. */
 int dump_order_read(struct dump_order *o, int dirfd, uint32_t step);
 void dump_order_free(struct dump_order *o);
 
-/* The item of the i-th call, in memory of the caller's (realloc); NULL: it cannot be read. */
+/* The item of the i-th call, in the caller's memory (realloc); NULL: it cannot be read. */
 const struct staged_head *dump_order_item(
 	const struct dump_order *o, uint32_t i, void **buf, size_t *cap);
 
-/* The parts of that call: the first, and *n how many there are. */
+/* The parts of that call: the first one, and their number in *n. */
 const struct dump_part *dump_order_parts(const struct dump_order *o, uint64_t parent, uint32_t *n);
 
-/* Is there a call with that number? */
+/* True if there is a call with that number. */
 bool dump_order_has(const struct dump_order *o, uint64_t seq);
 
 #endif

@@ -55,7 +55,7 @@ static bool ends_with(const char *s, const char *tail)
 	return n >= m && strcmp(s + n - m, tail) == 0;
 }
 
-/* Without the names of what it is defined in: forward of Net.forward. */
+/* The name without its enclosing scopes: forward of Net.forward. */
 static const char *own_function_name(const char *function)
 {
 	const char *dot = strrchr(function, '.');
@@ -63,7 +63,7 @@ static const char *own_function_name(const char *function)
 	return dot && dot[1] ? dot + 1 : function;
 }
 
-/* Files of a framework whose functions are what a program calls, and by what prefix they are known. */
+/* A framework's files with functions that programs call, and the prefix of each. */
 static const struct {
 	char tail[48], prefix[16];
 } python_side[] = {
@@ -76,7 +76,7 @@ static const struct {
 	{"/mindspore/common/tensor.py", "Tensor"},
 };
 
-/* Folders of MindSpore whose functions stand between a program, or a cell, and an operator. */
+/* Folders of MindSpore whose functions are between a program, or a cell, and an operator. */
 static bool is_mindspore_side(const char *file)
 {
 	static const char folders[][28] = {"/mindspore/ops/", "/mindspore/mint/",
@@ -106,7 +106,7 @@ static bool is_distributed_file(const char *file)
 	       ends_with(file, "/mindspore/communication/comm_func.py");
 }
 
-/* Those that programs call: one that is made of others counts, where it is one of these. */
+/* Collectives that programs call. If such a function is implemented with others, it is the one that counts. */
 static bool is_public_collective(const char *name)
 {
 	static const char known[][24] = {"send", "recv", "isend", "irecv", "broadcast",
@@ -120,7 +120,7 @@ static bool is_public_collective(const char *name)
 	return false;
 }
 
-/* Decorators around the functions that count. */
+/* Decorators around these functions. */
 static bool is_decorator(const struct site_frame *f)
 {
 	const char *name = own_function_name(f->function);
@@ -132,7 +132,7 @@ static bool is_decorator(const struct site_frame *f)
 	       strcmp(name, "fn") == 0 || strcmp(name, "decorate_context") == 0;
 }
 
-/* Is the frame one of the framework's in front of the program's? Notes what it says. */
+/* True if the frame belongs to the framework, inside the program's frames. Notes its function. */
 static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 {
 	const char *name = own_function_name(f->function), *prefix = python_prefix(f->file);
@@ -148,7 +148,7 @@ static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 		return true;
 	}
 	if (prefix && !s->dist[0]) {
-		/* The outermost of several counts: the others are its own business. */
+		/* The outermost of several is used: the others are internal. */
 		if (!is_decorator(f)) {
 			snprintf(s->prefix, sizeof(s->prefix), "%s", prefix);
 			snprintf(s->api, sizeof(s->api), "%.90s", name);
@@ -210,7 +210,7 @@ struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 		inner = false;
 		s->caller = hash_str(hash_u64(s->caller, f.line), f.file) | 1;
 		put_site_frame(&out, &f, line, n++ ? ",\n   " : "\n   ");
-		/* Kept free: what ends the array. */
+		/* Reserved for the end of the array. */
 		if (out.cut || out.len + 16 > FRAMES_BYTES) {
 			out.len = before;
 			out.buf[before] = 0;
@@ -246,7 +246,7 @@ static bool is_name_char(char c)
 	       c == '_';
 }
 
-/* The place of `word` as a whole word that is called there, or NULL. */
+/* The position of `word` as a whole word that is called there, or NULL. */
 static const char *find_called_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -257,7 +257,7 @@ static const char *find_called_word(const char *line, const char *word)
 	return NULL;
 }
 
-/* What stands in front of `.word(`: torch, F, nn.functional, or a tensor. */
+/* The text before `.word(`: torch, F, nn.functional, or a tensor. */
 static const char *prefix_before_dot(const char *line, const char *p, char *api, size_t cap)
 {
 	static const struct {
@@ -285,7 +285,7 @@ static const char *prefix_before_dot(const char *line, const char *p, char *api,
 	return "Tensor";
 }
 
-/* How Python spells an operator that is no call. */
+/* Python's spelling of operators that are not calls. */
 static const struct {
 	char op[16], sign[4], method[16];
 } python_signs[] = {

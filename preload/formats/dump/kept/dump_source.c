@@ -11,7 +11,7 @@
 
 #include "base/io.h"
 
-#define FILES_MAX 64 /* kept at once; the one unused for longest gives way */
+#define FILES_MAX 64 /* files in the cache; the least recently used is replaced */
 #define FILE_BYTES_MAX (4u << 20)
 
 struct source_file {
@@ -62,7 +62,7 @@ static void index_source_lines(struct source_file *f)
 			f->line[f->nline++] = (uint32_t)i + 1;
 }
 
-/* A file that cannot be read is kept as one without lines. */
+/* A file that cannot be read is cached as one without lines. */
 static void read_source(struct source_file *f, const char *path)
 {
 	struct stat st;

@@ -19,7 +19,7 @@ bool dump_part_step(const char *path, uint32_t *step)
 	return sscanf(path, "dump_%u.part%n", step, &used) == 1 && used && !path[used];
 }
 
-/* Room for an item of so many bytes, its head filled in. */
+/* Reserves an item of that many bytes, with its head filled in. */
 static struct staged_head *stage_room(
 	struct files *f, const char *path, size_t bytes, enum staged_what what, struct out_file **o)
 {
@@ -43,7 +43,7 @@ static char *put_staged_text(char *at, const char *s)
 	return at + n;
 }
 
-/* The n texts behind `lead` bytes, as one item. */
+/* Writes the n texts after `lead` bytes, as one item. */
 static int stage_texts(struct files *f, const char *path, enum staged_what what, uint32_t id,
 	const void *lead, size_t lead_bytes, const char *const *text, unsigned n)
 {
@@ -64,7 +64,7 @@ static int stage_texts(struct files *f, const char *path, enum staged_what what,
 		return -ENOBUFS;
 	h->id = id;
 	at = (char *)(h + 1);
-	if (lead_bytes) /* memcpy() of NULL is undefined, also of no bytes */
+	if (lead_bytes) /* memcpy() of NULL is undefined even for 0 bytes */
 		memcpy(at, lead, lead_bytes);
 	at += lead_bytes;
 	for (unsigned i = 0; i < n; i++)
@@ -104,7 +104,7 @@ int stage_call(struct files *f, const struct record *r)
 {
 	size_t bytes = sizeof(struct staged_head) + sizeof(struct journal_call);
 	unsigned n = r->n < DUMP_TENSORS_MAX ? r->n : DUMP_TENSORS_MAX;
-	/* What it is in the training is the first named tensor's matter. */
+	/* The call's role in the training is that of its first named tensor. */
 	const char *name = "";
 	struct staged_head *h;
 	struct journal_call *c;
@@ -158,7 +158,7 @@ bool staged_head_valid(const struct staged_head *h, uint64_t bytes)
 	       h->bytes <= bytes && h->what >= STAGED_CALL && h->what <= STAGED_COMM;
 }
 
-/* The text at *at, which moves behind it. NULL: it does not end in the item. */
+/* The text at *at, which moves to its end. NULL: it does not end inside the item. */
 static const char *take_staged_text(const char **at, const char *end)
 {
 	const char *s = *at, *nul = s < end ? memchr(s, 0, (size_t)(end - s)) : NULL;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the dump sink is given, put aside until its step is over: a dump's files number calls in the order in which they were
- * entered, and an asynchronous one comes when it is complete. dump_<step>.part in the rank's folder holds the calls of a step as
- * the journal had them, dump_stacks.part and dump_comms.part what they refer to. Their lengths are committed like those of
- * all files, so that after kill -9 the dump is made of the same calls, once each.
+ * Records of the dump sink, staged until their step is over: a dump numbers calls in the order in which they were
+ * entered, and an asynchronous one comes when it is complete. dump_<step>.part in the rank's folder holds the calls of
+ * a step as in the journal, dump_stacks.part and dump_comms.part what they refer to. Their lengths are committed like
+ * those of all files, so that after kill -9 the dump is made from the same calls, once each.
  */
 #ifndef PROBE_SINK_DUMP_STAGE_H
 #define PROBE_SINK_DUMP_STAGE_H
@@ -16,11 +16,11 @@
 
 #define DUMP_STACKS_PART "dump_stacks.part"
 #define DUMP_COMMS_PART "dump_comms.part"
-#define DUMP_TENSORS_MAX 320 /* of a staged call: more than an entry and its end can have */
+#define DUMP_TENSORS_MAX 320 /* for a staged call: more than an entry and its end can have */
 
 enum staged_what { STAGED_CALL = 1, STAGED_MADE, STAGED_STACK, STAGED_COMM };
 
-/* Each item begins with it; STAGED_MADE: of all before it the step's files have been made. */
+/* Head of each item. STAGED_MADE: the step's files have been made from all items before it. */
 struct staged_head {
 	uint32_t bytes; /* a multiple of 8 */
 	uint16_t what, n; /* n: tensors */
@@ -28,10 +28,10 @@ struct staged_head {
 	uint32_t open;
 };
 
-/* A call that was read back; all pointers lie in the item. */
+/* A call that was read back; all pointers point into the item. */
 struct staged_call {
 	const struct journal_call *call;
-	uint32_t flags; /* the call's and its end's */
+	uint32_t flags; /* of the call and its end */
 	bool open;
 	unsigned n;
 	const struct journal_tensor *tensor[DUMP_TENSORS_MAX];
@@ -45,15 +45,16 @@ struct staged_comm {
 };
 
 void dump_part_path(uint32_t step, char *out, size_t cap);
-bool dump_part_step(const char *path, uint32_t *step); /* is it one of these, and of which step? */
+/* True if it is one of these files; sets its step. */
+bool dump_part_step(const char *path, uint32_t *step);
 
-/* Each 0, or -ENOBUFS as a sink's methods. */
+/* Each returns 0, or -ENOBUFS like a sink's methods. */
 int stage_call(struct files *f, const struct record *r);
 int stage_made(struct files *f, uint32_t step);
 int stage_stack(struct files *f, const struct record_stack *e);
 int stage_comm(struct files *f, const struct record_comm *e);
 
-/* False: what lies there is none. `bytes` from p on can be read; NULs end all texts. */
+/* Returns false if there is no valid item. `bytes` bytes from p on are readable; all texts end with NUL. */
 bool staged_head_valid(const struct staged_head *h, uint64_t bytes);
 bool staged_call_read(const struct staged_head *h, struct staged_call *c);
 bool staged_comm_read(const struct staged_head *h, struct staged_comm *c);
