@@ -9,7 +9,7 @@
 first() { # DIR [OPTION ...]
 	"$probe" report --json "$@" | python3 -c '
 import json, sys
-# Who comes last is a note where the machine is busy.
+# A straggler is a note if the machine is busy.
 f = ([x for x in json.load(sys.stdin)["findings"] if (x["kind"], x["severity"]) != ("straggler", "note")] or [{}])[0]
 print(f.get("kind"), f.get("severity"), f.get("ranks"), f.get("step"), f.get("what"), f.get("op"))'
 }
@@ -176,7 +176,7 @@ done <<<"$loops"
 # Of two ranks the other one seems to gain what the slow one loses, in most of the steps that are looked at: it is no spread.
 is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'
 is 'slow, where both spread, two ranks' "$(first "$tmp/made/slow_noisy" -r 1,2)" 'slow warn [2] 7 None None'
-is 'slow behind jitter, two ranks' "$(first "$tmp/made/slow_uneven" -r 1,2)" 'slow warn [2] 9 None None'
+is 'slow after jitter, two ranks' "$(first "$tmp/made/slow_uneven" -r 1,2)" 'slow warn [2] 9 None None'
 is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
 # The same among 100 ranks, of which not all are read again.
@@ -216,7 +216,7 @@ for name in nan_zeros nan nan_message; do
 print(sorted({f["kind"] for f in json.load(sys.stdin)["findings"]} - {"nan"}))')" '[]'
 done
 
-# Where to look is said, and what to run next. How often the kind is right is a number only where it was measured.
+# The report says where to look and what to run next. How often the kind is right is a number only where it was measured.
 said=$("$probe" report --json "$tmp/made/missing")
 is 'fields of a finding' "$(python3 -c '
 import json, re, sys
@@ -254,12 +254,12 @@ for folder in sys.argv[2:]:
 print(len(kinds) > 12, wrong[:3])
 PY
 is 'every finding has all fields' "$(python3 "$tmp/fields.py" "$probe" "$tmp"/made/*)" 'True []'
-like 'the counts in words' "$("$probe" report "$tmp/made/missing")" 'of [0-9]+ injected faults of this kind [0-9]+ were named rightly'
-unlike 'no measure in words that nobody made' "$("$probe" report "$tmp/made/missing")" '[0-9] % sure|clean runs'
+like 'the counts in words' "$("$probe" report "$tmp/made/missing")" 'of [0-9]+ injected faults of this kind [0-9]+ were named correctly'
+unlike 'no measure in words that was not taken' "$("$probe" report "$tmp/made/missing")" '[0-9] % sure|clean runs'
 like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 skipped all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
 
 # The line is that of the rank, by its own numbers of stacks; of a call from a new line it is the new one.
-like 'the line of a rank that counts its stacks differently' "$(text_of_first "$tmp/made/corruption_ids")" 'rank 2 got another one than .*, called from all_reduce \(train\)'
+like 'the line of a rank that counts its stacks differently' "$(text_of_first "$tmp/made/corruption_ids")" 'rank 2 got another result than .*, called from all_reduce \(train\)'
 like 'the line of a call that was made from there once' "$(text_of_first "$tmp/made/spike_line")" 'rank 2: a value of 1e\+06 in the input of all_reduce.* in the 9 steps before .*, called from new_line \(train\)'
 
 # Real runs, with the MPI that yields.

@@ -18,7 +18,7 @@ char *meta_config_text(const char *folder)
 
 	free(path);
 	buf[n > 0 ? n : 0] = 0;
-	/* Each part stands on a line of its own (folder/meta.c). */
+	/* Each part is on a line of its own (folder/meta.c). */
 	at = strstr(buf, key);
 	if (!at) {
 		free(buf);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges the parameters that were read: which ranks hold copies, and which copies part. */
+/* Judges the parameters that were read: which ranks hold copies, and which copies diverge. */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 #define PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 
