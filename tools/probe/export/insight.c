@@ -4,9 +4,9 @@
  * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
  * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/).
  *
- * Of a step: what the rank's thread stood in calls is communication that was not overlapped; what asynchronous calls were
- * in flight beyond that was overlapped; the rest is computing. Of an operation: waiting is the time until its last rank
- * had come, transit the rest. Which links it took is not known, so a collective has one to the rank itself.
+ * For a step: time in which the rank's thread was blocked in calls is communication that was not overlapped; additional time with
+ * asynchronous calls in flight was overlapped; the rest is computing. For an operation: waiting is the time until its last rank
+ * had come, transit the rest. Its links are not known, so a collective has one from the rank to itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 #define OPERATIONS_KEPT 4000000u
 
-/* When the last rank came to an operation. */
+/* When the last rank entered an operation. */
 struct insight_last {
 	struct table_key key;
 	uint64_t start;
@@ -30,7 +30,7 @@ struct insight_op {
 	uint64_t step, start, dur, wait, bytes, comm;
 	int64_t seq;
 	uint32_t op;
-	int from, to; /* of a message: world ranks; -1: a collective */
+	int from, to; /* world ranks of a message; -1: a collective */
 };
 
 struct insight_step {
@@ -84,7 +84,7 @@ static void note_insight_step(struct insight *x, const struct walk_call *w, uint
 	s->blocked += held;
 	if (strcmp(intern_name(c->op), "recv") == 0)
 		s->received += held;
-	/* Calls come by their starts: what of this one nobody has counted yet. */
+	/* Calls come by their starts: the part of this one that was not counted yet. */
 	if (end > s->flight_end) {
 		s->flight += end - (w->start > s->flight_end ? w->start : s->flight_end);
 		s->flight_end = end;
