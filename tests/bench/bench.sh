@@ -126,7 +126,7 @@ row 'from start to end' "$(calc "$(beyond 5) / 1000" %.3f)" ms '<=0.15'
 
 title "The unwinder beside libunwind, on the same stacks (frames found in brackets)"
 # STACK ours_seen NS FRAMES ours_anew NS FRAMES unw_backtrace NS FRAMES unw_step NS FRAMES
-while read -r stack _ seen frames _ anew also _ cached f1 _ stepped f2; do
+while read -r stack _ seen frames _ uncached also _ cached f1 _ stepped f2; do
 	case $stack in
 	pointers) stack='code with frame pointers' ;;
 	none) stack='code without frame pointers' ;;
@@ -137,7 +137,7 @@ while read -r stack _ seen frames _ anew also _ cached f1 _ stepped f2; do
 	known='seen before'
 	[ "$stack" != 'another depth each time' ] || known='its functions seen before'
 	row "$stack, $known ($frames)" "$seen" ns
-	row "   without a memory of walks ($also)" "$anew" ns
+	row "   without a memory of walks ($also)" "$uncached" ns
 	[ "$f1" = 0 ] || row "   unw_backtrace() ($f1)" "$cached" ns
 	[ "$f2" = 0 ] || row "   unw_step(), frame by frame ($f2)" "$stepped" ns
 done < <("$bin/unwind_bench")

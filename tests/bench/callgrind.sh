@@ -64,7 +64,7 @@ one() {
 	elif awk -v n="$n" -v was="$was" 'BEGIN {exit n <= was * 1.03 + 0.5 ? 0 : 1}'; then
 		echo "ok $tests - $name: $n of $was"
 		awk -v n="$n" -v was="$was" 'BEGIN {exit n < was * 0.97 - 0.5 ? 0 : 1}' &&
-			echo "#   fewer than recorded: record them anew with tests/bench/callgrind.sh -r"
+			echo "#   fewer than recorded: record them again with tests/bench/callgrind.sh -r"
 	else
 		echo "not ok $tests - $name: $n instructions, $was are recorded"
 		echo "#   if that is meant: tests/bench/callgrind.sh -r"

@@ -188,10 +188,10 @@ launcher_ended() {
 }
 
 gone() {
-	wait_until 20 nobody "$1"
+	wait_until 20 has_no_process "$1"
 }
 
-nobody() {
+has_no_process() {
 	[ -z "$(ranks_of "$1")" ]
 }
 

@@ -68,7 +68,7 @@ have = open(folder + "/monitor.log", encoding="utf-8").read().splitlines()
 
 
 def ordered(lines):
-    """Behind each step's two lines its metrics, sorted."""
+    """After each step's two lines its metrics, sorted."""
     out, part = [], []
     for line in lines + ["{"]:
         if line.startswith("{"):

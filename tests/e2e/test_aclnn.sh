@@ -35,7 +35,7 @@ each() { # TEXT LIST PATTERN THREADS [--all|--any [NAME=VALUE ...]]
 	ok "$text: the program made the same calls, and got the same answers" cmp <(sort "$tmp/truth.plain") <(sort "$tmp/truth")
 	ok "$text: every call and tensor, and no other" python3 tests/e2e/aclnn_truth.py "$out" "$tmp/truth" "$pattern" ${stats:+"$stats"}
 	contract "$text" "$out"
-	silent "$text: nothing is said" "$tmp/with.err"
+	silent "$text: nothing is reported" "$tmp/with.err"
 }
 
 each 'all, 1 thread, no stream' '"aclnn*"' . 1 --all

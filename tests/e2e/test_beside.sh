@@ -15,13 +15,13 @@ with() {
 	preload) timeout 60 env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
 	run) PROBE_LIBRARY="$lib" timeout 60 "$probe" run -o "$out" "$@" ;;
 	before:*) timeout 60 env LD_PRELOAD="${way#before:}:$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
-	behind:*) timeout 60 env LD_PRELOAD="$lib:${way#behind:}" PROBE_OUTPUT_DIR="$out" "$@" ;;
+	after:*) timeout 60 env LD_PRELOAD="$lib:${way#after:}" PROBE_OUTPUT_DIR="$out" "$@" ;;
 	esac
 }
 
 without() {
 	case $way in
-	before:* | behind:*) timeout 60 env LD_PRELOAD="${way#*:}" "$@" ;;
+	before:* | after:*) timeout 60 env LD_PRELOAD="${way#*:}" "$@" ;;
 	*) timeout 60 "$@" ;;
 	esac
 }
@@ -94,7 +94,7 @@ for cc in gcc clang; do
 	if [ $cc = gcc ] && [ -x "$tmp/beside" ]; then
 		like 'AddressSanitizer, gcc: `probe check` says what comes first' "$(PROBE_LIBRARY=$lib "$probe" check "$tmp/beside" 2>&1)" \
 			"LD_PRELOAD=libasan[.0-9a-z]*:$lib"
-		like 'AddressSanitizer, gcc: behind a launcher' "$(PROBE_LIBRARY=$lib "$probe" run -o "$tmp/none" env "$tmp/beside" 2>&1)" \
+		like 'AddressSanitizer, gcc: after a launcher' "$(PROBE_LIBRARY=$lib "$probe" run -o "$tmp/none" env "$tmp/beside" 2>&1)" \
 			"put .probe run. directly before it: env \.\.\. probe run $tmp/beside"
 		way=before:$(gcc -print-file-name=libasan.so)
 		beside_built 'AddressSanitizer, gcc, by hand' heap "$tmp/beside"
@@ -123,7 +123,7 @@ cc -std=gnu11 -g -O1 -w -D_GNU_SOURCE -o "$tmp/beside" tests/apps/beside.c -lpth
 for what in jemalloc tcmalloc_minimal; do
 	file=$(ldconfig -p | awk -v name="lib$what.so" 'index($1, name ".") == 1 {print $NF; exit}')
 	[ -n "$file" ] || { skip "$what, preloaded" 'it is not installed'; continue; }
-	for way in "before:$file" "behind:$file"; do
+	for way in "before:$file" "after:$file"; do
 		beside_built "$what, preloaded ${way%%:*} us" '' "$tmp/beside"
 		for f in $flavours; do
 			has_turn $f "$way" || continue

@@ -43,7 +43,7 @@ try() { # FILE
 	ok "$name: every row is the tensor's" python3 tests/e2e/blas_truth.py "$out" "$tmp/truth"
 	is "$name: functions of the specs that were not called" "$(uncalled "$tmp/truth")" ''
 	contract "$name" "$out"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 cat >"$tmp/products.py" <<-'END'
 	import sys

@@ -144,7 +144,7 @@ says 'check: nothing called' 1 'problem: none of the libraries was loaded' "$pro
 says 'check: command not found' 2 'command not found' "$probe" check nonexistent
 says 'check: killed' 1 'killed by signal 9.*problem:' "$probe" check sh -c 'kill -9 $$'
 says 'check: what is exported' 0 '(^| )mpi: [0-9]+ functions .*MPI_Allreduce' "$probe" check
-is 'check leaves nothing behind' "$(ls -d "${TMPDIR:-/tmp}"/probe-check.* 2>/dev/null | wc -l)" 0
+is 'check leaves nothing' "$(ls -d "${TMPDIR:-/tmp}"/probe-check.* 2>/dev/null | wc -l)" 0
 flavour=$(mpi_flavours | head -1)
 if [ -n "$flavour" ]; then
 	app=$B/apps/$flavour/train_digits

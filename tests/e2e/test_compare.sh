@@ -36,7 +36,7 @@ is 'a call less: its number' "$(json 'd["first"]["call"], d["first"]["comm_seq"]
 compare --json good more
 is 'a call more' "$(json '[(r["only_a"], r["only_b"], r["differing"]) for r in d["ranks"]]')" '[(0, 1, 0), (0, 0, 0)]'
 compare --json good fewer_changed
-is 'a call less, and one changed behind it' "$(json 'd["first"]["call"], d["origin"]["step"], d["origin"]["call"], d["differing"]')" \
+is 'a call less, and one changed after it' "$(json 'd["first"]["call"], d["origin"]["step"], d["origin"]["call"], d["differing"]')" \
 	"('Distributed.all_reduce.5.forward', 2, 'Distributed.all_reduce.8.forward', 4)"
 compare good nan
 is 'NaN in B alone: status' $status 1
@@ -129,7 +129,7 @@ for side in "ab":
     json.dump(d, open(f"{to}/step0/rank0/dump.json", "w"))
 PY
 compare views_a views_b
-like 'views alone: what differs is said' "$said" 'No difference in [0-9]+ values of [0-9]+ calls.*1 value differs in what torch.empty'
+like 'views alone: what differs is reported' "$said" 'No difference in [0-9]+ values of [0-9]+ calls.*1 value differs in what torch.empty'
 compare --json views_a views_b
 is 'views alone: counted' "$(json 'd["differing"], d["unwritten"]')" '(0, 1)'
 compare dump dump_same
@@ -248,7 +248,7 @@ is 'signs: the same' $status 0
 f=$tmp/f
 compare --config-check good same
 is 'what runs began with: the same' $status 0
-like 'what is not compared is said' "$said" 'not in the records.*seeds'
+like 'what is not compared is reported' "$said" 'not in the records.*seeds'
 sed -i 's/"world_size": 2/"world_size": 2, "version": "7.7", "config": {"stack": "off"}/' "$f/same/rank1/meta.json"
 printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.5 2 >"$f/good/rank0/param_origin_0-99.csv"
 printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.25 2 >"$f/same/rank0/param_origin_0-99.csv"

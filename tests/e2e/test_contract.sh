@@ -14,7 +14,7 @@ by_hand() { # FLAVOUR RANKS PROGRAM EXPECTED
 	same_result "$name"
 	contract "$name" "$out" --p2p
 	ok "$name: every row is the one written by hand" python3 tests/e2e/contract_rows.py "$out" "tests/e2e/$4" "$tmp/with.err" "$tmp/times"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 
 for f in $flavours; do

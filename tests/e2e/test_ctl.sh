@@ -67,7 +67,7 @@ for m in $flavours; do
 	done
 	contract "$m: the folder" "$out"
 	grep -v nonsense "$tmp/started.err" >"$tmp/rest.err"
-	silent "$m: nothing is said of changes that are fine" "$tmp/rest.err"
+	silent "$m: nothing is reported about changes that are fine" "$tmp/rest.err"
 done
 
 # Off at the start, at once, late; keys that cannot change.

@@ -32,7 +32,7 @@ try() { # NAME PROGRAM LIST [ARGUMENT]
 	ok "$name: the program saw the same tensors" cmp "$tmp/truth.plain" "$tmp/truth"
 	ok "$name: every row is the tensor's" python3 tests/e2e/blas_truth.py "$out" "$tmp/truth"
 	contract "$name" "$out"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 try cuBLAS cublas_calls "$tmp/list.yaml"
 cut -d' ' -f1 "$tmp/truth" >"$tmp/called"

@@ -57,7 +57,7 @@ page() { # EXPRESSION over D, the data of the page, and of(name, side, rank)
 }
 "$probe" compare --html "$tmp/page.html" "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'status' $? 0
-like 'what was written is said' "$(cat "$tmp/said")" 'page.html: [0-9]+ curves of both runs, .*one file'
+like 'what was written is reported' "$(cat "$tmp/said")" 'page.html: [0-9]+ curves of both runs, .*one file'
 is 'names' "$(page 'sorted({c["n"] for c in D["curves"]})')" "['</script><b>', 'calls/all_reduce/out/norm', 'grad_reduced/layers.0.weight/nans', 'grad_reduced/layers.0.weight/norm', 'loss', 'update_ratio/long/value', 'update_ratio/w/value']"
 is 'both sides and ranks' "$(page 'sorted((c["s"], c["r"]) for c in D["curves"] if c["n"] == "loss")')" '[(0, 0), (0, 1), (1, 0), (1, 1)]'
 is 'values' "$(page 'all(abs(of("loss", 1, 1)[s] - (1 / (1 + s) + (0.25 if s >= 120 else 0))) < 1e-8 for s in range(200))')" True

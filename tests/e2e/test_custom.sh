@@ -146,16 +146,16 @@ is 'not listed: nothing is recorded' "$said $(ls "$out" 2>/dev/null)" '8 '
 mkdir "$doc/off"
 cat >"$doc/off/lib.c" <<'END'
 int before(const float *v, int n, int p) { return n; }
-int behind(const float *v, int n, int p) { return n + 1; }
+int after(const float *v, int n, int p) { return n + 1; }
 END
 cat >"$doc/off/second.c" <<'END'
-int behind(const float *v, int n, int p) { return n + 2; }
-int call_second(void) { float f = 1; return behind(&f, 1, 0); }
+int after(const float *v, int n, int p) { return n + 2; }
+int call_second(void) { float f = 1; return after(&f, 1, 0); }
 END
 cat >"$doc/off/user.c" <<'END'
-int before(const float *, int, int), behind(const float *, int, int);
+int before(const float *, int, int), after(const float *, int, int);
 int call_before(void) { float f = 1; return before(&f, 1, 0); }
-int call_behind(void) { float f = 1; return behind(&f, 1, 0); }
+int call_after(void) { float f = 1; return after(&f, 1, 0); }
 END
 cat >"$doc/off/main.c" <<'END'
 #include <dlfcn.h>
@@ -169,7 +169,7 @@ static int (*function(const char *lib, const char *name))(void)
 }
 int main(void)
 {
-	int (*before)(void) = function("./libuser.so", "call_before"), (*behind)(void) = function("./libuser.so", "call_behind");
+	int (*before)(void) = function("./libuser.so", "call_before"), (*after)(void) = function("./libuser.so", "call_after");
 	int sum = before();
 	clock_t from;
 
@@ -177,12 +177,12 @@ int main(void)
 		wait(NULL);
 		return 0;
 	}
-	sum += before() + behind();
+	sum += before() + after();
 	from = clock();
 	for (int i = 0; i < 20000; i++)
-		sum += before() + behind();
+		sum += before() + after();
 	printf("sum %d, %s\n", sum, clock() - from < CLOCKS_PER_SEC / 10 ? "in no time" : "slowly");
-	printf("second copy: %d, first: %d\n", function("./libsecond.so", "call_second")(), behind());
+	printf("second copy: %d, first: %d\n", function("./libsecond.so", "call_second")(), after());
 	return 0;
 }
 END
@@ -190,9 +190,9 @@ cat >"$doc/off/custom.yaml" <<'END'
 notation: 1
 functions:
   before: {kind: send, sig: "int (const float *send, int count, int peer)"}
-  behind: {kind: send, sig: "int (const float *send, int count, int peer)"}
+  after: {kind: send, sig: "int (const float *send, int count, int peer)"}
 END
-echo 'custom: [before, behind]' >"$doc/off/list.yaml"
+echo 'custom: [before, after]' >"$doc/off/list.yaml"
 (cd "$doc/off" && for l in lib second; do cc -shared -fPIC -o lib$l.so $l.c; done &&
 	cc -shared -fPIC -o libuser.so user.c -L. -llib -Wl,-rpath,'$ORIGIN' && cc -o main main.c -ldl) 2>"$doc/off/err" ||
 	cat "$doc/off/err"

@@ -28,7 +28,7 @@ try many
 is 'no call that waits for the device, or asks it, in 1,000 collectives' "$(sort "$tmp/with" | grep -c ': 0 waits in 1000')" 2
 is 'more than 64 calls have values, for the device gets on meanwhile' "$(rows "$out" 'sum(r["max"] == "4" for r in on("rank0")) > 128')" True
 is 'what is missing was counted' "$(rows "$out" 'sum(r["max"] == "" for r in on("rank0")) <= 2 * M["rank0"]["calls"]["dropped"]["device_values"]')" True
-is 'and that is said, once' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
+is 'and that is reported, once' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
 
 try full
 is 'of a stream that does not get on 128 launches are under way: 64 calls' \
@@ -40,7 +40,7 @@ try wrong
 is 'too large a count, memory that is nowhere, that was given back, the end of it, between two elements: not read' \
 	"$(rows "$out" 'sorted({(r["max"], r["flags"]) for r in on("rank0") if r["api"] == "ncclSend"})')" "[('', 'nostats;error:4')]"
 is 'and what is right is measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
-is 'of another rank than the root nobody looks at the result' "$(rows "$out" '[(r["io"], r["max"]) for r in on("rank1") if r["api"] == "ncclReduce"]')" "[('in', '4')]"
+is 'the result on another rank than the root is not read' "$(rows "$out" '[(r["io"], r["max"]) for r in on("rank1") if r["api"] == "ncclReduce"]')" "[('in', '4')]"
 
 try freed
 is 'values of a communicator that is gone' "$(rows "$out" '[r["max"] for r in on("rank0")]')" "['4', '8', '8', '16']"
@@ -51,11 +51,11 @@ is 'what had arrived is there, what had not is not' "$(rows "$out" '[r["max"] fo
 
 try usual DOUBLE_NO_KERNEL=1
 is 'a driver that does not take the kernel: rows without values' "$(rows "$out" '{r["max"] for r in on("rank0")}')" "{''}"
-like 'and that is said' "$(said_of_device)" 'stay off'
+like 'and that is reported' "$(said_of_device)" 'stay off'
 is 'once' "$(grep -c 'libprobe.*stay off' "$tmp/with.err")" 2
 
 try usual DOUBLE_LOSE_AT=5
-like 'a launch that the driver refuses: the values end, and that is said' "$(said_of_device)" 'end here'
+like 'a launch that the driver refuses: the values end, and that is reported' "$(said_of_device)" 'end here'
 is 'what was measured before stays' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"
 
 # Values are switched on in rank 1 while a collective of its spins.

@@ -73,7 +73,7 @@ done
 wait
 is 'launched: the same' "$(cat "$tmp"/launched.* | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
 is 'launched: nothing is left over' "$(ls "$tmp/parts")" ''
-is '--part 0/1 is not divided, whoever launched it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
+is '--part 0/1 is not divided, whatever launcher started it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
 # By launchers themselves: one of their processes reports, which then has a status.
 for m in $flavours; do
 	mpi_run $m 3 "$probe" report --json "$tmp/nan" >"$tmp/launched" 2>"$tmp/err"

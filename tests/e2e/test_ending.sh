@@ -22,7 +22,7 @@ for f in $flavours; do
 		abort abort None 6
 		kill signal None None
 	END
-	is "$f: kill: what the peer stood in" "$(rows "$out" 'M["rank1"]["end"]["inside"] if M["rank1"]["state"] == "recovered" else "MPI_Allreduce"')" MPI_Allreduce
+	is "$f: kill: the call that blocked the peer" "$(rows "$out" 'M["rank1"]["end"]["inside"] if M["rank1"]["state"] == "recovered" else "MPI_Allreduce"')" MPI_Allreduce
 	new_out
 	run_with $f 2 mpi_loop 10
 	is "$f: a proper end" "$(rows "$out" '{(M[d]["end"]["how"], M[d]["end"]["code"], M[d]["end"]["signal"]) for d in dirs}')" "{('finalized', 0, None)}"
@@ -121,7 +121,7 @@ group=''
 for id in none job7; do
 	new_out
 	leaves "$tmp/with" late 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" TORCHELASTIC_RUN_ID=$id TORCHELASTIC_RESTART_COUNT=1
-	is "late, run id $id: no rank is left out" "$("$probe" report --json "$out" | python3 -c 'import json, sys
+	is "late, run id $id: no rank is skipped" "$("$probe" report --json "$out" | python3 -c 'import json, sys
 d = json.load(sys.stdin); print(d["ranks_seen"], [(f["kind"], f["ranks"]) for f in d["findings"] if f["severity"] == "bad"])')" "2 [('error', [1])]"
 	is "late, run id $id: the process, and the attempt" "$(rows "$out" '[(M[d]["attempt"], 0 < M[d]["clock"]["first"]["real_ns"] - M[d]["process_start_ns"] < 600e9) for d in ("rank0", "rank1")]')" \
 		"[('1', True), ('1', True)]"

@@ -129,7 +129,7 @@ new_out
 is 'no mapping is writable and executable' "$(PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./maps "$tmp/libuser.so" 2>&1)" '0 writable and executable, stubs there'
 is 'and the calls are recorded' "$(cat "$out"/*/calls_*.csv | grep -c ",$name,all_reduce,.*,in,")" 100
 new_out
-is 'where nobody wants anything no stub is made' "$(PROBE_CUSTOM_APIS=/dev/null PROBE_LOG_LEVEL=0 PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./maps "$tmp/libuser.so" 2>&1)" \
+is 'where no function is wanted no stub is made' "$(PROBE_CUSTOM_APIS=/dev/null PROBE_LOG_LEVEL=0 PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./maps "$tmp/libuser.so" 2>&1)" \
 	'0 writable and executable, stubs none'
 ok 'and no folder' test ! -e "$out"
 echo 'custom: []' >noops.yaml
@@ -157,7 +157,7 @@ counted ./main local "$tmp/versions/libuser.so"
 is 'a name with two versions is left alone' "$n $(grep -v libprobe: <<<"$said")" "0 2
 4
 6"
-like 'and that is said' "$said" 'acme_allreduce has several versions; it is not recorded'
+like 'and that is reported' "$said" 'acme_allreduce has several versions; it is not recorded'
 
 plain=$(./storm 300 "$tmp/libuser.so" "$tmp/libuser2.so" "$tmp/lp/libuser.so" 2>&1)
 is 'a storm of loading and unloading' "$plain" '1200 calls, 0 wrong, 0 bad children'
@@ -171,7 +171,7 @@ is 'forked while another thread walks over the loaded objects' "$plain" 6
 counted ./fork_walk "$tmp/libuser.so"
 is 'under the preload' "$n $said" "2 $plain"
 
-# Two copies that come and go: whoever calls one while the other is being loaded must not be taken for its only user.
+# Two copies that come and go: a caller of one while the other is being loaded must not be taken for its only user.
 c copies_storm "$src/copies_storm.c" -lpthread
 for kind in MPI C; do
 	for n in 1 2; do
@@ -209,7 +209,7 @@ is 'probe stub' "$?" 0
 rm -rf check
 mkdir check
 PROBE_CHECK=$tmp/check LD_PRELOAD=$lib:$tmp/s.so ./linked needed >/dev/null
-is 'in LD_PRELOAD behind libprobe.so' "$(hits $name)" 3
+is 'in LD_PRELOAD after libprobe.so' "$(hits $name)" 3
 LD_PRELOAD=$tmp/s.so ./linked needed >plain.txt
 is 'even without it in front' "$?$(cat plain.txt)" "02
 4

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Handles that the library gives to another thread before the call that freed them has come back (late_return.c is behind us and
+# Handles that the library gives to another thread before the call that freed them has come back (late_return.c is after us and
 # sees to it): each thread's rows are of its own requests, communicators, windows, files (handle_rows.py). With each MPI.
 # timeout: 300
 # long: every kind with every MPI

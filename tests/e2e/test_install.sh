@@ -18,7 +18,7 @@ docs=$(find docs -type f | sed 's|^|./share/doc/libprobe/|')
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
 	"$(sort <<<"$docs
 $(tr ' ' '\n' <<<'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/doc/libprobe/CHANGELOG.md ./share/doc/libprobe/README.md ./share/libprobe/.installed ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/apis/kinds.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 ./share/modulefiles/libprobe/'$(cat VERSION))" | tr '\n' ' ')"
-is 'the same anew changes nothing' "$(snapshot "$prefix"; "${make[@]}" install "PREFIX=$prefix" 2>&1)" "$(snapshot "$prefix")"
+is 'the same again changes nothing' "$(snapshot "$prefix"; "${make[@]}" install "PREFIX=$prefix" 2>&1)" "$(snapshot "$prefix")"
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
 is 'probe run finds its library' "$(cd / && "$prefix/bin/probe" run sh -c 'echo $LD_PRELOAD')" "$prefix/lib/libprobe.so"
@@ -91,7 +91,7 @@ share=$prefix/share/libprobe
 echo '  - my_function' >>"$share/support_wrap_ops.yaml"
 echo '# mine' >>"$share/apis/custom.yaml"
 cp -r configs "$tmp/configs.was"
-newer() { # of what stands in configs: a copy of the tree's configs, changed
+newer() { # a changed copy of the tree's configs
 	rm -rf "$tmp/newer"
 	cp -r "$tmp/configs.was" "$tmp/newer"
 	for f in support_wrap_ops.yaml probe.yaml presets/nan.yaml; do
@@ -120,7 +120,7 @@ is 'edited files are left, nothing else' "$(snapshot "$prefix" | tr '\n' ' ')" '
 like 'and it says so' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
 # As an installation of a version that kept no list of what it installed.
 "${make[@]}" install "PREFIX=$prefix" >/dev/null 2>&1
-is 'installed anew: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'
+is 'installed again: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'
 rm -f "$share/apis/custom.yaml" "$share/probe.yaml" "$share/.installed"
 "${make[@]}" uninstall "PREFIX=$prefix" >/dev/null 2>&1
 is 'nothing is left' "$(snapshot "$prefix" | grep -v '\.new$')" ''

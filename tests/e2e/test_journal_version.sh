@@ -12,7 +12,7 @@ is_open() {
 }
 wait_until 30 is_open || fail 'a hang is seen' "$("$probe" report "$out" 2>&1)"
 
-version() { # FILE NUMBER: behind the magic, 4 bytes (layout.h)
+version() { # FILE NUMBER: after the magic, 4 bytes (layout.h)
 	chmod u+w "$1"
 	python3 -c 'import struct, sys
 with open(sys.argv[1], "r+b") as f:

@@ -39,13 +39,13 @@ for f in $flavours; do
 		"[[('4', '0'), ('4', '1'), ('4', '2')], [('2', '0'), ('2', '1'), ('2', '2')], [('4', '0'), ('4', '1'), ('4', '2')], [('2', '0'), ('2', '1'), ('2', '2')]]"
 	is "$f: nothing stays open" "$(rows "$out" '[r["api"] for r in R if "open" in flags(r)]')" '[]'
 
-	# The witness has its turn behind libprobe.so.
+	# The witness has its turn after libprobe.so.
 	new_out
 	PRELOAD=$lib:$(realpath "$B/apps/$f/libpmpicount.so") run_with $f 4 PMPI_COUNT_OUT="$tmp/pmpi" mpi_newer
 	is "$f: with the witness: ends well" $status 0
 	ok "$f: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi"
 
-	# A session, and MPI_COMM_WORLD behind it.
+	# A session, and MPI_COMM_WORLD after it.
 	run_plain $f 2 mpi_newer session
 	if [ $status != 0 ]; then
 		skip "$f: a session before MPI_Init" 'this MPI cannot do it by itself'
@@ -78,18 +78,18 @@ for f in $flavours; do
 	fi
 
 	# Of ULFM this MPI may have no more than the names: then a stand-in for it is the next in the chain.
-	behind=''
+	second=''
 	MPI_LIMIT=20 run_plain $f 3 mpi_newer ulfm
 	if [ $status != 0 ] && mpi_cc $f -D_GNU_SOURCE -O1 -fPIC -shared -o "$tmp/libulfm.so" tests/apps/ulfm_standin.c 2>"$tmp/cc"; then
-		behind=$tmp/libulfm.so
-		run_plain $f 3 LD_PRELOAD="$behind" mpi_newer ulfm
+		second=$tmp/libulfm.so
+		run_plain $f 3 LD_PRELOAD="$second" mpi_newer ulfm
 	fi
 	if [ $status != 0 ]; then
 		skip "$f: ULFM" "neither this MPI nor the stand-in can do it (status $status)"
 		continue
 	fi
 	new_out
-	PRELOAD=$lib${behind:+:$behind} run_with $f 3 mpi_newer ulfm
+	PRELOAD=$lib${second:+:$second} run_with $f 3 mpi_newer ulfm
 	same_result "$f: ULFM"
 	contract "$f: ULFM" "$out" --partial
 	is "$f: ULFM: an agreement is a collective, once" \

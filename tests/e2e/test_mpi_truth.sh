@@ -105,7 +105,7 @@ for f in $flavours; do
 	is "$f: every start of a message" "$(rows "$out" '{d: sorted(Counter(r["api"] for r in calls(on(d)) if re.match("MPI_.?(send|Recv|Send)_init", r["api"])).items()) for d in dirs} ==
 		{d: [("MPI_Bsend_init", 12), ("MPI_Recv_init", 51), ("MPI_Rsend_init", 12), ("MPI_Send_init", 15), ("MPI_Ssend_init", 12)] for d in dirs}')" True
 	if [ "$(rows "$out" '"MPI_Allreduce_init" in {r["api"] for r in R}')" = True ]; then
-		# Behind 20 starts (2 requests, 10 times each) the same cases as the blocking ones on MPI_COMM_WORLD.
+		# After 20 starts (2 requests, 10 times each) the same cases as the blocking ones on MPI_COMM_WORLD.
 		collectives 'MPI_(?!Barrier).*_init' 20 >"$tmp/all"
 		new_out
 		run_with $f 4 mpi_collectives

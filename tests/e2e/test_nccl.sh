@@ -16,7 +16,7 @@ nccl_with 2 nccl_contract
 same_result 'contract'
 ok 'contract: every row is the one written by hand' python3 tests/e2e/contract_rows.py "$out" tests/e2e/nccl_contract.expected "$tmp/with.err"
 contract 'contract' "$out" --partial
-silent 'contract: nothing is said' "$tmp/with.err"
+silent 'contract: nothing is reported' "$tmp/with.err"
 is 'communicators of rank 1' "$(rows "$out" '[(c["lib"], c["kind"], c["size"], c["rank"]) for c in on("rank1", C)]')" \
 	"[('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '0'), ('nccl', 'split', '2', '1'), ('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '1')]"
 is 'one number for a communicator on all its ranks, another one for each' \
@@ -67,12 +67,12 @@ wait
 is 'a guessed rank is flagged' "$(rows "$out" 'dirs, [m["rank_guessed"] for m in M.values()], {"guessed" in flags(r) for r in R if r["comm"] == C[0]["comm"]}')" \
 	"(['rank0', 'rank1'], [True, True], {True})"
 
-# Pointers that nobody can read.
+# Pointers that cannot be read.
 nccl_plain 1 nccl_pointers
 new_out
 nccl_with 1 nccl_pointers
 same_result 'unreadable pointers'
-is 'unreadable pointers: no statistics, and nobody fell over them' \
+is 'unreadable pointers: no statistics, and no crash' \
 	"$(rows "$out" '[(r["count"], "nostats" in flags(r), r["max"]) for r in R]')" \
 	"[('16', False, '1'), ('2048', False, '1'), ('16', True, ''), ('16', True, ''), ('16', True, ''), ('16', True, ''), ('4', True, ''), ('16', True, ''), ('64', True, '')]"
 

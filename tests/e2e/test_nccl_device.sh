@@ -30,11 +30,11 @@ is 'device: off: what the processor can read is measured' "$(rows "$out" "$colum
 contract 'device: off' "$out" --partial
 
 unmeasured() { "$probe" report --json "$out" | python3 -c 'import json, sys; print(*(f["text"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "unmeasured"))'; }
-like 'device: off: the report says that nobody has looked' "$(unmeasured)" '^ranks 0,1: of 14 of 18 calls .*device: auto'
+like 'device: off: the report says that values were not measured' "$(unmeasured)" '^ranks 0,1: of 14 of 18 calls .*device: auto'
 new_out
 nccl_with 2 APP_LOG="$tmp/log_auto" nccl_device
 same_result 'device: auto'
-silent 'device: auto: nothing is said' "$tmp/with.err"
+silent 'device: auto: nothing is reported' "$tmp/with.err"
 contract 'device: auto' "$out" --partial
 is 'a launch before and a launch after the operation, on its stream' "$(asked "$tmp/log_auto.0" all_reduce)" 's1 values of 1;s1 launch;s1 values of 1;'
 is 'in a group all outputs are measured by one launch, when the group has been put on the stream' "$(asked "$tmp/log_auto.0" group)" \
@@ -57,7 +57,7 @@ like 'and its table' "$("$probe" report "$out")" 'On the device.*all_reduce.*alg
 new_out
 nccl_with 2 APP_LOG="$tmp/log_copy" PROBE_DEVICE=copy nccl_device
 same_result 'device: copy'
-silent 'device: copy: nothing is said' "$tmp/with.err"
+silent 'device: copy: nothing is reported' "$tmp/with.err"
 is 'device: copy: the report has nothing to say of it' "$(unmeasured)" ''
 contract 'device: copy' "$out" --partial
 is 'copies before and after the operation, on its stream' "$(asked "$tmp/log_copy.0" all_reduce)" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'

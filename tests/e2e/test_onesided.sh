@@ -29,7 +29,7 @@ for f in $flavours; do
 	is "$f: synchronisation, each call" "$(rows "$out" '[n for _, n in sorted(Counter(r["op"] for r in on("rank0") if r["op"].startswith("win_")).items())]')" \
 		'[1, 5, 5, 4, 1, 1, 4, 1]'
 
-	# The witness has its turn behind libprobe.so.
+	# The witness has its turn after libprobe.so.
 	new_out
 	PRELOAD=$lib:$(realpath "$B/apps/$f/libpmpicount.so") run_with $f 4 PMPI_COUNT_OUT="$tmp/pmpi" mpi_onesided
 	is "$f: with the witness: ends well" $status 0

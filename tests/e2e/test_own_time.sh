@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What libprobe itself takes between two calls is not the program's: where one rank alone gets, and has what it got measured behind
+# What libprobe itself takes between two calls is not the program's: where one rank alone gets, and has what it got measured after
 # each flush, no rank is called slow; where it computes longer too, it is. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'own time' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -87,9 +87,9 @@ cost_of() { # SECONDS in calls, of these before the third step, MORE KEYS: the f
 	PY
 	"$probe" report --json "$tmp/cost" | python3 -c 'import json, sys; print(*(f["text"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "cost"))'
 }
-like 'a cost of the start is said as one' "$(cost_of 0.9 0.89 scalars=true stack=false)" '^libprobe took 890 ms a rank once, before the third step \(keys scalars'
-like 'a cost of each step is said with the keys that are on' "$(cost_of 0.9 0.01 scalars=true stack=false)" '^9\.[0-9] % of the time after the first two steps .* take time: .*scalars'
+like 'a cost of the start is reported as one' "$(cost_of 0.9 0.89 scalars=true stack=false)" '^libprobe took 890 ms a rank once, before the third step \(keys scalars'
+like 'a cost of each step is reported with the keys that are on' "$(cost_of 0.9 0.01 scalars=true stack=false)" '^9\.[0-9] % of the time after the first two steps .* take time: .*scalars'
 unlike 'a key that is off is not blamed' "$(cost_of 0.9 0.01 scalars=true stack=false)" 'time: .*stack'
-like 'of older runs the whole is said' "$(cost_of 0.9 -)" '^9(\.[0-9]+)? % of the run '
+like 'of older runs the whole is reported' "$(cost_of 0.9 -)" '^9(\.[0-9]+)? % of the run '
 is 'little is no finding' "$(cost_of 0.02 0.01)" ''
 finish

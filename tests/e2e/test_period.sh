@@ -25,7 +25,7 @@ period() { # KEY...: values in the report
 told() { # RANKS: what the report says is what the program printed
 	is "$name: calls, iterations of each rank, calls besides" "$(period calls steps steps_least extra_calls ranks)" \
 		"$length $iterations $iterations $besides $1"
-	is "$name: it begins behind the three calls of the set-up" "$(period first_seq)" \
+	is "$name: it begins after the three calls of the set-up" "$(period first_seq)" \
 		"$(rows "$out" '[int(r["seq"]) for r in calls(on("rank0"))][3]')"
 	is "$name: the confidence is the share of calls that fit" \
 		"$(python3 -c "n = $iterations * $length; print(abs(float('$(period confidence)') - n / (n + $besides)) < 1e-6)")" True

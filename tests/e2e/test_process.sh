@@ -53,7 +53,7 @@ folders() {
 	rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), len(calls(on(d))), M[d]["state"]) for d in dirs)'
 }
 
-# A rank has stood in a call for a while.
+# A rank has been blocked in a call for a while.
 stands() {
 	"$probe" report --json "$out" 2>/dev/null | python3 -c '
 import json, sys
@@ -143,7 +143,7 @@ for f in $flavours; do
 	start_with $f 2 mpi_hang heavy 10
 	ok "$f: one has come to where it stays" wait_until 60 stands
 	kill -9 $(ranks_of "$out")
-	unlike "$f: at once behind the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
+	unlike "$f: at once after the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
 	launcher_ends
 done
 

@@ -35,7 +35,7 @@ for case in exit_code_of_one left_while_others_wait; do
 	is "${case}_is_the_fault" "$(field $case 'f["kind"], f["severity"], f["ranks"]')" "('died', 'bad', [2])"
 done
 
-# Somebody killed a job that had stood for 14 s: who was killed first is no fault.
+# A user killed a job that had been blocked for 14 s: being killed first is no fault.
 python3 tests/e2e/end_folders.py "$tmp" stood_and_was_killed started_and_not_complete
 is 'stood_and_was_killed_blames_no_victim' "$(field stood_and_was_killed '[(x["kind"], x["ranks"]) for x in all if x["severity"] == "bad"]')" "[('skip', [2])]"
 said=$(field started_and_not_complete 'f["text"]')

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks that are judged by what they share with others: those without steps of their own have their peers', a call that a time
-# limit ended is one that its rank stood in, and who was told that others are gone did not leave first.
+# limit ended is one that its rank was blocked in, and a rank with an error because others are gone did not leave first.
 # beside: folders made by hand
 . "$(dirname "$0")/lib.sh"
 

@@ -36,7 +36,7 @@ for t in test_stats_simd test_stats_fenv; do
 		bad=1
 		continue
 	fi
-	# The plan of each program is left out: together they are one TAP stream, whose plan comes last.
+	# The plan of each program is dropped: together they are one TAP stream, whose plan is the last line.
 	$run "$tmp/$t" >"$tmp/log" 2>&1
 	rc=$?
 	grep -v '^1\.\.' "$tmp/log"

@@ -23,7 +23,7 @@ is 'DDP: found by the optimizer' "$(rows "$out" '{M[d]["steps"]["source"] for d 
 is 'DDP: two buckets a step (one in the first), in the backward pass' \
 	"$(rows "$out" '[sorted(Counter(r["step"] for r in calls(on(d)) if r["phase"] == "backward").items()) for d in dirs]')" \
 	"[[('0', 1), ('1', 2), ('2', 2), ('3', 2), ('4', 2)], [('0', 1), ('1', 2), ('2', 2), ('3', 2), ('4', 2)]]"
-is 'DDP: what comes behind the last step is in the next' \
+is 'DDP: what comes after the last step is in the next' \
 	"$(rows "$out" '{r["step"] for r in R if r["op"] in ("gather", "scatter", "send", "recv", "barrier", "reduce", "all_to_all")}')" "{'5'}"
 is 'DDP: the lines that started the gradients' \
 	"$(rows "$out" 'sorted({re.sub(".*<- ", "", s["python_stack"]) .split("/")[-1] for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["phase"] == "backward"})')" \

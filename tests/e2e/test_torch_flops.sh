@@ -69,7 +69,7 @@ train change
 is '... with the usual interval, too' "$(differing "$tmp/truth")" '6 -
 10 -'
 
-# The key overrides; what computes elsewhere is said.
+# The key overrides; what computes elsewhere is reported.
 values() {
 	cat "$out"/[hr]*/scalars_*.csv | awk -F, '$2 ~ /flops|fu$/ {print $2}' | sort | uniq -c | awk '{print $2, $1}' | paste -sd' '
 }

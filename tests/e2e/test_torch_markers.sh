@@ -20,7 +20,7 @@ scene() { # TEXT SCENE COUNT [NAME=VALUE ...]
 	run_scene "$tmp/plain" "$1" "$2"
 	run_scene "$tmp/with" "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib"
 	is "$text: the same with and without the preload" "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
-	is "$text: ends well, nothing is said" "$(tail -1 "$tmp/with")$(grep libprobe "$tmp/with.err")" 'status 0'
+	is "$text: ends well, nothing is reported" "$(tail -1 "$tmp/with")$(grep libprobe "$tmp/with.err")" 'status 0'
 }
 
 # Calls that stand in another step than the program meant.
@@ -92,11 +92,11 @@ is "$text: as many steps" "$(rows "$out" '[(m["steps"]["current"], m["steps"]["s
 # Markers that can never match.
 new_out
 run_scene "$tmp/with" loop 1 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=python:train_step
-like 'python: without a file is said' "$(cat "$tmp/with.err")" 'PROBE_STEP_MARKER.*python:train_step.*language:file:function.*accepted: a function, aten::OPERATOR or python:FILE:FUNCTION'
+like 'python: without a file is reported' "$(cat "$tmp/with.err")" 'PROBE_STEP_MARKER.*python:train_step.*language:file:function.*accepted: a function, aten::OPERATOR or python:FILE:FUNCTION'
 printf 'stack: true\nstep_marker: "aten::"\n' >"$tmp/probe.yaml"
 new_out
 run_scene "$tmp/with" loop 1 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_CONFIG="$tmp/probe.yaml"
-like 'aten:: without an operator is said, with line and key' "$(cat "$tmp/with.err")" 'probe.yaml:2:14: step_marker: .*part of the name is missing'
-like 'an operator that is never called is said' "$(new_out; run_scene "$tmp/with" loop 3 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=aten::argmin; "$probe" report "$out" 2>&1)" \
+like 'aten:: without an operator is reported, with line and key' "$(cat "$tmp/with.err")" 'probe.yaml:2:14: step_marker: .*part of the name is missing'
+like 'an operator that is never called is reported' "$(new_out; run_scene "$tmp/with" loop 3 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=aten::argmin; "$probe" report "$out" 2>&1)" \
 	'step marker aten::argmin was never called'
 finish

@@ -44,7 +44,7 @@ modes=(freeze hidden)
 alone "$tmp/plain" "${modes[@]}"
 new_out
 alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true "${modes[@]}"
-same_output 'behind gc.freeze(), and a model that no frame leads to'
+same_output 'after gc.freeze(), and a model that no frame leads to'
 is 'hidden: one pass over the objects of the collector finds it' "$(rows "$out" "[n['name'] for n in $known.values() if n['shape'] == '50x8']")" "['embed.weight']"
 
 # The same file as a script, with -m, and by a launcher that runs it with runpy.
@@ -79,7 +79,7 @@ is 'DDP: each all-reduce of a pass carries a bucket, on its way in and out' \
 is 'DDP: the parts of a bucket fill it' \
 	"$(rows "$out" '{(r["folder"], r["name"], r["count"]) for r in R if r["name"].startswith("bucket")} == {(n["folder"], "bucket" + n["bucket"], str(sum(int(k["count"]) for k in N if k["what"] == "part" and (k["folder"], k["bucket"]) == (n["folder"], n["bucket"])))) for n in N if n["what"] == "part"}')" True
 is 'DDP: a gradient that the program reduces by itself' "$(rows "$out" 'sorted({r["name"] for r in R if r["op"] == "all_reduce" and r["shape"] == "-" and r["step"] != "0"})')" "['opt0.group1.param8.grad']"
-is 'DDP: parts lie one behind the other' \
+is 'DDP: parts lie one after the other' \
 	"$(rows "$out/rank0" '[(n["name"], n["offset"], n["count"]) for n in N if n["what"] == "part" and n["bucket"] == "1"][:3]')" \
 	"[('seq.0.bias.grad', '0', '64'), ('seq.0.weight.grad', '64', '4096'), ('layers.1.down_proj.bias.grad', '4160', '64')]"
 like 'report: which gradient has the NaN, and where' "$("$probe" report "$out" 2>/dev/null | tr -s ' \n' ' ')" \

@@ -68,7 +68,7 @@ is 'data-time, forward-time, backward-time and optimizer-time lie within the ste
 hwm=$(awk '$2 == "hwm" { print $3 }' "$tmp/numbers.0")
 is 'memory-peak is the largest resident set so far, as the kernel counts it' \
 	"$(rows "$out" "(lambda p: (p == sorted(p), 0.5 < p[-1] / $hwm <= 1.05))([float(v['value']) for v in V if v['folder'] == 'rank0' and v['name'] == 'memory-peak'])")" '(True, True)'
-is 'what was derived of the DataLoader is said' "$(python3 -c 'import json, sys; print(sorted(json.load(open(sys.argv[1]))["derived_scalars"]))' "$out/rank0/meta.json")" \
+is 'what was derived of the DataLoader is reported' "$(python3 -c 'import json, sys; print(sorted(json.load(open(sys.argv[1]))["derived_scalars"]))' "$out/rank0/meta.json")" \
 	"['batch-size', 'grad-norm', 'throughput', 'tokens-per-second']"
 contract tokens "$out"
 

@@ -48,7 +48,7 @@ is 'fsdp2: names, shapes of the local part' "$(rows "$out/rank1" '[(n["name"], n
 
 shard_case fsdp1
 is 'fsdp1: each reduce_scatter carries a bucket' "$(carried)" "([('backward', 'in')], True)"
-is 'fsdp1: the parameters of a flat one, one behind the other' "$(parts out.bias.grad)" \
+is 'fsdp1: the parameters of a flat one, one after the other' "$(parts out.bias.grad)" \
 	"[('inp.weight.grad', '0', '35'), ('inp.bias.grad', '35', '7'), ('out.weight.grad', '42', '7'), ('out.bias.grad', '49', '1')]"
 [ -z "${LONG:-}" ] || shard_case fsdp1_orig
 shard_case megatron

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Steps that are withheld because their global norm spikes (key use_skip_data_by_global_norm), against the same script that leaves
 # them out itself; and those that must not be withheld, against the script as it is.
-# long: optimizers without clipping, each reason to refuse, scalers of fused optimizers, gradients that nobody reduces
+# long: optimizers without clipping, each reason to refuse, scalers of fused optimizers, gradients that are not reduced
 # timeout: 900
 # beside: nothing of it waits busily
 . "$(dirname "$0")/lib.sh"
@@ -39,12 +39,12 @@ why() {
 	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["skip_on_spike"]["why"])' "$out/rank${1:-0}/meta.json"
 }
 
-# Off: nothing of the run changes, and nothing is said of it.
+# Off: nothing of the run changes, and nothing is reported about it.
 new_out
 python_plain "$tmp/plain" $app counting
 one "$tmp/with" counting PROBE_SCALARS=true
 same_output 'off'
-is 'off: nothing is said of it' "$(said)" 'None {} 0'
+is 'off: nothing is reported about it' "$(said)" 'None {} 0'
 
 # Each optimizer in each of its forms, clipped and not.
 for c in clipped ${LONG:+unclipped}; do
@@ -123,7 +123,7 @@ Current global norm [N] of step 4 has been 1 consecutive times greater than thre
 opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
 Current global norm [N] of step 5 has been 2 consecutive times greater than threshold: 3.0
 opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
-ok '... behind those of the loss' grep -B2 -m1 is_skip "$out/rank0/monitor.log" -q
+ok '... after those of the loss' grep -B2 -m1 is_skip "$out/rank0/monitor.log" -q
 if [ -n "${LONG:-}" ]; then
 	new_out
 	one "$tmp/with" limit_uncaught $on PROBE_GLOBAL_NORM_SPIKE_COUNT_THRESHOLD=2
@@ -156,8 +156,8 @@ if [ -n "${LONG:-}" ]; then
 	new_out
 	torchrun_plain 2 $app ddp_alone
 	torchrun_with 2 $on $app ddp_alone
-	same_output 'gradients that nobody reduces'
-	like 'gradients that nobody reduces: refused' "$(why 0)" 'not all gradients were seen to be reduced over all ranks'
+	same_output 'gradients that are not reduced'
+	like 'gradients that are not reduced: refused' "$(why 0)" 'not all gradients were seen to be reduced over all ranks'
 fi
 
 # Only noted.
@@ -198,6 +198,6 @@ if [ -n "${LONG:-}" ]; then
 	new_out
 	one "$tmp/with" limit PROBE_CONFIG="$tmp/train.yaml"
 	is 'monitor_on: False: never ended' "$(cat "$tmp/with")" 'not ended'
-	like '... which is said' "$(cat "$tmp/with.err")" 'monitor_on: False'
+	like '... which is reported' "$(cat "$tmp/with.err")" 'monitor_on: False'
 fi
 finish

@@ -26,7 +26,7 @@ for s in plain accumulation gan chained in_backward closure amp zero checkpoint 
 	is "$s: every call is in its step" "$(wrong)" '[]'
 	is "$s: and there were some" "$(rows "$out" 'len(calls(R)) >= 3')" True
 	case $s in
-	amp) is "amp: the steps left out are counted" "$(rows "$out" 'M["rank0"]["opt_skipped"]["count"]')" 2 ;;
+	amp) is "amp: the skipped steps are counted" "$(rows "$out" 'M["rank0"]["opt_skipped"]["count"]')" 2 ;;
 	accumulation) is "accumulation: micro steps" "$(rows "$out" 'sorted({r["micro_step"] for r in R if r["step"] == "2"})')" "['0', '1', '2', '3', '4']" ;;
 	zero) is "zero: what the optimizer sends is its own phase" "$(rows "$out" '{r["phase"] for r in R if r["op"] == "broadcast" and int(r["step"]) > 0} <= {"optimizer"}')" True ;;
 	esac

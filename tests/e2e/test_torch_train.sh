@@ -60,7 +60,7 @@ else
 fi
 if [ -r /usr/share/common-licenses/GPL-3 ]; then
 	scene language 8 2
-	is 'language: the tokens are chosen behind the last step' "$(rows "$out" '{r["step"] for r in R if r["op"] == "broadcast" and r["dtype"] == "int64" and r["count"] == "1"}')" "{'8'}"
+	is 'language: the tokens are chosen after the last step' "$(rows "$out" '{r["step"] for r in R if r["op"] == "broadcast" and r["dtype"] == "int64" and r["count"] == "1"}')" "{'8'}"
 	new_out
 	torchrun_with 2 $app language --truth "$tmp/truth"
 	ok 'language: collectives with the statistics that Python measures' python3 tests/e2e/torch_truth.py "$out" "$tmp/truth"

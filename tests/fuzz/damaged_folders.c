@@ -231,7 +231,7 @@ static void change_bytes(struct bytes *b, const struct seed *s)
 		n = n > 4096 ? 4096 : n;
 		memset(b->data + at, 0, n);
 		break;
-	case 4: /* left out */
+	case 4: /* skipped */
 		n = 1 + draw_below(64);
 		replace_bytes(b, at, n < b->n - at ? n : b->n - at, "", 0);
 		break;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of BUILD-DIR/fuzz for so many seconds, two at a time, from real files as seeds. Corpora stay in
+# Runs every fuzzer of BUILD-DIR/fuzz for SECONDS seconds, two at a time, from real files as seeds. Corpora stay in
 # BUILD-DIR/corpus and inputs that a fuzzer broke at in BUILD-DIR/found. Usage: tests/fuzz/run.sh BUILD-DIR SECONDS
 set -u
 B=$1

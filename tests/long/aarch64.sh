@@ -71,7 +71,7 @@ for t in ${AARCH64_UNITS:-$(sed -n 's|^tests/unit/test_\(.*\)\.c$|\1|p' < <(ls t
 	if ! made "$b/unit/test_$t" >/dev/null; then
 		failed+=("$t(build)")
 	else
-		# A group of its own: what a test that fails leaves behind would go on for ever.
+		# A group of its own: processes that a failed test leaves would run for ever.
 		B=$b PATH=$tmp/cross:$PATH CC=cc CXX=c++ timeout 300 qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=/usr/$cross/lib:$libs:$root/lib/$cross" "$b/unit/test_$t" >"$tmp/unit.$t" 2>&1 &
 		group=$!
 		if wait $group; then

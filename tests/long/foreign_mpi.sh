@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that nobody here wrote, from Debian's packages (installed when missing, as root; skipped where they cannot be
+# Programs of other people, from Debian's packages (installed when missing, as root; skipped where they cannot be
 # had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, Quantum ESPRESSO,
 # CP2K, GROMACS, mpi4py's benchmarks and its own tests (its source
 # package, by pip), NWChem (Global Arrays), OpenCoarrays' own tests (one-sided, Fortran's coarrays), NetPIPE, PT-Scotch, IQ-TREE,
@@ -17,7 +17,7 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPI_LIMIT=600
 # The reference's BLAS, where Debian has others too: OpenBLAS's sums hang on where in memory the numbers lie.
 export LD_LIBRARY_PATH=/usr/lib/$(gcc -dumpmachine)/blas${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
-# FLAVOUR RANKS TEXT PROGRAM...: what of the output must be the same is left by the function `results`
+# FLAVOUR RANKS TEXT PROGRAM...: the function `results` leaves the part of the output that must be the same
 foreign() {
 	local f=$1 n=$2 text="$1: $3" at prog
 	[[ $text == *"${FOREIGN:-}"* ]] || return 0
@@ -90,7 +90,7 @@ sum() {
 }
 
 # What ended well has no finding that is bad or a warning, but for the kinds that are true of it (`may`): how many of these there
-# are is said.
+# are is reported.
 healthy() { # TEXT
 	"$probe" report --json "$out" 2>&1 | python3 -c '
 import json, sys
@@ -287,7 +287,7 @@ made=
 
 # Windows without memory of their own need what mpi.sh turns off.
 unset OMPI_MCA_btl_vader_single_copy_mechanism
-# What is left over of MPICH's at the end is said by UCX with its time, process and address.
+# What is left over of MPICH's at the end is reported by UCX with its time, process and address.
 results() { sed -E 's/^\[[0-9.]+\] \[[^]]*\]( .* UCX  WARN .* descriptor) 0x[0-9a-f]+/\1/' | sort; }
 tests_of_coarrays=(alloc_comp_get_convert_nums allocatable_p2p_event_post async_comp_alloc atomics co_broadcast_alloc_mixed co_max_test co_reduce_test
 	co_sum_test get_with_offset_1d issue-503-multidim-array-broadcast send_convert_nums sendget_convert_nums strided_get syncall

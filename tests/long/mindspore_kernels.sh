@@ -24,7 +24,7 @@ for how in '' --graph; do
 	is "kernels$how: ends well with us, and says nothing" "$status $(grep -a libprobe "$tmp/with.err")" '0 '
 	ok "kernels$how: results, losses and weights" cmp "$tmp/plain" "$tmp/with"
 	contract "kernels$how" "$out" --partial
-	ok "kernels$how: shapes, types, values before and behind as MindSpore has them" python3 tests/long/ms_truth.py "$out" "$tmp/truth"
+	ok "kernels$how: shapes, types, values before and after as MindSpore has them" python3 tests/long/ms_truth.py "$out" "$tmp/truth"
 	is "kernels$how: steps" "$(rows "$out" 'Counter(r["step"] for r in calls(R) if r["op"] == "Adam")')" "Counter({'0': 4, '1': 4, '2': 4})"
 	is "kernels$how: the optimizer's phase" "$(rows "$out" '{r["phase"] for r in R if r["op"] in ("Adam", "AssignAdd")}')" "{'optimizer'}"
 	is "kernels$how: gradients are backward" "$(rows "$out" '{r["phase"] for r in R if r["op"].endswith("Grad") or r["op"] == "GatherDGradV2"}')" "{'backward'}"

@@ -118,7 +118,7 @@ cat >"$tmp/ring/app.c" <<'END2'
 #include "ring.h"
 int main(int argc, char **argv)
 {
-	/* What lies behind the numbers would be seen in their statistics. */
+	/* What lies after the numbers would be seen in their statistics. */
 	float in[8] = {1, 2, 3, 4, 1e30f, 1e30f, 1e30f, 1e30f}, out[4];
 	double d[2] = {-5, 6};
 	int n[4] = {1, 2, 3, 1 << 30};

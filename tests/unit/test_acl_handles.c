@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ascend's tensors and lists of them while a call that ends one is on the way: nobody finds it, what is made under its handle
+ * Ascend's tensors and lists of them while a call that ends one is on the way: no thread finds it, what is made under its handle
  * meanwhile stays, and where the call fails it is what it was.
  */
 #include "session_helper.h"

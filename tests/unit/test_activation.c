@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps from activations of a function, in a language made up here; which ones are new is said by hand. */
+/* Steps from activations of a function, in a language made up here; which ones are new is known by hand. */
 #include "session_helper.h"
 
 #include <string.h>
@@ -133,7 +133,7 @@ static void test_deep(void **state)
 
 	uint32_t step = step_now();
 
-	/* The function may be among those left out. */
+	/* The function may be among those skipped. */
 	activation_look();
 	assert_false(call(IN, P(5, 10, 600), P(1, 72, 108)));
 	assert_int_equal(step_now(), step);

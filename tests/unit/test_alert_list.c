@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key alerts: how rules are written, what is said of wrong ones, and what they have recorded. */
+/* Key alerts: how rules are written, what is reported about wrong ones, and what they have recorded. */
 #include "config_helper.h"
 
 #include "terms/alert_rule.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=write */
 /*
- * Alerts: when each rule speaks, and that an alert stands in alerts.jsonl once with the right count, whatever fails on the way
+ * Alerts: when each rule fires, and that an alert is in alerts.jsonl once with the right count, whatever fails on the way
  * from the journal to the files, and when the process is killed.
  */
 #include "broken_write.h"

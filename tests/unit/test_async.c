@@ -240,7 +240,7 @@ static void test_many_started_at_once(void **state)
 
 /*
  * A call that was left by longjmp, as R, Lua and error handlers do: its record is not closed. The next call that the
- * thread makes must not wait behind it for ever, and a late close must not touch what lies there then.
+ * thread makes must not wait after it for ever, and a late close must not touch what lies there then.
  */
 static void test_left_by_longjmp(void **state)
 {

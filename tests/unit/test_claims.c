@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claims on calls under way. A library gives a handle to the next thread before the call that freed it has come back: whoever
- * claimed the entry takes it, and nobody else. The stress has such a library, a pool of few handles that several threads share;
+ * Claims on calls under way. A library gives a handle to the next thread before the call that freed it has come back: the thread that
+ * claimed the entry takes it, and no other thread. The stress has such a library, a pool of few handles that several threads share;
  * what each finds must be its own.
  */
 #include "session_helper.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys: defaults, configs/probe.yaml, environment; what of the job stays untouched; how values are written. */
+/* Keys: defaults, configs/probe.yaml, environment; which settings of the job stay untouched; how values are written. */
 #include "config_helper.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files as users break them: whatever stands in one, the defaults hold, a line says so, and it is over quickly. */
+/* Files as users break them: whatever is in one, the defaults hold, a line says so, and it is over quickly. */
 #include "config_helper.h"
 
 #include <errno.h>
@@ -335,7 +335,7 @@ static void floods(void **state)
 	assert_string_equal(l.text[32], "f.yaml: 968 further problems are not shown");
 	config_free(&c);
 	free(text);
-	/* 32 problems are all shown, and nothing is said of further ones. */
+	/* 32 problems are all shown, and nothing is reported about further ones. */
 	text = repeated("", "a: 1\n", "", 32 * 5);
 	load(&c, text, NULL, &l);
 	assert_lines(&l, 32);

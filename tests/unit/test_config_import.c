@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations of other tools: told by their keys, what each key means in ours, what is said of those that have no effect,
+ * Configurations of other tools: told by their keys, what each key means in ours, what is reported about those that have no effect,
  * wrong values with line, key and accepted values. The files are written after those tools' documents.
  */
 #include "config_helper.h"
@@ -338,7 +338,7 @@ static void pynative_sections(void **state)
 	assert_said(&l, "global_norm_skip_threshold: that version looks at it nowhere");
 	config_free(&c);
 
-	/* Only what is not finite is withheld, and the job ended after so many. */
+	/* Only what is not finite is withheld, and the job ended after the given number. */
 	load_import(&c,
 		"training:\n  use_skip_step_on_nan: True\n  max_consecutive_skipped_steps: 3\n",
 		NULL, &l);

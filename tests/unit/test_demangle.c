@@ -204,7 +204,7 @@ static void texts(void **state)
 			fail_msg("%s: %s", none[i], buf);
 }
 
-/* For stacks: also what nobody could list by its name. */
+/* For stacks: also names that cannot be listed. */
 static void frames(void **state)
 {
 	static const char *const pair[][2] = {{"_ZN2ns3VecIfE3addERKf", "ns::Vec::add"},

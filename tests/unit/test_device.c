@@ -134,7 +134,7 @@ static void test_probe(void **state)
 			0);
 		assert_int_equal(
 			in_sandbox(SYS_rt_sigprocmask, SYS_rt_sigprocmask, EPERM, wrong_answer), 0);
-		/* Whoever says nothing says no. */
+		/* No answer means no. */
 		assert_int_equal(in_sandbox(SYS_rt_sigprocmask, SYS_process_vm_readv, EPERM,
 					 anything_readable),
 			0);

@@ -222,7 +222,7 @@ static void check_every_type(void)
 				begin();
 				add(&t);
 				finish();
-				expect(0, at, "one behind the other");
+				expect(0, at, "one after the other");
 			}
 }
 

@@ -157,7 +157,7 @@ static void read_all(const void *bytes, size_t size)
 	elf_file_close(&f);
 }
 
-/* In a block of exactly that size, so that a sanitizer sees any byte read behind it. */
+/* In a block of exactly that size, so that a sanitizer sees any byte read after it. */
 static void damaged(const uint8_t *whole, size_t size, uint32_t *seed, unsigned changes)
 {
 	uint8_t *copy = malloc(size);

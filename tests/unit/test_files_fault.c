@@ -207,7 +207,7 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 
 static void every_one(unsigned which, int err)
 {
-	/* In the short form every second place, those that the one before left out. */
+	/* In the short form every second place, those that the one before skipped. */
 	static unsigned nth;
 	unsigned step = (unsigned)long_or_short(1, 2), first = 1 + nth++ % step, at = first;
 

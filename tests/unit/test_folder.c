@@ -45,7 +45,7 @@ static void test_left_folders_move(void **state)
 	old_folder("rank0", &boot, "running", "");
 	check_take("rank0", false);
 	assert_true(exists(at("rank0.4/old")));
-	/* Finished: whoever that was. */
+	/* Finished, by any process. */
 	remove_tree(at("rank0"));
 	strcpy(boot.host, "elsewhere");
 	old_folder("rank0", &boot, "finished", "");

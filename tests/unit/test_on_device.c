@@ -358,7 +358,7 @@ static void test_carried_in_group(void **state)
 	assert_rows(seq, "in 0 1 async; out 0 4 async; out 1 5 async");
 }
 
-/* A group that was open before holds everything back until nobody knows when. */
+/* A group that was open before holds everything back for an unknown time. */
 static void test_carried_in_open_group(void **state)
 {
 	struct call g = {.api = &f_start, .ok = true}, c;

@@ -112,7 +112,7 @@ static void test_model(void **state)
 			memcpy(now, final, sizeof(now));
 			kills++;
 			break;
-		case 2: /* killed right behind it */
+		case 2: /* killed right after it */
 			j.head->commit_seq = number;
 			pending_store_close(&p);
 			assert_int_equal(pending_store_open(&p, &j), 0);
@@ -235,7 +235,7 @@ static void test_more_than_can_be_parked(void **state)
 }
 
 /*
- * An end may be seen before its call: the call stands behind an open one, on another thread. It is no orphan. And one
+ * An end may be seen before its call: the call stands after an open one, on another thread. It is no orphan. And one
  * whose call is nowhere must not hold up its thread.
  */
 static void test_orphans(void **state)

@@ -37,7 +37,7 @@ static void test_whole_life(void **state)
 	in_child(whole_life);
 }
 
-/* Where meta.json cannot be written again, that is said as with other files, and in it once it can. */
+/* Where meta.json cannot be written again, that is reported like for other files, and in it once it can. */
 static void meta_in_the_way(void)
 {
 	session_rank(3, 4);

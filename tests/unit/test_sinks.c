@@ -497,7 +497,7 @@ static void test_goes_on(void **state)
 	rank_drop(&r);
 }
 
-/* What lies behind a call that is still open waits for it; the step has ended all the same. */
+/* What lies after a call that is still open waits for it; the step has ended all the same. */
 static void test_open_call(void **state)
 {
 	struct journal_call *outer, *inner;

@@ -160,7 +160,7 @@ static void test_patterns_across_blocks(void **state)
 	free(p);
 }
 
-/* One odd element among ordinary ones, wherever it stands in a register, a step or a block. */
+/* One odd element among ordinary ones, wherever it is in a register, a step or a block. */
 static void test_one_special_element(void **state)
 {
 	enum stats_isa isa = under_test(state);

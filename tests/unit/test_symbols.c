@@ -277,7 +277,7 @@ static void addresses_outside(void **state)
 		sizeof(got)); /* a call that ends where the module begins is not in it */
 	assert_string_equal(got, "0x10000");
 	symbols_name(
-		s, m.hi, got, sizeof(got)); /* the last call of the module may return behind it */
+		s, m.hi, got, sizeof(got)); /* the last call of the module may return after it */
 	assert_string_equal(got, "names.so+0x4000");
 	symbols_name(s, m.hi + 1, got, sizeof(got));
 	assert_string_equal(got, "0x14001");

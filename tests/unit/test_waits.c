@@ -43,7 +43,7 @@ static FILE *begin_wait_rank(int rank, int world, int half)
 	return f;
 }
 
-/* A message of that number of its tag; dur -1: the rank stands in it. */
+/* A message of that number of its tag; dur -1: the rank is blocked in it. */
 static void put_wait_message(FILE *f, int rank, int step, int seq, const char *op, int peer,
 	int tag, int number, int dur)
 {
@@ -145,7 +145,7 @@ static void circle_through_operations(void **state)
 	report_free(&report);
 }
 
-/* Ranks 1 and 2 wait for messages that rank 0 does not send; it stands in nothing. */
+/* Ranks 1 and 2 wait for messages that rank 0 does not send; it is blocked in nothing. */
 static void nobody_sends(void **state)
 {
 	struct waiting_ranks w;
@@ -176,7 +176,7 @@ static void nobody_sends(void **state)
 	report_free(&report);
 }
 
-/* Tag 8 is awaited; of what the other rank has sent and nobody received, 9 is nearest. */
+/* Tag 8 is awaited; of the messages that the other rank has sent and no rank has received, 9 is nearest. */
 static void nearest_tag(void **state)
 {
 	struct call recv, send;
@@ -211,8 +211,8 @@ static void nearest_tag(void **state)
 #define MANY 4096
 
 /*
- * A quarter in a ring, a quarter in a chain that ends at a rank that stands in nothing, and of the rest half in one operation and half
- * in another one of the same members. Whoever looks from each rank at all that it may lead to looks millions of times.
+ * A quarter in a ring, a quarter in a chain that ends at a rank that is blocked in nothing, and of the rest half in one operation and half
+ * in another one of the same members. A search from each rank along all its edges takes millions of steps.
  */
 static void many_ranks(void **state)
 {

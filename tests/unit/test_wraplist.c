@@ -144,7 +144,7 @@ static void twice(void **state)
 	wraplist_free(w);
 }
 
-/* Of a file that is no list nothing is used; what holds instead is said. */
+/* A file that is no list is not used; the list used instead is reported. */
 static void unusable(void **state)
 {
 	static const char *const text[][2] = {

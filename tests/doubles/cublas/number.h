@@ -126,7 +126,7 @@ static inline void put_complex(int type, void *p, int64_t i, double complex v)
 }
 
 /*
- * A factor or an array of addresses "on the device" lies a page behind its address, which nobody may read: so it shows who does
+ * A factor or an array of addresses "on the device" lies a page after its address, which cannot be read: a read of it crashes
  * without asking.
  */
 #define ON_DEVICE 4096

@@ -144,7 +144,7 @@ OWN ucc_status_t ucc_collective_triggered_post(void *ee, void *event)
 
 OWN ucc_status_t ucc_collective_finalize(ucc_coll_req_h q)
 {
-	memset(q, 0xee, sizeof(struct request)); /* it is nobody's any more */
+	memset(q, 0xee, sizeof(struct request)); /* it must not be used any more */
 	free(q);
 	return UCC_OK;
 }
