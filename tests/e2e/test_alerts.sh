@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Alerts of a training in which things go wrong in known steps, against its own numbers; what they do; anomaly.json.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: alerts'
@@ -112,6 +112,6 @@ fi
 # Rules that are wrong.
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_ALERTS='[{rule: spikes}, {rule: inf, kind: loss}]' RANK=0 WORLD_SIZE=1 STEPS=3
-like 'a wrong rule: said' "$(cat "$tmp/with.err")" 'PROBE_ALERTS'
-is 'without an alert there is no file' "$(ls "$out"/rank0 2>/dev/null | grep -c alerts)" 0
+like 'a wrong rule is reported' "$(cat "$tmp/with.err")" 'PROBE_ALERTS'
+is 'without an alert no file is written' "$(ls "$out"/rank0 2>/dev/null | grep -c alerts)" 0
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What else may live in a process: sanitizers of gcc and clang, Valgrind, other allocators. With each of them a program
+# Other tools in the same process: sanitizers of gcc and clang, Valgrind, other allocators. With each of them a program
 # starts, prints and ends as without us, mistakes are found as without us, and an MPI program is recorded. Prints TAP.
 # timeout: 900
 # long: each of them with each MPI
@@ -88,11 +88,11 @@ recorded() { # TEXT COMMAND...
 
 beside 'nothing else' '' cc
 for cc in gcc clang; do
-	# The runtime of gcc's AddressSanitizer is a library that must come first; `probe run` sees to that.
+	# The runtime of gcc's AddressSanitizer is a library that must come first; `probe run` puts it first.
 	way=$([ $cc = gcc ] && echo run || echo preload)
 	beside "AddressSanitizer, $cc" heap $cc -fsanitize=address
 	if [ $cc = gcc ] && [ -x "$tmp/beside" ]; then
-		like 'AddressSanitizer, gcc: `probe check` says what comes first' "$(PROBE_LIBRARY=$lib "$probe" check "$tmp/beside" 2>&1)" \
+		like 'AddressSanitizer, gcc: `probe check` says which library comes first' "$(PROBE_LIBRARY=$lib "$probe" check "$tmp/beside" 2>&1)" \
 			"LD_PRELOAD=libasan[.0-9a-z]*:$lib"
 		like 'AddressSanitizer, gcc: after a launcher' "$(PROBE_LIBRARY=$lib "$probe" run -o "$tmp/none" env "$tmp/beside" 2>&1)" \
 			"put .probe run. directly before it: env \.\.\. probe run $tmp/beside"
@@ -108,7 +108,7 @@ TSAN_OPTIONS='report_bugs=1' beside 'ThreadSanitizer, clang: a race' race clang 
 way=run
 beside 'AddressSanitizer, clang, `probe run`' heap clang -fsanitize=address,undefined
 way=preload
-# An MPI that is not instrumented does not get through MPI_Init: what it writes counts as never written.
+# An MPI that is not instrumented does not get through MPI_Init: its writes count as never made.
 all=$flavours flavours=''
 beside 'MemorySanitizer, clang' '' clang -fsanitize=memory
 flavours=$all

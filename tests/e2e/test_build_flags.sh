@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Other compile flags than the last time: what was compiled with the old ones is compiled again, and nothing else ever is.
+# Other compile flags than the last time: objects with the old ones are compiled again, and no others.
 # Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A second library whose communicators start from a unique id (tests/doubles/xccl), known by its YAML and the kit of
 # wrappers/ccl: rows, communicators and their numbers. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 

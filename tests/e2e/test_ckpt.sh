@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe ckpt`: which checkpoints of a training are healthy, against what the training knows itself.
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: checkpoints'

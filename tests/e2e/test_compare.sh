@@ -23,7 +23,7 @@ print(eval(sys.argv[1]))' "$1" <<<"$said"
 
 compare good same
 is 'the same: status' $status 0
-like 'the same: said' "$said" 'No difference in 720 values of 240 calls'
+like 'equal runs are reported as equal' "$said" 'No difference in 720 values of 240 calls'
 compare --json good changed
 is 'one output: status' $status 1
 is 'one output: step, rank, call, item' "$(json '[d["first"][k] for k in ("step", "rank", "call", "item")]')" "[1, 1, 'Distributed.all_reduce.17.forward', 'output 0']"
@@ -113,7 +113,7 @@ is 'one table for all' "$(cut -d, -f1,2 "$tmp"/m/compare_result_merged_*.csv | s
 
 # ---- dumps ----
 
-# Nothing but views was recorded, and what one of them shows differs: that is not nothing.
+# Only views were recorded, and one of them differs: that counts.
 python3 - "$f" <<'PY'
 import json, shutil, sys
 for side in "ab":
@@ -176,11 +176,11 @@ compare --ckpt a.safetensors a.safetensors
 is 'a checkpoint: the same' $status 0
 compare --ckpt --json a.safetensors b.safetensors
 is 'a checkpoint: status' $status 1
-is 'a checkpoint: what is asked for' "$(json 'sorted(d), d["w"]["numel"], d["w"]["shape"], d["half"], abs(d["w"]["cos"] - 1) < 1e-12')" \
+is 'a checkpoint: the expected values' "$(json 'sorted(d), d["w"]["numel"], d["w"]["shape"], d["half"], abs(d["w"]["cos"] - 1) < 1e-12')" \
 	"(['half', 'n', 'w'], 60, [6, 10], {'l2': 0.0, 'cos': 1.0, 'numel': 4, 'shape': [4]}, True)"
 is 'a checkpoint: l2' "$(json "abs(d['w']['l2'] - $(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["l2"])' "$t/truth.json")) < 1e-12")" True
 compare --ckpt a.safetensors b.safetensors
-like 'a checkpoint: what only one has' "$said" 'only in B: +more'
+like 'a checkpoint: parameters that only one has' "$said" 'only in B: +more'
 compare --ckpt a.safetensors shape.safetensors
 like 'a checkpoint: other shapes' "$said" 'w .*other shapes'
 compare --ckpt shards_a shards_b

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `probe config --explain` promises against what jobs with that configuration then record: functions, ranks, steps,
+# The output of `probe config --explain` against the records of jobs with that configuration: functions, ranks, steps,
 # keys without effect, bytes and time per step. Prints TAP.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -64,7 +64,7 @@ explain PROBE_WRAP_OPS="$tmp/nosuch.yaml"
 is 'those without' "$(part functions)" $'none: nothing is recorded\nnosuch: nothing, this libprobe has no wrappers for them'
 explain PROBE_WRAP_OPS="$tmp/none.yaml"
 like 'a list that cannot be read: it is reported' "$said" "$tmp/none.yaml: cannot be read"
-like 'a list that cannot be read: what holds instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'
+like 'a list that cannot be read: the list used instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'
 printf 'mpi:\n  - MPI_Allreduc\n  - MPI_Bcast\n  - MPI_Zz*\n' >"$tmp/typo.yaml"
 explain PROBE_WRAP_OPS="$tmp/typo.yaml"
 is 'names that are not known are no entries' "$(part functions)" 'mpi: 1 entry, and 2 names that libprobe does not know'
@@ -90,7 +90,7 @@ like 'no step at all' "$(part steps)" '^none: no step from 0 on fits'
 [ -n "$flavours" ] || { skip 'runs' 'no MPI, or its programs are not built (make apps)'; finish; }
 f=${flavours%%[[:space:]]*}
 
-# ---- steps: what is reported is what is recorded ----
+# ---- steps: the explained ones are the recorded ones ----
 
 recorded_steps() { # TEXT NAME=VALUE ...
 	local text=$1 want
@@ -134,7 +134,7 @@ train() { # STEPS NAME=VALUE ...
 	said=$(part cost)
 }
 
-# TEXT: the expected bytes are within TEXT % of what 100 more steps added.
+# TEXT: the expected bytes are within N % of what 100 more steps added.
 near() {
 	local have
 	have=$(python3 -c 'import sys

@@ -40,7 +40,7 @@ odd 2 0 split 3;1'
 	is "$f: the run's name is the launcher's, or empty" "$(rows "$out" '{m["run"] != "" for m in M.values()}, len({m["run"] for m in M.values()})')" \
 		"$([[ $f == openmpi* ]] && echo '({True}, 1)' || echo '({False}, 1)')"
 
-	# More ranks, threads, other ways to make communicators: what joins, joins.
+	# More ranks, threads, other ways to make communicators: calls are joined correctly.
 	for app in mpi_comms mpi_intercomm mpi_threads mpi_p2p; do
 		new_out
 		name="$f: $app"

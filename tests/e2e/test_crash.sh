@@ -10,7 +10,7 @@ seed=${SEED:-$$}
 RANDOM=$seed
 echo "# SEED=$seed"
 
-# What is in the folder of each rank lies between what was left and what was entered.
+# The calls in each rank's folder are at least those that were left and at most those that were entered.
 within_truth() {
 	local r
 	for r in 0 1; do
@@ -89,7 +89,7 @@ opens() { # PYTHON over o
 	"$probe" report --json "$out" 2>/dev/null | python3 -c 'import json, sys; r = json.load(sys.stdin); print(sorted(('"$1"') for o in r["open"] if not o["waiting"]))' 2>/dev/null
 }
 
-# What came before is in the files a second later at most.
+# Earlier calls are in the files after a second at most.
 hung() {
 	[ "$(opens '(o["rank"], o["op"]) if o["age_s"] > 1.5 else ()')" == "$1" ] # a Wait is not an operation
 }

@@ -5,7 +5,7 @@
 # that only the library's own functions can read. What one library calls of the other is one call. The stand-in's prototypes are
 # NVIDIA's, and those of all that compute, where its header is there (CUDA_INCLUDE: its folder).
 # long: 20 times as many calls
-# beside: nothing of it waits
+# beside: does not wait
 . "$(dirname "$0")/lib.sh"
 calls=${LONG:+40000} seed=$RANDOM
 calls=${calls:-2000}
@@ -61,5 +61,5 @@ else
 fi
 new_out
 run_one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$B/apps/cublas_calls" $seed 100 "$tmp/truth"
-is 'by the default list there is nothing' "$(ls "$out" 2>/dev/null)" ''
+is 'with the default list nothing is recorded' "$(ls "$out" 2>/dev/null)" ''
 finish

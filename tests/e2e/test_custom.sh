@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# docs/how-to/adding-a-function.md, followed to the letter: its files are written, its commands are run, and what it promises is
-# looked for. Then what it does not say: fork, libraries in several shapes, mistakes. Prints TAP.
+# docs/how-to/adding-a-function.md, followed to the letter: its files are written, its commands are run, and its promised results are
+# checked. Then cases that it does not mention: fork, libraries in several shapes, mistakes. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 export PROBE=$probe LIBPROBE=$lib
@@ -31,7 +31,7 @@ for i in 1 2 3 4; do
 	is "commands $i work" "$(cat "$doc/run$i.sh.status")" 0
 	[ $i = 4 ] || is "commands $i: nothing is complained about" "$(cat "$doc/run$i.sh.err")" ''
 done
-is 'the program says the same without' "$(cat "$doc/run1.sh.out")" 8
+is 'the program prints the same without the preload' "$(cat "$doc/run1.sh.out")" 8
 is 'and with the preload' "$(head -1 "$doc/run2.sh.out")" 8
 out=$doc/out
 contract 'loaded by dlopen' "$out"
@@ -39,7 +39,7 @@ is 'six rows of three calls' "$(rows "$out" '[(r["lib"], r["api"], r["op"], r["c
 	"[('custom', 'ring_allreduce', 'all_reduce', '1', 'in', 'float32', '4', 'sum', '0', '2', '4'), ('custom', 'ring_allreduce', 'all_reduce', '1', 'out', 'float32', '4', 'sum', '0', '2', '8')]"
 is 'all of them' "$(rows "$out" 'len(R)')" 6
 like 'the stack begins at the caller' "$(rows "$out" 'S[0]["native_stack"]')" '^app[!+]'
-is 'the linked program says the same' "$(head -1 "$doc/run3.sh.out")" 12
+is 'the linked program prints the same' "$(head -1 "$doc/run3.sh.out")" 12
 is 'its rows' "$(rows "$doc/out-linked" '[(r["api"], r["io"], r["mean"]) for r in R]')" \
 	"[('ring_allreduce', 'in', '5.5'), ('ring_allreduce', 'out', '11')]"
 contract 'C++' "$doc/out-cxx"
@@ -142,7 +142,7 @@ is 'not listed: nothing is recorded' "$said $(ls "$out" 2>/dev/null)" '8 '
 
 # ---- a child that records nothing pays nothing ----
 
-# Its functions are looked for once: a search in each of these 40,000 calls would take about a second of processor time.
+# Its functions are searched for once: a search in each of these 40,000 calls would take about a second of processor time.
 mkdir "$doc/off"
 cat >"$doc/off/lib.c" <<'END'
 int before(const float *v, int n, int p) { return n; }

@@ -2,7 +2,7 @@
 # Values on a device must not change what a job does: nothing waits, nothing is read that is not there, nothing is allocated while a
 # collective is under way. On doubles of NCCL and of CUDA's driver, which runs the kernel's form in C.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_values" ] || {
@@ -34,12 +34,12 @@ try full
 is 'of a stream that does not get on 128 launches are under way: 64 calls' \
 	"$(rows "$out" 'sum(r["max"] == "4" and r["io"] == "in" for r in on("rank0")[:400])')" 64
 is 'values of the others are counted as dropped' "$(dropped)" "$((2 * 136))"
-is 'when it gets on again values come again' "$(rows "$out" '[r["max"] for r in on("rank0")[-2:]]')" "['4', '8']"
+is 'when the stream continues, values are measured again' "$(rows "$out" '[r["max"] for r in on("rank0")[-2:]]')" "['4', '8']"
 
 try wrong
 is 'too large a count, memory that is nowhere, that was given back, the end of it, between two elements: not read' \
 	"$(rows "$out" 'sorted({(r["max"], r["flags"]) for r in on("rank0") if r["api"] == "ncclSend"})')" "[('', 'nostats;error:4')]"
-is 'and what is right is measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
+is 'and valid tensors are measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
 is 'the result on another rank than the root is not read' "$(rows "$out" '[(r["io"], r["max"]) for r in on("rank1") if r["api"] == "ncclReduce"]')" "[('in', '4')]"
 
 try freed
@@ -47,7 +47,7 @@ is 'values of a communicator that is gone' "$(rows "$out" '[r["max"] for r in on
 
 try exit
 is 'the program leaves as it would' "$status" 7
-is 'what had arrived is there, what had not is not' "$(rows "$out" '[r["max"] for r in on("rank0")]')" "['4', '8', '']"
+is 'values that had arrived are there, others are not' "$(rows "$out" '[r["max"] for r in on("rank0")]')" "['4', '8', '']"
 
 try usual DOUBLE_NO_KERNEL=1
 is 'a driver that does not take the kernel: rows without values' "$(rows "$out" '{r["max"] for r in on("rank0")}')" "{''}"
@@ -56,7 +56,7 @@ is 'once' "$(grep -c 'libprobe.*stay off' "$tmp/with.err")" 2
 
 try usual DOUBLE_LOSE_AT=5
 like 'a launch that the driver refuses: the values end, and that is reported' "$(said_of_device)" 'end here'
-is 'what was measured before stays' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"
+is 'values measured before stay' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"
 
 # Values are switched on in rank 1 while a collective of its spins.
 new_out

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Collectives of 0 elements: some MPIs let a rank go on in them before the others have come. Who did not wait was not kept waiting: no
+# Collectives of 0 elements: some MPIs let a rank go on in them before the others have come. A rank that did not wait was not delayed: no
 # straggler, no slow call, nothing about clocks. Where an MPI does wait the late rank is one. With each MPI.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || skip 'collectives of 0 elements' 'no MPI, or its programs are not built (make apps)'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How a process ended, in meta.json and in the report: every way that a process can leave, against the status that the shell
-# or waitpid sees; what an open receive was to get; who of a job left first.
+# or waitpid sees; what an open receive was to get; which rank of a job left first.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 

@@ -2,7 +2,7 @@
 # The entries beside the exported wrappers: what the loader answers does not change, stub objects come in by every way
 # that a host allows, and leave no trace where they are not wanted. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: mounts
 . "$(dirname "$0")/lib.sh"
 src=$PWD/tests/apps/entry

@@ -88,7 +88,7 @@ like 'the command that narrows it is reported' "$said" 'probe export --format tr
 narrow=$(grep -oE -- '--step [0-9-]+( --rank [0-9-]+)?' <<<"$said" | head -1)
 export_to "$tmp/long.json" --limit 1 $narrow "$tmp/nan"
 is 'and is short enough' "$status" 0
-# A step that is not there is an error for each format; what an export of before wrote stays.
+# A step that is not there is an error for each format; an earlier export stays.
 for f in trace flight-recorder dot insight dump monitor tensorboard; do
 	to=$tmp/kept_$f
 	mkdir "$to"

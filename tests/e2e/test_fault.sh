@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What fails on our side never reaches the training: calls of libc that fail for libprobe.so alone (tests/fault/fault.c),
+# Failures on our side never affect the training: calls of libc that fail for libprobe.so alone (tests/fault/fault.c),
 # full, read-only and vanished folders, limits on files and descriptors. Each time the results are the same to the bit,
 # and meta.json or one line says what is missing. With each MPI.
 # timeout: 600
@@ -43,7 +43,7 @@ accounted() { # what is not in the files was counted; recover completes what is 
 }
 
 missing() { # KEY in meta.json of each rank
-	is "$name: meta.json says it" "$(rows "$out" "['$1' in m['missing'] for m in M.values()]")" '[True, True]'
+	is "$name: meta.json reports it" "$(rows "$out" "['$1' in m['missing'] for m in M.values()]")" '[True, True]'
 }
 
 for f in $flavours; do
@@ -137,7 +137,7 @@ for f in $flavours; do
 	run 'no memory for a while' FAULT=malloc:12:60:40
 	happened
 
-	# ---- without any trick ----
+	# ---- without injected faults ----
 	: >"$tmp/file"
 	run 'a file in place of the folder' PROBE_OUTPUT_DIR="$tmp/file/x"
 	said 'output folder .*: Not a directory; nothing is recorded'

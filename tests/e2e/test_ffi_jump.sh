@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A function that is recorded through a stub and libffi, and left by longjmp: the program goes on as without, and so does
 # the recording. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 command -v cc >/dev/null || { skip 'longjmp over libffi' 'no compiler'; finish; }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a person sees who types `make`, `make demo` or `make test` where something that they need is missing: one line that names it, and
+# The output of `make`, `make demo` or `make test` if something that they need is missing: one line that names it, and
 # the command that installs it, for three families of systems; nothing is compiled. And a build shows how far it is. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 make=(make --no-print-directory DEPS=0 "B=$tmp/build")
 

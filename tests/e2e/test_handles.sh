@@ -37,7 +37,7 @@ for f in $flavours; do
 	done
 	# Handles of requests that are not recorded are given out, too.
 	reuse $f 2 mixed PROBE_MIN_BYTES=1000
-	# What could not be freed is what it was.
+	# A handle that could not be freed is unchanged.
 	reuse $f 1 persistent LATE_REFUSE=3
 	reuse $f 1 wait LATE_REFUSE=3
 	reuse $f 1 comm LATE_REFUSE=3

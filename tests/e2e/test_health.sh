@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checkpoints judged while the job runs (key health_checkpoint), against what the training knows itself.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: health of checkpoints'
@@ -47,7 +47,7 @@ print(have == {n: int(float(v) >= 1) for n, s, v in map(str.split, open(sys.argv
 is '... and which is the newest healthy one' "$("$probe" ckpt "$out" --latest-healthy)" "$tmp/ckpts/$(awk '$3 < 1 { n = $1 } END { print n }' "$tmp/numbers")"
 
 # MindSpore Transformers' layout: its output folder, which its configuration makes ours as well, has the checkpoints below it. What lies in
-# folders that we made there ourselves is none, whatever it is called.
+# folders that we made there ourselves is no checkpoint, whatever its name.
 mkdir -p "$tmp/job/output/rank0.7" "$tmp/job/output/tensorboard"
 cat >"$tmp/mf.yaml" <<'YAML'
 output_dir: ./output

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# make install and uninstall: what is there, that it works from there, and that nothing is left. Prints TAP.
+# make install and uninstall: which files there are, that it works from there, and that nothing is left. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 
@@ -103,16 +103,16 @@ said=$("${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" 2>&1)
 is 'installed over it: the edited list is kept' "$(tail -1 "$share/support_wrap_ops.yaml")" '  - my_function'
 is 'and the configuration' "$(grep -c '^journal_mib: 33' "$share/probe.yaml")" 1
 is 'and the own functions' "$(tail -1 "$share/apis/custom.yaml")" '# mine'
-is 'the newer ones stand beside them' "$(tail -qn 1 "$share/support_wrap_ops.yaml.new" "$share/probe.yaml.new" | tr '\n' ' ')" '# newer 1 # newer 1 '
-is 'what is as it was shipped has none beside it' "$(cd "$share" && find . -name '*.new' | sort | tr '\n' ' ')" './probe.yaml.new ./support_wrap_ops.yaml.new '
-is 'what was not edited is the newer one' "$(tail -1 "$share/presets/nan.yaml")" '# newer 1'
+is 'the newer ones are next to them' "$(tail -qn 1 "$share/support_wrap_ops.yaml.new" "$share/probe.yaml.new" | tr '\n' ' ')" '# newer 1 # newer 1 '
+is 'an unchanged file has none next to it' "$(cd "$share" && find . -name '*.new' | sort | tr '\n' ' ')" './probe.yaml.new ./support_wrap_ops.yaml.new '
+is 'a file that was not edited is the newer one' "$(tail -1 "$share/presets/nan.yaml")" '# newer 1'
 like 'a line for each' "$(tr '\n' ' ' <<<"$said")" 'support_wrap_ops.yaml: edited, kept; .*support_wrap_ops.yaml.new'
 newer 2
 "${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" >/dev/null 2>&1
-is 'once more: still kept, and the newest beside it' "$(tail -qn 1 "$share/support_wrap_ops.yaml" "$share/support_wrap_ops.yaml.new" "$share/presets/nan.yaml" | tr '\n' ' ')" '  - my_function # newer 2 # newer 2 '
+is 'once more: still kept, and the newest next to it' "$(tail -qn 1 "$share/support_wrap_ops.yaml" "$share/support_wrap_ops.yaml.new" "$share/presets/nan.yaml" | tr '\n' ' ')" '  - my_function # newer 2 # newer 2 '
 cp "$share/support_wrap_ops.yaml.new" "$share/support_wrap_ops.yaml"
 "${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" >/dev/null 2>&1
-ok 'taken over: no longer beside it' test ! -e "$share/support_wrap_ops.yaml.new"
+ok 'taken over: no longer next to it' test ! -e "$share/support_wrap_ops.yaml.new"
 
 said=$("${make[@]}" uninstall "PREFIX=$prefix" 2>&1)
 is 'make uninstall' $? 0

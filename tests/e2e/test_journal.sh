@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Where the journal lies, and what becomes of it: killed before anything was drained, each call that had returned is
+# Where the journal is, and what happens to it: killed before anything was drained, each call that had returned is
 # there after `probe recover`, wherever the journal was; journals of dead processes are found and removed, those of
 # living ones never; what truncates files or makes them immutable does not reach a journal in shared memory. Against the
 # number of calls that the program itself counted (mpi_killed.c).
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: mounts
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'journals' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -48,7 +48,7 @@ recorded() { # calls that had ended
 
 # ---- killed before the first drain ----
 
-# One look at many folders: out, counter, out, counter ...
+# One check of many folders: out, counter, out, counter ...
 wrong_counts() {
 	python3 - "$@" <<-'PY'
 		import struct, sys

@@ -2,7 +2,7 @@
 # The table of layout facts: printed by `probe check`, and what was found of them in meta.json: verified with the libraries
 # that are installed here, failed (and off, and no harm done) where a library says otherwise. Prints TAP.
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe top` and `probe serve`: their figures against what tests/e2e/live_truth.py computes from the files; a terminal; requests
 # that are none; a job that runs.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
@@ -59,7 +59,7 @@ print([(a["rank"], a["rule"], a["count"]) for a in d["alerts"]], d["alerts"][1][
 	'[(3, '\''AnomalyNan'\'', 3), (3, '\''spike'\'', 1)] spike: grad-norm 9.5 in step 4, "threshold" 3 False 4'
 is 'the late rank, and no other, is a straggler' "$(python3 -c 'import json, sys; print([r["rank"] for r in json.load(open(sys.argv[1]))["ranks"] if r["straggler"]])' "$tmp/json")" '[2]'
 is 'exposed communication is that of the job itself' "$(grep -c '^probe_exposed_communication_ratio{rank="3"} 0.2$' "$tmp/prom")" 1
-is 'top --json says the same' "$("$probe" top --json "$dir" | grep -vE 'unix_s|silent_s' | cksum)" "$(grep -vE 'unix_s|silent_s' "$tmp/json" | cksum)"
+is 'top --json prints the same' "$("$probe" top --json "$dir" | grep -vE 'unix_s|silent_s' | cksum)" "$(grep -vE 'unix_s|silent_s' "$tmp/json" | cksum)"
 is 'serve --once prints the page' "$("$probe" serve --once "$dir" | cksum)" "$(cksum <"$tmp/prom")"
 said=$("$probe" top --once "$dir")
 is 'top --once: status' $? 0

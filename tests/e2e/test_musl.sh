@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Programs of another C library under the preload: they start, run and end as without it, unrecorded, and `probe check`
 # says why. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 command -v musl-gcc >/dev/null || { skip 'musl' 'musl-gcc is not installed'; finish; }

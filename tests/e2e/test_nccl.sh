@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # NCCL programs on a libnccl.so.2 that computes on the processor: results unchanged, rows as written by hand.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_contract" ] || {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # NCCL on streams of a device, on doubles of NCCL and of CUDA's driver: the requests to the driver, and their order.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_device" ] || {

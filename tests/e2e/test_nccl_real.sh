@@ -2,7 +2,7 @@
 # The real NCCL, as far as that goes without a GPU: configs/apis/nccl.yaml against real headers, the double built with them,
 # and the real library's answers. Headers and library come from PyPI (tests/fetch_nccl.sh) and are kept in a cache.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 oldest=2.18.3 newest=2.32.3

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Recording is switched off and on while threads call: within one call nothing more is recorded, in whatever way a call is
 # reached, and what the program computes stays right. Compiled wrappers: tests/unit/test_generations.c.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 src=$PWD/tests/apps/entry
 cd "$tmp" || exit 2

@@ -11,7 +11,7 @@
 # Of README also: the lines of the table of faults, the wishes, the launchers. UPDATE=1 prints the faults' lines as they are. Prints TAP.
 # timeout: 600
 # long: the picture of the page of a hang, by Chromium; UPDATE=1 puts it into docs/tutorial
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 (torch_python x) >/dev/null 2>&1 && torch_python x

@@ -2,7 +2,7 @@
 # Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.15 that is on this machine;
 # the keys codeline and stack_blacklist; exceptions that are caught, and the one that a program leaves because of.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # Interpreters, one of each version.

@@ -22,7 +22,7 @@ like 'late_rank: what happened, with its numbers and the line' "$(field late_ran
 is 'late_rank_finds_no_hang' "$(field late_rank '[x["kind"] for x in all if x["severity"] == "bad"]')" "['error']"
 like 'late_rank_has_all_ranks' "$("$probe" report "$tmp/late_rank")" 'ranks +4 \(0-3\) of 4'
 
-# How a process ended is a note where all was done; where others were cut off or waited it is not.
+# The way in which a process ended is a note if all work was done, but not if others were interrupted or waited.
 python3 tests/e2e/end_folders.py "$tmp" exit_code_of_all crash_at_exit exit_code_of_one left_while_others_wait
 for case in exit_code_of_all crash_at_exit; do
 	is "${case}_is_a_note" "$(field $case '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["kind"] != "straggler"]')" \

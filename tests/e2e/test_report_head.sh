@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the head of `probe report` says of times, and how it describes the first bad tensor, from folders of which every
 # number is written here by hand; what it says where there is no folder, or one with nothing in it. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # DIR RANKS LIFE CALLS WRITER ROW...: folders of ranks that lived for LIFE ns, their own times in s, and their rows:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `probe report` says of ranks that it did not read, and of numbers that it does not know. Prints TAP.
-# beside: nothing of it waits busily
+# The output of `probe report` about ranks that it did not read, and about unknown numbers. Prints TAP.
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # DIR [OPTION...]: the findings, in one line.
@@ -35,7 +35,7 @@ unlike 'without that rank: nothing of who made it' "$one" "$made"
 like 'but which rank was not read' "$one" 'rank 1 was not read'
 one=$(stands_out "$tmp/nan/rank0")
 unlike "one rank's folder" "$one" "$made"
-like "one rank's folder: who was not read" "$one" 'ranks 1,2 were not read'
+like "one rank's folder: the ranks that were not read" "$one" 'ranks 1,2 were not read'
 unlike "one rank's folder: others are not called missing" "$one" 'no folder'
 
 cp -r "$tmp/nan" "$tmp/meta"
@@ -91,7 +91,7 @@ for r in range(4):
 like 'a rank that never came' "$(stands_out "$tmp/hung")" 'hang ranks 0-2 are blocked in all_reduce #1 .* rank 3 never entered it'
 one=$(stands_out --rank 0,1 "$tmp/hung")
 like 'of ranks that were not read only that is reported' "$one" 'hang ranks 0,1 are blocked in all_reduce #1 .* ranks 2,3 were not read'
-unlike 'not that they stand in nothing' "$one" 'never entered|no folder'
+unlike 'not that they are blocked in nothing' "$one" 'never entered|no folder'
 one=$(stands_out "$tmp/hung/rank0")
 like 'one folder: the others were not read' "$one" 'ranks 1-3 were not read'
 unlike 'one folder: not that they have none' "$one" 'there is no folder'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/run.sh: what runs side by side, what does not, and what counts as a failure.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 script() { # NAME LINE COMMANDS: writes when it begins and ends

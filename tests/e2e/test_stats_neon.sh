@@ -2,7 +2,7 @@
 # The NEON kernels of the statistics, cross-compiled and run in qemu: the unit tests that the other variants pass, with
 # tests/unit/cross/cmocka.h in cmocka's place. Prints TAP.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: every length at every offset
 set -u
 cd "$(dirname "$0")/../.." || exit 2

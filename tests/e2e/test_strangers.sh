@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Files of others where ours are to be: links, FIFOs and folders that another user made before the job came. Nothing of
+# Files of other users in the place of ours: links, FIFOs and folders that another user made before the job came. Nothing of
 # anybody else's is changed, nothing hangs, the job's results are the same, and the rows go into rank0-pid<pid>. The
 # tools on folders that were made to deceive them: an error line within seconds, nothing changed and nothing deleted.
 # root: two users are taken, neither of which needs an entry in /etc/passwd
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 [ -x "$B/apps/nccl/nccl_train" ] || { skip 'files of others' 'the double of NCCL is not built (make apps)'; finish; }
 

@@ -2,7 +2,7 @@
 # A graph that torch.compile made is out of sight: meta.json and the report say so, and only then; passes of compiled autograd, and
 # steps that a gradient scaler has skipped.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 REAL_COMPILER=1

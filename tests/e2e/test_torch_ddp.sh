@@ -2,7 +2,7 @@
 # DistributedDataParallel and all collectives of torch.distributed on gloo, 2 ranks: losses bit for bit as without us, rows
 # against what Python-level hooks measure, steps, phases, Python stacks, exceptions, data loader workers.
 # timeout: 1500
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each run started by torchrun
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

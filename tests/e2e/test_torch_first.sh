@@ -2,7 +2,7 @@
 # A new user's first hour with PyTorch: tests/apps/train_ddp.py under the preload, what `probe report` says of a NaN and of
 # a slow rank, and the presets of `probe run`.
 # timeout: 1500
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 REAL_COMPILER=1

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # model-flops-throughput-per-npu, mfu and hfu: what PyTorch's operators compute, against torch.utils.flop_counter.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -2,7 +2,7 @@
 # Task grad_probe of msprobe 8.x, from its own configuration file: grad_summary_<step>.csv and the files of signs against the gradients
 # that the program kept itself, at each grad_level; `probe compare --grad` of two runs; what an earlier run left is not written over.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: grad_probe'

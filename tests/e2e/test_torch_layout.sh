@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Collectives of tensors that lie in memory in another order than that of their indices.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: memory layouts'

@@ -2,7 +2,7 @@
 # The configurations that MindSpore Transformers' manual shows, in front of a DDP training that knows of no monitor: event folders, log
 # lines, health_ckpts.json as that tool writes them, a spiked step withheld. The tables of what is expected were read from what
 # 2.1.0 wrote itself.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

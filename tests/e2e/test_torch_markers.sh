@@ -2,7 +2,7 @@
 # Steps of programs without an optimizer of torch.optim: an operator or a Python function as the marker. The program says
 # itself at every collective to which of its steps, or tokens, it belongs.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -23,7 +23,7 @@ scene() { # TEXT SCENE COUNT [NAME=VALUE ...]
 	is "$text: ends well, nothing is reported" "$(tail -1 "$tmp/with")$(grep libprobe "$tmp/with.err")" 'status 0'
 }
 
-# Calls that stand in another step than the program meant.
+# Calls in another step than the program intended.
 wrong() {
 	rows "$out" '[(int(r["count"]) - 1, r["step"]) for r in R if r["io"] == "in" and r["dtype"] == "float64" and r["op"] == "all_reduce"
 		and int(r["count"]) - 1 != int(r["step"])][:8]'

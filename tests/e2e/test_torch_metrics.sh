@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Metrics of a training (key metrics) in event files and CSV files, against what the script itself computes.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -2,7 +2,7 @@
 # Dumps of level L0 and mix: modules with inputs, outputs, parameters and gradients, their structure and stacks, against what msprobe
 # 26.2.0 wrote of the same program (tests/long/dump_msprobe.sh records it).
 # timeout: 1200
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: dumps of modules'

@@ -2,7 +2,7 @@
 # PROBE_CONFIG is a configuration of msprobe's monitor: its folders, with what the CSV files of the same run have, and sums over
 # the calls (monitor_truth.py); the same afterwards by `probe export`; the second version's layout; results as without the preload.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'format monitor'

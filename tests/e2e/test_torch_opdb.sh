@@ -4,7 +4,7 @@
 # third operator: "1 0 0 all" is all that there are, in all types, some 135,000, in 10 minutes.
 # timeout: 900
 # long: 3 samples of each operator
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: its own samples of all operators'

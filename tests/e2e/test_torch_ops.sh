@@ -2,7 +2,7 @@
 # Operators: with all of them recorded every result, error and loss is the same bit for bit; rows against what Python
 # measures; which names of a list choose which operators.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -2,7 +2,7 @@
 # A profiler's window, opened by a training configuration's profile keys in front of a DDP training on two ranks: operators and
 # collectives in its steps on its ranks alone, the same numbers of the training; what `probe export` takes by itself.
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: a window'

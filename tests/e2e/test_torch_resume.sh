@@ -2,7 +2,7 @@
 # A training that goes on from a checkpoint: how many steps its Adam had done is seen at its first step here, and the
 # report proposes PROBE_START_ITERATION. The program says what its optimizer's state holds.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

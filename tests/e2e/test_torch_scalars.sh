@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Numbers of each step (scalars_*.csv) against those that the script itself has.
 # timeout: 1200
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: scalars'

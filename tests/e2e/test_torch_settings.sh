@@ -2,7 +2,7 @@
 # What a run began with: `probe run --seed --deterministic` and whether it took effect, packages and environment in meta.json as Python
 # itself says them, and what `probe compare --config-check` makes of two runs. Besides: cc_log_only.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: ways in which a seed takes no effect, and two runs alike
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -4,7 +4,7 @@
 # gradients and random states are bit for bit those of a run without the preload.
 # timeout: 900
 # long: FSDP1 with use_orig_params
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/kinds.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Faults of a training that raise no error: loss scales of two stages, a tied matrix, the same data on all ranks.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/silent.sh

@@ -3,7 +3,7 @@
 # them out itself; and those that must not be withheld, against the script as it is.
 # long: optimizers without clipping, each reason to refuse, scalers of fused optimizers, gradients that are not reduced
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: withheld steps'
@@ -78,7 +78,7 @@ for c in scaler ${LONG:+scaler_fused}; do
 	is "$c: steps and counts" "$(said)" "('on', 3, 6) {2: 1, 4: 2, 6: 1} 4"
 done
 
-# Withheld it must not be: the run is as it is without, and each spike is an alert.
+# Must not be withheld: the run is the same as without the key, and each spike is an alert.
 refused() { # CASE WHY; a spike that is not withheld makes others
 	new_out
 	python_plain "$tmp/plain" $app "$1"
@@ -177,7 +177,7 @@ like '... and alerts' "$(said)" '^None \{\} [3-9]'
 
 # Keys that contradict each other, also in a training's own file.
 env $on PROBE_CHECK_FOR_GLOBAL_NORM=true "$probe" config >"$tmp/o" 2>"$tmp/e"
-like 'contradiction: said' "$(cat "$tmp/e")" 'contradicts check_for_global_norm'
+like 'a contradiction is reported' "$(cat "$tmp/e")" 'contradicts check_for_global_norm'
 like '... and nothing is withheld' "$(cat "$tmp/o")" 'use_skip_data_by_global_norm: false'
 new_out
 cat >"$tmp/train.yaml" <<Y

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Where the steps of a training end: the program itself says at every call which step it should be in.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: steps'
@@ -15,7 +15,7 @@ scene() { # NAME [NAME=VALUE ...]
 	is "$name: ends well" "$?, $(tail -1 "$tmp/said")" "0, $name: ok"
 }
 
-# Calls that stand in another step, or micro step, than the program meant.
+# Calls in another step, or micro step, than the program intended.
 wrong() {
 	rows "$out" '[(int(r["count"]) - 1, r["step"], r["max"], r["micro_step"]) for r in R if r["io"] == "in" and r["dtype"] == "float64"
 		if int(r["count"]) - 1 != int(r["step"]) or (r["max"] not in ("0", r["micro_step"] and str(int(r["micro_step"]) + 1)))]'

@@ -3,7 +3,7 @@
 # start, on, other keys, at the limit off by itself, on again), its dump's with dump_enable and other keys. The six scenes of its page
 # one by one: test_switch_scenes.sh.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: switching'

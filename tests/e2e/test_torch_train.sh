@@ -3,7 +3,7 @@
 # us, a step for each step of the optimizer, collectives against what Python-level hooks measure.
 # timeout: 1500
 # long: mixed precision, TorchScript, and torch.compile, of which test_torch_compiled.sh has another; torchrun starts the ranks
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: trainings'

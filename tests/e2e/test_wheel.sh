@@ -2,7 +2,7 @@
 # make wheel: what the wheel holds and needs, and that it works from a fresh virtual environment: as `probe`, as `python -m libprobe`, with
 # torchrun. Its tables as data frames have the numbers that Python's csv module reads. The tools come from PyPI. Prints TAP.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 # long: data frames of pandas, Polars and PyArrow; the wheel in a Debian 13 of its own (debootstrap), with its PyTorch
 . "$(dirname "$0")/lib.sh"
