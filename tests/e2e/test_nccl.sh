@@ -42,7 +42,7 @@ ok 'training: the report reads it' "$probe" report "$out"
 # Names, filters, nested calls.
 new_out
 nccl_with 2 PROBE_NESTED=true nccl_contract
-is 'nested: true shows what ncclBcast is made of' \
+is 'nested: true shows the calls inside ncclBcast' \
 	"$(rows "$out" '[(r["api"], r["parent"] != "") for r in calls(on("rank1")) if r["op"] == "broadcast" and not "error" in r["flags"]]')" \
 	"[('ncclBroadcast', False), ('ncclBcast', False), ('ncclBroadcast', True)]"
 nccl_plain 2 nccl_contract
@@ -92,7 +92,7 @@ is 'two communicators of one thread: rows of both' \
 	"$(rows "$out" 'sorted(Counter((r["api"], r["rank"], r["comm_seq"], r["max"]) for r in R if r["io"] == "out").items())')" \
 	"[(('ncclAllReduce', '0', '0', '12'), 1), (('ncclAllReduce', '0', '1', '12'), 1), (('ncclAllReduce', '1', '0', '12'), 1), (('ncclAllReduce', '1', '1', '12'), 1), (('ncclRecv', '0', '0', '8'), 1), (('ncclRecv', '1', '0', '4'), 1)]"
 
-# A rank that stays away: who waits, in what, and for whom.
+# A missing rank: which ranks wait, in which call, and for which rank.
 for group in '' 'no group'; do
 	new_out
 	for r in 0 1; do
@@ -101,7 +101,7 @@ for group in '' 'no group'; do
 	done
 	ok "a rank stays away${group:+, $group}" wait_until 20 eval '"$probe" report "$out" | grep -q "rank 1: never entered it"'
 	said=$("$probe" report "$out" | sed -n '/entered and not left/,/^$/p')
-	like "the report says who waits in what${group:+, $group}" "$said" \
+	like "the report says which ranks wait in which call${group:+, $group}" "$said" \
 		"$([ "$group" ] && echo 'all_reduce #1 .*rank 0: inside for' || echo 'ncclGroupEnd.*rank 0: waiting.*all_reduce #1')"
 done
 
@@ -130,7 +130,7 @@ is 'and recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllRe
 for n in 1 2; do
 	mkdir "$tmp/copy$n"
 	ok "copy $n" cc -DCOPY=$n -shared -fPIC -o "$tmp/copy$n/libnccl$n.so" tests/apps/entry/copies_lib.c -Wl,-soname,"libnccl$n.so"
-	ok "who uses it" cc -shared -fPIC -o "$tmp/copy$n/libuser$n.so" tests/apps/entry/copies_user.c "$tmp/copy$n/libnccl$n.so" -Wl,-rpath,"$tmp/copy$n"
+	ok "its users" cc -shared -fPIC -o "$tmp/copy$n/libuser$n.so" tests/apps/entry/copies_user.c "$tmp/copy$n/libnccl$n.so" -Wl,-rpath,"$tmp/copy$n"
 done
 ok 'a program that uses both' cc -D_GNU_SOURCE -o "$tmp/copies" tests/apps/entry/copies_main.c -ldl
 for how in handles users; do

@@ -19,13 +19,13 @@ columns='[(r["api"][4:], r["io"], r["min"], r["max"], r["flags"]) for r in on("r
 
 nccl_plain 2 APP_LOG="$tmp/log" nccl_device
 is 'the program itself' "$status" 0
-is 'without us the program asks what it always does' "$(asked "$tmp/log.0" group)$(asked "$tmp/log.0" capture)" 's1 launch;s2 captured launch;'
+is 'without the preload the program's requests are the usual ones' "$(asked "$tmp/log.0" group)$(asked "$tmp/log.0" capture)" 's1 launch;s2 captured launch;'
 
 new_out
 nccl_with 2 APP_LOG="$tmp/log_off" PROBE_DEVICE=off nccl_device
 same_result 'device: off'
 is 'device: off: nothing is put on a stream' "$(cat "$tmp/log_off.0")" "$(cat "$tmp/log.0")"
-is 'device: off: what the processor can read is measured' "$(rows "$out" "$columns[:4] + $columns[-2:]")" \
+is 'device: off: memory that the CPU can read is measured' "$(rows "$out" "$columns[:4] + $columns[-2:]")" \
 	"[('AllReduce', 'in', '1', '4', 'inplace'), ('AllReduce', 'out', '2', '8', 'inplace'), ('AllReduce', 'in', '', '', 'nostats'), ('AllReduce', 'out', '', '', 'nostats'), ('AllReduce', 'in', '2', '8', ''), ('AllReduce', 'out', '', '', 'nostats')]"
 contract 'device: off' "$out" --partial
 
@@ -40,7 +40,7 @@ is 'a launch before and a launch after the operation, on its stream' "$(asked "$
 is 'in a group all outputs are measured by one launch, when the group has been put on the stream' "$(asked "$tmp/log_auto.0" group)" \
 	's1 values of 1;s1 values of 1;s1 launch;s1 values of 2;'
 is 'a capture gets no launch of ours' "$(asked "$tmp/log_auto.0" capture)" 's2 captured launch;'
-is 'beside a capture launches go on, and do not spoil it' "$(asked "$tmp/log_auto.0" 'beside a capture')" \
+is 'launches outside a capture go on, and do not invalidate it' "$(asked "$tmp/log_auto.0" 'beside a capture')" \
 	's1 values of 1;s1 launch;s1 values of 1;s1 values of 1;s1 launch;s1 values of 1;'
 is 'host memory that a stream can write is measured by it too; so is managed memory' "$(asked "$tmp/log_auto.0" 'other memory')" \
 	's0 values of 1;s0 launch;s0 values of 1;'
@@ -61,11 +61,11 @@ silent 'device: copy: nothing is reported' "$tmp/with.err"
 is 'device: copy: the report has nothing to say of it' "$(unmeasured)" ''
 contract 'device: copy' "$out" --partial
 is 'copies before and after the operation, on its stream' "$(asked "$tmp/log_copy.0" all_reduce)" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
-is 'in place: what went in is copied before' "$(asked "$tmp/log_copy.1" 'in place')" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
+is 'in place: the input is copied before' "$(asked "$tmp/log_copy.1" 'in place')" 's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
 is 'in a group nothing is copied out before the group has been put on the stream' "$(asked "$tmp/log_copy.0" group)" \
 	's1 copy 16;s1 mark;s1 copy 8;s1 mark;s1 launch;s1 copy 16;s1 mark;s1 copy 8;s1 mark;'
 is 'a capture gets nothing of ours' "$(asked "$tmp/log_copy.0" capture)" 's2 captured launch;'
-is 'beside a capture copies go on, and do not spoil it' "$(asked "$tmp/log_copy.0" 'beside a capture')" \
+is 'copies outside a capture go on, and do not invalidate it' "$(asked "$tmp/log_copy.0" 'beside a capture')" \
 	's1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;s1 copy 16;s1 mark;s1 launch;s1 copy 16;s1 mark;'
 is 'host memory that a stream can write is copied by the stream too; so is managed memory' "$(asked "$tmp/log_copy.0" 'other memory')" \
 	's0 copy 16;s0 mark;s0 launch;s0 copy 16;s0 mark;'

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What libprobe itself takes between two calls is not the program's: where one rank alone gets, and has what it got measured after
-# each flush, no rank is called slow; where it computes longer too, it is. Prints TAP.
+# Time of libprobe between two calls is not the program's: if one rank alone gets results, which are measured after
+# each flush, no rank is called slow; if it also computes longer, it is. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'own time' 'no MPI, or its programs are not built (make apps)'; finish; }
 cat >"$tmp/gets.c" <<'C'
@@ -45,7 +45,7 @@ slow_ones() { # FLAVOUR MILLISECONDS
 }
 for f in $flavours; do
 	mpi_cc $f -O1 -o "$tmp/gets.$f" "$tmp/gets.c" || { fail "$f: the program is built"; continue; }
-	is "$f: what one rank gets is measured in its time: it is not slow" "$(slow_ones $f 0)" ''
+	is "$f: results of one rank are measured in its time: it is not slow" "$(slow_ones $f 0)" ''
 	is "$f: it is, where it computes longer as well" "$(slow_ones $f 200)" '[0]'
 done
 

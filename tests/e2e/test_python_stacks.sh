@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.15 that is on this machine;
-# the keys codeline and stack_blacklist; exceptions that are caught, and the one that a program leaves because of.
+# the keys codeline and stack_blacklist; exceptions that are caught, and one that ends a program.
 # timeout: 420
 # beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
@@ -42,7 +42,7 @@ while read -r version python; do
 	new_out
 	OMPI_MCA_btl=self PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$python" tests/apps/py/handled.py >"$tmp/said" 2>&1 </dev/null
 	is "Python $version: exceptions are caught, referred to and gone as without us" "$? $(cat "$tmp/said")" "$plain $(cat "$tmp/plain")"
-	like "Python $version: what it left because of" "$(rows "$out" '[M["rank0"]["end"][k] for k in ("code", "text")]')" \
+	like "Python $version: the exception that ended it" "$(rows "$out" '[M["rank0"]["end"][k] for k in ("code", "text")]')" \
 		"^\[3, 'Own: bad, 7; at .*handled\.py:$(grep -n 'raise Own(' tests/apps/py/handled.py | cut -d: -f1) fail <- .*handled\.py:[0-9]+ <module>'\]"
 done <<<"$found"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `probe recover --steps`: the column `step` from the period of the calls, against what the program says of itself; nothing
+# `probe recover --steps`: the column `step` from the period of the calls, against the program's own steps; nothing
 # else in the rows changes; interrupted at any point it can be run again. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'recover --steps' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -47,7 +47,7 @@ sums "$out" >"$tmp/sums"
 like 'again: they are there' "$("$probe" recover --steps "$out")" 'its steps are there \(from period\)'
 is 'and nothing is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 
-# Interrupted while new files take the place of the old ones.
+# Interrupted while new files replace the old ones.
 cp -r "$out" "$tmp/after"
 interrupted() { # WHAT: $out is as it was left
 	"$probe" recover --steps "$out" >/dev/null

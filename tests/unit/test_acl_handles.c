@@ -68,7 +68,7 @@ static void test_ended_list(void **state)
 	acl_list_settle(192, true);
 	assert_int_equal(acl_list_get(192, got), 0);
 	assert_int_equal(found(64), -1);
-	/* Of the list that was taken for the new one it is still there. */
+	/* It is still in the list that was taken for the new one. */
 	acl_tensor_settle(128, true);
 	assert_int_equal(found(128), -1);
 }

@@ -110,15 +110,15 @@ static void test_rules(void **state)
 	/* Not there at a call in between. */
 	assert_false(call(IN, MAIN, NONE));
 	assert_true(call(IN, P(5, 10, 500), MAIN));
-	/* Its frame lies elsewhere. */
+	/* Its frame is at another address. */
 	assert_true(call(IN, P(5, 10, 600), MAIN));
-	/* The caller stands elsewhere, or is another one. */
+	/* The caller's frame is at another address, or it is another caller. */
 	assert_true(call(IN, P(5, 10, 600), P(1, 72, 100)));
 	assert_true(call(IN, P(5, 10, 600), P(1, 72, 108)));
 	/* A recursion: the outermost counts. */
 	assert_false(call(P(5, 1, 700), P(5, 10, 600), P(1, 72, 108)));
 	assert_false(call(P(5, 1, 800), P(5, 10, 600), P(1, 72, 108)));
-	/* One that can be left and come back to says nothing, and one without frames changes nothing. */
+	/* An activation that can be left and re-entered decides nothing, and one without frames changes nothing. */
 	assert_false(call(IN, P(5, 10, 0), MAIN));
 	assert_false(call(NONE, NONE, NONE));
 	assert_false(call(IN, P(5, 10, 600), P(1, 72, 108)));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asynchronous calls from start to end as adapters drive them, and what becomes of records whose calls end otherwise:
+ * Asynchronous calls from start to end as adapters drive them, and records whose calls end in another way:
  * freed, cancelled, looked at first, left by longjmp, dropped.
  */
 #include "session_helper.h"
@@ -42,7 +42,7 @@ static struct call begin(struct api *f, struct comm *m)
 	return c;
 }
 
-/* A call that gives back handle `key`. Its seq. */
+/* A call that returns handle `key`. Returns its seq. */
 static uint64_t started(struct api *f, struct comm *m, uint64_t key)
 {
 	struct call c = begin(f, m);

@@ -73,7 +73,7 @@ static void test_claimed_entry_is_no_other_threads(void **state)
 	leave(A);
 }
 
-/* A Test says no, a Free fails: the call has ended, and another thread may complete the request. */
+/* A Test returns false, a Free fails: the call has ended, and another thread may complete the request. */
 static void test_claim_ends_with_its_call(void **state)
 {
 	struct pending_claim a, b;
@@ -289,7 +289,7 @@ static uint64_t key_of(int handle)
 	return 0x8c000000 + (uint64_t)handle;
 }
 
-/* MPI_Test that says no, and then a Wait; or a Wait that fails first. */
+/* MPI_Test that returns false, and then a Wait; or a Wait that fails first. */
 static void complete_one(struct claims *claims, int handle, uint64_t seq, unsigned turn)
 {
 	struct pending_claim c;

@@ -202,7 +202,7 @@ static void defaults(void **state)
 	config_free(&c);
 }
 
-/* What is withheld or noted is a scalar and an alert as well. */
+/* A withheld or noted step is also a scalar and an alert. */
 static bool is_implied(const char *key, const char *by)
 {
 	return (strcmp(by, "use_skip_data_by_global_norm") == 0 ||
@@ -241,7 +241,7 @@ static void shipped_file(void **state)
 		char *at = line_of(text, keys[i].name);
 		size_t n = strcspn(at, "\n");
 
-		/* As it stands there, but for the working directory. */
+		/* As in the list, except for the working directory. */
 		if (i > 0)
 			assert_true(n == strlen(keys[i].dflt) && !memcmp(at, keys[i].dflt, n));
 		char *before =

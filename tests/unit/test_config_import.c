@@ -348,7 +348,7 @@ static void pynative_sections(void **state)
 	assert_key(&c, "global_norm_spike_count_threshold", "3");
 	config_free(&c);
 
-	/* Nothing is asked for. */
+	/* Nothing is configured. */
 	load_import(&c,
 		"monitor:\n  train_state: {local_norm: '', device_norm: False}\nprofiler: {}\n",
 		NULL, &l);
@@ -358,7 +358,7 @@ static void pynative_sections(void **state)
 	config_free(&c);
 }
 
-/* Line, column, key and what is accepted stand in the message; the value that holds is the default. */
+/* The message has line, column, key and the accepted values; the default is used. */
 static void wrong_values(void **state)
 {
 	static const struct {
@@ -428,7 +428,7 @@ static void wrong_values(void **state)
 	}
 }
 
-/* What changes a run: in that tool's file, in ours, and never where keys contradict each other. */
+/* Settings that change a run: in that tool's file, in ours, and never if keys contradict each other. */
 static void skipping_keys(void **state)
 {
 	static const struct {
@@ -505,7 +505,7 @@ static void notes_are_no_problems(void **state)
 	config_free(&c);
 }
 
-/* What Python 3.11 with PyYAML 6 prints for the same file. */
+/* The output of Python 3.11 with PyYAML 6 for the same file. */
 static void training_as_python_shows_it(void **state)
 {
 	static const struct {
@@ -550,7 +550,7 @@ static void training_as_python_shows_it(void **state)
 		assert_string_equal(c.training, want);
 		config_free(&c);
 	}
-	/* Keys that only say something with another one. */
+	/* Keys that have an effect only together with another one. */
 	load_import(&c,
 		"seed: 0\nuse_skip_data_by_global_norm: False\nprofile: False\nprofile_level: "
 		"1\nprocessor: {}\n"

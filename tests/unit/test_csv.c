@@ -217,7 +217,7 @@ static void long_line(void **state)
 	csv_close(&c);
 }
 
-/* What lies after the committed length is not read, wherever the limit falls. */
+/* Data after the committed length is not read, wherever the limit is. */
 static void limit(void **state)
 {
 	static const char text[] = "a,b\n1,2\n3,4\n5,6\n";

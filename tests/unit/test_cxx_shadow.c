@@ -165,7 +165,7 @@ static void test_shadow(void **state)
 	assert_ptr_equal(*(void ***)one, *(void ***)two);
 	assert_int_equal(reduce(two, 4), 82);
 	assert_int_equal(called, 2);
-	/* What the program asks of its object. */
+	/* The program's calls of its object. */
 	assert_int_equal(ask_int("is_direct", one), 1);
 	assert_int_equal(ask_int("is_further", one), 0);
 	assert_int_equal(ask_int("call_more", one), 5);

@@ -197,7 +197,7 @@ static void test_damage(void **state)
 
 /* ---- the search ---- */
 
-/* What the loader says of a program's library. */
+/* The loader's answer for a program's library. */
 static void loader_says(const char *program, const char *library, char *path)
 {
 	char cmd[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who gets which folder: new ones, ones that were left, others', and renaming when the rank becomes known. */
+/* Which process gets which folder: new ones, ones that were left, others', and renaming when the rank becomes known. */
 #include "folder_helper.h"
 
 #include "folder/folder_mark.h"

@@ -236,7 +236,7 @@ static void not_drained(void **state)
 	assert_int_equal(f.dir[2].last_ns, 500);
 }
 
-/* Its process came to its end, and what lies in the journal is not in the files yet (a full disk, a busy machine). */
+/* Its process ended, and its journal's contents are not in the files yet (a full disk, a busy machine). */
 static void ended_not_written(void **state)
 {
 	struct journal j;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a program has come from one place to another by going on; frames are written innermost first, as function:place. */
+/* Did a program reach a place from another one in straight-line code? Frames are written innermost first, as function:place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

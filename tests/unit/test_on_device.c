@@ -115,7 +115,7 @@ static uint64_t end(struct call *c)
 
 	c->end = clock_ticks();
 	stream_leave(c, 0);
-	/* Who described the tensors may do with that what he likes. */
+	/* The caller that described the tensors may change its description. */
 	memset(in, 0xee, sizeof(in));
 	memset(out, 0xee, sizeof(out));
 	one[0] = two[0] = 1;
@@ -181,7 +181,7 @@ static void test_operator(void **state)
 	in[2] = tensor(&tensors.b, IO_IN, 2, true);
 	out[0] = tensor(&tensors.out, IO_OUT, 0, true);
 	begin(&c, &f_operator, 3, 1);
-	/* What it reads and leaves there is changed as soon as the stream goes on. */
+	/* Its inputs and outputs change as soon as the stream continues. */
 	fill(tensors.a.at, 'a', 99);
 	seq = end(&c);
 	fill(tensors.out.at, 'o', 99);
@@ -224,7 +224,7 @@ static void test_strides(void **state)
 	assert_rows(seq, "in 0 1 async; in 1 2 async; in 2  async;nostats");
 }
 
-/* What has come to the host is there at the return, and may be gone when the others arrive. */
+/* Values that have arrived on the host are there at the return, and may be gone when the others arrive. */
 static void test_host_result(void **state)
 {
 	struct call c;

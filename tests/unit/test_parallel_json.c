@@ -118,7 +118,7 @@ static void experts_by_names(void **state)
 	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_EXPERT);
 }
 
-/* What names say is surer than what phases do. */
+/* Names are more reliable than phases. */
 static void surer_by_names(void **state)
 {
 	double named, guessed;

@@ -202,12 +202,12 @@ static void who_is_last(void **state)
 	assert_int_equal(c->most->lag.max, 5000 - 1010);
 	assert_int_equal(c->lag.min, 2); /* 1004 after 1002 */
 	assert_int_equal(c->spread.max, 4000);
-	/* Of one ordinary operation: 4000 + 3990 + 0 + 3980 + 3995; of the others: 4 + 3 + 2 + 1 + 0. */
+	/* From one ordinary operation: 4000 + 3990 + 0 + 3980 + 3995; from the others: 4 + 3 + 2 + 1 + 0. */
 	assert_true(c->wait_ns == 75 * 15965.0 + 25 * 10);
 	end(&m);
 }
 
-/* The sender of a broadcast does not wait for those who come later; an operation that a rank never left says nothing. */
+/* The sender of a broadcast does not wait for ranks that come later; an operation that a rank never left decides nothing. */
 static void who_waits(void **state)
 {
 	struct meet m;
@@ -279,7 +279,7 @@ static void nobody_waited(void **state)
 	end(&m);
 }
 
-/* Ranks may come in any order and far apart; what is not complete at the end is marked so. */
+/* Ranks may come in any order and far apart; incomplete operations at the end are marked so. */
 static void out_of_order(void **state)
 {
 	struct meet m;
@@ -384,7 +384,7 @@ static void unlike(void **state)
 	}
 }
 
-/* An open call of a living job, as its journal tells it: no reduction, dtype or bytes. What is known is compared. */
+/* An open call of a running job, from its journal: no reduction, dtype or bytes. Only known terms are compared. */
 static void unlike_open(void **state)
 {
 	static const struct {

@@ -71,7 +71,7 @@ uint32_t __wrap_files_limit(struct files *f)
 	return __real_files_limit(f);
 }
 
-/* What writing costs is the processor's time, however long it takes. */
+/* The cost of writing is processor time, not elapsed time. */
 static void slow_disk(void)
 {
 	struct timespec cpu;

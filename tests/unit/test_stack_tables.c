@@ -169,7 +169,7 @@ static void check_table(FILE *f, struct checked *c)
 	}
 }
 
-/* What lies between two functions belongs to neither. */
+/* Memory between two functions belongs to neither. */
 static void check_gaps(struct checked *c)
 {
 	for (int i = 0; i < c->functions; i++) {

@@ -296,7 +296,7 @@ static void changed_meanwhile(void **state)
 	build_run("cp '%s' '%s'", built("names.so"), path);
 	named(s, path, "names_weak", 2, weak);
 	build_output(at, sizeof(at), "nm '%s' | sed -n 's/ W names_weak//p'", path);
-	/* The same size, the same places, other names; in the same file, a moment later. */
+	/* The same size, the same offsets, other names; in the same file, a moment later. */
 	usleep(20000);
 	build_run("sed 's/names_weak/names_fake/g' '%s' > '%s.new' && cat '%s.new' > '%s'", path,
 		path, path, path);

@@ -2,7 +2,7 @@
 /*
  * Steps of trainings, each written as a line of events:
  *   A B C ... an optimizer's step begins, ) it ends; [ a backward pass begins, ] it ends; u the loss scale is updated.
- * What must come out has | where a step ends and ! where one ends without its optimizer.
+ * The expected output has | where a step ends and ! where one ends without its optimizer.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits for whom, from folders as ranks leave them that were killed in their calls: circles, who holds the others up, the message
+ * The wait graph, from folders of ranks that were killed in their calls: circles, ranks that hold the others up, the message
  * that was sent with another tag. At 4,096 ranks the work is counted, not timed.
  */
 #include "run_helper.h"
@@ -82,7 +82,7 @@ static void check_ranks(const struct waiting_ranks *w, unsigned n, const uint32_
 		assert_int_equal(w->rank[i], rank[i]);
 }
 
-/* 0 and 1 wait for each other; 2 waits for 0, 3 for 2, and 4 to 6 stand in a larger circle with 2. */
+/* 0 and 1 wait for each other; 2 waits for 0, 3 for 2, and 4 to 6 are in a larger circle with 2. */
 static void small_circle(void **state)
 {
 	static const int peer[] = {1, 0, 0, 2, 5, 6, 4};

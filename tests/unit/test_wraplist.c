@@ -402,7 +402,7 @@ static void shipped_list(void **state)
 	free(text);
 }
 
-/* msprobe's own list: names of Python functions stand for collectives of every library, and for operators. */
+/* msprobe's own list: names of Python functions select collectives of every library, and for operators. */
 static void list_of_msprobe(void **state)
 {
 	static const char text[] =
