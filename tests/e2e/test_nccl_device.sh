@@ -19,7 +19,7 @@ columns='[(r["api"][4:], r["io"], r["min"], r["max"], r["flags"]) for r in on("r
 
 nccl_plain 2 APP_LOG="$tmp/log" nccl_device
 is 'the program itself' "$status" 0
-is 'without the preload the program's requests are the usual ones' "$(asked "$tmp/log.0" group)$(asked "$tmp/log.0" capture)" 's1 launch;s2 captured launch;'
+is 'without the preload the requests of the program are the usual ones' "$(asked "$tmp/log.0" group)$(asked "$tmp/log.0" capture)" 's1 launch;s2 captured launch;'
 
 new_out
 nccl_with 2 APP_LOG="$tmp/log_off" PROBE_DEVICE=off nccl_device

@@ -224,7 +224,7 @@ static const struct mistake mistakes[] = {
 	{"kinds.yaml", "(m*n:lda)", "(m*n:incx)", "expected lda, ldb or ldc"},
 	{"kinds.yaml", "(m*n:lda)", "(m*order:lda)", "expected m, n, k or side"},
 	{"kinds.yaml", "buf(n|m:incx)^transa", "buf(n|m:incx)",
-		"expected ^transa or ^transb, on which its length hangs"},
+		"expected ^transa or ^transb, on which its length depends"},
 	{"kinds.yaml", "local: true, in: [", "local: true, in: [\"buf(n:incx)\", ",
 		"in has 4 buffers; at most 3"},
 	{"tiny.yaml", "row_major: 101", "row: 101",
