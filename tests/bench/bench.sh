@@ -173,7 +173,7 @@ rate() { # DTYPE COLUMN
 share() { # TEXT DTYPE TARGET
 	row "$1 ($(rate $2 4) GB/s${in_l2:+; in L2 $(t=$in_l2 rate $2 4)})" "$(rate $2 5)" x "$3"
 }
-# What takes as long in the cache as from DRAM is limited by its instructions, not by the memory.
+# A loop that takes as long from the cache as from DRAM is limited by its instructions, not by the memory.
 ghz=$("$bin/call_cost" clock | value ghz)
 in_l2=$("$bin/stats_bench" -s 65536 -r 5)
 t=$("$bin/stats_bench" -s dram -r 5)

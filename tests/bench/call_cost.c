@@ -338,7 +338,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* What a call takes in that round: of all threads the median, or of the one that called. */
+/* Time of a call in that round: the median of all threads, or that of the only thread that called. */
 static double round_cost(const struct worker *w, enum round kind, long r)
 {
 	double v[THREADS_MAX];

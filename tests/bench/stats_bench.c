@@ -219,7 +219,7 @@ static unsigned repeats(size_t bytes)
 	return n ? (unsigned)n : 1;
 }
 
-/* How the rows of *j are read fastest: sets j->read, j->lead. Returns bytes per second. */
+/* Finds the fastest way to read the rows of *j: sets j->read, j->lead. Returns bytes per second. */
 static double best_reader(struct job *j)
 {
 	reader *list[8];

@@ -39,7 +39,7 @@ cut -d' ' -f1 "$tmp/truth" >"$tmp/called"
 try cublasLt cublaslt_calls "$tmp/list.yaml"
 cut -d' ' -f1 "$tmp/truth" >>"$tmp/called"
 try 'cublasLt alone: that call is the outermost' cublaslt_calls "$tmp/lt.yaml" nested
-# What the specs make libprobe.so wrap: each row with each of its variants.
+# Functions that the specs make libprobe.so wrap: each row with each of its variants.
 nm -D --defined-only "$lib" | sed -n 's/.* T \(cublas\)/\1/p' | sort >"$tmp/wrapped"
 isnt 'there are functions of cuBLAS in libprobe.so' "$(wc -l <"$tmp/wrapped")" 0
 is 'functions of the specs that were not called' "$(sort -u "$tmp/called" | comm -23 "$tmp/wrapped" -)" ''

@@ -44,7 +44,7 @@ compared 'damaged and missing files' "$tmp/bad"
 "$gen" -r 12 -s 400 -c 6 -b 20:5 "$tmp/packed"
 gzip "$tmp"/packed/rank*/calls_*.csv
 compared 'compressed, with more NaN than one batch of calls' "$tmp/packed"
-# Where nothing marks steps each part numbers the rounds of its own ranks, and hands them on: those of a loop, and longer ones around it.
+# Without marked steps each part numbers the rounds of its own ranks and passes them on: those of a loop, and longer ones around it.
 cp -r "$tmp/nan" "$tmp/rounds"
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/rounds/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/rounds/rank*/meta.json

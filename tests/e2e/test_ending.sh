@@ -88,7 +88,7 @@ new_out
 leaves "$tmp/with" kill 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'killed: named, though all others left by exceptions' "$(findings)" "[('died', [0])]"
 
-# What the kernel says of it. Who may not read its log reads the count of its control group.
+# The kernel's account of the end. Processes that may not read its log read the counter of their control group.
 if [ "$(id -u)" = 0 ] && dd if=/dev/kmsg bs=8192 count=1 >"$tmp/kmsg" 2>&1; then
 	new_out
 	leaves "$tmp/with" crash 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"

@@ -25,7 +25,7 @@ both() {
 	ok "$name: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" "$@"
 }
 
-# What went through the collectives of a folder, a line for each rank; the form of the call does not matter.
+# Data that went through the collectives of a folder, one line per rank; the form of the call does not matter.
 collectives() { # PATTERN of the functions, calls to leave out on each rank
 	rows "$out" '"\n".join(d + ";" + ";".join(
 		" ".join(r[k] for k in "op redop root size io index dtype count bytes min max mean norm zeros nans infs".split())

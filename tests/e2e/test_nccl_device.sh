@@ -10,7 +10,7 @@
 finish
 }
 
-# What a part of the program asked of the driver, in one line.
+# The requests of a part of the program to the driver, in one line.
 asked() { # FILE PART
 	sed -n "/^\[$2\]/,/^\[/{/^\[/d;p}" "$1" | tr '\n' ';'
 }

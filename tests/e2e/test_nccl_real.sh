@@ -71,6 +71,6 @@ is 'errors are recorded, nested calls once' "$(rows "$out" '[(r["api"], r["op"],
 	"[('ncclAllReduce', 'all_reduce', '', 'error:4'), ('ncclBcast', 'broadcast', '', 'error:4'), ('ncclSend', 'send', '', 'error:4'), ('ncclReduce', 'reduce', '', 'error:4')]"
 "$probe" check --json -- "$tmp/nccl_null" >"$tmp/check.json" 2>"$tmp/check.err"
 like 'probe check finds the real functions in it' "$(tr -d '\n ' <"$tmp/check.json")" '"ncclAllReduce"[^}]*libnccl.so.2'
-# Where ncclX is missing, pncclX is the same function; no other library calls that.
+# If ncclX is missing, pncclX is the same function; no other library calls pncclX.
 is 'the second names are there, and not ours' "$(nm -D --defined-only "$lib" | grep -c ' pnccl') $(nm -D --defined-only "$real/libnccl.so.2" | grep -c ' T pnccl.*AllReduce$')" '0 1'
 finish

@@ -96,7 +96,7 @@ unlike 'nothing is filled' "$said" 'steps of'
 for p in $(ranks_of "$out"); do kill -9 "$p"; done
 gone "$out"
 
-# What cannot be done is reported, and nothing is changed.
+# Impossible requests are reported, and nothing is changed.
 new_out
 run_with $f 1 mpi_period 4
 sums "$out" >"$tmp/sums"

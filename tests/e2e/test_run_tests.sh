@@ -46,7 +46,7 @@ is 'a script that the table does not list stays failed' "$(tests/run.sh -r -l "$
 is 'listed scripts exist and have a reason' "$(grep -v '^#' tests/retries.table | while read -r name reason; do
 	[ -f "tests/e2e/$name" ] && [ -n "$reason" ] || echo "$name"; done)" ''
 is 'one after the other' "$(tests/run.sh -l "$tmp/logs3" "$tmp"/test_{alone,single2}.sh | tail -1)" '2 passed, 0 failed, 0 skipped'
-# What a script has bound into its folder outlives the script: /dev, for a Debian of its own. In mounts that no other process sees.
+# A bind mount in a script's folder (/dev, for a Debian of its own) outlives the script. Runs in a mount namespace of its own.
 mkdir "$tmp/bound" "$tmp/guard"
 cat >"$tmp/guard/test.sh" <<'END'
 . "$1/tests/e2e/lib.sh"

@@ -20,7 +20,7 @@ steps_run() { # TEXT FLAVOUR [NAME=VALUE ...] ARGUMENTS of mpi_steps
 	silent "$name: nothing is reported" "$tmp/with.err"
 }
 
-# What a loop of N steps must have left: calls of each (rank, step), told by the loop itself.
+# The rows that a loop of N steps must produce: calls of each (rank, step), as the loop itself counts them.
 by_step() { # PYTHON for the step in which loop turn s is recorded, None: not; TURNS
 	rows "$out" '[Counter((r["folder"], int(r["step"])) for r in calls(R)) == c for c in [Counter()] for place in [lambda s: '"$1"']
 		if [c.update({("rank%d" % k, place(s)): s % 3 + 1}) for s in range('"$2"') for k in (0, 1) if place(s) is not None]][0]'

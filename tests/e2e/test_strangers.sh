@@ -64,7 +64,7 @@ runs() { # TEXT USER: as it would without us, and every row is there, in the sec
 	is "$1: no other user may write there" "$(find "$out/$(second)" -perm /022)" ''
 }
 
-# What every user may write into, as /tmp is.
+# A folder that every user may write into, like /tmp.
 shared() {
 	new_out
 	mkdir -m 1777 "$out"

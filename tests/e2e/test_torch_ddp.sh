@@ -46,7 +46,7 @@ is 'shapes and strides' "$(rows "$out" '[(r["dtype"], r["shape"], r["count"]) fo
 	"[('float64', '3x4', '12')]"
 is 'what is called underneath has no rows' "$(rows "$out" '{r["lib"] for r in R}')" "{'c10d'}"
 
-# What a tool inside Python sees. Its DDP hook changes the training, so this is another run.
+# Compared with a tool inside Python. Its DDP hook changes the training, so this is a separate run.
 new_out
 torchrun_with 2 $app --truth "$tmp/truth"
 is 'truth: ends well' $status 0

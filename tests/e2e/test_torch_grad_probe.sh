@@ -49,7 +49,7 @@ for r in 0 1; do
 	is "similarities of rank $r" "$(cat "$tmp/similar/rank$r/similarities.csv")" "$("$python" tests/e2e/grad_truth.py similar "$tmp/truth" "$tmp/other" $r)"
 done
 
-# Of a parameter in parts each rank has its own.
+# A parameter is sharded: each rank has its own part.
 torchrun_plain 2 $app --how fsdp2 --truth "$tmp/parts"
 grad_config L2 "$tmp/p" ', "bounds": [-1e-2, 0, 1e-2]'
 new_out

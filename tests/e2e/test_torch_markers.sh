@@ -70,7 +70,7 @@ scene 'a function that leaves no sign' blind 5 PROBE_STEP_MARKER=python:markers.
 is "$text: one step" "$(rows "$out" '{r["step"] for r in R}, len(calls(R))')" "({'0'}, 5)"
 like "$text: the report says so" "$("$probe" report "$out" 2>&1)" 'step marker python:markers.py:same no second call was seen'
 
-# Without a marker: the period of the calls, and the function that is proposed as one makes these steps. From the collectives
+# Without a marker: steps are the period of the calls, and the function that is proposed as a marker gives the same steps. From the collectives
 # alone, and from operators.
 printf 'aten:\n  - "aten::*"\nc10d:\n  - "*"\n' >"$tmp/all.yaml"
 period() {

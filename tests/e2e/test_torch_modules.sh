@@ -31,7 +31,7 @@ dump_level L0 '"scope": ["Module.blocks.0.attention.q.Linear.forward.0", "Module
 is 'scope: up to the end of the last one; data_mode: no gradients' "$(names | tr ' ' '\n' | sed 's/Module.blocks.0.//; s/.forward.0//' | paste -sd' ')" \
 	'attention.q.Linear attention.k.Linear attention.drop.Dropout attention.v.Linear mlp.Sequential mlp.0.Linear mlp.1.ReLU mlp.2.Linear'
 
-# What a NaN came of: the operator, whatever lies in memory that was never written.
+# The origin of a NaN is the operator, whatever uninitialized memory contains.
 torchrun_plain 2 $app nan garbage
 for level in L1 mix; do
 	new_out

@@ -95,7 +95,7 @@ like 'probe names: modules' "$("$probe" names --modules "$out")" '0 +layers\.1\.
 is 'module_struct.json: modules, classes, parameters' "$(rows "$out" '[(m["0:layers.1.up_proj"]["class"], m["0:layers.1.up_proj"]["parameters"]["weight"], m["0:"]["class"], len(m)) for d in dirs for m in [json.load(open(os.path.join("'"$out"'", d, "module_struct.json")))]][0]')" \
 	"('Linear', {'shape': [128, 64], 'dtype': 'float32', 'requires_grad': True}, 'Net', 14)"
 
-# Of a process that was killed probe recover makes the same of what there is.
+# probe recover produces the same files for a process that was killed.
 for how in '' killed; do
 	new_out
 	OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true PROBE_PRINT_STRUCT=true \

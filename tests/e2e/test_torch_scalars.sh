@@ -30,7 +30,7 @@ for s in plain micro amp lbfgs gan groups; do
 	scene $s
 done
 
-# Of the last scene: a list of names.
+# PROBE_SCALARS as a list of names.
 scene=groups
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_SCALARS=loss,memory-rss
@@ -49,7 +49,7 @@ new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'without the key there is no file of them' "$(ls "$out" 2>/dev/null)" ''
 
-# What follows from other numbers, by arithmetic on those; memory by the kernel's own account of the process.
+# Derived numbers are checked by arithmetic on the others, memory by the kernel's own figures for the process.
 scene=tokens
 new_out
 torchrun_plain 2 tests/apps/py/scalars.py tokens "$tmp/numbers"

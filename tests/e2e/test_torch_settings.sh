@@ -92,7 +92,7 @@ is 'the same as JSON' "$("$python" -c 'import json, sys
 r = json.load(open(sys.argv[1]))["ranks"][0]
 print(sorted(d["name"] for d in r["arguments of the program"]["differ"]))' "$tmp/said.json")" "['--lr', '--manual', '--steps']"
 
-# Where collectives are called from.
+# The places that collectives are called from.
 printf '{"cc_distribution": {"enable": true, "cc_log_only": true}, "ops": ["norm"], "step_count_per_record": 9}' >"$tmp/log.json"
 new_out
 unset PROBE_WRAP_OPS

@@ -19,7 +19,7 @@ one() {
 }
 on=PROBE_USE_SKIP_DATA_BY_GLOBAL_NORM=true
 
-# What meta.json, the scalars and the alerts say: state, withheld steps with their counts, spikes.
+# Entries of meta.json, the scalars and the alerts: state, withheld steps with their counts, spikes.
 cat >"$tmp/said.py" <<'PY'
 import csv, glob, json, os, sys
 d = sys.argv[1]
@@ -57,7 +57,7 @@ for c in clipped ${LONG:+unclipped}; do
 done
 contract 'withheld steps' "$out"
 
-# What an optimizer counts in its group; not finite; the first step.
+# An optimizer that counts in its group; a gradient that is not finite; the first step withheld.
 for c in counting not_finite ${LONG:+first failing}; do
 	new_out
 	python_plain "$tmp/plain" WHO=script $app $c

@@ -285,7 +285,7 @@ static void change(struct bytes *b, const struct seed *s, bool text)
 		change_bytes(b, s);
 }
 
-/* What a compressed file holds is changed, and compressed again. */
+/* Changes the content of a compressed file and compresses it again. */
 static bool change_inside_gzip(struct bytes *b, const struct seed *s)
 {
 	struct bytes plain = {NULL, 0, 1 << 20};
@@ -440,7 +440,7 @@ static bool is_good(int status)
 
 /* ---- all together ---- */
 
-/* What a sanitizer finds ends the child by a signal: its usual status, 1, is also that of a verb that found a difference. */
+/* A sanitizer's finding ends the child by a signal: the usual status 1 is also that of a verb that found a difference. */
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
 
@@ -560,7 +560,7 @@ static void restore_seed(void)
 	remove_whole_folder(results);
 }
 
-/* What parent and child both see. */
+/* Memory shared by parent and child. */
 static struct shared {
 	uint64_t next; /* variant that is being run, or comes next */
 	uint64_t done[3]; /* variants by exit status */

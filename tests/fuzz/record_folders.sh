@@ -60,6 +60,6 @@ for f in "$folders"/*/rank*/modules.csv; do
 	*) sed -i 's|^/|/gone/|' "$f" ;;
 	esac
 done
-# What is larger than a few hundred kB makes each variant slow and finds nothing more.
+# Files above a few hundred kB make each variant slow and find nothing more.
 find "$folders" -type f -size +1100k -delete
 ls "$folders"

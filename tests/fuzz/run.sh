@@ -56,7 +56,7 @@ length() {
 	esac
 }
 
-# Of those that close their own stderr, on which the code under test says much, the fuzzer's words are to be seen all the same.
+# Fuzzers that close their own stderr, because the code under test prints a lot there, still show libFuzzer's messages.
 mask() { # FUZZER
 	! grep -q 'freopen.*stderr' "tests/fuzz/$1.c" || echo -close_fd_mask=2
 }

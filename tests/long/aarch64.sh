@@ -27,7 +27,7 @@ fi
 
 # The C library is the cross compiler's: that of the packages says in its linker scripts where it would lie if it were installed.
 rm -f "$libs"/lib{c,m}.so "$libs"/lib{c,m,pthread,dl}.a
-# What the generator makes is the same for each processor: that of this one is taken.
+# Generated files are the same for every processor: this machine's are used.
 b=$tmp/build
 mkdir -p "$b"
 cp -r "$B/gen" "$b/gen"

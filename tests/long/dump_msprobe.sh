@@ -34,7 +34,7 @@ run_both() { # LEVEL
 
 run_both L0
 run_both mix
-# Of level mix it would name the module that the operator is in.
+# At level mix it would name the module that contains the operator.
 mkdir -p "$tmp/L1.nan"
 sed "s#$tmp/mix.ours#$tmp/L1.nan#; s#\"mix\"#\"L1\"#" "$tmp/mix.ours.json" >"$tmp/L1.nan.json"
 new_out

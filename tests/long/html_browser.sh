@@ -22,7 +22,7 @@ echo '<script>undefined_name()</script>' >"$tmp/wrong.html"
 chrome --dump-dom "file://$tmp/wrong.html" >/dev/null
 like 'an error of a script is heard' "$(grep -i console "$tmp/console")" 'Uncaught|Error'
 
-# What the page's script made of its data.
+# The elements that the page's script built from its data.
 cat >"$tmp/dom.py" <<'PY'
 import html.parser, json, sys
 class P(html.parser.HTMLParser):

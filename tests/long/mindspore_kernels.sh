@@ -100,7 +100,7 @@ for field in data bytes dtype shape primitive_name wild; do
 	}
 	lib=$right
 done
-# What only names and numbers of the training need is found by what MindSpore's own functions answer.
+# Facts that only names and numbers of the training need are verified by the answers of MindSpore's own functions.
 printf '%s\n' 'names: true' 'scalars: [loss, grad-norm]' >"$tmp/names.yaml"
 kernels_with 'mindspore:\n  - "*"' PROBE_CONFIG="$tmp/names.yaml" "$ms_python" $app
 is 'right fields: names' "$status $(cat "$out"/*/names.csv | grep -c weight)" '0 2'

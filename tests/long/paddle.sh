@@ -33,7 +33,7 @@ two() {
 	echo $status >"$file.status"
 }
 
-# What each rank printed, in the order of the ranks: mpirun mixes what they say.
+# The numbers in the output, sorted and counted: mpirun mixes the ranks' lines.
 by_rank() { # FILE
 	grep -oE '0x[0-9.a-fp+-]+' "$1" | sort | uniq -c
 }

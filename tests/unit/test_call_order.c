@@ -72,7 +72,7 @@ static void play_rows(void)
 	assert_int_equal(given, rows);
 }
 
-/* How many come after a later one of their thread. */
+/* Number of calls that come after a later call of their thread. */
 static unsigned count_late(const struct call *c)
 {
 	uint64_t last[256] = {0};

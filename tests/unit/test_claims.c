@@ -197,7 +197,7 @@ static void test_shared_handle_is_claimed_entry_by_entry(void **state)
 	leave(B);
 }
 
-/* What a call inside completes the one around it does not, and the other way round; what it leaves is still claimed. */
+/* A claim completed by an inner call is not completed again by the outer one, nor the reverse; claims that it leaves remain. */
 static void test_calls_inside_of_each_other(void **state)
 {
 	uint64_t key[2] = {7, 8};

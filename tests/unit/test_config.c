@@ -455,7 +455,7 @@ static void format(void **state)
 	config_free(&c);
 }
 
-/* Of a list without a word the same holds wherever it is given. */
+/* A list without a word is treated alike wherever it is given. */
 static void lists_without_words(void **state)
 {
 	static const char *const none[] = {"", " ", "[]", "[ ]", ","};

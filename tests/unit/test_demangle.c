@@ -28,7 +28,7 @@ static char *skip_bracket(char *p)
 	return p;
 }
 
-/* Of "operator+<int>(...)": what belongs to the name. */
+/* Length of the part of "operator+<int>(...)" that belongs to the name. */
 static size_t operator_length(const char *p)
 {
 	static const char *const ops[] = {"<=>", "->*", "<<=", ">>=", " new[]", " delete[]", " new",

@@ -57,7 +57,7 @@ static void places(void **state)
 	}
 }
 
-/* Of a deep stack the outermost frames are missing, and the others do not stand in the same places. */
+/* A deep stack lacks its outermost frames, and the others are shifted. */
 static void deep(void **state)
 {
 	static struct foreign_stack was, now;

@@ -431,7 +431,7 @@ static void attach_threads(struct rank *r, int n)
 	}
 }
 
-/* Where a file may not grow it stays as it is, and no message is printed: records are dropped when it is full. */
+/* A file that may not grow keeps its size, and no message is printed: records are dropped when it is full. */
 static void journal_keeps_its_size_under_a_file_size_limit(void **state)
 {
 	struct rlimit was, now;

@@ -53,7 +53,7 @@ static struct api f_operator = {.spec = &an_operator, .word = API_LISTED},
 
 /* ---- tensors ---- */
 
-/* Where an address is given to the device, its first byte tells which. The rest are floats. */
+/* The first byte at an address that is passed to the device identifies it. The rest are floats. */
 static struct {
 	union {
 		char letter;
@@ -378,7 +378,7 @@ static void test_carried_in_open_group(void **state)
 	assert_rows(seq, "in 0 1 async; out 0  async;nostats; out 1  async;nostats");
 }
 
-/* Where nested calls are recorded they have the figures; what the caller's stream would show may not be there yet. */
+/* If nested calls are recorded, they have the statistics; the data on the caller's stream may not be there yet. */
 static void test_nested(void **state)
 {
 	struct call c;

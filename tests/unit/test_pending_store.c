@@ -281,7 +281,7 @@ static void test_orphans(void **state)
 	rank_drop(&r);
 }
 
-/* Of the mapping that begins at p, in KiB. */
+/* Resident size of the mapping that begins at p, in KiB. */
 static long resident(const void *p)
 {
 	char line[256], begin[32];
@@ -301,7 +301,7 @@ static long resident(const void *p)
 	return kib;
 }
 
-/* Of a large journal only what records in flight need: an eighth of it is set apart for them. */
+/* An eighth of a large journal is reserved for records in flight, but only the part that they need is touched. */
 static void records_in_flight_keep_no_more_memory_than_they_need(void **state)
 {
 	char dir[] = "/tmp/park.XXXXXX", path[64];

@@ -37,7 +37,7 @@ static void test_whole_life(void **state)
 	in_child(whole_life);
 }
 
-/* Where meta.json cannot be written again, that is reported like for other files, and in it once it can. */
+/* If meta.json cannot be rewritten, that is reported as for other files, and recorded in it as soon as it can be. */
 static void meta_in_the_way(void)
 {
 	session_rank(3, 4);

@@ -180,7 +180,7 @@ static void garbage_in_the_frame_pointer(void **state)
 	assert_int_equal(c.errors, 0);
 }
 
-/* Where there is nothing to go by the stack ends: two frames, and no third invented. */
+/* Without usable frame information the stack ends: two frames, and no invented third. */
 static void nothing_is_invented(void **state)
 {
 	struct {

@@ -128,7 +128,7 @@ static void alternate_stack(void **state)
 	assert_int_equal(shared.errors, 0);
 }
 
-/* Where a signal arrives nothing is sure: in prologues, epilogues, the PLT, the dynamic linker, in a walk. */
+/* A signal can arrive anywhere: in prologues, epilogues, the PLT, the dynamic linker, in a stack walk. */
 static int compare_numbers(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;

@@ -51,7 +51,7 @@ static inline double bfloat_value(uint16_t b)
 	return f;
 }
 
-/* Of a complex number the real part. */
+/* Element i of p; of a complex number, the real part. */
 static inline double get(int type, const void *p, int64_t i)
 {
 	switch (type) {

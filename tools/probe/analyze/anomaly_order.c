@@ -20,7 +20,7 @@
 #define ANALYSE_FILE "anomaly_analyse.json"
 #define FILE_MOST ((size_t)256 << 20)
 
-/* Where in a step, by the last word of the tag; NONE comes first, as in the tool whose order this is. */
+/* Stage within a step, by the last word of the tag; NONE comes first, as in the tool that defines this order. */
 enum anomaly_stage { STAGE_NONE = -1, STAGE_FORWARD, STAGE_BACKWARD, STAGE_OPTIMIZER };
 
 struct anomaly_read {

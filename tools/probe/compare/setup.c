@@ -329,7 +329,7 @@ static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned pla
 	return some;
 }
 
-/* Of the first calls that have inputs. */
+/* Reads the inputs of the first calls that have any. */
 static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};

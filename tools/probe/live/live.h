@@ -81,7 +81,7 @@ void live_free(struct live *l);
 /* The number of that rank; NULL: it has none. If there are several groups, the first. */
 const struct live_number *live_number_of(const struct live_rank *r, enum scalar which);
 
-/* Of the first rank that has it: for numbers that are equal on all ranks, or shown once. NULL: none has. */
+/* The number of the first rank that has it: for numbers that are equal on all ranks, or shown once. NULL: none has it. */
 const struct live_number *live_number_of_job(const struct live *l, enum scalar which);
 
 /* 4-5GB, 512-513MB: NCCL Inspector's names of size buckets. */

@@ -34,7 +34,7 @@ void diagnose_free(struct diagnose *d);
 void diagnose_steps(struct diagnose *d);
 /* True if the calls have longer rounds than those that are the steps. */
 void diagnose_longer_rounds(struct diagnose *d);
-/* That call, with the number of the longer round as its step. */
+/* Handles call c with the number of the longer round as its step. */
 void diagnose_longer_round(struct diagnose *d, const struct call *c);
 /*
  * First, in the order in which the rank made its calls: everything that concerns this rank alone. Also fills in the call's site. Threads

@@ -181,7 +181,7 @@ static double room_at_slope(const struct bounds *b, double slope, double *lo, do
 	return (*hi - *lo) / 2;
 }
 
-/* Of each part of the run, the bounds that are closest to line k. e: sorted by time. Skipping bounds only widens the room. */
+/* For each part of the run, takes the bounds closest to line k. e: sorted by time. Skipping bounds only widens the room. */
 static void choose_bounds(
 	struct bounds *b, const struct common_end *e, unsigned n, const struct clock_fix *k)
 {

@@ -216,7 +216,7 @@ static int open_outside_file(const char *path)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Of a file, on the same kernel. */
+/* Whether the owner lives, by its lock on the file; needs the same kernel. */
 static enum owner_life sign_of_lock(const char *path, const struct journal_owner *o)
 {
 	enum owner_life life = OWNER_UNKNOWN;

@@ -7,7 +7,7 @@
 
 #define DIGEST_ZEROS 1 /* of a gradient that is all zeros */
 
-/* Of table `values`. */
+/* Key of table `values`. */
 static inline uint64_t value_key(uint32_t parameter, uint32_t rank)
 {
 	return (uint64_t)parameter << 32 | rank;

@@ -580,7 +580,7 @@ static int only_one_late(const struct report *r)
 		       : -1;
 }
 
-/* That rank alone holds up the others. */
+/* True if rank i alone holds up the others. */
 static bool is_only_holder(struct report *r, uint32_t i)
 {
 	struct waiting_ranks hold;

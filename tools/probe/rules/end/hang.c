@@ -87,7 +87,7 @@ static bool is_circle_closed(struct report *r)
 	return true;
 }
 
-/* What the ranks that are in no call do. */
+/* State of the ranks that are in no call. */
 struct movers {
 	unsigned n, gone, stopped, still, unknown;
 	uint64_t still_ns; /* the shortest */

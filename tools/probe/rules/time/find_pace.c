@@ -146,7 +146,7 @@ static int by_link_time(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* That quantile of each of the other links, and the middle one of these. 0.9: what noise can cause. */
+/* The median of the other links' quantile q. With q 0.9: delays that noise can cause. */
 static double noise_of_links(const struct table *t, const struct link_stat *but, double q)
 {
 	double *v = tool_alloc((t->n + 1) * sizeof(*v)), all;
