@@ -116,7 +116,7 @@ hang() { # HOW, (rank, op) of what is open, PATTERN in the report
 print([(o["dtype"], o["count"]) for o in json.load(sys.stdin)["open"] if o["op"] == "recv"])')" "[('float32', 10)]"
 	[ $1 != wait ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Wait', '', True)]"
 	[ $1 != probe ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Probe', 'probe', True)]"
-	like "$name: the report says it" "$("$probe" report "$out" 2>&1)" "$3"
+	like "$name: the report names the cause" "$("$probe" report "$out" 2>&1)" "$3"
 	kill -9 $(ranks_of "$out")
 	launcher_ends
 	gone "$out"

@@ -215,7 +215,7 @@ is 'even without it in front' "$?$(cat plain.txt)" "02
 4
 6"
 "$probe" stub -o "$tmp/s2.so" /bin/true 2>err
-is 'a program that needs none' "$?$(ls s2.so 2>/dev/null)" 1
+is 'no stub is written for a program that needs none' "$?$(ls s2.so 2>/dev/null)" 1
 like 'and why' "$(cat err)" 'define no function that needs a stub'
 printf '#!/usr/bin/env %s\n' "$tmp/linked" >script
 chmod +x script

@@ -73,7 +73,7 @@ awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} $at["step"] ==
 	"$tmp/plain/rank4/calls_0-99.csv" >"$tmp/spike/rank4/calls_0-99.csv"
 like 'a spike is found' "$("$probe" report "$tmp/spike")" 'spike +first in step 70, rank 4'
 export_to "$tmp/spike.json" "$tmp/spike"
-like 'around that finding' "$said" 'steps 69-71, ranks 0-5'
+like 'the exported steps and ranks are those around that finding' "$said" 'steps 69-71, ranks 0-5'
 "$probe" report --html "$tmp/spike.html" "$tmp/spike" >/dev/null
 like 'and so is the timeline of the page' "$(grep -o '"windows":\[{"finding":[-0-9]*,"step":[0-9]*' "$tmp/spike.html")" '"finding":0,"step":70'
 

@@ -79,7 +79,7 @@ later 60
 end_run 'a monitor configuration that is switched'
 for r in 0 1; do
 	is "rank $r: the kind that was on is off, as it was" "$(spans "$(monitored $r grad_reduced)")" 6
-	is "rank $r: another kind, of all parameters, for as many steps" "$(spans "$(monitored $r exp_avg)") $(monitored $r exp_avg name)" '4 0.bias 0.weight 2.bias 2.weight'
+	is "rank $r: another kind is written for all parameters, for the same number of steps" "$(spans "$(monitored $r exp_avg)") $(monitored $r exp_avg name)" '4 0.bias 0.weight 2.bias 2.weight'
 	like "rank $r: communication came on" "$(monitored $r other name)" "all_reduce/rank$r/post_0"
 	ok "rank $r: after the first time" test "$(monitored $r exp_avg | cut -d- -f1)" -gt "$(monitored $r grad_reduced | cut -d- -f2)"
 done

@@ -131,5 +131,5 @@ new_out
 run_with mpich 2 mpi_collectives
 moved "$out" >"$tmp/rows.here"
 is 'each row is the one of this processor' "$(diff "$tmp/rows.arm" "$tmp/rows.here" | head -6)" ''
-is 'and there are many' "$([ "$(wc -l <"$tmp/rows.arm")" -gt 1000 ] && echo yes)" yes
+is 'more than 1000 rows are compared' "$([ "$(wc -l <"$tmp/rows.arm")" -gt 1000 ] && echo yes)" yes
 finish

@@ -276,7 +276,7 @@ static void test_search(void **state)
 	as_loader("plain", env);
 }
 
-/* The RPATH of an object counts for what it needs in turn, and for what that needs. */
+/* The RPATH of an object also applies to the libraries that its own libraries need. */
 static void test_search_chain(void **state)
 {
 	struct elf_asker program = {.path = in_dir("rpath"), .rpath = "$ORIGIN/rp"};

@@ -323,7 +323,7 @@ static void keep_first(struct diff_table *d, struct first_diff *f, const struct 
 	*f = make_first(d, a, b, r, in_b);
 }
 
-/* The input of a collective on one rank changes the result on all ranks: kept for the others, whose own inputs may be equal. */
+/* Remembers a different input of a collective on one rank: it changes the result on all ranks, whose own inputs may be equal. */
 static void keep_odd_input(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {

@@ -230,7 +230,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 				s->why = "NaN or Inf in other places";
 		}
 	}
-	/* One file at a time. */
+	/* Only one pair of files is open at a time. */
 	close(fa->fd);
 	fa->fd = -1;
 	if (fb->fd >= 0)
