@@ -201,6 +201,6 @@ for o in r["late"]:
 print(json.dumps(r))
 PY
 }
-is 'the report of the killed job equals that of its files now' "$(strip "$tmp/killed.json")" "$(strip "$tmp/r.json")"
+is 'the report of the killed job equals that after recovery' "$(strip "$tmp/killed.json")" "$(strip "$tmp/r.json")"
 
 exit $bad
