@@ -157,7 +157,7 @@ if [ -n "$flavour" ]; then
 	is 'it counts right' "$(sed -n '/^{$/,$p' "$tmp/check.json" | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print([(f["hits"], f["state"], "libmpi" in f["where"]) for f in r["functions"] if f["name"] == "MPI_Allreduce"], r["problem"])')" "[(14, 'ok', True)] None"
-	is 'and records nothing' "$(ls "$tmp/checked")" ''
+	is 'probe check records nothing' "$(ls "$tmp/checked")" ''
 	(cd "$tmp" && timeout 60 "$probe" run mpirun.$flavour $over -n 2 "$app" --steps 3 >/dev/null 2>&1)
 	says 'a run is recorded, and report finds it' 0 'ranks 2 \(0,1\) of 2, all finished' sh -c "cd $tmp && $probe report"
 	says 'its cost per step, in words' 0 'cost [0-9.]+ k?B of files and [0-9.]+ [mun]s of the job' sh -c "cd $tmp && $probe config --explain"

@@ -32,7 +32,7 @@ for i in 1 2 3 4; do
 	[ $i = 4 ] || is "commands $i: nothing is complained about" "$(cat "$doc/run$i.sh.err")" ''
 done
 is 'the program prints the same without the preload' "$(cat "$doc/run1.sh.out")" 8
-is 'and with the preload' "$(head -1 "$doc/run2.sh.out")" 8
+is 'the program of the page gives the same result with the preload' "$(head -1 "$doc/run2.sh.out")" 8
 out=$doc/out
 contract 'loaded by dlopen' "$out"
 is 'six rows of three calls' "$(rows "$out" '[(r["lib"], r["api"], r["op"], r["comm_seq"], r["io"], r["dtype"], r["count"], r["redop"], r["rank"], r["size"], r["max"]) for r in R if r["comm_seq"] == "1"]')" \

@@ -28,7 +28,7 @@ try many
 is 'no call that waits for the device, or asks it, in 1,000 collectives' "$(sort "$tmp/with" | grep -c ': 0 waits in 1000')" 2
 is 'more than 64 calls have values, for the device gets on meanwhile' "$(rows "$out" 'sum(r["max"] == "4" for r in on("rank0")) > 128')" True
 is 'what is missing was counted' "$(rows "$out" 'sum(r["max"] == "" for r in on("rank0")) <= 2 * M["rank0"]["calls"]["dropped"]["device_values"]')" True
-is 'and that is reported, once' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
+is 'missing values are reported once per rank' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
 
 try full
 is 'of a stream that does not get on 128 launches are under way: 64 calls' \
@@ -39,7 +39,7 @@ is 'when the stream continues, values are measured again' "$(rows "$out" '[r["ma
 try wrong
 is 'too large a count, memory that is nowhere, that was given back, the end of it, between two elements: not read' \
 	"$(rows "$out" 'sorted({(r["max"], r["flags"]) for r in on("rank0") if r["api"] == "ncclSend"})')" "[('', 'nostats;error:4')]"
-is 'and valid tensors are measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
+is 'valid tensors are measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
 is 'the result on another rank than the root is not read' "$(rows "$out" '[(r["io"], r["max"]) for r in on("rank1") if r["api"] == "ncclReduce"]')" "[('in', '4')]"
 
 try freed

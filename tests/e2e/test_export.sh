@@ -75,7 +75,7 @@ like 'a spike is found' "$("$probe" report "$tmp/spike")" 'spike +first in step 
 export_to "$tmp/spike.json" "$tmp/spike"
 like 'the exported steps and ranks are those around that finding' "$said" 'steps 69-71, ranks 0-5'
 "$probe" report --html "$tmp/spike.html" "$tmp/spike" >/dev/null
-like 'and so is the timeline of the page' "$(grep -o '"windows":\[{"finding":[-0-9]*,"step":[0-9]*' "$tmp/spike.html")" '"finding":0,"step":70'
+like 'the timeline of the page is around that finding too' "$(grep -o '"windows":\[{"finding":[-0-9]*,"step":[0-9]*' "$tmp/spike.html")" '"finding":0,"step":70'
 
 # The limit: nothing is left, and the command that it names is short enough.
 export_to "$tmp/long.json" --all --limit 1 "$tmp/nan"
@@ -87,7 +87,7 @@ is 'nothing is left' "$(ls "$tmp" | grep long)" ''
 like 'the command that narrows it is reported' "$said" 'probe export --format trace --step 0-[0-9]+ /'
 narrow=$(grep -oE -- '--step [0-9-]+( --rank [0-9-]+)?' <<<"$said" | head -1)
 export_to "$tmp/long.json" --limit 1 $narrow "$tmp/nan"
-is 'and is short enough' "$status" 0
+is 'an export with these options is short enough' "$status" 0
 # A step that is not there is an error for each format; an earlier export stays.
 for f in trace flight-recorder dot insight dump monitor tensorboard; do
 	to=$tmp/kept_$f
@@ -228,7 +228,7 @@ for d in sys.argv[1:]:
 	unlike 'torchfrtrace blames no other for it' "$(analysed fr_odd)" 'Culprit rank [013457]'
 	like 'torchfrtrace names the rank that a living job waits for' "$(analysed fr_live)" 'Not all ranks joining collective.*missing ranks: \{2\}'
 	is 'torchfrtrace: messages match' "$(analysed fr_messages)" ''
-	is 'and there are some' "$(pickles "$tmp/fr_messages" 'sum(x["is_p2p"] for d in r.values() for x in d["entries"]) > 100')" True
+	is 'there are more than 100 point-to-point entries' "$(pickles "$tmp/fr_messages" 'sum(x["is_p2p"] for d in r.values() for x in d["entries"]) > 100')" True
 else
 	skip 'torchfrtrace' 'no PyTorch with torch.distributed.flight_recorder'
 fi

@@ -22,8 +22,8 @@ is 'the same again changes nothing' "$(snapshot "$prefix"; "${make[@]}" install 
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
 is 'probe run finds its library' "$(cd / && "$prefix/bin/probe" run sh -c 'echo $LD_PRELOAD')" "$prefix/lib/libprobe.so"
-is 'and its presets' "$(cd / && "$prefix/bin/probe" run -p nan sh -c 'echo $PROBE_WRAP_OPS')" "$prefix/share/libprobe/presets/nan.yaml"
-like 'and its configuration' "$(cd / && "$prefix/bin/probe" config 2>&1)" "$prefix/share/libprobe/probe.yaml"
+is 'the installed command finds its presets' "$(cd / && "$prefix/bin/probe" run -p nan sh -c 'echo $PROBE_WRAP_OPS')" "$prefix/share/libprobe/presets/nan.yaml"
+like 'the installed command finds its configuration' "$(cd / && "$prefix/bin/probe" config 2>&1)" "$prefix/share/libprobe/probe.yaml"
 
 # An edit of the installed file counts, without a rebuild.
 sed -i 's/^journal_mib: .*/journal_mib: 33/' "$prefix/share/libprobe/probe.yaml"
@@ -101,8 +101,8 @@ newer() { # a changed copy of the tree's configs
 newer 1
 said=$("${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" 2>&1)
 is 'installed over it: the edited list is kept' "$(tail -1 "$share/support_wrap_ops.yaml")" '  - my_function'
-is 'and the configuration' "$(grep -c '^journal_mib: 33' "$share/probe.yaml")" 1
-is 'and the own functions' "$(tail -1 "$share/apis/custom.yaml")" '# mine'
+is 'the configuration keeps its edits' "$(grep -c '^journal_mib: 33' "$share/probe.yaml")" 1
+is "the user's own functions are kept" "$(tail -1 "$share/apis/custom.yaml")" '# mine'
 is 'the newer ones are next to them' "$(tail -qn 1 "$share/support_wrap_ops.yaml.new" "$share/probe.yaml.new" | tr '\n' ' ')" '# newer 1 # newer 1 '
 is 'an unchanged file has none next to it' "$(cd "$share" && find . -name '*.new' | sort | tr '\n' ' ')" './probe.yaml.new ./support_wrap_ops.yaml.new '
 is 'a file that was not edited is the newer one' "$(tail -1 "$share/presets/nan.yaml")" '# newer 1'
@@ -117,7 +117,7 @@ ok 'taken over: no longer next to it' test ! -e "$share/support_wrap_ops.yaml.ne
 said=$("${make[@]}" uninstall "PREFIX=$prefix" 2>&1)
 is 'make uninstall' $? 0
 is 'edited files are left, nothing else' "$(snapshot "$prefix" | tr '\n' ' ')" './share/libprobe/apis/custom.yaml ./share/libprobe/probe.yaml '
-like 'and it says so' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
+like 'the kept file is reported' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
 # As an installation of a version that kept no list of what it installed.
 "${make[@]}" install "PREFIX=$prefix" >/dev/null 2>&1
 is 'installed again: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'

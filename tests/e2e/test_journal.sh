@@ -190,13 +190,13 @@ else
 	"$probe" recover "$tmp/living2" >/dev/null
 fi
 out=$tmp/living2
-is 'and completes what they left' "$(recorded)" "$(counted "$tmp/counter.living2")"
+is 'no row of that run is missing' "$(recorded)" "$(counted "$tmp/counter.living2")"
 touch "$tmp/counter.living.end"
 wait $living
 is 'the living one ends well' $? 0
-is 'and nothing is left' "$(leftovers)" ''
+is 'no journal is left' "$(leftovers)" ''
 out=$tmp/living
-is 'and all its calls are there' "$(recorded)" "$(counted "$tmp/counter.living")"
+is 'all calls of the process are recorded' "$(recorded)" "$(counted "$tmp/counter.living")"
 
 # Without a folder: those of all jobs, in a machine of their own, for other tests' are not ours to remove. A folder that still waits
 # is completed first.
@@ -208,7 +208,7 @@ if unshare -i -m mount -t tmpfs none /dev/shm 2>/dev/null; then
 		- "$lib" "$out" "$app" "$tmp/counter" "$tmp/journals" "$probe" >"$tmp/said" 2>&1
 	is 'recover --clean without any folder: status' $? 0
 	is 'its folder is completed' "$(recorded)" 9
-	is 'and the segment removed' "$(tail -1 "$tmp/said")" 1
+	is 'the segment is removed' "$(tail -1 "$tmp/said")" 1
 else
 	skip 'recover --clean without any folder' 'no namespaces here'
 fi
@@ -221,10 +221,10 @@ takes=$(($(stat -c %b "$out/rank0/journal.bin") * 512))
 ok 'a journal has no holes: a store into one is a SIGBUS on a full disk' test "$takes" -ge "$(stat -c %s "$out/rank0/journal.bin")"
 is 'the report says how many bytes the journals of a killed job take' \
 	"$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" "$takes"
-like 'and which command frees them' "$("$probe" report "$out")" "journals take 4.19 MB, which .probe recover $out. frees"
+like 'the report names the command that frees the journals' "$("$probe" report "$out")" "journals take 4.19 MB, which .probe recover $out. frees"
 "$probe" recover "$out" >/dev/null
 is 'recover frees them' "$(find "$out" -name 'journal*')" ''
-unlike 'and the report says no more of them' "$("$probe" report "$out")" 'journals take'
+unlike 'the report no longer mentions the journals' "$("$probe" report "$out")" 'journals take'
 is 'nor as JSON' "$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" 0
 
 # ---- another user's ----
@@ -236,7 +236,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; 
 	cp -r "$out" "$tmp/theirs"
 	chown -R 65534 "$tmp/theirs"
 	like 'a folder of one user that names the journal of another' "$("$probe" recover "$tmp/theirs" 2>&1)" 'belongs to another user'
-	is 'and it stays' "$(leftovers)" "${path%:*}"
+	is 'the journal stays' "$(leftovers)" "${path%:*}"
 	chmod 755 "$tmp" "$out" "$out/rank0"
 	setpriv --reuid 65534 --clear-groups "$probe" recover --clean "$out" >"$tmp/said" 2>&1
 	is 'another user removes nothing' "$(leftovers)" "${path%:*}"

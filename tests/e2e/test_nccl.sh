@@ -124,7 +124,7 @@ ok 'a library without ncclX' cc -shared -fPIC -Wl,-soname,libnccl.so.2 -o "$tmp/
 ok 'a program that needs it' cc -o "$tmp/second_app" "$tmp/second_app.c" "$B/doubles/libnccl.so.2"
 new_out
 ok 'pncclX is called where there is no ncclX' env RANK=0 WORLD_SIZE=1 LD_LIBRARY_PATH="$tmp" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$tmp/second_app"
-is 'and recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllReduce'}"
+is 'calls are recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllReduce'}"
 
 # Two copies of a library in one process: each has its own communicators and groups.
 for n in 1 2; do

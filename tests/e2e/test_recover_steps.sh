@@ -45,7 +45,7 @@ like 'the report has them' "$("$probe" report "$out")" 'steps 0 to 249 \(from pe
 like 'and so has an export' "$("$probe" export -F trace -o "$tmp/t.json" --step 100-101 "$out")" '32 calls'
 sums "$out" >"$tmp/sums"
 like 'again: they are there' "$("$probe" recover --steps "$out")" 'its steps are there \(from period\)'
-is 'and nothing is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
+is 'no file of the folder is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 
 # Interrupted while new files replace the old ones.
 cp -r "$out" "$tmp/after"

@@ -8,7 +8,7 @@ told() { "$probe" report --json "$tmp/$1" | python3 -c 'import json, sys; print(
 
 python3 tests/e2e/peer_folders.py "$tmp" || exit 1
 is 'an actor has the step of the learner that it sends to' "$(told actors)" "[('nan', [1], 6)]"
-is 'and no finding where nothing is wrong' "$(told late)" '[]'
+is 'a run without faults has no finding of a late rank' "$(told late)" '[]'
 like 'a time limit: the fault is reported before its consequences' "$(told limit)" "^\[\('tag', \[0\], 6\)"
 like 'a connection that is closed: who gave up waited for a rank, which did not leave first' "$(told closed)" \
 	"^\[\('(stopped|hang)', \[1\], 6\)"

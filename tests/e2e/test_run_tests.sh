@@ -29,7 +29,7 @@ script hangs '# timeout: 1' 'echo ok 1; sleep 60'
 script silent '' ':'
 said=$(tests/run.sh -j2 -l "$tmp/logs2" "$tmp"/test_{fails,dies,hangs,silent}.sh)
 is 'failures are counted' "$? $(tail -1 <<<"$said")" '1 3 passed, 4 failed, 0 skipped'
-like 'and named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
+like 'the script that hangs is named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
 like 'one that ran nothing, too' "$said" 'not ok - test_silent.sh: ran no test'
 like 'one that died, too' "$said" 'not ok - test_dies.sh: (exit status|killed after)'
 script shaky '' '[ -e $d/shaken ] && echo ok 1 || { touch $d/shaken; echo not ok 1; }'
