@@ -507,9 +507,9 @@ class Job:
                 calls.insert(5 if early else 4, lambda early=early: self.shard(step, r, t + (10**6 if early else -10**6)))
             # The last call of most steps, and one that is after it in every third.
             if self.fault == "round_order":
-                late = 2 * 10**6 * self.due("round_order", r, step)
-                calls[4] = lambda late=late: self.gather(step, r, t + late)
-                calls.insert(4 if late else 5, lambda: self.rare(step, r, t))
+                delay = 2 * 10**6 * self.due("round_order", r, step)
+                calls[4] = lambda delay=delay: self.gather(step, r, t + delay)
+                calls.insert(4 if delay else 5, lambda: self.rare(step, r, t))
             # An evaluation: how long such a step takes says nothing of the others.
             if (self.fault == "jitter_stalls" and step == 6) or (self.fault == "jitter_rare" and step % 4 == 0):
                 calls.append(lambda: self.gather(step, r, t + 10**6))
@@ -635,8 +635,8 @@ class Job:
             self.message(step, rank, "send", nxt, t + 2 * 10**6 + (late if rank == 3 else 0), values(step, rank, "act", self.length(step, rank, "send")), done=sends)
         if not only or rank == WHO:
             # Of a receive that was cancelled, and has a number: what was sent with it is received with the next one.
-            late = self.fault == "message_cancelled" and rank == WHO and step >= WHEN
-            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step - late, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
+            lag = self.fault == "message_cancelled" and rank == WHO and step >= WHEN
+            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step - lag, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
 
     def length(self, step, rank, side):
         """Elements of a message. Of some faults three in turn, and rank 2 sends or receives what comes next."""
