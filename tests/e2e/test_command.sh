@@ -136,7 +136,7 @@ if cc -static -o "$tmp/static" "$tmp/s.c" 2>/dev/null; then
 	chmod +x "$tmp/script"
 	says 'a script with such an interpreter' 3 'no effect: .*linked statically' "$probe" run "$tmp/script"
 fi
-says 'env -i' 0 'no effect: env -i does not hand on' "$probe" run env -i true
+says 'env -i' 0 'no effect: env -i does not pass on' "$probe" run env -i true
 
 # ---- check ----
 
