@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Circles of function calls between objects: within a room at most 4 objects, between rooms none. Only calls count: tables of
-# function pointers and generated wrappers are left out. Usage: tests/circles.sh BUILD-DIR [TABLE]. TABLE (tests/circles.table)
+# function pointers and generated wrappers are skipped. Usage: tests/circles.sh BUILD-DIR [TABLE]. TABLE (tests/circles.table)
 # has the limits of circles that are still larger. Prints each circle over its limit, and each limit that is higher than
 # needed. Exit 1 if there is one.
 set -u

@@ -8,7 +8,7 @@
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 2
 
-# Placeholders (NAME.c) are left out, and files that a page itself makes (<!-- file: x -->).
+# Placeholders (NAME.c) are skipped, and files that a page itself makes (<!-- file: x -->).
 files=$(git ls-files -co --exclude-standard | while read -r f; do [ -f "$f" ] && echo "$f"; done)
 text=$(grep -E '\.(c|h|S|inc|def|md|mk|yaml|sh|1|7|table)$|^Makefile$' <<<"$files" | grep -vE '^tests/(unit/gen/|apps/data/)')
 

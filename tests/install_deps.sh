@@ -3,7 +3,7 @@
 #
 #   -m   only those that are missing, and only where that is possible (root, Debian): else nothing is done, without an
 #        error
-#   -o   packages behind it are left out where Debian has none of that name
+#   -o   packages after it are skipped where Debian has none of that name
 #
 # Size and log are printed before, progress meanwhile; the log's end if it fails.
 set -u

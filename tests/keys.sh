@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Keys of the configuration that no code reads: a row of preload/config/keys.c whose member nobody takes out of a room
+# Keys of the configuration that no code reads: a row of preload/config/keys.c whose member no code takes out of a room
 # (get_<room>_keys(config)->key, config->key) and whose name no other code has. Those that are accepted for other tools' sake
 # stand below. Also: a room of keys whose rebuilds are not counted (tests/rebuilds.table). Prints them, nothing if all is well.
 set -u

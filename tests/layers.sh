@@ -25,7 +25,7 @@ symbols() {
 			print t ~ /^[Uvw]$/ ? "U" : "D", f, $NF
 	}'
 }
-# "I file included"; a name that is no file of ours is left out.
+# "I file included"; a name that is no file of ours is skipped.
 includes() {
 	local f i
 	grep -H '^[[:space:]]*#[[:space:]]*include "' $sources 2>/dev/null | sed 's/^\([^:]*\):.*"\(.*\)".*/\1 \2/' | while read -r f i; do

@@ -35,7 +35,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 	check "statistics leave the x87 unit alone" "$(objdump -d --no-show-raw-insn "$B"/obj/preload/stats/*.o \
 		"$B"/obj/preload/call/data/view.o | grep -P '%st|%mm|\t(f[a-z0-9]+|emms)\b' | head -5)"
 fi
-# What runs before the constructor: the hooks, and every object of ours that they need in front of what lies behind their
+# What runs before the constructor: the hooks, and every object of ours that they need in front of what lies after their
 # gate (hook_*, preload/entry/early.h). A sanitizer in the program has no function of libc ready then.
 before_constructor() {
 	local todo=("$B/obj/preload/entry/hooks.o") seen=' ' o s by

@@ -4,7 +4,7 @@
 #
 #   tests/mindspore_layout.sh FOLDER ...     folders of the packages: .../site-packages/mindspore, or where a wheel was unpacked
 #
-# The rows go to stdout. A release whose headers have other members has no row, and is said on stderr.
+# The rows go to stdout. A release whose headers have other members has no row, and is reported on stderr.
 set -u
 [ $# -gt 0 ] || {
 	sed -n '2,/^set/s/^# \{0,1\}//p' "$0" | sed '$d' >&2
@@ -39,7 +39,7 @@ cat >"$tmp/standard.h" <<'END'
 #include <vector>
 END
 
-# What stands in front of the members from 2.10 on, and in which files.
+# The prefix of the members from 2.10 on, and its files.
 cat >"$tmp/layout.cc" <<'END'
 #include "standard.h"
 #include "ir/tensor_storage_info.h"
@@ -104,7 +104,7 @@ PLACE(CleanTdtChannel)
 PLACE(StressDetect)
 END
 
-# The numbers behind a label of the assembler's output.
+# The numbers after a label of the assembler's output.
 numbers() { # LABEL
 	awk -v label="$1:" '$1 == label {on = 1; next} on && $1 == ".quad" {print $2; next} on && $1 == ".zero" {for (i = 0; i < $2 / 8; i++) print 0; next} on {exit}' \
 		"$tmp/layout.s"

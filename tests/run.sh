@@ -39,7 +39,7 @@ chmod 755 "$temp" # some tests run as other users
 nth=0
 trap 'rm -rf "$temp"' EXIT
 
-line_of() { # PROGRAM KEY: what stands behind "# KEY:" near the script's top
+line_of() { # PROGRAM KEY: what stands after "# KEY:" near the script's top
 	head -c 2048 "$1" | grep -m1 -aoE "^# $2: .*" | sed "s/^# $2: //"
 }
 

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs make and shows how far it is in place of a line for each file: "  BUILD  200 of 412". Other lines, errors and warnings among them,
-# are shown as they are. Usage: tools/build_progress.sh MAKE ARGUMENTS...
+# Runs make and shows its progress in a single line, "  BUILD  200 of 412", instead of a line for each file. Other lines, including errors
+# and warnings, are shown as they are. Usage: tools/build_progress.sh MAKE ARGUMENTS...
 steps='^  (CC|AS|AR|GEN|LINK|MPICC|MPICXX|MPIFC|CXX) '
-# The lines that make would print, counted before; what is not known before the sources are generated is not in it.
+# The number of lines that make would print. Lines that are unknown before the sources are generated are not counted.
 n=$("$@" -n 2>/dev/null | grep -cE "printf '  %-6s" || :)
 status=$(mktemp) || exit 1
 {

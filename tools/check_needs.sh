@@ -1,5 +1,6 @@
 #!/bin/sh
-# Is there what a build needs, or what the demo needs in addition? Says in one line what is missing, and the command that installs it.
+# Checks for everything that a build needs, or that the demo needs in addition. Prints one line with what is missing and the command that
+# installs it.
 # Usage: tools/check_needs.sh build|demo|test CC [DEBIAN-PACKAGE...]    status 1: something is missing
 # MPI: a compiler wrapper of MPI is there. CPPFLAGS, CFLAGS and LDFLAGS are used, as for the objects.
 what=$1 cc=$2
@@ -8,7 +9,7 @@ missing=
 tool() { # COMMAND
 	command -v "${1%% *}" >/dev/null 2>&1 || missing="$missing ${1%% *}"
 }
-# As a recipe of make does it: what the variables quote is one word.
+# As in a recipe of make: a quoted part of a variable is one word.
 compile() { # WORD...
 	eval "$cc $CPPFLAGS $CFLAGS $LDFLAGS $*"
 }
@@ -52,7 +53,7 @@ fi
 [ "$(id -u)" = 0 ] && may='' || may=' as root (an administrator can do it)'
 [ "$what" != build ] && name="make $what" || name=make
 {
-	echo "$name: missing:$missing. What installs it$may:"
+	echo "$name: missing:$missing. To install it$may:"
 	echo "  Debian, Ubuntu:    apt-get update && apt-get install -y --no-install-recommends $*"
 	echo "  RHEL, openEuler:   dnf install -y $dnf"
 	echo "  conda:             conda install -y -c conda-forge $conda"

@@ -1,12 +1,12 @@
 #!/bin/sh
-# Installs and removes files that users edit where they lie. What they edited is neither overwritten nor deleted.
+# Installs and removes files that users edit in place. Edited files are neither overwritten nor deleted.
 #
-#   tools/install_configs.sh install FROM TO FILE...     copies FILE from the folder FROM to the folder TO; beside one that
-#                                                        was edited the new one becomes FILE.new, where it has changed
-#   tools/install_configs.sh uninstall FROM TO FILE...   removes those that are as they were installed
+#   tools/install_configs.sh install FROM TO FILE...     copies FILE from the folder FROM to the folder TO; next to an edited
+#                                                        file the new one becomes FILE.new, if it has changed
+#   tools/install_configs.sh uninstall FROM TO FILE...   removes the files that are unchanged since their installation
 #
-# Edited is what differs from TO/.installed, the sums of what was shipped last (SUM SIZE FILE, as cksum prints them); where
-# there is none, what differs from FROM.
+# A file is edited if it differs from TO/.installed, the checksums of the files shipped last (SUM SIZE FILE, as cksum prints them), or, if
+# there is no such list, from FROM.
 set -eu
 what=$1 from=$2 to=$3
 shift 3
@@ -38,7 +38,7 @@ install_all() {
 		shipped=$(sum_below "$from" "$f")
 		if [ ! -e "$to/$f" ] || cmp -s "$from/$f" "$to/$f" || is_as_shipped "$f"; then
 			install_file "$f" "$f"
-			# Laid beside a file that was edited then, and has been brought up to date or is gone.
+			# Left next to a file that was edited then, and that has been brought up to date or is gone.
 			! is_as_shipped "$f.new" || rm -f "$to/$f.new"
 		elif ! is_listed "$shipped" || is_as_shipped "$f.new"; then
 			install_file "$f" "$f.new"
@@ -57,7 +57,7 @@ uninstall_all() {
 			rm -f "$to/$f"
 		elif [ -e "$to/$f" ]; then
 			left=1
-			echo "$to/$f: edited, left" >&2
+			echo "$to/$f: edited, kept" >&2
 		fi
 	done
 	rm -f "$list"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * An operator from the outermost frames of a fiber, whose stack ends where memory that cannot be read begins: how many arguments a
- * first phase has is not known, so what lies behind them must not be touched.
+ * first phase has is not known, so what lies after them must not be touched.
  */
 #include <stdio.h>
 #include <sys/mman.h>

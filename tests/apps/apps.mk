@@ -1,7 +1,7 @@
 # The MPI programs that the tests and the demo run: $(B)/apps/openmpi/ and $(B)/apps/mpich/ hold the same programs,
 # built with each of the MPIs that are installed (another one's in $(B)/apps/ its name). Included by the top Makefile. They are never sanitized.
 
-# An MPI that no Debian package has: OTHER_MPI is its name (openmpi..., mpich... or intel...; with "abi" behind it, the
+# An MPI that no Debian package has: OTHER_MPI is its name (openmpi..., mpich... or intel...; with "abi" after it, the
 # standard's binary interface of it), OTHER_MPI_AT the folder in which its bin, include and lib are.
 OTHER_MPI    ?=
 OTHER_MPI_AT ?=

@@ -71,7 +71,7 @@ static void child(int how)
 }
 
 /*
- * Both threads write the same memory while both live. Nothing orders the one before the other: relaxed atomics do not. A race
+ * Both threads write the same memory while both live. Nothing orders their writes: relaxed atomics do not order them. A race
  * with a thread that has ended is found only now and then.
  */
 static void race(void)

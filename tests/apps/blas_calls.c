@@ -42,7 +42,7 @@ static unsigned below(unsigned n)
 	return (unsigned)(state >> 33) % n;
 }
 
-/* What a type is: letter, name, components, bytes of one. */
+/* A type: its letter, name, number of components, bytes of one component. */
 static const struct type {
 	char letter;
 	const char *name;
@@ -378,7 +378,7 @@ static void herk(void)
 	update_by_one(c, with_real_factors(&c), "herk", below(2) ? PLAIN : CONJUGATED);
 }
 
-/* real_beta: where alpha is complex. */
+/* real_beta: beta is real although alpha is complex. */
 static void update_by_two(struct call c, const char *op, int t, int real_beta)
 {
 	int n = 1 + (int)below(20), k = 1 + (int)below(20), upper = (int)below(2), lda, ldb, ldc,

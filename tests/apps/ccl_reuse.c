@@ -88,7 +88,7 @@ static void ucc_turn(struct worker *w, int turn)
 	a.dst.info = (struct ucc_info){w->out, w->count, UCC_FLOAT32, 0};
 	MUST(ucc_team_create_post(NULL, 1, NULL, &team));
 	MUST(ucc_collective_init(&a, &r, team));
-	/* Posted twice; one that cannot be freed is posted again. */
+	/* Posts each request twice; one that cannot be freed is posted again. */
 	for (int i = 0; i < 2 || ucc_collective_finalize(r) != 0; i++) {
 		MUST(ucc_collective_post(r));
 		w->calls++;

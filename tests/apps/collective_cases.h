@@ -61,7 +61,7 @@ static void put_block(void *buf, long at, long len, int r, int d)
 		put(t, buf, at + i, value(r, d, i));
 }
 
-/* ---- what MPIs are known to do wrong: left out of the cases, with these MPIs only ---- */
+/* ---- what MPIs are known to do wrong: skipped of the cases, with these MPIs only ---- */
 
 /* MPICH 4.0 crashes in a longer reduction in place to another rank than 0. */
 static int reduce_in_place_crashes(void)

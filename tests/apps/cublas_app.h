@@ -37,12 +37,12 @@ static const struct type {
 	{"complex128", 16, 2, F64}, [U8] = {"uint8", 1, 1, U8}, [I32] = {"int32", 4, 1, I32},
 	[BF16] = {"bfloat16", 2, 1, BF16}};
 
-/* Element (b, i, j) at b * s + i * rs + j * cs; dims says how many of the three are said, 0: the first two. */
+/* Element (b, i, j) at b * s + i * rs + j * cs; dims: how many of the three are given, 0: the first two. */
 struct place {
 	int type, dims;
 	long b, r, c, s, rs, cs;
 	char *base;
-	int half; /* nobody may read all of it, but a triangle, or by an array on the device: no statistics */
+	int half; /* it may not be read completely, only a triangle, or by an array on the device: no statistics */
 	int refused; /* the library takes no such thing: it has no shape, and base is no more than an address */
 	size_t reserved; /* bytes of a mapping; 0: of malloc() */
 };
@@ -160,7 +160,7 @@ static struct place make(
 	return p;
 }
 
-/* More than can be counted is said to be none. */
+/* More than can be counted is reported as none. */
 static long count_place(const struct place *p)
 {
 	long n;
@@ -214,10 +214,10 @@ static void add(const struct place *p)
 }
 
 #define ARRAYS_AT 2048 /* what lies before is for single numbers */
-#define ARRAY_ROOM 8 /* addresses; of more matrices than that those behind them are refused */
+#define ARRAY_ROOM 8 /* addresses; of more matrices than that those after them are refused */
 
 /*
- * The addresses of the matrices of p, "on the device": a page behind what is returned, which nobody can read, or which holds
+ * The addresses of the matrices of p, "on the device": a page after what is returned, which cannot be read, or which holds
  * something else.
  */
 static const void *addresses(struct place *p, int which)

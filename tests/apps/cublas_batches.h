@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublas_calls.c: groups of batches, factorisations, and triangles whose storage nobody describes. */
+/* cublas_calls.c: groups of batches, factorisations, and triangles whose storage is not described. */
 #ifndef PROBE_TESTS_APPS_CUBLAS_BATCHES_H
 #define PROBE_TESTS_APPS_CUBLAS_BATCHES_H
 
@@ -25,7 +25,7 @@ static void *put_integers(union integers *to, const int64_t *from)
 	return to;
 }
 
-/* One of the three: a place for each group, and all addresses one behind the other. */
+/* One of the three: a place for each group, and all addresses one after the other. */
 struct group_matrix {
 	struct place at[GROUPS];
 	int64_t rows[GROUPS], cols[GROUPS], ld[GROUPS];
@@ -49,7 +49,7 @@ static void *addresses_of_groups(struct group_matrix *m, int which)
 	char *page, **array;
 	int n = 0;
 
-	/* Of the first group, and of the others behind. */
+	/* Of the first group, and of the others after. */
 	page = (char *)(uintptr_t)addresses(&all, which);
 	array = (char **)(page + 4096);
 	for (int g = 0; g < (int)x.batch; g++)
@@ -75,7 +75,7 @@ static void expect_groups(const char *io, int index, const struct group_matrix *
 	print_matrix_sums(out, &none, 0);
 }
 
-/* One for each group at `at`, a page below which it is said to lie. True: one of them is not 0, or they are on the device. */
+/* One for each group at `at`, at an address a page too high. True: one of them is not 0, or they are on the device. */
 static int put_group_factors(int type, char *at)
 {
 	int any = on_device;
@@ -270,7 +270,7 @@ static void try_gels(const struct row *r)
 	release(&a, &c, NULL);
 }
 
-/* ---- triangles and bands, whose storage nobody describes ---- */
+/* ---- triangles and bands, whose storage is not described ---- */
 
 static int64_t packed_size(void)
 {

@@ -108,7 +108,7 @@ static void put_factor(int type, char *at, int set)
 	}
 }
 
-/* Bytes behind alpha, where there is room for several factors. */
+/* Bytes after alpha, where there is room for several factors. */
 enum { BETA_AT = 256, RESULT_AT = 512, NUMBERS_AT = 576 };
 
 static void choose_factors(int alpha, int beta)
@@ -188,7 +188,7 @@ static void begin_blas_call(const struct row *r, int matrices)
 	refused = !plain && matrices && !below(12);
 	to_spoil = refused ? (int)below((unsigned)matrices) : -1;
 	if (refused && r->wide) {
-		/* More than 32 bits, of what nobody reads. */
+		/* More than 32 bits, of data that is not read. */
 		int64_t *const size[] = {&x.m, &x.n, &x.k, &x.batch};
 
 		*size[below(strides || arrays ? 4 : 3)] += 1LL << 32;
@@ -266,7 +266,7 @@ static void expect_input(const struct place *p)
 	expect(row->name, op, "in", inputs++, p);
 }
 
-/* results: up to two. On a stream of a runtime that is not there nobody says when they are. */
+/* results: up to two. On a stream of a runtime that is not there it is not known when they are there. */
 static void call_with_results(struct place *first, struct place *second)
 {
 	int streamed = !plain && !below(8);
@@ -332,7 +332,7 @@ static void multiply_sided(const struct row *r, int adds)
 		x.ta = x.diag = 0;
 
 	int64_t order = x.side ? x.n : x.m;
-	/* The other triangle is filled as well: whoever reads it gets other results, no NaN. */
+	/* The other triangle is filled as well: a reader of it gets other results, no NaN. */
 	struct place a = matrix(x.at, order, order, &x.lda, &x.sa, 1),
 		     b = matrix(x.bt, x.m, x.n, &x.ldb, &x.sb, 1),
 		     c = matrix(x.ct, x.m, x.n, &x.ldc, &x.sc, adds && reads_result());

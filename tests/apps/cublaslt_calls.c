@@ -83,7 +83,7 @@ static struct matrix make_matrix(int type, int order, long batch, long r, long c
 	m.p = make(type, batch > 1 ? 3 : 2, batch, r, c, stride, order == ROWS ? ld : 1,
 		order == ROWS ? 1 : ld, fill && order != TILES);
 	if (order == TILES) {
-		/* Where its elements lie is not known to anybody else; what is said of them is how many. */
+		/* No other code knows where its elements are; only their number is reported. */
 		m.p.half = 1;
 		m.p.rs = m.p.cs = 1;
 		free(m.p.base);
@@ -125,7 +125,7 @@ static void add_bytes(const struct matrix *m)
 		total += p[i];
 }
 
-/* On a stream of a runtime that is not there nobody says when the result is. */
+/* On a stream of a runtime that is not there it is not known when the result is there. */
 static void *take_stream_of_case(struct matrix *result)
 {
 	if (below(8))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libmpilate.so: a PMPI tool that stands behind another one. The functions that complete or free what a handle stands for
+ * libmpilate.so: a PMPI tool that stands after another one. The functions that complete or free what a handle stands for
  * return LATE_US (300) microseconds after MPI has done it: meanwhile MPI gives the handle to other threads.
  * LATE_REFUSE=N: each Nth call of a function that frees, and of MPI_Wait, fails and does nothing.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All-reduces of 8 bytes, one behind the other, for so many seconds; rank 0 says how many. */
+/* All-reduces of 8 bytes in sequence for the given number of seconds; rank 0 prints how many. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

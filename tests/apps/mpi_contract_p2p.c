@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * As mpi_contract, on 2 ranks: messages, requests, non-blocking and persistent calls. Rank 0 sends where no other
- * direction is said; the rows are written down in tests/e2e/contract_p2p.expected.
+ * direction is recorded; the rows are written down in tests/e2e/contract_p2p.expected.
  */
 #include "app.h"
 
@@ -44,7 +44,7 @@ static void blocking(void)
 		MPI_Recv(y, 4, F, MPI_ANY_SOURCE, 7, W, MPI_STATUS_IGNORE);
 		MPI_Recv(y, 4, F, MPI_ANY_SOURCE, MPI_ANY_TAG, W, MPI_STATUS_IGNORE);
 	}
-	/* nobody */
+	/* no rank */
 	MPI_Send(v, 2, F, MPI_PROC_NULL, 7, W);
 	MPI_Recv(y, 2, F, MPI_PROC_NULL, 7, W, MPI_STATUS_IGNORE);
 	/* nothing */

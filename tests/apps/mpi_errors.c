@@ -57,13 +57,13 @@ static void truncated(void)
 
 	MPI_Isend(out, 8, MPI_FLOAT, right, 1, world, &req[0]);
 	told("Recv, truncated", MPI_Recv(in[0], 4, MPI_FLOAT, left, 1, world, &st[0]));
-	CHECK(in[0][4] == 0, "Recv wrote behind its room");
+	CHECK(in[0][4] == 0, "Recv wrote beyond its buffer");
 	MPI_Wait(&req[0], MPI_STATUS_IGNORE);
 
 	MPI_Irecv(in[1], 2, MPI_FLOAT, left, 2, world, &req[0]);
 	MPI_Send(out, 8, MPI_FLOAT, right, 2, world);
 	told("Wait, truncated", MPI_Wait(&req[0], &st[0]));
-	CHECK(in[1][2] == 0, "Irecv wrote behind its room");
+	CHECK(in[1][2] == 0, "Irecv wrote beyond its buffer");
 
 	/* One of three goes wrong. */
 	for (int k = 0; k < 3; k++)
@@ -116,7 +116,7 @@ static void own_handler(void)
 	MPI_Comm_free(&dup);
 }
 
-/* What is used behind it is the same communicator. */
+/* What is used after it is the same communicator. */
 static void free_the_world(void)
 {
 	MPI_Comm comm = MPI_COMM_WORLD;

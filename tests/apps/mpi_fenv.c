@@ -83,7 +83,7 @@ static double doubles[LEN], got_doubles[LEN];
 static int right, left, poison;
 static volatile float zero;
 
-/* Quiet and signalling NaN, infinities, denormals, largest: whoever calculates with them raises a flag. */
+/* Quiet and signalling NaN, infinities, denormals, largest: a calculation with them raises a flag. */
 static void fill(void)
 {
 	static const uint32_t f[] = {0x7fc00000, 0x7fa00001, 0x7f800000, 0xff800000, 1, 0x807fffff,

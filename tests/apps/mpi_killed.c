@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ends by SIGKILL of its own after so many calls: mpi_killed CALLS COUNTER [HOW]. After each MPI_Allreduce the number of
+ * Kills itself after the given number of calls: mpi_killed CALLS COUNTER [HOW]. After each MPI_Allreduce the number of
  * those that have returned is stored in the file COUNTER, which is mapped into memory. Needs no mpirun. HOW:
  *
  *   now    at once (without HOW, too)

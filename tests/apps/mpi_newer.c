@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What MPI 4 added and the other programs here do not have: messages in partitions, one-sided calls with large counts,
- * persistent collectives on an intercommunicator. `session`: a session, and MPI_Init behind it. `ulfm`: of ULFM what needs no
+ * persistent collectives on an intercommunicator. `session`: a session, and MPI_Init after it. `ulfm`: of ULFM what needs no
  * failure.
  */
 #include "app.h"
@@ -34,7 +34,7 @@ static void hand_over(double *out, int turn, MPI_Request request)
 	}
 }
 
-/* To the right neighbour, from the left one. What is sent is there only behind the start. */
+/* To the right neighbour, from the left one. What is sent is there only after the start. */
 static void partitions(void)
 {
 	static double out[ALL], in[ALL];
@@ -48,7 +48,7 @@ static void partitions(void)
 	for (int turn = 0; turn < TURNS; turn++) {
 		for (int i = 0; i < ALL; i++)
 			out[i] = in[i] = -1000;
-		/* One that is not in parts, with the same tag: posted before the others, sent behind them. */
+		/* One that is not in parts, with the same tag: posted before the others, sent after them. */
 		MPI_Irecv(&word, 1, MPI_DOUBLE, left, 3, MPI_COMM_WORLD, &plain);
 		if (turn % 2)
 			MPI_Startall(2, req);
@@ -209,7 +209,7 @@ static void session_first(void)
 
 /*
  * Nothing but sessions: two, each with a communicator of all and one of every second process, under one tag. Both begin
- * at once, for MPICH 4.0.2 cannot begin again behind the end of its last.
+ * at once, for MPICH 4.0.2 cannot begin again after the end of its last.
  */
 static int only_sessions(void)
 {
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 		int sum = -1;
 
 		MPI_Allreduce(&app_rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-		CHECK(sum == app_size * (app_size - 1) / 2, "sum behind a session: %d", sum);
+		CHECK(sum == app_size * (app_size - 1) / 2, "sum after a session: %d", sum);
 	} else if (strcmp(what, "ulfm") == 0) {
 		without_failure();
 	} else {

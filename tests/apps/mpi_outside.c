@@ -7,7 +7,7 @@
 #include "mpi4.h"
 
 #if HAS_MPI_4
-/* A communicator that no MPI_COMM_WORLD is behind. */
+/* A communicator in a program without MPI_COMM_WORLD. */
 static int in_a_session(void)
 {
 	MPI_Session session;

@@ -112,8 +112,8 @@ static void exchanges(void)
 	prepare(5);
 	MPI_Send(out, LEN, MPI_DOUBLE, MPI_PROC_NULL, 5, world);
 	MPI_Recv(in, LEN, MPI_DOUBLE, MPI_PROC_NULL, 5, world, &st);
-	see("Recv from nobody", 0, left, 5);
-	see_status("Recv from nobody", &st, 0, MPI_PROC_NULL, MPI_ANY_TAG);
+	see("Recv from no rank", 0, left, 5);
+	see_status("Recv from no rank", &st, 0, MPI_PROC_NULL, MPI_ANY_TAG);
 #if HAS_MPI_4
 	MPI_Request req;
 
@@ -172,9 +172,9 @@ static void probes(void)
 	}
 	prepare(0);
 	MPI_Mprobe(MPI_PROC_NULL, 0, world, &msg, &st);
-	CHECK(msg == MPI_MESSAGE_NO_PROC, "Mprobe of nobody gave a message");
+	CHECK(msg == MPI_MESSAGE_NO_PROC, "Mprobe of no rank gave a message");
 	MPI_Mrecv(in, LEN, MPI_DOUBLE, &msg, &st);
-	see("Mrecv from nobody", 0, left, 0);
+	see("Mrecv from no rank", 0, left, 0);
 	app_say("probes");
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A step in so many milliseconds: mpi_paced STEPS MS. One all-reduce each; rank 0 prints the sum of all. */
+/* STEPS steps of MS milliseconds each: mpi_paced STEPS MS. One all-reduce each; rank 0 prints the sum of all. */
 #include "app.h"
 
 #include <unistd.h>

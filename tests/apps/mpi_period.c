@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 
 		for (int layer = 0; layer < LAYERS; layer++)
 			MPI_Allgather(in, 1, MPI_FLOAT, out, 1, MPI_FLOAT, MPI_COMM_WORLD);
-		/* Completed behind what is started after it. */
+		/* Completed after a call that is started after it. */
 		MPI_Iallreduce(in, out, 40, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);
 		MPI_Barrier(MPI_COMM_WORLD);
 		MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -144,8 +144,8 @@ static void to_and_from_nobody(void)
 		MPI_Waitall(2, req, st);
 		/* MPICH 4.0 says MPI_ANY_SOURCE. */
 		CHECK(st[0].MPI_SOURCE == MPI_PROC_NULL || st[0].MPI_SOURCE == MPI_ANY_SOURCE,
-			"Recv_init from nobody: source %d", st[0].MPI_SOURCE);
-		CHECK(f == 7, "Recv_init from nobody brought %g", f);
+			"Recv_init from no rank: source %d", st[0].MPI_SOURCE);
+		CHECK(f == 7, "Recv_init from no rank brought %g", f);
 	}
 	MPI_Request_free(&req[0]);
 	MPI_Request_free(&req[1]);

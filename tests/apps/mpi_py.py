@@ -39,7 +39,7 @@ def exchange(step):
 
 def all_to_all(step):
     counts = [(rank + r) % 3 for r in range(ranks)]
-    displs = [sum(counts[:r]) + r for r in range(ranks)]  # a gap of one behind each block
+    displs = [sum(counts[:r]) + r for r in range(ranks)]  # a gap of one after each block
     room = sum(counts) + ranks
     out = np.full(room, rank, dtype=np.int32)
     inp = np.full(room, -1, dtype=np.int32)

@@ -79,7 +79,7 @@ static void short_receives(void)
 				CHECK(in[k][i] == (i < got ? (float)(from + i) : -1),
 					"from anybody: [%d] is %g", i, in[k][i]);
 		}
-		MPI_Barrier(world); /* nobody's next message may meet this turn's receives */
+		MPI_Barrier(world); /* no rank's next message may meet this turn's receives */
 	}
 	app_say("short receives");
 }
@@ -102,7 +102,7 @@ static void to_nobody(void)
 			way_name[turn], st[1].MPI_SOURCE);
 #endif
 	}
-	app_say("nobody");
+	app_say("no rank");
 }
 
 static void cancelled(void)

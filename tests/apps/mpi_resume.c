@@ -2,7 +2,7 @@
 /*
  * A training that goes on from a checkpoint: mpi_resume FIRST STEPS [KILL]. Steps FIRST to STEPS - 1; step s makes 1 + s % 3
  * calls of MPI_Allreduce, of which call k is given four floats from 100 s + 10 k on, and one of MPI_Reduce of 100 s + 90.
- * With KILL all ranks are killed in that step, behind its first call.
+ * With KILL all ranks are killed in that step, after its first call.
  */
 #include <signal.h>
 

@@ -2,7 +2,7 @@
 /*
  * Handles that MPI gives to another thread as soon as they are free: mpi_reuse KIND [TURNS]. Eight threads make, use and end
  * what KIND says, each with a communicator, a number of elements and values of its own: nothing that a thread does may look
- * like another one's. With libmpilate.so behind the recorder (late_return.c) a handle is always another thread's before the call
+ * like another one's. With libmpilate.so after the recorder (late_return.c) a handle is always another thread's before the call
  * that freed it has come back.
  *
  *	persistent wait test waitall testall waitany testany waitsome testsome collective cancel
@@ -33,7 +33,7 @@ struct worker {
 		checks[w->id]++;                                   \
 	} while (0)
 
-/* Until it is done: the library behind may refuse. */
+/* Until it is done: the real library may refuse. */
 #define DO(call)                                                            \
 	do {                                                                \
 		int rc_, tries_ = 0;                                        \
@@ -166,7 +166,7 @@ static void collective(struct worker *w, int turn)
 	compare(w, sum_of(w, turn));
 }
 
-/* A receive of what nobody sends. */
+/* A receive of a message that no rank sends. */
 static void cancel(struct worker *w, int turn)
 {
 	MPI_Request r;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * mpi_scalars FILE: each rank writes `step name value` into FILE.<rank>: by MPI_Wtime, how long its steps took and how long it
- * stood in MPI in them. Rank 1 comes late to every collective.
+ * was blocked in MPI in them. Rank 1 comes late to every collective.
  */
 #include <mpi.h>
 #include <stdio.h>

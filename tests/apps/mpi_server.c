@@ -2,7 +2,7 @@
 /*
  * Rank 0 answers the others in the order in which they come, as a parameter server does: a probe for any message, a receive, a
  * send. Nothing marks steps. The others send three gradients in each of 24 turns, and receive three answers, by tag.
- * mpi_server [FAULT [ahead|behind]]: rank 1 in its 15th turn, which comes before most of the others' turns, or behind them
+ * mpi_server [FAULT [ahead|after]]: rank 1 in its 15th turn, which comes before most of the others' turns, or after them
  *
  *   tag        sends the third one with a tag that the server takes for the first one's
  *   missing    leaves the second one out
@@ -29,11 +29,11 @@ static bool is(const char *what, int turn, int layer)
 	return app_rank == 1 && turn == WHEN && layer == 1 && strcmp(fault, what) == 0;
 }
 
-/* us; the others' 15th turns come one behind the other, unless they are told to be late. */
+/* us; the others' 15th turns come one after the other, unless they are told to be late. */
 static unsigned pause_of_turn(void)
 {
 	bool late = strcmp(pace, "ahead") == 0 ? app_rank != 1
-					       : strcmp(pace, "behind") == 0 && app_rank == 1;
+					       : strcmp(pace, "after") == 0 && app_rank == 1;
 
 	return late ? 50000 : 1000 + 700 * (unsigned)app_rank;
 }

@@ -231,7 +231,7 @@ static void communicators(void)
 	app_say("communicators");
 }
 
-/* The elements of rank r are 10 r and one more for each turn, with a gap of one behind them. */
+/* The elements of rank r are 10 r and one more for each turn, with a gap of one after them. */
 static void arrays(void)
 {
 	size_t bytes = 4096 * (size_t)(1 + app_size * 5 * sizeof(double) / 4096);

@@ -22,7 +22,7 @@ static void fill(int turn)
 		in[i] = (float)(app_rank + turn + i);
 }
 
-/* Nothing here may take much stack: what is wrong is said by the main thread. */
+/* Nothing here may take much stack: what is wrong is reported by the main thread. */
 static void check(const float *have, float scale, float offset, int turn, const char *what)
 {
 	for (int i = 0; i < LEN; i++)

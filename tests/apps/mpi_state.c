@@ -17,7 +17,7 @@
 
 enum { FDS = 400 };
 
-/* Files that are open, by number. A tool may keep its own, far behind those that a program counts on. */
+/* Files that are open, by number. A tool may keep its own, far above those that a program counts on. */
 static void open_files(char *set)
 {
 	struct stat st;

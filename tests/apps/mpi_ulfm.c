@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * ULFM: ranks that are killed, and the others, which go on without them. mpi_ulfm RANK@TURN ...: the rank of MPI_COMM_WORLD that
- * kills itself in that turn. Each turn is a sum over those that are left; one that fails is said to all (revoke), the others
+ * kills itself in that turn. Each turn is a sum over those that are left; one that fails is reported to all (revoke), the others
  * make a communicator without the dead (shrink), agree on it, and do the turn again.
  */
 #include "app.h"
@@ -27,7 +27,7 @@ static int read_error_class(int error)
 	return class;
 }
 
-/* The process that dies, dies in the middle of a turn, behind its barrier. */
+/* The process that dies, dies in the middle of a turn, after its barrier. */
 static void die_in_turn(int n, char **list, int turn)
 {
 	for (int i = 0; i < n; i++) {

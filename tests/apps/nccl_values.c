@@ -77,7 +77,7 @@ static void run_wrong(void)
 		ncclSend(a + N - 4, 8, ncclFloat32, 99, c, s1));
 	printf("rank %d: between elements %d\n", app_rank,
 		ncclSend((char *)a + 2, 4, ncclFloat32, 99, c, s1));
-	/* On ranks that are not the root nobody looks at the result's buffer. */
+	/* On ranks that are not the root the result's buffer is not used. */
 	NCCL(ncclReduce(a, app_rank ? nowhere : a, N, ncclFloat32, ncclSum, 0, c, s1));
 	cuStreamSynchronize((CUstream)s1);
 	show("wrong", a);
@@ -89,7 +89,7 @@ static void run_freed(void)
 
 	NCCL(ncclAllReduce(a, b, N, ncclFloat32, ncclSum, other, s1));
 	cuStreamSynchronize((CUstream)s1);
-	NCCL(ncclCommDestroy(other)); /* its values are there, and nobody has looked yet */
+	NCCL(ncclCommDestroy(other)); /* its values are there, and were not read yet */
 	cuMemFree_v2((CUdeviceptr)(uintptr_t)a);
 	NCCL(ncclAllReduce(b, b, N, ncclFloat32, ncclSum, c, s1));
 	cuStreamSynchronize((CUstream)s1);

@@ -53,7 +53,7 @@ static void neighbor_alltoall(void)
 	}
 }
 
-/* Lays out receive blocks with gaps; returns the end. by_sender: a block is as long whoever receives it. */
+/* Lays out receive blocks with gaps; returns the end. by_sender: a block has the same length for each receiver. */
 static long lay_out_from(COUNT *len, DISPL *at, int by_sender)
 {
 	long end = GAP;
@@ -154,7 +154,7 @@ static void run_on_cart(const char *name, int dims_wanted, int periodic)
 	MPI_Comm_free(&cart);
 }
 
-/* In and out degrees differ: each rank sends to the two behind it, and rank 0 to all others. */
+/* In and out degrees differ: each rank sends to the two ranks to its right, and rank 0 to all others. */
 static void run_on_graphs(void)
 {
 	MPI_Comm graph;
@@ -167,7 +167,7 @@ static void run_on_graphs(void)
 	}
 	MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, from, MPI_UNWEIGHTED, 2, to,
 		MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
-	run_on_topology("graph, two behind", graph);
+	run_on_topology("graph, two to the right", graph);
 	MPI_Comm_free(&graph);
 
 	one_way = 1;

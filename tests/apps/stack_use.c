@@ -115,7 +115,7 @@ __attribute__((noinline)) static void call_library(void)
 	void *handle;
 	sum_fn *sum;
 
-	/* The loader has its own needs: only what it takes is printed, by whoever compares with no preload. */
+	/* The loader has its own needs: only what it takes is printed, for a comparison without a preload. */
 	MEASURE("dlopen", down = 0; handle = dlopen(library, RTLD_NOW));
 	if (!handle)
 		exit(3);

@@ -94,7 +94,7 @@ def main():
         if rank == 0:
             sys.stdout.write(f"step {step:3}  loss {loss.item():.17g}\n")
             sys.stdout.flush()
-    dist.barrier()  # nobody leaves while another one still needs it
+    dist.barrier()  # no rank leaves while another one still needs it
     dist.destroy_process_group()
     # PyTorch 2.13 with gloo ends now and then with "terminate called without an active exception", in destructors that run
     # at exit, on a machine with more to do than it has cores.

@@ -90,7 +90,7 @@ static void set_in_place(ucc_coll_args_t *a)
 {
 	a->mask |= HAS_FLAGS;
 	a->flags |= IN_PLACE;
-	memset(&a->src, 0x55, sizeof(a->src)); /* nobody looks at it */
+	memset(&a->src, 0x55, sizeof(a->src)); /* it is not read */
 }
 
 int main(void)

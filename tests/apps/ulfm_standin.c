@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libulfm.so: ULFM for programs in which nothing fails, on top of an MPI that has only the names (MPICH 4.0.2 ends in an
- * assertion). Preloaded behind libprobe.so, past which it calls MPI, as a library does that has them itself; tests only.
+ * assertion). Preloaded after libprobe.so, past which it calls MPI, as a library does that has them itself; tests only.
  */
 #include <dlfcn.h>
 #include <mpi.h>

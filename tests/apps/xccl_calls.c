@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 	xcclComm c, sub, again, none, all[2];
 	xcclRootInfo id;
 
-	/* What lies behind the id differs between ranks, and is none of it. */
+	/* What lies after the id differs between ranks, and is none of it. */
 	struct {
 		xcclRootInfo id;
 		char noise[12];

@@ -58,7 +58,7 @@ static inline double cycles_a_ns(void)
 	return n / (double)(t1 - t0);
 }
 
-/* What the compiler must take for used. */
+/* Makes the compiler treat *p as used. */
 static inline void keep(const void *p)
 {
 	__asm__ volatile("" : : "r"(p) : "memory");

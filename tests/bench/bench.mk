@@ -18,7 +18,7 @@ $(BENCH_DIR)/unwind_bench: tests/bench/unwind_bench.c $(BENCH_DIR)/chain_fp.o $(
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fno-omit-frame-pointer -Ipreload -MF $@.d -o $@ $< $(filter %.o,$^) \
 		$(B)/libcore.a $(LIBUNWIND) -lpthread
 
-# What a preloaded library costs that does nothing.
+# A library that does nothing: measures the cost of a preload alone.
 $(BENCH_DIR)/libempty.so:
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fPIC -shared -Wl,-soname,libempty.so -o $@ -x c /dev/null

@@ -126,7 +126,7 @@ row 'from start to end' "$(calc "$(beyond 5) / 1000" %.3f)" ms '<=0.15'
 
 title "The unwinder beside libunwind, on the same stacks (frames found in brackets)"
 # STACK ours_seen NS FRAMES ours_anew NS FRAMES unw_backtrace NS FRAMES unw_step NS FRAMES
-while read -r stack _ seen frames _ anew also _ cached f1 _ stepped f2; do
+while read -r stack _ seen frames _ uncached also _ cached f1 _ stepped f2; do
 	case $stack in
 	pointers) stack='code with frame pointers' ;;
 	none) stack='code without frame pointers' ;;
@@ -137,7 +137,7 @@ while read -r stack _ seen frames _ anew also _ cached f1 _ stepped f2; do
 	known='seen before'
 	[ "$stack" != 'another depth each time' ] || known='its functions seen before'
 	row "$stack, $known ($frames)" "$seen" ns
-	row "   without a memory of walks ($also)" "$anew" ns
+	row "   without a memory of walks ($also)" "$uncached" ns
 	[ "$f1" = 0 ] || row "   unw_backtrace() ($f1)" "$cached" ns
 	[ "$f2" = 0 ] || row "   unw_step(), frame by frame ($f2)" "$stepped" ns
 done < <("$bin/unwind_bench")
@@ -173,7 +173,7 @@ rate() { # DTYPE COLUMN
 share() { # TEXT DTYPE TARGET
 	row "$1 ($(rate $2 4) GB/s${in_l2:+; in L2 $(t=$in_l2 rate $2 4)})" "$(rate $2 5)" x "$3"
 }
-# What takes as long in the cache as from DRAM is limited by its instructions, not by the memory.
+# A loop that takes as long from the cache as from DRAM is limited by its instructions, not by the memory.
 ghz=$("$bin/call_cost" clock | value ghz)
 in_l2=$("$bin/stats_bench" -s 65536 -r 5)
 t=$("$bin/stats_bench" -s dram -r 5)

@@ -12,18 +12,18 @@
  *	call_cost tail [-n CALLS]                         each call by itself, at a steady pace, the writer at work:
  *	                                                  `median`, `p999`, `worst` ns, and of the same loop without the
  *	                                                  call `p999_idle`, `worst_idle`
- *	call_cost threads -p THREADS                      CPU time of a call when one of so many threads calls, `alone`
- *	                                                  ns, and when all do at once, `cpu` ns, on so many `cores`;
+ *	call_cost threads -p THREADS                      CPU time of a call when one of THREADS threads calls, `alone`
+ *	                                                  ns, and when all do at once, `cpu` ns, on that number of `cores`;
  *	                                                  `times` the other; of a loop that shares nothing
  *	                                                  `control_alone`, `control_times`
  *	call_cost drain [-b BYTES]                        the writer's time for a row: `row` ns
- *	call_cost killed [-n CALLS]                       so many calls, and the process is killed
+ *	call_cost killed [-n CALLS]                       makes CALLS calls, then kills the process
  *	call_cost count [-n CALLS] [-b BYTES] [-y DTYPE] [-d FRAMES] [-t] [-w] [-f]
  *	                                                  for callgrind: what count_this() does counts, once all is warm:
  *	                                                  the calls, or with -t tests that answer 0, with -w a send
  *	                                                  and its wait; -f: in a forked child of a process that has
  *	                                                  recorded
- *	call_cost rows [-n CALLS] [-y DTYPE]              the same of writing the rows of so many calls
+ *	call_cost rows [-n CALLS] [-y DTYPE]              the same for writing the rows of CALLS calls
  */
 #include <pthread.h>
 #include <sched.h>
@@ -338,7 +338,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* What a call takes in that round: of all threads the median, or of the one that called. */
+/* Time of a call in that round: the median of all threads, or that of the only thread that called. */
 static double round_cost(const struct worker *w, enum round kind, long r)
 {
 	double v[THREADS_MAX];

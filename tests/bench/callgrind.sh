@@ -24,7 +24,7 @@ skip() {
 command -v valgrind >/dev/null || skip 'valgrind is not installed'
 [ "$(uname -m)" = x86_64 ] || skip 'counts are recorded for x86-64'
 
-# What the library itself says of its compiler and how it optimised.
+# Compiler and version, from the library's .comment section.
 who=$(readelf -p .comment "$B/libprobe.so" | grep -oE '(GCC|clang).*' | sort | tail -1 |
 	sed -E 's/^GCC: .*\) ([0-9.]+).*/gcc-\1/; s/^clang version ([0-9.]+).*/clang-\1/')
 [ -n "$record" ] || grep -q "^$who " $file || skip "nothing is recorded for $who; tests/bench/callgrind.sh -r does"
@@ -64,7 +64,7 @@ one() {
 	elif awk -v n="$n" -v was="$was" 'BEGIN {exit n <= was * 1.03 + 0.5 ? 0 : 1}'; then
 		echo "ok $tests - $name: $n of $was"
 		awk -v n="$n" -v was="$was" 'BEGIN {exit n < was * 0.97 - 0.5 ? 0 : 1}' &&
-			echo "#   fewer than recorded: record them anew with tests/bench/callgrind.sh -r"
+			echo "#   fewer than recorded: record them again with tests/bench/callgrind.sh -r"
 	else
 		echo "not ok $tests - $name: $n instructions, $was are recorded"
 		echo "#   if that is meant: tests/bench/callgrind.sh -r"

@@ -10,7 +10,7 @@
  *	-x STEP:RANK  that rank makes no call from that step on; the others are killed in the first operation without it
  *	-m STEP:RANK  that rank calls broadcast where the others call all_reduce
  *	-k HOST:NS    the clock of that host (of GROUP ranks each) is ahead by so much
- *	-d HOST:PPM   it gains so many millionths besides
+ *	-d HOST:PPM   and gains PPM millionths
  *	-q            no file but calls_*.csv
  *
  * Each step has one operation on the world communicator and CALLS - 1 on the rank's group. All numbers follow from the
@@ -28,7 +28,7 @@
 #define BEGIN UINT64_C(1700000000000000000)
 #define PERIOD 2000000 /* ns from one call to the next */
 
-/* The first lines of the files, each behind a comma (journal/columns.def). */
+/* The first lines of the files, each after a comma (journal/columns.def). */
 static const char calls_head[] =
 #define ROW_COLUMN(name, type, source, help) "," #name
 #include "journal/columns.def"

@@ -10,7 +10,7 @@
  *
  *	mpi_latency [-n CALLS (20000)] [-t SECONDS (1)] [SIZE ...]
  *
- * -n, -t: of each size so many calls, and no longer than that.
+ * -n, -t: calls of each size, and the most seconds.
  */
 #include <mpi.h>
 #include <string.h>

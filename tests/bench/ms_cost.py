@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 A step of a network of about 5 million parameters in MindSpore, for tests/bench/ms_cost.sh: 4 blocks, batch 128, Momentum, on the CPU
-in PYNATIVE mode. Prints the shortest time of a step in seconds; the first steps are left out.
+in PYNATIVE mode. Prints the shortest time of a step in seconds; the first steps are skipped.
 
     ms_cost.py STEPS [dp | graph]    dp: under msrun, gradients averaged over all ranks; graph: in GRAPH mode, a step is one graph
 """

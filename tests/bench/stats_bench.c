@@ -161,12 +161,12 @@ static const char *const suffix[LAYOUTS] = {"", ":rows", ":pairs", ":segs", ":na
 
 struct job {
 	const unsigned char *p;
-	size_t span; /* bytes from the first to behind the last element */
+	size_t span; /* bytes from the first to after the last element */
 	size_t bytes; /* of elements */
-	size_t row, pitch; /* to be read: so many bytes every so many bytes */
+	size_t row, pitch; /* reads `row` bytes every `pitch` bytes */
 	struct buffer v;
 	reader *read; /* instead of measuring */
-	size_t lead; /* then: of the row that lies so many bytes further on all lines are fetched first */
+	size_t lead; /* then: prefetches all lines of the row that is this many bytes further on */
 };
 
 static void run(const struct job *j)
@@ -219,7 +219,7 @@ static unsigned repeats(size_t bytes)
 	return n ? (unsigned)n : 1;
 }
 
-/* How the rows of *j are read fastest: sets j->read, j->lead. Returns bytes per second. */
+/* Finds the fastest way to read the rows of *j: sets j->read, j->lead. Returns bytes per second. */
 static double best_reader(struct job *j)
 {
 	reader *list[8];

@@ -2,7 +2,7 @@
 """
 A step of a transformer, for tests/bench/torch_cost.sh: 4 layers, about 10 million parameters, batch 8 x 128 tokens, AdamW.
 Prints the shortest and the median time of a step, and the least processor time of all its threads, in seconds; the first
-steps are left out.
+steps are skipped.
 
     torch_cost.py STEPS [ddp] [msprobe FOLDER]    ddp: under torchrun, gloo
     torch_cost.py STEPS nodes                     instead the backward pass through a chain of nodes, of a node

@@ -65,7 +65,7 @@ ten_modules() {
 	printf 'blocks.%s,' 0.n1 0.qkv 0.out 0.up 0.down 1.n1 1.qkv 1.out 1.up | sed 's/$/blocks.1.down/'
 }
 
-# Seconds that a pass over all weights for their stable ranks has taken, as meta.json says: with ranks behind each step.
+# Seconds that a pass over all weights for their stable ranks has taken, as meta.json says: with ranks after each step.
 stable_rank_seconds() {
 	rm -rf "$dir/torch_probe"
 	env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/torch_probe" PROBE_WRAP_OPS="$dir/torch_nothing.yaml" PROBE_METRICS=stable_rank \
@@ -113,7 +113,7 @@ torch_bench() {
 	views nodes plain
 	row "preset ops and backward: true" "$(ratio ops_nodes plain)" x
 	views ops_nodes plain
-	row "parameters and gradients before and behind, by name, each step" "$(ratio state plain)" x '<=1.05'
+	row "parameters and gradients before and after, by name, each step" "$(ratio state plain)" x '<=1.05'
 	views state plain
 	# Of 50 steps one is measured.
 	row "... every 50th step" "$([ -s "$dir/torch.state" ] && [ -s "$dir/torch.state_50" ] &&

@@ -45,7 +45,7 @@ static __attribute__((noinline)) int walk_without_memory(void *const *at)
 	return walk_ours(NULL, at);
 }
 
-/* These begin in themselves: so many frames are not those of the program. */
+/* These begin in this program itself: the number of frames that are not the measured program's. */
 static int own_frames = 3;
 
 static __attribute__((noinline)) int walk_backtrace(void *const *at)

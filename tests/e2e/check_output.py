@@ -5,7 +5,7 @@ Checks that an output folder keeps to the contract, whatever was recorded: files
 
     check_output.py DIR [OPTIONS]      DIR: an output folder, or one rank's. Exit 1, and a line for each kind of breach.
 
-  --running       processes live or were killed: journals may be there, counts may be behind
+  --running       processes live or were killed: journals may be there, counts may lag
   --partial       not every rank recorded every call (filters, drops, errors): ranks are not joined
   --p2p           each message is joined too: the n-th send with the n-th receive (no wildcard receives under way together)
   --states LIST   allowed states of meta.json (default: finished)
@@ -218,7 +218,7 @@ def check_folder(o, name, options):
             check_file(f"{path}/{file}", HEADERS[file])
         # Of a job that runs, or was killed, what is being replaced may stand beside it.
         elif file not in ("meta.json", "module_struct.json") and not (options.running and (file == "journal.bin" or file.endswith(".tmp"))):
-            breach("a file that nobody promised", f"{name}/{file}")
+            breach("an undocumented file", f"{name}/{file}")
     rows = o.on(name)
     by_seq = collections.defaultdict(list)
     for i, r in enumerate(rows):
@@ -325,7 +325,7 @@ def check_meta(name, meta, rows, by_seq, options):
         if abs(meta["first_record_ns"] - min(int(r["start_ns"]) for r in rows)) > 1000 or abs(meta["last_record_ns"] - last) > 1000:
             breach("lifetime", f"{name}: {meta['first_record_ns']} {meta['last_record_ns']} {last}")
     if sum(c["dropped"].values()) and not meta["missing"]:
-        breach("why records are missing is said", name)
+        breach("why records are missing is reported", name)
 
 
 def check_ranks(o):

@@ -93,7 +93,7 @@ def hash_of(name):
 
 
 def number(entries):
-    """Call numbers anew, as a tool counts them."""
+    """Call numbers again, as a tool counts them."""
     count, out = {}, []
     for name, value in entries:
         first, function, _, direction = name.split(".")

@@ -105,7 +105,7 @@ def left_while_others_wait(top):
 
 
 def stood_and_was_killed(top, lead=60):
-    """Rank 2 has gone on to a barrier, the others wait for their all_reduce; after 14 s somebody kills all, one after the other."""
+    """Rank 2 has gone on to a barrier, the others wait for their all_reduce; after 14 s all are killed, one after the other."""
     job = Job(top, "c10d")
     job.step(0)
     job.now += 8 * SECOND  # it compiled
@@ -118,7 +118,7 @@ def stood_and_was_killed(top, lead=60):
 
 
 def started_and_not_complete(top):
-    """Rank 0 waits for a message that nobody sends; the others have started an all_reduce, and wait for it where nothing is recorded."""
+    """Rank 0 waits for a message that no rank sends; the others have started an all_reduce, and wait for it where nothing is recorded."""
     job = Job(top, "c10d")
     steps(job)
     for r in range(1, RANKS):

@@ -19,7 +19,7 @@ HALF = RANKS // 2
 STAND = ["gone", "gone_waits", "gone_abort", "exit_zero", "order_line", "order_far", "extra_line", "extra_root", "async_message", "tail_missing", "exit_message", "rare_missing", "message_room", "message_left_out", "message_taken", "killed", "killed_late", "killed_silent", "killed_any", "count_root", "killed_first", "killed_all", "extra_again", "message_crossing", "killed_asleep", "killed_around", "round_missing", "many_missing", "async_root", "turn_missing", "count_crash", "dtype_ended", "asleep_behind", "killed_tick", "rare_first", "peer", "async_partners", "gather_twice", "rare_groups", "exit_other", "partner_asleep", "asleep_role", "loop_twice"]  # they end in this step
 ALSO = {"spike": ["spike_line", "spike_zeros"], "volume": ["volume_varies", "volume_split"], "corruption": ["corruption_ids"],
         "stale": ["stale_disorder", "stale_threads"], "missing": ["missing_disorder", "missing_callbacks", "missing_own_time"]}
-# One odd distance among three is no habit, nor are five long steps at the end a change, behind others.
+# One odd distance among three is no habit, nor are five long steps at the end a change, after others.
 JITTER = {"jitter": (3, 4, 7, 9, 12, 14), "jitter_gaps": (4, 7, 10, 11), "jitter_end": (6, 10, 18, 19, 20, 21, 22, 23),
           "jitter_most": (5, 6, 8, 9, 10, 12, 13, 15), "jitter_stalls": (6, 9, 11),
           "jitter_rare": (12, 13, 16, 20, 22)}
@@ -184,7 +184,7 @@ class Job:
         return f"22222222222222{rank % 2:02x}"
 
     def shard(self, step, rank, t, **more):
-        """Of ranks 0 and 2, of 1 and 3: behind the last operation of all ranks."""
+        """Of ranks 0 and 2, of 1 and 3: after the last operation of all ranks."""
         ins = [values(step, r, "shard", 8) for r in range(rank % 2, RANKS, 2)]
         root = 1 if self.due("tail_root", rank, step) else 0
         self.collective(step, rank, "shard", "gather", t + 61500000, ins[rank // 2], sum(ins, []) if rank // 2 == root else None,
@@ -252,7 +252,7 @@ class Job:
                 elif r != WHO:
                     self.collective(step, r, "all_reduce", "all_reduce", t, values(step, r, "grad"), redop="sum", flags="error:1")
                 continue
-            # It sleeps behind what only two ranks make, and not in each step.
+            # It sleeps after a call that only two ranks make, and not in each step.
             if self.fault == "asleep_role":
                 if r != WHO:
                     self.rate(step, r, self.now, t)
@@ -305,7 +305,7 @@ class Job:
                 else:
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue
-            # It has left out its send, which one stands waiting for; in the step before all had other partners than ever.
+            # It has skipped its send, for which another rank waits; in the step before all had new partners.
             if self.fault == "async_partners":
                 self.reduce(step, r, t)
                 if r != WHO:
@@ -314,7 +314,7 @@ class Job:
                 if r != WHO + 1:
                     self.stand(step, r, "norm", "all_reduce", t + 60 * 10**6, 1)
                 continue
-            # It has left out what the others stand in, and gone on to what two groups of other names made first in the step before.
+            # It has skipped the call that blocks the others, and gone on to the first call that two other groups made in the step before.
             if self.fault == "rare_groups":
                 if r == WHO:
                     self.shard(step, r, t, dur="", flags="open")
@@ -420,7 +420,7 @@ class Job:
                 else:
                     self.stand(step, r, "gather", "gather", t + 61 * 10**6, 8, root=0)
                 continue
-            # The library ends it there: nothing is behind it.
+            # The library ends it there: nothing is after it.
             if self.fault == "extra_again":
                 self.stand(step, r, "new_line" if r == WHO else "all_reduce", "all_reduce", t + 2 * 10**6, 64 if r == WHO else 8)
                 continue
@@ -468,7 +468,7 @@ class Job:
                 calls.insert(1, lambda: self.started(step, r, t, [20, 30, 40], flags="async"))
             if self.fault.startswith("volume") or self.fault in ("stale_v", "moved"):
                 calls.insert(4, lambda: self.exchange(step, r, t))
-            # Of other communicators: nobody has to wait for it. Every other step is of another sort.
+            # On other communicators: no rank has to wait for it. Every other step has other calls.
             if self.fault in ("order_apart", "order_rare"):
                 early = self.due(self.fault, r, step)
                 calls.insert(4 if early else 5, lambda early=early: self.shard(step, r, t - 10**6 * early))
@@ -493,7 +493,7 @@ class Job:
             if self.fault == "partner_asleep":
                 calls[:0] = [lambda k=k, peer=peer: self.exchange_with(step, r, t - 10**6 + k * 5 * 10**5, peer)
                              for k, peer in enumerate([r ^ 1, (r + 2) % RANKS])]
-            # Behind an answer of rank 0, which is as far from no two of them, pairs exchange; they are others in the last step of all.
+            # After an answer of rank 0, which is as far from no two of them, pairs exchange; they are others in the last step of all.
             if self.fault == "async_partners":
                 calls += [lambda k=k: self.message(step, r, "send" if r == 0 else "recv", k if r == 0 else 0, t + 612 * 10**5, values(step, k, "answer"), tag=11)
                           for k in range(1, RANKS) if r in (0, k)]
@@ -501,15 +501,15 @@ class Job:
                     calls.append(lambda: self.exchange_with(step, r, t + 615 * 10**5, (r + 2) % RANKS if step == WHEN - 1 else r ^ 1))
             if self.fault == "rare_groups" and step == WHEN - 1:
                 calls.append(lambda: self.shard(step, r, t))
-            # The last two of a step, which nobody has to wait for.
+            # The last two of a step, which no rank has to wait for.
             if self.fault == "round_swap":
                 early = self.due("round_swap", r, step)
                 calls.insert(5 if early else 4, lambda early=early: self.shard(step, r, t + (10**6 if early else -10**6)))
-            # The last call of most steps, and one that is behind it in every third.
+            # The last call of most steps, and one that is after it in every third.
             if self.fault == "round_order":
-                behind = 2 * 10**6 * self.due("round_order", r, step)
-                calls[4] = lambda behind=behind: self.gather(step, r, t + behind)
-                calls.insert(4 if behind else 5, lambda: self.rare(step, r, t))
+                delay = 2 * 10**6 * self.due("round_order", r, step)
+                calls[4] = lambda delay=delay: self.gather(step, r, t + delay)
+                calls.insert(4 if delay else 5, lambda: self.rare(step, r, t))
             # An evaluation: how long such a step takes says nothing of the others.
             if (self.fault == "jitter_stalls" and step == 6) or (self.fault == "jitter_rare" and step % 4 == 0):
                 calls.append(lambda: self.gather(step, r, t + 10**6))
@@ -525,7 +525,7 @@ class Job:
                     calls.insert(0, lambda: self.take(step, r, began, step - 1))
             if self.fault == "redop_line":
                 calls.insert(2, lambda: self.twin(step, r, t + 15 * 10**5, "all_reduce"))
-            # Another length behind it.
+            # Another length after it.
             if self.fault == "extra_again":
                 calls.insert(2, lambda: self.collective(step, r, "all_reduce", "all_reduce", t + 2 * 10**6, values(step, r, "half", 8),
                                                         [sum(v) for v in zip(*(values(step, k, "half", 8) for k in range(RANKS)))], redop="sum"))
@@ -635,8 +635,8 @@ class Job:
             self.message(step, rank, "send", nxt, t + 2 * 10**6 + (late if rank == 3 else 0), values(step, rank, "act", self.length(step, rank, "send")), done=sends)
         if not only or rank == WHO:
             # Of a receive that was cancelled, and has a number: what was sent with it is received with the next one.
-            behind = self.fault == "message_cancelled" and rank == WHO and step >= WHEN
-            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step - behind, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
+            lag = self.fault == "message_cancelled" and rank == WHO and step >= WHEN
+            self.message(step, rank, "recv", before, t + 2 * 10**6, values(step - lag, before, "act", self.length(step, rank, "recv")), dur=took, done=receives)
 
     def length(self, step, rank, side):
         """Elements of a message. Of some faults three in turn, and rank 2 sends or receives what comes next."""
@@ -707,7 +707,7 @@ def disordered(lines):
 
 
 def one_behind(lines):
-    """A step of the optimizer was left out, and steps are counted by these."""
+    """A step of the optimizer was skipped, and steps are counted by these."""
     step = HEADER.index("step")
     rows = [line.split(",") for line in lines]
     return [",".join(row[:step] + [str(int(row[step]) - (int(row[step]) > WHEN))] + row[step + 1:]) for row in rows]
@@ -744,7 +744,7 @@ def main(top, fault):
         # One rank slept, and who ends the job begins with another one.
         if fault == "killed_around":
             end["at_ns"] = BEGIN + job.now + (40 * 10**6 + r.rank * 10**6 if r.rank else 0)
-        # A launcher ends the others behind it; or one signal ends all.
+        # A launcher ends the others after it; or one signal ends all.
         if fault in ("killed_first", "killed_all", "killed_asleep"):
             end["at_ns"] = BEGIN + job.now + (0 if r.rank == WHO else 5 * 10**6 if fault == "killed_all" else 40 * 10**6 + r.rank * 10**6)
         # Its runtime calls abort() when it leaves by the error that it got.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 Runs PyTorch programs without starting Python and importing torch for each: imports it once and forks. Requests come on
-stdin, each a count and so many strings, all ended by NUL: FILE RANKS SECONDS [NAME=VALUE ...] SCRIPT [ARGS ...]. The
-script's stdout goes to FILE, its stderr to FILE.err. RANKS: 0 for one process as it is, else so many with torchrun's
+stdin, each a count and that number of strings, all ended by NUL: FILE RANKS SECONDS [NAME=VALUE ...] SCRIPT [ARGS ...]. The
+script's stdout goes to FILE, its stderr to FILE.err. RANKS: 0 for one process as it is, else that number with torchrun's
 variables. The answer is a line with the status, as a shell has it: 1 if any rank failed.
 """
 import ctypes

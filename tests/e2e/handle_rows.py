@@ -3,7 +3,7 @@
 """
 What mpi_reuse and ccl_reuse must look like: handle_rows.py DIR KIND TURNS REFUSED [CALLS]. Prints what is wrong, and ends with 1 if anything is. The
 truth is the program's text: a thread has its own number of elements, values and communicator, and does TURNS times the same.
-REFUSED: 1 where some calls that free are refused, and made again. CALLS: so many there are in all, by the program's own count. Of `mixed`
+REFUSED: 1 where some calls that free are refused, and made again. CALLS: their number, by the program's own count. Of `mixed`
 the short messages are not recorded.
 """
 import collections

@@ -1,4 +1,4 @@
-# Trainings whose kinds are known by other means; sourced behind lib.sh and torch.sh.
+# Trainings whose kinds are known by other means; sourced after lib.sh and torch.sh.
 #
 #   kinds_case OPTIMIZER [APP ARGUMENTS] -- [NAME=VALUE ...] -- KIND ...
 #       runs tests/apps/py/train_state.py on two ranks without the preload, where it writes the truth, and with it into a new

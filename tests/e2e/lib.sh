@@ -6,7 +6,7 @@
 #   is TEXT HAVE WANT; isnt TEXT HAVE OTHER    two strings
 #   like TEXT STRING PATTERN; unlike ...       an extended regular expression, over the string in one line; an empty one is
 #                                              unlike nothing: it fails
-#   silent TEXT FILE                           the file is there, and we said nothing into it
+#   silent TEXT FILE                           the file is there, and libprobe wrote nothing to it
 #   skip TEXT REASON                           cannot be tried here
 #   finish                                     the last line of a script: the plan, and the exit status
 #   background COMMAND...                      its process id is in $!; killed at the end
@@ -29,8 +29,8 @@
 #   has_turn FLAVOUR CASE                      whether this MPI tries the case: one of them does, which hangs on the case's name;
 #                                              with LONG=1 each
 #
-# With LONG=1 in the environment a script takes its long form, which `make test-long` runs: its line "# long: WHAT" says what
-# the short one leaves out.
+# With LONG=1 in the environment a script runs its long form, which `make test-long` runs: its line "# long: WHAT" says what
+# the short one skips.
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 2
 . tests/e2e/mpi.sh
@@ -177,7 +177,7 @@ start_with() {
 	started+=($launcher)
 }
 
-# Open MPI's mpirun may stand in PMIx_server_finalize() for ever, in a lock that its own other thread holds, when its ranks died at once.
+# Open MPI's mpirun may be blocked in PMIx_server_finalize() for ever, on a lock that its own other thread holds, when its ranks died at once.
 launcher_ends() {
 	wait_until 15 launcher_ended || pkill -P $launcher
 	wait $launcher 2>/dev/null
@@ -188,10 +188,10 @@ launcher_ended() {
 }
 
 gone() {
-	wait_until 20 nobody "$1"
+	wait_until 20 has_no_process "$1"
 }
 
-nobody() {
+has_no_process() {
 	[ -z "$(ranks_of "$1")" ]
 }
 
@@ -250,7 +250,7 @@ fails_itself() {
 	skip "$name" "this MPI cannot do it (status $status without us)"
 }
 
-# That it printed nothing and failed is no result.
+# A program that failed without output has no result.
 ran() { # FILE, with FILE.status
 	[ -s "$1" ] || [ "$(cat "$1.status")" = 0 ] || echo "nothing was printed, status $(cat "$1.status"): $(cat "$1.err")"
 }

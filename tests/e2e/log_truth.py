@@ -55,7 +55,7 @@ for step, of in sorted(steps.items()):
             want.append(f"{place} {'micro_local_lm_loss' if name == 'local_lm_loss' else name}: {value}")
 
 
-# Of metrics the CSV files have nine digits, or fifteen.
+# The CSV files have metrics with nine or fifteen digits.
 def alike(a, b):
     if a == b:
         return True
@@ -68,7 +68,7 @@ have = open(folder + "/monitor.log", encoding="utf-8").read().splitlines()
 
 
 def ordered(lines):
-    """Behind each step's two lines its metrics, sorted."""
+    """After each step's two lines its metrics, sorted."""
     out, part = [], []
     for line in lines + ["{"]:
         if line.startswith("{"):

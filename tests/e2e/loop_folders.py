@@ -97,11 +97,11 @@ class Loops(Job):
                 self.collective(step, r, "norm", "all_reduce", self.now, v[r], [sum(x) for x in zip(*v)], stack=LINES["norm"], dur=30 * US, redop="sum")
 
     def layers(self, step):
-        """Of each of five layers a gather, and a reduce_scatter behind it."""
+        """Of each of five layers a gather, and a reduce_scatter after it."""
         bad, due = self.fault, step == WHEN
         for layer in range(5):
             if due and bad in ("half_turn", "half_again") and layer == 2:
-                # Rank 2 goes on with the next layer's gather, or repeats this one's; what it starts then nobody else does.
+                # Rank 2 goes on with the next layer's gather, or repeats this one's; the call that it starts then is not made by others.
                 for r in range(RANKS):
                     turn = layer + (bad == "half_turn") if r == WHO else layer
                     op, place = ("all_gather", "gather") if r == WHO else ("reduce_scatter", "scatter")
@@ -206,7 +206,7 @@ class Loops(Job):
                 stale = before == WHO and m == 1 and (due and bad == "stale_turn" or bad == "stale_turns" and step % 3 == 0)
                 n = 40 if before == WHO and due and m == 1 and bad == "short_line" else 64
                 n = 40 + step * 7 % 5 if bad == "lengths" else n
-                # It stands in the first of them.
+                # It is blocked in the first of them.
                 if who and m == 2 and r == WHO + 1:
                     continue
                 self.one_message(step, r, "recv", before, n, before, tag, turn=m - stale, flags="open" if lost else "async", api="MPI_Recv_init",
@@ -269,7 +269,7 @@ class Loops(Job):
             self.all_of(step, "gather", "gather", 8, layer, lambda v, r: sum(v, []) if r == 0 else None, root=0)
 
     def diagnoses(self, step):
-        """Iterations, as many as it takes, and behind them a diagnosis every third step, which rank 2 leaves out once: it begins the next step."""
+        """Iterations, as many as it takes, and after them a diagnosis every third step, which rank 2 leaves out once: it begins the next step."""
         self.now += 500 * US
         self.all_of(step, "all_reduce", "dt", 1, redop="min", outs=lambda v, r: min(v))
         for k in range(6 + step * 7 % 5):

@@ -1,4 +1,4 @@
-# Running MindSpore programs; sourced by scripts behind lib.sh.
+# Running MindSpore programs; sourced by scripts after lib.sh.
 #
 #   mindspore_python          sets $ms_bin, the bin folder of a Python with MindSpore: of $PROBE_TEST_MINDSPORE (a Python), or what
 #                             `make msvenv` installs; ends the script with a skipped test where neither can be had

@@ -1,4 +1,4 @@
-# Running the NCCL programs of tests/apps on the double of libnccl.so.2; sourced by tests/e2e/test_nccl*.sh behind lib.sh.
+# Running the NCCL programs of tests/apps on the double of libnccl.so.2; sourced by tests/e2e/test_nccl*.sh after lib.sh.
 #
 #   nccl_run FILE RANKS [NAME=VALUE ...] PROGRAM [ARGS]
 #                                     one process a rank; stdout to FILE, stderr to FILE.err, both sorted, statuses to

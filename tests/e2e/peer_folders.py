@@ -6,8 +6,8 @@ DIR/actors     a learner, whose optimizer ends steps, and two actors that have n
 DIR/late       the same, of which nothing is wrong
 DIR/limit      a pipeline of 3 ranks: rank 0 uses another tag in step 6, and all give up when their time is over
 DIR/closed     rank 0 gives up waiting for rank 1, which comes later, sends, and is told that the connection is closed
-DIR/ended      rank 0 gives up, and a launcher ends the others a second later; rank 2 stood in no call
-DIR/handled    the same ends, but all fail at once: nobody stood anywhere
+DIR/ended      rank 0 gives up, and a launcher ends the others a second later; rank 2 was in no call
+DIR/handled    the same ends, but all fail at once: no rank was blocked
 """
 import os
 import sys

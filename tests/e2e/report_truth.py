@@ -144,7 +144,7 @@ def meetings(calls, comms, ranks):
 
 
 def is_most_of(have, all_of_it):
-    """Rows come as calls complete. What completes out of turn is counted for the part behind what was counted before."""
+    """Rows come as calls complete. What completes out of turn is counted for the part after what was counted before."""
     return 0.8 * all_of_it - 0.01 <= have <= all_of_it * (1 + 1e-6) + 1e-6
 
 
@@ -159,7 +159,7 @@ def covered(spans):
 
 def late(met, ranks, report):
     right = clocks(report)
-    comms = collections.defaultdict(lambda: {"last": collections.Counter(), "behind": [], "wait": 0, "n": 0, "spread": [],
+    comms = collections.defaultdict(lambda: {"last": collections.Counter(), "lag": [], "wait": 0, "n": 0, "spread": [],
                                          "stood": collections.defaultdict(list)})
     for (comm, _), (group, want) in met.items():
         if want < 2 or len(group) < want or any(c.open for c in group):
@@ -172,7 +172,7 @@ def late(met, ranks, report):
         # In the others no rank was still there when the last one came.
         latest = [r for r in at if at[r] == last][0]
         if any(c.rank != latest and c.dur > last - at[c.rank] for c in group):
-            k["behind"].append(last - sorted(at.values())[(len(at) - 1) // 2])
+            k["lag"].append(last - sorted(at.values())[(len(at) - 1) // 2])
             k["last"].update([latest])
         if not any(c.asynchronous for c in group):
             k["wait"] += sum(min(last - at[c.rank], c.dur) for c in group)
@@ -190,10 +190,10 @@ def late(met, ranks, report):
         ok = (s["operations"] == k["n"] and abs(s["times_last"] - most) <= 1 and
               abs(k["last"][s["most_often_last"]] - most) <= 1 and near(s["wait_s"], k["wait"] * 1e-9, 1e-6, 1e-6) and
               is_most_of(s["stood_open_s"], sum(covered(v) for v in k["stood"].values()) * 1e-9) and
-              near(s["last_behind"]["median_s"], quantile(k["behind"], 0.5) * 1e-9, TOLERANCE, 2e-9) and
-              near(s["last_behind"]["max_s"], max(k["behind"]) * 1e-9) and
+              near(s["last_behind"]["median_s"], quantile(k["lag"], 0.5) * 1e-9, TOLERANCE, 2e-9) and
+              near(s["last_behind"]["max_s"], max(k["lag"]) * 1e-9) and
               near(s["durations_differ"]["median_s"], quantile(k["spread"], 0.5) * 1e-9, TOLERANCE, 2e-9))
-        check(f"who comes last on {comm}", ok, json.dumps(s))
+        check(f"ranks that arrive last on {comm}", ok, json.dumps(s))
 
 
 def slowest(calls, met, report):

@@ -37,7 +37,7 @@ for name, pairs in times.items():
     off = statistics.median(abs(a - b) for a, b in pairs)
     if off > 5 + statistics.median(a for a, _ in pairs) / 3:  # ranks wait for a core, too
         wrong.append(f"{name}: off by {off} ms: {pairs}")
-# What the script does not say there must not be, of the numbers that it says anything of.
+# For numbers that the script reports at all, there must be no value that it did not report.
 for key in have:
     if key[1].split("/")[0] in {k[1].split("/")[0] for k in want} and key not in want and not key[1].endswith("-time"):
         wrong.append(f"{key}: {have[key]}, of which the script knows nothing")

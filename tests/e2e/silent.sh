@@ -1,4 +1,4 @@
-# Trainings with a silent fault; sourced by tests/e2e/test_torch_silent*.sh behind torch.sh.
+# Trainings with a silent fault; sourced by tests/e2e/test_torch_silent*.sh after torch.sh.
 #
 #   fault_case CASE RANKS [NAME=VALUE ...]     tests/apps/py/silent_faults.py CASE under the preload into a new $out
 #   found TEXT KIND REGEX                  the report of $out has a finding of that kind whose text matches

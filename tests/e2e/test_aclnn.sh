@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Ascend's operators, on a libopapi.so that computes on a thread of the stream's: results unchanged, a row for each tensor of each
-# second phase that the program made, by name and by pattern, looked up by handle on several threads; what only begins like one is
-# left alone.
-# beside: nothing of it waits
+# second phase that the program made, by name and by pattern, looked up by handle on several threads; functions that only begin like one are
+# not wrapped.
+# beside: does not wait
 . "$(dirname "$0")/lib.sh"
 app=$B/apps/aclnn_calls library=$B/doubles/libopapi.so
 [ -x "$app" ] && [ -e "$library" ] || {
@@ -35,7 +35,7 @@ each() { # TEXT LIST PATTERN THREADS [--all|--any [NAME=VALUE ...]]
 	ok "$text: the program made the same calls, and got the same answers" cmp <(sort "$tmp/truth.plain") <(sort "$tmp/truth")
 	ok "$text: every call and tensor, and no other" python3 tests/e2e/aclnn_truth.py "$out" "$tmp/truth" "$pattern" ${stats:+"$stats"}
 	contract "$text" "$out"
-	silent "$text: nothing is said" "$tmp/with.err"
+	silent "$text: nothing is reported" "$tmp/with.err"
 }
 
 each 'all, 1 thread, no stream' '"aclnn*"' . 1 --all
@@ -99,5 +99,5 @@ app=$B/apps/aclnn_calls streams=()
 
 new_out
 run_calls "$tmp/with" 2 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
-is 'by the default list there is nothing' "$(ls "$out" 2>/dev/null)" ''
+is 'with the default list nothing is recorded' "$(ls "$out" 2>/dev/null)" ''
 finish

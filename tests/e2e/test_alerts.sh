@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Alerts of a training in which things go wrong in known steps, against its own numbers; what they do; anomaly.json.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: alerts'
@@ -35,7 +35,7 @@ ok "each alert once, with the steps and the count: $(python3 tests/e2e/alerts_tr
 is 'the step that took long' "$(python3 -c '
 import json, sys
 print([a["first_step"] for a in map(json.loads, open(sys.argv[1])) if a["rule"] == "slow" and a["first_step"] <= 38 <= a["last_step"]] != [])' "$out/rank0/alerts.jsonl")" True
-is 'nobody watches: said' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.jsonl" | grep -c 'exec: no watcher')" 1
+is 'no watcher: reported' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.jsonl" | grep -c 'exec: no watcher')" 1
 like 'a line on stderr' "$(cat "$tmp/with.err")" 'AnomalyNan: grad_reduced of 0.weight, nans 1 in step 25'
 ok 'they are few' test "$(wc -l <"$tmp/with.err")" -le 20
 contract alerts "$out"
@@ -69,11 +69,11 @@ is 'watch: the command has the alert on its standard input' "$(python3 -c '
 import json, sys
 print([(a["rule"], a["name"], a["step"], a["rank"]) for a in map(json.loads, open(sys.argv[1])) if "rule" in a])' "$tmp/given")" \
 	"[('AnomalyNan', '0.weight', 25, 0)]"
-like 'watch: the others are said' "$(cat "$tmp/watched")" 'alert: rank0: zero: grad_reduced of 2.bias in step 30|alert: rank0: zero: grad_reduced of 2.bias 0 in step 30'
+like 'watch: the others are reported' "$(cat "$tmp/watched")" 'alert: rank0: zero: grad_reduced of 2.bias in step 30|alert: rank0: zero: grad_reduced of 2.bias 0 in step 30'
 is 'the alert knows' "$(grep '"rule": "AnomalyNan"' "$out/rank0/alerts.jsonl" | grep -c 'exec: by probe watch')" 1
 is 'without anomaly_json there is none' "$(ls "$out" | grep -c anomaly)" 0
 
-# capture and pause: so many steps from the next on; recording goes on as before. Steps of a file, as ranges.
+# capture and pause: the given number of steps from the next on; recording goes on as before. Steps of a file, as ranges.
 steps_of() {
 	python3 -c '
 import csv, sys
@@ -90,14 +90,14 @@ one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 ST
 	PROBE_ALERTS='[{rule: zero, action: pause, n: 4}]'
 like 'pause: four steps, and the one in which it began' "$(steps_of "$out"/rank0/grad_reduced_*.csv)" '^(39|40) \[3[0-9](, 3[0-9]){3,4}\]'
 
-# stop: ValueError behind a step that comes soon; nothing where the rule stays silent, and where there is no optimizer.
+# stop: ValueError after a step that comes soon; nothing where the rule stays silent, and where there is no optimizer.
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 STEP_PAUSE=0.1 STEPS=60 \
 	PROBE_ALERTS='[{rule: AnomalyNan, kind: grad_reduced, action: stop}]'
-is 'stop: the job ends in an error, behind no digest' "$(cat "$tmp/with.status") $(grep -c digest "$tmp/with")" '1 0'
+is 'stop: the job ends in an error, after no digest' "$(cat "$tmp/with.status") $(grep -c digest "$tmp/with")" '1 0'
 like 'stop: which rule, step, rank' "$(tail -1 "$tmp/with.err")" '^ValueError: libprobe: alert of rule AnomalyNan in step 25 of rank 0, whose action is stop'
 last=$(tail -1 "$tmp/numbers" | cut -d' ' -f3)
-ok "stop: soon behind step 25 ($last), and not before" test "$last" -ge 25 -a "$last" -le 45
+ok "stop: soon after step 25 ($last), and not before" test "$last" -ge 25 -a "$last" -le 45
 is 'stop: the alert says what was done' "$(grep -c '"action": "stop: ValueError after the next step of an optimizer"' "$out/rank0/alerts.jsonl")" 1
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 PROBE_ALERTS='[{rule: stuck, kind: loss, threshold: 900, action: stop}]'
@@ -112,6 +112,6 @@ fi
 # Rules that are wrong.
 new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_ALERTS='[{rule: spikes}, {rule: inf, kind: loss}]' RANK=0 WORLD_SIZE=1 STEPS=3
-like 'a wrong rule: said' "$(cat "$tmp/with.err")" 'PROBE_ALERTS'
-is 'without an alert there is no file' "$(ls "$out"/rank0 2>/dev/null | grep -c alerts)" 0
+like 'a wrong rule is reported' "$(cat "$tmp/with.err")" 'PROBE_ALERTS'
+is 'without an alert no file is written' "$(ls "$out"/rank0 2>/dev/null | grep -c alerts)" 0
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What docs/explanation/architecture.md names is there, and what it has to name is in it: functions, files, rooms, locks. The steps of how-to/add-*.md are followed
+# Everything that docs/explanation/architecture.md names exists, and everything that it must name is in it: functions, files, rooms, locks. The steps of how-to/add-*.md are followed
 # to the letter by tests/long/test_architecture.sh. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 page=docs/explanation/architecture.md

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The order of messages that follows the order in which others arrived: nobody is accused of it. A rank that swaps two calls of its own
+# The order of messages that follows the order in which others arrived: no rank is accused of it. A rank that swaps two calls of its own
 # accord is named. Prints TAP.
 # timeout: 120
 . "$(dirname "$0")/lib.sh"

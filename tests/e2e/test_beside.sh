@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What else may live in a process: sanitizers of gcc and clang, Valgrind, other allocators. With each of them a program
+# Other tools in the same process: sanitizers of gcc and clang, Valgrind, other allocators. With each of them a program
 # starts, prints and ends as without us, mistakes are found as without us, and an MPI program is recorded. Prints TAP.
 # timeout: 1800
 # long: each of them with each MPI
@@ -15,13 +15,13 @@ with() {
 	preload) timeout 240 env LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
 	run) PROBE_LIBRARY="$lib" timeout 240 "$probe" run -o "$out" "$@" ;;
 	before:*) timeout 240 env LD_PRELOAD="${way#before:}:$lib" PROBE_OUTPUT_DIR="$out" "$@" ;;
-	behind:*) timeout 240 env LD_PRELOAD="$lib:${way#behind:}" PROBE_OUTPUT_DIR="$out" "$@" ;;
+	after:*) timeout 240 env LD_PRELOAD="$lib:${way#after:}" PROBE_OUTPUT_DIR="$out" "$@" ;;
 	esac
 }
 
 without() {
 	case $way in
-	before:* | behind:*) timeout 240 env LD_PRELOAD="${way#*:}" "$@" ;;
+	before:* | after:*) timeout 240 env LD_PRELOAD="${way#*:}" "$@" ;;
 	*) timeout 240 "$@" ;;
 	esac
 }
@@ -88,13 +88,13 @@ recorded() { # TEXT COMMAND...
 
 beside 'nothing else' '' cc
 for cc in gcc clang; do
-	# The runtime of gcc's AddressSanitizer is a library that must come first; `probe run` sees to that.
+	# The runtime of gcc's AddressSanitizer is a library that must come first; `probe run` puts it first.
 	way=$([ $cc = gcc ] && echo run || echo preload)
 	beside "AddressSanitizer, $cc" heap $cc -fsanitize=address
 	if [ $cc = gcc ] && [ -x "$tmp/beside" ]; then
-		like 'AddressSanitizer, gcc: `probe check` says what comes first' "$(PROBE_LIBRARY=$lib "$probe" check "$tmp/beside" 2>&1)" \
+		like 'AddressSanitizer, gcc: `probe check` says which library comes first' "$(PROBE_LIBRARY=$lib "$probe" check "$tmp/beside" 2>&1)" \
 			"LD_PRELOAD=libasan[.0-9a-z]*:$lib"
-		like 'AddressSanitizer, gcc: behind a launcher' "$(PROBE_LIBRARY=$lib "$probe" run -o "$tmp/none" env "$tmp/beside" 2>&1)" \
+		like 'AddressSanitizer, gcc: after a launcher' "$(PROBE_LIBRARY=$lib "$probe" run -o "$tmp/none" env "$tmp/beside" 2>&1)" \
 			"put .probe run. directly before it: env \.\.\. probe run $tmp/beside"
 		way=before:$(gcc -print-file-name=libasan.so)
 		beside_built 'AddressSanitizer, gcc, by hand' heap "$tmp/beside"
@@ -108,7 +108,7 @@ TSAN_OPTIONS='report_bugs=1' beside 'ThreadSanitizer, clang: a race' race clang 
 way=run
 beside 'AddressSanitizer, clang, `probe run`' heap clang -fsanitize=address,undefined
 way=preload
-# An MPI that is not instrumented does not get through MPI_Init: what it writes counts as never written.
+# An MPI that is not instrumented does not get through MPI_Init: its writes count as never made.
 all=$flavours flavours=''
 beside 'MemorySanitizer, clang' '' clang -fsanitize=memory
 flavours=$all
@@ -123,7 +123,7 @@ cc -std=gnu11 -g -O1 -w -D_GNU_SOURCE -o "$tmp/beside" tests/apps/beside.c -lpth
 for what in jemalloc tcmalloc_minimal; do
 	file=$(ldconfig -p | awk -v name="lib$what.so" 'index($1, name ".") == 1 {print $NF; exit}')
 	[ -n "$file" ] || { skip "$what, preloaded" 'it is not installed'; continue; }
-	for way in "before:$file" "behind:$file"; do
+	for way in "before:$file" "after:$file"; do
 		beside_built "$what, preloaded ${way%%:*} us" '' "$tmp/beside"
 		for f in $flavours; do
 			has_turn $f "$way" || continue

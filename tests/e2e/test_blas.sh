@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # BLAS, as C and as Fortran calls it, in each implementation that is here: results unchanged, and for every tensor of every call
-# the row that long double arithmetic over its elements says. CBLAS of the reference calls Fortran's functions: one row. NumPy of
+# the row that long double arithmetic over its elements gives. CBLAS of the reference calls Fortran's functions: one row. NumPy of
 # Debian and of PyPI, which brings its own BLAS with names of its own. Off without the section in the list.
 # long: 20 times as many calls
-# beside: nothing of it waits
+# beside: does not wait
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
-# Where the implementations lie that this machine has; Debian keeps each in a folder of its own.
+# The implementations of this machine; Debian keeps each in a folder of its own.
 blas_files() {
 	find /usr/lib \( -path '*blas*' -o -path '*blis*' \) \( -name 'libblas.so.3' -o -name 'libopenblas.so.0' \) 2>/dev/null
 }
@@ -43,7 +43,7 @@ try() { # FILE
 	ok "$name: every row is the tensor's" python3 tests/e2e/blas_truth.py "$out" "$tmp/truth"
 	is "$name: functions of the specs that were not called" "$(uncalled "$tmp/truth")" ''
 	contract "$name" "$out"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 cat >"$tmp/products.py" <<-'END'
 	import sys
@@ -87,7 +87,7 @@ done
 if [ -n "$files" ]; then
 	new_out
 	with_run "$tmp/blas_calls" 1 100 "$tmp/truth"
-	is 'by the default list there is nothing' "$(ls "$out" 2>/dev/null)" ''
+	is 'with the default list nothing is recorded' "$(ls "$out" 2>/dev/null)" ''
 fi
 numpy /usr/bin/python3 Debian
 if [ -n "$test_python" ]; then

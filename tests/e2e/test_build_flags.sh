@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Other compile flags than the last time: what was compiled with the old ones is compiled again, and nothing else ever is.
+# Other compile flags than the last time: objects with the old ones are compiled again, and no others.
 # Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 
@@ -34,7 +34,7 @@ is 'make alone makes the library and the tool' \
 is 'the first time' "$(build)" all
 is 'again: nothing' "$(build)" none
 is 'other CFLAGS' "$(build CFLAGS='-O1 -g')" all
-like 'and they are in it' "$(flags $o)" ' -O1 '
+like 'the object is compiled with those flags' "$(flags $o)" ' -O1 '
 is 'the same CFLAGS: nothing' "$(build CFLAGS='-O1 -g')" none
 is 'flags with quotes and blanks' "$(build CFLAGS="-O1 -g -DTEXT='\"a b\"'")" all
 is 'the same' "$(build CFLAGS="-O1 -g -DTEXT='\"a b\"'")" none
@@ -45,7 +45,7 @@ is 'another compiler' "$(build CC=gcc)" all
 is 'back' "$(build)" all
 sed -i 's/-ffp-contract=off/& -fno-math-errno/' "$tree/preload/stats/stats.mk"
 is "a file's own flags" "$(build)" all
-like 'and they are in it' "$(flags $stats)" ' -fno-math-errno '
+like 'the object is compiled with its own flag' "$(flags $stats)" ' -fno-math-errno '
 printf 'note: 1\n' >"$tree/configs/apis/none.yaml"
 is 'a library more: nothing that does not list the libraries' "$(build)" none
 rm "$tree/configs/apis/none.yaml"

@@ -49,10 +49,10 @@ mkdir twice && tar -xzf two.tar.gz -C twice
 is '--calls: the newest block whole' "$(cat twice/probe_bundle/rank0/calls_100-199.csv)" "$(cat two/rank0/calls_100-199.csv)"
 is '--calls: the rest of the compressed one before it' "$(cat twice/probe_bundle/rank0/calls_0-99.csv)" "$(head -1 "$run/rank0/calls_0-99.csv"; tail -6 "$run/rank0/calls_0-99.csv")"
 # 10,000 bytes have room for all meta.json, communicators and stacks, and for no block of calls.
-says '--limit: what was left out is counted' 0 'bundle: --limit 10000: 4 files, [0-9.]+ kB, left out' "$probe" bundle --limit 10000 -o small.tar.gz "$run"
+says '--limit: what is skipped is counted' 0 'bundle: --limit 10000: 4 files, [0-9.]+ kB, skipped' "$probe" bundle --limit 10000 -o small.tar.gz "$run"
 mkdir small && tar -xzf small.tar.gz -C small
 is '--limit: no calls, all the rest' "$(cd small/probe_bundle && echo rank*/*)" "$(cd "$run" && echo rank*/[!c]*  rank*/comms.csv | tr ' ' '\n' | sort | paste -sd' ')"
-like '--limit: contents.txt says what' "$(cat small/probe_bundle/contents.txt)" 'left out, because of the limit: +calls +4 files, '
+like '--limit: contents.txt says what' "$(cat small/probe_bundle/contents.txt)" 'skipped because of the limit: +calls +4 files, '
 says '--limit: a word' 2 '--limit much: accepted: a number of bytes' "$probe" bundle --limit much "$run"
 says '--calls: a word' 2 '--calls few: accepted: a number' "$probe" bundle --calls few "$run"
 says 'no run' 2 'stage' "$probe" bundle "$tmp/stage"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A second library whose communicators start from a unique id (tests/doubles/xccl), known by its YAML and the kit of
 # wrappers/ccl: rows, communicators and their numbers. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 
@@ -26,7 +26,7 @@ done
 new_out
 ok 'both ranks run' calls "$out" a
 is 'results are as without libprobe' "$(cat "$tmp"/with.[01])" "$(cat "$tmp"/plain.[01])"
-is 'nothing is said' "$(cat "$tmp"/err.[01])" ''
+is 'nothing is reported' "$(cat "$tmp"/err.[01])" ''
 contract 'xccl' "$out" --partial
 is 'calls with buffers, dtype, reduction and communicator size' \
 	"$(rows "$out" '[(r["api"], r["lib"], r["io"], r["dtype"], r["count"], r["redop"], r["size"], r["max"]) for r in on("rank1")][:4]')" \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/citations.sh notices what it is for: in a small tree each kind of citation of a missing file is planted. Prints TAP.
-# beside: nothing of it waits busily
+# tests/citations.sh finds what it should: a small tree has each kind of citation of a missing file. Prints TAP.
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # Reports that documents show: the lines in them are those of the program, in this order. PAGE PROGRAM TEXT OF A LINE...
@@ -29,7 +29,7 @@ END2
 touch preload/low/other.c preload/low/low.h
 printf 'A page: [low](../preload/low/low.c), low/low.h.\n\n<!-- file: made.yaml -->\nmade.yaml, `configs/made.yaml`\n' >docs/page.md
 printf '# tests/say.sh says docs/page.md\necho docs/none.md\n' >tests/say.sh
-is 'what is there: nothing is found' "$("$check" .)" ''
+is 'no finding for existing files' "$("$check" .)" ''
 
 is 'a page in a comment' "$(echo '/* as docs/none.md says */' >preload/low/planted.c && "$check" .)" \
 	'preload/low/planted.c:1: docs/none.md is not in the tree'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe ckpt`: which checkpoints of a training are healthy, against what the training knows itself.
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: checkpoints'
@@ -59,7 +59,7 @@ is '--threshold 1e9: all are healthy' "$("$probe" ckpt --threshold 1e9 "$out" "$
 is '--elements: the same embedding' "$("$probe" ckpt --elements 160 --json "$out" "$tmp/ckpts" | python3 "$tmp/truth.py" "$tmp/numbers")" '[0, 1]'
 "$probe" ckpt --embedding nothing "$out" "$tmp/ckpts" >"$tmp/o" 2>"$tmp/e"
 is 'no such parameter: status' $? 2
-like 'the candidates are said' "$(cat "$tmp/e")" 'candidates: embed_tokens.weight'
+like 'the candidates are reported' "$(cat "$tmp/e")" 'candidates: embed_tokens.weight'
 for a in "$out" "--norm l3 $out x" "--threshold -1 $out x" "--embedding ( $out x" "$tmp/nowhere x" "$out $tmp/nowhere"; do
 	"$probe" ckpt $a >"$tmp/o" 2>"$tmp/e"
 	is "ckpt ${a//$tmp/}: status, one line" "$? $(wc -l <"$tmp/e")" '2 1'
@@ -71,7 +71,7 @@ one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" RANK=0 WORLD_SIZE=1 PR
 first=$(python3 -c '
 import json, sys
 print(min(json.loads(l)["first_step"] for l in open(sys.argv[1])))' "$out/rank0/alerts.jsonl")
-is 'alerts alone: unhealthy is the first checkpoint behind them' "$("$probe" ckpt --json "$out" "$tmp/ckpts" | python3 -c '
+is 'alerts alone: unhealthy is the first checkpoint after them' "$("$probe" ckpt --json "$out" "$tmp/ckpts" | python3 -c '
 import json, sys
 c = [c for c in json.load(sys.stdin)["checkpoints"] if c["complete"] and c["is_health"]]
 print(c[0]["step"] - int(sys.argv[1]) in (0, 1), c[0]["why"][:6])' "$first")" 'True alert:'

@@ -33,11 +33,11 @@ for f in $flavours; do
 	same_result "$f, with clocks of their own"
 	is "$f: three hosts" "$(rows "$out" 'len({M[d]["owner"]["host"] for d in dirs})')" 3
 	said=$(clock_says '[(r, round(left(r)), round(k[r]["clock_error_ns"])) for r in (1, 2)]')
-	is "$f: what is left is within what is said: $said" "$(clock_says '[left(r) <= k[r]["clock_error_ns"] for r in (1, 2)]')" '[True, True]'
+	is "$f: the remaining error is within the reported one: $said" "$(clock_says '[left(r) <= k[r]["clock_error_ns"] for r in (1, 2)]')" '[True, True]'
 	# A rank that waits for a core, in a run of 3 s, makes it less sure; what it set right is 40 ms and 25 ms.
 	is "$f: and that is little" "$(clock_says '[0 < k[r]["clock_error_ns"] < 5e6 for r in (1, 2)]')" '[True, True]'
 	is "$f: the first host is what they are set by" "$(clock_says '(k[0]["clock_correction_ns"], k[0]["clock_drift_ppm"], k[0]["clock_error_ns"])')" '(0, 0, 0)'
 	like "$f: in words" "$("$probe" report "$out")" 'node1: [0-9.]+ ms ahead, and gains [0-9.]+ ms in each second'
-	is "$f: and nobody is blamed" "$(clock_says f)" '[]'
+	is "$f: and no rank is blamed" "$(clock_says f)" '[]'
 done
 finish

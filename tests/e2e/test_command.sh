@@ -76,7 +76,7 @@ is 'colours when they are asked for' "$((out > 0))" 1
 out=$(TERM=xterm "$probe" report "$tmp/job/probe_output/rank0" 2>&1 | grep -c $'\033')
 is 'no colours in a pipe' "$out" 0
 "$probe" report --help >/dev/full 2>"$tmp/err"
-is 'a full disk is told' "$?$(grep -c 'No space left' "$tmp/err")" 21
+is 'a full disk is reported' "$?$(grep -c 'No space left' "$tmp/err")" 21
 
 # ---- run ----
 
@@ -97,10 +97,10 @@ is 'preset comm' "$(cd "$tmp" && preset -p comm)" "PROBE_OUTPUT_DIR=$tmp/probe_o
 is "preset nan: its own list" "$(cd "$tmp" && preset --preset nan -o out)" \
 	"PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/out PROBE_STACK=true PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/nan.yaml true "
 is 'preset dump' "$(cd "$tmp" && preset -pdump | tr ' ' '\n' | grep -c 'CHECKSUM=crc32\|NESTED=true\|presets/ops.yaml')" 3
-is 'preset: what the environment says stays, as an absolute path' "$(cd "$tmp" && PROBE_STACK=false PROBE_DEVICE=off PROBE_OUTPUT_DIR=here preset -p ops)" \
+is 'preset: a setting of the environment stays, as an absolute path' "$(cd "$tmp" && PROBE_STACK=false PROBE_DEVICE=off PROBE_OUTPUT_DIR=here preset -p ops)" \
 	"PROBE_JOURNAL_MIB=64 PROBE_OUTPUT_DIR=$tmp/here PROBE_STATISTICS=true PROBE_WRAP_OPS=$conf/presets/ops.yaml true "
 printf 'journal_mib: 5\noutput_dir: /there\n' >"$tmp/own.yaml"
-is 'preset: what a file says stays' "$(preset -p comm -c "$tmp/own.yaml")$(preset -p ops -c "$tmp/own.yaml" | grep -c JOURNAL)" \
+is 'preset: a setting of a file stays' "$(preset -p comm -c "$tmp/own.yaml")$(preset -p ops -c "$tmp/own.yaml" | grep -c JOURNAL)" \
 	"PROBE_CONFIG=$tmp/own.yaml PROBE_OUTPUT_DIR=/there PROBE_STACK=true PROBE_STATISTICS=true true 0"
 is 'preset: a file named in the environment, absolute' "$(cd "$tmp" && PROBE_CONFIG=own.yaml preset -p comm | grep -c "PROBE_CONFIG=$tmp/own.yaml PROBE_OUTPUT_DIR=/there")" 1
 says 'preset: a list of the user stays, and is told' 0 "wrap_ops is set to $tmp/l.yaml.*PROBE_WRAP_OPS=$tmp/l.yaml" env PROBE_WRAP_OPS="$tmp/l.yaml" "$probe" run -n -p nan true
@@ -136,7 +136,7 @@ if cc -static -o "$tmp/static" "$tmp/s.c" 2>/dev/null; then
 	chmod +x "$tmp/script"
 	says 'a script with such an interpreter' 3 'no effect: .*linked statically' "$probe" run "$tmp/script"
 fi
-says 'env -i' 0 'no effect: env -i does not hand on' "$probe" run env -i true
+says 'env -i' 0 'no effect: env -i does not pass on' "$probe" run env -i true
 
 # ---- check ----
 
@@ -144,7 +144,7 @@ says 'check: nothing called' 1 'problem: none of the libraries was loaded' "$pro
 says 'check: command not found' 2 'command not found' "$probe" check nonexistent
 says 'check: killed' 1 'killed by signal 9.*problem:' "$probe" check sh -c 'kill -9 $$'
 says 'check: what is exported' 0 '(^| )mpi: [0-9]+ functions .*MPI_Allreduce' "$probe" check
-is 'check leaves nothing behind' "$(ls -d "${TMPDIR:-/tmp}"/probe-check.* 2>/dev/null | wc -l)" 0
+is 'check leaves nothing' "$(ls -d "${TMPDIR:-/tmp}"/probe-check.* 2>/dev/null | wc -l)" 0
 flavour=$(mpi_flavours | head -1)
 if [ -n "$flavour" ]; then
 	app=$B/apps/$flavour/train_digits
@@ -157,7 +157,7 @@ if [ -n "$flavour" ]; then
 	is 'it counts right' "$(sed -n '/^{$/,$p' "$tmp/check.json" | python3 -c 'import json, sys
 r = json.load(sys.stdin)
 print([(f["hits"], f["state"], "libmpi" in f["where"]) for f in r["functions"] if f["name"] == "MPI_Allreduce"], r["problem"])')" "[(14, 'ok', True)] None"
-	is 'and records nothing' "$(ls "$tmp/checked")" ''
+	is 'probe check records nothing' "$(ls "$tmp/checked")" ''
 	(cd "$tmp" && timeout 60 "$probe" run mpirun.$flavour $over -n 2 "$app" --steps 3 >/dev/null 2>&1)
 	says 'a run is recorded, and report finds it' 0 'ranks 2 \(0,1\) of 2, all finished' sh -c "cd $tmp && $probe report"
 	says 'its cost per step, in words' 0 'cost [0-9.]+ k?B of files and [0-9.]+ [mun]s of the job' sh -c "cd $tmp && $probe config --explain"
@@ -178,7 +178,7 @@ is 'it can be read again' "$("$probe" config >"$tmp/c.yaml" && "$probe" config -
 	"$(grep -v '^#' "$tmp/c.yaml" | sed 's/  #.*//' | cksum)"
 says 'values of a file' 0 'journal_mib: 4 # from the file' "$probe" config -c "$tmp/good.yaml"
 PROBE_JOURNAL_MIB=lots "$probe" config -c "$tmp/good.yaml" >"$tmp/refused" 2>&1
-is 'a refused value of the environment is not said to come from there' "$(grep -c '# from the environment' "$tmp/refused")" 0
+is 'a rejected value of the environment is not listed as coming from there' "$(grep -c '# from the environment' "$tmp/refused")" 0
 says 'values of the environment' 0 'journal_mib: 5 # from the environment' env PROBE_JOURNAL_MIB=5 "$probe" config -c "$tmp/good.yaml"
 says 'problems' 2 "$tmp/bad.yaml:1:14: journal_mib" "$probe" config -c "$tmp/bad.yaml"
 says 'problems of the environment' 2 'PROBE_JOURNAL_MIB=x: not an integer' env PROBE_JOURNAL_MIB=x "$probe" config

@@ -23,7 +23,7 @@ print(eval(sys.argv[1]))' "$1" <<<"$said"
 
 compare good same
 is 'the same: status' $status 0
-like 'the same: said' "$said" 'No difference in 720 values of 240 calls'
+like 'equal runs are reported as equal' "$said" 'No difference in 720 values of 240 calls'
 compare --json good changed
 is 'one output: status' $status 1
 is 'one output: step, rank, call, item' "$(json '[d["first"][k] for k in ("step", "rank", "call", "item")]')" "[1, 1, 'Distributed.all_reduce.17.forward', 'output 0']"
@@ -36,7 +36,7 @@ is 'a call less: its number' "$(json 'd["first"]["call"], d["first"]["comm_seq"]
 compare --json good more
 is 'a call more' "$(json '[(r["only_a"], r["only_b"], r["differing"]) for r in d["ranks"]]')" '[(0, 1, 0), (0, 0, 0)]'
 compare --json good fewer_changed
-is 'a call less, and one changed behind it' "$(json 'd["first"]["call"], d["origin"]["step"], d["origin"]["call"], d["differing"]')" \
+is 'a call less, and one changed after it' "$(json 'd["first"]["call"], d["origin"]["step"], d["origin"]["call"], d["differing"]')" \
 	"('Distributed.all_reduce.5.forward', 2, 'Distributed.all_reduce.8.forward', 4)"
 compare good nan
 is 'NaN in B alone: status' $status 1
@@ -113,7 +113,7 @@ is 'one table for all' "$(cut -d, -f1,2 "$tmp"/m/compare_result_merged_*.csv | s
 
 # ---- dumps ----
 
-# Nothing but views was recorded, and what one of them shows differs: that is not nothing.
+# Only views were recorded, and one of them differs: that counts.
 python3 - "$f" <<'PY'
 import json, shutil, sys
 for side in "ab":
@@ -129,7 +129,7 @@ for side in "ab":
     json.dump(d, open(f"{to}/step0/rank0/dump.json", "w"))
 PY
 compare views_a views_b
-like 'views alone: what differs is said' "$said" 'No difference in [0-9]+ values of [0-9]+ calls.*1 value differs in what torch.empty'
+like 'views alone: what differs is reported' "$said" 'No difference in [0-9]+ values of [0-9]+ calls.*1 value differs in what torch.empty'
 compare --json views_a views_b
 is 'views alone: counted' "$(json 'd["differing"], d["unwritten"]')" '(0, 1)'
 compare dump dump_same
@@ -176,11 +176,11 @@ compare --ckpt a.safetensors a.safetensors
 is 'a checkpoint: the same' $status 0
 compare --ckpt --json a.safetensors b.safetensors
 is 'a checkpoint: status' $status 1
-is 'a checkpoint: what is asked for' "$(json 'sorted(d), d["w"]["numel"], d["w"]["shape"], d["half"], abs(d["w"]["cos"] - 1) < 1e-12')" \
+is 'a checkpoint: the expected values' "$(json 'sorted(d), d["w"]["numel"], d["w"]["shape"], d["half"], abs(d["w"]["cos"] - 1) < 1e-12')" \
 	"(['half', 'n', 'w'], 60, [6, 10], {'l2': 0.0, 'cos': 1.0, 'numel': 4, 'shape': [4]}, True)"
 is 'a checkpoint: l2' "$(json "abs(d['w']['l2'] - $(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["l2"])' "$t/truth.json")) < 1e-12")" True
 compare --ckpt a.safetensors b.safetensors
-like 'a checkpoint: what only one has' "$said" 'only in B: +more'
+like 'a checkpoint: parameters that only one has' "$said" 'only in B: +more'
 compare --ckpt a.safetensors shape.safetensors
 like 'a checkpoint: other shapes' "$said" 'w .*other shapes'
 compare --ckpt shards_a shards_b
@@ -248,7 +248,7 @@ is 'signs: the same' $status 0
 f=$tmp/f
 compare --config-check good same
 is 'what runs began with: the same' $status 0
-like 'what is not compared is said' "$said" 'not in the records.*seeds'
+like 'what is not compared is reported' "$said" 'not in the records.*seeds'
 sed -i 's/"world_size": 2/"world_size": 2, "version": "7.7", "config": {"stack": "off"}/' "$f/same/rank1/meta.json"
 printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.5 2 >"$f/good/rank0/param_origin_0-99.csv"
 printf 'vpp_stage,name,step,norm,shape,dtype\n0,a.w,0,%s,2,float32\n0,a.w,1,%s,2,float32\n' 1.25 2 >"$f/same/rank0/param_origin_0-99.csv"

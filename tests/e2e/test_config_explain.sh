@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What `probe config --explain` promises against what jobs with that configuration then record: functions, ranks, steps,
+# The output of `probe config --explain` against the records of jobs with that configuration: functions, ranks, steps,
 # keys without effect, bytes and time per step. Prints TAP.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
@@ -67,12 +67,12 @@ is 'operators by rule' "$(part functions)" 'acl: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/nosuch.yaml"
 is 'those without' "$(part functions)" $'none: nothing is recorded\nnosuch: nothing, this libprobe has no wrappers for them'
 explain PROBE_WRAP_OPS="$tmp/none.yaml"
-like 'a list that cannot be read: it is said' "$said" "$tmp/none.yaml: cannot be read"
-like 'a list that cannot be read: what holds instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'
+like 'a list that cannot be read: it is reported' "$said" "$tmp/none.yaml: cannot be read"
+like 'a list that cannot be read: the list used instead is explained' "$(part functions)" '^mpi: [0-9]+ entries'
 printf 'mpi:\n  - MPI_Allreduc\n  - MPI_Bcast\n  - MPI_Zz*\n' >"$tmp/typo.yaml"
 explain PROBE_WRAP_OPS="$tmp/typo.yaml"
 is 'names that are not known are no entries' "$(part functions)" 'mpi: 1 entry, and 2 names that libprobe does not know'
-like 'and are said' "$said" 'typo.yaml:2:5: mpi: "MPI_Allreduc": unknown name'
+like 'and are reported' "$said" 'typo.yaml:2:5: mpi: "MPI_Allreduc": unknown name'
 explain PROBE_STEP_MARKER=MPI_Reduc
 like 'a mistyped step marker' "$(part steps)" 'no function MPI_Reduc \(did you mean MPI_Reduce\?\), so no step would end'
 for marker in MPI_Reduce aten::argmax 'python:train.py:step'; do
@@ -94,7 +94,7 @@ like 'no step at all' "$(part steps)" '^none: no step from 0 on fits'
 [ -n "$flavours" ] || { skip 'runs' 'no MPI, or its programs are not built (make apps)'; finish; }
 f=${flavours%%[[:space:]]*}
 
-# ---- steps: what is said is what is recorded ----
+# ---- steps: the explained ones are the recorded ones ----
 
 recorded_steps() { # TEXT NAME=VALUE ...
 	local text=$1 want
@@ -138,7 +138,7 @@ train() { # STEPS NAME=VALUE ...
 	said=$(part cost)
 }
 
-# TEXT: what was said of bytes lies within so many % of what 100 steps more made longer.
+# TEXT: the expected bytes are within N % of what 100 more steps added.
 near() {
 	local have
 	have=$(python3 -c 'import sys

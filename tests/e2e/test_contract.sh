@@ -14,7 +14,7 @@ by_hand() { # FLAVOUR RANKS PROGRAM EXPECTED
 	same_result "$name"
 	contract "$name" "$out" --p2p
 	ok "$name: every row is the one written by hand" python3 tests/e2e/contract_rows.py "$out" "tests/e2e/$4" "$tmp/with.err" "$tmp/times"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 
 for f in $flavours; do
@@ -40,7 +40,7 @@ odd 2 0 split 3;1'
 	is "$f: the run's name is the launcher's, or empty" "$(rows "$out" '{m["run"] != "" for m in M.values()}, len({m["run"] for m in M.values()})')" \
 		"$([[ $f == openmpi* ]] && echo '({True}, 1)' || echo '({False}, 1)')"
 
-	# More ranks, threads, other ways to make communicators: what joins, joins.
+	# More ranks, threads, other ways to make communicators: calls are joined correctly.
 	for app in mpi_comms mpi_intercomm mpi_threads mpi_p2p; do
 		new_out
 		name="$f: $app"

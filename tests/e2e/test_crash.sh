@@ -10,7 +10,7 @@ seed=${SEED:-$$}
 RANDOM=$seed
 echo "# SEED=$seed"
 
-# What is in the folder of each rank lies between what was left and what was entered.
+# The calls in each rank's folder are at least those that were left and at most those that were entered.
 within_truth() {
 	local r
 	for r in 0 1; do
@@ -89,7 +89,7 @@ opens() { # PYTHON over o
 	"$probe" report --json "$out" 2>/dev/null | python3 -c 'import json, sys; r = json.load(sys.stdin); print(sorted(('"$1"') for o in r["open"] if not o["waiting"]))' 2>/dev/null
 }
 
-# What came before is in the files a second later at most.
+# Earlier calls are in the files after a second at most.
 hung() {
 	[ "$(opens '(o["rank"], o["op"]) if o["age_s"] > 1.5 else ()')" == "$1" ] # a Wait is not an operation
 }
@@ -116,7 +116,7 @@ hang() { # HOW, (rank, op) of what is open, PATTERN in the report
 print([(o["dtype"], o["count"]) for o in json.load(sys.stdin)["open"] if o["op"] == "recv"])')" "[('float32', 10)]"
 	[ $1 != wait ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Wait', '', True)]"
 	[ $1 != probe ] || is "$name: and where a thread waits" "$(waits)" "[(1, 'MPI_Probe', 'probe', True)]"
-	like "$name: the report says it" "$("$probe" report "$out" 2>&1)" "$3"
+	like "$name: the report names the cause" "$("$probe" report "$out" 2>&1)" "$3"
 	kill -9 $(ranks_of "$out")
 	launcher_ends
 	gone "$out"

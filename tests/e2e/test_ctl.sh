@@ -67,7 +67,7 @@ for m in $flavours; do
 	done
 	contract "$m: the folder" "$out"
 	grep -v nonsense "$tmp/started.err" >"$tmp/rest.err"
-	silent "$m: nothing is said of changes that are fine" "$tmp/rest.err"
+	silent "$m: nothing is reported about changes that are fine" "$tmp/rest.err"
 done
 
 # Off at the start, at once, late; keys that cannot change.
@@ -94,7 +94,7 @@ is 'numbers are right, though nothing was recorded at first' \
 "$probe" ctl "$out" on >"$tmp/o" 2>"$tmp/e"
 is 'a job that has ended: status' "$? $(wc -l <"$tmp/e")" '2 1'
 
-# What was asked of an earlier run in the folder is not asked of this one.
+# Requests to an earlier run in the folder do not apply to this one.
 run_with $m 4 mpi_switch 40 1
 is 'the ctl.yaml of another run' "$(rows "$out" "len({r['step'] for r in R if r['folder'] == 'rank1'})")" 40
 finish

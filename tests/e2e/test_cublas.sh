@@ -5,7 +5,7 @@
 # that only the library's own functions can read. What one library calls of the other is one call. The stand-in's prototypes are
 # NVIDIA's, and those of all that compute, where its header is there (CUDA_INCLUDE: its folder).
 # long: 20 times as many calls
-# beside: nothing of it waits
+# beside: does not wait
 . "$(dirname "$0")/lib.sh"
 calls=${LONG:+40000} seed=$RANDOM
 calls=${calls:-2000}
@@ -32,14 +32,14 @@ try() { # NAME PROGRAM LIST [ARGUMENT]
 	ok "$name: the program saw the same tensors" cmp "$tmp/truth.plain" "$tmp/truth"
 	ok "$name: every row is the tensor's" python3 tests/e2e/blas_truth.py "$out" "$tmp/truth"
 	contract "$name" "$out"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 try cuBLAS cublas_calls "$tmp/list.yaml"
 cut -d' ' -f1 "$tmp/truth" >"$tmp/called"
 try cublasLt cublaslt_calls "$tmp/list.yaml"
 cut -d' ' -f1 "$tmp/truth" >>"$tmp/called"
 try 'cublasLt alone: that call is the outermost' cublaslt_calls "$tmp/lt.yaml" nested
-# What the specs make libprobe.so wrap: each row with each of its variants.
+# Functions that the specs make libprobe.so wrap: each row with each of its variants.
 nm -D --defined-only "$lib" | sed -n 's/.* T \(cublas\)/\1/p' | sort >"$tmp/wrapped"
 isnt 'there are functions of cuBLAS in libprobe.so' "$(wc -l <"$tmp/wrapped")" 0
 is 'functions of the specs that were not called' "$(sort -u "$tmp/called" | comm -23 "$tmp/wrapped" -)" ''
@@ -61,5 +61,5 @@ else
 fi
 new_out
 run_one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$B/apps/cublas_calls" $seed 100 "$tmp/truth"
-is 'by the default list there is nothing' "$(ls "$out" 2>/dev/null)" ''
+is 'with the default list nothing is recorded' "$(ls "$out" 2>/dev/null)" ''
 finish

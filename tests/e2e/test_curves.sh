@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# `probe compare --html`: the curves in the page are the rows of both folders, long ones without their extremes lost; where the
-# runs part is known beforehand. tests/long/curves_browser.sh runs the page.
-# beside: nothing of it waits busily
+# `probe compare --html`: the curves in the page are the rows of both folders, long ones without their extremes lost; the place where the
+# runs diverge is known. tests/long/curves_browser.sh runs the page.
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
@@ -57,13 +57,13 @@ page() { # EXPRESSION over D, the data of the page, and of(name, side, rank)
 }
 "$probe" compare --html "$tmp/page.html" "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'status' $? 0
-like 'what was written is said' "$(cat "$tmp/said")" 'page.html: [0-9]+ curves of both runs, .*one file'
+like 'the written file is reported' "$(cat "$tmp/said")" 'page.html: [0-9]+ curves of both runs, .*one file'
 is 'names' "$(page 'sorted({c["n"] for c in D["curves"]})')" "['</script><b>', 'calls/all_reduce/out/norm', 'grad_reduced/layers.0.weight/nans', 'grad_reduced/layers.0.weight/norm', 'loss', 'update_ratio/long/value', 'update_ratio/w/value']"
 is 'both sides and ranks' "$(page 'sorted((c["s"], c["r"]) for c in D["curves"] if c["n"] == "loss")')" '[(0, 0), (0, 1), (1, 0), (1, 1)]'
 is 'values' "$(page 'all(abs(of("loss", 1, 1)[s] - (1 / (1 + s) + (0.25 if s >= 120 else 0))) < 1e-8 for s in range(200))')" True
 is 'statistics of parameters' "$(page '[of("grad_reduced/layers.0.weight/norm", side, 1)[s] for side in (0, 1) for s in (149, 150)]')" '[74.5, 75, 74.5, 78]'
 is 'of calls the norm over all of a step' "$(page 'all(of("calls/all_reduce/out/norm", 0, 0)[s] == 5 * (s + 1) for s in range(200))')" True
-is 'what is not finite is null' "$(page '[of("</script><b>", 0, 0)[s] for s in (6, 7, 8)]')" '[6, None, 8]'
+is 'values that are not finite are null' "$(page '[of("</script><b>", 0, 0)[s] for s in (6, 7, 8)]')" '[6, None, 8]'
 is 'a long curve is thinned out, not its extremes' "$(page '(lambda u: (len(u) <= 4000, u[12345], u[777]))(of("update_ratio/w/value", 0, 0))')" '(True, 1000000000.0, -5)'
 is 'of two long curves the same steps, and among them the first that differs' "$(page '(lambda a, b: (len(a) <= 8002, a.keys() == b.keys(), min(s for s in a if a[s] != b[s]), a[5003], b[5003]))(*(of("update_ratio/long/value", side, 1) for side in (0, 1)))')" '(True, True, 5003, 0.125, 0.25)'
 "$probe" compare --html "$tmp/page.html" --series '^loss$' --rank 1 --step 5-9 "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# docs/how-to/adding-a-function.md, followed to the letter: its files are written, its commands are run, and what it promises is
-# looked for. Then what it does not say: fork, libraries in several shapes, mistakes. Prints TAP.
+# docs/how-to/adding-a-function.md, followed to the letter: its files are written, its commands are run, and its promised results are
+# checked. Then cases that it does not mention: fork, libraries in several shapes, mistakes. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 export PROBE=$probe LIBPROBE=$lib
@@ -31,15 +31,15 @@ for i in 1 2 3 4; do
 	is "commands $i work" "$(cat "$doc/run$i.sh.status")" 0
 	[ $i = 4 ] || is "commands $i: nothing is complained about" "$(cat "$doc/run$i.sh.err")" ''
 done
-is 'the program says the same without' "$(cat "$doc/run1.sh.out")" 8
-is 'and with the preload' "$(head -1 "$doc/run2.sh.out")" 8
+is 'the program prints the same without the preload' "$(cat "$doc/run1.sh.out")" 8
+is 'the program of the page gives the same result with the preload' "$(head -1 "$doc/run2.sh.out")" 8
 out=$doc/out
 contract 'loaded by dlopen' "$out"
 is 'six rows of three calls' "$(rows "$out" '[(r["lib"], r["api"], r["op"], r["comm_seq"], r["io"], r["dtype"], r["count"], r["redop"], r["rank"], r["size"], r["max"]) for r in R if r["comm_seq"] == "1"]')" \
 	"[('custom', 'ring_allreduce', 'all_reduce', '1', 'in', 'float32', '4', 'sum', '0', '2', '4'), ('custom', 'ring_allreduce', 'all_reduce', '1', 'out', 'float32', '4', 'sum', '0', '2', '8')]"
 is 'all of them' "$(rows "$out" 'len(R)')" 6
 like 'the stack begins at the caller' "$(rows "$out" 'S[0]["native_stack"]')" '^app[!+]'
-is 'the linked program says the same' "$(head -1 "$doc/run3.sh.out")" 12
+is 'the linked program prints the same' "$(head -1 "$doc/run3.sh.out")" 12
 is 'its rows' "$(rows "$doc/out-linked" '[(r["api"], r["io"], r["mean"]) for r in R]')" \
 	"[('ring_allreduce', 'in', '5.5'), ('ring_allreduce', 'out', '11')]"
 contract 'C++' "$doc/out-cxx"
@@ -142,20 +142,20 @@ is 'not listed: nothing is recorded' "$said $(ls "$out" 2>/dev/null)" '8 '
 
 # ---- a child that records nothing pays nothing ----
 
-# Its functions are looked for once: a search in each of these 40,000 calls would take about a second of processor time.
+# Its functions are searched for once: a search in each of these 40,000 calls would take about a second of processor time.
 mkdir "$doc/off"
 cat >"$doc/off/lib.c" <<'END'
 int before(const float *v, int n, int p) { return n; }
-int behind(const float *v, int n, int p) { return n + 1; }
+int after(const float *v, int n, int p) { return n + 1; }
 END
 cat >"$doc/off/second.c" <<'END'
-int behind(const float *v, int n, int p) { return n + 2; }
-int call_second(void) { float f = 1; return behind(&f, 1, 0); }
+int after(const float *v, int n, int p) { return n + 2; }
+int call_second(void) { float f = 1; return after(&f, 1, 0); }
 END
 cat >"$doc/off/user.c" <<'END'
-int before(const float *, int, int), behind(const float *, int, int);
+int before(const float *, int, int), after(const float *, int, int);
 int call_before(void) { float f = 1; return before(&f, 1, 0); }
-int call_behind(void) { float f = 1; return behind(&f, 1, 0); }
+int call_after(void) { float f = 1; return after(&f, 1, 0); }
 END
 cat >"$doc/off/main.c" <<'END'
 #include <dlfcn.h>
@@ -169,7 +169,7 @@ static int (*function(const char *lib, const char *name))(void)
 }
 int main(void)
 {
-	int (*before)(void) = function("./libuser.so", "call_before"), (*behind)(void) = function("./libuser.so", "call_behind");
+	int (*before)(void) = function("./libuser.so", "call_before"), (*after)(void) = function("./libuser.so", "call_after");
 	int sum = before();
 	clock_t from;
 
@@ -177,12 +177,12 @@ int main(void)
 		wait(NULL);
 		return 0;
 	}
-	sum += before() + behind();
+	sum += before() + after();
 	from = clock();
 	for (int i = 0; i < 20000; i++)
-		sum += before() + behind();
+		sum += before() + after();
 	printf("sum %d, %s\n", sum, clock() - from < CLOCKS_PER_SEC / 10 ? "in no time" : "slowly");
-	printf("second copy: %d, first: %d\n", function("./libsecond.so", "call_second")(), behind());
+	printf("second copy: %d, first: %d\n", function("./libsecond.so", "call_second")(), after());
 	return 0;
 }
 END
@@ -190,9 +190,9 @@ cat >"$doc/off/custom.yaml" <<'END'
 notation: 1
 functions:
   before: {kind: send, sig: "int (const float *send, int count, int peer)"}
-  behind: {kind: send, sig: "int (const float *send, int count, int peer)"}
+  after: {kind: send, sig: "int (const float *send, int count, int peer)"}
 END
-echo 'custom: [before, behind]' >"$doc/off/list.yaml"
+echo 'custom: [before, after]' >"$doc/off/list.yaml"
 (cd "$doc/off" && for l in lib second; do cc -shared -fPIC -o lib$l.so $l.c; done &&
 	cc -shared -fPIC -o libuser.so user.c -L. -llib -Wl,-rpath,'$ORIGIN' && cc -o main main.c -ldl) 2>"$doc/off/err" ||
 	cat "$doc/off/err"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # C++ functions stand in stack_info.csv by their plain names, and the report finds the line of each, also where overloads
 # and instances of a template share a name (mpi_names.cpp, which prints what must be there).
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 f=$(for f in $flavours; do command -v mpicxx.$f >/dev/null && echo $f; done | head -1)
 [ -n "$f" ] || { skip 'C++ names' 'no MPI with a C++ compiler'; finish; }

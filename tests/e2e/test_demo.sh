@@ -22,7 +22,7 @@ like 'make demo: the training' "$said" 'test accuracy 9[5-9]\.[0-9] % loss [0-9.
 like 'make demo: the files' "$said" 'calls_0-99.csv.*comms.csv.*meta.json.*modules.csv.*stack_info.csv'
 like 'make demo: the report' "$said" 'ranks 4 \(0-3\) of 4, all finished .*all_reduce MPI_Allreduce MPI_COMM_WORLD'
 rm -rf "$B/demo_output"
-# What it shows behind $ can be typed.
+# The commands that it shows after $ can be typed.
 typed=$(sed -n 's/^\$ //p; s/^    mpirun/mpirun/p' <<<"$said")
 again=$(eval "$typed" 2>&1)
 is 'make demo: its lines can be typed: status' $? 0

@@ -2,7 +2,7 @@
 # Values on a device must not change what a job does: nothing waits, nothing is read that is not there, nothing is allocated while a
 # collective is under way. On doubles of NCCL and of CUDA's driver, which runs the kernel's form in C.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_values" ] || {
@@ -28,35 +28,35 @@ try many
 is 'no call that waits for the device, or asks it, in 1,000 collectives' "$(sort "$tmp/with" | grep -c ': 0 waits in 1000')" 2
 is 'more than 64 calls have values, for the device gets on meanwhile' "$(rows "$out" 'sum(r["max"] == "4" for r in on("rank0")) > 128')" True
 is 'what is missing was counted' "$(rows "$out" 'sum(r["max"] == "" for r in on("rank0")) <= 2 * M["rank0"]["calls"]["dropped"]["device_values"]')" True
-is 'and that is said, once' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
+is 'missing values are reported once per rank' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
 
 try full
 is 'of a stream that does not get on 128 launches are under way: 64 calls' \
 	"$(rows "$out" 'sum(r["max"] == "4" and r["io"] == "in" for r in on("rank0")[:400])')" 64
 is 'values of the others are counted as dropped' "$(dropped)" "$((2 * 136))"
-is 'when it gets on again values come again' "$(rows "$out" '[r["max"] for r in on("rank0")[-2:]]')" "['4', '8']"
+is 'when the stream continues, values are measured again' "$(rows "$out" '[r["max"] for r in on("rank0")[-2:]]')" "['4', '8']"
 
 try wrong
 is 'too large a count, memory that is nowhere, that was given back, the end of it, between two elements: not read' \
 	"$(rows "$out" 'sorted({(r["max"], r["flags"]) for r in on("rank0") if r["api"] == "ncclSend"})')" "[('', 'nostats;error:4')]"
-is 'and what is right is measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
-is 'of another rank than the root nobody looks at the result' "$(rows "$out" '[(r["io"], r["max"]) for r in on("rank1") if r["api"] == "ncclReduce"]')" "[('in', '4')]"
+is 'valid tensors are measured' "$(rows "$out" '[r["max"] for r in on("rank0") if r["api"] == "ncclReduce"]')" "['4', '8']"
+is 'the result on another rank than the root is not read' "$(rows "$out" '[(r["io"], r["max"]) for r in on("rank1") if r["api"] == "ncclReduce"]')" "[('in', '4')]"
 
 try freed
 is 'values of a communicator that is gone' "$(rows "$out" '[r["max"] for r in on("rank0")]')" "['4', '8', '8', '16']"
 
 try exit
 is 'the program leaves as it would' "$status" 7
-is 'what had arrived is there, what had not is not' "$(rows "$out" '[r["max"] for r in on("rank0")]')" "['4', '8', '']"
+is 'values that had arrived are there, others are not' "$(rows "$out" '[r["max"] for r in on("rank0")]')" "['4', '8', '']"
 
 try usual DOUBLE_NO_KERNEL=1
 is 'a driver that does not take the kernel: rows without values' "$(rows "$out" '{r["max"] for r in on("rank0")}')" "{''}"
-like 'and that is said' "$(said_of_device)" 'stay off'
+like 'and that is reported' "$(said_of_device)" 'stay off'
 is 'once' "$(grep -c 'libprobe.*stay off' "$tmp/with.err")" 2
 
 try usual DOUBLE_LOSE_AT=5
-like 'a launch that the driver refuses: the values end, and that is said' "$(said_of_device)" 'end here'
-is 'what was measured before stays' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"
+like 'a launch that the driver refuses: the values end, and that is reported' "$(said_of_device)" 'end here'
+is 'values measured before stay' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"
 
 # Values are switched on in rank 1 while a collective of its spins.
 new_out

@@ -7,7 +7,7 @@
 gen=$tmp/gen
 cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || { fail 'gen_folder.c compiles'; finish; }
 
-# Reading takes another time each time.
+# The reading time differs each time.
 report() { "$probe" report "$@" 2>&1 | sed '/"read_s"/d'; }
 
 compared() { # TEXT DIR [PARTS]
@@ -44,7 +44,7 @@ compared 'damaged and missing files' "$tmp/bad"
 "$gen" -r 12 -s 400 -c 6 -b 20:5 "$tmp/packed"
 gzip "$tmp"/packed/rank*/calls_*.csv
 compared 'compressed, with more NaN than one batch of calls' "$tmp/packed"
-# Where nothing marks steps each part numbers the rounds of its own ranks, and hands them on: those of a loop, and longer ones around it.
+# Without marked steps each part numbers the rounds of its own ranks and passes them on: those of a loop, and longer ones around it.
 cp -r "$tmp/nan" "$tmp/rounds"
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/rounds/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/rounds/rank*/meta.json
@@ -73,7 +73,7 @@ done
 wait
 is 'launched: the same' "$(cat "$tmp"/launched.* | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
 is 'launched: nothing is left over' "$(ls "$tmp/parts")" ''
-is '--part 0/1 is not divided, whoever launched it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
+is '--part 0/1 is not divided, whatever launcher started it' "$(OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 report --part 0/1 --json "$tmp/nan")" "$(report --json "$tmp/nan")"
 # By launchers themselves: one of their processes reports, which then has a status.
 for m in $flavours; do
 	mpi_run $m 3 "$probe" report --json "$tmp/nan" >"$tmp/launched" 2>"$tmp/err"
@@ -96,7 +96,7 @@ for first in 0 1; do
 	echo 'of yesterday' >"$left/part-1-$x"
 	touch "$left/go-$x"
 	pair $first $((1 - first))
-	is "what a killed report has left is not in the way, part $first first" \
+	is "files of a killed report do no harm, part $first first" \
 		"$(cat "$tmp"/part.[01] | sed '/"read_s"/d')" "$(report --json "$tmp/nan")"
 	is "and is removed, part $first first" "$(ls "$tmp/parts")" ''
 done
@@ -115,7 +115,7 @@ for part in 3/3 1 x/2 0/0; do
 	like "--part $part: says what is accepted" "$(cat "$tmp/err")" 'accepted: K/N'
 done
 
-# A part that never comes is named after a minute; one that ends in the middle is missing from the report, which says so.
+# A part that never comes is named after a minute; the report says so if one ends in the middle.
 if [ -n "${LONG:-}" ]; then
 	"$probe" report --part 0/3 "$tmp/good" >"$tmp/out" 2>"$tmp/err" &
 	"$probe" report --part 2/3 "$tmp/good" >/dev/null 2>&1
@@ -135,5 +135,5 @@ if [ -n "${LONG:-}" ]; then
 fi
 
 # No library of a launcher's is ever asked.
-is 'nothing is loaded but what the command needs' "$(LD_DEBUG=libs OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$probe" report "$tmp/nan" 2>&1 | grep -ciE 'calling init.*(mpi|pmi|slurm)')" 0
+is 'only the libraries that the command needs are loaded' "$(LD_DEBUG=libs OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=1 "$probe" report "$tmp/nan" 2>&1 | grep -ciE 'calling init.*(mpi|pmi|slurm)')" 0
 finish

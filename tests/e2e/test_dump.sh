@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Dumps (format: [dump]): the three files and the tensors against what Python kept itself, and export of the CSV files.
 # timeout: 1200
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: dumps'
@@ -28,21 +28,21 @@ dump_with() { # TEXT FORM SUMMARY [NAME=VALUE ...]
 dump_with 'tensors' pt none PROBE_TASK=tensor
 dump_with 'npy, CRC' npy md5 PROBE_TASK=tensor PROBE_FILE_FORMAT=npy PROBE_SUMMARY_MODE=md5
 dump_with 'statistics' none none
-# What the CSV files hold is a dump, too.
+# The CSV files can become a dump, too.
 ok 'export' "$probe" export --format dump -o "$tmp/exported" "$out"
 is 'export: the same calls' "$(for r in 0 1; do "$python" -c '
 import json, sys
 a, b = (json.load(open(f))["data"] for f in sys.argv[1:])
 print(list(a) == list(b))' "$tmp/exported/step0/rank$r/dump.json" "$out/step0/rank$r/dump.json"; done)" "$(printf 'True\nTrue')"
 was=$out
-# What lies there is another run's: it is moved, not written over.
+# Files of another run are moved, not overwritten.
 torchrun_with 2 PROBE_FORMAT=dump PROBE_SUMMARY_MODE=xor $app "$truth"
 check_dump 'xor, beside an older one' "$was" none xor
 is 'the older one is kept' "$(cd "$was" && ls step0.1)" "$(printf 'rank0\nrank1')"
 entries() { "$python" -c 'import json, sys; print([list(json.load(open(f))["data"]) for f in sys.argv[1:]])' "$out"/step0/rank[01]/dump.json; }
 new_out
 torchrun_with 2 PROBE_FORMAT=dump PROBE_TASK=overflow_check $app "$truth"
-is 'overflow_check: what was finite and is not any more' "$(entries)" "[['Distributed.all_reduce.7.forward'], ['Distributed.all_reduce.7.forward']]"
+is 'overflow_check: finite inputs whose outputs are not' "$(entries)" "[['Distributed.all_reduce.7.forward'], ['Distributed.all_reduce.7.forward']]"
 new_out
 torchrun_with 2 PROBE_FORMAT=dump PROBE_SUMMARY_MODE=md5 $app "$truth"
 mv "$out" "$tmp/bench"

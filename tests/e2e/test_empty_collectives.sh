@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Collectives of 0 elements: some MPIs let a rank go on in them before the others have come. Who did not wait was not kept waiting: no
+# Collectives of 0 elements: some MPIs let a rank go on in them before the others have come. A rank that did not wait was not delayed: no
 # straggler, no slow call, nothing about clocks. Where an MPI does wait the late rank is one. With each MPI.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || skip 'collectives of 0 elements' 'no MPI, or its programs are not built (make apps)'
 program tests/apps/beside/host_clock.c -shared -fPIC
 
-# What the page says of an MPI: `MPI_Bcast` in the line of the operations in which all ranks wait, or do not.
+# Functions that the page lists for an MPI, in the line of operations in which all ranks wait, or in the line of those in which they do not.
 says() { # OUTPUT WORD
 	sed -n "s/.*mpi_empty: \([A-Z][a-z_]*\) $2\$/\1/p" "$1" | sort | tr '\n' ' '
 }

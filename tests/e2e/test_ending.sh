@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # How a process ended, in meta.json and in the report: every way that a process can leave, against the status that the shell
-# or waitpid sees; what an open receive was to get; who of a job left first.
+# or waitpid sees; what an open receive was to get; which rank of a job left first.
 # timeout: 900
 . "$(dirname "$0")/lib.sh"
 
@@ -22,7 +22,7 @@ for f in $flavours; do
 		abort abort None 6
 		kill signal None None
 	END
-	is "$f: kill: what the peer stood in" "$(rows "$out" 'M["rank1"]["end"]["inside"] if M["rank1"]["state"] == "recovered" else "MPI_Allreduce"')" MPI_Allreduce
+	is "$f: kill: the call that blocked the peer" "$(rows "$out" 'M["rank1"]["end"]["inside"] if M["rank1"]["state"] == "recovered" else "MPI_Allreduce"')" MPI_Allreduce
 	new_out
 	run_with $f 2 mpi_loop 10
 	is "$f: a proper end" "$(rows "$out" '{(M[d]["end"]["how"], M[d]["end"]["code"], M[d]["end"]["signal"]) for d in dirs}')" "{('finalized', 0, None)}"
@@ -88,7 +88,7 @@ new_out
 leaves "$tmp/with" kill 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'killed: named, though all others left by exceptions' "$(findings)" "[('died', [0])]"
 
-# What the kernel says of it. Who may not read its log reads the count of its control group.
+# The kernel's account of the end. Processes that may not read its log read the counter of their control group.
 if [ "$(id -u)" = 0 ] && dd if=/dev/kmsg bs=8192 count=1 >"$tmp/kmsg" 2>&1; then
 	new_out
 	leaves "$tmp/with" crash 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
@@ -121,7 +121,7 @@ group=''
 for id in none job7; do
 	new_out
 	leaves "$tmp/with" late 1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" TORCHELASTIC_RUN_ID=$id TORCHELASTIC_RESTART_COUNT=1
-	is "late, run id $id: no rank is left out" "$("$probe" report --json "$out" | python3 -c 'import json, sys
+	is "late, run id $id: no rank is skipped" "$("$probe" report --json "$out" | python3 -c 'import json, sys
 d = json.load(sys.stdin); print(d["ranks_seen"], [(f["kind"], f["ranks"]) for f in d["findings"] if f["severity"] == "bad"])')" "2 [('error', [1])]"
 	is "late, run id $id: the process, and the attempt" "$(rows "$out" '[(M[d]["attempt"], 0 < M[d]["clock"]["first"]["real_ns"] - M[d]["process_start_ns"] < 600e9) for d in ("rank0", "rank1")]')" \
 		"[('1', True), ('1', True)]"

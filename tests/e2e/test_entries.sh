@@ -2,7 +2,7 @@
 # The entries beside the exported wrappers: what the loader answers does not change, stub objects come in by every way
 # that a host allows, and leave no trace where they are not wanted. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: mounts
 . "$(dirname "$0")/lib.sh"
 src=$PWD/tests/apps/entry
@@ -70,7 +70,7 @@ counted TMPDIR="$tmp/none" LD_PRELOAD="$tmp/nomemfd.so:$lib" ./main local "$tmp/
 is 'both refused: the job goes on' "$n $(grep -v libprobe: <<<"$said")" "0 2
 4
 6"
-is 'and one line says so' "$(grep -c 'libprobe: no stub object can be loaded (memory: .*none.*: No such file' <<<"$said")" 1
+is 'one line reports that no stub can be loaded' "$(grep -c 'libprobe: no stub object can be loaded (memory: .*none.*: No such file' <<<"$said")" 1
 if can_mount; then
 	mkdir noexec
 	mount -t tmpfs -o noexec none noexec
@@ -127,16 +127,16 @@ END
 c maps maps.c
 new_out
 is 'no mapping is writable and executable' "$(PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./maps "$tmp/libuser.so" 2>&1)" '0 writable and executable, stubs there'
-is 'and the calls are recorded' "$(cat "$out"/*/calls_*.csv | grep -c ",$name,all_reduce,.*,in,")" 100
+is 'the calls of the function are recorded' "$(cat "$out"/*/calls_*.csv | grep -c ",$name,all_reduce,.*,in,")" 100
 new_out
-is 'where nobody wants anything no stub is made' "$(PROBE_CUSTOM_APIS=/dev/null PROBE_LOG_LEVEL=0 PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./maps "$tmp/libuser.so" 2>&1)" \
+is 'where no function is wanted no stub is made' "$(PROBE_CUSTOM_APIS=/dev/null PROBE_LOG_LEVEL=0 PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./maps "$tmp/libuser.so" 2>&1)" \
 	'0 writable and executable, stubs none'
-ok 'and no folder' test ! -e "$out"
+ok 'no output folder is created' test ! -e "$out"
 echo 'custom: []' >noops.yaml
 is 'a function that is not in the list is called straight' "$(PROBE_WRAP_OPS=$tmp/noops.yaml PROBE_LOG_LEVEL=0 PROBE_OUTPUT_DIR=$out LD_PRELOAD=$lib ./main local "$tmp/libuser.so" 2>&1)" "2
 4
 6"
-ok 'and leaves no folder' test ! -e "$out"
+ok 'the program leaves no output folder' test ! -e "$out"
 
 # ---- several versions, unloading, a storm ----
 
@@ -157,7 +157,7 @@ counted ./main local "$tmp/versions/libuser.so"
 is 'a name with two versions is left alone' "$n $(grep -v libprobe: <<<"$said")" "0 2
 4
 6"
-like 'and that is said' "$said" 'acme_allreduce has several versions; it is not recorded'
+like 'a function with several versions is reported' "$said" 'acme_allreduce has several versions; it is not recorded'
 
 plain=$(./storm 300 "$tmp/libuser.so" "$tmp/libuser2.so" "$tmp/lp/libuser.so" 2>&1)
 is 'a storm of loading and unloading' "$plain" '1200 calls, 0 wrong, 0 bad children'
@@ -171,7 +171,7 @@ is 'forked while another thread walks over the loaded objects' "$plain" 6
 counted ./fork_walk "$tmp/libuser.so"
 is 'under the preload' "$n $said" "2 $plain"
 
-# Two copies that come and go: whoever calls one while the other is being loaded must not be taken for its only user.
+# Two copies that come and go: a caller of one while the other is being loaded must not be taken for its only user.
 c copies_storm "$src/copies_storm.c" -lpthread
 for kind in MPI C; do
 	for n in 1 2; do
@@ -209,14 +209,14 @@ is 'probe stub' "$?" 0
 rm -rf check
 mkdir check
 PROBE_CHECK=$tmp/check LD_PRELOAD=$lib:$tmp/s.so ./linked needed >/dev/null
-is 'in LD_PRELOAD behind libprobe.so' "$(hits $name)" 3
+is 'in LD_PRELOAD after libprobe.so' "$(hits $name)" 3
 LD_PRELOAD=$tmp/s.so ./linked needed >plain.txt
 is 'even without it in front' "$?$(cat plain.txt)" "02
 4
 6"
 "$probe" stub -o "$tmp/s2.so" /bin/true 2>err
-is 'a program that needs none' "$?$(ls s2.so 2>/dev/null)" 1
-like 'and why' "$(cat err)" 'define no function that needs a stub'
+is 'no stub is written for a program that needs none' "$?$(ls s2.so 2>/dev/null)" 1
+like 'the reason is printed' "$(cat err)" 'define no function that needs a stub'
 printf '#!/usr/bin/env %s\n' "$tmp/linked" >script
 chmod +x script
 ok 'of a script its interpreter' "$probe" stub -o "$tmp/s3.so" ./script
@@ -225,7 +225,7 @@ new_out
 TMPDIR=$tmp/run-tmp "$probe" run -o "$out" ./linked needed >/dev/null
 TMPDIR=$tmp/run-tmp "$probe" run -o "$out" ./linked needed >/dev/null
 is 'probe run keeps one file for all runs' "$(ls run-tmp/* | wc -l)" 1
-is 'and records' "$(cat "$out"/*/calls_*.csv | grep -c ",$name,all_reduce,.*,in,")" 6
+is 'the calls of the function are recorded in rows' "$(cat "$out"/*/calls_*.csv | grep -c ",$name,all_reduce,.*,in,")" 6
 chmod 777 run-tmp/*
 like 'a folder that others can write is not used' "$(TMPDIR=$tmp/run-tmp "$probe" run -n ./linked 2>&1)" 'not a folder that only you can write'
 finish

@@ -44,7 +44,7 @@ export_to "$tmp/plain.json" --all "$tmp/plain"
 is 'a whole run: status' "$status" 0
 truth 'a whole run' "$tmp/plain.json" "$tmp/plain"
 export_to "$tmp/plain.json.gz" --step 20-24 --rank 1,4-5 "$tmp/plain"
-like 'what was written is said' "$said" 'plain.json.gz: steps 20-24, ranks 1,4,5, 75 calls'
+like 'what was written is reported' "$said" 'plain.json.gz: steps 20-24, ranks 1,4,5, 75 calls'
 truth 'some steps of some ranks, compressed' "$tmp/plain.json.gz" "$tmp/plain" 20-24 1,4,5
 is 'stdout' "$("$probe" export -F trace -o - --step 3 --rank 0 "$tmp/plain" 2>/dev/null | json /dev/stdin 'sorted({x["args"]["step"] for x in e if x.get("cat") == "cpu_op"})')" '[3]'
 "$probe" export --format trace "$tmp/plain" >"$tmp/said"
@@ -73,9 +73,9 @@ awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i} $at["step"] ==
 	"$tmp/plain/rank4/calls_0-99.csv" >"$tmp/spike/rank4/calls_0-99.csv"
 like 'a spike is found' "$("$probe" report "$tmp/spike")" 'spike +first in step 70, rank 4'
 export_to "$tmp/spike.json" "$tmp/spike"
-like 'around that finding' "$said" 'steps 69-71, ranks 0-5'
+like 'the exported steps and ranks are those around that finding' "$said" 'steps 69-71, ranks 0-5'
 "$probe" report --html "$tmp/spike.html" "$tmp/spike" >/dev/null
-like 'and so is the timeline of the page' "$(grep -o '"windows":\[{"finding":[-0-9]*,"step":[0-9]*' "$tmp/spike.html")" '"finding":0,"step":70'
+like 'the timeline of the page is around that finding too' "$(grep -o '"windows":\[{"finding":[-0-9]*,"step":[0-9]*' "$tmp/spike.html")" '"finding":0,"step":70'
 
 # The limit: nothing is left, and the command that it names is short enough.
 export_to "$tmp/long.json" --all --limit 1 "$tmp/nan"
@@ -83,12 +83,12 @@ is 'with --all no limit' "$status" 0
 rm "$tmp/long.json"
 export_to "$tmp/long.json" --limit 1 --step 0-39 "$tmp/nan"
 is 'above the limit: status' "$status" 2
-is 'nothing is left behind' "$(ls "$tmp" | grep long)" ''
-like 'the command that narrows it is said' "$said" 'probe export --format trace --step 0-[0-9]+ /'
+is 'nothing is left' "$(ls "$tmp" | grep long)" ''
+like 'the command that narrows it is reported' "$said" 'probe export --format trace --step 0-[0-9]+ /'
 narrow=$(grep -oE -- '--step [0-9-]+( --rank [0-9-]+)?' <<<"$said" | head -1)
 export_to "$tmp/long.json" --limit 1 $narrow "$tmp/nan"
-is 'and is short enough' "$status" 0
-# A step that is not there is an error for each format; what an export of before wrote stays.
+is 'an export with these options is short enough' "$status" 0
+# A step that is not there is an error for each format; an earlier export stays.
 for f in trace flight-recorder dot insight dump monitor tensorboard; do
 	to=$tmp/kept_$f
 	mkdir "$to"
@@ -111,9 +111,9 @@ is 'each collective is launched, and a kernel' "$(json "$tmp/hta/rank4.pt.trace.
 	'[len({x["args"]["correlation"] for x in e if x.get("cat") == c}) for c in ("cuda_runtime", "kernel")] + [all(x["name"].startswith("ncclKernel_") for x in e if x.get("cat") == "kernel")]')" '[25, 25, True]'
 
 
-# As those programs read it: times are doubles, torch_tb_profiler leaves out what ends behind what it begins in by one bit, and HTA
+# As those programs read it: times are doubles, torch_tb_profiler drops an event that ends one bit after the enclosing one, and HTA
 # counts what is queued on streams, where nothing overlaps.
-as_read() { # TRACE: events that are left out, pairs that overlap on a stream, kernels in the microsecond of their launch
+as_read() { # TRACE: events that are dropped, pairs that overlap on a stream, kernels in the microsecond of their launch
 	python3 -c 'import collections, gzip, json, sys
 tree, stream, launch, lost, overlap, early = collections.defaultdict(list), collections.defaultdict(list), {}, 0, 0, 0
 for e in json.load(gzip.open(sys.argv[1]))["traceEvents"]:
@@ -169,7 +169,7 @@ for m in $flavours; do
 	}
 	wait_until 40 hangs
 	export_to "$tmp/live.json" "$out"
-	is 'a living job: what it stands in is shown as open' "$(json "$tmp/live.json" 'sorted((x["pid"], x["name"], x["args"]["step"]) for x in e if x.get("args", {}).get("open") and x["cat"] == "cpu_op")')" \
+	is 'a living job: the call that it is blocked in is shown as open' "$(json "$tmp/live.json" 'sorted((x["pid"], x["name"], x["args"]["step"]) for x in e if x.get("args", {}).get("open") and x["cat"] == "cpu_op")')" \
 		"[(0, 'MPI_Allreduce (open)', 5), (1, 'MPI_Allreduce (open)', 5)]"
 	"$probe" export --format flight-recorder -o "$tmp/fr_live" "$out" >"$tmp/said"
 	for p in $(ranks_of "$out"); do kill -9 "$p"; done
@@ -203,7 +203,7 @@ awk -F, -v OFS=, 'FNR == 1 {for (i = 1; i <= NF; i++) at[$i] = i}
 		$at["count"] = 2048; $at["dur_ns"] = 1000; $at["flags"] = ""; print; $at["io"] = "out"
 	} {print}' "$tmp/hang/rank2/calls_0-99.csv" >"$tmp/odd/rank2/calls_0-99.csv"
 "$probe" export --format flight-recorder --step 30-31 -o "$tmp/fr_odd" "$tmp/odd" >/dev/null
-is 'who stands in an operation has the sizes of its own' \
+is 'a rank that is blocked in an operation has its own sizes' \
 	"$(pickles "$tmp/fr_odd" '[(x["state"], x["input_sizes"], x["output_sizes"]) for k in (0, 2) for x in r[k]["entries"][-1:]]')" \
 	"[('started', [[1024]], [[1024]]), ('completed', [[2048]], [[2048]])]"
 
@@ -228,7 +228,7 @@ for d in sys.argv[1:]:
 	unlike 'torchfrtrace blames no other for it' "$(analysed fr_odd)" 'Culprit rank [013457]'
 	like 'torchfrtrace names the rank that a living job waits for' "$(analysed fr_live)" 'Not all ranks joining collective.*missing ranks: \{2\}'
 	is 'torchfrtrace: messages match' "$(analysed fr_messages)" ''
-	is 'and there are some' "$(pickles "$tmp/fr_messages" 'sum(x["is_p2p"] for d in r.values() for x in d["entries"]) > 100')" True
+	is 'there are more than 100 point-to-point entries' "$(pickles "$tmp/fr_messages" 'sum(x["is_p2p"] for d in r.values() for x in d["entries"]) > 100')" True
 else
 	skip 'torchfrtrace' 'no PyTorch with torch.distributed.flight_recorder'
 fi
@@ -331,7 +331,7 @@ mkdir -p "$tmp/full"
 if can_mount && mount -t tmpfs -o size=64k none "$tmp/full"; then
 	said=$("$probe" export -F trace --all -o "$tmp/full/t.json" "$tmp/plain" 2>&1)
 	is 'a full disk: status' "$?" 2
-	like 'it is said' "$said" 'No space left on device'
+	like 'it is reported' "$said" 'No space left on device'
 	is 'half a file does not stay' "$(ls "$tmp/full")" ''
 else
 	skip 'a full disk' 'nothing can be mounted here'

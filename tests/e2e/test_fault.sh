@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What fails on our side never reaches the training: calls of libc that fail for libprobe.so alone (tests/fault/fault.c),
+# Failures on our side never affect the training: calls of libc that fail for libprobe.so alone (tests/fault/fault.c),
 # full, read-only and vanished folders, limits on files and descriptors. Each time the results are the same to the bit,
 # and meta.json or one line says what is missing. With each MPI.
 # timeout: 600
@@ -27,7 +27,7 @@ happened() {
 }
 
 said() { # PATTERN: each rank says it, and nothing else
-	like "$name: is said" "$(cat "$tmp/with.err")" "libprobe: .*$1"
+	like "$name: is reported" "$(cat "$tmp/with.err")" "libprobe: .*$1"
 	is "$name: once a rank" "$(($(grep -c '^libprobe: ' "$tmp/with.err") <= ${LINES_MAX:-2}))" 1
 }
 
@@ -43,7 +43,7 @@ accounted() { # what is not in the files was counted; recover completes what is 
 }
 
 missing() { # KEY in meta.json of each rank
-	is "$name: meta.json says it" "$(rows "$out" "['$1' in m['missing'] for m in M.values()]")" '[True, True]'
+	is "$name: meta.json reports it" "$(rows "$out" "['$1' in m['missing'] for m in M.values()]")" '[True, True]'
 }
 
 for f in $flavours; do
@@ -51,7 +51,7 @@ for f in $flavours; do
 	run 'no fault'
 	calls=$(rows "$out" 'len(calls(on("rank0")))')
 	is "$name: calls of a rank" "$((calls > 75))" 1
-	is "$name: nothing is said" "$(grep -c libprobe "$tmp/with.err")" 0
+	is "$name: nothing is reported" "$(grep -c libprobe "$tmp/with.err")" 0
 	whole
 
 	# ---- the journal ----
@@ -88,7 +88,7 @@ for f in $flavours; do
 	accounted
 	run 'short writes' FAULT=write:short
 	happened
-	is "$name: nothing is said" "$(grep -c libprobe "$tmp/with.err")" 0
+	is "$name: nothing is reported" "$(grep -c libprobe "$tmp/with.err")" 0
 	whole
 	run 'writer thread refused' FAULT=pthread_create:11
 	happened
@@ -125,7 +125,7 @@ for f in $flavours; do
 	said 'output folder .*: Read-only file system; nothing is recorded; set PROBE_OUTPUT_DIR'
 	run 'no links, as on FAT' FAULT=linkat:1
 	happened
-	is "$name: nothing is said" "$(grep -c libprobe "$tmp/with.err")" 0
+	is "$name: nothing is reported" "$(grep -c libprobe "$tmp/with.err")" 0
 	whole
 	run 'meta.json cannot be replaced' FAULT=renameat:13
 	happened
@@ -137,11 +137,11 @@ for f in $flavours; do
 	run 'no memory for a while' FAULT=malloc:12:60:40
 	happened
 
-	# ---- without any trick ----
+	# ---- without injected faults ----
 	: >"$tmp/file"
 	run 'a file in place of the folder' PROBE_OUTPUT_DIR="$tmp/file/x"
 	said 'output folder .*: Not a directory; nothing is recorded'
-	run 'a folder that nobody can make' PROBE_OUTPUT_DIR=/proc/none/x
+	run 'a folder that cannot be made' PROBE_OUTPUT_DIR=/proc/none/x
 	said 'output folder /proc/none/x: No such file or directory'
 
 	# Limits of the process: through a shell, which is preloaded too.

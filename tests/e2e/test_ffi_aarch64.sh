@@ -2,7 +2,7 @@
 # The libffi entry on the other processor: tests/unit/test_ffi.c, built by the cross compiler, run by qemu-user. Needs
 # libffi-dev and libcmocka-dev of arm64, here or unpacked below $AARCH64_ROOT. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 root=${AARCH64_ROOT:-}/usr

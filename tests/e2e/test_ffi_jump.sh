@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # A function that is recorded through a stub and libffi, and left by longjmp: the program goes on as without, and so does
 # the recording. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 command -v cc >/dev/null || { skip 'longjmp over libffi' 'no compiler'; finish; }
@@ -24,7 +24,7 @@ for opt in -O2 '-O0 -fomit-frame-pointer'; do
 		is "$how, $opt: the program goes on as without" "$said" '0 0'
 		contract "$how, $opt" "$out" --partial
 		# In both threads; of the last 80 those before the stack was looked at are missing.
-		is "$how, $opt: calls behind one that was left" "$(rows "$out" \
+		is "$how, $opt: calls after one that was left" "$(rows "$out" \
 			'[[sum(r["io"] == "out" and first <= float(r["max"]) / 2 < first + 10 for r in R if r["thread"] == t) for first in (100, 200, 340, 350, 370)] for t in sorted({r["thread"] for r in R})]')" \
 			'[[10, 10, 10, 10, 10], [10, 10, 10, 10, 10]]'
 		is "$how, $opt: those that were left" "$(rows "$out" \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What a person sees who types `make`, `make demo` or `make test` where something that they need is missing: one line that names it, and
+# The output of `make`, `make demo` or `make test` if something that they need is missing: one line that names it, and
 # the command that installs it, for three families of systems; nothing is compiled. And a build shows how far it is. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 make=(make --no-print-directory DEPS=0 "B=$tmp/build")
 
@@ -27,7 +27,7 @@ exec cc \"\$@\"" >"$tmp/cc"
 chmod +x "$tmp/cc"
 like 'a library that is missing is named' "$("${make[@]}" "CC=$tmp/cc" 2>&1)" '^make: missing: libffi\. '
 like 'the demo without an MPI' "$(CFLAGS='' MPI='' tools/check_needs.sh demo cc a b 2>&1)" '^make demo: missing: mpicc.mpich\. .*install-recommends a b .*dnf install .* mpich '
-is 'nothing is missing: nothing is said' "$(MPI=mpich tools/check_needs.sh demo cc 2>&1)" ''
+is 'nothing is missing: nothing is reported' "$(MPI=mpich tools/check_needs.sh demo cc 2>&1)" ''
 
 # ---- progress ----
 
@@ -47,5 +47,5 @@ said=$(cd "$tmp" && "$OLDPWD/tools/build_progress.sh" make -s bad 2>&1)
 is 'a build that fails: status' $? 2
 like 'a build that fails: what it said' "$said" 'no such symbol'
 said=$(cd "$tmp" && "$OLDPWD/tools/build_progress.sh" make -s 2>&1)
-is 'nothing to do: nothing is said' "$said" ''
+is 'nothing to do: nothing is reported' "$said" ''
 finish

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Handles that the library gives to another thread before the call that freed them has come back (late_return.c is behind us and
+# Handles that the library gives to another thread before the call that freed them has come back (late_return.c is after us and
 # sees to it): each thread's rows are of its own requests, communicators, windows, files (handle_rows.py). With each MPI.
 # timeout: 300
 # long: every kind with every MPI
@@ -37,7 +37,7 @@ for f in $flavours; do
 	done
 	# Handles of requests that are not recorded are given out, too.
 	reuse $f 2 mixed PROBE_MIN_BYTES=1000
-	# What could not be freed is what it was.
+	# A handle that could not be freed is unchanged.
 	reuse $f 1 persistent LATE_REFUSE=3
 	reuse $f 1 wait LATE_REFUSE=3
 	reuse $f 1 comm LATE_REFUSE=3

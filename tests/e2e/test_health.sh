@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checkpoints judged while the job runs (key health_checkpoint), against what the training knows itself.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: health of checkpoints'
@@ -18,7 +18,7 @@ new_out
 one "$tmp/plain"
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_HEALTH_CHECKPOINT=true PROBE_CKPT_PATTERN="$tmp/ckpts"
 same_output 'a training that writes checkpoints'
-# Of 99-half.pt, which is never whole, there is a line and no entry.
+# 99-half.pt, which is never complete, has a line and no entry.
 cat >"$tmp/entries.py" <<'PY'
 import json, sys
 text = open(sys.argv[1]).read()
@@ -47,7 +47,7 @@ print(have == {n: int(float(v) >= 1) for n, s, v in map(str.split, open(sys.argv
 is '... and which is the newest healthy one' "$("$probe" ckpt "$out" --latest-healthy)" "$tmp/ckpts/$(awk '$3 < 1 { n = $1 } END { print n }' "$tmp/numbers")"
 
 # MindSpore Transformers' layout: its output folder, which its configuration makes ours as well, has the checkpoints below it. What lies in
-# folders that we made there ourselves is none, whatever it is called.
+# folders that we made there ourselves is no checkpoint, whatever its name.
 mkdir -p "$tmp/job/output/rank0.7" "$tmp/job/output/tensorboard"
 cat >"$tmp/mf.yaml" <<'YAML'
 output_dir: ./output
@@ -72,7 +72,7 @@ here=$PWD
 is 'checkpoints below the output folder are judged, what is our own there is not' "$(python3 "$tmp/entries.py" "$tmp/job/output/health_ckpts.json" "$tmp/numbers" 2>&1 | tail -1)" 'True True [0, 1]'
 is '... nothing else has a line' "$(cut -d'"' -f4 "$tmp"/job/output/health/rank0.jsonl | grep -c 'journal\|weights.pt')" 0
 
-# Which step a checkpoint is of does not hang on the rate of our own ticks: here CLOCK_MONOTONIC, by which they are measured, runs
+# The step of a checkpoint does not depend on the rate of our own ticks: here CLOCK_MONOTONIC, by which they are measured, runs
 # for us at two thirds of the speed of the clock that files have their times from.
 cat >"$tmp/slow.c" <<'C'
 #define _GNU_SOURCE

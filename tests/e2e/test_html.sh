@@ -39,7 +39,7 @@ done
 truth 'a clean run' "$tmp/plain"
 is 'numbers: the mean over the ranks that have one, the smallest and the largest' \
 	"$(data '[(n["name"], n["points"][1]) for n in d["numbers"]][0]')" "('loss', [2.52, 2.5, 2.54])"
-like 'what was written is said' "$said" 'page.html: [0-9.]+ kB, one file'
+like 'what was written is reported' "$said" 'page.html: [0-9.]+ kB, one file'
 is 'without a finding: the last steps' "$(data '[(w["finding"], w["step"]) for w in d["windows"]]')" '[(-1, 148)]'
 
 $gen -r 12 -s 60 -c 4 -g 4 -b 31:6 -l 5:900000 "$tmp/nan"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the preload must not change: programs that have nothing to record, the answers of the dynamic linker, the state of
+# Things that the preload must not change: programs that have nothing to record, the answers of the dynamic linker, the state of
 # process and thread around a call, other tools in the same chain, and all of it with a wrong configuration.
 # timeout: 420
 . "$(dirname "$0")/lib.sh"

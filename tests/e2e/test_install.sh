@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# make install and uninstall: what is there, that it works from there, and that nothing is left. Prints TAP.
+# make install and uninstall: which files there are, that it works from there, and that nothing is left. Prints TAP.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 
@@ -18,12 +18,12 @@ docs=$(find docs -type f | sed 's|^|./share/doc/libprobe/|')
 is 'what is installed' "$(snapshot "$prefix" | tr '\n' ' ')" \
 	"$(sort <<<"$docs
 $(tr ' ' '\n' <<<'./bin/probe ./include/libprobe/probe.h ./lib/libprobe.so ./lib/pkgconfig/libprobe.pc ./share/bash-completion/completions/probe ./share/doc/libprobe/CHANGELOG.md ./share/doc/libprobe/README.md ./share/libprobe/.installed ./share/libprobe/apis/README.md ./share/libprobe/apis/custom.yaml ./share/libprobe/apis/kinds.yaml ./share/libprobe/presets/nan.yaml ./share/libprobe/presets/ops.yaml ./share/libprobe/probe.yaml ./share/libprobe/support_wrap_ops.yaml ./share/man/man1/probe.1 ./share/man/man7/libprobe.7 ./share/modulefiles/libprobe/'$(cat VERSION))" | tr '\n' ' ')"
-is 'the same anew changes nothing' "$(snapshot "$prefix"; "${make[@]}" install "PREFIX=$prefix" 2>&1)" "$(snapshot "$prefix")"
+is 'the same again changes nothing' "$(snapshot "$prefix"; "${make[@]}" install "PREFIX=$prefix" 2>&1)" "$(snapshot "$prefix")"
 is 'modes' "$(cd "$prefix" && stat -c '%a %n' bin/probe lib/libprobe.so include/libprobe/probe.h | tr '\n' ' ')" '755 bin/probe 755 lib/libprobe.so 644 include/libprobe/probe.h '
 is 'the version' "$("$prefix/bin/probe" --version)" "probe $(cat VERSION)"
 is 'probe run finds its library' "$(cd / && "$prefix/bin/probe" run sh -c 'echo $LD_PRELOAD')" "$prefix/lib/libprobe.so"
-is 'and its presets' "$(cd / && "$prefix/bin/probe" run -p nan sh -c 'echo $PROBE_WRAP_OPS')" "$prefix/share/libprobe/presets/nan.yaml"
-like 'and its configuration' "$(cd / && "$prefix/bin/probe" config 2>&1)" "$prefix/share/libprobe/probe.yaml"
+is 'the installed command finds its presets' "$(cd / && "$prefix/bin/probe" run -p nan sh -c 'echo $PROBE_WRAP_OPS')" "$prefix/share/libprobe/presets/nan.yaml"
+like 'the installed command finds its configuration' "$(cd / && "$prefix/bin/probe" config 2>&1)" "$prefix/share/libprobe/probe.yaml"
 
 # An edit of the installed file counts, without a rebuild.
 sed -i 's/^journal_mib: .*/journal_mib: 33/' "$prefix/share/libprobe/probe.yaml"
@@ -91,7 +91,7 @@ share=$prefix/share/libprobe
 echo '  - my_function' >>"$share/support_wrap_ops.yaml"
 echo '# mine' >>"$share/apis/custom.yaml"
 cp -r configs "$tmp/configs.was"
-newer() { # of what stands in configs: a copy of the tree's configs, changed
+newer() { # a changed copy of the tree's configs
 	rm -rf "$tmp/newer"
 	cp -r "$tmp/configs.was" "$tmp/newer"
 	for f in support_wrap_ops.yaml probe.yaml presets/nan.yaml; do
@@ -101,26 +101,26 @@ newer() { # of what stands in configs: a copy of the tree's configs, changed
 newer 1
 said=$("${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" 2>&1)
 is 'installed over it: the edited list is kept' "$(tail -1 "$share/support_wrap_ops.yaml")" '  - my_function'
-is 'and the configuration' "$(grep -c '^journal_mib: 33' "$share/probe.yaml")" 1
-is 'and the own functions' "$(tail -1 "$share/apis/custom.yaml")" '# mine'
-is 'the newer ones stand beside them' "$(tail -qn 1 "$share/support_wrap_ops.yaml.new" "$share/probe.yaml.new" | tr '\n' ' ')" '# newer 1 # newer 1 '
-is 'what is as it was shipped has none beside it' "$(cd "$share" && find . -name '*.new' | sort | tr '\n' ' ')" './probe.yaml.new ./support_wrap_ops.yaml.new '
-is 'what was not edited is the newer one' "$(tail -1 "$share/presets/nan.yaml")" '# newer 1'
+is 'the configuration keeps its edits' "$(grep -c '^journal_mib: 33' "$share/probe.yaml")" 1
+is "the user's own functions are kept" "$(tail -1 "$share/apis/custom.yaml")" '# mine'
+is 'the newer ones are next to them' "$(tail -qn 1 "$share/support_wrap_ops.yaml.new" "$share/probe.yaml.new" | tr '\n' ' ')" '# newer 1 # newer 1 '
+is 'an unchanged file has none next to it' "$(cd "$share" && find . -name '*.new' | sort | tr '\n' ' ')" './probe.yaml.new ./support_wrap_ops.yaml.new '
+is 'a file that was not edited is the newer one' "$(tail -1 "$share/presets/nan.yaml")" '# newer 1'
 like 'a line for each' "$(tr '\n' ' ' <<<"$said")" 'support_wrap_ops.yaml: edited, kept; .*support_wrap_ops.yaml.new'
 newer 2
 "${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" >/dev/null 2>&1
-is 'once more: still kept, and the newest beside it' "$(tail -qn 1 "$share/support_wrap_ops.yaml" "$share/support_wrap_ops.yaml.new" "$share/presets/nan.yaml" | tr '\n' ' ')" '  - my_function # newer 2 # newer 2 '
+is 'once more: still kept, and the newest next to it' "$(tail -qn 1 "$share/support_wrap_ops.yaml" "$share/support_wrap_ops.yaml.new" "$share/presets/nan.yaml" | tr '\n' ' ')" '  - my_function # newer 2 # newer 2 '
 cp "$share/support_wrap_ops.yaml.new" "$share/support_wrap_ops.yaml"
 "${make[@]}" install "PREFIX=$prefix" CONFIGS="$tmp/newer" >/dev/null 2>&1
-ok 'taken over: no longer beside it' test ! -e "$share/support_wrap_ops.yaml.new"
+ok 'taken over: no longer next to it' test ! -e "$share/support_wrap_ops.yaml.new"
 
 said=$("${make[@]}" uninstall "PREFIX=$prefix" 2>&1)
 is 'make uninstall' $? 0
 is 'edited files are left, nothing else' "$(snapshot "$prefix" | tr '\n' ' ')" './share/libprobe/apis/custom.yaml ./share/libprobe/probe.yaml '
-like 'and it says so' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
+like 'the kept file is reported' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
 # As an installation of a version that kept no list of what it installed.
 "${make[@]}" install "PREFIX=$prefix" >/dev/null 2>&1
-is 'installed anew: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'
+is 'installed again: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'
 rm -f "$share/apis/custom.yaml" "$share/probe.yaml" "$share/.installed"
 "${make[@]}" uninstall "PREFIX=$prefix" >/dev/null 2>&1
 is 'nothing is left' "$(snapshot "$prefix" | grep -v '\.new$')" ''

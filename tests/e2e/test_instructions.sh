@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Instruction counts of the hot paths against the recorded ones (tests/bench/callgrind.sh, which says how to record).
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 cd "$(dirname "$0")/../.." || exit 2
 B=${B:-build}

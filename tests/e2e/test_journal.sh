@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Where the journal lies, and what becomes of it: killed before anything was drained, each call that had returned is
+# Where the journal is, and what happens to it: killed before anything was drained, each call that had returned is
 # there after `probe recover`, wherever the journal was; journals of dead processes are found and removed, those of
 # living ones never; what truncates files or makes them immutable does not reach a journal in shared memory. Against the
 # number of calls that the program itself counted (mpi_killed.c).
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: mounts
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'journals' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -16,7 +16,7 @@ cc -std=gnu11 -O1 -D_GNU_SOURCE -shared -fPIC -fno-builtin -o "$tmp/libfault.so"
 	finish
 }
 
-# What of ours is in shared memory and in the folder of journals, of this test: segments of processes it started, whose keys
+# Lists what this test has left in shared memory and in the folder of journals: segments of processes it started, whose keys
 # begin with 0x50b.
 leftovers() {
 	find "$tmp/journals" -name 'libprobe-*.journal'
@@ -48,7 +48,7 @@ recorded() { # calls that had ended
 
 # ---- killed before the first drain ----
 
-# One look at many folders: out, counter, out, counter ...
+# One check of many folders: out, counter, out, counter ...
 wrong_counts() {
 	python3 - "$@" <<-'PY'
 		import struct, sys
@@ -74,7 +74,7 @@ killed() { # TEXT ROUNDS HOW [NAME=VALUE ...]
 	done
 	is "$text: recover goes well" "$said" ''
 	is "$text: $rounds times killed before the first drain: every call that returned" "$(wrong_counts "${all[@]}" 2>&1)" ''
-	is "$text: and nothing is left behind" "$(leftovers)" ''
+	is "$text: and nothing is left" "$(leftovers)" ''
 	for p in $(pgrep -f "$tmp/out[0-9]*.counter child"); do kill -9 "$p"; done
 }
 
@@ -87,7 +87,7 @@ killed 'a segment, and a child lives on' 2 child PROBE_JOURNAL_DIR=shm
 killed 'journal_dir, and a child lives on' 2 child PROBE_JOURNAL_DIR="$tmp/journals"
 
 # A thread of the job forks at the moment at which the writer maps a page of the journal once more. What the child has of the
-# journal stands in $tmp/mapped.
+# journal is in $tmp/mapped.
 cat >"$tmp/fork.c" <<'END'
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -139,7 +139,7 @@ new_out
 run_one PROBE_JOURNAL_DIR=shm -- 3 "$tmp/counter"
 wait $pid 2>/dev/null
 like 'a segment: meta.json has its id and its key' "$(cat "$out/rank0/meta.json")" '"journal_path": "shm:[0-9]+:0x50b[0-9a-f]{5}"'
-is 'a segment: nobody else may look at it' "$(awk -v pid=$pid '$5 == pid && int($1 / 1048576) == 1291 {print $3}' /proc/sysvipc/shm)" 600
+is 'a segment: no other user may read it' "$(awk -v pid=$pid '$5 == pid && int($1 / 1048576) == 1291 {print $3}' /proc/sysvipc/shm)" 600
 is 'a segment: the report shows what is in it' "$("$probe" report --json "$out" 2>/dev/null | python3 -c 'import json, sys; print(sum(o["calls"] for o in json.load(sys.stdin)["operations"]))')" 3
 ok 'a segment: and leaves it' test -n "$(leftovers)"
 
@@ -174,7 +174,7 @@ for l in living living2; do "$probe" recover --clean --journals "$tmp/journals" 
 is 'recover --clean: those of the living stay' "$(leftovers | wc -l)" 2
 is 'recover --clean: and are theirs' "$(leftovers | grep -c -e "-$living2-" -e shm:)" 2
 
-# In another pid namespace the pids of the living look dead, or like somebody else's.
+# In another pid namespace the pids of the living look dead, or like those of another process.
 if unshare -p -f --mount-proc true 2>/dev/null; then
 	for l in living living2; do unshare -p -f --mount-proc "$probe" recover --clean --journals "$tmp/journals" "$tmp/$l" >"$tmp/said" 2>&1; done
 	is 'recover --clean in another pid namespace: those of the living stay' "$(leftovers | wc -l)" 2
@@ -190,13 +190,13 @@ else
 	"$probe" recover "$tmp/living2" >/dev/null
 fi
 out=$tmp/living2
-is 'and completes what they left' "$(recorded)" "$(counted "$tmp/counter.living2")"
+is 'no row of that run is missing' "$(recorded)" "$(counted "$tmp/counter.living2")"
 touch "$tmp/counter.living.end"
 wait $living
 is 'the living one ends well' $? 0
-is 'and nothing is left' "$(leftovers)" ''
+is 'no journal is left' "$(leftovers)" ''
 out=$tmp/living
-is 'and all its calls are there' "$(recorded)" "$(counted "$tmp/counter.living")"
+is 'all calls of the process are recorded' "$(recorded)" "$(counted "$tmp/counter.living")"
 
 # Without a folder: those of all jobs, in a machine of their own, for other tests' are not ours to remove. A folder that still waits
 # is completed first.
@@ -208,7 +208,7 @@ if unshare -i -m mount -t tmpfs none /dev/shm 2>/dev/null; then
 		- "$lib" "$out" "$app" "$tmp/counter" "$tmp/journals" "$probe" >"$tmp/said" 2>&1
 	is 'recover --clean without any folder: status' $? 0
 	is 'its folder is completed' "$(recorded)" 9
-	is 'and the segment removed' "$(tail -1 "$tmp/said")" 1
+	is 'the segment is removed' "$(tail -1 "$tmp/said")" 1
 else
 	skip 'recover --clean without any folder' 'no namespaces here'
 fi
@@ -221,10 +221,10 @@ takes=$(($(stat -c %b "$out/rank0/journal.bin") * 512))
 ok 'a journal has no holes: a store into one is a SIGBUS on a full disk' test "$takes" -ge "$(stat -c %s "$out/rank0/journal.bin")"
 is 'the report says how many bytes the journals of a killed job take' \
 	"$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" "$takes"
-like 'and which command frees them' "$("$probe" report "$out")" "journals take 4.19 MB, which .probe recover $out. frees"
+like 'the report names the command that frees the journals' "$("$probe" report "$out")" "journals take 4.19 MB, which .probe recover $out. frees"
 "$probe" recover "$out" >/dev/null
 is 'recover frees them' "$(find "$out" -name 'journal*')" ''
-unlike 'and the report says no more of them' "$("$probe" report "$out")" 'journals take'
+unlike 'the report no longer mentions the journals' "$("$probe" report "$out")" 'journals take'
 is 'nor as JSON' "$("$probe" report --json "$out" | python3 -c 'import json, sys; print(json.load(sys.stdin)["journal_bytes"])')" 0
 
 # ---- another user's ----
@@ -236,7 +236,7 @@ if [ "$(id -u)" = 0 ] && setpriv --reuid 65534 --clear-groups true 2>/dev/null; 
 	cp -r "$out" "$tmp/theirs"
 	chown -R 65534 "$tmp/theirs"
 	like 'a folder of one user that names the journal of another' "$("$probe" recover "$tmp/theirs" 2>&1)" 'belongs to another user'
-	is 'and it stays' "$(leftovers)" "${path%:*}"
+	is 'the journal stays' "$(leftovers)" "${path%:*}"
 	chmod 755 "$tmp" "$out" "$out/rank0"
 	setpriv --reuid 65534 --clear-groups "$probe" recover --clean "$out" >"$tmp/said" 2>&1
 	is 'another user removes nothing' "$(leftovers)" "${path%:*}"
@@ -252,9 +252,9 @@ open_calls() {
 new_out
 run_one PROBE_JOURNAL_DIR=shm -- 6 "$tmp/counter" wait
 if wait_until 30 test -s "$out/rank0/open.jsonl"; then
-	pass 'a call that is open for long stands in open.jsonl'
+	pass 'a call that is open for long is in open.jsonl'
 else
-	fail 'a call that is open for long stands in open.jsonl' "$(ls -l "$out/rank0")"
+	fail 'a call that is open for long is in open.jsonl' "$(ls -l "$out/rank0")"
 fi
 ok 'open.jsonl: each line is JSON' python3 -c 'import json, sys; sys.exit(not [json.loads(x) for x in open(sys.argv[1])])' "$out/rank0/open.jsonl"
 kill -9 $pid
@@ -271,7 +271,7 @@ wait_until 30 test -s "$out/rank0/open.jsonl"
 kill -9 $pid
 wait $pid 2>/dev/null
 "$probe" recover "$out" >/dev/null
-is 'recover: the row stands in the calls, and open.jsonl goes' "$(rows "$out" '["open" in flags(r) for r in calls(R)].count(True)') $(ls "$out"/*/open.jsonl 2>/dev/null)" '1 '
+is 'recover: the row is in the calls, and open.jsonl goes' "$(rows "$out" '["open" in flags(r) for r in calls(R)].count(True)') $(ls "$out"/*/open.jsonl 2>/dev/null)" '1 '
 
 # ---- what happens to files ----
 

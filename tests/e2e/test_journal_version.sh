@@ -12,7 +12,7 @@ is_open() {
 }
 wait_until 30 is_open || fail 'a hang is seen' "$("$probe" report "$out" 2>&1)"
 
-version() { # FILE NUMBER: behind the magic, 4 bytes (layout.h)
+version() { # FILE NUMBER: after the magic, 4 bytes (layout.h)
 	chmod u+w "$1"
 	python3 -c 'import struct, sys
 with open(sys.argv[1], "r+b") as f:
@@ -49,7 +49,7 @@ is 'recover: status and the only line' "$? $said" \
 	'2 ranks 0,1: journal.bin: written by another version of libprobe; use the probe command of that version'
 said=$("$probe" recover --json "$out" | python3 -c 'import json, sys; print({(f["result"], f["rows"]) for f in json.load(sys.stdin)["folders"]})')
 is 'recover --json' "$said" "{('failed', 0)}"
-is 'and nothing was touched' "$(cat "$out"/rank*/* | cksum)" "$before"
+is 'no file was changed' "$(cat "$out"/rank*/* | cksum)" "$before"
 
 both 1 2
 printf 'x' | dd of="$out/rank1/journal.bin" bs=1 conv=notrunc 2>/dev/null

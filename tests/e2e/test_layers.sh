@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/layers.sh notices what it is for: in a tree of two rooms each kind of breach is planted. Prints TAP.
-# beside: nothing of it waits busily
+# tests/layers.sh finds what it should: a tree of two rooms has each kind of violation. Prints TAP.
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 
@@ -30,7 +30,7 @@ is 'down, and up through a table: nothing is found' "$(look)" ''
 printf 'int high(void);\nint planted(void) { return high(); }\n' >preload/low/planted.c
 is 'a call upward' "$(look)" 'preload/low/planted.o uses high of preload/high/high.o'
 cp rooms rooms.kept && echo 'knot low high preload/high/none.h' >>rooms
-is 'a knot lets it be, and one that is gone is told' "$(look)" 'the table: the knot preload/low preload/high/none.h is gone; take it out'
+is 'a knot allows a violation, and one without a violation is reported' "$(look)" 'the table: the knot preload/low preload/high/none.h is gone; take it out'
 mv rooms.kept rooms
 printf 'extern int (*door)(void);\nint planted(void) { return door(); }\n' >preload/low/planted.c
 is 'the same through a table' "$(look)" ''

@@ -2,7 +2,7 @@
 # The table of layout facts: printed by `probe check`, and what was found of them in meta.json: verified with the libraries
 # that are installed here, failed (and off, and no harm done) where a library says otherwise. Prints TAP.
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -86,7 +86,7 @@ new_out
 torchrun_with 1 PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_BACKWARD=true PROBE_KINDS="$all_kinds" "$tmp/all.py"
 is "PyTorch $torch_version: ends well" $status 0
 unlike "PyTorch $torch_version: none failed" "$(facts "$out")" failed
-# What this program has no use for: buckets with names, graphs that are held, hooks of modules.
+# This program does not use buckets with names, retained graphs or hooks of modules.
 is "PyTorch $torch_version: its facts are verified, but those that nothing here depends on" "$(facts "$out" | python3 -c 'import json, sys
 seen = {k for k, v in json.load(sys.stdin).items() if v == "verified" and k.split(".")[0] in ("torch", "python")}
 print(sorted(seen | {"torch.bucket", "torch.graph", "torch.module"}))')" \

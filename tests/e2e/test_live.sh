@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe top` and `probe serve`: their figures against what tests/e2e/live_truth.py computes from the files; a terminal; requests
 # that are none; a job that runs.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 
@@ -59,7 +59,7 @@ print([(a["rank"], a["rule"], a["count"]) for a in d["alerts"]], d["alerts"][1][
 	'[(3, '\''AnomalyNan'\'', 3), (3, '\''spike'\'', 1)] spike: grad-norm 9.5 in step 4, "threshold" 3 False 4'
 is 'the late rank, and no other, is a straggler' "$(python3 -c 'import json, sys; print([r["rank"] for r in json.load(open(sys.argv[1]))["ranks"] if r["straggler"]])' "$tmp/json")" '[2]'
 is 'exposed communication is that of the job itself' "$(grep -c '^probe_exposed_communication_ratio{rank="3"} 0.2$' "$tmp/prom")" 1
-is 'top --json says the same' "$("$probe" top --json "$dir" | grep -vE 'unix_s|silent_s' | cksum)" "$(grep -vE 'unix_s|silent_s' "$tmp/json" | cksum)"
+is 'top --json prints the same' "$("$probe" top --json "$dir" | grep -vE 'unix_s|silent_s' | cksum)" "$(grep -vE 'unix_s|silent_s' "$tmp/json" | cksum)"
 is 'serve --once prints the page' "$("$probe" serve --once "$dir" | cksum)" "$(cksum <"$tmp/prom")"
 said=$("$probe" top --once "$dir")
 is 'top --once: status' $? 0
@@ -113,7 +113,7 @@ print(ask(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n").split(b"\r\n")[0]
 PY
 is 'requests that are none do it no harm' "$(tr '\n' '|' <"$tmp/odd")" \
 	'HTTP/1.1 405 Method Not Allowed|HTTP/1.1 400 Bad Request|True|long|0|HTTP/1.1 200 OK|'
-# Clients that send half a request, or take no answer, keep nobody waiting; they are dropped after three seconds.
+# Clients that send half a request, or take no answer, make no other client wait; they are dropped after three seconds.
 python3 - "${url##*:}" >"$tmp/stalled" <<'PY'
 import socket, sys
 def dial():
@@ -133,7 +133,7 @@ half.sendall(b"rics HTTP/1.1\r\n\r\n")
 print(half.recv(100).split(b"\r\n")[0])
 print(mute.recv(100))
 PY
-is 'stalled clients keep nobody waiting' "$(tr '\n' '|' <"$tmp/stalled")" "{b'HTTP/1.1 200 OK'}|b'HTTP/1.1 200 OK'|b''|"
+is 'stalled clients make no other client wait' "$(tr '\n' '|' <"$tmp/stalled")" "{b'HTTP/1.1 200 OK'}|b'HTTP/1.1 200 OK'|b''|"
 is 'it listens on this machine alone' "$(python3 -c 'import sys
 port = "%04X" % int(sys.argv[1])
 print({l.split()[1].split(":")[0] for f in ("tcp", "tcp6") for l in open("/proc/net/" + f) if l.split()[1].endswith(":" + port) and l.split()[3] == "0A"})' "${url##*:}")" "{'0100007F'}"
@@ -167,14 +167,14 @@ print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), b"\x1b[?1049h" in out, b
 PY
 is 'a terminal: a page of its own, and the last one stays' "$(cat "$tmp/tty")" '0 True True True'
 
-# A job that runs: the server is there before it, and sees its steps; a rank that stands in a call is named.
+# A job that runs: the server is there before it, and sees its steps; a rank that is blocked in a call is named.
 for m in $flavours; do
 	new_out
 	serve "$out"
 	is 'before the job: an answer without ranks' "$(get "$url/metrics") $(grep -c '^probe_step' "$tmp/body")" '200 text/plain; version=0.0.4; charset=utf-8 0'
 	start_with "$m" 2 mpi_hang missing 10
 	in_call() { get "$url/json" >/dev/null && grep -q '"stands_in": "MPI_' "$tmp/body"; }
-	ok 'a living job: the call that a rank stands in' wait_until 40 in_call
+	ok 'a living job: the call that a rank is blocked in' wait_until 40 in_call
 	is 'it runs' "$(grep -c '"running": true' "$tmp/body")" 1
 	like 'top says since when' "$(sleep 5; "$probe" top --once "$out")" 'running .* in MPI_[A-Za-z]+ on .* for [0-9.]+ s'
 	for p in $(ranks_of "$out"); do kill -9 "$p"; done

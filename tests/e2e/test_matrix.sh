@@ -3,7 +3,7 @@
 # wrapper, a user's own in C, a user's own method in C++. What the program prints must be what it prints without us, and
 # each call must have been seen, as `probe check` counts them. Prints TAP.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 src=$PWD/tests/apps/entry
 export PROBE_CUSTOM_APIS=$src/custom.yaml PROBE_WRAP_OPS=$src/ops.yaml
@@ -76,7 +76,7 @@ column() {
 	way 'DT_NEEDED, full RELRO' 3 $start ./linked-relro needed
 	if [ $kind != wrapped ]; then
 		way 'DT_NEEDED, plain LD_PRELOAD: out of reach' 0 preload ./linked needed
-		like "$cc $kind: and said" "$(grep -h "^$name" "$tmp"/check/*.check)" "libthing.so.1.loaded at program start, out of reach: start it with .probe run"
+		like "$cc $kind: and reported" "$(grep -h "^$name" "$tmp"/check/*.check)" "libthing.so.1.loaded at program start, out of reach: start it with .probe run"
 	fi
 	way 'dlopen RTLD_LOCAL' 3 preload ./main local "$here/libuser.so"
 	way 'dlopen RTLD_GLOBAL' 3 preload ./main global "$here/libuser.so"
@@ -95,7 +95,7 @@ column() {
 	way 'from a thread destructor' 3 preload ./main thread "$here/libuser.so"
 	way 'from a thread destructor, DT_NEEDED' 3 $start ./linked thread
 	way 'RTLD_DEEPBIND: out of reach' 0 preload ./main deepbind "$here/libuser.so"
-	like "$cc $kind: and said" "$(grep -h '^# note' "$tmp"/check/*.check)" '# note .*RTLD_DEEPBIND: calls from it .* out of reach'
+	like "$cc $kind: and reported" "$(grep -h '^# note' "$tmp"/check/*.check)" '# note .*RTLD_DEEPBIND: calls from it .* out of reach'
 	if [ $kind != method ]; then
 		cat >"$tmp/c.py" <<-END
 			import ctypes, sys
@@ -107,7 +107,7 @@ column() {
 		way 'ctypes' 1 preload python3 "$tmp/c.py" "$here/libthing.so.1" "$name"
 	fi
 	if build static -static -DLINKED -DFACTOR=2 "$src/main.c" "$src/lib.c" 2>/dev/null; then
-		like "$cc $kind: static: out of reach, and said" "$("$probe" check ./static needed 2>&1)" 'problem: .*linked statically'
+		like "$cc $kind: static: out of reach, and reported" "$("$probe" check ./static needed 2>&1)" 'problem: .*linked statically'
 	else
 		skip "$cc $kind: static" 'no static libc'
 	fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # What MPI 4 added: messages in partitions, sessions, large counts of one-sided calls, persistent collectives on an
-# intercommunicator; and ULFM. Results unchanged, as many records as an independent tool counts, what is sent in parts as it was
+# intercommunicator; and ULFM. Results unchanged, as many records as an independent tool counts, partitioned messages with their data
 # when all parts were there. With each MPI that has it.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'MPI 4' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -13,11 +13,11 @@ for f in $flavours; do
 	run_with $f 4 mpi_newer
 	same_result "$f: MPI 4"
 	contract "$f: MPI 4" "$out" --partial
-	is "$f: what was sent in parts, as it was when they were there" \
+	is "$f: sent partitions, with the data when all were ready" \
 		"$(rows "$out" '[[tuple(r[k] for k in "op peer tag io count min max nans".split()) for r in on("rank" + str(n)) if r["api"] == "MPI_Psend_init"] == [
 			("send", str((n + 1) % 4), "3", "in", "200", "%.17g" % (t + n / 2), "%.17g" % (t + 199 + n / 2), "0") for t in range(5)] for n in range(4)]')" \
 		'[True, True, True, True]'
-	is "$f: what was received in parts" \
+	is "$f: received partitions" \
 		"$(rows "$out" '[[tuple(r[k] for k in "op peer tag io count min max nans".split()) for r in on("rank" + str(n)) if r["api"] == "MPI_Precv_init"] == [
 			("recv", str((n + 3) % 4), "3", "out", "200", "%.17g" % (t + (n + 3) % 4 / 2), "%.17g" % (t + 199 + (n + 3) % 4 / 2), "0") for t in range(5)] for n in range(4)]')" \
 		'[True, True, True, True]'
@@ -39,13 +39,13 @@ for f in $flavours; do
 		"[[('4', '0'), ('4', '1'), ('4', '2')], [('2', '0'), ('2', '1'), ('2', '2')], [('4', '0'), ('4', '1'), ('4', '2')], [('2', '0'), ('2', '1'), ('2', '2')]]"
 	is "$f: nothing stays open" "$(rows "$out" '[r["api"] for r in R if "open" in flags(r)]')" '[]'
 
-	# The witness has its turn behind libprobe.so.
+	# The independent tool is called after libprobe.so.
 	new_out
 	PRELOAD=$lib:$(realpath "$B/apps/$f/libpmpicount.so") run_with $f 4 PMPI_COUNT_OUT="$tmp/pmpi" mpi_newer
 	is "$f: with the witness: ends well" $status 0
 	ok "$f: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi"
 
-	# A session, and MPI_COMM_WORLD behind it.
+	# A session, and MPI_COMM_WORLD after it.
 	run_plain $f 2 mpi_newer session
 	if [ $status != 0 ]; then
 		skip "$f: a session before MPI_Init" 'this MPI cannot do it by itself'
@@ -58,7 +58,7 @@ for f in $flavours; do
 			"([('from_group', '', '2'), ('world', 'MPI_COMM_WORLD', '2')], 2, {''})"
 	fi
 
-	# Sessions and nothing else: each rank has the same numbers for the same communicators, by the processes of mpi://WORLD.
+	# Only sessions: each rank has the same numbers for the same communicators, by the processes of mpi://WORLD.
 	run_plain $f 4 mpi_newer sessions
 	if [ $status != 0 ]; then
 		skip "$f: two sessions" "this MPI cannot do it by itself (status $status)"
@@ -77,19 +77,19 @@ for f in $flavours; do
 			'[True, True, True, True]'
 	fi
 
-	# Of ULFM this MPI may have no more than the names: then a stand-in for it is the next in the chain.
-	behind=''
+	# This MPI may have only the names of ULFM: then a stand-in is the next in the chain.
+	second=''
 	MPI_LIMIT=20 run_plain $f 3 mpi_newer ulfm
 	if [ $status != 0 ] && mpi_cc $f -D_GNU_SOURCE -O1 -fPIC -shared -o "$tmp/libulfm.so" tests/apps/ulfm_standin.c 2>"$tmp/cc"; then
-		behind=$tmp/libulfm.so
-		run_plain $f 3 LD_PRELOAD="$behind" mpi_newer ulfm
+		second=$tmp/libulfm.so
+		run_plain $f 3 LD_PRELOAD="$second" mpi_newer ulfm
 	fi
 	if [ $status != 0 ]; then
 		skip "$f: ULFM" "neither this MPI nor the stand-in can do it (status $status)"
 		continue
 	fi
 	new_out
-	PRELOAD=$lib${behind:+:$behind} run_with $f 3 mpi_newer ulfm
+	PRELOAD=$lib${second:+:$second} run_with $f 3 mpi_newer ulfm
 	same_result "$f: ULFM"
 	contract "$f: ULFM" "$out" --partial
 	is "$f: ULFM: an agreement is a collective, once" \
@@ -97,6 +97,6 @@ for f in $flavours; do
 		"[('rank0', 'agree', '', '0'), ('rank1', 'agree', '', '0'), ('rank2', 'agree', '', '0')]"
 	is "$f: ULFM: those that are left are one communicator" \
 		"$(rows "$out" 'len({c["comm"] for c in C if c["kind"] == "shrink"}), {c["size"] for c in C if c["kind"] == "shrink"}')" "(1, {'3'})"
-	is "$f: ULFM: who revoked it" "$(rows "$out" '[(r["folder"], r["op"], r["comm_seq"]) for r in R if r["api"] == "MPIX_Comm_revoke"]')" "[('rank0', 'revoke', '')]"
+	is "$f: ULFM: the rank that revoked it" "$(rows "$out" '[(r["folder"], r["op"], r["comm_seq"]) for r in R if r["api"] == "MPIX_Comm_revoke"]')" "[('rank0', 'revoke', '')]"
 done
 finish

@@ -15,7 +15,7 @@ for m in $flavours; do
 	contract "$m" "$out"
 done
 
-# Of the last flavour: what the report makes of both ranks.
+# The report's finding about both ranks, for the last flavour.
 if [ -n "$flavours" ]; then
 	"$probe" report --json "$out" >"$tmp/report.json"
 	is 'report --json: mean, least and largest of each of the last five steps over the ranks' "$(rows "$out" "(lambda have, rows: [

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Requests that several calls have at once (mpi_shared.c): each call has its own outputs and none is read when the program
-# has its memory back. libpmpicount.so is no witness here, for it goes by the request; what goes through is known.
+# has its memory back. libpmpicount.so cannot check this, because it identifies calls by the request; the data is known.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'shared requests' 'no MPI, or its programs are not built (make apps)'; finish; }

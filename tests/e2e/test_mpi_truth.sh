@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Two tools in one preload chain see the same calls: libprobe.so, and libpmpicount.so, which measures every buffer by
-# itself (pmpi_count.c), each once before the other. And what libpmpicount.so cannot follow, against what is known of
+# itself (pmpi_count.c), each once before the other. And calls that libpmpicount.so cannot follow, against known facts about
 # the programs. With each MPI.
 # timeout: 900
 # long: each program with each MPI, and more with the witness first
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'truth' 'no MPI, or its programs are not built (make apps)'; finish; }
 
-# FLAVOUR PROGRAM [OPTIONS of pmpi_compare.py]; ORDER=inner: the witness comes first; ALWAYS=1: not by turns
+# FLAVOUR PROGRAM [OPTIONS of pmpi_compare.py]; ORDER=inner: the other tool comes first; ALWAYS=1: not in turns
 both() {
 	local f=$1 app=$2 name="$1: $2" witness chain
 	shift 2
@@ -20,12 +20,12 @@ both() {
 	PRELOAD=$chain run_with "$f" 4 PMPI_COUNT_OUT="$tmp/pmpi" $app
 	! fails_itself "$f" 4 $app || return
 	is "$name: ends well" $status 0
-	# What the witness being first changes is not in the files' form.
+	# The order of the two tools does not change the form of the files.
 	[ "${ORDER:-}" = inner ] || contract "$name" "$out" ${CHECK:-}
 	ok "$name: both saw the same" python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" "$@"
 }
 
-# What went through the collectives of a folder, a line for each rank; the form of the call does not matter.
+# Data that went through the collectives of a folder, one line per rank; the form of the call does not matter.
 collectives() { # PATTERN of the functions, calls to leave out on each rank
 	rows "$out" '"\n".join(d + ";" + ";".join(
 		" ".join(r[k] for k in "op redop root size io index dtype count bytes min max mean norm zeros nans infs".split())
@@ -34,7 +34,7 @@ collectives() { # PATTERN of the functions, calls to leave out on each rank
 		for r in sorted(s, key=lambda r: (int(r["seq"]), r["io"], int(r["index"] or 0))) if int(r["seq"]) >= skip[0]) for d in dirs)'
 }
 
-# Each line of the one is the beginning of the other's, which goes on with calls on MPI_COMM_SELF.
+# Each line of the first is a prefix of the other's, which continues with calls on MPI_COMM_SELF.
 same_cases() {
 	python3 - "$1" "$2" <<-'EOF'
 		import sys
@@ -66,7 +66,7 @@ for f in $flavours; do
 	name="$f: mpi_errors: what could not be freed"
 	run_with $f 3 mpi_errors
 	fails_itself $f 3 mpi_errors ||
-		is "$f: mpi_errors: what could not be freed is known as before" \
+		is "$f: mpi_errors: handles that could not be freed are known as before" \
 			"$(rows "$out" 'sum("guessed" in flags(r) for r in R), len({r["comm"] for r in R if r["api"] == "MPI_Allreduce" and r["count"] == "100"}), sorted({c["kind"] for c in C})')" \
 			"(0, 1, ['dup', 'world'])"
 	if python=$(mpi_python $f); then
@@ -105,12 +105,12 @@ for f in $flavours; do
 	is "$f: every start of a message" "$(rows "$out" '{d: sorted(Counter(r["api"] for r in calls(on(d)) if re.match("MPI_.?(send|Recv|Send)_init", r["api"])).items()) for d in dirs} ==
 		{d: [("MPI_Bsend_init", 12), ("MPI_Recv_init", 51), ("MPI_Rsend_init", 12), ("MPI_Send_init", 15), ("MPI_Ssend_init", 12)] for d in dirs}')" True
 	if [ "$(rows "$out" '"MPI_Allreduce_init" in {r["api"] for r in R}')" = True ]; then
-		# Behind 20 starts (2 requests, 10 times each) the same cases as the blocking ones on MPI_COMM_WORLD.
+		# After 20 starts (2 requests, 10 times each) the same cases as the blocking ones on MPI_COMM_WORLD.
 		collectives 'MPI_(?!Barrier).*_init' 20 >"$tmp/all"
 		new_out
 		run_with $f 4 mpi_collectives
 		collectives 'MPI_(?!Barrier).*' >"$tmp/blocking"
-		ok "$f: persistent collectives move what blocking ones do" same_cases "$tmp/all" "$tmp/blocking"
+		ok "$f: persistent collectives move the same data as blocking ones" same_cases "$tmp/all" "$tmp/blocking"
 	else
 		skip "$f: persistent collectives" 'this MPI has none'
 	fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Programs of another C library under the preload: they start, run and end as without it, unrecorded, and `probe check`
 # says why. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 command -v musl-gcc >/dev/null || { skip 'musl' 'musl-gcc is not installed'; finish; }
@@ -76,6 +76,6 @@ done
 
 # Nothing that musl lacks is needed to start.
 libc=$(ls /lib/ld-musl-*.so.1 | head -1)
-is 'what libprobe.so needs is weak, or musl has it' "$(comm -23 <(nm -D --undefined-only "$lib" |
+is 'symbols that libprobe.so needs are weak, or musl has them' "$(comm -23 <(nm -D --undefined-only "$lib" |
 	awk '$1 == "U" {sub("@.*", "", $2); print $2}' | sort -u) <(nm -D --defined-only "$libc" | awk '{print $3}' | sort -u))" ''
 finish

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # NCCL programs on a libnccl.so.2 that computes on the processor: results unchanged, rows as written by hand.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 [ -x "$B/apps/nccl/nccl_contract" ] || {
@@ -16,7 +16,7 @@ nccl_with 2 nccl_contract
 same_result 'contract'
 ok 'contract: every row is the one written by hand' python3 tests/e2e/contract_rows.py "$out" tests/e2e/nccl_contract.expected "$tmp/with.err"
 contract 'contract' "$out" --partial
-silent 'contract: nothing is said' "$tmp/with.err"
+silent 'contract: nothing is reported' "$tmp/with.err"
 is 'communicators of rank 1' "$(rows "$out" '[(c["lib"], c["kind"], c["size"], c["rank"]) for c in on("rank1", C)]')" \
 	"[('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '0'), ('nccl', 'split', '2', '1'), ('nccl', 'init', '2', '1'), ('nccl', 'split', '2', '1')]"
 is 'one number for a communicator on all its ranks, another one for each' \
@@ -42,7 +42,7 @@ ok 'training: the report reads it' "$probe" report "$out"
 # Names, filters, nested calls.
 new_out
 nccl_with 2 PROBE_NESTED=true nccl_contract
-is 'nested: true shows what ncclBcast is made of' \
+is 'nested: true shows the calls inside ncclBcast' \
 	"$(rows "$out" '[(r["api"], r["parent"] != "") for r in calls(on("rank1")) if r["op"] == "broadcast" and not "error" in r["flags"]]')" \
 	"[('ncclBroadcast', False), ('ncclBcast', False), ('ncclBroadcast', True)]"
 nccl_plain 2 nccl_contract
@@ -67,12 +67,12 @@ wait
 is 'a guessed rank is flagged' "$(rows "$out" 'dirs, [m["rank_guessed"] for m in M.values()], {"guessed" in flags(r) for r in R if r["comm"] == C[0]["comm"]}')" \
 	"(['rank0', 'rank1'], [True, True], {True})"
 
-# Pointers that nobody can read.
+# Pointers that cannot be read.
 nccl_plain 1 nccl_pointers
 new_out
 nccl_with 1 nccl_pointers
 same_result 'unreadable pointers'
-is 'unreadable pointers: no statistics, and nobody fell over them' \
+is 'unreadable pointers: no statistics, and no crash' \
 	"$(rows "$out" '[(r["count"], "nostats" in flags(r), r["max"]) for r in R]')" \
 	"[('16', False, '1'), ('2048', False, '1'), ('16', True, ''), ('16', True, ''), ('16', True, ''), ('16', True, ''), ('4', True, ''), ('16', True, ''), ('64', True, '')]"
 
@@ -92,7 +92,7 @@ is 'two communicators of one thread: rows of both' \
 	"$(rows "$out" 'sorted(Counter((r["api"], r["rank"], r["comm_seq"], r["max"]) for r in R if r["io"] == "out").items())')" \
 	"[(('ncclAllReduce', '0', '0', '12'), 1), (('ncclAllReduce', '0', '1', '12'), 1), (('ncclAllReduce', '1', '0', '12'), 1), (('ncclAllReduce', '1', '1', '12'), 1), (('ncclRecv', '0', '0', '8'), 1), (('ncclRecv', '1', '0', '4'), 1)]"
 
-# A rank that stays away: who waits, in what, and for whom.
+# A missing rank: which ranks wait, in which call, and for which rank.
 for group in '' 'no group'; do
 	new_out
 	for r in 0 1; do
@@ -101,7 +101,7 @@ for group in '' 'no group'; do
 	done
 	ok "a rank stays away${group:+, $group}" wait_until 20 eval '"$probe" report "$out" | grep -q "rank 1: never entered it"'
 	said=$("$probe" report "$out" | sed -n '/entered and not left/,/^$/p')
-	like "the report says who waits in what${group:+, $group}" "$said" \
+	like "the report says which ranks wait in which call${group:+, $group}" "$said" \
 		"$([ "$group" ] && echo 'all_reduce #1 .*rank 0: inside for' || echo 'ncclGroupEnd.*rank 0: waiting.*all_reduce #1')"
 done
 
@@ -124,13 +124,13 @@ ok 'a library without ncclX' cc -shared -fPIC -Wl,-soname,libnccl.so.2 -o "$tmp/
 ok 'a program that needs it' cc -o "$tmp/second_app" "$tmp/second_app.c" "$B/doubles/libnccl.so.2"
 new_out
 ok 'pncclX is called where there is no ncclX' env RANK=0 WORLD_SIZE=1 LD_LIBRARY_PATH="$tmp" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$tmp/second_app"
-is 'and recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllReduce'}"
+is 'calls are recorded as ncclX' "$(rows "$out" '{r["api"] for r in R}')" "{'ncclAllReduce'}"
 
 # Two copies of a library in one process: each has its own communicators and groups.
 for n in 1 2; do
 	mkdir "$tmp/copy$n"
 	ok "copy $n" cc -DCOPY=$n -shared -fPIC -o "$tmp/copy$n/libnccl$n.so" tests/apps/entry/copies_lib.c -Wl,-soname,"libnccl$n.so"
-	ok "who uses it" cc -shared -fPIC -o "$tmp/copy$n/libuser$n.so" tests/apps/entry/copies_user.c "$tmp/copy$n/libnccl$n.so" -Wl,-rpath,"$tmp/copy$n"
+	ok "its users" cc -shared -fPIC -o "$tmp/copy$n/libuser$n.so" tests/apps/entry/copies_user.c "$tmp/copy$n/libnccl$n.so" -Wl,-rpath,"$tmp/copy$n"
 done
 ok 'a program that uses both' cc -D_GNU_SOURCE -o "$tmp/copies" tests/apps/entry/copies_main.c -ldl
 for how in handles users; do

@@ -17,7 +17,7 @@ nccl_with 2 nccl_onesided
 same_result 'one-sided'
 ok 'every row is the one written by hand' python3 tests/e2e/contract_rows.py "$out" tests/e2e/nccl_onesided.expected "$tmp/with.err"
 contract 'one-sided' "$out" --partial
-silent 'nothing is said' "$tmp/with.err"
+silent 'nothing is reported' "$tmp/with.err"
 is 'windows are communicators, with the ranks of those they were made over' \
 	"$(rows "$out" '[(c["kind"], c["size"], c["rank"]) for c in on("rank1", C)]')" \
 	"[('window', '2', '1'), ('init', '2', '1'), ('window', '2', '1'), ('window', '2', '1'), ('window', '2', '1'), ('init', '2', '1')]"

@@ -2,7 +2,7 @@
 # The real NCCL, as far as that goes without a GPU: configs/apis/nccl.yaml against real headers, the double built with them,
 # and the real library's answers. Headers and library come from PyPI (tests/fetch_nccl.sh) and are kept in a cache.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/nccl.sh
 oldest=2.18.3 newest=2.32.3
@@ -71,6 +71,6 @@ is 'errors are recorded, nested calls once' "$(rows "$out" '[(r["api"], r["op"],
 	"[('ncclAllReduce', 'all_reduce', '', 'error:4'), ('ncclBcast', 'broadcast', '', 'error:4'), ('ncclSend', 'send', '', 'error:4'), ('ncclReduce', 'reduce', '', 'error:4')]"
 "$probe" check --json -- "$tmp/nccl_null" >"$tmp/check.json" 2>"$tmp/check.err"
 like 'probe check finds the real functions in it' "$(tr -d '\n ' <"$tmp/check.json")" '"ncclAllReduce"[^}]*libnccl.so.2'
-# Where ncclX is missing, pncclX is the same function; nobody calls that from outside.
+# If ncclX is missing, pncclX is the same function; no other library calls pncclX.
 is 'the second names are there, and not ours' "$(nm -D --defined-only "$lib" | grep -c ' pnccl') $(nm -D --defined-only "$real/libnccl.so.2" | grep -c ' T pnccl.*AllReduce$')" '0 1'
 finish

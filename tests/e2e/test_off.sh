@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Recording is switched off and on while threads call: within one call nothing more is recorded, in whatever way a call is
-# reached, and what the program computes stays right. Compiled wrappers: tests/unit/test_generations.c.
-# beside: nothing of it waits busily
+# Recording is switched off and on while threads call: from the next call on nothing is recorded, however a call is
+# reached, and the program's results stay correct. Compiled wrappers: tests/unit/test_generations.c.
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 src=$PWD/tests/apps/entry
 cd "$tmp" || exit 2
@@ -21,7 +21,7 @@ OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) PROBE_CUSTOM_A
 	PROBE_LIBRARY=$lib timeout 100 "$probe" run -o "$out" ./off "$tmp" >"$tmp/said" 2>"$tmp/err"
 is 'it ends well' "$? $(grep wrong "$tmp/said")" '0 wrong 0'
 cd "$OLDPWD" || exit 2
-silent 'nothing is said' "$tmp/err"
+silent 'nothing is reported' "$tmp/err"
 # Spans, and how many threads have records that began in those of each kind.
 see_spans() {
 	python3 - "$out" "$tmp/said" >"$tmp/seen" <<'PY'
@@ -51,8 +51,8 @@ printf 'c10d: ["c10d::*"]\naten: ["aten::addmm", "aten::mul*"]\n' >"$tmp/ops.yam
 new_out
 env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/ops.yaml" PROBE_BACKWARD=true \
 	OFF_SWITCH=$(($(symbol recording_switch) - $(symbol probe_step))) timeout -k 5 100 "$python" tests/apps/py/off_ops.py >"$tmp/said" 2>"$tmp/err"
-is 'PyTorch: what is computed stays right' "$? $(grep -c 'result .* ok' "$tmp/said")" '0 4'
-silent 'PyTorch: nothing is said' "$tmp/err"
+is 'PyTorch: results stay correct' "$? $(grep -c 'result .* ok' "$tmp/said")" '0 4'
+silent 'PyTorch: nothing is reported' "$tmp/err"
 see_spans
 is 'PyTorch: spans of both kinds' "$(head -1 "$tmp/seen")" '4 2'
 is 'PyTorch: off: no thread has a record' "$(grep '^off' "$tmp/seen" | sort -u)" 'off 0'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# One-sided MPI and MPI I/O: results unchanged, what is moved, values that are read when they are there, windows and files
+# One-sided MPI and MPI I/O: results unchanged, data moved, values read at completion, windows and files
 # as communicators, a fence that a rank stays away from. With each MPI.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'one-sided' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -29,7 +29,7 @@ for f in $flavours; do
 	is "$f: synchronisation, each call" "$(rows "$out" '[n for _, n in sorted(Counter(r["op"] for r in on("rank0") if r["op"].startswith("win_")).items())]')" \
 		'[1, 5, 5, 4, 1, 1, 4, 1]'
 
-	# The witness has its turn behind libprobe.so.
+	# The independent tool is called after libprobe.so.
 	new_out
 	PRELOAD=$lib:$(realpath "$B/apps/$f/libpmpicount.so") run_with $f 4 PMPI_COUNT_OUT="$tmp/pmpi" mpi_onesided
 	is "$f: with the witness: ends well" $status 0
@@ -50,8 +50,8 @@ for f in $flavours; do
 	is "$f: files: the file is a communicator, by its name" \
 		"$(rows "$out" '{(c["kind"], c["name"], c["size"]) for c in C if c["kind"] == "file"}, len({c["comm"] for c in C if c["kind"] == "file"})')" \
 		"({('file', 'data', '4')}, 1)"
-	# ROMIO reduces where it looks at what kind of file it is.
-	is "$f: files: what opening, closing and deleting call is no call of the program" "$(rows "$out" '[r["api"] for r in R if not r["op"].startswith("file_") and r["op"] != "barrier"]')" '[]'
+	# ROMIO makes reductions while it detects the kind of file.
+	is "$f: files: calls made by opening, closing and deleting are not the program's" "$(rows "$out" '[r["api"] for r in R if not r["op"].startswith("file_") and r["op"] != "barrier"]')" '[]'
 	is "$f: files: each rank's is deleted" "$(grep -c ' delete 1$' "$tmp/with")" 4
 	is "$f: files: collective calls are numbered" \
 		"$(rows "$out" '[(r["op"], r["comm_seq"]) for r in calls(on("rank2")) if r["comm_seq"] and r["op"] != "barrier"]')" \
@@ -69,7 +69,7 @@ for f in $flavours; do
 	wait_until 60 sh -c "'$probe' report '$out' 2>/dev/null | grep -q 'rank 2: never entered it; last call win'"
 	like "$f: a rank that stays away from a fence is named" "$("$probe" report "$out" 2>&1)" \
 		'win_fence #4 on .*ranks 0,1,3: inside for .*rank 2: never entered it; last call win_unlock'
-	# As before its first rows are written: only what it is inside of is known then.
+	# As before its first rows are written: only its open call is known then.
 	mkdir "$tmp/early.$f" && mv "$out"/rank0/calls_*.csv "$tmp/early.$f"
 	unlike "$f: a rank without a row yet has lived as long as its open call" "$("$probe" report "$out" 2>&1)" 'e-[0-9]+ % of the run'
 	kill -9 $(ranks_of "$out") 2>/dev/null

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The functions of probe.h, each found by every way in which a program may look for it, before anything is recorded and
 # after; the list is taken from the header. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What libprobe itself takes between two calls is not the program's: where one rank alone gets, and has what it got measured behind
-# each flush, no rank is called slow; where it computes longer too, it is. Prints TAP.
+# Time of libprobe between two calls is not the program's: if one rank alone gets results, which are measured after
+# each flush, no rank is called slow; if it also computes longer, it is. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'own time' 'no MPI, or its programs are not built (make apps)'; finish; }
 cat >"$tmp/gets.c" <<'C'
@@ -45,7 +45,7 @@ slow_ones() { # FLAVOUR MILLISECONDS
 }
 for f in $flavours; do
 	mpi_cc $f -O1 -o "$tmp/gets.$f" "$tmp/gets.c" || { fail "$f: the program is built"; continue; }
-	is "$f: what one rank gets is measured in its time: it is not slow" "$(slow_ones $f 0)" ''
+	is "$f: results of one rank are measured in its time: it is not slow" "$(slow_ones $f 0)" ''
 	is "$f: it is, where it computes longer as well" "$(slow_ones $f 200)" '[0]'
 done
 
@@ -87,9 +87,9 @@ cost_of() { # SECONDS in calls, of these before the third step, MORE KEYS: the f
 	PY
 	"$probe" report --json "$tmp/cost" | python3 -c 'import json, sys; print(*(f["text"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "cost"))'
 }
-like 'a cost of the start is said as one' "$(cost_of 0.9 0.89 scalars=true stack=false)" '^libprobe took 890 ms a rank once, before the third step \(keys scalars'
-like 'a cost of each step is said with the keys that are on' "$(cost_of 0.9 0.01 scalars=true stack=false)" '^9\.[0-9] % of the time after the first two steps .* take time: .*scalars'
+like 'a cost of the start is reported as one' "$(cost_of 0.9 0.89 scalars=true stack=false)" '^libprobe took 890 ms a rank once, before the third step \(keys scalars'
+like 'a cost of each step is reported with the keys that are on' "$(cost_of 0.9 0.01 scalars=true stack=false)" '^9\.[0-9] % of the time after the first two steps .* take time: .*scalars'
 unlike 'a key that is off is not blamed' "$(cost_of 0.9 0.01 scalars=true stack=false)" 'time: .*stack'
-like 'of older runs the whole is said' "$(cost_of 0.9 -)" '^9(\.[0-9]+)? % of the run '
+like 'of older runs the whole is reported' "$(cost_of 0.9 -)" '^9(\.[0-9]+)? % of the run '
 is 'little is no finding' "$(cost_of 0.02 0.01)" ''
 finish

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # README and the tutorial, to the letter: every command is run, in an empty folder, with the programs by the names that the pages have, and
-# prints what the page says. In pages a comment before a block says what becomes of it:
+# prints the page's output. In pages a comment before a block says how it is tested:
 #
 #   <!-- run -->, <!-- run: torch -->    it is run; exit status 0, or 1 of `probe compare` and --check; torch: needs PyTorch
 #   <!-- until: TEXT -->                 it is run until it prints TEXT
-#   <!-- start: COMMAND -->              no block: COMMAND is started and goes on until the page's end
+#   <!-- start: COMMAND -->              no block: COMMAND is started and runs until the page's end
 #   <!-- prints -->                      lines of the output before; numbers may be others, "..." stands for lines
 #   <!-- by: FILE -->                    that test runs it
 #
 # Of README also: the lines of the table of faults, the wishes, the launchers. UPDATE=1 prints the faults' lines as they are. Prints TAP.
 # timeout: 600
 # long: the picture of the page of a hang, by Chromium; UPDATE=1 puts it into docs/tutorial
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 (torch_python x) >/dev/null 2>&1 && torch_python x
@@ -124,7 +124,7 @@ run_page() { # PAGE
 		prints)
 			[ -n "$said" ] || continue
 			plain <"$said" >"$said.plain"
-			is "$page: step $at: prints what the page says" "$(plain <"$step" | grep -vx '\.\.\.\|' | while IFS= read -r line; do
+			is "$page: step $at: prints the page's output" "$(plain <"$step" | grep -vx '\.\.\.\|' | while IFS= read -r line; do
 				grep -qxF -- "$line" "$said.plain" || grep -qxF -- "$(sed 's/ \.\.\.$//' <<<"$line")" <(cut -c"1-$((${#line} - 4))" "$said.plain") || echo "$line"
 			done)" ''
 			;;
@@ -157,7 +157,7 @@ fi
 is 'README has at most 200 lines' "$(($(wc -l <README.md) <= 200))" 1
 is 'no page has more than 400' "$(wc -l docs/*/*.md | awk '$2 != "total" && $1 > 400')" ''
 
-is 'the page of findings says of each kind what to do next' "$(for k in $(probe columns --names findings | tr , '\n' | sort -u); do
+is 'the page of findings has a next step for each kind' "$(for k in $(probe columns --names findings | tr , '\n' | sort -u); do
 	sed -n '/^| kind | why/,/^$/p' docs/reference/findings.md | cut -d'|' -f2 | grep -qF "\`$k\`" || echo "$k"
 done)" ''
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Steps of a program that marks none: the report finds them as the period of its calls. The program itself says how many
-# iterations it made, of how many calls, and how many calls came besides.
+# iterations it made, of how many calls, and how many extra calls.
 # timeout: 480
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'period' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -23,9 +23,9 @@ period() { # KEY...: values in the report
 }
 
 told() { # RANKS: what the report says is what the program printed
-	is "$name: calls, iterations of each rank, calls besides" "$(period calls steps steps_least extra_calls ranks)" \
+	is "$name: calls, iterations of each rank, extra calls" "$(period calls steps steps_least extra_calls ranks)" \
 		"$length $iterations $iterations $besides $1"
-	is "$name: it begins behind the three calls of the set-up" "$(period first_seq)" \
+	is "$name: it begins after the three calls of the set-up" "$(period first_seq)" \
 		"$(rows "$out" '[int(r["seq"]) for r in calls(on("rank0"))][3]')"
 	is "$name: the confidence is the share of calls that fit" \
 		"$(python3 -c "n = $iterations * $length; print(abs(float('$(period confidence)') - n / (n + $besides)) < 1e-6)")" True
@@ -51,7 +51,7 @@ for f in $flavours; do
 	period_run 'an evaluation of 40 calls every 25 iterations' $f 1 100 25 40
 	told 1
 
-	# Every part of what tells calls apart counts.
+	# Every property that distinguishes calls counts.
 	for only in counts types comms; do
 		period_run "one function, and other $only" $f 2 60 $only
 		told 2

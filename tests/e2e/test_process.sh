@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'processes' 'no MPI, or its programs are not built (make apps)'; finish; }
 
-# HOW, state that rank 0 leaves. What mpirun says of it besides is no result of ours.
+# HOW, state that rank 0 leaves. mpirun's own messages about it are not compared.
 ends() {
 	local name="$f: $1" n
 	# mpiexec now and then ends before it has passed on what a rank wrote that has aborted, with us or without: once more.
@@ -53,7 +53,7 @@ folders() {
 	rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), len(calls(on(d))), M[d]["state"]) for d in dirs)'
 }
 
-# A rank has stood in a call for a while.
+# A rank has been blocked in a call for a while.
 stands() {
 	"$probe" report --json "$out" 2>/dev/null | python3 -c '
 import json, sys
@@ -61,7 +61,7 @@ sys.exit(not any(x["age_s"] > 0.5 for x in json.load(sys.stdin)["open"]))'
 }
 
 for f in $flavours; do
-	# All ways with one MPI, those that the MPI has a part in with the others.
+	# All ways with one MPI, those that depend on the MPI with the others too.
 	clean='return _exit mpi_abort' hard='kill exec'
 	[ $f != "${flavours%%[[:space:]]*}" ] || clean="$clean exit _Exit quick_exit thread" hard="$hard abort segv term"
 	for how in $clean; do
@@ -137,20 +137,20 @@ for f in $flavours; do
 	is "$f: dead, it is moved out of the way" "$(rows "$out" 'sorted((re.sub(r"pid\d+", "pidN", d), len(calls(on(d)))) for d in dirs if d[-1] != "N" and "pid" not in d)')" \
 		"[('rank0', 12), ('rank0.1', 10), ('rank1', 12), ('rank1.1', 10)]"
 
-	# Killed, a process runs no more, and holds its files until its memory has been given back: it is on no other host.
+	# Killed, a process runs no more, and holds its files until its memory has been given back: it is not taken for one on another host.
 	has_turn $f heavy || continue
 	new_out
 	start_with $f 2 mpi_hang heavy 10
-	ok "$f: one has come to where it stays" wait_until 60 stands
+	ok "$f: one has reached its blocking call" wait_until 60 stands
 	kill -9 $(ranks_of "$out")
-	unlike "$f: at once behind the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
+	unlike "$f: at once after the kill" "$("$probe" report --json "$out" | sed -n 's/.*"state": "\([a-z]*\)".*/\1/p' | tr '\n' ' ')$("$probe" report "$out" 2>&1)" 'unseen'
 	launcher_ends
 done
 
-# A title in the arguments' place, as Ray's actors have one.
+# A process title instead of the arguments, as for Ray's actors.
 cc -O2 -g -fPIC -shared -Wl,-soname,libstandin.so -Wl,-z,now -o "$tmp/libstandin.so" tests/bench/standin.c || fail 'standin.c compiles'
 program own_title -L"$tmp" -lstandin -Wl,-rpath,"$tmp"
 new_out
 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$tmp/own_title" many arguments whose place is free then '' ''
-is 'a title that a process gives itself is its program, without what it left free' "$(rows "$out" 'M["rank0"]["program"]')" "['ray::W']"
+is 'a title that a process gives itself is its program, without the unused rest' "$(rows "$out" 'M["rank0"]["program"]')" "['ray::W']"
 finish

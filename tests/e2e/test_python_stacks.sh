@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Python stacks against what the interpreter itself says, with every CPython from 3.8 to 3.15 that is on this machine;
-# the keys codeline and stack_blacklist; exceptions that are caught, and the one that a program leaves because of.
+# the keys codeline and stack_blacklist; exceptions that are caught, and one that ends a program.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # Interpreters, one of each version.
@@ -42,7 +42,7 @@ while read -r version python; do
 	new_out
 	OMPI_MCA_btl=self PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" "$python" tests/apps/py/handled.py >"$tmp/said" 2>&1 </dev/null
 	is "Python $version: exceptions are caught, referred to and gone as without us" "$? $(cat "$tmp/said")" "$plain $(cat "$tmp/plain")"
-	like "Python $version: what it left because of" "$(rows "$out" '[M["rank0"]["end"][k] for k in ("code", "text")]')" \
+	like "Python $version: the exception that ended it" "$(rows "$out" '[M["rank0"]["end"][k] for k in ("code", "text")]')" \
 		"^\[3, 'Own: bad, 7; at .*handled\.py:$(grep -n 'raise Own(' tests/apps/py/handled.py | cut -d: -f1) fail <- .*handled\.py:[0-9]+ <module>'\]"
 done <<<"$found"
 
@@ -50,8 +50,8 @@ done <<<"$found"
 python=$(head -1 <<<"$found" | cut -d' ' -f2)
 drop='/asyncio/|stacks\.py\[[0-9]+\] reduce$'
 play "$python" PROBE_STACK_BLACKLIST="$drop"
-ok 'stack_blacklist: frames are left out' python3 tests/e2e/python_stacks.py "$out" "$tmp/truth.json" --drop "$drop"
-is 'and nothing else is' "$(rows "$out" 'all(" reduce <-" not in s["python_stack"] and "/asyncio/" not in s["python_stack"] for s in S) and len(S) > 50')" True
+ok 'stack_blacklist: frames are skipped' python3 tests/e2e/python_stacks.py "$out" "$tmp/truth.json" --drop "$drop"
+is 'no skipped frame is in the Python stacks' "$(rows "$out" 'all(" reduce <-" not in s["python_stack"] and "/asyncio/" not in s["python_stack"] for s in S) and len(S) > 50')" True
 line=$(grep -n '^        reduce(),$' tests/apps/py/stacks.py | cut -d: -f1)
 printf '%s\n' 'codeline: ["stacks.py\\['"$line"'\\] lines", "coroutine$"]' >"$tmp/probe.yaml"
 play "$python" PROBE_CONFIG="$tmp/probe.yaml"

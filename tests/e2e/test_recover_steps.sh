@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `probe recover --steps`: the column `step` from the period of the calls, against what the program says of itself; nothing
+# `probe recover --steps`: the column `step` from the period of the calls, against the program's own steps; nothing
 # else in the rows changes; interrupted at any point it can be run again. Prints TAP.
 . "$(dirname "$0")/lib.sh"
 [ -n "$flavours" ] || { skip 'recover --steps' 'no MPI, or its programs are not built (make apps)'; finish; }
@@ -34,7 +34,7 @@ run_with $f 2 mpi_period 250
 cp -r "$out" "$tmp/before"
 said=$("$probe" recover --steps "$out" 2>&1)
 is 'status' $? 0
-like 'it is said' "$said" 'ranks 0,1: 250 steps of 8 calls each, by the period of its calls \(confidence 100 %\)'
+like 'it is reported' "$said" 'ranks 0,1: 250 steps of 8 calls each, by the period of its calls \(confidence 100 %\)'
 is 'steps: the set-up and an iteration, then an iteration each' "$(steps '[len(c[k]) for k in sorted(c)] == [11] + [8] * 249')" True
 is 'each ends with the last call of the iteration' "$(steps '{(r["op"], r["count"]) for k in c for r in [c[k][max(c[k])]]}')" "{('all_reduce', '1')}"
 is 'a file for a hundred steps' "$(ls "$out/rank1" | grep calls | tr '\n' ' ')" 'calls_0-99.csv calls_100-199.csv calls_200-299.csv '
@@ -45,9 +45,9 @@ like 'the report has them' "$("$probe" report "$out")" 'steps 0 to 249 \(from pe
 like 'and so has an export' "$("$probe" export -F trace -o "$tmp/t.json" --step 100-101 "$out")" '32 calls'
 sums "$out" >"$tmp/sums"
 like 'again: they are there' "$("$probe" recover --steps "$out")" 'its steps are there \(from period\)'
-is 'and nothing is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
+is 'no file of the folder is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 
-# Interrupted while new files take the place of the old ones.
+# Interrupted while new files replace the old ones.
 cp -r "$out" "$tmp/after"
 interrupted() { # WHAT: $out is as it was left
 	"$probe" recover --steps "$out" >/dev/null
@@ -96,13 +96,13 @@ unlike 'nothing is filled' "$said" 'steps of'
 for p in $(ranks_of "$out"); do kill -9 "$p"; done
 gone "$out"
 
-# What cannot be done is said, and nothing is changed.
+# Impossible requests are reported, and nothing is changed.
 new_out
 run_with $f 1 mpi_period 4
 sums "$out" >"$tmp/sums"
 said=$("$probe" recover --steps "$out" 2>&1)
 is 'too short to tell: status' $? 2
-like 'it is said' "$said" 'no period that is sure enough'
+like 'it is reported' "$said" 'no period that is sure enough'
 is 'nothing is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 new_out
 run_with $f 1 PROBE_STEP_MARKER=MPI_Barrier mpi_period 60

@@ -92,7 +92,7 @@ is 'the rank that differs is named' "$(json "$tmp/r.json" '[r["mismatch"]["diffe
 
 $gen -r 16 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"
 truth 'a hang' "$tmp/hang"
-is 'its cause is found behind those who only wait' "$(json "$tmp/r.json" '[(s["ranks"], s["op"], [(a["ranks"], a["why"], a["last"]["comm_seq"]) for a in s["absent"]]) for s in r["stuck"] if s["cause"]]')" \
+is 'the cause is found, not the ranks that only wait' "$(json "$tmp/r.json" '[(s["ranks"], s["op"], [(a["ranks"], a["why"], a["last"]["comm_seq"]) for a in s["absent"]]) for s in r["stuck"] if s["cause"]]')" \
 	"[([4, 5, 7], 'all_gather', [([6], 'never entered', 30)])]"
 has 'and said in words' "$(text "$tmp/hang")" 'hang ranks 4,5,7 are blocked in all_gather #93 on .* step 31, for 30\.[0-9]+ s .* rank 6 never entered it: the last call was all_reduce #30 on MPI_COMM_WORLD'
 
@@ -105,7 +105,7 @@ $gen -r 1000 -s 12 -c 4 -g 8 -x 9:123 "$tmp/many"
 out=$( (ulimit -n 64; "$probe" report --top 3 "$tmp/many") 2>&1)
 has 'a thousand ranks' "$out" 'ranks +1,000 \(0-999\) of 1,000'
 has 'the one that is missing among them' "$(tr -s ' \n' ' ' <<<"$out")" 'rank 123 never entered it'
-is 'and no thousand lines' "$(($(wc -l <<<"$out") < 60))" 1
+is 'the report has fewer than 60 lines' "$(($(wc -l <<<"$out") < 60))" 1
 
 # Rows per second, for information.
 $gen -r 4 -s 12500 -c 10 -g 4 "$tmp/big"
@@ -115,7 +115,7 @@ rm -rf "$tmp/big" "$tmp/many"
 
 # Folders of other runs are named.
 cp -r "$tmp/late/rank0" "$tmp/late/rank0.1"
-has 'folders that are left out are named' "$(text "$tmp/late")" 'rank0\.1: of an earlier run'
+has 'folders that are skipped are named' "$(text "$tmp/late")" 'rank0\.1: of an earlier run'
 has 'and read when they are asked for' "$(text "$tmp/late/rank0.1")" 'ranks rank 0 of 8, finished'
 
 # ---- real runs ----
@@ -175,7 +175,7 @@ mkdir "$tmp/room"
 TMPDIR=$tmp/room "$probe" report --json "$tmp/r4" >"$tmp/killed.json"
 is 'killed: who was inside' "$(json "$tmp/killed.json" '[(o["rank"], o["op"]) for o in r["open"]]')" "[(0, 'all_reduce'), (1, 'all_reduce'), (2, 'all_reduce')]"
 is 'they are killed' "$(json "$tmp/killed.json" 'r["states"]')" "{'killed': 4}"
-is 'report leaves nothing behind' "$(ls "$tmp/room")" ''
+is 'report leaves nothing' "$(ls "$tmp/room")" ''
 chmod -R a-w "$tmp/r4"
 "$probe" report --json "$tmp/r4" >"$tmp/readonly.json"
 is 'folders need not be writable' "$(json "$tmp/readonly.json" 'len(r["open"])')" 3
@@ -201,6 +201,6 @@ for o in r["late"]:
 print(json.dumps(r))
 PY
 }
-is 'what report said of the killed job is what is in the files now' "$(strip "$tmp/killed.json")" "$(strip "$tmp/r.json")"
+is 'the report of the killed job equals that after recovery' "$(strip "$tmp/killed.json")" "$(strip "$tmp/r.json")"
 
 exit $bad

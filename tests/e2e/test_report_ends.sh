@@ -22,7 +22,7 @@ like 'late_rank: what happened, with its numbers and the line' "$(field late_ran
 is 'late_rank_finds_no_hang' "$(field late_rank '[x["kind"] for x in all if x["severity"] == "bad"]')" "['error']"
 like 'late_rank_has_all_ranks' "$("$probe" report "$tmp/late_rank")" 'ranks +4 \(0-3\) of 4'
 
-# How a process ended is a note where all was done; where others were cut off or waited it is not.
+# The way in which a process ended is a note if all work was done, but not if others were interrupted or waited.
 python3 tests/e2e/end_folders.py "$tmp" exit_code_of_all crash_at_exit exit_code_of_one left_while_others_wait
 for case in exit_code_of_all crash_at_exit; do
 	is "${case}_is_a_note" "$(field $case '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["kind"] != "straggler"]')" \
@@ -35,7 +35,7 @@ for case in exit_code_of_one left_while_others_wait; do
 	is "${case}_is_the_fault" "$(field $case 'f["kind"], f["severity"], f["ranks"]')" "('died', 'bad', [2])"
 done
 
-# Somebody killed a job that had stood for 14 s: who was killed first is no fault.
+# A user killed a job that had been blocked for 14 s: being killed first is no fault.
 python3 tests/e2e/end_folders.py "$tmp" stood_and_was_killed started_and_not_complete
 is 'stood_and_was_killed_blames_no_victim' "$(field stood_and_was_killed '[(x["kind"], x["ranks"]) for x in all if x["severity"] == "bad"]')" "[('skip', [2])]"
 said=$(field started_and_not_complete 'f["text"]')

@@ -9,7 +9,7 @@
 first() { # DIR [OPTION ...]
 	"$probe" report --json "$@" | python3 -c '
 import json, sys
-# Who comes last is a note where the machine is busy.
+# A straggler is a note if the machine is busy.
 f = ([x for x in json.load(sys.stdin)["findings"] if (x["kind"], x["severity"]) != ("straggler", "note")] or [{}])[0]
 print(f.get("kind"), f.get("severity"), f.get("ranks"), f.get("step"), f.get("what"), f.get("op"))'
 }
@@ -140,7 +140,7 @@ while read -r name line; do
 	is "$name" "$(first "$tmp/made/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
 
-# Programs with loops in their steps: layers, micro-batches, iterations until something is good enough.
+# Programs with loops in their steps: layers, micro-batches, iterations until convergence.
 loops='clean_solver None None None None None None
 writes_between None None None None None None
 slow_between slow warn [2] 202 None None
@@ -173,10 +173,10 @@ while read -r name line; do
 	is "$name" "$(first "$tmp/loops/$name")" "$line"
 done <<<"$loops"
 
-# Of two ranks the other one seems to gain what the slow one loses, in most of the steps that are looked at: it is no spread.
+# With two ranks, the other one seems to gain what the slow one loses in most steps: that is no spread.
 is 'jitter in more than half of the steps, two ranks' "$(first "$tmp/made/jitter_most" -r 1,2)" 'jitter warn [2] 5 None None'
 is 'slow, where both spread, two ranks' "$(first "$tmp/made/slow_noisy" -r 1,2)" 'slow warn [2] 7 None None'
-is 'slow behind jitter, two ranks' "$(first "$tmp/made/slow_uneven" -r 1,2)" 'slow warn [2] 9 None None'
+is 'slow after jitter, two ranks' "$(first "$tmp/made/slow_uneven" -r 1,2)" 'slow warn [2] 9 None None'
 is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
 # The same among 100 ranks, of which not all are read again.
@@ -194,7 +194,7 @@ cp -r "$tmp/made" "$tmp/unmarked"
 sed -i -E '2,$s/^[0-9]+,/0,/' "$tmp"/unmarked/*/rank*/calls_*.csv
 sed -i 's/"source": "api"/"source": "none"/' "$tmp"/unmarked/*/rank*/meta.json
 while read -r name line; do
-	# What is waited for where all can see it makes no rounds; the last call of a round ends the step; what is rare is passed over.
+	# Operations with recorded waits make no rounds; the last call of a round ends the step; rare calls are skipped.
 	[[ $name != async_partners && $name != gone* && $name != killed && $name != killed_silent && $name != killed_first && $name != killed_all && $name != killed_asleep && $name != killed_around && $name != many_missing && $name != asleep_behind && $name != exit_* && $name != rare_* && $name != step_left_out && $name != *_callbacks && $name != *_disorder && $name != jitter_stalls ]] || continue
 	is "$name, without steps" "$(first "$tmp/unmarked/$name" | sed 's/ None$/ -/; s/ $/ -/')" "$(sed 's/ None$/ -/' <<<"$line")"
 done <<<"$want"
@@ -216,7 +216,7 @@ for name in nan_zeros nan nan_message; do
 print(sorted({f["kind"] for f in json.load(sys.stdin)["findings"]} - {"nan"}))')" '[]'
 done
 
-# Where to look is said, and what to run next. How often the kind is right is a number only where it was measured.
+# The report says where to look and what to run next. How often the kind is right is a number only where it was measured.
 said=$("$probe" report --json "$tmp/made/missing")
 is 'fields of a finding' "$(python3 -c '
 import json, re, sys
@@ -254,12 +254,12 @@ for folder in sys.argv[2:]:
 print(len(kinds) > 12, wrong[:3])
 PY
 is 'every finding has all fields' "$(python3 "$tmp/fields.py" "$probe" "$tmp"/made/*)" 'True []'
-like 'the counts in words' "$("$probe" report "$tmp/made/missing")" 'of [0-9]+ injected faults of this kind [0-9]+ were named rightly'
-unlike 'no measure in words that nobody made' "$("$probe" report "$tmp/made/missing")" '[0-9] % sure|clean runs'
+like 'the counts in words' "$("$probe" report "$tmp/made/missing")" 'of [0-9]+ injected faults of this kind [0-9]+ were named correctly'
+unlike 'no measure in words that was not taken' "$("$probe" report "$tmp/made/missing")" '[0-9] % sure|clean runs'
 like 'in words' "$("$probe" report "$tmp/made/missing")" 'skip +step 9: rank 2 skipped all_reduce on MPI_COMM_WORLD \(MPI_all_reduce\), which followed broadcast'
 
 # The line is that of the rank, by its own numbers of stacks; of a call from a new line it is the new one.
-like 'the line of a rank that counts its stacks differently' "$(text_of_first "$tmp/made/corruption_ids")" 'rank 2 got another one than .*, called from all_reduce \(train\)'
+like 'the line of a rank that counts its stacks differently' "$(text_of_first "$tmp/made/corruption_ids")" 'rank 2 got another result than .*, called from all_reduce \(train\)'
 like 'the line of a call that was made from there once' "$(text_of_first "$tmp/made/spike_line")" 'rank 2: a value of 1e\+06 in the input of all_reduce.* in the 9 steps before .*, called from new_line \(train\)'
 
 # Real runs, with the MPI that yields.
@@ -268,7 +268,7 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 	is 'real runs: named' "$(awk '$1 == "all" {print $2, $3}' <<<"$said")" '4 4' || echo "$said" | sed 's/^/# /'
 	like 'real runs: no false alarm' "$said" 'clean +1 runs, 0 with a false alarm'
 
-	# A branch that is taken once makes its calls from lines of its own: they are followed as what they are.
+	# A branch that is taken once makes its calls from lines of its own: they are identified by their kind.
 	while read -r way line; do
 		new_out
 		MPI_LIMIT=20 run_with openmpi 4 mpi_halo "$way"
@@ -286,11 +286,11 @@ if [[ " $flavours " == *" openmpi "* || $flavours == *openmpi* ]] && make -s fau
 		trade_left_out skip bad [2] 7 missing send_recv
 		other_tag tag bad [2] 7 tag send_recv
 	END
-	# While it stands: who waits in an exchange has its peer and its number, and is not to blame.
+	# While the job is blocked: a rank that waits in an exchange has its peer and its number, and is not the culprit.
 	new_out
 	MPI_LIMIT=80 run_with openmpi 4 mpi_halo trade_asleep &
 	job=$!
-	# Seven waits at that place do not tell that this one is too long: a note, with the rank.
+	# Seven waits at that place do not show that this one is too long: a note, with the rank.
 	wait_until 40 eval '[[ $(first "$out") == stall* ]]'
 	is 'trade_asleep, while it stands' "$(first "$out" | cut -d' ' -f1-4)" 'stall note [2] 7'
 	is 'trade_asleep: the exchange of the one that waits' "$("$probe" report --json "$out" | python3 -c 'import json, sys

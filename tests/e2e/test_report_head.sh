@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What the head of `probe report` says of times, and how it describes the first bad tensor, from folders of which every
 # number is written here by hand; what it says where there is no folder, or one with nothing in it. Prints TAP.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # DIR RANKS LIFE CALLS WRITER ROW...: folders of ranks that lived for LIFE ns, their own times in s, and their rows:
@@ -54,7 +54,7 @@ is 'a long run: our own time as shares of it' "$(head_time "$tmp/long")" \
 	"time 2.5 % of the run in these calls, 350 ms a rank in asynchronous ones (overlaps added up); libprobe itself: 0.4 % of the run in the job's threads, 0.6 % of a core in its own"
 
 folder "$tmp/sync" 2 5e8 0.0015 0.003 w:barrier:0:100000000:: w:barrier:500000000:0::
-unlike 'without asynchronous ones nothing is said of them' "$(head_time "$tmp/sync")" asynchronous
+unlike 'without asynchronous ones nothing is reported about them' "$(head_time "$tmp/sync")" asynchronous
 
 # One that did not complete, of the same function.
 folder "$tmp/open" 2 5e8 0.0015 0.003 "${short[@]}" 'x:all_reduce:500000000:::async;open'
@@ -81,7 +81,7 @@ missing() { # TEXT DIR PATTERN: the only line, on stderr, and status 2
 	like "$1: what to do" "$said" "$3"
 }
 missing 'a folder that is not there' "$tmp/none" \
-	"^probe: $tmp/none: No such file or directory: a process makes it at its first recorded call; .probe check CMD. says what CMD calls, and what of that is recorded ?\$"
+	"^probe: $tmp/none: No such file or directory: a process makes it at its first recorded call; .probe check CMD. says what CMD calls, and which of these calls are recorded ?\$"
 mkdir -p "$tmp/empty" "$tmp/above/probe_output"
 missing 'an empty one' "$tmp/empty" "^probe: $tmp/empty: no rank folders \(rank0, rank1 \.\.\.\): nothing was recorded here; .probe check CMD. says why ?\$"
 missing 'the one above' "$tmp/above" "^probe: $tmp/above: no rank folders here; did you mean $tmp/above/probe_output\? ?\$"

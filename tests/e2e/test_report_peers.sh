@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks that are judged by what they share with others: those without steps of their own have their peers', a call that a time
-# limit ended is one that its rank stood in, and who was told that others are gone did not leave first.
+# limit ended is one that its rank was blocked in, and a rank with an error because others are gone did not leave first.
 # beside: folders made by hand
 . "$(dirname "$0")/lib.sh"
 
@@ -8,11 +8,11 @@ told() { "$probe" report --json "$tmp/$1" | python3 -c 'import json, sys; print(
 
 python3 tests/e2e/peer_folders.py "$tmp" || exit 1
 is 'an actor has the step of the learner that it sends to' "$(told actors)" "[('nan', [1], 6)]"
-is 'and no finding where nothing is wrong' "$(told late)" '[]'
-like 'a time limit: what was wrong is told before what became of it' "$(told limit)" "^\[\('tag', \[0\], 6\)"
+is 'a run without faults has no finding of a late rank' "$(told late)" '[]'
+like 'a time limit: the fault is reported before its consequences' "$(told limit)" "^\[\('tag', \[0\], 6\)"
 like 'a connection that is closed: who gave up waited for a rank, which did not leave first' "$(told closed)" \
 	"^\[\('(stopped|hang)', \[1\], 6\)"
-like 'who was there still when another one had given up was not gone before' "$(told ended)" "^\[\('(stopped|hang)'"
+like 'a rank that was still there when another one gave up had not left before' "$(told ended)" "^\[\('(stopped|hang)'"
 text=$(told handled)
 like 'calls that fail at once: a report is made' "$text" '^\['
 unlike '... which tells of no standstill' "$text" 'stopped|hang'

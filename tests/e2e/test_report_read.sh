@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What `probe report` says of ranks that it did not read, and of numbers that it does not know. Prints TAP.
-# beside: nothing of it waits busily
+# The output of `probe report` about ranks that it did not read, and about unknown numbers. Prints TAP.
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 # DIR [OPTION...]: the findings, in one line.
@@ -35,7 +35,7 @@ unlike 'without that rank: nothing of who made it' "$one" "$made"
 like 'but which rank was not read' "$one" 'rank 1 was not read'
 one=$(stands_out "$tmp/nan/rank0")
 unlike "one rank's folder" "$one" "$made"
-like "one rank's folder: who was not read" "$one" 'ranks 1,2 were not read'
+like "one rank's folder: the ranks that were not read" "$one" 'ranks 1,2 were not read'
 unlike "one rank's folder: others are not called missing" "$one" 'no folder'
 
 cp -r "$tmp/nan" "$tmp/meta"
@@ -90,8 +90,8 @@ for r in range(4):
 "
 like 'a rank that never came' "$(stands_out "$tmp/hung")" 'hang ranks 0-2 are blocked in all_reduce #1 .* rank 3 never entered it'
 one=$(stands_out --rank 0,1 "$tmp/hung")
-like 'of ranks that were not read nothing is said but that' "$one" 'hang ranks 0,1 are blocked in all_reduce #1 .* ranks 2,3 were not read'
-unlike 'not that they stand in nothing' "$one" 'never entered|no folder'
+like 'of ranks that were not read only that is reported' "$one" 'hang ranks 0,1 are blocked in all_reduce #1 .* ranks 2,3 were not read'
+unlike 'not that they are blocked in nothing' "$one" 'never entered|no folder'
 one=$(stands_out "$tmp/hung/rank0")
 like 'one folder: the others were not read' "$one" 'ranks 1-3 were not read'
 unlike 'one folder: not that they have none' "$one" 'there is no folder'
@@ -132,7 +132,7 @@ json() { # DIR EXPRESSION over r
 is 'JSON' "$(json unknown '[(o["wait_s"], o["share"]) for o in r["operations"]]')" '[(None, None)]'
 is 'JSON of known ones' "$(json known '[(o["wait_s"], round(o["share"], 3)) for o in r["operations"]]')" '[(0.06, 0.06)]'
 
-# ---- memory that nobody has written yet ----
+# ---- memory that was not written yet ----
 
 # NAME ROWS...: operators of PyTorch on one rank, each OP:IO:NANS[,IO:NANS...]
 operators() {
@@ -167,7 +167,7 @@ spoils 'what is filled in is one' 'result of fill_ ' empty:out:2 fill_:in:2,out:
 spoils 'an operator that computes with it' 'input of add.Tensor ' empty:out:2 view:in:2,out:2 add.Tensor:in:2,out:2
 spoils 'one that makes it' "result of log .* all inputs were finite, $made" empty:out:2 log:in:0,out:1
 
-# ---- who comes last by chance ----
+# ---- ranks that arrive last by chance ----
 
 # NAME RANKS EXPRESSION: 200 operations; how late (ns) rank r is to operation n, of random numbers x.
 arrivals() {
@@ -234,9 +234,9 @@ for name, n in ('crowded', os.cpu_count() + 1), ('elsewhere', os.cpu_count() + 1
             rank.call('all_reduce', [('in', {})], k * 5 * 10**6 + late, 1501000 - late, comm_seq=k)
         rank.write()
 "
-like 'more ranks than cores: it is said' "$(stands_out "$tmp/crowded")" 'straggler rank 1 .* cores are oversubscribed: [0-9]+ ranks on [0-9]+ cores'
+like 'more ranks than cores: it is reported' "$(stands_out "$tmp/crowded")" 'straggler rank 1 .* cores are oversubscribed: [0-9]+ ranks on [0-9]+ cores'
 like 'of another host nothing is known' "$(stands_out "$tmp/elsewhere")" 'straggler rank 1 '
-unlike 'of another host nothing is said' "$(stands_out "$tmp/elsewhere")" 'oversubscribed'
+unlike 'nothing is reported about another host' "$(stands_out "$tmp/elsewhere")" 'oversubscribed'
 is 'and it is no warning then' "$(json crowded '[f["severity"] for f in r["findings"] if f["kind"] == "straggler"]')" "['note']"
 
 # ---- all kinds for one reason ----

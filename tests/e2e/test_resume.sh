@@ -52,9 +52,9 @@ for f in $flavours; do
 
 	run_part 5 8 7 PROBE_START_ITERATION=5
 	run_part 5 10 PROBE_START_ITERATION=5
-	truth "$f, killed twice behind one checkpoint" 0 9
+	truth "$f, killed twice after one checkpoint" 0 9
 	run_part 10 12 PROBE_START_ITERATION=10
-	truth "$f, behind a proper end" 0 11
+	truth "$f, after a proper end" 0 11
 	run_part 2 12 PROBE_START_ITERATION=2
 	truth "$f, a further time, from step 2" 0 11
 	is "$f: what ran again then" "$(steps_of rank0.5)" '2 3 4 5 6 7 8 9 10 11'
@@ -92,7 +92,7 @@ for f in $flavours; do
 	# Besides: ranks that a job does not have.
 	new_out
 	run_with $f 2 PROBE_RANK=4,6-7 mpi_resume 0 2
-	like "$f, a list of ranks of which the job has none: it is said" "$(cat "$tmp/with.err")" 'rank: this job has no rank 4, 6-7, only 0 to 1: nothing is recorded'
+	like "$f, a list of ranks of which the job has none: it is reported" "$(cat "$tmp/with.err")" 'rank: this job has no rank 4, 6-7, only 0 to 1: nothing is recorded'
 	is "$f: ... once, and no folder is made" "$(grep -c 'no rank' "$tmp/with.err") $(ls "$out" 2>/dev/null)" '1 '
 	run_with $f 2 PROBE_RANK=1-2 mpi_resume 0 2
 	like "$f, one of which it has some" "$(cat "$tmp/with.err")" 'rank: this job has no rank 2, only 0 to 1 *$'
@@ -103,7 +103,7 @@ for f in $flavours; do
 	printf 'no journal of ours' >"$out/rank0/journal.bin"
 	(cd "$out/rank0" && cksum -- *) >"$tmp/had"
 	run_part 5 10 PROBE_START_ITERATION=5
-	like "$f, a journal that cannot be read: it is said" "$(cat "$tmp/with.err")" 'append_output: cannot go on in rank0: .*moved to rank0'
+	like "$f, a journal that cannot be read: it is reported" "$(cat "$tmp/with.err")" 'append_output: cannot go on in rank0: .*moved to rank0'
 	is "$f: the run has a folder of its own" "$(steps_of rank0) $(steps_of rank1)" '5 6 7 8 9 0 1 2 3 4 5 6 7 8 9'
 	is "$f: and nothing of the first is gone" "$(cd "$out/rank0.1" && cksum -- * | comm -23 <(sort "$tmp/had") <(sort))" ''
 done

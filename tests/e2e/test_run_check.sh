@@ -30,7 +30,7 @@ for f in $flavours; do
 	new_out
 	timeout 60 "$probe" run -o "$out" -- $start "$app" none 6 2>"$tmp/with.err" | sort >"$tmp/with"
 	is "$f: run: the same lines" "$(diff "$tmp/plain" "$tmp/with")" ''
-	silent "$f: run: nothing is said" "$tmp/with.err"
+	silent "$f: run: nothing is reported" "$tmp/with.err"
 	is "$f: run: the launcher leaves nothing, the ranks do" "$(rows "$out" '[(d, len(calls(on(d)))) for d in dirs]')" "[('rank0', 12), ('rank1', 12)]"
 	contract "$f: run" "$out"
 
@@ -102,7 +102,7 @@ is 'run, PROBE_CONFIG has a wrong value: the command runs' "$(PROBE_CONFIG=$tmp/
 new_out
 run_with $f 2 PROBE_SKIP='[reduce, "MPI_I*"]' PROBE_STEP_MARKER=MPI_Reduce "$app" none 6
 is 'skip: an operation has no row' "$(cut -d, -f6 "$out"/rank*/calls_*.csv | grep -cx reduce)" 0
-silent 'skip: nothing is said' "$tmp/with.err"
+silent 'skip: nothing is reported' "$tmp/with.err"
 run_with $f 2 PROBE_SKIP='[brodcast]' "$app" none 6
-like 'skip: a word that names nothing is said' "$(cat "$tmp/with.err")" 'skip: brodcast: no function and no operation has this name'
+like 'skip: a word that names nothing is reported' "$(cat "$tmp/with.err")" 'skip: brodcast: no function and no operation has this name'
 finish

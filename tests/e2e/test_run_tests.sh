@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/run.sh: what runs side by side, what does not, and what counts as a failure.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 script() { # NAME LINE COMMANDS: writes when it begins and ends
@@ -21,7 +21,7 @@ script alone '# alone: it wants all' 'echo ok 1'
 said=$(tests/run.sh -j2 -l "$tmp/logs" "$tmp"/test_{alone,beside,single2,single1}.sh)
 is 'two that may run side by side do' "$? $(tail -1 <<<"$said")" '0 4 passed, 0 failed, 0 skipped'
 is 'those that may not do not' "$(grep -E '^(single|alone)' "$tmp/order")" "$(printf '%s begins\n%s ends\n' single1 single1 single2 single2 alone alone)"
-is 'one alone comes last' "$(tail -2 "$tmp/order" | tr '\n' ' ')" 'alone begins alone ends '
+is 'a test that must run alone is last' "$(tail -2 "$tmp/order" | tr '\n' ' ')" 'alone begins alone ends '
 
 script fails '' 'echo ok 1; echo not ok 2'
 script dies '' 'echo ok 1; kill -9 $$'
@@ -29,7 +29,7 @@ script hangs '# timeout: 1' 'echo ok 1; sleep 60'
 script silent '' ':'
 said=$(tests/run.sh -j2 -l "$tmp/logs2" "$tmp"/test_{fails,dies,hangs,silent}.sh)
 is 'failures are counted' "$? $(tail -1 <<<"$said")" '1 3 passed, 4 failed, 0 skipped'
-like 'and named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
+like 'the script that hangs is named' "$said" 'not ok - test_hangs.sh: killed after 1 s'
 like 'one that ran nothing, too' "$said" 'not ok - test_silent.sh: ran no test'
 like 'one that died, too' "$said" 'not ok - test_dies.sh: (exit status|killed after)'
 script shaky '' '[ -e $d/shaken ] && echo ok 1 || { touch $d/shaken; echo not ok 1; }'
@@ -46,7 +46,7 @@ is 'a script that the table does not list stays failed' "$(tests/run.sh -r -l "$
 is 'listed scripts exist and have a reason' "$(grep -v '^#' tests/retries.table | while read -r name reason; do
 	[ -f "tests/e2e/$name" ] && [ -n "$reason" ] || echo "$name"; done)" ''
 is 'one after the other' "$(tests/run.sh -l "$tmp/logs3" "$tmp"/test_{alone,single2}.sh | tail -1)" '2 passed, 0 failed, 0 skipped'
-# What a script has bound into its folder outlives the script: /dev, for a Debian of its own. In mounts that nobody else sees.
+# A bind mount in a script's folder (/dev, for a Debian of its own) outlives the script. Runs in a mount namespace of its own.
 mkdir "$tmp/bound" "$tmp/guard"
 cat >"$tmp/guard/test.sh" <<'END'
 . "$1/tests/e2e/lib.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A server that answers whoever comes, and workers whose turns nothing marks (mpi_server.c): what one of them does wrong is named,
-# its rank alone, while all stand, when the job was killed, and behind `probe recover`; a proper run has nothing. Prints TAP.
+# A server that answers any rank, and workers whose turns nothing marks (mpi_server.c): what one of them does wrong is named,
+# its rank alone, while all stand, when the job was killed, and after `probe recover`; a proper run has nothing. Prints TAP.
 # timeout: 300
 . "$(dirname "$0")/lib.sh"
 
@@ -39,7 +39,7 @@ for f in $flavours; do
 		esac
 		is "$f: $how" "$(first)" "$want"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
-		is "$f: $how: behind recover" "$(first)" "$want"
+		is "$f: $how: after recover" "$(first)" "$want"
 	done
 
 	# When a process ended is known where a mapped file has a time of change.
@@ -49,12 +49,12 @@ for f in $flavours; do
 		new_out
 		run_with $f 4 mpi_server kill
 		gone "$out"
-		# MPICH's launcher may end the others within the tick of the clock that tells: then nobody is named, or who alone stood in no call.
+		# MPICH's launcher may end the others within the tick of the clock that tells: then no rank is named, or the only one that was in no call.
 		want='^died .1. None MPI_Send ?$'
 		[ $f = openmpi ] || want='^(died .1. None MPI_[A-Z][a-z]*|stopped .1?. None MPI_[A-Z][a-z]*) ?$'
 		like "$f: kill" "$(first)" "$want"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
-		like "$f: kill: behind recover" "$(first)" "$want"
+		like "$f: kill: after recover" "$(first)" "$want"
 	fi
 
 	while read -r how want; do
@@ -70,14 +70,14 @@ for f in $flavours; do
 		gone "$out"
 		like "$f: $how" "$(first)" "^$want ?\$"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
-		like "$f: $how: behind recover" "$(first)" "^$want ?\$"
+		like "$f: $how: after recover" "$(first)" "^$want ?\$"
 	done <<-'END'
 		tag tag .1. tag MPI_Send
 		missing skip .1. missing MPI_Send
 		extra skip .1. extra MPI_Recv
 		unanswered skip .0. missing MPI_Send
 		unanswered:ahead skip .0. missing MPI_Send
-		unanswered:behind skip .0. missing MPI_Send
+		unanswered:after skip .0. missing MPI_Send
 		stop stopped .1. None MPI_(Probe|Send|Recv)
 	END
 done

@@ -72,7 +72,7 @@ done
 
 # ---- both MPIs ----
 
-# What MPI itself cannot do on such a thread is not tried: MPICH on several ranks needs more than 64 KiB, and now and then gets by
+# Sizes on which MPI itself fails are not tried: MPICH on several ranks needs more than 64 KiB, and sometimes succeeds
 # with less. Whether it is lucky shows in a thread that has LIMIT bytes less (but no thread has less than the 16384 of the C library).
 try_on() { # FLAVOUR RANKS
 	local f=$1 ranks=$2 sizes=() bytes

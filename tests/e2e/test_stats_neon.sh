@@ -2,7 +2,7 @@
 # The NEON kernels of the statistics, cross-compiled and run in qemu: the unit tests that the other variants pass, with
 # tests/unit/cross/cmocka.h in cmocka's place. Prints TAP.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: every length at every offset
 set -u
 cd "$(dirname "$0")/../.." || exit 2
@@ -36,7 +36,7 @@ for t in test_stats_simd test_stats_fenv; do
 		bad=1
 		continue
 	fi
-	# The plan of each program is left out: together they are one TAP stream, whose plan comes last.
+	# The plan of each program is dropped: together they are one TAP stream, whose plan is the last line.
 	$run "$tmp/$t" >"$tmp/log" 2>&1
 	rc=$?
 	grep -v '^1\.\.' "$tmp/log"

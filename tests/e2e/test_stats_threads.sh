@@ -23,7 +23,7 @@ helpers() { # PIDS: the status files of their helper threads
 	return 0
 }
 
-there() { # N: so many helpers in the ranks
+there() { # N: there are N helpers in the ranks
 	[ "$(helpers $(ranks_of "$out") | wc -l)" -ge "$1" ]
 }
 

@@ -17,10 +17,10 @@ steps_run() { # TEXT FLAVOUR [NAME=VALUE ...] ARGUMENTS of mpi_steps
 	new_out
 	run_with $f 2 "${vars[@]}" mpi_steps "$@"
 	same_result "$name"
-	silent "$name: nothing is said" "$tmp/with.err"
+	silent "$name: nothing is reported" "$tmp/with.err"
 }
 
-# What a loop of so many steps must have left: calls of each (rank, step), told by the loop itself.
+# The rows that a loop of N steps must produce: calls of each (rank, step), as the loop itself counts them.
 by_step() { # PYTHON for the step in which loop turn s is recorded, None: not; TURNS
 	rows "$out" '[Counter((r["folder"], int(r["step"])) for r in calls(R)) == c for c in [Counter()] for place in [lambda s: '"$1"']
 		if [c.update({("rank%d" % k, place(s)): s % 3 + 1}) for s in range('"$2"') for k in (0, 1) if place(s) is not None]][0]'

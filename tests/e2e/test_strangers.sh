@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Files of others where ours are to be: links, FIFOs and folders that another user made before the job came. Nothing of
+# Files of other users in the place of ours: links, FIFOs and folders that another user made before the job came. Nothing of
 # anybody else's is changed, nothing hangs, the job's results are the same, and the rows go into rank0-pid<pid>. The
 # tools on folders that were made to deceive them: an error line within seconds, nothing changed and nothing deleted.
 # root: two users are taken, neither of which needs an entry in /etc/passwd
 # timeout: 300
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 [ -x "$B/apps/nccl/nccl_train" ] || { skip 'files of others' 'the double of NCCL is not built (make apps)'; finish; }
 
@@ -61,10 +61,10 @@ runs() { # TEXT USER: as it would without us, and every row is there, in the sec
 	like "$1: and it says so" "$(cat "$tmp/with.err")" "libprobe: .*rank0.*: writing to $out/rank0-pid[0-9]+ instead"
 	is "$1: in one line" "$(grep -c libprobe "$tmp/with.err")" 1
 	is "$1: the rows are there" "$(grep -c . "$out/$(second)"/calls_0-99.csv 2>/dev/null)" "$lines"
-	is "$1: nobody else may write there" "$(find "$out/$(second)" -perm /022)" ''
+	is "$1: no other user may write there" "$(find "$out/$(second)" -perm /022)" ''
 }
 
-# What every user may write into, as /tmp is.
+# A folder that every user may write into, like /tmp.
 shared() {
 	new_out
 	mkdir -m 1777 "$out"
@@ -113,7 +113,7 @@ for key in PROBE_CONFIG="$home/probe.yaml" PROBE_WRAP_OPS="$home/list.yaml" PROB
 	job "$tmp/with" root LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" $key
 	same_result "a FIFO as ${key%%=*}"
 	# This program has nothing to do with functions of one's own, and their file is not looked at.
-	[[ $key == PROBE_CUSTOM* ]] || like "a FIFO as ${key%%=*}: is said" "$(cat "$tmp/with.err")" "libprobe: .*${key#*=}.*not a regular file"
+	[[ $key == PROBE_CUSTOM* ]] || like "a FIFO as ${key%%=*}: is reported" "$(cat "$tmp/with.err")" "libprobe: .*${key#*=}.*not a regular file"
 	unlike "probe config: a FIFO as ${key%%=*}" "$(env $key timeout 10 "$probe" config 2>&1; echo "status $?")" 'status 1(24|37)'
 done
 like 'probe config -c: a FIFO' "$(tool root config -c "$home/probe.yaml")" 'not a regular file'
@@ -173,7 +173,7 @@ for who in root victim; do
 	$who mkdir "$home/mine"
 	other ln -s "$home/mine" "$out/rank0"
 	runs "$who: rank0 is a link" $who
-	is "$who: rank0 is a link: nothing behind it" "$(ls -A "$home/mine")" ''
+	is "$who: rank0 is a link: nothing is written through it" "$(ls -A "$home/mine")" ''
 	shared
 	other ln -s "$home/nothing" "$out/rank0"
 	runs "$who: rank0 is a link to nowhere" $who

@@ -100,7 +100,7 @@ sleep 1.5
 over
 five=$(steps)
 ok 'scene 5: on until the edit that is right' test "$(cut -d, -f1 <<<"$five" | sed 's/1-//')" -ge "$was"
-is 'scene 5: then as it says, one step in four: nine, the first behind what was before' "$(cut -d, -f2- <<<"$five" | tr , '\n' | awk -F- '{n++; if ($1 != $2 || (l && $1 - l != 4)) bad++; l = $1} END {print n, bad + 0}')" '8 0' # the first one touches what was before
+is 'scene 5: then as it says, one step in four: nine, the first after what was before' "$(cut -d, -f2- <<<"$five" | tr , '\n' | awk -F- '{n++; if ($1 != $2 || (l && $1 - l != 4)) bad++; l = $1} END {print n, bad + 0}')" '8 0' # the first one touches what was before
 write_config true 'dynamic_on: true' 'collect_times: 100000'
 scene
 wait_until 60 reaches 60

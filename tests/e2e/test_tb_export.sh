@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `probe export --format tensorboard` of folders as msprobe's monitor writes them: tags, steps and values of its
 # csv2tensorboard_by_step and of its format tensorboard, read by tests/e2e/tfevents.py.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 events() {
 	python3 tests/e2e/tfevents.py "$@"

@@ -25,7 +25,7 @@ many() {
 	{ env "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" timeout -k 5 120 "$tmp/many_threads" "$n" 10 $dies >"$tmp/$said"; } 2>"$tmp/$said.err"
 }
 if ! "$tmp/many_threads" 4000 10 >"$tmp/many.plain" 2>&1; then
-	skip 'thousands of threads' 'so many threads cannot be started here'
+	skip 'thousands of threads' 'thousands of threads cannot be started here'
 else
 	for n in 1000 4000; do
 		many many.$n $n PROBE_JOURNAL_MIB=16
@@ -95,7 +95,7 @@ for f in $flavours; do
 	same_result "$f: the same with a journal of 1 MiB"
 	is "$f: what did not fit is counted" "$(rows "$out" '[len(calls(on(d))) + m["calls"]["dropped"]["journal_full"] + m["calls"]["dropped"]["too_many_threads"] for d, m in M.items()]')" '[3220, 3220]'
 
-	# 10 calls behind each jump; the first comes before anything was recorded.
+	# 10 calls after each jump; the first comes before anything was recorded.
 	run_plain $f 2 mpi_jump
 	new_out
 	run_with $f 2 mpi_jump

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Calls of modules: seen without a trace in the program; phase `evaluation`; step_boundary; activations and their gradients.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: calls of modules'

@@ -2,7 +2,7 @@
 # backward: true. Results, gradients and errors are the same bit for bit; rows of autograd's nodes against what hooks see;
 # which operator made which node; which names of a list choose which nodes; operators keep their rows.
 # timeout: 1500
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each Python started for itself, more scenes, and more lists that choose nothing
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

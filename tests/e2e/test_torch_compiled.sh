@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # A graph that torch.compile made is out of sight: meta.json and the report say so, and only then; passes of compiled autograd, and
-# steps that a gradient scaler has left out.
+# steps that a gradient scaler has skipped.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 REAL_COMPILER=1
@@ -26,13 +26,13 @@ def same(r, w):
 print([k for k in want if k not in have or not same(have[k], want[k])] + [k for k in have if k not in want], len(want))' "$out" "$tmp/truth" "$1"
 }
 odd skipped
-is 'skipped: each step has its gradients, those that the scaler has left out, too' "$(agree 'range(8)')" '[] 32'
+is 'skipped: each step has its gradients, those that the scaler has skipped, too' "$(agree 'range(8)')" '[] 32'
 is 'skipped: parameters were updated in the others' "$(python3 -c 'import csv, glob, sys
 print(sorted({int(r["step"]) for f in glob.glob(sys.argv[1] + "/host-*/param_updated_*.csv") for r in csv.DictReader(open(f))}))' "$out")" '[0, 1, 4, 5, 6, 7]'
-is 'skipped: nothing is said to be invisible' "$(rows "$out" '[m.get("invisible") for m in M.values()]')" '[None]'
+is 'skipped: nothing is reported to be invisible' "$(rows "$out" '[m.get("invisible") for m in M.values()]')" '[None]'
 odd compiled
-is 'compiled autograd: gradients up to there, none behind' "$(agree 'range(2)')" '[] 8'
-like 'compiled autograd: that is said' "$(rows "$out" '[m.get("invisible") for m in M.values()]')" 'torch.autograd.*compiled autograd.*grad_unreduced and actv_grad'
+is 'compiled autograd: gradients up to there, none after' "$(agree 'range(2)')" '[] 8'
+like 'compiled autograd: that is reported' "$(rows "$out" '[m.get("invisible") for m in M.values()]')" 'torch.autograd.*compiled autograd.*grad_unreduced and actv_grad'
 like 'compiled autograd: the report says so' "$("$probe" report "$out" 2>&1)" 'invisible torch.autograd'
 
 command -v c++ >/dev/null || { skip 'torch.compile' 'no C++ compiler'; finish; }

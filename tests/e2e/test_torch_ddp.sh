@@ -2,7 +2,7 @@
 # DistributedDataParallel and all collectives of torch.distributed on gloo, 2 ranks: losses bit for bit as without us, rows
 # against what Python-level hooks measure, steps, phases, Python stacks, exceptions, data loader workers.
 # timeout: 1500
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each run started by torchrun
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -23,7 +23,7 @@ is 'DDP: found by the optimizer' "$(rows "$out" '{M[d]["steps"]["source"] for d 
 is 'DDP: two buckets a step (one in the first), in the backward pass' \
 	"$(rows "$out" '[sorted(Counter(r["step"] for r in calls(on(d)) if r["phase"] == "backward").items()) for d in dirs]')" \
 	"[[('0', 1), ('1', 2), ('2', 2), ('3', 2), ('4', 2)], [('0', 1), ('1', 2), ('2', 2), ('3', 2), ('4', 2)]]"
-is 'DDP: what comes behind the last step is in the next' \
+is 'DDP: what comes after the last step is in the next' \
 	"$(rows "$out" '{r["step"] for r in R if r["op"] in ("gather", "scatter", "send", "recv", "barrier", "reduce", "all_to_all")}')" "{'5'}"
 is 'DDP: the lines that started the gradients' \
 	"$(rows "$out" 'sorted({re.sub(".*<- ", "", s["python_stack"]) .split("/")[-1] for s in S for r in calls(on(s["folder"])) if r["stack_id"] == s["stack_id"] and r["phase"] == "backward"})')" \
@@ -46,7 +46,7 @@ is 'shapes and strides' "$(rows "$out" '[(r["dtype"], r["shape"], r["count"]) fo
 	"[('float64', '3x4', '12')]"
 is 'what is called underneath has no rows' "$(rows "$out" '{r["lib"] for r in R}')" "{'c10d'}"
 
-# What a tool inside Python sees. Its DDP hook changes the training, so this is another run.
+# Compared with a tool inside Python. Its DDP hook changes the training, so this is a separate run.
 new_out
 torchrun_with 2 $app --truth "$tmp/truth"
 is 'truth: ends well' $status 0

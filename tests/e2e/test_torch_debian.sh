@@ -3,7 +3,7 @@
 # the newer one has in addition is in the other test_torch_*.sh; optimizers' steps in test_torch_steps.sh, with both.
 # timeout: 1500
 # long: four trainings more
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/kinds.sh

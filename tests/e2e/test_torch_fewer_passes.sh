@@ -2,7 +2,7 @@
 # Trainings that hang because one rank makes a backward pass, a micro batch or a call of its own: told as that, and not as the call in
 # which the others wait.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/silent.sh

@@ -2,7 +2,7 @@
 # A new user's first hour with PyTorch: tests/apps/train_ddp.py under the preload, what `probe report` says of a NaN and of
 # a slow rank, and the presets of `probe run`.
 # timeout: 1500
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 REAL_COMPILER=1
@@ -24,12 +24,12 @@ contract 'train_ddp' "$out"
 like 'report: the first NaN, the rank, and the line of the program that sent it' "$(report "$out")" \
 	"nan first in step 7, rank 1: [^:]* in the input of all_reduce #[0-9]+ .*called from train_step \(train_ddp.py:$(line 'loss.backward()')\) <- main \(train_ddp.py:$(line 'loss = train_step')\) <- <module> .*through Tensor.backward"
 like 'report: the slow rank, and the line where the others stood' "$(report "$out")" \
-	"straggler rank 1 .* stood open for the last rank took .* the longest was called from (train_step|main) \(train_ddp.py:($(line 'loss.backward()')|$(line '= DistributedDataParallel')|$(line 'dist.barrier()'))\)"
+	"straggler rank 1 .* were pending for the last rank took .* the longest was called from (train_step|main) \(train_ddp.py:($(line 'loss.backward()')|$(line '= DistributedDataParallel')|$(line 'dist.barrier()'))\)"
 unlike 'report: and no other' "$(report "$out")" 'straggler rank 0'
 like 'report: the line beside the slowest calls' "$(report "$out")" \
 	" all_reduce #[0-9]+ .*\(c10d::[^)]*\) +[0-9.]+ k?B +rank 0 +rank 1 +[0-9.]+ ms +train_step \(train_ddp.py:$(line 'loss.backward()')\)"
 "$probe" report --json "$out" >"$tmp/report.json"
-ok 'report: its figures, computed anew from the rows' sh -c "python3 tests/e2e/report_truth.py '$out' '$tmp/report.json' >'$tmp/truth' || { grep -v '^ok' '$tmp/truth'; false; }"
+ok 'report: its figures, computed again from the rows' sh -c "python3 tests/e2e/report_truth.py '$out' '$tmp/report.json' >'$tmp/truth' || { grep -v '^ok' '$tmp/truth'; false; }"
 calls_of='"\n".join(sorted(" ".join([r["op"], r["folder"], r["comm"], r["comm_seq"]]) for r in calls(R) if r["lib"] != "aten"))'
 rows "$out" "$calls_of" >"$tmp/default"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # model-flops-throughput-per-npu, mfu and hfu: what PyTorch's operators compute, against torch.utils.flop_counter.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -69,7 +69,7 @@ train change
 is '... with the usual interval, too' "$(differing "$tmp/truth")" '6 -
 10 -'
 
-# The key overrides; what computes elsewhere is said.
+# The key overrides; what computes elsewhere is reported.
 values() {
 	cat "$out"/[hr]*/scalars_*.csv | awk -F, '$2 ~ /flops|fu$/ {print $2}' | sort | uniq -c | awk '{print $2, $1}' | paste -sd' '
 }

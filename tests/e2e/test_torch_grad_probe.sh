@@ -2,7 +2,7 @@
 # Task grad_probe of msprobe 8.x, from its own configuration file: grad_summary_<step>.csv and the files of signs against the gradients
 # that the program kept itself, at each grad_level; `probe compare --grad` of two runs; what an earlier run left is not written over.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: grad_probe'
@@ -18,7 +18,7 @@ grad_config L2 "$tmp/a" ', "bounds": [-0.5, -1e-3, 0, 2]'
 new_out
 torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app
 same_output 'L2'
-silent 'L2: nothing is said' "$tmp/with.err"
+silent 'L2: nothing is reported' "$tmp/with.err"
 is 'L2: statistics, intervals and signs' "$("$python" tests/e2e/grad_truth.py check "$tmp/a" "$tmp/truth" L2 2 -0.5 -1e-3 0 2 2>&1)" ''
 is 'L2: no dump of calls, and nothing is left over' "$(cd "$tmp/a" && find . -name 'dump.json' -o -name '.dump*' -o -name '*.part'; ls)" "rank0
 rank1"
@@ -49,13 +49,13 @@ for r in 0 1; do
 	is "similarities of rank $r" "$(cat "$tmp/similar/rank$r/similarities.csv")" "$("$python" tests/e2e/grad_truth.py similar "$tmp/truth" "$tmp/other" $r)"
 done
 
-# Of a parameter in parts each rank has its own.
+# A parameter is sharded: each rank has its own part.
 torchrun_plain 2 $app --how fsdp2 --truth "$tmp/parts"
 grad_config L2 "$tmp/p" ', "bounds": [-1e-2, 0, 1e-2]'
 new_out
 torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app --how fsdp2
 same_output 'FSDP2'
-silent 'FSDP2: nothing is said' "$tmp/with.err"
+silent 'FSDP2: nothing is reported' "$tmp/with.err"
 is 'FSDP2: what each rank has' "$("$python" tests/e2e/grad_truth.py check "$tmp/p" "$tmp/parts" L2 2 -1e-2 0 1e-2 2>&1)" ''
 
 # Each rank's optimizer steps with some of the parameters; gradients it has of all.
@@ -64,10 +64,10 @@ grad_config L2 "$tmp/z" ', "bounds": [-0.5, -1e-3, 0, 2]'
 new_out
 torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app --how zero
 same_output 'ZeRO'
-silent 'ZeRO: nothing is said' "$tmp/with.err"
+silent 'ZeRO: nothing is reported' "$tmp/with.err"
 is 'ZeRO: each gradient of each rank' "$("$python" tests/e2e/grad_truth.py check "$tmp/z" "$tmp/zero" L2 2 -0.5 -1e-3 0 2 2>&1)" ''
 
-# Killed behind its third step: what the disk does not have yet is in the journal.
+# Killed after its third step: what the disk does not have yet is in the journal.
 grad_config L2 "$tmp/k" ', "bounds": [-0.5, -1e-3, 0, 2]'
 new_out
 torchrun_with 2 PROBE_CONFIG="$tmp/config.json" $app --kill 2
@@ -75,7 +75,7 @@ is 'killed: three steps' "$(grep -c . "$tmp/with")" 6
 "$probe" recover "$out" >"$tmp/said" 2>&1
 is 'killed: probe recover' $? 0
 lost=$((36 - $(find "$tmp/k" -name '*.npy' | wc -l)))
-is "killed: $lost files of signs are lost, which is said" \
+is "killed: $lost files of signs are lost, which is reported" \
 	"$(grep -cE 'files of signs of [0-9]+ gradients were in the memory of the process that was killed' "$tmp/said")" $((lost > 0))
 is 'killed: each row of the three steps' "$("$python" tests/e2e/grad_truth.py check "$tmp/k" "$tmp/truth" L2 2 -0.5 -1e-3 0 2 2>&1 | grep -v '^no signs of ')" ''
 is 'killed: no folder without any' "$(find "$tmp/k" -type d -empty)" ''
@@ -85,7 +85,7 @@ torchrun_plain 0 tests/apps/py/deep_names.py
 new_out
 torchrun_with 0 PROBE_FORMAT=dump PROBE_TASK=grad_probe tests/apps/py/deep_names.py
 same_output 'long names'
-silent 'long names: nothing is said' "$tmp/with.err"
+silent 'long names: nothing is reported' "$tmp/with.err"
 is 'long names: signs of each parameter in each step' "$(find "$out" -name 'ää*~*.npy' | wc -l)" 12
 
 # A wrong value.

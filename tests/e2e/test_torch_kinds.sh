@@ -2,7 +2,7 @@
 # Kinds of a training with DDP, against what the training finds out about itself without libprobe; losses, weights, gradients and
 # random states are bit for bit those of a run without the preload. tests/long/torch_kinds.sh has more optimizers.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/kinds.sh

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Collectives of tensors that lie in memory in another order than that of their indices.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: memory layouts'
@@ -27,7 +27,7 @@ same_output 'apart'
 "$probe" report --json "$out" >"$tmp/r.json" 2>/dev/null
 is 'rank 1 in another layout: a mismatch' "$(json "$tmp/r.json" '[(f["kind"], f["what"], f["comm_seq"]) for f in r["findings"] if f["severity"] != "note"][0]')" "('mismatch', 'layout', 18)"
 like 'in words, with the line' "$("$probe" report "$out" 2>/dev/null)" \
-	"do not agree on the memory layout of call #18 .*rank 1's elements lie in the order of another dimension first .transposed, or channels last..*layouts.py:2[0-9]"
+	"do not agree on the memory layout of call #18 .*rank 1's elements are in the order of another dimension first .transposed, or channels last..*layouts.py:2[0-9]"
 
 torchrun_plain 2 $app gaps
 is 'gaps: PyTorch itself adds the wrong elements' "$(grep -c '^. 3 .* 81.0 ' "$tmp/plain")" 2

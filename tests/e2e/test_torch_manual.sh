@@ -2,7 +2,7 @@
 # The configurations that MindSpore Transformers' manual shows, in front of a DDP training that knows of no monitor: event folders, log
 # lines, health_ckpts.json as that tool writes them, a spiked step withheld. The tables of what is expected were read from what
 # 2.1.0 wrote itself.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -103,7 +103,7 @@ print({x["args"]["step"] for x in e if x.get("cat") == "cpu_op"}, {x["pid"] for 
       [(x["args"]["step"], x["args"]["bytes"] > 1e7) for x in e if x["name"] == "resident set"], any("called from" in x.get("args", {}) for x in e))' "$tmp/window.json")" \
 	'{2, 3} {1} [(2, True), (3, True)] True'
 
-# All sixteen, with the health of checkpoints; the forms of the lines are 2.1.0's, with its numbers put aside.
+# All sixteen, with the health of checkpoints; the lines have the form of 2.1.0's, compared without its numbers.
 {
 	training_metrics "['log', 'tensorboard']" 10
 	cat <<YAML

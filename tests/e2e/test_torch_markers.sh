@@ -2,7 +2,7 @@
 # Steps of programs without an optimizer of torch.optim: an operator or a Python function as the marker. The program says
 # itself at every collective to which of its steps, or tokens, it belongs.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -20,10 +20,10 @@ scene() { # TEXT SCENE COUNT [NAME=VALUE ...]
 	run_scene "$tmp/plain" "$1" "$2"
 	run_scene "$tmp/with" "$@" PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib"
 	is "$text: the same with and without the preload" "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
-	is "$text: ends well, nothing is said" "$(tail -1 "$tmp/with")$(grep libprobe "$tmp/with.err")" 'status 0'
+	is "$text: ends well, nothing is reported" "$(tail -1 "$tmp/with")$(grep libprobe "$tmp/with.err")" 'status 0'
 }
 
-# Calls that stand in another step than the program meant.
+# Calls in another step than the program intended.
 wrong() {
 	rows "$out" '[(int(r["count"]) - 1, r["step"]) for r in R if r["io"] == "in" and r["dtype"] == "float64" and r["op"] == "all_reduce"
 		and int(r["count"]) - 1 != int(r["step"])][:8]'
@@ -70,7 +70,7 @@ scene 'a function that leaves no sign' blind 5 PROBE_STEP_MARKER=python:markers.
 is "$text: one step" "$(rows "$out" '{r["step"] for r in R}, len(calls(R))')" "({'0'}, 5)"
 like "$text: the report says so" "$("$probe" report "$out" 2>&1)" 'step marker python:markers.py:same no second call was seen'
 
-# Without a marker: the period of the calls, and the function that is proposed as one makes these steps. From the collectives
+# Without a marker: steps are the period of the calls, and the function that is proposed as a marker gives the same steps. From the collectives
 # alone, and from operators.
 printf 'aten:\n  - "aten::*"\nc10d:\n  - "*"\n' >"$tmp/all.yaml"
 period() {
@@ -92,11 +92,11 @@ is "$text: as many steps" "$(rows "$out" '[(m["steps"]["current"], m["steps"]["s
 # Markers that can never match.
 new_out
 run_scene "$tmp/with" loop 1 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=python:train_step
-like 'python: without a file is said' "$(cat "$tmp/with.err")" 'PROBE_STEP_MARKER.*python:train_step.*language:file:function.*accepted: a function, aten::OPERATOR or python:FILE:FUNCTION'
+like 'python: without a file is reported' "$(cat "$tmp/with.err")" 'PROBE_STEP_MARKER.*python:train_step.*language:file:function.*accepted: a function, aten::OPERATOR or python:FILE:FUNCTION'
 printf 'stack: true\nstep_marker: "aten::"\n' >"$tmp/probe.yaml"
 new_out
 run_scene "$tmp/with" loop 1 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_CONFIG="$tmp/probe.yaml"
-like 'aten:: without an operator is said, with line and key' "$(cat "$tmp/with.err")" 'probe.yaml:2:14: step_marker: .*part of the name is missing'
-like 'an operator that is never called is said' "$(new_out; run_scene "$tmp/with" loop 3 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=aten::argmin; "$probe" report "$out" 2>&1)" \
+like 'aten:: without an operator is reported, with line and key' "$(cat "$tmp/with.err")" 'probe.yaml:2:14: step_marker: .*part of the name is missing'
+like 'an operator that is never called is reported' "$(new_out; run_scene "$tmp/with" loop 3 PROBE_OUTPUT_DIR="$out" LD_PRELOAD="$lib" PROBE_STEP_MARKER=aten::argmin; "$probe" report "$out" 2>&1)" \
 	'step marker aten::argmin was never called'
 finish

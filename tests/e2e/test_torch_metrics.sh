@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Metrics of a training (key metrics) in event files and CSV files, against what the script itself computes.
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # timeout: 600
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -32,8 +32,8 @@ is 'interval, targets, invert' "$(events "$out/tensorboard/rank_0" "sorted((t, [
 	"[('local_norm/2.bias', [2, 4]), ('local_norm/2.weight', [2, 4]), ('weight_norm', [2, 4])]"
 is 'weight_norm is of all parameters' "$(events "$out/tensorboard/rank_0" "[abs(v - [float(l.split()[2]) for l in open('$tmp/truth') if ' weight_norm ' in l][x - 1]) < 1e-5 for x, v in S['weight_norm']]")" '[True, True]'
 
-# Stable ranks against singular values: with so many passes to six digits, every second step; of targets; over several steps where the
-# budget is small. The time that it took is said.
+# Stable ranks against singular values: with enough passes to six digits, every second step; of targets; over several steps where the
+# budget is small. The time that it took is reported.
 python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth" ranks
 differing_ranks() { # NAMES [STEPS]: tags of weight_stable_rank and weight_eigenvalue that are not the script's
 	python3 - "$out" "$tmp/truth" "$1" "${2:-1 3}" <<'PY'
@@ -78,7 +78,7 @@ rm -rf "$tmp/summary"
 new_out
 train PROBE_SUMMARY_DIR="$tmp/summary" PROBE_SUMMARY_LOSS=false PROBE_SUMMARY_TARGETS='bias$' PROBE_SUMMARY_INTERVAL=1 PROBE_SUMMARY_MAX_BYTES=600
 is 'summary: targets, no loss, no more bytes than asked for' "$(summary "(len(S), sorted(H))") $(($(stat -c %s "$tmp"/summary/rank_0/events*) <= 600))" "(0, ['0.bias/auto', '2.bias/auto']) 1"
-is 'summary: ... which is said' "$(grep -c 'summary_max_bytes (now 600)' "$tmp/with.err")" 1
+is 'summary: ... which is reported' "$(grep -c 'summary_max_bytes (now 600)' "$tmp/with.err")" 1
 metrics_args=
 python_plain "$tmp/plain" tests/apps/py/metrics.py "$tmp/truth"
 

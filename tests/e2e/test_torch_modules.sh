@@ -2,7 +2,7 @@
 # Dumps of level L0 and mix: modules with inputs, outputs, parameters and gradients, their structure and stacks, against what msprobe
 # 26.2.0 wrote of the same program (tests/long/dump_msprobe.sh records it).
 # timeout: 1200
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: dumps of modules'
@@ -31,7 +31,7 @@ dump_level L0 '"scope": ["Module.blocks.0.attention.q.Linear.forward.0", "Module
 is 'scope: up to the end of the last one; data_mode: no gradients' "$(names | tr ' ' '\n' | sed 's/Module.blocks.0.//; s/.forward.0//' | paste -sd' ')" \
 	'attention.q.Linear attention.k.Linear attention.drop.Dropout attention.v.Linear mlp.Sequential mlp.0.Linear mlp.1.ReLU mlp.2.Linear'
 
-# What a NaN came of: the operator, whatever lies in memory that was never written.
+# The origin of a NaN is the operator, whatever uninitialized memory contains.
 torchrun_plain 2 $app nan garbage
 for level in L1 mix; do
 	new_out

@@ -2,7 +2,7 @@
 # PROBE_CONFIG is a configuration of msprobe's monitor: its folders, with what the CSV files of the same run have, and sums over
 # the calls (monitor_truth.py); the same afterwards by `probe export`; the second version's layout; results as without the preload.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'format monitor'
@@ -33,11 +33,11 @@ done
 is 'stacks in its form' "$("$python" -c 'import csv, sys
 r = list(csv.DictReader(open(sys.argv[1])))
 print(bool(r) and all(list(x) == ["module_name", "stack_info"] and x["stack_info"].startswith("File ") and ", line " in x["stack_info"] for x in r))' "$tmp"/mon/*-rank0-*/stack_info.csv)" True
-is 'mg_direction stands in other' "$(awk -F, '$2 == "layers.0.weight"' "$tmp"/mon/*-rank0-*/other_0-2.csv | wc -l)" 3
+is 'mg_direction is in other' "$(awk -F, '$2 == "layers.0.weight"' "$tmp"/mon/*-rank0-*/other_0-2.csv | wc -l)" 3
 
 # The same, afterwards.
 cp -r "$out" "$tmp/copy"
-# An asynchronous call ends late on a busy machine: its rows stand behind rows of the next step. Here always.
+# An asynchronous call ends late on a busy machine: its rows come after rows of the next step. Here always.
 python3 - "$tmp"/copy/rank*/calls_*.csv <<'PY'
 import csv, sys
 for path in sys.argv[1:]:
@@ -46,10 +46,10 @@ for path in sys.argv[1:]:
     of = [next(csv.reader([r])) for r in rows]
     first = [r[at["seq"]] for r in of if r[at["step"]] == "0" and r[at["op"]] == "all_reduce" and not r[at["parent"]]]
     late = [i for i, r in enumerate(of) if first and r[at["seq"]] == first[-1]]
-    behind = [i for i, r in enumerate(of) if r[at["step"]] == "1"]
-    if late and behind:
+    next_step = [i for i, r in enumerate(of) if r[at["step"]] == "1"]
+    if late and next_step:
         order = [i for i in range(len(rows)) if i not in late]
-        order[order.index(behind[-1]) + 1:order.index(behind[-1]) + 1] = late
+        order[order.index(next_step[-1]) + 1:order.index(next_step[-1]) + 1] = late
         rows = [rows[i] for i in order]
     open(path, "w").write(head + "".join(rows))
 PY
@@ -61,7 +61,7 @@ for r in 0 1; do
 done
 "$probe" export --format monitor -o "$tmp/later" "$tmp/copy" >"$tmp/said" 2>&1
 is 'what is there is not written over' "$?" 2
-like '... and is said' "$(cat "$tmp/said")" 'is there already'
+like '... and is reported' "$(cat "$tmp/said")" 'is there already'
 
 # The second version.
 cat >"$tmp/v2.json" <<'JSON'
@@ -105,10 +105,10 @@ want = float(open(sys.argv[2]).read().split()[1])
 print(abs(float(rows[-1]["mean"]) * 8 - want) < 1e-5 or (rows[-1], want))' "$tmp/late/rank_$r/param_step*.csv" "$tmp/late.$r")" '0 1 2 3 4 5 True'
 done
 
-# No step ends behind the moment in which the rank is known: as on a busy machine, where one pass writes all there is meanwhile.
+# No step ends after the moment in which the rank is known: as on a busy machine, where one pass writes all there is meanwhile.
 sed "s|$tmp/late|$tmp/last|" "$tmp/late.json" >"$tmp/last.json"
 run_late last 0
-is 'v2: a rank that is known behind the last step' "$(ls "$tmp/last" | tr '\n' ' ')$(for r in 0 1; do
+is 'v2: a rank that is known after the last step' "$(ls "$tmp/last" | tr '\n' ' ')$(for r in 0 1; do
 	awk -F, '/,weight,param_updated/ { print $2 }' "$tmp"/last/rank_$r/param_step*.csv | tr '\n' ' '
 done)" 'rank_0 rank_1 0 1 2 0 1 2 '
 

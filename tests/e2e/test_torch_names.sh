@@ -45,7 +45,7 @@ modes=(freeze hidden)
 alone "$tmp/plain" "${modes[@]}"
 new_out
 alone "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true "${modes[@]}"
-same_output 'behind gc.freeze(), and a model that no frame leads to'
+same_output 'after gc.freeze(), and a model that no frame leads to'
 is 'hidden: one pass over the objects of the collector finds it' "$(rows "$out" "[n['name'] for n in $known.values() if n['shape'] == '50x8']")" "['embed.weight']"
 
 # The same file as a script, with -m, and by a launcher that runs it with runpy.
@@ -80,7 +80,7 @@ is 'DDP: each all-reduce of a pass carries a bucket, on its way in and out' \
 is 'DDP: the parts of a bucket fill it' \
 	"$(rows "$out" '{(r["folder"], r["name"], r["count"]) for r in R if r["name"].startswith("bucket")} == {(n["folder"], "bucket" + n["bucket"], str(sum(int(k["count"]) for k in N if k["what"] == "part" and (k["folder"], k["bucket"]) == (n["folder"], n["bucket"])))) for n in N if n["what"] == "part"}')" True
 is 'DDP: a gradient that the program reduces by itself' "$(rows "$out" 'sorted({r["name"] for r in R if r["op"] == "all_reduce" and r["shape"] == "-" and r["step"] != "0"})')" "['opt0.group1.param8.grad']"
-is 'DDP: parts lie one behind the other' \
+is 'DDP: parts lie one after the other' \
 	"$(rows "$out/rank0" '[(n["name"], n["offset"], n["count"]) for n in N if n["what"] == "part" and n["bucket"] == "1"][:3]')" \
 	"[('seq.0.bias.grad', '0', '64'), ('seq.0.weight.grad', '64', '4096'), ('layers.1.down_proj.bias.grad', '4160', '64')]"
 like 'report: which gradient has the NaN, and where' "$("$probe" report "$out" 2>/dev/null | tr -s ' \n' ' ')" \
@@ -96,7 +96,7 @@ like 'probe names: modules' "$("$probe" names --modules "$out")" '0 +layers\.1\.
 is 'module_struct.json: modules, classes, parameters' "$(rows "$out" '[(m["0:layers.1.up_proj"]["class"], m["0:layers.1.up_proj"]["parameters"]["weight"], m["0:"]["class"], len(m)) for d in dirs for m in [json.load(open(os.path.join("'"$out"'", d, "module_struct.json")))]][0]')" \
 	"('Linear', {'shape': [128, 64], 'dtype': 'float32', 'requires_grad': True}, 'Net', 14)"
 
-# Of a process that was killed probe recover makes the same of what there is.
+# probe recover produces the same files for a process that was killed.
 for how in '' killed; do
 	new_out
 	OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_NAMES=true PROBE_PRINT_STRUCT=true \

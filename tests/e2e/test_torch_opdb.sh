@@ -4,7 +4,7 @@
 # third operator: "1 0 0 all" is all that there are, in all types, some 135,000, in 10 minutes.
 # timeout: 900
 # long: 3 samples of each operator
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: its own samples of all operators'
@@ -34,7 +34,7 @@ is 'ends well without us' $status 0
 new_out
 samples "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_WRAP_OPS="$tmp/list.yaml" PROBE_BACKWARD=true PROBE_JOURNAL_MIB=256
 same_output "$(grep -c . "$tmp/plain") samples of $(cut -d' ' -f1 "$tmp/plain" | sort -u | grep -c .) operators"
-[ -n "${OPDB_SAMPLES:-}" ] || is 'nothing is said' "$(grep -a libprobe "$tmp/with.err")" ''
+[ -n "${OPDB_SAMPLES:-}" ] || is 'nothing is reported' "$(grep -a libprobe "$tmp/with.err")" ''
 is 'many calls were recorded' "$(rows "$out" 'len(calls(R)) > 10 * '"$(grep -c . "$tmp/plain")")" True
 [ -n "${OPDB_SAMPLES:-}" ] || is 'nothing was dropped' "$(rows "$out" '[m["calls"]["dropped"]["journal_full"] for m in M.values()]')" '[0]'
 contract 'op_db' "$out"

@@ -2,7 +2,7 @@
 # Operators: with all of them recorded every result, error and loss is the same bit for bit; rows against what Python
 # measures; which names of a list choose which operators.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: each Python started for itself
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -58,7 +58,7 @@ is 'nested backward passes: on several threads, and nothing but the two products
 	"$(rows "$out" 'len({r["thread"] for r in R}) > 1, Counter((r["op"], r["phase"]) for r in calls(R) if r["phase"] != "backward"), {r["phase"] for r in R if r["op"] in ("sin", "cos")}')" \
 	"(True, Counter({('mul.Tensor', 'forward'): 2}), {'backward'})"
 
-# What `probe check` says of them: names and patterns of the list, and those that are watched only.
+# Answers of `probe check` for operators: names and patterns of the list, and operators that are only watched.
 printf 'aten:\n  - aten::mm\n  - aten::ad[d]\n' >"$tmp/list.yaml"
 PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 100 "$probe" check --json -- "$python" -c 'import torch
 a = torch.ones(2, 2, requires_grad=True)
@@ -68,7 +68,7 @@ is 'check: listed operators are, and were called' "$(python3 -c 'import json, sy
 f = [f for f in json.load(open(sys.argv[1]))["functions"] if f["lib"] == "aten"]
 print({f["state"] for f in f}, sorted({f["name"] for f in f if f["hits"]}))' "$tmp/check")" \
 	"{'ok'} ['at::_ops::add_Tensor::call', 'at::_ops::add_Tensor::redispatch', 'at::_ops::mm::call', 'at::_ops::mm::redispatch']"
-# Of all operators those that have no rows are named, with the reason.
+# With a list of all operators, those that have no rows are named with the reason.
 printf 'aten:\n  - aten::*\n' >"$tmp/list.yaml"
 PROBE_WRAP_OPS="$tmp/list.yaml" timeout -k 5 200 "$probe" check --json -- "$python" -c 'import torch' >"$tmp/check" 2>"$tmp/check.err" </dev/null
 is 'check: every entry of an operator is named, with a row or with the reason why it has none' "$(python3 -c 'import json, subprocess, sys

@@ -27,11 +27,11 @@ like 'schedule: its stages' "$said" '1 +1 +4 +4 +4 +[0-9.]+ [kK]?B +order'
 like 'schedule: messages as a table' "$("$probe" names --messages --step 2 --rank 1 "$out")" ' 2 +1 +[0-9]+ +send +1 to 0 +1 to 0 +backward +3 '
 
 run_pipeline 2 by_hand
-is 'by_hand: functions on the stack tell what the order does not' \
+is 'by_hand: functions on the stack tell what a message belongs to where the order does not' \
 	"$(python3 tests/e2e/pipeline_truth.py "$tmp/with" "$tmp/by_hand.json" 1 2)" 'same 32'
-is 'by_hand: and that is said' "$(grep -c '"told_by": "frames"' "$tmp/by_hand.json")" 32
+is 'by_hand: and that is reported' "$(grep -c '"told_by": "frames"' "$tmp/by_hand.json")" 32
 
-# What is no pipeline has no stages.
+# A job without a pipeline has no stages.
 "$probe" names --messages --json tests/e2e >"$tmp/none" 2>&1
 is 'a folder without a run' $? 2
 "$probe" names --step 3 "$out" >"$tmp/none" 2>&1

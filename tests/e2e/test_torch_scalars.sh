@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Numbers of each step (scalars_*.csv) against those that the script itself has.
 # timeout: 1200
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: scalars'
@@ -55,7 +55,7 @@ new_out
 one "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"
 is 'without the key there is no file of them' "$(ls "$out" 2>/dev/null)" ''
 
-# What follows from other numbers, by arithmetic on those; memory by the kernel's own account of the process.
+# Derived numbers are checked by arithmetic on the others, memory by the kernel's own figures for the process.
 scene=tokens
 new_out
 torchrun_plain 2 tests/apps/py/scalars.py tokens "$tmp/numbers"
@@ -74,7 +74,7 @@ is 'data-time, forward-time, backward-time and optimizer-time lie within the ste
 hwm=$(awk '$2 == "hwm" { print $3 }' "$tmp/numbers.0")
 is 'memory-peak is the largest resident set so far, as the kernel counts it' \
 	"$(rows "$out" "(lambda p: (p == sorted(p), 0.5 < p[-1] / $hwm <= 1.05))([float(v['value']) for v in V if v['folder'] == 'rank0' and v['name'] == 'memory-peak'])")" '(True, True)'
-is 'what was derived of the DataLoader is said' "$(python3 -c 'import json, sys; print(sorted(json.load(open(sys.argv[1]))["derived_scalars"]))' "$out/rank0/meta.json")" \
+is 'what was derived of the DataLoader is reported' "$(python3 -c 'import json, sys; print(sorted(json.load(open(sys.argv[1]))["derived_scalars"]))' "$out/rank0/meta.json")" \
 	"['batch-size', 'grad-norm', 'throughput', 'tokens-per-second']"
 contract tokens "$out"
 

@@ -2,7 +2,7 @@
 # What a run began with: `probe run --seed --deterministic` and whether it took effect, packages and environment in meta.json as Python
 # itself says them, and what `probe compare --config-check` makes of two runs. Besides: cc_log_only.
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: ways in which a seed takes no effect, and two runs alike
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
@@ -31,7 +31,7 @@ new_out
 export PROBE_WRAP_OPS="$tmp/list.yaml"
 run_probe "$tmp/with" --seed 7 --deterministic -- --manual 11
 is 'the same with and without' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
-silent 'nothing is said' "$tmp/with.err"
+silent 'nothing is reported' "$tmp/with.err"
 is 'the hash seed took effect: Python says so' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]')" "{'asked': '7', 'took_effect': True}"
 is 'what was asked for is there' "$(meta 'm["reproducible"]["seed"], m["reproducible"]["deterministic"], m["environment"]["CUBLAS_WORKSPACE_CONFIG"]')" "(7, True, ':4096:8')"
 is "PyTorch's own seed" "$(meta 'm["seeds"]["torch_initial_seed"], m["seeds"]["torch_deterministic_algorithms"]')" '(11, False)'
@@ -52,7 +52,7 @@ first=$out
 if [ -n "${LONG:-}" ]; then
 	new_out
 	PYTHONHASHSEED=3 run_probe "$tmp/with" --seed 7 -- --manual 11
-	like 'what the user has set stays, and it is said' "$(cat "$tmp/with.err")" 'PYTHONHASHSEED is 3 already and stays so'
+	like 'what the user has set stays, and it is reported' "$(cat "$tmp/with.err")" 'PYTHONHASHSEED is 3 already and stays so'
 	is '... and meta.json says it' "$(meta 'm["reproducible"]["PYTHONHASHSEED"]')" "{'asked': '7', 'took_effect': False, 'why': 'another value was set'}"
 	new_out
 	interpreter=-E run_probe "$tmp/with" --seed 7 -- --manual 11 --deterministic
@@ -75,7 +75,7 @@ else
 fi
 "$probe" compare --config-check "$first" "$out" >"$tmp/said" 2>&1
 is 'two runs alike: nothing differs' "$? $(grep -c '[1-9][0-9]* differ' "$tmp/said")" '0 0'
-like '... and what was compared is said' "$(cat "$tmp/said")" 'environment: [1-9].*packages: [1-9].*arguments of the program: [1-9].*seeds: [1-9].*first inputs: [1-9].*random numbers: [1-9]'
+like '... and what was compared is reported' "$(cat "$tmp/said")" 'environment: [1-9].*packages: [1-9].*arguments of the program: [1-9].*seeds: [1-9].*first inputs: [1-9].*random numbers: [1-9]'
 new_out
 NCCL_ALGO=Ring run_probe "$tmp/with" --seed 8 --deterministic -- --manual 12 --lr 0.2 --steps 5
 "$probe" compare --config-check "$first" "$out" >"$tmp/said" 2>&1
@@ -92,7 +92,7 @@ is 'the same as JSON' "$("$python" -c 'import json, sys
 r = json.load(open(sys.argv[1]))["ranks"][0]
 print(sorted(d["name"] for d in r["arguments of the program"]["differ"]))' "$tmp/said.json")" "['--lr', '--manual', '--steps']"
 
-# Where collectives are called from.
+# The places that collectives are called from.
 printf '{"cc_distribution": {"enable": true, "cc_log_only": true}, "ops": ["norm"], "step_count_per_record": 9}' >"$tmp/log.json"
 new_out
 unset PROBE_WRAP_OPS

@@ -4,7 +4,7 @@
 # gradients and random states are bit for bit those of a run without the preload.
 # timeout: 900
 # long: FSDP1 with use_orig_params
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/kinds.sh
@@ -26,12 +26,12 @@ shard_case() { # HOW [NAME=VALUE ...]
 	kinds_agree "$how: each value of ${kinds[*]}" "${kinds[@]}"
 }
 
-# Of each rank: does grad-norm agree with that of the gradients of the whole model; how many there are.
+# Per rank: whether grad-norm agrees with the norm of the whole model's gradients, and the number of values.
 norms() {
 	rows "$out" "(lambda t: (print([all(abs(float(v['value']) / t[int(v['folder'][4:])][int(v['step'])] - 1) < 1e-5 for v in V if v['folder'] == d) for d in sorted(dirs)], [sum(v['folder'] == d for v in V) for d in sorted(dirs)]), '')[1])([{r[2]: r[4]['value'] for r in json.load(open('$tmp/truth/rank%d.json' % k)) if r[0] == 'norm'} for k in (0, 1)])" | sed '/^$/d'
 }
 
-# What a bucket holds: the parts with their offsets, of the gradients alone; padding lies between.
+# Parts of a bucket with their offsets, gradients only; there is padding between them.
 parts() { # NAME OF A GRADIENT IN IT
 	rows "$out/rank0" "[(n['name'], n['offset'], n['count']) for n in N if n['what'] == 'part' and n['bucket'] == [m['bucket'] for m in N if m['what'] == 'part' and m['name'] == '$1'][0]]"
 }
@@ -48,7 +48,7 @@ is 'fsdp2: names, shapes of the local part' "$(rows "$out/rank1" '[(n["name"], n
 
 shard_case fsdp1
 is 'fsdp1: each reduce_scatter carries a bucket' "$(carried)" "([('backward', 'in')], True)"
-is 'fsdp1: the parameters of a flat one, one behind the other' "$(parts out.bias.grad)" \
+is 'fsdp1: the parameters of a flat one, one after the other' "$(parts out.bias.grad)" \
 	"[('inp.weight.grad', '0', '35'), ('inp.bias.grad', '35', '7'), ('out.weight.grad', '42', '7'), ('out.bias.grad', '49', '1')]"
 [ -z "${LONG:-}" ] || shard_case fsdp1_orig
 shard_case megatron

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Faults of a training that raise no error, from what preset `state` writes: replicas that part, gradients that are no longer reduced,
+# Faults of a training that raise no error, from what preset `state` writes: replicas that diverge, gradients that are no longer reduced,
 # norms that clip. tests/long/torch_silent.sh has each of these programs without its fault.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/silent.sh

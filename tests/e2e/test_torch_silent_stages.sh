@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Faults of a training that raise no error: loss scales of two stages, a tied matrix, the same data on all ranks.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 . tests/e2e/silent.sh
@@ -16,5 +16,5 @@ found 'a tied matrix parts: both names, both ranks' tied '^step 0: weight of ran
 
 fault_case same_data 2 A=
 found 'the same data on all ranks, with default settings' same_data \
-	'^all ranks of data-parallel group of ranks 0-1 give the same bits to each of 10 reductions of gradients in 10 steps'
+	'^all ranks of data-parallel group of ranks 0-1 contribute the same bits to each of 10 reductions of gradients in 10 steps'
 finish

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Steps that are withheld because their global norm spikes (key use_skip_data_by_global_norm), against the same script that leaves
 # them out itself; and those that must not be withheld, against the script as it is.
-# long: optimizers without clipping, each reason to refuse, scalers of fused optimizers, gradients that nobody reduces
+# long: optimizers without clipping, each reason to refuse, scalers of fused optimizers, gradients that are not reduced
 # timeout: 900
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: withheld steps'
@@ -19,7 +19,7 @@ one() {
 }
 on=PROBE_USE_SKIP_DATA_BY_GLOBAL_NORM=true
 
-# What meta.json, the scalars and the alerts say: state, withheld steps with their counts, spikes.
+# Entries of meta.json, the scalars and the alerts: state, withheld steps with their counts, spikes.
 cat >"$tmp/said.py" <<'PY'
 import csv, glob, json, os, sys
 d = sys.argv[1]
@@ -39,12 +39,12 @@ why() {
 	python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["skip_on_spike"]["why"])' "$out/rank${1:-0}/meta.json"
 }
 
-# Off: nothing of the run changes, and nothing is said of it.
+# Off: nothing of the run changes, and nothing is reported about it.
 new_out
 python_plain "$tmp/plain" $app counting
 one "$tmp/with" counting PROBE_SCALARS=true
 same_output 'off'
-is 'off: nothing is said of it' "$(said)" 'None {} 0'
+is 'off: nothing is reported about it' "$(said)" 'None {} 0'
 
 # Each optimizer in each of its forms, clipped and not.
 for c in clipped ${LONG:+unclipped}; do
@@ -57,7 +57,7 @@ for c in clipped ${LONG:+unclipped}; do
 done
 contract 'withheld steps' "$out"
 
-# What an optimizer counts in its group; not finite; the first step.
+# An optimizer that counts in its group; a gradient that is not finite; the first step withheld.
 for c in counting not_finite ${LONG:+first failing}; do
 	new_out
 	python_plain "$tmp/plain" WHO=script $app $c
@@ -78,7 +78,7 @@ for c in scaler ${LONG:+scaler_fused}; do
 	is "$c: steps and counts" "$(said)" "('on', 3, 6) {2: 1, 4: 2, 6: 1} 4"
 done
 
-# Withheld it must not be: the run is as it is without, and each spike is an alert.
+# Must not be withheld: the run is the same as without the key, and each spike is an alert.
 refused() { # CASE WHY; a spike that is not withheld makes others
 	new_out
 	python_plain "$tmp/plain" $app "$1"
@@ -123,7 +123,7 @@ Current global norm [N] of step 4 has been 1 consecutive times greater than thre
 opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]
 Current global norm [N] of step 5 has been 2 consecutive times greater than threshold: 3.0
 opt_global_step: 2, skip_data_grad_norm_threshold: 3.0, is_skip: [ True]"
-ok '... behind those of the loss' grep -B2 -m1 is_skip "$out/rank0/monitor.log" -q
+ok '... after those of the loss' grep -B2 -m1 is_skip "$out/rank0/monitor.log" -q
 if [ -n "${LONG:-}" ]; then
 	new_out
 	one "$tmp/with" limit_uncaught $on PROBE_GLOBAL_NORM_SPIKE_COUNT_THRESHOLD=2
@@ -167,8 +167,8 @@ if [ -n "${LONG:-}" ]; then
 	new_out
 	torchrun_plain 2 $app ddp_alone
 	torchrun_with 2 $on $app ddp_alone
-	same_output 'gradients that nobody reduces'
-	like 'gradients that nobody reduces: refused' "$(why 0)" 'not all gradients were seen to be reduced over all ranks'
+	same_output 'gradients that are not reduced'
+	like 'gradients that are not reduced: refused' "$(why 0)" 'not all gradients were seen to be reduced over all ranks'
 fi
 
 # Only noted.
@@ -188,7 +188,7 @@ like '... and alerts' "$(said)" '^None \{\} [3-9]'
 
 # Keys that contradict each other, also in a training's own file.
 env $on PROBE_CHECK_FOR_GLOBAL_NORM=true "$probe" config >"$tmp/o" 2>"$tmp/e"
-like 'contradiction: said' "$(cat "$tmp/e")" 'contradicts check_for_global_norm'
+like 'a contradiction is reported' "$(cat "$tmp/e")" 'contradicts check_for_global_norm'
 like '... and nothing is withheld' "$(cat "$tmp/o")" 'use_skip_data_by_global_norm: false'
 new_out
 cat >"$tmp/train.yaml" <<Y
@@ -209,6 +209,6 @@ if [ -n "${LONG:-}" ]; then
 	new_out
 	one "$tmp/with" limit PROBE_CONFIG="$tmp/train.yaml"
 	is 'monitor_on: False: never ended' "$(cat "$tmp/with")" 'not ended'
-	like '... which is said' "$(cat "$tmp/with.err")" 'monitor_on: False'
+	like '... which is reported' "$(cat "$tmp/with.err")" 'monitor_on: False'
 fi
 finish

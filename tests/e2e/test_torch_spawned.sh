@@ -26,7 +26,7 @@ for how in ${HOWS:-spawn fork process exit killed log abort stays early fine}; d
 	stays) like "$how: what was survived is no reason" "$(died)" '^\[\(\[1\], 6, .step 6: rank 1 left without a word: a signal ended it' ;;
 	fine)
 		is "$how: ends well" "$status $(rows "$out" '[M[d]["end"]["text"] for d in ("rank0", "rank1")]')" "0 ['', '']"
-		is "$how: nobody left" "$(died)" '[]'
+		is "$how: no rank left" "$(died)" '[]'
 		;;
 	*)
 		case $how in

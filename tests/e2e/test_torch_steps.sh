@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Where the steps of a training end: the program itself says at every call which step it should be in.
 # timeout: 420
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: steps'
@@ -15,7 +15,7 @@ scene() { # NAME [NAME=VALUE ...]
 	is "$name: ends well" "$?, $(tail -1 "$tmp/said")" "0, $name: ok"
 }
 
-# Calls that stand in another step, or micro step, than the program meant.
+# Calls in another step, or micro step, than the program intended.
 wrong() {
 	rows "$out" '[(int(r["count"]) - 1, r["step"], r["max"], r["micro_step"]) for r in R if r["io"] == "in" and r["dtype"] == "float64"
 		if int(r["count"]) - 1 != int(r["step"]) or (r["max"] not in ("0", r["micro_step"] and str(int(r["micro_step"]) + 1)))]'
@@ -26,7 +26,7 @@ for s in plain accumulation gan chained in_backward closure amp zero checkpoint 
 	is "$s: every call is in its step" "$(wrong)" '[]'
 	is "$s: and there were some" "$(rows "$out" 'len(calls(R)) >= 3')" True
 	case $s in
-	amp) is "amp: the steps left out are counted" "$(rows "$out" 'M["rank0"]["opt_skipped"]["count"]')" 2 ;;
+	amp) is "amp: the skipped steps are counted" "$(rows "$out" 'M["rank0"]["opt_skipped"]["count"]')" 2 ;;
 	accumulation) is "accumulation: micro steps" "$(rows "$out" 'sorted({r["micro_step"] for r in R if r["step"] == "2"})')" "['0', '1', '2', '3', '4']" ;;
 	zero) is "zero: what the optimizer sends is its own phase" "$(rows "$out" '{r["phase"] for r in R if r["op"] == "broadcast" and int(r["step"]) > 0} <= {"optimizer"}')" True ;;
 	esac

@@ -3,7 +3,7 @@
 # GLOO_TESTS="name ..." runs others than these few; "all" runs all, which takes hours here.
 # timeout: 1500
 # long: two tests more
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python "PyTorch: its own gloo suite"

@@ -3,7 +3,7 @@
 # start, on, other keys, at the limit off by itself, on again), its dump's with dump_enable and other keys. The six scenes of its page
 # one by one: test_switch_scenes.sh.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: switching'
@@ -14,7 +14,7 @@ config=$tmp/config.json
 touch "$tmp/at_once"
 torchrun_plain 2 $app "$tmp/at_once"
 
-edit() { # TEXT: the file anew, by rename
+edit() { # TEXT: writes the file again, by rename
 	printf '%s\n' "$1" >"$config.new"
 	mv "$config.new" "$config"
 }
@@ -35,7 +35,7 @@ end_run() {
 }
 step_of() { python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["steps"]["current"])' "$out/rank$1/meta.json" 2>/dev/null || echo 0; }
 passes() { [ "$(step_of 0)" -ge "$1" ] && [ "$(step_of 1)" -ge "$1" ]; }
-later() { # waits until both ranks are so many steps further
+later() { # waits until both ranks are N steps further
 	local at
 	at=$(step_of 0)
 	wait_until 90 passes $((at + $1))
@@ -79,9 +79,9 @@ later 60
 end_run 'a monitor configuration that is switched'
 for r in 0 1; do
 	is "rank $r: the kind that was on is off, as it was" "$(spans "$(monitored $r grad_reduced)")" 6
-	is "rank $r: another kind, of all parameters, so many steps" "$(spans "$(monitored $r exp_avg)") $(monitored $r exp_avg name)" '4 0.bias 0.weight 2.bias 2.weight'
+	is "rank $r: another kind is written for all parameters, for the same number of steps" "$(spans "$(monitored $r exp_avg)") $(monitored $r exp_avg name)" '4 0.bias 0.weight 2.bias 2.weight'
 	like "rank $r: communication came on" "$(monitored $r other name)" "all_reduce/rank$r/post_0"
-	ok "rank $r: behind the first time" test "$(monitored $r exp_avg | cut -d- -f1)" -gt "$(monitored $r grad_reduced | cut -d- -f2)"
+	ok "rank $r: after the first time" test "$(monitored $r exp_avg | cut -d- -f1)" -gt "$(monitored $r grad_reduced | cut -d- -f2)"
 done
 is 'nothing was refused, nothing lost' "$(grep libprobe "$tmp/with.err" | grep -v note)" ''
 

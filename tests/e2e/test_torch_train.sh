@@ -3,7 +3,7 @@
 # us, a step for each step of the optimizer, collectives against what Python-level hooks measure.
 # timeout: 1500
 # long: mixed precision, TorchScript, and torch.compile, of which test_torch_compiled.sh has another; torchrun starts the ranks
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'PyTorch: trainings'
@@ -60,7 +60,7 @@ else
 fi
 if [ -r /usr/share/common-licenses/GPL-3 ]; then
 	scene language 8 2
-	is 'language: the tokens are chosen behind the last step' "$(rows "$out" '{r["step"] for r in R if r["op"] == "broadcast" and r["dtype"] == "int64" and r["count"] == "1"}')" "{'8'}"
+	is 'language: the tokens are chosen after the last step' "$(rows "$out" '{r["step"] for r in R if r["op"] == "broadcast" and r["dtype"] == "int64" and r["count"] == "1"}')" "{'8'}"
 	new_out
 	torchrun_with 2 $app language --truth "$tmp/truth"
 	ok 'language: collectives with the statistics that Python measures' python3 tests/e2e/torch_truth.py "$out" "$tmp/truth"

@@ -24,7 +24,7 @@ for f in $flavours; do
 		like "$text: the report names who died first" "$(cat "$tmp/report")" "died +step [0-9]+: rank ${deaths%%@*} left without a word: .*SIGKILL"
 		then=$(cut -d, -f2- -s <<<"$deaths" | cut -d@ -f1)
 		[ -z "$then" ] || like "$text: and who did later" "$(cat "$tmp/report")" "then rank $then left too, without a word; the others went on"
-		unlike "$text: nobody else is blamed" "$(sed '/^run  /,$d' "$tmp/report")" '(hang|error|skip|order|mismatch|late|slow|behind) '
+		unlike "$text: no other rank is blamed" "$(sed '/^run  /,$d' "$tmp/report")" '(hang|error|skip|order|mismatch|late|slow) '
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
 		is "$text: what is left is one communicator" \
 			"$(rows "$out" 'len({c["comm"] for c in C if c["kind"] == "shrink" and c["world_ranks"] == "'"$left"'"})')" 1

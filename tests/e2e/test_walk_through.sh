@@ -2,7 +2,7 @@
 # The walk through msprobe's guides in docs/how-to/msprobe-walk.md, to the letter: in an empty folder its files are written, its commands are run, and what
 # they print is what the page says.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # long: the commands of msprobe, where PROBE_TEST_MSPROBE is a Python that has mindstudio-probe; ranks started by torchrun
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh

@@ -7,13 +7,13 @@ cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || 
 note='printf "%s|%s|%s|%s|%s\n" "$PROBE_FINDING_KIND" "$PROBE_FINDING_SEVERITY" "$PROBE_FINDING_STEP" "$PROBE_FINDING_RANKS" "$PROBE_FINDING_DIR" >>'
 
 $gen -r 4 -s 60 -c 4 -g 2 "$tmp/plain"
-is 'a clean run: nothing is said' "$("$probe" watch --exec "$note $tmp/noted" "$tmp/plain"; echo $?)" 0
+is 'a clean run: nothing is reported' "$("$probe" watch --exec "$note $tmp/noted" "$tmp/plain"; echo $?)" 0
 is 'no command is started' "$(ls "$tmp" | grep -c noted)" 0
 
 $gen -r 8 -s 60 -c 4 -g 4 -b 31:6 -l 5:3000000 "$tmp/nan"
 said=$("$probe" watch --exec "$note $tmp/noted" "$tmp/nan")
 is 'a NaN: status' $? 1
-like 'it is said' "$said" '^[0-9:]+ nan: first in step 31, rank 6'
+like 'it is reported' "$said" '^[0-9:]+ nan: first in step 31, rank 6'
 is 'the command has it in its environment' "$(cat "$tmp/noted")" "nan|bad|31|6|$tmp/nan"
 said=$("$probe" watch --severity warn "$tmp/nan" | cut -d' ' -f2 | tr '\n' ' ')
 is '--severity warn: warnings too' "$said" 'nan: straggler: '
@@ -23,7 +23,7 @@ for a in '--severity worse' '--interval 0' 'a b' '--what'; do
 	is "watch $a: status, one line" "$? $(wc -l <"$tmp/e")" '2 1'
 done
 
-# The rank that sends the NaN comes back from that operation three seconds behind the others: until then the record has their bad
+# The rank that sends the NaN comes back from that operation three seconds after the others: until then the record has their bad
 # results, and not its input.
 cat >"$tmp/late.c" <<'C'
 #include <math.h>
@@ -43,7 +43,7 @@ int MPI_Allreduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op
 }
 C
 
-# A job that does not run yet, sends a NaN, then hangs: each is said once, while it lives.
+# A job that does not run yet, sends a NaN, then hangs: each is reported once, while it lives.
 for m in $flavours; do
 	new_out
 	rm -f "$tmp/noted"

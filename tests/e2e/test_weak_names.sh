@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Objects that find out by weak references which functions a library has (mpi4py's wheels) find with us what they find without
-# us: nothing where nobody defines the name, and the function as soon as somebody does. Prints TAP.
+# us: nothing if no library defines the name, and the function as soon as one does. Prints TAP.
 # beside:
 . "$(dirname "$0")/lib.sh"
 
@@ -25,7 +25,7 @@ same() { # TEXT FILES...
 	like "$text: what that is" "$plain" "$want"
 }
 
-want='MPI_Bcast_c 0 MPI_Init 0, dlsym 0' same 'nobody has it' "$tmp/plugin1.so"
+want='MPI_Bcast_c 0 MPI_Init 0, dlsym 0' same 'no library has it' "$tmp/plugin1.so"
 want='file 1: MPI_Bcast_c 0 MPI_Init 0, dlsym 0.*file 3: MPI_Bcast_c 1 MPI_Init 1, dlsym 1' \
 	same 'a library comes later' "$tmp/plugin1.so" "$tmp/provider.so" "$tmp/plugin2.so"
 want='file 1: MPI_Bcast_c 0.*file 3: MPI_Bcast_c 1' same '... as one that another needs' "$tmp/plugin1.so" "$tmp/needs.so" "$tmp/plugin2.so"

@@ -2,7 +2,7 @@
 # make wheel: what the wheel holds and needs, and that it works from a fresh virtual environment: as `probe`, as `python -m libprobe`, with
 # torchrun. Its tables as data frames have the numbers that Python's csv module reads. The tools come from PyPI. Prints TAP.
 # timeout: 600
-# beside: nothing of it waits busily
+# beside: does not wait busily
 # root: writes the build folder
 # long: data frames of pandas, Polars and PyArrow; the wheel in a Debian 13 of its own (debootstrap), with its PyTorch
 . "$(dirname "$0")/lib.sh"
@@ -136,7 +136,7 @@ cp /etc/resolv.conf "$root/etc/resolv.conf"
 [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$root/etc/pip.conf"
 mount -t proc none "$root/proc" && mount -t sysfs -o ro none "$root/sys" && mount --rbind --make-rslave /dev "$root/dev"
 trap 'umount -l "$root/dev" "$root/sys" "$root/proc"; cleanup' EXIT
-# Where a proxy has certificates of its own, pip needs them there too.
+# If a proxy has its own certificates, pip needs them there too.
 cp /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/" 2>/dev/null
 cp "$wheel" tests/apps/train_ddp.py "$root/srv/"
 ok 'Debian 13: pip install' inside "python3 -m venv --system-site-packages v && pip install -q --no-index $name"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/words.sh notices what it is for: in a small tree each kind of breach is planted. Prints TAP.
-# beside: nothing of it waits busily
+# tests/words.sh finds what it should: a small tree has each kind of violation. Prints TAP.
+# beside: does not wait busily
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$tmp/tree/tests" "$tmp/tree/preload"

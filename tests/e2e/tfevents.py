@@ -126,7 +126,7 @@ class Events:
                                                       for k in map(message, c[2])]))
 
     def differs(self, path, names=None, first=1):
-        """Lines `step name value` of a script that knows its numbers (tests/apps/py/scalars.py); times are left out."""
+        """Lines `step name value` of a script that knows its numbers (tests/apps/py/scalars.py); times are skipped."""
         want = {}
         with open(path) as f:
             for line in f:

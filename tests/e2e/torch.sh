@@ -1,4 +1,4 @@
-# Running PyTorch programs; sourced by tests/e2e/test_torch_*.sh behind lib.sh.
+# Running PyTorch programs; sourced by tests/e2e/test_torch_*.sh after lib.sh.
 #
 #   torch_python              sets $python to a Python with PyTorch 2: $PROBE_TEST_PYTHON, or build/ptvenv/bin/python; ends the
 #                             script with a skipped test where there is none. PyTorch's compiler is imported only where it is

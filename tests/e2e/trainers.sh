@@ -1,7 +1,7 @@
 # The trainers that are used most, in a virtual environment of their own ($B/long/programs) on top of the PyTorch of the other
-# tests (1 GB; nothing but packages is downloaded); sourced by tests/long/*.sh behind torch.sh.
+# tests (1 GB; nothing but packages is downloaded); sourced by tests/long/*.sh after torch.sh.
 #
-#   trainers_prepare          sets $python to that environment; what cannot be had is left out
+#   trainers_prepare          sets $python to that environment; what cannot be had is skipped
 #   trainers_lack NAME        what program NAME needs and is not there; nothing: it can run
 venv=$(realpath "$B")/long/programs
 TORCH_LIMIT=${TORCH_LIMIT:-600}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libfault.so: makes functions of libc fail for libprobe.so only: preloaded behind it, it looks at who
+ * libfault.so: makes functions of libc fail for libprobe.so only: preloaded after it, it looks at who
  * calls. FAULT is a list, joined by commas, of
  *
- *   FUNCTION:ERROR[:FIRST[:COUNT]]    calls FIRST (1) to FIRST + COUNT - 1 (all behind) of libprobe.so end with that
+ *   FUNCTION:ERROR[:FIRST[:COUNT]]    calls FIRST (1) to FIRST + COUNT - 1 (all after) of libprobe.so end with that
  *                                     errno; ERROR `short`: write() and pread() take half of what they could
  *   fsize:BYTES                       no file may be larger (RLIMIT_FSIZE), from the moment when libprobe.so makes its folder
  *   storm                             a signal each millisecond from libprobe.so's first call on, so that system calls

@@ -58,7 +58,7 @@ CLASSES = {
 }
 TIMING = ["slow", "link", "jitter", "stall"]
 WHAT = {"count": "count", "dtype": "dtype", "redop": "redop", "root": "root"}
-# Of two replicas that differ, or two ranks that disagree, nobody can say which one is right without more.
+# If two replicas differ or two ranks disagree, nothing tells which one is right without more data.
 PAIRS = ["drift", "flip", "notsum", "redop", "root", "dtype", "count"]
 
 

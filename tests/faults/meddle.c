@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An MPI that goes wrong when it is told to: preloaded behind libprobe.so, so that libprobe sees it as the library. */
+/* An MPI with faults on request: preloaded after libprobe.so, so that libprobe sees it as the library. */
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>

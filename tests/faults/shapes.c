@@ -27,7 +27,7 @@ static MPI_Comm node, heads;
 static void (*mark)(void);
 static float a[ELEMENTS_MAX], b[ELEMENTS_MAX], c[ELEMENTS_MAX];
 
-/* What a call is given; a fault changes it. */
+/* Arguments of a call; a fault changes them. */
 struct given {
 	int count, times;
 	MPI_Datatype type;

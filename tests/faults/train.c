@@ -38,7 +38,7 @@ static float activation[ELEMENTS_MAX], gradient[NBUCKET][ELEMENTS_MAX],
 static float weight[NBUCKET][ELEMENTS_MAX], message[ELEMENTS_MAX], inbox[ELEMENTS_MAX], rate[32],
 	shard[ELEMENTS_MAX];
 
-/* What a call is given; a fault changes it. */
+/* Arguments of a call; a fault changes them. */
 struct given {
 	int count, times, root, tag;
 	MPI_Datatype type;
@@ -117,7 +117,7 @@ static void change_values(float *x, int n, enum site site, const char *api)
 		say_truth(api);
 }
 
-/* What the library does wrong (meddle.c). */
+/* Faults inside the library (meddle.c). */
 static void change_library(enum site site, const char *api)
 {
 	static const char *const name[] = {"", "flip", "notsum"};

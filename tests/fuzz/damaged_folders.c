@@ -255,7 +255,7 @@ static void change_bytes(struct bytes *b, const struct seed *s)
 		n = n > 4096 ? 4096 : n;
 		memset(b->data + at, 0, n);
 		break;
-	case 4: /* left out */
+	case 4: /* skipped */
 		n = 1 + draw_below(64);
 		replace_bytes(b, at, n < b->n - at ? n : b->n - at, "", 0);
 		break;
@@ -309,7 +309,7 @@ static void change(struct bytes *b, const struct seed *s, bool text)
 		change_bytes(b, s);
 }
 
-/* What a compressed file holds is changed, and compressed again. */
+/* Changes the content of a compressed file and compresses it again. */
 static bool change_inside_gzip(struct bytes *b, const struct seed *s)
 {
 	struct bytes plain = {NULL, 0, 1 << 20};
@@ -468,7 +468,7 @@ static bool is_good(int status)
 
 /* ---- all together ---- */
 
-/* What a sanitizer finds ends the child by a signal: its usual status, 1, is also that of a verb that found a difference. */
+/* A sanitizer's finding ends the child by a signal: the usual status 1 is also that of a verb that found a difference. */
 const char *__asan_default_options(void);
 const char *__ubsan_default_options(void);
 
@@ -599,7 +599,7 @@ static void restore_seed(void)
 	remove_whole_folder(results);
 }
 
-/* What parent and child both see. */
+/* Memory shared by parent and child. */
 static struct shared {
 	uint64_t next; /* variant that is being run, or comes next */
 	uint64_t done[3]; /* variants by exit status */

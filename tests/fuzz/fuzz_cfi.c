@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unwind tables of any bytes, at the end of readable memory: no read behind it, no endless loop, only rules that have
- * a meaning. Seeds: .eh_frame_hdr and .eh_frame of shared objects, one behind the other.
+ * Unwind tables of any bytes, at the end of readable memory: no read after it, no endless loop, only rules that have
+ * a meaning. Seeds: .eh_frame_hdr and .eh_frame of shared objects, one after the other.
  *
  *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Ipreload tests/fuzz/fuzz_cfi.c preload/stack/cfi*.c
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as probe.yaml, and behind two NUL bytes any values for PROBE_<KEY>, one per key, NUL between them.
+ * Any bytes as probe.yaml, and after two NUL bytes any values for PROBE_<KEY>, one per key, NUL between them.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload tests/fuzz/fuzz_config.c \
  *		preload/config/{,import/,list/,load/}[a-z]*.c preload/terms/[a-z]*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_config

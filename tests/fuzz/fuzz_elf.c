@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared objects and loader caches of any bytes: no read behind them, no endless loop. Seeds: small shared objects,
+ * Shared objects and loader caches of any bytes: no read after them, no endless loop. Seeds: small shared objects,
  * /etc/ld.so.cache.
  *
  *	clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Ipreload tests/fuzz/fuzz_elf.c \

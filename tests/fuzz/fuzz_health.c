@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Any bytes as what ranks tell of checkpoints: health/rank<R>.jsonl, health_ckpts.json, alerts.jsonl, as the job reads them and as
- * `probe ckpt` does. Beside crashes it looks for an entry that is not in the list behind its writing.
+ * `probe ckpt` does. Beside crashes it looks for an entry that is not in the list after its writing.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -118,7 +118,7 @@ static void make_base(void)
 	CHECK(calls_bytes > 100);
 }
 
-/* Where damage can matter at all: the beginnings of the parts. */
+/* Damages the beginnings of the parts: only there can damage matter. */
 static void patch(unsigned char *j, const uint8_t **data, const uint8_t *end)
 {
 	const struct journal_head *h = base.j.head;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as custom.yaml, and behind a NUL byte any symbols, NUL between them.
+ * Any bytes as custom.yaml, and after a NUL byte any symbols, NUL between them.
  *
  *	make build/libcore.a
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload tests/fuzz/fuzz_spec.c \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as support_wrap_ops.yaml, and behind a NUL byte any names to ask for, NUL between them.
+ * Any bytes as support_wrap_ops.yaml, and after a NUL byte any names to ask for, NUL between them.
  *
  *	clang -std=gnu11 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -Ipreload tests/fuzz/fuzz_wraplist.c \
  *		preload/config/{,import/,list/,load/}[a-z]*.c preload/terms/[a-z]*.c preload/stats/fenv.c preload/text/text.c -lyaml -o fuzz_wraplist
  *	./fuzz_wraplist -max_len=4096 corpus/ configs/
  *
- * Beside crashes it looks for: patterns that fnmatch(3) reads otherwise, unknown names that are said twice, known
- * ones that are said at all.
+ * Beside crashes it looks for: patterns that fnmatch(3) reads otherwise, unknown names that are reported twice, known
+ * ones that are reported at all.
  */
 #include <fnmatch.h>
 #include <stdio.h>

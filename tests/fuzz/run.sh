@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of BUILD-DIR/fuzz for so many seconds, two at a time, from real files as seeds. Corpora stay in
+# Runs every fuzzer of BUILD-DIR/fuzz for SECONDS seconds, two at a time, from real files as seeds. Corpora stay in
 # BUILD-DIR/corpus and inputs that a fuzzer broke at in BUILD-DIR/found. Usage: tests/fuzz/run.sh BUILD-DIR SECONDS
 set -u
 B=$1
@@ -56,7 +56,7 @@ length() {
 	esac
 }
 
-# Of those that close their own stderr, on which the code under test says much, the fuzzer's words are to be seen all the same.
+# Fuzzers that close their own stderr, because the code under test prints a lot there, still show libFuzzer's messages.
 mask() { # FUZZER
 	! grep -q 'freopen.*stderr' "tests/fuzz/$1.c" || echo -close_fd_mask=2
 }

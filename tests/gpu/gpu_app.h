@@ -19,7 +19,7 @@
 		}                                                          \
 	} while (0)
 
-/* `columns` of `rows` numbers, one column `stride` behind the other. */
+/* `columns` of `rows` numbers, one column `stride` after the other. */
 static inline void print_figure(const char *op, const char *io, const void *device, int bytes,
 	size_t rows, size_t columns, size_t stride, cudaStream_t s)
 {

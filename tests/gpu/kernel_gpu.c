@@ -174,7 +174,7 @@ static void check_types(void)
 
 				fill_tensor(dt, host + off, counts[c], p, &seed);
 				upload(off + counts[c] * dtype_info(dt)->size);
-				check(&t, host + off, "one behind the other");
+				check(&t, host + off, "one after the other");
 			}
 		{
 			size_t size = dtype_info(dt)->size;

@@ -71,7 +71,7 @@ with() { # NAME HOW [VARIABLE=VALUE ...] -- COMMAND...
 	cmp -s "$tmp/$name.plain" "$tmp/$name.$how"
 	result "$name, $how: the same output" $?
 	! grep libprobe "$tmp/$name.$how.err" | sed 's/^/# /' | grep .
-	result "$name, $how: nothing is said" $?
+	result "$name, $how: nothing is reported" $?
 	python3 tests/e2e/check_output.py "$tmp/$name.$how.out" --partial >"$tmp/$name.$how.contract" 2>&1
 	result "$name, $how: the files keep to the contract" $?
 	grep 'a step$' "$tmp/$name.$how.err" | sed "s/^/# $name, $how: /"

@@ -27,7 +27,7 @@ fi
 
 # The C library is the cross compiler's: that of the packages says in its linker scripts where it would lie if it were installed.
 rm -f "$libs"/lib{c,m}.so "$libs"/lib{c,m,pthread,dl}.a
-# What the generator makes is the same for each processor: that of this one is taken.
+# Generated files are the same for every processor: this machine's are used.
 b=$tmp/build
 mkdir -p "$b"
 cp -r "$B/gen" "$b/gen"
@@ -71,7 +71,7 @@ for t in ${AARCH64_UNITS:-$(sed -n 's|^tests/unit/test_\(.*\)\.c$|\1|p' < <(ls t
 	if ! made "$b/unit/test_$t" >/dev/null; then
 		failed+=("$t(build)")
 	else
-		# A group of its own: what a test that fails leaves behind would go on for ever.
+		# A group of its own: processes that a failed test leaves would run for ever.
 		B=$b PATH=$tmp/cross:$PATH CC=cc CXX=c++ timeout 300 qemu-aarch64 -L "/usr/$cross" -E "LD_LIBRARY_PATH=/usr/$cross/lib:$libs:$root/lib/$cross" "$b/unit/test_$t" >"$tmp/unit.$t" 2>&1 &
 		group=$!
 		if wait $group; then
@@ -131,5 +131,5 @@ new_out
 run_with mpich 2 mpi_collectives
 moved "$out" >"$tmp/rows.here"
 is 'each row is the one of this processor' "$(diff "$tmp/rows.arm" "$tmp/rows.here" | head -6)" ''
-is 'and there are many' "$([ "$(wc -l <"$tmp/rows.arm")" -gt 1000 ] && echo yes)" yes
+is 'more than 1000 rows are compared' "$([ "$(wc -l <"$tmp/rows.arm")" -gt 1000 ] && echo yes)" yes
 finish

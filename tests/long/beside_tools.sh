@@ -39,7 +39,7 @@ build_mpip() {
 		>"$tmp/mpip.log" 2>&1
 }
 
-# FLAVOUR TOOL LIBRARY FILES [NAME=VALUE ...]: before and behind us; FILES: a pattern of what the tool writes into $tmp/tool
+# FLAVOUR TOOL LIBRARY FILES [NAME=VALUE ...]: before and after us; FILES: a pattern of what the tool writes into $tmp/tool
 between() {
 	local f=$1 tool=$2 so=$3 files=$4 order
 	shift 4
@@ -55,7 +55,7 @@ between() {
 		new_out
 		PRELOAD=$order run_with "$f" 2 "$@" "$app"
 		sed -i '/^mpiP:/d' "$tmp/with"
-		[ "$order" = "$so:$lib" ] && order="$tool before us" || order="$tool behind us"
+		[ "$order" = "$so:$lib" ] && order="$tool before us" || order="$tool after us"
 		same_result "$f: $order"
 		# In front of us it calls PMPI_..., and some of its own at the end.
 		if [ "$order" = "$tool before us" ]; then

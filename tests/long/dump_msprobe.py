@@ -85,7 +85,7 @@ def rows_of(kind, data):
                                             " m.metric_id = d.metric_id join monitoring_targets t on t.target_id = d.target_id"))
 
 
-# Arguments are in the operator's order here: embedding has the weights first. What is called behind the last step is a step of its own.
+# Arguments are in the operator's order here: embedding has the weights first. What is called after the last step is a step of its own.
 have, want = (collections.Counter((r, m, re.sub(r"\.input\.\d+", ".input", t)) for r, m, t in rows_of("dump", f"{top}/mix.{who}")) for who in ("ours", "peer"))
 tell(want.total() > 1000 and not want - have and (have - want).total() <= 4, f"data2db: all of its {want.total()} rows", (want - have, have - want))
 rows = [r for f in glob.glob(f"{top}/mon/*/*.csv") for r in csv.DictReader(open(f)) if not f.endswith(("stack_info.csv", "cc_log.csv"))]

@@ -2,7 +2,7 @@
 # The same DDP script under msprobe 26.2.0 and under libprobe, with the same configuration file, levels L0 and mix: msprobe's own `compare`
 # pairs the records, `graph_visualize` has a node for each, `overflow_check` names the rank and operator that made the first NaN,
 # `data2db` has a row for each that its own has, and for each of the monitor's folders, and `merge_result` takes the tables; and
-# tests/e2e/modules.expected is what msprobe writes (RECORD=1 writes it anew). In a virtual environment of its own in $B/long, or
+# tests/e2e/modules.expected is what msprobe writes (RECORD=1 writes it again). In a virtual environment of its own in $B/long, or
 # with PROBE_TEST_MSPROBE, a Python that has mindstudio-probe 26.2.0 and torch.
 # timeout: 2400
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -34,7 +34,7 @@ run_both() { # LEVEL
 
 run_both L0
 run_both mix
-# Of level mix it would name the module that the operator is in.
+# At level mix it would name the module that contains the operator.
 mkdir -p "$tmp/L1.nan"
 sed "s#$tmp/mix.ours#$tmp/L1.nan#; s#\"mix\"#\"L1\"#" "$tmp/mix.ours.json" >"$tmp/L1.nan.json"
 new_out

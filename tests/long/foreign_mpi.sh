@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Programs that nobody here wrote, from Debian's packages (installed when missing, as root; skipped where they cannot be
+# Programs of other people, from Debian's packages (installed when missing, as root; skipped where they cannot be
 # had): ScaLAPACK's own tests (C and Fortran, both MPIs), HPCC, LAMMPS, Quantum ESPRESSO,
 # CP2K, GROMACS, mpi4py's benchmarks and its own tests (its source
 # package, by pip), NWChem (Global Arrays), OpenCoarrays' own tests (one-sided, Fortran's coarrays), NetPIPE, PT-Scotch, IQ-TREE,
@@ -17,7 +17,7 @@ export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MPI_LIMIT=600
 # The reference's BLAS, where Debian has others too: OpenBLAS's sums hang on where in memory the numbers lie.
 export LD_LIBRARY_PATH=/usr/lib/$(gcc -dumpmachine)/blas${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
-# FLAVOUR RANKS TEXT PROGRAM...: what of the output must be the same is left by the function `results`
+# FLAVOUR RANKS TEXT PROGRAM...: the function `results` leaves the part of the output that must be the same
 foreign() {
 	local f=$1 n=$2 text="$1: $3" at prog
 	[[ $text == *"${FOREIGN:-}"* ]] || return 0
@@ -62,7 +62,7 @@ foreign() {
 	bad=$((bad | bad_before))
 }
 
-# What `probe check` says of it: its problem, or of how many processes it saw calls.
+# Answer of `probe check` for the program: the problem, or the number of processes that made calls.
 check_says() { # FLAVOUR RANKS PROGRAM...
 	local over=(-genv LD_PRELOAD "$lib:$(realpath "$at/$B/apps/mpich/libucxyield.so")")
 	[ "$1" != openmpi ] || over=(--oversubscribe)
@@ -76,7 +76,7 @@ compared() {
 	python3 tests/e2e/pmpi_compare.py "$out" "$tmp/pmpi" "$@" >"$tmp/compared" || { cat "$tmp/compared"; return 1; }
 }
 
-# What a test found fault with, for who looks into it.
+# Keeps the files of a failed test for inspection.
 keep() { # TEXT
 	local at=${FOREIGN_KEEP:+$FOREIGN_KEEP/$(tr -c 'A-Za-z0-9\n' _ <<<"$1")}
 	[ -n "$at" ] || return 0
@@ -89,8 +89,8 @@ sum() {
 	awk -F, '{ n += $2 } END { print n + 0 }'
 }
 
-# What ended well has no finding that is bad or a warning, but for the kinds that are true of it (`may`): how many of these there
-# are is said.
+# A run that ended well has no finding that is bad or a warning, except the kinds that are true of it (`may`): the number of these
+# is reported.
 healthy() { # TEXT
 	"$probe" report --json "$out" 2>&1 | python3 -c '
 import json, sys
@@ -106,7 +106,7 @@ if seen:
 	sed "s/^/# $1: /" "$tmp/true"
 }
 
-# What Debian has for Open MPI, and a variable says of MPICH: the program for that MPI.
+# The program for that MPI: Debian's for Open MPI, the one that a variable names for MPICH.
 program_of() { # FLAVOUR NAME VARIABLE
 	if [ "$1" = openmpi ]; then echo "$2"; else realpath -q "${!3:-}"; fi
 }
@@ -287,7 +287,7 @@ made=
 
 # Windows without memory of their own need what mpi.sh turns off.
 unset OMPI_MCA_btl_vader_single_copy_mechanism
-# What is left over of MPICH's at the end is said by UCX with its time, process and address.
+# Removes time, process and address from UCX's warnings about descriptors that MPICH leaves at the end.
 results() { sed -E 's/^\[[0-9.]+\] \[[^]]*\]( .* UCX  WARN .* descriptor) 0x[0-9a-f]+/\1/' | sort; }
 tests_of_coarrays=(alloc_comp_get_convert_nums allocatable_p2p_event_post async_comp_alloc atomics co_broadcast_alloc_mixed co_max_test co_reduce_test
 	co_sum_test get_with_offset_1d issue-503-multidim-array-broadcast send_convert_nums sendget_convert_nums strided_get syncall

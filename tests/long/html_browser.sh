@@ -12,7 +12,7 @@ mkdir -p "$shots"
 gen=$tmp/gen
 cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$gen" tests/bench/gen_folder.c || { fail 'gen_folder.c compiles'; finish; }
 
-chrome() { # OPTIONS: the page itself comes last
+chrome() { # OPTIONS: the page itself is the last argument
 	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$tmp/profile" \
 		--window-size=1300,1600 --virtual-time-budget=6000 --enable-logging=stderr "$@" 2>"$tmp/console"
 }
@@ -22,7 +22,7 @@ echo '<script>undefined_name()</script>' >"$tmp/wrong.html"
 chrome --dump-dom "file://$tmp/wrong.html" >/dev/null
 like 'an error of a script is heard' "$(grep -i console "$tmp/console")" 'Uncaught|Error'
 
-# What the page's script made of its data.
+# The elements that the page's script built from its data.
 cat >"$tmp/dom.py" <<'PY'
 import html.parser, json, sys
 class P(html.parser.HTMLParser):

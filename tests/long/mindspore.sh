@@ -17,7 +17,7 @@ for mode in pynative graph jit; do
 	same_result "$mode: losses and weights"
 	contract "$mode" "$out" --partial
 	is "$mode: a folder for each rank, none for msrun or its scheduler" "$(rows "$out" dirs)" "['rank0', 'rank1']"
-	is "$mode: nothing is said" "$(grep libprobe "$tmp/with.err")" ''
+	is "$mode: nothing is reported" "$(grep libprobe "$tmp/with.err")" ''
 	is "$mode: a reduction for each parameter and step, the parameters from rank 0" \
 		"$(rows "$out" '[sorted(Counter((r["op"], r["dtype"], r["count"]) for r in calls(on(d))).items()) for d in dirs]')" \
 		"[[(('all_reduce', 'float32', '10'), 6), (('all_reduce', 'float32', '5120'), 6), (('all_reduce', 'float32', '72'), 6), (('all_reduce', 'float32', '8'), 6), (('broadcast', 'float32', '10'), 1), (('broadcast', 'float32', '5120'), 1), (('broadcast', 'float32', '72'), 1), (('broadcast', 'float32', '8'), 1)], [(('all_reduce', 'float32', '10'), 6), (('all_reduce', 'float32', '5120'), 6), (('all_reduce', 'float32', '72'), 6), (('all_reduce', 'float32', '8'), 6), (('broadcast', 'float32', '10'), 1), (('broadcast', 'float32', '5120'), 1), (('broadcast', 'float32', '72'), 1), (('broadcast', 'float32', '8'), 1)]]"
@@ -35,7 +35,7 @@ for mode in pynative graph jit; do
 		"['$(line 'loss = train_step(')']"
 done
 
-# What numpy says of each call.
+# Each call, compared with numpy's results.
 for how in '' --graph; do
 	new_out
 	ms_with 2 tests/apps/py/ms_collectives.py --truth "$tmp/truth" $how
@@ -70,7 +70,7 @@ printf '%s\n' 'import os, runpy, sys' 'for k in ("RANK_ID", "MS_NODE_ID"): os.en
 ms_with 2 "$rank_script" --steps 2
 is 'no variable says the rank' "$(rows "$out" 'sorted((c["folder"], c["rank"]) for c in C)')" "[('rank0', '0'), ('rank1', '1')]"
 
-# What is not listed is not there.
+# Unlisted functions are not recorded.
 new_out
 printf 'mpi:\n  - MPI_Bcast\n' >"$tmp/list.yaml"
 ms_with 2 PROBE_WRAP_OPS="$tmp/list.yaml" $app --steps 2

@@ -37,7 +37,7 @@ judged() { # NAME RANKS
 	new_out
 	ms_with "$ranks" PROBE_HEALTH_CHECKPOINT=true PROBE_CKPT_PATTERN="$tmp/ckpts" $app "$tmp/ckpts" "$tmp/numbers" ${more[@]+"${more[@]}"}
 	same_result "$name: losses and weights"
-	is "$name: nothing is said" "$(grep -a '^libprobe' "$tmp/with.err")" ''
+	is "$name: nothing is reported" "$(grep -a '^libprobe' "$tmp/with.err")" ''
 	is "$name: each checkpoint with its step, its value and whether it is healthy" \
 		"$(python3 "$tmp/entries.py" "$out" "$tmp/ckpts" "${files[@]}")" "True [0, 1]
 []"

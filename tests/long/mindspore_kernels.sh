@@ -24,7 +24,7 @@ for how in '' --graph; do
 	is "kernels$how: ends well with us, and says nothing" "$status $(grep -a libprobe "$tmp/with.err")" '0 '
 	ok "kernels$how: results, losses and weights" cmp "$tmp/plain" "$tmp/with"
 	contract "kernels$how" "$out" --partial
-	ok "kernels$how: shapes, types, values before and behind as MindSpore has them" python3 tests/long/ms_truth.py "$out" "$tmp/truth"
+	ok "kernels$how: shapes, types, values before and after as MindSpore has them" python3 tests/long/ms_truth.py "$out" "$tmp/truth"
 	is "kernels$how: steps" "$(rows "$out" 'Counter(r["step"] for r in calls(R) if r["op"] == "Adam")')" "Counter({'0': 4, '1': 4, '2': 4})"
 	is "kernels$how: the optimizer's phase" "$(rows "$out" '{r["phase"] for r in R if r["op"] in ("Adam", "AssignAdd")}')" "{'optimizer'}"
 	is "kernels$how: gradients are backward" "$(rows "$out" '{r["phase"] for r in R if r["op"].endswith("Grad") or r["op"] == "GatherDGradV2"}')" "{'backward'}"
@@ -100,7 +100,7 @@ for field in data bytes dtype shape primitive_name wild; do
 	}
 	lib=$right
 done
-# What only names and numbers of the training need is found by what MindSpore's own functions answer.
+# Facts that only names and numbers of the training need are verified by the answers of MindSpore's own functions.
 printf '%s\n' 'names: true' 'scalars: [loss, grad-norm]' >"$tmp/names.yaml"
 kernels_with 'mindspore:\n  - "*"' PROBE_CONFIG="$tmp/names.yaml" "$ms_python" $app
 is 'right fields: names' "$status $(cat "$out"/*/names.csv | grep -c weight)" '0 2'

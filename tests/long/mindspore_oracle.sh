@@ -51,7 +51,7 @@ oracle() { # NAME RANKS SKIPPED [OPTIONS]
 	fi
 	is "$name: 8 losses of each rank, without us" "$(grep -c ^step "$tmp/plain")" $((8 * ranks))
 	ok "$name: losses and weights" cmp "$tmp/plain" "$tmp/with"
-	is "$name: nothing is said but the alert" "$(grep -a '^libprobe' "$tmp/with.err" | grep -v ': spike: grad-norm' | head -3)" ''
+	is "$name: nothing is reported but the alert" "$(grep -a '^libprobe' "$tmp/with.err" | grep -v ': spike: grad-norm' | head -3)" ''
 	for ((r = 0; r < ranks; r++)); do
 		# A process alone has no rank.
 		ours=$out/rank$r

@@ -19,7 +19,7 @@ cell() { # NAME ABSENT [OPTIONS]: one rank
 	is "$name: 4 losses without us" "$(grep -c ^step "$tmp/plain")" 4
 	ok "$name: losses and weights" cmp "$tmp/plain" "$tmp/with"
 	ok "$name: every number of each step as numpy has it" python3 tests/long/ms_cell_truth.py "$out"/host-* "$tmp/truth_0.json" --absent "$absent"
-	is "$name: nothing is said" "$(grep -a '^libprobe' "$tmp/with.err" | head -3)" ''
+	is "$name: nothing is reported" "$(grep -a '^libprobe' "$tmp/with.err" | head -3)" ''
 	rm -f "$tmp"/truth_*.json
 }
 

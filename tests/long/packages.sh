@@ -2,7 +2,7 @@
 # make deb: the packages, lintian over them, and what they install in a Debian of its own (debootstrap), where a program of MPI is
 # recorded through them; they go away again. And the steps of packaging/Dockerfile, one after the other, in another one.
 # Needs root, debootstrap, debhelper, lintian and Debian's archive; what is lacking is skipped. DEBIAN_MIRROR: another archive.
-# PACKAGES: a folder with what `make deb` made before, which is not made anew then; IMAGE=0: without the Dockerfile.
+# PACKAGES: a folder with what `make deb` made before, which is not made again then; IMAGE=0: without the Dockerfile.
 # timeout: 3600
 . "$(dirname "$0")/../e2e/lib.sh"
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}

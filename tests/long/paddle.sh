@@ -2,7 +2,7 @@
 # PaddlePaddle and JAX, from PyPI, with 2 processes on the CPU: results unchanged. Paddle's collectives go through gloo's functions, which
 # it binds by name: each is recorded. JAX has gloo inside its library, without names: nothing is recorded, and nothing is harmed.
 # Its collectives by MPI (MPItrampoline, which is in it, over MPIwrapper, which is built here: MPIWRAPPER=FOLDER of its source) are called by
-# a library opened with RTLD_DEEPBIND, past any preload, which is said; one that needs libprobe.so before its MPI is recorded.
+# a library opened with RTLD_DEEPBIND, past any preload, which is reported; one that needs libprobe.so before its MPI is recorded.
 # PADDLE_PYTHON, JAX_PYTHON: a Python with them; else they are installed into $B/long (2 GB).
 # timeout: 1800
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -33,7 +33,7 @@ two() {
 	echo $status >"$file.status"
 }
 
-# What each rank printed, in the order of the ranks: mpirun mixes what they say.
+# The numbers in the output, sorted and counted: mpirun mixes the ranks' lines.
 by_rank() { # FILE
 	grep -oE '0x[0-9.a-fp+-]+' "$1" | sort | uniq -c
 }
@@ -57,7 +57,7 @@ if find_python paddle paddlepaddle "${PADDLE_PYTHON:-}"; then
 	two "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" tests/apps/py/paddle_calls.py
 	same_result "Paddle $("$python" -c 'import paddle; print(paddle.__version__)' 2>/dev/null | tail -1)"
 	contract 'Paddle' "$out" --partial
-	is 'nothing is said' "$(grep libprobe "$tmp/with.err")" ''
+	is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
 	# What the program asks for, in floats; DataParallel broadcasts weights and bias at first, and adds up all 18 gradients in each step.
 	is 'each collective, by its bytes' \
 		"$(rows "$out" '[(r["api"][6:], int(r["bytes"]) // 4) for r in on("rank0") if r["io"] == "out"]')" \
@@ -74,7 +74,7 @@ if find_python jax jax "${JAX_PYTHON:-}"; then
 	two "$tmp/with" LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" tests/apps/py/jax_calls.py
 	sums=$(by_rank "$tmp/plain")
 	same_result "JAX $("$python" -c 'import jax; print(jax.__version__)')"
-	is 'nothing is said' "$(grep libprobe "$tmp/with.err")" ''
+	is 'nothing is reported' "$(grep libprobe "$tmp/with.err")" ''
 	is 'its collectives have no names that could be bound' "$(ls "$out" 2>/dev/null)" ''
 
 	# ---- by MPI ----
@@ -87,7 +87,7 @@ if find_python jax jax "${JAX_PYTHON:-}"; then
 		new_out
 		jax_by_mpi run_with "$f" plain
 		is "$f: JAX by MPI: the same sums with the preload" "$(by_rank "$tmp/with")" "$sums"
-		like "$f: JAX by MPI: it is said that nothing is recorded" "$(cat "$tmp/with.err")" 'loaded with RTLD_DEEPBIND: calls .* are not recorded'
+		like "$f: JAX by MPI: it is reported that nothing is recorded" "$(cat "$tmp/with.err")" 'loaded with RTLD_DEEPBIND: calls .* are not recorded'
 		by_wrapper "$f" needing "-Wl,--no-as-needed $lib" || { fail "$f: JAX by MPI: a wrapper that needs libprobe.so"; continue; }
 		new_out
 		jax_by_mpi run_with "$f" needing

@@ -3,7 +3,7 @@
 # release's compiler and C library, from a bare system, by `make demo`; neither object needs a glibc above 2.34; both MPIs' truth
 # tests, `probe run`, `probe check` and `probe report` pass, with that release's own PyTorch too. Objects that were built in one
 # release run in the others, older and newer. README's command for the tests runs in the first release, with a few of them.
-#   ROOTS=FOLDER         where the systems are kept, with what was built in them (3 GB each); else they are made anew and removed
+#   ROOTS=FOLDER         where the systems are kept, with what was built in them (3 GB each); else they are made again and removed
 #   RELEASES="trixie"    only these; ROOT_TESTS="static_tls": only these scripts in each; DEBIAN_MIRROR: another archive
 # Needs root, mounts, debootstrap (installed if it is not there) and Debian's archive; what is lacking is skipped. Prints TAP.
 # timeout: 14400
@@ -111,7 +111,7 @@ pytorch() {
 	inside "$release" 'timeout 300 bash build/ranks.sh build/probe run -o build/torch_out -- python3 tests/apps/train_ddp.py --steps 12 --nan-at 7:1'
 	is "$name: probe run: ends well" $? 0
 	is "$name: probe run: the same output" "$(diff "$tmp/plain" "$roots/$release/src/build/rank0.said")" ''
-	is "$name: probe run: nothing is said" "$(grep libprobe "$roots/$release"/src/build/rank[01].err)" ''
+	is "$name: probe run: nothing is reported" "$(grep libprobe "$roots/$release"/src/build/rank[01].err)" ''
 	line=$(grep -n 'loss.backward()' tests/apps/train_ddp.py | cut -d: -f1)
 	like "$name: probe report: the first NaN, its rank and line" "$(inside "$release" 'build/probe report build/torch_out' 2>&1)" \
 		"nan +first in step 7, rank 1: [^:]* in the input of all_reduce #[0-9]+ .*called from train_step \(train_ddp.py:$line\)"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Event files in TensorBoard itself, in a virtual environment of its own in $B/long: what its EventAccumulator reads is what the
-# script says of itself; a resumed run takes the place of what the dead one wrote; the scalars page in headless Chromium.
+# Event files in TensorBoard itself, in a virtual environment of its own in $B/long: its EventAccumulator reads the values that the
+# script reports; a resumed run replaces the values of the killed one; the scalars page in headless Chromium.
 # timeout: 1800
 . "$(dirname "$0")/../e2e/lib.sh"
 . tests/e2e/torch.sh

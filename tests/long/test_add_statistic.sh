@@ -9,7 +9,7 @@ mkdir "$tree"
 cp -a Makefile VERSION README.md configs docs man preload tests tools wrappers "$tree"
 rm -rf "$tree"/tests/e2e/__pycache__
 cp -a "$tree" "$tmp/was"
-# What is built already is built again only where it includes what changes.
+# Objects that are already built are rebuilt only if they include a changed file.
 case $B in build | */build) mkdir "$tree/build" && cp -a "$B/obj" "$B/gen" "$B/genwrap" "$tree/build" ;; esac
 
 edit() { # FILE SED-SCRIPT

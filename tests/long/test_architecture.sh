@@ -17,7 +17,7 @@ mkdir -p "$tree/build"
 for f in obj gen flags genwrap libcore.a libtool.a libprobe.so probe; do
 	[ ! -e "$B/$f" ] || cp -a "$B/$f" "$tree/build/"
 done
-# What the copied dependency files and stamps name by the build folder's name would be missing under another one.
+# The copied dependency files and stamps contain the build folder's name; under another name those files would be missing.
 [ "$(basename "$B")" = build ] || rm -rf "$tree/build"
 (cd "$tree" && git init -q . && git add -A 2>/dev/null)
 
@@ -118,7 +118,7 @@ cat >"$tmp/ring/app.c" <<'END2'
 #include "ring.h"
 int main(int argc, char **argv)
 {
-	/* What lies behind the numbers would be seen in their statistics. */
+	/* What lies after the numbers would be seen in their statistics. */
 	float in[8] = {1, 2, 3, 4, 1e30f, 1e30f, 1e30f, 1e30f}, out[4];
 	double d[2] = {-5, 6};
 	int n[4] = {1, 2, 3, 1 << 30};

@@ -13,7 +13,7 @@ for what in audit:-shared:-fPIC sandbox; do
 	cc -std=gnu11 -O1 -Wall $(tr ':' ' ' <<<"${what#"$name"}") -o "$tmp/$name" "tests/apps/beside/$name.c" || fail "$name.c compiles"
 done
 
-# How many calls each rank recorded, and how they went.
+# Number of calls that each rank recorded, and the states of the ranks.
 recorded() {
 	rows "$out" '[len(calls(on(d))) for d in dirs], sorted({m["state"] for m in M.values()})'
 }

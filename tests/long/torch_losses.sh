@@ -8,7 +8,7 @@ torch_python 'PyTorch: losses of trainers'
 . tests/e2e/trainers.sh
 trainers_prepare
 
-# Over the ranks, as probe report has it; what trainers print is often rounded to 4 digits behind the point.
+# Over the ranks, as probe report has it; what trainers print is often rounded to 4 digits after the point.
 same_mean() {
 	"$probe" report --json --step 0-99 "$out" >"$tmp/report.json" 2>"$tmp/report.err"
 	python3 -c '

@@ -2,7 +2,7 @@
 # TensorBoard's event files of a training: frames, CRCs, tags and values, read by their definition (tests/e2e/tfevents.py), against
 # the numbers that the script itself has; after kill -9 as well. tests/long/tensorboard.sh reads them by TensorBoard.
 # timeout: 400
-# beside: nothing of it waits busily
+# beside: does not wait busily
 . "$(dirname "$0")/../e2e/lib.sh"
 . tests/e2e/torch.sh
 torch_python 'TensorBoard: event files'

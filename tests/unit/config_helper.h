@@ -45,7 +45,7 @@ static inline bool said(const struct lines *l, const char *part)
 	return false;
 }
 
-/* Fails with everything that was said, not only with "false". */
+/* Fails with all messages, not only with "false". */
 #define assert_said(l, part)                                              \
 	do {                                                              \
 		if (!said(l, part)) {                                     \

@@ -70,7 +70,7 @@ static inline void rank_drop(struct rank *r)
 	remove_tree(r->dir);
 }
 
-/* What `probe recover` does to a folder: everything left is drained by a stranger to the process that wrote it. */
+/* Does what `probe recover` does to a folder: another process than the writer drains the remaining records. */
 static inline int recover(const char *dir)
 {
 	struct rank r = {.dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};

@@ -20,7 +20,7 @@
 #define OUTSTANDING \
 	24u /* requests under way of a thread: all of them fit into the journal's region */
 
-/* How far a call has come. Each odd one: perhaps further already. */
+/* The progress of a call. Odd values: perhaps further already. */
 enum truth {
 	T_NOTHING,
 	T_ENTERING,

@@ -11,7 +11,7 @@
 /* The output folder of the test that runs. */
 static char top[64];
 
-/* What a test says of one rank's meta.json; times are nanoseconds since the epoch, 0: the key is missing. */
+/* Content of one rank's meta.json, as a test sets it; times are nanoseconds since the epoch, 0: the key is missing. */
 struct meta_part {
 	const char *state; /* NULL: "finished" */
 	const char *host; /* NULL: "a" */

@@ -50,7 +50,7 @@ void *api_wrapper(const struct api *a)
 	return NULL;
 }
 
-/* Of entry/, which nothing here goes through. */
+/* Symbols of entry/, which no code here uses. */
 __attribute__((visibility("hidden"))) char bound_stubs[1];
 __attribute__((visibility("hidden"))) void bound_enter(void);
 const struct kind *const kind_table = &kind_send;

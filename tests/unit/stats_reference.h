@@ -183,7 +183,7 @@ static inline int same_kind(long double got, long double want)
 	return isfinite(got) && !(got == 0 && signbit(got));
 }
 
-/* What is wrong with *s, or NULL. The second term of a tolerance: results may be denormal doubles. */
+/* Describes an error in *s; NULL: none. The tolerances have a second term, as results may be denormal doubles. */
 static inline const char *ref_compare(unsigned dt, const struct stats *s, const struct reference *r)
 {
 	static char text[400];

@@ -84,7 +84,7 @@ static const struct device_backend fake = {
 	"fake", "libcmocka", attach, memory, capturing, copy, poll, drop, NULL};
 const struct device_backend *const device_backends[] = {&fake, NULL};
 
-/* "in MAX FLAGS; out MAX FLAGS" of a call; numbered: the index behind in and out. */
+/* "in MAX FLAGS; out MAX FLAGS" of a call; numbered: the index after in and out. */
 static bool numbered;
 
 static const char *rows(const struct table *t, uint64_t seq)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ascend's tensors and lists of them while a call that ends one is on the way: nobody finds it, what is made under its handle
+ * Ascend's tensors and lists of them while a call that ends one is on the way: no thread finds it, what is made under its handle
  * meanwhile stays, and where the call fails it is what it was.
  */
 #include "session_helper.h"
@@ -68,7 +68,7 @@ static void test_ended_list(void **state)
 	acl_list_settle(192, true);
 	assert_int_equal(acl_list_get(192, got), 0);
 	assert_int_equal(found(64), -1);
-	/* Of the list that was taken for the new one it is still there. */
+	/* It is still in the list that was taken for the new one. */
 	acl_tensor_settle(128, true);
 	assert_int_equal(found(128), -1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps from activations of a function, in a language made up here; which ones are new is said by hand. */
+/* Steps from activations of a function, in a language made up here; which ones are new is known by hand. */
 #include "session_helper.h"
 
 #include <string.h>
@@ -111,15 +111,15 @@ static void test_rules(void **state)
 	/* Not there at a call in between. */
 	assert_false(call(IN, MAIN, NONE));
 	assert_true(call(IN, P(5, 10, 500), MAIN));
-	/* Its frame lies elsewhere. */
+	/* Its frame is at another address. */
 	assert_true(call(IN, P(5, 10, 600), MAIN));
-	/* The caller stands elsewhere, or is another one. */
+	/* The caller's frame is at another address, or it is another caller. */
 	assert_true(call(IN, P(5, 10, 600), P(1, 72, 100)));
 	assert_true(call(IN, P(5, 10, 600), P(1, 72, 108)));
 	/* A recursion: the outermost counts. */
 	assert_false(call(P(5, 1, 700), P(5, 10, 600), P(1, 72, 108)));
 	assert_false(call(P(5, 1, 800), P(5, 10, 600), P(1, 72, 108)));
-	/* One that can be left and come back to says nothing, and one without frames changes nothing. */
+	/* An activation that can be left and re-entered decides nothing, and one without frames changes nothing. */
 	assert_false(call(IN, P(5, 10, 0), MAIN));
 	assert_false(call(NONE, NONE, NONE));
 	assert_false(call(IN, P(5, 10, 600), P(1, 72, 108)));
@@ -134,7 +134,7 @@ static void test_deep(void **state)
 
 	uint32_t step = step_now();
 
-	/* The function may be among those left out. */
+	/* The function may be among those skipped. */
 	activation_look();
 	assert_false(call(IN, P(5, 10, 600), P(1, 72, 108)));
 	assert_int_equal(step_now(), step);

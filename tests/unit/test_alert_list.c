@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key alerts: how rules are written, what is said of wrong ones, and what they have recorded. */
+/* Key alerts: how rules are written, what is reported about wrong ones, and what they have recorded. */
 #include "config_helper.h"
 
 #include "terms/alert_rule.h"
@@ -36,7 +36,7 @@ static void ways_to_write(void **state)
 		assert_true(r.rule == ALERT_SPIKE && r.threshold == 2.5);
 		assert_string_equal(r.names, "a[.]b\nc");
 		assert_true(c.scalars == UINT64_C(1) << SCALAR_GRAD_NORM);
-		/* What it is written as is read as the same, from a file and from the environment. */
+		/* The written form is read back as the same, from a file and from the environment. */
 		snprintf(text, sizeof(text), "PROBE_ALERTS=%s", shown(&c, "alerts"));
 		load_env(&again, text, &l);
 		assert_lines(&l, 0);
@@ -101,7 +101,7 @@ static void implied(void **state)
 	assert_string_equal(shown(&c, "scalars"), "[\"loss\", \"iteration-time\"]");
 	assert_string_equal(shown(&c, "kinds"), "[\"actv\", \"grad_unreduced\", \"grad_reduced\"]");
 	config_free(&c);
-	/* Of a training at least what there always is; not where something was chosen. */
+	/* For a training at least the usual values; not if something was selected. */
 	load(&c, "alerts: [{rule: AnomalyNan}]\n", NULL, &l);
 	assert_string_equal(shown(&c, "scalars"), "[\"loss\", \"grad-norm\"]");
 	config_free(&c);

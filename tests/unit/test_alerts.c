@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=write */
 /*
- * Alerts: when each rule speaks, and that an alert stands in alerts.jsonl once with the right count, whatever fails on the way
+ * Alerts: when each rule fires, and that an alert is in alerts.jsonl once with the right count, whatever fails on the way
  * from the journal to the files, and when the process is killed.
  */
 #include "broken_write.h"
@@ -157,7 +157,7 @@ static void put_gradient_entry(
 
 #define STEPS 40u
 
-/* Spikes in steps 5, 9 and 30; the loss stands still from step 20 to 24; `b` has a NaN in 7 and 8, and an Inf in 9, as `a`. */
+/* Spikes in steps 5, 9 and 30; the loss does not change from step 20 to 24; `b` has a NaN in 7 and 8, and an Inf in 9, as `a`. */
 static void put_steps(struct rank *r, struct chain *c, uint32_t from, uint32_t to)
 {
 	for (uint32_t s = from; s < to; s++) {
@@ -255,7 +255,7 @@ static void given_again(void **state)
 	fail_msg("more writes than expected");
 }
 
-/* Killed in its n-th write: recovery goes on, and knows the alerts that are there. What a rule remembers of values is lost. */
+/* Killed in its n-th write: recovery continues, and knows the existing alerts. A rule's history of values is lost. */
 static void killed(void **state)
 {
 	unsigned survived = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asynchronous calls from start to end as adapters drive them, and what becomes of records whose calls end otherwise:
+ * Asynchronous calls from start to end as adapters drive them, and records whose calls end in another way:
  * freed, cancelled, looked at first, left by longjmp, dropped.
  */
 #include "session_helper.h"
@@ -42,7 +42,7 @@ static struct call begin(struct api *f, struct comm *m)
 	return c;
 }
 
-/* A call that gives back handle `key`. Its seq. */
+/* A call that returns handle `key`. Returns its seq. */
 static uint64_t started(struct api *f, struct comm *m, uint64_t key)
 {
 	struct call c = begin(f, m);
@@ -240,7 +240,7 @@ static void test_many_started_at_once(void **state)
 
 /*
  * A call that was left by longjmp, as R, Lua and error handlers do: its record is not closed. The next call that the
- * thread makes must not wait behind it for ever, and a late close must not touch what lies there then.
+ * thread makes must not wait after it for ever, and a late close must not touch what lies there then.
  */
 static void test_left_by_longjmp(void **state)
 {

@@ -11,7 +11,7 @@
 
 static unsigned leaves;
 
-/* What another thread may hold at the moment of the fork. */
+/* Locks that another thread may hold at the time of the fork. */
 static pthread_mutex_t adapters = PTHREAD_MUTEX_INITIALIZER;
 
 static void forked(void)

@@ -17,7 +17,7 @@ static struct api f_dup = {.spec = &dup_comm, .word = API_LISTED};
 static jmp_buf back;
 static enum call_mode inner;
 
-/* The wrapper of f, whose real function is `real`. Returns how the call was taken. */
+/* The wrapper of f, whose real function is `real`. Returns how the call was handled. */
 __attribute__((noinline)) static enum call_mode wrapper(struct api *f, void (*real)(void))
 {
 	struct call c;
@@ -37,7 +37,7 @@ static enum call_mode send_one(void)
 	return wrapper(&api_table[0], NULL);
 }
 
-/* Another function's frame between them, so that the next wrapper stands lower than the one that was left. */
+/* Another function's frame between them, so that the next wrapper's frame is lower than that of the one that was left. */
 __attribute__((noinline)) static enum call_mode send_from_below(void)
 {
 	volatile char room[4096];

@@ -36,7 +36,7 @@ static void make_rows(unsigned threads, unsigned left_out)
 	}
 }
 
-/* Each row behind as many later ones as `most` at most, as of operations that are only started. */
+/* Moves each row after at most `most` later ones, like rows of asynchronous operations. */
 static void delay_rows(unsigned most)
 {
 	for (unsigned i = 0; i + most < rows; i += most) {
@@ -72,7 +72,7 @@ static void play_rows(void)
 	assert_int_equal(given, rows);
 }
 
-/* How many come behind a later one of their thread. */
+/* Number of calls that come after a later call of their thread. */
 static unsigned count_late(const struct call *c)
 {
 	uint64_t last[256] = {0};

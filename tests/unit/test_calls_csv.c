@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of calls_*.csv, column by column, against what docs/reference/calls.md says and not against the code that writes them. */
+/* Rows of calls_*.csv, column by column, against docs/reference/calls.md and not against the code that writes them. */
 #include "core_helper.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ static void format(const struct sample *s, char *buf)
 	static char again[2 * ROW_MAX];
 
 	buf[rows_format(buf, &r, NULL)] = 0;
-	/* What is kept for further rows makes the same row, at the first time and at the second. */
+	/* Cached data makes the same row the first and the second time. */
 	for (int i = 0; i < 2; i++) {
 		again[rows_format(again, &r, memory)] = 0;
 		assert_string_equal(again, buf);
@@ -179,7 +179,7 @@ static void test_every_column(void **state)
 		      "10,40,-1.5,2,0.1,3,0.1,2,3,"
 		      "1700000000000000200,100,4711,6,inplace;localcomm;error:-16,5,backward,"
 		      ",99,10,,0000beef");
-	/* What a tensor knows better than its call, and its end better than both. */
+	/* Properties that a tensor has instead of its call's, and an end instead of both. */
 	s.tensor.t.peer = 8;
 	s.tensor.t.tag = 9;
 	s.tensor.t.comm_seq = 10;
@@ -230,7 +230,7 @@ static void test_flags(void **state)
 	check_column(&s, "flags", "nostats");
 }
 
-/* Numbers of nodes lie where a collective has its own one. */
+/* Numbers of nodes are in the column of a collective's number. */
 static void test_nodes(void **state)
 {
 	struct sample s = sample();

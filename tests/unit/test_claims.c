@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Claims on calls under way. A library gives a handle to the next thread before the call that freed it has come back: whoever
- * claimed the entry takes it, and nobody else. The stress has such a library, a pool of few handles that several threads share;
+ * Claims on calls under way. A library gives a handle to the next thread before the call that freed it has come back: the thread that
+ * claimed the entry takes it, and no other thread. The stress has such a library, a pool of few handles that several threads share;
  * what each finds must be its own.
  */
 #include "session_helper.h"
@@ -73,7 +73,7 @@ static void test_claimed_entry_is_no_other_threads(void **state)
 	leave(A);
 }
 
-/* A Test says no, a Free fails: the call has ended, and another thread may complete the request. */
+/* A Test returns false, a Free fails: the call has ended, and another thread may complete the request. */
 static void test_claim_ends_with_its_call(void **state)
 {
 	struct pending_claim a, b;
@@ -197,7 +197,7 @@ static void test_shared_handle_is_claimed_entry_by_entry(void **state)
 	leave(B);
 }
 
-/* What a call inside completes the one around it does not, and the other way round; what it leaves is still claimed. */
+/* A claim completed by an inner call is not completed again by the outer one, nor the reverse; claims that it leaves remain. */
 static void test_calls_inside_of_each_other(void **state)
 {
 	uint64_t key[2] = {7, 8};
@@ -289,7 +289,7 @@ static uint64_t key_of(int handle)
 	return 0x8c000000 + (uint64_t)handle;
 }
 
-/* MPI_Test that says no, and then a Wait; or a Wait that fails first. */
+/* MPI_Test that returns false, and then a Wait; or a Wait that fails first. */
 static void complete_one(struct claims *claims, int handle, uint64_t seq, unsigned turn)
 {
 	struct pending_claim c;

@@ -71,7 +71,7 @@ static void operands(void **state)
 	expect(CLI_END, NULL);
 }
 
-/* What follows a command belongs to it. */
+/* Words after a command belong to that command. */
 static void commands(void **state)
 {
 	(void)state;

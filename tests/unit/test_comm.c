@@ -35,7 +35,7 @@ static void new_test_comm(uint64_t *id, int32_t me, uint64_t parent, const char 
 	*id = member(me, m, n) ? comm_make_id(parent, how, tag, m, n, NULL, 0) : 0;
 }
 
-/* What rank `me` does: the same program on all of them, each taking part in what it is a member of. */
+/* The program of rank `me`: the same on all of them, each taking part in the communicators that it is a member of. */
 static void one_rank(uint64_t *id, int32_t me)
 {
 	static const int32_t all[RANKS] = {0, 1, 2, 3, 4, 5, 6, 7}, even[] = {0, 2, 4, 6},
@@ -59,7 +59,7 @@ static void one_rank(uint64_t *id, int32_t me)
 	at++;
 	/* Of a communicator that only some have. */
 	new_test_comm(at++, me, id[2], "dup", 0, even, 4);
-	/* Two sides of an intercommunicator name the same two groups, each its own first. */
+	/* Both sides of an intercommunicator name the same two groups, each its own first. */
 	if (member(me, even, 4))
 		*at = comm_make_id(world, "intercomm_create", 3, even, 4, odd, 4);
 	else
@@ -154,7 +154,7 @@ static void test_make_and_free(void **state)
 		assert_null(comm_find(&lib, handle));
 		comm_drop(&lib, handle);
 	}
-	/* The last one made is the one that a handle stands for. */
+	/* A handle stands for the last one made. */
 	struct comm *a = make_test_comm(&lib, 5, 0, 1), *b = make_test_comm(&lib, 5, 0, 1);
 
 	comm_publish(a);

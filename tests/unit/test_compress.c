@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* link: -Wl,--wrap=read */
-/* Finished calls files become .csv.gz; gunzip itself says what is in them. */
+/* Finished calls files become .csv.gz; compared with gunzip's output. */
 #include "core_helper.h"
 
 #define MIB (1u << 20)
@@ -69,7 +69,7 @@ static void test_when_finished(void **state)
 	assert_true(exists(&r, "calls_10-19.csv") && exists(&r, "calls_20-29.csv"));
 	check_rows(&r, 90);
 
-	/* What comes later goes into a part of its own. */
+	/* Later rows go into a separate part. */
 	calls(&r, 3, 2);
 	assert_true(exists(&r, "calls_0-9.1.csv") && !exists(&r, "calls_0-9.csv"));
 	check_rows(&r, 92);

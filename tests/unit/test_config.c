@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys: defaults, configs/probe.yaml, environment; what of the job stays untouched; how values are written. */
+/* Keys: defaults, configs/probe.yaml, environment; which settings of the job stay untouched; how values are written. */
 #include "config_helper.h"
 
 #include <errno.h>
@@ -202,7 +202,7 @@ static void defaults(void **state)
 	config_free(&c);
 }
 
-/* What is withheld or noted is a scalar and an alert as well. */
+/* A withheld or noted step is also a scalar and an alert. */
 static bool is_implied(const char *key, const char *by)
 {
 	return (strcmp(by, "use_skip_data_by_global_norm") == 0 ||
@@ -241,7 +241,7 @@ static void shipped_file(void **state)
 		char *at = line_of(text, keys[i].name);
 		size_t n = strcspn(at, "\n");
 
-		/* As it stands there, but for the working directory. */
+		/* As in the list, except for the working directory. */
 		if (i > 0)
 			assert_true(n == strlen(keys[i].dflt) && !memcmp(at, keys[i].dflt, n));
 		char *before =
@@ -455,7 +455,7 @@ static void format(void **state)
 	config_free(&c);
 }
 
-/* Of a list without a word the same holds wherever it is given. */
+/* A list without a word is treated alike wherever it is given. */
 static void lists_without_words(void **state)
 {
 	static const char *const none[] = {"", " ", "[]", "[ ]", ","};

@@ -23,7 +23,7 @@ const struct builtin_text builtin_texts[] = {
 
 static bool armed;
 static long left; /* allocations until one fails */
-static bool for_good; /* ... and all behind it, too */
+static bool for_good; /* ... and all after it, too */
 static unsigned failed;
 static long blocks; /* allocated and not freed while armed */
 
@@ -189,7 +189,7 @@ static void dump_and_find(void **state)
 		config_dump(&c, false, count_reported_line, &lines);
 		assert_int_equal(blocks, 0);
 		armed = false;
-		assert_int_equal(lines, want); /* what cannot be shown is said to be */
+		assert_int_equal(lines, want); /* problems that cannot be shown are mentioned */
 	}
 	config_free(&c);
 	for (long n = 0; n < 6; n++) {

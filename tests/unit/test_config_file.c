@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files as users break them: whatever stands in one, the defaults hold, a line says so, and it is over quickly. */
+/* Files as users break them: whatever is in one, the defaults hold, a line says so, and it is over quickly. */
 #include "config_helper.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ const struct builtin_text builtin_texts[] = {{"probe.yaml", "log_level: 1\n"},
 
 #define IGNORED "nothing is recorded until the file is repaired"
 
-/* Loads bytes; everything must be default but what the environment says. */
+/* Loads bytes; everything must be default except the environment's settings. */
 static void broken(const void *bytes, size_t n, struct lines *l)
 {
 	char *const *env = ENV("PROBE_PART_MIB=9");
@@ -28,7 +28,7 @@ static void broken(const void *bytes, size_t n, struct lines *l)
 	assert_int_equal(config_load_text(&c, "f.yaml", copy, n, env, CWD, collect, l), 0);
 	free(copy);
 	assert_int_equal(c.part_mib, 9);
-	/* What is no file of keys records nothing; an empty one is one. */
+	/* A file that is no file of keys records nothing; an empty one is a valid file. */
 	assert_true(c.unreadable == said(l, IGNORED));
 	assert_true(c.disable == c.unreadable);
 	c.disable = false;
@@ -335,7 +335,7 @@ static void floods(void **state)
 	assert_string_equal(l.text[32], "f.yaml: 968 further problems are not shown");
 	config_free(&c);
 	free(text);
-	/* 32 problems are all shown, and nothing is said of further ones. */
+	/* 32 problems are all shown, and nothing is reported about further ones. */
 	text = repeated("", "a: 1\n", "", 32 * 5);
 	load(&c, text, NULL, &l);
 	assert_lines(&l, 32);
@@ -369,7 +369,7 @@ static void files(void **state)
 	const char *f;
 
 	(void)state;
-	/* Relative to the working directory that is passed, not to the one of now. */
+	/* Relative to the working directory that is passed, not to the current one. */
 	f = temp_file("a.yaml", "part_mib: 5\n", 12);
 	char *slash = strrchr(strcpy(path, f), '/');
 

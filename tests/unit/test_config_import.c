@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configurations of other tools: told by their keys, what each key means in ours, what is said of those that have no effect,
+ * Configurations of other tools: told by their keys, what each key means in ours, what is reported about those that have no effect,
  * wrong values with line, key and accepted values. The files are written after those tools' documents.
  */
 #include "config_helper.h"
@@ -340,7 +340,7 @@ static void pynative_sections(void **state)
 	assert_said(&l, "global_norm_skip_threshold: that version looks at it nowhere");
 	config_free(&c);
 
-	/* Only what is not finite is withheld, and the job ended after so many. */
+	/* Only what is not finite is withheld, and the job ended after the given number. */
 	load_import(&c,
 		"training:\n  use_skip_step_on_nan: True\n  max_consecutive_skipped_steps: 3\n",
 		NULL, &l);
@@ -350,7 +350,7 @@ static void pynative_sections(void **state)
 	assert_key(&c, "global_norm_spike_count_threshold", "3");
 	config_free(&c);
 
-	/* Nothing is asked for. */
+	/* Nothing is configured. */
 	load_import(&c,
 		"monitor:\n  train_state: {local_norm: '', device_norm: False}\nprofiler: {}\n",
 		NULL, &l);
@@ -360,7 +360,7 @@ static void pynative_sections(void **state)
 	config_free(&c);
 }
 
-/* Line, column, key and what is accepted stand in the message; the value that holds is the default. */
+/* The message has line, column, key and the accepted values; the default is used. */
 static void wrong_values(void **state)
 {
 	static const struct {
@@ -430,7 +430,7 @@ static void wrong_values(void **state)
 	}
 }
 
-/* What changes a run: in that tool's file, in ours, and never where keys contradict each other. */
+/* Settings that change a run: in that tool's file, in ours, and never if keys contradict each other. */
 static void skipping_keys(void **state)
 {
 	static const struct {
@@ -507,7 +507,7 @@ static void notes_are_no_problems(void **state)
 	config_free(&c);
 }
 
-/* What Python 3.11 with PyYAML 6 prints for the same file. */
+/* The output of Python 3.11 with PyYAML 6 for the same file. */
 static void training_as_python_shows_it(void **state)
 {
 	static const struct {
@@ -552,7 +552,7 @@ static void training_as_python_shows_it(void **state)
 		assert_string_equal(c.training, want);
 		config_free(&c);
 	}
-	/* Keys that only say something with another one. */
+	/* Keys that have an effect only together with another one. */
 	load_import(&c,
 		"seed: 0\nuse_skip_data_by_global_norm: False\nprofile: False\nprofile_level: "
 		"1\nprocessor: {}\n"

@@ -49,7 +49,7 @@ static void one_by_one(void **state)
 			.dynamic_on = below(20) != 0,
 			.in_force_from = below(2) ? 0 : below(60),
 		};
-		/* What another configuration recorded before is not counted. */
+		/* Steps that another configuration recorded before do not count. */
 		uint64_t first = (uint64_t)c.start_iteration > c.in_force_from
 					 ? (uint64_t)c.start_iteration
 					 : c.in_force_from;

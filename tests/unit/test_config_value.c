@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each type of value accepts, refuses and says: words, integers, numbers, paths, lists of ranks and steps. */
+/* The values that each type accepts and rejects, and its messages: words, integers, numbers, paths, lists of ranks and steps. */
 #include "config_helper.h"
 
 #include <locale.h>
@@ -105,7 +105,7 @@ static void floats(void **state)
 	}
 	load(&c, "eps: -0.0\n", NULL, &l);
 	assert_true(c.eps == 0 && !signbit(c.eps));
-	/* Any number comes back bit for bit, and as JSON and YAML 1.1 write numbers. */
+	/* Any number is read back bit for bit, and written as JSON and YAML 1.1 write numbers. */
 	srand(1);
 	for (int i = 0; i < 3000; i++) {
 		double v = ldexp((double)rand() / RAND_MAX + rand(), rand() % 1900 - 1000);

@@ -194,7 +194,7 @@ static void too_many_columns(void **state)
 	csv_close(&c);
 }
 
-/* A line longer than any row ends, and reading goes on behind it; memory stays bounded. */
+/* A line longer than any row ends, and reading goes on after it; memory stays bounded. */
 static void long_line(void **state)
 {
 	size_t n = 5u << 20;
@@ -217,7 +217,7 @@ static void long_line(void **state)
 	csv_close(&c);
 }
 
-/* What lies behind the committed length is not read, wherever the limit falls. */
+/* Data after the committed length is not read, wherever the limit is. */
 static void limit(void **state)
 {
 	static const char text[] = "a,b\n1,2\n3,4\n5,6\n";
@@ -293,7 +293,7 @@ static void compressed_and_cut(void **state)
 	assert_true(c.truncated);
 	csv_close(&c);
 
-	/* The cut may fall between two lines: uncompressed blocks behind 10 bytes of header and 5 of the block. */
+	/* The cut may fall between two lines: uncompressed blocks after 10 bytes of header and 5 of the block. */
 	gzFile f = gzopen(path, "wb0");
 
 	assert_int_equal(gzwrite(f, "a,b\n1,2\n3,4\n", 12), 12);
@@ -482,7 +482,7 @@ static bool is_utf8(const char *s)
 	return true;
 }
 
-/* As a field of a file, and back. `cell`: the field as it stands in the file. */
+/* As a field of a file, and back. `cell`: the field as it is in the file. */
 static char *through_a_file(const char *name, char *cell, size_t cap)
 {
 	char line[65536];

@@ -145,7 +145,7 @@ static void c_calls(void)
 	point(lib, "my_gather");
 	CHECK(((gather_fn *)stub_at)(f, g, 2, &world) == 0 && g[5] == 4);
 	CHECK(*(int *)dlsym(lib, "asked") == 2); /* once for each communicator */
-	/* A count in bytes: there is nothing behind the buffer. */
+	/* A count in bytes: there is nothing after the buffer. */
 	edge = mmap(NULL, 2 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(munmap(edge + 1024, 4096) == 0);
 	for (int i = 0; i < 2; i++)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * custom.yaml: which symbols its rows stand for, what a row becomes, and what is said of mistakes. Mangled names are
+ * custom.yaml: which symbols its rows stand for, what a row becomes, and what is reported about mistakes. Mangled names are
  * those that g++ makes.
  */
 #include "custom_helper.h"

@@ -153,7 +153,7 @@ static void test_shadow(void **state)
 	assert_non_null(strstr(class_asked, "6DirectE"));
 	assert_int_equal(reduce(one, 3), 72);
 	assert_int_equal(called, 1);
-	/* The other object still has the library's table, which nobody has written to. */
+	/* The other object still has the library's table, which was not written to. */
 	assert_int_equal(reduce(two, 3), 72);
 	assert_int_equal(called, 1);
 	assert_ptr_equal(*(void ***)two, table);
@@ -165,7 +165,7 @@ static void test_shadow(void **state)
 	assert_ptr_equal(*(void ***)one, *(void ***)two);
 	assert_int_equal(reduce(two, 4), 82);
 	assert_int_equal(called, 2);
-	/* What the program asks of its object. */
+	/* The program's calls of its object. */
 	assert_int_equal(ask_int("is_direct", one), 1);
 	assert_int_equal(ask_int("is_further", one), 0);
 	assert_int_equal(ask_int("call_more", one), 5);
@@ -211,7 +211,7 @@ static void test_refused(void **state)
 	places[0] = 1;
 	s.entry = keep_function;
 	assert_int_equal(cxx_shadow(object("make_stranger"), &s), -ENOENT);
-	/* A place behind the end of the table. */
+	/* A place after the end of the table. */
 	s.place = places + 1;
 	assert_int_equal(cxx_shadow(object("make_stranger"), &s), -EINVAL);
 }

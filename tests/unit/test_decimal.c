@@ -160,7 +160,7 @@ static void test_edges(void **state)
 		}
 }
 
-/* What it leaves to printf is little, else nothing is gained. Comes last. */
+/* Only few numbers are left to printf, otherwise it would not be faster. Must be the last test. */
 static void test_decided(void **state)
 {
 	(void)state;

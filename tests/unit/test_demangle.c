@@ -28,7 +28,7 @@ static char *skip_bracket(char *p)
 	return p;
 }
 
-/* Of "operator+<int>(...)": what belongs to the name. */
+/* Length of the part of "operator+<int>(...)" that belongs to the name. */
 static size_t operator_length(const char *p)
 {
 	static const char *const ops[] = {"<=>", "->*", "<<=", ">>=", " new[]", " delete[]", " new",
@@ -204,7 +204,7 @@ static void texts(void **state)
 			fail_msg("%s: %s", none[i], buf);
 }
 
-/* For stacks: also what nobody could list by its name. */
+/* For stacks: also names that cannot be listed. */
 static void frames(void **state)
 {
 	static const char *const pair[][2] = {{"_ZN2ns3VecIfE3addERKf", "ns::Vec::add"},

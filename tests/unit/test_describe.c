@@ -192,7 +192,7 @@ static void test_arrays(void **state)
 	check_view(&w->out[0], b, 9, 72, DT_FLOAT64);
 	check_view(&w->out[1], (void *)((uintptr_t)b - 24), 9, 72, DT_FLOAT64);
 	assert_int_equal(w->out[1].width, 8);
-	/* No array, where the library takes NULL for a communicator of nobody. */
+	/* No array, where the library takes NULL for a communicator without members. */
 	w = DESCRIBE(&lib, &k, V(SEND, a), A4(SCOUNTS, NULL), A4(SDISPLS, NULL), V(SDTYPE, 4),
 		V(RECV, b), A8(RCOUNTS, NULL), A8(RDISPLS, NULL), V(RDTYPE, 8), V(COMM, 1));
 	assert_true(w->in[0].count == 0 && w->out[0].count == 0 && w->out[1].count == 0);

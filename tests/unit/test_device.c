@@ -134,7 +134,7 @@ static void test_probe(void **state)
 			0);
 		assert_int_equal(
 			in_sandbox(SYS_rt_sigprocmask, SYS_rt_sigprocmask, EPERM, wrong_answer), 0);
-		/* Whoever says nothing says no. */
+		/* No answer means no. */
 		assert_int_equal(in_sandbox(SYS_rt_sigprocmask, SYS_process_vm_readv, EPERM,
 					 anything_readable),
 			0);
@@ -212,12 +212,12 @@ static void test_watch(void **state)
 {
 	(void)state;
 	usable = true;
-	/* What was there at the start has been looked at: quiet. */
+	/* The initial state has been checked: quiet. */
 	pass_time();
 	assert_int_equal(seen_at(1 + 64), 0);
 	assert_int_equal(in_child(load_told), 1);
 	assert_int_equal(in_child(load_behind_us), 1);
-	/* In no way that we know of: soon all the same, and then for good. */
+	/* In no known way: checked soon all the same, and then no more. */
 	assert_non_null(dlopen("libresolv.so.2", RTLD_NOW));
 	pass_time();
 	assert_in_range(seen_at(2048), 1, 1024);

@@ -222,7 +222,7 @@ static void check_every_type(void)
 				begin();
 				add(&t);
 				finish();
-				expect(0, at, "one behind the other");
+				expect(0, at, "one after the other");
 			}
 }
 
@@ -281,7 +281,7 @@ static void check_views(void)
 		}
 }
 
-/* A list: one launch. What stands beside a tensor does not change its digits. */
+/* A list: one launch. Neighbouring tensors do not change a tensor's digits. */
 static void check_lists(void)
 {
 	struct stats alone, among;

@@ -297,7 +297,7 @@ static void test_a_stream_that_does_not_get_on_takes_no_more_than_its_share(void
 		assert_true(s.min.f == 7);
 		device_measured_drop(other);
 	}
-	/* Given up while they are under way: their memory is not used before the stream has come by. */
+	/* Abandoned while in flight: their memory is not reused before the stream has completed them. */
 	for (unsigned i = 0; i < MEASURE_STREAM_MAX; i += 2)
 		device_measured_drop(shot[i]);
 	assert_int_equal(measure(2, numbers, 10, &dropped), 0);

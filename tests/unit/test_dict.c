@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The journal's dictionary: what is added is found, whoever else adds at the time or dies in the middle of it. */
+/* The journal's dictionary: what is added is found, even if others add at that time or die in the middle of it. */
 #include "core_helper.h"
 
 #include <pthread.h>
@@ -78,7 +78,7 @@ static void test_full(void **state)
 	journal_close(&j);
 }
 
-/* Killed between any two stores of journal_dict_add(): what others added behind it is found. */
+/* Killed between any two stores of journal_dict_add(): what others added after it is found. */
 static void test_gaps(void **state)
 {
 	struct journal j;

@@ -4,7 +4,7 @@
  * the recovery is killed too, again and again. In the end every call that was left has its rows once, every call that
  * was open has its open row, no line is torn, and a further recovery changes nothing.
  *
- * CRASH_ROUNDS=n in the environment: so many children instead of the default. CRASH_SEED=n: begin with that one.
+ * CRASH_ROUNDS=n in the environment: n children instead of the default. CRASH_SEED=n: begin with that one.
  */
 /* long: five times as long */
 #include "crash_helper.h"

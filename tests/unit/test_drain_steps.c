@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Killed at an instruction: a child records and drains instruction by instruction. It is stopped every few thousand
- * of them, and more often behind every commit; folder and journal are copied as they lie there, and the copy must
+ * of them, and more often after every commit; folder and journal are copied as they lie there, and the copy must
  * recover to what the child had done. Then the same with a recovery in the child's place.
  */
 /* long: 15 seconds for each of the tests */
@@ -11,7 +11,7 @@
 #include <signal.h>
 #include <time.h>
 
-/* For each of the tests; STEP_SECONDS=n in the environment: so many. */
+/* For each of the tests; STEP_SECONDS=n in the environment: n seconds. */
 #define SECONDS (double)long_or_short(15, 4)
 
 /* ThreadSanitizer's own instructions trap too: it comes to no commit in that time. There is one thread. */
@@ -253,12 +253,12 @@ static void test_drain(void **state)
 		skip();
 	print_message("# %u moments of %llu instructions, commit %llu\n", l.n,
 		(unsigned long long)steps->taken, (unsigned long long)r.j.head->commit_seq);
-	/* In the time that there is, on a machine that does much else. */
+	/* Must be reached within the time limit on a busy machine. */
 	assert_true(l.n > 25);
 	rank_drop(&r);
 }
 
-/* In a killed process' place: much in the journal, calls parked and open, and rows behind the committed lengths. */
+/* In a killed process' place: much in the journal, calls parked and open, and rows after the committed lengths. */
 static void leave_much(struct rank *r, struct crash_truth *truth)
 {
 	struct crash_plan plan = {7, &r->j, truth, 0, 120};
@@ -305,7 +305,7 @@ static void test_recovery(void **state)
 	if (!walk(pid, r.dir, &l))
 		skip();
 	print_message("# %u moments of %llu instructions\n", l.n, (unsigned long long)steps->taken);
-	/* In the time that there is, on a machine that does much else. */
+	/* Must be reached within the time limit on a busy machine. */
 	assert_true(l.n > 25);
 	rank_drop(&r);
 }

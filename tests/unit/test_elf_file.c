@@ -157,7 +157,7 @@ static void read_all(const void *bytes, size_t size)
 	elf_file_close(&f);
 }
 
-/* In a block of exactly that size, so that a sanitizer sees any byte read behind it. */
+/* In a block of exactly that size, so that a sanitizer sees any byte read after it. */
 static void damaged(const uint8_t *whole, size_t size, uint32_t *seed, unsigned changes)
 {
 	uint8_t *copy = malloc(size);
@@ -197,7 +197,7 @@ static void test_damage(void **state)
 
 /* ---- the search ---- */
 
-/* What the loader says of a program's library. */
+/* The loader's answer for a program's library. */
 static void loader_says(const char *program, const char *library, char *path)
 {
 	char cmd[512];
@@ -276,7 +276,7 @@ static void test_search(void **state)
 	as_loader("plain", env);
 }
 
-/* The RPATH of an object counts for what it needs in turn, and for what that needs. */
+/* The RPATH of an object also applies to the libraries that its own libraries need. */
 static void test_search_chain(void **state)
 {
 	struct elf_asker program = {.path = in_dir("rpath"), .rpath = "$ORIGIN/rp"};

@@ -67,7 +67,7 @@ static void test_libc_and_libm(void **state)
 	assert_true(ifuncs > 0); /* memcpy and its like, on every processor with vectors */
 }
 
-/* Of a function with several versions the default one; hidden ones are not what a new reference binds to. */
+/* A function with several versions resolves to the default one, as a new reference does; hidden ones are skipped. */
 static void test_versions(void **state)
 {
 	static const char *const names[] = {"pthread_cond_wait", "realpath", "fopen", "regexec",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the numbers of a library's enums mean. */
+/* The meanings of the numbers of a library's enums. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

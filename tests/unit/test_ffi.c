@@ -2,7 +2,7 @@
 /* link: -ldl -lpthread */
 /*
  * The libffi entry against the compiler: random signatures are written as C, compiled, and each function is called
- * directly and through the entry. What arrives, what comes back and what stands in v[] must be what C says. Then
+ * directly and through the entry. What arrives, what comes back and the contents of v[] must be what C says. Then
  * exceptions, threads that end in the middle, and what cannot be called. CC, CXX: the compilers (cc, c++).
  */
 #include "core_helper.h"
@@ -243,7 +243,7 @@ static void *race(void *arg)
 	return NULL;
 }
 
-/* Whoever comes first makes the entry, and all get the same. */
+/* The first thread makes the entry, and all get the same. */
 static void at_once(void **st)
 {
 	pthread_t t[RACERS];

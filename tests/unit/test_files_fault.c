@@ -187,7 +187,7 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 			assert_int_equal(got, -err);
 		errors += got != 0;
 	}
-	/* What is in the files at this moment is sound, though not all. */
+	/* The contents of the files at this time are valid, though incomplete. */
 	struct table t = read_test_table(r.dir);
 	bool hit = fault.hit;
 
@@ -207,7 +207,7 @@ static bool life(unsigned which, int err, unsigned at, bool lasting)
 
 static void every_one(unsigned which, int err)
 {
-	/* In the short form every second place, those that the one before left out. */
+	/* The short form takes every second place: those that the one before skipped. */
 	static unsigned nth;
 	unsigned step = (unsigned)long_or_short(1, 2), first = 1 + nth++ % step, at = first;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who gets which folder: new ones, ones that were left, others', and renaming when the rank becomes known. */
+/* Which process gets which folder: new ones, ones that were left, others', and renaming when the rank becomes known. */
 #include "folder_helper.h"
 
 #include "folder/folder_mark.h"
@@ -45,7 +45,7 @@ static void test_left_folders_move(void **state)
 	old_folder("rank0", &boot, "running", "");
 	check_take("rank0", false);
 	assert_true(exists(at("rank0.4/old")));
-	/* Finished: whoever that was. */
+	/* Finished, by any process. */
 	remove_tree(at("rank0"));
 	strcpy(boot.host, "elsewhere");
 	old_folder("rank0", &boot, "finished", "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which folders are one run, which are left out, and what is said of them. */
+/* Which folders are one run, which are not used, and why. */
 #include "core_helper.h"
 #include "run_helper.h"
 
@@ -28,7 +28,7 @@ static const char *why(const char *name)
 	for (unsigned i = 0; i < f.nout; i++)
 		if (strcmp(f.out[i].name, name) == 0)
 			return f.out[i].why;
-	return "it was not left out";
+	return "it was not skipped";
 }
 
 static int empty(void **state)
@@ -178,7 +178,7 @@ static void without_records(void **state)
 	expect("rank0 rank1");
 }
 
-/* It lives until now, whenever it last wrote: a rank that began behind that belongs to it. */
+/* It lives until now, whenever it last wrote: a rank that began after that belongs to it. */
 static void running(void **state)
 {
 	(void)state;
@@ -236,7 +236,7 @@ static void not_drained(void **state)
 	assert_int_equal(f.dir[2].last_ns, 500);
 }
 
-/* Its process came to its end, and what lies in the journal is not in the files yet (a full disk, a busy machine). */
+/* Its process ended, and its journal's contents are not in the files yet (a full disk, a busy machine). */
 static void ended_not_written(void **state)
 {
 	struct journal j;

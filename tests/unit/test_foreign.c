@@ -78,7 +78,7 @@ static void test_text(void **state)
 	depth = 0;
 	foreign_walk(&a);
 	assert_null(a.language);
-	depth = 14; /* the frame without a name is left out */
+	depth = 14; /* the frame without a name is skipped */
 	assert_non_null(strstr(text(NULL, &selected), "fn14 <- /f12.x"));
 	foreign_walk(&a);
 	foreign_walk(&b);
@@ -123,7 +123,7 @@ static void test_rules(void **state)
 	text(r, &selected);
 	assert_false(selected);
 	foreign_rules_free(r);
-	r = rules("fn2", "fn2|fn3"); /* a frame that is left out does not count */
+	r = rules("fn2", "fn2|fn3"); /* a frame that is skipped does not count */
 	depth = 4;
 	assert_string_equal(text(r, &selected), "/f4.x:7 fn4 <- /f1.x:7 fn1");
 	assert_false(selected);

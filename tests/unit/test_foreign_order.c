@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether a program has come from one place to another by going on; frames are written innermost first, as function:place. */
+/* Did a program reach a place from another one in straight-line code? Frames are written innermost first, as function:place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -57,7 +57,7 @@ static void places(void **state)
 	}
 }
 
-/* Of a deep stack the outermost frames are missing, and the others do not stand in the same places. */
+/* A deep stack lacks its outermost frames, and the others are shifted. */
 static void deep(void **state)
 {
 	static struct foreign_stack was, now;

@@ -254,7 +254,7 @@ static void who_is_missing(void **state)
 	gather_free(&g);
 }
 
-/* What was only started is nothing that a rank stands in. */
+/* An asynchronous operation does not block its rank. */
 static void started_only(void **state)
 {
 	struct stuck_list l;

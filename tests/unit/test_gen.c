@@ -130,7 +130,7 @@ static void test_golden(void **state)
 	}
 }
 
-/* What did not change keeps its time, so that make does not compile it again. */
+/* An unchanged file keeps its modification time, so that make does not compile it again. */
 static void test_unchanged(void **state)
 {
 	struct stat before[NMADE], after;

@@ -171,7 +171,7 @@ static void test_full_and_free_again(void **state)
 	assert_int_equal(drain_all(&r.drain, false), 0);
 	for (struct journal_call *e; (e = enter_call(&c, before + after + 1, 0, 1, 0)); after++)
 		leave_call(e, 0);
-	/* All but the one that the thread stood in was given back. */
+	/* All but the thread's current one were given back. */
 	assert_true(after >= before - 2 * before / r.j.head->nchunk - 1);
 	assert_int_equal(drain_all(&r.drain, false), 0);
 
@@ -357,7 +357,7 @@ static void test_slots(void **state)
 }
 
 /*
- * Each thread has a chunk that nobody else can use: the journal grows with them, and what is in it is all found, by the process and
+ * Each thread has a chunk that no other thread can use: the journal grows with them, and what is in it is all found, by the process and
  * from outside, when the writer does nothing.
  */
 static void grow_with_threads(bool in_file)
@@ -431,7 +431,7 @@ static void attach_threads(struct rank *r, int n)
 	}
 }
 
-/* Where a file may not grow it stays as it is, and no message is printed: records are dropped when it is full. */
+/* A file that may not grow keeps its size, and no message is printed: records are dropped when it is full. */
 static void journal_keeps_its_size_under_a_file_size_limit(void **state)
 {
 	struct rlimit was, now;

@@ -86,7 +86,7 @@ static void one_line(void **state)
 	assert_string_equal(w.line, "a[7]: segfault at 0");
 }
 
-/* Of another machine, another namespace of numbers, another time nothing is known. */
+/* Nothing is known about a process on another machine, in another PID namespace or at another time. */
 static void whose_log(void **state)
 {
 	struct kernel_message m = {1000, (char *)"a[7]: segfault at 0"};

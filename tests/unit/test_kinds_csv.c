@@ -157,7 +157,7 @@ static void rows(void **state)
 	rank_drop(&r);
 }
 
-/* ---- each row that was entered stands in the files once ---- */
+/* ---- each row that was entered is in the files once ---- */
 
 #define KINDS_OF_TEST 14u /* more files than a pass may have open, with those of two blocks */
 

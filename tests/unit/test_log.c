@@ -48,7 +48,7 @@ static int end(void **state)
 	return 0;
 }
 
-/* What is written into a pipe while fn runs. */
+/* The text that is written to a pipe while fn runs. */
 static const char *said(void (*fn)(void))
 {
 	int p[2];

@@ -24,15 +24,17 @@ static void the_held_out_counts_are_printed_where_there_are_some(void **state)
 	char *text = format_measurement(find_measurement(filled, "skip", "bad"));
 
 	(void)state;
-	assert_string_equal(text,
-		"of 60 injected faults of this kind 56 were named rightly (in 4 programs that the "
-		"rules were not made with; wrongly said of 2 other faults); of 40 clean programs 0 "
-		"were accused");
+	assert_string_equal(text, "of 60 injected faults of this kind 56 were named correctly (in "
+				  "4 programs that the "
+				  "rules were not made with; wrongly reported for 2 other faults); "
+				  "of 40 clean programs 0 "
+				  "were accused");
 	free(text);
 	text = format_measurement(find_measurement(filled, "hang", "bad"));
 	assert_string_equal(text,
-		"of 4 injected faults of this kind 1 were named rightly (in 1 program that the "
-		"rules were made with; wrongly said of 0 other faults); of 9 clean programs 1 was "
+		"of 4 injected faults of this kind 1 were named correctly (in 1 program that the "
+		"rules were made with; wrongly reported for 0 other faults); of 9 clean programs 1 "
+		"was "
 		"accused");
 	free(text);
 	assert_true(compute_right_share(find_measurement(filled, "hang", "bad")) == 0.25);

@@ -183,7 +183,7 @@ static void test_any_text(void **state)
 	rank_drop(&r);
 }
 
-/* A part that is no JSON, as a damaged journal may have it, is left out. */
+/* A part that is no JSON, as a damaged journal may have it, is skipped. */
 static void test_damaged_part(void **state)
 {
 	struct rank r;

@@ -127,7 +127,7 @@ static void build_ids_among_notes(void **state)
 		for (size_t cut = 0; cut < n - 4; cut++) {
 			uint8_t *exact = malloc(cut + !cut);
 
-			/* So that a sanitizer sees what is read behind the end. */
+			/* So that a sanitizer sees what is read after the end. */
 			memcpy(exact, notes, cut);
 			assert_int_equal(elf_note_build_id(exact, cut, align, id), 0);
 			free(exact);

@@ -56,7 +56,7 @@ static const char *timedelta(uint64_t s)
 	return buf;
 }
 
-/* What Python 3.11 and NumPy 2 print. */
+/* The expected texts are those that Python 3.11 and NumPy 2 print. */
 static void numbers(void **state)
 {
 	(void)state;

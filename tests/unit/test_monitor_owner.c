@@ -197,7 +197,7 @@ static void test_living_job_keeps_its_folder(void **state)
 	drop_job(&first);
 }
 
-/* What it did not write itself is still in its journal: rows would be lost, or come twice. */
+/* Rows that the killed job did not write are still in its journal: a job that took over its files now would lose or repeat them. */
 static void test_killed_job(void **state)
 {
 	struct job first, second, third;

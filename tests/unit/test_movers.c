@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ranks do that are in no call, by what their writers measured: of one that /proc shows, and of one on another host. */
+/* Ranks that are in no call, judged by the measurements of their writers: one that /proc shows, and one on another host. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +24,7 @@ static struct rank_info info[2];
 static const struct open_call *standing[2];
 static struct report report;
 
-/* Rank 0 is looked at; rank 1 is of the same host, and its writer is well. Their last calls ended 30 s ago. */
+/* Rank 0 is examined; rank 1 is on the same host, and its writer works. Their last calls ended 30 s ago. */
 static void set_up(enum rank_state state, uint64_t still_ns, uint64_t silence_ns)
 {
 	memset(dir, 0, sizeof(dir));

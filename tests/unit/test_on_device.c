@@ -54,7 +54,7 @@ static struct api f_operator = {.spec = &an_operator, .word = API_LISTED},
 
 /* ---- tensors ---- */
 
-/* Where an address is given to the device, its first byte tells which. The rest are floats. */
+/* The first byte at an address that is passed to the device identifies it. The rest are floats. */
 static struct {
 	union {
 		char letter;
@@ -116,7 +116,7 @@ static uint64_t end(struct call *c)
 
 	c->end = clock_ticks();
 	stream_leave(c, 0);
-	/* Who described the tensors may do with that what he likes. */
+	/* The caller that described the tensors may change its description. */
 	memset(in, 0xee, sizeof(in));
 	memset(out, 0xee, sizeof(out));
 	one[0] = two[0] = 1;
@@ -182,7 +182,7 @@ static void test_operator(void **state)
 	in[2] = tensor(&tensors.b, IO_IN, 2, true);
 	out[0] = tensor(&tensors.out, IO_OUT, 0, true);
 	begin(&c, &f_operator, 3, 1);
-	/* What it reads and leaves there is changed as soon as the stream goes on. */
+	/* Its inputs and outputs change as soon as the stream continues. */
 	fill(tensors.a.at, 'a', 99);
 	seq = end(&c);
 	fill(tensors.out.at, 'o', 99);
@@ -225,7 +225,7 @@ static void test_strides(void **state)
 	assert_rows(seq, "in 0 1 async; in 1 2 async; in 2  async;nostats");
 }
 
-/* What has come to the host is there at the return, and may be gone when the others arrive. */
+/* Values that have arrived on the host are there at the return, and may be gone when the others arrive. */
 static void test_host_result(void **state)
 {
 	struct call c;
@@ -359,7 +359,7 @@ static void test_carried_in_group(void **state)
 	assert_rows(seq, "in 0 1 async; out 0 4 async; out 1 5 async");
 }
 
-/* A group that was open before holds everything back until nobody knows when. */
+/* A group that was open before holds everything back for an unknown time. */
 static void test_carried_in_open_group(void **state)
 {
 	struct call g = {.api = &f_start, .ok = true}, c;
@@ -379,7 +379,7 @@ static void test_carried_in_open_group(void **state)
 	assert_rows(seq, "in 0 1 async; out 0  async;nostats; out 1  async;nostats");
 }
 
-/* Where nested calls are recorded they have the figures; what the caller's stream would show may not be there yet. */
+/* If nested calls are recorded, they have the statistics; the data on the caller's stream may not be there yet. */
 static void test_nested(void **state)
 {
 	struct call c;

@@ -108,7 +108,7 @@ static void one_stall(void **state)
 		}
 }
 
-/* A job in which nothing is odd, whoever came later. */
+/* A job in which nothing is unusual, whichever rank came later. */
 static void even(void **state)
 {
 	const struct job j = {.steps = 1777, .begins = {0, 900, 13, 512}};

@@ -12,7 +12,7 @@
 #include "formats/csv_training/parallel_json.h"
 
 /*
- * A step's calls, one letter each: lower case in the forward pass, upper case in the backward pass, behind a ' elsewhere:
+ * A step's calls, one letter each: lower case in the forward pass, upper case in the backward pass, after a ' elsewhere:
  * r all_reduce, s reduce_scatter, g all_gather, x all_to_all, m send, b barrier, n all_reduce of one number; * before a letter: of gradients by name.
  */
 static void play_step(struct carried *c, const char *calls, uint32_t step)
@@ -61,10 +61,10 @@ static void parts(void **state)
 		{"RRR", ROLE_DATA}, /* DDP */
 		{"*R*R", ROLE_DATA},
 		{"r*r*r*r*r",
-			ROLE_DATA}, /* gradients reduced by the program, behind its backward pass */
+			ROLE_DATA}, /* gradients reduced by the program, after its backward pass */
 		{"ggGGSS", ROLE_DATA}, /* FSDP */
 		{"RRr", ROLE_DATA}, /* a loss that is averaged */
-		{"RRnnn", ROLE_DATA}, /* several numbers, behind the optimizer's step */
+		{"RRnnn", ROLE_DATA}, /* several numbers, after the optimizer's step */
 		{"nRNN", ROLE_DATA},
 		{"rrrrRRRR", ROLE_TENSOR},
 		{"gsgsGSGS", ROLE_TENSOR}, /* sequence parallel */
@@ -118,7 +118,7 @@ static void experts_by_names(void **state)
 	assert_int_equal(parallel_role(&c, &sure, &why), ROLE_EXPERT);
 }
 
-/* What names say is surer than what phases do. */
+/* Names are more reliable than phases. */
 static void surer_by_names(void **state)
 {
 	double named, guessed;

@@ -41,7 +41,7 @@ static void test_first_in_first_out(void **state)
 	assert_true(pending_take(7, 0, &out) && out.seq == 5);
 }
 
-/* Of a key that no library gives out again: what was added after the call began is not what it completes. */
+/* For a key that no library reuses: an entry that was added after the call began is not completed by it. */
 static void test_added_later_stays(void **state)
 {
 	struct pending p = entry(1, false), out;

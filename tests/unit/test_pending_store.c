@@ -112,7 +112,7 @@ static void test_model(void **state)
 			memcpy(now, final, sizeof(now));
 			kills++;
 			break;
-		case 2: /* killed right behind it */
+		case 2: /* killed right after it */
 			j.head->commit_seq = number;
 			pending_store_close(&p);
 			assert_int_equal(pending_store_open(&p, &j), 0);
@@ -235,7 +235,7 @@ static void test_more_than_can_be_parked(void **state)
 }
 
 /*
- * An end may be seen before its call: the call stands behind an open one, on another thread. It is no orphan. And one
+ * An end may be seen before its call: the call stands after an open one, on another thread. It is no orphan. And one
  * whose call is nowhere must not hold up its thread.
  */
 static void test_orphans(void **state)
@@ -281,7 +281,7 @@ static void test_orphans(void **state)
 	rank_drop(&r);
 }
 
-/* Of the mapping that begins at p, in KiB. */
+/* Resident size of the mapping that begins at p, in KiB. */
 static long resident(const void *p)
 {
 	char line[256], begin[32];
@@ -301,7 +301,7 @@ static long resident(const void *p)
 	return kib;
 }
 
-/* Of a large journal only what records in flight need: an eighth of it is set apart for them. */
+/* An eighth of a large journal is reserved for records in flight, but only the part that they need is touched. */
 static void records_in_flight_keep_no_more_memory_than_they_need(void **state)
 {
 	char dir[] = "/tmp/park.XXXXXX", path[64];

@@ -101,7 +101,7 @@ static void test_extra_calls(void **state)
 	assert_in_range((int)(period_confidence(&p) * 1000), 980, 999);
 }
 
-/* What comes once at the start is no part of it, and rounds are whole steps of the loop. */
+/* Calls made once at the start are no part of it, and rounds are whole steps of the loop. */
 static void test_start_of_round(void **state)
 {
 	(void)state;

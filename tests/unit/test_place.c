@@ -57,7 +57,7 @@ static void test_v2(void **state)
 	put("/sys/fs/cgroup/job/step/memory.max", "max\n");
 	put("/sys/fs/cgroup/job/step/memory.current", "1048576\n");
 	assert_int_equal(place_free_memory(root), 1024 * MIB);
-	/* The one above has the limit; files that nobody uses do not count. */
+	/* The one above has the limit; unused files do not count. */
 	put("/sys/fs/cgroup/job/memory.max", "104857600\n");
 	put("/sys/fs/cgroup/job/memory.current", "94371840\n");
 	assert_int_equal(place_free_memory(root), 10 * MIB);

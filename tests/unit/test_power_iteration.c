@@ -65,7 +65,7 @@ static void check_odd_matrices(void **state)
 	assert_true(isnan(r.rank) && isnan(r.eigenvalue));
 }
 
-/* It is given up when its time is over, and that is looked at now and then. */
+/* It is given up when its time is over, which is checked from time to time. */
 static void check_time_limit(void **state)
 {
 	static float large[1100][1024];

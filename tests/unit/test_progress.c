@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the writer thread measures of its process: which process gets on, by itself or by a child. The caller is the writer. */
+/* The writer thread's measurements of its process: which process makes progress, by itself or through a child. The caller is the writer. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

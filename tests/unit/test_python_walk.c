@@ -43,7 +43,7 @@ static void make_str(char *at, const void *chars, int64_t n, unsigned width, boo
 {
 	put(at, TYPE, (uintptr_t)str_type_object);
 	put(at, 16, (uintptr_t)n);
-	/* The bits behind the low byte are garbage in 3.14. */
+	/* The bits after the low byte are garbage in 3.14. */
 	put(at, 32, 0xdeadbe00u | width << 2 | 1u << 5 | (unsigned)ascii << 6);
 	memcpy(at + (ascii ? l->ascii_data : l->other_data), chars, (size_t)n * width);
 }
@@ -331,7 +331,7 @@ static void test_no_frames(void **state)
 	}
 }
 
-/* Instructions by hand: opcode, argument, and what lies in the cache entries behind it. */
+/* Instructions by hand: opcode, argument, and what lies in the cache entries after it. */
 static void test_loops(void **state)
 {
 	static const uint8_t code[] = {
@@ -357,7 +357,7 @@ static void test_loops(void **state)
 	assert_true(py_goes_back(&py, at, 2 * 11, 2 * 7));
 	/* 18 -> 4 by the last jump alone. */
 	assert_true(py_goes_back(&py, at, 2 * 18, 2 * 4));
-	/* Behind both jumps. */
+	/* After both jumps. */
 	assert_false(py_goes_back(&py, at, 2 * 24, 2 * 4));
 	/* A jump that is reached by another one: from the outer end into the inner loop. */
 	memcpy(m.code[0] + l->start + 2 * 23, (const uint8_t[]){140, 8}, 2); /* to 16 */

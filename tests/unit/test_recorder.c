@@ -127,7 +127,7 @@ static void *fork_and_end(void *arg)
 
 	pid = fork();
 	if (pid == 0) {
-		/* What the fork handler does, and a session of its own; or clone(), and no handler ran. */
+		/* Done by the fork handler, and a session of its own; or clone(), and no handler ran. */
 		if (*(bool *)arg) {
 			thread_forget();
 			session.pid = getpid();

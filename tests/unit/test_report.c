@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parts that `probe report` is made of: percentiles, tables, joining the ranks, who comes last, bad values, the
+ * The parts that `probe report` is made of: percentiles, tables, joining the ranks, ranks that arrive last, bad values, the
  * slowest. What the whole prints is compared with an independent count in tests/e2e/test_report.sh.
  */
 #include <setjmp.h>
@@ -199,15 +199,15 @@ static void who_is_last(void **state)
 	assert_int_equal(c->ranks, RANKS);
 	assert_int_equal(c->most->key.b, 2);
 	assert_int_equal(c->most->last, 75);
-	assert_int_equal(c->most->behind.max, 5000 - 1010);
-	assert_int_equal(c->behind.min, 2); /* 1004 behind 1002 */
+	assert_int_equal(c->most->lag.max, 5000 - 1010);
+	assert_int_equal(c->lag.min, 2); /* 1004 after 1002 */
 	assert_int_equal(c->spread.max, 4000);
-	/* Of one ordinary operation: 4000 + 3990 + 0 + 3980 + 3995; of the others: 4 + 3 + 2 + 1 + 0. */
+	/* From one ordinary operation: 4000 + 3990 + 0 + 3980 + 3995; from the others: 4 + 3 + 2 + 1 + 0. */
 	assert_true(c->wait_ns == 75 * 15965.0 + 25 * 10);
 	end(&m);
 }
 
-/* The sender of a broadcast does not wait for those who come later; an operation that a rank never left says nothing. */
+/* The sender of a broadcast does not wait for ranks that come later; an operation that a rank never left decides nothing. */
 static void who_waits(void **state)
 {
 	struct meet m;
@@ -251,7 +251,7 @@ static void wrong_clock(void **state)
 			}
 		c = table_find(&late.comms, 7, 0);
 		assert_int_equal(c->most->key.b, right ? 1 : 3);
-		assert_int_equal(c->most->behind.max, right ? 900 : 50000);
+		assert_int_equal(c->most->lag.max, right ? 900 : 50000);
 		end(&m);
 	}
 }
@@ -279,7 +279,7 @@ static void nobody_waited(void **state)
 	end(&m);
 }
 
-/* Ranks may come in any order and far apart; what is not complete at the end is marked so. */
+/* Ranks may come in any order and far apart; incomplete operations at the end are marked so. */
 static void out_of_order(void **state)
 {
 	struct meet m;
@@ -384,7 +384,7 @@ static void unlike(void **state)
 	}
 }
 
-/* An open call of a living job, as its journal tells it: no reduction, dtype or bytes. What is known is compared. */
+/* An open call of a running job, from its journal: no reduction, dtype or bytes. Only known terms are compared. */
 static void unlike_open(void **state)
 {
 	static const struct {
@@ -432,7 +432,7 @@ static void unlike_open(void **state)
 	}
 }
 
-/* A member that has no tensor of its own has no size, and no root where none is said. */
+/* A member that has no tensor of its own has no size, and no root where none is reported. */
 static void unlike_known(void **state)
 {
 	struct meet m;

@@ -37,7 +37,7 @@ static void test_whole_life(void **state)
 	in_child(whole_life);
 }
 
-/* Where meta.json cannot be written again, that is said as with other files, and in it once it can. */
+/* If meta.json cannot be rewritten, that is reported as for other files, and recorded in it as soon as it can be. */
 static void meta_in_the_way(void)
 {
 	session_rank(3, 4);
@@ -71,7 +71,7 @@ uint32_t __wrap_files_limit(struct files *f)
 	return __real_files_limit(f);
 }
 
-/* What writing costs is the processor's time, however long it takes. */
+/* The cost of writing is processor time, not elapsed time. */
 static void slow_disk(void)
 {
 	struct timespec cpu;

@@ -246,7 +246,7 @@ static void ends_while_behind(void)
 	CHECK(meta_says("rank0", "\"finished\"") && rows("rank0") == n + 1);
 }
 
-/* A file with more records than there is room for in the journal, for nobody but the thread that makes them writes. */
+/* A file with more records than there is room for in the journal, as only the thread that makes them writes. */
 static void writes_itself(void)
 {
 	unsigned n = 0;
@@ -286,7 +286,7 @@ int __wrap_sched_yield(void)
 	return 0;
 }
 
-/* Somebody has the role and does not get on: not one record is lost before the journal is full, and no call takes long. */
+/* A thread has the role and makes no progress: not one record is lost before the journal is full, and no call takes long. */
 static void nobody_writes(void)
 {
 	struct journal_head *h;
@@ -326,7 +326,7 @@ static void nobody_writes(void)
 	CHECK(rows("rank0") == n + 2);
 }
 
-/* The rank becomes known while somebody writes: the call does not wait for that. */
+/* The rank becomes known while a thread writes: the call does not wait for that. */
 static void named_while_writing(void)
 {
 	pthread_t th;

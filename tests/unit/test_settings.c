@@ -2,7 +2,7 @@
 /* link: -Wl,--wrap=io_read_file -Wl,--wrap=pthread_create -Wl,--wrap=opendir -Wl,--wrap=modules_each */
 /*
  * Python's packages in meta.json, from a folder on a file server that does not answer: no thread of the program waits for
- * it, whoever made the first call, and its end does not either.
+ * it, whichever thread made the first call, and its end does not either.
  */
 #include "session_child.h"
 
@@ -58,7 +58,7 @@ static void *call_first(void *arg)
 	return NULL;
 }
 
-/* In the folder, for whoever reads it: as long as it takes, all the program's threads go on. */
+/* In the folder, for readers: as long as it takes, all the program's threads go on. */
 static void server_is_slow(void)
 {
 	pthread_t first;

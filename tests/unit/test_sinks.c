@@ -276,7 +276,7 @@ static unsigned live_and_drain(struct rank *r, bool reopen)
 	for (unsigned step = 0; step < ROUNDS; step++) {
 		for (unsigned t = 0; t < THREADS; t++)
 			live_one_step(&c[t], t, step);
-		/* Two steps end at once now and then. */
+		/* Sometimes two steps end at once. */
 		if (step % 3 != 1)
 			atomic_store(&r->j.head->step, step + 1);
 		errors += drain_all(&r->drain, false) != 0;
@@ -320,7 +320,7 @@ static void check_order(void)
 		if (g->what != 'R')
 			continue;
 		assert_int_equal(g->step, (g->id - 1) / CALLS / THREADS);
-		/* Of a step that has ended nothing comes any more but what went on. */
+		/* After the end of a step only operations still in flight come. */
 		if (!is_async(g->id)) {
 			assert_true(g->id > last[thread] && g->step >= ended);
 			last[thread] = g->id;
@@ -497,7 +497,7 @@ static void test_goes_on(void **state)
 	rank_drop(&r);
 }
 
-/* What lies behind a call that is still open waits for it; the step has ended all the same. */
+/* Records after an open call wait for it; the step has ended all the same. */
 static void test_open_call(void **state)
 {
 	struct journal_call *outer, *inner;

@@ -180,7 +180,7 @@ static void garbage_in_the_frame_pointer(void **state)
 	assert_int_equal(c.errors, 0);
 }
 
-/* Where there is nothing to go by the stack ends: two frames, and no third invented. */
+/* Without usable frame information the stack ends: two frames, and no invented third. */
 static void nothing_is_invented(void **state)
 {
 	struct {
@@ -194,12 +194,12 @@ static void nothing_is_invented(void **state)
 		odd_frame_pointer = 0;
 		odd_silent(walk_only, &c);
 		assert_int_equal(c.n, 2);
-		/* Code, but not behind a call. */
+		/* Code, but not after a call. */
 		pair.ra = (uintptr_t)capture_wrapper;
 		odd_frame_pointer = (uintptr_t)&pair;
 		odd_silent(walk_only, &c);
 		assert_int_equal(c.n, 2);
-		/* Behind a call: that is all one can ask for. */
+		/* After a call: that is all one can ask for. */
 		pair.ra = c.pcs[0];
 		odd_silent(walk_only, &c);
 		assert_true(c.n > 2);
@@ -246,7 +246,7 @@ struct jit {
 	void (*call)(void (*)(void *), void *);
 };
 
-/* libgcc stops at code it knows nothing of; it is asked outside, where it sees the frames behind that. */
+/* libgcc stops at code it knows nothing of; it is asked outside, where it sees the frames after that. */
 __attribute__((noinline)) static void through(struct jit *j)
 {
 	capture_truth(j->c);

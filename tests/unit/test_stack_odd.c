@@ -72,7 +72,7 @@ __attribute__((noinline)) static void in_fiber(int depth)
 static void fibers(void **state)
 {
 	const size_t size = 128 * 1024;
-	/* Directly below memory that cannot be read: whoever reads on behind the fiber's stack faults. */
+	/* Directly below memory that cannot be read: a read beyond the fiber's stack faults. */
 	char *map =
 		mmap(NULL, size + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -128,7 +128,7 @@ static void alternate_stack(void **state)
 	assert_int_equal(shared.errors, 0);
 }
 
-/* Where a signal arrives nothing is sure: in prologues, epilogues, the PLT, the dynamic linker, in a walk. */
+/* A signal can arrive anywhere: in prologues, epilogues, the PLT, the dynamic linker, in a stack walk. */
 static int compare_numbers(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
@@ -215,7 +215,7 @@ static void only_one_at_a_time(void **state)
 	/* A handler on the same stack, one on another. */
 	assert_false(cache_enter(c, &bounds, here - 8));
 	assert_false(cache_enter(c, &bounds, bounds.hi + 4096));
-	/* Whoever comes from higher up shows that the first was left. */
+	/* A call from higher up shows that the first was left. */
 	assert_true(cache_enter(c, &bounds, here + 64));
 	cache_leave(c);
 	assert_true(cache_enter(c, &bounds, here - 8));

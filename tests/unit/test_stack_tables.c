@@ -169,7 +169,7 @@ static void check_table(FILE *f, struct checked *c)
 	}
 }
 
-/* What lies between two functions belongs to neither. */
+/* Memory between two functions belongs to neither. */
 static void check_gaps(struct checked *c)
 {
 	for (int i = 0; i < c->functions; i++) {
@@ -244,7 +244,7 @@ static void expressions(void **state)
 
 	(void)state;
 #if defined(__x86_64__)
-	/* The PLT's: sp + 8, and 8 more where (pc & 15) >= 11, behind its push. */
+	/* The PLT's: sp + 8, and 8 more where (pc & 15) >= 11, after its push. */
 	for (uint64_t pc = 0x401020; pc < 0x401030; pc++) {
 		assert_true(EXPRESSION(
 			&v, pc, 0x77, 8, 0x80, 0, 0x3f, 0x1a, 0x3b, 0x2a, 0x33, 0x24, 0x22));

@@ -123,7 +123,7 @@ static void test_odd_environments(void **state)
 	}
 }
 
-/* That the odd environments are odd: each of them would change the result of a plain sum, or kill it. */
+/* Checks that the odd environments are odd: each would change the result of a plain sum, or kill the process. */
 static void test_setup_takes_effect(void **state)
 {
 	volatile double tiny = 0x1p-1074, one = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of few elements: the same bits as by the running totals that they spare. */
+/* Statistics of few elements: the same bits as from the running totals that they avoid. */
 #include "core_helper.h"
 
 #include <string.h>

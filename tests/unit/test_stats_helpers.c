@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the helper threads of the statistics are in the job's process: environment, signals, faults, cores. */
+/* The helper threads of the statistics in the job's process: environment, signals, faults, cores. */
 #include "stats_threads_helper.h"
 
 #include <pthread.h>

@@ -60,7 +60,7 @@ static void measure(
 	stats_fenv_leave(&env);
 }
 
-/* What is at p: the reference, the scalar variant and the one under test. */
+/* The element at p: the reference, the scalar variant and the one under test. */
 static void check(enum stats_isa isa, unsigned dt, const void *p, uint64_t n, double eps)
 {
 	struct stats scalar, got;
@@ -160,7 +160,7 @@ static void test_patterns_across_blocks(void **state)
 	free(p);
 }
 
-/* One odd element among ordinary ones, wherever it stands in a register, a step or a block. */
+/* One odd element among ordinary ones, wherever it is in a register, a step or a block. */
 static void test_one_special_element(void **state)
 {
 	enum stats_isa isa = under_test(state);
@@ -182,7 +182,7 @@ static void test_one_special_element(void **state)
 	}
 }
 
-/* Floats of one sign: then the one nearest to zero is an extreme, wherever it stands. */
+/* Floats of one sign: then the one nearest to zero is an extreme, at any position. */
 static void test_one_sign(void **state)
 {
 	enum stats_isa isa = under_test(state);

@@ -138,7 +138,7 @@ static void *measure_in_thread(void *arg)
 	return errno == 77 ? arg : NULL;
 }
 
-/* The helper stands in a chunk of the first thread, which waits for it; the second does not. */
+/* The helper is in a chunk of the first thread, which waits for it; the second does not. */
 static void busy_helpers_are_not_waited_for(void **state)
 {
 	struct figures want = fill_and_measure(), got;
@@ -177,7 +177,7 @@ static void *measure_and_say(void *want)
 }
 
 /*
- * The session ends while one helper stands in a chunk: the other one ends, and is gone. The thread that has them does
+ * The session ends while one helper is in a chunk: the other one ends, and is gone. The thread that has them does
  * not go on before the first one has left the tensor, however long that takes.
  */
 static void an_end_in_a_round(void **state)

@@ -39,7 +39,7 @@ static void measure(enum train_kind kind, uint32_t step, double norm, uint64_t c
 	metric_see_value(&v);
 }
 
-/* What was written: NAN where there is none. */
+/* The value that was written; NAN: none. */
 static double value_of(const char *name, unsigned step)
 {
 	char path[600], line[400], of[100];
@@ -159,7 +159,7 @@ static void a_time_that_is_not_known_is_absent(void **state)
 	session_over();
 }
 
-/* Of one that is the only rank it is known that it communicates with none. */
+/* A job of one rank is known to communicate with no other. */
 static void a_single_rank_communicates_for_no_time(void **state)
 {
 	(void)state;

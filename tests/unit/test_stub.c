@@ -23,7 +23,7 @@
 #include "elf/loaded/elfsym.h"
 #include "entry/stubs/stub_elf.h"
 
-/* What the stubs of these objects lead to at first: here it only notes which one it was. */
+/* The initial targets of these objects' stubs: here they only note which one it was. */
 uintptr_t came_from;
 uintptr_t came_with;
 #if defined(__x86_64__)

@@ -277,7 +277,7 @@ static void addresses_outside(void **state)
 		sizeof(got)); /* a call that ends where the module begins is not in it */
 	assert_string_equal(got, "0x10000");
 	symbols_name(
-		s, m.hi, got, sizeof(got)); /* the last call of the module may return behind it */
+		s, m.hi, got, sizeof(got)); /* the last call of the module may return after it */
 	assert_string_equal(got, "names.so+0x4000");
 	symbols_name(s, m.hi + 1, got, sizeof(got));
 	assert_string_equal(got, "0x14001");
@@ -296,7 +296,7 @@ static void changed_meanwhile(void **state)
 	build_run("cp '%s' '%s'", built("names.so"), path);
 	named(s, path, "names_weak", 2, weak);
 	build_output(at, sizeof(at), "nm '%s' | sed -n 's/ W names_weak//p'", path);
-	/* The same size, the same places, other names; in the same file, a moment later. */
+	/* The same size, the same offsets, other names; in the same file, a moment later. */
 	usleep(20000);
 	build_run("sed 's/names_weak/names_fake/g' '%s' > '%s.new' && cat '%s.new' > '%s'", path,
 		path, path, path);

@@ -132,7 +132,7 @@ static void test_cut(void **state)
 	}
 }
 
-/* What a JSON string says, by a parser that is not ours. */
+/* The meaning of a JSON string, by a parser that is not ours. */
 static char *decoded(const char *json)
 {
 	yaml_parser_t p;

@@ -226,7 +226,7 @@ static void test_event_cut_off(void **state)
 	tfevents_free(&e);
 }
 
-/* What finds no room is not there, and the next one is whole. */
+/* An entry without room is dropped, and the next one is complete. */
 static void test_event_without_room(void **state)
 {
 	struct tfevents e = {.max = 64};

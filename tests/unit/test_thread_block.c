@@ -264,7 +264,7 @@ static void count_in_handler(int sig)
 	atomic_fetch_add(&handled, 1);
 }
 
-/* What the handler counts is not lost, whenever it comes. */
+/* The handler's counts are not lost, whenever it runs. */
 static void *count_signals(void *arg)
 {
 	unsigned long bad = 0;
@@ -332,7 +332,7 @@ static void a_signal_handler_may_come_at_any_moment(void **state)
 
 /* ---- no memory ---- */
 
-/* Calls of one that has no block are counted as lost and said; when there is memory again, later threads have one. */
+/* Calls of a thread without a block are counted as lost and reported; when there is memory again, later threads have one. */
 static void *get_thread(void *arg)
 {
 	unsigned *blank = arg;
@@ -378,7 +378,7 @@ static void threads_without_memory_are_counted(void **state)
 	assert_in_range(blank, 1, 2 * MANY - 1);
 	assert_int_equal(lost, blank);
 	assert_int_equal(count_blank(2 * MANY), 0);
-	/* What they share is as it was. */
+	/* Shared variables are unchanged. */
 	assert_int_equal(thread_blank.busy, 1u << 30);
 	assert_int_equal(thread_refused.busy, 1u << 30);
 	session_over();

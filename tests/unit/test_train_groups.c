@@ -97,12 +97,12 @@ static void one_group(void **state)
 	train_group_carries(CARRIES_REDUCTION, WORLD, 3, 4, 0, PHASE_BACKWARD);
 	assert_true(train_kinds_due());
 	end_group_run();
-	/* Groups of some ranks whose part does not show: who has the same parameters is not known. */
+	/* Groups of some ranks with an unknown role: it is not known which ranks have the same parameters. */
 	begin_run(3, 4, "0", "", "");
 	train_group_carries(CARRIES_OTHER, TENSOR, 1, 2, 0, PHASE_NONE);
 	assert_true(train_kinds_due());
 	end_group_run();
-	/* What the key says holds against what is seen. */
+	/* The key takes precedence over the observed roles. */
 	c = begin_run(5, 8, "0", "", "");
 	set_ranks(&c->dp_group, "1");
 	set_ranks(&c->dp_group, "5");

@@ -229,7 +229,7 @@ static void exact_target_is_no_other_module(void **state)
 	c->targets = NULL;
 }
 
-/* A table of words may stand before or behind the bias that is called as it is. */
+/* A table of words may stand before or after the bias that is called as it is. */
 static void embedding_is_a_table(void **state)
 {
 	static const uint8_t ndim[][3] = {{1, 2, 2}, {2, 1, 2}, {1, 1, 2}};

@@ -2,7 +2,7 @@
 /*
  * Steps of trainings, each written as a line of events:
  *   A B C ... an optimizer's step begins, ) it ends; [ a backward pass begins, ] it ends; u the loss scale is updated.
- * What must come out has | where a step ends and ! where one ends without its optimizer.
+ * The expected output has | where a step ends and ! where one ends without its optimizer.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -177,7 +177,7 @@ static void test_scale(void **state)
 	/* From the beginning, as scales that are too large are found out; with accumulation. */
 	assert_string_equal(play("[]u[]u[]A)u"), "[]u![]u![]A)|u");
 	start(NULL);
-	/* Without a pass there was nothing to be left out. */
+	/* Without a pass there was nothing to be skipped. */
 	assert_string_equal(play("uu[]A)uu"), "uu[]A)|uu");
 	start(NULL);
 	/* Two optimizers, one scale. */

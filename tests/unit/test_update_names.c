@@ -8,7 +8,7 @@
 
 #include "wrappers/mindspore/layout/update_kernel.c"
 
-/* The fronts with a | behind each; "" : none. */
+/* The fronts with a | after each; "" : none. */
 static void expect_fronts(const char *parameter, const char *state, const char *want)
 {
 	char got[256] = "";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits for whom, from folders as ranks leave them that were killed in their calls: circles, who holds the others up, the message
+ * The wait graph, from folders of ranks that were killed in their calls: circles, ranks that hold the others up, the message
  * that was sent with another tag. At 4,096 ranks the work is counted, not timed.
  */
 #include "run_helper.h"
@@ -43,7 +43,7 @@ static FILE *begin_wait_rank(int rank, int world, int half)
 	return f;
 }
 
-/* A message of that number of its tag; dur -1: the rank stands in it. */
+/* A message of that number of its tag; dur -1: the rank is blocked in it. */
 static void put_wait_message(FILE *f, int rank, int step, int seq, const char *op, int peer,
 	int tag, int number, int dur)
 {
@@ -82,7 +82,7 @@ static void check_ranks(const struct waiting_ranks *w, unsigned n, const uint32_
 		assert_int_equal(w->rank[i], rank[i]);
 }
 
-/* 0 and 1 wait for each other; 2 waits for 0, 3 for 2, and 4 to 6 stand in a larger circle with 2. */
+/* 0 and 1 wait for each other; 2 waits for 0, 3 for 2, and 4 to 6 are in a larger circle with 2. */
 static void small_circle(void **state)
 {
 	static const int peer[] = {1, 0, 0, 2, 5, 6, 4};
@@ -145,7 +145,7 @@ static void circle_through_operations(void **state)
 	report_free(&report);
 }
 
-/* Ranks 1 and 2 wait for messages that rank 0 does not send; it stands in nothing. */
+/* Ranks 1 and 2 wait for messages that rank 0 does not send; it is blocked in nothing. */
 static void nobody_sends(void **state)
 {
 	struct waiting_ranks w;
@@ -176,7 +176,7 @@ static void nobody_sends(void **state)
 	report_free(&report);
 }
 
-/* Tag 8 is awaited; of what the other rank has sent and nobody received, 9 is nearest. */
+/* Tag 8 is awaited; of the messages that the other rank has sent and no rank has received, 9 is nearest. */
 static void nearest_tag(void **state)
 {
 	struct call recv, send;
@@ -211,8 +211,8 @@ static void nearest_tag(void **state)
 #define MANY 4096
 
 /*
- * A quarter in a ring, a quarter in a chain that ends at a rank that stands in nothing, and of the rest half in one operation and half
- * in another one of the same members. Whoever looks from each rank at all that it may lead to looks millions of times.
+ * A quarter in a ring, a quarter in a chain that ends at a rank that is blocked in nothing, and of the rest half in one operation and half
+ * in another one of the same members. A search from each rank along all its edges takes millions of steps.
  */
 static void many_ranks(void **state)
 {

@@ -145,7 +145,7 @@ static void twice(void **state)
 	wraplist_free(w);
 }
 
-/* Of a file that is no list nothing is used; what holds instead is said. */
+/* A file that is no list is not used; the list used instead is reported. */
 static void unusable(void **state)
 {
 	static const char *const text[][2] = {
@@ -403,7 +403,7 @@ static void shipped_list(void **state)
 	free(text);
 }
 
-/* msprobe's own list: names of Python functions stand for collectives of every library, and for operators. */
+/* msprobe's own list: names of Python functions select collectives of every library, and for operators. */
 static void list_of_msprobe(void **state)
 {
 	static const char text[] =

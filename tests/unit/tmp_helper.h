@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every test includes, and a folder of its own. */
+/* Included by every test, with a folder of its own. */
 #ifndef TESTS_UNIT_TMP_HELPER_H
 #define TESTS_UNIT_TMP_HELPER_H
 

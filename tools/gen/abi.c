@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for the adapter: constants that differ between implementations of a library. And the key `check`. */
+/* Tables for the adapter: constants that differ between implementations of a library. Also the key `check`. */
 #include "gen.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ static void copy_name(const struct node *at, char to[static ABI_NAME_BYTES], con
 		strcpy(to, name);
 }
 
-/* ~: not there; an integer; or a symbol whose address it is. */
+/* ~: it does not exist; an integer; or a symbol whose address it is. */
 static void cell_read(const struct node *n, struct abi_cell *to)
 {
 	const char *s = node_text(&gen, n, "~");
@@ -34,7 +34,7 @@ static void cell_read(const struct node *n, struct abi_cell *to)
 
 enum table { TABLE_DTYPE, TABLE_REDOP, TABLE_CONST };
 
-/* [what it is, a cell for each flavour]; the first may be missing in `const`. */
+/* [expression, a cell for each flavour]; the expression may be missing in `const`. */
 static void row_read(const struct abi *a, enum table kind, const struct node *n, const char *name,
 	struct abi_row *to)
 {
@@ -45,7 +45,7 @@ static void row_read(const struct abi *a, enum table kind, const struct node *n,
 			name,
 			kind == TABLE_DTYPE   ? "a dtype"
 			: kind == TABLE_REDOP ? "a reduction"
-					      : "a C expression (may be left out)",
+					      : "a C expression (may be omitted)",
 			a->nflavour);
 		return;
 	}

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# check_mutations.sh GENWRAP FOLDER SPEC COMPILER...: puts one mistake after the other into SPEC.yaml (mpi, nccl) and sees
-# whether check_spec.sh notices it with at least one of the compilers, which may have arguments.
+# check_mutations.sh GENWRAP FOLDER SPEC COMPILER...: puts one mistake at a time into SPEC.yaml (mpi, nccl) and checks that check_spec.sh
+# notices it with at least one of the compilers, which may have arguments.
 gen=$1 dir=$2 spec=$3
 shift 3
 here=$(dirname "$0") apis=configs/apis

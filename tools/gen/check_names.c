@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two parameters of one C type that change places are no error for a compiler: MPI_Send(buf, count, type, tag, dest).
- * Headers name their parameters, so the roles are compared with these names.
+ * Swapping two parameters of one C type is no error for a compiler: MPI_Send(buf, count, type, tag, dest). Headers name their parameters,
+ * so the roles are compared with these names.
  */
 #include "gen.h"
 
@@ -23,7 +23,7 @@ bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The ( behind the declaration of `symbol`, or NULL. */
+/* The ( after the declaration of `symbol`, or NULL. */
 static const char *find_prototype(const char *text, const char *symbol)
 {
 	size_t n = strlen(symbol);
@@ -93,7 +93,7 @@ static bool is_accepted_name(const struct library *lib, const char *role, const 
 	return false;
 }
 
-/* A header may leave names out: then the last word is the type's. */
+/* A header may have no names: then the last word is the type's. */
 static bool is_type_name(const struct func *f, const char *word)
 {
 	static const char *const c_types[] = {"void", "char", "int", "long", "double", "float"};
@@ -117,7 +117,7 @@ int check_param_names(const struct library *lib, const struct func *f, const cha
 	if (!open)
 		return -1;
 	n = split_parameters(open, begin, len, API_ARGS_MAX);
-	/* f(void), or f() of old, which a compiler takes for anything */
+	/* f(void), or an old-style f(), which a compiler accepts with any arguments */
 	if (n == 1 && !memchr(begin[0], '*', len[0])) {
 		const char *only = last_word_of(begin[0], len[0]);
 

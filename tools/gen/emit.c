@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files are made in memory and written at the end, so that a mistake found late leaves nothing half done. */
+/* Files are made in memory and written at the end, so that a mistake found late leaves no partial output. */
 #include "gen.h"
 
 #include <errno.h>
@@ -109,7 +109,7 @@ void out_write(const char *dir)
 		FILE *f;
 		bool bad;
 
-		/* make compares times: what did not change need not be compiled again. */
+		/* make compares times: an unchanged file must not be compiled again. */
 		if (is_file_unchanged(path, o))
 			continue;
 		f = fopen(tmp, "wb");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A program that fails to compile where a row has another prototype than the library's header, and that compares the
- * tables of constants with the header when it runs.
+ * Generates a program that does not compile if a row's prototype differs from the library's header, and that compares the tables of
+ * constants with the header when it runs.
  */
 #include "gen.h"
 
@@ -25,7 +25,7 @@ static void put_headers(struct out *o, const struct library *lib)
 	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
-/* text: the header. A type that came with later versions has no function here either. */
+/* text: the header. A type of later versions has no function here either. */
 static void put_types(struct out *o, const struct library *lib, const char *text)
 {
 	for (unsigned i = 0; i < lib->spec->types.n; i++) {
@@ -107,7 +107,7 @@ static void put_helpers(struct out *o, const struct library *lib)
 	put_format(o, "\t\t\twrong(#h, \"an element has another size\"); \\\n\t} while (0)\n");
 }
 
-/* guard: the row's name is a macro, and may be missing in this version of the header. */
+/* guard: the row's name is a macro that this version of the header may lack. */
 static void put_table(struct out *o, const struct library *lib, const struct abi_table *t,
 	unsigned flavour, bool guard)
 {
@@ -130,8 +130,8 @@ static void put_table(struct out *o, const struct library *lib, const struct abi
 }
 
 /*
- * Enumerators that the header has, and what they mean, against the file's tables of values. One that an older header
- * lacks counts as absent.
+ * Compares the header's enumerators and their meanings with the file's tables of values. An enumerator that an older header lacks counts as
+ * absent.
  */
 static void put_enum(struct out *o, const char *text, const struct node *map,
 	const struct value_map *values, bool redop)
@@ -218,7 +218,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 	put_format(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
 	put_format(o, "\treturn bad%s;\n}\n",
 		lib->abi.nflavour || lib->check.dtypes || lib->check.redops ? " || !same" : "");
-	/* Nothing compared would look like success. */
+	/* Comparing nothing must not look like success. */
 	if (!declared)
 		fail((struct pos){lib->spec->path, 1, 1}, "%s declares none of the functions",
 			preprocessed);

@@ -16,11 +16,11 @@ static const char *upper_text(const char *s)
 	return t;
 }
 
-/* Large values are handles, which people know in hexadecimal. */
+/* Large values are handles, which people read in hexadecimal. */
 static const char *c_int(int64_t v)
 {
 	if (v == INT64_MIN)
-		return "INT64_MIN"; /* its digits are too large for a positive constant */
+		return "INT64_MIN"; /* a positive constant cannot have its digits */
 	return mem_print(v > 255 ? "0x%llx" : "%lld", (long long)v);
 }
 
@@ -234,7 +234,7 @@ void emit_builtin(const char *const *texts, unsigned ntext)
 {
 	struct out *o = out_new("builtin.c");
 
-	put_head(o, "configs", "Files that hold where none is found.");
+	put_head(o, "configs", "Files that are used if none is found.");
 	put_format(o,
 		"#include \"config/builtin.h\"\n\n#include <stddef.h>\n\nconst struct builtin_text "
 		"builtin_texts[] = {\n");

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_table.c: what libprobe knows of every wrapper, sorted by symbol. Every process of a job maps it, most never use it:
- * no table holds a pointer, which the loader would have to write and the kernel to copy the page of. Pointers are put
- * in by api_fill(), in the process that needs them.
+ * api_table.c: the data of every wrapper, sorted by symbol. Every process of a job maps it and most never use it, so no table has a
+ * pointer: the loader would have to write it, and the kernel to copy its page. api_fill() sets the pointers in the process that needs them.
  */
 #include "gen.h"
 
@@ -80,7 +79,7 @@ static const char *upper_with_prefix(const char *prefix, const char *name)
 	return s;
 }
 
-/* A role or a term as api.h writes it. */
+/* A role or a term in api.h's notation. */
 static const char *word_c(unsigned w)
 {
 	if (w == ROLE_NONE)
@@ -89,7 +88,7 @@ static const char *word_c(unsigned w)
 			       : upper_with_prefix("TERM_", term_name[w]);
 }
 
-/* Kinds hold names of at most so many bytes, with the 0 at their end. */
+/* Kinds have names of at most this many bytes, including the 0 at the end. */
 #define NAME_BYTES 48u
 
 static const char *bounded_name(const char *name)
@@ -188,7 +187,7 @@ static void put_buf_dtypes(struct out *o, const struct func *f)
 	}
 }
 
-/* Appends one more text to those of put_texts(). Returns where it begins. */
+/* Appends one more text to those of put_texts(). Returns its offset. */
 static size_t put_text(struct out *o, size_t *end, const char *text)
 {
 	size_t at = *end;
@@ -198,7 +197,7 @@ static size_t put_text(struct out *o, size_t *end, const char *text)
 	return at;
 }
 
-/* Names of functions one behind the other, and the rows that say where theirs are. */
+/* Names of functions in one array, and rows with their offsets. */
 static void put_names(struct out *o, const struct funcs *f)
 {
 	size_t end = 1, *at = mem_new(3 * f->n * sizeof(*at));
@@ -252,7 +251,7 @@ static void put_spec(struct out *o, const struct func *f)
 	put_format(o, "\t},\n");
 }
 
-/* Several threads may fill at once: they write the same. */
+/* Several threads may fill at once: they write the same values. */
 static const char functions[] = "void api_fill(void)\n"
 				"{\n"
 				"\tstatic _Atomic bool filled;\n"
@@ -298,7 +297,7 @@ static const char functions[] = "void api_fill(void)\n"
 				"\treturn NULL;\n"
 				"}\n";
 
-/* A switch, which compilers turn into code: a table of addresses would be written at every start. */
+/* A switch, which compilers turn into code: a table of addresses would be relocated at every start. */
 static void put_wrappers(struct out *o, const struct funcs *f)
 {
 	put_format(o, "\nvoid *api_wrapper(const struct api *a)\n{\n"

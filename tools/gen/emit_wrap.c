@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The C type by which a value is passed, as the ABI sees it. */
+/* The C type in which a value is passed, for the ABI. */
 static const char *c_type(const struct type *t)
 {
 	static const char *const name[] = {
@@ -30,8 +30,8 @@ static const char *c_type(const struct type *t)
 }
 
 /*
- * An argument shorter than 8 bytes takes a whole register or stack slot (System V and AAPCS64), and is handed on whole in
- * rows that say `wide`: what else of that name is called may have a longer one there.
+ * An argument shorter than 8 bytes takes a whole register or stack slot (System V and AAPCS64). Rows with `wide` pass it on whole, as
+ * another function of that name may have a longer argument there.
  */
 static bool is_widened(const struct func *f, const struct type *t)
 {
@@ -101,7 +101,7 @@ static void put_packed(struct out *o, const struct func *f)
 	put_format(o, "%s};\n", f->args.n ? "" : "{.u = 0}");
 }
 
-/* The call with the arguments as they stand in v[]. */
+/* The call with the arguments in v[]. */
 static void put_real(struct out *o, const struct func *f)
 {
 	put_format(o, "real(");
@@ -134,7 +134,7 @@ static void put_last(struct out *o, const struct func *f)
 		put_format(o, ");\n");
 		break;
 	case CT_F32:
-	case CT_F64: /* what was computed, and no code */
+	case CT_F64: /* a computed value, no code */
 		put_format(o, "\n\t%s r = ", c_type(&f->ret));
 		put_real(o, f);
 		put_format(o, ";\n\n\tcall_leave(&c, %lld);\n\treturn r;\n",

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs at build time only. The files are
- * read by preload/spec/, which libprobe.so shares; here are
+ * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs at build time only. preload/spec/, which is shared
+ * with libprobe.so, reads the files; here are
  *
  *	kinds.c   kinds.yaml
- *	abi.c     constants that differ between implementations, and what to compare a file with
- *	emit_*.c  what is written; emit.c writes it, and only when no error was found
+ *	abi.c     constants that differ between implementations, and the headers to compare a file with
+ *	emit_*.c  the output; emit.c writes it, and only if no error was found
  *
- * Every mistake in a file is reported as file:line:column, what is wrong and what would be right; then nothing is
- * written. Memory is never given back: the process lives for milliseconds.
+ * Every mistake in a file is reported as file:line:column, with the error and the accepted form; then nothing is
+ * written. Memory is never freed: the process lives for milliseconds.
  */
 #ifndef PROBE_GEN_H
 #define PROBE_GEN_H
@@ -23,7 +23,7 @@
 
 /* ---- mem.c ---- */
 
-/* The one load of the run: mistakes go to stderr. */
+/* The only load of the run: mistakes go to stderr. */
 extern struct spec_load gen;
 
 #define fail(...) load_fail(&gen, __VA_ARGS__)
@@ -65,7 +65,7 @@ struct abi {
 	struct abi_table dtype, redop, constant;
 };
 
-/* What comparing with a header needs (key `check`). */
+/* Data for the comparison with a header (key `check`). */
 struct check {
 	const struct node *headers, *names;
 	const struct node *dtypes, *redops; /* enumerator: what it means */
@@ -85,15 +85,16 @@ void library_read(struct library *lib, struct spec *s);
 struct out;
 struct out *out_new(const char *name);
 void put_format(struct out *o, const char *fmt, ...) LOAD_PRINTF(2, 3);
-void put_c_text(struct out *o, const char *s, size_t n); /* as the inside of a C string literal */
+void put_c_text(
+	struct out *o, const char *s, size_t n); /* escaped for the inside of a C string literal */
 void put_head(struct out *o, const char *from, const char *what);
-/* Writes every file that differs from what is there, into dir (NULL: `name` is the path). */
+/* Writes every file that has changed into dir (NULL: `name` is the path). */
 void out_write(const char *dir);
 
 void emit_wrappers(const struct library *lib, const struct funcs *f);
 void emit_prototypes(const struct funcs *f);
 void emit_prototype(struct out *o, const struct func *f, bool names);
-/* <library>_gen.h and what it declares, in wrap_<library>.c */
+/* <library>_gen.h and the definitions of its declarations, in wrap_<library>.c */
 void emit_tables(const struct library *lib);
 void emit_table_rows(struct out *o, const struct library *lib);
 void emit_api_table(
@@ -111,7 +112,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
  * text does not declare f.
  */
 int check_param_names(const struct library *lib, const struct func *f, const char *text);
-/* True if `word` stands in the text by itself. */
+/* True if `word` occurs in the text as a whole word. */
 bool has_word(const char *text, const char *word);
 
 #endif

@@ -11,7 +11,7 @@ static const char usage[] =
 	"  -o  where the generated files go       -t  text file that is compiled in\n"
 	"  -k  the table of kinds                 -x  a further symbol that libprobe.so exports\n"
 	"  --check  writes a program that compares the spec with a library's header;\n"
-	"           -e is that header behind the preprocessor (cc -E)\n";
+	"           -e is that header after the preprocessor (cc -E)\n";
 
 struct options {
 	int argc;

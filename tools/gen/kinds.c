@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kinds.yaml: the operations and where their buffers lie. */
+/* kinds.yaml: the operations and their buffers. */
 #include "gen.h"
 
 #include <string.h>
@@ -129,7 +129,7 @@ static uint8_t read_product(struct cursor *c, uint8_t *terms, unsigned max)
 	return n;
 }
 
-/* What stands between [ and ]. */
+/* Parses the part between [ and ]. */
 static void read_contiguous(struct cursor *c, struct extent *e)
 {
 	size_t n;
@@ -153,7 +153,7 @@ static void read_contiguous(struct cursor *c, struct extent *e)
 		e->noffset = read_product(c, e->offset, 2);
 }
 
-/* What follows {. */
+/* Parses the part after {. */
 static void read_segments(struct cursor *c, struct extent *e)
 {
 	e->form = EXT_SEGMENTS;
@@ -185,7 +185,7 @@ static uint8_t read_dimension(struct cursor *c)
 	return read_role(c, ROLE_M, ROLE_K, "m, n, k or side");
 }
 
-/* What follows (: rows*columns:ld, or elements:inc, or elements|elements:inc where it hangs on the transposition. */
+/* Parses the part after (: rows*columns:ld, or elements:inc, or elements|elements:inc if it depends on the transposition. */
 static void read_matrix(struct cursor *c, struct extent *e)
 {
 	e->form = EXT_VECTOR;
@@ -201,7 +201,7 @@ static void read_matrix(struct cursor *c, struct extent *e)
 	if (take_symbol(c, "^"))
 		e->trans = read_role(c, ROLE_TRANSA, ROLE_TRANSB, "transa or transb");
 	else if (e->form == EXT_VECTOR && e->nterm > 1)
-		report_expected(c, "^transa or ^transb, on which its length hangs");
+		report_expected(c, "^transa or ^transb, on which its length depends");
 	if (take_symbol(c, "triangle"))
 		e->triangle = true;
 }
@@ -291,7 +291,7 @@ static void alt_read(const struct node *alt, struct kind *k)
 	if (node_get(alt, "in")) {
 		k->alt_nin = extents_read(node_get(alt, "in"), k->alt_in, 1, "in");
 	} else if (k->alt_no_out) {
-		/* The sentinel stands in for the output: the input is as always. */
+		/* The sentinel replaces the output: the input is as usual. */
 		k->alt_nin = k->nin;
 		memcpy(k->alt_in, k->in, sizeof(k->alt_in));
 		if (k->nin > 1)

@@ -37,7 +37,7 @@ static unsigned count_word_edits(const char *a, size_t n, const char *b, size_t 
 const char *cli_nearest(const char *word, const char *const *words, unsigned n)
 {
 	size_t len = strlen(word);
-	unsigned best = 2 + (unsigned)len / 4; /* this many are another word */
+	unsigned best = 2 + (unsigned)len / 4; /* words with more edits than this are not similar */
 	const char *found = NULL;
 
 	if (!len || len > WORD_MAX)
@@ -46,7 +46,7 @@ const char *cli_nearest(const char *word, const char *const *words, unsigned n)
 		size_t m = strlen(words[i]);
 		unsigned d = m > WORD_MAX ? best : count_word_edits(word, len, words[i], m);
 
-		/* A beginning is a good guess, however much is left out. */
+		/* A prefix is a good guess, however much is missing. */
 		if (m > len && len > 1 && memcmp(words[i], word, len) == 0)
 			d = 1;
 		if (d < best && d < len) {
@@ -133,7 +133,7 @@ static int short_option(struct cli *c, const char *word)
 		tool_error("%s: -%s takes no value", c->argv[0], name);
 		return CLI_WRONG;
 	}
-	/* -json is --json with a dash too few. */
+	/* -json is --json with one dash missing. */
 	if (word[1])
 		return report_unknown_option(c, word, strcspn(word, "="));
 	tool_error("%s: no option -%s; `probe %s --help` lists them", c->argv[0], word, c->argv[0]);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that occur again and again (libraries, functions, operations) as small numbers. 0 is the empty name. Bounded:
- * a damaged file could hold millions; what comes when the table is full is called "(more names)". Any thread may ask.
+ * Names that occur again and again (libraries, functions, operations) as small numbers. 0 is the empty name. Bounded: a damaged file could
+ * have millions of names; further names when the table is full become "(more names)". Any thread may ask.
  */
 #ifndef PROBE_TOOLS_LIB_INTERN_H
 #define PROBE_TOOLS_LIB_INTERN_H
@@ -16,7 +16,7 @@
 uint32_t intern_text(const char *s, size_t n);
 const char *intern_name(uint32_t id);
 
-/* Something that is asked about a name at each call, and looked for in its text once. Static: zero but for `ask`. */
+/* A cached property of names, computed from the text once. Static: zero except for `ask`. */
 struct name_question {
 	bool (*ask)(const char *name);
 	_Atomic uint8_t answer[INTERN_MAX]; /* 0: not asked yet */
@@ -24,7 +24,7 @@ struct name_question {
 
 enum { NAME_NO = 1, NAME_YES };
 
-/* Any thread may ask: what two find at the same time is the same. */
+/* Any thread may ask: two threads compute the same answer. */
 static inline bool ask_name(struct name_question *q, uint32_t id)
 {
 	uint8_t known = atomic_load_explicit(&q->answer[id % INTERN_MAX], memory_order_relaxed);

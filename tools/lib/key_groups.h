@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys as people look for them: six groups, and the few that are set often. */
+/* The keys by topic: six groups, and the few that are set often. */
 #ifndef PROBE_TOOLS_KEY_GROUPS_H
 #define PROBE_TOOLS_KEY_GROUPS_H
 
@@ -18,13 +18,13 @@ enum key_group {
 
 struct config_key;
 
-/* What each group is called: "Where: files, folders, messages". */
+/* The heading of each group: "Where: files, folders, messages". */
 extern const char *const key_group_titles[KEY_GROUPS];
 
 /* The group of key number i of config_keys. */
 enum key_group find_key_group(size_t i);
 
-/* Is it one of the 25 that `probe config --common` shows? */
+/* True for the 25 keys that `probe config --common` shows. */
 bool is_common_key(const struct config_key *k);
 
 #endif

@@ -62,7 +62,7 @@ static char *next_text_slot(size_t *cap)
 	return ring[at++ % RING];
 }
 
-/* Three digits that count: 1.23, 12.3, 123. */
+/* Three significant digits: 1.23, 12.3, 123. */
 static const char *scaled_text(double v, double base, const char *const *unit, unsigned n)
 {
 	size_t cap;
@@ -221,7 +221,7 @@ void out_clean(const char *s)
 		putchar((unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s);
 }
 
-/* Columns that a text takes: bytes that continue a UTF-8 character take none. */
+/* Columns that a text takes: continuation bytes of UTF-8 take none. */
 static unsigned text_width(const char *s, size_t n)
 {
 	unsigned w = 0;
@@ -294,7 +294,7 @@ void out_table_end(struct out_table *t)
 	free(w);
 }
 
-/* Who reads it through a pipe or from a file wraps it, or searches it by lines. */
+/* Through a pipe or into a file: the reader wraps lines, or searches them. */
 static unsigned page_width(void)
 {
 	const char *columns = getenv("COLUMNS");

@@ -9,12 +9,12 @@
 
 enum style { STYLE_NONE, STYLE_HEAD, STYLE_BAD, STYLE_WARN, STYLE_GOOD, STYLE_FAINT };
 
-/* when: "auto", "always" or "never". False: none of them. */
+/* when: "auto", "always" or "never". False: it is none of these. */
 bool out_color(const char *when);
 const char *out_style(enum style s); /* "" without colour */
 const char *out_plain(void);
 
-/* Short texts for numbers. They lie in a ring of buffers: valid for the next dozen calls. */
+/* Short texts for numbers, in a ring of buffers: valid for the next dozen calls. */
 const char *out_time(double ns); /* 1.23 ms */
 const char *out_bytes(double bytes); /* 1.23 GB */
 const char *out_rate(double bytes, double ns);
@@ -23,7 +23,7 @@ const char *out_percent(double part); /* 0.123 -> 12.3 % */
 const char *out_date(uint64_t ns); /* 2026-09-21 10:31:47 UTC */
 const char *out_plural(uint64_t n, const char *one, const char *many); /* 1 rank, 2 ranks */
 
-/* "rank 3", "ranks 0-3,8". Sorts rank[]. Of more than a line it says how many there are. malloc'd. */
+/* "rank 3", "ranks 0-3,8". Sorts rank[]. A list longer than a line is replaced by a count. malloc'd. */
 char *out_ranks(int *rank, unsigned n);
 /* The same without the word in front: "0-3,8". */
 char *out_range(int *rank, unsigned n);
@@ -40,10 +40,13 @@ struct out_table {
 void out_table_begin(
 	struct out_table *t, unsigned ncol, const char *const *head, const char *align);
 void out_cell(struct out_table *t, const char *text);
-/* Prints it, two spaces in front of each line, and frees it. Empty columns are left out. */
+/* Prints it, each line indented by two spaces, and frees it. Empty columns are skipped. */
 void out_table_end(struct out_table *t);
 
-/* Text wrapped to the terminal's width (COLUMNS, else what it says itself), not at all where stdout is none. indent: of the lines after the first. */
+/*
+ * Text wrapped to the terminal's width (COLUMNS, else the terminal's own answer), not at all if stdout is no terminal. indent: for the
+ * lines after the first.
+ */
 void out_wrap(const char *text, unsigned first, unsigned indent);
 
 /* A heading in front of a section. */

@@ -7,7 +7,7 @@
 
 #define BASE UINT64_C(0x9e3779b97f4a7c15) /* odd: no power of it is 0 */
 #define LOOP 4 /* calls in a pattern that may be a loop over layers */
-#define TRIES 64 /* earlier places of the same token that are looked at */
+#define TRIES 64 /* earlier places of the same token that are tried */
 
 void period_init(struct period *p)
 {
@@ -34,7 +34,7 @@ static uint64_t hash_of_tokens(const struct period *p, uint64_t from, uint32_t n
 	return sum_before(p, from + n) - sum_before(p, from) * p->power[n];
 }
 
-/* Do the last calls repeat themselves every `length`? */
+/* Do the last calls repeat with this period? */
 static bool has_period(const struct period *p, uint32_t length)
 {
 	uint64_t times = (PERIOD_CALLS + length - 1) / length, n = p->n, last;
@@ -51,7 +51,7 @@ static bool has_period(const struct period *p, uint32_t length)
 	return true;
 }
 
-/* From here on these rounds are looked for; those that led to it have been some already. */
+/* Follows the period from here on; the rounds that led to it are complete already. */
 static void follow_period(struct period *p, uint32_t length)
 {
 	uint64_t from = p->n - length, oldest = p->n >= PERIOD_KEPT ? p->n - PERIOD_KEPT : 0;
@@ -114,7 +114,7 @@ static bool finish_round(struct period *p)
 	return true;
 }
 
-/* The calls so far were a loop within a step, or another part of the program, and not what comes now. */
+/* The calls so far were a loop within a step, or another part of the program, and not the present one. */
 static bool follow_other(struct period *p, uint32_t length, bool within)
 {
 	if (within) {
@@ -143,14 +143,14 @@ bool period_call(struct period *p, uint64_t token)
 	p->extras++;
 	p->extra++;
 	if (p->length < LOOP) {
-		/* A longer pattern may be a step and its metrics every tenth time; a very short one is a loop in a step. */
+		/* A longer pattern may be a step plus its metrics every tenth time; a very short one is a loop in a step. */
 		other = find_period(p, p->length);
 		if (other)
 			return follow_other(p, other, true);
 	}
 	if (p->extra <= tolerated_extras(p))
 		return false;
-	/* Ten rounds and an evaluation repeat themselves as well: what takes the place of a pattern has come behind it. */
+	/* Ten rounds and an evaluation repeat as well: a pattern is only replaced by one that came after it. */
 	other = p->n - p->settled >= PERIOD_CALLS ? find_period(p, 0) : 0;
 	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);
 }

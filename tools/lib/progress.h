@@ -15,7 +15,7 @@ void progress_begin(struct progress *p, bool on, uint64_t total);
 /* True when it is time for progress_show(). */
 bool progress_due(struct progress *p);
 void progress_show(struct progress *p, uint64_t done);
-/* Takes the bar away. */
+/* Removes the bar. */
 void progress_end(struct progress *p);
 
 #endif

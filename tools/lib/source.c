@@ -15,11 +15,11 @@
 
 #define GZ_IN 32768
 #define FILES_MOST 65536
-#define FILES_OTHER 128 /* of all else that a command may open */
+#define FILES_OTHER 128 /* files for everything else that a command may open */
 
 struct source_gz {
 	z_stream z;
-	bool begun; /* something of the present member was read */
+	bool begun; /* a part of the current member was read */
 	bool ended;
 	unsigned char in[GZ_IN];
 };
@@ -123,7 +123,7 @@ static ssize_t read_piece(struct source *s, void *buf, size_t cap)
 	return n;
 }
 
-/* Several members one behind the other are one text, as gzip itself takes them. */
+/* Several members in sequence are one text, as for gzip itself. */
 static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
 {
 	struct source_gz *g = s->gz;

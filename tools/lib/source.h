@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of a file, plain or gzip-compressed, one piece after the other. A source need not keep its file open
- * between two pieces, so that a thousand can be read side by side.
+ * The bytes of a file, plain or gzip-compressed, piece by piece. A source need not keep its file open between two pieces, so that a
+ * thousand can be read in turn.
  */
 #ifndef PROBE_TOOLS_SOURCE_H
 #define PROBE_TOOLS_SOURCE_H
@@ -23,8 +23,7 @@ struct source {
 };
 
 /*
- * How many sources may be kept open at once: the process's limit of files, raised as far as it may be, less what else is opened; 0:
- * better none.
+ * How many sources may be kept open at once: the process's limit of files, raised as far as possible, minus other files; 0: keep none open.
  */
 unsigned source_count_keepable(void);
 

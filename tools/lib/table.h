@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Tables found by a key of two 64-bit numbers. Elements keep their number and their address; they are freed all at
- * once.
- */
+/* Tables found by a key of two 64-bit numbers. Elements keep their number and their address; they are freed all at once. */
 #ifndef PROBE_TOOLS_LIB_TABLE_H
 #define PROBE_TOOLS_LIB_TABLE_H
 
@@ -15,11 +12,11 @@ struct table_place {
 };
 
 struct table {
-	size_t element; /* bytes of one, which begins with the two key words */
+	size_t element; /* bytes of an element, which begins with the two key words */
 	uint32_t n, max; /* never more than max */
 	struct table_place *place;
 	uint32_t nplace;
-	void *latest; /* element that was asked for: often it is asked for again */
+	void *latest; /* the element of the last lookup: it is often looked up again */
 	char **page;
 	unsigned npage, page_bits; /* elements of a page */
 };
@@ -29,15 +26,15 @@ struct table_key {
 };
 
 void table_init(struct table *t, size_t element, uint32_t max);
-/* For one of many tables that have a few elements each: memory is taken for 16 at a time. */
+/* For one of many tables with few elements each: memory is allocated for 16 at a time. */
 void table_init_small(struct table *t, size_t element, uint32_t max);
 void table_free(struct table *t);
 
-/* The element of that key, made (zero but for the key) if there is none; NULL when the table is full. */
+/* The element of that key, added (zero except for the key) if there is none; NULL when the table is full. */
 void *table_get(struct table *t, uint64_t a, uint64_t b);
-/* The same without making one; NULL: none. */
+/* The same without adding one; NULL: none. */
 void *table_find(const struct table *t, uint64_t a, uint64_t b);
-/* The i-th element in the order of their making. */
+/* The i-th element in the order of insertion. */
 void *table_at(const struct table *t, uint32_t i);
 
 #endif

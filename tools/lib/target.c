@@ -14,9 +14,9 @@
 #include "tools/lib/tool.h"
 
 #define BUFFER (1u << 18)
-#define GZ_MODE "wb4" /* the text repeats itself: higher levels are slower and hardly smaller */
+#define GZ_MODE "wb4" /* the text is repetitive: higher levels are slower and hardly smaller */
 
-/* Makes the folders on the way to the file. */
+/* Creates the folders of the file's path. */
 static void make_folders_of(const char *path)
 {
 	char *copy = tool_strdup(path);
@@ -151,7 +151,7 @@ void target_json(struct target *t, const char *s)
 	struct text x = text_over(buf, cap);
 
 	text_json(&x, s);
-	/* As it may stand in a page, where </script> would end it. */
+	/* Escaped, because the text may be part of a page, where </script> would end it. */
 	for (char *p = buf, *q; *p; p = q + (*q != 0)) {
 		q = p + strcspn(p, "<");
 		target_put(t, p, (size_t)(q - p));

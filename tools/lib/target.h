@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A file that is written from its beginning to its end: under another name until it is complete, gzip-compressed where
- * its name ends in .gz, "-": stdout.
- */
+/* A file written from start to end: under a temporary name until it is complete, gzip-compressed if its name ends in .gz, "-": stdout. */
 #ifndef PROBE_TOOLS_LIB_TARGET_H
 #define PROBE_TOOLS_LIB_TARGET_H
 
@@ -12,7 +9,7 @@
 #include <stdio.h>
 
 struct target {
-	char *path, *part; /* part: its name until it is complete */
+	char *path, *part; /* part: its temporary name */
 	void *gz; /* gzFile */
 	FILE *file;
 	char *buf;
@@ -21,9 +18,9 @@ struct target {
 	int err; /* errno of the first write that failed */
 };
 
-/* Returns 0 or STATUS_USAGE (reported). Folders on the way to it are made. */
+/* Returns 0 or STATUS_USAGE (reported). Creates the folders of its path. */
 int target_open(struct target *t, const char *path);
-/* The same for a single file that a user named: a missing folder is reported, for it is rather a mistake in writing. */
+/* The same for a single file that a user named: a missing folder is reported, because it is probably a typing error. */
 int target_open_file(struct target *t, const char *path);
 /* keep: it is complete and gets its name; else it is removed. Returns 0 or STATUS_USAGE (reported). */
 int target_close(struct target *t, bool keep);
@@ -35,7 +32,7 @@ void target_print(struct target *t, const char *fmt, ...) __attribute__((format(
 void target_json(struct target *t, const char *s);
 /* Nanoseconds as microseconds with three decimals. */
 void target_us(struct target *t, int64_t ns);
-/* A number in JSON; null where it is none. */
+/* A number in JSON; null if it is not finite. */
 void target_double(struct target *t, double v);
 
 #endif

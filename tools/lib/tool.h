@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What all verbs of the probe command share: exit status, messages, memory. Unlike the library, the command may print,
- * and it ends when there is no memory.
+ * Shared by all verbs of the probe command: exit status, messages, memory. Unlike the library, the command may print, and it ends when
+ * there is no memory.
  */
 #ifndef PROBE_TOOLS_LIB_TOOL_H
 #define PROBE_TOOLS_LIB_TOOL_H
@@ -60,7 +60,7 @@ const char *tool_self(void);
 /* The path made absolute by the working directory; malloc'd. */
 char *tool_absolute(const char *path);
 
-/* Writes out stdout. The status: `status`, or 2 (reported) when the output could not be written. */
+/* Flushes stdout. Returns `status`, or 2 (reported) if the output could not be written. */
 int tool_finish(int status);
 
 #endif

@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	}
 	for (unsigned i = 0; i < NVERBS; i++)
 		if (strcmp(word, verbs[i].name) == 0) {
-			/* A closed pager ends the output, not the command; a command that we start keeps its own way. */
+			/* A closed pager ends the output, not the command; a command that we start keeps its own handling. */
 			if (!verbs[i].starts)
 				signal(SIGPIPE, SIG_IGN);
 			return verbs[i].run(argc - 1, argv + 1);

@@ -33,7 +33,7 @@ struct dataset {
 
 struct options {
 	int epochs, batch; /* batch: images a rank and step */
-	int steps; /* stop after so many; 0: all epochs */
+	int steps; /* stop after this many; 0: all epochs */
 	unsigned seed;
 	float lr, momentum;
 	int nan_step, nan_rank; /* what is to go wrong, and where; rank -1: nothing */

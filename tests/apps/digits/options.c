@@ -18,7 +18,7 @@ const char usage[] =
 	"  --lr X             learning rate (0.1)\n"
 	"  --data FILE        the images (" DATA_FILE ")\n"
 	"  --nan-at STEP:RANK one NaN in the gradients of that rank in that step\n"
-	"  --slow RANK:MS     that rank takes so many milliseconds longer for each step\n"
+	"  --slow RANK:MS     that rank takes MS milliseconds longer for each step\n"
 	"  --hang STEP:RANK   that rank makes no MPI call any more from that step on\n";
 
 int read_digits_options(int argc, char **argv, struct options *opt)

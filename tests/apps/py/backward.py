@@ -210,7 +210,7 @@ class Bad(torch.autograd.Function):
 
 
 def errors():
-    """Raised inside a node, behind it, and by a hook; the passes after them are as any other."""
+    """Raised inside a node, after it, and by a hook; the passes after them are as any other."""
     def attempt(name, f):
         try:
             f()

@@ -5,7 +5,7 @@ A training that writes checkpoints of each kind, and knows itself which of them 
     ckpts.py FOLDER FILE      prints a digest of the weights; FILE: `name step sum-of-squares` of each checkpoint, the sum of its
                               embedding's gradient in that step
 
-In steps 9 to 11 the embedding's gradient is large. Half of a checkpoint is left behind at the end.
+In steps 9 to 11 the embedding's gradient is large. Half of a checkpoint is left at the end.
 """
 import hashlib
 import json

@@ -103,7 +103,7 @@ def reduce_scatters():
     works = [dist.reduce_scatter_tensor(o, t, async_op=True) for o, t in zip(outs, pair)]
     for w in (works[1], works[0], works[1]):
         say(f"[{rank}] {type(w).__name__} {w.wait()} {[o.tolist() for o in outs] if w is works[0] else ''}")
-    # Nobody waits for these; the one behind them is waited for twice.
+    # No rank waits for these; the one after them is waited for twice.
     del w, works
     for _ in range(3):
         dist.reduce_scatter_tensor(torch.zeros(2), torch.ones(2 * size), async_op=True)
@@ -174,7 +174,7 @@ others()
 if args.truth:
     with open(f"{args.truth}.{rank}", "w") as f:
         json.dump(truth, f)
-dist.barrier()  # nobody leaves while another one still needs it
+dist.barrier()  # no rank leaves while another one still needs it
 dist.destroy_process_group()
 say(f"[{rank}] ddp_gloo: ok")
 os._exit(0)  # gloo threads that need the GIL while the interpreter ends abort it, without libprobe too (PyTorch issues 38228, 190489)

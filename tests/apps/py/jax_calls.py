@@ -5,7 +5,7 @@ import atexit
 import os
 
 if os.environ.get("JAX_COLLECTIVES") == "mpi":
-    # It would free its communicators behind MPI_Finalize, and fail: what is registered first comes last.
+    # It would free its communicators after MPI_Finalize, and fail: exit functions run in reverse order.
     atexit.register(os._exit, 0)
 
 import jax

@@ -139,7 +139,7 @@ class Model(nn.Module):
 
 
 def generate(after):
-    """The place behind argmax belongs to this token, or (after = 1) to the next one."""
+    """The place after argmax belongs to this token, or (after = 1) to the next one."""
     model = Model().eval()
     ids = torch.zeros(1, 1, dtype=torch.int64)
     with torch.no_grad():

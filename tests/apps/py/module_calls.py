@@ -151,7 +151,7 @@ def phases():
 
 
 def iteration():
-    """Each number is said before the collective that has it."""
+    """Each number is reported before the collective that has it."""
     def here(n):
         dist.all_reduce(torch.zeros(n + 1, dtype=torch.float64))
 

@@ -3,7 +3,7 @@
 A training with MindSpore (PYNATIVE) that writes checkpoints, and knows itself which of them are healthy.
 
     ms_ckpts.py FOLDER NUMBERS [--ranks 2]     NUMBERS: `name step rank sum-of-squares` of each checkpoint, the sum of its embedding's
-                                               gradient in that step on that rank; .<rank> is put behind its name
+                                               gradient in that step on that rank; .<rank> is put after its name
 
 In steps 9 to 11 the embedding's gradient of the last rank is large. Each rank prints its losses and weights with all digits.
 """

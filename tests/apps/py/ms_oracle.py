@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """
 A small network in the hands of MindSpore Transformers: its cell for a training step and its callbacks say loss, learning rate,
-norms of gradients, weights and moments, in its log and to TensorBoard. The step with a hundredfold input is left out by it.
+norms of gradients, weights and moments, in its log and to TensorBoard. The step with a hundredfold input is skipped by it.
 
     ms_oracle.py FOLDER [--mode pynative|graph|jit] [--ranks 2] [--no-skip]
 

@@ -3,7 +3,7 @@
 
 ddp [nan]    two groups, tied weights, a frozen parameter, one that no module has; several buckets; a NaN in a gradient
 strict       what a look at objects might disturb is counted: code of classes, audit hooks, finalizers, exceptions
-trace        the same under sys.settrace and sys.setprofile; freeze: behind gc.freeze()
+trace        the same under sys.settrace and sys.setprofile; freeze: after gc.freeze()
 counts       the collector's counters
 trainer, gan, hidden
              where modules are found: attributes of self; two that have the same names inside; not in any frame

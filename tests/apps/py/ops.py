@@ -73,7 +73,7 @@ with torch.no_grad():
          [torch.ones(16, 3), torch.ones(16, 4), torch.ones(16), torch.ones(16)])
     call("clamp", lambda: torch.clamp(a, -0.5, 0.5), [a])
     call("to.dtype", lambda: a.to(torch.bfloat16), [a])
-    # Numbers, flags, lists and texts that may be left out, by value: here, and left out.
+    # Numbers, flags, lists and texts that may be omitted, by value: here, and skipped.
     call("logit", lambda: torch.logit(a.sigmoid(), 0.25), [a.sigmoid()])
     call("nan_to_num", lambda: torch.nan_to_num(nan, 0.5, None, -3.0), [nan])
     call("std.correction", lambda: torch.std(a, 1, correction=0, keepdim=True), [a])
@@ -111,7 +111,7 @@ for name, f in {
     "double": lambda: torch.std(a.double(), correction=0),
     "numpy": lambda: torch.from_numpy(a.numpy() + 1),
     "short names": lambda: (a.tanh(), (a * a).sqrt(), torch.addmm(torch.ones(3), a, b)),
-    "left out": lambda: (torch.logit(a), torch.nan_to_num(nan), torch.std(a), a.argmax(), a.cumsum(0), a.div(3.5), a.sum((0, 1)),
+    "skipped": lambda: (torch.logit(a), torch.nan_to_num(nan), torch.std(a), a.argmax(), a.cumsum(0), a.div(3.5), a.sum((0, 1)),
                          F.interpolate(c, (5, 6), mode="bilinear"), torch.norm(a, 3, [1], True, dtype=torch.float64)),
     "by value": lambda: (torch.fft.fft(a, 4, norm="ortho").abs(), torch.quantile(a, 0.3, 1, interpolation="lower"),
                          torch.repeat_interleave(b, 2, 0), a.to(torch.float64, copy=True, memory_format=torch.preserve_format),

@@ -3,7 +3,7 @@
 Trainings with two optimizers in one process: 5 rounds of a pair. Usage: pairs.py LOOP
 
 gan: discriminator and generator, each with its own line; helper: critic and actor step in one function that gets the optimizer; list: a loop
-over both; remade: one optimizer, which is made anew each round, on one line.
+over both; remade: one optimizer, which is made again each round, on one line.
 """
 import sys
 

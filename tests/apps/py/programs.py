@@ -48,7 +48,7 @@ def random_states():
 
 
 def note(n, loss, *models):
-    """The state behind a backward pass, before its gradients are cleared."""
+    """The state after a backward pass, before its gradients are cleared."""
     p = [p for m in models for p in m.parameters()]
     say(f"step {n} loss {float(loss):.17g} grads {digest(x.grad for x in p)} weights {digest(p)} random {random_states()}")
 

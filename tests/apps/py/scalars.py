@@ -2,7 +2,7 @@
 """
 Trainings that know their own numbers.
 
-    scalars.py SCENE FILE      writes `step name value` of every step into FILE (.<rank> behind it where there are several):
+    scalars.py SCENE FILE      writes `step name value` of every step into FILE (.<rank> after it where there are several):
                                loss and the like as the script has them, times by time.perf_counter(). Prints a digest of
                                the weights, the random state and the losses: the same whatever watches.
 

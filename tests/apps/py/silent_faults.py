@@ -45,7 +45,7 @@ def update(opt):
 
 
 def end_when_stuck(seconds=8):
-    """Nobody waits for a job that hangs: it makes no steps, and does not compute."""
+    """A watchdog: a job that hangs makes no steps, and does not compute."""
     def watch():
         state, used = None, -1.0
         while turns != state or time.process_time() > used + 0.1:

@@ -1,7 +1,7 @@
 """Trainings whose global norm spikes in known steps. Usage: skipped.py CASE
 
 WHO=script: the script itself leaves out the optimizer's step when the norm is 3 or more, or not finite; else it calls step()
-always, and who withholds it is libprobe. Printed are weights, gradients, optimizer state and learning rates behind each
+always, and who withholds it is libprobe. Printed are weights, gradients, optimizer state and learning rates after each
 training, as checksums: the same by either way.
 """
 import os
@@ -135,7 +135,7 @@ def train(make, model=Net, clip=True, spikes=(1, 4, 5), steps=8, to_none=True, b
         if not (SCRIPT and is_spike(norm)):
             opt.step()
         if any(p.grad is not g for p, g in zip(params, before)):
-            print("a gradient is another one behind step", step)
+            print("a gradient is another one after step", step)
         if plan and not isinstance(opt, Counting):
             plan.step()
         if watch:
@@ -229,7 +229,7 @@ def case(name):
             (net(torch.randn(4, 6)).pow(2).mean() * (1e4 if step == 2 else 1)).backward()
         print(name, checksum(dict(net.state_dict())))
     elif name == "two":
-        # One norm for two optimizers that step behind each other.
+        # One norm for two optimizers that step after each other.
         torch.manual_seed(7)
         net = Matrices()
         opts = [torch.optim.SGD(net.a.parameters(), lr=0.1), torch.optim.SGD(net.b.parameters(), lr=0.1)]
@@ -341,7 +341,7 @@ def parallel(name):
     # One write: lines of two ranks must not mix.
     sys.stdout.write(f"{name} {rank} {checksum(dict(net.state_dict()))} {checksum(opt.state_dict()['state'])}\n")
     sys.stdout.flush()
-    dist.barrier()  # nobody leaves while another one still needs it
+    dist.barrier()  # no rank leaves while another one still needs it
     dist.destroy_process_group()
     os._exit(0)  # PyTorch 2.13 with gloo aborts or hangs now and then in what runs at exit
 

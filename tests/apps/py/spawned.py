@@ -1,6 +1,6 @@
 """A job on gloo that Python's own launchers start, and of which a rank fails in a way that leaves no uncaught exception.
 spawned.py HOW RANK STEP PORT: spawn (torch.multiprocessing.spawn), fork and process (multiprocessing.Process, forked and
-started anew), and of ranks of the first: exit (the exception is caught, its text printed, sys.exit), log (logged, os._exit), abort (printed, os.abort),
+started again), and of ranks of the first: exit (the exception is caught, its text printed, sys.exit), log (logged, os._exit), abort (printed, os.abort),
 killed (as exit, and a signal ends it on its way out), stays (SystemExit is caught, training goes on, and a signal ends it two steps later),
 early (an exception is printed and training goes on; the exit has nothing to do with it), fine (the same, and no exit)"""
 import atexit

@@ -162,7 +162,7 @@ def in_thread():
 
 
 def wide(n):
-    """Line tables with large steps, and instructions behind EXTENDED_ARG."""
+    """Line tables with large steps, and instructions after EXTENDED_ARG."""
     body = "".join(f"    x{i} = {i}\n" for i in range(400)) + "\n" * 300 + "    return reduce()\n"
     space = {"reduce": reduce}
     exec(compile("def wide():\n" + body, "/wide.py", "exec"), space)

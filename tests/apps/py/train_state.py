@@ -83,7 +83,7 @@ class Truth:
     def __init__(self, model, prefix=""):
         self.model, self.prefix, self.rows, self.step, self.micro = model, prefix, [], 0, 0
         self.unreduced = {}
-        self.nodes = []  # before 2.1: those that accumulate live as long as somebody holds them
+        self.nodes = []  # before 2.1: those that accumulate live as long as there is a reference
         for name, p in self.named():
             if hasattr(p, "register_post_accumulate_grad_hook"):
                 p.register_post_accumulate_grad_hook(lambda p, name=name: self.accumulated(name, p))

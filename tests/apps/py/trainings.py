@@ -367,7 +367,7 @@ def main():
     if args.truth:
         with open(f"{args.truth}.{rank}", "w") as f:
             json.dump(truth, f)
-    dist.barrier()  # nobody leaves while another one still needs it
+    dist.barrier()  # no rank leaves while another one still needs it
     dist.destroy_process_group()
     say(f"{args.scene}: ok")
     # PyTorch 2.13 with gloo ends now and then with "terminate called without an active exception", in destructors that run

@@ -348,7 +348,7 @@ OWN aclnnStatus aclnnMatmulGetWorkspaceSize(
 
 SECOND_PHASE(aclnnMatmul, run_matmul)
 
-/* Of a group of one rank. */
+/* The group has one rank, so that the all-reduce changes nothing. */
 static void run_matmul_all_reduce(aclOpExecutor *x)
 {
 	run_matmul(x);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What reuse.c has of NCCL, HCCL and UCC. Tests only. */
+/* The declarations of NCCL, HCCL and UCC that reuse.c needs. Tests only. */
 #ifndef TESTS_DOUBLES_REUSE_H
 #define TESTS_DOUBLES_REUSE_H
 

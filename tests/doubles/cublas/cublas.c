@@ -79,7 +79,7 @@ struct job {
 
 typedef cublasStatus_t one_product(const struct job *j);
 
-/* Of factors behind pointers to void. */
+/* Type of the factors where the interface passes them as void pointers. */
 static int factor_type(const struct arguments *x)
 {
 	switch (x->compute) {
@@ -152,7 +152,7 @@ static int64_t group_number(const struct job *j, const void *p, int64_t i)
 	return j->wide ? ((const int64_t *)p)[i] : ((const int *)p)[i];
 }
 
-/* Each a batch of its own, whose addresses lie behind those of the ones before. */
+/* Each a batch of its own, whose addresses lie after those of the ones before. */
 static cublasStatus_t run_groups(struct job *j, one_product *one)
 {
 	const struct arguments *x = &j->x;
@@ -268,13 +268,13 @@ static cublasStatus_t do_gemm(const struct job *j)
 	return OK;
 }
 
-/* What the triangle that is stored stands for. */
+/* Kind of matrix that the stored triangle represents. */
 enum half { TRIANGULAR, SYMMETRIC, HERMITIAN };
 
-/* How it is stored: in its place, with k diagonals beside the main one, or one column behind the other. */
+/* Storage of the triangle: in a full matrix, as a band with k diagonals beside the main one, or packed column after column. */
 enum storage { FULL, BAND, PACKED };
 
-/* Where element (r, c) of the triangle that is stored lies; uplo 0: the lower one, 1: the upper one. */
+/* Index of element (r, c) of the stored triangle; uplo 0: lower, 1: upper. */
 static int64_t triangle_place(
 	const struct arguments *x, enum storage s, int64_t ld, int64_t r, int64_t c)
 {

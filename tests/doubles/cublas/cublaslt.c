@@ -21,7 +21,7 @@ struct layout {
 	int32_t mode, matrices, order, type;
 };
 
-/* Of a product and of a transformation. */
+/* Attributes of a product or of a matrix transformation. */
 struct operation {
 	int32_t tb, ta, mode, scale, compute;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the functions of functions.def look like. It can be included behind NVIDIA's cublas_v2.h too, which then says whether that is
+ * What the functions of functions.def look like. It can be included after NVIDIA's cublas_v2.h too, which then says whether that is
  * true (of all of them in C++: in C the header has none of __half and __nv_bfloat16).
  */
 #ifndef PROBE_TESTS_DOUBLES_CUBLAS_FUNCTIONS_H

@@ -51,7 +51,7 @@ static inline double bfloat_value(uint16_t b)
 	return f;
 }
 
-/* Of a complex number the real part. */
+/* Element i of p; of a complex number, the real part. */
 static inline double get(int type, const void *p, int64_t i)
 {
 	switch (type) {
@@ -126,7 +126,7 @@ static inline void put_complex(int type, void *p, int64_t i, double complex v)
 }
 
 /*
- * A factor or an array of addresses "on the device" lies a page behind its address, which nobody may read: so it shows who does
+ * A factor or an array of addresses "on the device" lies a page after its address, which cannot be read: a read of it crashes
  * without asking.
  */
 #define ON_DEVICE 4096

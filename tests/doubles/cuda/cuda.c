@@ -143,7 +143,7 @@ EXPORT unsigned double_waits(void)
 	return n;
 }
 
-/* What is not allowed while a stream is being captured, unless the thread has asked for leniency. */
+/* True if calls that are forbidden during a capture fail now: a stream is being captured, and the thread has not asked for leniency. */
 static bool unsafe(void)
 {
 	if (!ncaptures || capture_mode == 2)

@@ -59,18 +59,18 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *p, unsigned fla
 CUresult cuModuleLoadData(void **module, const void *image);
 CUresult cuModuleGetFunction(void **function, void *module, const char *name);
 CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t bytes, CUstream s);
-/* Of the statistics kernel (stats_host.h); another one ends the program. */
+/* Knows only the statistics kernel (stats_host.h); any other ends the program. */
 CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 	unsigned by, unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra);
 
-/* Where the device's side finds what the program calls p. */
+/* The address at which the device's side finds the memory that the program calls p. */
 void *double_device_alias(const void *p);
-/* What the stream is given waits until it is released. */
+/* Holds the stream: its work waits until double_release(). */
 void double_hold(CUstream s);
 void double_release(CUstream s);
-/* How often a function has been called that may wait for the device, or asks it. */
+/* Number of calls so far of functions that may wait for the device or query it. */
 unsigned double_waits(void);
-/* What has been asked of the driver since the last call of this, a line each: "s1 copy 16". */
+/* The requests to the driver since the last call of this function, one line each: "s1 copy 16". */
 const char *double_log(void);
 
 #endif

@@ -9,7 +9,7 @@
  *	comm.c    communicators
  *	window.c  windows and one-sided calls
  *
- * It is of the version DOUBLE_VERSION (default: the header's): functions that came later are left out.
+ * It is of the version DOUBLE_VERSION (default: the header's): functions that came later are skipped.
  *
  * Without a CUDA runtime in the process an operation is done when its function (or the group's end) returns. With the
  * double of libcuda.so.1 it is put on its stream. On a communicator that does not block it is done when the program
@@ -100,7 +100,7 @@ struct ncclComm {
 	unsigned splits;
 	struct window *windows;
 	uint32_t made_windows;
-	int signals[RANKS_MAX][SIGNALS]; /* that have come from there, and nobody has waited for */
+	int signals[RANKS_MAX][SIGNALS]; /* that have come from there, and were not waited for */
 	struct work *waiting, **waiting_end; /* not blocking: until the next query */
 };
 
@@ -134,7 +134,7 @@ ncclResult_t window_work(
 	struct work *w); /* WINDOW (recv: memory, send: where the handle goes), PUT, WAIT */
 ncclResult_t comm_split(struct work *w); /* peer: colour, op: key, recv: where the handle goes */
 
-/* ---- tests/doubles/ccl/queue.c: of the doubles that wait for nobody ---- */
+/* ---- tests/doubles/ccl/queue.c: for the doubles that wait for no other rank ---- */
 
 /* Groups, which may be nested. Their works are done at the end of the outermost; without a group at once. */
 void queue_start(void);

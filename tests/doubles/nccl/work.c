@@ -84,7 +84,7 @@ static bool is_message(const struct work *w)
 	return w->what == SEND || w->what == RECEIVE;
 }
 
-/* Of messages between the same two ranks in the same direction the earlier goes first. */
+/* Messages between the same two ranks in the same direction are delivered in order. */
 static bool is_next(const struct work *list, const struct work *w)
 {
 	for (; list != w; list = list->next)

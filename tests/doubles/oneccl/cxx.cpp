@@ -69,7 +69,7 @@ event::event(std::unique_ptr<event_impl> &&p) noexcept : pimpl(std::move(p)) {}
 event &event::operator=(event &&) noexcept = default;
 event::operator bool() { return test(); }
 
-// What nobody waited for happens all the same.
+// Operations without a wait are carried out all the same.
 event::~event() noexcept
 {
 	if (pimpl)

@@ -78,7 +78,7 @@ OWN ucc_status_t ucc_team_destroy(ucc_team_h t)
 	return UCC_OK;
 }
 
-/* Of NCCL; -1: the double has none. */
+/* NCCL's data type for one of UCC; -1: the double has none. */
 static int nccl_type_of(uint64_t ucc)
 {
 	static const int map[16] = {0, -1, 2, 4, -1, 1, -1, 3, 5, -1, 6, 7, 8, 9, -1, -1};
@@ -144,7 +144,7 @@ OWN ucc_status_t ucc_collective_triggered_post(void *ee, void *event)
 
 OWN ucc_status_t ucc_collective_finalize(ucc_coll_req_h q)
 {
-	memset(q, 0xee, sizeof(struct request)); /* it is nobody's any more */
+	memset(q, 0xee, sizeof(struct request)); /* it must not be used any more */
 	free(q);
 	return UCC_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A library with communicators from a unique id that is not NCCL: the id is 20 bytes behind a pointer, the number of ranks
+ * A library with communicators from a unique id that is not NCCL: the id is 20 bytes after a pointer, the number of ranks
  * is returned, groups do not exist. It computes by itself what equal ranks would give. For tests only.
  */
 #ifndef TESTS_DOUBLES_XCCL_H

@@ -54,7 +54,7 @@ class Compiler(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         if not self.real:
             sys.meta_path.remove(self)
             sys.modules.pop(NAME, None)
-            vars(sys.modules["torch"]).pop("_dynamo", None)  # it is looked for anew
+            vars(sys.modules["torch"]).pop("_dynamo", None)  # it is looked for again
             self.real = importlib.import_module(NAME)
             sys.meta_path.insert(0, self)
         return self.real

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Mistakes in spec files and what is said of them; for test_gen.c. */
+/* Mistakes in spec files and what is reported about them; for test_gen.c. */
 static const struct mistake mistakes[] = {
 	/* the file */
 	{"tiny.yaml", "notation: 1", "notation: 2", "tiny.yaml:1:11: the file needs notation: 1"},
@@ -82,7 +82,7 @@ static const struct mistake mistakes[] = {
 		"tiny.yaml:15:17: 'TINY_FLOAT' needs a dtype and one value for each of the 2 "
 		"flavours"},
 	{"tiny.yaml", "[tiny_null, -1]", "[a, b, c, d]",
-		"tiny.yaml:20:16: 'TINY_NULL' needs a C expression (may be left out) and one value "
+		"tiny.yaml:20:16: 'TINY_NULL' needs a C expression (may be omitted) and one value "
 		"for each"},
 	{"tiny.yaml", "[tiny_null, -1]", "[tiny_null, 1x]",
 		"tiny.yaml:20:28: '1x' is not an integer"},
@@ -224,7 +224,7 @@ static const struct mistake mistakes[] = {
 	{"kinds.yaml", "(m*n:lda)", "(m*n:incx)", "expected lda, ldb or ldc"},
 	{"kinds.yaml", "(m*n:lda)", "(m*order:lda)", "expected m, n, k or side"},
 	{"kinds.yaml", "buf(n|m:incx)^transa", "buf(n|m:incx)",
-		"expected ^transa or ^transb, on which its length hangs"},
+		"expected ^transa or ^transb, on which its length depends"},
 	{"kinds.yaml", "local: true, in: [", "local: true, in: [\"buf(n:incx)\", ",
 		"in has 4 buffers; at most 3"},
 	{"tiny.yaml", "row_major: 101", "row: 101",

@@ -14,7 +14,7 @@
 
 #define BUFFER_MIN 4096
 
-/* Gets more bytes behind what is left. False: nothing more came. */
+/* Reads more bytes after the remaining ones. False: there are no more. */
 static bool fill_csv_buffer(struct csv *c)
 {
 	if (c->eof)
@@ -42,7 +42,7 @@ static bool fill_csv_buffer(struct csv *c)
 	return true;
 }
 
-/* Length of the line at c->at without its LF, or -1: there is no whole line any more. *quoted: it has a quote. */
+/* Length of the line at c->at without its LF, or -1: there is no complete line. *quoted: it has a quote. */
 static ssize_t csv_line_length(struct csv *c, bool *quoted)
 {
 	size_t seen = 0;
@@ -60,7 +60,7 @@ static ssize_t csv_line_length(struct csv *c, bool *quoted)
 	}
 }
 
-/* A line without quotes: fields are what lies between commas. Returns their number, also beyond CSV_COLUMNS_MAX. */
+/* Splits a line without quotes at its commas. Returns the number of fields, also beyond CSV_COLUMNS_MAX. */
 static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n)
 {
 	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), commas = UINT64_C(0x2c2c2c2c2c2c2c2c);
@@ -76,7 +76,7 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 	} while (0)
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	/* Eight bytes at a time: the top bit of each byte of `hit` says that it is a comma. */
+	/* Eight bytes at a time: the top bit of each byte of `hit` marks a comma. */
 	for (; end - p >= 8; p += 8) {
 		uint64_t w;
 
@@ -98,8 +98,8 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 #define BLOCK ((ssize_t)sizeof(__m128i))
 
 /*
- * The line at c->at in one pass, as nearly all are: without quotes, and so far from the buffer's end that whole blocks are read.
- * Returns its number of fields and goes on behind it; 0: it is not such a line, and nothing has changed.
+ * Splits the line at c->at in one pass, which works for nearly all lines: without quotes, and far enough from the buffer's end to read
+ * whole blocks. Returns the number of fields and advances past the line; 0: it is no such line, and nothing has changed.
  */
 static unsigned split_usual_line(struct csv *c)
 {
@@ -115,7 +115,7 @@ static unsigned split_usual_line(struct csv *c)
 		uint64_t commas = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(w, comma));
 		uint64_t stops = (unsigned)_mm_movemask_epi8(stop);
 
-		/* Those before the first line end or quote. */
+		/* Commas before the first line end or quote. */
 		for (uint64_t hit = stops ? commas & ((stops & -stops) - 1) : commas; hit;
 			hit &= hit - 1) {
 			at = p + __builtin_ctzll(hit);
@@ -158,8 +158,8 @@ static void undouble_quotes(struct csv_text *t)
 }
 
 /*
- * A row with quotes, which may go over several lines and lies in the buffer as a whole. Returns the number of fields
- * and the bytes of the row with its end; 0: text behind a closing quote. Nothing is changed before that is known.
+ * Splits a row with quotes, which may span several lines and is completely in the buffer. Returns the number of fields and the bytes of the
+ * row including its end; 0: there is text after a closing quote. Changes nothing before that is known.
  */
 static unsigned split_quoted(struct csv *c, size_t *bytes)
 {
@@ -203,8 +203,8 @@ static unsigned split_quoted(struct csv *c, size_t *bytes)
 }
 
 /*
- * Whether the row that begins here is in the buffer up to its end, by the same rules as split_quoted(): a quote opens only
- * at the beginning of a field. Gets more bytes where needed.
+ * Is the row that begins here completely in the buffer, by the rules of split_quoted(): a quote opens only at the start of a field? Reads
+ * more bytes if needed.
  */
 static bool is_row_whole(struct csv *c)
 {
@@ -220,7 +220,7 @@ static bool is_row_whole(struct csv *c)
 		if (at == QUOTED)
 			at = ch == '"' ? CLOSED : QUOTED;
 		else if (at == CLOSED && ch == '"')
-			at = QUOTED; /* a doubled one */
+			at = QUOTED; /* a doubled quote */
 		else if (ch == '\n')
 			return true;
 		else
@@ -228,7 +228,7 @@ static bool is_row_whole(struct csv *c)
 	}
 }
 
-/* The next row into field[]; 0 at the end, else the number of fields (other than ncolumns: damaged). */
+/* Reads the next row into field[]; 0 at the end, else the number of fields (other than ncolumns: damaged). */
 static unsigned read_csv_row(struct csv *c)
 {
 	unsigned usual = split_usual_line(c);
@@ -241,7 +241,7 @@ static unsigned read_csv_row(struct csv *c)
 		n = csv_line_length(c, &quoted);
 		if (n >= 0)
 			break;
-		/* A line longer than any row that could be, or the rest of a file that was cut. */
+		/* A line longer than any valid row, or the rest of a truncated file. */
 		if (!c->eof && c->end - c->at > CSV_ROW_MAX) {
 			c->at = c->end = 0;
 			c->damaged++;
@@ -352,7 +352,7 @@ int csv_column(const struct csv *c, const char *name)
 	return -1;
 }
 
-/* Whether a ' was put before it. */
+/* True if a ' was put before it. */
 static bool is_marked(const struct csv_text *t)
 {
 	size_t n = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A CSV file row by row, in memory that does not grow with the number of rows. Columns go by the names of the first
- * line, so files with more or other columns can be read. Damaged lines (another number of fields, an open quote, a
- * last line without its end) are passed over and counted.
+ * Reads a CSV file row by row, in memory that does not depend on the number of rows. Columns are found by the names in the first line, so
+ * files with more or other columns can be read. Damaged lines (a wrong number of fields, an open quote, a last line without its end) are
+ * skipped and counted.
  */
 #ifndef PROBE_TOOLS_LIB_CSV_H
 #define PROBE_TOOLS_LIB_CSV_H
@@ -28,10 +28,10 @@ struct csv {
 	unsigned ncolumns;
 	char *names; /* of the columns, NUL between them */
 	uint64_t rows; /* returned so far */
-	uint64_t damaged; /* lines passed over */
+	uint64_t damaged; /* lines skipped */
 	bool truncated; /* the last line has no end, or compressed data ends in the middle */
 	int err; /* -errno of reading; the rows so far are good */
-	struct csv_text field[CSV_COLUMNS_MAX]; /* of the present row, quotes removed */
+	struct csv_text field[CSV_COLUMNS_MAX]; /* of the current row, without quotes */
 	struct csv_text none;
 };
 
@@ -42,16 +42,16 @@ struct csv {
 int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer);
 void csv_close(struct csv *c);
 
-/* Goes on with the first row that begins behind that byte of the file, if it is farther than now and not compressed. */
+/* Continues with the first row that begins after that byte of the file, if that is farther and the file is not compressed. */
 void csv_skip_to(struct csv *c, uint64_t offset);
 
 /* The column of that name, or -1. */
 int csv_column(const struct csv *c, const char *name);
 
-/* The columns that a header line of ours names (columns.h), in its order: each by its name, or -1. */
+/* The columns named in one of our header lines (columns.h), in its order: the index of each, or -1. */
 void csv_find_columns(const struct csv *c, const char *header, int column[]);
 
-/* The next row into field[]: valid until the next call. false: no more. */
+/* Reads the next row into field[], valid until the next call. false: no more. */
 bool csv_next(struct csv *c);
 
 /* A field of the row; empty for column -1. */
@@ -60,7 +60,7 @@ static inline const struct csv_text *csv_at(const struct csv *c, int column)
 	return column < 0 ? &c->none : &c->field[column];
 }
 
-/* What a text of the job was before it became a field (csv_field() of sink/column.h); malloc'd. */
+/* The original text of the job from which a field was made (csv_field() of sink/column.h); malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
 uint32_t csv_intern_field(const struct csv_text *t); /* the same, by tools/lib/intern.h */
 void csv_take_field(
@@ -71,7 +71,7 @@ static inline bool csv_is(const struct csv_text *t, const char *word)
 	return strlen(word) == t->n && memcmp(t->s, word, t->n) == 0;
 }
 
-/* Eight digits, the first in the lowest byte; false: not all are digits. Added to *x, as those that follow it. */
+/* Parses eight digits, the first in the lowest byte; false: not all are digits. Appends them to *x. */
 static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 {
 	uint64_t w;
@@ -83,7 +83,7 @@ static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 		UINT64_C(0x3333333333333333))
 		return false;
 	w -= UINT64_C(0x3030303030303030);
-	/* Pairs of digits in every other byte, four in every other pair of bytes, and all. */
+	/* Combines pairs of digits in every other byte, then four in every other pair of bytes, then all. */
 	w = (w * 10 + (w >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
 	w = (w * 100 + (w >> 16)) & UINT64_C(0x0000ffff0000ffff);
 	*x = *x * 100000000 + (uint32_t)(w * 10000 + (w >> 32));
@@ -93,7 +93,7 @@ static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 /* The last four of twenty digits; false: not all are digits, or it is above 2^64 - 1. */
 bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v);
 
-/* A non-negative decimal number that fills the field. */
+/* Parses a non-negative decimal number that fills the field. */
 static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 {
 	const char *p = t->s, *end = p + t->n;

@@ -11,7 +11,7 @@ void json_begin(void); /* forgets everything: a new document */
 void json_begin_in(FILE *f); /* the same into that stream, until the next json_begin() */
 void json_object(const char *key);
 void json_list(const char *key);
-void json_end(void); /* of the innermost object or list; of the outermost: a newline */
+void json_end(void); /* ends the innermost object or list; after the outermost: a newline */
 
 void json_string(const char *key, const char *value); /* NULL: null */
 void json_u64(const char *key, uint64_t v);

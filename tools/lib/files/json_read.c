@@ -39,7 +39,7 @@ int json_seek(struct json_in *j, uint64_t offset)
 {
 	if (j->src.gz)
 		return -ESPIPE;
-	/* What is in the buffer already need not be read again. */
+	/* Bytes that are already in the buffer need not be read again. */
 	if (offset >= j->base && offset <= j->base + j->end) {
 		j->at = (size_t)(offset - j->base);
 	} else {
@@ -140,7 +140,7 @@ static bool read_json_hex(struct json_in *j, uint32_t *v)
 	return true;
 }
 
-/* Behind \u. Halves of pairs without the other half become U+FFFD. */
+/* After \u. Halves of pairs without the other half become U+FFFD. */
 static bool read_json_escape(struct json_in *j)
 {
 	uint32_t c, low;
@@ -152,7 +152,7 @@ static bool read_json_escape(struct json_in *j)
 			return put_json_character(j, 0xfffd);
 		j->at++;
 		if (peek_json_byte(j) != 'u') {
-			/* The character behind the backslash is read here, for the backslash is taken. */
+			/* The character after the backslash is read here, because the backslash is consumed. */
 			static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 			int e = peek_json_byte(j);
 			const char *at = e > 0 ? strchr(from, e) : NULL;
@@ -175,7 +175,7 @@ static bool read_json_escape(struct json_in *j)
 	return put_json_character(j, c >= 0xdc00 && c < 0xe000 ? 0xfffd : c);
 }
 
-/* The rest of a text behind its first quote. */
+/* The rest of a text after its first quote. */
 static bool read_json_text(struct json_in *j)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -205,7 +205,7 @@ static bool read_json_text(struct json_in *j)
 	return true;
 }
 
-/* Letters and digits as one word: a number, true, false, null, NaN, Infinity. */
+/* Reads letters and digits as one word: a number, true, false, null, NaN, Infinity. */
 static enum json_token read_json_word(struct json_in *j)
 {
 	static const struct {
@@ -251,7 +251,7 @@ static bool is_json_list(const struct json_in *j)
 	return j->list[(j->depth - 1) / 8] >> ((j->depth - 1) % 8) & 1;
 }
 
-/* Behind a value. */
+/* After a value. */
 static void end_json_value(struct json_in *j)
 {
 	j->place = j->depth ? JSON_AT_NEXT : JSON_AT_END;
@@ -302,7 +302,7 @@ enum json_token json_next(struct json_in *j)
 	if (j->why)
 		return JSON_WRONG;
 	if (j->place == JSON_AT_END)
-		return c < 0 ? JSON_DONE : say_json_wrong(j, "text behind the end");
+		return c < 0 ? JSON_DONE : say_json_wrong(j, "text after the end");
 	if (c < 0)
 		return say_json_wrong(j, j->src.truncated ? "the compressed file is damaged"
 					 : j->begun	  ? "the end is missing"
@@ -378,7 +378,7 @@ void json_tree_free(struct json_tree *t)
 	*t = (struct json_tree){0};
 }
 
-/* NULL: more than the tree may hold. */
+/* NULL: the tree would exceed its limit. */
 static void *take_tree_bytes(struct json_tree *t, size_t n)
 {
 	char *p;

@@ -45,7 +45,7 @@ void pickle_text(struct target *t, const char *s)
 {
 	size_t n = 0, k;
 
-	/* BINUNICODE: its length comes first. What is no UTF-8 becomes a question mark. */
+	/* BINUNICODE: its length comes first. Invalid UTF-8 becomes a question mark. */
 	for (const char *p = s; *p; p += k ? k : 1) {
 		k = measure_character((const unsigned char *)p);
 		n += k ? k : 1;

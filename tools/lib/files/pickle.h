@@ -15,12 +15,12 @@ void pickle_text(struct target *t, const char *s);
 void pickle_int(struct target *t, int64_t v);
 void pickle_bool(struct target *t, bool v);
 
-/* A dict: keys and values alternate. A list: its elements. Between these two. */
+/* Begins a dict: keys and values alternate; or a list: its elements. The other function ends it. */
 void pickle_begin_dict(struct target *t);
 void pickle_end_dict(struct target *t);
 void pickle_begin_list(struct target *t);
 void pickle_end_list(struct target *t);
-/* The two values before it become a tuple. */
+/* Turns the two values before it into a tuple. */
 void pickle_pair(struct target *t);
 
 #endif

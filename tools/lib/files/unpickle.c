@@ -124,7 +124,7 @@ static bool push_pickled_text(struct machine *m, enum pickled_kind kind, const c
 	return push_pickled(m, v);
 }
 
-/* Its length in `bytes` bytes, then the text. */
+/* Reads a length of `bytes` bytes, then the text. */
 static bool push_counted_text(struct machine *m, unsigned bytes)
 {
 	const unsigned char *at;
@@ -155,7 +155,7 @@ static void add_pickled_item(struct pickled *to, struct pickled *v)
 	to->item[to->n++] = v;
 }
 
-/* What lies above the last mark: its first element; *n of them. */
+/* The values above the last mark: the first one; *n of them. */
 static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
 {
 	unsigned at;
@@ -193,7 +193,7 @@ static bool push_group_to_mark(struct machine *m, enum pickled_kind kind)
 	return push_pickled(m, v);
 }
 
-/* Into the list or dict below the mark. */
+/* Moves the values above the mark into the list or dict below it. */
 static bool add_to_mark(struct machine *m)
 {
 	unsigned n;
@@ -345,7 +345,7 @@ static bool drop_mark(struct machine *m)
 	return pop_to_mark(m, &n) != NULL || !m->u->why;
 }
 
-/* Opcodes with a number or a text behind them. */
+/* Opcodes followed by a number or a text. */
 static bool run_value_opcode(struct machine *m, unsigned char op)
 {
 	const unsigned char *at;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python's pickle, protocols 0 to 5 (opcodes as in Lib/pickletools.py), as a tree of values. Nothing is run: a call of a
- * Python function becomes a node with the function's name and its arguments.
+ * Python's pickle, protocols 0 to 5 (opcodes as in Lib/pickletools.py), as a tree of values. Nothing is executed: a call of a Python
+ * function becomes a node with the function's name and its arguments.
  */
 #ifndef PROBE_TOOLS_LIB_UNPICKLE_H
 #define PROBE_TOOLS_LIB_UNPICKLE_H
@@ -26,7 +26,7 @@ enum pickled_kind {
 
 struct pickled {
 	enum pickled_kind kind;
-	int64_t i; /* of an int beyond 64 bits: its lower ones */
+	int64_t i; /* for an int beyond 64 bits: the lowest 64 */
 	double f;
 	char *text;
 	size_t length;
@@ -35,14 +35,14 @@ struct pickled {
 	struct pickled *call, *args, *state;
 };
 
-/* Values may be shared and may contain themselves: who walks must bound depth and number. */
+/* Values may be shared and may contain themselves: a walk must bound depth and number. */
 struct unpickler {
 	struct pickled **all; /* for freeing */
 	unsigned n, cap;
 	const char *why;
 };
 
-/* The value, or NULL: `why`. Free with free_pickle in any case. */
+/* The value, or NULL: see `why`. Free with free_pickle in any case. */
 const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t n);
 void free_pickle(struct unpickler *u);
 

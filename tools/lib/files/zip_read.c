@@ -44,7 +44,7 @@ static bool read_exactly(int fd, void *buf, size_t n, uint64_t at)
 	return true;
 }
 
-/* Where the list of members lies: the record at the end says it, of large files the one in front of that. */
+/* Finds the list of members: its offset is in the record at the end, or for large files in the record before it. */
 static bool find_directory(int fd, uint64_t size, uint64_t *at, uint64_t *bytes)
 {
 	size_t n = size < END_BYTES + COMMENT_MAX ? (size_t)size : END_BYTES + COMMENT_MAX;
@@ -76,7 +76,7 @@ static bool find_directory(int fd, uint64_t size, uint64_t *at, uint64_t *bytes)
 	return found && *at <= size && *bytes <= size - *at && *bytes <= DIRECTORY_MAX;
 }
 
-/* Numbers that do not fit into 32 bits stand in an extra field. */
+/* Numbers that do not fit into 32 bits are in an extra field. */
 static void take_large_numbers(struct zip_member *m, const unsigned char *extra, size_t n)
 {
 	while (n >= 4) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in a zip file (APPNOTE.TXT 6.3, zip64 too), and where: as PyTorch writes its checkpoints. */
+/* The members of a zip file (APPNOTE.TXT 6.3, zip64 too) and their offsets: as PyTorch writes its checkpoints. */
 #ifndef PROBE_TOOLS_LIB_ZIP_READ_H
 #define PROBE_TOOLS_LIB_ZIP_READ_H
 
@@ -9,8 +9,8 @@
 
 struct zip_member {
 	char *name;
-	uint64_t packed, bytes; /* in the file; unpacked */
-	uint64_t header; /* where its own header lies */
+	uint64_t packed, bytes; /* size in the file; size unpacked */
+	uint64_t header; /* offset of its own header */
 	bool deflated; /* else stored */
 };
 
@@ -20,16 +20,16 @@ struct zip {
 	unsigned n, cap;
 };
 
-/* NULL: fine; else what is wrong, a constant text. fd stays the caller's. Free with zip_free in any case. */
+/* NULL: it succeeded; else the problem, a constant text. fd stays the caller's. Free with zip_free in any case. */
 const char *zip_list(struct zip *z, int fd);
 void zip_free(struct zip *z);
 
 const struct zip_member *zip_find(const struct zip *z, const char *name);
 
-/* Where its bytes begin in the file. NULL or what is wrong. */
+/* The offset of its bytes in the file. Returns NULL or the problem. */
 const char *zip_locate(const struct zip *z, const struct zip_member *m, uint64_t *offset);
 
-/* All of it, at most `max` bytes unpacked; malloc'd, NUL behind it. NULL: *why. */
+/* The whole member, at most `max` bytes unpacked; malloc'd, followed by a NUL. NULL: see *why. */
 char *zip_load(const struct zip *z, const struct zip_member *m, size_t max, const char **why);
 
 #endif

@@ -30,7 +30,7 @@ static const char help[] =
 	"itself.\n"
 	"\n"
 	"  -a, --anomalies     this, and not the report\n"
-	"  -k, --top N         so many of them (8)\n"
+	"  -k, --top N         the first N of them (8)\n"
 	"  -s, --step STEPS    of these steps only: 3, 0-4, [1,2]\n"
 	"  -o, --output DIR    folder of anomaly_analyse.json (default: that of the ranks' "
 	"folders)\n"

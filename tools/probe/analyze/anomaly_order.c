@@ -20,7 +20,7 @@
 #define ANALYSE_FILE "anomaly_analyse.json"
 #define FILE_MOST ((size_t)256 << 20)
 
-/* Where in a step, by the last word of the tag; NONE comes first, as in the tool that this order is of. */
+/* Stage within a step, by the last word of the tag; NONE comes first, as in the tool that defines this order. */
 enum anomaly_stage { STAGE_NONE = -1, STAGE_FORWARD, STAGE_BACKWARD, STAGE_OPTIMIZER };
 
 struct anomaly_read {
@@ -29,7 +29,7 @@ struct anomaly_read {
 	unsigned nmates;
 	int64_t *mate;
 	enum anomaly_stage stage;
-	unsigned place; /* as read, for what is equal in all else */
+	unsigned place; /* as read; the order of equal anomalies */
 };
 
 struct anomaly_set {
@@ -78,7 +78,7 @@ static void read_mates(yaml_document_t *d, int node, struct anomaly_read *a)
 		a->mate[a->nmates++] = strtoll(get_scalar_text(d, *i), NULL, 10);
 }
 
-/* False: it is no anomaly. */
+/* False: it cannot be parsed as an anomaly. */
 static bool read_anomaly(yaml_document_t *d, const char *key, int node, struct anomaly_read *a)
 {
 	const yaml_node_t *n = yaml_document_get_node(d, node);

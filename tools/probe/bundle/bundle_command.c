@@ -30,7 +30,7 @@ static const char help[] =
 	"says, as text and as\n"
 	"JSON, and of each rank meta.json, communicators, stacks, names, logs, open calls, the "
 	"last rows of its calls,\n"
-	"its journal and scalars. contents.txt lists ranks and hosts, and what was left out.\n"
+	"its journal and scalars. contents.txt lists ranks and hosts, and what did not fit.\n"
 	"\n"
 	"  -o, --output FILE    (probe_bundle.tar.gz); -: stdout\n"
 	"      --limit SIZE     of all files before compression: 500K, 50M (the default), 2G. What "
@@ -193,7 +193,7 @@ static int write_stage_contents(const char *root, const char *name, const struct
 	fprintf(f, "libprobe %s, from %s\n\n", PROBE_VERSION, folders->path);
 	print_bundle_sums(f, "in this archive:", b->taken);
 	if (add_sums(b->skipped).files)
-		print_bundle_sums(f, "left out, because of the limit:", b->skipped);
+		print_bundle_sums(f, "skipped because of the limit:", b->skipped);
 	if (b->cut)
 		fprintf(f,
 			"calls: the last %u rows of each rank; %llu files have more rows, or only "
@@ -265,7 +265,7 @@ static void print_skipped_warning(const struct asked *a, const struct bundle *b)
 	struct bundle_sum all = add_sums(b->skipped);
 
 	if (all.files)
-		tool_warn("bundle: --limit %s: %s, %s, left out (contents%s.txt lists them)",
+		tool_warn("bundle: --limit %s: %s, %s, skipped (contents%s.txt lists them)",
 			a->limit_text, out_plural(all.files, "file", "files"),
 			out_bytes((double)all.bytes), a->stream ? "-*" : "");
 }

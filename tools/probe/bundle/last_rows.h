@@ -7,7 +7,7 @@
 
 /*
  * The header and the last `most` lines of a file, plain or gzip-compressed; malloc'd, *bytes long. *rows: how many lines. *whole: nothing was
- * left out. NULL: it cannot be read, or has not even a header.
+ * skipped. NULL: it cannot be read, or has not even a header.
  */
 char *read_last_rows(const char *path, unsigned most, size_t *bytes, unsigned *rows, int *whole);
 

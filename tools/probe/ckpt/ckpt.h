@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Which checkpoints of a run are healthy: what their files say of themselves, and what the ranks recorded of the step that they
- * were begun behind.
- */
+/* Which checkpoints of a run are healthy: judged by their files, and by what the ranks recorded in the last step before they were begun. */
 #ifndef PROBE_TOOLS_CKPT_H
 #define PROBE_TOOLS_CKPT_H
 
@@ -19,10 +16,10 @@ struct checkpoint {
 	const char *format; /* torch, safetensors, dcp, other */
 	enum ckpt_state state;
 	uint64_t begun_ns; /* when its first file was made, Unix epoch */
-	int64_t step; /* the last step that had ended then; -1: none had */
+	int64_t step; /* the last step that had ended at that time; -1: none had */
 	bool judged, healthy;
 	double value; /* largest of the ranks; NAN: none has one */
-	int rank; /* that the value, or the reason, is of; -1: none */
+	int rank; /* the rank of the value or of the reason; -1: none */
 	char *reason; /* "": healthy, or not judged */
 };
 
@@ -33,11 +30,11 @@ struct checkpoints {
 
 /* ---- ckpt_files.c ---- */
 
-/* Adds what the pattern (of a shell) names, or, of a folder, the checkpoints in it. False: nothing is there. */
+/* Adds the files that match the shell pattern, or the checkpoints in a folder. False: there are none. */
 bool checkpoints_find(struct checkpoints *c, const char *pattern);
-/* Those that the job itself has judged (key health_checkpoint), as far as they are there. */
+/* Adds those that the job itself has judged (key health_checkpoint), if they still exist. */
 void checkpoints_from_health(struct checkpoints *c, const char *dir);
-/* By the time at which they were begun. */
+/* Sorts by the time at which they were begun. */
 void checkpoints_sort(struct checkpoints *c);
 void checkpoints_free(struct checkpoints *c);
 
@@ -48,10 +45,10 @@ struct ckpt_rule {
 	bool l2; /* the norm and not its square */
 	bool named; /* name is set */
 	regex_t name;
-	uint64_t elements; /* of the embedding; 0: not given */
+	uint64_t elements; /* elements of the embedding; 0: not given */
 };
 
-/* Judges all of them by what the ranks recorded. Returns a status (reported). */
+/* Judges all of them by the ranks' records. Returns a status (reported). */
 int checkpoints_judge(struct checkpoints *c, const struct folders *f, const struct ckpt_rule *r);
 
 #endif

@@ -30,7 +30,7 @@ static const char help[] =
 	"unhealthy where on any rank\n"
 	"the embedding's gradient of that step, before it is reduced, is not finite or too large, "
 	"or where an alert (key alerts)\n"
-	"spoke since the checkpoint before. The run is recorded with kinds: [grad_unreduced] and "
+	"fired since the checkpoint before.  The run is recorded with kinds: [grad_unreduced] and "
 	"scalars: [iteration-time];\n"
 	"targets: [embed] keeps that to the embedding.\n"
 	"\n"

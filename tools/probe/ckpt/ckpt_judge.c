@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judging a checkpoint by the step that had ended when it was begun: the embedding's gradient on each rank before it is reduced
- * (kind grad_unreduced), as MindSpore Transformers judges it, by the sum of its squares; and by the alerts since the checkpoint
- * before.
+ * Judges a checkpoint by the last step before it was begun: by the sum of squares of the embedding's gradient on each rank before it is
+ * reduced (statistics grad_unreduced), as MindSpore Transformers does; and by the alerts since the checkpoint before.
  */
 #include <dirent.h>
 #include <math.h>
@@ -16,10 +15,10 @@
 #include "tools/probe/ckpt/ckpt.h"
 #include "tools/probe/model/read/meta_config.h"
 
-#define CLOCK_NS UINT64_C(10000000) /* a file's time is that of the kernel's last tick */
+#define CLOCK_NS UINT64_C(10000000) /* a file's time is read from the kernel's last tick */
 #define CANDIDATES_SHOWN 8
 
-/* What one rank recorded. */
+/* The records of one rank. */
 struct rank_health {
 	int rank;
 	struct step_end {
@@ -37,14 +36,15 @@ struct rank_health {
 		char *text;
 	} * alert;
 	unsigned nalert, cap_alert;
-	struct step_value *scalar; /* the same as the job says it: scalar embedding_local_norm */
+	struct step_value
+		*scalar; /* the same as reported by the job: scalar embedding_local_norm */
 	unsigned nscalar, cap_scalar;
 	bool l2; /* that is a norm */
 };
 
 struct judging {
 	const struct ckpt_rule *rule;
-	char *candidate[CANDIDATES_SHOWN]; /* names of gradients that are no embedding's */
+	char *candidate[CANDIDATES_SHOWN]; /* names of gradients that are not an embedding's */
 	unsigned ncandidate, embeddings;
 };
 
@@ -87,7 +87,7 @@ static void take_embedding_scalar(
 	h->scalar[h->nscalar++] = (struct step_value){step, h->l2 ? v * v : v, !isfinite(v)};
 }
 
-/* What the job was told that it is. */
+/* The embedding that the job was configured with. */
 static bool says_l2(const struct rank_dir *dir)
 {
 	char *json = meta_config_text(dir->path);
@@ -97,7 +97,7 @@ static bool says_l2(const struct rank_dir *dir)
 	return l2;
 }
 
-/* Where no gradients were recorded, and nobody names another parameter. */
+/* Used if no gradients were recorded and no other parameter is named. */
 static void take_scalars_for_values(struct judging *j, struct rank_health *h)
 {
 	if (h->nvalue || j->rule->named || j->rule->elements || !h->nscalar)
@@ -118,7 +118,7 @@ static void take_step_end(void *arg, struct csv *c, const int *column)
 		return;
 	if (csv_is(csv_at(c, column[2]), "embedding_local_norm"))
 		take_embedding_scalar(h, step, csv_at(c, column[3]));
-	/* Several numbers of a step: its end is the last one's. */
+	/* If a step has several numbers, its end is the time of the last one. */
 	if (h->nend && h->end[h->nend - 1].step == step) {
 		if (ns > h->end[h->nend - 1].ns)
 			h->end[h->nend - 1].ns = ns;
@@ -170,7 +170,7 @@ static void note_candidate(struct judging *j, const char *name)
 struct taking {
 	struct judging *j;
 	struct rank_health *h;
-	char *name; /* the first embedding's: the only one, as in that tool */
+	char *name; /* the first embedding's: only one is judged, as in that tool */
 };
 
 static void take_gradient(void *arg, struct csv *c, const int *column)
@@ -320,7 +320,10 @@ static void judge_value(
 	}
 }
 
-/* Behind the checkpoint before, up to this one. Of what spoke before and after it, it is not known when in between. */
+/*
+ * Alerts after the checkpoint before, up to this one. For an alert that fired before and after it, it is not known whether it fired in
+ * between too.
+ */
 static void judge_alerts(struct checkpoint *c, const struct rank_health *h, int64_t before)
 {
 	for (unsigned i = 0; i < h->nalert; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers of CSV guess types by the first values, and guess wrongly just in the runs that people look at: a column whose first
- * value is `inf` is text for DuckDB, one `nan` makes it text for Polars, `nan` is null for PyArrow, and an integer column with an
- * empty field is floating-point for pandas.
+ * Readers of CSV guess types from the first values, and guess wrong in the very runs that people inspect. A column whose first value is
+ * `inf` is text for DuckDB, one `nan` makes it text for Polars, `nan` is null for PyArrow, and an integer column with an empty field is
+ * floating-point for pandas.
  */
 #include <stdbool.h>
 #include <stdio.h>

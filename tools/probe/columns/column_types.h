@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of a file's columns as other programs' readers take them. */
+/* The types of a file's columns in the notation of other programs' readers. */
 #ifndef PROBE_TOOLS_PROBE_COLUMN_TYPES_H
 #define PROBE_TOOLS_PROBE_COLUMN_TYPES_H
 
@@ -7,7 +7,7 @@
 
 enum reader { READER_DUCKDB, READER_POLARS, READER_PANDAS, READER_ARROW, READERS };
 
-/* kind: as `probe columns` prints it. last: it ends the list. */
+/* kind: as `probe columns` prints it. last: the last column. */
 void print_column_type(
 	enum reader reader, const char *column, const char *kind, bool first, bool last);
 

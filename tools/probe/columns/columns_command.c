@@ -50,7 +50,7 @@ static const struct cli_option options[] = {
 
 struct fact {
 	const char *name, *more, *kind,
-		*help; /* more: behind the name; kind: "" where the table has none */
+		*help; /* more: printed after the name; kind: "" if the table has none */
 };
 
 /* Types of columns.def, as readers need to know them. */
@@ -186,7 +186,7 @@ static const struct fact_table {
 
 enum shape { SHAPE_TEXT, SHAPE_NAMES, SHAPE_MARKDOWN, SHAPE_MAN, SHAPE_READERS };
 
-/* A CSV file's, whose columns have types. */
+/* A CSV file's table, whose columns have types. */
 static bool has_column_types(const struct fact_table *t)
 {
 	return t->kind && strcmp(t->kind, "type") == 0;
@@ -292,7 +292,7 @@ static void print_text(const struct fact_table *t)
 	}
 }
 
-/* heading: what it is of stands before it. */
+/* heading: printed before it, names the kind of table. */
 static void print_types(const struct fact_table *t, enum reader reader, bool heading)
 {
 	if (heading)

@@ -161,7 +161,7 @@ static void free_comparison(struct comparison *c)
 	free_side(&c->b);
 }
 
-/* What both sides have and the user wants. */
+/* The contents that both sides have and the user wants. */
 static unsigned choose_contents(struct comparison *c, unsigned want)
 {
 	unsigned both = c->a.contents & c->b.contents & (want ? want : ~0u);

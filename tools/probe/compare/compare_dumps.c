@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of dump.json files: which belong together, which calls in them, and their differences. */
+/* Folders of dump.json files: pairs the files and the calls in them, and compares these. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,14 @@
 #include "tools/probe/compare/entries/layer_mapping.h"
 #include "tools/probe/compare/sequence.h"
 
-/* ---- which calls belong together ---- */
+/* ---- pairs of calls ---- */
 
 struct loose_count {
 	struct table_key key;
 	uint32_t a, b;
 };
 
-/* Calls of functions of which one side has more than the other: their numbers say nothing. Returns their number. */
+/* Calls of functions that one side calls more often: their numbers cannot be used for pairing. Returns their number. */
 static unsigned count_uneven_calls(const struct dump *a, const struct dump *b, struct table *counts)
 {
 	struct loose_count *c;
@@ -121,7 +121,7 @@ static enum compare_mode choose_mode(
 	if (tensors_a && tensors_b)
 		return COMPARE_TENSOR;
 	if (tensors_a != tensors_b)
-		add_compare_note(c, "only %s has the tensors themselves: statistics are compared",
+		add_compare_note(c, "only %s has the tensors' elements: statistics are compared",
 			tensors_a ? "A" : "B");
 	if (a->has_crc && b->has_crc)
 		return COMPARE_CHECKSUM;
@@ -232,8 +232,7 @@ static int compare_dump_files(
 	if (close_diff_table(&t, kept) == 0 && kept)
 		status = STATUS_DONE;
 	if (a.skipped || b.skipped)
-		add_compare_note(c,
-			"%" PRIu64 " entries whose names are none of a call's were left out",
+		add_compare_note(c, "%" PRIu64 " entries whose names are not a call's were skipped",
 			a.skipped + b.skipped);
 out:
 	if (a.why || b.why)
@@ -244,7 +243,7 @@ out:
 	return status;
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 static const struct dump_place *find_same_place(
 	const struct compared *s, const struct dump_place *p, bool any_step)

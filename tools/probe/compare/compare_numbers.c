@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the steps and kinds of parameters of two runs: the first of each that differs. */
+/* Numbers of the steps and parameter statistics of two runs: the first of each that differs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "tools/probe/model/training/step_files.h"
 
 #define NUMBERS_KEPT (1u << 20) /* of one rank */
-#define SAME_NUMBER 1e-6 /* relative: runs on other machines round in other ways */
+#define SAME_NUMBER 1e-6 /* relative: runs on other machines round differently */
 
-/* What the program sets: where it differs the runs were not asked to do the same. The others follow from what is computed. */
+/* Settings of the program: if they differ, the two runs were not meant to do the same. The other numbers are results. */
 static const char *const set_numbers[] = {"learning-rate", "loss-scale", "batch-size", NULL};
 static const char *const computed_numbers[] = {"loss", "grad-norm", "device_local_norm",
 	"weight_norm", "local_lm_loss", "device_accum_local_lm_loss", "embedding_local_norm", NULL};
@@ -65,7 +65,7 @@ static bool are_numbers_equal(double a, double b)
 	return a == b || fabs(a - b) <= SAME_NUMBER * fmax(fabs(a), fabs(b));
 }
 
-/* Keeps the earliest; of one step what the program sets. */
+/* Keeps the earliest; within one step settings come first. */
 static void keep_first_number(
 	struct comparison *c, uint32_t name, uint64_t step, int rank, double a, double b)
 {
@@ -84,16 +84,16 @@ static void keep_first_number(
 		.b = b};
 }
 
-/* ---- kinds ---- */
+/* ---- parameter statistics ---- */
 
 #define PARTS 4 /* min, max, mean, norm */
 
-/* In the order in which a step makes them. */
+/* In the order in which a step computes them. */
 static const char *const kind_words[] = {
 	"param_origin", "grad_unreduced", "grad_reduced", "param_updated"};
 
 struct kind_value {
-	struct table_key key; /* a: kind, model chunk and name, b: step */
+	struct table_key key; /* a: statistic, model chunk and name, b: step */
 	double part[PARTS];
 };
 
@@ -112,7 +112,7 @@ static uint64_t hash_text(uint64_t h, const struct csv_text *t)
 	return hash_u64(h, t->n);
 }
 
-/* Keeps the earliest: by step, then by the order in which a step makes the kinds. */
+/* Keeps the earliest: by step, then by the order in which a step computes the statistics. */
 static void keep_first_kind(const struct kind_reading *r, uint64_t step,
 	const struct csv_text *name, const char *part, double a, double b)
 {
@@ -150,7 +150,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 		return;
 	if (!r->of_b)
 		memcpy(k->part, part, sizeof(part));
-	/* The norm first: it tells most of the whole tensor. */
+	/* The norm first: it says most about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
 		if (!are_numbers_equal(k->part[i], part[i])) {
 			keep_first_kind(r, step, csv_at(c, col[1]), parts[i], k->part[i], part[i]);

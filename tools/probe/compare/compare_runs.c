@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output folders of ours: which ranks, steps and calls belong together, and their differences. */
+/* Our output folders: pairs ranks, steps and calls, and compares the calls. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +10,14 @@
 #include "tools/probe/compare/entries/run_calls.h"
 #include "tools/probe/compare/sequence.h"
 
-/* ---- which calls of a step belong together ---- */
+/* ---- pairs of calls in a step ---- */
 
 struct comm_count {
 	struct table_key key;
 	uint32_t a, b;
 };
 
-/* Collectives of communicators on which both sides made equally many: by their number, whatever their order. */
+/* Pairs collectives on communicators on which both sides made the same number: by their number, in any order. */
 static void pair_by_comm_number(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner)
 {
@@ -50,7 +50,7 @@ static void pair_by_comm_number(
 		if (!k->comm || !(c = table_find(&counts, k->comm, 0)) || c->a == UINT32_MAX)
 			continue;
 		p = table_find(&second, k->comm, c->a++);
-		/* Another operation in its place is no partner. */
+		/* Another operation at its place is no partner. */
 		if (p && b->call[p->at].key.name == k->name)
 			partner[i] = p->at;
 	}
@@ -58,7 +58,7 @@ static void pair_by_comm_number(
 	table_free(&second);
 }
 
-/* What found no partner in its place: threads interleave in other ways in each run. */
+/* Pairs calls without a partner at their place: threads interleave differently in each run. */
 static void pair_moved_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
@@ -143,7 +143,7 @@ static void pair_run_calls(
 		free(key_a[l]);
 		free(key_b[l]);
 	}
-	/* By number wins where numbers are not shifted: whoever had that partner looks for another one. */
+	/* The number wins if numbers are not shifted: the call that had that partner gets another one. */
 	uint32_t *by_number = tool_alloc((a->n + 1) * sizeof(*by_number));
 
 	memset(by_number, 0xff, a->n * sizeof(*by_number));
@@ -162,7 +162,7 @@ static void pair_run_calls(
 
 /* ---- one rank ---- */
 
-/* How many calls of a step that is only half read can be given out: behind the last pair more may follow. */
+/* How many calls of a partly read step can be handed on: more may follow after the last pair. */
 static unsigned count_settled_calls(const struct run_step *a, const uint32_t *partner, bool open,
 	unsigned *settled_b, unsigned nb)
 {
@@ -177,7 +177,7 @@ static unsigned count_settled_calls(const struct run_step *a, const uint32_t *pa
 			if (partner[i] + 1 > last_b)
 				last_b = partner[i] + 1;
 		}
-	/* Nothing in common: all of it goes, or the comparison would stand still. */
+	/* Nothing in common: all of it is handed on, or the comparison would make no progress. */
 	if (!last)
 		return a->n;
 	*settled_b = last_b;
@@ -242,12 +242,12 @@ static void note_run_losses(struct comparison *c, const struct run_calls *r, con
 	if (s->wrong)
 		add_compare_note(c, "%s", s->wrong);
 	if (s->damaged + s->truncated)
-		add_compare_note(c, "%s: %" PRIu64 " damaged lines were left out", which,
+		add_compare_note(c, "%s: %" PRIu64 " damaged lines were skipped", which,
 			s->damaged + s->truncated);
 	if (r->late)
 		add_compare_note(c,
 			"%s: %" PRIu64 " calls were written long after their step and "
-			"left out",
+			"skipped",
 			which, r->late);
 }
 
@@ -341,7 +341,7 @@ static void note_lone_ranks(struct comparison *c, const struct folders *f,
 			add_compare_note(c, "only %s has %s", which, f->dir[i].label);
 		}
 	for (unsigned i = 0; i < f->nout; i++)
-		add_compare_note(c, "%s: %s is left out: %s", which, f->out[i].name, f->out[i].why);
+		add_compare_note(c, "%s: %s is skipped: %s", which, f->out[i].name, f->out[i].why);
 }
 
 int compare_run_folders(struct comparison *c)
@@ -358,7 +358,7 @@ int compare_run_folders(struct comparison *c)
 	status = STATUS_DONE;
 	c->unmarked_a = !are_steps_marked(&a);
 	c->unmarked_b = !are_steps_marked(&b);
-	/* Steps of one would meet all calls of the other, which are step 0 there. */
+	/* Steps of one run would meet all calls of the other, which are step 0 there. */
 	if (c->unmarked_a != c->unmarked_b) {
 		tool_error("compare: the steps of %s are marked, those of %s are not: their calls "
 			   "cannot be told apart by step. PROBE_STEP_MARKER=<a function that is "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a comparison found, for people and as JSON. */
+/* The result of a comparison, for people and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void free_odd_inputs(struct comparison *c)
 
 /* ---- the first difference ---- */
 
-/* A result that differs because of what another rank put in is no difference of its own: that input is. */
+/* If a result differs because another rank's input does, the input is the difference. */
 static const struct first_diff *find_cause(const struct comparison *c, const struct first_diff *f)
 {
 	const struct odd_input *o = f->of_output ? find_odd_input(c, f) : NULL;
@@ -54,7 +54,7 @@ static bool is_before(const struct first_diff *a, const struct first_diff *b)
 	return a->step < b->step || (a->step == b->step && a->order < b->order);
 }
 
-/* The first one that is equal in what goes in on all ranks. */
+/* The first difference with equal inputs on all ranks. */
 static const struct first_diff *find_origin(const struct comparison *c, const struct rank_sums *s)
 {
 	const struct first_diff *best = NULL;
@@ -110,7 +110,7 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 	return all;
 }
 
-/* Is what was compared less than half of one of the runs? */
+/* Was less than half of one of the runs compared? */
 static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
 {
 	return all->paired * 2 < all->calls_a + c->lone_a ||
@@ -126,7 +126,7 @@ static int report_nothing_compared(const struct comparison *c, const struct rank
 	return STATUS_USAGE;
 }
 
-/* First, for all that follows depends on it. */
+/* Printed first, as all results depend on it. */
 static void print_paired_share(const struct comparison *c, const struct rank_sums *all)
 {
 	char *text;
@@ -245,7 +245,7 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
 	       strcmp(a->what, b->what) == 0;
 }
 
-/* Where nothing but views was recorded, they are all that shows a difference. */
+/* If only views were recorded, they are all that can show a difference. */
 static void tell_unwritten(const struct rank_sums *all)
 {
 	if (!all->unwritten)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a path to be compared is: a dump.json, folders of them, an output folder of ours. */
+/* The kind of a path to be compared: a dump.json, folders of them, our own output folder. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -63,7 +63,7 @@ static bool add_dump_place(struct compared *s, const char *folder, int64_t step,
 	return any;
 }
 
-/* Folders of that name in a folder, each shown to `add`. */
+/* Calls `add` for each folder of that name in a folder. */
 static unsigned walk_numbered_folders(struct compared *s, const char *folder, const char *word,
 	int64_t step,
 	unsigned (*add)(struct compared *s, const char *path, int64_t step, int64_t n))
@@ -97,7 +97,7 @@ static unsigned add_process_folder(struct compared *s, const char *path, int64_t
 	return add_dump_place(s, path, step, pid);
 }
 
-/* The number of a process is another one in each run: where there is one, it is without a rank, and pairs with such a one. */
+/* A process number differs in each run: a folder that has one has no rank, and pairs with another such folder. */
 static void forget_single_process(struct compared *s)
 {
 	for (unsigned i = 0; i < s->ndump; i++)

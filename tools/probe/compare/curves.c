@@ -18,13 +18,13 @@
 #include "tools/probe/model/read/folders.h"
 
 #define CURVES_MAX (1u << 17)
-#define POINTS_MAX (4u << 20) /* of all curves: further ones are counted */
+#define POINTS_MAX (4u << 20) /* of all curves: further ones are only counted */
 #define SHOWN_MAX \
-	4000 /* of one curve: of more the least and the largest of each part, and what its partner has */
-#define LATE_POINTS 256 /* rows of a step may stand so many steps behind their place */
-#define PLACE "@DATA@" /* in curves.html, where the data go */
+	4000 /* of one curve: a longer one is thinned to the minimum and maximum of each part, and the points that its partner has */
+#define LATE_POINTS 256 /* rows of a step may come this many steps late */
+#define PLACE "@DATA@" /* in curves.html, replaced by the data */
 
-/* curves.html, as it is; compare.mk says that this file depends on it. */
+/* curves.html; compare.mk has the dependency. */
 __asm__(".section .rodata\n"
 	".globl curves_page\n"
 	".globl curves_page_end\n"
@@ -87,7 +87,7 @@ static bool is_curve_wanted(const struct curves *s, const char *name)
 	return !s->wanted || regexec(s->wanted, name, 0, NULL, 0) == 0;
 }
 
-/* add: to what the step has already; else the last value counts (micro steps). */
+/* add: adds to the step's value; else the last value counts (micro steps). */
 static void put_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
 {
 	struct curve *c;
@@ -160,7 +160,7 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 	}
 }
 
-/* Of each operation in a step: the norm over all that its calls were given, and gave back. */
+/* For each operation in a step: the norm over all inputs of its calls, and over all outputs. */
 static void read_call_file(struct curves *s, struct csv *c)
 {
 	int step = csv_column(c, "step"), op = csv_column(c, "op"), io = csv_column(c, "io"),
@@ -180,7 +180,7 @@ static void read_call_file(struct curves *s, struct csv *c)
 	}
 }
 
-/* "grad_reduced_0-99.csv": its word, and the first step. */
+/* Parses "grad_reduced_0-99.csv": its word, and the first step. */
 static bool read_curve_file_name(
 	const char *name, char *word, size_t cap, unsigned long long *first)
 {
@@ -225,7 +225,7 @@ static int by_curve_file(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* A process that was killed while it compressed has left both; the plain one counts, and comes first. */
+/* A process that was killed while compressing leaves both files; the plain one counts, and comes first. */
 static bool is_compressed_copy(const char *name, const char *before)
 {
 	size_t n = strlen(before);
@@ -272,7 +272,7 @@ static int read_curve_side(struct curves *s, const char *path, const struct rang
 
 /* ---- the page ---- */
 
-/* Inside of a script element: no tag may begin in a text. */
+/* Inside a script element a text must not contain the start of a tag. */
 static void put_page_text(struct target *t, const char *text)
 {
 	size_t cap = 6 * strlen(text) + 16;
@@ -300,7 +300,7 @@ static double page_value(const struct curve *c, unsigned i)
 	return c->squares ? sqrt(c->point[i].v) : c->point[i].v;
 }
 
-/* Of each part of a long curve its least and its largest point. */
+/* Keeps the minimum and the maximum of each part of a long curve. */
 static void keep_extremes(const struct curve *c, bool *keep)
 {
 	unsigned part = c->n <= SHOWN_MAX ? 1 : c->n / (SHOWN_MAX / 2) + 1;
@@ -309,7 +309,7 @@ static void keep_extremes(const struct curve *c, bool *keep)
 		unsigned to = from + part < c->n ? from + part : c->n, least = from, most = from;
 
 		for (unsigned i = from; i < to; i++) {
-			/* What is not finite is not to be lost. */
+			/* Keeps values that are not finite. */
 			if (!isfinite(c->point[i].v) || c->point[i].v < c->point[least].v)
 				least = i;
 			if (c->point[i].v > c->point[most].v)
@@ -319,7 +319,7 @@ static void keep_extremes(const struct curve *c, bool *keep)
 	}
 }
 
-/* How far two values are apart, as the page has it; 1: one of them is not finite. */
+/* Distance of two values, as computed in the page; 1: one of them is not finite. */
 static double relative_distance(double a, double b)
 {
 	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
@@ -329,7 +329,7 @@ static double relative_distance(double a, double b)
 	return a == b ? 0 : fabs(a - b) / most;
 }
 
-/* As the page has them, in nine digits. */
+/* Rounded to nine digits, as in the page. */
 static bool look_alike(double a, double b)
 {
 	char x[32], y[32];
@@ -342,8 +342,8 @@ static bool look_alike(double a, double b)
 }
 
 /*
- * Of a curve and its partner in the other run: what is kept of one is kept of both, for the page compares points of one step;
- * and with them the first that differs and the one that differs most. By steps, each at most once.
+ * Chooses points of a curve and of its partner in the other run: the same steps for both, because the page compares points of one step;
+ * plus the first point that differs and the one that differs most. Sorted by steps, each at most once.
  */
 static void keep_differences(
 	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
@@ -374,7 +374,7 @@ static void keep_differences(
 	keep_a[first[0]] = keep_b[first[1]] = keep_a[most[0]] = keep_b[most[1]] = true;
 }
 
-/* Which points of a curve the page has; to be freed. */
+/* Marks the points of a curve that the page gets; free() it. */
 static bool *choose_points(const struct curves *s, const struct curve *c)
 {
 	const struct curve *other =
@@ -486,8 +486,9 @@ int compare_curves(const char *path_a, const char *path_b, const char *file, con
 	if (!status)
 		status = read_curve_side(&s, path_b, ranks);
 	if (!status && !s.all.n) {
-		tool_error("compare: %s and %s: no scalars, kinds or statistics of calls%s", path_a,
-			path_b, series ? " of that name" : "");
+		tool_error("compare: %s and %s: no scalars, parameter statistics or statistics of "
+			   "calls%s",
+			path_a, path_b, series ? " of that name" : "");
 		status = STATUS_USAGE;
 	}
 	if (!status)

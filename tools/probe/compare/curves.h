@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe compare --html`: scalars, kinds and calls of two runs over their steps, as one page. */
+/* `probe compare --html`: scalars, parameter statistics and calls of two runs over their steps, as one page. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_CURVES_H
 #define PROBE_TOOLS_PROBE_COMPARE_CURVES_H
 

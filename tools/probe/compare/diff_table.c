@@ -54,7 +54,7 @@ static void put_text_column(struct target *t, const char *s)
 	put_field_text(t, s ? s : "N/A");
 }
 
-/* Excel takes a bare inf for the name of something. */
+/* Excel reads a bare inf as a name. */
 static void put_cell_column(struct target *t, const struct cell *c)
 {
 	put_text_column(t, !c			       ? "N/A"
@@ -159,7 +159,7 @@ static void put_diff_row(struct diff_table *d, const struct row *r, const struct
 	target_text(t, "\n");
 }
 
-/* A name that no file has yet. malloc'd. */
+/* A name that no file has yet; malloc'd. */
 static char *name_table_file(const struct comparison *c, const struct rank_sums *s, bool steps)
 {
 	char *folder = steps && s->step >= 0 ? tool_format("%s/step%" PRId64, c->out, s->step)
@@ -184,7 +184,7 @@ static char *name_table_file(const struct comparison *c, const struct rank_sums 
 	return path;
 }
 
-/* Do the sides have several steps? Then each has its own folder for its tables. */
+/* Do the sides have several steps? Then each step has a folder for its tables. */
 static bool has_many_steps(const struct compared *s)
 {
 	return s->ndump && s->dump[0].step != s->dump[s->ndump - 1].step;
@@ -264,7 +264,7 @@ static char *describe_row(const struct row *r)
 		return tool_format("%s NaN, in B %s", out_count(r->a->nans), out_count(r->b->nans));
 	if (r->a->counted && r->b->counted && r->a->infs != r->b->infs)
 		return tool_format("%s Inf, in B %s", out_count(r->a->infs), out_count(r->b->infs));
-	/* The norm first: it tells most of the whole tensor. */
+	/* The norm first: it says most about the whole tensor. */
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;
 
@@ -323,7 +323,7 @@ static void keep_first(struct diff_table *d, struct first_diff *f, const struct 
 	*f = make_first(d, a, b, r, in_b);
 }
 
-/* What goes into a collective on one rank comes out on all of them: kept for the others, whose own inputs may be the same. */
+/* Remembers a different input of a collective on one rank: it changes the result on all ranks, whose own inputs may be equal. */
 static void keep_odd_input(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {
@@ -374,7 +374,7 @@ static bool has_other_finiteness(const struct row *r)
 	return false;
 }
 
-/* Memory that nobody has written yet: what lies there says nothing of either run. Torch.empty.0.forward.output.0 */
+/* Memory that was not written yet: its contents say nothing about either run. Torch.empty.0.forward.output.0 */
 static bool is_unwritten_row(const struct row *r)
 {
 	static const char prefixes[][8] = {"Torch.", "Tensor.", "Aten."};
@@ -402,7 +402,7 @@ static void count_call_rows(
 		const struct row *r = &d->row[i];
 		bool out = r->a->state == ITEM_OUTPUT;
 
-		/* It would be blamed for what lies there by chance. */
+		/* The call would be blamed for the random contents of its memory. */
 		if (r->differs && r->b && is_unwritten_row(r)) {
 			d->sums->unwritten++;
 			continue;

@@ -7,10 +7,11 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
-#define COST_MAX 2048 /* differences that are looked for at once; more: the best so far is taken */
+#define COST_MAX \
+	2048 /* differences that are searched for at once; if there are more, the best path so far is taken */
 
 struct align {
-	const uint64_t *a, *b; /* keys of the present level */
+	const uint64_t *a, *b; /* keys of the current level */
 	uint32_t *partner;
 	int64_t *forward, *backward; /* furthest x on each diagonal x - y, from -(m + 1) to n + 1 */
 };
@@ -24,7 +25,7 @@ static bool is_same_key(const struct align *s, int64_t x, int64_t y)
 	return s->a[x] == s->b[y] && s->a[x];
 }
 
-/* The diagonal whose furthest point has got on best, when looking further costs too much. */
+/* The diagonal whose farthest point has advanced most, if a further search costs too much. */
 static struct split take_best_split(const struct align *s, int64_t x0, int64_t x1, int64_t y0,
 	int64_t y1, int64_t fmin, int64_t fmax, int64_t bmin, int64_t bmax)
 {
@@ -58,7 +59,7 @@ static struct split take_best_split(const struct align *s, int64_t x0, int64_t x
 	return x1 + y1 - near < far - (x0 + y0) ? best : other;
 }
 
-/* A point that an optimal path through the rectangle passes; neither of its sides is empty. */
+/* A point on an optimal path through the rectangle; neither of its sides is empty. */
 static struct split find_split(
 	const struct align *s, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which elements of two sequences belong together where one of them has elements that the other lacks: the longest common
- * subsequence (Myers 1986, "An O(ND) difference algorithm", in linear space), by keys that get weaker level by level:
- * what the first level leaves between two pairs is tried again with the next.
+ * Pairs the elements of two sequences if one of them has elements that the other does not: the longest common subsequence (Myers 1986, "An
+ * O(ND) difference algorithm", in linear space), by keys that get weaker level by level. Elements between two pairs that one level leaves
+ * are tried again with the next.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_SEQUENCE_H
 #define PROBE_TOOLS_PROBE_COMPARE_SEQUENCE_H
@@ -19,8 +19,8 @@ struct sequence {
 };
 
 /*
- * partner: of each element of a, a's length; in ascending order. Sequences that have little in common are matched with
- * less care: their time stays below the square of their length.
+ * partner: for each element of a; it has a's length; in ascending order. Sequences with little in common are matched less carefully, so
+ * that the time stays below the square of their length.
  */
 void align_sequences(
 	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner);

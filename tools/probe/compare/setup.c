@@ -18,12 +18,12 @@
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32
-#define STEPS_BEHIND_MOST 32 /* asynchronous calls are written when they have ended */
-#define FIRST_CALLS 8 /* whose inputs are looked at */
+#define STEPS_LATE_MAX 32 /* asynchronous calls are written when they have ended */
+#define FIRST_CALLS 8 /* inputs of this many first calls are compared */
 
 struct setup_value {
 	struct table_key key; /* hash of the name */
-	const char *name, *a, *b; /* NULL: not said */
+	const char *name, *a, *b; /* NULL: not recorded */
 };
 
 struct setup_part {
@@ -75,7 +75,7 @@ static void put_setup_value(
 
 /* ---- meta.json ---- */
 
-/* What is another one in each run, or counts what was recorded. */
+/* Values that differ in each run, or that count what was recorded. */
 static bool is_volatile_key(const char *name)
 {
 	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
@@ -93,7 +93,7 @@ static bool is_volatile_key(const char *name)
 	return strstr(name, "_ns") || strstr(name, "offset");
 }
 
-/* Parts of meta.json that are a part here; the names in it lose its own. */
+/* Parts of meta.json that are parts here; names lose the part's name. */
 static const struct {
 	const char *key;
 	unsigned part;
@@ -145,8 +145,8 @@ static void put_meta_values(
 }
 
 /*
- * Hyper-parameters as they stand on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 by their names, so that one more does not
- * shift all others; what has no name by its place.
+ * Hyper-parameters as given on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 by their names, so that an additional one does not shift
+ * all others; arguments without a name by position.
  */
 static void put_arguments(struct setup *s, const struct json_node *list, bool of_b)
 {
@@ -212,7 +212,7 @@ static char *find_first_weights(const char *folder)
 	return found;
 }
 
-/* Everything that stands in a row but its name and step, as one text. */
+/* All fields of a row but name and step, as one text. */
 static const char *join_weight_row(struct pool *p, const struct csv *c, int name, int step)
 {
 	size_t bytes = 1;
@@ -263,7 +263,7 @@ static void read_first_weights(struct setup *s, const char *folder, bool of_b)
 
 /* ---- operators that draw random numbers ---- */
 
-/* Whole names, or beginnings that end with a star. */
+/* Whole names, or prefixes that end with a star. */
 static const char random_operators[][24] = {"rand*", "normal*", "uniform*", "bernoulli*",
 	"dropout*", "native_dropout*", "_fused_dropout*", "alpha_dropout*", "feature_dropout*",
 	"multinomial*", "exponential*", "geometric*", "cauchy*", "log_normal*", "poisson*",
@@ -281,7 +281,7 @@ static bool is_random_operator(const char *op)
 	return false;
 }
 
-/* "aten.dropout.0": the operator's name in it; NULL: it draws none. */
+/* "aten.dropout.0": the operator's name in it; NULL: it draws no random numbers. */
 static const char *find_random_operator(const char *name)
 {
 	for (const char *dot; !is_random_operator(name); name = dot + 1)
@@ -292,7 +292,7 @@ static const char *find_random_operator(const char *name)
 
 /* ---- first inputs ---- */
 
-/* Without the number, which counts calls as they ended: "Distributed.all_reduce.3.forward". */
+/* Without the number, which counts calls in the order of their ends: "Distributed.all_reduce.3.forward". */
 static int name_length(const char *name)
 {
 	const char *p = name;
@@ -302,12 +302,12 @@ static int name_length(const char *name)
 	return (int)(p - name);
 }
 
-/* place: among those that were taken. False: it has none that mean anything. */
+/* place: among the calls that were used. False: no input is meaningful. */
 static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
 {
 	bool some = false;
 
-	/* What these fill may never have been written before. */
+	/* The memory that these fill may never have been written before. */
 	if (find_random_operator(e->name))
 		return false;
 	for (unsigned k = 0; k < e->n; k++) {
@@ -329,7 +329,7 @@ static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned pla
 	return some;
 }
 
-/* Of the first calls that have any. */
+/* Reads the inputs of the first calls that have any. */
 static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
@@ -339,7 +339,7 @@ static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of
 	unsigned taken = 0;
 
 	open_run_calls(&r, d, 0, &none, &all);
-	r.behind = STEPS_BEHIND_MOST;
+	r.late_steps = STEPS_LATE_MAX;
 	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
 		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
 			taken += put_call_inputs(s, &step->call[i].e, taken, of_b);
@@ -354,7 +354,7 @@ struct random_count {
 	uint64_t calls;
 };
 
-/* By operator and place in the program: how often it was called. */
+/* By operator and place in the program: the number of calls. */
 static void count_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
@@ -365,7 +365,7 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 
 	table_init(&counts, sizeof(struct random_count), 1u << 20);
 	open_run_calls(&r, d, 0, &none, &all);
-	r.behind = STEPS_BEHIND_MOST;
+	r.late_steps = STEPS_LATE_MAX;
 	while ((step = next_run_step(&r))) {
 		for (unsigned i = 0; i < step->n; i++) {
 			const struct entry *e = &step->call[i].e;
@@ -408,7 +408,7 @@ static const char *const titles[PARTS] = {
 	[PART_RANDOM] = "operators that draw random numbers",
 };
 
-/* What no record has, so that nobody takes silence for equality. */
+/* Facts that no record has, so that silence is not taken for equality. */
 static const char lacking[] = "not in the records, so not compared: hyper-parameters that are "
 			      "neither arguments nor keys, variables "
 			      "that are not about the job, seeds that the program sets and no "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What two runs began with: what their records say of program, libraries, configuration, first inputs and first weights. */
+/* The setup of two runs: program, libraries, configuration, first inputs and first weights from their records. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_SETUP_H
 #define PROBE_TOOLS_PROBE_COMPARE_SETUP_H
 

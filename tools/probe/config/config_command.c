@@ -18,7 +18,7 @@ static const char help[] =
 	"Prints the configuration that a job started from here would have, as a commented YAML "
 	"file, and says where\n"
 	"each value comes from: the file, the environment (PROBE_<KEY>), or the default where "
-	"nothing is said.\n"
+	"none is set.\n"
 	"Problems go to stderr with file, line and column; the exit status is then 2.\n"
 	"\n"
 	"  -c, --config FILE   this file instead of $PROBE_CONFIG or the one that is found\n"
@@ -63,7 +63,7 @@ static void ignore_config_line(void *arg, const char *line)
 	(void)line;
 }
 
-/* The file alone, for telling where a value comes from. */
+/* The file alone, to find out where a value comes from. */
 struct sources {
 	struct config file, none;
 };
@@ -90,7 +90,7 @@ static void count_line(void *arg, const char *line)
 	++*(unsigned *)arg;
 }
 
-/* Is the value said there, and taken? One that is refused changes nothing. */
+/* Is the value given there, and accepted? A rejected one changes nothing. */
 static bool in_environment(const char *key)
 {
 	char name[64] = "PROBE_";
@@ -111,7 +111,7 @@ static bool in_environment(const char *key)
 
 	snprintf(entry, bytes, "%s=%s", name, value);
 
-	/* Without it nothing is wrong: there is no file. */
+	/* Nothing is wrong without it: there is no file. */
 	config_load(&alone, NULL, env, "/", count_line, &problems);
 	config_free(&alone);
 	free(entry);
@@ -145,7 +145,7 @@ static char *working_directory(void)
 	return cwd ? cwd : tool_strdup("/");
 }
 
-/* in_words: what it means; common: only the keys that are set often. */
+/* in_words: with explanations; common: only the keys that are set often. */
 static int show_config(const char *file, bool in_words, bool common)
 {
 	struct sources s;

@@ -26,7 +26,7 @@ static int by_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Of two the larger: of a first step and what came behind it the first step is one. */
+/* The larger of the two: a first step and the step after it are not both first steps. */
 static double median_of_steps(const struct table *t, size_t member)
 {
 	uint64_t *v = tool_alloc(t->n * sizeof(*v)), is;
@@ -39,7 +39,7 @@ static double median_of_steps(const struct table *t, size_t member)
 	return (double)is;
 }
 
-/* What does not grow with the steps. */
+/* Costs that do not grow with the steps. */
 static double fixed_cost_bytes(const char *path)
 {
 	DIR *d = opendir(path);
@@ -74,7 +74,7 @@ bool cost_of(struct cost *c, const struct rank_dir *dir)
 			t->rows += k.rows;
 			t->calls++;
 		}
-		/* At the beginning of a step. */
+		/* At the start of a step. */
 		if (!t || (calls_done(&s) > COST_BYTES && t->calls == 1 && steps.n > 1))
 			break;
 	}

@@ -34,7 +34,7 @@ static void print_explained(const char *head, const char *fmt, ...)
 	putchar('\n');
 }
 
-/* The value of a member as probe.yaml writes it; malloc'd. */
+/* The value of a member in the notation of probe.yaml; malloc'd. */
 static char *explained_value(const struct config *c, const char *key)
 {
 	const struct config_key *k = config_key_find(key, strlen(key), false);
@@ -45,7 +45,7 @@ static char *explained_value(const struct config *c, const char *key)
 	return s;
 }
 
-/* Those that are wrapped at run time (wrappers/providers.c, entry/user/user_functions.c); the others come from configs/apis. */
+/* Libraries that are wrapped at run time (wrappers/providers.c, entry/user/user_functions.c); the others come from configs/apis. */
 #define LIBRARIES " " COMPILED_LIBRARIES " c10d aten mindspore acl custom "
 
 static bool has_wrappers(const char *library)
@@ -66,7 +66,7 @@ static unsigned count_section_entries(const struct wraplist *w, uint32_t section
 	return n;
 }
 
-/* Of libraries whose functions libprobe.so exports: entries that are none of these. They are said on stderr. */
+/* Entries that are no function of the libraries that libprobe.so exports. Reported on stderr. */
 static unsigned explain_unknown(const struct wraplist *w, uint32_t section)
 {
 	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
@@ -148,7 +148,7 @@ static const char *ordinal_suffix(uint64_t n)
 				 : "th";
 }
 
-/* The first of them, as the library chooses them. */
+/* The first steps, as the library chooses them. */
 static void first_steps(const struct config *c, const char *head)
 {
 	uint64_t step = config_step_next(c, 0);
@@ -166,7 +166,7 @@ static void first_steps(const struct config *c, const char *head)
 	puts(step == UINT64_MAX ? "" : " ...");
 }
 
-/* A name without :: is that of a function: is it one that can be a marker? */
+/* A name without :: is a function's: can that function be a marker? */
 static void doubt_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {
@@ -337,7 +337,7 @@ static void no_effect(const struct config *c, const struct wraplist *w)
 	config_free(&d);
 }
 
-/* What an earlier run into the same folder cost is better than any estimate. */
+/* The cost of an earlier run into the same folder is better than any estimate. */
 static void explain_cost(const struct config *c)
 {
 	struct folders f;
@@ -366,7 +366,7 @@ static void explain_cost(const struct config *c)
 	folders_close(&f);
 }
 
-/* fn for each of the libraries whose functions libprobe.so exports. */
+/* Calls fn for each of the libraries whose functions libprobe.so exports. */
 static void each_compiled(void (*fn)(struct wraplist *w, const char *library, void *arg),
 	struct wraplist *w, void *arg)
 {
@@ -391,7 +391,7 @@ static void mark_known(struct wraplist *w, const char *library, void *arg)
 	struct exports *e = arg;
 	char cxx[256];
 
-	/* What is C++ stands in the list by its qualified name. */
+	/* C++ functions are listed by their qualified names. */
 	for (unsigned i = 0; i < e->n; i++)
 		wraplist_match(w, library,
 			demangle_symbol(e->name[i], cxx, sizeof(cxx), NULL) > 0 ? cxx : e->name[i]);

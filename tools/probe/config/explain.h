@@ -6,7 +6,7 @@
 #include "config/list/wraplist.h"
 #include "config/rooms/room.h"
 
-/* list: what support_wrap_ops.yaml names; unknown names are reported. Prints to stdout. */
+/* list: the names in support_wrap_ops.yaml; unknown names are reported. Prints to stdout. */
 void explain_config(
 	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg);
 

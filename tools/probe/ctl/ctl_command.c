@@ -117,7 +117,7 @@ static void wait_seconds(double s)
 		NULL);
 }
 
-/* Since its beginning; 0: not known. */
+/* Time since its start; 0: not known. */
 static double mean_step_s(const struct folders *f)
 {
 	double s = 0;
@@ -137,8 +137,8 @@ static double mean_step_s(const struct folders *f)
 }
 
 /*
- * How long a step takes, s: as it has been, or as it is now where that is less. The start of a job is slow, and a step that
- * comes too early is one that some rank misses. 0: not known.
+ * The time of a step, s: the average so far, or the current one if it is shorter. The start of a job is slow, and a switch at a step that
+ * comes too early is missed by some rank. 0: not known.
  */
 static double measure_step_s(struct ctl *c)
 {
@@ -169,7 +169,7 @@ static double margin_s(const struct ctl *c)
 	return s;
 }
 
-/* The first step that is to be recorded otherwise. */
+/* The first step with the new recording. */
 static uint64_t choose_step(struct ctl *c)
 {
 	double step_s, ahead = STEPS_LEAST, margin;
@@ -187,7 +187,7 @@ static uint64_t choose_step(struct ctl *c)
 	if (step_s > 0 && margin / step_s > ahead)
 		ahead = ceil(margin / step_s);
 	step = newest_step(&c->f) + (uint64_t)(ahead < 1e9 ? ahead : 1e9);
-	/* What was asked for before comes first. */
+	/* Earlier requests come first. */
 	return step > after || after > step + 1000000 ? step : after;
 }
 
@@ -204,7 +204,7 @@ static void print_ctl_problem(void *arg, const char *line)
 	tool_warn("ctl: %s", line);
 }
 
-/* Only what was written for this run counts. */
+/* Only a file written for this run counts. */
 static bool is_file_of_run(const struct ctl *c)
 {
 	uint64_t first = UINT64_MAX;
@@ -270,7 +270,7 @@ static int write_ctl_file(struct ctl *c)
 	target_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
 		(unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
-	/* A rank may be behind: the one that holds now, and those that are to come. */
+	/* A rank may lag: keeps the settings in force, and those to come. */
 	for (unsigned i = 0; i < c->file.n; i++)
 		if (c->file.change[i].effective_step <= step)
 			from = i;
@@ -283,7 +283,7 @@ static int write_ctl_file(struct ctl *c)
 	return target_close(&t, true);
 }
 
-/* The keys that hold now or are to hold are the start of what holds then. */
+/* The new settings start from the keys in force or to come. */
 static void begin_change(struct ctl *c)
 {
 	const struct ctl_change *last = c->file.n ? &c->file.change[c->file.n - 1] : NULL;
@@ -437,7 +437,7 @@ static void print_status_json(const struct ctl *c)
 
 /* ---- waiting ---- */
 
-/* Until each rank that is there has switched, or is gone. A status. */
+/* Waits until each existing rank has switched, or is gone. Returns a status. */
 static int wait_for_switch(struct ctl *c)
 {
 	uint64_t asked = c->next.effective_step;

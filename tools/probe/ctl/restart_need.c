@@ -6,7 +6,7 @@
 #include "config/list/wraplist.h"
 #include "tools/lib/tool.h"
 
-/* Libraries whose functions have stubs, which are made when the library is loaded: sections of the list. */
+/* Libraries whose functions have stubs, which are created when the library is loaded: sections of the list. */
 static const char stub_sections[][12] = {"aten", "c10d", "functional", "tensor", "torch",
 	"distributed", "mindspore", "acl", "custom", "python"};
 
@@ -20,7 +20,7 @@ static const char *changed_value(const struct ctl_change *c, const char *name)
 	return NULL;
 }
 
-/* Is the section one of key armable: a list, as meta.json has it? */
+/* Is the section in the key armable, a list as in meta.json? */
 static bool is_section_armable(const char *armable, const char *section)
 {
 	size_t n = strlen(section);

@@ -50,7 +50,7 @@ static struct dot_node *find_node(struct dot *d, const struct walk_call *w)
 	uint64_t a = c->comm, b;
 
 	if (!c->comm || c->comm_seq == NO_NUMBER || c->bits & CALL_LOCAL) {
-		/* A call of this rank alone. */
+		/* A call that involves only this rank. */
 		a = UINT64_C(0xffffffff00000000) | c->rank;
 		b = c->seq;
 	} else if (message) {
@@ -174,7 +174,7 @@ int export_dot(struct export *e)
 	int status;
 	bool on = true;
 
-	/* One step: that of the finding. */
+	/* A single step: that of the finding. */
 	if (!e->asked_steps && !e->all && e->step_hi != UINT64_MAX)
 		e->step_lo = e->step_hi = e->step_hi - (e->step_hi > e->step_lo);
 	if (e->step_lo != e->step_hi && e->report.g.first_step != e->report.g.last_step) {
@@ -203,7 +203,7 @@ int export_dot(struct export *e)
 		put_dot(&d, &t);
 	status = target_close(&t, on);
 	if (d.more)
-		tool_warn("export: %s beyond the first %u operations are left out",
+		tool_warn("export: %s beyond the first %u operations are skipped",
 			out_plural(d.more, "call", "calls"), NODES_MAX);
 	if (!status && on && strcmp(path, "-")) {
 		char *part = export_part_text(e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all formats of `probe export` share: which part of the run is written, and what is known of it. */
+/* Shared by all formats of `probe export`: the part of the run that is written, and its data. */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_H
 #define PROBE_TOOLS_PROBE_EXPORT_H
 
@@ -9,29 +9,29 @@
 #include "tools/probe/export/tb_files.h"
 #include "tools/probe/views/focus.h"
 
-#define EXPORT_RANKS_MAX 64u /* where no ranks were named */
+#define EXPORT_RANKS_MAX 64u /* if no ranks were named */
 
 struct export
 {
 	struct report report;
-	const char *dir, *output; /* output: NULL: the format's own place */
+	const char *dir, *output; /* output: NULL: the format's default place */
 	const char *format;
 	bool all, per_rank, asked_steps, asked_ranks, asked_level;
-	unsigned level; /* 0: without stacks, 1: with, 2: with statistics */
-	uint64_t step_lo, step_hi; /* what is written */
+	unsigned level; /* 0: without stacks, 1: with stacks, 2: also with statistics */
+	uint64_t step_lo, step_hi; /* the steps to write */
 	bool *want; /* by folder */
 	unsigned nwant;
 	const struct overlay **overlay;
-	struct folders chosen; /* the wanted folders, for comms_settle(): dir[] only, not owned */
+	struct folders chosen; /* the chosen folders, for comms_settle(): dir[] only, not owned */
 	uint64_t limit; /* bytes without --all */
 	uint64_t base_ns; /* ts 0 */
 	uint64_t written, calls; /* bytes, calls */
-	struct tb_export tb; /* of format tensorboard alone; without .feed */
+	struct tb_export tb; /* only for format tensorboard; without .feed */
 	struct table brief; /* of stacks */
 	struct progress bar;
 };
 
-/* Steps and ranks, where they were not given. */
+/* Chooses steps and ranks, if they were not given. */
 void export_choose(struct export *e);
 
 /* Returns 0, or STATUS_USAGE (reported): no call of the chosen ranks is in the chosen steps. */
@@ -40,10 +40,10 @@ int export_check_part(const struct export *e);
 void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi);
 
 void export_walk(const struct export *e, struct walk *w);
-/* The same of one folder. */
+/* The same for one folder. */
 void export_walk_rank(const struct export *e, struct walk *w, unsigned index);
 
-/* "main (train.c:50)", "" where nothing is known. */
+/* "main (train.c:50)", "" if nothing is known. */
 const char *export_stack(struct export *e, uint32_t rank, uint32_t id);
 
 /* World rank of a rank of the communicator in its own order, or -1. */
@@ -52,7 +52,7 @@ int export_world_rank(const struct export *e, uint64_t comm, int64_t rank);
 /* False: the output is too long (reported with the command that makes it shorter), or a signal came. */
 bool export_goes_on(struct export *e, const struct target *t, const struct walk *w, uint64_t step);
 
-/* Path of an output in the run's folder, or what --output says; malloc'd. */
+/* Path of an output in the run's folder, or from --output; malloc'd. */
 char *export_path(const struct export *e, const char *own);
 
 /* "steps 38-40, ranks 0-3, 123 calls"; malloc'd. */

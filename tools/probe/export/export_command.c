@@ -58,7 +58,7 @@ static const char help[] =
 	"      --from TIME      tensorboard: runs that began then or later, as Nov22_18-03-59\n"
 	"      --to TIME        tensorboard: runs that began then or before\n"
 	"      --kinds LIST     tensorboard: of these alone: grad_reduced,exp_avg\n"
-	"  -a, --all            all steps and ranks that were not left out by --step and --rank, "
+	"  -a, --all            all steps and ranks that --step and --rank do not exclude, "
 	"of any "
 	"length;\n"
 	"                       without it nothing above 200 MB (before compression) is written\n"
@@ -106,8 +106,8 @@ static const struct cli_option options[] = {
 static const struct {
 	const char *name;
 	int (*write)(struct export *e);
-	bool all_ranks; /* is of use with all ranks only */
-	enum output_format sink; /* without `write`: which one is fed from the files */
+	bool all_ranks; /* only usable with all ranks */
+	enum output_format sink; /* without `write`: the format that is fed from the files */
 } formats[] = {
 	{"trace", export_trace, false, 0},
 	{"flight-recorder", export_flight_recorder, true, 0},
@@ -168,7 +168,7 @@ static bool set_export_layout(struct tb_export *tb, const char *text)
 	return tb->layout != TB_LAYOUT_AUTO;
 }
 
-/* 0: go on; else the status to end with, + 1. */
+/* 0: continue; else the exit status + 1. */
 static int read_export_options(
 	struct export *e, struct gather_options *g, int *format, int argc, char **argv)
 {
@@ -261,7 +261,7 @@ static void free_export(struct export *e)
 	report_free(&e->report);
 }
 
-/* A format of the running job's, from the files: all that was not left out by --step and --rank. */
+/* A format of the running job, from the files: everything that --step and --rank select. */
 static int feed_format(
 	const struct export *e, const struct gather_options *g, enum output_format format)
 {
@@ -316,7 +316,7 @@ int verb_export(int argc, char **argv)
 		e->asked_ranks = true;
 	status = report_gather(&e->report, &g);
 	if (!status) {
-		/* A few steps say too little of the clocks. */
+		/* A few steps have too little data about the clocks. */
 		if (e->asked_steps)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
 				UINT64_MAX, 1);

@@ -18,7 +18,7 @@
 #include "tools/probe/export/means.h"
 #include "tools/probe/model/read/meta_config.h"
 
-/* Where each format's files go, of its own key. */
+/* The key that gives each format's folder. */
 static const char place_keys[OUTPUT_FORMATS][20] = {
 	[FORMAT_DUMP] = "dump_path",
 	[FORMAT_MONITOR] = "monitor_dir",
@@ -27,7 +27,7 @@ static const char place_keys[OUTPUT_FORMATS][20] = {
 
 /* ---- passes ---- */
 
-/* What the writer thread does between two passes, for a journal in which nothing else is. */
+/* What the writer thread does between two passes, for a journal that has nothing else. */
 static int end_feed_pass(struct feed *f)
 {
 	struct journal *j = &f->journal;
@@ -60,7 +60,7 @@ static struct feed_source *earliest_kind(struct feed *f)
 	return first;
 }
 
-/* Gives the row with the lowest step. 1: it did; 0: there is none; -errno. */
+/* Passes on the row with the lowest step. 1: it did; 0: there is none; -errno. */
 static int feed_one(struct feed *f)
 {
 	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
@@ -115,7 +115,7 @@ static int feed_rows(struct feed *f)
 	}
 }
 
-/* The steps that had ended, as far as they are asked for. */
+/* Passes on the steps that have ended and that are selected. */
 static int feed_last_step(struct feed *f)
 {
 	uint64_t next = f->dir->meta.step_now;
@@ -200,7 +200,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 	return err;
 }
 
-/* Whether the rank has any call, row of a kind or scalar in the steps that are asked for. */
+/* Has the rank any call, statistics row or scalar in the selected steps? */
 static bool has_asked_rows(
 	const struct feed_options *o, const struct rank_dir *dir, const struct overlay *overlay)
 {
@@ -246,7 +246,7 @@ static int feed_rank(
 				? "what would be written is there already; give another --output"
 				: io_error_text(err));
 	else if (f->damaged)
-		tool_warn("export: %s: %s could not be read and are left out", dir->label,
+		tool_warn("export: %s: %s could not be read and are skipped", dir->label,
 			out_plural(f->damaged, "row", "rows"));
 	free(out);
 	free(json);
@@ -254,7 +254,7 @@ static int feed_rank(
 	return err ? STATUS_USAGE : 0;
 }
 
-/* Where TensorBoard's files of the ranks are. */
+/* Folder of the ranks' TensorBoard files. */
 static char *events_folder(const struct feed_options *o, const struct rank_dir *d)
 {
 	char *path = o->output ? NULL : realpath(d->path, NULL), *slash, *to;
@@ -292,7 +292,7 @@ int feed_folders(const struct feed_options *o)
 		if (!ranges_contain(&o->ranks, (uint64_t)(d->rank < 0 ? 0 : d->rank)))
 			continue;
 		n++;
-		/* Of a living process only what is in its files. */
+		/* A running process has only the data in its files. */
 		wrong = d->journal && d->state != RANK_RUNNING ? overlay_make(&overlay, d) : NULL;
 		if (wrong)
 			tool_warn("export: %s: %s", d->label, wrong);
@@ -315,7 +315,7 @@ int feed_folders(const struct feed_options *o)
 		export_report_no_calls(o->dir, o->step_lo, o->step_hi);
 		status = STATUS_USAGE;
 	}
-	/* Of some of the ranks they are no means of the run, and several of such exports may share a folder. */
+	/* Means of some of the ranks are no means of the run, and several such exports may share a folder. */
 	if (!status && n > 1 && !o->ranks.n)
 		status = write_means(o, &folders, &means);
 	means_close(&means);

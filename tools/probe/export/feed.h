@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sinks (sink/format.h) fed from the files of rank folders: what the writer thread gives them while the job runs, given
- * afterwards. Rows of calls, kinds and scalars come by their steps; names, stacks and communicators before them all. What the
- * CSV files do not hold (tensors, digits beyond those printed) is not given.
+ * Sinks (sink/format.h) fed from the files of rank folders: they get afterwards what the writer thread gives them while the job runs. Rows
+ * of calls, parameter statistics and scalars come in the order of their steps; names, stacks and communicators come first. Data that CSV
+ * files do not have (tensors, digits beyond those printed) is missing.
  */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_FEED_H
 #define PROBE_TOOLS_PROBE_EXPORT_FEED_H
@@ -16,31 +16,31 @@
 struct feed_options {
 	const char *dir; /* output folder, or a rank's */
 	const char *output; /* NULL: in DIR, where the job would have written it */
-	uint64_t step_lo, step_hi; /* both are included */
+	uint64_t step_lo, step_hi; /* inclusive */
 	struct ranges ranks; /* empty: all */
 	enum output_format format;
-	const char
-		*kinds; /* files of these alone, commas between them, `scalars` is one; NULL: all */
+	const char *
+		kinds; /* only these files, separated by commas, `scalars` is one of them; NULL: all */
 	bool quiet; /* no closing line on stdout */
 };
 
-/* Returns 0 or STATUS_USAGE (reported). A rank that cannot be written ends it. */
+/* Returns 0 or STATUS_USAGE (reported). Stops at a rank that cannot be written. */
 int feed_folders(const struct feed_options *o);
 
-/* ---- below: what its files share ---- */
+/* ---- below: shared by its source files ---- */
 
-/* A source of rows: its next row's step, and how the row is given. */
+/* A source of rows: the step of its next row, and the function that passes it on. */
 struct feed_source {
 	bool have; /* a row is ready */
 	uint64_t step;
 	struct csv csv; /* of sources of plain rows */
-	char **file; /* further ones, in their order */
+	char **file; /* further files, in order */
 	uint64_t *limit;
 	unsigned nfile, cap_file, at;
 	bool reading;
-	char word[24]; /* of a kind's files */
+	char word[24]; /* of the files of a parameter statistic */
 	int column[CSV_COLUMNS_MAX];
-	int op[TRAIN_OPS_END]; /* columns of a kind's statistics, -1: none */
+	int op[TRAIN_OPS_END]; /* columns of its statistics, -1: none */
 	uint32_t ops;
 };
 
@@ -57,12 +57,12 @@ struct feed_call {
 	struct row_api api;
 	struct feed_tensor *row;
 	unsigned n, cap;
-	uint64_t order; /* in the files */
+	uint64_t order; /* position in the files */
 };
 
 /*
- * Calls by their steps. In the files a call stands where it ended: an asynchronous one often behind calls of the next
- * step, which is why some are read ahead.
+ * Calls in the order of their steps. In the files a call comes where it ended: an asynchronous one often after calls of the next step, so
+ * some calls are read ahead.
  */
 struct feed_calls {
 	struct calls reader;
@@ -93,23 +93,20 @@ struct feed {
 
 void feed_calls_open(struct feed *f);
 void feed_calls_close(struct feed *f);
-/* The next call is f->calls.now. */
+/* Moves to the next call: f->calls.now. */
 void feed_calls_next(struct feed *f);
-/* The record of it: good until the next. */
+/* The record of it, valid until the next call of this function. */
 struct record feed_call_record(struct feed *f);
 
-/* Files of kinds and scalars. */
+/* Files of parameter statistics and scalars. */
 void feed_rows_open(struct feed *f);
 void feed_rows_close(struct feed *f);
 void feed_source_next(struct feed *f, struct feed_source *s);
-/* Each gives the row at hand to the sinks: 0 or -ENOBUFS. */
+/* Each passes the current row to the sinks: 0 or -ENOBUFS. */
 int feed_give_kind(struct feed *f, struct feed_source *s);
 int feed_give_scalar(struct feed *f, struct feed_source *s);
 
-/*
- * Names, communicators and stacks of the folder, all of them. again(f) ends the pass where the sinks had no room. Returns 0 or
- * -errno.
- */
+/* Passes on all names, communicators and stacks of the folder. again(f) ends the pass if the sinks had no room. Returns 0 or -errno. */
 int feed_tables(struct feed *f, int (*end_pass)(struct feed *f));
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of calls as the records that they were made from. */
+/* Turns rows of calls back into the records that they were made from. */
 #include "tools/probe/export/feed.h"
 
 #include <errno.h>
@@ -13,10 +13,10 @@
 #include "journal/columns.h"
 #include "tools/lib/tool.h"
 
-#define FUNCTIONS_MAX 65535u /* as journals have */
+#define FUNCTIONS_MAX 65535u /* as in journals */
 #define AHEAD_MAX 2048u /* calls that are read ahead */
 
-/* Sinks keep what they make of a function by its number. */
+/* Sinks cache their data of a function by its number. */
 struct function_number {
 	struct table_key key;
 	uint16_t n;
@@ -270,7 +270,7 @@ static void free_fed_call(struct feed_call *c)
 	free(c);
 }
 
-/* reuse: one that is not needed any more, or NULL. */
+/* reuse: one that is no longer needed, or NULL. */
 static void read_fed_calls(struct feed_calls *f, struct feed_call *reuse)
 {
 	while (f->n < AHEAD_MAX) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds, scalars, names, communicators and stacks of a rank's folder as the records that they were made from. */
+/* Turns parameter statistics, scalars, names, communicators and stacks of a rank's folder back into records. */
 #include "tools/probe/export/feed.h"
 
 #include <dirent.h>
@@ -124,7 +124,7 @@ static const char *const value_columns[] = {"vpp_stage", "name", "step", "micro_
 	"dtype", "value", "wall_ns", "update_0"};
 enum { C_VPP, C_NAME, C_STEP, C_MICRO, C_SHAPE, C_DTYPE, C_VALUE, C_WALL, C_BINS, C_COUNT };
 
-/* Which column is what, and in which order the statistics stand. */
+/* Finds the columns, and the order of the statistics. */
 static void learn_columns(struct feed_source *s)
 {
 	int order[TRAIN_OPS_END], n = 0;
@@ -213,7 +213,7 @@ void feed_rows_close(struct feed *f)
 	free(f->kind);
 }
 
-/* ---- kinds ---- */
+/* ---- parameter statistics ---- */
 
 static const struct csv_text *source_field(const struct feed_source *s, int c)
 {
@@ -263,7 +263,7 @@ static union stats_value extreme_of(const struct csv_text *t, uint8_t class)
 	return v;
 }
 
-/* The statistics that the file has; where none of them is a number it was not measured, unless it is full of NaN. */
+/* The statistics in the file; if none of them is a number, the tensor was not measured, unless it is full of NaN. */
 static void read_kind_statistics(struct journal_kind_row *k, const struct feed_source *s)
 {
 	uint8_t class = dtype_info(k->dtype)->cls;
@@ -384,7 +384,7 @@ int feed_give_scalar(struct feed *f, struct feed_source *s)
 	return sink_give_scalar(&f->sink, &r);
 }
 
-/* ---- what is there from the beginning ---- */
+/* ---- data available from the start ---- */
 
 #define GIVE(f, call)                                          \
 	({                                                     \

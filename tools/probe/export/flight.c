@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * PyTorch's Flight Recorder: a pickle for each rank, of version 2.10, as its analyser (torchfrtrace, PyTorch 2.13:
- * torch/distributed/flight_recorder) reads it. It compares the entries of one group with the same collective_seq_id over
- * the ranks by operation, sizes, types and state, and names ranks that are missing or different. Sizes are numbers of
- * elements, as many libraries have no shapes; where ranks have different ones by contract (v-forms) none are written. A
- * message gets a group of its own two ranks, for it is not every rank's of the communicator.
+ * torch/distributed/flight_recorder) reads it. The analyser compares the entries of one group with the same collective_seq_id over the
+ * ranks by operation, sizes, types and state, and names ranks that are missing or different. Sizes are numbers of elements, as many
+ * libraries have no shapes; if ranks may have different ones (v-forms), none are written. A message gets a group of its two ranks, because
+ * the other ranks of the communicator have no part in it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,11 +21,11 @@
 #define PAIRS_MAX 1000000u
 #define FRAMES_MAX 16u
 
-/* An operation of the part that is written, for what its open calls do not know, and to find half messages. */
+/* An operation of the exported part: for members that open calls do not know, and to find messages with one side. */
 struct flight_op {
 	struct table_key key;
 	uint64_t in, out;
-	uint32_t in_dtype, out_dtype, sides; /* sides: of a message, 1 sent, 2 received */
+	uint32_t in_dtype, out_dtype, sides; /* sides: of a message: 1 sent, 2 received */
 	bool known;
 };
 
@@ -44,11 +44,11 @@ struct flight {
 	uint64_t unsupported, unpaired;
 };
 
-/* The operations that the analyser knows; of others there is no entry. */
+/* The operations that the analyser knows; others get no entry. */
 static const struct flight_name {
 	const char *op, *name;
 	enum flight_sizes
-		sizes; /* SIZES_OUT, SIZES_IN: both are that side's, for ranks have only one of them */
+		sizes; /* SIZES_OUT, SIZES_IN: both sizes are that side's, because ranks have only one of them */
 } flight_names[] = {
 	{"all_reduce", "all_reduce", SIZES_BOTH},
 	{"scan", "all_reduce", SIZES_BOTH},
@@ -93,7 +93,7 @@ static bool find_pair(const struct export *e, const struct call *c, int *from, i
 	return me >= 0 && other >= 0 && other != me;
 }
 
-/* NULL: it has no entry. message: between which ranks. */
+/* NULL: it has no entry. message: the ranks of the message. */
 static struct flight_op *find_flight_op(
 	struct flight *f, const struct call *c, int *from, int *to, bool *message)
 {
@@ -225,7 +225,7 @@ static const char *flight_backend(const struct call *c)
 	if (strcmp(lib, "nccl") == 0 || strcmp(lib, "rccl") == 0 || strcmp(lib, "hccl") == 0 ||
 		strcmp(lib, "gloo") == 0)
 		return lib;
-	/* Others, MPI among them, the analyser does not know; the name says nothing else. */
+	/* The analyser knows no other backends, MPI among them; the name has no other effect. */
 	return strstr(api, "NCCL") ? "nccl" : "gloo";
 }
 
@@ -235,7 +235,7 @@ static void name_pair(char *buf, size_t cap, uint64_t comm, int from, int to, in
 		tag == NO_NUMBER ? 0 : (long long)tag);
 }
 
-/* Element counts of both sides as the analyser wants them equal on all ranks. */
+/* Element counts of both sides in the form that the analyser expects to be equal on all ranks. */
 struct flight_sides {
 	bool known;
 	uint64_t in, out;
@@ -248,10 +248,10 @@ static struct flight_sides find_sides(
 	struct flight_sides s = {
 		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
-	/* One that brings another number is the odd one, or who has left it is: nothing is taken from there then. */
+	/* If a rank brings another number, it may be the odd one or the rank that has completed: then nothing is taken from there. */
 	bool like = !w->in_rows || (s.in == o->in && s.in_dtype == o->in_dtype);
 
-	/* An open call has no result yet, and one of a living process says little of its tensors. */
+	/* An open call has no result yet, and one of a running process has little data about its tensors. */
 	if (open && o->known && like) {
 		if (!w->in_rows) {
 			s.in = o->in;
@@ -261,7 +261,7 @@ static struct flight_sides find_sides(
 		s.out_dtype = o->out_dtype;
 		s.known = true;
 	} else if (open) {
-		/* No rank has left it that brought the same: what they bring is compared. */
+		/* No rank with the same inputs has completed: inputs are compared. */
 		s.out = s.in;
 		s.out_dtype = s.in_dtype;
 		if (strcmp(intern_name(w->call.op), "all_gather") == 0)
@@ -272,7 +272,7 @@ static struct flight_sides find_sides(
 	}
 	if (sizes == SIZES_NONE)
 		s.known = false;
-	/* A rank that has only one side, or whose other one is in place. */
+	/* A rank that has only one side, or whose other side is in place. */
 	if (sizes == SIZES_OUT || !w->in_rows) {
 		s.in = s.in_dtype && sizes != SIZES_OUT ? s.in : s.out;
 		s.in_dtype = s.in_dtype && sizes != SIZES_OUT ? s.in_dtype : s.out_dtype;
@@ -284,7 +284,7 @@ static struct flight_sides find_sides(
 	return s;
 }
 
-/* The analyser wants size times the smaller side in the larger one; where a library counts otherwise it is not asked to. */
+/* The analyser expects the larger side to be size times the smaller one; libraries that count otherwise are exempt. */
 static bool is_product_odd(const struct flight_name *n, const struct flight_sides *s, int64_t size)
 {
 	if (!s->known || size < 1)
@@ -311,7 +311,7 @@ static void put_flight_entry(struct flight *f, struct target *t, const struct wa
 
 	if (!o)
 		return;
-	/* The other side lies outside the part that is written, or was never received. */
+	/* The other side is outside the exported part, or was never received. */
 	if (message && o->sides != 3 && !(c->bits & CALL_OPEN)) {
 		f->unpaired++;
 		return;
@@ -526,7 +526,7 @@ int export_flight_recorder(struct export *e)
 		printf("%s: a pickle for each rank: %s; torchfrtrace %s reads them\n", dir, part,
 			dir);
 		if (f.unsupported || f.unpaired)
-			printf("left out: %s that the Flight Recorder has no name for, %s whose "
+			printf("skipped: %s that the Flight Recorder has no name for, %s whose "
 			       "other side is not in this part\n",
 				out_plural(f.unsupported, "call", "calls"),
 				out_plural(f.unpaired, "message", "messages"));

@@ -21,7 +21,7 @@
 
 #define OPERATIONS_KEPT 4000000u
 
-/* When the last rank came to an operation. */
+/* When the last rank entered an operation. */
 struct insight_last {
 	struct table_key key;
 	uint64_t start;
@@ -31,7 +31,7 @@ struct insight_op {
 	uint64_t step, start, dur, wait, bytes, comm;
 	int64_t seq;
 	uint32_t op;
-	int from, to; /* of a message: world ranks; -1: a collective */
+	int from, to; /* world ranks of a message; -1: a collective */
 };
 
 struct insight_step {

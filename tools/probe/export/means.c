@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of steps over the ranks that have one, for TensorBoard: a run `mean` beside those of the ranks, tags loss/mean ... */
+/* Numbers of steps over the ranks that have one, for TensorBoard: a run `mean` in addition to those of the ranks, tags loss/mean ... */
 #include "tools/probe/export/means.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static void put_rank_value(
 	free(tag);
 }
 
-/* Of what ranks must agree on a mean is no number of the training: the smallest and the largest. */
+/* If ranks must agree on a number, a mean is no number of the training: the minimum and the maximum are written. */
 static void put_means(const struct means *m, struct target *t)
 {
 	const struct step_numbers *s = &m->numbers;

@@ -75,7 +75,7 @@ static bool is_wanted_folder(const struct tb_export *o, unsigned rank, uint64_t 
 	       (!o->to || time <= o->to);
 }
 
-/* The newest of each rank. */
+/* The newest folder of each rank. */
 static void add_tb_folder(
 	struct tb_folders *f, const char *path, const char *name, unsigned rank, uint64_t time)
 {
@@ -89,7 +89,7 @@ static void add_tb_folder(
 
 		if (one.time > was->time)
 			*was = one;
-		tool_warn("export: %s is left out: there is a newer folder of rank %u", older.name,
+		tool_warn("export: %s is skipped: there is a newer folder of rank %u", older.name,
 			rank);
 		free(older.path);
 		free(older.name);
@@ -99,14 +99,14 @@ static void add_tb_folder(
 	f->at[f->n++] = one;
 }
 
-/* {time}-rank{r}-... False: it is no such name. */
+/* Parses {time}-rank{r}-... False: it is no such name. */
 static bool parse_monitor_name(const char *name, unsigned *rank, uint64_t *time)
 {
 	regmatch_t m[3];
 	regex_t re;
 	bool is;
 
-	/* MonitorConst.OUTPUT_DIR_PATTERN, searched from the name's begin. */
+	/* MonitorConst.OUTPUT_DIR_PATTERN, matched at the start of the name. */
 	if (regcomp(&re, "^([A-Za-z0-9_-]{0,20})-rank([0-9]{1,5})-", REG_EXTENDED))
 		return false;
 	is = regexec(&re, name, 3, m, 0) == 0;
@@ -185,9 +185,9 @@ static int compare_tb_folders(const void *a, const void *b)
 	return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* ---- kinds ---- */
+/* ---- parameter statistics ---- */
 
-/* Those that csv2tensorboard_by_step knows. */
+/* The ones that csv2tensorboard_by_step knows. */
 static const uint8_t monitor_kinds[] = {TK_ACTV, TK_ACTV_GRAD, TK_EXP_AVG, TK_EXP_AVG_SQ,
 	TK_GRAD_UNREDUCED, TK_GRAD_REDUCED, TK_PARAM_ORIGIN, TK_PARAM_UPDATED};
 
@@ -238,7 +238,7 @@ static const char *const ops[] = {"norm", "min", "max", "zeros", "nans", "id", "
 struct tb_writer {
 	const struct tb_export *o;
 	const struct tb_folder *folder;
-	const char *word; /* of the kind */
+	const char *word; /* of the statistic */
 	struct tfevents events;
 	struct target to;
 	bool open;
@@ -248,7 +248,7 @@ struct tb_writer {
 	uint64_t rows, damaged;
 };
 
-/* False: that row of that step was there before. */
+/* False: that row of that step was seen before. */
 static bool add_seen_row(struct tb_writer *w, uint64_t h)
 {
 	h |= h == 0;
@@ -316,7 +316,7 @@ static uint64_t hash_field(uint64_t h, const struct csv_text *t)
 	return hash_u64(h, t->n + 256);
 }
 
-/* What comes before the statistic. */
+/* The part before the statistic. */
 static void put_row_tag(struct tb_writer *w, struct text *t, const struct csv_text *vpp,
 	const struct csv_text *name, const struct csv_text *micro)
 {
@@ -381,7 +381,7 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
 	struct csv c;
 
 	if (csv_open(&c, path, UINT64_MAX, true, 65536)) {
-		tool_warn("export: %s cannot be read and is left out", path);
+		tool_warn("export: %s cannot be read and is skipped", path);
 		csv_close(&c);
 		return 0;
 	}
@@ -417,7 +417,7 @@ static int compare_blocks(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* <word>_<a>-<b>.csv, by their steps. */
+/* <word>_<a>-<b>.csv, in the order of their steps. */
 static int write_tb_kind(struct tb_writer *w, const char *out)
 {
 	size_t len = strlen(w->word);
@@ -478,7 +478,7 @@ static int write_tb_rank(
 	}
 	status |= close_tb_target(&w, !status);
 	if (w.damaged)
-		tool_warn("export: %s: %s could not be read and are left out", folder->name,
+		tool_warn("export: %s: %s could not be read and are skipped", folder->name,
 			out_plural(w.damaged, "row", "rows"));
 	*rows += w.rows;
 	tfevents_free(&w.events);

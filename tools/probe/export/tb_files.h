@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event files for TensorBoard, of CSV files of kinds: of our rank folders, and of those that msprobe's monitor writes
- * ({time}-rank{r}-{id}). Layouts: csv2tb, as msprobe's csv2tensorboard_by_step, a folder for each rank and kind; live, as its
- * monitor's format tensorboard (of its folders), or as the job would have written them (of ours).
+ * Event files for TensorBoard, from CSV files of parameter statistics: of our rank folders, and of those that msprobe's monitor writes
+ * ({time}-rank{r}-{id}). Layouts: csv2tb, as msprobe's csv2tensorboard_by_step, a folder for each rank and statistic; live, as its
+ * monitor's format tensorboard (for its folders), or as the job would have written them (for ours).
  */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_TB_FILES_H
 #define PROBE_TOOLS_PROBE_EXPORT_TB_FILES_H
@@ -14,11 +14,11 @@ enum tb_layout { TB_LAYOUT_AUTO, TB_LAYOUT_LIVE, TB_LAYOUT_CSV2TB };
 struct tb_export {
 	struct feed_options feed;
 	enum tb_layout layout;
-	uint64_t from, to; /* time_of_day_text() of the folders; both are included; 0: no limit */
-	const char *kinds; /* commas between them; NULL: all */
+	uint64_t from, to; /* time_of_day_text() of the folders; inclusive; 0: no limit */
+	const char *kinds; /* separated by commas; NULL: all */
 };
 
-/* "Nov22_18-03-59" as a number that grows with the time, as far as a year is not known. 0: it is none. */
+/* "Nov22_18-03-59" as a number that grows with time, without the year. 0: it is no such text. */
 uint64_t parse_folder_time(const char *text, size_t n);
 
 /* Returns 0 or STATUS_USAGE (reported). */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome trace, object form. One file of all ranks (for a person: Perfetto's page, chrome://tracing, MindStudio Insight),
- * with a track per rank and thread, one per communicator, and flows between messages; or one file per rank, as programs
- * (HTA, torch_tb_profiler) read them: there each collective is also a `kernel` event on the communicator's stream, and is
- * named as HTA recognises communication (^nccl.*Kernel).
+ * Chrome trace, object form. One file of all ranks (for people: Perfetto's page, chrome://tracing, MindStudio Insight), with a track per
+ * rank and thread, one per communicator, and flows between messages. Or one file per rank, as programs (HTA, torch_tb_profiler) read them:
+ * these also have each collective as a `kernel` event on the communicator's stream, named so that HTA recognises it as communication
+ * (^nccl.*Kernel).
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,15 +19,15 @@
 #include "tools/probe/export/trace_args.h"
 #include "tools/probe/model/read/scalar_rows.h"
 
-#define LANES 128u /* asynchronous calls of a thread side by side */
-#define LANE_TID 10000000u /* thread ids are below */
-#define STREAM_TID 5000000u /* those of Linux are below 2^22 */
+#define LANES 128u /* concurrent asynchronous calls of a thread */
+#define LANE_TID 10000000u /* thread ids are lower */
+#define STREAM_TID 5000000u /* Linux's thread ids are below 2^22 */
 #define STREAM_LANE 10000u /* communicators of a rank, as numbers of streams */
 #define COMMS_PID 1000000000u
 #define COMM_STREAM 7u
 #define MESSAGES_KEPT 2000000u
 
-/* A thread of a rank: where its asynchronous calls go, which overlap. */
+/* A thread of a rank: the lanes of its asynchronous calls, which overlap. */
 struct trace_thread {
 	struct table_key key; /* a: folder, b: thread */
 	uint64_t lane_end[LANES];
@@ -48,7 +48,7 @@ struct trace_rank {
 	uint64_t in_flight;
 };
 
-/* One side of a message whose other side has not come by. */
+/* One side of a message whose other side was not seen yet. */
 struct trace_message {
 	struct table_key key;
 	bool matched;
@@ -64,7 +64,7 @@ struct trace {
 	struct table threads, comms, messages, streams;
 	struct meet meet;
 	uint64_t events, flows;
-	int only; /* folder of a file of one rank; -1: all */
+	int only; /* folder for a file of one rank; -1: all */
 };
 
 /* ---- pieces of events ---- */
@@ -134,7 +134,7 @@ static void name_trace_rank(struct trace *x, uint32_t index)
 
 /* ---- tracks ---- */
 
-/* The track of a call: its thread's, or one of those beside it for calls that overlap others. */
+/* The track of a call: its thread's, or an additional lane for calls that overlap others. */
 static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	struct trace_thread *t = table_get(&x->threads, c->rank, c->thread);
@@ -197,10 +197,9 @@ static unsigned number_comm(struct trace *x, uint64_t comm)
 /*
  * ---- steps, phases, counters ----
  *
- * Readers add ts and dur as doubles, and torch_tb_profiler leaves out whatever ends behind what it begins in, by however
- * little: what encloses others ends 1 ns behind the last of them and before what follows.
+ * Readers add ts and dur as doubles, and torch_tb_profiler drops an event that ends after the one that encloses it, by however
+ * little: an enclosing event ends 1 ns after the last one inside and before the next one.
  */
-
 static void end_trace_phase(struct trace *x, uint32_t index)
 {
 	struct trace_rank *r = &x->rank[index];
@@ -247,7 +246,7 @@ static void note_step(struct trace *x, const struct walk_call *w)
 		r->phase_begin = r->phase_end = w->start;
 		r->phase_tid = w->call.thread;
 	}
-	/* The track of an asynchronous call is another one; a call may lie in one that ends later. */
+	/* An asynchronous call has another track; a call may be inside one that ends later. */
 	end = w->start + (w->call.bits & CALL_ASYNC ? 0 : w->call.dur);
 	if (end > r->phase_end)
 		r->phase_end = end;
@@ -289,7 +288,7 @@ static void put_memory_counter(
 	}
 }
 
-/* Numbers of the steps (key `scalars`), each when its step had ended. */
+/* Numbers of the steps (key `scalars`), each at the end of its step. */
 static void put_memory_of_rank(struct trace *x, uint32_t index)
 {
 	struct memory_of m = {x, index};
@@ -384,7 +383,7 @@ static void note_messages(struct trace *x, const struct walk_call *w, uint64_t t
 	const char *op = intern_name(c->op);
 	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
 	struct trace_message m = {.rank = c->rank, .tid = tid};
-	/* Inside the slice that it belongs to: of a message that arrives, just before its end. */
+	/* Inside the slice that it belongs to: for a message that arrives, just before its end. */
 	uint64_t arrives = end > w->start ? end - 1 : end;
 
 	if (c->bits & CALL_OPEN)
@@ -407,7 +406,7 @@ static void note_messages(struct trace *x, const struct walk_call *w, uint64_t t
 
 /* ---- calls ---- */
 
-/* The stream of a communicator, or one beside it: work on a stream does not overlap. */
+/* The stream of a communicator, or an additional one: work on a stream does not overlap. */
 static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	unsigned stream = COMM_STREAM + number_comm(x, c->comm), i = 0;
@@ -433,8 +432,8 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 }
 
 /*
- * HTA: what launched it, on the track of the call, and the work on the stream, which begins behind it: HTA counts what is queued, in whole
- * microseconds, and takes one of two that are at the same for the first as it likes.
+ * For HTA: the launch on the track of the call, and the work on the stream, which begins after it. HTA counts queued work in whole
+ * microseconds; if both begin in the same one, it takes either for the first.
  */
 static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
@@ -497,8 +496,8 @@ static void put_trace_call(struct trace *x, const struct walk_call *w)
 }
 
 /*
- * The track of an operation: the communicator's, where it begins when the one before has ended (a rank may enter it before
- * another has left that one); one beside it where both were there at the same time.
+ * The track of an operation: the communicator's, where it begins when the one before has ended (a rank may enter it before another has left
+ * that one); an additional one if both were in progress at the same time.
  */
 static uint64_t choose_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
@@ -526,7 +525,7 @@ static uint64_t choose_comm_track(
 	return number + i * LANE_TID;
 }
 
-/* A collective of all its ranks, on the communicator's own track: from the first that came to the last that left. */
+/* A collective with all its ranks, on the communicator's own track: from the first that came to the last that left. */
 static void put_meeting(void *arg, const struct meeting *m, bool complete)
 {
 	struct trace *x = arg;
@@ -586,7 +585,7 @@ static void put_meeting(void *arg, const struct meeting *m, bool complete)
 	}
 }
 
-/* What a living process stands in is in no file yet. */
+/* The open calls of a running process are in no file yet. */
 static void put_open_calls(struct trace *x)
 {
 	const struct opens *o = &x->e->report.g.opens;
@@ -636,7 +635,7 @@ static void put_trace_head(struct trace *x)
 	target_text(&x->t, "]},\n\"traceEvents\": [");
 }
 
-/* path: where to. only: one folder, or -1. Returns 0 or STATUS_USAGE. */
+/* path: the output. only: one folder, or -1. Returns 0 or STATUS_USAGE. */
 static int write_trace(struct export *e, const char *path, int only)
 {
 	struct trace x = {.e = e, .only = only};

@@ -35,7 +35,7 @@ static void put_stats_arg(struct target *t, const char *key, const struct walk_s
 		(unsigned long long)s->infs);
 }
 
-/* What PyTorch's profiler says of a collective, under its names. */
+/* A collective's data under the names of PyTorch's profiler. */
 void put_collective_args(struct export *e, struct target *t, const struct walk_call *w)
 {
 	const struct call *c = &w->call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which part of a run is exported: three steps around the first finding, the ranks it names and their peers. */
+/* Chooses the part of a run to export: three steps around the first finding, the ranks that it names and their peers. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,8 +51,8 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 }
 
 /*
- * What a profiler's window was when the run was recorded (profile_step, profile_rank), which is what is wanted where nothing else is
- * asked for. True: the steps are known by it.
+ * The profiler window of the recording (profile_step, profile_rank), which is the default if nothing else is selected. True: it gives the
+ * steps.
  */
 static bool choose_recorded_window(struct export *e)
 {
@@ -113,7 +113,7 @@ void export_choose(struct export *e)
 		if (clock_set_right(&g->skew[i], g->first_ns) < e->base_ns)
 			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
-	/* What ranks have in common counts among those that are written. */
+	/* Data shared by ranks counts only the exported ranks. */
 	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
@@ -132,7 +132,7 @@ static const char *format_steps(char text[static 64], uint64_t lo, uint64_t hi)
 
 void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi)
 {
-	/* All steps: what was gathered so far is that of the steps asked for. */
+	/* All steps: the data gathered so far is only of the selected ones. */
 	struct gather_options g = {.path = dir, .top = 1, .step_hi = UINT64_MAX};
 	struct report *r = tool_alloc(sizeof(*r));
 	char asked[64], has[64];
@@ -223,7 +223,7 @@ int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
 		n += hi - lo + 1;
 		p = end + (*end != 0);
 	}
-	/* Who lists a communicator without saying its members: they are known by number only. */
+	/* A rank that lists a communicator without its members: they are known by number only. */
 	return c->ranks[0] || !c->member || rank >= c->nmember ? -1 : c->member[rank];
 }
 

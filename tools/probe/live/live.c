@@ -18,7 +18,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/opens.h"
 
-#define TAIL_BYTES ((uint64_t)64 << 10) /* of a file of numbers */
+#define TAIL_BYTES ((uint64_t)64 << 10) /* of a file of scalars */
 #define ALERTS_BYTES ((size_t)8 << 20)
 
 /* ---- numbers ---- */
@@ -157,7 +157,7 @@ static void take_alert_node(struct live *l, struct live_rank *r, const struct js
 	r->alerts += a.count;
 }
 
-/* An object a line: the reader goes on behind each of them. */
+/* One object per line: the reader continues after each of them. */
 static void read_live_alerts(struct live *l, struct live_rank *r)
 {
 	char *path = tool_format("%s/alerts.jsonl", r->dir->path);
@@ -191,7 +191,7 @@ static int by_newest_alert(const void *x, const void *y)
 	return a->rank != b->rank ? (a->rank < b->rank ? -1 : 1) : strcmp(a->text, b->text);
 }
 
-/* ---- calls that ranks stand in ---- */
+/* ---- calls that block ranks ---- */
 
 static void read_live_opens(struct live *l)
 {
@@ -229,7 +229,7 @@ static void settle_live_rank(struct live *l, struct live_rank *r)
 	for (unsigned i = 0; i < r->nms; i++)
 		sum += r->ms[i];
 	r->mean_ms = r->nms ? sum / r->nms : (double)NAN;
-	/* The job's own number, where it has one. */
+	/* The job's own value, if it has one. */
 	if (comm && step && step->value > 0 && comm->step == step->step)
 		r->exposed = comm->value / step->value;
 	if (r->exposed > 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a job stands now, from its files alone: of each rank what was written last, whatever the size of the rest. For `probe top`
- * and `probe serve`.
+ * The current state of a job, from its files alone: for each rank the last data written, however large the files are. For `probe top` and
+ * `probe serve`.
  */
 #ifndef PROBE_TOOLS_LIVE_H
 #define PROBE_TOOLS_LIVE_H
@@ -16,7 +16,7 @@ struct live_verdict;
 
 #define LIVE_TIMES 64 /* steps whose times are kept */
 
-/* A number of the last step that has it. */
+/* A number, of the last step that has it. */
 struct live_number {
 	char *name; /* as in scalars_<a>-<b>.csv: learning-rate/group1 */
 	enum scalar which;
@@ -38,18 +38,19 @@ struct live_op {
 struct live_rank {
 	const struct rank_dir *dir;
 	int rank;
-	uint64_t step; /* that it is in */
+	uint64_t step; /* its current step */
 	struct live_number *number;
 	unsigned nnumber, cap_number;
 	double ms[LIVE_TIMES]; /* of the latest steps, oldest first */
 	unsigned nms;
 	double mean_ms; /* of these; NAN: not known */
-	double exposed; /* share of the time in which a thread stood in communication, 0 to 1; NAN: not known */
-	double late_ms; /* how much later than the first it came to collectives, on average; NAN: no other rank's are known */
-	uint64_t met, last; /* collectives that others' are known of; those that it came to last */
+	double exposed; /* share of the time in which a thread was blocked in communication, 0 to 1; NAN: not known */
+	double late_ms; /* how much later than the first rank it entered collectives, on average; NAN: no other rank's times are known */
+	uint64_t met,
+		last; /* collectives with data of other ranks; those in which it arrived last */
 	bool straggler;
 	uint64_t alerts;
-	uint64_t open_ns; /* age of the oldest call that it stands in; 0: none */
+	uint64_t open_ns; /* age of the oldest call that it is blocked in; 0: none */
 	char *open; /* its name and communicator */
 	struct live_op *op;
 	unsigned nop, cap_op;
@@ -68,8 +69,8 @@ struct live {
 	struct live_alert *alert; /* newest first */
 	unsigned nalert, cap_alert;
 	uint64_t now; /* Unix epoch, ns */
-	uint64_t step; /* the farthest rank's */
-	bool runs; /* one of them does, as far as it can be told */
+	uint64_t step; /* of the farthest rank */
+	bool runs; /* at least one rank runs, as far as can be seen */
 	const struct live_verdict *verdict; /* the caller's (live_verdict.h); NULL: none is shown */
 };
 
@@ -77,24 +78,24 @@ struct live {
 int live_read(struct live *l, const char *path);
 void live_free(struct live *l);
 
-/* The number of that rank; NULL: it has none. Of several groups the first. */
+/* The number of that rank; NULL: it has none. If there are several groups, the first. */
 const struct live_number *live_number_of(const struct live_rank *r, enum scalar which);
 
-/* Of the first rank that has it: what is the same on all, or is shown once. NULL: none has. */
+/* The number of the first rank that has it: for numbers that are equal on all ranks, or shown once. NULL: none has it. */
 const struct live_number *live_number_of_job(const struct live *l, enum scalar which);
 
-/* 4-5GB, 512-513MB: how NCCL's Inspector calls a bucket of sizes. */
+/* 4-5GB, 512-513MB: NCCL Inspector's names of size buckets. */
 #define LIVE_BUCKET_MAX 64
 const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
 
 /* ---- live_calls.c ---- */
 
-/* What the latest calls say of each rank, and of ranks among each other. */
+/* Adds the data of the latest calls to each rank, and compares the ranks. */
 void live_read_calls(struct live *l);
 
 /* ---- live_json.c ---- */
 
-/* The whole as a JSON document. */
+/* Writes everything as a JSON document. */
 void live_print_json(const struct live *l, FILE *f);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The latest calls of each rank: how long operations take and what they carry, in NCCL's own measures (algorithm and bus
- * bandwidth as nccl-tests define them), and which ranks come late to collectives.
+ * The latest calls of each rank: duration and bytes of operations, in NCCL's own measures (algorithm and bus bandwidth as nccl-tests define
+ * them), and ranks that enter collectives late.
  */
 #include <math.h>
 #include <stdio.h>
@@ -18,9 +18,9 @@
 #define CALLS_BYTES ((uint64_t)128 << 10) /* of a rank's calls */
 #define MEETINGS_MAX (1u << 22)
 #define OPS_MAX 256 /* of a rank */
-#define MET_LEAST 3 /* collectives by which a rank is judged */
+#define MET_LEAST 3 /* collectives that are needed to judge a rank */
 
-/* One collective, of as many ranks as its rows were read of. */
+/* One collective, with the ranks whose rows were read. */
 struct live_meeting {
 	struct table_key key; /* communicator, number on it */
 	uint64_t first, last; /* starts, ns */
@@ -40,7 +40,7 @@ struct live_calls {
 	unsigned n, cap;
 };
 
-/* What a call took of its thread's time. */
+/* The time that a call took from its thread. */
 static uint64_t blocked_ns(const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))
@@ -50,7 +50,7 @@ static uint64_t blocked_ns(const struct call *c)
 
 /* ---- operations ---- */
 
-/* The largest unit that it has one of: 5 MB and a bit is 5 MB. */
+/* Rounded down to the largest unit: 5.2 MB is 5 MB. */
 static uint64_t bucket_of_bytes(uint64_t bytes)
 {
 	uint64_t unit = 1;
@@ -137,7 +137,7 @@ static void judge_meetings(struct live *l, const struct live_calls *a)
 {
 	double *sum = tool_alloc((l->folders.n + 1) * sizeof(*sum));
 
-	/* Who was through before the last one came did not wait for it: a collective without elements, a broadcast's sender. */
+	/* A rank that completed before the last one came did not wait for it: a collective without elements, a broadcast's sender. */
 	for (unsigned i = 0; i < a->n; i++)
 		a->entry[i].meeting->held |= a->entry[i].rank != a->entry[i].meeting->last_rank &&
 					     a->entry[i].end > a->entry[i].meeting->last;
@@ -157,7 +157,7 @@ static void judge_meetings(struct live *l, const struct live_calls *a)
 	free(sum);
 }
 
-/* Last in more than half of them, and by what the others feel: 5 % of a step, or 1 ms where steps are not known. */
+/* A straggler arrives last in more than half of them and costs the others enough: 5 % of a step, or 1 ms if steps are not known. */
 static void find_late_ranks(struct live *l)
 {
 	for (unsigned i = 0; i < l->folders.n; i++) {

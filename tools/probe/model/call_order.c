@@ -11,11 +11,11 @@
 
 struct held_calls {
 	struct call call[HELD_MAX];
-	uint8_t order[HELD_MAX], spare[HELD_MAX]; /* n by time of entry; places that are free */
+	uint8_t order[HELD_MAX], spare[HELD_MAX]; /* n by time of entry; free places */
 	unsigned n;
 };
 
-/* NULL: its calls are not followed, or not yet. */
+/* NULL: its calls are not held back, or not yet. */
 static uint64_t *find_thread_next(struct call_order *o, uint32_t thread)
 {
 	for (unsigned i = 0; i < ORDERED_THREADS; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the rules of the diagnosis keep while all calls go by: gather.c gives it each call and each meeting. */
+/* The data that the rules of the diagnosis collect while all calls pass: gather.c feeds it each call and each meeting. */
 #ifndef PROBE_TOOLS_DIAGNOSE_H
 #define PROBE_TOOLS_DIAGNOSE_H
 
@@ -22,7 +22,7 @@ struct diagnose {
 	struct results results;
 	struct messages messages;
 	struct pace pace;
-	struct pace longer; /* the same by longer rounds of the calls, where these are the steps */
+	struct pace longer; /* the same for longer rounds of the calls, if the steps are rounds */
 	struct step_orders orders;
 	struct given_up given_up;
 	const struct clock_fix *skew;
@@ -30,23 +30,23 @@ struct diagnose {
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);
 void diagnose_free(struct diagnose *d);
-/* Something marks the steps: places are told by their number in the step, and steps are compared. */
+/* If the steps are marked: places are told apart by their number in the step, and steps are compared. */
 void diagnose_steps(struct diagnose *d);
-/* There are longer rounds of the calls than those that are the steps. */
+/* True if the calls have longer rounds than those that are the steps. */
 void diagnose_longer_rounds(struct diagnose *d);
-/* That call, with the number of the longer round in place of the step. */
+/* Handles call c with the number of the longer round as its step. */
 void diagnose_longer_round(struct diagnose *d, const struct call *c);
 /*
- * First, and in the order in which the rank made its calls: what concerns that rank alone. Fills in the call's site too. Threads may do
- * so for different ranks.
+ * First, in the order in which the rank made its calls: everything that concerns this rank alone. Also fills in the call's site. Threads
+ * may do so for different ranks.
  */
 void diagnose_rank_call(struct diagnose *d, struct call *c);
-/* Then, one after the other for all ranks: its values, before it is joined with those of other ranks, by the same thread as that. */
+/* Then, for all ranks by the same thread: its values, before it is joined with those of other ranks. */
 void diagnose_values(struct diagnose *d, const struct call *c);
-/* And its message, if it is one. */
+/* Then its message, if it is one. */
 void diagnose_message(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
-/* All calls were read: what broke a habit is weighed by the habits of the whole run. */
+/* All calls were read: weighs broken habits by the habits of the whole run. */
 void diagnose_end(struct diagnose *d);
 
 #endif

@@ -22,17 +22,17 @@
 	(UINT64_C(1)     \
 		<< 30) /* of calls files, up to which they are read once more for their rounds */
 #define TURN_MAX \
-	RELAY_CALLS /* calls that are taken from one rank before another has its turn ... */
+	RELAY_CALLS /* calls that are taken from one rank before the next rank's turn ... */
 #define TURN_MIN 4
-#define FETCH_CALLS 16 /* whose meetings are fetched at once */
+#define FETCH_CALLS 16 /* calls whose meetings are fetched together */
 #define COLLECTIVES_MAX 65536u /* communicators of a rank */
 #define TURNS_CALLS \
-	(1u << 19) /* ... all ranks' together: what they have not met in is kept (meet.c) */
+	(1u << 19) /* ... of all ranks together: operations that not all ranks have entered are kept (meet.c) */
 #define STALE_NS  \
 	UINT64_C( \
-		120000000000) /* a process on another host without a sign of life for so long is gone */
+		120000000000) /* a process on another host is taken for gone after this time without a sign of life */
 
-/* Set by a signal: temporary folders are to be removed before this process ends. */
+/* Set by a signal: this process has to remove its temporary folders before it ends. */
 static volatile sig_atomic_t stopped;
 
 static void note_stop_signal(int sig)
@@ -72,7 +72,7 @@ bool gather_gone(const struct gather *g, const struct rank_dir *d)
 	       (d->state == RANK_UNSEEN && d->alive_ns && d->alive_ns + STALE_NS < g->opens.now);
 }
 
-/* ---- one call: what concerns its rank alone ---- */
+/* ---- one call: data of its rank alone ---- */
 
 static void note_extent(struct rank_info *r, const struct call *c)
 {
@@ -106,7 +106,7 @@ static void note_measured(struct rank_info *r, const struct call *c)
 	r->unmeasured += c->blind >= c->in.rows && (!c->out.rows || c->out.blind);
 }
 
-/* Of a communicator, on one rank. */
+/* One communicator, on one rank. */
 struct latest_collective {
 	struct table_key key; /* a: communicator */
 	uint64_t n; /* one more than the highest number; 0: none */
@@ -139,8 +139,8 @@ static void note_longer_round(struct diagnose *to, const struct rank_dir *d, con
 }
 
 /*
- * The rank's calls come in the order in which it made them. Threads that read the files do this (ahead.h), one at a time for each rank:
- * nothing but what belongs to the rank may be touched.
+ * The rank's calls come in the order in which it made them. Called by the threads that read the files (ahead.h), one at a time for each
+ * rank, so it must not touch anything that does not belong to the rank.
  */
 static void gather_rank_call(struct gather *g, struct call *c)
 {
@@ -186,23 +186,23 @@ static void add_extents(struct gather *g)
 	}
 }
 
-/* ---- one call: what several ranks share ---- */
+/* ---- one call: data that several ranks share ---- */
 
-/* A call that is not joined with those of other ranks is one of the slowest by itself. */
+/* A call that is not joined with those of other ranks may be one of the slowest by itself. */
 static bool joins_with_ranks(const struct gather *g, const struct call *c)
 {
 	return g->folders.n > 1 && c->comm && c->comm_seq != NO_NUMBER &&
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-/* What is known of a call before it is joined with others: messages, operations, errors, what is open. */
+/* Notes a call before it is joined with others: messages, operations, errors, open calls. */
 static void gather_call(struct gather *g, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
 	diagnose_message(&g->diagnose, c);
 	ops_add(&g->ops, c);
-	/* Who waits longest for what cannot come is told last. */
+	/* The rank that waits for a message that cannot come gets its error last. */
 	if (c->bits & CALL_ERROR &&
 		(!g->errors++ || clock_set_right(&g->skew[c->rank], end) <
 					 clock_set_right(&g->skew[g->first_error.rank],
@@ -212,7 +212,7 @@ static void gather_call(struct gather *g, const struct call *c)
 		opens_row(&g->opens, &g->folders.dir[c->rank], c);
 }
 
-/* Values and meetings: nothing else touches them while calls are read, for a thread of its own may do it (relay.h). */
+/* Values and meetings: nothing else touches them while calls are read, so that a separate thread can do it (relay.h). */
 static void join_call(struct gather *g, const struct call *c)
 {
 	diagnose_values(&g->diagnose, c);
@@ -223,7 +223,7 @@ static void join_call(struct gather *g, const struct call *c)
 			&(struct slow_call){.call = *c, .ranks = 1, .last_rank = c->rank});
 }
 
-/* A relay_fn: one rank's next calls. */
+/* A relay_fn: handles the next calls of one rank. */
 static void join_calls(void *gather, const struct call *c, unsigned n)
 {
 	struct gather *g = gather;
@@ -265,16 +265,16 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 	const struct arrival *last = late_last(&g->late, m);
 	uint64_t at = clock_set_right(&g->skew[last->rank], last->start);
 	uint64_t from = clock_set_right(&g->skew[m->longest.rank], m->longest.start);
-	/* One that was over by then did not wait for the last rank. */
+	/* A rank whose call was over by then did not wait for the last rank. */
 	bool held = at > from && at - from < m->longest.dur;
 
 	slow_add(&g->slow, &(struct slow_call){.call = m->longest,
 				   .ranks = m->n,
 				   .last_rank = last->rank,
-				   .behind = held ? at - from : 0});
+				   .lag = held ? at - from : 0});
 }
 
-/* ---- all ranks side by side ---- */
+/* ---- all ranks together ---- */
 
 struct reader {
 	struct gather *g;
@@ -282,7 +282,7 @@ struct reader {
 	struct call next;
 	bool has, ended;
 	struct call_order order;
-	struct shares *shares; /* who reads its files */
+	struct shares *shares; /* threads or processes that read its files */
 };
 
 /* A rank_call_fn. readers: of all ranks. */
@@ -333,7 +333,7 @@ static unsigned choose_turn(unsigned nrank)
 	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
 }
 
-/* r's next calls. */
+/* Takes the next calls of r. */
 static void gather_turn(struct gather *g, struct reader *r, struct relay *join, unsigned turn)
 {
 	struct call *c = relay_room(join);
@@ -431,7 +431,7 @@ static void close_readers(struct gather *g, struct reader *reader)
 
 /* ---- before and after ---- */
 
-/* Leaves only the ranks that were selected. */
+/* Keeps only the selected ranks. */
 static int choose_ranks(struct gather *g, const struct ranges *want)
 {
 	struct folders *f = &g->folders;
@@ -448,7 +448,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 
 		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
 			continue;
-		/* Swapped, so that all are freed in the end. */
+		/* Swapped, so that every folder is freed in the end. */
 		f->dir[i] = f->dir[n];
 		f->dir[n++] = t;
 	}
@@ -460,7 +460,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	return 0;
 }
 
-/* Where nothing marks steps: the rounds of the calls in their place; on some ranks only: those of the others. */
+/* If nothing marks steps, the rounds of the calls are the steps. If only some ranks have no steps, they get those of the others. */
 static void number_steps(struct gather *g, const struct division *d)
 {
 	const struct overlay **each;
@@ -472,7 +472,7 @@ static void number_steps(struct gather *g, const struct division *d)
 	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
 	for (unsigned i = 0; i < g->folders.n; i++)
 		each[i] = &g->rank[i].overlay;
-	/* What is read by peers is of few ranks. */
+	/* Peers' steps are read for few ranks only. */
 	if (d->parts > 1 && !g->diagnose.sites.steps) {
 		how.want = want = tool_alloc(g->folders.n * sizeof(*want));
 		for (unsigned i = 0; i < g->folders.n; i++)
@@ -525,7 +525,7 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 		number_steps(g, &o->division);
 }
 
-/* How long a rank lasted: from its first call to its last, or to its last sign of life where it did not end. */
+/* The lifetime of a rank: from its first call to its last, or to its last sign of life if it did not end. */
 static double rank_duration(struct gather *g, const struct rank_dir *d, const struct rank_info *r)
 {
 	uint64_t end = r->last_ns;
@@ -546,8 +546,8 @@ static double rank_duration(struct gather *g, const struct rank_dir *d, const st
 }
 
 /*
- * The rank stood in its last call until a time limit ended it (PyTorch's), and left because of it: to the others it is as if it
- * stood there still. What fails at once is no standstill.
+ * The rank was blocked in its last call until a time limit ended the call (PyTorch's), and left because of that: to the others it is as if
+ * it were blocked there still. A call that fails at once is no such case.
  */
 static void add_call_given_up(struct gather *g, uint32_t i)
 {
@@ -571,8 +571,8 @@ static bool has_said_its_end(const struct rank_dir *d)
 }
 
 /*
- * When a signal ended a rank is read off its journal's time of change. Long after the last sign of life of all ranks it is when somebody
- * copied or touched the file, and nothing that compares with what other ranks said of their own ends.
+ * The time when a signal ended a rank is read from its journal's time of change. If that is long after the last sign of life of all ranks,
+ * the file was copied or touched, and the time must not be compared with those of other ranks.
  */
 static void forget_late_deaths(struct gather *g)
 {
@@ -602,7 +602,7 @@ static void finish_gather(struct gather *g)
 			d->state == RANK_RECOVERED) {
 			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
 
-			/* What overlay_make() said goes further. */
+			/* The message of overlay_make() is more detailed. */
 			if (g->rank[i].journal_wrong)
 				free(wrong);
 			else
@@ -615,14 +615,14 @@ static void finish_gather(struct gather *g)
 
 		if (!(c->call.bits & CALL_ASYNC) && c->call.start + c->age > r->inside_ns)
 			r->inside_ns = c->call.start + c->age;
-		/* Of a rank that has not written a row yet it is what is known of its beginning. */
+		/* A rank that has not written a row yet has only the data of its start. */
 		if (!r->first_ns || c->call.start < r->first_ns)
 			r->first_ns = c->call.start;
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
 	forget_late_deaths(g);
-	/* What a rank stands in now may show that it does something else than the others. */
+	/* An open call of a rank may show that it does something else than the others. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i];
 		const struct rank_dir *d = &g->folders.dir[c->call.rank];
@@ -764,7 +764,7 @@ bool gather_has_folder(const struct gather *g, int rank)
 	for (unsigned i = 0; i < g->folders.nout; i++)
 		if (g->folders.out[i].rank == rank)
 			return true;
-	/* Of a single folder nothing is known of those beside it. */
+	/* If only one folder is given, nothing is known of the other ranks. */
 	return g->folders.single;
 }
 

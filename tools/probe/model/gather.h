@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Everything that `probe report` shows, gathered in one pass over the rows of all ranks. Memory depends on the number
- * of ranks, communicators and functions, not on that of rows.
+ * Everything that `probe report` shows, gathered in one pass over the rows of all ranks. Memory depends on the number of ranks,
+ * communicators and functions, not on the number of rows.
  */
 #ifndef PROBE_TOOLS_GATHER_H
 #define PROBE_TOOLS_GATHER_H
@@ -24,48 +24,47 @@ struct gather_options {
 	unsigned top;
 	uint64_t step_lo, step_hi; /* 0, UINT64_MAX: all */
 	struct ranges ranks; /* empty: all */
-	bool progress; /* a bar on stderr when it takes long */
+	bool progress; /* a progress bar on stderr, if it takes long */
 	struct division division;
 };
 
 /* A rank as it was read. */
 struct rank_info {
 	uint64_t
-		error_end; /* of the calls that returned an error, or completed with one, the latest end; 0: none */
+		error_end; /* latest end of the calls that returned an error, or completed with one; 0: none */
 	struct overlay overlay;
 	char *journal_wrong, *files_wrong;
 	uint64_t calls, rows, damaged, truncated, unreadable;
 	uint64_t bytes; /* of tensors that its calls moved */
 	uint64_t with_values,
-		unmeasured; /* calls with tensors that have values; those of which none was looked at */
-	struct call last; /* latest one that was entered; rows 0: none */
+		unmeasured; /* calls with tensors that have values; calls of which no tensor was measured */
+	struct call last; /* the call that was entered last; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
 	uint64_t first_step, last_step;
-	uint64_t longest_ns; /* that a thread was inside a call that it left */
-	uint64_t longest_pause; /* ns, in no call at all */
+	uint64_t longest_ns; /* longest time of a thread in a completed call */
+	uint64_t longest_pause; /* longest time, in ns, in which the rank was in no call at all */
 	struct shared_waits waits;
-	bool waits_seen; /* Wait calls are among what is recorded of it */
-	uint64_t
-		inside_ns; /* moment up to which it was inside a call that it never left; 0: none */
+	bool waits_seen; /* its recorded calls include Wait calls */
+	uint64_t inside_ns; /* time up to which it was inside a call that it never left; 0: none */
 	struct table latest; /* struct latest_collective */
-	struct table site_waits; /* struct site_wait; of a rank that runs */
-	struct cycle *cycle; /* NULL: steps are marked, or too many ranks */
+	struct table site_waits; /* struct site_wait; only for a running rank */
+	struct cycle *cycle; /* NULL: steps are marked, or there are too many ranks */
 };
 
-/* The first operation in which ranks did not do the same. */
+/* The first operation in which the ranks did not do the same. */
 struct unlike {
 	bool any;
 	uint64_t comm, step;
 	int64_t seq;
 	enum meet_unlike what;
 	struct terms a, b;
-	uint64_t event; /* when the first rank came */
+	uint64_t event; /* when the first rank entered it */
 };
 
 struct gather {
 	struct folders folders;
-	unsigned nasked; /* folders of the run, of which folders.n were selected */
-	int *all_ranks; /* of the run, ascending: nasked */
+	unsigned nasked; /* number of folders of the run, of which folders.n were selected */
+	int *all_ranks; /* all ranks of the run, ascending: nasked of them */
 	struct rank_info *rank;
 	struct comms comms;
 	struct ops ops;
@@ -80,13 +79,13 @@ struct gather {
 	struct skew_result hosts;
 	uint64_t calls, rows, bytes, bytes_read, errors;
 	uint64_t first_ns, last_ns, last_step, first_step;
-	uint64_t longest_ns; /* that a thread was inside a call that it left */
+	uint64_t longest_ns; /* longest time of a thread in a completed call */
 	uint64_t until_ns; /* last sign of life of any rank */
 	bool any;
-	bool by_rounds; /* nothing marks steps: those of the calls are the rounds in which they repeat themselves */
+	bool by_rounds; /* nothing marks steps: the steps are the rounds in which the calls repeat */
 	struct call first_error;
-	double life_ns; /* of all ranks together */
-	double seconds; /* that the reading took */
+	double life_ns; /* sum over all ranks */
+	double seconds; /* time that the reading took */
 };
 
 /* Returns 0, STATUS_USAGE (reported), or GATHER_LEFT: this process was one of several, and another one reports. */
@@ -94,21 +93,21 @@ struct gather {
 int gather_calls(struct gather *g, const struct gather_options *o);
 void gather_free(struct gather *g);
 
-/* The signal that asked this process to end after gather_calls() began, or 0. Who goes on reading ends by it. */
+/* The signal that asked this process to end after gather_calls() began, or 0. A caller that reads further ends because of it. */
 int gather_stop_signal(void);
-/* Ends by it, after all was freed and temporary files were removed. */
+/* Ends this process by that signal, after everything was freed and temporary files were removed. */
 void gather_end_by_signal(void);
 
-/* True if its process has ended without finishing: it is gone, or on another host and silent for minutes. */
+/* True if its process has ended without finishing: it is gone, or it is on another host and has been silent for minutes. */
 bool gather_gone(const struct gather *g, const struct rank_dir *d);
 
-/* It is in MPI_Finalize or behind it, as far as it said so: nothing comes from it any more. */
+/* It has entered MPI_Finalize or left it, as far as recorded: no more calls come from it. */
 bool has_finalized(const struct rank_dir *d);
 
 /* The folder of that world rank, or -1. */
 int gather_index(const struct gather *g, int rank);
 
-/* Members of a communicator whose rows were not read, or not all of them; none where comms.csv does not list them. */
+/* Members of a communicator whose rows were not read, or not completely; none if comms.csv does not list the members. */
 struct unread {
 	int *rank; /* world ranks, ascending */
 	unsigned n, cap;
@@ -117,7 +116,7 @@ struct unread {
 void gather_unread(const struct gather *g, uint64_t comm, struct unread *u);
 /* The highest number of a collective of that communicator which that rank (an index) has entered; NO_NUMBER: none. */
 int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t comm);
-/* Whether the run has a folder of that rank, read or not. */
+/* True if the run has a folder of that rank, read or not. */
 bool gather_has_folder(const struct gather *g, int rank);
 
 #endif

@@ -13,39 +13,41 @@
 #define BUCKETS 16384u
 #define UNDER_WAY_MAX (1u << 18)
 #define LINKS_MAX (1u << 18)
-#define WAY_SALT 1 /* a way between two ranks is no pair of places */
-#define LINK_LONG 8000000u /* ns: shorter ones are not looked at */
+/* keeps the keys of routes between two ranks apart from those of pairs of places */
+#define WAY_SALT 1
+#define LINK_LONG 8000000u /* ns: shorter messages are not examined */
 #define LAGS_MIN 3
 #define TYPES_MIN 3
 #define COUNTS_MIN 3
-#define DIGITS_ERROR 1e-8 /* of nine digits on either side, and some more */
-#define SUM_ERROR \
-	1e-12 /* of the sum of absolute values at most: doubles, added up in another order */
-#define PEER_STEPS 3 /* before that nobody knows who sends to whom */
+#define DIGITS_ERROR 1e-8 /* nine digits on either side, and a margin */
+/* relative to the sum of absolute values: doubles, added up in another order */
+#define SUM_ERROR 1e-12
+#define PEER_STEPS 3 /* steps of history before the peers are known */
 #define PEER_LOOKS (1u << 20)
-#define NEAR_MAX 256u /* messages between two ranks among which the nearest tag is looked for */
+#define NEAR_MAX 256u /* messages between two ranks in which the nearest tag is searched for */
 
-#define SHORT_MIN 8 /* messages of one length before a shorter one */
-#define LENGTHS 32u /* that are kept of the messages between two ranks */
-#define ROUND_MAX 12u /* messages after which their lengths come again */
+#define SHORT_MIN 8 /* messages of one length before a shorter one is noted */
+#define LENGTHS 32u /* lengths that are kept for the messages between two ranks */
+#define ROUND_MAX 12u /* longest cycle of lengths */
 
-/* Messages of one tag that have arrived. */
+/* Messages with one tag that have arrived. */
 struct tag_stat {
 	struct table_key key; /* a: communicator, b: from, to, tag */
 	uint64_t n;
-	/* Elements of the latest, as far as none between them is missing. */
+	/* Elements of the latest messages, as long as none between them is missing. */
 	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
-	int64_t next; /* number behind the last of them */
+	int64_t next; /* number after the last of them */
 	unsigned nlength;
-	uint64_t agreed; /* the latest ones of which both sides had the same length */
+	uint64_t
+		agreed; /* consecutive messages, up to the latest, whose length was the same on both sides */
 };
 
-/* Messages from one place to another whose types agreed. */
+/* Messages from one place to another whose types were the same. */
 struct type_pair {
 	struct table_key key; /* a: communicator; b: the two places */
 	uint32_t dtype;
 	uint64_t n;
-	bool mixed; /* several types, or two that do not agree: nothing is known */
+	bool mixed; /* several types, or two that differ: nothing is known */
 };
 
 /* Elements of the messages of a rank at a place. */
@@ -55,14 +57,14 @@ struct usual_count {
 	bool changes;
 };
 
-/* Where the last send_recv of a rank at a place received from. */
+/* The source of the last send_recv of a rank at a place. */
 struct partner {
 	struct table_key key; /* a: rank; b: place */
 	bool any;
 	bool pairs,
-		even; /* so far the source is who it sends to, and the numbers of both messages are the same */
-	bool varies; /* the source is not always as far */
-	int64_t apart; /* from this rank to the source */
+		even; /* so far the source is the destination too, and both messages have the same number */
+	bool varies; /* the distance to the source changes */
+	int64_t apart; /* distance from this rank to the source */
 	int64_t tag, next; /* next: number of its next message */
 };
 
@@ -145,7 +147,7 @@ static uint64_t corrected_time(const struct messages *m, const struct call *c, b
 	return clock_set_right(&m->skew[c->rank], c->start + (end ? c->dur : 0));
 }
 
-/* Of an asynchronous call the Wait that completed it: what was computed before that is no transport. */
+/* For an asynchronous call, the Wait that completed it: time of computation before that is no transport. */
 static uint64_t moment_of_being_there(const struct messages *m, const struct call *c)
 {
 	uint64_t start = corrected_time(m, c, false), end = corrected_time(m, c, true);
@@ -211,7 +213,7 @@ static void note_count(struct messages *m, const struct call *c, bool send)
 	u->n++;
 }
 
-/* Another count than at that place ever. */
+/* The usual count at that place, if this one differs from all before; else NULL. */
 static const struct usual_count *find_new_count(
 	const struct messages *m, const struct call *c, bool send, uint64_t count)
 {
@@ -243,7 +245,7 @@ static void note_length(struct tag_stat *t, const struct call *recv)
 	t->next = recv->comm_seq + 1;
 }
 
-/* After how many messages their lengths have always come again; 0: they do not. */
+/* The length of the cycle in which the lengths of messages repeat; 0: they do not. */
 static unsigned find_round_of_lengths(const struct tag_stat *t)
 {
 	for (unsigned round = 2; round <= ROUND_MAX && 2 * round <= t->nlength; round++) {
@@ -259,8 +261,8 @@ static unsigned find_round_of_lengths(const struct tag_stat *t)
 }
 
 /*
- * The lengths of the messages come round, and one side is at the next one already: it left one out. false: not so, or nothing is
- * known.
+ * The lengths of the messages repeat in a cycle, and one side has the next length already: it skipped a message. false: not so, or nothing
+ * is known.
  */
 static bool is_one_ahead(
 	const struct messages *m, const struct call *send, const struct call *recv, bool *sender)
@@ -277,7 +279,7 @@ static bool is_one_ahead(
 	return now != then && (*sender || (send->in.count == now && recv->count == then));
 }
 
-/* The receive that takes that message is not through, and has no room for it. */
+/* The receive of that message is not complete, and has no room for it. */
 static void compare_room(struct messages *m, const struct call *send, const struct call *recv)
 {
 	const struct usual_count *s, *t;
@@ -291,7 +293,7 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 	ahead = !s && !t && is_one_ahead(m, send, recv, &sender);
 	m->truncated = (struct truncated){.any = true,
 		.sender = ahead ? sender : s && !t,
-		.left_out = ahead,
+		.skipped = ahead,
 		.recv = *recv,
 		.send = *send,
 		.usual = t   ? t->count
@@ -299,7 +301,7 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 			     : 0};
 }
 
-/* It fits into the receive, and both sides always had more: nobody but the program knows whether that is right. */
+/* The message fits into the receive, and both sides always had more elements: only the program knows whether that is right. */
 static void compare_counts(struct messages *m, const struct tag_stat *way, const struct call *send,
 	const struct call *recv)
 {
@@ -309,7 +311,9 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 		return;
 	s = find_new_count(m, send, true, send->in.count);
 	t = find_new_count(m, recv, false, recv->out.count);
-	/* Where the library says nothing of what arrived the receive counts as long as its buffer, which had the sender's length so far. */
+	/*
+	 * If the library does not report how much arrived, the receive has the length of its buffer, which was the sender's length so far.
+	 */
 	if (t && !s && !m->truncated.any && recv->out.count > send->in.count &&
 		t->count == send->in.count && recv->dtype == send->dtype)
 		m->truncated = (struct truncated){
@@ -321,7 +325,7 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 			.any = true, .either = true, .recv = *recv, .send = *send};
 	if (m->shorter.any || recv->out.count != send->in.count)
 		return;
-	/* A line that has never sent: what the receiver has always got there. */
+	/* A line that has never sent before: compares with what the receiver has always got there. */
 	if (!s && is_new_place(m, send))
 		s = t;
 	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
@@ -331,7 +335,7 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 		.any = true, .send = *send, .recv = *recv, .usual = s->count, .times = s->n};
 }
 
-/* Bytes go with any type. */
+/* Byte types are compatible with every type. */
 static bool is_typed(uint32_t dtype)
 {
 	const char *name = intern_name(dtype);
@@ -340,7 +344,7 @@ static bool is_typed(uint32_t dtype)
 	       strcmp(name, "uint8") != 0;
 }
 
-/* Of messages that p is about. true: that one is the first whose sides do not agree. */
+/* For messages of pair p. true: this is the first whose sides do not agree. */
 static bool note_types(struct type_pair *p, const struct call *send, const struct call *recv)
 {
 	bool unlike;
@@ -357,7 +361,7 @@ static bool note_types(struct type_pair *p, const struct call *send, const struc
 	return unlike;
 }
 
-/* Between two lines of the program; or, of a line that never sent or received, on that way. */
+/* Compares types between two lines of the program; or, for a line that never sent or received, on that route. */
 static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
 {
 	struct type_pair *p, *way;
@@ -367,7 +371,7 @@ static void compare_types(struct messages *m, const struct call *send, const str
 		!(way = table_get(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT))))
 		return;
 	unlike = note_types(way, send, recv);
-	/* The other one may have moved. */
+	/* table_get() may have moved the other entry. */
 	p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site));
 	if (!p)
 		return;
@@ -413,8 +417,8 @@ static bool is_near(double a, double b, double error)
 }
 
 /*
- * The same bytes have the same statistics, whoever looks at them. Sums are those of rows with nine digits, added up in the order of the
- * machine's own kernel: what the elements cancel each other out is as far off as that.
+ * True if both sides' statistics can come from the same bytes. The sums are from rows with nine digits, added up in the order of the
+ * machine's own kernel: elements that cancel out leave an error of that size.
  */
 static bool are_values_same(const struct message_values *a, const struct message_values *b)
 {
@@ -435,7 +439,7 @@ static void keep_values(
 		list[(*n)++] = *values;
 }
 
-/* The same bytes on both sides have the same statistics. */
+/* The same bytes have the same statistics on both sides. */
 static void compare_values(struct messages *m, const struct call *send, const struct call *recv)
 {
 	struct message_values sent = values_of_side(&send->in), got = values_of_side(&recv->out);
@@ -526,13 +530,13 @@ static void match_side(struct messages *m, const struct call *c, bool send)
 			return;
 		}
 		if (k->send != send) {
-			/* Both are there, one of them is not through. */
+			/* Both sides are there, one of them is not complete. */
 			if (!is_exchange(c) && !is_exchange(&k->call))
 				compare_room(m, send ? c : &k->call, send ? &k->call : c);
 			drop_message(m, k);
 			return;
 		}
-		return; /* the same side again: a row, and the journal of it */
+		return; /* the same side again: a row, and the journal's copy of it */
 	}
 	keep_message(m, &now);
 }
@@ -570,7 +574,7 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 	if (!p || !p->any)
 		return false;
 	half->tag = p->tag;
-	/* It gets from who it sends to, and they have exchanged as often as it has sent there. */
+	/* It receives from the rank that it sends to, and both have exchanged as many messages as it has sent there. */
 	if (p->pairs && (p->varies || c->peer != c->comm_rank + p->apart)) {
 		half->peer = c->peer;
 		half->comm_seq = c->comm_seq;
@@ -637,7 +641,7 @@ static bool was_used(const struct messages *m, const struct message *k)
 	return t && t->n;
 }
 
-/* What was sent between two ranks and not received. */
+/* Messages sent between two ranks and not received. */
 struct left_over {
 	struct table_key key; /* a: communicator, b: from and to */
 	struct message *first, *last;
@@ -649,7 +653,7 @@ static uint64_t tag_distance(const struct message *a, const struct message *b)
 			       : (uint64_t)b->tag - (uint64_t)a->tag;
 }
 
-/* A tag that both sides always had is none that was mistaken. NULL: there is no other. */
+/* Skips tags that both sides always used: such a tag is no mistake. NULL: there is no other. */
 static const struct message *nearest_send(const struct messages *m, const struct left_over *l,
 	const struct message *r, uint64_t *looks)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages: each send joined with its receive. What is left over shows who waits for a message that nobody sends, and which
- * one nobody receives; the time from both sides being there to the end of the receive belongs to the link between two
- * ranks. Memory by what is under way (bounded) and by pairs that talk to each other.
+ * Messages: each send is joined with its receive. Leftovers show which rank waits for a message that no rank sends, and which message no
+ * rank receives. The time from both sides being there to the end of the receive belongs to the link between two ranks. Memory depends on
+ * the messages in flight (bounded) and on the pairs that communicate.
  */
 #ifndef PROBE_TOOLS_MESSAGES_H
 #define PROBE_TOOLS_MESSAGES_H
@@ -25,20 +25,20 @@ struct message {
 struct link_stat {
 	struct table_key key; /* a: communicator; b: from and to there */
 	uint32_t from, to; /* indices of folders */
-	struct hist time; /* of messages */
+	struct hist time; /* durations of messages */
 	struct call slowest;
 	uint64_t slowest_ns;
-	/* Messages one after the other that took long: the present ones, and the most there were. */
+	/* Consecutive messages that took long: the present streak, and the longest one. */
 	struct link_streak {
-		uint64_t step, least; /* since; the shortest of them */
+		uint64_t step, least; /* step of its start; the shortest of its messages */
 		unsigned n;
 	} now, best;
-	/* Steps between send and receive: of every message the same in that many steps, of which the last is lag_step. */
+	/* Step of the send minus step of the receive: the same for every message of that many steps, the last of which is lag_step. */
 	int64_t lag;
 	uint64_t lags, lag_step;
 };
 
-/* A receive that took the message of another step than all before at its link: one was left out. */
+/* A receive that took the message of another step than all before on its link: one was skipped. */
 struct lagging {
 	bool any;
 	struct call call;
@@ -55,25 +55,25 @@ struct messages {
 	const struct clock_fix *skew;
 	struct lagging lagging;
 	struct table types; /* struct type_pair */
-	/* The first message whose two sides do not agree on the type, where they always had: the side that has a new one. */
+	/* The first message whose two sides have different types, after they always had the same: the side with the new type. */
 	struct unlike_message {
 		bool any;
 		struct call call, other;
 		uint32_t usual; /* its type so far */
-		uint64_t agreed; /* messages before it */
+		uint64_t agreed; /* messages before it with equal types */
 	} unlike;
 	/*
-	 * A receive that has less room than what was sent to it: its library ends it, or gives it an error. Or more than ever, and more
-	 * than was sent.
+	 * A receive with less room than was sent to it: its library ends it, or returns an error. Or a receive with more room than ever,
+	 * and more than was sent.
 	 */
 	struct truncated {
-		bool any, sender; /* sender: it is the one that has another count than ever */
-		bool left_out; /* ... or that has left out the message before */
-		bool either; /* lengths change: which of the two is wrong cannot be told */
+		bool any, sender; /* sender: the sender is the side with an unusual count */
+		bool skipped; /* ... or the side that has skipped the message before */
+		bool either; /* lengths change: it cannot be told which of the two is wrong */
 		struct call recv, send;
 		uint64_t usual; /* count of that side so far; 0: not known */
 	} truncated;
-	/* The first message that has fewer elements than all before it at both places, and was received as it is. */
+	/* The first message that has fewer elements than all before it at both places, and was received with that length. */
 	struct shorter {
 		bool any;
 		struct call send, recv;
@@ -82,9 +82,10 @@ struct messages {
 	struct table counts; /* struct usual_count */
 	bool any_damaged;
 	struct call damaged,
-		damaged_by; /* the first message that arrived as something else, and its send */
+		damaged_by; /* the first message that arrived with other values, and its send */
 	/*
-	 * Of the messages that went the same way from that one on: the values of each send, and of each receive that had others. Of a cancelled message the other side has no number, and all behind it are joined with the wrong one.
+	 * From that message on, for messages on the same route: the values of each send, and of each receive that had others. The other
+	 * side of a cancelled message has no number, and all later messages are joined with the wrong one.
 	 */
 	struct message_values {
 		uint64_t count;
@@ -99,34 +100,34 @@ void messages_free(struct messages *m);
 void match_message(struct messages *m, const struct call *c);
 
 /*
- * The receive that is a part of a send_recv: of one that is open as the last one from the same place was, for its record says only what
- * it sends. false: it is none, or not known. *half has it as a call of its own.
+ * The receive that is part of a send_recv. If it is open, its peer and tag are those of the last one from the same place, as its record has
+ * only the send. false: there is none, or it is not known. *half: the receive as a call of its own.
  */
 bool find_receive_half(const struct messages *m, const struct call *c, struct call *half);
 
-/* A message arrived as something else than what was sent, and what so arrived was not sent with a later one either. */
+/* A message arrived with other values than were sent, and no later send has those values either. */
 bool is_any_damaged(const struct messages *m);
 
-/* The other side of that message, which is open, has not been begun. */
+/* True if that message is open and its other side has not begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);
 
 /*
- * All that was sent to the rank of that receive from where it received has been received, so that it has left none out. false: not so,
- * or what was sent there is not known.
+ * True if all messages sent on the route of that receive have been received, so that its rank has skipped none. false: not so, or it is not
+ * known what was sent there.
  */
 bool is_all_received(const struct messages *m, const struct call *recv);
 
 /*
- * The receive that is open and the message that was sent to that rank by the same one and is not received: another tag, of several
- * the nearest. false: there is none. *sender: the tag of the send is the one that was never used before. looks: NULL or how many
- * messages were looked at.
+ * The open receive, and the message that the same rank sent to its rank and that is not received: it has another tag, the nearest one if
+ * there are several. false: there is none. *sender: the send's tag is the one that was never used before. looks: NULL, or how many messages
+ * were examined.
  */
 bool find_crossed_tag(const struct messages *m, struct call *recv, struct call *send, bool *sender,
 	uint64_t *looks);
 
 /*
- * A message that goes to one rank where another one waits for it, or is awaited from another one than who sent it: of the two ways
- * one was never used before, by the send (*sender) or by the receive. false: there is none.
+ * A message that is sent to one rank while another one waits for it, or that is awaited from another rank than the one that sent it. One of
+ * the two routes was never used before: the send's (*sender) or the receive's. false: there is none.
  */
 bool find_crossed_peer(
 	const struct messages *m, struct call *recv, struct call *send, bool *sender);

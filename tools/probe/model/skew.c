@@ -11,37 +11,37 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
-#define ENDS_MAX 2048u /* operations that are looked at in a folder, at each end of the run */
-#define CALLS_MAX 65536u /* calls among which they are looked for */
+#define ENDS_MAX 2048u /* operations that are examined per folder, at each end of the run */
+#define CALLS_MAX 65536u /* calls in which they are searched for */
 #define FOLDERS_MAX 256u /* of all hosts */
-#define SHARED_MIN 8u /* operations that two hosts must have in common */
+#define SHARED_MIN 8u /* operations that two hosts must share */
 #define LEAST_NS 1000000 /* smaller differences are not corrected */
-#define DRIFT_MIN 24u /* operations from which a drift can be told */
-#define DRIFT_LEAST_NS (LEAST_NS / 2) /* gained over the run: less is left alone */
-#define DRIFT_SURE 5 /* standard errors that it must be beyond */
+#define DRIFT_MIN 24u /* least number of operations for computing a drift */
+#define DRIFT_LEAST_NS (LEAST_NS / 2) /* gained over the run: less is not corrected */
+#define DRIFT_SURE 5 /* standard errors that a drift must exceed */
 #define DRIFT_MOST 0.02 /* ns per ns: no clock is that wrong */
-#define BOUNDS 512u /* parts of the run; of each the two operations are kept that say most */
+#define BOUNDS 512u /* parts of the run; of each the two tightest bounds are kept */
 
 struct moment {
 	struct table_key key; /* communicator, comm_seq */
 	uint64_t start, end;
 	uint64_t
-		shortest; /* ns, of all ranks: that of who came last; what the operation itself takes */
-	double error; /* ns, of the clock that these are by */
+		shortest; /* ns, over all ranks: the last rank's duration, which is that of the operation itself */
+	double error; /* ns, of the clock of these times */
 };
 
 struct host {
 	const struct journal_owner *owner;
 	struct moment *moment;
 	unsigned n, cap;
-	unsigned *folder, folders, room; /* that are read, of so many */
+	unsigned *folder, folders, room; /* folders that are read; capacity */
 	struct clock_fix clock;
 	bool known;
 };
 
 /*
- * In these every rank waits for every other, if there is anything to move: without elements some MPIs let a rank go on (Open MPI;
- * MPICH in all but all_reduce), and so it says nothing of the others' clocks.
+ * Operations in which every rank waits for every other, if there is data: without elements some MPIs let a rank go on (Open MPI; MPICH in
+ * all but all_reduce), so those show nothing about the other clocks.
  */
 static bool is_name_of_synchronising(const char *op)
 {
@@ -66,7 +66,7 @@ static bool moves_anything(const struct call *c)
 	return c->in_bytes || c->out_bytes || strcmp(intern_name(c->op), "barrier") == 0;
 }
 
-/* Of the steps lo to hi. Where there are too many, those with a number that 2, 4, 8 ... divides: the same on every host. */
+/* Operations of the steps lo to hi. If there are too many: those whose number 2, 4, 8 ... divides, which are the same on every host. */
 static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint64_t hi)
 {
 	uint64_t each = 1;
@@ -89,7 +89,7 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 				if (h->moment[i].key.b % each == 0)
 					h->moment[n++] = h->moment[i];
 			h->n = n;
-			/* Numbers 0 of many communicators: no divisor parts them. */
+			/* Number 0 of many communicators: no divisor separates these. */
 			if (n - from == ENDS_MAX)
 				break;
 			if ((uint64_t)c.comm_seq % each)
@@ -101,14 +101,14 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 	}
 }
 
-/* The first and the last file: what a clock gains shows between the two. */
+/* Reads the first and the last file: drift shows between the two. */
 static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, uint64_t hi)
 {
 	struct rank_dir raw = *d;
 	struct calls s;
 	uint64_t last = 0;
 
-	/* Of the whole run the numbers of the rounds are not needed; of a rank that another process reads they are not known yet. */
+	/* Over the whole run the numbers of the rounds are not needed; for a rank that another process reads they are not known yet. */
 	if (!lo && hi == UINT64_MAX)
 		raw.nround = 0;
 	calls_open(&s, &raw, 0, NULL);
@@ -133,7 +133,7 @@ static bool same_host(const struct journal_owner *a, const struct journal_owner 
 	return strcmp(a->host, b->host) == 0 && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-/* Number of the folder's host; makes a new one. */
+/* Number of the folder's host; a new one if it is not known. */
 static unsigned host_of(
 	struct host **host, unsigned *n, unsigned *cap, const struct journal_owner *o)
 {
@@ -145,16 +145,16 @@ static unsigned host_of(
 	return (*n)++;
 }
 
-/* An operation that two hosts have in common: when it began and ended by this host's clock, and how far that is ahead. */
+/* An operation that two hosts share: when it began and ended by this host's clock, and how far that clock is ahead. */
 struct common_end {
 	uint64_t begun, at;
 	double ahead;
 	double most,
-		least; /* ahead cannot be more, or less: nobody leaves before the other has come */
-	double took; /* what the operation itself takes */
+		least; /* upper and lower bound of `ahead`: no rank leaves before the other has entered */
+	double took; /* duration of the operation itself */
 };
 
-/* What ahead cannot be above or below at a moment, from k.at on. */
+/* Bounds of `ahead` at time k.at. */
 struct bound {
 	double t, ahead;
 	bool set;
@@ -164,7 +164,7 @@ struct bounds {
 	struct bound most[BOUNDS], least[BOUNDS];
 };
 
-/* By how much a line of that slope may be higher or lower: between *lo and *hi at t 0. Returns half of the room; below 0: none. */
+/* By how much a line of that slope can be shifted: between *lo and *hi at t 0. Returns half of the room; below 0: none. */
 static double room_at_slope(const struct bounds *b, double slope, double *lo, double *hi)
 {
 	*lo = -1e300;
@@ -181,7 +181,7 @@ static double room_at_slope(const struct bounds *b, double slope, double *lo, do
 	return (*hi - *lo) / 2;
 }
 
-/* The bounds that are nearest to the line k, of each part of the run. e: in order of time. Leaving bounds out only widens the room. */
+/* For each part of the run, takes the bounds closest to line k. e: sorted by time. Skipping bounds only widens the room. */
 static void choose_bounds(
 	struct bounds *b, const struct common_end *e, unsigned n, const struct clock_fix *k)
 {
@@ -219,9 +219,9 @@ static double slope_without_room(const struct bounds *b, double inside, double o
 }
 
 /*
- * The line in the middle of what is possible at all, where that is surer than the medians. No rank leaves such an operation
- * before the other has come: each says what the clock is ahead at most and at least, whatever either rank waited for a core. The
- * error: the farthest that another possible line is away, at either end of the run.
+ * The line in the middle of the possible ones, if it is more precise than the medians. No rank leaves such an operation before the other
+ * has entered: each operation gives an upper and a lower bound of the difference, however long either rank waited for a core. The error:
+ * the largest distance to another possible line, at either end of the run.
  */
 static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsigned n)
 {
@@ -246,7 +246,7 @@ static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsig
 		double least = slope_without_room(b, slope, slope - DRIFT_MOST);
 		double most = slope_without_room(b, slope, slope + DRIFT_MOST);
 
-		/* What is gained is little, and may be nothing: then it is nothing. */
+		/* The drift is small and may be 0: then it is set to 0. */
 		if (least <= 0 && most >= 0 &&
 			(slope < 0 ? -slope : slope) * (end[1] - end[0]) < DRIFT_LEAST_NS)
 			slope = 0;
@@ -287,7 +287,7 @@ static int by_moment(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Of what e[0] to e[n - 1] are ahead beyond what *k says of their moments. room: n numbers. */
+/* Residuals of the differences of e[0] to e[n - 1] from the line k. room: n numbers. */
 static double median_ahead(
 	const struct common_end *e, unsigned n, const struct clock_fix *k, double *room)
 {
@@ -298,7 +298,7 @@ static double median_ahead(
 	return room[n / 2];
 }
 
-/* Median of the absolute deviations from it, as the standard deviation of a normal distribution. room: as left by it. */
+/* Median absolute deviation, scaled to the standard deviation of a normal distribution. room: as left by the function above. */
 static double spread_of(double *room, unsigned n, double middle)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -308,9 +308,9 @@ static double spread_of(double *room, unsigned n, double middle)
 }
 
 /*
- * By medians, for an end is late by any amount where a process was not scheduled. The drift: from the first third of
- * the operations to the last (Tukey's resistant line), if it is beyond what their spread makes by chance: the standard error of
- * a median is 1.25 standard deviations / sqrt(n).
+ * By medians, because an end is late by any amount if a process was not scheduled. The drift: from the first third of the operations to the
+ * last (Tukey's resistant line), if it exceeds what their spread causes by chance: the standard error of a median is 1.25 standard
+ * deviations / sqrt(n).
  */
 static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 {
@@ -339,7 +339,7 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		room[i] = e[i].took;
 	qsort(room, n, sizeof(*room), by_nanoseconds);
-	/* One of the two may always be the last to get the result: by what the operation takes. */
+	/* One of the two may always be the last to get the result: the error is the operation's duration. */
 	k.error_ns = 1.645 * spread + room[n / 2];
 	free(room);
 	fit_by_bounds(&k, e, n);
@@ -356,7 +356,7 @@ static void note_shortest(struct table *known, const struct host *h)
 	}
 }
 
-/* Sets the host's clock by the moments that are known already. */
+/* Corrects the host's clock by the differences that are known already. */
 static bool align_host_clock(struct host *h, struct table *known)
 {
 	struct common_end *e = tool_alloc((h->n + 1) * sizeof(*e));
@@ -463,7 +463,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		struct host *h = &host[i];
 
 		r->unknown += !h->known;
-		/* Left alone it is off by that much more. */
+		/* An uncorrected clock is off by that much more. */
 		if (!h->clock.drift && llabs(h->clock.ahead) < LEAST_NS) {
 			h->clock.error_ns += (double)llabs(h->clock.ahead);
 			h->clock.ahead = 0;

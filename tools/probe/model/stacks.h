@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacks behind stack ids, from stack_info.csv of each rank. Read at first use, then kept. */
+/* The stacks of stack ids, from each rank's stack_info.csv. Read at first use, then kept. */
 #ifndef PROBE_TOOLS_STACKS_H
 #define PROBE_TOOLS_STACKS_H
 
@@ -23,15 +23,15 @@ struct stacks {
 void stacks_init(struct stacks *s, const struct gather *g);
 void stacks_free(struct stacks *s);
 
-/* Never NULL; both texts are empty where nothing is known. */
+/* Never NULL; both texts are empty if nothing is known. */
 const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id);
 
-/* Both parts as one text, Python first; "" when there is none. lines: with file:line of native frames. malloc'd. */
+/* Both parts as one text, Python first; "" if there is none. lines: with file:line of native frames. malloc'd. */
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
 
 /*
- * The first frames of what says most for one line, "" when there is none. Of a Python stack they are those of the
- * program itself, with the function of an installed package that it called behind them. malloc'd.
+ * The most informative frames for one line, "" if there are none. In a Python stack those of the program itself, followed by the function
+ * of an installed package that it called. malloc'd.
  */
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames);
 
@@ -40,7 +40,7 @@ char *stack_plain(const char *f, size_t n);
 /* One frame for people: "main (train.c:58)". malloc'd. */
 char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
 
-/* File and line: the line of the program that made the call. false: not known. */
+/* File and line of the program's line that made the call. false: not known. */
 bool stack_line(
 	struct stacks *s, const struct stack_text *t, char *file, size_t cap, unsigned *line);
 

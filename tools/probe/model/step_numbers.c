@@ -15,12 +15,13 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/scalar_rows.h"
 
-#define SAME_NUMBER 1e-6 /* relative: no difference shows in the six digits that are printed */
+#define SAME_NUMBER \
+	1e-6 /* relative: such a difference does not show in the six digits that are printed */
 
-/* What a step's numbers are added to. */
+/* Where a step's numbers are added. */
 struct number_adding {
 	struct step_numbers *to;
-	uint64_t from, per; /* per of the steps from there on in one; 0: one */
+	uint64_t from, per; /* per: number of steps that are combined from there on; 0: one */
 	uint32_t rank;
 };
 
@@ -61,7 +62,7 @@ static int compare_steps(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Its place in the table of all; of a name that is none of ours, behind them. */
+/* Its place in the table of all scalars; unknown names come after them. */
 static unsigned place_of_name(const char *name)
 {
 	size_t n = strcspn(name, "/");
@@ -89,7 +90,7 @@ static bool is_known_name(const struct step_numbers *s, uint32_t name)
 	return false;
 }
 
-/* Which steps there are, the last `most` of them, and which names. */
+/* Lists the steps, the last `most` of them, and the names. */
 static void list_steps(struct step_numbers *s, unsigned most)
 {
 	unsigned n = 0;
@@ -142,7 +143,7 @@ void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t 
 	for (unsigned i = 0; i < g->folders.n; i++)
 		any |= find_last_scalar_file(
 			g->folders.dir[i].path, &g->rank[i].overlay, hi, &last);
-	/* The last steps may lie in two files. */
+	/* The last steps may be in two files. */
 	if (all)
 		lo = last > STEP_NUMBERS_SHOWN ? last - STEP_NUMBERS_SHOWN : 0;
 	for (unsigned i = 0; any && i < g->folders.n; i++)
@@ -172,7 +173,7 @@ bool step_numbers_differ(uint32_t name, const struct step_number *n)
 	return n->max - n->min > SAME_NUMBER * fmax(fabs(n->max), fabs(n->min));
 }
 
-/* Do ranks differ in it in one of the steps that are shown? */
+/* Do ranks differ in it in one of the steps shown? */
 static bool is_ever_different(const struct step_numbers *s, uint32_t name, unsigned from)
 {
 	for (unsigned i = from; i < s->nstep; i++) {
@@ -184,7 +185,7 @@ static bool is_ever_different(const struct step_numbers *s, uint32_t name, unsig
 	return false;
 }
 
-/* Of the steps that are shown, how many ranks at most have that number. 0: none of them has it. */
+/* The largest number of ranks that have that number in a step shown. 0: none has it. */
 static unsigned most_ranks_with(const struct step_numbers *s, uint32_t name, unsigned from)
 {
 	unsigned most = 0;
@@ -202,7 +203,7 @@ static void print_cell(const char *text)
 	printf(" %12s", text);
 }
 
-/* The line of the smallest, or of the largest, each with its rank. */
+/* The line of the smallest or of the largest values, each with its rank. */
 static void print_extreme(const struct step_numbers *s, const struct gather *g, uint32_t name,
 	unsigned from, bool largest)
 {

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The numbers of steps (scalars_<a>-<b>.csv) over all ranks: the last steps of the run, or those that were asked for. */
+/* The numbers of steps (scalars_<a>-<b>.csv) over all ranks: of the last steps of the run, or of the requested ones. */
 #ifndef PROBE_TOOLS_STEP_NUMBERS_H
 #define PROBE_TOOLS_STEP_NUMBERS_H
 
 #include "tools/lib/table.h"
 #include "tools/probe/model/gather.h"
 
-#define STEP_NUMBERS_SHOWN 5 /* steps; with --step up to STEP_NUMBERS_ASKED of them, in JSON */
+#define STEP_NUMBERS_SHOWN 5 /* steps; with --step up to STEP_NUMBERS_ASKED, in JSON */
 #define STEP_NUMBERS_ASKED 1000
-#define STEP_NUMBERS_MAX 200000 /* that are kept */
+#define STEP_NUMBERS_MAX 200000 /* numbers that are kept */
 
 /* A number of a step, over the ranks that have one. */
 struct step_number {
-	struct table_key key; /* a: step, or the first of some, b: name, interned */
+	struct table_key key; /* a: step, or the first of the combined ones, b: name, interned */
 	double sum, min, max;
-	unsigned nans; /* of the values: in no minimum and maximum, unless all are */
+	unsigned nans; /* NaN values: not in minimum and maximum, unless all are NaN */
 	uint32_t nan; /* the first rank that has one */
-	unsigned ranks; /* values: with some steps in one, more than there are ranks */
+	unsigned ranks; /* values: with combined steps more than there are ranks */
 	uint32_t lowest, highest; /* ranks, by their place in folders */
 };
 
 struct step_numbers {
 	struct table table;
-	uint64_t *step; /* that are shown, ascending */
+	uint64_t *step; /* steps shown, ascending */
 	unsigned nstep;
 	uint32_t *name; /* in the order of terms/scalars.def */
 	unsigned nname, cap_name;
@@ -31,8 +31,8 @@ struct step_numbers {
 void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t lo, uint64_t hi);
 
 /*
- * The same by hand: of each rank's folder (o: what its journal has beyond it, or NULL; rank: any number for it), of steps lo
- * to hi, `per` of them in one; then the steps are listed. most: how many numbers are kept.
+ * The same step by step: adds each rank's folder (o: what its journal has beyond it, or NULL; rank: any number for it), of steps lo to hi,
+ * `per` of them combined; then lists the steps. most: how many numbers are kept.
  */
 void step_numbers_begin(struct step_numbers *s, uint32_t most);
 void step_numbers_add(struct step_numbers *s, const char *dir, const struct overlay *o,
@@ -40,8 +40,8 @@ void step_numbers_add(struct step_numbers *s, const char *dir, const struct over
 void step_numbers_list(struct step_numbers *s);
 
 /*
- * Is it a number that ranks must agree on (terms/scalars.def), and do they not? Then a mean is no number of the training: the smallest
- * and the largest are shown, with their ranks.
+ * True for a number on which ranks must agree (terms/scalars.def) and do not. Then the mean is no number of the training: the smallest and
+ * the largest are shown, with their ranks.
  */
 bool step_numbers_differ(uint32_t name, const struct step_number *n);
 

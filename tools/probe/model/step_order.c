@@ -7,7 +7,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/places/sites.h"
 
-#define USUAL_STEPS 3 /* with the same calls in the same order, before one with another order */
+#define USUAL_STEPS \
+	3 /* steps with the same calls in the same order, before one with another order */
 
 void step_orders_init(struct step_orders *s, unsigned nrank)
 {
@@ -20,7 +21,7 @@ void step_orders_free(struct step_orders *s)
 	free(s->rank);
 }
 
-/* The sort of step with the same calls; one that is not known yet takes the place of the rarest. */
+/* The kind of step with the same calls; a new one replaces the rarest. */
 static struct ordered_step *find_step_sort(struct order_seen *r)
 {
 	struct ordered_step *rarest = r->sort;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The order in which a rank makes the calls of a step: the same calls in all its steps, and in one of them in another order, once and
- * on one rank. Operations of different communicators may be swapped without anybody having to wait: then nothing else tells of it.
- * Memory by ranks.
+ * The order in which a rank makes the calls of a step: the same calls in all its steps, and in one of them in another order, once and on
+ * one rank. Operations of different communicators may be swapped without any rank having to wait: then nothing else shows it. Memory
+ * depends on the ranks.
  */
 #ifndef PROBE_TOOLS_REPORT_STEP_ORDER_H
 #define PROBE_TOOLS_REPORT_STEP_ORDER_H
@@ -11,25 +11,30 @@
 
 #define STEP_SORTS 4
 
-/* Calls are the same by their places in the program, or by what they are: who changes two in a branch of its own makes both from new lines. */
+/*
+ * Calls are equal by their places in the program, or by their kind: a rank that swaps two in a branch of its own makes both from new lines.
+ */
 enum order_way { ORDER_BY_PLACE, ORDER_BY_KIND, ORDER_WAYS };
 
 struct rank_order {
 	bool any;
-	uint32_t thread; /* whose calls they are */
+	uint32_t thread; /* the thread whose calls are followed */
 	uint64_t step;
-	struct call first; /* of the present step */
+	struct call first; /* first call of the current step */
 	struct order_seen {
-		/* Of the calls of this step, and of those of steps of a few sorts (with a check, without): with their order, and without it. */
+		/* Hashes of the calls of this step, and of a few kinds of steps (with a check, without): with the order, and without it. */
 		struct ordered_step {
 			uint64_t order, set;
-			uint64_t n; /* steps that were like this */
+			uint64_t n; /* steps of this kind */
 			uint32_t calls;
 		} now, sort[STEP_SORTS];
-		/* This step began with the calls of such a usual one, in another order: steps that were like that one. An evaluation may follow. */
+		/*
+		 * This step began with the calls of such a usual one, in another order: number of steps of that kind. An evaluation may
+		 * follow.
+		 */
 		uint64_t astray;
 		uint64_t odd; /* steps with the same calls in another order */
-		struct call odd_first; /* of the first of those steps */
+		struct call odd_first; /* first call of the first such step */
 		uint64_t odd_usual; /* steps before it that had the same calls in the usual order */
 	} by[ORDER_WAYS];
 };
@@ -42,13 +47,13 @@ struct step_orders {
 void step_orders_init(struct step_orders *s, unsigned nrank);
 void step_orders_free(struct step_orders *s);
 
-/* Calls of a rank's thread come in the order in which it made them; steps are marked. */
+/* The calls of a rank's thread must come in the order in which it made them; steps are marked. */
 void note_step_order(struct step_orders *s, const struct call *c);
 
-/* The one step of the one rank whose order was another one. NULL: there is none, or there are several. */
+/* The only step with another order, of only one rank. NULL: there is none, or there are several. */
 const struct order_seen *find_odd_step_order(const struct step_orders *s, enum order_way *way);
 
-/* False for what is only started: it may be started when something else has been completed. */
+/* False for asynchronous calls: they may be started after the completion of others. */
 bool is_ordered(const struct call *c);
 
 /* The operation with its terms, wherever it was made. */

@@ -9,8 +9,8 @@
 #include "tools/lib/tool.h"
 
 #define ASYNC_STANDS_NS \
-	UINT64_C(1000000000) /* an operation that was only started stands still from here on */
-#define GROUPS_MAX 4096u /* further ones are counted only */
+	UINT64_C(1000000000) /* an asynchronous operation counts as blocked from here on */
+#define GROUPS_MAX 4096u /* further ones are only counted */
 
 static bool is_joined(const struct open_call *c)
 {
@@ -39,13 +39,13 @@ bool stuck_alike(const struct open_call *a, const struct open_call *b)
 	return !is_joined(a) || x->comm_seq == y->comm_seq;
 }
 
-/* Where the group of a call is. */
+/* The place of a call's group. */
 struct group_place {
 	struct table_key key;
-	uint32_t at; /* in stuck[] */
+	uint32_t at; /* index in stuck[] */
 };
 
-/* The second word of its key, beside the communicator; calls that are alike (stuck_alike) have the same. */
+/* The second part of its key, after the communicator; calls that are alike (stuck_alike) have the same. */
 static uint64_t hash_stuck_kind(const struct open_call *c)
 {
 	bool joined = is_joined(c);
@@ -56,7 +56,7 @@ static uint64_t hash_stuck_kind(const struct open_call *c)
 		hash_u64(hash_u64(0, c->call.api), kind), joined ? (uint64_t)c->call.comm_seq : 0);
 }
 
-/* Calls come by rank: one that is there is the last. */
+/* Calls come by rank: a rank that is there already is the last one. */
 static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 {
 	if (*n && (*rank)[*n - 1] == r)
@@ -86,7 +86,7 @@ static void put_stuck_call(struct stuck_list *l, const struct gather *g, const s
 			.async = (c->call.bits & CALL_ASYNC) != 0};
 	}
 	s = &l->stuck[place->at];
-	/* A thread stands in it after all. */
+	/* A thread is blocked in it after all. */
 	if (l->standing[c->call.rank] == c)
 		s->async = false;
 	if (c->age < s->age_min)
@@ -98,7 +98,7 @@ static void put_stuck_call(struct stuck_list *l, const struct gather *g, const s
 	add_rank(&s->rank, &s->n, &s->cap, d->rank >= 0 ? d->rank : -1 - (int)c->call.rank);
 }
 
-/* ---- who is not there ---- */
+/* ---- missing ranks ---- */
 
 static bool same_reason(const struct absent *a, const struct absent *b)
 {
@@ -118,7 +118,7 @@ static void add_absent(struct stuck *s, const struct absent *now, int rank)
 {
 	struct absent *a = NULL;
 
-	/* Mostly that of the rank before. */
+	/* Mostly it is that of the rank before. */
 	for (unsigned i = s->nabsent; i-- > 0 && !a;)
 		if (same_reason(&s->absent[i], now))
 			a = &s->absent[i];
@@ -190,10 +190,10 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 }
 
 /*
- * A message that was started and that nobody takes up, nothing was called since, and what waits for it is not seen (PyTorch's Work.wait):
- * its rank stands there.
+ * True if a message was started whose other side has not begun, nothing was called since, and the wait for it is not recorded (PyTorch's
+ * Work.wait): its rank is blocked there.
  */
-static bool stands_in_message(const struct gather *g, const struct open_call *c)
+static bool is_blocked_in_message(const struct gather *g, const struct open_call *c)
 {
 	const struct rank_info *r = &g->rank[c->call.rank];
 
@@ -203,7 +203,7 @@ static bool stands_in_message(const struct gather *g, const struct open_call *c)
 	       is_message_alone(&g->diagnose.messages, &c->call);
 }
 
-/* Of the operations that a rank has only started the last one, if nothing was called since. */
+/* The last asynchronous operation of each rank, if nothing was called since. */
 static void find_blocked(struct stuck_list *l, const struct gather *g)
 {
 	l->blocked = tool_alloc(g->folders.n * sizeof(*l->blocked));
@@ -229,7 +229,7 @@ static void find_standing(struct stuck_list *l, const struct gather *g)
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i], **at = &l->standing[c->call.rank];
 
-		if (c->ended_ok || (c->call.bits & CALL_ASYNC && !stands_in_message(g, c)))
+		if (c->ended_ok || (c->call.bits & CALL_ASYNC && !is_blocked_in_message(g, c)))
 			continue;
 		if (!*at || c->call.start >= (*at)->call.start)
 			*at = c;
@@ -301,7 +301,7 @@ void stuck_free(struct stuck_list *l)
 	table_free(&l->places);
 }
 
-/* A rank is missing that is not held up itself. */
+/* True if a rank is missing that is not held up itself. */
 static bool has_missing_rank(const struct stuck *s)
 {
 	for (unsigned k = 0; k < s->nabsent; k++)
@@ -320,8 +320,8 @@ static bool has_standing_rank(const struct stuck_list *l, const struct gather *g
 }
 
 /*
- * A rank whose operation is still under way is no missing rank of the ones behind it on that communicator: of those that lack a rank,
- * the first. How long they have stood does not tell, for who comes to the first one late may find the next one begun by others.
+ * Among the operations of that communicator that lack a rank, returns the first: a rank that is still in an earlier operation is not the
+ * cause for the later ones. The waiting time does not tell: a rank that enters the first one late may find the next one begun by others.
  */
 static const struct stuck *first_on_comm(const struct stuck_list *l, const struct stuck *s)
 {
@@ -352,7 +352,7 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 			continue;
 		if (!s->async && standing && has_missing_rank(s))
 			return first_on_comm(l, s);
-		/* A framework may wait where nothing is seen of it (autograd for its buckets): then the time tells. */
+		/* A framework may wait in a place that is not recorded (autograd for its buckets): then the time decides. */
 		if (s->async && !async && has_missing_rank(s) &&
 			(standing || s->age_max >= ASYNC_STANDS_NS))
 			async = s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open calls put together over the ranks: which operation stands still, who is in it, who is not, and what those who
- * are missing did last.
+ * Open calls grouped over the ranks: which operation is blocked, which ranks are in it, which are missing, and what the missing ones did
+ * last.
  */
 #ifndef PROBE_TOOLS_STUCK_H
 #define PROBE_TOOLS_STUCK_H
@@ -9,18 +9,18 @@
 #include "tools/probe/model/gather.h"
 
 enum absent_why {
-	ABSENT_NEVER, /* it has not come, and stands in no other call that we know of */
-	ABSENT_OTHER, /* it stands in another call */
+	ABSENT_NEVER, /* it has not come, and is blocked in no other call that is known */
+	ABSENT_OTHER, /* it is blocked in another call */
 	ABSENT_PAST, /* it has left the operation already */
 	ABSENT_ENDED, /* it has not come, and its process has finished */
-	ABSENT_NO_DATA, /* there is no folder of it */
+	ABSENT_NO_DATA, /* it has no folder */
 	ABSENT_UNREAD, /* its folder was not read */
 };
 
 /* Ranks of the communicator that are not in the operation, for one reason. */
 struct absent {
 	enum absent_why why;
-	const struct open_call *in; /* ABSENT_OTHER: what it stands in */
+	const struct open_call *in; /* ABSENT_OTHER: the call that it is blocked in */
 	const struct call
 		*last; /* ABSENT_NEVER, ABSENT_ENDED: its latest call; NULL: none was recorded */
 	uint64_t
@@ -33,43 +33,43 @@ struct absent {
 struct stuck {
 	const struct open_call *sample; /* the oldest */
 	uint64_t age_min, age_max;
-	bool joined; /* a collective: who is absent is known */
-	bool async; /* started only, no thread stands in it */
+	bool joined; /* a collective: the absent ranks are known */
+	bool async; /* started only, no thread is blocked in it */
 	int *rank; /* world ranks, or -1 - index of a folder without rank */
 	unsigned n, cap;
 	struct absent *absent;
 	unsigned nabsent, cap_absent;
-	bool knows; /* what one of the absent ranks does */
+	bool knows; /* it is known what one of the absent ranks does */
 };
 
 struct stuck_list {
 	struct stuck *stuck;
 	unsigned n, cap;
-	uint64_t more; /* open calls beyond what could be put together */
+	uint64_t more; /* open calls that could not be grouped */
 	const struct open_call *
-		*standing; /* by folder: the call that its thread stands in; NULL: none */
+		*standing; /* by folder: the call that its thread is blocked in; NULL: none */
 	/*
-	 * By folder: the operation that it started last, a second ago or more, if it has called nothing since and no wait of it is
-	 * recorded (PyTorch's Work.wait): it does not compute, it is blocked in the wait for that. NULL: not so.
+	 * By folder: the operation that it started last, a second ago or more, if it has called nothing since and no wait of it is recorded
+	 * (PyTorch's Work.wait): it does not compute, it is blocked in the wait for that operation. NULL: not so.
 	 */
 	const struct open_call **blocked;
 	uint32_t *in_group; /* room for marks, by folder */
 	struct table places; /* of the groups */
 };
 
-/* Its library returns when the call is in the device's queue, and nothing shows that it ran there. */
+/* True if its library returns as soon as the call is in the device's queue, and nothing shows that it ran there. */
 bool is_only_enqueued(const struct call *c);
 
-/* Whether both belong to one group. */
+/* True if both belong to one group. */
 bool stuck_alike(const struct open_call *a, const struct open_call *b);
 
-/* The group of an open call of this run, -1: it was not put together. */
+/* The group of an open call of this run, -1: it is in none. */
 int stuck_group_of(const struct stuck_list *l, const struct open_call *c);
 
 void stuck_find(struct stuck_list *l, const struct gather *g);
 void stuck_free(struct stuck_list *l);
 
-/* The group whose absent ranks explain the others: a rank is missing that stands in nothing. NULL: there is none. */
+/* The group whose absent ranks explain the others: a missing rank is blocked in nothing. NULL: there is none. */
 const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g);
 
 #endif

@@ -40,7 +40,7 @@ void where_free(struct where *w)
 		lines_free(w->lines);
 }
 
-/* ---- which file a module is ---- */
+/* ---- the file of a module ---- */
 
 static const char *where_base_name(const char *path)
 {
@@ -140,7 +140,7 @@ static char *build_id(const char *path)
 	return text;
 }
 
-/* The program itself. There is no build id to tell whether it is the file that it was: it must be older than the run. */
+/* The program itself. No build id tells whether the file has changed: it must be older than the run. */
 static void from_command_line(struct where *w, const struct rank_dir *d)
 {
 	const char *program = d->meta.program;
@@ -171,7 +171,7 @@ static void learn_modules_of_rank(struct where *w, uint32_t rank)
 	from_command_line(w, d);
 }
 
-/* ---- where a function is in it ---- */
+/* ---- functions in the file ---- */
 
 static int by_symbol_name(const void *x, const void *y)
 {
@@ -237,8 +237,8 @@ static void look_at_file(struct where_file *f)
 #define STARTS_MAX 32
 
 /*
- * Starts of the functions with that name that are large enough: static functions, overloads and instances of a template
- * may share it. Returns how many, 0 where they are too many to say anything.
+ * Starts of the functions with that name that are large enough: static functions, overloads and instances of a template may share it.
+ * Returns how many, 0 if they are too many to tell.
  */
 static unsigned function_starts_of(
 	const struct where_file *f, const char *name, uint64_t offset, uint64_t start[STARTS_MAX])
@@ -265,7 +265,7 @@ static unsigned function_starts_of(
 	return found;
 }
 
-/* The `n` bytes before that address, as they stand in the file. */
+/* The `n` bytes before that address, as they are in the file. */
 static bool read_code_before(int fd, uint64_t address, uint8_t *code, size_t n)
 {
 	Elf *e = elf_begin(fd, ELF_C_READ, NULL);
@@ -313,7 +313,7 @@ static bool follows_call(const char *path, uint64_t address)
 	return call;
 }
 
-/* The line of a return address so far behind the start of a function; "" where those of that name differ. */
+/* The line of a return address at that offset from the start of a function; "" if functions of that name differ. */
 static void find_function_line(struct where *w, struct where_file *f, const char *name,
 	uint64_t offset, char *buf, size_t cap)
 {

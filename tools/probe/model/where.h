@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source lines for the native frames of stack_info.csv ("module!function+0x1f"). The frame names its module by base
- * name; the file behind it is looked for in modules.csv, in the journal while there is one, and in the command line.
+ * Source lines for the native frames of stack_info.csv ("module!function+0x1f"). The frame names its module by base name; the module's file
+ * is looked up in modules.csv, in the journal while there is one, and in the command line.
  */
 #ifndef PROBE_TOOLS_WHERE_H
 #define PROBE_TOOLS_WHERE_H
@@ -28,7 +28,7 @@ struct where {
 void where_init(struct where *w, const struct gather *g);
 void where_free(struct where *w);
 
-/* Writes "file.c:12" for a frame of that folder; "" where it is not known. Returns buf. */
+/* Writes "file.c:12" for a frame of that folder; "" if it is not known. Returns buf. */
 const char *where_find(
 	struct where *w, uint32_t rank, const char *frame, size_t n, char *buf, size_t cap);
 

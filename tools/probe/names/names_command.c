@@ -50,7 +50,7 @@ static const struct cli_option options[] = {
 	[OPT_JSON] = {"json", 0, false},
 };
 
-/* What is printed: a bit for each part. */
+/* A bit for each part to print. */
 enum {
 	SHOW_PARAMS = 1,
 	SHOW_BUCKETS = 2,
@@ -60,7 +60,7 @@ enum {
 	SHOW_NAMES = SHOW_PARAMS | SHOW_BUCKETS | SHOW_MODULES,
 };
 
-/* A cell; control characters are blanks, for names come from the recorded program. */
+/* A cell; control characters become blanks, as names come from the recorded program. */
 static void put_cell(struct out_table *t, const char *text)
 {
 	char *copy = tool_strdup(text);

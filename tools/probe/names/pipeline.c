@@ -12,14 +12,14 @@
 
 #define MESSAGES_MAX (1u << 21)
 #define STAGES_MAX (1u << 20)
-#define KINDS_MAX (1u << 20) /* of messages, within the steps looked at */
+#define KINDS_MAX (1u << 20) /* kinds of messages in the selected steps */
 #define STEPS_SHOWN 3
 
 /* ---- frames ---- */
 
 /*
- * Functions of schedules between the program and the message: of Megatron-LM's p2p_communication, DeepSpeed's pipeline engine,
- * and PyTorch's schedules; there one function serves both directions, but what is exchanged before the first micro-batch is seen.
+ * Functions of schedules between the program and the message: Megatron-LM's p2p_communication, DeepSpeed's pipeline engine, and PyTorch's
+ * schedules. In PyTorch's one function serves both directions; only the exchange before the first micro-batch has its own.
  */
 static const struct {
 	const char *function;
@@ -51,8 +51,10 @@ enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send)
 {
 	enum pipe_way way = PIPE_UNKNOWN;
 
-	/* "file:line Class.function <- ...": names end at a blank or at the end. A shape that is sent within send_forward
-	 * is no micro-batch, so what makes it one of the set-up wins. */
+	/*
+	 * "file:line Class.function <- ...": names end at a blank or at the end. A shape that is sent within send_forward is no
+	 * micro-batch, so a set-up function wins.
+	 */
 	for (size_t at = 0; at < n;) {
 		size_t len = 0;
 
@@ -74,7 +76,7 @@ enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send)
 	return way;
 }
 
-/* The ways of messages with a stack, both sides. */
+/* Directions of messages with a stack, both sides. */
 struct stack_ways {
 	struct table_key key; /* a: stack id */
 	enum pipe_way way[2]; /* receive, send */
@@ -159,7 +161,7 @@ static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
 	p->message[p->n++] = *m;
 }
 
-/* Does the rank take part in a communicator that carries a pipeline? Else its files are not read. */
+/* Does the rank take part in a communicator that carries a pipeline? Otherwise its files are not read. */
 static bool is_in_pipeline(const struct comms *comms, int rank)
 {
 	for (uint32_t i = 0; i < comms->table.n; i++) {
@@ -210,7 +212,7 @@ static void read_rank_messages(
 	table_free(&ways);
 }
 
-/* By rank, step, seq: as the program issued them. */
+/* By rank, step, seq: in the order in which the program issued them. */
 static int by_issue(const void *a, const void *b)
 {
 	const struct pipe_message *x = a, *y = b;
@@ -224,10 +226,7 @@ static int by_issue(const void *a, const void *b)
 
 /* ---- stages ---- */
 
-/*
- * What stands before the rank, by one of its messages. Of several steps the last one counts: in the first one ranks greet each
- * other.
- */
+/* The stage before the rank, from one of its messages. If steps disagree, the last one counts: in the first one ranks greet each other. */
 static void see_first_message(struct pipelines *p, const struct pipe_message *m)
 {
 	struct pipe_stage *s = table_get(&p->stage, m->comm, (uint64_t)m->rank);
@@ -239,7 +238,7 @@ static void see_first_message(struct pipelines *p, const struct pipe_message *m)
 	s->seen = true;
 	s->step = m->step;
 	s->told = m->told == PIPE_BY_FRAMES ? PIPE_BY_FRAMES : PIPE_BY_ORDER;
-	/* By its frames a first message that goes backward says that the forward passes were not recorded. */
+	/* If the frames say that a first message goes backward, the forward passes were not recorded. */
 	s->before = m->way == PIPE_BACKWARD ? INT_MIN : m->send ? -1 : m->from;
 }
 
@@ -270,7 +269,7 @@ size_t first_message_of(const struct pipelines *p, int rank)
 	return lo;
 }
 
-/* Follows the stages before it to the first one; a circle, a gap and two stages behind one have no places. */
+/* Follows the stages before it to the first one; stages in a circle, after a gap, or two after one stage have no position. */
 static void place_stage(struct pipelines *p, struct pipe_stage *s)
 {
 	const struct pipe_stage *k = s;
@@ -286,9 +285,9 @@ static void place_stage(struct pipelines *p, struct pipe_stage *s)
 	s->at = (int)at;
 }
 
-/* Stages at one place. */
+/* Stages at one position. */
 struct place_use {
-	struct table_key key; /* a: communicator and first stage, hashed; b: place */
+	struct table_key key; /* a: communicator and first stage, hashed; b: position */
 	uint32_t n;
 };
 
@@ -297,7 +296,7 @@ static struct pipe_stage *stage_head(const struct pipelines *p, const struct pip
 	return s->first < 0 ? NULL : find_pipe_stage(p, s->key.a, s->first);
 }
 
-/* Two stages at one place: the order of messages means something else here, and nothing is said of that pipeline. */
+/* Two stages at one position: the order of messages has another meaning here, and nothing is reported for that pipeline. */
 static void refuse_forks(struct pipelines *p)
 {
 	struct table places;
@@ -345,7 +344,7 @@ static void direct_message(struct pipelines *p, struct pipe_message *m)
 	m->told = PIPE_BY_ORDER;
 }
 
-/* A message that leads from the last stage to the first: each rank has several parts of the model. */
+/* A message from the last stage to the first: each rank has several parts of the model. */
 static void see_wrap(struct pipelines *p, const struct pipe_message *m)
 {
 	int first_stage = m->way == PIPE_FORWARD ? m->to_stage : m->from_stage;
@@ -359,7 +358,7 @@ static void see_wrap(struct pipelines *p, const struct pipe_message *m)
 	head->wraps = true;
 }
 
-/* Messages that differ in nothing but their micro-batch. */
+/* Messages that differ only in their micro-batch. */
 struct message_kind {
 	struct table_key key;
 	int64_t n;
@@ -373,7 +372,7 @@ static void number_message(struct pipelines *p, struct table *kinds, struct pipe
 
 	if (m->way != PIPE_FORWARD && m->way != PIPE_BACKWARD)
 		return;
-	/* Which part of the model comes next is the schedule's own affair. */
+	/* The schedule decides which part of the model is next. */
 	if (head && head->wraps)
 		return;
 	k = table_get(kinds,

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of pipelines: between which stages each goes, in which direction, and of which micro-batch it is. The direction is
- * told by the function of the schedule that the stack has (Megatron's send_forward, DeepSpeed's _exec_send_grads ...), else by
- * the order of messages: in a step the first message of the first stage is a send, that of every other one a receive from the
- * stage before it. The micro-batch is counted: the messages of one step, ends, direction, type and length are those of
- * micro-batch 0, 1, 2 ... What neither tells is left out.
+ * Messages of pipelines: the stages, the direction and the micro-batch of each. The direction comes from the schedule's function on the
+ * stack (Megatron's send_forward, DeepSpeed's _exec_send_grads ...), else from the order of messages: in a step the first message of the
+ * first stage is a send, that of every other stage a receive from the stage before it. The micro-batch is counted: messages of one step
+ * with equal ends, direction, type and length are those of micro-batch 0, 1, 2 ... Messages for which neither works have no direction.
  */
 #ifndef PROBE_TOOLS_PIPELINE_H
 #define PROBE_TOOLS_PIPELINE_H
@@ -24,19 +23,19 @@ struct pipe_message {
 	enum pipe_way way;
 	enum pipe_told told;
 	int from_stage, to_stage; /* -1: not told */
-	int64_t micro_batch; /* -1: not told */
+	int64_t micro_batch; /* -1: not known */
 };
 
-/* What a rank is in the pipeline of a communicator. */
+/* The position of a rank in the pipeline of a communicator. */
 struct pipe_stage {
 	struct table_key key; /* a: communicator; b: world rank */
-	int before; /* the stage before it, a world rank; -1: it is the first; INT_MIN: not told */
-	int first; /* world rank of the pipeline's first stage; -1: it stands in none that is told */
+	int before; /* the stage before it, a world rank; -1: it is the first; INT_MIN: not known */
+	int first; /* world rank of the pipeline's first stage; -1: it is in no known pipeline */
 	int at; /* stage, from 0 */
 	enum pipe_told told;
-	uint64_t step; /* in which the first message was seen */
+	uint64_t step; /* step of the first message */
 	bool seen;
-	/* Of a first stage. wraps: the last one sends forward to it: several parts of the model a rank. */
+	/* For a first stage. wraps: the last stage sends forward to it: several parts of the model per rank. */
 	bool wraps, doubtful;
 };
 
@@ -45,24 +44,24 @@ struct pipelines {
 	size_t n, cap;
 	struct table stage; /* struct pipe_stage */
 	uint64_t left_out; /* messages beyond the bound */
-	uint64_t step_lo, step_hi; /* looked at */
+	uint64_t step_lo, step_hi; /* selected steps */
 };
 
 /*
- * Reads the messages of communicators that carry a pipeline (role in parallel.json). step_lo > step_hi: the first three steps
- * that have any. Free with pipelines_free.
+ * Reads the messages of communicators that carry a pipeline (role in parallel.json). step_lo > step_hi: the first three steps that have
+ * any. Free with pipelines_free.
  */
 void pipelines_read(struct pipelines *p, const struct folders *f, const struct comms *comms,
 	uint64_t step_lo, uint64_t step_hi);
 void pipelines_free(struct pipelines *p);
 
-/* Where that rank's messages begin; n: it has none, nor has a higher one. */
+/* Index of the first message of that rank; n: neither it nor a higher rank has any. */
 size_t first_message_of(const struct pipelines *p, int rank);
 
-/* NULL: not told. */
+/* NULL: not known. */
 const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank);
 
-/* The way of messages that functions with these names send or receive; frames as in stack_info.csv. */
+/* The direction of messages that functions with these names send or receive; frames as in stack_info.csv. */
 enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send);
 
 #endif

@@ -21,9 +21,9 @@ static const char *const way_words[] = {[PIPE_UNKNOWN] = "",
 static const char *const told_words[] = {
 	[PIPE_NOT_TOLD] = "", [PIPE_BY_FRAMES] = "frames", [PIPE_BY_ORDER] = "order"};
 
-/* ---- the parts of communicators ---- */
+/* ---- roles of communicators ---- */
 
-/* What several ranks say is said once. */
+/* A line that several ranks have in common is printed once. */
 struct said_comm {
 	struct table_key key; /* a: id */
 	bool seen;
@@ -97,10 +97,10 @@ static bool print_comm_roles(const struct folders *f, int64_t rank)
 
 /* ---- pipelines ---- */
 
-/* Messages of one stage in the last step that was looked at. */
+/* Messages of one stage in the last step read. */
 struct stage_use {
 	uint64_t forward, backward; /* sent */
-	int64_t micro_batches; /* -1: not told */
+	int64_t micro_batches; /* -1: not known */
 	uint64_t bytes; /* sent */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What becomes of journals outside the ranks' folders whose processes are dead. */
+/* Handles journals outside the ranks' folders whose processes are dead. */
 #ifndef PROBE_TOOLS_CLEAN_H
 #define PROBE_TOOLS_CLEAN_H
 
@@ -9,22 +9,22 @@
 #include "tools/probe/recover/recover.h"
 
 enum clean_result {
-	CLEAN_LIVES, /* its process lives, or may */
+	CLEAN_LIVES, /* its process lives, or may live */
 	CLEAN_WAITS, /* it belongs to a folder that `recover` would complete */
-	CLEAN_ORPHAN, /* its folder is gone: nothing but `--clean` removes it */
-	CLEAN_RECOVERED, /* its folder was completed, and it was removed */
+	CLEAN_ORPHAN, /* its folder is gone: only `--clean` removes it */
+	CLEAN_RECOVERED, /* its folder was completed, and the journal was removed */
 	CLEAN_REMOVED,
 	CLEAN_FAILED, /* reason in `why` */
 };
 
 struct clean_one {
 	enum clean_result result;
-	char *folder; /* where it belongs now; "" if nowhere */
+	char *folder; /* the folder that it belongs to now; "" if none */
 	struct recover_info info; /* of CLEAN_RECOVERED */
 	char why[256];
 };
 
-/* Decides about one; `remove`: and does it. */
+/* Decides about one; `remove`: also carries it out. */
 void clean_one(const struct outside *o, bool remove, struct clean_one *out);
 
 extern const char *const clean_name[]; /* of enum clean_result, for JSON */

@@ -18,7 +18,7 @@
 
 #define META_MOST (4u << 20)
 #define WORK "steps.tmp" /* new files that are not complete */
-#define READY "steps.new" /* complete ones, which take the place of the old ones */
+#define READY "steps.new" /* complete ones, which replace the old ones */
 
 const char *const fill_name[] = {
 	[FILL_DONE] = "filled",
@@ -70,7 +70,7 @@ static void close_block(struct step_files *s)
 	s->file = NULL;
 }
 
-/* The file of that step; a new one gets the first line of the one that is read. */
+/* The file of that step; a new one gets the first line of the file being read. */
 static bool open_block(struct step_files *s, const struct csv *c, uint64_t step)
 {
 	uint64_t block = step / s->per * s->per;
@@ -170,7 +170,7 @@ static void remove_work(int dirfd)
 	unlinkat(dirfd, WORK, AT_REMOVEDIR);
 }
 
-/* meta.json with the new numbers, beside the new files. */
+/* meta.json with the new numbers, next to the new files. */
 static int write_new_meta(int dirfd, int work, const struct step_files *s)
 {
 	char *all = tool_alloc(META_MOST + 1), *at, *end, *text;
@@ -197,7 +197,7 @@ static int write_new_meta(int dirfd, int work, const struct step_files *s)
 	return err;
 }
 
-/* From here on only what is in READY counts. Also after a crash in the middle of it. */
+/* From here on only the files in READY are valid. Also after a crash in the middle of it. */
 static int move_ready_files(int dirfd)
 {
 	int ready = open_folder_at(dirfd, READY), err = 0;

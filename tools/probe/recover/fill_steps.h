@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The column `step` of a rank whose steps nothing marked, from the period of its calls (tools/lib/period.h): a step ends
- * with the last call of a round, as it would have at a marker there.
+ * Fills the column `step` of a rank whose steps nothing marked, from the period of its calls (tools/lib/period.h): a step ends with the
+ * last call of a round, as it would with a marker there.
  */
 #ifndef PROBE_TOOLS_PROBE_RECOVER_FILL_STEPS_H
 #define PROBE_TOOLS_PROBE_RECOVER_FILL_STEPS_H
@@ -10,9 +10,9 @@
 
 enum fill_result {
 	FILL_DONE,
-	FILL_MARKED, /* there are steps: nothing is to be done */
+	FILL_MARKED, /* there are steps: nothing to do */
 	FILL_NO_PERIOD,
-	FILL_FAILED, /* reason in `why`; the files are as before, or the next call goes on with it */
+	FILL_FAILED, /* reason in `why`; the files are as before, or the next call continues the work */
 };
 
 struct fill_info {
@@ -20,14 +20,14 @@ struct fill_info {
 	uint64_t steps, rows;
 	uint32_t calls; /* in a round */
 	double confidence; /* 0..1 */
-	char why[256]; /* of FILL_MARKED: what marked them */
+	char why[256]; /* for FILL_MARKED: what marked them */
 };
 
 extern const char *const fill_name[]; /* of enum fill_result, for JSON */
 
 /*
- * path: the rank's folder, which no process writes and whose journal has been recovered. New files are written beside the
- * old ones and take their place when all of them are complete; interrupted at any moment it can be run again.
+ * path: the rank's folder, which no process writes and whose journal has been recovered. New files are written next to the old ones and
+ * replace them when all are complete; after an interruption at any time it can be run again.
  */
 void fill_steps(const char *path, struct fill_info *out);
 

@@ -78,7 +78,7 @@ struct done {
 struct list {
 	struct done *d;
 	unsigned n, cap;
-	/* Journals elsewhere, and what became of each. */
+	/* Journals elsewhere, and the result for each. */
 	struct outside_list outside;
 	struct clean_one *clean;
 };
@@ -96,7 +96,7 @@ static int rank_of(const char *name)
 		       : -1;
 }
 
-/* path has no links in it up to its last part, which is a folder and no link. */
+/* True if path has no links up to its last part, which is a folder and no link. */
 static void recover_one(struct list *l, const char *path, const char *name, const struct wish *w)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -127,7 +127,7 @@ static int by_version_name(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* Every folder in the output folder that is a rank's, whichever run it belongs to. */
+/* Every rank's folder in the output folder, of any run. */
 static int recover_all(struct list *l, const char *path, const struct wish *w)
 {
 	DIR *d = opendir(path);
@@ -161,7 +161,7 @@ static int recover_all(struct list *l, const char *path, const struct wish *w)
 	return STATUS_USAGE;
 }
 
-/* ---- what was done ---- */
+/* ---- results ---- */
 
 static const char *const result_name[] = {
 	[RECOVER_NOTHING] = "complete",
@@ -214,7 +214,7 @@ static bool is_same_result(const struct recover_info *a, const struct recover_in
 		       a->damaged == b->damaged);
 }
 
-/* Ranks with the same words share a line. */
+/* Ranks with the same text share a line. */
 static void print_recovered(const struct list *l)
 {
 	bool *said = tool_alloc(l->n);
@@ -259,7 +259,7 @@ static char *fill_text(const struct fill_info *f)
 	}
 }
 
-/* Ranks with the same words share a line. */
+/* Ranks with the same text share a line. */
 static void print_filled(const struct list *l)
 {
 	char **text = tool_alloc((l->n + 1) * sizeof(*text));
@@ -393,7 +393,7 @@ static bool is_below(const char *path, const char *folder)
 	       (!path[n] || path[n] == '/' || folder[n - 1] == '/');
 }
 
-/* As its process knew its folder, or as it is without links. */
+/* The folder's path as its process knew it, or without links. */
 static bool is_of(const struct outside *o, const char *folder)
 {
 	char *real = realpath(o->folder, NULL);
@@ -403,7 +403,7 @@ static bool is_of(const struct outside *o, const char *folder)
 	return is;
 }
 
-/* Other jobs' journals on this machine are none of this folder's business. */
+/* Journals of other jobs on this machine do not belong to this folder. */
 static void keep_those_of(struct outside_list *o, const char *folder)
 {
 	unsigned n = 0;
@@ -418,7 +418,7 @@ static void keep_those_of(struct outside_list *o, const char *folder)
 	o->n = n;
 }
 
-/* folder: NULL: of the whole machine. */
+/* folder: NULL: the whole machine. */
 static void look_outside(struct list *l, const struct wish *w, const char *folder)
 {
 	outside_find(&l->outside, &w->journals, w->journals != NULL);
@@ -440,14 +440,14 @@ static void free_list(struct list *l)
 	outside_free(&l->outside);
 }
 
-/* path: NULL where none was given. */
+/* path: NULL if none was given. */
 static int recover_path(const char *path, const struct wish *w)
 {
 	struct list l = {0};
 	int status = STATUS_DONE;
 	char *full = realpath(path ? path : folders_default(), NULL), *of = NULL;
 
-	/* Of a folder that is gone there may be journals elsewhere. */
+	/* A folder that is gone may still have journals elsewhere. */
 	if (!full && (!w->clean || (path && errno != ENOENT))) {
 		tool_error("recover: %s: %s", path ? path : folders_default(), strerror(errno));
 		return STATUS_USAGE;

@@ -45,11 +45,11 @@ static void recover_fail(struct recover_info *r, const char *what, int err)
 		snprintf(r->why, sizeof(r->why), "%s: %s", what, io_error_text(err));
 }
 
-/* Where a journal is: what is deleted in the end must be the file that was looked at. */
+/* The place of a journal: the file that is deleted in the end must be the one that was examined. */
 struct place {
-	int dir; /* the folder that it is in */
-	const char *name; /* there */
-	int fd; /* of itself; -1: a shared memory segment */
+	int dir; /* its folder */
+	const char *name; /* its name there */
+	int fd; /* the journal itself; -1: a shared memory segment */
 	struct stat st;
 };
 
@@ -62,7 +62,7 @@ static void leave_place(struct place *p, int dirfd)
 	p->fd = p->dir = -1;
 }
 
-/* Opens what is there, if it is a regular file of the folder's owner that has no second name. */
+/* Opens it, if it is a regular file of the folder's owner that has no second name. */
 static int open_place(struct journal *j, struct place *p, int dirfd)
 {
 	struct stat folder;
@@ -108,8 +108,8 @@ static int open_own_segment(struct journal *j, int dirfd, const char *path)
 }
 
 /*
- * One that lies elsewhere: there another process may have put its own by now (the folder was moved, the job started
- * again), and another user anything. It must be this owner's, and of the user whose folder this is.
+ * A journal elsewhere: another process may have put its own there by now (the folder was moved, the job started again), and another user
+ * anything. It must be this owner's, and belong to the user whose folder this is.
  */
 static int open_outside(struct journal *j, struct place *p, int dirfd, char *path,
 	const struct journal_owner *owner)
@@ -141,8 +141,8 @@ static int open_outside(struct journal *j, struct place *p, int dirfd, char *pat
 }
 
 /*
- * The journal: in the folder, or where meta.json says, or where it is found although meta.json does not say it: its
- * process may have been killed, or its disk full, before it could. Returns -errno of opening it.
+ * Finds the journal: in the folder, or at the place in meta.json, or elsewhere although meta.json does not name it: its process may have
+ * been killed, or its disk full, before it could. Returns -errno of opening it.
  */
 static int open_journal(
 	struct journal *j, int dirfd, char *path, size_t cap, struct place *p, bool *found)
@@ -177,7 +177,7 @@ static int open_journal(
 	return open_outside(j, p, dirfd, path, &owner);
 }
 
-/* The journal's present place, by way of the open folder. */
+/* The journal's present place, reached through the open folder. */
 static enum owner_life life_of(const struct journal_head *h, int dirfd, const char *path)
 {
 	uint32_t state = atomic_load(&h->state);
@@ -203,7 +203,7 @@ static void leave_folder_alone(struct recover_info *r, enum owner_life life)
 		snprintf(r->why, sizeof(r->why), "its process (%s) is running", r->owner);
 }
 
-/* A journal in which nothing ever was, of a process that is dead: nothing is to be written, and it takes up its whole size. */
+/* An empty journal of a dead process: there is nothing to write, and it takes up its whole size. */
 static bool delete_empty_journal(int dirfd, const struct place *p, struct recover_info *r)
 {
 	char meta[META_LEAD], here[64];
@@ -214,7 +214,7 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 		return false;
 	meta[n] = 0;
 	snprintf(here, sizeof(here), "/proc/self/fd/%d", p->fd);
-	/* Its lock is taken a moment after it is made, so the owner must be known to be dead. */
+	/* Its lock is taken a moment after it is created, so the owner must be known to be dead. */
 	if (owner_parse(meta, &owner) < 0 ||
 		recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
 		return false;
@@ -224,8 +224,8 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 }
 
 /*
- * A folder without a journal: its process may have taken it a moment ago and be about to make one, or be one that got
- * none (a full disk) and writes its files without. True: it lives, or may.
+ * A folder without a journal: its process may have taken the folder a moment ago and be about to create one, or it got none (a full disk)
+ * and writes its files without. True: it lives, or may.
  */
 static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
 {
@@ -296,10 +296,10 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 	struct place p;
 
 	*r = (struct recover_info){.result = RECOVER_NOTHING};
-	/* Two at once would write the same rows. The lock goes with the caller's descriptor. */
+	/* Two at once would write the same rows. The lock is released with the caller's descriptor. */
 	if (flock(dirfd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		r->result = RECOVER_FAILED;
-		snprintf(r->why, sizeof(r->why), "another probe recover is at work here");
+		snprintf(r->why, sizeof(r->why), "another probe recover is working here");
 		return;
 	}
 

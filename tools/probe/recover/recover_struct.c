@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * module_struct.json out of names.csv: a process that was killed may have left some of the modules in its journal, or had not
- * come to write the file.
- */
+/* Writes module_struct.json from names.csv: a killed process may have left some modules in its journal, or had not written the file yet. */
 #include "tools/probe/recover/recover_struct.h"
 
 #include <stdio.h>
@@ -24,7 +21,7 @@ static uint8_t dtype_of_name(const char *name)
 	return DT_OTHER;
 }
 
-/* "8x512"; of a scalar "-". */
+/* "8x512"; for a scalar "-". */
 static unsigned dims_of_shape(const char *shape, uint64_t dims[DIMS_MAX])
 {
 	unsigned n = 0;

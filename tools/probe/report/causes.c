@@ -11,7 +11,7 @@ static bool is_of_values(const struct finding *f)
 	       strcmp(f->kind, "spike") == 0;
 }
 
-/* Bytes that are taken for another type are any number, and none: what is odd in the values of that call comes from its type. */
+/* Bytes read as a wrong type give arbitrary numbers: odd values in that call come from its type. */
 static void put_types_before_values(struct report *r)
 {
 	for (unsigned i = 0; i < r->nfinding; i++) {
@@ -36,15 +36,15 @@ static bool is_of_collective(const struct finding *f)
 	       !(f->call.bits & (CALL_P2P | CALL_LOCAL));
 }
 
-/* Its rank gave it no elements at all that can be read: what it was asked for was refused. */
+/* The rank passed no elements that can be read: its call was refused. */
 static bool was_refused(const struct call *c)
 {
 	return c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_bytes;
 }
 
 /*
- * A call that was refused took no part in its operation, and has a number nevertheless: from there on one number is not one operation
- * on all ranks, and what does not fit together there follows from it. So does that the others have a size and this one has none.
+ * A refused call took no part in its operation, but it has a number: from there on one number is not one operation on all ranks, and
+ * mismatches follow from that. So does a mismatch of sizes, as this rank has none.
  */
 static void put_errors_before_disagreement(struct report *r)
 {

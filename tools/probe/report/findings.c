@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands out: stuck operations, ranks that differ, bad values, errors. What is missing: find_losses.c. */
+/* Findings: blocked operations, ranks that differ, bad values, errors. Missing data: find_losses.c. */
 #include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/report.h"
 
@@ -18,12 +18,12 @@
 #include "tools/probe/rules/waits.h"
 
 #define PENDING_MAX 3 /* requests that are named */
-#define GROUPS_FROM 4 /* more ranks than this have their numbers counted, too */
-#define JUST_BEGUN_NS 0.1e9 /* who has stood for less had only just come */
+#define GROUPS_FROM 4 /* with more ranks than this the numbers are printed too */
+#define JUST_BEGUN_NS 0.1e9 /* a rank that has been in a call for less had only just entered it */
 
 /* ---- stuck ---- */
 
-/* What one group of absent ranks does instead. */
+/* Describes what one group of absent ranks does instead. */
 static char *absent_text(struct report *r, const struct absent *a)
 {
 	char *who = out_ranks(a->rank, a->n), *what = NULL, *all = NULL, *at = NULL;
@@ -44,7 +44,8 @@ static char *absent_text(struct report *r, const struct absent *a)
 		break;
 	case ABSENT_OTHER:
 		what = report_call(r, &a->in->call);
-		all = tool_format("%s %s in %s for %s", who, a->n == 1 ? "stands" : "stand", what,
+		all = tool_format("%s %s in %s for %s", who,
+			a->n == 1 ? "is blocked" : "are blocked", what,
 			out_time((double)a->in->age));
 		break;
 	case ABSENT_PAST:
@@ -74,7 +75,7 @@ static void append_line(char **text, char *line)
 	free(line);
 }
 
-/* What the requests are that a rank waits for; there may be many. */
+/* Describes the requests that a rank waits for; there may be many. */
 static void pending_of(struct report *r, uint32_t rank, char **text)
 {
 	unsigned n = 0;
@@ -94,7 +95,7 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 		append_line(text, tool_format("and %u more", n - PENDING_MAX));
 }
 
-/* Is it in no recorded call, and blocked by nothing that it started? */
+/* Is it in no recorded call, and not blocked in a request that it started? */
 static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
@@ -145,7 +146,7 @@ static void blocked_ranks(struct report *r, char **text)
 	free(rank);
 }
 
-/* Ranks that are in no call at all while others wait: one of them is to be looked at. */
+/* Ranks that are in no call at all while others wait: one of them is the suspect. */
 static void idle_ranks(struct report *r, char **text)
 {
 	struct absent idle = {.why = ABSENT_NEVER};
@@ -203,7 +204,7 @@ static void stopped_ranks(struct report *r, char **text)
 	free(rank);
 }
 
-/* All were ended, some of them while they computed: one of these may have been the first, and the others a launcher's. */
+/* All ranks were ended, some while they computed: one of these may have ended first, and a launcher ended the others. */
 static void several_ended(const struct report *r, char **text)
 {
 	unsigned n = 0;
@@ -213,7 +214,7 @@ static void several_ended(const struct report *r, char **text)
 	if (n > 1)
 		append_line(
 			text, tool_format("%u ranks were in no recorded call then: which of them "
-					  "ended first, their last calls do not tell",
+					  "ended first cannot be told from their last calls",
 				      n));
 }
 
@@ -223,7 +224,7 @@ static bool is_receive_of_any(const struct open_call *c)
 	       (is_probe_wait(c) || strcmp(intern_name(c->call.op), "recv") == 0);
 }
 
-/* Some wait for a message of any rank, and only one can still send it. */
+/* Some ranks wait in wildcard receives, and only one rank can still send to them. */
 static void name_only_mover(struct report *r, struct finding *f)
 {
 	uint32_t one = 0;
@@ -239,7 +240,7 @@ static void name_only_mover(struct report *r, struct finding *f)
 		name_culprit(r, f, one);
 }
 
-/* One waits for whoever comes, nobody can come any more, and others wait for a message of just that one: it owes it to them. */
+/* A rank waits in a wildcard receive, no rank can send to it any more, and others wait for a message from it: it holds them up. */
 static void name_only_debtor(struct report *r, struct finding *f)
 {
 	int one = -1;
@@ -271,13 +272,13 @@ static void name_only_debtor(struct report *r, struct finding *f)
 	name_culprit(r, f, (uint32_t)one);
 }
 
-/* Who is missing is the culprit, who stands is concerned. */
+/* Missing ranks are culprits, blocked ranks are concerned. */
 static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
 {
 	unsigned stopped;
 	struct waiting_ranks hold;
 
-	/* Who is stopped is to blame for all, whatever it and others stand in. */
+	/* A stopped rank is the culprit for all, whatever call it and others are blocked in. */
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		if (is_rank_stopped(r, i))
 			name_culprit(r, f, i);
@@ -301,7 +302,7 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		if (at >= 0)
 			name_concerned(r, f, (uint32_t)at);
 	}
-	/* A message's sender or receiver is no member that is missing. */
+	/* A message's sender or receiver is not a missing member. */
 	if (!f->nrank && find_holding_ranks(r, &hold))
 		for (unsigned i = 0; i < hold.n; i++)
 			name_culprit(r, f, hold.rank[i]);
@@ -313,12 +314,12 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
 }
 
-/* Ranks that ended by themselves while others stood in an operation that needs them: they left, nobody sent them away. */
+/* Ranks that ended by themselves while others were blocked in an operation that needs them: they left on their own. */
 static bool has_left(const struct stuck *s)
 {
 	bool left = false;
 
-	/* Others came to their end when those gave up: who left before is told of by find_left(). */
+	/* Others ended when those gave up: find_left() reports ranks that left before. */
 	if (s->sample->call.bits & CALL_ERROR)
 		return false;
 	for (unsigned i = 0; i < s->nabsent; i++)
@@ -326,7 +327,7 @@ static bool has_left(const struct stuck *s)
 	return left;
 }
 
-/* Ranks that wait in a circle have been named with the calls that they stand in: that is the standstill. */
+/* Ranks that wait in a circle have been named with the calls that block them: no further finding. */
 static bool is_circle_said(const struct report *r)
 {
 	for (unsigned i = 0; i < r->nfinding; i++)
@@ -335,7 +336,7 @@ static bool is_circle_said(const struct report *r)
 	return false;
 }
 
-/* The culprits came to their end while others waited for a message of theirs. */
+/* The culprits ended while others waited for a message from them. */
 static bool are_all_ended_by_themselves(const struct report *r, const struct finding *f)
 {
 	for (unsigned i = 0; i < f->nrank; i++) {
@@ -347,7 +348,7 @@ static bool are_all_ended_by_themselves(const struct report *r, const struct fin
 	return f->nrank > 0;
 }
 
-/* Others may have gone on to the next step while the one that holds them up is still in its own. */
+/* Others may be in the next step while the rank that holds them up is still in its own. */
 static void name_own_step(const struct report *r, struct finding *f)
 {
 	int at = f->nrank == 1 ? gather_index(&r->g, f->rank[0]) : -1;
@@ -366,8 +367,8 @@ static void name_own_step(const struct report *r, struct finding *f)
 }
 
 /*
- * Signals ended all when the others had just begun to wait for one rank: that is how it looks where it was the first and its launcher
- * ended the rest at once, and where somebody ended the job by chance then.
+ * Signals ended all when the others had just begun to wait for one rank. That can mean that this rank ended first and its launcher ended
+ * the rest at once, or that a user ended the job at just that time.
  */
 static void doubt_death(struct report *r, struct finding *f, const struct stuck *s)
 {
@@ -384,7 +385,7 @@ static void doubt_death(struct report *r, struct finding *f, const struct stuck 
 			f->rank[0]));
 }
 
-/* "511 of 512 ranks are in it; 1 of 512 is elsewhere": of a job of more ranks than are looked through by eye. */
+/* "511 of 512 ranks are in it; 1 of 512 is elsewhere": for jobs with too many ranks to read through. */
 static void append_group_sizes(const struct report *r, const struct stuck *s, char **text)
 {
 	unsigned elsewhere = 0;
@@ -398,7 +399,7 @@ static void append_group_sizes(const struct report *r, const struct stuck *s, ch
 					  elsewhere == 1 ? "is" : "are"));
 }
 
-/* Why it is called a hang; or, while the job runs, what keeps it from being called one. */
+/* Why it is called a hang; or, while the job runs, why it is not called one yet. */
 static void append_reason(struct report *r, bool judged, char **text)
 {
 	char *unknown;
@@ -413,7 +414,7 @@ static void append_reason(struct report *r, bool judged, char **text)
 	free(unknown);
 }
 
-/* Who waits for the ranks of a circle that is said follows from it: a line there, not a finding of its own. */
+/* Ranks that wait for the ranks of a reported circle follow from it: a line there, not a finding of their own. */
 static bool add_to_circle(struct report *r, const struct stuck *s)
 {
 	struct finding *f = NULL;
@@ -496,7 +497,7 @@ static char *bad_ranks(const struct report *r, const struct bad_row *b)
 	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame) : out_ranks(rank, n);
 }
 
-/* "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or nothing where it has no name. */
+/* "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or "" if it has no name. */
 static char *bad_name(const struct report *r, const struct bad_row *b)
 {
 	struct names names;
@@ -512,7 +513,7 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 	return all;
 }
 
-/* Were all steps with NaN or Inf left out by a scaler? */
+/* Did a scaler skip all steps with NaN or Inf? */
 static bool are_all_scaled_away(const struct report *r)
 {
 	const struct bad *b = &r->g.bad;
@@ -555,7 +556,7 @@ void find_values(struct report *r)
 		set_finding_kind(f, FINDING_SCALED);
 		append_line(
 			&f->text, tool_format("the loss scale fell after %s with NaN or Inf, and "
-					      "no other step has any: a scaler left them out",
+					      "no other step has any: a scaler skipped them",
 					  out_plural(r->g.bad.steps, "step", "steps")));
 	}
 	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
@@ -572,7 +573,7 @@ void find_values(struct report *r)
 	free(lost);
 }
 
-/* What others waited for came after they had given up: who came late is the one, not who has the first error. */
+/* A rank entered an operation after the others had given up: the late rank is the culprit, not the one with the first error. */
 static void find_late_rank(struct report *r)
 {
 	const struct given_up *g = &r->g.diagnose.given_up;
@@ -649,7 +650,7 @@ void report_findings(struct report *r)
 		complete_finding(r, &r->finding[i]);
 	put_causes_first(r);
 
-	/* Causes come before what follows from them: the earlier one first. What was found first stays first among its equals. */
+	/* Causes come before their consequences: the earlier one first. Equal ones keep the order in which they were found. */
 	for (unsigned i = 1; i < r->nfinding; i++)
 		for (unsigned k = i; k && is_finding_before(&r->finding[k], &r->finding[k - 1]);
 			k--) {

@@ -140,7 +140,7 @@ static bool set_part(struct division *d, const char *text)
 	return false;
 }
 
-/* What all parts of a report must be asked alike. */
+/* Options that all parts of a report must have in common. */
 static uint64_t hash_options(const struct asked *a)
 {
 	uint64_t h = hash_u64(hash_u64(a->gather.top, a->gather.step_lo), a->gather.step_hi);
@@ -293,7 +293,7 @@ void report_free(struct report *r)
 	gather_free(&r->g);
 }
 
-/* *runs: a rank's process lives. */
+/* *runs: a rank's process still runs. */
 static int report_once(const struct asked *a, bool clear, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
@@ -319,7 +319,7 @@ static int report_once(const struct asked *a, bool clear, bool *runs)
 			gather_end_by_signal();
 	}
 	free(r);
-	/* Another process says it. */
+	/* Another process prints it. */
 	return status == GATHER_LEFT ? STATUS_DONE : status;
 }
 
@@ -331,7 +331,7 @@ static double clock_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Reading takes longer the more there is: at most half of the time goes into it. */
+/* Reading takes longer the more data there is: at most half of the time is spent on it. */
 static void wait_for_next(double interval, double began)
 {
 	double took = clock_now_s() - began, s = interval > took ? interval : took;
@@ -359,7 +359,7 @@ int verb_report(int argc, char **argv)
 		if (!a.follow || status == STATUS_USAGE || !runs || fflush(stdout) ||
 			ferror(stdout))
 			break;
-		/* The progress bar of the first reading tells how long it takes; later it would only flicker. */
+		/* The progress bar of the first reading shows how long it takes; later it would only flicker. */
 		a.gather.progress = false;
 		wait_for_next(a.interval, began);
 		if (!screen)

@@ -10,13 +10,13 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/last_words.h"
 
-#define FOLDERS_MAX 8192u /* of earlier attempts that are read */
+#define FOLDERS_MAX 8192u /* earlier attempts are read up to this number of folders */
 #define WORDS_MAX 120
 #define CLEAR_NS  \
 	UINT64_C( \
 		1000000000) /* NTP's clocks differ by less, and so does the time that Python takes to end */
 
-/* How a rank ended, where it was not as it should. NULL: properly, or it runs; malloc'd. */
+/* How a rank ended, if it did not end properly. NULL: it ended properly or still runs. malloc'd. */
 static char *describe_bad_end(const struct rank_dir *d)
 {
 	const struct meta_ending *e = &d->meta.end;
@@ -33,7 +33,7 @@ static char *describe_bad_end(const struct rank_dir *d)
 	return NULL;
 }
 
-/* Where the launcher does not count, the number that the folder got when it was moved aside. */
+/* The number that the folder got when it was moved aside, for launchers that do not count restarts. */
 static const char *find_suffix(const struct rank_dir *d)
 {
 	const char *dot = strrchr(d->name, '.');
@@ -68,7 +68,7 @@ static struct attempt *get_attempt(struct collecting *c, const struct rank_dir *
 	return &l->at[l->n++];
 }
 
-/* The two earliest are kept; the text is taken over. */
+/* Keeps the two earliest. Takes over the text. */
 static void add_bad_end(struct attempt *a, struct bad_end end)
 {
 	struct bad_end last = end;
@@ -121,7 +121,7 @@ void read_attempts(struct attempts *a, const struct folders *f)
 		return;
 	for (unsigned i = 0; i < f->n; i++)
 		take_folder(&c, &f->dir[i]);
-	folders_each_left_out(f, FOLDERS_MAX, take_folder, &c);
+	folders_each_unused(f, FOLDERS_MAX, take_folder, &c);
 	for (unsigned i = 0; i < a->n; i++)
 		free(c.suffix[i]);
 	free(c.suffix);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The attempts of a job that its launcher restarted, whose folders lie beside each other: rank<R> are of the newest one, rank<R>.<n> of
- * earlier ones. They are never joined; each has its own ranks and world size.
+ * The attempts of a job that its launcher restarted. Their folders are in one place: rank<R> belong to the newest attempt, rank<R>.<n> to
+ * earlier ones. Attempts are never joined: each has its own ranks and world size.
  */
 #ifndef PROBE_TOOLS_RULES_ATTEMPTS_H
 #define PROBE_TOOLS_RULES_ATTEMPTS_H
@@ -12,14 +12,14 @@ struct attempt {
 	char *name; /* the launcher's count; "": it does not count them */
 	int world_size; /* -1: not known */
 	unsigned ranks; /* folders */
-	uint64_t last_step; /* the farthest rank's */
+	uint64_t last_step; /* of the rank that got farthest */
 	uint64_t start_ns; /* Unix epoch */
 	bool runs;
 	struct bad_end {
 		int rank; /* -1: none */
 		uint64_t at_ns; /* Unix epoch, by the clock of its host */
 		char *how; /* "by exit with code 3"; "": none */
-	} first, second; /* that ended badly */
+	} first, second; /* the two ranks that ended badly first */
 };
 
 struct attempts {
@@ -27,13 +27,13 @@ struct attempts {
 	unsigned n, cap;
 };
 
-/* Reads the meta.json of the folders that were left out. None where the job has neither an id nor a count of restarts. */
+/* Reads the meta.json of the folders that are no part of this run. Finds none if the job has neither an id nor a count of restarts. */
 void read_attempts(struct attempts *a, const struct folders *f);
 void free_attempts(struct attempts *a);
 
 /*
- * Did the first one end so long before the second that it is no chance of which process took longer to end? A rank whose peer left
- * fails within moments, and may be gone before it.
+ * True if the first rank ended so long before the second that the difference is not just how long each process took to end. A rank whose
+ * peer left fails within moments, and its process may be gone before the peer's.
  */
 bool is_first_end_clear(const struct attempt *a);
 

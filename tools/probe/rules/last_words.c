@@ -22,7 +22,7 @@ static bool is_exit_of_its_own(const struct meta_ending *e)
 	return strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0;
 }
 
-/* What it said itself. NULL: nothing. */
+/* The message of the process itself. NULL: none. */
 static char *said_of_leaving(const struct meta_ending *e, int most)
 {
 	char *code = e->code == ENDING_NONE ? tool_strdup("")
@@ -47,7 +47,7 @@ static char *said_of_leaving(const struct meta_ending *e, int most)
 char *last_words_text(const struct meta_ending *e, int most)
 {
 	char *said = said_of_leaving(e, most), *all;
-	/* Caught, or it were its last words; what it was the reason of is not known. */
+	/* It was caught, or it would be the last message; what it led to is not known. */
 	const char *shown = is_exit_of_its_own(e) ? e->text : e->shown;
 
 	if (!said || !*shown)

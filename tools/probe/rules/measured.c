@@ -41,8 +41,8 @@ char *format_measurement(const struct measurement *m)
 	with = m->set == HELD_OUT ? "that the rules were not made with"
 				  : "that the rules were made with";
 	return tool_format(
-		"of %u injected faults of this kind %u were named rightly (in %u %s %s; wrongly "
-		"said of %u other faults); of %u clean programs %u %s accused",
+		"of %u injected faults of this kind %u were named correctly (in %u %s %s; wrongly "
+		"reported for %u other faults); of %u clean programs %u %s accused",
 		m->runs, m->right, m->programs, m->programs == 1 ? "program" : "programs", with,
 		m->wrong, m->clean_programs, m->clean_accused,
 		m->clean_accused == 1 ? "was" : "were");

@@ -14,23 +14,27 @@ struct measurement {
 	const char *kind, *severity; /* words; kind NULL: end of a list */
 	enum measured_set set;
 	unsigned right, wrong,
-		runs; /* of `runs` injected faults of this kind, those that were named rightly; runs of any fault in which it was said and was wrong */
-	unsigned programs; /* that the faults were in */
+		/*
+		 * of `runs` injected faults of this kind, those that were named correctly; runs of any fault in which it was reported and
+		 * was wrong
+		 */
+		runs;
+	unsigned programs; /* programs that the faults were in */
 	unsigned clean_runs, clean_programs,
-		clean_accused; /* of so many programs without a fault, those that were accused */
+		clean_accused; /* of `clean_programs` programs without a fault, those that were accused */
 };
 
 /* The lines of measured.def. */
 extern const struct measurement measurements[];
 
 /*
- * The entry of that kind and severity in a list that ends with a NULL kind, of the held-out set where it has one; NULL: it has not been
+ * The entry for that kind and severity in a list that ends with a NULL kind; the held-out set's if it has one. NULL: it has not been
  * measured.
  */
 const struct measurement *find_measurement(
 	const struct measurement *list, const char *kind, const char *severity);
 
-/* The counts in words, malloc'd. m NULL: that there are none. */
+/* The counts in words, malloc'd. m NULL: says that there are none. */
 char *format_measurement(const struct measurement *m);
 
 /* "held_out", "calibration" */

@@ -23,25 +23,25 @@ enum finding_kind {
 #include "tools/probe/rules/findings.def"
 };
 
-/* What a finding rests on. No measure: how often a kind is named rightly is in measured.h. */
+/* What a finding is based on. It is no measure: how often a kind is named correctly is in measured.h. */
 enum finding_basis {
-	BASIS_RECORDED, /* read off a file */
+	BASIS_RECORDED, /* read from a file */
 	BASIS_JUDGED, /* concluded from rows by a rule */
 };
 
 /* One thing that stands out. */
 struct finding {
 	enum severity severity;
-	const char *kind; /* its word */
-	char *text; /* what, where, who; then what to do */
+	const char *kind; /* the word of findings.def */
+	char *text; /* what happened, where, on which rank; then what to do */
 	enum finding_basis basis;
-	int *rank, *other; /* world ranks: the culprits only; the rest that is concerned */
+	int *rank, *other; /* world ranks: the culprits only; the other ranks concerned */
 	unsigned nrank, nother;
-	bool whole; /* it says of each rank where it stands */
-	bool awaited; /* a rank that runs has not written yet what may name another culprit */
+	bool whole; /* its text says for each rank where it is blocked */
+	bool awaited; /* a running rank that has not written yet may change the culprit */
 	bool mixed[2]; /* these lists do not ascend */
 	bool has_call;
-	struct call call; /* where: step, communicator, its number, function, stack */
+	struct call call; /* where it happened: step, communicator, its number, function, stack */
 	const char *what; /* of a mismatch: count dtype redop root op; of a skip: missing extra */
 	char *evidence,
 		*next; /* what a person can check; the command to run next; NULL: the usual ones */
@@ -52,7 +52,7 @@ struct finding {
 struct report {
 	struct gather g;
 	struct stuck_list stuck;
-	struct wait_graph *waits; /* made when it is asked for (waits.h) */
+	struct wait_graph *waits; /* computed at the first use (waits.h) */
 	struct stacks stacks;
 	struct step_numbers numbers;
 	struct parameters parameters;
@@ -63,11 +63,11 @@ struct report {
 	struct attempts attempts;
 	bool steps_chosen; /* only some steps were read */
 	bool stuck_known, hangs; /* report_stuck() has looked */
-	char *hang_reason; /* of a job that runs; "": it is said already; NULL: it does not hang */
-	bool circle_closed; /* that is the reason */
-	struct kernel_log kernel_log; /* read when it is asked for */
+	char *hang_reason; /* for a running job; "": already reported; NULL: it does not hang */
+	bool circle_closed; /* the reason is a closed circle */
+	struct kernel_log kernel_log; /* read at the first use */
 	bool kernel_log_known;
-	bool left; /* somebody left, and that is said: what the others did then follows from it */
+	bool left; /* a rank left and that is reported: what the others did then follows from it */
 	const struct stuck *stands;
 	bool with_stacks; /* whole stacks, with file:line */
 	unsigned top;
@@ -82,14 +82,14 @@ bool report_is_running(const struct report *r);
 /* Fills in finding[], the worst first. */
 void report_findings(struct report *r);
 
-/* What each part adds; findings.c puts them in order. */
-void find_left(struct report *r); /* who left first, and how; before those below */
+/* Each part adds its findings; findings.c sorts them. */
+void find_left(struct report *r); /* which rank left first, and how; before those below */
 void find_stuck(struct report *r);
-/* Ranks that their library ended: behind what may have been the cause. */
+/* Ranks that their library ended: after the findings that may be the cause. */
 void find_fatal_errors(struct report *r);
 void find_trouble(struct report
-		*r); /* ranks that do not do the same, and who does something else than usual */
-bool all_ended_by_signal(const struct report *r); /* none said a word at its end */
+		*r); /* ranks that do not do the same, and which of them does something unusual */
+bool all_ended_by_signal(const struct report *r); /* no rank left a message at its end */
 void find_values(struct report *r);
 void find_losses(struct report *r);
 void find_timing(struct report *r);
@@ -98,14 +98,14 @@ void set_finding_kind(struct finding *f, enum finding_kind kind);
 /* The text is taken over. The finding may be completed until the next one is added. */
 struct finding *add_finding(struct report *r, enum finding_kind kind, char *text);
 void free_finding(struct finding *f);
-/* index: of a folder. One without a rank is left out. */
+/* index: of a folder. A folder without a rank is skipped. */
 void name_culprit(const struct report *r, struct finding *f, uint32_t index);
 void name_concerned(const struct report *r, struct finding *f, uint32_t index);
 void name_call(struct finding *f, const struct call *c);
 void complete_finding(const struct report *r, struct finding *f);
 void find_odd_values(struct report *r);
 void find_pace(struct report *r);
-/* More ranks of the run on this host than it has cores; malloc'd, NULL: not so. */
+/* If more ranks of the run were on this host than it has cores, the sentence that says so; malloc'd. NULL: not so. */
 char *describe_oversubscription(const struct report *r);
 char *called_from_text(struct report *r, const struct call *c); /* ", called from ..."; malloc'd */
 const char *severity_word(enum severity s);
@@ -125,28 +125,29 @@ char *report_kind(const struct report *r, const struct stuck *s);
 /* "rank 3", or the label of a folder without rank. */
 const char *report_rank(const struct report *r, uint32_t index);
 
-/* The period of the calls where nothing marks steps. */
+/* The period of the calls, if nothing marks steps. */
 struct period_found {
-	uint32_t rank; /* index, whose calls are surest; `best` is what was found there */
+	uint32_t
+		rank; /* index of the rank whose period is most certain; `best` is what was found there */
 	struct cycle_found best;
 	unsigned followed,
-		nalike; /* ranks that were looked at, and that have a period of the same length */
+		nalike; /* ranks that were examined, and that have a period of the same length */
 	int *alike; /* their numbers; free() */
-	uint64_t least; /* rounds of the one that made the fewest */
+	uint64_t least; /* rounds of the rank that made the fewest */
 };
 bool report_period(const struct report *r, struct period_found *f); /* false: there is none */
 void report_period_json(const struct report *r);
 char *report_period_text(const struct report *r, const struct period_found *f); /* malloc'd */
 
-/* Who comes last so often and so much that it matters. */
+/* The rank that arrives last often enough, and at enough cost, to matter. */
 struct straggler {
 	const struct late_comm *comm;
 	const struct member *who;
 	double share; /* of the operations, in which it was last */
 	double cost; /* share of all ranks' time that was spent waiting in this communicator */
-	double habit; /* the same without the longest one: once is no habit */
+	double habit; /* the same without the longest wait: one wait is no habit */
 	bool matters;
-	bool doubtful; /* among so many communicators it may be chance: no warning */
+	bool doubtful; /* may be chance given the number of communicators: no warning */
 };
 struct straggler report_straggler(const struct report *r, const struct late_comm *c);
 

@@ -38,9 +38,9 @@ static const char *const group_words[] = {
 #include "tools/probe/rules/verdict.def"
 };
 
-/* ---- what is not there ---- */
+/* ---- what is missing ---- */
 
-/* A kind that is not checked at all needs no second reason. text: taken over by nobody. */
+/* A kind that is not checked at all needs no second reason. Does not take over the text. */
 static void limit_check(struct check *c, enum check_state state, const char *text)
 {
 	char *before = c->reason;
@@ -55,7 +55,7 @@ static void limit_check(struct check *c, enum check_state state, const char *tex
 	free(before);
 }
 
-/* The text is taken over. */
+/* Takes over the text. */
 static void limit_groups(
 	struct run_verdict *v, unsigned groups, enum check_state state, bool incomplete, char *text)
 {
@@ -66,7 +66,7 @@ static void limit_groups(
 	free(text);
 }
 
-/* The same for all groups, where n is not 0: "3 calls were dropped". */
+/* The same for all groups, if n is not 0: "3 calls were dropped". */
 static void limit_by_count(
 	struct run_verdict *v, uint64_t n, const char *one, const char *many, const char *rest)
 {
@@ -115,7 +115,7 @@ static void check_ranks_read(const struct report *r, struct run_verdict *v)
 	limit_by_count(v, state[RANK_UNSEEN], "rank", "ranks", "on other hosts may still run");
 	limit_by_count(
 		v, state[RANK_UNWRITTEN], "rank's", "ranks'", "last rows are not in the files yet");
-	/* A program of one process has nobody to agree with. */
+	/* A program of one process has no other rank to agree with. */
 	for (unsigned i = 0; of == 1 && i < CHECKED_KINDS; i++)
 		if (kinds[i].ranks > 1)
 			limit_check(&v->check[i], NOT_CHECKED, "there is one rank");
@@ -140,7 +140,7 @@ static void check_rows_read(const struct report *r, struct run_verdict *v)
 		  sum_call_count(r, JC_SKIP_PAUSED) + sum_call_count(r, JC_SKIP_CALLER);
 	limit_by_count(v, dropped, "call was", "calls were", "not recorded for lack of room");
 	limit_by_count(v, lost, "row was", "rows were", "lost");
-	limit_by_count(v, damaged, "damaged line was", "damaged lines were", "passed over");
+	limit_by_count(v, damaged, "damaged line was", "damaged lines were", "skipped");
 	limit_by_count(v, removed, "old block was", "old blocks were", "removed");
 	limit_by_count(v, skipped, "call was", "calls were", "skipped by settings or pauses");
 	if (values)
@@ -183,7 +183,7 @@ static void check_values_recorded(const struct report *r, struct run_verdict *v)
 				out_count(with)));
 }
 
-/* Places where the habit is under test; PACE: steps, of which so many are needed before the first is judged. */
+/* Places where the habit is under test; PACE: steps that are needed before the first one is judged. */
 static struct habit_power find_power(const struct report *r, enum history history, uint64_t steps)
 {
 	const struct habits *h = &r->g.diagnose.habits;
@@ -225,7 +225,7 @@ static void check_history(const struct report *r, struct run_verdict *v)
 		else
 			text = tool_format("at %s of %s places there is too little history to tell",
 				out_count(p.tested - p.able), out_count(p.tested));
-		/* That some places are rare belongs to the program; that no place has a history is a short run. */
+		/* That some places are rare is a property of the program; that no place has a history means a short run. */
 		v->incomplete |= v->check[i].state != NOT_CHECKED && (!marked || !p.able);
 		limit_check(&v->check[i], marked && p.able ? CHECKED_PARTLY : NOT_CHECKED, text);
 		free(text);
@@ -244,7 +244,7 @@ static bool is_run_of_training(const struct report *r)
 	return false;
 }
 
-/* Parameters of the first rank that no optimizer has: frozen ones, averaged copies, modules that are not trained. */
+/* Counts parameters of the first rank that no optimizer has: frozen ones, averaged copies, modules that are not trained. */
 static unsigned count_unseen_parameters(const struct report *r)
 {
 	struct names names;
@@ -259,7 +259,7 @@ static unsigned count_unseen_parameters(const struct report *r)
 	return n;
 }
 
-/* The text is taken over. */
+/* Takes over the text. */
 static void limit_kind(struct run_verdict *v, const char *kind, enum check_state state, char *text)
 {
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
@@ -286,7 +286,7 @@ static void check_parameters_recorded(
 				r->g.folders.n));
 	} else if ((unseen = count_unseen_parameters(r)) > 0) {
 		limit_kind(v, kind, CHECKED_PARTLY,
-			tool_format("out of sight: %s that no optimizer has",
+			tool_format("not seen: %s that no optimizer has",
 				out_plural(unseen, "parameter", "parameters")));
 	}
 }
@@ -361,7 +361,10 @@ static void append_word(char **all, const char *word)
 	free(before);
 }
 
-/* The kinds like the sample, a group by one word where all of it is and a reason says which group that is; "" for all of them. */
+/*
+ * The kinds with the same state and reason as the sample. A group is named by one word if all its kinds are among them and the reason
+ * belongs to the group; "" for all kinds.
+ */
 static char *format_alike(struct listed *l)
 {
 	unsigned n[CHECK_GROUPS] = {0}, of[CHECK_GROUPS] = {0}, whole = 0;
@@ -391,7 +394,7 @@ static char *format_alike(struct listed *l)
 	return all;
 }
 
-/* "; not checked: values (statistics were off)", or nothing. */
+/* "; not checked: values (statistics were off)", or "". */
 static void append_state(char **text, const struct run_verdict *v, enum check_state state)
 {
 	static const char *const word[] = {"checked", "partly checked", "not checked"};
@@ -425,7 +428,7 @@ char *format_verdict(const struct run_verdict *v)
 {
 	char *scope = tool_strdup(""), *found, *all;
 
-	/* What was checked is of interest where nothing was found. */
+	/* What was checked matters only if nothing was found. */
 	if (!v->faults)
 		append_state(&scope, v, CHECKED);
 	append_state(&scope, v, CHECKED_PARTLY);

@@ -25,16 +25,16 @@ struct check {
 	const char *kind; /* its word in findings.def */
 	enum check_group group;
 	enum check_state state;
-	char *reason; /* of what was not checked; NULL: all was */
+	char *reason; /* why something was not checked; NULL: all was */
 };
 
 struct run_verdict {
-	unsigned faults, warnings; /* findings that are bad; those that are warnings */
-	bool incomplete; /* something that was to be recorded or read is not there: silence proves nothing */
+	unsigned faults, warnings; /* findings that are bad; findings that are warnings */
+	bool incomplete; /* something that should have been recorded or read is missing: silence proves nothing */
 	struct check check[CHECKED_KINDS];
 };
 
-/* Fills in r->verdict from the findings and from what was read. After report_findings(). */
+/* Fills in r->verdict from the findings and from the data that was read. After report_findings(). */
 void compute_verdict(struct report *r);
 void free_verdict(struct run_verdict *v);
 

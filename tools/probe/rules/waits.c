@@ -6,21 +6,21 @@
 #include "tools/lib/tool.h"
 
 #define LOOKS_PER_EDGE \
-	64u /* that the search for the smallest circle may take; then any circle will do */
+	64u /* the most steps that the search for the smallest circle may take; then any circle will do */
 
 /*
- * Places 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not come to. A rank leads to what it
- * waits for, an operation to those who are missing.
+ * Places 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not entered. A rank points to what it waits
+ * for, an operation to its missing ranks.
  */
 struct wait_graph {
 	uint32_t nrank, n;
-	uint32_t *first, *to; /* of place i: to[first[i]] to to[first[i + 1] - 1] */
-	uint32_t *back_first, *from; /* the other way round */
+	uint32_t *first, *to; /* successors of place i: to[first[i]] to to[first[i + 1] - 1] */
+	uint32_t *back_first, *from; /* the same for predecessors */
 	unsigned nto, cap;
 	uint64_t looks;
 };
 
-/* ---- making it ---- */
+/* ---- construction ---- */
 
 static void add_wait_edge(struct wait_graph *g, uint32_t *mark, uint32_t at, uint32_t to)
 {
@@ -57,7 +57,7 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
 		const struct call *w = find_receive_half(m, &c->call, &half) ? &half : &c->call;
 		int peer = index_of_peer(r, w);
 
-		/* Where the other side has begun as well it is the library that is to move. */
+		/* If the other end has begun as well, the library has to complete the message. */
 		if (peer >= 0 &&
 			(w->comm_seq == NO_NUMBER || w->tag == NO_NUMBER || is_message_alone(m, w)))
 			add_wait_edge(g, mark, rank, (uint32_t)peer);
@@ -68,7 +68,7 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
 		add_wait_edge(g, mark, rank, g->nrank + (uint32_t)at);
 }
 
-/* A thread in a Wait stands for what its rank has started. *open: the next open call, by rank. */
+/* A thread in a Wait waits for what its rank has started. *open: the next open call, by rank. */
 static void add_rank_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
 {
@@ -88,7 +88,7 @@ static void add_rank_edges(
 		add_call_edges(r, g, mark, rank, in);
 }
 
-/* Who has not come to a collective operation: the report's groups know. */
+/* The report's groups know which ranks are missing in a collective operation. */
 static void add_missing_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, unsigned group)
 {
@@ -125,7 +125,7 @@ static void turn_edges_round(struct wait_graph *g)
 	free(next);
 }
 
-/* NULL: nobody stands. */
+/* NULL: no rank is blocked. */
 static struct wait_graph *get_wait_graph(struct report *r)
 {
 	struct wait_graph *g = r->waits;
@@ -178,7 +178,7 @@ static bool has_edges(const struct wait_graph *g, uint32_t i)
 
 /* ---- circles ---- */
 
-/* What is left of the graph: places on a circle, and between circles. */
+/* The part of the graph that is left: places on a circle, and between circles. */
 struct wait_rest {
 	bool *gone;
 	uint32_t *in, *out; /* edges that are left */
@@ -194,7 +194,7 @@ static void drop_place(struct wait_rest *w, uint32_t i)
 	w->stack[w->nstack++] = i;
 }
 
-/* What nothing leads to, or what leads to nothing, is on no circle. */
+/* A place without predecessors or without successors is on no circle. */
 static void trim_rest(struct wait_graph *g, struct wait_rest *w)
 {
 	while (w->nstack) {
@@ -241,7 +241,7 @@ static void put_waiting(struct waiting_ranks *out, uint32_t rank)
 	out->n++;
 }
 
-/* Backwards by before[], from `last` to `from`: the ranks on the way, those behind `from` first. */
+/* Follows before[] backwards from `last` to `from`: the ranks on the way, those next to `from` first. */
 static void put_way(const struct wait_graph *g, const uint32_t *before, uint32_t from,
 	uint32_t last, struct waiting_ranks *out)
 {
@@ -258,7 +258,7 @@ static void put_way(const struct wait_graph *g, const uint32_t *before, uint32_t
 	out->n = length + 1;
 }
 
-/* Breadth first from one rank; before[], depth[] (ranks on the way, 0: not seen) and queue[] are kept from search to search. */
+/* Breadth-first search from one rank; before[], depth[] (ranks on the way, 0: not seen) and queue[] are kept from search to search. */
 struct wait_search {
 	uint32_t *before, *depth, *queue;
 	unsigned head, tail;
@@ -279,8 +279,8 @@ static void end_search(struct wait_search *s)
 }
 
 /*
- * Puts what `at` leads to into the queue. An operation is no step of the way: those who miss in it come at once. True: that is
- * `from` again, *last leads to it.
+ * Queues the successors of `at`. An operation does not count as a step: its missing ranks are queued at once. True: a successor is `from`
+ * again, *last points to it.
  */
 static bool search_on(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t at, uint32_t from, uint32_t *last)
@@ -308,7 +308,7 @@ static bool search_on(struct wait_graph *g, const struct wait_rest *w, struct wa
 	return false;
 }
 
-/* The smallest circle through `from`, if it is one of less than `most` ranks. */
+/* The smallest circle through `from`, if it has fewer than `most` ranks. */
 static bool find_way_back(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t from, uint32_t most, struct waiting_ranks *out)
 {
@@ -331,7 +331,7 @@ static bool find_way_back(struct wait_graph *g, const struct wait_rest *w, struc
 	return found;
 }
 
-/* Some circle: whoever goes on and on comes back to where it was. */
+/* Any circle: a walk that goes on and on comes back to a place where it was. */
 static void walk_in_circle(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t at, struct waiting_ranks *out)
 {
@@ -366,7 +366,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 	begin_rest(g, &w);
 	begin_search(g, &s);
 	enough = g->looks + LOOKS_PER_EDGE * ((uint64_t)g->nto + g->n);
-	/* The smallest one: what others wait for besides is no part of it. */
+	/* The smallest one: other things that its ranks wait for are no part of it. */
 	for (uint32_t i = 0; i < g->nrank && out->n != 2; i++) {
 		if (w.gone[i])
 			continue;
@@ -386,9 +386,9 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 	return out->n > 0;
 }
 
-/* ---- what is not on them ---- */
+/* ---- ranks outside of circles ---- */
 
-/* By place: a rank waits for it. *waiting: how many ranks wait for something. */
+/* By place: is a rank waiting for it? *waiting: how many ranks wait for something. */
 static bool *list_awaited_places(struct wait_graph *g, unsigned *waiting)
 {
 	bool *awaited = tool_alloc(g->n * sizeof(*awaited));
@@ -424,7 +424,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
 }
 
-/* Stands in a receive from any rank, or in a call whose peer or members are not known: it may wait for anybody. */
+/* True in a wildcard receive, or in a call whose peer or members are not known: it may wait for any rank. */
 static bool waits_for_unknown(const struct report *r, uint32_t rank)
 {
 	const struct open_call *in = r->stuck.standing[rank];

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who waits for whom: the calls that ranks stand in, and the messages and operations that a Wait is for, as a graph. A circle in it
- * cannot end; where there is none, the ranks that others wait for and that stand in no call themselves hold them up.
+ * The wait graph: the calls that ranks are blocked in, and the messages and operations that a Wait is for. A circle in it cannot end. If
+ * there is none, ranks that others wait for and that are blocked in no call hold the others up.
  *
- * Time and memory grow with ranks and open calls: an operation with half of a thousand ranks missing is one place of the graph, at
- * which those who are there meet those who are not.
+ * Time and memory grow linearly with ranks and open calls: an operation with half of a thousand ranks missing is a single place of the
+ * graph, with edges from the ranks that are there and edges to those that are missing.
  */
 #ifndef PROBE_TOOLS_WAITS_H
 #define PROBE_TOOLS_WAITS_H
@@ -23,18 +23,18 @@ struct waiting_ranks {
 bool find_wait_circle(struct report *r, struct waiting_ranks *out);
 
 /*
- * Of all ranks that stand, what they wait for in the end: ranks that stand in nothing. False: that is nobody, or as many as those
- * that wait.
+ * Finds the ranks that all blocked ranks wait for in the end, and that are blocked in nothing. False: there is none, or they are as many as
+ * the waiting ones.
  */
 bool find_holding_ranks(struct report *r, struct waiting_ranks *out);
 
-/* The folder of a message's other side; -1: any, or not known. */
+/* The folder index of a message's other end; -1: any, or not known. */
 int index_of_peer(const struct report *r, const struct call *c);
 
-/* By folder index: somebody waits for that rank. NULL: it is not known. free() it. */
+/* By folder index: does a rank wait for that rank? NULL: it is not known. free() it. */
 bool *list_awaited_ranks(struct report *r);
 
-/* How many edges have been looked at so far; *edges: how many there are, and places. */
+/* Number of edges examined so far; *edges: how many edges and places there are. */
 uint64_t count_wait_looks(struct report *r, uint64_t *edges);
 
 void free_wait_graph(struct wait_graph *g);

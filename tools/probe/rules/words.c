@@ -51,7 +51,7 @@ void free_finding(struct finding *f)
 	free(f->next);
 }
 
-/* Mostly they come in ascending order; then nobody looks for one that is there already. */
+/* They mostly come in ascending order; then no search for duplicates is needed. */
 static void add_world_rank(
 	const struct report *r, int **list, unsigned *n, bool *mixed, uint32_t index)
 {
@@ -63,7 +63,7 @@ static void add_world_rank(
 		if ((*list)[i] == rank)
 			return;
 	*mixed |= *n && (*list)[*n - 1] > rank;
-	/* Room doubles. */
+	/* The capacity doubles. */
 	if (!(*n & (*n - 1)))
 		*list = tool_realloc(*list, (*n ? 2 * *n : 1) * sizeof(**list));
 	(*list)[(*n)++] = rank;
@@ -79,7 +79,7 @@ void name_concerned(const struct report *r, struct finding *f, uint32_t index)
 	add_world_rank(r, &f->other, &f->nother, &f->mixed[1], index);
 }
 
-/* What the rule has not said itself: where to look, and what to run next. */
+/* Fills in what the rule has not set itself: where to look, and what to run next. */
 void complete_finding(const struct report *r, struct finding *f)
 {
 	const char *path = r->g.folders.path;
@@ -166,7 +166,7 @@ char *report_kind(const struct report *r, const struct stuck *s)
 
 /* ---- stacks ---- */
 
-/* One frame a line; of native ones the source line behind it. */
+/* One frame a line; native frames are followed by their source line. */
 static void print_frames(struct report *r, const struct stack_text *t, bool python, unsigned indent)
 {
 	const char *text = python ? t->python : t->native, *f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `check`: runs a command and sees which functions were reached. What is printed: check_show.c. */
+/* The verb `check`: runs a command and sees which functions were reached. Output: check_show.c. */
 #include "tools/probe/run/check.h"
 
 #include <dirent.h>
@@ -73,7 +73,7 @@ static void remove_folder(const char *dir)
 	rmdir(dir);
 }
 
-/* Runs the command and waits for it; errors of starting it end the child with 127. */
+/* Runs the command and waits for it; if it cannot be started, the child ends with 127. */
 static int run_checked_command(char *const *argv, const char *library, const char *dir, bool quiet)
 {
 	char *stubs = stubs_for(library, argv[0], NULL), *runtime = sanitizer_of(argv[0]);
@@ -82,7 +82,7 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 	int status = 0;
 	pid_t pid;
 
-	/* Ctrl-C is for the command; what it did until then is still shown. */
+	/* Ctrl-C is for the command; results until then are still shown. */
 	sigaction(SIGINT, &ignore, &intr);
 	sigaction(SIGQUIT, &ignore, &quit);
 	fflush(NULL);
@@ -117,7 +117,7 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 	return status;
 }
 
-/* The library's own words on itself come from any program that it is loaded into: this one. */
+/* The library describes itself in any program that loads it: this one. */
 static int list_exports(struct check *k)
 {
 	char *self[] = {(char *)tool_self(), (char *)"--version", NULL};
@@ -142,7 +142,7 @@ static void say_nothing(void *arg, const char *line)
 	(void)line;
 }
 
-/* As the job will read it, but for what its launcher changes. The job itself says what is wrong with it. */
+/* As the job will read it, except for changes by its launcher. The job itself reports errors in it. */
 static void read_config(struct check *k)
 {
 	const char *named = getenv("PROBE_CONFIG"), *off = getenv("PROBE_DISABLE");

@@ -9,11 +9,11 @@
 struct check {
 	char *library, *dir;
 	const char *const *argv; /* of the command */
-	char *obstacle; /* why the preload cannot work there; NULL: none is known */
-	char *runtime; /* of a sanitizer, put before the library; NULL: none */
+	char *obstacle; /* why the preload cannot work there; NULL: no reason is known */
+	char *runtime; /* a sanitizer's, which comes before the library; NULL: none */
 	int status; /* of the command, as waitpid() gave it */
 	struct checked seen;
-	char **exports; /* where the library does not describe itself */
+	char **exports; /* used if the library does not describe itself */
 	unsigned nexports;
 	struct config cfg; /* of a job started from here */
 	bool off; /* PROBE_DISABLE is set */

@@ -20,7 +20,7 @@ struct library {
 	uint64_t hits;
 };
 
-/* What can be said of a function. */
+/* What was found out about a function. */
 enum verdict { V_CALLED, V_IDLE, V_SKIPPED, V_REFUSED, V_MISSING };
 
 static enum verdict verdict_of(const struct checked_function *f)
@@ -63,7 +63,7 @@ static struct library *count_libraries(const struct check *k, unsigned *n)
 	return list;
 }
 
-/* PMPI_X beside MPI_X: the same function under its second name, worth a word only where the two differ. */
+/* PMPI_X in addition to MPI_X: the same function under its second name, mentioned only if the two differ. */
 static bool is_twin(const struct check *k, const struct checked_function *f)
 {
 	const char *name = intern_name(f->name), *lib = intern_name(f->lib);
@@ -106,7 +106,7 @@ static char *ending_text(int status)
 	return NULL;
 }
 
-/* Why none of the calls would be recorded, though libprobe sees them. NULL: some would. */
+/* Why no call would be recorded although libprobe sees them. NULL: some would be. */
 static char *nothing_recorded(const struct check *k)
 {
 	const struct checked *c = &k->seen;
@@ -137,7 +137,7 @@ static char *problem_text(const struct check *k)
 {
 	if (WIFEXITED(k->status) && WEXITSTATUS(k->status) == 127)
 		return tool_format("%s could not be started", k->argv[0]);
-	/* What the program starts may have been reached all the same, and have had nothing to record. */
+	/* Programs started by this one may have been reached all the same, and have had nothing to record. */
 	if (k->obstacle && !count_found_functions(k))
 		return tool_format(
 			"libprobe.so records nothing of %s: %s", k->argv[0], k->obstacle);
@@ -282,7 +282,7 @@ static void show_library(const struct check *k, const struct library *l)
 	free(list);
 }
 
-/* What libprobe knows of libraries from outside their interfaces. Without --all: what this program depended on. */
+/* What libprobe knows about libraries beyond their interfaces. Without --all: only the facts that this program depended on. */
 static void print_layout_facts(const struct check *k, bool all)
 {
 	static const char *const head[] = {"layout fact", "state", "of", "verified by"};
@@ -455,7 +455,7 @@ int check_show(const struct check *k)
 	return status;
 }
 
-/* Names of a library in one paragraph; in brackets those that the list leaves out. */
+/* Names of a library in one paragraph; those that the list skips are in brackets. */
 static void export_paragraph(const struct check *k, uint32_t lib, unsigned total)
 {
 	char *all = tool_strdup(""), *was;

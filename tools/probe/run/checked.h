@@ -13,10 +13,10 @@
 
 #include "tools/lib/table.h"
 
-/* CHECKED_REFUSED: listed, and no row can be made of it. */
+/* CHECKED_REFUSED: listed, but it cannot be wrapped. */
 enum checked_state { CHECKED_MISSING, CHECKED_REFUSED, CHECKED_SKIPPED, CHECKED_OK };
 
-/* A function over all processes; the best state of all. */
+/* A function over all processes, with the best state of all. */
 struct checked_function {
 	struct table_key key;
 	uint32_t name, lib; /* interned */
@@ -26,7 +26,7 @@ struct checked_function {
 	char *where, *note; /* "" unknown, none */
 };
 
-/* A row of the library's table of facts (api/layout_fact.h); the worst state of all processes. */
+/* A row of the library's table of facts (api/layout_fact.h), with the worst state of all processes. */
 struct checked_fact {
 	char *name, *versions, *verified_by, *off;
 	char *state;
@@ -55,8 +55,8 @@ void checked_read(struct checked *c, const char *dir);
 void checked_free(struct checked *c);
 
 /*
- * The functions that a library exports, by the loader's table (.dynsym), sorted. NULL (reported) when the file cannot be
- * read. Free each and the list.
+ * The functions that a library exports, by the loader's table (.dynsym), sorted. NULL (reported) if the file cannot be read. Free each and
+ * the list.
  */
 char **exports_of(const char *library, unsigned *n);
 

@@ -59,7 +59,7 @@ const char *preload_beside(void)
 	return path ? path : tool_self();
 }
 
-/* What the loader says of a library that it does not preload: the reason in "... cannot be preloaded (REASON): ignored." */
+/* Extracts the reason from the loader's message: "... cannot be preloaded (REASON): ignored." */
 static char *find_reason(char *said)
 {
 	static const char before[] = "cannot be preloaded (";
@@ -74,7 +74,7 @@ static char *find_reason(char *said)
 	return at;
 }
 
-/* In the child: this command once more, which only says its version, with the library in LD_PRELOAD. */
+/* In the child: runs this command again, which only prints its version, with the library in LD_PRELOAD. */
 static _Noreturn void start_preloaded(const char *value, int to)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -87,7 +87,7 @@ static _Noreturn void start_preloaded(const char *value, int to)
 	_exit(0); /* nothing is known */
 }
 
-/* Everything that is written there; what does not fit is read and dropped. */
+/* Reads everything that is written there; drops what does not fit. */
 static void read_said(int fd, char *text, size_t cap)
 {
 	char rest[512];
@@ -101,8 +101,8 @@ static void read_said(int fd, char *text, size_t cap)
 }
 
 /*
- * Preloads it into a process of its own, as the command will be started: a dlopen() here would have less memory for
- * thread-local storage than that. Returns what the loader says, or NULL: fine.
+ * Preloads the library into a separate process, in the way in which the command will be started: a dlopen() here would have less memory for
+ * thread-local storage. Returns the loader's message, or NULL if it works.
  */
 static char *try_to_preload(const char *path)
 {
@@ -157,7 +157,7 @@ char *preload_library(void)
 	why = try_to_preload(path);
 	if (!why)
 		return path;
-	/* The loader puts the path in front by itself, mostly. */
+	/* The loader usually puts the path in front. */
 	if (strstr(why, path))
 		tool_error("%s", why);
 	else
@@ -167,7 +167,7 @@ char *preload_library(void)
 	return NULL;
 }
 
-/* Of an earlier `probe run` around this one. */
+/* From an outer `probe run`. */
 static bool is_stubs(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -229,7 +229,7 @@ char *preload_command(const char *name)
 	return found;
 }
 
-/* Programs that do not hand on the environment they were started with. */
+/* Programs that do not pass on the environment they were started with. */
 static const char *drops_environment(const char *const *argv)
 {
 	static const char *const names[] = {
@@ -246,7 +246,7 @@ static const char *drops_environment(const char *const *argv)
 	return NULL;
 }
 
-/* The loader ignores LD_PRELOAD in a program that gets rights which its caller does not have. */
+/* The loader ignores LD_PRELOAD in a program that gets more rights than its caller. */
 static bool is_privileged(const char *path, const struct stat *st)
 {
 	if ((st->st_mode & S_ISUID && st->st_uid != geteuid()) ||
@@ -255,7 +255,7 @@ static bool is_privileged(const char *path, const struct stat *st)
 	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* By the name of the program's loader. Another than glibc's loads libprobe.so, which then does nothing. */
+/* Judged by the name of the program's loader. A loader other than glibc's loads libprobe.so, which then does nothing. */
 static const char *of_other_libc(const unsigned char *head, size_t n, const Elf64_Phdr *interp)
 {
 	static const char musl[] = "/ld-musl-";
@@ -267,7 +267,7 @@ static const char *of_other_libc(const unsigned char *head, size_t n, const Elf6
 	       "only";
 }
 
-/* Of an ELF file: why not; NULL: fine. *script: it begins with #!. */
+/* For an ELF file: why not; NULL: it works. *script: it begins with #!. */
 static const char *look_inside_elf(const char *path, char *line, size_t cap)
 {
 	unsigned char head[4096];
@@ -305,7 +305,7 @@ static const char *look_inside_elf(const char *path, char *line, size_t cap)
 	return "it is linked statically, so no library can be put before its own functions";
 }
 
-/* "#! /usr/bin/env python3": the word behind env counts. What that stands for, or NULL. malloc'd. */
+/* "#! /usr/bin/env python3": the word after env counts. Returns the program that it names, or NULL. malloc'd. */
 static char *interpreter_of_script(char *line)
 {
 	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;
@@ -342,7 +342,7 @@ char *preload_obstacle(const char *const *argv)
 	char line[256], *path, *next, *why = NULL;
 
 	if (name)
-		return tool_format("%s does not hand on the environment; put `probe run` after "
+		return tool_format("%s does not pass on the environment; put `probe run` after "
 				   "it: %s ... probe run ...",
 			name, name);
 	path = preload_command(argv[0]);

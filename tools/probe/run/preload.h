@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starting a command under libprobe.so: finding the library, and seeing beforehand where it cannot work. */
+/* Starts a command under libprobe.so: finds the library, and checks in advance whether it can work. */
 #ifndef PROBE_TOOLS_PRELOAD_H
 #define PROBE_TOOLS_PRELOAD_H
 
 #include <stdbool.h>
 
 /*
- * Absolute path of libprobe.so: $PROBE_LIBRARY, else beside the command, else in <prefix>/lib. NULL (reported): there is
- * none, or it cannot be loaded. malloc'd.
+ * Absolute path of libprobe.so: $PROBE_LIBRARY, else next to the command, else in <prefix>/lib. NULL (reported): there is none, or it
+ * cannot be loaded. malloc'd.
  */
 char *preload_library(void);
 
-/* Where the configuration is looked for beside: libprobe.so's path if there is one, else the command's own. */
+/* The path next to which the configuration is searched: libprobe.so's if there is one, else the command's own. */
 const char *preload_beside(void);
 
 /*
@@ -20,15 +20,15 @@ const char *preload_beside(void);
  */
 char *preload_value(const char *library, const char *stubs, const char *runtime);
 
-/* The file that a command name stands for (PATH is searched), or NULL. malloc'd. */
+/* The file of a command name (PATH is searched), or NULL. malloc'd. */
 char *preload_command(const char *name);
 
-/* The program that is executed for it: of a script its interpreter. NULL: none. malloc'd. */
+/* The program that is executed for it: for a script its interpreter. NULL: none. malloc'd. */
 char *preload_program(const char *name);
 
 /*
- * Why the preload will have no effect in that program (static, setuid, another architecture ...), or NULL. Scripts: of
- * their interpreter. malloc'd.
+ * Why the preload will have no effect in that program (static, setuid, another architecture ...), or NULL. For scripts: in their
+ * interpreter. malloc'd.
  */
 char *preload_obstacle(const char *const *argv);
 

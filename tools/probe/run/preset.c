@@ -34,7 +34,7 @@ bool preset_known(const char *name)
 	return false;
 }
 
-/* What the user has chosen, in the file and in the environment. */
+/* The user's own settings, from the file and the environment. */
 struct chosen {
 	struct config now, file, none;
 };
@@ -54,7 +54,7 @@ static void load_chosen_config(struct chosen *u, const char *file)
 		     : named && *named ? tool_strdup(named)
 				       : config_find("probe.yaml", preload_beside());
 
-	/* Problems are said by the job itself. */
+	/* The job itself reports problems. */
 	config_load(&u->now, path, environ, cwd, ignore_preset_line, NULL);
 	config_load(&u->file, path, none, cwd, ignore_preset_line, NULL);
 	config_load(&u->none, NULL, none, cwd, ignore_preset_line, NULL);
@@ -149,7 +149,7 @@ int preset_apply(const char *name, const char *file, preset_set_fn *set, void *a
 			set(arg, var, p->set[i].value);
 		free(var);
 	}
-	/* The program may go elsewhere before it starts others (Hydra): they inherit a path that still means the same. */
+	/* The program may change its folder before it starts others (Hydra): they inherit a path that still means the same. */
 	set(arg, "PROBE_OUTPUT_DIR", u.now.output_dir);
 	if (*p->list)
 		err = apply_list(p, &u, set, arg);

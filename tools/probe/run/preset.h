@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe run --preset`: what is set for a common question. */
+/* `probe run --preset`: settings for common questions. */
 #ifndef PROBE_TOOLS_PRESET_H
 #define PROBE_TOOLS_PRESET_H
 
@@ -8,7 +8,7 @@
 /* Receives a variable of the environment and its value. */
 typedef void preset_set_fn(void *arg, const char *name, const char *value);
 
-/* Whether there is one of that name; else it is reported, with the names that there are. */
+/* True if there is a preset of that name; else reported, with the existing names. */
 bool preset_known(const char *name);
 
 /*

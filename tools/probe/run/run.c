@@ -61,7 +61,7 @@ static const char help[] =
 
 enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT, OPT_SEED, OPT_DETERMINISTIC };
 
-/* As shells say it: a command that is not there, or is there and cannot be run. */
+/* As in shells: the command does not exist, or exists and cannot be run. */
 #define STATUS_NOT_FOUND 127
 #define STATUS_NOT_RUN 126
 
@@ -80,7 +80,7 @@ static void print_run_problem(void *arg, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* A wrong configuration is better known before a long job than found in its output. */
+/* Better to report a wrong configuration before a long job than in its output. */
 static int check_config(const char *file)
 {
 	char *const none[] = {NULL};
@@ -103,7 +103,7 @@ static void ignore_problem(void *arg, const char *line)
 	(void)line;
 }
 
-/* A file of the environment that is no YAML: every rank would record nothing. The job itself names other problems. */
+/* A file named in the environment that is no YAML: every rank would record nothing. The job itself reports other problems. */
 static int check_environment_config(void)
 {
 	const char *named = getenv("PROBE_CONFIG");
@@ -162,7 +162,7 @@ static void set_preset(void *print, const char *name, const char *value)
 	set_variable(name, value, *(bool *)print);
 }
 
-/* What can be repeated of a run. */
+/* Settings that make a run repeatable. */
 struct repeat {
 	const char *seed; /* NULL: none */
 	bool deterministic;
@@ -175,7 +175,7 @@ static const struct {
 #include "terms/reproducible.def"
 };
 
-/* What the user has set himself stays. */
+/* The user's own settings stay. */
 static void set_repeat_variables(const struct repeat *r, bool print)
 {
 	if (r->seed)
@@ -231,7 +231,7 @@ static int run_command(char **argv, const char *config, const char *output, cons
 	free(why);
 	if (off && *off && strcmp(off, "0"))
 		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
-	/* Before the preset is looked at, for what is given here is the user's. */
+	/* Before the preset, because options given here are the user's. */
 	if (config)
 		setenv("PROBE_CONFIG", config, 1);
 	if (output)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AddressSanitizer as a shared library (gcc's, clang's with -shared-libasan): its runtime ends the program where any
- * library was loaded before it, so it has to stand before libprobe.so in LD_PRELOAD.
+ * AddressSanitizer as a shared library (gcc's, clang's with -shared-libasan): its runtime ends the program if any library was loaded before
+ * it, so it has to come before libprobe.so in LD_PRELOAD.
  */
 #ifndef PROBE_TOOLS_SANITIZER_H
 #define PROBE_TOOLS_SANITIZER_H
@@ -14,9 +14,7 @@ bool sanitizer_is_runtime(const char *path);
 /* The runtime that the program of a command needs, as it names it; NULL: none. malloc'd. */
 char *sanitizer_of(const char *command);
 
-/*
- * A launcher in front of such a program: what would happen to the program, as a sentence; NULL: nothing. malloc'd.
- */
+/* A launcher that starts such a program: the consequence for the program, as a sentence; NULL: none. malloc'd. */
 char *sanitizer_behind(const char *const *argv);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `stub`, and what `run` and `check` share with it. */
+/* The verb `stub`, and the functions that it shares with `run` and `check`. */
 #include "tools/probe/run/stubs.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ struct stubs_how {
 	bool quiet;
 };
 
-/* Ourselves under libprobe.so: at its end it writes the file. */
+/* This program under libprobe.so, which writes the file at the end. */
 static void run_stub_child(
 	const char *file, const char *library, const char *program, const struct stubs_how *how)
 {
@@ -60,7 +60,7 @@ static void run_stub_child(
 	setenv("PROBE_STUB_FOR", program, 1);
 	if (how->config)
 		setenv("PROBE_CONFIG", how->config, 1);
-	/* The job itself reports what is wrong with its configuration. */
+	/* The job itself reports errors in its configuration. */
 	if (how->quiet)
 		setenv("PROBE_LOG_LEVEL", "0", 1);
 	unsetenv("PROBE_CHECK");
@@ -70,8 +70,8 @@ static void run_stub_child(
 }
 
 /*
- * Writes the stub object for the program that a command name stands for (of a script: its interpreter). Returns 1, 0: no
- * function of its libraries needs one, -1 (reported).
+ * Writes the stub object for the program of a command name (for a script: its interpreter). Returns 1, 0: no function of its libraries
+ * needs one, -1 (reported).
  */
 static int stubs_write(
 	const char *file, const char *library, const char *command, const struct stubs_how *how)

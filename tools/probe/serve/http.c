@@ -15,7 +15,8 @@
 #include <unistd.h>
 
 #define REQUEST_MAX 8192
-#define REQUEST_MS 3000 /* in which a request has to be there, and a piece of its answer taken */
+#define REQUEST_MS \
+	3000 /* limit for a request to arrive, and for a piece of its answer to be accepted */
 #define CLIENTS_MAX 64 /* at the same time */
 
 static long long read_ms(void)
@@ -95,14 +96,15 @@ void http_close(struct http_server *s)
 
 /* ---- a client ---- */
 
-/* Its request as far as it is there, then its answer as far as it is sent: none of them keeps the others waiting. */
+/* Its request as far as received, then its answer as far as sent: no client keeps the others waiting. */
 struct client {
 	int fd;
 	char request[REQUEST_MAX + 1];
 	size_t nrequest;
 	char *answer; /* NULL: the request is not complete */
 	size_t nanswer, sent;
-	long long until; /* ms, monotonic: gone without progress by then, it is dropped */
+	long long
+		until; /* ms, monotonic: the client is dropped if it has made no progress by then */
 	long long most; /* ... and then in any case */
 };
 
@@ -116,7 +118,7 @@ static void drop_client(struct client *c)
 	c->answer = NULL;
 }
 
-/* More of the request. 1: it is there, up to the empty line; 0: not yet; -1: it will not come, or is too long. */
+/* Reads more of the request. 1: complete, up to the empty line; 0: not yet; -1: it will not come, or is too long. */
 static int receive_request(struct client *c)
 {
 	ssize_t got =
@@ -134,7 +136,10 @@ static int receive_request(struct client *c)
 	return c->nrequest < REQUEST_MAX ? 0 : -1;
 }
 
-/* As much of the answer as the line takes. A slow line is not a client that is gone: its time moves with what is sent. */
+/*
+ * Sends as much of the answer as the connection takes. A slow connection is not a client that is gone: its time limit moves with each byte
+ * sent.
+ */
 static bool send_answer(struct client *c)
 {
 	while (c->sent < c->nanswer) {
@@ -153,7 +158,7 @@ static bool send_answer(struct client *c)
 
 /* ---- a request ---- */
 
-/* A header's value; NULL: there is none. Ends at the line's end. */
+/* A header's value, up to the end of the line; NULL: there is none. */
 static const char *find_header(const char *request, const char *name)
 {
 	size_t n = strlen(name);
@@ -165,7 +170,7 @@ static const char *find_header(const char *request, const char *name)
 }
 
 /*
- * A page of another site in a browser on this machine may have its own name point here: a name that is not this machine's is
+ * A web page of another site in a browser on this machine may resolve its own name to this address: requests for a foreign host name are
  * refused.
  */
 static bool names_this_machine(const char *host)
@@ -178,7 +183,7 @@ static bool names_this_machine(const char *host)
 		if (strncasecmp(host, names[i], n) == 0 && strchr(":\r\n \t", host[n]))
 			return true;
 	}
-	/* A number of this machine is no name that somebody could point here. */
+	/* An IP address of this machine cannot be redirected that way. */
 	if (host && strncmp(host, "127.", 4) == 0)
 		return strchr(":\r\n \t", host[strspn(host, "0123456789.")]) != NULL;
 	return !host;
@@ -202,7 +207,7 @@ static const char *reason_of(int status)
 	}
 }
 
-/* A short text in place of an answer. */
+/* A short text as the answer. */
 static void refuse_request(struct http_answer *a, int status)
 {
 	const char *reason = reason_of(status);
@@ -214,7 +219,7 @@ static void refuse_request(struct http_answer *a, int status)
 		a->n = (size_t)sprintf(a->body, "%s\n", reason);
 }
 
-/* "GET /metrics?x HTTP/1.1": the path, and whether it is GET or HEAD. */
+/* Parses "GET /metrics?x HTTP/1.1": the path, and whether it is GET or HEAD. */
 static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *head)
 {
 	size_t n;
@@ -231,7 +236,7 @@ static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *he
 	return 200;
 }
 
-/* Headers and body in one piece; false: there is no memory for it. */
+/* Puts headers and body into one buffer; false: no memory. */
 static bool answer_request(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
@@ -266,7 +271,7 @@ static bool answer_request(
 	return c->answer;
 }
 
-/* What can be done for it now. */
+/* Does as much for a client as is possible now. */
 static void serve_client(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
@@ -284,7 +289,7 @@ static void accept_client(const struct http_server *s, struct client *c)
 	c->until = c->most = read_ms() + REQUEST_MS;
 }
 
-/* Of a full house the next one waits in the kernel's queue until the first of these is dropped. */
+/* If all places are taken, the next client waits in the kernel's queue until one of these is dropped. */
 static void serve_clients(const struct http_server *s, struct client *list,
 	const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
 {
@@ -293,7 +298,7 @@ static void serve_clients(const struct http_server *s, struct client *list,
 	while (!*stop) {
 		int free_place = -1;
 
-		/* poll() passes over descriptors below 0. */
+		/* poll() ignores descriptors below 0. */
 		for (int i = 0; i < CLIENTS_MAX; i++) {
 			p[i] = (struct pollfd){
 				.fd = list[i].fd, .events = list[i].answer ? POLLOUT : POLLIN};
@@ -302,7 +307,7 @@ static void serve_clients(const struct http_server *s, struct client *list,
 		}
 		p[CLIENTS_MAX] =
 			(struct pollfd){.fd = free_place < 0 ? -1 : s->fd, .events = POLLIN};
-		/* A signal between the look at *stop and poll() is seen within a second, as is a client's time. */
+		/* A signal between the check of *stop and poll() is noticed within a second, as is a client's time limit. */
 		if (poll(p, CLIENTS_MAX + 1, 1000) < 0)
 			continue;
 		for (int i = 0; i < CLIENTS_MAX && !*stop; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An HTTP server for few readers of small documents: one request a connection, up to 64 of them at a time in one thread. One that
- * sends no request or takes no answer is dropped after three seconds, and keeps nobody waiting until then.
+ * An HTTP server for few readers of small documents: one request per connection, up to 64 of them at a time in one thread. A client that
+ * sends no request or accepts no answer is dropped after three seconds; it never makes others wait.
  */
 #ifndef PROBE_TOOLS_HTTP_H
 #define PROBE_TOOLS_HTTP_H
@@ -19,16 +19,16 @@ struct http_answer {
 	size_t n;
 };
 
-/* What a path without its query is answered with. */
+/* Returns the answer for a path without its query. */
 typedef void http_answer_fn(void *arg, const char *path, struct http_answer *a);
 
 struct http_server {
 	int fd;
-	bool local; /* bound to this machine alone: requests that name another host are refused */
-	int port; /* that it listens on */
+	bool local; /* bound to this machine alone: requests for another host name are refused */
+	int port; /* the port that it listens on */
 };
 
-/* address: of this machine, as numbers; port 0: a free one. Returns 0, -EINVAL (no address), -errno. */
+/* address: of this machine, numeric; port 0: a free one. Returns 0, -EINVAL (no address), -errno. */
 int http_listen(struct http_server *s, const char *address, int port);
 
 /* Serves until *stop is not 0. Returns 0 or -ENOMEM. */

@@ -2,7 +2,7 @@
 /*
  * Names of collectives and messages are those of NCCL's Inspector (its exporter for Prometheus, in NCCL 2.28 and later):
  * nccl_bus_bandwidth_gbs, nccl_algorithm_bandwidth_gbs, nccl_collective_exec_time_microseconds, nccl_p2p_bus_bandwidth_gbs,
- * nccl_p2p_exec_time_microseconds, with its labels, so that its dashboards show them. All else begins with probe_.
+ * nccl_p2p_exec_time_microseconds, with its labels, so that its dashboards show them. All other names begin with probe_.
  */
 #include "tools/probe/serve/prometheus.h"
 #include "tools/probe/live/live_verdict.h"
@@ -40,7 +40,7 @@ static void put_metric_head(FILE *f, const char *name, const char *type, const c
 	fprintf(f, "\n# TYPE %s %s\n", name, type);
 }
 
-/* Labels are UTF-8; what is none, and control characters, become a question mark. */
+/* Labels are UTF-8; invalid bytes and control characters become a question mark. */
 static void put_label(FILE *f, const char *sep, const char *key, const char *value)
 {
 	fprintf(f, "%s%s=\"", sep, key);
@@ -159,7 +159,7 @@ static const struct rank_metric rank_metrics[] = {
 	{"probe_step_time_mean_seconds", "gauge", "Time of a step, mean of the latest 64",
 		value_of_mean_time},
 	{"probe_exposed_communication_ratio", "gauge",
-		"Share of the time in which the training's thread stood in communication",
+		"Share of the time in which the training's thread was blocked in communication",
 		value_of_exposed},
 	{"probe_late_seconds", "gauge",
 		"How much later than the first rank it comes to collectives, mean of the latest",
@@ -167,7 +167,7 @@ static const struct rank_metric rank_metrics[] = {
 	{"probe_straggler", "gauge", "1: the others wait for this rank", value_of_straggler},
 	{"probe_open_call_seconds", "gauge", "Age of the oldest call that it is in, 0: none",
 		value_of_open},
-	{"probe_alerts_total", "counter", "How often rules spoke", value_of_alerts},
+	{"probe_alerts_total", "counter", "How often rules fired", value_of_alerts},
 	{"probe_calls_seen_total", "counter", "Calls of recorded functions", value_of_seen},
 	{"probe_calls_recorded_total", "counter", "Calls that were recorded", value_of_recorded},
 };
@@ -262,7 +262,7 @@ static void name_collective(char *to, size_t cap, const char *op)
 	to[n] = 0;
 }
 
-/* Nodes of all ranks; of a communicator's members where these are known. */
+/* Nodes of all ranks; for a communicator, of its members if these are known. */
 static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 {
 	const struct comm_info *c = comms_find(&l->comms, o->comm);
@@ -282,7 +282,7 @@ static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 
 #define COMMS_COUNTED (1u << 16) /* further ones are counted each time */
 
-/* Counted once for a communicator, not for each of its operations on each rank in each metric. */
+/* Counted once per communicator, not for each of its operations on each rank in each metric. */
 struct node_count {
 	struct table_key key; /* a: communicator */
 	unsigned n; /* 0: not counted yet */
@@ -401,7 +401,7 @@ static void put_verdict_metrics(const struct live_verdict *v, FILE *f)
 		put_label(f, ",", "severity", severity_word(v->fault[i].severity));
 		put_label(f, ",", "ranks", v->fault[i].ranks);
 		put_label(f, ",", "step", v->fault[i].has_step ? step : "");
-		/* Two of a kind are two series. */
+		/* Two of a kind become two series. */
 		put_label(f, ",", "text", v->fault[i].line);
 		put_sample_value(f, 1);
 	}

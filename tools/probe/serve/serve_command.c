@@ -68,7 +68,7 @@ static void ask_to_stop(int sig)
 	stop = 1;
 }
 
-/* What a request is answered from: not read again more often than once a second. */
+/* The data for answers: not read more often than once a second. */
 struct serving {
 	const char *path;
 	struct live live;
@@ -85,7 +85,7 @@ static double now_monotonic_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Where there is no rank yet all figures of ranks are absent. */
+/* If there is no rank yet, all numbers of ranks are absent. */
 static void look_again(struct serving *s)
 {
 	if (s->have && now_monotonic_s() < s->read_at + 1)

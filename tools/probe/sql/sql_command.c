@@ -118,11 +118,11 @@ static void print_missing_warnings(const struct folders *f, const struct sql_fil
 			  "them into the files",
 			out_plural(journals, "killed rank", "killed ranks"), f->path);
 	if (files->compact)
-		tool_warn("sql: %s left out: `probe csv %s` writes them as CSV",
+		tool_warn("sql: %s skipped: `probe csv %s` writes them as CSV",
 			out_plural(files->compact, "compact file is", "compact files are"),
 			f->path);
 	if (files->unreadable)
-		tool_warn("sql: %s cannot be read, and left out",
+		tool_warn("sql: %s cannot be read: skipped",
 			out_plural(files->unreadable, "file", "files"));
 }
 

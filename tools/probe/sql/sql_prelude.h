@@ -11,7 +11,7 @@
 
 struct report;
 
-/* clock: of each folder, or NULL: its own. skip_damaged: lines that cannot be read are left out, else they are errors of the query. */
+/* clock: of each folder, or NULL: its own. skip_damaged: lines that cannot be read are skipped, else they are errors of the query. */
 void print_prelude(FILE *f, const struct folders *folders, const struct sql_files *files,
 	const struct clock_fix *clock, bool skip_damaged);
 

@@ -10,7 +10,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-#define OPEN_NS UINT64_C(5000000000) /* a call that a rank stands in for so long is shown */
+#define OPEN_NS UINT64_C(5000000000) /* a call that blocks a rank for this long is shown */
 #define ALERTS_SHOWN 8
 #define FAULTS_SHOWN 4
 #define HEAD_LINES 7
@@ -122,7 +122,7 @@ static bool is_trouble(const struct live_rank *r)
 	return r->straggler || r->open_ns >= OPEN_NS || r->dir->state == RANK_KILLED;
 }
 
-/* Those that something is wrong with first, then by number. */
+/* Ranks with problems first, then by number. */
 static int by_trouble(const void *x, const void *y)
 {
 	const struct live_rank *a = *(const struct live_rank *const *)x;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `top`: how a job stands, again and again in the terminal. */
+/* The verb `top`: shows the state of a job in the terminal, refreshed until it ends. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -35,7 +35,7 @@ static const char help[] =
 	"      --color WHEN   auto (default), always, never\n"
 	"\n"
 	"q or Ctrl-C ends it. Columns: exposed: share of the time in which the training's thread "
-	"stood in communication; late: how\n"
+	"was blocked in communication; late: how\n"
 	"much later than the first rank it comes to collectives, on average (clocks of nodes as "
 	"they "
 	"are).\n"
@@ -69,7 +69,7 @@ static void end_page(int sig)
 static struct termios terminal_was;
 static bool terminal_changed;
 
-/* Keys without a newline and without an echo; a page of its own, whose lines are not wrapped. */
+/* Keys without a newline and without an echo; a separate screen whose lines are not wrapped. */
 static void enter_page(void)
 {
 	struct sigaction end = {.sa_handler = end_page};
@@ -101,7 +101,7 @@ static unsigned terminal_lines(void)
 	return ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_row ? w.ws_row : 24;
 }
 
-/* Until the time is over, or q is pressed. */
+/* Waits until the time is over, or q is pressed. */
 static void wait_for_key(double seconds)
 {
 	struct pollfd p = {.fd = 0, .events = POLLIN};
@@ -113,7 +113,7 @@ static void wait_for_key(double seconds)
 		ended = 1;
 }
 
-/* ---- looks ---- */
+/* ---- frames ---- */
 
 struct top {
 	const char *path;
@@ -146,7 +146,7 @@ static int show_again_and_again(const struct top *t)
 	bool runs = true;
 	int status = STATUS_DONE;
 
-	/* A frame at a time: what is half drawn flickers. */
+	/* A whole frame at a time, to avoid flicker. */
 	setvbuf(stdout, page, _IOFBF, sizeof(page));
 	enter_page();
 	while (!ended && runs && !status) {
@@ -171,7 +171,7 @@ static int show_again_and_again(const struct top *t)
 	}
 	leave_page();
 	free_live_verdict(&verdict);
-	/* What remains on the terminal. */
+	/* The last output, which stays on the terminal. */
 	return ended ? status : show_once(t);
 }
 

@@ -27,7 +27,7 @@ void report_focus(const struct report *r, const struct finding *finding, struct 
 	f->known = true;
 	f->step = c->step;
 	f->comm = c->comm;
-	/* A rank that computes too long does so in a step, in no call. */
+	/* A rank that computes too long does so in a step, not in a call. */
 	f->at_ns = c->start ? clock_set_right(&r->g.skew[c->rank], c->start) : 0;
 	for (unsigned i = 0; i < finding->nrank; i++)
 		add_focus_rank(f, finding->rank[i]);

@@ -14,7 +14,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/measured.h"
 
-/* page.html, as it is; report.mk says that this file depends on it. */
+/* page.html; report.mk has the dependency. */
 __asm__(".section .rodata\n"
 	".globl html_page\n"
 	".globl html_page_end\n"
@@ -25,11 +25,11 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char html_page[], html_page_end[];
 
-#define PLACE "@DATA@" /* in page.html, where the data go */
+#define PLACE "@DATA@" /* in page.html, replaced by the data */
 
 /*
- * ns as 1 + 8192 log2(1 + us) in three digits of base64, the highest first; 0: none. Exact to 0.01 %, and two matrices of a
- * thousand ranks take 2 MB.
+ * ns as 1 + 8192 log2(1 + us) in three digits of base64, the highest first; 0: none. Exact to 0.01 %; two matrices of a thousand ranks take
+ * 2 MB.
  */
 static void put_code(struct target *t, double ns)
 {
@@ -142,7 +142,7 @@ static void put_findings(const struct html *h, struct target *t)
 	target_text(t, "]");
 }
 
-/* Texts of a window by small numbers, in the order of their first use. */
+/* The texts of a window as small numbers, in the order of their first use. */
 struct html_words {
 	struct table table;
 	char **text;
@@ -344,7 +344,7 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 	target_text(t, "]}");
 }
 
-/* For each column: mean (null where ranks must agree, and do not), smallest and largest of the steps and ranks that have the number. */
+/* For each column: mean (null if ranks must agree and do not), minimum and maximum over the steps and ranks that have the number. */
 static void put_numbers(const struct html *h, struct target *t)
 {
 	const struct step_numbers *s = &h->numbers;

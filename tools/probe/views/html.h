@@ -8,19 +8,18 @@
 #include "tools/probe/views/focus.h"
 
 #define HTML_WINDOWS 8 /* findings that get a timeline */
-#define HTML_SITES 16 /* of which the statistics are shown */
+#define HTML_SITES 16 /* call sites whose statistics are shown */
 
 /* The calls around one finding. */
 struct html_window {
-	unsigned
-		finding; /* its number; UINT_MAX: the last steps of a run where nothing was found */
+	unsigned finding; /* its number; UINT_MAX: the last steps of a run without findings */
 	struct focus focus;
 	uint64_t step_lo, step_hi;
 	int *row; /* by folder: its row, -1: not shown */
 	unsigned nrow;
-	struct html_call *call; /* a ring until `at_ns` has come */
+	struct html_call *call; /* a ring until `at_ns` is reached */
 	unsigned n, cap, head;
-	uint64_t skipped; /* for lack of room */
+	uint64_t skipped; /* calls dropped for lack of room */
 };
 
 struct html_call {
@@ -51,7 +50,7 @@ struct html_cell {
 };
 
 struct html {
-	struct report *r; /* its stacks are looked up */
+	struct report *r; /* for its stacks */
 	uint64_t step_lo, step_hi, per; /* steps in a column */
 	unsigned ncol;
 	struct html_cell *cell; /* [folder][column] */

@@ -13,7 +13,7 @@
 #include "tools/probe/model/join/shared_wait.h"
 
 #define COLUMNS_MOST 400u
-#define CELLS_MOST 400000u /* ranks times columns; of more ranks a column is more steps */
+#define CELLS_MOST 400000u /* ranks times columns; with more ranks a column has more steps */
 #define WINDOW_CALLS 12000u /* in one timeline */
 #define WINDOW_RANKS 128u
 #define SITES_KNOWN 256u
@@ -122,7 +122,7 @@ static int by_site_calls(const void *x, const void *y)
 	return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
 }
 
-/* Those of the findings' communicators, then those that are called most. */
+/* Those of the findings' communicators first, then those with most calls. */
 static void choose_sites(struct html *h)
 {
 	struct html_site **all = tool_alloc((h->sites.n + 1) * sizeof(*all));
@@ -220,7 +220,7 @@ static void note_window(struct html_window *w, const struct walk_call *c)
 		return;
 	if (w->n == WINDOW_CALLS) {
 		w->skipped++;
-		/* What lies far before it makes room for what comes near it, as long as it has not come. */
+		/* Until `at_ns` is reached, calls far before it are replaced by later ones. */
 		if (!w->focus.at_ns ||
 			c->start > w->focus.at_ns + (w->focus.at_ns - w->call[w->head].start))
 			return;
@@ -235,7 +235,7 @@ static void note_window(struct html_window *w, const struct walk_call *c)
 		call_bytes(&c->call), c->call.comm_seq, c->call.peer};
 }
 
-/* What a living process stands in is in no file. */
+/* The open calls of a running process are in no file. */
 static void note_open_calls(struct html *h)
 {
 	const struct opens *o = &h->r->g.opens;
@@ -254,7 +254,7 @@ static void note_open_calls(struct html *h)
 	}
 }
 
-/* ---- all ---- */
+/* ---- everything ---- */
 
 static void prepare_columns(struct html *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe report --json`: the same as the text, and everything that the text leaves out or puts together. */
+/* `probe report --json`: the same as the text, plus everything that the text omits or summarizes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void json_stack(struct report *r, const struct call *c)
 	free(text);
 }
 
-/* What a call is, without braces. */
+/* The members of a call, without braces. */
 static void json_call(struct report *r, const struct call *c)
 {
 	json_rank(r, "rank", c->rank);
@@ -77,7 +77,7 @@ static void json_call(struct report *r, const struct call *c)
 	json_string("redop", intern_name(c->redop));
 	json_string("dtype", intern_name(c->dtype));
 	json_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
-	/* What a call moves is not always known while it lies in the journal. */
+	/* The bytes of a call are not always known while its record is in the journal. */
 	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
 	json_u64("start_ns", c->start);
 	json_bool("async", c->bits & CALL_ASYNC);
@@ -188,11 +188,11 @@ static void json_report_head(const struct report *r)
 	json_seconds("read_s", g->seconds * 1e9);
 }
 
-/* Where it is, in the program and in the run; what is not known is null. */
+/* Its place in the program and in the run; unknown members are null. */
 static void json_finding_place(struct report *r, const struct finding *f)
 {
 	const struct call *c = f->has_call ? &f->call : NULL;
-	const bool made = c && c->api; /* else there is a rank and a step, and no call */
+	const bool made = c && c->api; /* false: there is a rank and a step, and no call */
 	char file[512];
 	unsigned line = 0;
 	bool known;
@@ -210,7 +210,7 @@ static void json_finding_place(struct report *r, const struct finding *f)
 	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
 }
 
-/* null where it was not measured. */
+/* null if it was not measured. */
 static void json_measurement(const struct finding *f)
 {
 	const struct measurement *m =
@@ -233,7 +233,7 @@ static void json_measurement(const struct finding *f)
 	json_end();
 }
 
-/* An object that says of each kind in this state why. */
+/* An object with the reason for each kind in this state. */
 static void json_reasons(const struct run_verdict *v, const char *key, enum check_state state)
 {
 	json_object(key);
@@ -497,7 +497,7 @@ static void json_slowest_calls(struct report *r)
 		json_seconds("duration_s", (double)s->call.dur);
 		json_u64("ranks", s->ranks);
 		json_rank(r, "last_rank", s->last_rank);
-		json_seconds("last_after_s", (double)s->behind);
+		json_seconds("last_after_s", (double)s->lag);
 		json_stack(r, &s->call);
 		json_end();
 	}
@@ -519,7 +519,7 @@ static void json_late_ranks(const struct report *r)
 		json_u64("waited_in", c->held);
 		json_u64("incomplete", c->incomplete);
 		json_u64("mismatches", c->unlike);
-		json_hist("last_behind", &c->behind);
+		json_hist("last_behind", &c->lag);
 		json_hist("durations_differ", &c->spread);
 		json_seconds("wait_s", c->wait_ns);
 		json_seconds("stood_open_s", c->stood_ns);
@@ -527,7 +527,7 @@ static void json_late_ranks(const struct report *r)
 		if (c->most) {
 			json_rank(r, "most_often_last", (uint32_t)c->most->key.b);
 			json_u64("times_last", c->most->last);
-			json_hist("its_behind", &c->most->behind);
+			json_hist("its_behind", &c->most->lag);
 		}
 		if (c->costly)
 			json_rank(r, "most_waited_for", (uint32_t)c->costly->key.b);

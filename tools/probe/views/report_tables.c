@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables of `probe report`: operations, the slowest calls, who comes last. */
+/* The tables of `probe report`: operations, the slowest calls, ranks that arrive last. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,8 @@
 /* ---- operations ---- */
 
 /*
- * Communicators of one kind and size (all the tensor-parallel groups of a job) make one line: a thousand ranks must not
- * make a thousand lines.
+ * Communicators of one kind and size (all the tensor-parallel groups of a job) share a line: a thousand ranks must not make a thousand
+ * lines.
  */
 struct op_line {
 	struct table_key key; /* a: kind of communicator, b: names */
@@ -82,7 +82,7 @@ static void op_line(const struct report *r, struct out_table *t, const struct op
 	free(comm);
 }
 
-/* What the device's own clock says: bandwidth as nccl-tests define it. */
+/* Measured by the device's own clock: bandwidth as nccl-tests define it. */
 static void print_device_times(const struct report *r, struct op_line *const *list, uint32_t n)
 {
 	static const char *const head[] = {"operation", "function", "communicator", "calls", "time",
@@ -171,7 +171,7 @@ static char *from_where(struct report *r, const struct call *c)
 	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 1);
 	char *end = strstr(brief, " <- ");
 
-	/* The rest is in the whole stacks (--stacks). */
+	/* The other frames are in the whole stacks (--stacks). */
 	if (end)
 		*end = 0;
 	else if ((end = strstr(brief, ", through ")))
@@ -200,8 +200,8 @@ static void print_slowest_calls(struct report *r)
 		out_cell(&t, what);
 		out_cell(&t, call_bytes(&s->call) ? out_bytes((double)call_bytes(&s->call)) : "");
 		out_cell(&t, report_rank(r, s->call.rank));
-		out_cell(&t, s->behind ? report_rank(r, s->last_rank) : "");
-		out_cell(&t, s->behind ? out_time((double)s->behind) : "");
+		out_cell(&t, s->lag ? report_rank(r, s->last_rank) : "");
+		out_cell(&t, s->lag ? out_time((double)s->lag) : "");
 		out_cell(&t, from);
 		free(what);
 		free(from);
@@ -225,7 +225,7 @@ static void print_slowest_calls(struct report *r)
 	}
 }
 
-/* ---- who comes last ---- */
+/* ---- ranks that arrive last ---- */
 
 static int by_wait(const void *x, const void *y)
 {
@@ -246,9 +246,9 @@ static void late_line(const struct report *r, struct out_table *t, const struct 
 	out_cell(t, out_count(c->held));
 	out_cell(t, s.who ? report_rank(r, (uint32_t)s.who->key.b) : "-");
 	out_cell(t, s.who ? out_percent(s.share) : "");
-	out_cell(t, s.who ? out_time((double)hist_quantile(&s.who->behind, 0.5)) : "");
-	out_cell(t, s.who ? out_time((double)s.who->behind.max) : "");
-	out_cell(t, out_time((double)hist_quantile(&c->behind, 0.5)));
+	out_cell(t, s.who ? out_time((double)hist_quantile(&s.who->lag, 0.5)) : "");
+	out_cell(t, s.who ? out_time((double)s.who->lag.max) : "");
+	out_cell(t, out_time((double)hist_quantile(&c->lag, 0.5)));
 	out_cell(t, out_time((double)hist_quantile(&c->spread, 0.5)));
 	out_cell(t, out_percent(s.cost));
 }
@@ -272,8 +272,9 @@ static void print_latest_ranks(const struct report *r)
 	}
 	if (n && r->top) {
 		qsort(list, n, sizeof(*list), by_wait);
-		out_heading("Latest ranks (medians; behind: the middle rank; waiting: share of "
-			    "the run)");
+		out_heading(
+			"Latest ranks (medians; behind: after the middle rank; waiting: share of "
+			"the run)");
 		out_table_begin(&t, 9, head, "lrlrrrrrr");
 		for (unsigned i = 0; i < n && i < r->top; i++)
 			late_line(r, &t, list[i]);

@@ -67,7 +67,7 @@ static void head_ranks(const struct report *r)
 	free(state);
 }
 
-/* One line an attempt, where there is more than one. */
+/* One line per attempt, if there are several. */
 static void head_attempts(const struct report *r)
 {
 	char *text, *line;
@@ -141,7 +141,7 @@ static void head_calls(const struct report *r)
 	putchar('\n');
 }
 
-/* As a share of the ranks' lives; of short ones as the time it is, for a share of them is mostly that of starting up. */
+/* As a share of the ranks' lives; for short lives in seconds, as most of them is startup. */
 static const char *own_time(const struct gather *g, double ns)
 {
 	const unsigned n = g->folders.n;
@@ -245,12 +245,12 @@ static void print_report_head(const struct report *r)
 	head_journals(r);
 }
 
-/* How to check it, how often its kind is right where that was measured, and what to run next. */
+/* How to check it, how often its kind is right if that was measured, and what to run next. */
 static void print_grounds(const struct finding *f)
 {
 	char *text, *measured;
 
-	/* What is read off a file is no judgement: files that cannot be read, records that are lost. */
+	/* Facts read from a file need no measure: files that cannot be read, records that are lost. */
 	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
 	measured = format_measurement(
@@ -259,7 +259,7 @@ static void print_grounds(const struct finding *f)
 	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
 	out_wrap(text, LABEL + 3, LABEL + 3);
-	/* In one line, however long: it is to be copied. */
+	/* In one line, however long, so that it can be copied. */
 	if (f->next)
 		printf("%*snext: %s\n", LABEL + 3, "", f->next);
 	fputs(out_plain(), stdout);
@@ -415,7 +415,7 @@ void report_bad(struct report *r)
 		printf(" %s", strcmp(f->shape, "-") ? f->shape : "scalar");
 	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
 		out_count(f->infs));
-	/* Inf is among them: which of the two it was is seen here. */
+	/* Inf is among them: this line shows which of the two it was. */
 	if (f->nans < f->count && *f->min && *f->max)
 		printf(", %sfrom %s to %s", f->nans ? "others " : "", f->min, f->max);
 	putchar('\n');

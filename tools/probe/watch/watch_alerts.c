@@ -25,7 +25,7 @@
 
 struct watch_alerts {
 	const char *dir, *command;
-	uint64_t *known; /* alerts that were said: folder and id */
+	uint64_t *known; /* alerts that were reported: folder and id */
 	unsigned n, cap;
 	struct seen_file {
 		uint64_t name, dev, ino;
@@ -61,7 +61,7 @@ void watch_alerts_here(const struct watch_alerts *w)
 	struct text t = text_over(buf, sizeof(buf));
 	int fd, err;
 
-	/* Without a command nobody acts on anything. */
+	/* Without a command no action is carried out. */
 	if (!w->command)
 		return;
 	gethostname(host, sizeof(host) - 1);
@@ -93,7 +93,7 @@ void watch_alerts_gone(const struct watch_alerts *w)
 	close(fd);
 }
 
-/* The text of a member, without what is escaped; "" where there is none. */
+/* The text of a member, without escapes; "" if there is none. */
 static void get_member_text(const char *line, const char *key, char *to, size_t cap)
 {
 	char quoted[32];
@@ -109,7 +109,7 @@ static void get_member_text(const char *line, const char *key, char *to, size_t 
 	to[n] = 0;
 }
 
-/* The line is the command's standard input; what the job wrote is in no argument and in no variable. */
+/* The line is the command's standard input; the job's text is in no argument and in no variable. */
 static void start_alert_command(const struct watch_alerts *w, const char *line)
 {
 	int fd[2];
@@ -133,7 +133,7 @@ static void start_alert_command(const struct watch_alerts *w, const char *line)
 		_exit(127);
 	}
 	close(fd[0]);
-	/* A line is shorter than a pipe holds: who does not read it holds up nobody. */
+	/* A line is shorter than a pipe's buffer: a command that does not read it blocks nothing. */
 	if (pid > 0 && n < 32768) {
 		io_write_all(fd[1], line, n);
 		io_write_all(fd[1], "\n", 1);
@@ -218,7 +218,7 @@ static bool look_at_rank(struct watch_alerts *w, const char *folder, bool once)
 	return found;
 }
 
-/* Those of this run: an older one's has a point in its name, rank0.1. */
+/* Only those of this run: an earlier run's folder has a dot in its name, rank0.1. */
 static bool is_rank_name(const char *name)
 {
 	return (strncmp(name, "rank", 4) == 0 || strncmp(name, "host-", 5) == 0) &&

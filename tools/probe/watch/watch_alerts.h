@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Alerts of all ranks (rank<R>/alerts.jsonl), said once each, and a command for those whose rule has action exec. */
+/* Alerts of all ranks (rank<R>/alerts.jsonl), each reported once, and a command for those whose rule has action exec. */
 #ifndef PROBE_TOOLS_WATCH_ALERTS_H
 #define PROBE_TOOLS_WATCH_ALERTS_H
 
@@ -10,10 +10,10 @@ struct watch_alerts;
 struct watch_alerts *watch_alerts_new(const char *dir, const char *command);
 void watch_alerts_free(struct watch_alerts *w);
 
-/* Says what is new. once: one alert at most. True: there was something. */
+/* Reports what is new. once: one alert at most. True: there was something. */
 bool watch_alerts_look(struct watch_alerts *w, bool once);
 
-/* Tells the ranks that their alerts are looked after: to be called again at least each 30 s. Removes that again. */
+/* Tells the ranks that a watcher acts on their alerts: to be called at least every 30 s. The other one removes that mark. */
 void watch_alerts_here(const struct watch_alerts *w);
 void watch_alerts_gone(const struct watch_alerts *w);
 

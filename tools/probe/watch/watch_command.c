@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `watch`: says what is found while a job runs, and starts a command for it. */
+/* The verb `watch`: reports findings while a job runs, and starts a command for each. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -66,7 +66,7 @@ static const struct cli_option options[] = {
 	[OPT_INTERVAL] = {"interval", 0, true},
 };
 
-/* So long a finding is held back for what a living rank has not written yet. */
+/* A finding is held back for this long for data that a running rank has not written yet. */
 #define AWAITED_S 10
 
 struct watch {
@@ -75,11 +75,11 @@ struct watch {
 	bool once;
 	double interval; /* s */
 	struct watch_alerts *alerts;
-	uint64_t *known; /* hashes of findings that were said */
+	uint64_t *known; /* hashes of findings that were reported */
 	unsigned n, cap;
 	bool found;
-	char *verdict; /* the first line of a report, at the latest look; NULL: there was none */
-	double awaits_until; /* s, monotonic: of the first finding that was held back; 0: none was */
+	char *verdict; /* the first line of the latest report; NULL: there was none */
+	double awaits_until; /* s, monotonic: limit of the first finding that was held back; 0: none was */
 };
 
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
@@ -92,8 +92,8 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
 }
 
 /*
- * The same as long as it is about the same place; its text has numbers that grow. A habit is the same as long as it is the same
- * ranks': where it shows most moves on.
+ * A finding is the same as long as it is about the same place; its text has numbers that grow. A habit is the same as long as it has the
+ * same ranks: the place where it shows most may change.
  */
 static uint64_t hash_finding(const struct finding *f, const struct focus *at)
 {
@@ -120,7 +120,7 @@ static bool is_finding_new(struct watch *w, uint64_t hash)
 	return true;
 }
 
-/* Not set where there is none: an inherited value would be another finding's. */
+/* Unset if there is none: an inherited value would be another finding's. */
 static void set_rank_list(const char *name, int *rank, unsigned n)
 {
 	if (n)
@@ -129,7 +129,7 @@ static void set_rank_list(const char *name, int *rank, unsigned n)
 		unsetenv(name);
 }
 
-/* The culprits apart from the others: a script that drains nodes must not drain the whole job's. */
+/* The culprits separately from the others: a script that drains nodes must not drain the whole job's. */
 static void set_rank_variables(const struct finding *f)
 {
 	int *other = tool_alloc((f->nother + 1) * sizeof(*other));
@@ -176,7 +176,7 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	_exit(127);
 }
 
-/* The rank that it names may be another one in the next look. */
+/* The rank that it names may be another one in the next report. */
 static bool hold_back(struct watch *w, const struct finding *f)
 {
 	double now = read_monotonic_s();
@@ -207,7 +207,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	free(at.rank);
 }
 
-/* *runs: look again. Returns a status. */
+/* *runs: read again. Returns a status. */
 static int look_once(struct watch *w, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
@@ -236,7 +236,7 @@ static void sleep_seconds(double s)
 		NULL);
 }
 
-/* What says that somebody watches must not get old meanwhile. */
+/* The mark that a watcher is there must not become too old meanwhile. */
 static void sleep_watching(const struct watch *w, double s)
 {
 	for (; s > 0; s -= 20) {
@@ -245,7 +245,7 @@ static void sleep_watching(const struct watch *w, double s)
 	}
 }
 
-/* Until the first rank has its folder. */
+/* Waits until the first rank has its folder. */
 static void wait_for_folder(const struct watch *w)
 {
 	bool said = false;
@@ -273,11 +273,11 @@ static int watch_job(struct watch *w)
 			;
 		if (status || !runs)
 			break;
-		/* At most half of the time goes into reading. */
+		/* At most half of the time is spent on reading. */
 		took = read_monotonic_s() - began;
 		sleep_watching(w, took > w->interval ? took : w->interval - took);
 	} while (runs);
-	/* What the ranks wrote at their end. */
+	/* Includes what the ranks wrote at their end. */
 	if (!status && !(w->once && w->found))
 		w->found |= watch_alerts_look(w->alerts, w->once);
 	watch_alerts_gone(w->alerts);

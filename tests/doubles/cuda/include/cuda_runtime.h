@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What nccl.h needs of CUDA's headers, where they are not installed: names of types. */
+/* The names of types that nccl.h needs from CUDA's headers, for machines without them. */
 #ifndef TESTS_DOUBLES_CUDA_RUNTIME_H
 #define TESTS_DOUBLES_CUDA_RUNTIME_H
 

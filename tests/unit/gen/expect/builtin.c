@@ -1,4 +1,4 @@
-/* Made by genwrap from configs; change that file instead. Files that hold where none is found. */
+/* Made by genwrap from configs; change that file instead. Files that are used if none is found. */
 #include "config/builtin.h"
 
 #include <stddef.h>

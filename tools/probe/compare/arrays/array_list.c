@@ -91,7 +91,7 @@ static double byte_to_double(uint8_t b, enum dtype dt)
 	return b & 128 ? -v : v;
 }
 
-/* Not hypot(), which has another symbol version since glibc 2.35. A long double has room for the squares. */
+/* Not hypot(), which has another symbol version since glibc 2.35. A long double holds the squares. */
 static double find_modulus(double re, double im)
 {
 	if (isinf(re) || isinf(im))
@@ -422,7 +422,7 @@ static bool take_pickled_sizes(const struct pickled *v, int64_t *out, unsigned *
 	return true;
 }
 
-/* _rebuild_tensor_v2(storage, offset, size, stride, ...); v3 has the type behind them. */
+/* _rebuild_tensor_v2(storage, offset, size, stride, ...); v3 has the type after these. */
 static void add_torch_tensor(
 	struct torch_file *t, const char *name, const struct pickled *args, bool typed)
 {
@@ -438,7 +438,7 @@ static void add_torch_tensor(
 		return;
 	if (__builtin_add_overflow(a.at, (uint64_t)offset->i * dtype_info(a.dtype)->size, &a.at) ||
 		!set_array_shape(&a, size, stride, n)) {
-		t->why = "a tensor does not lie in its storage";
+		t->why = "a tensor exceeds its storage";
 		return;
 	}
 	a.name = add_array(t->f, name)->name;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in a file of tensors, by its format; what only arrays.c and these share. */
+/* Reads the list of tensors of a file, by its format; shared by arrays.c and these readers. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ARRAY_LIST_H
 #define PROBE_TOOLS_PROBE_COMPARE_ARRAY_LIST_H
 
 #include "tools/probe/compare/arrays/arrays.h"
 
-/* NULL: fine; else what is wrong, a constant text. */
+/* NULL: it succeeded; else the problem, a constant text. */
 const char *list_npy_array(struct array_file *f);
 const char *list_torch_arrays(struct array_file *f);
 const char *list_safetensors(struct array_file *f);
 
 struct array *add_array(struct array_file *f, const char *name);
 
-/* dtype, at and end are set. stride NULL: contiguous. False: no such tensor can lie there. */
+/* dtype, at and end are set. stride NULL: contiguous. False: no such tensor fits there. */
 bool set_array_shape(struct array *a, const int64_t *shape, const int64_t *stride, unsigned n);
 
 void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n);

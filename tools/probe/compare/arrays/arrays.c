@@ -169,7 +169,7 @@ static ssize_t read_at(int fd, void *buf, size_t n, uint64_t at)
 	return k;
 }
 
-/* The next bytes that come out of the compressed ones. */
+/* Inflates the next bytes. */
 static bool inflate_window(struct array_reader *r)
 {
 	const struct array *a = r->array;
@@ -201,7 +201,7 @@ static bool inflate_window(struct array_reader *r)
 	return r->window_n > 0;
 }
 
-/* n bytes from there into `to`; n is at most the size of an element, or a multiple that lies in one window. */
+/* Copies n bytes from there to `to`; n is at most the size of an element, or a multiple that lies in one window. */
 static bool copy_array_bytes(struct array_reader *r, uint64_t at, void *to, unsigned n)
 {
 	unsigned char *p = to;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors in files: .npy, what torch.save() writes (zip), safetensors. Their list, and their elements one after the other as
- * doubles, in memory that does not grow with the tensor. Nothing of a file is run.
+ * Tensors in files: .npy, safetensors and the zip files of torch.save(). Lists them, and reads their elements in order as doubles, with
+ * memory that does not depend on the tensor's size. Nothing in a file is executed.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ARRAYS_H
 #define PROBE_TOOLS_PROBE_COMPARE_ARRAYS_H
@@ -22,9 +22,9 @@ struct array {
 	int64_t stride[ARRAY_DIMS_MAX]; /* in elements */
 	uint64_t count;
 	uint64_t
-		at; /* of its first byte: in the file, or where its bytes are deflated in what comes out */
-	uint64_t end; /* bytes behind this one are not its storage's */
-	uint64_t packed_at, packed; /* deflated: where the bytes lie in the file, and how many */
+		at; /* offset of its first byte: in the file, or in the inflated data if its bytes are deflated */
+	uint64_t end; /* bytes after this one are not part of its storage */
+	uint64_t packed_at, packed; /* deflated: offset and number of the bytes in the file */
 	bool deflated;
 };
 
@@ -33,7 +33,7 @@ struct array_file {
 	int fd;
 	struct array *array; /* by name */
 	unsigned n, cap;
-	char *why; /* what is wrong */
+	char *why; /* the problem */
 };
 
 /* Returns 0, or -1: `why`. Free with close_array_file in any case. */
@@ -42,7 +42,7 @@ void close_array_file(struct array_file *f);
 
 const struct array *find_array(const struct array_file *f, const char *name);
 
-/* Does the name end like that of a file of tensors? */
+/* Does the name have the extension of a file of tensors? */
 bool is_array_name(const char *name);
 
 /* "[4, 3]" into buf. */
@@ -68,13 +68,13 @@ struct array_reader {
 	const char *why;
 };
 
-/* Large: from the heap. */
+/* Large: allocate on the heap. */
 struct array_reader *open_array(const struct array_file *f, const struct array *a);
 void close_array(struct array_reader *r);
 
 /*
- * Up to n further elements: as doubles, and their bytes (n times the size of one; NULL: not wanted). Complex ones by their
- * absolute value. Returns their number, 0 at the end or where `why` says what is wrong.
+ * Reads up to n further elements: as doubles, and their bytes (n times the size of one; NULL: not wanted). Complex ones by their absolute
+ * value. Returns their number, 0 at the end or if `why` has a problem.
  */
 unsigned read_elements(struct array_reader *r, double *out, void *bytes, unsigned n);
 

@@ -20,7 +20,7 @@
 #define FILES_MAX 65536u
 #define SHOWN 20
 
-/* A tensor of a checkpoint: in which of its files. */
+/* A tensor of a checkpoint, and its file. */
 struct parameter {
 	char *name;
 	unsigned file, array;
@@ -28,17 +28,17 @@ struct parameter {
 
 struct checkpoint {
 	const char *path;
-	char **relative; /* of each file, to the path */
+	char **relative; /* path of each file, relative to the checkpoint's */
 	struct array_file *file;
 	unsigned n, cap, cap_file;
 	struct parameter *param; /* by name */
 	unsigned nparam, cap_param;
-	bool shared; /* files have parameters of the same name */
+	bool shared; /* several files have parameters of the same name */
 };
 
 struct similarity {
 	const struct parameter *a, *b;
-	double l2, cosine, relative; /* NaN: none; relative: l2 by the norm of b */
+	double l2, cosine, relative; /* NaN: none; relative: l2 divided by the norm of b */
 	const char *why; /* NULL: compared */
 	bool same;
 };
@@ -89,7 +89,7 @@ static int by_param_name(const void *x, const void *y)
 	return order ? order : a->file < b->file ? -1 : a->file > b->file;
 }
 
-/* With too many files to keep open each is opened again when it is read. */
+/* If there are too many files to keep open, each is opened again when it is read. */
 static int list_checkpoint_file(struct checkpoint *c, unsigned i)
 {
 	char *whole = *c->relative[i] ? tool_format("%s/%s", c->path, c->relative[i])
@@ -144,7 +144,7 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 	return 0;
 }
 
-/* Where files share names, or a file has but one tensor without a name, the file's name is a part of each. */
+/* If files share names, or a file has a single tensor without a name, the file's name becomes part of each name. */
 static void name_by_files(struct checkpoint *c)
 {
 	for (unsigned i = 0; i < c->nparam; i++) {
@@ -188,7 +188,7 @@ static bool reopen_file(struct array_file *f)
 	return true;
 }
 
-/* Exactly 1 of equal tensors: the root of one product, where that is a number. */
+/* Exactly 1 for equal tensors: the root of a single product, if it is a number. */
 static double find_parameter_cosine(const struct element_sums *s)
 {
 	double product = s->squares_a * s->squares_b;
@@ -230,7 +230,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 				s->why = "NaN or Inf in other places";
 		}
 	}
-	/* One file at a time. */
+	/* Only one pair of files is open at a time. */
 	close(fa->fd);
 	fa->fd = -1;
 	if (fb->fd >= 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two checkpoints, files or folders of them: how far each parameter is from its namesake. */
+/* Compares two checkpoints, files or folders of them: the distance of each pair of parameters of the same name. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_CHECKPOINTS_H
 #define PROBE_TOOLS_PROBE_COMPARE_CHECKPOINTS_H
 

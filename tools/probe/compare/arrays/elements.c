@@ -10,11 +10,11 @@
 #include "tools/lib/tool.h"
 
 #define AT_ONCE 4096u
-#define COSINE_ROUND 0.9999 /* above it six digits are enough for the peer */
+#define COSINE_ROUND 0.9999 /* above it the peer rounds to six digits */
 
 /*
- * The relative error in the arithmetic of the tensors' own type (numpy.result_type of both and float32): where b is 0 the
- * smallest difference of that type is added to both.
+ * The relative error in the arithmetic of the tensors' own type (numpy.result_type of both and float32): if b is 0, the smallest difference
+ * of that type is added to both.
  */
 static double find_relative_error(double a, double b, bool narrow)
 {
@@ -112,7 +112,7 @@ static void set_all_metrics(struct row *r, const char *text)
 		r->metric[m] = text;
 }
 
-/* As '{:.12f}' reads again. */
+/* Rounded as '{:.12f}' reads back. */
 static double round_metric(double v)
 {
 	char text[400];
@@ -176,7 +176,7 @@ static double round_to_type(double v, enum dtype a, enum dtype b)
 	return ldexp(nearbyint(ldexp(v, -exponent)), exponent);
 }
 
-/* A tensor of one element: NaN and Inf are left as they are, and only two metrics mean anything. */
+/* A tensor of one element: NaN and Inf stay as they are, and only two metrics are meaningful. */
 static const char *compare_two_scalars(
 	struct row *r, const struct array_file *fa, const struct array_file *fb, struct pool *p)
 {

@@ -6,7 +6,7 @@
 #include "tools/probe/compare/arrays/arrays.h"
 #include "tools/probe/compare/entries/rules.h"
 
-/* What one pass over both tensors gives. */
+/* The results of one pass over both tensors. */
 struct element_sums {
 	uint64_t n; /* elements */
 	double dot, squares_a, squares_b, squares_diff;
@@ -16,7 +16,7 @@ struct element_sums {
 	bool same_bytes; /* and of the same type */
 };
 
-/* The tensors have equally many elements. NULL: fine, else what is wrong. */
+/* The tensors must have the same number of elements. NULL: it succeeded, else the problem. */
 const char *sum_elements(struct element_sums *s, const struct array_file *fa, const struct array *a,
 	const struct array_file *fb, const struct array *b);
 

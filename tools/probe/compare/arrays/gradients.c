@@ -47,7 +47,7 @@ static bool has_number_behind(const char *name, const char *word)
 	return strncmp(name, word, n) == 0 && name[n] && !name[n + strspn(name + n, "0123456789")];
 }
 
-/* Names in a folder that the other has too: with a word those of "word<number>", else files of tensors. */
+/* Names in a folder that the other one has too: with a word only "word<number>", else files of tensors. */
 static void list_common_names(struct name_list *l, const char *a, const char *b, const char *word)
 {
 	DIR *d = opendir(a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `compare`: what its parts share. A is looked at ("NPU" in the columns), B is what it is measured by ("Bench"). */
+/* The verb `compare`: shared by its parts. A is examined ("NPU" in the columns), B is the reference ("Bench"). */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 #define PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 
@@ -9,18 +9,19 @@
 #include "tools/probe/model/read/overlay.h"
 #include "tools/probe/compare/entries/rules.h"
 
-/* ---- what is in a folder ---- */
+/* ---- contents of a folder ---- */
 
 enum content {
 	CONTENT_NONE = 0,
 	CONTENT_CALLS = 1, /* an output folder of ours */
 	CONTENT_DUMP = 2, /* step<N>/rank<R>/dump.json */
-	CONTENT_TRAINING = 4, /* scalars and kinds of training state, ours or of monitor folders */
+	CONTENT_TRAINING =
+		4, /* scalars and parameter statistics of a training, ours or of monitor folders */
 };
 
-/* A dump.json and where it belongs. */
+/* A dump.json, its step and rank. */
 struct dump_place {
-	int64_t step, rank; /* -1: its path does not say */
+	int64_t step, rank; /* -1: not in its path */
 	char *path;
 };
 
@@ -38,34 +39,34 @@ void free_side(struct compared *s);
 
 /* ---- the comparison ---- */
 
-/* Which item is the first to differ, and what of it. */
+/* The first item that differs, and what differs in it. */
 struct first_diff {
 	bool any;
 	int64_t step, rank;
 	uint64_t order; /* place in the rank's step */
 	char *name, *other; /* the call in A and in B; other NULL: B has none */
 	char *what; /* "output 0", "input group", "parameter weight" */
-	char *values; /* what differs, for people */
+	char *values; /* the difference, for people */
 	char *line, *param; /* NULL: not known */
 	char *comm; /* NULL: none */
 	int64_t comm_seq; /* -1: none */
-	bool of_output; /* else of an input, or of the whole call */
+	bool of_output; /* an output differs; else an input, or the whole call */
 	enum verdict verdict;
 };
 
-/* A collective of which some rank's inputs differ; the first such rank. */
+/* A collective whose inputs differ on some rank; the first such rank. */
 struct odd_input {
 	struct table_key key; /* a: communicator in words, b: number there */
 	struct first_diff first;
 };
 
 #define ORIGINS_KEPT \
-	16 /* of a rank: most of them may be collectives of which another rank's inputs differ */
+	16 /* of a rank: most of them may be collectives whose inputs differ on another rank */
 
-/* A number of a step, or a statistic of a parameter, that differs. */
+/* A number of a step, or a parameter statistic, that differs. */
 struct first_number {
 	bool any;
-	bool set; /* the program sets it */
+	bool set; /* a setting of the program */
 	const char *name;
 	uint64_t step;
 	unsigned order; /* within the step */
@@ -77,14 +78,13 @@ struct rank_sums {
 	int64_t step, rank;
 	uint64_t calls_a, calls_b, paired, only_a, only_b, rows, differing;
 	uint64_t
-		unwritten; /* rows that differ where memory may never have been written, or is only looked at */
+		unwritten; /* rows that differ in memory that may never have been written, or that is only a view */
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
-	uint64_t calls[VERDICTS]; /* paired ones, by their worst row */
-	struct first_diff first; /* that differs at all */
-	struct first_diff
-		origin[ORIGINS_KEPT]; /* whose inputs are the same and whose outputs are not */
+	uint64_t calls[VERDICTS]; /* paired calls, by their worst row */
+	struct first_diff first; /* the first that differs at all */
+	struct first_diff origin[ORIGINS_KEPT]; /* calls with equal inputs and different outputs */
 	unsigned norigin;
-	struct first_diff blamed; /* that a rule found wrong */
+	struct first_diff blamed; /* the first that a rule found wrong */
 	char *table; /* file; NULL: none was written */
 };
 
@@ -101,22 +101,22 @@ struct comparison {
 	enum compare_mode mode;
 	struct rank_sums *sums;
 	unsigned nsums, cap_sums;
-	char **note; /* lines for the summary: what was done differently, what was left out */
+	char **note; /* lines for the summary: what was done differently, what was skipped */
 	unsigned nnote, cap_note;
 	struct target merged; /* with merge */
 	bool merged_open;
 	char *merged_path;
-	uint64_t unpaired_places; /* ranks and steps that one side lacks */
+	uint64_t unpaired_places; /* ranks and steps that one side does not have */
 	uint64_t lone_a,
-		lone_b; /* calls of ranks that the other side lacks, where their number is known */
+		lone_b; /* calls of ranks that the other side does not have, if their number is known */
 	struct first_number first_number, first_kind;
 	char *kind_name; /* of first_kind */
-	bool set_differs; /* a number that the program sets */
+	bool set_differs; /* a setting of the program differs */
 	struct table odd_inputs; /* struct odd_input; element 0: none were kept */
-	bool unmarked_a, unmarked_b; /* an output folder whose steps nothing marks */
+	bool unmarked_a, unmarked_b; /* an output folder without step marks */
 };
 
-/* A line for the summary, once however often it is said. */
+/* Adds a line to the summary, once even if it is added again. */
 void add_compare_note(struct comparison *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -127,18 +127,21 @@ int compare_dump_folders(struct comparison *c);
 /* Output folders of ours. */
 int compare_run_folders(struct comparison *c);
 
-/* One rank's numbers and kinds, into first_number and first_kind. oa, ob: what the ranks' journals have beyond their folders. */
+/*
+ * One rank's numbers and parameter statistics, into first_number and first_kind. oa, ob: what the ranks' journals have beyond their
+ * folders.
+ */
 void compare_numbers(struct comparison *c, const struct rank_dir *a, const struct overlay *oa,
 	const struct rank_dir *b, const struct overlay *ob);
 
-/* Whether a rank or step is to be looked at. */
+/* Is a rank or step to be compared? */
 bool is_number_wanted(const struct ranges *r, int64_t n);
 
 /* ---- a table of differences ---- */
 
 struct diff_table {
 	struct target t;
-	bool open; /* else nothing is written */
+	bool open; /* false: nothing is written */
 	bool run; /* with the columns that only our folders have */
 	enum compare_mode mode;
 	bool stacks;
@@ -156,24 +159,24 @@ int open_diff_table(struct diff_table *t, struct comparison *c, struct rank_sums
 	enum compare_mode mode, bool stacks, bool run);
 int close_diff_table(struct diff_table *t, bool keep);
 
-/* A call of A with its partner; b NULL: it has none. dir_a, dir_b: where their elements lie. */
+/* A call of A with its partner; b NULL: it has none. dir_a, dir_b: folders of their elements. */
 void put_call_pair(struct diff_table *t, const struct entry *a, const struct entry *b,
 	const char *dir_a, const char *dir_b);
 /* The same with the partner of each item given: index into b's items or UINT32_MAX. */
 void put_item_pairs(struct diff_table *t, const struct entry *a, const struct item *const *partner,
 	const struct entry *b, const char *dir_a, const char *dir_b);
-/* A call that A lacks. */
+/* A call that A does not have. */
 void count_call_without_partner(struct diff_table *t, const struct entry *b);
 
-/* ---- at the end ---- */
+/* ---- summary ---- */
 
-/* Prints what was found. Returns the exit status. */
+/* Prints the result. Returns the exit status. */
 int print_comparison(struct comparison *c);
 int print_comparison_json(struct comparison *c);
 
 void free_first_diff(struct first_diff *f);
 
-/* Made if there is none; NULL: there are too many. find_odd_input(): NULL: all ranks' inputs are the same, as far as is known. */
+/* Adds it if there is none; NULL: there are too many. find_odd_input(): NULL: the inputs are equal on all ranks, as far as is known. */
 struct odd_input *get_odd_input(struct comparison *c, const char *comm, int64_t seq);
 const struct odd_input *find_odd_input(const struct comparison *c, const struct first_diff *f);
 void free_odd_inputs(struct comparison *c);

@@ -11,7 +11,7 @@
 #include "tools/lib/tool.h"
 
 #define CALLS_MAX (1u << 28)
-#define ENTRY_BYTES_MAX ((size_t)256 << 20) /* of one call; more is damage */
+#define ENTRY_BYTES_MAX ((size_t)256 << 20) /* of one call; more means damage */
 
 uint64_t hash_call_name(const char *s, size_t n)
 {
@@ -31,7 +31,7 @@ static void keep_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
 {
 	struct place *p = table_get(t, a, b);
 
-	/* Of two with one name the first one counts. */
+	/* Of two with one name the first one is used. */
 	if (p && !p->at)
 		p->at = at + 1;
 }
@@ -63,7 +63,7 @@ unsigned find_dump_exact(const struct dump *d, uint64_t exact)
 /* ---- names of calls ---- */
 
 struct call_name {
-	size_t bare; /* bytes in front of number and direction: "Functional.linear" */
+	size_t bare; /* bytes before number and direction: "Functional.linear" */
 	enum { CALL_FORWARD, CALL_BACKWARD, CALL_GRADS, CALL_SAVED } direction;
 	const char *first, *second; /* the two last words; NULL: one word only */
 	size_t first_n, second_n;
@@ -83,8 +83,8 @@ static bool is_digits(const char *s, size_t n)
 }
 
 /*
- * "Functional.linear.3.forward", "Module.fc1.Linear.forward.3", "Module.fc1.Linear.parameters_grad" (and with a number
- * behind it): as the peer takes names apart. False: not such a name.
+ * Splits "Functional.linear.3.forward", "Module.fc1.Linear.forward.3", "Module.fc1.Linear.parameters_grad" (and the latter followed by a
+ * number) as the peer does. False: it is no such name.
  */
 static bool split_call_name(const char *s, size_t n, bool debug, struct call_name *c)
 {
@@ -130,8 +130,8 @@ struct nth {
 };
 
 /*
- * Backward calls are numbered as autograd ran them, which recomputation shifts: they count in their order. counts: how
- * many of them there were.
+ * Backward calls are numbered as autograd ran them, which recomputation shifts: they are numbered again in their order. counts: how many
+ * there were.
  */
 static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const struct call_name *c,
 	struct table *counts)
@@ -203,8 +203,8 @@ static void index_stacks(struct dump *d)
 }
 
 /*
- * "File PATH, line N, in FUNC, \n CODE": path and line, for people. Frames of libraries (site-packages, dist-packages,
- * the standard library) are passed over.
+ * Parses "File PATH, line N, in FUNC, \n CODE": path and line, for people. Skips frames of libraries (site-packages, dist-packages, the
+ * standard library).
  */
 static const char *describe_frame(struct pool *p, const char *frame)
 {
@@ -238,7 +238,7 @@ static const struct json_node *load_frames(struct dump *d, uint64_t at)
 	return list && list->kind == JSON_LIST ? list : NULL;
 }
 
-/* What many calls share. */
+/* Data shared by many calls. */
 struct stack_keys {
 	struct table_key key;
 	uint64_t stack, frames;
@@ -254,7 +254,7 @@ static void hash_dump_frames(const struct json_node *list, struct stack_keys *k)
 
 		if (!line || !in)
 			continue;
-		/* The same program may lie elsewhere. */
+		/* The same program may be in another folder. */
 		for (const char *s = path; s < line; s++)
 			if (*s == '/')
 				path = s + 1;
@@ -348,7 +348,7 @@ static bool index_calls(struct dump *d)
 		k.offset = j->offset;
 		k.back = (uint32_t)(j->offset - name_at);
 		k.content = 1;
-		/* As json_skip, with an eye on checksums. */
+		/* As json_skip, but looks for checksums. */
 		for (depth = 0;; t = json_next(j)) {
 			if (t == JSON_WRONG || t == JSON_DONE)
 				goto out;
@@ -471,7 +471,7 @@ void close_dump(struct dump *d)
 	*d = (struct dump){.in.src.fd = -1, .stack_in.src.fd = -1};
 }
 
-/* IO_NAME_MAPPING of the peer: its fields of a call, in its order, and what stands behind the call's name. */
+/* IO_NAME_MAPPING of the peer: its fields of a call, in its order, and the part after the call's name. */
 static const struct {
 	const char *field, *tail;
 	enum item_state state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dump.json (or debug.json) of one rank and step, ours or msprobe's: an index of where its calls lie, and the calls one
- * by one. Memory: a hundred bytes a call, and the call that is looked at.
+ * A dump.json (or debug.json) of one rank and step, ours or msprobe's: an index of the positions of its calls, and the calls one by one.
+ * Memory: a hundred bytes a call, plus the call that is being read.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_DUMP_H
 #define PROBE_TOOLS_PROBE_COMPARE_DUMP_H
@@ -16,40 +16,41 @@ struct dump_key {
 	uint32_t length; /* of its name */
 	uint64_t name; /* hash of it */
 	uint64_t
-		exact; /* of its name as calls are paired by: backward calls numbered again in their order */
-	uint64_t loose; /* of its name without numbers */
-	uint64_t content; /* of all that is said of it */
-	uint64_t stack; /* of where it was made; 0: not known; filled in by fill_dump_stacks() */
+		exact; /* hash of the name that calls are paired by: backward calls numbered again in their order */
+	uint64_t loose; /* hash of its name without numbers */
+	uint64_t content; /* hash of its whole content */
+	uint64_t
+		stack; /* hash of where it was made; 0: not known; filled in by fill_dump_stacks() */
 	uint64_t frames; /* the same without line numbers */
 };
 
 struct dump {
 	char *path, *folder; /* of the file; folder: ends in no slash */
 	char *task, *level, *framework;
-	char *tensors; /* folder of their files: beside dump.json, which may have been moved since */
+	char *tensors; /* folder of the tensors' files: next to dump.json, which may have been moved since */
 	bool debug; /* debug.json: variables that were saved by name */
 	bool has_crc;
 	struct json_in in;
 	struct json_tree tree;
 	struct dump_key *key;
 	unsigned n, cap;
-	struct table by_name; /* hash of the name as it stands there -> number of the key */
+	struct table by_name; /* hash of the name in the file -> number of the key */
 	struct table by_exact;
-	uint64_t skipped; /* entries whose name is none of a call's */
+	uint64_t skipped; /* entries whose name is not a call's */
 	/* stack.json */
 	struct json_in stack_in;
 	struct json_tree stack_tree;
 	bool has_stack;
-	struct table stacks; /* hash of a name -> where its frames lie */
+	struct table stacks; /* hash of a name -> position of its frames */
 	bool has_stack_keys;
-	char *why; /* what is wrong, where something is */
+	char *why; /* the problem, if there is one */
 };
 
 /* stacks: read stack.json too. Returns 0, or -1: `why` has it. Free with close_dump in any case. */
 int open_dump(struct dump *d, const char *path, bool stacks);
 void close_dump(struct dump *d);
 
-/* The i-th call. False: `why`. */
+/* Reads the i-th call. False: see `why`. */
 bool load_dump_entry(struct dump *d, unsigned i, struct entry *e);
 
 /* Its frames in stack.json, until the next call; NULL: none. */
@@ -60,16 +61,16 @@ void fill_dump_stacks(struct dump *d);
 
 /* The number of the call of that name, or UINT32_MAX. */
 unsigned find_dump_call(const struct dump *d, const char *name, size_t length);
-/* ... of that `exact`. */
+/* ... with that `exact`. */
 unsigned find_dump_exact(const struct dump *d, uint64_t exact);
 
-/* A hash of a name of `n` bytes, as the tables above have it. */
+/* A hash of a name of `n` bytes, as used in the tables above. */
 uint64_t hash_call_name(const char *s, size_t n);
 
-/* What stands in a node, as Python's str() prints it. */
+/* The value of a node, as Python's str() prints it. */
 const char *print_python_value(struct pool *p, const struct json_node *n);
 
-/* The tensors and scalars of a value of dump.json into e->item. name: of the value, in full. */
+/* Reads the tensors and scalars of a value of dump.json into e->item. name: full name of the value. */
 void add_dump_items(
 	struct entry *e, const char *name, const struct json_node *value, enum item_state state);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tensors and scalars of a call of a dump.json, as the peer's `compare` sees them: what has no statistics of its own
- * (numbers, texts, sizes, groups) gets its value in their place.
+ * The tensors and scalars of a call of a dump.json, as the peer's `compare` sees them: an item without statistics (numbers, texts, sizes,
+ * groups) gets its value in place of these.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +155,7 @@ static bool is_null(const struct json_node *n)
 	return !n || n->kind == JSON_NULL;
 }
 
-/* Of Python's own truth. */
+/* Truth in Python's sense. */
 static bool is_empty_value(const struct json_node *n)
 {
 	double v;
@@ -192,7 +192,7 @@ static void set_all_stats(struct item *i, const char *text)
 		i->stat[s] = make_cell(text);
 }
 
-/* What is no tensor. */
+/* An item that is no tensor. */
 static void fill_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
 	const struct json_node *n)
 {
@@ -226,7 +226,7 @@ static void fill_scalar_item(struct entry *e, struct item *i, const char *name, 
 	}
 }
 
-/* The name without the call's own, wherever that stands in it. */
+/* The name without the call's own name, at whatever position that is. */
 static const char *cut_call_name(struct entry *e, const char *name)
 {
 	size_t n = strlen(e->name);
@@ -292,7 +292,7 @@ static void add_nothing(struct entry *e, const char *name, enum item_state state
 	i->state = state;
 	i->name = name;
 	i->tail = cut_call_name(e, name);
-	i->dtype = i->shape = "N/A"; /* as the peer has it */
+	i->dtype = i->shape = "N/A"; /* as the peer writes it */
 	i->scalar = true;
 	set_all_stats(i, "None");
 }

@@ -20,7 +20,7 @@ void *pool_take(struct pool *p, size_t bytes)
 	if (!p->n || p->used + bytes > p->size) {
 		size_t size = bytes > POOL_BLOCK ? bytes : POOL_BLOCK;
 
-		/* A block of another size than usual is not used again. */
+		/* Blocks of an unusual size are not reused. */
 		if (p->n)
 			p->at++;
 		if (p->at < p->n && size > POOL_BLOCK) {
@@ -74,7 +74,7 @@ void pool_reset(struct pool *p)
 {
 	p->at = 0;
 	p->used = 0;
-	/* The first one may have been made larger; all that is known of it is that it has at least this. */
+	/* The first one may have been enlarged; it is known to have at least this size. */
 	p->size = p->n ? POOL_BLOCK : 0;
 }
 
@@ -162,7 +162,7 @@ const char *print_python_double(char buf[PYTHON_DOUBLE_MAX], double v)
 		strcpy(buf, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
 		return buf;
 	}
-	/* The fewest digits that are read as the same number again. */
+	/* The fewest digits that parse to the same number. */
 	for (int i = 15; i <= 17; i++) {
 		snprintf(buf, PYTHON_DOUBLE_MAX, "%.*e", i - 1, v);
 		if (strtod(buf, NULL) == v)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * One call of one side of a comparison, from whatever file it comes: its tensors and scalars as the rows of a table of
- * differences have them.
- */
+/* One call of one side of a comparison, from any kind of file: its tensors and scalars as the rows of a table of differences need them. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ENTRY_H
 #define PROBE_TOOLS_PROBE_COMPARE_ENTRY_H
 
@@ -10,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory that is given back all at once. */
+/* Memory that is freed all at once. */
 struct pool {
 	char **block;
 	unsigned n, cap, at;
@@ -24,14 +21,14 @@ char *pool_format(struct pool *p, const char *fmt, ...) __attribute__((format(pr
 void pool_reset(struct pool *p);
 void pool_free(struct pool *p);
 
-/* What a statistic is, in the words of the peer's rules (numbers in texts are numbers). */
+/* The type of a statistic, in the words of the peer's rules (numbers in texts are numbers). */
 enum cell_kind {
 	CELL_NUMBER,
 	CELL_NAN,
 	CELL_INF,
 	CELL_MINUS_INF,
 	CELL_DEVICE, /* a text with npu, cpu or cuda in it */
-	CELL_NONE, /* N/A: no such thing on this side */
+	CELL_NONE, /* N/A: this side has no such statistic */
 	CELL_OTHER,
 	CELL_KINDS
 };
@@ -42,7 +39,7 @@ struct cell {
 	const char *text; /* as it is printed */
 };
 
-/* Of a text as it stands in a file. The text must stay. */
+/* Classifies a text of a file. The text must stay valid. */
 struct cell make_cell(const char *text);
 
 enum item_state { ITEM_INPUT, ITEM_PARAM, ITEM_OUTPUT, ITEM_PARAM_GRAD };
@@ -52,16 +49,16 @@ enum { STAT_MAX, STAT_MIN, STAT_MEAN, STAT_NORM, STATS_COUNT };
 /* A tensor or a scalar of a call. */
 struct item {
 	const char *name; /* in full */
-	const char *tail; /* what is left of it without the call's name */
+	const char *tail; /* the name without the call's */
 	const char *dtype, *shape;
-	const char *grad; /* "True", "False"; NULL: not said */
+	const char *grad; /* "True", "False"; NULL: not given */
 	const char *crc; /* checksum in hex; NULL: none */
 	const char *data; /* file name of its elements; NULL: none */
-	const char *param; /* name of the parameter that it is; NULL: not known */
+	const char *param; /* name of the parameter; NULL: not known */
 	struct cell stat[STATS_COUNT];
 	enum item_state state;
 	bool scalar; /* no tensor */
-	uint64_t extra; /* a hash of what else is known of its values */
+	uint64_t extra; /* a hash of other known facts about its values */
 	bool counted; /* nans and infs are known */
 	uint64_t nans, infs;
 };
@@ -70,22 +67,22 @@ struct entry {
 	const char *name;
 	struct item *item;
 	unsigned n, cap;
-	const char *stack; /* as the table has it; NULL: none */
+	const char *stack; /* as printed in the table; NULL: none */
 	const char *line; /* where the program made the call: "train.py:23 step"; NULL: not known */
-	uint64_t number; /* place in its file, from 0 */
-	/* Of the files of an output folder: */
+	uint64_t number; /* position in its file, from 0 */
+	/* Only for the files of an output folder: */
 	int64_t step, comm_seq; /* -1: none */
 	uint64_t seq, start_ns;
-	const char *comm; /* what the communicator is; NULL: none */
+	const char *comm; /* description of the communicator; NULL: none */
 	struct pool pool;
 };
 
-/* Forgets all but the memory. */
+/* Clears everything but keeps the memory. */
 void reset_entry(struct entry *e);
 void free_entry(struct entry *e);
-/* A new item, all empty. */
+/* Adds an empty item. */
 struct item *add_entry_item(struct entry *e);
-/* The item of that tail that is not `taken` yet; UINT32_MAX: none. */
+/* The item with that tail that is not `taken` yet; UINT32_MAX: none. */
 unsigned find_entry_item(const struct entry *e, const char *tail, const bool *taken);
 
 /* A double as Python prints it. Returns buf. */

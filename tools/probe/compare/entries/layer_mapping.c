@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of two frameworks by where they stand in the model: each call has a scope, the modules around it and the functions of
- * the framework on its stack; rules say which part of a scope is called otherwise in B. As the peer does it (26.2.0,
+ * Pairs calls of two frameworks by their position in the model: each call has a scope, made of the modules around it and the functions of
+ * the framework on its stack; rules say which part of a scope has another name in B. As the peer does it (26.2.0,
  * msprobe/core/compare/layer_mapping).
  */
 #include <errno.h>
@@ -25,7 +25,7 @@ struct layer_rule {
 };
 
 struct layer_rules {
-	struct layer_rule *rule; /* more words first */
+	struct layer_rule *rule; /* rules with more words come first */
 	unsigned n, cap;
 };
 
@@ -147,10 +147,10 @@ struct scoped_call {
 struct scope_node {
 	struct table_key key; /* parent's number, hash of the word */
 	uint32_t number;
-	const char *type; /* of the call that was put there last */
+	const char *type; /* of the call that was added last */
 };
 
-/* Calls of one node in one state, in their order. */
+/* Calls of one node and one state, in order. */
 struct scope_state {
 	struct table_key key;
 	uint32_t *call, n, cap;
@@ -206,7 +206,7 @@ static bool has_any(const char *s, const char *const *words)
 	return false;
 }
 
-/* The function of the outermost frame of the framework that lies inside of the first frame of the user's. */
+/* The function of the framework's outermost frame inside the user's first frame. */
 static const char *find_framework_function(struct pool *p, const struct json_node *frames)
 {
 	static const char *const framework[] = {"site-packages/torch", "site-packages/mindspore",
@@ -285,7 +285,7 @@ static void set_call_scope(
 	c->scope = pool_format(p, "%s%s%s.%s", scope, inner ? "." : "", inner ? inner : "", api);
 }
 
-/* Backward calls have no stack: they stand where their forward call stands. */
+/* Backward calls have no stack: they get the position of their forward call. */
 static void take_forward_scopes(struct scope_tree *t)
 {
 	for (unsigned i = 0; i < t->n; i++) {
@@ -308,7 +308,7 @@ static void take_forward_scopes(struct scope_tree *t)
 	}
 }
 
-/* Of "prefix.layers.12.x" with that prefix the 12; -1: none. *at, *end: where the word is. */
+/* For "prefix.layers.12.x" with that prefix the 12; -1: none. *at, *end: position of the word. */
 static int64_t find_layer_number(const char *scope, const char *prefix, size_t *at, size_t *end)
 {
 	size_t n = strlen(prefix);
@@ -328,7 +328,7 @@ static int64_t find_layer_number(const char *scope, const char *prefix, size_t *
 	return number;
 }
 
-/* Pipeline stages number their layers from 0 in the one framework and through in the other: all begin at 0. */
+/* Pipeline stages number their layers from 0 in one framework and continuously in the other: here all begin at 0. */
 static void renumber_layers(struct scope_tree *t)
 {
 	size_t at, end;
@@ -421,7 +421,7 @@ static int open_construct(struct construct *c, const struct dump *d)
 	for (const struct json_node *k = c->top->child; k; k = k->next->next) {
 		const struct json_node *v = k->next;
 
-		/* Of Megatron: [parent, micro step]. */
+		/* Megatron writes [parent, micro step]. */
 		if (v->kind == JSON_LIST)
 			v = v->child;
 		p = table_get(
@@ -499,7 +499,7 @@ static const struct layer_rule *find_layer_rule(const struct layer_rules *r, str
 	return NULL;
 }
 
-/* The scope of a call of A as it is called in B. */
+/* The scope of a call of A with the names of B. */
 static const char *convert_call_scope(
 	struct scope_tree *t, const struct layer_rules *r, const char *scope, uint32_t *node)
 {

@@ -18,7 +18,7 @@ struct mapped {
 struct mapping {
 	struct table names;
 	struct table calls;
-	bool by_call; /* calls are mapped, their items go along */
+	bool by_call; /* calls are mapped together with their items */
 	struct pool pool;
 };
 
@@ -50,7 +50,7 @@ static void put_mapped_name(struct mapping *m, const char *from, const char *to)
 		e->to = pool_text(&m->pool, to);
 }
 
-/* Pairs of texts; false: anything else. */
+/* Reads pairs of texts; false: the file has something else. */
 static bool read_mapping_pairs(
 	struct mapping *m, yaml_parser_t *parser, unsigned *line, const char **why)
 {

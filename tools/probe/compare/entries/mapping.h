@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of A that mean other names of B: files that the user gives. */
+/* Names of A with other names in B: files that the user gives. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
 #define PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
 
@@ -12,7 +12,7 @@ struct mapping *make_mapping(void);
 struct mapping *read_data_mapping(const char *path);
 void free_mapping(struct mapping *m);
 
-/* A whole call of A and its namesake in B; to NULL: it has none. */
+/* Maps a whole call of A to its partner in B; NULL: it has none. */
 void map_call_name(struct mapping *m, const char *from, const char *to);
 
 /* The name in B of an item of the call `call`; NULL: it has none. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* Of the manual. The peer's code has 0.1 for the third; its own message says 0.6. */
+/* From the manual. The peer's code has 0.1 for the third; its own message says 0.6. */
 #define RELATIVE_IN 0.1
 #define RELATIVE_OUT 0.5
 #define RELATIVE_TIMES 10
@@ -50,7 +50,7 @@ static bool is_float_dtype(const char *s)
 	return false;
 }
 
-/* int8 ... of the one framework and Int8 ... of the other are alike for the peer. */
+/* int8 ... of one framework and Int8 ... of the other are equal for the peer. */
 static const char *find_dtype_class(const char *s)
 {
 	static const struct {
@@ -73,14 +73,14 @@ bool is_dtype_comparable(const struct item *a, const struct item *b)
 
 	if (strcmp(x, y) == 0 || (is_float_dtype(x) && is_float_dtype(y)))
 		return true;
-	/* Of two frameworks the class decides. */
+	/* For two frameworks the class decides. */
 	return torch_x != torch_y && !a->scalar && !b->scalar &&
 	       strcmp(find_dtype_class(x), find_dtype_class(y)) == 0;
 }
 
 /*
- * What stands in the columns of difference and relative error where two statistics are no two numbers; by the kinds of
- * both. NULL: they are.
+ * The text of the columns of difference and relative error if two statistics are not both numbers; by the types of both. NULL: they are
+ * numbers.
  */
 static const char *tell_cell_difference(enum cell_kind a, enum cell_kind b)
 {
@@ -154,7 +154,7 @@ void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p)
 
 enum ignore { IGNORE_NOTHING, IGNORE_INPUTS, IGNORE_ALL };
 
-/* Functions whose values mean nothing (memory that was not written yet), or whose inputs are receive buffers. */
+/* Functions whose values are meaningless (memory that was not written yet), or whose inputs are receive buffers. */
 static const struct {
 	const char *function;
 	enum ignore ignore;
@@ -184,7 +184,7 @@ static enum ignore find_ignored_part(const struct row *row, unsigned n)
 	const char *word, *end;
 
 	for (unsigned i = 0; i < n; i++) {
-		/* Of a function without recorded inputs (empty: numbers alone) its outputs tell the name. */
+		/* If a function has no recorded inputs (empty: only numbers), the name is taken from its outputs. */
 		if (is_output_row(&row[i]) && i + 1 < n)
 			continue;
 		word = strchr(row[i].a->name, '.');
@@ -222,7 +222,7 @@ static bool are_limits_finite(const struct item *i)
 	return is_cell_finite(&i->stat[STAT_MAX]) && is_cell_finite(&i->stat[STAT_MIN]);
 }
 
-/* What is wrong with a row by itself. */
+/* The fault of a row by itself. */
 static void judge_row_alone(struct row *r, enum ignore ignore)
 {
 	const struct item *a = r->a, *b = r->b;

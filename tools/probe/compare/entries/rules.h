@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The differences between two calls and what they are worth: the peer's columns and its rules for pass, warning and error
- * (mindstudio-probe 26.2.0, msprobe/core/compare/indicator_analysis/algorithm.py), as its manual has them.
+ * The differences between two calls and their verdicts: the peer's columns and its rules for pass, warning and error (mindstudio-probe
+ * 26.2.0, msprobe/core/compare/indicator_analysis/algorithm.py), as in its manual.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_RULES_H
 #define PROBE_TOOLS_PROBE_COMPARE_RULES_H
@@ -19,7 +19,7 @@ enum compare_mode {
 enum verdict { VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERDICTS };
 extern const char *const verdict_words[VERDICTS];
 
-/* Why a row is no pass; a bit each. */
+/* Why a row does not pass; a bit each. */
 enum rule {
 	RULE_NOT_FINITE,
 	RULE_RELATIVE,
@@ -47,26 +47,26 @@ enum {
 	METRICS
 };
 
-/* A row of the table: an item of a and what it is compared with. */
+/* A row of the table: an item of a and the item that it is compared with. */
 struct row {
 	const struct item *a, *b; /* b NULL: nothing */
 	const char *diff[STATS_COUNT], *relative[STATS_COUNT]; /* texts of the columns */
 	double norm_relative; /* 0.1: 10 %; NaN: no number */
 	const char *metric[METRICS]; /* texts; NULL: not compared */
 	double metric_value[METRICS]; /* NaN: no number */
-	const char *note; /* of the metrics; NULL: none */
+	const char *note; /* about the metrics; NULL: none */
 	enum verdict verdict;
 	uint32_t rules;
-	bool differs; /* in anything at all */
+	bool differs; /* anything differs */
 };
 
-/* Can these two be compared at all? Types must be equal, or both be floating-point. */
+/* Can these two be compared? Types must be equal, or both floating-point. */
 bool is_dtype_comparable(const struct item *a, const struct item *b);
 
-/* Fills diff, relative and differs. Texts are put into the pool. */
+/* Fills diff, relative and differs. Texts go into the pool. */
 void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p);
 
-/* Verdicts of all rows of a call. exact: any difference is an error. */
+/* Computes the verdicts of all rows of a call. exact: any difference is an error. */
 void judge_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact);
 
 #endif

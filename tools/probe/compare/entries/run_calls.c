@@ -16,7 +16,7 @@
 #define STACKS_MAX (1u << 20)
 #define OPS_MAX (1u << 16)
 #define CALLS_KEPT 50000u /* of one step */
-#define STEPS_BEHIND 2 /* a call may be written this many steps late */
+#define STEPS_LATE 2 /* a call may be written this many steps late */
 
 /* ---- stacks ---- */
 
@@ -86,7 +86,7 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 				continue;
 			s->text = pool_format(&r->texts, "%.*s%s%.*s", (int)py->n, py->s,
 				py->n && native->n ? " <- " : "", (int)native->n, native->s);
-			/* Native frames tell little where there is a Python stack, and change with each build. */
+			/* Native frames say little if there is a Python stack, and change with each build. */
 			if (py->n)
 				hash_run_frames(s, pool_copy(&r->texts, py->s, py->n));
 			else
@@ -123,7 +123,7 @@ static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
 	return &r->step[i];
 }
 
-/* What a library's calls are called in the peer's files. */
+/* The name that the peer's files give to a library's calls. */
 static const char *name_call_family(const char *lib)
 {
 	static const char *const collective[] = {
@@ -140,7 +140,7 @@ static char *copy_field(struct pool *p, const struct csv_text *t)
 	return pool_copy(p, t->s, t->n);
 }
 
-/* "8x512" as "[8, 512]"; without a shape the count. */
+/* "8x512" becomes "[8, 512]"; without a shape the count. */
 static const char *make_shape_text(
 	struct pool *p, const struct csv_text *shape, const struct csv_text *count)
 {
@@ -165,7 +165,7 @@ static const char *make_shape_text(
 	return out;
 }
 
-/* One number may be written in several ways. */
+/* A number may be written in several ways. */
 static uint64_t hash_value(const struct csv_text *t)
 {
 	double v;
@@ -199,7 +199,7 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		const struct csv_text *v = calls_column(s, stat[k]);
 
-		/* As msprobe's files have it, which do not leave NaN out. */
+		/* As in msprobe's files, which include NaN. */
 		i->stat[k] = make_cell(t->n && !csv_is(t, "0") ? "nan"
 				       : v->n		       ? copy_field(&step->pool, v)
 							       : "None");
@@ -270,7 +270,7 @@ static void add_run_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- calls ---- */
 
-/* A communicator in words that are the same in another run: its id need not be. */
+/* Describes a communicator in words that are the same in another run; its id may differ. */
 static const char *name_run_comm(
 	struct run_calls *r, struct run_step *step, const struct call *c, uint64_t *key)
 {
@@ -285,7 +285,7 @@ static const char *name_run_comm(
 		*key = hash_u64(1, (uint64_t)c->size);
 		return pool_format(&step->pool, "a communicator of %" PRId64 " ranks", c->size);
 	}
-	/* Of another number of ranks it is the same part of the program still. */
+	/* With another number of ranks it is still the same part of the program. */
 	if (strcmp(intern_name(k->kind), "world") == 0) {
 		*key = hash_str(3, "world");
 		return pool_format(&step->pool, "%s of ranks %s",
@@ -388,7 +388,7 @@ static int by_seq(const void *x, const void *y)
 
 struct run_step *next_run_step(struct run_calls *r)
 {
-	while (!r->ended && (!r->nstep || (r->step[0].step + r->behind > r->newest &&
+	while (!r->ended && (!r->nstep || (r->step[0].step + r->late_steps > r->newest &&
 						  r->step[0].n < CALLS_KEPT)))
 		read_run_call(r);
 	if (!r->nstep)
@@ -410,8 +410,8 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 		return;
 	}
 	s->n = 0;
-	/* More of this step may follow. */
-	if (!r->ended && s->step + r->behind > r->newest)
+	/* More calls of this step may follow. */
+	if (!r->ended && s->step + r->late_steps > r->newest)
 		return;
 	r->done = s->step + 1;
 	pool_free(&s->pool);
@@ -424,7 +424,7 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
 	const struct overlay *o, const struct ranges *steps)
 {
-	*r = (struct run_calls){.steps = steps, .behind = STEPS_BEHIND};
+	*r = (struct run_calls){.steps = steps, .late_steps = STEPS_LATE};
 	table_init(&r->stacks, sizeof(struct run_stack), STACKS_MAX);
 	comms_init(&r->comms);
 	comms_read(&r->comms, dir, o);

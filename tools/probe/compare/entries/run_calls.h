@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls of one rank's folder, step by step, as a comparison wants them. */
+/* The calls of one rank's folder, step by step, for a comparison. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_RUN_CALLS_H
 #define PROBE_TOOLS_PROBE_COMPARE_RUN_CALLS_H
 
@@ -28,7 +28,7 @@ struct run_step {
 	struct run_call *call; /* by seq */
 	unsigned n, cap;
 	struct pool pool;
-	struct table nth; /* of each operation, for names */
+	struct table nth; /* counts per operation, for names */
 };
 
 struct run_calls {
@@ -39,11 +39,11 @@ struct run_calls {
 	struct run_step *step; /* ascending */
 	unsigned nstep, cap_step;
 	uint64_t newest,
-		done; /* steps before `done` were handed out: their late calls are counted */
+		done; /* steps before `done` were handed out: later calls of theirs are counted */
 	bool ended, begun;
 	uint64_t late;
 	unsigned
-		behind; /* a call may be written so many steps late: set by open_run_calls(), may be changed then */
+		late_steps; /* a call may be written this many steps late: set by open_run_calls(), may be changed after that */
 	struct entry scratch;
 	const struct ranges *steps; /* only these */
 };
@@ -52,9 +52,9 @@ void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t ra
 	const struct overlay *o, const struct ranges *steps);
 void close_run_calls(struct run_calls *r);
 
-/* The lowest step whose calls are complete, or of which there are too many to wait for the rest; NULL: no more. */
+/* The lowest step whose calls are complete, or that has too many calls to wait for the rest; NULL: no more. */
 struct run_step *next_run_step(struct run_calls *r);
-/* Behind the use of a step: forgets its first n calls, all of them with UINT32_MAX. */
+/* After the use of a step: drops its first n calls, all of them with UINT32_MAX. */
 void drop_run_calls(struct run_calls *r, unsigned n);
 
 #endif

@@ -14,11 +14,12 @@
 #include "tools/lib/tool.h"
 
 #define MESSAGES_MAX 65536
-#define FIRST_PID_NAMESPACE UINT64_C(0xeffffffc) /* PROC_PID_INIT_INO: numbers as in the log */
+/* PROC_PID_INIT_INO: the namespace whose process ids the log has */
+#define FIRST_PID_NAMESPACE UINT64_C(0xeffffffc)
 
-/* A message of that kind has `before`, the number, `behind`; `with`: it stands somewhere in it too, NULL: nothing need. */
+/* A message of that kind has `before`, the number, `after`; and `with` anywhere (NULL: not needed). */
 static const struct {
-	const char *before, *behind, *with;
+	const char *before, *after, *with;
 	int signal;
 	bool memory;
 } forms[] = {
@@ -47,7 +48,7 @@ bool parse_kernel_word(const char *message, int64_t id, struct kernel_word *w)
 
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
 		snprintf(text, sizeof(text), "%s%lld%s", forms[i].before, (long long)id,
-			forms[i].behind);
+			forms[i].after);
 		if (!strstr(message, text) || (forms[i].with && !strstr(message, forms[i].with)))
 			continue;
 		*w = (struct kernel_word){.signal = forms[i].signal, .memory = forms[i].memory};
@@ -75,7 +76,7 @@ static const char *read_record_time(char *record, uint64_t *ns)
 static bool is_about_a_process(const char *message)
 {
 	for (unsigned i = 0; i < sizeof(forms) / sizeof(*forms); i++)
-		if (strstr(message, forms[i].behind) && strstr(message, forms[i].before) &&
+		if (strstr(message, forms[i].after) && strstr(message, forms[i].before) &&
 			(!forms[i].with || strstr(message, forms[i].with)))
 			return true;
 	return false;
@@ -83,7 +84,7 @@ static bool is_about_a_process(const char *message)
 
 void kernel_log_read(struct kernel_log *l)
 {
-	/* The log's clock is that of the time since the machine was started. */
+	/* The log counts time from the start of the machine. */
 	uint64_t started = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_MONOTONIC), at;
 	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	char record[8192];

@@ -17,7 +17,8 @@
 #include "journal/segment.h"
 #include "tools/lib/tool.h"
 
-#define BLANK_S 60 /* so long may a process take between making a journal and filling in its head */
+/* a process may take this long between creating a journal and filling in its head */
+#define BLANK_S 60
 
 static bool may_see(uid_t uid)
 {
@@ -51,8 +52,10 @@ static void add_outside_journal(
 	l->at[l->n++] = o;
 }
 
-/* Lines of the kernel's list of segments: key, id, ..., memory taken (bytes), of it swapped out. A segment is made with the most that its
- * journal may grow to, and takes what was touched. */
+/*
+ * Parses lines of the kernel's list of segments: key, id, ..., memory taken (bytes), and how much of it is swapped out. A segment is
+ * created with the maximum size of its journal, and takes only the memory that was touched.
+ */
 static bool parse_segment_line(const char *line, struct segment *s, uint64_t *taken)
 {
 	unsigned long rss, swap;
@@ -213,7 +216,7 @@ static int open_outside_file(const char *path)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Of a file, on the same kernel. */
+/* Whether the owner lives, by its lock on the file; needs the same kernel. */
 static enum owner_life sign_of_lock(const char *path, const struct journal_owner *o)
 {
 	enum owner_life life = OWNER_UNKNOWN;
@@ -229,7 +232,7 @@ static enum owner_life sign_of_lock(const char *path, const struct journal_owner
 	fd = locked ? open_outside_file(path) : -1;
 	if (fd < 0)
 		return OWNER_UNKNOWN;
-	/* Shared: several who look do not take each other for the owner. */
+	/* Shared, so that several readers do not mistake each other for the owner. */
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
 		life = OWNER_DEAD;
 	else if (errno == EWOULDBLOCK)
@@ -266,7 +269,7 @@ int outside_remove(const char *path)
 	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	/* A file system without such locks has no owner that could hold one. */
+	/* A file system without such locks cannot show an owner. */
 	if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) {
 		err = -ENOENT;
 		if (fstat(fd, &here) == 0 && lstat(path, &there) == 0 && S_ISREG(here.st_mode) &&

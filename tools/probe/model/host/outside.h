@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Journals outside the ranks' folders: shared memory segments, and files libprobe-*.journal in /dev/shm or where the
- * key journal_dir said. Only those of the caller's own processes are looked at; root sees everybody's.
+ * Journals outside the ranks' folders: shared memory segments, and files libprobe-*.journal in /dev/shm or in the folder of the key
+ * journal_dir. Only journals of the caller's own processes are examined; root sees all users'.
  */
 #ifndef PROBE_TOOLS_OUTSIDE_H
 #define PROBE_TOOLS_OUTSIDE_H
@@ -14,10 +14,10 @@
 
 struct outside {
 	char *path; /* "shm:..." or a file's */
-	char *folder; /* of its rank, as its process last knew it; "" unknown */
+	char *folder; /* its rank's folder, as its process last knew it; "": unknown */
 	struct journal_owner owner;
 	uint64_t bytes;
-	bool blank; /* its process ended before it was ready: nothing was ever in it */
+	bool blank; /* its process ended before it was ready: it never held a record */
 };
 
 struct outside_list {
@@ -25,22 +25,22 @@ struct outside_list {
 	unsigned n, cap;
 };
 
-/* dirs: folders to look into besides /dev/shm and $PROBE_JOURNAL_DIR. */
+/* dirs: folders to search in addition to /dev/shm and $PROBE_JOURNAL_DIR. */
 void outside_find(struct outside_list *l, char *const *dirs, unsigned ndirs);
 void outside_free(struct outside_list *l);
 
 /* Bytes that a journal takes up on its disk, or in memory; 0: it is gone. */
 uint64_t outside_bytes(const char *path);
 
-/* The path of the one of that owner, malloc'd, or NULL. */
+/* The path of the journal of that owner, malloc'd, or NULL. */
 char *outside_of(const struct journal_owner *o);
 
-/* The user it belongs to. -errno if there is none, or it is no regular file. */
+/* The user that owns it. Returns -errno if there is none, or if it is no regular file. */
 int outside_user(const char *path, uid_t *uid);
 
 /*
- * What the journal itself says of its process: a file's lock, or how many processes have mapped the segment, of them
- * `mine` the caller. OWNER_UNKNOWN: nothing. A pid says nothing in another pid namespace; this does on the same kernel.
+ * Asks the journal itself about its process: by a file's lock, or by how many processes have mapped the segment, `mine` of them the caller.
+ * OWNER_UNKNOWN: no answer. A pid means nothing in another pid namespace; this works everywhere on the same kernel.
  */
 enum owner_life outside_sign(const char *path, const struct journal_owner *o, uint32_t mine);
 

@@ -14,8 +14,8 @@
 #define LET_GO_TRIES 50
 
 /*
- * Who looks at a process (ps, pgrep) keeps its memory for a moment, and with that its files' locks, after it has ended. Waited for
- * once in a run: a copy of the process that holds them does not let go.
+ * A program that inspects a process (ps, pgrep) holds that process's memory for a moment, and with it the locks of its files, even after
+ * the process has ended. That is waited for once in a run. A forked copy of the process that holds the locks does not release them.
  */
 static enum owner_life wait_for_dead(const char *path, const struct journal_owner *o, uint32_t mine)
 {
@@ -36,7 +36,7 @@ enum owner_life recover_owner_life(
 	enum owner_life life = owner_life(o, noted), sign;
 	char *now;
 
-	/* A process that maps another file than the one noted may still map this one: the folder was moved. */
+	/* A process that has another path mapped than the noted one may still have this journal: the folder was moved. */
 	if (life == OWNER_DEAD && (now = realpath(path, NULL))) {
 		if (strcmp(now, noted))
 			life = owner_life(o, now);
@@ -47,7 +47,7 @@ enum owner_life recover_owner_life(
 	if (life == OWNER_UNKNOWN)
 		return outside_sign(path, o, mine);
 	sign = wait_for_dead(path, o, mine);
-	/* Somebody holds what only the owner, or a copy that it made of itself, can hold. */
+	/* A process holds the lock, which only the owner or a forked copy of it can hold. */
 	return sign == OWNER_LIVES ? OWNER_UNKNOWN : life;
 }
 
@@ -62,7 +62,7 @@ bool is_owner_ending(const struct journal_owner *o)
 	if (o->pid <= 0 || !owner_is_of_this_boot(o) || !read_task_stat(o->pid, "", &t) ||
 		t.start != o->start_time || !(t.flags & TASK_EXITING))
 		return false;
-	/* Its first thread may have gone while others run. */
+	/* Its first thread may have ended while others run. */
 	snprintf(path, sizeof(path), "/proc/%lld/task", (long long)o->pid);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {

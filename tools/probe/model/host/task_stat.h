@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the kernel says of a process or of one of its threads, on this host: /proc/<pid>/stat, see proc(5). */
+/* The kernel's data about a process or one of its threads, on this host: /proc/<pid>/stat, see proc(5). */
 #ifndef PROBE_TOOLS_PROBE_READ_TASK_STAT_H
 #define PROBE_TOOLS_PROBE_READ_TASK_STAT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TASK_EXITING 4u /* PF_EXITING: it runs no code of its own any more */
+#define TASK_EXITING 4u /* PF_EXITING: it runs no more user code */
 
 struct task_stat {
 	char name[64]; /* without its parentheses */
@@ -16,7 +16,7 @@ struct task_stat {
 	unsigned long long start; /* ticks since the machine was started */
 };
 
-/* task: "" of the process as a whole, or a name from /proc/<pid>/task. False: it is gone, or not to be seen. */
+/* task: "" for the process as a whole, or a name from /proc/<pid>/task. False: it is gone, or cannot be seen. */
 bool read_task_stat(int64_t pid, const char *task, struct task_stat *s);
 
 #endif

@@ -11,7 +11,7 @@
 #include "tools/lib/tool.h"
 
 #define BUCKETS 65536u
-#define FEW 32 /* so few arrivals are looked through */
+#define FEW 32 /* up to this many arrivals are searched linearly */
 #define PLACES_MAX (2u << 20) /* arrivals kept: 192 MiB */
 
 static const char *const unlike_name[] = {
@@ -56,7 +56,7 @@ static void end_meeting(struct meet *m, struct meeting *k, bool complete)
 
 static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsigned want)
 {
-	/* One piece of memory, of which the arrivals need no zeros. */
+	/* A single allocation; the arrivals need no zeros. */
 	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t)
 				 : (want + 1) / 2 * sizeof(uint64_t);
 	char *p = tool_realloc(NULL, sizeof(struct meeting) + bits + want * sizeof(struct arrival));
@@ -92,7 +92,7 @@ static bool is_op_of_one_size(const char *op)
 	return false;
 }
 
-/* Operations in which every rank gives the same amount. */
+/* Operations in which every rank contributes the same amount. */
 static struct name_question one_size = {.ask = is_op_of_one_size};
 
 /* In the others each rank's part is a tensor of its own, which is copied by index. */
@@ -102,17 +102,17 @@ static bool is_op_by_element(const char *op)
 	       strcmp(op, "broadcast") == 0;
 }
 
-/* Operations that put the elements at the same place of each rank's memory together. */
+/* Operations that combine the elements at the same place of each rank's memory. */
 static struct name_question by_element = {.ask = is_op_by_element};
 
-/* PyTorch's has splits or not, which no column tells: results.c looks whether what is sent is taken. */
+/* PyTorch's may have splits, which no column shows: results.c checks whether everything that is sent is received. */
 static bool may_be_split(const struct terms *t)
 {
 	return strcmp(intern_name(t->op), "all_to_all") == 0 &&
 	       strncmp(intern_name(t->api), "c10d::", 6) == 0;
 }
 
-/* Of an open call without inputs: what it is to receive. 0: not known. */
+/* For an open call without inputs: the bytes that it is to receive. 0: not known. */
 static uint64_t awaited_bytes(const struct call *c)
 {
 	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
@@ -139,14 +139,14 @@ static struct terms terms_of(const struct call *c)
 		.open = c->bits & CALL_OPEN};
 }
 
-/* How much of it is known. */
+/* Counts how many of the terms are known. */
 static unsigned count_known(const struct terms *t)
 {
 	return (t->op != 0) + (t->redop != 0) + (t->root != NO_NUMBER) + t->tensor +
 	       (t->bytes || !t->open);
 }
 
-/* Only what is known of both. Derived types may differ and still match: they are compared by size only. */
+/* Compares only what both sides have. Derived types may differ and still match: they are compared by size only. */
 static enum meet_unlike compare_terms(const struct terms *a, const struct terms *b)
 {
 	if (a->op != b->op && a->op && b->op)
@@ -197,7 +197,7 @@ static void add_sides(struct meeting *k, const struct call *c)
 	}
 }
 
-/* Is that rank there already? If not it is noted. */
+/* True if that rank is there already; otherwise notes it. */
 static bool has_come(struct meeting *k, uint32_t rank)
 {
 	uint64_t bit = UINT64_C(1) << (rank % 64);
@@ -216,7 +216,7 @@ static bool has_come(struct meeting *k, uint32_t rank)
 	return false;
 }
 
-/* The meeting of that call, as far as one has begun. */
+/* The meeting of that call, if it has begun. */
 static struct meeting *find_meeting(const struct meet *m, const struct call *c)
 {
 	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
@@ -263,7 +263,7 @@ void meet_add(struct meet *m, const struct call *c)
 	if (!k)
 		k = begin_meeting(m, c, want);
 	if (has_come(k, c->rank))
-		return; /* twice the same number on one rank: nothing that could be joined */
+		return; /* the rank has the same number twice: such calls cannot be joined */
 
 	struct terms t = terms_of(c);
 	bool open = c->bits & CALL_OPEN;
@@ -273,7 +273,7 @@ void meet_add(struct meet *m, const struct call *c)
 	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
 		k->other = t;
 	else if (!k->unlike && count_known(&t) > count_known(&k->first))
-		k->first = t; /* the others are compared with the one that says most */
+		k->first = t; /* the others are compared with the call that has most terms */
 	if (!k->n || c->dur > k->longest.dur)
 		k->longest = *c;
 	k->open += open;

@@ -18,7 +18,7 @@ struct shared_call {
 	uint64_t step;
 };
 
-/* What both sides of it have in common. False: it is nobody else's. */
+/* The key that both sides of a call have in common. False: no other rank shares it. */
 static bool key_of_shared(const struct call *c, uint64_t *b)
 {
 	const char *op = intern_name(c->op);
@@ -32,7 +32,7 @@ static bool key_of_shared(const struct call *c, uint64_t *b)
 		return true;
 	if ((!send && !recv) || c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER)
 		return false;
-	/* No number of a collective. */
+	/* Not a collective's number. */
 	*b = hash_u64(hash_u64(hash_u64(hash_u64(1, (uint64_t)from), (uint64_t)to),
 			      c->tag == NO_NUMBER ? 0 : (uint64_t)c->tag),
 		     *b) |
@@ -51,14 +51,14 @@ static void keep_shared_steps(struct table *t, const struct rank_dir *d, const s
 		struct shared_call *s =
 			key_of_shared(&c->call, &b) ? table_get(t, c->call.comm, b) : NULL;
 
-		/* The latest one: of ranks that run ahead of each other, the one that was there when it was complete. */
+		/* The latest one: if ranks run ahead of each other, the step of the rank that was there at completion. */
 		if (s && c->call.step > s->step)
 			s->step = c->call.step;
 	}
 	walk_close(&w);
 }
 
-/* A call that nobody shares is of the step of the one before it. */
+/* A call that no rank shares belongs to the step of the call before. */
 static void follow_shared_steps(struct rank_dir *d, const struct table *t, const struct overlay *o)
 {
 	const struct walk_call *c;

@@ -10,19 +10,19 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/join/walk.h"
 
-#define TRIED_MAX 4 /* ranks that are looked at for a period */
-#define OFTEN_MIN 5 /* calls of a place, from which on it is one of a loop */
+#define TRIED_MAX 4 /* ranks that are searched for a period */
+#define OFTEN_MIN 5 /* a place with this many calls is part of a loop */
 #define PLACES_MOST 4096u
 #define SWAPPED_SEEN 3 /* rounds with a call at the same place */
 #define LONGER_MIN 8 /* longer rounds ... */
-#define LONGER_TIMES 4 /* ... of so many rounds each */
-#define ENDS_SHARE 0.8 /* of the rounds, that must have an operation of all ranks in them */
+#define LONGER_TIMES 4 /* ... of at least this many rounds each */
+#define ENDS_SHARE 0.8 /* share of the rounds that must contain an operation of all ranks */
 
 struct finder {
 	struct rounds *out;
 	struct period period;
-	struct round_end kept[PERIOD_KEPT]; /* of the calls that the period remembers */
-	uint64_t *token; /* number of each end's call */
+	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period remembers */
+	uint64_t *token; /* the token of each end's call */
 	unsigned cap;
 	uint64_t first;
 };
@@ -38,14 +38,14 @@ static void add_round_end(struct finder *f, uint64_t token)
 	r->end[r->n++] = f->kept[token % PERIOD_KEPT];
 }
 
-/* A pattern was found, which the latest calls have followed already. */
+/* A pattern was found, and the latest calls have followed it already. */
 static void begin_rounds(struct finder *f)
 {
 	const struct period *p = &f->period;
 	struct rounds *r = f->out;
 
 	f->first = p->first;
-	/* The one before was a loop within a step: none of its rounds counts any more. */
+	/* The pattern before was a loop within a step: none of its rounds counts any more. */
 	if (p->rounds == (p->n - p->first) / p->length)
 		r->n = 0;
 	while (r->n && f->token[r->n - 1] >= p->first)
@@ -93,14 +93,17 @@ void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overla
 
 /* ---- the same steps on all ranks ---- */
 
-/* Operations on the communicator of all ranks that each end a step, ascending. */
+/* Operations on the communicator of all ranks, each the end of a step, ascending. */
 struct common_ends {
 	uint64_t comm;
 	int64_t *seq;
 	unsigned n, cap;
 };
 
-/* What is waited for later may be started before something else has come back, now and then: where that is seen it ends no round. */
+/*
+ * An operation of all ranks. An asynchronous one that is waited for later ends no round: it may be started before an earlier one has
+ * completed.
+ */
 static bool is_of_all(const struct call *c, const struct folders *f)
 {
 	int64_t all = f->world_size > 0 ? f->world_size : (int64_t)f->n;
@@ -114,14 +117,14 @@ static bool is_of_all(const struct call *c, const struct folders *f)
 
 struct place_count {
 	struct table_key key; /* a: stack */
-	uint64_t n, first; /* times; number of its first call among all */
-	uint64_t comm; /* of its first call, if that is one of all ranks; else 0 */
+	uint64_t n, first; /* times; number of its first call among all calls */
+	uint64_t comm; /* of its first call, if that is an operation of all ranks; else 0 */
 	unsigned before,
-		behind; /* times that it came right before the end of a round, right behind it */
-	unsigned round; /* in which it came last */
+		after; /* times that it came directly before the end of a round, directly after it */
+	unsigned round; /* round of its last call */
 	uint64_t since,
-		early; /* calls that are made as often since its latest one; times that these were few */
-	bool bursts; /* it comes several times in a row, and then not for long */
+		early; /* calls at places with the same count since its latest call; how often these were few */
+	bool bursts; /* its calls come several in a row, then none for long */
 };
 
 static void count_places(
@@ -147,7 +150,7 @@ static void count_places(
 	walk_close(&w);
 }
 
-/* Once more or less: the run ended in the middle of a step. */
+/* One more or less is the same: the run ended in the middle of a step. */
 static bool is_as_often(const struct place_count *p, uint64_t n)
 {
 	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
@@ -176,8 +179,8 @@ static const struct place_count *find_last_as_often(const struct table *t, uint6
 }
 
 /*
- * The loop over the steps calls most of its places once in each. Of those that are called as often as most places are, the one that comes
- * last and is an operation of all ranks ends the steps; NULL: there is none.
+ * Most places of the loop over the steps are called once in each step. Of the places with the most common number of calls, the last
+ * operation of all ranks ends the steps; NULL: there is none.
  */
 static const struct place_count *find_last_place(const struct table *t, uint64_t *times)
 {
@@ -201,8 +204,8 @@ static const struct place_count *find_last_place(const struct table *t, uint64_t
 }
 
 /*
- * Of places that are called so often by chance (the layers of a few checkpoints) some calls come in a row: most of the others that are
- * called as often have not been in between. False: there is none.
+ * Marks places that have that number of calls by chance (the layers of a few checkpoints): their calls come several in a row, with few
+ * calls of the other such places in between. False: there is none.
  */
 static bool mark_bursts(
 	struct table *t, uint64_t often, const struct rank_dir *d, const struct overlay *o)
@@ -272,8 +275,8 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 }
 
 /*
- * Rounds may be those of a loop inside of a longer one, which goes on until something is good enough: where that has places of its own,
- * the last one that is an operation of all ranks.
+ * Rounds may be those of a loop inside of a longer one (a solver's iterations, say, until it has converged). If the longer loop has places
+ * of its own, its end is the last of them that is an operation of all ranks.
  */
 static void find_longer_ends(struct common_ends *longer, unsigned rounds, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
@@ -305,7 +308,7 @@ static void find_longer_ends(struct common_ends *longer, unsigned rounds, const 
 
 /* ---- the period of the calls ---- */
 
-/* The last one of each round. */
+/* The last call of each round. */
 static void find_common_ends(struct common_ends *e, const struct rounds *r, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
 {
@@ -358,8 +361,8 @@ static int by_number_of_calls(const void *x, const void *y)
 }
 
 /*
- * Of a loop over steps most rounds have about as many calls. What a program does a few times with other sizes (a test, a solver for
- * other inputs) is no step: nothing in it is as it was the time before. The first one is left out: the program starts in it.
+ * In a loop over steps most rounds have about as many calls. Something that the program does a few times with other sizes (a test, a solver
+ * for other inputs) is no step, as nothing in it repeats. The first round is not counted: the program's start is part of it.
  */
 static bool are_rounds_alike(const struct common_ends *e, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
@@ -390,10 +393,10 @@ static bool are_rounds_alike(const struct common_ends *e, const struct folders *
 }
 
 /*
- * Is the call behind the operation that ends a step still of that step? If its place first came behind that of the
- * operation: what begins a step was there before. A place that has come once tells nothing.
+ * True if the call after the operation that ends a step is still part of that step: its place was first called after the operation's place.
+ * Calls that begin a step came before. A place with a single call shows nothing.
  */
-static bool is_behind_end(
+static bool is_after_end(
 	const struct table *places, const struct call *c, const struct place_count *end)
 {
 	const struct place_count *p = c->stack ? table_find(places, c->stack, c->api) : NULL;
@@ -402,12 +405,12 @@ static bool is_behind_end(
 }
 
 /*
- * The last call before the end of each round so far, which has not been in this one and comes right behind its end: the two changed
- * places. What begins a round has come right behind an end before.
+ * True for the call that has always been the last before the end of a round, that is missing in this round, and that comes directly after
+ * its end: the two were swapped. A call that begins rounds has come directly after an end before.
  */
 static bool is_swapped_with_end(const struct place_count *p, unsigned round)
 {
-	return p && p->before >= SWAPPED_SEEN && !p->behind && p->round != round;
+	return p && p->before >= SWAPPED_SEEN && !p->after && p->round != round;
 }
 
 static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
@@ -420,8 +423,8 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 	struct walk w;
 	struct round_end *end = NULL;
 	unsigned n = 0, cap = 0, cap_longer = 0;
-	bool over = false, /* the operation has been, and nothing of the next step */
-		first; /* right behind it */
+	bool over = false, /* the operation has been, and no call of the next step */
+		first; /* directly after it */
 
 	table_init(&places, sizeof(struct place_count), PLACES_MOST);
 	count_places(&places, f, d, o);
@@ -445,9 +448,9 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 			n++;
 		} else if (first && is_swapped_with_end(now, n)) {
 			now->round = n;
-		} else if (!over || !(over = is_behind_end(&places, &c->call, last))) {
+		} else if (!over || !(over = is_after_end(&places, &c->call, last))) {
 			if (now) {
-				now->behind += first;
+				now->after += first;
 				now->round = n + 1;
 			}
 			before = now;

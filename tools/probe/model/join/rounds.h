@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rounds in which a rank's calls repeat themselves (tools/lib/period.h), for runs that mark no steps. */
+/* The rounds in which a rank's calls repeat (tools/lib/period.h), for runs that mark no steps. */
 #ifndef PROBE_TOOLS_PROBE_JOIN_ROUNDS_H
 #define PROBE_TOOLS_PROBE_JOIN_ROUNDS_H
 
@@ -9,7 +9,7 @@
 #include "tools/probe/model/read/overlay.h"
 #include "tools/probe/model/read/round_ends.h"
 
-#define ROUNDS_SURE 0.5 /* confidence from which on a period is believed */
+#define ROUNDS_SURE 0.5 /* least confidence of a period that is used */
 
 struct rounds {
 	struct round_end *end; /* ascending; free() */
@@ -18,24 +18,24 @@ struct rounds {
 	double confidence; /* 0..1 */
 };
 
-/* Of all calls of that rank. o: NULL or what its journal has beyond its files. */
+/* For all calls of that rank. o: NULL, or what its journal has beyond its files. */
 void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o);
 
 /* How dir[i].round of a run's ranks is filled in. */
 struct numbering {
 	uint64_t
-		most; /* bytes of calls files: a larger run is left alone, for they are read once more */
+		most; /* bytes of calls files; a larger run is not searched, as the files are read a second time */
 	unsigned threads; /* 0, 1: one */
-	const bool *
-		want; /* by folder; NULL: all. What is found is the same, for all of them or for some */
-	bool longer; /* filled in: there are longer rounds than those that are the steps */
+	const bool
+		*want; /* by folder; NULL: all. The rounds are the same for a subset as for all. */
+	bool longer; /* output: there are longer rounds than those that are the steps */
 };
 
 /*
- * Fills in dir[i].round of all ranks, so that their calls are numbered alike. A step ends with an operation on a communicator of all
- * ranks: the last one of the places that are called as often as most are; where that tells nothing, the last one in each round of the
- * period of the calls; and with what comes behind it before the places that begin a step. Where these are rounds of a loop inside of a
- * longer one: dir[i].longer, too. overlay[i]: as above. False, with nothing filled in: there is none such, or the run is too large.
+ * Fills in dir[i].round of all ranks, so that their calls get the same step numbers. A step ends with an operation on a communicator of all
+ * ranks. It is the last one of the places with the most common number of calls; if these show nothing, the last one in each round of the
+ * period of the calls. Calls after it belong to the step until a place comes that begins a step. If these are rounds of a loop inside a
+ * longer one, fills in dir[i].longer too. overlay[i]: as above. False, with nothing filled in: no such operation, or the run is too large.
  */
 bool number_by_rounds(
 	struct folders *f, const struct overlay *const *overlay, struct numbering *how);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Several requests that one Waitall completed each have its whole time as their wait: who adds up what a rank waited counts it
- * once. They need not follow each other, where calls come by their starts.
+ * Requests that one Waitall completed each have its whole duration as their wait. A sum over a rank's waits must count it once. The
+ * requests need not be consecutive if calls are sorted by their starts.
  */
 #ifndef PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
 #define PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
@@ -9,9 +9,9 @@
 #include "tools/probe/model/read/calls.h"
 
 #define SHARED_WAITS 16
-#define SHARED_WAIT_NS 1000u /* ends of one Waitall's requests differ by less */
+#define SHARED_WAIT_NS 1000u /* ends of one Waitall's requests differ by less than this */
 
-/* Of one rank, the last ones; zeroed at first. */
+/* The latest waits of one rank; zeroed at first. */
 struct shared_waits {
 	struct {
 		uint64_t wait, end;
@@ -19,7 +19,7 @@ struct shared_waits {
 	unsigned at;
 };
 
-/* Is its wait that of a call before? c was waited for. */
+/* True if the wait was already counted with a call before. c: a call that was waited for. */
 static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
@@ -34,7 +34,7 @@ static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 	return false;
 }
 
-/* What the call adds to the time that its rank's thread was held up: an asynchronous one only what was waited for it. */
+/* The time that the call held up its rank's thread: for an asynchronous call only the wait for it. */
 static inline uint64_t add_held_time(struct shared_waits *s, const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))

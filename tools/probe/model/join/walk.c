@@ -9,7 +9,7 @@
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
 
-#define AHEAD_ALL 131072u /* calls read ahead, of all ranks together */
+#define AHEAD_ALL 131072u /* calls read ahead, for all ranks together */
 #define AHEAD_MAX 4096u
 #define AHEAD_MIN 16u
 #define BUFFER_ALL (64u << 20)
@@ -19,9 +19,9 @@
 struct walk_reader {
 	struct calls calls;
 	struct walk_call *
-		*ahead; /* a heap, the earliest first; behind its n elements those that are free */
+		*ahead; /* a heap, the earliest first; free elements follow its n elements */
 	unsigned n, made, cap;
-	struct walk_call row; /* what the rows of the call that is being read say */
+	struct walk_call row; /* data from the rows of the call that is being read */
 	struct clock_fix clock;
 };
 
@@ -82,7 +82,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 		w->out_dtype = dtype;
 		take_stats(&w->out, s);
-		/* Its `in` row has the destination; there is none where it goes nowhere. */
+		/* The destination is in its `in` row; it has none if it sends nothing. */
 		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
 			if (csv_i64(calls_column(s, COL_peer), &v))
 				w->source = v;
@@ -95,9 +95,9 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 	w->out_count += count;
 }
 
-/* ---- what is read ahead of one rank ---- */
+/* ---- calls read ahead of one rank ---- */
 
-/* Of calls that began at the same moment the one that was entered first. */
+/* Of calls that began at the same time, the one that was entered first comes first. */
 static bool begins_before(const struct walk_call *a, const struct walk_call *b)
 {
 	return a->start != b->start ? a->start < b->start : a->call.seq < b->call.seq;
@@ -171,7 +171,7 @@ static void sift_walk(struct walk *w, unsigned i)
 	}
 }
 
-/* row: NULL, or what takes the rows. */
+/* row: NULL, or a function that gets the rows. */
 static void open_walk(struct walk *w, const struct folders *f, const bool *want,
 	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
 	uint64_t step_hi, calls_row_fn *row)

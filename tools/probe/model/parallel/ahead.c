@@ -15,7 +15,7 @@
 /* A row with bad values, as calls_bad_fn gets it. */
 struct bad_copy {
 	struct bad_copy *next;
-	unsigned before; /* the call of the batch in front of which it comes */
+	unsigned before; /* the call of the batch that it precedes */
 	struct call call;
 	uint64_t nans, infs;
 	struct {
@@ -28,8 +28,8 @@ struct batch {
 	struct call *call;
 	struct bad_copy *bad, **last_bad;
 	unsigned n, at;
-	uint64_t done; /* bytes of the rank's files, behind the last call */
-	bool ended; /* of the files, not only of the batch */
+	uint64_t done; /* bytes of the rank's files, after the last call */
+	bool ended; /* the files have ended, not only the batch */
 };
 
 enum fill_state { FILL_READY, FILL_WAITING, FILL_BEGUN };
@@ -38,7 +38,7 @@ struct rank_ahead {
 	struct calls *calls;
 	struct batch of[2], *now, *other; /* other: being filled, or full */
 	enum fill_state state; /* of `other` */
-	struct rank_ahead *next, **link; /* in the queue; link: what points here */
+	struct rank_ahead *next, **link; /* in the queue; link: the pointer to this element */
 	uint64_t done;
 };
 
@@ -47,13 +47,13 @@ struct ahead {
 	unsigned nrank, size; /* size: calls of a batch */
 	ahead_fn *next;
 	void *arg;
-	struct calls *rows; /* through which copies of bad rows are passed on */
-	calls_bad_fn *bad; /* to whom */
+	struct calls *rows; /* for passing on copies of bad rows */
+	calls_bad_fn *bad; /* the function that gets them */
 	void *bad_arg;
 	pthread_mutex_t lock;
 	pthread_cond_t work, filled;
-	struct rank_ahead *first, **end; /* whose batches are to be filled */
-	unsigned queued, enough; /* enough: so many are worth waking a thread */
+	struct rank_ahead *first, **end; /* ranks with batches to be filled */
+	unsigned queued, enough; /* enough: the number that is worth waking a thread */
 	bool quit;
 	pthread_t *thread;
 	unsigned nthread;
@@ -61,7 +61,7 @@ struct ahead {
 
 /* ---- filling ---- */
 
-/* A calls_bad_fn: keeps the row for the one who takes the call behind it. */
+/* A calls_bad_fn: keeps the row for the thread that takes the call after it. */
 static void keep_bad_row(
 	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
@@ -128,7 +128,7 @@ static void dequeue_rank(struct ahead *a, struct rank_ahead *r)
 	a->queued--;
 }
 
-/* One that waits for it; lets go of the lock meanwhile. */
+/* Fills the other batch of a queued rank; the lock is released meanwhile. */
 static void fill_rank(struct ahead *a, struct rank_ahead *r)
 {
 	dequeue_rank(a, r);
@@ -157,13 +157,16 @@ static void *fill_batches(void *arg)
 
 /* ---- taking ---- */
 
-/* The other batch, full, in the place of the one that is used up, which is filled next. */
+/* Replaces the used-up batch by the other one, which is full, and queues the used-up one for filling. */
 static void swap_batches(struct ahead *a, struct rank_ahead *r)
 {
 	struct batch *used = r->now;
 
 	pthread_mutex_lock(&a->lock);
-	/* While another thread fills it the next ones are: who joins would sleep as often as it is faster than who reads. */
+	/*
+	 * While another thread fills it, this one fills the next in the queue: otherwise the joining thread would sleep as often as it is
+	 * faster than the readers.
+	 */
 	while (r->state != FILL_READY)
 		if (r->state == FILL_WAITING || a->first)
 			fill_rank(a, r->state == FILL_WAITING ? r : a->first);
@@ -208,7 +211,7 @@ uint64_t ahead_done(const struct ahead *a, uint32_t rank)
 	return a->rank[rank].done;
 }
 
-/* ---- beginning and end ---- */
+/* ---- start and end ---- */
 
 static unsigned choose_batch_size(unsigned nrank)
 {

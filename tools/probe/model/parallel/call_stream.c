@@ -14,8 +14,8 @@
 #include "journal/columns.h"
 
 #define MAGIC UINT64_C(0x314c4c4143425250) /* "PRBCALL1" */
-#define BLOCK_BYTES 16384 /* a rank's turn */
-#define TURN_NS UINT64_C(50000000) /* ... or so far ahead of the others */
+#define BLOCK_BYTES 16384 /* a rank's turn ends after this many bytes */
+#define TURN_NS UINT64_C(50000000) /* ... or after this much time ahead of the others */
 #define WORDS (sizeof(struct call) / 8)
 #define REOPEN_MS 1000
 #define NAMES 6 /* interned members */
@@ -32,7 +32,7 @@ struct stream_head {
 
 struct block_head {
 	uint32_t kind, rank, bytes, name;
-	uint64_t done; /* bytes of the rank's files that were read so far */
+	uint64_t done; /* bytes of the rank's files read so far */
 };
 
 struct rank_end {
@@ -63,7 +63,7 @@ static void put_out(struct buffer_out *b, const void *p, size_t n)
 
 struct rank_out {
 	struct calls *calls;
-	calls_bad_fn *bad; /* the reader's own */
+	calls_bad_fn *bad; /* the reader's own function */
 	void *bad_arg;
 	struct call last, next;
 	bool has;
@@ -73,8 +73,8 @@ struct stream_out {
 	int fd, err;
 	struct buffer_out block, all;
 	struct rank_out *rank;
-	struct rank_out *now; /* whose calls are read */
-	unsigned char *told; /* bit per interned number whose text is in the stream */
+	struct rank_out *now; /* the rank whose calls are being read */
+	unsigned char *told; /* a bit per interned number whose text is in the stream */
 	uint32_t ntold;
 };
 
@@ -117,7 +117,7 @@ static void names_of_call(const struct call *c, uint32_t id[NAMES])
 	id[5] = c->phase;
 }
 
-/* The words that differ, behind a bit for each. */
+/* The words that differ, preceded by a mask with a bit for each. */
 static void put_call_words(struct stream_out *o, struct rank_out *r, const struct call *c)
 {
 	uint64_t mask = 0, changed[1 + WORDS];
@@ -132,7 +132,7 @@ static void put_call_words(struct stream_out *o, struct rank_out *r, const struc
 
 		memcpy(&now, (const char *)c + i * sizeof(now), sizeof(now));
 		memcpy(&was, (const char *)&r->last + i * sizeof(was), sizeof(was));
-		/* Without a branch: which words change is hard to guess. */
+		/* Branch-free: which words change is hard to predict. */
 		changed[n] = now;
 		mask |= (uint64_t)(now != was) << i;
 		n += now != was;
@@ -234,7 +234,7 @@ static void write_calls_block(struct stream_out *o, const struct rank_out *r)
 	o->block.n = 0;
 }
 
-/* One rank's turn: as many calls as fit into a block, without going far ahead of the rank that comes next. */
+/* One rank's turn: as many calls as fit into a block, without getting far ahead of the next rank. */
 static void write_turn(struct stream_out *o, struct rank_out *r)
 {
 	uint64_t until = r->next.start + TURN_NS;
@@ -257,7 +257,7 @@ static void write_all_ranks(struct stream_out *o, unsigned n, const volatile sig
 
 		put_rounds(o, r->calls->dir);
 		read_next_out(o, r);
-		/* Bad rows of the first call, too. */
+		/* Includes the bad rows of the first call. */
 		write_calls_block(o, r);
 		if (r->has)
 			heap[left++] = r;
@@ -328,15 +328,14 @@ struct call_source {
 	uint64_t key;
 	bool begun, broken;
 	unsigned nrank;
-	struct rank_in
-		*rank; /* by index of the folder; only those that are in the stream are used */
-	uint32_t *name; /* the other side's number: ours */
+	struct rank_in *rank; /* by folder index; only ranks of the stream are used */
+	uint32_t *name; /* maps the other side's numbers to ours */
 	uint32_t nname;
 };
 
 /*
- * Its file once more, from where it was read to: a file server's client looks whether a file has grown when it is opened, and else may
- * believe for a minute that it has not.
+ * Reopens the file at the position up to which it was read: a file server's client checks whether a file has grown when it is opened, and
+ * may otherwise not see the growth for a minute.
  */
 static void reopen_source(struct call_source *s)
 {
@@ -349,7 +348,7 @@ static void reopen_source(struct call_source *s)
 		lseek(s->fd, at, SEEK_SET);
 }
 
-/* false: they do not come any more. */
+/* false: no more data will come. */
 static bool read_stream_bytes(struct call_source *s, void *p, size_t n)
 {
 	unsigned waited_ms = 0;
@@ -444,7 +443,7 @@ static bool read_stream_head(struct call_source *s)
 	       h.call_bytes == sizeof(struct call) && h.columns == COLUMNS;
 }
 
-/* Reads a block and puts it where it belongs. An end stands behind all calls of its rank, marked by its place `at`. */
+/* Reads a block and queues it for its rank. The end of a round comes after all calls of its rank and is identified by its position `at`. */
 static bool read_stream_block(struct call_source *s)
 {
 	struct block_head h;

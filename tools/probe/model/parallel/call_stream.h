@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to one that joins the ranks: a
- * file on a disk that both see, which is read while it is written. Who writes goes by time, so who reads has no need to look far ahead.
+ * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to the one that joins the ranks: a
+ * file on a disk that both see, read while it is being written. The writer sorts by time, so the reader need not look far ahead.
  *
- *	head, then blocks: a rank's calls, each as what differs from the rank's last one, and first the ends of its rounds (dir->round),
+ *	head, then blocks: a rank's calls, each as its difference from the rank's last one, preceded by the ends of its rounds (dir->round),
  *	if it has some; the texts of interned numbers; a rank's end
  *
- * Both ends are the same program on the same kind of machine: numbers are in the machine's order, and the head refuses others.
+ * Both ends are the same program on the same kind of machine: numbers are in native byte order, and the head refuses others.
  */
 #ifndef PROBE_TOOLS_CALL_STREAM_H
 #define PROBE_TOOLS_CALL_STREAM_H
@@ -16,28 +16,27 @@
 #include "tools/probe/model/read/calls.h"
 
 /*
- * Writes all calls of those readers (opened, with their `rank`), until they have no more or *stop is not 0. Their `bad` is
- * not called. Returns 0 or -errno.
+ * Writes all calls of those readers (opened, with their `rank`) until there are no more or *stop is not 0. Does not call their `bad`.
+ * Returns 0 or -errno.
  */
 int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsigned n,
 	const volatile sig_atomic_t *stop);
 
 struct call_source;
 
-#define SOURCE_MISSING_S 60 /* a stream that has not grown for so long does not come any more */
+#define SOURCE_MISSING_S 60 /* a stream that has not grown for this long is taken to be dead */
 
 /*
- * Reads the stream of path, which it frees in the end. ranks: how many folders the run has. key: what the head must have. Waits for what
- * is not written yet, until *stop is not 0.
+ * Reads the stream at path, and frees path in the end. ranks: how many folders the run has. key: must equal the head's key. Waits for data
+ * that is not written yet, until *stop is not 0.
  */
 struct call_source *call_source_open(
 	char *path, uint64_t key, unsigned ranks, const volatile sig_atomic_t *stop);
 void call_source_close(struct call_source *s);
 
 /*
- * The next call of that rank. s: its reader, never opened; its `bad` is called for rows with bad values, its folder's rounds are filled
- * in before the first call, its counts at the end.
- * false: no more; s->wrong says so if the stream ended too early.
+ * Returns the next call of that rank. s: its reader, never opened. Calls its `bad` for rows with bad values, fills in its folder's rounds
+ * before the first call, and its counts at the end. false: no more; s->wrong says so if the stream ended too early.
  */
 bool call_source_next(struct call_source *from, struct calls *s, struct call *out);
 

@@ -18,21 +18,21 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/parallel/ahead.h"
 
-#define LOOK_MS 5 /* between two looks into the folder, at first ... */
+#define LOOK_MS 5 /* ms between two checks of the folder, at first ... */
 #define LOOK_MS_MAX 100
 struct shares {
 	struct division division;
 	struct run_readers run;
 	struct ahead *ahead; /* threads; NULL: none */
-	struct call_source **source; /* by part; of part 0 there is none. NULL: not divided */
-	char *folder; /* of partial results, to be removed; NULL: there is none */
+	struct call_source **source; /* by part; part 0 has none. NULL: not divided */
+	char *folder; /* folder of partial results, to be removed; NULL: there is none */
 	uint64_t key, nonce;
-	int fd; /* of a part but 0: its stream */
+	int fd; /* for parts other than 0: its stream */
 };
 
 /*
- * Part 0 joins what the others read, which is half of the work: only where files are read twice it has ranks of its own, one of so many,
- * by what either takes. Neighbouring ranks go to different parts: they are alike in size.
+ * Part 0 joins the calls that the others read, which is half of the work. It has ranks of its own only if files are read twice: a share by
+ * the cost of either. Neighbouring ranks go to different parts, as they are similar in size.
  */
 static unsigned owner_of_rank(unsigned i, unsigned parts, bool twice)
 {
@@ -48,7 +48,7 @@ bool division_reads(const struct division *d, unsigned i, bool twice)
 	return d->parts < 2 || owner_of_rank(i, d->parts, twice) == d->part;
 }
 
-/* ---- who is who ---- */
+/* ---- identification ---- */
 
 static bool parse_count(const char *text, unsigned *out)
 {
@@ -94,7 +94,7 @@ bool division_parse(struct division *d, const char *text)
 	       d->part < d->parts;
 }
 
-/* What must be the same in all parts. */
+/* Options that must be the same in all parts. */
 static uint64_t key_of_run(const struct division *d, const struct folders *f)
 {
 	uint64_t h = hash_u64(hash_u64(d->options, f->n), d->parts);
@@ -107,12 +107,12 @@ static uint64_t key_of_run(const struct division *d, const struct folders *f)
 /* ---- on any hosts ---- */
 
 /*
- * The parts find each other by files in their folder, whose names have a number that part 0 has drawn: an earlier report that was ended
- * in the middle may have left some.
+ * The parts find each other through files in their folder, whose names contain a number that part 0 has drawn: an earlier report that
+ * was ended in the middle may have left some files.
  *
- *	merged-by   has the number
- *	part-K-X    of part K, by which it says that it is there, and its stream
- *	go-X        all are there, and part 0 lives: begin
+ *	merged-by   contains the number
+ *	part-K-X    made by part K to say that it is there; later its stream
+ *	go-X        all parts are there, and part 0 lives: begin
  */
 static char *lock_path(const char *folder)
 {
@@ -130,8 +130,8 @@ static char *go_path(const char *folder, uint64_t nonce)
 }
 
 /*
- * Each time somewhat longer: the folder may be on a file server, and there may be a thousand parts. Its client would believe for half a
- * minute that a file is not there which was not there a moment ago: it is made to ask.
+ * The interval grows each time: the folder may be on a file server, and there may be a thousand parts. The statx() makes the server's
+ * client ask again; otherwise it would not see a new file for half a minute.
  */
 static void wait_for_look(const char *folder, unsigned *ms)
 {
@@ -159,7 +159,7 @@ static void say_missing(
 		me, parts, one ? "part" : "parts", names, parts, SOURCE_MISSING_S, folder);
 }
 
-/* Writes the small file in one step. */
+/* Writes the small file atomically. */
 static int write_whole(const char *path, const void *p, size_t n)
 {
 	char *begun = tool_format("%s.tmp", path);
@@ -189,7 +189,7 @@ static uint64_t read_nonce(const char *folder)
 	return nonce;
 }
 
-/* What parts of this and of earlier reports have left. */
+/* Removes the files of the parts of this and of earlier reports. */
 static void remove_parts(const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -243,7 +243,7 @@ static char *name_missing_parts(const struct shares *s)
 	return names;
 }
 
-/* Part 0: waits for all others. false: they do not come, said. */
+/* Part 0: waits for all others. false: one did not come (reported). */
 static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
 	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names;
@@ -281,8 +281,8 @@ static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 }
 
 /*
- * Another part: makes its file, and waits until part 0 says that all are there. A number whose file is there already is of an earlier
- * report. false: part 0 did not come, said, or *stop.
+ * Another part: creates its file, and waits until part 0 says that all are there. If its file for a number exists already, the number is an
+ * earlier report's. false: part 0 did not come (reported), or *stop.
  */
 static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
@@ -373,7 +373,7 @@ static bool meet_parts(struct shares *s, const char *where, const volatile sig_a
 	return gather_parts(s, stop);
 }
 
-/* ---- either ---- */
+/* ---- both ---- */
 
 /* An ahead_fn. */
 static bool next_rank_call(void *shares, uint32_t rank, struct call *out)
@@ -444,7 +444,7 @@ void shares_end(struct shares *s)
 	ahead_end(s->ahead);
 	if (s->fd >= 0)
 		close(s->fd);
-	/* What is in the folder is part 0's. */
+	/* The files in the folder belong to part 0. */
 	if (s->folder && !s->division.part)
 		remove_parts(s->folder);
 	if (s->folder)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A report of many ranks by several processors, to the same words as by one.
+ * A report of many ranks by several processors, with the same output as by one.
  *
- *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and finds; of many one does
- *	            nothing but join (relay.h)
+ *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and runs the rules; if there are many,
+ *	            one does nothing but join (relay.h)
  *	--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
- *	            (call_stream.h) into a folder of their own; part 0 reads the streams while they are written, joins, finds and
+ *	            (call_stream.h) into a temporary folder; part 0 reads the streams while they are written, joins, runs the rules and
  *	            prints. Started by srun or mpirun, k and N are the launcher's variables.
  */
 #ifndef PROBE_TOOLS_DIVIDE_H
@@ -21,36 +21,36 @@
 
 #define PARTS_MAX 4096u
 #define JOBS_OF_JOIN \
-	4u /* threads, from which on one of them does nothing but join: half of what cannot be divided */
+	4u /* from this number of threads on, one does nothing but join: half of the work that cannot be divided */
 
 struct division {
 	unsigned jobs; /* threads on this host; 0, 1: one */
-	unsigned part, parts; /* this is number `part` of so many; parts 0: not divided */
+	unsigned part, parts; /* this is part number `part` of `parts`; parts 0: not divided */
 	const char *folder; /* for partial results; NULL: in the output folder */
-	uint64_t options; /* a hash of what was asked for: all parts must be asked the same */
+	uint64_t options; /* a hash of the options: all parts must have the same */
 };
 
-/* What srun, mpirun (Open MPI, MPICH) say of this process; false: it is alone, or nobody says. */
+/* Reads the variables that srun and mpirun (Open MPI, MPICH) set for this process; false: there are none, or it is alone. */
 bool division_by_launcher(struct division *d);
 
-/* "2/8". false: no such thing. */
+/* Parses "2/8". false: it has another form. */
 bool division_parse(struct division *d, const char *text);
 
 /*
- * Does this part read the files of rank i? Of those of the others the streams say all that the files say. twice: they are read twice, for
- * the rounds of a run that marks no steps.
+ * Does this part read the files of rank i? The streams of other parts have everything that their files have. twice: files are read twice,
+ * for the rounds of a run that marks no steps.
  */
 bool division_reads(const struct division *d, unsigned i, bool twice);
 
 struct shares;
 
 /*
- * Takes the next call of a rank from its files or its stream by shares_read(), and does with it what concerns that rank alone. Called by
- * one thread at a time for each rank. false: no more.
+ * Takes the next call of a rank from its files or its stream with shares_read(), and processes the data of that rank alone. Called by one
+ * thread at a time for each rank. false: no more.
  */
 typedef bool rank_call_fn(void *arg, struct shares *s, uint32_t rank, struct call *out);
 
-/* Whose calls are read. All of it stays as it is until shares_end(). */
+/* The ranks whose calls are read. Must not change until shares_end(). */
 struct run_readers {
 	struct calls **reader; /* one per rank, opened */
 	unsigned n;
@@ -60,25 +60,25 @@ struct run_readers {
 };
 
 enum share_result {
-	SHARE_READ, /* the calls come by shares_next() */
+	SHARE_READ, /* the calls are returned by shares_next() */
 	SHARE_LEFT, /* this process has done its part, another one reports */
-	SHARE_FAILED /* said */
+	SHARE_FAILED /* reported */
 };
 
 /*
- * The parts of a report meet, where it has some: before each of them does what takes its time. f: what all of them have read of. NULL: they
- * did not meet, said, or *stop is not 0.
+ * The parts of a report, if it has some, wait for each other here, before the long work. f: the folders as all of them have read them.
+ * NULL: they did not meet (reported), or *stop is not 0.
  */
 struct shares *shares_meet(
 	const struct division *d, const struct folders *f, const volatile sig_atomic_t *stop);
-/* Reading begins, in whichever process or thread. s is ended by shares_end() in any case. */
+/* Starts reading, in this or other processes and threads. s must be ended with shares_end() in any case. */
 enum share_result shares_begin(
 	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop);
-/* The next call of that rank as r->next gave it, here or in another thread. */
+/* Returns the next call of that rank as r->next gave it, here or in another thread. */
 bool shares_next(struct shares *s, uint32_t rank, struct call *out);
-/* The same as it stands in the rank's files. */
+/* The same as it is in the rank's files. */
 bool shares_read(struct shares *s, struct calls *reader, struct call *out);
-/* Bytes of its files behind the calls that came. */
+/* Bytes of its files after the calls that were returned. */
 uint64_t shares_done(const struct shares *s, const struct calls *reader);
 void shares_end(struct shares *s);
 

@@ -15,7 +15,7 @@ struct relay {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t passed, taken;
-	uint64_t npassed, ndone; /* groups, ever */
+	uint64_t npassed, ndone; /* groups, in total */
 	struct call_group {
 		struct call call[RELAY_CALLS];
 		unsigned n;
@@ -37,7 +37,7 @@ static void *take_groups(void *arg)
 		pthread_mutex_unlock(&r->lock);
 		r->fn(r->arg, g->call, g->n);
 		pthread_mutex_lock(&r->lock);
-		/* Whoever waits for room waits until half of it is free. */
+		/* A thread that waits for room waits until half of it is free. */
 		if (++r->ndone + GROUPS / 2 == r->npassed)
 			pthread_cond_signal(&r->taken);
 	}

@@ -28,8 +28,8 @@ bool stack_frame_begins_with(const char *f, size_t n, const char *word)
 }
 
 /*
- * A frame of an installed package or of Python's own library. People look for the line of their program, which is
- * behind five frames of the framework where a gradient is reduced.
+ * True for a frame of an installed package or of Python's own library. Users look for the line of their program, which is five frames out
+ * where a gradient is reduced.
  */
 static bool is_library_frame(const char *f, size_t n)
 {
@@ -42,8 +42,8 @@ static bool is_library_frame(const char *f, size_t n)
 }
 
 /*
- * A frame of what starts a Python program or imports a module (runpy of `python -m`, importlib): the program has the same
- * stack without it. Frozen into the interpreter since 3.11, runpy a file before.
+ * True for a frame that starts a Python program or imports a module (runpy of `python -m`, importlib): the program has the same stack
+ * without it. These are frozen into the interpreter since 3.11; runpy was a file before.
  */
 bool is_launcher_frame(const char *f, size_t n)
 {
@@ -87,7 +87,7 @@ unsigned stack_place_frames(const char *python)
 		if (l != m || memcmp(f, k, l) != 0)
 			break;
 	}
-	/* Where the whole program is in one file what is further out may differ between ranks. */
+	/* If the whole program is in one file, frames further out may differ between ranks. */
 	if (!k || i > WRAPPERS_MAX || own + i < usual || is_library_frame(k, n))
 		return usual;
 	return own + i + 1;

@@ -7,24 +7,24 @@
 #include <stddef.h>
 
 #define STACK_JOINT " <- "
-#define STACK_PLACE_FRAMES 3 /* that make a place, usually */
+#define STACK_PLACE_FRAMES 3 /* frames that usually make a place */
 
 /* The n-th frame of a text, or NULL. *len: its length. */
 const char *stack_frame(const char *text, unsigned n, size_t *len);
 
-/* Index of the innermost frame of the program itself in a Python stack; 0 where there is none. */
+/* Index of the innermost frame of the program itself in a Python stack; 0 if there is none. */
 unsigned stack_own_frame(const char *text);
 
 /*
- * Frames of a Python stack that make a place, from the innermost one on: the program's own one and its callers. A program may have
- * its own functions around all of its calls in a file for them: then up to the first frame of another file.
+ * Number of frames of a Python stack that make a place: the program's innermost frame and its callers. A program may wrap all its calls in
+ * functions of one file: then up to the first frame of another file.
  */
 unsigned stack_place_frames(const char *python);
 
-/* The frame, whose length is n, begins with that word. */
+/* The frame, of length n, begins with that word. */
 bool stack_frame_begins_with(const char *f, size_t n, const char *word);
 
-/* A frame of what starts a Python program or imports a module: the program has the same stack without it. */
+/* True for a frame that starts a Python program or imports a module: the program has the same stack without it. */
 bool is_launcher_frame(const char *f, size_t n);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where the program made a call: a number that is the same on all ranks for the same place, and which one of that place
- * a call is in its step. Read from the stack_info.csv of each rank, all of it at the first stack that is not known yet.
+ * Where the program made a call: a number that is the same on all ranks for the same place, and the call's number at that place in its
+ * step. Read from each rank's stack_info.csv, which is read again at the first unknown stack.
  */
 #ifndef PROBE_TOOLS_SITES_H
 #define PROBE_TOOLS_SITES_H
@@ -12,15 +12,15 @@
 #include "tools/probe/model/read/calls.h"
 
 /*
- * Lock: `reading` of a rank is held while its arrays are changed, by the thread that reads the rank's files, and by any other thread while
- * it looks into them. A leaf.
+ * Lock: `reading` of a rank is held while its arrays are changed by the thread that reads the rank's files, and while any other thread
+ * reads them. A leaf.
  */
 struct rank_sites {
 	pthread_mutex_t reading;
 	uint64_t *of_stack; /* by stack id; 0: not known */
 	uint64_t *
-		near_stack; /* the same, of the line of the call alone, wherever its function was called from */
-	uint64_t *leaf_stack; /* of the innermost frames, whoever's they are */
+		near_stack; /* the same for the line of the call alone, from whichever function it was called */
+	uint64_t *leaf_stack; /* for the innermost frames, of any module */
 	uint32_t cap;
 	unsigned reads;
 	const char *path, *more; /* folders; more: NULL or what a journal had */
@@ -40,15 +40,15 @@ void name_site_folders(struct sites *s, uint32_t rank, const char *path, const c
 /* Fills in c->site and c->nth. Threads may do so for different ranks. */
 void find_site(struct sites *s, struct call *c);
 
-/* The line that made the call, wherever its function was called from; 0: not known. Behind find_site() of the call. */
+/* The line that made the call, from whichever function it was called; 0: not known. Call find_site() for the call first. */
 uint64_t find_near_site(const struct sites *s, const struct call *c);
 
-/* The innermost frames, the framework's own: the same where a callback runs on this thread or on that. 0: not known. */
+/* The innermost frames, the framework's own: the same on whichever thread a callback runs. 0: not known. */
 uint64_t find_leaf_site(const struct sites *s, const struct call *c);
 
-/* What a call is besides its terms: its place in the program, the same on all ranks and in all steps. */
+/* Identifies the call without its terms: its place in the program, the same on all ranks and in all steps. */
 uint64_t hash_place(const struct call *c);
-/* The same whichever turn of a step it is: a line. */
+/* The same for all turns in a step: a line. */
 uint64_t hash_line(const struct call *c);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "tools/probe/model/read/calls.h"
 
-/* What the algorithm's bandwidth (bytes of the larger buffer by time) is multiplied by to be the bus's; of messages 1. */
+/* The factor from the algorithm's bandwidth (bytes of the larger buffer by time) to the bus bandwidth; 1 for messages. */
 double call_bus_factor(const struct call *c);
 
 #endif

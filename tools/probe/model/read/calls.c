@@ -61,7 +61,7 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 
 		if (!parse_name(e->d_name, &f, &gz) || fstatat(dirfd(d), e->d_name, &st, 0) < 0)
 			continue;
-		/* Being compressed, or compressed with the original kept: one of the two. */
+		/* A file that is being compressed exists twice, and so does one compressed with the original kept: use one of the two. */
 		snprintf(plain, sizeof(plain), "%.*s", (int)strlen(e->d_name) - 3, e->d_name);
 		if (gz && faccessat(dirfd(d), plain, 0, 0) == 0)
 			continue;
@@ -115,7 +115,7 @@ void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank,
 {
 	calls_open(s, dir, rank, NULL);
 	s->tail = bytes;
-	/* The last file may have just been begun. */
+	/* The last file may have just been created. */
 	if (s->nfile)
 		s->at = s->nfile - 1;
 	if (s->nfile > 1 && s->file[s->at].bytes < bytes / 4)
@@ -124,7 +124,7 @@ void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank,
 
 static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 {
-	/* Of a run without steps the names say nothing. */
+	/* In a run without steps the names mean nothing. */
 	return s->dir->nround || (f->first <= s->step_hi && f->last >= s->step_lo);
 }
 
@@ -142,7 +142,7 @@ uint64_t calls_done(const struct calls *s)
 	return s->bytes_done + (s->reading ? s->csv.src.at : 0);
 }
 
-/* Without these a row is of no use. */
+/* Without these columns a row is useless. */
 _Static_assert(COLUMNS <= CALL_COLUMNS_MAX, "");
 
 static bool has_needed_columns(struct calls *s)
@@ -168,7 +168,7 @@ static bool has_needed_columns(struct calls *s)
 	return true;
 }
 
-/* Of files of other versions, and of what other programs wrote: the fields to where enum column has them. */
+/* Puts the fields into the order of enum column, for files of other versions and of other programs. */
 static void put_in_order(struct calls *s)
 {
 	struct csv_text found[COLUMNS];
@@ -191,7 +191,7 @@ static void end_file(struct calls *s)
 {
 	s->rows += s->csv.rows;
 	s->damaged += s->csv.damaged;
-	/* While the process is writing the end of its last file may be half a line: nothing is lost then. */
+	/* While the process writes, the last line of its last file may be half written: nothing is lost then. */
 	if (s->csv.truncated &&
 		((s->dir->state != RANK_RUNNING && !s->dir->lives) || s->csv.src.gz))
 		s->truncated++;
@@ -257,7 +257,7 @@ static int64_t number_or_none(const struct calls *s, enum column c)
 	return t->n && csv_i64(t, &v) ? v : NO_NUMBER;
 }
 
-/* Where the column's text is that of the row before, as it mostly is: what was found for that. */
+/* If the column's text is that of the row before, as it mostly is: the cached result. */
 static inline struct calls_repeat *find_repeat(
 	struct calls_repeat *repeat, const struct csv_text *t)
 {
@@ -284,7 +284,7 @@ static uint32_t name_id(struct calls_repeat *repeat, const struct csv_text *t)
 
 #define column_name_id(s, c) name_id(&(s)->repeat.c, calls_column(s, COL_##c))
 
-/* 16 hex digits; any other text as a hash of it, so that equal ones stay equal. */
+/* Reads 16 hex digits; any other text becomes its hash, so that equal texts stay equal. */
 static uint64_t comm_id(const struct csv_text *t)
 {
 	uint64_t v = 0, h = UINT64_C(0xcbf29ce484222325);
@@ -312,7 +312,7 @@ static uint64_t column_comm_id(struct calls *s)
 	return s->repeat.comm.value;
 }
 
-/* What the reader keeps of the words of the column `flags`. */
+/* The words of the column `flags` that the reader keeps. */
 static const uint32_t bits_of_flag[CALL_FLAGS] = {
 	[CF_BIT_OPEN] = CALL_OPEN,
 	[CF_BIT_ASYNC] = CALL_ASYNC,
@@ -351,7 +351,7 @@ static void parse_flags(struct call *c, const struct csv_text *t)
 	}
 }
 
-/* The first row of a call. False: its numbers are none. */
+/* Reads the first row of a call. False: its numbers cannot be parsed. */
 static bool begin_call(struct calls *s, struct call *c, uint64_t step, uint64_t seq)
 {
 	const struct csv_text *t = calls_column(s, COL_flags);
@@ -410,7 +410,7 @@ static inline uint64_t mix_hash(uint64_t h, uint64_t v)
 	return h ^ h >> 29;
 }
 
-/* By eight bytes; the last ones may overlap those before them. */
+/* Compares eight bytes at a time; the last ones may overlap those before. */
 static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
 {
 	const char *end = t->s + t->n;
@@ -429,7 +429,7 @@ static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
 	return mix_hash(h, w) + t->n;
 }
 
-/* Has the number that many digits in front of its exponent, without zeros at its beginning? */
+/* Does the number have that many digits before its exponent, not counting leading zeros? */
 static bool is_telling(const struct csv_text *t)
 {
 	unsigned n = 0;
@@ -510,7 +510,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 		s->bad(s->bad_arg, s, c, nans, infs);
 }
 
-/* Step and seq of the present row; false: damaged. */
+/* Reads step and seq of the current row; false: damaged. */
 static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 {
 	uint64_t start;
@@ -535,7 +535,7 @@ bool calls_next(struct calls *s, struct call *out)
 		}
 		if (!s->ahead && !read_row(s)) {
 			end_file(s);
-			/* The rows of one call may go on in the next part of the same block, never further. */
+			/* The rows of one call may continue in the next part of the same block, but not further. */
 			if (have && (s->at >= s->nfile ||
 					    s->file[s->at].first != s->file[s->at - 1].first))
 				return true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of one rank's folder, in the order of its files: calls_<a>-<b>[.<k>].csv[.gz]. The rows of a call (one per
- * tensor) are put together.
+ * The calls of one rank's folder, in the order of its files: calls_<a>-<b>[.<k>].csv[.gz]. The rows of a call (one per tensor) become one
+ * struct.
  */
 #ifndef PROBE_TOOLS_CALLS_H
 #define PROBE_TOOLS_CALLS_H
@@ -16,14 +16,14 @@ enum call_bits {
 	CALL_OPEN = 1,
 	CALL_ASYNC = 2,
 	CALL_ERROR = 4,
-	CALL_LOCAL = 8, /* its communicator's id means nothing to other ranks */
+	CALL_LOCAL = 8, /* its communicator's id has no meaning for other ranks */
 	CALL_NESTED = 16, /* inside another recorded call */
 	CALL_P2P = 32, /* has a peer: its comm_seq does not join ranks */
 	CALL_WAITED = 64, /* `wait` is known */
 	CALL_WAIT_SHARED =
-		128, /* ... and is that of the call before, which the same Wait completed */
+		128, /* ... and is shared with the call before, as the same Wait completed both */
 	CALL_MORE = 256, /* it has tensors that have no row */
-	CALL_LATE = 512, /* its rows came behind those of later calls: `nth` is not what it was */
+	CALL_LATE = 512, /* its rows came after those of later calls: `nth` is not reliable */
 	CALL_UNWOUND = 1024, /* left by an exception */
 	CALL_PERMUTED =
 		2048, /* the order in memory of a tensor's elements is not that of their indices */
@@ -32,7 +32,7 @@ enum call_bits {
 		8192, /* its rank marks no steps: `step` is that of the rank it shares the call with */
 };
 
-/* The values of a call's tensors on one side (what it was given, what it gave), all rows of it together. */
+/* The values of a call's tensors on one side (inputs or outputs), over all its rows. */
 struct side {
 	uint64_t
 		digest; /* of their statistics and checksums as text; 0: not all of them were measured */
@@ -40,9 +40,9 @@ struct side {
 	double sum, squares; /* of the elements and of their squares */
 	double least, most;
 	uint32_t rows;
-	bool blind; /* a row without statistics */
-	bool bad; /* NaN or Inf: the sum is not that of all elements */
-	bool telling; /* numbers of so many digits that two tensors have the same only if they are the same */
+	bool blind; /* a row has no statistics */
+	bool bad; /* NaN or Inf: the sum does not include all elements */
+	bool telling; /* only equal tensors have the same numbers, which have enough digits for that */
 };
 
 struct call {
@@ -55,20 +55,21 @@ struct call {
 	uint32_t pass; /* backward pass of the step, from 1; 0: not known */
 	uint64_t step, seq, comm; /* comm 0: none */
 	int64_t comm_seq, comm_rank, size, root, peer, tag; /* NO_NUMBER: empty */
-	/* Of a send_recv, whose peer is the destination: what the row of its output says. Of an open one nothing is known. */
+	/* For a send_recv, whose peer is the destination: source and tag from its output's row. Not known while it is open. */
 	int64_t source, source_seq, source_tag;
 	int64_t error;
 	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
-	uint64_t device; /* ns that its work took on a device; 0: not known */
+	uint64_t device; /* ns of work on a device; 0: not known */
 	uint64_t count; /* elements of its first tensor */
 	uint64_t in_bytes, out_bytes;
-	uint32_t blind; /* inputs whose values were not looked at */
-	uint32_t nth; /* which one of its site in the step, from 0; filled in by who gathers */
-	uint64_t site; /* where the program made it, alike on all ranks; 0: not known; likewise */
+	uint32_t blind; /* inputs whose values were not measured */
+	uint32_t nth; /* its number at its site in the step, from 0; filled in by find_site() */
+	uint64_t
+		site; /* where the program made it, the same on all ranks; 0: not known; filled in likewise */
 	struct side in, out;
 };
 
-/* Bytes of whatever type (`other`), which have no values. dtype: interned. Any thread may ask. */
+/* True for bytes of unknown type (`other`), which have no values. dtype: interned. Any thread may ask. */
 bool is_dtype_other(uint32_t dtype);
 
 /* The largest absolute value. */
@@ -92,16 +93,16 @@ struct calls_file {
 
 struct calls;
 
-/* A row with a NaN or an Inf; its columns: calls_column(). c holds the call as far as it was read. */
+/* Called for a row with a NaN or an Inf; its columns: calls_column(). c holds the call as far as it was read. */
 typedef void calls_bad_fn(
 	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
 
-/* Each row of a call, for what struct call does not keep; c->rows is 1 at the first. */
+/* Called for each row of a call, for data that struct call does not keep; c->rows is 1 at the first. */
 typedef void calls_row_fn(void *arg, struct calls *s, const struct call *c);
 
 #define CALL_COLUMNS_MAX 64 /* of calls_*.csv; calls.c compares it with the table */
 
-/* A column's last text and what it was found to be; text that does not fit: n is SIZE_MAX. */
+/* A column's last text and its parsed value; n is SIZE_MAX for text that does not fit. */
 struct calls_repeat {
 	size_t n;
 	uint64_t value;
@@ -114,10 +115,10 @@ struct calls {
 	struct calls_file *file;
 	unsigned nfile, cap_file, at;
 	uint64_t step_lo, step_hi; /* only these */
-	uint64_t tail; /* of a plain file only the last so many bytes; 0: all */
-	bool cut; /* so its first call may lack rows */
+	uint64_t tail; /* of a plain file only the last `tail` bytes; 0: all */
+	bool cut; /* therefore its first call may lack rows */
 	bool keep_open;
-	bool times_only; /* statistics are not looked at: in, out and bad() stay empty */
+	bool times_only; /* statistics are not read: in, out and bad() stay empty */
 	size_t buffer;
 	calls_bad_fn *bad;
 	void *bad_arg;
@@ -125,15 +126,15 @@ struct calls {
 	void *row_arg;
 	struct csv csv;
 	bool reading; /* csv is open */
-	bool ahead; /* csv.field, by enum column, is the first row of the next call */
-	int column[CALL_COLUMNS_MAX]; /* of the file, by enum column; found by their names */
-	bool in_order; /* each is where enum column has it */
+	bool ahead; /* csv.field, by enum column, already has the first row of the next call */
+	int column[CALL_COLUMNS_MAX]; /* columns of the file by enum column; found by their names */
+	bool in_order; /* every column is at its place of enum column */
 	struct {
 		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm, phase;
 	} repeat;
 	const char *lacking; /* a needed column that a file does not have; NULL: none */
 	uint64_t rows, damaged, truncated, unreadable, bytes_done;
-	char *wrong; /* why a file was not read, the first */
+	char *wrong; /* why a file was not read, for the first such file */
 };
 
 /* limits: NULL or the journal's part of the folder. */
@@ -141,10 +142,10 @@ void calls_open(
 	struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o);
 void calls_close(struct calls *s);
 
-/* Only what was written last, about so many bytes of it: `cut` then. */
+/* Reads only the end of the files, about that many bytes: sets `cut`. */
 void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes);
 
-/* The next call. false: no more. */
+/* Returns the next call. false: no more. */
 bool calls_next(struct calls *s, struct call *out);
 
 /* Bytes of all its files, and those read so far. */

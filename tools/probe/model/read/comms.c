@@ -38,7 +38,7 @@ static int by_rank_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* "0-3;8", of an intercommunicator "0-3|4-7". A list that was cut ("...") says too little and is not used. */
+/* Parses "0-3;8", or "0-3|4-7" for an intercommunicator. A list that was cut ("...") is not used. */
 static void parse_members(struct comm_info *c)
 {
 	unsigned cap = 0;
@@ -81,7 +81,7 @@ static uint64_t parse_hex(const struct csv_text *t)
 	return *end ? 0 : v;
 }
 
-/* Libraries that start from a shared id do not know their members; who lists the communicator is one. */
+/* Libraries that start from a shared id do not know the members; a rank that lists the communicator is one. */
 static void add_seen(struct comm_info *k, int rank)
 {
 	if (k->nseen && k->seen[k->nseen - 1] == rank)
@@ -90,7 +90,7 @@ static void add_seen(struct comm_info *k, int rank)
 	k->seen[k->nseen++] = rank;
 }
 
-/* They are the members when they are as many as it has. */
+/* They are the members if they are as many as its size. */
 static void settle_seen(struct comm_info *k)
 {
 	if (k->member || k->size < 1 || k->nseen != (uint64_t)k->size)
@@ -140,7 +140,7 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 	csv_close(&csv);
 }
 
-/* As formats/csv_training/parallel_json.c writes it: a line for each. */
+/* Reads the format of formats/csv_training/parallel_json.c: a line for each. */
 static void read_roles(struct comms *c, const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -11,16 +11,17 @@ struct comm_info {
 	struct table_key key; /* a: id */
 	uint32_t lib, kind, name; /* interned */
 	uint32_t
-		role; /* interned; in a training: data, tensor, pipeline, expert, exchange, by parallel.json; 0: not known */
+		role; /* interned; in a training, from parallel.json: data, tensor, pipeline, expert, exchange; 0: not known */
 	int64_t size; /* -1: not known */
 	uint64_t parent; /* 0: none */
 	int *member; /* world ranks, ascending; NULL: not known */
 	unsigned nmember;
-	bool in_order; /* member[n] is the one of rank n there */
+	bool in_order; /* member[n] is rank n of the communicator */
 	char *ranks; /* as in comms.csv */
 	int *seen; /* ranks whose folders list it, if world_ranks is empty */
 	unsigned nseen, cap_seen;
-	unsigned present; /* members whose folders are read; not known: at most `size` */
+	unsigned
+		present; /* members whose folders are read; if members are not known: at most `size` */
 };
 
 struct comms {
@@ -31,16 +32,16 @@ struct comms {
 void comms_init(struct comms *c);
 void comms_free(struct comms *c);
 
-/* Adds what one rank knows. o: NULL or the journal's part. */
+/* Adds one rank's communicators. o: NULL, or the journal's part. */
 void comms_read(struct comms *c, const struct rank_dir *dir, const struct overlay *o);
 
-/* Counts the members that are there, once all have been read. dir: the run's folders. */
+/* Counts the members that are there, after all have been read. dir: the run's folders. */
 void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n);
 
 /* NULL: comms.csv does not list it. */
 struct comm_info *comms_find(const struct comms *c, uint64_t id);
 
-/* The world rank of its rank n; -1: not known. */
+/* The world rank of the communicator's rank n; -1: not known. */
 int comm_member_at(const struct comm_info *c, int64_t n);
 bool comm_has(const struct comm_info *c, int rank);
 

@@ -108,7 +108,7 @@ bool folders_is_rank(const char *path)
 
 /* ---- one folder ---- */
 
-/* Whether the file outside the folder is a regular one of the folder's owner. */
+/* True if the file outside the folder is a regular file of the folder's owner. */
 static bool belongs_to(const char *path, const char *folder)
 {
 	struct stat dir;
@@ -135,8 +135,8 @@ static uint64_t clock_now_ns(void)
 }
 
 /*
- * The journal's head is newer than meta.json: it has a sign of life of every second. A journal in another folder may be
- * somebody else's by now.
+ * The journal's head is newer than meta.json: it has a sign of life from every second. A journal in another folder may belong to another
+ * process by now.
  */
 static void look_at_journal(struct rank_dir *r)
 {
@@ -168,7 +168,7 @@ static void look_at_journal(struct rank_dir *r)
 			.cpu_percent = h->progress.cpu_percent,
 			.still_ns = compute_still_ns(h->progress.moved_ns, h->progress.quiet_ns)};
 	latest = inspect_latest(&j);
-	/* A damaged one may say anything. */
+	/* A damaged one may contain anything. */
 	if (latest > r->alive_ns && latest <= clock_now_ns())
 		r->alive_ns = latest;
 	journal_close(&j);
@@ -207,8 +207,8 @@ static uint64_t earlier_known(uint64_t a, uint64_t b)
 }
 
 /*
- * From the start of its process to its end: ranks of its run may have come and gone before its first record, or after its
- * last. Versions that do not write the start have the first look at the clock, which came with the first call.
+ * From the start of its process to its end: other ranks of its run may have started and ended before its first record, or after its last.
+ * Versions that do not write the start have the first reading of the clock, at the first call.
  */
 static void find_lifetime(struct rank_dir *r)
 {
@@ -223,7 +223,7 @@ static void find_lifetime(struct rank_dir *r)
 			r->end_ns = ends[i];
 }
 
-/* The folder dir/sub, or dir itself where sub is "". rank: what its name says. */
+/* Reads the folder dir/sub, or dir itself if sub is "". rank: from its name. */
 static void open_rank_dir(
 	struct rank_dir *r, const char *dir, const char *sub, const char *name, int rank)
 {
@@ -245,7 +245,7 @@ static void open_rank_dir(
 	look_at_journal(r);
 	r->state = state_of(r);
 	r->last_ns = r->meta.last_record_ns ? r->meta.last_record_ns : r->meta.clock_last_ns;
-	/* A process that is alive, or was when its last record was long past, lived until then. */
+	/* A process that is alive, or that was alive long after its last record, lived until then. */
 	if (r->journal && r->alive_ns > r->last_ns)
 		r->last_ns = r->alive_ns;
 	/* Its last drain may be a second ago, and the other ranks have begun since. */
@@ -275,13 +275,13 @@ static void close_dir(struct rank_dir *r)
 
 /* ---- choosing ---- */
 
-static void leave_out_folder(struct folders *f, const char *name, char *why, int rank)
+static void add_unused_folder(struct folders *f, const char *name, char *why, int rank)
 {
 	TOOL_GROW(f->out, f->nout, f->cap_out);
-	f->out[f->nout++] = (struct left_out){tool_strdup(name), why, rank};
+	f->out[f->nout++] = (struct unused_folder){tool_strdup(name), why, rank};
 }
 
-/* Run, attempt and size first: 0 where only the times can tell two runs from each other. */
+/* Compares run, attempt and size first: 0 if only the times can tell two runs apart. */
 static int compare_jobs(const struct rank_dir *a, const struct rank_dir *b)
 {
 	int c = strcmp(a->meta.run, b->meta.run);
@@ -307,8 +307,8 @@ static int by_rank_then_name(const void *x, const void *y)
 }
 
 /*
- * Does a folder belong to the run that those before it have made, whose last process ended at end_ns? Where the launcher
- * has given the job an id, a rank may come after all others are gone: only a rank that is there already is another run's.
+ * Does a folder belong to the run of the folders before it, whose last process ended at end_ns? If the launcher has given the job an id, a
+ * rank may come after all others have ended: only a rank that is there already belongs to another run.
  */
 static bool is_of_run(
 	const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
@@ -323,7 +323,7 @@ static bool is_of_run(
 	return *d->meta.run && d->rank >= 0;
 }
 
-/* Why a folder that was readable is not of the run that was chosen. */
+/* Why a readable folder is not part of the chosen run. */
 static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
 {
 	if (strcmp(r->meta.run, chosen->meta.run))
@@ -338,7 +338,7 @@ static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chos
 	return tool_strdup("of an earlier run: it ended before this one began");
 }
 
-/* Keeps the folders of the newest run: of the one whose latest process started last. */
+/* Keeps the folders of the newest run: the one whose latest process started last. */
 static void choose_newest_run(struct folders *f)
 {
 	unsigned best = 0, best_n = 0;
@@ -359,7 +359,7 @@ static void choose_newest_run(struct folders *f)
 	}
 	for (unsigned i = 0; i < f->n; i++)
 		if (i < best || i >= best + best_n) {
-			leave_out_folder(
+			add_unused_folder(
 				f, f->dir[i].name, why_other_run(&f->dir[i], &f->dir[best]), -1);
 			close_dir(&f->dir[i]);
 		}
@@ -367,7 +367,7 @@ static void choose_newest_run(struct folders *f)
 	f->n = best_n;
 }
 
-/* A folder whose meta.json cannot be read may be of any run: it counts only where there is no other. */
+/* A folder whose meta.json cannot be read may be part of any run: it is used only if there is no other. */
 static void drop_unreadable(struct folders *f)
 {
 	unsigned good = 0, n = 0;
@@ -381,7 +381,7 @@ static void drop_unreadable(struct folders *f)
 			f->dir[n++] = f->dir[i];
 			continue;
 		}
-		leave_out_folder(f, f->dir[i].name,
+		add_unused_folder(f, f->dir[i].name,
 			tool_format(
 				"meta.json: %s; give its path to read it", f->dir[i].meta_wrong),
 			f->dir[i].rank);
@@ -405,7 +405,7 @@ static int by_class_and_name(const void *x, const void *y)
 				    : strcmp(a->name, b->name);
 }
 
-static char *why_left_out(enum folder_class class)
+static char *explain_unused(enum folder_class class)
 {
 	if (class == CLASS_OLD)
 		return tool_strdup("of an earlier run; give its path to read it");
@@ -471,14 +471,14 @@ static void collect_rank_dirs(struct folders *f)
 			open_rank_dir(
 				&f->dir[f->n++], f->path, all[i].name, all[i].name, all[i].rank);
 		} else {
-			leave_out_folder(f, all[i].name, why_left_out(all[i].class), -1);
+			add_unused_folder(f, all[i].name, explain_unused(all[i].class), -1);
 		}
 		free(all[i].name);
 	}
 	free(all);
 }
 
-void folders_each_left_out(const struct folders *f, unsigned most,
+void folders_each_unused(const struct folders *f, unsigned most,
 	void (*take)(void *arg, const struct rank_dir *d), void *arg)
 {
 	for (unsigned i = 0; i < f->nout && i < most; i++) {
@@ -524,7 +524,7 @@ int folders_open(struct folders *f, const char *path)
 			errno != ENOENT ? ""
 					: ": a process makes it at its first recorded call; `probe "
 					  "check CMD` says "
-					  "what CMD calls, and what of that is recorded");
+					  "what CMD calls, and which of these calls are recorded");
 		return STATUS_USAGE;
 	}
 

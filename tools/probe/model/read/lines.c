@@ -11,13 +11,13 @@
 
 #include "tools/lib/tool.h"
 
-/* A file that was opened, or could not be: each is tried once. */
+/* A file that was opened, or that could not be: each is tried once. */
 struct file {
 	char *path;
 	uint8_t id[BUILD_ID_MAX], id_len;
-	Dwfl_Module *mod; /* NULL: no use */
+	Dwfl_Module *mod; /* NULL: unusable */
 	GElf_Addr bias; /* added by libdwfl to the file's addresses */
-	int error; /* of the file as a whole */
+	int error; /* error of the file as a whole */
 };
 
 struct lines {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source lines of native addresses, from the debugging information of the modules' files or of separate files under
- * /usr/lib/debug. Nothing is fetched from a network.
+ * Source lines of native addresses, from the debugging information in the modules' files or in separate files under /usr/lib/debug. Nothing
+ * is fetched from a network.
  */
 #ifndef PROBE_TOOLS_LINES_H
 #define PROBE_TOOLS_LINES_H
@@ -14,8 +14,8 @@
 struct lines;
 
 /*
- * Never NULL. Takes DEBUGINFOD_URLS out of this process's environment: libdw would ask those servers, which on a node
- * without a way out takes minutes.
+ * Never returns NULL. Removes DEBUGINFOD_URLS from this process's environment: libdw would ask those servers, which takes minutes on a node
+ * without internet access.
  */
 struct lines *lines_new(void);
 void lines_free(struct lines *l);

@@ -10,7 +10,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-#define LISTED_MAX 3 /* names of a bucket that are written out */
+#define LISTED_MAX 3 /* names of a bucket's parameters that are listed */
 
 static int what_of(const struct csv_text *t)
 {
@@ -39,7 +39,7 @@ static void free_name_row(struct name_row *r)
 	free(r->flags);
 }
 
-/* The place for a row: that of the parameter's older one. last: by number of the parameter, place + 1. */
+/* The place for a row: that of the parameter's earlier row, if any. last: by number of the parameter, place + 1. */
 static struct name_row *row_place(
 	struct names *names, unsigned **last, unsigned *nlast, const struct name_row *r)
 {
@@ -121,7 +121,7 @@ static char *tensor_text(const char *name)
 	return tool_format("%s", name);
 }
 
-/* What a bucket holds, where it is not known which of it. */
+/* The contents of a bucket, if it is not known which of them is meant. */
 static char *bucket_text_of(const struct names *names, uint64_t bucket)
 {
 	char *text = NULL;

@@ -16,7 +16,7 @@ struct name_row {
 };
 
 struct names {
-	struct name_row *row; /* of a parameter the last row counts: older ones are left out */
+	struct name_row *row; /* of a parameter only the last row: earlier ones are skipped */
 	unsigned n, cap;
 	uint64_t damaged;
 };
@@ -26,8 +26,8 @@ int names_read(struct names *names, const char *folder);
 void names_free(struct names *names);
 
 /*
- * What a tensor of that name is, for people: "gradient of layers.0.weight (element 1,204 of bucket 7)"; of a bucket of
- * which the element is not known the names of what it holds. step: of the call. "" where nothing is known. malloc'd.
+ * Describes a tensor of that name for people: "gradient of layers.0.weight (element 1,204 of bucket 7)"; for a bucket without a known
+ * element the names of its contents. step: of the call. "" if nothing is known. malloc'd.
  */
 char *names_describe(const struct names *names, const char *name, uint64_t step);
 

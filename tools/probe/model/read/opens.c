@@ -30,7 +30,7 @@ void opens_free(struct opens *o)
 	free(o->call);
 }
 
-/* The moment up to which an open call of that process is known to have gone on. */
+/* The time up to which an open call of that process is known to have lasted. */
 static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
 {
 	if (dir->state == RANK_RUNNING)
@@ -52,7 +52,7 @@ static void add_open_call(struct opens *o, const struct rank_dir *dir, struct op
 	if (dir->peers_steps)
 		c->call.bits |= CALL_PEERS_STEP;
 	c->age = end > c->call.start ? end - c->call.start : 0;
-	/* A process that ended while a thread was inside a call was torn out of it (MPI_Abort, a launcher that gave up). */
+	/* A process that ended while a thread was inside a call was interrupted in it (MPI_Abort, a launcher that gave up). */
 	c->ended_ok = (dir->state == RANK_FINISHED || dir->state == RANK_UNWRITTEN) &&
 		      c->call.bits & CALL_ASYNC;
 	TOOL_GROW(o->call, o->n, o->cap);
@@ -116,7 +116,7 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 	add_open_call(l->o, l->dir, &now);
 }
 
-/* A number of a line of open.jsonl. */
+/* Reads a number of a line of open.jsonl. */
 static int64_t number_of_inspected(const char *line, const char *key)
 {
 	char pat[32];
@@ -140,7 +140,7 @@ static uint32_t intern_or_none(const char *line, const char *key)
 	return intern_text(text, strlen(text));
 }
 
-/* An object as open.jsonl and `waits` of meta.json have it (folder/opened.h). */
+/* Reads an object as in open.jsonl and in `waits` of meta.json (folder/opened.h). */
 static void take_opened_line(
 	struct opens *o, const struct rank_dir *dir, uint32_t rank, const char *line)
 {
@@ -182,7 +182,7 @@ static void take_opened_line(
 	add_open_call(o, dir, &now);
 }
 
-/* The journal is gone, or on another host: what its process wrote of open calls while it lived. */
+/* The journal is gone, or on another host: reads what its process wrote about open calls while it lived. */
 static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
 	char *path = tool_format("%s/%s", dir->path, OPENED_FILE), *line = NULL;
@@ -207,7 +207,7 @@ static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, ui
 
 #define META_BYTES_READ (1u << 20)
 
-/* What recovery has kept of them. */
+/* Reads the open calls that recovery has kept. */
 static void read_waits_from_meta(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
 	char *path = tool_format("%s/meta.json", dir->path), *text, *at;
@@ -216,13 +216,13 @@ static void read_waits_from_meta(struct opens *o, const struct rank_dir *dir, ui
 	text = read_whole_file(path, META_BYTES_READ, &n);
 	at = strstr(text, "\"waits\": [");
 	while (at && (at = strchr(at, '{'))) {
-		char *end = at + strcspn(at, "}\n"), *behind = end + (*end != 0);
+		char *end = at + strcspn(at, "}\n"), *after = end + (*end != 0);
 
 		*end = 0;
 		take_opened_line(o, dir, rank, at);
-		if (*behind != ',')
+		if (*after != ',')
 			break;
-		at = behind;
+		at = after;
 	}
 	free(text);
 	free(path);
@@ -235,7 +235,7 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 	int err;
 
 	if (dir->state == RANK_RECOVERED) {
-		/* Else it stood in nothing, and meta.json is not read once more for that. */
+		/* Otherwise it was blocked in nothing, and meta.json need not be read again. */
 		if (*dir->meta.end.inside)
 			read_waits_from_meta(o, dir, rank);
 		return NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls that were entered and not left, and the Wait calls that threads stand in: of living processes from their
- * journals, of others from their rows.
+ * The calls that were entered and not left, and the Wait calls that threads are blocked in: for running processes from their journals, for
+ * others from their rows.
  */
 #ifndef PROBE_TOOLS_OPENS_H
 #define PROBE_TOOLS_OPENS_H
@@ -10,9 +10,9 @@
 
 struct open_call {
 	struct call call;
-	uint64_t age; /* ns: until now, or until the process gave its last sign of life */
+	uint64_t age; /* ns: until now, or until the last sign of life of the process */
 	bool waiting; /* not a data call: a Wait */
-	bool ended_ok; /* asynchronous, and the process finished in the ordinary way without completing it */
+	bool ended_ok; /* asynchronous, and the process ended normally without completing it */
 };
 
 struct opens {
@@ -29,8 +29,8 @@ void opens_free(struct opens *o);
 void opens_row(struct opens *o, const struct rank_dir *dir, const struct call *c);
 
 /*
- * What the journal shows. calls: data calls too, not only threads in a Wait. NULL: fine, or there is none; else why it
- * cannot be read, malloc'd.
+ * Reads the open calls of the journal. calls: data calls too, not only threads in a Wait. NULL: it succeeded, or there is no journal; else
+ * why it cannot be read, malloc'd.
  */
 char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
 

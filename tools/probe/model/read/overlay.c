@@ -15,8 +15,7 @@
 #include "writer/drain.h"
 
 /*
- * Of a segment no private mapping can be had, and reading a page that was never written would take memory from the
- * machine for it: what is in use is copied.
+ * A segment cannot be mapped privately, and reading a page that was never written would allocate memory for it: the part in use is copied.
  */
 static void *copy_segment(const struct journal *j)
 {
@@ -46,7 +45,7 @@ static void *map_privately(const struct journal *j, const char *path)
 	return p;
 }
 
-/* A private copy: what draining changes in it never reaches the journal. */
+/* A private copy: the changes that draining makes never reach the journal. */
 static int open_private(struct journal *j, const char *path)
 {
 	int err = journal_open(j, AT_FDCWD, path, true);

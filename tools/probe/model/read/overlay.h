@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a killed process left in its journal, as files in a temporary folder: the same rows that `probe recover` would
- * add, without touching the rank's folder (it may be read-only). The files there are complete up to the lengths given.
+ * The contents of a killed process's journal as files in a temporary folder: the same rows that `probe recover` would add, without touching
+ * the rank's folder (it may be read-only). The files there are complete up to the lengths given.
  */
 #ifndef PROBE_TOOLS_OVERLAY_H
 #define PROBE_TOOLS_OVERLAY_H
@@ -12,17 +12,17 @@
 struct overlay {
 	char *path; /* temporary folder; NULL: there is none */
 	uint64_t rows, spilled;
-	char *ending; /* what the process left about its end, as JSON; NULL: nothing */
+	char *ending; /* what the process left about its own end, as JSON; NULL: nothing */
 	unsigned nfile;
 	struct journal_file
 		file[JOURNAL_FILES]; /* committed lengths of files in the rank's folder */
 };
 
-/* Makes it for a folder whose owner is gone. NULL: fine, else what is wrong, malloc'd. */
+/* Makes the overlay of a folder whose owner is gone. NULL: it succeeded; else the problem, malloc'd. */
 char *overlay_make(struct overlay *o, const struct rank_dir *r);
 void overlay_remove(struct overlay *o);
 
-/* How much of that file of the rank's folder counts. */
+/* The length up to which that file of the rank's folder is used. */
 uint64_t overlay_limit(const struct overlay *o, const char *file);
 
 #endif

@@ -15,7 +15,7 @@
 #define META_BYTES_MAX ((1u << 20) - 1)
 #define PROGRAM_MAX 4096
 
-/* ---- finding things in the document ---- */
+/* ---- finding nodes in the document ---- */
 
 static const yaml_node_t *get_yaml_node(yaml_document_t *d, const yaml_node_t *map, const char *key)
 {
@@ -32,7 +32,7 @@ static const yaml_node_t *get_yaml_node(yaml_document_t *d, const yaml_node_t *m
 	return NULL;
 }
 
-/* The text of a scalar; NULL for null, other nodes and where there is none. */
+/* The text of a scalar; NULL for null, for other nodes and if there is none. */
 static const char *yaml_text(const yaml_node_t *n)
 {
 	if (!n || n->type != YAML_SCALAR_NODE)
@@ -145,7 +145,7 @@ static void read_meta_owner(struct meta *m, yaml_document_t *d, const yaml_node_
 	m->has_owner = host && o->pid > 0;
 }
 
-/* The command line as it could be typed, cut when it is long. */
+/* The command line as it could be typed, shortened if it is long. */
 static char *read_command_line(yaml_document_t *d, const yaml_node_t *list)
 {
 	char *buf = tool_alloc(PROGRAM_MAX + 8), *at = buf, *end = buf + PROGRAM_MAX;
@@ -172,7 +172,7 @@ static char *read_command_line(yaml_document_t *d, const yaml_node_t *list)
 	return buf;
 }
 
-/* "" for the values that restrict nothing. */
+/* "" for values that restrict nothing. */
 static bool is_text(const yaml_node_t *n, const char *text)
 {
 	return n && n->type == YAML_SCALAR_NODE && strcmp(yaml_text(n), text) == 0;
@@ -286,7 +286,7 @@ static void read_progress(struct rank_progress *p, yaml_document_t *d, const yam
 		yaml_number(get_yaml_node(d, n, "quiet_ns")));
 }
 
-/* Keys that cost time for each call or step, where they have another value than off. */
+/* Keys that cost time for each call or step, if they are on. */
 static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node_t *config)
 {
 	static const char *const key[] = {"stack", "statistics", "backward", "scalars", "metrics",
@@ -408,7 +408,7 @@ static void empty_meta(struct meta *m)
 	m->memory_events = tool_strdup("");
 }
 
-/* YAML knows a few characters fewer than JSON: none of them matters in a report. */
+/* YAML allows a few characters fewer than JSON: none of them matters in a report. */
 static void tame_characters(char *s, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * A rank's meta.json as the commands use it. Keys that are missing leave their member at 0, "" or -1: other versions
- * write fewer or more.
- */
+/* A rank's meta.json as the commands use it. Missing keys leave their member at 0, "" or -1: other versions write fewer or more. */
 #ifndef PROBE_TOOLS_PROBE_READ_READ_META_H
 #define PROBE_TOOLS_PROBE_READ_READ_META_H
 
@@ -23,19 +20,19 @@ struct meta_text {
 	char *name, *text;
 };
 
-/* How its process ended, by itself or by who found it gone. Texts are "" where nothing is known. */
+/* How its process ended, recorded by itself or by the process that found it gone. Unknown texts are "". */
 struct meta_ending {
 	char *how, *inside, *text, *shown;
 	int code, signal; /* ENDING_NONE */
 	uint64_t at_ns; /* Unix epoch; 0: not known */
 };
 
-/* What the rank's writer measured last of the process and its descendants (preload/writer/progress.h). */
+/* What the rank's writer last measured about the process and its descendants (preload/writer/progress.h). */
 struct rank_progress {
 	bool known;
-	bool unseen; /* descendants could not be looked at */
+	bool unseen; /* descendants could not be examined */
 	uint64_t
-		still_ns; /* so long nothing used processor time, read or wrote; 0: something did, or wanted to */
+		still_ns; /* for this long nothing used processor time, read or wrote; 0: something did, or wanted to */
 	unsigned cpu_percent; /* of one core, in the second before */
 };
 
@@ -47,62 +44,62 @@ struct meta {
 	bool crash_safe;
 	uint64_t outside, damaged;
 	char *run;
-	char *attempt; /* of the launcher's restarts; "": it does not count them */
+	char *attempt; /* the launcher's count of restarts; "": it does not count them */
 	int rank, world_size; /* -1: not known */
 	bool rank_guessed;
 	char *version;
 	uint64_t clock_first_ns,
-		clock_last_ns; /* Unix epoch: first look at the clock, latest drain */
+		clock_last_ns; /* Unix epoch: first reading of the clock, latest drain */
 	uint64_t process_start_ns; /* Unix epoch; 0: not known */
 	uint64_t first_record_ns, last_record_ns; /* 0: none */
 	uint64_t step_now;
 	int64_t step_last; /* -1: no row yet */
 	uint64_t
-		steps_before; /* that the optimizer had done before the first one here; 0: none, or not known */
+		steps_before; /* steps of the optimizer before the first one here; 0: none, or not known */
 	uint64_t cfg_start_iteration;
 	char *step_source;
-	uint64_t block_steps; /* in a calls file */
+	uint64_t block_steps; /* steps per calls file */
 	uint64_t seen, recorded, rows, lost_rows, removed_blocks;
 	unsigned ndropped, nskipped, nmissing, nlibraries, ninvisible;
 	struct meta_count dropped[META_LIST_MAX], skipped[META_LIST_MAX];
 	struct meta_text missing[META_LIST_MAX]; /* kind of loss, its text */
 	struct meta_text libraries[META_LIST_MAX]; /* name, version */
-	struct meta_text invisible[META_LIST_MAX]; /* what was out of sight, why */
+	struct meta_text invisible[META_LIST_MAX]; /* what could not be seen, and why */
 	double own_calls_s, own_writer_s;
 	struct rank_progress progress;
-	char *derived; /* scalars that were computed and not seen, each between two spaces */
-	double own_start_s; /* of own_calls_s what was before the third step; -1: not known */
-	uint64_t own_start_ns; /* when that was, Unix epoch */
+	char *derived; /* scalars that were computed, not observed, each between two spaces */
+	double own_start_s; /* the part of own_calls_s before the third step; -1: not known */
+	uint64_t own_start_ns; /* end of that part, Unix epoch */
 	char costly[96]; /* keys that are on and cost time, joined by commas */
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
-		*cfg_step_marker; /* as in the effective configuration; "" = not set */
+		*cfg_step_marker; /* from the effective configuration; "" = not set */
 	bool cfg_stack, cfg_statistics, cfg_device_copy;
 	struct meta_ending end;
-	char *memory_events; /* a file of its control group, whose count of processes ... */
-	int64_t oom_kills; /* ... that were killed for lack of memory was so much when it started; -1: not known */
-	bool cfg_dynamic_on; /* as in use now */
+	char *memory_events; /* a file of its control group that counts processes ... */
+	int64_t oom_kills; /* ... killed for lack of memory: the count when this process started; -1: not known */
+	bool cfg_dynamic_on; /* the value in use now */
 	uint64_t cfg_ctl_margin_s;
 	char *cfg_armable;
-	uint64_t config_from_step; /* the configuration in use holds from there on */
-	uint64_t switches; /* how often it changed */
-	uint64_t switch_asked; /* at the last one: the step that was asked for; 0: none */
+	uint64_t config_from_step; /* the configuration in use holds from this step on */
+	uint64_t switches; /* how often the configuration changed */
+	uint64_t switch_asked; /* the step that the last change asked for; 0: none */
 	bool switch_late;
 };
 
-/* Reads the file. NULL: fine, else what is wrong with it, malloc'd; *m is then empty but may be freed. */
+/* Reads the file. NULL: it succeeded; else the problem, malloc'd; *m is then empty but may be freed. */
 char *meta_read(struct meta *m, const char *path);
 /* The same from memory. */
 char *meta_read_text(struct meta *m, const char *text, size_t n);
 void meta_free(struct meta *m);
 
-/* Takes over what the JSON text of an `end` says. */
+/* Takes over the contents of the JSON text of an `end`. */
 void meta_take_ending(struct meta *m, const char *json);
 
 /* Times of CLOCK_MONOTONIC, as in struct journal_progress. */
 uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns);
 
-/* Has anything ended a step? */
+/* True if anything has ended a step. */
 bool meta_has_steps(const struct meta *m);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a rank that has none: where the repetitions of its calls end (tools/probe/model/join/rounds.h finds them). The readers of its
- * calls then number them by these instead of by the column `step`.
+ * Steps of a rank that marks none: the ends of the repetitions of its calls (found by tools/probe/model/join/rounds.h). The readers of its
+ * calls then take step numbers from these instead of the column `step`.
  */
 #ifndef PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
 #define PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
@@ -13,7 +13,7 @@ struct round_end {
 	uint64_t start, seq;
 };
 
-/* How many rounds ended before that call; end[]: ascending. */
+/* How many rounds ended before that call; end[] must ascend. */
 uint64_t count_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
 
 #endif

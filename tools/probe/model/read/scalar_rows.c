@@ -44,7 +44,7 @@ static void read_rows_of_scalars(const struct scalar_reading *r, const char *pat
 	csv_close(&csv);
 }
 
-/* The steps that the name of a file says; false: it is none. */
+/* Parses the steps in the name of a file; false: it is no such file. */
 static bool steps_of_scalar_file(const char *name, unsigned long long *a, unsigned long long *b)
 {
 	int n = 0;

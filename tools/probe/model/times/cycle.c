@@ -9,8 +9,8 @@
 #include "tools/lib/tool.h"
 
 /*
- * Asynchronous calls stand in the files where they were completed, and those that another thread completed behind all else that
- * the writer found at the same time, up to half a journal: calls are put in order among so many.
+ * Asynchronous calls are in the files where they were completed. Those that another thread completed come after everything else that the
+ * writer found at that time, up to half a journal: calls are sorted among this many.
  */
 #define HELD_MAX 65536u
 
@@ -21,7 +21,7 @@ struct held {
 
 struct cycle {
 	struct period period;
-	struct held kept[PERIOD_KEPT]; /* of the tokens that the period remembers */
+	struct held kept[PERIOD_KEPT]; /* calls of the tokens that the period remembers */
 	struct held *held; /* a heap, the earliest first */
 	unsigned nheld, capheld;
 	uint64_t first, first_seq, round_start;
@@ -52,7 +52,7 @@ static const struct held *kept_call(const struct cycle *y, uint64_t n)
 	return &y->kept[n % PERIOD_KEPT];
 }
 
-/* The last function of the round that is called no second time in it. */
+/* The last function of the round that is called only once in it. */
 static uint32_t called_once(const struct cycle *y)
 {
 	const struct period *p = &y->period;
@@ -68,7 +68,7 @@ static uint32_t called_once(const struct cycle *y)
 	return 0;
 }
 
-/* A pattern has been found: the rounds that led to it have lain there already. */
+/* A pattern has been found: the rounds that led to it are already in `kept`. */
 static void begin_cycle(struct cycle *y)
 {
 	const struct period *p = &y->period;
@@ -96,7 +96,7 @@ static void follow_call(struct cycle *y, const struct held *h)
 	if (p->first != y->first) {
 		begin_cycle(y);
 	} else if (at == settled) {
-		/* The first call behind a round begins the next one. */
+		/* The first call after a round begins the next one. */
 		if (y->round_start)
 			hist_add(&y->time, h->start - y->round_start);
 		y->round_start = h->start;

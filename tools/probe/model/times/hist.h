@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Percentiles of durations without keeping them: counts in 32 classes per factor of two, so that a quantile is within
- * 1.6 % of the true one. Memory is taken per factor of two that occurs.
+ * Percentiles of durations without keeping these: counts in 32 classes per factor of two, so a quantile is within 1.6 % of the true one.
+ * Memory is allocated per factor of two that occurs.
  */
 #ifndef PROBE_TOOLS_HIST_H
 #define PROBE_TOOLS_HIST_H

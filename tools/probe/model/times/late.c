@@ -20,11 +20,11 @@ void late_free(struct late *l)
 	for (uint32_t i = 0; i < l->comms.n; i++) {
 		struct late_comm *c = table_at(&l->comms, i);
 
-		hist_free(&c->behind);
+		hist_free(&c->lag);
 		hist_free(&c->spread);
 	}
 	for (uint32_t i = 0; i < l->members.n; i++)
-		hist_free(&((struct member *)table_at(&l->members, i))->behind);
+		hist_free(&((struct member *)table_at(&l->members, i))->lag);
 	table_free(&l->comms);
 	table_free(&l->members);
 	free(l->starts);
@@ -76,11 +76,11 @@ static uint64_t select_smallest(uint64_t *v, unsigned n, unsigned k)
 }
 
 /*
- * Asynchronous operations overlap each other (the buckets of one backward pass): what was counted for one of them is not
- * counted again. They come in the order of their completion: of one that completed out of turn only the part behind what
- * was counted before is, so the sum is no more than what it was.
+ * Asynchronous operations overlap (the buckets of one backward pass): time that was counted for one of them is not counted again. They come
+ * in the order of completion. For one out of order only the part after the time counted so far is added, so the sum is at most the true
+ * one.
  */
-static double stood_open(
+static double count_pending_time(
 	struct late *l, const struct meeting *m, const struct arrival *a, uint64_t at)
 {
 	struct member *who = table_get(&l->members, m->comm, a->rank);
@@ -125,12 +125,12 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 
 		l->starts[i] = corrected_start(l, a);
 		held |= a != last && a->dur > wait;
-		/* A rank that was gone before the last one came did not wait for it (the sender of a broadcast). */
+		/* A rank that left before the last one came did not wait for it (the sender of a broadcast). */
 		if (!m->async) {
 			waited += (double)(wait < a->dur ? wait : a->dur);
 			c->time_ns += (double)a->dur;
 		} else if (a != last) {
-			stood += stood_open(l, m, a, at);
+			stood += count_pending_time(l, m, a, at);
 		}
 		if (a->dur < shortest)
 			shortest = a->dur;
@@ -147,10 +147,10 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 		return;
 	c->held++;
 
-	uint64_t behind = at - select_smallest(l->starts, m->n, (m->n - 1) / 2);
+	uint64_t lag = at - select_smallest(l->starts, m->n, (m->n - 1) / 2);
 	struct member *who = table_get(&l->members, m->comm, last->rank);
 
-	hist_add(&c->behind, behind);
+	hist_add(&c->lag, lag);
 	if (waited + stood > c->worst_ns) {
 		c->worst_ns = waited + stood;
 		c->worst_for = who;
@@ -168,5 +168,5 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 		who->worst_ns = waited + stood;
 		who->worst = m->longest;
 	}
-	hist_add(&who->behind, behind);
+	hist_add(&who->lag, lag);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was called how often and for how long, per function and communicator. */
+/* Calls per function and communicator: how often, and for how long. */
 #ifndef PROBE_TOOLS_OPS_H
 #define PROBE_TOOLS_OPS_H
 
@@ -12,23 +12,23 @@ struct op_stat {
 	uint32_t lib, api, op;
 	uint64_t comm;
 	uint64_t calls, rows, bytes, open, errors, async;
-	uint64_t waited; /* async calls of which wait_ns is known */
-	double async_ns; /* from the start of async calls to their completion, those that overlap added up */
+	uint64_t waited; /* async calls whose wait_ns is known */
+	double async_ns; /* from the start of async calls to their completion; overlapping ones are counted each */
 	double wait_ns; /* async calls: time in the Wait and Test calls that completed them */
-	double blocked_ns; /* time that a thread of the job stood still: synchronous calls, and wait_ns */
-	/* Of the calls of which the time on the device is known; bus_bytes: times nccl-tests' factor. */
+	double blocked_ns; /* time that a thread of the job was blocked: synchronous calls, and wait_ns */
+	/* For the calls whose time on the device is known; bus_bytes: times nccl-tests' factor. */
 	uint64_t on_device;
 	double device_ns, device_bytes, bus_bytes;
-	struct hist dur; /* of the calls that ended */
+	struct hist dur; /* of the completed calls */
 	uint64_t first_step, last_step;
 };
 
 struct ops {
 	struct table table;
-	struct op_stat rest; /* what came when the table was full */
+	struct op_stat rest; /* calls that came when the table was full */
 };
 
-/* Is the time known that the job's threads stood in some of these calls? */
+/* Is it known how long the job's threads were blocked in some of these calls? */
 static inline bool ops_blocked_known(const struct op_stat *s)
 {
 	return s->waited || s->dur.n > s->async;
@@ -38,7 +38,7 @@ void ops_init(struct ops *o);
 void ops_free(struct ops *o);
 void ops_add(struct ops *o, const struct call *c);
 
-/* Adds up `from` (another communicator, another function) in *to. */
+/* Adds `from` (another communicator, another function) to *to. */
 void ops_merge(struct op_stat *to, const struct op_stat *from);
 
 #endif

@@ -13,7 +13,7 @@
 #define SLOW_SHARE 0.9 /* of the steps from there on */
 #define SLOW_MIN 8e6 /* ns in a step */
 #define SLOW_SPREADS 5 /* times the spread of the others */
-#define SLOW_ABOVE 0.25 /* of what the others take */
+#define SLOW_ABOVE 0.25 /* relative to the others' time */
 #define APART_STEPS 8
 #define APART_TIMES 2
 #define STALL_MIN 500e6
@@ -21,7 +21,7 @@
 #define STALLS_MAX 3
 #define JITTER_TIMES 3 /* late steps ... */
 #define JITTER_SHARE 0.1 /* ... and their share */
-#define JITTER_USUAL 2 /* so many late ones that are no rare steps let rare ones count */
+#define JITTER_USUAL 2 /* rare steps are included if at least this many late ones are not rare */
 #define RARE_ALIKE \
 	4 /* rare steps with the same number of calls: fewer have no habit of their own */
 
@@ -36,7 +36,7 @@ void pace_free(struct pace *p)
 	free(p->middle);
 }
 
-/* What cell `from` has goes into cell `to` too, which is no later one. */
+/* Adds cell `from` to cell `to`, which must not be later. */
 static void move_cell(struct rank_pace *r, unsigned to, unsigned from)
 {
 	if (to == from)
@@ -52,7 +52,7 @@ static void move_cell(struct rank_pace *r, unsigned to, unsigned from)
 	r->longest_step[from] = r->calls[from] = r->n[from] = 0;
 }
 
-/* Twice as many steps in a cell. */
+/* Doubles the steps per cell. */
 static void halve_cells(struct rank_pace *r)
 {
 	for (unsigned k = 0; k < PACE_CELLS; k++)
@@ -87,8 +87,8 @@ static void end_pace_step(struct rank_pace *r, uint64_t until)
 }
 
 /*
- * What was only started is in flight until it has completed. Where nobody sees a Wait for it the rank may have waited all the
- * time, and is not said to have computed: who comes last is in flight for a moment only.
+ * An asynchronous operation is in flight until it has completed. If no Wait for it is recorded, the rank may have waited all the time, so
+ * this is not counted as computing: for the rank that arrives last it is only a moment.
  */
 static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
 {
@@ -112,7 +112,7 @@ static void take_next_call(struct rank_pace *r)
 	if (r->any && c.step != r->step)
 		end_pace_step(r, r->end);
 	if (!r->any || c.step != r->step) {
-		/* What was computed before the first call of a step belongs to it. */
+		/* Computation before the first call of a step belongs to that step. */
 		r->begun = r->any ? r->end : c.start;
 		r->step = c.step;
 		r->inside = 0;
@@ -144,7 +144,7 @@ void note_pace(struct pace *p, const struct call *c)
 	r->ahead[at] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
 }
 
-/* ---- who takes longer ---- */
+/* ---- ranks that take longer ---- */
 
 static int by_double(const void *x, const void *y)
 {
@@ -161,7 +161,7 @@ static double quantile_of(double *v, unsigned n, double q)
 	return v[(unsigned)(q * (n - 1) + 0.5)];
 }
 
-/* Cells of steps with more or fewer calls than most: an evaluation, a checkpoint. What it takes says nothing of the others. */
+/* Cells of steps with more or fewer calls than most: an evaluation, a checkpoint. Their times say nothing about the others. */
 static void find_rare_steps(const struct rank_pace *r, bool rare[PACE_CELLS])
 {
 	unsigned known = 0;
@@ -171,7 +171,7 @@ static void find_rare_steps(const struct rank_pace *r, bool rare[PACE_CELLS])
 	for (unsigned k = 0; k < PACE_CELLS; k++) {
 		unsigned same = 0, like = 0;
 
-		/* Few numbers of calls occur: mostly one of the first cells has it too. */
+		/* There are few different numbers of calls: mostly one of the first cells has the same. */
 		while (like < k && r->calls[like] != r->calls[k])
 			like++;
 		if (like < k) {
@@ -184,7 +184,7 @@ static void find_rare_steps(const struct rank_pace *r, bool rare[PACE_CELLS])
 	}
 }
 
-/* Steps have all sorts of numbers of calls, so that none is rare. */
+/* True if no number of calls is usual, so that none is rare. */
 static bool are_steps_alike(
 	const struct pace *p, const struct rank_pace *r, const bool rare[PACE_CELLS])
 {
@@ -200,8 +200,8 @@ static bool are_steps_alike(
 }
 
 /*
- * Of each cell the two values in the middle of all ranks: without one of the ranks it is the first or the second, of an even number the
- * lesser one (of two ranks the faster one: the other one may be the one that is slow).
+ * The two middle values of all ranks in each cell. The median without one of the ranks is the first or the second; for an even number of
+ * ranks the lower one (of two ranks the faster one, as the other one may be the slow one).
  */
 struct pace_middle {
 	double low[PACE_CELLS], high[PACE_CELLS];
@@ -231,14 +231,14 @@ static void find_middles(const struct pace *p, struct pace_middle *m, double *v)
 	}
 }
 
-/* Of the ranks but i, which is there too. */
+/* The median of the ranks other than i, where i has a value too. */
 static double middle_of_others(
 	const struct pace *p, const struct pace_middle *m, unsigned i, unsigned k)
 {
 	return time_in_cell(&p->rank[i], k) <= m->low[k] ? m->high[k] : m->low[k];
 }
 
-/* What rank i took above the median of the others, by cell; NAN where that is not known. */
+/* Time of rank i above the median of the others, by cell; NAN if it is not known. */
 static unsigned find_excess(
 	const struct pace *p, const struct pace_middle *m, unsigned i, double *excess)
 {
@@ -259,8 +259,8 @@ static unsigned find_excess(
 }
 
 /*
- * Rare steps too, as far as there are some of their own kind: what the rank took above what it mostly takes in those, for one rank may
- * save there what all the others have.
+ * Includes rare steps, if there are several of their kind: the rank's time above its own usual time in those, for one rank may lack there
+ * what all the others have.
  */
 static void add_rare_steps(
 	const struct pace *p, const struct pace_middle *m, unsigned i, double *excess)
@@ -302,7 +302,7 @@ static unsigned copy_known(const double *from, unsigned first, double *to)
 	return n;
 }
 
-/* Cells of so many steps, from step base * per_cell on. false: there are more steps than they have room for. */
+/* Merges cells until they have the given number of steps, from step base * per_cell on. false: there are more steps than cells. */
 static bool fit_cells(struct pace *p, uint64_t base)
 {
 	for (unsigned i = 0; i < p->n; i++) {
@@ -384,7 +384,7 @@ bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns)
 	return n && quantile_of(known, n, 0.5) < ns / 2;
 }
 
-/* Spread of a rank's excess: from its median to its 90 % quantile. */
+/* Spread of a rank's excess: from its median to its p90. */
 static double find_spread(const double *excess, unsigned first)
 {
 	double v[PACE_CELLS];
@@ -395,8 +395,8 @@ static double find_spread(const double *excess, unsigned first)
 }
 
 /*
- * The same from step to step. One change of the level, once and for all, is in one step only: what a rank seems to gain when the
- * one that it is compared with becomes slow is no spread.
+ * The same for differences from step to step. A single change of the level affects one difference only: if the rank of the comparison
+ * becomes slow, the apparent gain of this one is no spread.
  */
 static double find_step_spread(const double *excess)
 {
@@ -409,8 +409,8 @@ static double find_step_spread(const double *excess)
 }
 
 /*
- * That of what the rank itself took: of two ranks the calm one's excess is the other's, turned around, and half of the time it seems to
- * gain what a jitter costs there.
+ * The spread of the rank's own time. With two ranks, the excess of the calm one is the negative of the other's, and half of the time it
+ * seems to gain what a jitter costs the other.
  */
 static double find_own_spread(const struct rank_pace *r, const double *excess)
 {
@@ -424,8 +424,8 @@ static double find_own_spread(const struct rank_pace *r, const double *excess)
 }
 
 /*
- * So few steps may be long one after the other by chance, where some before them were; or more, where not all are, and several
- * before them were.
+ * Few consecutive long steps may be chance if some earlier ones were long too; so may more of them, if not all are long and several earlier
+ * ones were.
  */
 static bool is_chance_run(
 	const double *excess, double limit, unsigned first, unsigned known, double share)
@@ -437,7 +437,7 @@ static bool is_chance_run(
 	return (before > 1 && known < CHANCE_STEPS) || (before >= JITTER_TIMES && share < 1);
 }
 
-/* From which cell on it is slow: the first one behind which nearly all are. PACE_CELLS: none. */
+/* The cell from which on the rank is slow: the first one after which nearly all are. PACE_CELLS: none. */
 static unsigned slow_since(const double *excess, double limit, double *share)
 {
 	unsigned above = 0, known = 0, best = PACE_CELLS, since = 0;
@@ -456,7 +456,7 @@ static unsigned slow_since(const double *excess, double limit, double *share)
 	return is_chance_run(excess, limit, best, since, *share) ? PACE_CELLS : best;
 }
 
-/* The middle one of the spreads but that of rank i; all: in ascending order. */
+/* The median of the spreads without that of rank i; all: in ascending order. */
 static double others_spread(const double *all, unsigned n, double own)
 {
 	unsigned k = (n - 1) / 2;
@@ -464,7 +464,7 @@ static double others_spread(const double *all, unsigned n, double own)
 	return n < 2 ? 0 : own <= all[k] && k + 1 < n ? all[k + 1] : all[k];
 }
 
-/* The same distance between all long steps: what the program does every so often. */
+/* True if all long steps have the same distance: something that the program does periodically. */
 static bool is_periodic(const double *excess, double limit)
 {
 	unsigned last = PACE_CELLS, gap = 0, n = 0, odd = 0;
@@ -482,7 +482,7 @@ static bool is_periodic(const double *excess, double limit)
 	return gap > 1 && odd * 4 < n;
 }
 
-/* How far rank o is from what it mostly takes, at most in 95 of 100 of its steps. v: room for PACE_CELLS. */
+/* Deviation of rank o from its usual time: the 95 % quantile over its steps. v: room for PACE_CELLS. */
 static double own_deviation(const struct rank_pace *r, const double *excess, double *v)
 {
 	unsigned n = 0;
@@ -498,9 +498,9 @@ static double own_deviation(const struct rank_pace *r, const double *excess, dou
 }
 
 /*
- * Nearly all steps since then are far above nearly all that there were before and on other ranks: so many that look so are no chance,
- * even where they spread. Of two ranks the other one's excess is this one's, turned around: what it took itself counts. level: where
- * there are enough steps on either side they need only be above these, if they mostly are far above what it mostly took before.
+ * True if nearly all steps since then are far above nearly all steps before and on other ranks: this many are no chance, even with a large
+ * spread. With two ranks, the other one's excess is the negative of this one's, so its own time is used. level: with enough steps on either
+ * side it is enough to be above these, if the median is far above the rank's earlier usual time.
  */
 static bool is_apart(
 	const struct pace *p, unsigned i, const double *all, unsigned first, bool level)
@@ -531,8 +531,8 @@ static bool is_apart(
 }
 
 /*
- * From which cell on rank i is slow; PACE_CELLS: it is not. A rank that was late now and then before has a level of its own, above
- * which nearly all steps since then are, and nearly none before.
+ * The cell from which on rank i is slow; PACE_CELLS: it is not. A rank that was late from time to time before has a level of its own, which
+ * nearly all steps since then exceed, and nearly none before.
  */
 static unsigned find_slow_cell(
 	const struct pace *p, unsigned i, const double *all, double limit, double *share)
@@ -549,7 +549,7 @@ static unsigned find_slow_cell(
 	return first;
 }
 
-/* What the other ranks mostly take from that cell on. */
+/* The usual time of the other ranks from that cell on. */
 static double usual_since(const struct pace *p, const struct pace_middle *m, unsigned i,
 	const double *excess, unsigned first)
 {
@@ -571,7 +571,7 @@ static uint64_t first_late_step(const struct pace *p, const double *excess, doub
 	return p->first_step + k * p->per_cell;
 }
 
-/* all: the excess of all ranks. *maybe: the rank that is slow most, but for the limit. */
+/* all: the excess of all ranks. *maybe: the slowest rank that would be found without the limit. */
 static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, unsigned i,
 	double *all, double spread, enum pace_kind kind, struct pace_found *f,
 	struct pace_found *maybe)
@@ -604,7 +604,7 @@ static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, u
 	if (!n)
 		return;
 	late = count_above(excess, limit);
-	/* The middle one of the steps that are not late, which sorting has put first. */
+	/* The median of the steps that are not late, which sorting has put first. */
 	middle = v[(n - late) / 2];
 	if (late >= JITTER_TIMES && late >= JITTER_SHARE * n && late < n && top - middle >= limit &&
 		top > f->seen && !is_periodic(excess, limit > top / 2 ? limit : top / 2))
@@ -612,7 +612,7 @@ static void judge_rank_pace(const struct pace *p, const struct pace_middle *m, u
 			top, spread, (double)late / n, 0};
 }
 
-/* So many stalls of one rank, and of nobody else, are jitter, unless the program makes them every so often. */
+/* Several stalls of one rank, and of no other, are jitter, unless the program makes them periodically. */
 static bool is_jitter(const struct rank_pace *r, struct pace_found *f, double limit)
 {
 	double longest[PACE_CELLS];
@@ -626,7 +626,7 @@ static bool is_jitter(const struct rank_pace *r, struct pace_found *f, double li
 	return f->times >= JITTER_TIMES && f->share >= JITTER_SHARE && !is_periodic(longest, limit);
 }
 
-/* Far more than anything else in this run, once or a few times. */
+/* Far longer than anything else in this run, once or a few times. */
 static struct pace_found judge_stall(const struct pace *p)
 {
 	struct pace_found f = {.kind = PACE_EVEN};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long each rank was busy outside of recorded calls in each step: what it computed, apart from what it waited. Of a
- * long run neighbouring steps are put together, so that memory goes by ranks only.
+ * How long each rank was busy outside of recorded calls in each step: its computation, without its waits. In a long run neighbouring steps
+ * are combined, so that memory depends only on the ranks.
  */
 #ifndef PROBE_TOOLS_PACE_H
 #define PROBE_TOOLS_PACE_H
@@ -12,7 +12,7 @@
 #define PACE_STEPS_MIN 8 /* fewer show no habit */
 #define PACE_STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
 #define PACE_AHEAD \
-	64u /* calls that are put in the order of their starts: rows of what was open for long come late */
+	64u /* calls that are sorted by their starts: rows of calls that were open for a long time come late */
 
 struct pace_call {
 	uint64_t start, dur, wait, step;
@@ -24,17 +24,18 @@ struct rank_pace {
 	struct pace_call ahead[PACE_AHEAD]; /* the next ones, the earliest first */
 	unsigned nahead;
 	uint64_t step, begun,
-		end; /* the present step; the end of the one before, and of the latest call */
-	uint64_t covered; /* up to here the rank was inside of calls that are in `inside` */
-	double inside; /* ns in calls of the present step */
-	uint32_t made; /* calls of the present step */
+		end; /* start of the current step; end of the step before, and of the latest call */
+	uint64_t
+		covered; /* up to this time the rank was inside calls that are counted in `inside` */
+	double inside; /* ns in calls of the current step */
+	uint32_t made; /* calls of the current step */
 	uint64_t messages; /* calls with a peer, of all steps */
 	uint64_t per_cell,
 		base; /* cell k has the steps from (base + k) * per_cell on; per_cell 0: none yet */
-	uint32_t calls[PACE_CELLS]; /* made in it */
-	float cell[PACE_CELLS]; /* ns outside of calls, by step or steps */
+	uint32_t calls[PACE_CELLS]; /* calls of the cell's steps */
+	float cell[PACE_CELLS]; /* ns outside of calls, for one step or several */
 	uint16_t n[PACE_CELLS]; /* steps in it */
-	float longest[PACE_CELLS]; /* the one of them that took longest */
+	float longest[PACE_CELLS]; /* the longest of its steps */
 	uint32_t longest_step[PACE_CELLS];
 };
 
@@ -64,14 +65,15 @@ void pace_init(struct pace *p, unsigned nrank);
 void pace_free(struct pace *p);
 /* Threads may do so for different ranks. */
 void note_pace(struct pace *p, const struct call *c);
-/* There are no more calls. */
+/* No more calls will come. */
 void end_pace(struct pace *p);
 /*
- * A rank that exchanges messages in its steps, and does not compute longer than others by as much as half of ns: where it comes last it
- * is what it needs that came late, as to the first stage of a pipeline, whose backward pass is the last. Behind end_pace().
+ * True for a rank that exchanges messages in its steps, and does not compute longer than others by half of ns or more. If such a rank
+ * arrives last, the data that it needs came late, as in the first stage of a pipeline, whose backward pass is the last. Call end_pace()
+ * first.
  */
 bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
-/* kind PACE_EVEN: nothing that stands out. Behind end_pace(). */
+/* kind PACE_EVEN: nothing stands out. Call end_pace() first. */
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slowest calls. A collective operation counts once, with the rank that was in it for longest. */
+/* The slowest calls. A collective operation counts once, with the rank that was in it longest. */
 #ifndef PROBE_TOOLS_SLOW_H
 #define PROBE_TOOLS_SLOW_H
 
@@ -7,9 +7,10 @@
 
 struct slow_call {
 	struct call call;
-	unsigned ranks; /* that took part; 1: a local call */
-	uint32_t last_rank; /* who came last, and how much later than the one who waited longest */
-	uint64_t behind;
+	unsigned ranks; /* ranks that took part; 1: a local call */
+	uint32_t
+		last_rank; /* the rank that arrived last, and how much later than the one that waited longest */
+	uint64_t lag;
 };
 
 struct slow {
@@ -24,7 +25,7 @@ static inline bool slow_wants(const struct slow *s, uint64_t dur)
 {
 	return s->max && (s->n < s->max || dur > s->top[0].call.dur);
 }
-/* Longest first, from now on. */
+/* Sorts them: longest first from now on. */
 void slow_sort(struct slow *s);
 
 #endif

@@ -7,27 +7,27 @@
 
 #include "tools/lib/tool.h"
 
-#define RANKS_TOGETHER_MAX 4096 /* for which `together` has room */
+#define RANKS_TOGETHER_MAX 4096 /* `together` has room for this many */
 /*
- * A float of 24 bits that is the sum of many is off by a few units in the last place, and that is added up in each step: differences
- * below so many units are rounding. Faults of the tests begin at 4e-6 of a float32 and grow.
+ * A 24-bit float that is a sum of many numbers is off by a few units in the last place, and this accumulates over the steps: smaller
+ * differences are rounding. Faults in the tests begin at 4e-6 of a float32 and grow.
  */
 #define ROUNDING_UNITS 16
 /*
- * Rows of a table that no token of a batch asks for have a gradient of 0; a layer that multiplies by the same matrix has hardly any
- * zeros. So different are the two where the copies have different uses.
+ * Rows of an embedding that no token of a batch selects have a gradient of 0; a layer that multiplies by the same matrix has hardly any
+ * zeros. If the shares of zeros differ this much, the copies have different uses.
  */
 #define MORE_ZEROS 0.25F
 
-/* The copies of one parameter while its steps are looked at. */
+/* The copies of one parameter while its steps are examined. */
 struct copies {
 	const struct parameters *all;
 	uint32_t parameter;
-	unsigned nrank; /* that have it */
+	unsigned nrank; /* ranks that have it */
 	uint32_t *rank;
-	const struct param_value **value; /* of the step, by place in rank[]; NULL: none */
-	unsigned *set; /* of each the place of the first one of its set */
-	bool *reduced; /* of the first one of a set */
+	const struct param_value **value; /* values of the step, by place in rank[]; NULL: none */
+	unsigned *set; /* for each rank the place of the first rank of its set */
+	bool *reduced; /* by first rank of a set */
 };
 
 static void load_step(struct copies *c, uint64_t step)
@@ -67,7 +67,7 @@ static int compare_digests(const void *x, const void *y)
 	return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Two ranks found the same gradient. Did a reduction make it so? Of shards none is seen before it. */
+/* Two ranks have the same gradient. Did a reduction cause that? For shards nothing before the reduction is recorded. */
 static bool is_made_by_reduction(const struct param_value *a, const struct param_value *b)
 {
 	uint64_t x = a->digest[VIEW_OWN_GRADIENT], y = b->digest[VIEW_OWN_GRADIENT];
@@ -75,7 +75,7 @@ static bool is_made_by_reduction(const struct param_value *a, const struct param
 	return x != y || !x;
 }
 
-/* Joins the ranks whose optimizer step found the same gradient. at: room for one of each rank. */
+/* Joins the ranks whose optimizer step had the same gradient. at: room for one of each rank. */
 static void join_by_gradient(struct copies *c, struct digest_at *at)
 {
 	unsigned n = 0;
@@ -95,7 +95,7 @@ static void join_by_gradient(struct copies *c, struct digest_at *at)
 
 struct set_state {
 	unsigned present;
-	bool whole; /* all of the set have a value */
+	bool whole; /* all ranks of the set have a value */
 	bool equal[PARAM_VIEWS];
 };
 
@@ -114,7 +114,7 @@ static struct set_state look_at_set(const struct copies *c, const unsigned *memb
 			continue;
 		s.present++;
 		first = first ? first : v;
-		/* What is not known differs from nothing. */
+		/* An unknown value differs from nothing. */
 		for (unsigned k = 0; k < PARAM_VIEWS; k++)
 			s.equal[k] &= v->digest[k] == first->digest[k] || !v->digest[k] ||
 				      !first->digest[k];
@@ -147,7 +147,7 @@ static bool is_rounding(const struct parameters *p, uint32_t parameter, double d
 	return distance <= ROUNDING_UNITS * find_rounding(parameter_at(p, parameter)->type);
 }
 
-/* The largest part of the set stays; the rest is odd. None where there is no majority. */
+/* The largest part of the set stays; the rest is odd. None is, if there is no majority. */
 static void mark_odd(
 	const struct copies *c, const unsigned *member, unsigned n, enum param_view view, bool *odd)
 {
@@ -171,11 +171,11 @@ static void mark_odd(
 			 c->value[member[i]]->digest[view] != best;
 }
 
-/* A time in which the copies are not equal. */
+/* A period in which the copies differ. */
 struct stretch {
 	bool open;
 	struct parted p;
-	unsigned length, longest; /* steps; the longest one that ended */
+	unsigned length, longest; /* steps; the longest period that ended */
 };
 
 static void begin_stretch(struct stretch *t, const struct copies *c, const unsigned *member,
@@ -226,8 +226,8 @@ static void keep_parted(struct parameters *p, const struct copies *c, const unsi
 }
 
 /*
- * Copies that are equal again and again are averaged now and then (local SGD): they part on purpose. That is learnt from the longest time
- * for which they have been different before; far longer than that is none of it.
+ * Copies that become equal again and again are averaged periodically (local SGD): they diverge on purpose. This is learnt from the longest
+ * period in which they differed before; a far longer one is a fault.
  */
 static void judge_set(
 	struct parameters *p, struct copies *c, const unsigned *member, unsigned n, bool reduced)
@@ -300,7 +300,7 @@ static void judge_parameter(struct parameters *p, uint32_t parameter)
 		.reduced = tool_alloc(p->nrank * sizeof(*c.reduced))};
 	struct digest_at *at = tool_alloc(p->nrank * sizeof(*at));
 
-	/* Ranks that have it in any step; those of a pipeline's other stages have not. */
+	/* Ranks that have it in any step; those of a pipeline's other stages do not. */
 	for (uint32_t i = 0; i < p->nrank; i++)
 		for (unsigned s = 0; s < p->nstep; s++)
 			if (table_find(&p->values, value_key(parameter, i), p->step[s])) {
@@ -322,7 +322,7 @@ static void judge_parameter(struct parameters *p, uint32_t parameter)
 	free(at);
 }
 
-/* ---- one matrix under two uses ---- */
+/* ---- one matrix with two uses ---- */
 
 static bool is_matrix(const struct parameter *k)
 {
@@ -335,8 +335,8 @@ static bool has_parameter(const struct parameters *p, uint32_t parameter, uint32
 }
 
 /*
- * a: of the table of rows, b: of the layer. They began as one, and are not one any more. Where one of the ranks has both parameters, both
- * began as a copy of each other there, too: that is how some programs fill a layer.
+ * a: the embedding, b: the layer. They began equal and are not equal any more. Not if one of the ranks has both parameters and both began
+ * equal there too: some programs initialize a layer that way.
  */
 static void judge_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
 {
@@ -354,7 +354,7 @@ static void judge_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k,
 		if (s == 0 && (x->digest[VIEW_BEFORE] != y->digest[VIEW_BEFORE] ||
 				      !(x->zeros >= y->zeros + MORE_ZEROS)))
 			return;
-		/* Summed over the two it is the same on both. */
+		/* If it is summed over the two, it is the same on both. */
 		if (x->digest[VIEW_GRADIENT] == y->digest[VIEW_GRADIENT] &&
 			x->digest[VIEW_GRADIENT] > DIGEST_ZEROS)
 			return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges the parameters that were read: which ranks hold copies, and which copies part. */
+/* Judges the parameters that were read: which ranks hold copies, and which copies diverge. */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 #define PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 
@@ -7,7 +7,7 @@
 
 #define DIGEST_ZEROS 1 /* of a gradient that is all zeros */
 
-/* Of table `values`. */
+/* Key of table `values`. */
 static inline uint64_t value_key(uint32_t parameter, uint32_t rank)
 {
 	return (uint64_t)parameter << 32 | rank;

@@ -10,7 +10,7 @@
 #include "tools/probe/model/training/copies.h"
 #include "tools/probe/model/training/step_files.h"
 
-#define VALUES_MAX (1u << 21) /* of a parameter on a rank in a step */
+#define VALUES_MAX (1u << 21) /* values of a parameter on a rank in a step */
 #define PARAMETERS_MAX (1u << 20)
 
 static const char *const view_words[PARAM_VIEWS] = {
@@ -86,7 +86,7 @@ static void add_view_step(struct parameters *p, uint64_t step)
 	p->nstep++;
 }
 
-/* 0: it was not measured, or has NaN or Inf: nothing can be told of it then. */
+/* 0: it was not measured, or has NaN or Inf: it cannot be compared. */
 static uint64_t hash_statistics(const struct csv *c, const int *col)
 {
 	uint64_t h = 1;
@@ -132,7 +132,7 @@ static void add_view_row(const struct view_reading *r, const struct csv *c, cons
 	add_view_step(p, step);
 	v->digest[r->view] = hash_statistics(c, col);
 	if (r->view >= VIEW_OWN_GRADIENT) {
-		/* All gradients of nothing are alike: that is no sign of a reduction. */
+		/* Gradients of zeros are equal everywhere: that is no sign of a reduction. */
 		if (norm == 0 && v->digest[r->view])
 			v->digest[r->view] = DIGEST_ZEROS;
 		if (r->view == VIEW_OWN_GRADIENT)
@@ -194,7 +194,7 @@ void parameters_read(struct parameters *p, const struct gather *g, uint64_t lo, 
 		}
 		p->ranks_with += any;
 	}
-	/* Half of the ranks would look as if the others had nothing. */
+	/* Half of the ranks would look as if the others had no values. */
 	if (!p->full)
 		judge_copies(p);
 }

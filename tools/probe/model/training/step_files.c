@@ -8,7 +8,7 @@
 
 #include "tools/lib/tool.h"
 
-/* The steps that the name of a file says; false: it is none of that word. */
+/* Parses the steps in the name of a file; false: it is no file of that word. */
 static bool parse_step_file(const char *name, const char *word, uint64_t *first, uint64_t *last)
 {
 	size_t n = strlen(word);

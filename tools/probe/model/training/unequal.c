@@ -10,22 +10,22 @@
 #include "tools/probe/model/read/scalar_rows.h"
 
 #define NUMBERS_MAX_KEPT (1u << 20)
-#define DIFFERENT_MIN 2 /* steps: in one a rank may have read it a moment later */
+#define DIFFERENT_MIN 2 /* steps: in a single one a rank may have read it a moment later */
 
 /* Which ranks must agree on a number. */
 enum agreement {
-	AGREE_TRAINING, /* all that exchange activations, gradients or parameters */
-	AGREE_REPLICAS, /* those whose gradients are reduced together */
+	AGREE_TRAINING, /* all ranks that exchange activations, gradients or parameters */
+	AGREE_REPLICAS, /* ranks whose gradients are reduced together */
 };
 
 static const struct {
-	const char *name; /* with or without a part behind a slash */
+	const char *name; /* alone, or followed by a slash and more */
 	enum agreement agreement;
-	double same; /* relative difference that is rounding */
+	double same; /* relative difference that is still rounding */
 	const char *meaning;
 } numbers[] = {
 	{"loss-scale", AGREE_TRAINING, 1e-9,
-		"one of them leaves out optimizer steps that the other makes"},
+		"one of them skips optimizer steps that the other makes"},
 	{"learning-rate", AGREE_REPLICAS, 1e-6,
 		"they make different steps from the same gradients"},
 	/* The root of a sum over many elements, which each rank may add up in another order. */

@@ -5,16 +5,16 @@
 
 #include "tools/probe/model/training/parameters.h"
 
-/* A number that is not the same on ranks that must agree. */
+/* A number that differs between ranks that must agree. */
 struct unequal {
 	uint32_t name; /* interned */
 	uint64_t step,
-		last_step; /* the first in which it differs, and the last that these ranks have */
-	uint64_t equal_steps; /* before it */
+		last_step; /* the first step in which it differs, and the last one that these ranks have */
+	uint64_t equal_steps; /* steps before it with equal values */
 	uint32_t lowest, highest; /* indices of the ranks, in that first step */
 	double least, most;
-	const char *meaning; /* what follows from it */
-	uint32_t *rank; /* those that must agree */
+	const char *meaning; /* the consequence */
+	uint32_t *rank; /* the ranks that must agree */
 	unsigned n;
 };
 
@@ -23,7 +23,7 @@ struct unequals {
 	unsigned n, cap;
 	unsigned ranks_with; /* ranks that have such numbers */
 	uint64_t *
-		scale_fell; /* steps after which a rank's loss scale is smaller: a scaler left them out; ascending */
+		scale_fell; /* steps after which a rank's loss scale is smaller, so that a scaler skipped them; ascending */
 	unsigned nfell, cap_fell;
 };
 
@@ -32,7 +32,7 @@ void unequals_read(struct unequals *u, const struct gather *g, const struct para
 	uint64_t lo, uint64_t hi);
 void unequals_free(struct unequals *u);
 
-/* Was that step left out by a scaler, as far as the loss scale tells? */
+/* Did a scaler skip that step, as far as the loss scale shows? */
 bool has_scale_fallen(const struct unequals *u, uint64_t step);
 
 #endif

@@ -71,7 +71,7 @@ static bool is_row_earlier(const struct bad_row *a, const struct bad_row *b)
 	return a->event < b->event;
 }
 
-/* Both are about the same collective operation, on the same side of it. */
+/* True if both are about the same side of the same collective operation. */
 static bool same_operation(const struct bad_row *a, const struct bad_row *b)
 {
 	return !a->key.b && a->call.comm_seq != NO_NUMBER && a->call.comm_seq == b->call.comm_seq &&
@@ -109,7 +109,7 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	b->inf_rows += infs != 0;
 	count_step(b, c->step);
 
-	/* Once something is known to be bad most rows are: only an earlier one is looked at in full. */
+	/* After the first bad value most rows are bad: only an earlier one is examined in full. */
 	now.event = clock_set_right(&b->skew[c->rank], c->start + (now.out ? c->dur : 0));
 	now.key = (struct table_key){c->comm, p2p};
 	have = table_get(&b->first, c->comm, p2p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first NaN or Inf of a run. Within a communicator comm_seq says what came first, and what a rank puts into an
- * operation comes before what it gets out of it; between communicators the step and then the clock decide.
+ * The first NaN or Inf of a run. Within a communicator comm_seq gives the order, and the inputs of an operation come before its outputs;
+ * between communicators the step and then the clock decide.
  */
 #ifndef PROBE_TOOLS_BAD_H
 #define PROBE_TOOLS_BAD_H
@@ -20,7 +20,7 @@ struct bad_row {
 	int64_t index;
 	uint64_t count, nans, infs, event; /* event: ns when the value was there */
 	char dtype[24], shape[64], name[128], min[32], max[32];
-	/* Folders that put bad values into the same operation, or where none did got some out of it. */
+	/* Folders that put bad values into the same operation, or if none did, got some out of it. */
 	uint32_t same[BAD_SAME_MAX];
 	unsigned nsame; /* may be more than there is room for */
 };

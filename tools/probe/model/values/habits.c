@@ -10,29 +10,29 @@
 #include "tools/probe/model/places/sites.h"
 
 #define RANK_PLACES_MAX (1u << 20) /* places of all ranks together ... */
-#define RANK_PLACES_MIN 8192u /* ... but so many of each */
+#define RANK_PLACES_MIN 8192u /* ... but at least this many of each */
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u /* of each list */
 #define SPIKE_WIDTHS \
-	20.0 /* of the range of a value that hardly changes: a million times the largest */
-#define TURNS_SALT 2 /* a line is no place */
+	20.0 /* relative to the range of a value that hardly changes: a million times the largest */
+#define TURNS_SALT 2 /* keeps the keys of lines apart from those of places */
 
 struct rank_habits {
 	struct table_key key; /* a: place */
-	uint64_t shared; /* the same place on all ranks */
+	uint64_t shared; /* the same for that place on all ranks */
 	uint64_t digest, step, count; /* of the latest call */
 	float hi, lo; /* largest and smallest reach, zeros excluded */
 	uint32_t seen, fresh,
-		filled; /* calls; new values that could not be foreseen; not nothing but zeros */
+		filled; /* calls; new values that could not be predicted; values other than all zeros */
 	uint32_t repeat, zeros; /* item of the list + 1, while it lasts */
 	struct trend trend;
 	bool loops; /* of a line: it was called twice in a step */
-	bool tested; /* of its values a repetition would tell something */
+	bool tested; /* its values are such that a repetition would mean something */
 	bool varies,
-		empties; /* it repeated a value, it was zero, before it had a habit; its count changes */
+		empties; /* it repeated a value, or was zero, before it had a habit; its count changes */
 };
 
-/* What was broken at a place, on all ranks. */
+/* Broken habits at a place, on all ranks. */
 struct breaks {
 	uint64_t step; /* of the first one */
 	uint32_t ranks; /* in that step */
@@ -42,14 +42,14 @@ struct breaks {
 struct place_habits {
 	struct table_key key; /* a: place that ranks share */
 	double fresh, filled; /* confirmations of all ranks */
-	bool tested; /* of a rank's repetition something would be said */
+	bool tested; /* the repetition of a rank would be reported */
 	struct breaks stale, zero;
 };
 
 struct beside {
 	struct table_key key; /* a: line */
 	uint64_t step;
-	float hi, lo, times; /* reach; times: at most so many times the second one */
+	float hi, lo, times; /* largest value; times: the largest factor above the second one */
 	uint32_t seen, steps;
 };
 
@@ -111,7 +111,7 @@ static bool is_float(const struct call *c)
 	return ask_name(&q, c->dtype);
 }
 
-/* Each rank gives something of its own, as for sums; the root of a broadcast may give the same again. */
+/* Each rank contributes something of its own, as for sums; the root of a broadcast may send the same again. */
 static bool is_contribution(const struct call *c)
 {
 	static const char *const list[] = {"all_reduce", "reduce", "reduce_scatter", "all_gather",
@@ -126,7 +126,7 @@ static bool is_contribution(const struct call *c)
 	return false;
 }
 
-/* Of a message too, which each rank sends to another peer: the ranks do the same. */
+/* Messages too, which each rank sends to another peer: the ranks do the same. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
 	struct call k = *c;
@@ -177,7 +177,7 @@ static void note_turns(struct habits *h, const struct call *c)
 		return;
 	if (!v->seen)
 		v->shared = hash_u64(hash_shared(c, hash_line), TURNS_SALT);
-	/* The first time that it is called twice in a step may be one call too many: no buffer is to blame. */
+	/* The first time that it is called twice in a step may be one call too many: then the buffer is not at fault. */
 	if (v->loops || !v->seen || v->step != c->step)
 		note_repetition(h, v, c, true);
 	v->loops |= v->seen && v->step == c->step;
@@ -211,7 +211,7 @@ static void note_level(struct habits *h, struct rank_habits *v, const struct cal
 	if (!(now > 0) || isinf(now))
 		return;
 	h->levels++;
-	/* Logarithms are slow, and of values within a range nothing is asked. */
+	/* Logarithms are slow, and values within the range need none. */
 	if (v->hi > 0 && now > 2 * (double)v->hi) {
 		distance = log(now / (double)v->hi);
 		width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
@@ -249,8 +249,8 @@ void note_values(struct habits *h, const struct call *c)
 }
 
 /*
- * The rank with the largest value is compared with the second one: what all ranks do together is no rank's fault. The line is that of
- * another rank, for a branch that is taken once makes the call from a line of its own.
+ * Compares the rank with the largest value to the second one: something that all ranks do together is no rank's fault. Uses the line of
+ * another rank, because a branch that is taken once makes the call from a line of its own.
  */
 void note_values_beside_others(struct habits *h, const struct meeting *m)
 {
@@ -349,13 +349,13 @@ static void count_breaks(
 	}
 }
 
-/* One fault happens once. What half of the ranks did in one step, or any in two, belongs to the program. */
+/* A fault happens once. Something that half of the ranks did in one step, or any in two, belongs to the program. */
 static bool is_once(const struct breaks *b, const struct call *c)
 {
 	return !b->varies && (c->size <= 1 || 2 * (int64_t)b->ranks <= c->size);
 }
 
-/* Keeps it where it weighs more than what is there, or as much and is earlier. */
+/* Keeps it if it weighs more than the one so far, or as much and is earlier. */
 static void keep_weighed(struct strange *have, const struct strange *now, enum weight w)
 {
 	uint64_t more = have->more + have->any;
@@ -372,7 +372,9 @@ static void keep_weighed(struct strange *have, const struct strange *now, enum w
 	}
 }
 
-/* Once, and new again after that: a buffer that was not filled. A place that stays the same has come to rest, or its data has ended. */
+/*
+ * Repeated once, and new again after that: a buffer that was not filled. A place that stays the same has converged, or its data has ended.
+ */
 static void weigh_stale(struct habits *h)
 {
 	for (unsigned i = 0; i < h->stale.n; i++) {
@@ -390,8 +392,8 @@ static void weigh_stale(struct habits *h)
 }
 
 /*
- * Zeros to the end of the record are an accusation when they lasted: data that was missing for n steps may be there in the next one with
- * a chance of break too. Zeros that ended after one step are a note, those of several steps (an expert without tokens) nothing.
+ * Zeros to the end of the record are an accusation if they lasted: data that was missing for n steps may come in the next one, with a
+ * probability of its own. Zeros that ended after one step are a note, those of several steps (an expert without tokens) are not reported.
  */
 static void weigh_zeros(struct habits *h)
 {
@@ -413,8 +415,8 @@ static void weigh_zeros(struct habits *h)
 }
 
 /*
- * Others at that line came to such values by themselves: later than in the next step, or not all of them together. A fault that spreads
- * by the result reaches all in the next step.
+ * Others at that line got such values by themselves: later than in the next step, or not all of them together. A fault that spreads through
+ * the result reaches all in the next step.
  */
 static bool is_wave(const struct habits *h, const struct strange *s)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Habits of the values at each place of the program, by rank: new in each step (else stale), not nothing but zeros (zero), in a range,
- * also beside the other ranks (spike). One pass keeps what broke a habit. When all calls are read, it is weighed by the habits of the
- * whole run (evidence.h). Memory by ranks and places.
+ * Habits of the values at each place of the program, by rank: new in each step (else stale), not all zeros (zero), in a range, also
+ * relative to the other ranks (spike). One pass keeps the breaks of habits. When all calls are read, they are weighed by the habits of the
+ * whole run (evidence.h). Memory depends on ranks and places.
  */
 #ifndef PROBE_TOOLS_HABITS_H
 #define PROBE_TOOLS_HABITS_H
@@ -20,12 +20,12 @@ struct strange {
 	struct call call;
 	double now,
 		before; /* spike: largest absolute value, and the largest one of the steps before */
-	bool turn; /* stale: as the time before in a loop, and not in the step before */
+	bool turn; /* stale: as in the turn before in a loop, and not in the step before */
 	uint32_t seen; /* steps at this place on this rank until then */
-	uint64_t more; /* like it, elsewhere */
+	uint64_t more; /* similar values elsewhere */
 	uint32_t ranks; /* spike: of the same operation */
-	uint64_t event; /* ns, clocks set right */
-	/* Inside: the place that ranks share; steps that it lasted; whether the habit came back. */
+	uint64_t event; /* ns, by the corrected clocks */
+	/* Internal: the place that ranks share; steps that it lasted; whether the habit came back. */
 	uint64_t place;
 	uint32_t length;
 	bool ended;
@@ -46,9 +46,9 @@ struct habit_power {
 struct habits {
 	struct table *rank; /* of each rank, struct rank_habits */
 	unsigned n;
-	struct table places; /* struct place_habits: all ranks together, made in the end */
+	struct table places; /* struct place_habits: all ranks together, filled in at the end */
 	struct table
-		beside; /* struct beside: of a line, the largest value and how far it was above the second one */
+		beside; /* struct beside: for a line, the largest value and its factor above the second one */
 	const struct clock_fix *skew;
 	struct strange_list stale, zero, level, apart;
 	uint64_t levels, meetings; /* values, and operations, that were compared with a range */
@@ -63,7 +63,7 @@ void habits_free(struct habits *h);
 /* A call with its site and values. */
 void note_values(struct habits *h, const struct call *c);
 
-/* A complete meeting: what the ranks put in, beside each other. */
+/* A complete meeting: compares the inputs of the ranks. */
 void note_values_beside_others(struct habits *h, const struct meeting *m);
 
 /* All calls were read: fills in spike, first_stale, first_zero, first_once; once: zeros in one step only. */

@@ -36,7 +36,7 @@ static bool is_gradient_reduction(const struct meeting *m)
 	static struct name_question backward = {.ask = is_backward_phase};
 	static const char *const reduced[] = {"all_reduce", "reduce_scatter", "reduce", NULL};
 
-	/* One number is a loss or a count, and no gradient of a layer. */
+	/* A single number is a loss or a count, not the gradient of a layer. */
 	return ask_name(&backward, m->longest.phase) && is_operation(m, reduced) &&
 	       m->longest.count > 1;
 }
@@ -84,7 +84,7 @@ void note_reduction(struct reductions *r, const struct meeting *m)
 	s->call = *c;
 }
 
-/* Buckets are made again when it is known in which order gradients come: other sizes then take the place of the first ones. */
+/* Buckets are rebuilt when the order of the gradients is known: then other sizes replace the first ones. */
 static bool is_replaced(const struct reductions *r, const struct reduction_size *ended)
 {
 	for (uint32_t i = 0; i < r->sizes.n; i++) {

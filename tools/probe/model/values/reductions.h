@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reductions of backward passes: which of them end while the training goes on, and communicators of which all ranks give the same
+ * The reductions of backward passes: which of them end while the training goes on, and communicators on which all ranks contribute the same
  * to each of them. Also the last broadcast before the first of them: what made the ranks' parameters equal, if anything did.
  */
 #ifndef PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
@@ -13,14 +13,14 @@
 struct reduction_size {
 	struct table_key key; /* a: communicator, b: operation, elements and type */
 	uint64_t first, last; /* steps */
-	uint64_t steps; /* in which it was made */
+	uint64_t steps; /* steps in which it was made */
 	struct call call; /* the last one */
 };
 
 struct reduction_group {
 	struct table_key key; /* a: communicator */
-	uint64_t made, equal; /* reductions; those to which all ranks gave the same */
-	uint64_t steps, last; /* in which there are some; the last of them */
+	uint64_t made, equal; /* reductions; reductions to which all ranks contributed the same */
+	uint64_t steps, last; /* steps that have some; the last of these */
 	struct call call; /* the first one */
 	struct call broadcast; /* the last one before; rows 0: none */
 };
@@ -31,12 +31,12 @@ struct reductions {
 
 void reductions_init(struct reductions *r);
 void reductions_free(struct reductions *r);
-/* A complete meeting in which all ranks did the same. */
+/* A complete meeting with equal terms on all ranks. */
 void note_reduction(struct reductions *r, const struct meeting *m);
 
 /*
- * The size of reductions that ended: made in each step from the first ones on, at least REDUCTION_STEPS_MIN of them, and in none of as
- * many steps or more before `last_step`. NULL: there is none. skip: how many such ones to pass over.
+ * The size of reductions that ended: made in each step from the first ones on, at least REDUCTION_STEPS_MIN of them, and in none of as many
+ * steps or more before `last_step`. NULL: there is none. skip: how many such sizes to skip.
  */
 #define REDUCTION_STEPS_MIN 3
 const struct reduction_size *find_ended_reduction(

@@ -11,19 +11,19 @@
 struct replica {
 	uint32_t rank, first; /* first: number of the first one of its class */
 	uint64_t last; /* digest */
-	struct trend trend; /* of the first one */
-	bool parted; /* it is not as the class is any more */
-	uint32_t equal; /* of the first one: values that all had in common */
-	double kept; /* of the first one: numbers of them that could not be foreseen */
+	struct trend trend; /* for the first one */
+	bool parted; /* it differs from its class by now */
+	uint32_t equal; /* for the first one: values that all had in common */
+	double kept; /* for the first one: how many of these numbers could not be predicted */
 };
 
 struct replica_place {
 	struct table_key key; /* a: communicator, b: place */
 	unsigned n;
 	struct replica *member; /* by rank, ascending */
-	bool ended; /* they parted, and were equal again */
-	bool late; /* who parted has what the others had before: its count of steps is another one */
-	bool scattered; /* of three and more each had another value */
+	bool ended; /* they diverged, and were equal again */
+	bool late; /* the rank that diverged has what the others had before: its count of steps differs */
+	bool scattered; /* of three or more, each had another value */
 	struct odd_meeting diverged;
 };
 
@@ -85,7 +85,7 @@ static void part_class(struct replicas *r, const struct meeting *m, struct repli
 	keep_odd(&p->diverged, &o);
 }
 
-/* What a tensor could tell of two ranks: its numbers, or one where all are the same. */
+/* The numbers by which a tensor could differ between two ranks: all its numbers, or one if all are the same. */
 static double count_numbers(const struct meeting *m)
 {
 	double n = (double)m->in_count / m->nin;
@@ -93,7 +93,7 @@ static double count_numbers(const struct meeting *m)
 	return m->in_least < m->in_most && n > 1 ? (n < NUMBERS_MAX ? n : NUMBERS_MAX) : 1;
 }
 
-/* No habit yet: those that still have the same make new classes. */
+/* No habit yet: ranks that still have the same values form new classes. */
 static void split_class(struct replica_place *p, const struct arrival *const *a, uint32_t class)
 {
 	for (unsigned i = class; i < p->n; i++) {

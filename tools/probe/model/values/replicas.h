@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that have always put the same into an operation at a place: replicas. Each new value that they have in common confirms it by as
- * many numbers as could have differed (evidence.h).
+ * Ranks that have always put the same values into an operation at a place: replicas. Each new value that they have in common confirms it by
+ * as many numbers as could have differed (evidence.h).
  */
 #ifndef PROBE_TOOLS_REPLICAS_H
 #define PROBE_TOOLS_REPLICAS_H

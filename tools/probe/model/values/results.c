@@ -12,26 +12,26 @@
 
 #define TABLE_MAX (1u << 18)
 /*
- * Results that were as they should be before one that is not. The operation promises it, so that this is no habit: it shows that we read
- * the buffers rightly (in place, another type), and one more than by accident is enough.
+ * Correct results before an incorrect one. The operation guarantees them, so this is no habit: it shows that we read the buffers correctly
+ * (in place, another type), and one more than by accident is enough.
  */
 #define CONTRACT_MIN 2
 #define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
-#define VOLUME_MIN 3 /* meetings in which the bytes were as they should be, or a rank's as ever */
-#define ALONE_MIN 3 /* meetings of a place with nothing but itself */
+#define VOLUME_MIN 3 /* meetings with the correct number of bytes, or with a rank's usual one */
+#define ALONE_MIN 3 /* meetings of a place only with itself */
 
 struct contract {
 	struct table_key key; /* a: communicator, b: operation */
 	uint64_t equal, summed;
 };
 
-/* Of a line of the program, or of the lines from which the ranks meet. */
+/* A line of the program, or the lines from which the ranks meet. */
 struct exchange {
 	struct table_key key; /* a: communicator, b: lines */
 	uint64_t conserved;
 };
 
-/* What a rank has always sent and taken at a place. */
+/* The amounts that a rank has always sent and received at a place. */
 struct usual_volume {
 	struct table_key key; /* a: rank, b: place */
 	uint32_t in, out, n;
@@ -110,7 +110,7 @@ void keep_odd(struct odd_meeting *have, struct odd_meeting *now)
 	*have = *now;
 }
 
-/* ---- the sum of what went in ---- */
+/* ---- sums of the inputs ---- */
 
 /* Rounding errors of a sum over the ranks, as a share of the sum of absolute values. */
 static double rounding_of_type(uint32_t dtype)
@@ -128,7 +128,7 @@ static double rounding_of_type(uint32_t dtype)
 	return -1;
 }
 
-/* Operations that only move what goes in. */
+/* Operations that only move their inputs. */
 static bool is_move(const struct meeting *m)
 {
 	static const char *const moved[] = {
@@ -137,7 +137,7 @@ static bool is_move(const struct meeting *m)
 	return is_operation(m, moved);
 }
 
-/* What all results together must add up to, by what went in. false: nothing is known of it. */
+/* The sum over all results that the inputs require. false: it is not known. */
 static bool sum_wanted(const struct meeting *m, double *want, double *have, double *bound)
 {
 	static const char *const reduced[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
@@ -161,21 +161,21 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	else
 		return false;
 	*want = m->in_sum / parts;
-	/* What is moved is not rounded, but by the nine digits of each row. */
+	/* Moved data is not rounded, except for the nine digits of each row. */
 	*bound = (sum ? error : MOVED_ERROR) * m->in_abs / parts + 1e-8 * fabs(*want);
 	return isfinite(*want) && isfinite(*have) && isfinite(*bound);
 }
 
 /*
- * How far it is from x to the nearest multiple of m, a power of two: without rounding. Not remainder(), which has another
- * symbol version since glibc 2.43.
+ * The distance of x from the nearest multiple of m, a power of two, without rounding. Not remainder(), which has another symbol version
+ * since glibc 2.43.
  */
 static double find_distance_to_multiple(double x, double m)
 {
 	return fabs(x - m * nearbyint(x / m));
 }
 
-/* Integers that have no room for their sum go around. */
+/* Integer sums that overflow wrap around. */
 static bool goes_around(const struct meeting *m, double want, double have, double bound)
 {
 	int dtype = dtype_from_name(intern_name(m->longest.dtype));
@@ -185,7 +185,7 @@ static bool goes_around(const struct meeting *m, double want, double have, doubl
 	       find_distance_to_multiple(have - want, ldexp(1, 8 * t->size)) <= bound;
 }
 
-/* Of whom nobody knows where it is not clear. */
+/* If it is not clear which rank it is, none is named. */
 static struct odd_meeting odd_result(const struct results *r, const struct meeting *m,
 	const struct contract *k, const struct arrival *missing)
 {
@@ -210,7 +210,7 @@ static bool is_of_extremes(const struct meeting *m)
 	return strcmp(redop, "min") == 0 || strcmp(redop, "max") == 0;
 }
 
-/* Of the least of all elements the least is that of all inputs. The one that had it is missing in a result where that is not so. */
+/* The minimum of the results must be the minimum of all inputs. If it is not, the rank that had it is missing in the result. */
 static void judge_extremes(struct results *r, const struct meeting *m, struct contract *k)
 {
 	static const char *const list[] = {"all_reduce", "reduce", NULL};
@@ -259,8 +259,8 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 		return;
 	}
 	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
-		return; /* it may not be what we take it for */
-	/* Whose contribution explains the difference? */
+		return; /* the buffer may not be what we take it for */
+	/* Finds the rank whose contribution explains the difference. */
 	for (unsigned i = 0; i < m->n && !is_move(m); i++) {
 		if (fabs(want - have - m->a[i].in_sum) > bound + fabs(m->a[i].in_sum) * 1e-5)
 			continue;
@@ -299,7 +299,7 @@ bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
 			top = same;
 			*best = v[i];
 		}
-		/* Of a large communicator the first ones tell. */
+		/* In a large communicator the first ones are enough. */
 		if (i > 64)
 			break;
 	}
@@ -336,8 +336,8 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	for (unsigned i = 0; i < m->n; i++)
 		bad &= m->a[i].out_bad;
 	/*
-	 * Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions; and whether the
-	 * lesser of a NaN and a number is the number, on the order of the two.
+	 * Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions; whether the minimum of
+	 * a NaN and a number is the number depends on the order of the two.
 	 */
 	if (!same && m->bad && is_of_extremes(m))
 		note_parted(r, m);
@@ -354,7 +354,7 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	for (unsigned i = 0; i < m->n; i++)
 		v[i] = m->a[i].out;
 	sure = majority_of(v, m->n, &best);
-	/* Of two the one whose result is not what the inputs make. */
+	/* With two ranks: the one whose result is not the reduction of the inputs. */
 	if (!sure && m->nin == m->n && sum_wanted(m, &want, &have, &bound)) {
 		double nearest = INFINITY, second = INFINITY;
 
@@ -371,7 +371,7 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 		}
 		sure = nearest < bound && second > 4 * nearest + 1e-9 * m->in_abs;
 	}
-	/* Who sent it has what it sent. */
+	/* The sender has what it sent. */
 	if (!sure && m->nin == 1)
 		for (unsigned i = 0; i < m->n; i++)
 			if (m->a[i].in) {
@@ -394,14 +394,14 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	keep_odd(&r->corruption, &o);
 }
 
-/* ---- the bytes that the ranks send and take ---- */
+/* ---- bytes that the ranks send and receive ---- */
 
 static uint64_t volume_place(const struct meeting *m, const struct arrival *a)
 {
 	return hash_u64(hash_u64(hash_u64(a->site, m->comm), m->longest.api), a->nth);
 }
 
-/* Do all together take what all together send? False for operations of which nothing is known. */
+/* Do all ranks together receive what all together send? *known is false for operations about which nothing is known. */
 static bool is_conserved(const struct meeting *m, bool *known)
 {
 	static const char *const moved[] = {"all_to_all_v", "gather_v", "scatter_v",
@@ -429,7 +429,7 @@ static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
 	       (u->in != a->in_bytes || u->out != a->out_bytes);
 }
 
-/* The culprits are those that have always had another amount there; where amounts change from step to step none is known. */
+/* The culprits are ranks that have always had another amount there; if amounts change from step to step, none is known. */
 static void keep_odd_volume(struct results *r, const struct meeting *m, const struct exchange *k)
 {
 	struct odd_meeting o = {.any = true, .want = -1, .agreed = k->conserved};
@@ -478,7 +478,7 @@ static void judge_volumes(struct results *r, const struct meeting *m)
 	else if (k->conserved >= VOLUME_MIN)
 		keep_odd_volume(r, m, k);
 	else
-		return; /* it may not be what we take it for: in place, another type on the other side */
+		return; /* the buffer may not be what we take it for: in place, another type on the other side */
 	for (unsigned i = 0; conserved && i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
 		struct usual_volume *u = table_get(&r->volumes, a->rank, volume_place(m, a));
@@ -507,8 +507,8 @@ static struct place_met *get_place(struct results *r, const struct meeting *m, u
 }
 
 /*
- * Where calls of that line have been made so far: a branch that is only taken once makes them under callers of its own. NULL: nowhere,
- * or at several places.
+ * Where calls of that line have been made so far: a branch that is taken only once makes them with other callers. NULL: nowhere, or at
+ * several places.
  */
 static const struct place_met *find_usual_place(const struct results *r, const struct place_met *p)
 {
@@ -533,7 +533,7 @@ static bool is_met_alone(const struct place_met *p)
 	return p && !p->mixed && p->alone >= ALONE_MIN;
 }
 
-/* All ranks, those of the place with fewer of them first: there is not room for all of a large communicator. */
+/* Lists all ranks, first those of the place with fewer of them: there is not room for all ranks of a large communicator. */
 static void list_fewer_first(const struct meeting *m, struct odd_meeting *o)
 {
 	unsigned first = 0;

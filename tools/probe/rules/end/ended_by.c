@@ -7,7 +7,7 @@
 #include "folder/owner.h"
 #include "tools/lib/tool.h"
 
-/* Its last sign of life is taken about once a second; the clocks are read one after the other. */
+/* The last sign of life is written about once a second, and two clocks are read one after the other. */
 #define EARLIER_NS UINT64_C(2000000000)
 
 struct ended_by how_signal_ended(struct report *r, uint32_t index)
@@ -52,7 +52,7 @@ char *ended_by_text(const struct ended_by *e)
 	if (e->log == KERNEL_IS_SILENT)
 		return tool_strdup("without a word: a signal ended it; the kernel's log has no "
 				   "word of memory that ran out, or of "
-				   "a crash that nothing caught (SIGKILL or SIGTERM of somebody, "
+				   "a crash that nothing caught (SIGKILL or SIGTERM by a user, "
 				   "or a caught crash)");
 	return tool_strdup("without a word: a signal ended it (SIGKILL, as by the kernel when "
 			   "memory runs out, or a crash)");

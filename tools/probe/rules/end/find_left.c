@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that left while others needed them: who was first, how (`end` of meta.json), and what became of the others. What
- * a launcher does to the rest, and the errors that they get, follow from it.
+ * Ranks that left while others needed them: which was first, how it ended (`end` of meta.json), and what became of the others. The launcher
+ * ends the rest, and their errors follow from the first end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +18,26 @@
 
 #define TEXT_SHOWN 500
 #define TEXT_OF_OTHERS 160
-#define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* the others, behind the first one */
-#define PAUSE_NS UINT64_C(5000000) /* behind a last call: shorter ones say nothing */
+#define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* from the first end to those of the others */
+#define PAUSE_NS UINT64_C(5000000) /* after a last call; shorter pauses mean nothing */
 #define CALLS_TO_KNOW_PAUSES 6
-#define OTHERS_TEXT 3 /* other ranks whose own words are shown */
-/* A launcher needs some time to end the others, who then end together; all that are ended at once end together. */
+#define OTHERS_TEXT 3 /* other ranks whose own messages are shown */
+/* A launcher needs some time to end the others, which then end together; ranks that are all ended at once end together too. */
 #define LEAD_NS 15000000u
-#define LEAD_SEEN_NS \
-	6000000u /* of who is the one by its last call too; more than a tick of the kernel's clock, see clock_tick_ns() */
+/* Enough if the last calls also say that this rank was first; more than a tick of the kernel's clock, see clock_tick_ns(). */
+#define LEAD_SEEN_NS 6000000u
 #define LEAD_SURE_NS 500000000u
 #define STANDSTILL_NS 1000000000u
 
 enum leaving { STAYED, SPOKE, SILENT };
 
-/* Has it gone before its work was done, and said why? */
+/* Did it end before its work was done, and leave a message why? */
 static enum leaving how_it_left(const struct report *r, uint32_t i)
 {
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	const struct meta_ending *e = &d->meta.end;
 
-	/* A program may show an exception, or ask to exit because of one, and go on until it is killed. */
+	/* A program may print an exception, or ask to exit because of one, and go on until it is killed. */
 	if ((strcmp(e->how, "exception") == 0 || strcmp(e->how, "exit") == 0) && e->at_ns &&
 		d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN && r->g.rank[i].last.rows &&
 		r->g.rank[i].last.start > e->at_ns)
@@ -52,7 +52,7 @@ static enum leaving how_it_left(const struct report *r, uint32_t i)
 	return STAYED;
 }
 
-/* By its last call, or by one that it had started before and that completed behind it. */
+/* True if its last call failed, or one that it had started before and that completed later. */
 static bool was_told_of_error(const struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
@@ -62,8 +62,8 @@ static bool was_told_of_error(const struct report *r, uint32_t i)
 }
 
 /*
- * Its library ended it, or told it of an error that it did not survive: it may be the one that noticed what another one
- * did, or that another one was gone.
+ * Its library ended it, or returned an error that it did not survive. It may only have noticed what another rank did, or that another rank
+ * was gone.
  */
 static bool left_by_communication(const struct report *r, uint32_t i)
 {
@@ -71,7 +71,7 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
 	bool mid_call = (k->last.rows && k->last.bits & CALL_OPEN) || was_told_of_error(r, i);
 
-	/* MPI_Abort() is the program's own; a runtime calls abort() also when a program leaves by an error that it got. */
+	/* MPI_Abort() is the program's own call; a runtime calls abort() also when a program leaves because of an error that it got. */
 	if (strcmp(e->how, "abort") == 0)
 		return strcmp(e->text, "abort") == 0 && was_told_of_error(r, i);
 	if (*e->inside)
@@ -97,11 +97,11 @@ static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
-/* Corrected moments, UINT64_MAX: of nobody. */
+/* Corrected times; UINT64_MAX: no rank. */
 struct earliest {
 	uint32_t who;
-	uint64_t left; /* who left first, in whichever way */
-	uint64_t told; /* the first to leave of those that were told of an error */
+	uint64_t left; /* when the first rank left, in whichever way */
+	uint64_t told; /* when the first of the ranks left that had got an error */
 };
 
 static struct earliest find_earliest(const struct report *r)
@@ -124,10 +124,10 @@ static struct earliest find_earliest(const struct report *r)
 }
 
 /*
- * Its last call was left by an exception, and another one had gone before: a connection that is closed is told of in that way. What
- * was wrong with the call itself is told of while all are there.
+ * Its last call was left by an exception after another rank had gone: a closed connection is reported that way. What was wrong with the
+ * call itself is reported while all ranks are there.
  */
-static bool left_behind_another(const struct report *r, uint32_t i, const struct earliest *e)
+static bool exited_after_another_rank(const struct report *r, uint32_t i, const struct earliest *e)
 {
 	const struct call *last = &r->g.rank[i].last;
 
@@ -140,13 +140,13 @@ static bool is_standing(const struct report *r, uint32_t i)
 	return r->stuck.standing && r->stuck.standing[i];
 }
 
-/* In a wait for what it has started. */
+/* It waits for an operation that it has started. */
 static bool is_blocked(const struct report *r, uint32_t i)
 {
 	return r->stuck.blocked && r->stuck.blocked[i];
 }
 
-/* Of those that left in that way the first; -1: there is none. */
+/* The first of the ranks that left in that way; -1: there is none. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
 	struct earliest e = find_earliest(r);
@@ -155,11 +155,11 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
 		if (how_it_left(r, i) != how)
 			continue;
-		if (by_itself &&
-			(how == SPOKE ? left_by_communication(r, i) || left_behind_another(r, i, &e)
-				      : is_standing(r, i) || was_told_of_error(r, i)))
+		if (by_itself && (how == SPOKE ? left_by_communication(r, i) ||
+							 exited_after_another_rank(r, i, &e)
+					       : is_standing(r, i) || was_told_of_error(r, i)))
 			continue;
-		/* Who was there still when another one had left by an error that it got was not ended by that: but later. */
+		/* A rank that was still there after another one had left because of an error was not ended by the first fault but later. */
 		if (how == SILENT && moment_of_leaving(r, i) > e.told)
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
@@ -178,8 +178,8 @@ static unsigned count_leaving(const struct report *r, enum leaving how)
 }
 
 /*
- * Did others go on after the last of the silent ones was gone, and come to their end? Then no launcher ended those: each left by
- * itself (a program that survives it: ULFM).
+ * Did other ranks go on after the last silent one was gone, and end properly? Then no launcher ended the silent ones: each left by itself
+ * (a program that survives it: ULFM).
  */
 static bool others_went_on(const struct report *r)
 {
@@ -201,7 +201,7 @@ static bool others_went_on(const struct report *r)
 	return silent && going > silent;
 }
 
-/* Who is in MPI_Finalize has no part in it. */
+/* A rank in MPI_Finalize has no part in it. */
 bool all_ended_by_signal(const struct report *r)
 {
 	unsigned n = 0;
@@ -213,7 +213,7 @@ bool all_ended_by_signal(const struct report *r)
 
 static char *leaving_text(struct report *r, uint32_t i, int most)
 {
-	/* Whoever went on behind what he said has survived that. */
+	/* A rank that went on after its message has survived that error. */
 	char *said = how_it_left(r, i) == SILENT
 			     ? NULL
 			     : last_words_text(&r->g.folders.dir[i].meta.end, most);
@@ -237,7 +237,7 @@ static char *last_call_text(struct report *r, uint32_t i)
 	end = k->last.start + (k->last.bits & CALL_OPEN ? 0 : k->last.dur);
 	what = report_call(r, &k->last);
 	at = called_from_text(r, &k->last);
-	/* Of one that was killed with its last row nothing later is known. */
+	/* If it was killed with its last row, nothing later is known. */
 	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns && !d->died_ns
 			 ? tool_strdup("")
 			 : tool_format(", %s before",
@@ -314,12 +314,13 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 	} else if (n && all_ended_by_signal(r)) {
 		char *who = out_ranks(rank, n);
 
-		append_text(text,
-			tool_format("%s %s ended by a signal too, as a launcher does then: who was "
-				    "first is told by %s",
-				who, n == 1 ? "was" : "were",
-				r->g.folders.dir[first].died_ns ? "when each of them ended"
-								: "the last calls"));
+		append_text(
+			text, tool_format("%s %s ended by a signal too, as a launcher does then; "
+					  "which rank was "
+					  "first is taken from %s",
+				      who, n == 1 ? "was" : "were",
+				      r->g.folders.dir[first].died_ns ? "when each of them ended"
+								      : "the last calls"));
 		free(who);
 	}
 	free(rank);
@@ -340,7 +341,7 @@ static bool any_ended_by_library(const struct report *r)
 	return false;
 }
 
-/* The library found an error that it does not survive. It may be another rank's: a message that is too long, a peer that is gone. */
+/* The library found an error that it does not survive. Another rank may have caused it: a message that is too long, a peer that is gone. */
 void find_fatal_errors(struct report *r)
 {
 	if (r->left)
@@ -371,12 +372,12 @@ void find_fatal_errors(struct report *r)
 			name_concerned(r, f, i);
 		if (k->last.rows)
 			name_call(f, &k->last);
-		/* An asynchronous call may have been begun long before another rank's that it cannot be joined with. */
+		/* An asynchronous call may have started long before another rank's call, with which it cannot be joined. */
 		f->event = moment_of_leaving(r, i);
 		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
 		free(what);
 		free(at);
-		return; /* the first one; the others are told by it */
+		return; /* the first one; the others follow from it */
 	}
 }
 
@@ -388,8 +389,8 @@ static bool is_started_only(const struct report *r, uint32_t i)
 }
 
 /*
- * All ended by a signal, after a call had told some of an error, and all others but one were in one: that one was gone. -1:
- * not so.
+ * All ranks were ended by a signal after calls had returned errors to some, and all other ranks but one were in a call: that one was gone
+ * first. -1: not so.
  */
 static int only_one_without_error(const struct report *r)
 {
@@ -407,7 +408,7 @@ static int only_one_without_error(const struct report *r)
 	return told ? one : -1;
 }
 
-/* Is that rank the other end of the message? */
+/* Is that rank the message's other end? */
 static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -416,7 +417,7 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
-/* Did it end as a program that is done, before it came to an operation that then failed on another rank? */
+/* Did it end like a program that is done, without entering an operation that then failed on another rank? */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
@@ -462,7 +463,7 @@ static int only_early_leaver(const struct report *r)
 	return one;
 }
 
-/* Of those that a crash or the lack of memory ended, as the kernel tells, the first; -1: none. */
+/* The first of the ranks that, says the kernel, ended by a crash or for lack of memory; -1: none. */
 static int first_by_kernel(struct report *r, uint64_t *at)
 {
 	int first = -1;
@@ -483,7 +484,7 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 	return first;
 }
 
-/* By the first host's clock, when a rank last came to a call or left one. */
+/* When the rank last entered or left a call, by the first host's clock. */
 static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
 {
 	uint64_t end = r->g.rank[i].last_ns, start = r->g.rank[i].last.start;
@@ -491,7 +492,7 @@ static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], end > start ? end : start);
 }
 
-/* The only one that is in no call, and is not one of those that `passed` says; NULL: says of none. -1: none, or several. */
+/* The only rank that is in no call and that is not marked in `passed` (NULL: none is marked). -1: none, or several. */
 static int only_one_in_no_call(const struct report *r, const bool *passed)
 {
 	int one = -1;
@@ -507,7 +508,7 @@ static int only_one_in_no_call(const struct report *r, const bool *passed)
 	return one;
 }
 
-/* It has started something that has not completed: it may look for that again and again. */
+/* The only rank in no call that has no pending request. A rank with a pending request may test for its completion again and again. */
 static int only_one_without_request(const struct report *r)
 {
 	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
@@ -520,7 +521,10 @@ static int only_one_without_request(const struct report *r)
 	return one;
 }
 
-/* A thread of it stands where the others do not matter, and another one is missing where all others stand. -1: not so. */
+/*
+ * One of its threads is blocked in a call of another communicator, and its other thread is missing in the call that all other ranks wait
+ * in. -1: not so.
+ */
 static int only_one_missing(const struct report *r)
 {
 	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
@@ -534,7 +538,7 @@ static int only_one_missing(const struct report *r)
 	return one >= 0 && r->g.rank[one].last.rows ? one : -1;
 }
 
-/* Others went on: it made no call for twice as long as ever, and of no other one that is in none is that so. -1: not so. */
+/* The only rank in no call that was silent for twice its longest pause before, while others went on. -1: none, or several. */
 static int only_one_silent(const struct report *r, uint64_t until)
 {
 	bool *heard = tool_alloc(r->g.folders.n * sizeof(*heard));
@@ -552,10 +556,11 @@ static int only_one_silent(const struct report *r, uint64_t until)
 }
 
 /*
- * A signal ended all, and one of them did not come to what the others waited in, or fell silent before: a launcher ends the
- * others soon after the first. Where they waited for longer it stood somewhere, and who ended the job ended it with them.
+ * A signal ended all ranks, and one of them had not entered the call that the others waited in, or was silent before: it was first, for a
+ * launcher ends the others soon after the first one. If the others waited for longer, the rank was stalled, and whatever ended the job
+ * ended it together with them.
  */
-static int only_one_behind(const struct report *r)
+static int only_one_late(const struct report *r)
 {
 	uint64_t until = 0;
 	int one;
@@ -575,7 +580,7 @@ static int only_one_behind(const struct report *r)
 		       : -1;
 }
 
-/* That rank alone holds up the others. */
+/* True if rank i alone holds up the others. */
 static bool is_only_holder(struct report *r, uint32_t i)
 {
 	struct waiting_ranks hold;
@@ -583,7 +588,7 @@ static bool is_only_holder(struct report *r, uint32_t i)
 	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
 }
 
-/* It made no call for so long, and for twice as long as ever: it slept, or was stopped. */
+/* True if it made no call for STANDSTILL_NS plus twice its longest pause before: it slept, or was stopped. */
 static bool was_silent_before(const struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
@@ -592,14 +597,14 @@ static bool was_silent_before(const struct report *r, uint32_t i)
 	       own_moment_of_leaving(r, i) > k->last_ns + STANDSTILL_NS + 2 * k->longest_pause;
 }
 
-/* Of those that signals ended: who was first, how long before the second one, and these all within how long. */
+/* Among ranks ended by signals: the first one, the time from its end to the second one's, and from the second one's to the last one's. */
 struct lead {
 	uint32_t first;
 	uint64_t by, others;
 	bool one_host;
 };
 
-/* False: fewer than two, or it is not known when each of them ended. */
+/* False: fewer than two ended so, or their times of death are not known. */
 static bool find_lead(const struct report *r, struct lead *l)
 {
 	uint64_t first_at = UINT64_MAX, second = UINT64_MAX, last = 0;
@@ -629,7 +634,7 @@ static bool find_lead(const struct report *r, struct lead *l)
 	return second != UINT64_MAX;
 }
 
-/* Moments are those of ticks: 4 ms on most kernels, up to 10 ms. Of this one; hosts of a job mostly have the same. */
+/* Times of death are read in ticks: 4 ms on most kernels, up to 10 ms. Returns this kernel's tick; hosts of a job mostly have the same. */
 static uint64_t clock_tick_ns(void)
 {
 	struct timespec t;
@@ -637,15 +642,15 @@ static uint64_t clock_tick_ns(void)
 	return clock_getres(CLOCK_REALTIME_COARSE, &t) == 0 && !t.tv_sec ? (uint64_t)t.tv_nsec : 0;
 }
 
-/* It cannot be by the tick alone that it seems to be the first. */
+/* True if the lead is longer than the resolution of the clock. */
 static bool is_lead_seen(const struct lead *l)
 {
 	return l->by >= LEAD_SEEN_NS && l->by > clock_tick_ns() + clock_tick_ns() / 4;
 }
 
 /*
- * Nobody but those that were done moved for so long before the first one ended: it is not its end that they stood for. All stood in a
- * call, or slept; the first one, too, and if it slept it ended with the others.
+ * True if no rank moved for STANDSTILL_NS before the first one ended, except ranks that were done: then they did not wait because of its
+ * end. All others were blocked in a call or slept. The first one was too; if it slept, it ended at the same time as the others.
  */
 static bool was_standstill_before(const struct report *r, const struct lead *l)
 {
@@ -664,8 +669,8 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 }
 
 /*
- * The first, if the others ended some time behind it and together, as by a launcher. Between hosts that are told to end their
- * ranks there is some time too. -1: not so.
+ * The first rank, if the others ended some time after it and close together, as when a launcher ends them. If ranks of several hosts are
+ * told to end, there is some time between hosts too. -1: not so.
  */
 static int first_before_others(struct report *r, const struct lead *l)
 {
@@ -678,24 +683,23 @@ static int first_before_others(struct report *r, const struct lead *l)
 		       : -1;
 }
 
-/* Signals ended all. What the last calls say counts where the moments do not speak against it. */
+/* Signals ended all ranks. The last calls decide unless the times of death contradict them. */
 static int first_by_signal(struct report *r)
 {
 	struct lead l;
 	bool known = find_lead(r, &l);
-	int first = known ? first_before_others(r, &l) : -1, behind;
+	int first = known ? first_before_others(r, &l) : -1, last;
 
 	if (first >= 0)
 		return first;
-	behind = only_one_behind(r);
-	return behind >= 0 && known && ((uint32_t)behind != l.first || !is_lead_seen(&l)) ? -1
-											  : behind;
+	last = only_one_late(r);
+	return last >= 0 && known && ((uint32_t)last != l.first || !is_lead_seen(&l)) ? -1 : last;
 }
 
 /*
- * A rank that spoke, and was not told by its library, is the one, unless the kernel ended another one before. If all that
- * spoke only noticed something, one that is silent and stood in no call is. Where the whole job is silent a signal ended all:
- * then the one that ended before the others is, or that all others had just begun to wait for.
+ * A rank that left a message, and did not get the error from its library, is the first, unless the kernel ended another one before. If all
+ * messages are errors from the library, a silent rank that was in no call is the first. If no rank left a message, a signal ended all: then
+ * the first is the rank that ended before the others, or the one for which all others had just begun to wait.
  */
 static int look_for_first(struct report *r)
 {
@@ -719,15 +723,15 @@ static int look_for_first(struct report *r)
 		return -1;
 	if (!spoke && others_went_on(r))
 		return first_to_leave(r, SILENT, false);
-	/* Who stood in a call was ended there by a launcher, or others saw by their exceptions that it was gone. */
+	/* A rank in a call was ended there by a launcher, or others got exceptions because it was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
 	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
 }
 
 /*
- * Was the end of that rank the end of nothing else? All that it shared with others was done, and no other rank was cut off by a signal
- * while it still worked. What a program or its launcher does when all is done says nothing of the run.
+ * Did that rank's end affect no other rank? True if all calls that it shared with others were complete, and no other rank was ended by a
+ * signal while it still worked. What a program or its launcher does after the work is done says nothing about the run.
  */
 static bool is_end_harmless(const struct report *r, uint32_t first)
 {
@@ -752,7 +756,7 @@ void find_left(struct report *r)
 		return;
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
-	/* A step may have ended behind its last call. */
+	/* A step may have ended after its last call. */
 	step = k->last.rows ? k->last.step : 0;
 	if (d->nround && k->last.rows)
 		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
@@ -781,7 +785,7 @@ void find_left(struct report *r)
 		name_call(f, &k->last);
 		f->call.step = step;
 	}
-	/* Not that of the call: what went wrong in it came before. */
+	/* Not the call's stack: the error happened before it. */
 	f->event = moment_of_leaving(r, (uint32_t)first);
 	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
 	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whether a wait is a hang. Time alone never makes one where fewer than SITE_WAITS_LEAST waits at the place tell what is usual: a closed
- * circle does, a rank that is stopped or gone, or one that makes no progress for longer than the place's own waits explain.
- * How long each takes to be named was measured: docs/reference/findings.md.
+ * Decides whether a wait is a hang. If fewer than SITE_WAITS_LEAST waits at the place show what is usual, time alone is never enough: it
+ * takes a closed circle, a rank that is stopped or gone, or a rank without progress for longer than the place's own waits explain. The
+ * delay until each is reported was measured: docs/reference/findings.md.
  */
 #include "tools/probe/rules/end/hang.h"
 
@@ -18,15 +18,15 @@
 #include "tools/probe/rules/waits.h"
 
 #define STALL_NS \
-	UINT64_C(2500000000) /* an open call of a living job is worth a line from here on ... */
+	UINT64_C(2500000000) /* an open call of a running job gets a line from here on ... */
 #define STALL_ALWAYS_NS \
-	UINT64_C(5000000000) /* ... or from here on, though its place has had such waits */
+	UINT64_C(5000000000) /* ... or from here on, if its place has had such waits before */
 #define PROVEN_NS \
 	UINT64_C( \
 		2500000000) /* two ranks' journals are read at different moments, and open.jsonl is a second old */
 #define STILL_NS \
-	UINT64_C(10000000000) /* without progress, where enough waits show that it is unusual */
-#define STILL_ALONE_NS UINT64_C(120000000000) /* ... and where they do not */
+	UINT64_C(10000000000) /* without progress, if enough waits show that this is unusual */
+#define STILL_ALONE_NS UINT64_C(120000000000) /* ... and if they do not */
 #define SITE_WAITS_LEAST 20
 #define SITE_TIMES 3 /* the longest wait so far */
 
@@ -56,13 +56,13 @@ static bool is_explained_by_place(const struct site_wait *usual, uint64_t age)
 	return !usual || usual->n < SITE_WAITS_LEAST || age <= SITE_TIMES * usual->longest_ns;
 }
 
-/* It waits for a disk besides, which may be slow for all of them. */
+/* It also waits for a disk, which may be slow for all of them. */
 static bool is_file_operation(const struct open_call *c)
 {
 	return strncmp(intern_name(c->call.op), "file_", 5) == 0;
 }
 
-/* All its ranks are in it: it takes long by itself. */
+/* All its ranks are in it: the operation itself takes long. */
 static bool is_operation_complete(const struct stuck *s)
 {
 	for (unsigned i = 0; i < s->nabsent; i++)
@@ -71,7 +71,7 @@ static bool is_operation_complete(const struct stuck *s)
 	return s->joined;
 }
 
-/* Each has been in its call for long enough that all were read of the same moment. */
+/* Each rank has been in its call long enough that the journals, read at different times, show the same state. */
 static bool is_circle_closed(struct report *r)
 {
 	struct waiting_ranks w;
@@ -87,7 +87,7 @@ static bool is_circle_closed(struct report *r)
 	return true;
 }
 
-/* What the ranks do that are in no call. */
+/* State of the ranks that are in no call. */
 struct movers {
 	unsigned n, gone, stopped, still, unknown;
 	uint64_t still_ns; /* the shortest */
@@ -133,7 +133,7 @@ static char *format_usual(const struct site_wait *usual)
 		     : tool_strdup("no wait in this function on this communicator ended before");
 }
 
-/* NULL: it is none, or not yet. */
+/* NULL: it is no hang, or not yet. */
 static char *find_hang_reason(struct report *r, const struct stuck *s)
 {
 	const struct site_wait *usual = find_usual(r, s);
@@ -148,7 +148,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 		return tool_strdup("ranks wait for each other: nothing can move");
 	}
 	m = look_at_movers(r);
-	/* find_stuck() tells which. */
+	/* find_stuck() says which. */
 	if (m.stopped)
 		return tool_strdup("");
 	if (m.unknown)
@@ -181,7 +181,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 	return text;
 }
 
-/* When the job ended a rank in no call was getting on: the others waited for its work, not for ever. */
+/* When the job ended a rank in no call was making progress: the others waited for its work and were not hanging. */
 static bool was_any_busy_at_end(const struct report *r)
 {
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
@@ -199,7 +199,7 @@ static const struct stuck *look_for_stuck(struct report *r)
 	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
 	const struct site_wait *usual;
 
-	/* The late rank is named by find_errors(). */
+	/* find_errors() names the late rank. */
 	if (!s || is_given_up(&r->g.diagnose.given_up, &s->sample->call))
 		return NULL;
 	if (is_job_over(r)) {
@@ -210,7 +210,7 @@ static const struct stuck *look_for_stuck(struct report *r)
 	r->hangs = r->hang_reason != NULL;
 	if (r->hangs || s->age_max >= STALL_ALWAYS_NS)
 		return s;
-	/* A living job is always inside some call: that is worth a line only when it lasts. */
+	/* Some rank of a running job is always inside a call: that gets a line only when it lasts. */
 	usual = find_usual(r, s);
 	return s->age_max >= STALL_NS && (!usual || s->age_max > usual->longest_ns) ? s : NULL;
 }

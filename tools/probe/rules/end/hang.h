@@ -9,7 +9,7 @@ bool is_job_over(const struct report *r); /* no process runs any more */
 /* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
 const struct stuck *report_stuck(struct report *r, bool *hang);
 
-/* A thread waits for a message that it will take when it is there. */
+/* A thread waits for a message and takes it as soon as it is there. */
 bool is_probe_wait(const struct open_call *c);
 
 #endif

@@ -8,10 +8,10 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/host/rank_owner.h"
 
-#define BEAT_NS UINT64_C(2500000000) /* a writer that gets a processor measures once a second */
+#define BEAT_NS UINT64_C(2500000000) /* a running writer writes its progress once a second */
 #define SILENT_NS UINT64_C(5000000000)
-#define SILENT_ALONE_NS \
-	UINT64_C(30000000000) /* where no other rank of its host shows that the host is well */
+/* If no other rank of its host shows that the host works. */
+#define SILENT_ALONE_NS UINT64_C(30000000000)
 #define BUSY_PERCENT 50
 #define DESCRIBED_MAX 3
 
@@ -48,7 +48,7 @@ static enum mover_state find_silence(const struct report *r, const struct rank_d
 	state = d->meta.has_owner ? read_owner_state(&d->meta.owner) : 0;
 	if (state == 'T' || state == 't')
 		return MOVER_STOPPED;
-	/* A writer that waits for a slow disk is silent, too: what /proc shows of the process is surer. */
+	/* A writer that waits for a slow disk is silent too: what /proc shows of the process is more certain. */
 	if (state || silence < SILENT_NS)
 		return MOVER_NONE;
 	return silence >= SILENT_ALONE_NS || is_host_well(r, d) ? MOVER_SILENT : MOVER_NONE;
@@ -59,7 +59,7 @@ bool is_rank_stopped(const struct report *r, uint32_t index)
 	return find_silence(r, &r->g.folders.dir[index]) != MOVER_NONE;
 }
 
-/* NULL: there is none in the stack of its last recorded call. */
+/* NULL: the stack of its last recorded call has no such function. */
 static const char *find_waiting_function(struct report *r, uint32_t index)
 {
 	const struct call *last = &r->g.rank[index].last;
@@ -105,7 +105,7 @@ struct mover look_at_mover(struct report *r, uint32_t index)
 			.since_ns = silence_of(r, d) >= BEAT_NS ? silence_of(r, d) : 0};
 	m.cpu_percent = p->cpu_percent;
 	m.since_ns = p->still_ns;
-	/* Since its last call: what it did before is no part of this wait. */
+	/* Counted from its last call: what it did before that is no part of this wait. */
 	if (m.since_ns > outside_ns(r, index))
 		m.since_ns = outside_ns(r, index);
 	m.state = MOVER_STILL;

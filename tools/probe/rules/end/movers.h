@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that are in no recorded call while others wait: whether each of them gets on. Told from what its own writer measured
- * (journal_progress, `progress` of meta.json), so that a reader in another container or on another host knows the same; /proc of the
- * reader's host only says sooner that a process is stopped.
+ * Ranks that are in no recorded call while others wait: is each of them making progress? The answer comes from what its own writer measured
+ * (journal_progress, `progress` of meta.json), so a reader in another container or on another host gets the same one. /proc of the reader's
+ * host only shows sooner that a process is stopped.
  */
 #ifndef PROBE_TOOLS_RULES_MOVERS_H
 #define PROBE_TOOLS_RULES_MOVERS_H
@@ -10,14 +10,14 @@
 #include "tools/probe/rules/report.h"
 
 enum mover_state {
-	MOVER_NONE, /* it stands in a call, or has nothing more to do */
+	MOVER_NONE, /* it is blocked in a call, or has no more work */
 	MOVER_GONE, /* its process has ended */
 	MOVER_STOPPED, /* by SIGSTOP, a terminal or a debugger */
 	MOVER_SILENT, /* its process is there, and gives no sign of life: stopped, frozen or out of reach */
 	MOVER_STILL, /* neither it nor a descendant uses processor time, reads or writes */
 	MOVER_WAITING, /* it uses its processor, in a function that waits */
-	MOVER_BUSY, /* it gets on, or spins: which of them is not to be seen */
-	MOVER_STARTING, /* it has made no call yet, and others have the time to wait for that */
+	MOVER_BUSY, /* it makes progress, or spins: these look the same */
+	MOVER_STARTING, /* it has made no call yet, and others can wait for that */
 	MOVER_UNKNOWN, /* nothing was measured */
 };
 
@@ -30,7 +30,7 @@ struct mover {
 
 struct mover look_at_mover(struct report *r, uint32_t index);
 
-/* SIGSTOP, a terminal, a debugger, or nothing is heard of it. */
+/* True if stopped by SIGSTOP, a terminal or a debugger, or if there is no sign of life. */
 bool is_rank_stopped(const struct report *r, uint32_t index);
 
 /* "rank 2 uses 98 % of a core ...", one line for each rank that keeps a wait from being called a hang; "": none. malloc'd. */

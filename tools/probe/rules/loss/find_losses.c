@@ -10,7 +10,7 @@
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-/* A text that ranks have said, with those that said it. */
+/* A text that ranks have reported, with these ranks. */
 struct said {
 	const char *kind, *text;
 	int *rank;
@@ -34,7 +34,7 @@ static void add_said_text(struct said **list, unsigned *n, unsigned *cap, const 
 	s->rank[s->n++] = rank;
 }
 
-/* Ranks that the job has and the folder does not. */
+/* Ranks that belong to the job and have no folder. */
 static void missing_ranks(struct report *r)
 {
 	const struct gather *g = &r->g;
@@ -70,7 +70,7 @@ static void missing_ranks(struct report *r)
 	free(missing);
 }
 
-/* Ranks with the same words share a line. */
+/* Ranks with the same text share a line. */
 static void journals_wrong(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -113,7 +113,7 @@ static void unread_folders(struct report *r)
 				tool_format("%s was not read: %s", f->out[i].name, f->out[i].why));
 }
 
-/* They are what the finding is about; nobody is to blame. */
+/* These ranks are what the finding is about; it has no culprits. */
 static void name_ranks(const struct report *r, struct finding *f, const int *rank, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -224,8 +224,9 @@ static uint64_t sum_count(const struct meta *m, enum journal_count k)
 }
 
 /*
- * Calls that were not recorded because the user chose so: a sentence for each reason of counts.def. One that has none here is reported
- * with its help. Quiet: ranks that are not recorded have a finding of their own, and inner calls are part of the outer one.
+ * Calls that were not recorded because the user chose so: a sentence for each reason of counts.def. A reason without a sentence here is
+ * reported with its help text. Two reasons get no sentence: ranks that are not recorded have a finding of their own, and inner calls are
+ * part of the outer one.
  */
 static void find_skipped_calls(struct report *r)
 {
@@ -295,7 +296,7 @@ static void find_lost_counts(struct report *r)
 	add_counted_finding(r, FINDING_DAMAGED, damaged, "damaged line was", "damaged lines were",
 		"passed over");
 	add_counted_finding(r, FINDING_DAMAGED, truncated, "file ends", "files end",
-		"in the middle of a line; that line is passed over");
+		"in the middle of a line; that line is skipped");
 	add_counted_finding(r, FINDING_REMOVED, removed, "old block was", "old blocks were",
 		"removed to keep output_limit_mib");
 	find_skipped_calls(r);
@@ -303,7 +304,7 @@ static void find_lost_counts(struct report *r)
 
 #define UNMEASURED_MIN 4 /* calls of a rank */
 
-/* The tables look the same whether values were good or nobody looked. */
+/* The tables look the same whether values were good or were not measured at all. */
 static void find_unmeasured(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -330,12 +331,13 @@ static void find_unmeasured(struct report *r)
 
 		who = out_ranks(rank, n);
 		add_finding(r, FINDING_UNMEASURED,
-			tool_format("%s: of %s %s calls with tensors no values were looked at, so "
-				    "a NaN, a "
-				    "spike or a damaged buffer in them does not show%s",
+			tool_format(
+				"%s: the values of %s %s calls with tensors were not measured, so "
+				"a NaN, a "
+				"spike or a damaged buffer in them does not show%s",
 				who, share, out_count(with),
 				copied ? ""
-				       : "; what lies in a device's memory is looked at with "
+				       : "; device memory is measured with "
 					 "`device: auto`, or `device: copy` where its driver does "
 					 "not take our "
 					 "kernel"));
@@ -375,7 +377,7 @@ static void find_said_by_ranks(struct report *r, bool invisible)
 	free(list);
 }
 
-/* A marker was configured and has not ended one step; malloc'd. */
+/* A marker was configured and has not ended a single step; malloc'd. */
 static char *marker_missed(const char *marker, bool by_rounds)
 {
 	const char *so =
@@ -396,7 +398,7 @@ static char *marker_missed(const char *marker, bool by_rounds)
 		marker, so);
 }
 
-/* A training that goes on from a checkpoint, and whose steps have been numbered from 0. */
+/* A training that resumes from a checkpoint, and whose steps have been numbered from 0. */
 static void find_late_start(struct report *r)
 {
 	const struct meta *m = &r->g.folders.dir[0].meta;
@@ -424,7 +426,7 @@ static void find_step_losses(struct report *r)
 	if (!marked && report_period(r, &period)) {
 		char *text = report_period_text(r, &period), *rest = strstr(text, "; ");
 
-		/* Both in one line: that everything is step 0 is said once. */
+		/* The line is shared: that everything is step 0 is stated once. */
 		if (missed && rest) {
 			char *both = marker_missed(marker, g->by_rounds);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is alone with a term in an operation of which the ranks do not agree (explain.h). */
+/* Finds the ranks that differ in one argument of an operation on which the ranks do not agree (explain.h). */
 #include "tools/probe/rules/sequence/explain.h"
 
 #include "tools/probe/rules/sequence/window.h"
@@ -32,7 +32,7 @@ static const struct entry *find_window_entry(
 	return NULL;
 }
 
-/* How many of all ranks have that value at the same place in the same step. */
+/* Counts the ranks that have that value at the same place in the same step. */
 static unsigned count_votes(const struct window *w, const struct entry *e, enum meet_unlike what)
 {
 	unsigned n = 0;

@@ -18,8 +18,8 @@ static bool goes_to(const struct call *a, const struct call *b)
 }
 
 /*
- * An exchange that both sides made with each other, for the same time: partners that change from time to time. Nobody comes
- * by mistake to where another one waits for just him.
+ * An exchange that both ranks made with each other, the same number of messages each: partners that change from time to time. No rank sends
+ * by mistake to exactly the rank that waits for it.
  */
 static bool was_exchanged(const struct window *w, const struct call *c)
 {
@@ -46,8 +46,8 @@ static bool is_first_of_loop(const struct rank_window *r, unsigned i)
 }
 
 /*
- * All ranks of the communicator made that operation of it at this place: what comes every so often is new once. It then may be
- * counted to another round on some, where rounds are the steps.
+ * All ranks of the communicator made that operation at this place: a call that comes every few steps is new the first time. If rounds are
+ * the steps, some ranks may count it to another round.
  */
 static bool was_made_by_all(const struct window *w, const struct rank_window *me, unsigned at)
 {
@@ -59,7 +59,7 @@ static bool was_made_by_all(const struct window *w, const struct rank_window *me
 	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER ||
 		e->call.size < 2)
 		return false;
-	/* From where they do not agree on, one number is not one operation. */
+	/* From the first disagreement on, calls with one number are not one operation. */
 	if (u->any && u->comm == e->call.comm && u->seq <= e->call.comm_seq)
 		return false;
 	for (unsigned j = 0; j < w->n; j++)
@@ -76,7 +76,7 @@ static bool was_made_by_all(const struct window *w, const struct rank_window *me
 	return n == e->call.size;
 }
 
-/* Is the call itself what is wrong, of which nobody else has a part? */
+/* Is the call itself the fault, so that no other rank takes part in it? */
 static bool is_alone_in_it(
 	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
 {
@@ -90,8 +90,8 @@ static bool is_alone_in_it(
 }
 
 /*
- * A server receives from whoever comes. Where these have long come one behind the other, and no more, it has left out no receive: what
- * it received from others first was received, too.
+ * A server receives from any rank that sends. If the messages came in another order than usual, and none is missing, no receive was
+ * skipped: the messages that overtook were received, too.
  */
 static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
 {

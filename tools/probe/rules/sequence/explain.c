@@ -10,21 +10,21 @@
 #include "tools/probe/rules/sequence/excused.h"
 #include "tools/probe/rules/sequence/window.h"
 
-#define SEEN_MIN 2 /* times that a call must have been made before its successor means anything */
-#define LEFT_OUT_MAX 64 /* calls one after the other */
-#define LEFT_OUT_AGAIN_MAX \
-	4 /* ... before the same call again: more are a whole turn, and it is one too many */
+#define SEEN_MIN 2 /* a call must have been made this often before its successor means anything */
+#define SKIPPED_MAX 64 /* consecutive calls */
+#define SKIPPED_AGAIN_MAX \
+	4 /* ... before the same call again: more would be a whole turn, and then the call is one too many */
 
 /* ---- terms ---- */
 
-/* A receive of any tag, of any rank has the tag and the peer of what came. */
-static bool may_be_of_any(const struct call *c)
+/* A completed wildcard receive has the tag and the peer of the message that came. */
+static bool is_wildcard_receive(const struct call *c)
 {
 	return is_receive(c) &&
 	       (!(c->bits & CALL_OPEN) || c->peer == NO_NUMBER || c->tag == NO_NUMBER);
 }
 
-/* Which term of the call is not what its place always had; NULL: none. */
+/* The term of the call that differs from what its place always had; NULL: none. */
 static const char *odd_term(const struct window *w, const struct entry *e)
 {
 	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
@@ -48,14 +48,14 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 
 /* ---- what never followed ---- */
 
-/* Calls that came between the one before and this one at an earlier time, from k on; 0: it never came so soon after. */
-static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
+/* Counts the calls that came between the one before and this one at an earlier time, from k on; 0: it never followed so soon. */
+static unsigned count_skipped(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i];
-	/* Of another step it is what that begins with, and all that is left of the one before was left out. */
+	/* In another step it is that step's first call, and the whole rest of the step before was skipped. */
 	bool again = e->prev >= 0 && r->e[e->prev].token == e->token &&
 		     (e->call.bits & CALL_P2P || r->e[e->prev].call.step == e->call.step);
-	unsigned most = again ? LEFT_OUT_AGAIN_MAX : LEFT_OUT_MAX;
+	unsigned most = again ? SKIPPED_AGAIN_MAX : SKIPPED_MAX;
 	int at = r->e[k].next;
 
 	for (unsigned n = 1; n <= most && at >= 0; n++) {
@@ -68,7 +68,7 @@ static unsigned count_left_out(const struct rank_window *r, unsigned i, int k)
 	return 0;
 }
 
-/* So it does among later calls that are not judged: a habit that only began here. */
+/* True if it follows so among later calls that are not judged: the habit only began here. */
 static bool follows_later(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	uint64_t before = r->e[r->e[i].prev].token;
@@ -81,8 +81,8 @@ static bool follows_later(const struct window *w, const struct rank_window *r, u
 }
 
 /*
- * How often the call before this one was made earlier, and how often this one followed then. *usual: the earlier time that
- * this one is nearest to: as few calls as possible between them, and behind a message like the one before.
+ * Counts how often the call before this one was made earlier, and how often this one followed it. *usual: the earlier time that fits best:
+ * with the fewest calls between the two, and after a message like the one before.
  */
 static unsigned count_followed(
 	const struct window *w, const struct rank_window *r, unsigned i, unsigned *same, int *usual)
@@ -105,10 +105,10 @@ static unsigned count_followed(
 			++*same;
 			continue;
 		}
-		/* The same from another line with another term comes nearest, before what follows behind it now and then. */
+		/* The same call from another line with another term fits best; a call that follows now and then is second. */
 		nearest = !r->e[i].known && r->e[next].kin == r->e[i].kin &&
 			  differing_term(&r->e[next].call, &r->e[i].call);
-		left = nearest ? 0 : count_left_out(r, i, k);
+		left = nearest ? 0 : count_skipped(r, i, k);
 		if (*usual < 0 || (left && left < best) || (nearest && best) ||
 			(left == best && !alike &&
 				is_alike(&r->e[k].call, &r->e[r->e[i].prev].call))) {
@@ -129,7 +129,7 @@ static int find_token(const struct rank_window *r, unsigned i, uint64_t token)
 	return -1;
 }
 
-/* The call as if it had been at another number of the loop: that one always has these very terms. */
+/* Do the terms fit the loop's turn that is `turns` later, a turn that always has these very terms? */
 static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 {
 	const struct call *c = &e->call;
@@ -140,7 +140,7 @@ static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 		return false;
 	place = hash_u64(e->loop, c->nth + (uint64_t)(int64_t)turns);
 	t = table_find(&w->terms, place, 0);
-	/* Where counts change from step to step a tag or a peer must tell the turns apart. */
+	/* If counts change from step to step, a tag or a peer must tell the turns apart. */
 	return t && t->any && (t->counts ? !t->tags || !t->peers : t->count == c->count) &&
 	       t->dtype == c->dtype && (t->tags || t->tag == c->tag) &&
 	       (t->peers || t->peer == relative_peer(c)) && (t->roots || t->root == c->root) &&
@@ -180,8 +180,8 @@ static struct verdict make_verdict(const struct window *w, const struct rank_win
 }
 
 /*
- * The usual call was left out, the one behind e[k], as it was the last time. An answer to another rank's message goes to who sent
- * this one.
+ * A verdict that the usual call, the one after e[k], was skipped, with that call's terms. If it answers another rank's message, its peer is
+ * the rank that sent the message before.
  */
 static struct verdict make_missing(const struct window *w, const struct rank_window *r, unsigned at,
 	int k, unsigned times, uint64_t step)
@@ -200,7 +200,7 @@ static struct verdict make_missing(const struct window *w, const struct rank_win
 	return v;
 }
 
-/* The next call of that loop in that step, whatever comes between (a pipeline receives there); NULL: there is none. */
+/* The next call of that loop in that step, past any calls in between (a pipeline receives there); NULL: there is none. */
 static const struct entry *find_next_turn(const struct rank_window *r, unsigned i)
 {
 	const struct entry *e = &r->e[i];
@@ -211,7 +211,7 @@ static const struct entry *find_next_turn(const struct rank_window *r, unsigned 
 	return NULL;
 }
 
-/* A call of a loop with other terms than that turn has: a turn was left out, made twice, or two changed places. */
+/* A call of a loop whose terms are not this turn's: a turn was skipped, made twice, or two turns were swapped. */
 static bool judge_turn(const struct window *w, const struct rank_window *r, unsigned i,
 	const struct call *usual, unsigned times, struct verdict *v)
 {
@@ -223,12 +223,12 @@ static bool judge_turn(const struct window *w, const struct rank_window *r, unsi
 		*v = make_verdict(w, r, VERDICT_ORDER, i, usual, times);
 		return true;
 	}
-	/* All that follow are a turn ahead too; else it is this one's term that is wrong. */
+	/* All later turns are one ahead too; otherwise only this call's term is wrong. */
 	if (fits_turn(w, e, 1) && (!goes_on || fits_turn(w, next, 1))) {
-		struct call left_out = usual_call(w, e);
+		struct call skipped = usual_call(w, e);
 
 		*v = make_verdict(w, r, VERDICT_MISSING, i, usual, times);
-		v->call = left_out;
+		v->call = skipped;
 		return true;
 	}
 	if (fits_turn(w, e, -1) && r->e[e->prev].loop == e->loop) {
@@ -238,7 +238,7 @@ static bool judge_turn(const struct window *w, const struct rank_window *r, unsi
 	return false;
 }
 
-/* Where the call is made a little later nevertheless; -1: it is not. */
+/* The position at which the call is made a little later; -1: it is not. */
 static int find_later(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	int at = r->e[i].next;
@@ -254,7 +254,7 @@ static bool comes_later(const struct rank_window *r, unsigned i, uint64_t token)
 	return find_later(r, i, token) >= 0;
 }
 
-/* ... behind what it always came behind: that is the next turn's, and this turn has none. */
+/* True if the later call also follows its usual predecessor: then it belongs to the next turn, and this turn has none. */
 static bool is_later_in_turn(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	int at = find_later(r, i, token);
@@ -269,8 +269,8 @@ static bool goes_the_same_way(const struct call *a, const struct call *b)
 }
 
 /*
- * The message that is made a little later with the token of the one that was due, e[due] of an earlier step, is the loop's next turn
- * by its tag or peer: the one that was due was left out.
+ * e[due] of an earlier step is the call that was due. A message with its token is made a little later. If tag or peer are those of the
+ * loop's next turn, the one that was due was skipped.
  */
 static bool is_next_turn_later(const struct rank_window *r, unsigned i, int due)
 {
@@ -284,7 +284,7 @@ static bool is_next_turn_later(const struct rank_window *r, unsigned i, int due)
 	return !goes_the_same_way(later, usual) && goes_the_same_way(later, &next->call);
 }
 
-/* Other ranks that did the usual thing in this very step. */
+/* Counts other ranks that made the usual call in this very step. */
 static unsigned count_others(
 	const struct window *w, const struct rank_window *me, unsigned i, uint64_t usual)
 {
@@ -305,28 +305,28 @@ static unsigned count_others(
 	return n;
 }
 
-/* What is another one in e than in the call whose place it takes: a message's tag, else as of any call; NULL: nothing. */
+/* The term in which e differs from the call whose place it takes: a message's tag, else as for any call; NULL: none. */
 static const char *other_term_there(const struct entry *e, const struct entry *usual)
 {
 	bool message = e->call.bits & usual->call.bits & CALL_P2P;
 
-	return message && e->call.tag != usual->call.tag && !may_be_of_any(&e->call)
+	return message && e->call.tag != usual->call.tag && !is_wildcard_receive(&e->call)
 		       ? "tag"
 		       : differing_term(&e->call, &usual->call);
 }
 
-/* The same operation in the place of the usual one, from another line: what comes behind it is what came behind that one. */
+/* True if e is the usual operation made from another line: the next call is the same as after the usual one. */
 static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
 	bool message = e->call.bits & usual->call.bits & CALL_P2P;
 	const char *term;
 
-	/* A message of its own may be sent by another function than those of a loop (a persistent one). */
+	/* A message may be sent by another function than the messages of a loop (a persistent one). */
 	if ((message ? e->call.op != usual->call.op : e->call.api != usual->call.api) ||
 		e->call.comm != usual->call.comm)
 		return false;
-	/* Of messages the same one with another type, size or tag; the root has no part in them. */
+	/* A message must be the same one with another type, size or tag; roots do not apply to messages. */
 	if ((e->call.bits | usual->call.bits) & CALL_P2P &&
 		(e->call.peer != usual->call.peer || !other_term_there(e, usual)))
 		return false;
@@ -336,25 +336,25 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 		return false;
 	if (r->e[e->next].token == r->e[usual->next].token)
 		return true;
-	/* Out of a loop, whose other calls have each the number of the one before then: by what they are. */
+	/* Loop calls are compared by kind, as each has the number that the one before it had. */
 	term = other_term_there(e, usual);
 	return term && strcmp(term, "count") != 0 &&
 	       is_alike(&r->e[e->next].call, &r->e[usual->next].call);
 }
 
-/* From a new line, and all its terms are those of the call that comes behind the usual one: that one was made first. */
+/* A new line whose terms are all those of the call after the usual one: that call was made first. */
 static bool is_next_made_first(const struct rank_window *r, unsigned i, int k)
 {
-	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next], *behind;
+	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next], *after;
 
 	if (usual->next < 0 || usual->next >= (int)i)
 		return false;
-	behind = &r->e[usual->next];
-	return behind->kin == e->kin && differing_term(&e->call, &usual->call) &&
-	       !differing_term(&e->call, &behind->call);
+	after = &r->e[usual->next];
+	return after->kin == e->kin && differing_term(&e->call, &usual->call) &&
+	       !differing_term(&e->call, &after->call);
 }
 
-/* Did that call ever come right behind the one before e[i]? */
+/* Did that call ever come directly after the one before e[i]? */
 static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	uint64_t before = r->e[r->e[i].prev].token;
@@ -366,7 +366,7 @@ static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token
 	return false;
 }
 
-/* Such a call more than in any step before, at its end at the latest. */
+/* True if the step has more calls of that kind, up to this one, than any step before. */
 static bool is_one_more(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	unsigned now = 0, most = 0, n = 0;
@@ -390,7 +390,7 @@ static bool is_one_more(const struct window *w, const struct rank_window *r, uns
 	return most && now > most;
 }
 
-/* What comes behind it is what has come behind it before. */
+/* True if the next call has followed this one before. */
 static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
 {
 	const struct entry *e = &r->e[i];
@@ -403,8 +403,8 @@ static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
 }
 
 /*
- * Others are in another operation of that number on its communicator, and one of them did behind the call before what this rank
- * has done there too: this one has gone astray.
+ * Other ranks are in a different operation with that number on its communicator. One of them went on after the call before as this rank has
+ * done before too: so this rank's call is the odd one.
  */
 static bool meets_others_astray(const struct window *w, const struct rank_window *me, unsigned i)
 {
@@ -441,7 +441,7 @@ static unsigned count_in_step(const struct rank_window *r, uint64_t loop, uint64
 	return n;
 }
 
-/* The step of e[i] is over, and the loop of the call that was due made fewer calls in it than in the step of e[k]: one is missing. */
+/* True if the step of e[i] is over and the loop of the due call made fewer calls in it than in the step of e[k]: one is missing. */
 static bool is_one_fewer(const struct window *w, const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *due = &r->e[r->e[k].next];
@@ -455,8 +455,8 @@ static bool is_one_fewer(const struct window *w, const struct rank_window *r, un
 }
 
 /*
- * Its rank never made a call from there, or not so many in a step. Where steps are counted by the rounds of the calls what was left
- * out may have been the last one of a round, which then goes on: how many it has says nothing.
+ * True if the rank never made a call at this place. If steps are counted by the rounds of the calls, the number within a round says
+ * nothing: the skipped call may have been the last one of a round, which then goes on.
  */
 static bool is_from_new_place(const struct window *w, const struct rank_window *r, unsigned i)
 {
@@ -468,22 +468,22 @@ static bool is_from_new_place(const struct window *w, const struct rank_window *
 	return true;
 }
 
-/* The call that was due comes next, and this one used to come behind it at once: they changed places, and no round is short of one. */
+/* The call that was due comes next, and this one used to follow it directly: the two were swapped, and no round lacks a call. */
 static bool is_swapped_in_rounds(
 	const struct window *w, const struct rank_window *r, unsigned i, int k, uint64_t due)
 {
 	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
 
 	return w->g->by_rounds && next && next->token == due && e->token != r->e[e->prev].token &&
-	       count_left_out(r, i, k) == 1 &&
+	       count_skipped(r, i, k) == 1 &&
 	       (next->next < 0 || r->e[next->next].token != e->token);
 }
 
 /*
- * Two calls in turn, A B A B. Changed places they are A A B B A B, and one left out is A A B A B: is e[i], the second A, followed
- * by B, and then by another A or by nothing?
+ * Two calls alternate, A B A B. Swapped, they are A A B B A B; with one skipped, A A B A B. True if e[i], the second A, is followed by B,
+ * and that by another A or by nothing.
  */
-static bool is_turn_left_out(const struct rank_window *r, unsigned i, uint64_t usual)
+static bool is_turn_skipped(const struct rank_window *r, unsigned i, uint64_t usual)
 {
 	const struct entry *e = &r->e[i], *next = e->next >= 0 ? &r->e[e->next] : NULL;
 
@@ -492,8 +492,8 @@ static bool is_turn_left_out(const struct rank_window *r, unsigned i, uint64_t u
 }
 
 /*
- * Two calls in turn, A B A B, of which the first came twice and the rest goes on: A A B A. By what went into it the second A is that of
- * the next turn, and a B was left out, or it is the same once more. VERDICT_NONE: it cannot be told, or both changed places.
+ * Two calls alternate, A B A B; the first came twice and the rest goes on: A A B A. The inputs tell whether the second A is the next
+ * turn's, so that a B was skipped, or a repetition. VERDICT_NONE: it cannot be told, or the two were swapped.
  */
 static enum verdict_kind judge_double_turn(
 	const struct rank_window *r, unsigned i, const struct entry *usual)
@@ -508,8 +508,8 @@ static enum verdict_kind judge_double_turn(
 	return e->call.in.digest == before->call.in.digest ? VERDICT_EXTRA : VERDICT_MISSING;
 }
 
-/* Who only started it, and made other calls behind it, does not wait in it. */
-static bool stands_in(const struct entry *e)
+/* An asynchronous call that was started and followed by other calls does not block the rank. */
+static bool is_blocked_in(const struct entry *e)
 {
 	return e->call.bits & CALL_OPEN && !(e->call.bits & CALL_ASYNC && e->next >= 0);
 }
@@ -535,7 +535,7 @@ static bool judge_call(
 	term = odd_term(w, e);
 	if (term && judge_turn(w, r, i, &usual->call, times, v))
 		return true;
-	if (term && (*term == 't' || *term == 'p') && may_be_of_any(&e->call))
+	if (term && (*term == 't' || *term == 'p') && is_wildcard_receive(&e->call))
 		return false;
 	if (term && (usual->place == e->place || e->known)) {
 		struct call as_usual = usual_call(w, e);
@@ -544,9 +544,9 @@ static bool judge_call(
 		v->what = term;
 		return true;
 	}
-	/* Another tag or peer than that turn of the loop always had. */
+	/* The tag or peer differs from what that turn of the loop always had. */
 	if (!w->steps && !e->known && e->loop == usual->loop && e->call.bits & CALL_P2P &&
-		!may_be_of_any(&e->call)) {
+		!is_wildcard_receive(&e->call)) {
 		term = e->call.tag != usual->call.tag				? "tag"
 		       : relative_peer(&e->call) != relative_peer(&usual->call) ? "peer"
 										: NULL;
@@ -556,15 +556,15 @@ static bool judge_call(
 			return true;
 		}
 	}
-	/* The line that made the call before, once more than ever in a step. */
+	/* The line that made the call before made one more than ever in a step. */
 	if (w->steps && !e->known && e->loop == r->e[e->prev].loop &&
 		e->call.step == r->e[e->prev].call.step) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
 	/*
-	 * The same as the call before it, from a new line (which may be taken for a later one of that kind), and nothing is behind it
-	 * yet. It may stand behind the end of a round.
+	 * The same as the call before it, from a new line (which may be taken for a later one of that kind), with nothing after it yet. It
+	 * may be after the end of a round.
 	 */
 	if ((!e->known || e->moved) && e->next < 0 && is_alike(&e->call, &r->e[e->prev].call) &&
 		!is_alike(&e->call, &usual->call)) {
@@ -584,7 +584,7 @@ static bool judge_call(
 		v->what = term;
 		return true;
 	}
-	/* From a line that never made one, and behind it all goes on as it used to: put in between. */
+	/* From a line that never made a call, and the calls after it are the usual ones: an inserted call. */
 	if (!e->known && e->next >= 0 && has_followed(r, i, r->e[e->next].token) &&
 		(!(e->call.bits & CALL_P2P) ||
 			is_message_alone(&w->g->diagnose.messages, &e->call))) {
@@ -605,7 +605,7 @@ static bool judge_call(
 	default:
 		break;
 	}
-	if (is_later_in_turn(r, i, usual->token) && count_left_out(r, i, k)) {
+	if (is_later_in_turn(r, i, usual->token) && count_skipped(r, i, k)) {
 		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
@@ -614,53 +614,53 @@ static bool judge_call(
 		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
-	/* Somebody sent, or took, what this one is: it is not one too many. */
+	/* Another rank sent, or received, this message: it is not one too many. */
 	if (!w->steps && e->call.bits & usual->call.bits & CALL_P2P &&
-		is_turn_left_out(r, i, usual->token) &&
+		is_turn_skipped(r, i, usual->token) &&
 		!is_message_alone(&w->g->diagnose.messages, &e->call)) {
 		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
 	if (comes_later(r, i, usual->token)) {
-		/* The usual one came behind it: both changed places, or this one was put in between. */
-		bool swapped = find_token(r, i, e->token) >= 0 && count_left_out(r, i, k) == 1;
+		/* The usual call came after it: the two were swapped, or this one was inserted. */
+		bool swapped = find_token(r, i, e->token) >= 0 && count_skipped(r, i, k) == 1;
 
 		if (swapped && r->e[e->next].token == usual->token) {
-			int behind = r->e[e->next].next;
+			int after = r->e[e->next].next;
 
-			/* ... and comes once more: put in between. */
-			if (behind >= 0 && r->e[behind].loop == e->loop &&
-				r->e[behind].call.nth == e->call.nth + 1)
+			/* If it comes once more, it was inserted. */
+			if (after >= 0 && r->e[after].loop == e->loop &&
+				r->e[after].call.nth == e->call.nth + 1)
 				swapped = false;
 		}
 		*v = make_verdict(
 			w, r, swapped ? VERDICT_ORDER : VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	if (!e->known && !(w->g->by_rounds && count_left_out(r, i, k)) && is_one_more(w, r, i)) {
+	if (!e->known && !(w->g->by_rounds && count_skipped(r, i, k)) && is_one_more(w, r, i)) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	/* It stands there, from a line that never made one, and others went on as usual with another communicator. */
+	/* The rank is blocked in a call from a new line, and others went on as usual with another communicator. */
 	if (!e->known && e->next < 0 && e->call.bits & CALL_OPEN && !(e->call.bits & CALL_P2P) &&
 		e->call.comm != usual->call.comm && count_others(w, r, i, usual->token) > 0) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	left = count_left_out(r, i, k);
+	left = count_skipped(r, i, k);
 	if (e->loop == r->e[e->prev].loop && !left) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	/* It stands in a message, and the one that came first may follow yet: in the step in which it is due. */
+	/* The rank is blocked in a message, and the usual call may follow yet: in the step in which it is due. */
 	due = r->e[e->prev].call.step + (usual->call.step - r->e[k].call.step);
-	if (left && stands_in(e) && e->call.bits & usual->call.bits & CALL_P2P &&
+	if (left && is_blocked_in(e) && e->call.bits & usual->call.bits & CALL_P2P &&
 		!(w->steps && e->call.step > due)) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
 		v->may_follow = true;
 		return true;
 	}
-	/* From a new line: who only left something out goes on where it always did. */
+	/* From a new line: a rank that only skipped a call goes on from the lines that it always used. */
 	if (left && w->steps &&
 		(is_from_new_place(w, r, i) || (e->moved && !goes_on_as_ever(r, i)))) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
@@ -677,7 +677,7 @@ static bool judge_call(
 	return false;
 }
 
-/* Ranks that did the same new thing in that step. */
+/* Counts ranks that did the same new thing in that step. */
 static unsigned count_alike(
 	const struct window *w, const struct verdict *v, uint64_t before, uint64_t token)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One step in which a rank made its calls in another order: the two calls that changed places. */
+/* A single step in which a rank made its calls in another order: the two calls that were swapped. */
 #include "tools/probe/rules/sequence/explain_order.h"
 
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 #include "tools/probe/rules/sequence/excused.h"
 #include "tools/probe/rules/sequence/window.h"
 
-#define STEPS_LOOKED_AT 10 /* before that one, for one with the same calls */
+#define STEPS_LOOKED_AT 10 /* steps before that one in which the same calls are looked for */
 
 static uint64_t what_entry_is(const struct entry *e, enum order_way way)
 {
 	return way == ORDER_BY_PLACE ? e->place : hash_kind_of_call(&e->call);
 }
 
-/* The calls of that step of first's thread, in their order. Returns how many; *set: what they are, in any order. */
+/* Lists the calls of the thread of `first` in that step, in order. Returns how many; *set: a hash of the calls in any order. */
 static unsigned list_step(const struct rank_window *r, const struct call *first, uint64_t step,
 	enum order_way way, const struct entry **list, uint64_t *set)
 {
@@ -35,7 +35,7 @@ static unsigned list_step(const struct rank_window *r, const struct call *first,
 	return n;
 }
 
-/* Does the step begin with the calls that are another one, in whichever order? */
+/* Does the step begin with the same calls as the other step, in any order? */
 static bool begins_with(
 	const struct entry **now, unsigned n, enum order_way way, unsigned k, uint64_t set)
 {

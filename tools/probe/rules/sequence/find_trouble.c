@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that do not do the same, or that stand: which of them does something else than usual, and what. */
+/* Ranks that do not do the same, or that are blocked: which of them does something unusual, and what. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,14 +17,14 @@
 #include "tools/probe/rules/sequence/window.h"
 
 #define NAMED_IN_TERMS 16u
-#define CUT_OFF_NS 1000000000u /* who waited for less when all were ended had not been held up */
+#define CUT_OFF_NS 1000000000u /* a rank that waited for less when all were ended was not held up */
 
 struct trouble {
 	bool any;
 	uint64_t step, comm, event;
-	const struct stuck *stuck; /* NULL: nobody stands */
-	bool only_stuck; /* ranks stand, and there is no other sign */
-	/* A rank made the calls of a step in another order, and nothing came of it; by what that shows. */
+	const struct stuck *stuck; /* NULL: no rank is blocked */
+	bool only_stuck; /* ranks are blocked, and there is no other sign of trouble */
+	/* A rank made the calls of a step in another order, without consequences; how this shows. */
 	const struct order_seen *only_order;
 	enum order_way way;
 };
@@ -45,7 +45,7 @@ static char *terms_text(const struct report *r, const struct terms *t, enum meet
 	case UNLIKE_BYTES:
 		return tool_format("%s has %s B", label, out_count(t->bytes));
 	case UNLIKE_LAYOUT:
-		return tool_format("%s's elements lie in the order of %s", label,
+		return tool_format("%s's elements are in the order of %s", label,
 			t->permuted ? "another dimension first (transposed, or channels last)"
 				    : "their indices");
 	default:
@@ -62,8 +62,8 @@ static char *unlike_text(const struct report *r, const struct unlike *u)
 	for (uint32_t i = 0; i < r->g.late.comms.n; i++)
 		n += ((const struct late_comm *)table_at(&r->g.late.comms, i))->unlike;
 	all = tool_format("ranks do not agree on the %s of call #%lld on %s, step %llu: %s, %s. "
-			  "%s like this; the first "
-			  "one matters, numbers after it may only be shifted",
+			  "%s like this; look at the "
+			  "first one, later numbers may only be shifted",
 		meet_unlike_name(u->what), (long long)u->seq,
 		comm_label(&r->g.comms, u->comm, label), (unsigned long long)u->step, a, b,
 		out_plural(n, "call is", "calls are"));
@@ -72,7 +72,7 @@ static char *unlike_text(const struct report *r, const struct unlike *u)
 	return all;
 }
 
-/* "rank 0 made it in its backward pass, called from ..."; nothing where neither is known. */
+/* Appends "rank 0 made it in its backward pass, called from ..."; nothing if neither is known. */
 static void append_place_of_terms(struct report *r, char **text, const struct terms *t)
 {
 	struct call c = {.rank = t->rank, .stack = t->stack};
@@ -87,7 +87,7 @@ static void append_place_of_terms(struct report *r, char **text, const struct te
 	free(at);
 }
 
-/* Both sides with their lines. */
+/* Describes both sides with the lines that made the calls. */
 static char *disagreement_text(struct report *r, const struct unlike *u)
 {
 	char *text = unlike_text(r, u);
@@ -169,12 +169,12 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 			(unsigned long long)v->step, who, call, before, usual, times, at);
 		break;
 	case VERDICT_ORDER:
-		/* It stands in the one: whether the other one would have followed nobody can tell. */
+		/* The rank is blocked in one call: it cannot be told whether the other one would have followed. */
 		a = v->may_follow ? called_from_text(r, &v->usual) : tool_strdup("");
 		all = tool_format("step %llu: %s made two calls in another order%s: %s before %s, "
 				  "which came first "
 				  "all %s before%s%s%s",
-			(unsigned long long)v->step, who, v->may_follow ? ", or left one out" : "",
+			(unsigned long long)v->step, who, v->may_follow ? ", or skipped one" : "",
 			call, usual, times, a, *a ? "; the other one" : "", at);
 		free(a);
 		break;
@@ -207,8 +207,9 @@ static bool is_phase(uint32_t phase, const char *word)
 }
 
 /*
- * The ranks meet once in each reduction of a backward pass. One of them is outside of every pass in a call that is none of these, where
- * the others are in a pass once more: it has made one pass fewer, or this call too many. Which of its iterations had none does not show.
+ * All ranks take part once in each reduction of a backward pass. One rank is outside of every pass, in a call that is no such reduction,
+ * and the others are in one more pass. So it made one pass fewer, or this call is one too many. Which of its iterations had no pass does
+ * not show.
  */
 static const struct terms *find_fewer_passes(const struct report *r, const struct verdict *v)
 {
@@ -227,10 +228,10 @@ static const struct terms *find_fewer_passes(const struct report *r, const struc
 }
 
 /*
- * The rank ended its step after a backward pass, and left out a call that belonged to a further one in the step before: it was made in
- * the forward pass of that one, or between the two.
+ * True if the rank ended its step after a backward pass and skipped a call that belonged to a further pass in the step before: to that
+ * pass's forward pass, or between the two passes.
  */
-static bool is_pass_left_out(const struct window *w, const struct verdict *v)
+static bool is_pass_skipped(const struct window *w, const struct verdict *v)
 {
 	if (v->kind != VERDICT_MISSING || !v->before.pass ||
 		!is_phase(v->before.phase, "backward") || v->before.step != v->step ||
@@ -276,7 +277,7 @@ static void name_others(struct report *r, struct finding *f)
 	}
 }
 
-/* ... that is none of calls which had just been entered when the job ended: those would have come back. */
+/* A circle without calls that had just been entered when the job ended: those would have completed. */
 static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
 {
 	if (!find_wait_circle(r, w))
@@ -288,21 +289,21 @@ static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
 }
 
 /*
- * A rank stands in a message, and the call that used to come first is not made yet. Where its peer waits for that very call, and so
- * on around, it made the two in another order; else it left the first one out. So it did where the lengths of messages tell.
+ * A rank is blocked in a message, and the usual first call is not made yet. If its peer waits for that very call, and so on around a
+ * circle, the rank swapped the two calls; otherwise it skipped the first. It also skipped it if the lengths of messages say so.
  */
 static void settle_order(struct report *r, struct verdict *v)
 {
 	const struct open_call *in = r->stuck.standing[v->rank];
 	struct waiting_ranks circle;
 	const struct truncated *t = &r->g.diagnose.messages.truncated;
-	bool left_out = t->any && t->left_out && v->kind == VERDICT_ORDER &&
-			(t->sender ? t->send.rank : t->recv.rank) == v->rank;
+	bool skipped = t->any && t->skipped && v->kind == VERDICT_ORDER &&
+		       (t->sender ? t->send.rank : t->recv.rank) == v->rank;
 
-	/* It has gone on to other calls than the one that came too early: who only changed the two would have made the second next. */
-	left_out |= v->may_follow && v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && in &&
-		    !in->waiting && !(in->call.bits & CALL_P2P);
-	if (!left_out && (!v->may_follow || find_lasting_circle(r, &circle)))
+	/* It has gone on to calls other than the one that came too early: with two swapped calls the second would have been next. */
+	skipped |= v->may_follow && v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && in &&
+		   !in->waiting && !(in->call.bits & CALL_P2P);
+	if (!skipped && (!v->may_follow || find_lasting_circle(r, &circle)))
 		return;
 	v->kind = VERDICT_MISSING;
 	v->call = v->usual;
@@ -311,8 +312,8 @@ static void settle_order(struct report *r, struct verdict *v)
 }
 
 /*
- * When a signal ended a rank is known to a tick, or by its last sign of life: a call that another rank made wrongly in that time is what
- * it died of, and no consequence.
+ * The end of a rank by a signal is known to a tick, or by its last sign of life. A call that another rank made wrongly in that time is the
+ * cause of the death, not its consequence.
  */
 static void put_before_death(const struct report *r, struct finding *f)
 {
@@ -345,11 +346,12 @@ static void add_verdict(
 	if (v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && t->stuck &&
 		find_lasting_circle(r, &circle)) {
 		kind = FINDING_DEADLOCK;
-		text = tool_format("%s. Since then ranks wait for each other in a circle", was);
+		text = tool_format(
+			"%s. Since then ranks have waited for each other in a circle", was);
 		free(was);
 		was = text;
 	}
-	if (is_pass_left_out(w, v)) {
+	if (is_pass_skipped(w, v)) {
 		text = tool_format("%s\n%s made %s in this step, and the others began another", was,
 			report_rank(r, v->rank),
 			out_plural(v->before.pass, "backward pass", "backward passes"));
@@ -373,7 +375,7 @@ static void add_verdict(
 	name_call(f, &v->call);
 	f->call.step = v->step;
 	if (others) {
-		/* The line of the pass that is missing. */
+		/* The line of the missing pass. */
 		f->what = what[VERDICT_MISSING];
 		f->call.rank = others->rank;
 		f->call.stack = others->stack;
@@ -382,18 +384,21 @@ static void add_verdict(
 		f->call.seq = others->seq;
 	}
 	f->event = v->event && v->event < t->event ? v->event : t->event;
-	/* Who is told of a death may leave out calls, or make others. */
+	/* After a death is reported to it, a rank may skip calls, or make others. */
 	if (v->kind == VERDICT_ORDER || v->kind == VERDICT_TERMS)
 		put_before_death(r, f);
-	f->evidence = tool_format(
-		"what rank %d called in the steps before, one after the other, and in this one",
-		r->g.folders.dir[v->rank].rank);
+	f->evidence =
+		tool_format("what rank %d called in the steps before, in order, and in this one",
+			r->g.folders.dir[v->rank].rank);
 	f->next = tool_format("probe report --stacks --rank %d --step %llu-%llu %s",
 		r->g.folders.dir[v->rank].rank, (unsigned long long)(v->step ? v->step - 1 : 0),
 		(unsigned long long)v->step, r->g.folders.path);
 }
 
-/* A message that was sent and that nobody receives, and the one that somebody waits for. odd: in words, of the send or the receive. */
+/*
+ * A message that was sent and that no rank receives, and another one that a rank waits for. odd: what is wrong with the send or the
+ * receive, in words.
+ */
 static struct finding *add_crossed(struct report *r, const struct trouble *t,
 	enum finding_kind kind, const struct call *send, const struct call *recv, bool sender,
 	const char *odd)
@@ -419,7 +424,7 @@ static struct finding *add_crossed(struct report *r, const struct trouble *t,
 	return f;
 }
 
-/* By its tag, or by the rank at its other end. */
+/* Matched by the tag, or by the rank at the other end. */
 static bool add_crossed_message(struct report *r, const struct trouble *t)
 {
 	const struct messages *m = &r->g.diagnose.messages;
@@ -449,7 +454,7 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 	unsigned n;
 	struct finding *f;
 
-	/* Another type of another size: the type is what is wrong. */
+	/* If type and size both differ, the type is the fault. */
 	if (what == UNLIKE_BYTES && u->a.dtype != u->b.dtype && u->a.dtype && u->b.dtype)
 		what = UNLIKE_DTYPE;
 	n = judge_terms(w, u->comm, u->seq, what, rank, NAMED_IN_TERMS, &is, &others);
@@ -489,14 +494,14 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 		r->g.folders.path);
 }
 
-/* Ranks that wait for each other, and none of them has done anything new: the program itself is so. */
+/* Ranks wait for each other and none of them has done anything new: the program itself is the cause. */
 static bool add_circle(struct report *r, const struct trouble *t)
 {
 	struct waiting_ranks w;
 	struct finding *f;
 	char *text = NULL;
 
-	/* What one rank holds up is no circle. */
+	/* If one rank holds the others up, it is no circle. */
 	if (find_holding_ranks(r, &w) || !find_lasting_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
@@ -531,8 +536,8 @@ static bool add_circle(struct report *r, const struct trouble *t)
 }
 
 /*
- * The new thing is a message of a rank that others wait for and that stands in no call: what it waits for, a probe or a test, is not
- * recorded. Nobody waits for the one who left the message out or sent another one.
+ * True if the new call is a message to or from a rank that others wait for and that is blocked in no call: that rank waits in a probe or a
+ * test, which is not recorded. No rank waits for the rank that skipped the message or sent another one.
  */
 static bool holds_up_awaited(const struct report *r, const struct verdict *v, const bool *awaited)
 {
@@ -555,7 +560,7 @@ static struct trouble first_trouble(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	struct trouble t = {.stuck = s};
 
-	/* A pause of a living job is no trouble yet, nor is where ranks were when signals ended them in the middle of their work. */
+	/* A pause of a running job is no trouble yet. Nor is the state in which signals ended the ranks in the middle of their work. */
 	if (s && !r->left &&
 		(hang ||
 			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
@@ -583,7 +588,7 @@ static struct trouble first_trouble(struct report *r)
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
 	t.only_stuck = t.any && !o->any && !l->any && !u->any;
-	/* Nobody had to wait for it, and nothing else went wrong. */
+	/* Another order in one step: no rank had to wait because of it, and nothing else went wrong. */
 	if (!t.any && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,
 			.step = order->odd_first.step,
@@ -602,11 +607,11 @@ static bool is_any_stopped(const struct report *r)
 	return false;
 }
 
-/* awaited: NULL: of all ranks. */
+/* awaited: the ranks to judge; NULL: all. */
 static struct verdict judge_awaited(
 	const struct report *r, const struct window *w, const bool *awaited)
 {
-	/* Who did something new that nobody waits for does not hold the others up: it only went on. */
+	/* A rank that did something new, but that no rank waits for, does not hold the others up: it only went on. */
 	struct verdict v = judge_sequences(w, awaited);
 
 	if (v.kind || !awaited)
@@ -626,7 +631,7 @@ void find_trouble(struct report *r)
 	struct verdict v;
 	bool *awaited;
 
-	/* Who is stopped has done nothing else than usual. */
+	/* A stopped rank has done nothing unusual. */
 	if (!t.any || (t.only_stuck && is_any_stopped(r)))
 		return;
 	suspects = list_suspects(r, t.stuck, t.only_order);
@@ -641,7 +646,7 @@ void find_trouble(struct report *r)
 	if (!v.kind && !t.only_order)
 		v = judge_passed(w);
 	free(awaited);
-	/* Two of its steps have one number, which is said by itself. */
+	/* Two of its steps have one number, which is reported by itself. */
 	lag = first_step_lag(&r->g.diagnose.results);
 	if (lag && v.kind && lag->rank == v.rank && v.step + 1 >= lag->call.step)
 		v.kind = VERDICT_NONE;

@@ -41,7 +41,7 @@ void mark_missing_ranks(const struct window *w, bool *awaited)
 		}
 }
 
-/* Where each rank made what: by token and step, by place and step, by communicator and number there. */
+/* Which calls each rank made: by token and step, by place and step, by communicator and number there. */
 struct found {
 	struct table_key key; /* a: hash; b: rank's index in the window */
 	unsigned at, n; /* the first one; how many */
@@ -105,7 +105,7 @@ static bool is_found_again(const struct table *t, uint64_t hash, unsigned rank)
 	return f && f->n > 1;
 }
 
-/* How often that rank came to the place behind such a call in the steps before. */
+/* Counts how often that rank came to the place right after such a call in the steps before. */
 static unsigned count_before(const struct rank_window *r, uint64_t before, const struct entry *e)
 {
 	unsigned n = 0;
@@ -116,7 +116,7 @@ static unsigned count_before(const struct rank_window *r, uint64_t before, const
 	return n;
 }
 
-/* Is as far from the last time as that one was from the one before, or from the beginning. */
+/* True if the last one was as long ago as the time between the last two, or since the beginning. */
 static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 {
 	uint64_t step[2] = {0, 0};
@@ -134,7 +134,7 @@ static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 	return n >= 2 && e->call.step - step[1] == step[1] - step[0];
 }
 
-/* It made the same behind the same call before, and has made nothing since: it may come to anything yet. */
+/* The rank made the same call after the same predecessor before, and has made nothing since: it may still get to the call in question. */
 static bool may_come_yet(const struct rank_window *r, uint64_t before, const struct entry *last)
 {
 	if (last->next >= 0 || last->call.bits & CALL_OPEN)
@@ -146,7 +146,7 @@ static bool may_come_yet(const struct rank_window *r, uint64_t before, const str
 	return false;
 }
 
-/* The call of rank k that is the same as e of another rank; NULL: there is none, or nobody knows which. */
+/* The call of rank k that corresponds to e of another rank; NULL: there is none, or it is ambiguous. */
 static const struct entry *find_same_call(
 	const struct window *w, const struct table *t, const struct entry *e, unsigned k)
 {
@@ -155,7 +155,7 @@ static const struct entry *find_same_call(
 
 	if (!is_found_again(t, by_token, k))
 		return find_call_of_rank(w, t, by_token, k);
-	/* Of a loop's turns, of which one step has more than another, the numbers of the communicator tell. */
+	/* If a step has more turns of a loop than another step, the communicator's numbers identify the call. */
 	if (!is_collective(e))
 		return NULL;
 	same = find_call_of_rank(
@@ -164,8 +164,8 @@ static const struct entry *find_same_call(
 }
 
 /*
- * Did rank k go on with something else where q made e, and never come to e in that step? It then met e with another call, or has
- * not come to it at all. *next: what it made there.
+ * Did rank k go on with a different call where q made e, and never make e in that step? Then it was in another call while the others were
+ * in e, or it never entered it. *next: what it made there.
  */
 static bool went_past(const struct window *w, const struct table *t, const struct rank_window *q,
 	const struct entry *e, unsigned k, const struct entry **next)
@@ -185,7 +185,7 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);
 }
 
-/* Does that rank stand in a collective of which no other rank has made one at this place? */
+/* Is that rank blocked in a collective that no other rank has called at this place? */
 static bool is_made_alone(
 	const struct window *w, const struct rank_window *r, const struct entry *e)
 {
@@ -198,7 +198,7 @@ static bool is_made_alone(
 	return r->rank == e->call.rank;
 }
 
-/* The call that is new comes first, and then the one that the rank has not come to. */
+/* Reports the new call first, then the one that the rank has not entered. */
 static void make_alone(struct verdict *v, const struct entry *made, const struct entry *alone)
 {
 	v->kind = VERDICT_EXTRA;
@@ -231,12 +231,15 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 	if (without != 1)
 		return false;
 	times = count_before(missing, before->token, e);
-	/* What comes every so often may not have come behind that call yet: most ranks are right, if it cannot come to it any more. */
+	/*
+	 * A call that comes every few steps may not have come after that predecessor yet: then most ranks are right, if the rank can no
+	 * longer get to it.
+	 */
 	if (!times &&
 		(with < 2 || other->call.bits & CALL_P2P ||
 			(other->call.step <= e->call.step && other->call.comm != e->call.comm)))
 		return false;
-	/* Of two ranks the one is right whose call comes every so often, and is due. */
+	/* Of two ranks, the one is right whose call comes at a fixed period, and is due. */
 	if (with == 1 &&
 		(!is_due_by_period(q, e) || times >= count_before(missing, before->token, other)))
 		return false;
@@ -248,7 +251,7 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 		.before = before->call,
 		.times = times,
 		.ranks = w->n};
-	/* Its line by the numbers of the rank that left it out. */
+	/* The line of the call, as the rank that skipped it made it before. */
 	for (unsigned i = 0; i < missing->n; i++)
 		if (missing->e[i].place == e->place)
 			v->call = missing->e[i].call;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that went past a collective operation in which others stand: one that comes only every few steps is left out without a call that
- * never followed another one.
+ * Ranks that skipped a collective operation in which others are blocked. An operation that comes only every few steps can be skipped
+ * without any call following an unusual one.
  */
 #ifndef PROBE_TOOLS_PASSED_H
 #define PROBE_TOOLS_PASSED_H
@@ -12,7 +12,7 @@
 /* Marks, by folder index, the ranks that a collective operation which others have entered is waiting for. */
 void mark_missing_ranks(const struct window *w, bool *awaited);
 
-/* The first rank that left such an operation out, or made it alone. */
+/* Finds the first rank that skipped such an operation, or made it alone. */
 struct verdict judge_passed(const struct window *w);
 
 #endif

@@ -23,7 +23,7 @@ static void suspect_world_ranks(
 	}
 }
 
-/* The other side of a message of one of them. */
+/* The other end of a message of a suspect. */
 static void suspect_peer(const struct report *r, struct suspects *s, const struct call *c)
 {
 	int peer = -1;
@@ -34,7 +34,7 @@ static void suspect_peer(const struct report *r, struct suspects *s, const struc
 		suspect_rank(s, (uint32_t)peer);
 }
 
-/* Of messages that they wait for, or that nobody took. */
+/* The other ends of messages that suspects wait for, or that were not received. */
 static void suspect_peers(const struct report *r, struct suspects *s)
 {
 	for (unsigned i = 0; i < r->g.opens.n; i++)
@@ -65,7 +65,10 @@ struct suspects list_suspects(
 		suspect_peers(r, &s);
 		return s;
 	}
-	/* Few stand in what nobody else comes to, or few have not come to where all stand. */
+	/*
+	 * Either few ranks are blocked in a call that no other rank makes, or few ranks are missing in a call that all others are blocked
+	 * in.
+	 */
 	if (stuck->n <= SUSPECTS_MAX / 2)
 		suspect_world_ranks(r, &s, stuck->rank, stuck->n);
 	for (unsigned i = 0; i < stuck->nabsent; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Not all ranks of a large job are read again when something went wrong (window.h), and the one that did something else is to be
- * among them: those that differ, that stand elsewhere or are missing, and the other sides of their messages.
+ * In a large job only some ranks are read again when something went wrong (window.h), and the culprit must be among them: ranks that
+ * differ, that are blocked elsewhere or are missing, and the other ends of their messages.
  */
 #ifndef PROBE_TOOLS_REPORT_SUSPECTS_H
 #define PROBE_TOOLS_REPORT_SUSPECTS_H
@@ -9,7 +9,7 @@
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/sequence/window.h"
 
-/* stuck: where ranks stand; NULL: nowhere. order: a step that one rank made in another order; NULL: there is none. */
+/* stuck: where ranks are blocked; NULL: nowhere. order: a step that one rank made in another order; NULL: there is none. */
 struct suspects list_suspects(
 	const struct report *r, const struct stuck *stuck, const struct order_seen *order);
 

@@ -8,13 +8,13 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
-#define BEFORE_WAIT 16 /* calls of a rank before the one that it waits in */
-#define CALLS_MAX 3000u /* of each rank, the latest */
+#define BEFORE_WAIT 16 /* calls of a rank before the one that it is blocked in */
+#define CALLS_MAX 3000u /* for each rank, the latest */
 #define STEPS_BEFORE 10
 #define CALLS_BEFORE \
-	1000 /* of each rank, where steps are the rounds of the calls: these may be those of a loop inside of a step */
+	1000 /* for each rank, if steps are the rounds of the calls: these may be rounds of a loop inside a step */
 #define LATEST_SHARE \
-	10 /* of a window without steps that many a part is judged anyhow: the last one */
+	10 /* without steps this fraction of the window, the last calls, is always judged: 1/10 */
 #define CHAINS_MAX 32u
 
 /* ---- reading ---- */
@@ -26,7 +26,7 @@ static int by_sequence(const void *x, const void *y)
 	return a->call.seq < b->call.seq ? -1 : a->call.seq > b->call.seq;
 }
 
-/* What a communicator is for: those of other ranks for the same purpose are others. */
+/* The purpose of a communicator: it is the same for communicators of other ranks that serve the same purpose. */
 static uint64_t comm_role(const struct window *w, const struct call *c)
 {
 	const struct comm_info *k = comms_find(&w->g->comms, c->comm);
@@ -60,7 +60,7 @@ static void add_entry(struct window *w, struct rank_window *r, const struct call
 	e->chain = c->thread;
 }
 
-/* Is it among the first n, which are in order? */
+/* Is the call among the first n entries? They are sorted. */
 static bool has_sequence(const struct rank_window *r, unsigned n, const struct call *c)
 {
 	struct entry e = {.call = *c};
@@ -100,7 +100,7 @@ static void read_rank_window(struct window *w, uint32_t rank)
 	read = r->n;
 	if (read)
 		qsort(r->e, read, sizeof(*r->e), by_sequence);
-	/* What was only started may be open still, and later calls complete. */
+	/* Adds started calls, which may still be open while later calls are complete. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		struct call *o = &g->opens.call[i].call;
 
@@ -122,14 +122,14 @@ static int by_start_of_call(const void *x, const void *y)
 }
 
 /*
- * Calls that a callback makes come from whichever thread completes what it waited for: from another one by chance, under other
- * callers. Their row is their communicator's, which has one order whoever calls, and their line the innermost one.
+ * Callbacks run on any thread that completes the operation they wait for, so their callers differ by chance. Their calls are ordered per
+ * communicator, whose order does not depend on the caller, and their line is the innermost frame.
  */
 static void chain_callbacks(struct window *w)
 {
 	struct leaf {
 		struct table_key
-			key; /* a: leaf; b: rank, or UINT64_MAX: some rank's were made by several threads */
+			key; /* a: leaf; b: rank, or UINT64_MAX: true if several threads of some rank made these calls */
 		uint32_t thread;
 	} * l;
 	struct table leaves;
@@ -165,7 +165,7 @@ static void chain_callbacks(struct window *w)
 			e->near = 0;
 			moved = true;
 		}
-		/* Numbers go by thread, in blocks. */
+		/* Sequence numbers are given to threads in blocks. */
 		if (moved)
 			qsort(r->e, r->n, sizeof(*r->e), by_start_of_call);
 	}
@@ -201,7 +201,10 @@ bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
 	return i >= r->n - r->n / LATEST_SHARE || (i >= r->from && i < r->until);
 }
 
-/* Who waits for a message that never came may have begun to long ago: others went on. Some calls before that nothing was wrong. */
+/*
+ * A rank may have begun long ago to wait for a message that never came, while others went on. Returns the time of some calls before that,
+ * when nothing was wrong yet.
+ */
 static uint64_t begin_of_waiting(const struct window *w)
 {
 	uint64_t since = UINT64_MAX;
@@ -219,7 +222,10 @@ static uint64_t begin_of_waiting(const struct window *w)
 	return since;
 }
 
-/* What is judged of each rank beside its latest calls: since somebody waits, but not before the half of its calls. */
+/*
+ * Calls that are judged for each rank in addition to its latest ones: those since a rank has been waiting, but not before the middle of its
+ * calls.
+ */
 static void choose_judged(struct window *w)
 {
 	uint64_t since = begin_of_waiting(w);
@@ -235,7 +241,10 @@ static void choose_judged(struct window *w)
 	}
 }
 
-/* The same from where somebody waits on, however early that is; as many others as before tell what is usual. False: it is late. */
+/*
+ * The same from the call in which a rank began to wait, however early that is; as many calls as before tell what is usual. False: no wait
+ * began earlier.
+ */
 static bool choose_earlier(struct window *w)
 {
 	bool any = false;
@@ -261,7 +270,7 @@ static bool is_line_in_step(const struct rank_window *r, uint64_t line, uint64_t
 	return false;
 }
 
-/* The one place, if it is only one, of the steps before where the rank made such a call: from that line if it did at all. 0: none. */
+/* The place where the rank made such a call in the steps before, if it is only one: a place of the same line if there is any. 0: none. */
 static uint64_t find_former_loop(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	uint64_t near = 0, any = 0;
@@ -283,8 +292,8 @@ static uint64_t find_former_loop(const struct window *w, const struct rank_windo
 }
 
 /*
- * A branch that is only taken once makes its calls from lines of its own. They are followed as what they are: the calls of the
- * usual lines, where these are not made in that step.
+ * A branch that is taken only once makes its calls from lines of its own. They are taken for the calls of the usual lines, if those lines
+ * make no call in that step.
  */
 static void follow_moved_calls(const struct window *w, struct rank_window *r)
 {
@@ -325,7 +334,7 @@ static void find_known_places(const struct window *w, struct rank_window *r)
 	struct table seen;
 
 	table_init(&seen, sizeof(struct table_key), 4 * CALLS_MAX);
-	/* A new phase of the program is not only where it begins. */
+	/* A new phase of the program is known from its later calls too. */
 	for (unsigned i = r->until; !w->steps && i < r->n; i++)
 		if (!is_judged(w, r, i))
 			table_get(&seen, r->e[i].place, 0);
@@ -338,7 +347,8 @@ static void find_known_places(const struct window *w, struct rank_window *r)
 }
 
 struct successor {
-	struct table_key key; /* a: place; b: that of the call before, in its row, 0 of none */
+	struct table_key
+		key; /* a: place; b: the place of the call before in its chain, 0 if there is none */
 };
 
 static uint64_t hash_finer_place(const struct entry *e)
@@ -350,8 +360,8 @@ static uint64_t hash_finer_place(const struct entry *e)
 }
 
 /*
- * Without steps, and in one that goes on for as long as it takes, the turns of a loop of messages have no number: tag and peer tell them apart, where one follows the other always in
- * the same order. Of a server, which answers whoever comes, they say nothing.
+ * In a run without steps, and in a loop whose number of turns varies, the turns of a loop of messages have no number: tag and peer identify
+ * them if each always follows the same one. For a server, which answers any rank in the order of arrival, they say nothing.
  */
 static void tell_turns_by_terms(struct rank_window *r)
 {
@@ -383,8 +393,9 @@ struct own_time {
 	struct table_key key; /* a: chain */
 	uint64_t step;
 	uint32_t now, last; /* calls in this step and in the one before */
-	bool gap; /* between these two there are steps without any */
-	uint32_t steps, same; /* that were compared with the one before; as many calls as there */
+	bool gap; /* there are steps without any calls between these two */
+	uint32_t steps,
+		same; /* steps that were compared with the one before; steps with as many calls as the one before */
 };
 
 static void note_own_time(struct own_time *o, uint64_t step)
@@ -403,7 +414,7 @@ static void note_own_time(struct own_time *o, uint64_t step)
 	o->now = 1;
 }
 
-/* A thread beside others that keeps time of its own: its calls are now in this step and now in the next one. */
+/* True for one of several threads that does not follow the steps: its calls are now in this step and now in the next one. */
 static bool keeps_own_time(const struct table *chains, const struct entry *e)
 {
 	const struct own_time *o = table_find(chains, e->chain, 0);
@@ -415,8 +426,9 @@ static bool keeps_own_time(const struct table *chains, const struct entry *e)
 struct loop_turns {
 	struct table_key key; /* a: loop */
 	uint64_t step;
-	uint32_t now, last; /* in this step and in the one before that had any */
-	uint32_t steps, same; /* that were compared; with as many turns as the one before */
+	uint32_t now, last; /* in this step and in the last step that had any */
+	uint32_t steps,
+		same; /* steps that were compared; steps with as many turns as the one before */
 };
 
 static void note_loop_turn(struct loop_turns *o, uint64_t step)
@@ -434,7 +446,7 @@ static void note_loop_turn(struct loop_turns *o, uint64_t step)
 	o->now = 1;
 }
 
-/* It goes on until something is good enough: which turn of the step a call is of says nothing. */
+/* True for a loop that runs until a condition is met: the number of the turn within the step says nothing. */
 static bool has_any_turns(const struct table *loops, const struct entry *e)
 {
 	const struct loop_turns *o = table_find(loops, e->loop, 0);
@@ -442,7 +454,7 @@ static bool has_any_turns(const struct table *loops, const struct entry *e)
 	return o && o->steps > 2 && 3 * o->same < 2 * o->steps;
 }
 
-/* The number of each call at its place in its step, in the order in which they were made. */
+/* Gives each call its number at its place in its step, in the order in which the calls were made. */
 static void count_turns(const struct window *w, struct rank_window *r)
 {
 	struct table chains, loops;
@@ -481,7 +493,7 @@ static void count_turns(const struct window *w, struct rank_window *r)
 	table_free(&loops);
 }
 
-/* What happened before each call in its row. */
+/* Links each call to the one before it in its chain. */
 static void chain_calls(struct rank_window *r)
 {
 	uint64_t chain[CHAINS_MAX];
@@ -529,7 +541,7 @@ static void learn_terms(struct window *w, const struct entry *e)
 	t->peers |= t->peer != relative_peer(c);
 }
 
-/* The terms of a call as far as its place always has the same. An open call may not know them: they are as usual then. */
+/* A hash of those terms of a call that are always the same at its place. An open call may not know them: then the usual ones are taken. */
 static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64_t place)
 {
 	const struct usual_terms *t = table_find(&w->terms, place, 0);
@@ -557,7 +569,7 @@ static void read_one_more(struct window *w, uint32_t rank)
 		read_rank_window(w, rank);
 }
 
-/* Places, and tokens by the terms that they have in what is not judged. */
+/* Finds the places, and the tokens from the terms in calls that are not judged. */
 static void compare_by_habit(struct window *w)
 {
 	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
@@ -569,7 +581,7 @@ static void compare_by_habit(struct window *w)
 		chain_calls(r);
 		tell_turns_by_terms(r);
 		find_known_places(w, r);
-		/* Without steps: what is judged is not learnt. */
+		/* Without steps: judged calls are not learnt from. */
 		for (unsigned i = 0; i < r->n; i++)
 			if (w->steps ? r->e[i].call.step < w->step : !is_judged(w, r, i))
 				learn_terms(w, &r->e[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who computes longer, by itself and not because it waits; links that are slower than others. */
+/* Ranks that compute for longer, not counting waits; links that are slower than others. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -7,12 +7,12 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/report.h"
 
-#define LONGER_BEFORE 4 /* longer rounds before a rank is slow in them */
+#define LONGER_BEFORE 4 /* longer rounds that are needed before a rank is slow in them */
 #define LINK_MESSAGES 8
-#define LINK_STREAK 5 /* messages one after the other */
-#define LINK_TIMES 2 /* what noise makes of others */
-#define LINK_LONG_STREAK 10 /* of so many ... */
-#define LINK_USUAL_TIMES 4 /* ... this much of what others mostly take is enough */
+#define LINK_STREAK 5 /* consecutive messages */
+#define LINK_TIMES 2 /* other links vary by this factor from noise */
+#define LINK_LONG_STREAK 10 /* for a streak of this length ... */
+#define LINK_USUAL_TIMES 4 /* ... this factor over the others' usual time is enough */
 
 static struct finding *add_pace(
 	struct report *r, enum finding_kind kind, const struct pace_found *p, char *text)
@@ -27,8 +27,8 @@ static struct finding *add_pace(
 }
 
 /*
- * What libprobe itself took of the rank's time more than of any other's, ns in a step: it lies between calls, as where what one rank
- * alone gets is measured behind its flush.
+ * How much more time libprobe itself took on this rank than on any other, in ns a step. That time is between calls: if one rank alone gets
+ * results, they are measured after its flush.
  */
 static double own_surplus(const struct report *r, uint32_t rank, uint64_t steps)
 {
@@ -52,8 +52,8 @@ static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint
 }
 
 /*
- * Where steps are the rounds of a loop inside of a longer one a rank that takes longer between these does so in few of them. Slow it
- * must have become: what it does there from the beginning may be its part (a checkpoint).
+ * If steps are the rounds of a loop inside of a longer round, a rank that computes longer between the longer rounds does so in few steps.
+ * It must have become slow: extra work from the beginning on may be its task (a checkpoint).
  */
 static struct pace_found judge_longer_rounds(struct report *r, enum pace_kind kind)
 {
@@ -76,7 +76,9 @@ static void find_slow_rank(struct report *r)
 		p = judge_longer_rounds(r, PACE_SLOW);
 	if (longer && p.kind == PACE_SLOW)
 		steps = r->g.folders.dir[p.rank].nlonger + 1;
-	/* More than a third: who loses its processor does so while libprobe is at work, too, and not all of that is counted. */
+	/*
+	 * More than a third is enough: a rank that loses its processor also loses it while libprobe works, and not all of that is counted.
+	 */
 	if (p.kind != PACE_SLOW || own_surplus(r, p.rank, steps) >= (p.seen - p.usual) / 3)
 		return;
 	add_pace(r, FINDING_SLOW, &p,
@@ -102,10 +104,11 @@ static bool find_jitter(struct report *r)
 		return false;
 	crowded = describe_oversubscription(r);
 	add_pace(r, crowded ? FINDING_JITTER_DOUBTFUL : FINDING_JITTER, &p,
-		tool_format("%s takes longer than the others now and then: in %s of %s, first "
-			    "in step %llu, by %s (90 %% "
-			    "quantile), while the median of the other ones is the same to %s; the "
-			    "other ranks spread by %s%s",
+		tool_format(
+			"%s is slower than the others from time to time: in %s of %s, first "
+			"in step %llu, by %s (90 %% "
+			"quantile), while the median of its other ones differs by at most %s; the "
+			"other ranks spread by %s%s",
 			report_rank(r, p.rank), out_percent(p.share),
 			longer ? "the longer rounds that its calls make" : "its steps",
 			(unsigned long long)p.step, out_time(p.seen),
@@ -121,17 +124,17 @@ static void find_stalls(struct report *r, bool jitter)
 
 	if (p.kind == PACE_STALL)
 		add_pace(r, FINDING_STALL, &p,
-			tool_format("%s stood still for %s in step %llu outside of recorded calls, "
+			tool_format("%s stalled for %s in step %llu outside of recorded calls, "
 				    "and the others waited "
-				    "for it%s; nine tenths of all steps take at most %s there",
+				    "for it%s; p90 of all steps: %s",
 				report_rank(r, p.rank), out_time(p.seen),
 				(unsigned long long)p.step, p.times > 1 ? ", not only once" : "",
 				out_time(p.usual)));
 	else if (p.kind == PACE_JITTER && !jitter)
 		add_pace(r, FINDING_JITTER_DOUBTFUL, &p,
-			tool_format("%s stands still now and then, for up to %s outside of "
+			tool_format("%s stalls from time to time, for up to %s outside of "
 				    "recorded calls, and the others wait for it: in %s of its "
-				    "steps; nine tenths of all steps take at most %s there",
+				    "steps; p90 of all steps: %s",
 				report_rank(r, p.rank), out_time(p.seen), out_percent(p.share),
 				out_time(p.usual)));
 }
@@ -143,7 +146,7 @@ static int by_link_time(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* That quantile of the other links, in the middle of them. 0.9: what noise makes. */
+/* The median of the other links' quantile q. With q 0.9: delays that noise can cause. */
 static double noise_of_links(const struct table *t, const struct link_stat *but, double q)
 {
 	double *v = tool_alloc((t->n + 1) * sizeof(*v)), all;
@@ -161,7 +164,7 @@ static double noise_of_links(const struct table *t, const struct link_stat *but,
 	return all;
 }
 
-/* Of two ranks that talk one way there is no other link: what its own messages took but for the slow ones. */
+/* Two ranks with traffic in one direction have no other link: compares with its own messages, without the slow ones. */
 static double noise_of_itself(const struct link_stat *l, double q)
 {
 	uint64_t rest = l->time.n - l->best.n;
@@ -200,14 +203,14 @@ static void find_slow_link(struct report *r)
 
 	char *at = called_from_text(r, &l->slowest), *crowded = describe_oversubscription(r);
 	struct finding *f = add_finding(r, crowded ? FINDING_LINK_DOUBTFUL : FINDING_LINK,
-		tool_format("messages from %s to %s are slow from step %llu on: %s of them one "
-			    "after the other took "
+		tool_format("messages from %s to %s are slow from step %llu on: %s consecutive "
+			    "ones took "
 			    "%s and more from both ranks being there to the end of the receive; "
 			    "%s of "
 			    "%s take at most %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
 			(unsigned long long)l->best.step, out_count(l->best.n),
-			out_time((double)l->best.least), long_streak ? "half" : "nine tenths",
+			out_time((double)l->best.least), long_streak ? "half" : "90 %",
 			alone ? "its other ones" : "those of other links",
 			out_time(long_streak ? usual : noise), at, crowded ? crowded : ""));
 

@@ -55,7 +55,7 @@ char *report_period_text(const struct report *r, const struct period_found *f)
 				     out_time((double)hist_quantile(y->time, 0.5)),
 				     out_time((double)y->time->max))
 			   : tool_strdup("");
-	seen = y->extra ? tool_format(", with %s in between that belong to none",
+	seen = y->extra ? tool_format(", with %s in between that are part of none",
 				  out_plural(y->extra, "call", "calls"))
 			: tool_strdup("");
 	marker = y->once ? tool_format(". %s is called once in each: PROBE_STEP_MARKER=%s makes "
@@ -77,7 +77,7 @@ char *report_period_text(const struct report *r, const struct period_found *f)
 	return all;
 }
 
-/* Where nothing marks steps; they are not those of the rows. */
+/* If nothing marks steps. The period's steps are not the steps of the rows. */
 void report_period_json(const struct report *r)
 {
 	struct period_found f;

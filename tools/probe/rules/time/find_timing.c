@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who holds the others up, and what the recording itself costs. */
+/* Ranks that hold the others up, and the cost of the recording itself. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,32 +11,32 @@
 #include "tools/lib/tool.h"
 
 #define MEETINGS_MIN 10 /* fewer show no habit */
-#define WAITS_MIN 8 /* long waits: fewer show no habit, nor do these unless ... */
-#define WAITS_SHARE 0.1 /* ... they are so large a share of the operations, */
-#define WAITS_ENOUGH 20 /* ... or so many: a step may have hundreds of operations */
-#define CHANCE_OF_WAITS 0.01 /* less is no finding, */
+#define WAITS_MIN 8 /* long waits: fewer show no habit, and these show one only if ... */
+#define WAITS_SHARE 0.1 /* ... they are this share of the operations, ... */
+#define WAITS_ENOUGH 20 /* ... or there are this many: a step may have hundreds of operations */
+#define CHANCE_OF_WAITS 0.01 /* waits that are more likely by chance are no finding, */
 #define CHANCE_OF_WARNING \
-	0.001 /* and more than this, among all communicators of the run, no warning */
-#define BEHIND_MIN 100e3 /* ns: below it is noise */
+	0.001 /* and above this, for all communicators of the run together, no warning */
+#define LAG_MIN 100e3 /* ns: below it is noise */
 #define COST_MIN \
 	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
-#define WARN_COST 0.1 /* share of the run: less is told, and no warning */
-#define CHANCE 0.001 /* how seldom a rank of a run may come last so often by chance */
+#define WARN_COST 0.1 /* share of the run: below it there is a note, and no warning */
+#define CHANCE 0.001 /* probability that a rank of a run arrives last so often by chance */
 #define ABOVE_CHANCE \
-	1.3 /* times the share that each rank has by chance: less is no habit, however surely it is there */
+	1.3 /* times the share that each rank has by chance: less is no habit, however significant it is */
 #define OWN_MIN 0.05 /* share of the run spent in our own code that is worth a line */
 #define LIFE_MIN 2e9 /* ns; in a shorter run it is mostly the beginning that is seen */
 #define LIST_MAX 4 /* stragglers that are named */
 
-/* Share of the operations in which the same rank is last: of two ranks each is so in half of them. */
+/* The share of operations in which the same rank arrives last by chance: half of them with two ranks. */
 static double share_min(unsigned ranks)
 {
 	return 0.5 + 0.5 / ranks;
 }
 
 /*
- * Does this rank come last more often than chance explains? Binomial, by its normal approximation with the correction for
- * continuity; the ranks are as many tries to be conspicuous (Bonferroni).
+ * Does this rank arrive last more often than chance explains? Binomial test, by the normal approximation with continuity correction. Each
+ * rank is one of several tests (Bonferroni).
  */
 static bool beyond_chance(const struct member *m, const struct late_comm *c)
 {
@@ -47,9 +47,9 @@ static bool beyond_chance(const struct member *m, const struct late_comm *c)
 }
 
 /*
- * The same of the waiting: is more of it for this rank than chance explains? By chance each operation's wait is for any of
- * the ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. Returns how seldom, at
- * most, a rank of the communicator has so much of it by chance.
+ * The same test for waiting time: is more of it for this rank than chance explains? By chance each operation's wait is for any of the
+ * ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. Returns an upper bound of the probability
+ * that a rank of the communicator gets this much of it by chance.
  */
 static double chance_of_waits(const struct member *m, const struct late_comm *c)
 {
@@ -60,7 +60,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	if (all <= 0 || squares <= 0)
 		return 1;
 
-	/* So many operations of equal waits would weigh as much. */
+	/* This many operations with equal waits would weigh as much. */
 	double long_ones = all * all / squares;
 
 	if (long_ones < WAITS_MIN ||
@@ -74,10 +74,10 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 
 static bool is_behind(const struct member *m)
 {
-	return (double)hist_quantile(&m->behind, 0.5) >= BEHIND_MIN;
+	return (double)hist_quantile(&m->lag, 0.5) >= LAG_MIN;
 }
 
-/* What was waited, but for one long wait for another rank than the one in question: some rank is the last to start. */
+/* The waiting time without one long wait for a rank other than the one in question: some rank is the last to start. */
 static double habitual_wait(const struct late_comm *c)
 {
 	double all = c->wait_ns + c->stood_ns;
@@ -86,13 +86,13 @@ static double habitual_wait(const struct late_comm *c)
 }
 
 /*
- * The same of the rank that is waited for most, by the mean: it is late for one operation of a step and may come last
- * in the others by chance, so that the median of all says nothing. The worst is left out: once is no habit.
+ * The same for the rank that causes the most waiting, by the mean. It is late for one operation of a step, and which rank arrives last in
+ * the others is chance, so the median over all says nothing. The worst wait is not counted: one wait is no habit.
  */
 static bool member_costs(const struct member *m)
 {
 	return m->last >= MEETINGS_MIN &&
-	       (m->wait_ns + m->stood_ns - m->worst_ns) / (double)(m->last - 1) >= BEHIND_MIN;
+	       (m->wait_ns + m->stood_ns - m->worst_ns) / (double)(m->last - 1) >= LAG_MIN;
 }
 
 static struct straggler judge_last_rank(const struct report *r, const struct late_comm *c)
@@ -112,8 +112,8 @@ static struct straggler judge_last_rank(const struct report *r, const struct lat
 		return s;
 	}
 	/*
-	 * A step has several operations, and a slow rank is late for the first one only: which comes last in the others is
-	 * chance. It is the waiting that tells.
+	 * A step has several operations, and a slow rank is late for the first one only: which rank arrives last in the others is chance.
+	 * The waiting time decides.
 	 */
 	chance = c->costly && member_costs(c->costly) ? chance_of_waits(c->costly, c) : 1;
 	if (chance < CHANCE_OF_WAITS && c->costly->wait_ns + c->costly->stood_ns >=
@@ -121,7 +121,7 @@ static struct straggler judge_last_rank(const struct report *r, const struct lat
 		s.who = c->costly;
 		s.share = (double)s.who->last / (double)c->held;
 		s.matters = true;
-		/* Each of them is a try to be conspicuous. */
+		/* Each communicator is one of several tests. */
 		s.doubtful = chance * r->g.late.comms.n >= CHANCE_OF_WARNING;
 	}
 	return s;
@@ -132,7 +132,7 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	struct straggler s = judge_last_rank(r, c);
 
 	s.matters = s.matters && !is_late_by_messages(&r->g.diagnose.pace, (uint32_t)s.who->key.b,
-					 (double)hist_quantile(&s.who->behind, 0.5));
+					 (double)hist_quantile(&s.who->lag, 0.5));
 	return s;
 }
 
@@ -153,9 +153,9 @@ static unsigned count_ranks_here(const struct report *r)
 }
 
 /*
- * As many ranks of the run on this host as it has cores, or more: each of them waits for a core now and then, be it for the
- * threads of the libraries or for what else runs there, and the others for it.
- * Of other hosts it is not known. malloc'd, NULL: not so.
+ * The sentence that the ranks of the run on this host are as many as its cores, or more; malloc'd. NULL: they are not, or it is unknown
+ * (other hosts). Then each rank waits for a core from time to time, because of the libraries' threads or of other work on the host, and the
+ * others wait for that rank.
  */
 char *describe_oversubscription(const struct report *r)
 {
@@ -171,7 +171,7 @@ char *describe_oversubscription(const struct report *r)
 		here, cores);
 }
 
-/* Whom a comparison of the ranks leaves out; malloc'd. */
+/* The ranks that a comparison does not contain; malloc'd. */
 static char *unread_text(const struct report *r, uint64_t comm)
 {
 	struct unread u;
@@ -229,10 +229,10 @@ static void find_stragglers(struct report *r)
 				report_rank(r, (uint32_t)s->who->key.b), out_percent(s->share),
 				out_plural(s->comm->held, "operation", "operations"),
 				comm_label(&r->g.comms, s->comm->key.a, label),
-				out_time((double)hist_quantile(&s->who->behind, 0.5)),
-				out_time((double)s->who->behind.max),
+				out_time((double)hist_quantile(&s->who->lag, 0.5)),
+				out_time((double)s->who->lag.max),
 				s->comm->stood_ns > s->comm->wait_ns
-					? "asynchronous operations that stood open for"
+					? "asynchronous operations that were pending for"
 					: "waiting for",
 				out_percent(s->cost), *at ? "; the longest was called from " : "",
 				at, unread, crowded ? crowded : ""));
@@ -244,8 +244,8 @@ static void find_stragglers(struct report *r)
 	}
 	if (n > LIST_MAX)
 		add_finding(r, FINDING_STRAGGLER_DOUBTFUL,
-			tool_format(
-				"%u more communicators have a rank that is mostly last: see below",
+			tool_format("%u more communicators have a rank that arrives last most "
+				    "often: see below",
 				n - LIST_MAX));
 	free(crowded);
 	free(list);
@@ -272,13 +272,13 @@ static void find_wrong_clocks(struct report *r)
 	free(drift);
 	if (h->unknown)
 		add_finding(r, FINDING_CLOCKS,
-			tool_format("the clocks of %s could not be compared with the others: who "
-				    "came last there is only "
-				    "as true as these clocks",
+			tool_format("the clocks of %s could not be compared with the others: which "
+				    "rank arrives last there is only "
+				    "as certain as these clocks",
 				out_plural(h->unknown, "host", "hosts")));
 }
 
-/* Keys of the start: they look for parameters before the first step is over. */
+/* Keys that cost time at the start: they look for parameters before the first step is over. */
 static bool is_key_on(const struct report *r, const char *key)
 {
 	for (unsigned i = 0; i < r->g.folders.n; i++)
@@ -287,7 +287,7 @@ static bool is_key_on(const struct report *r, const char *key)
 	return false;
 }
 
-/* What the recording costs: once, before the third step, and after that. */
+/* The cost of the recording: once, before the third step, and after that. */
 static void own_cost(struct report *r)
 {
 	double own = 0, start = 0, life = 0, share, all;

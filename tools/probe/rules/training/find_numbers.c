@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the steps that ranks must agree on, and do not; reductions of gradients that end, or to which all ranks give the same. */
+/*
+ * Numbers of the steps on which ranks must agree, and do not; reductions of gradients that are no longer made, or to which all ranks
+ * contribute the same.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +54,7 @@ static bool is_kind_found(const struct report *r, const char *kind)
 	return false;
 }
 
-/* The last step that all ranks have ended; without an optimizer that marks steps the last one that has calls. */
+/* The last step that all ranks have completed; without an optimizer that marks steps, the last one that has calls. */
 static uint64_t find_last_whole_step(const struct report *r)
 {
 	uint64_t last = r->g.last_step;
@@ -111,7 +114,8 @@ static void find_same_inputs(struct report *r)
 			continue;
 		at = called_from_text(r, &g->call);
 		f = add_finding(r, FINDING_SAME_DATA,
-			tool_format("all ranks of %s give the same bits to each of %s of gradients "
+			tool_format("all ranks of %s contribute the same bits to each of %s of "
+				    "gradients "
 				    "in %s: they train on the same samples%s",
 				comm_label(&r->g.comms, g->key.a, label),
 				out_plural(g->made, "reduction", "reductions"),

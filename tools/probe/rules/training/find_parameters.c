@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of parameters that part. */
+/* Copies of parameters that diverge. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "tools/probe/rules/training/training.h"
 
 #define NAMES_SHOWN 3
-#define PARTINGS_SHOWN 3 /* findings; what parted later follows from them */
+#define PARTINGS_SHOWN 3 /* findings; copies that diverge later follow from them */
 
 static bool are_same_ranks(const struct parted *a, const struct parted *b)
 {
 	return a->n == b->n && memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)) == 0;
 }
 
-/* Do both belong into one finding? */
+/* Do both belong in one finding? */
 static bool are_alike(const struct parted *a, const struct parted *b)
 {
 	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
@@ -63,7 +63,7 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
 	return text;
 }
 
-/* A group of these ranks in which gradients are reduced. NULL: none was seen. */
+/* A communicator of these ranks in which gradients are reduced. NULL: none was seen. */
 static const struct reduction_group *find_reducing_group(
 	const struct report *r, const struct parted *k)
 {
@@ -106,17 +106,17 @@ static char *describe_cause(struct report *r, const struct parted *k)
 		return tool_strdup("they were changed between two optimizer steps, not by one");
 	case PARTED_BY_OPTIMIZER:
 		return tool_strdup(
-			"the optimizer's step found the same gradient on them and made another "
+			"the optimizer's step had the same gradient on them and computed another "
 			"parameter: its state, its learning rate or its clipping differs");
 	case PARTED_BY_GRADIENT:
 		break;
 	}
 	if (!g || !g->made)
-		return tool_strdup("the optimizer's step found another gradient on each of them");
+		return tool_strdup("the optimizer's step had another gradient on each of them");
 	at = called_from_text(r, &g->call);
-	text = tool_format("the optimizer's step found another gradient on each of them; the first "
+	text = tool_format("the optimizer's step had another gradient on each of them; the first "
 			   "reduction of gradients was%s",
-		*at ? at + 1 : " made by no line that is known");
+		*at ? at + 1 : " made by an unknown line");
 	free(at);
 	return text;
 }
@@ -181,7 +181,7 @@ static void find_untied(struct report *r)
 		const struct untied *u = &p->untied[i];
 		struct finding *f = add_finding(r, FINDING_TIED,
 			tool_format("step %llu: %s of %s and %s of %s began as one matrix (%s) and "
-				    "are not one any more; in step %llu by up to %s\nthe gradient "
+				    "have diverged; in step %llu by up to %s\nthe gradient "
 				    "of the first has the zeros of an embedding's, that of the "
 				    "second has not: they look like a tied embedding and head "
 				    "whose gradients are not summed",
@@ -206,7 +206,7 @@ static bool is_said_before(const struct parameters *p, unsigned i)
 	return false;
 }
 
-/* The earliest ones that a reduction should have kept equal; then what is no fault by itself. */
+/* The earliest copies that a reduction should have kept equal; then those that are no fault by themselves. */
 void find_parted_parameters(struct report *r)
 {
 	const struct parameters *p = &r->parameters;

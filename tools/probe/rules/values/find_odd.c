@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that are wrong without being NaN: what habits.c, replicas.c, results.c and messages.c have kept. */
+/* Values that are wrong without being NaN: findings from the data of habits.c, replicas.c, results.c and messages.c. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/report.h"
 
-/* "12.5", and no more digits than help. */
+/* "12.5": no more digits than are useful. */
 static const char *short_number(double v)
 {
 	static char text[8][32];
@@ -44,7 +44,7 @@ static char *index_ranks(const struct report *r, const uint32_t *list, unsigned 
 	return out_ranks(rank, n);
 }
 
-/* Ranks that live and have not written as far: that they did the same makes it the program's own doing. */
+/* Ranks that run and have not written this far: if they did the same, the program did it and not a rank. */
 static bool may_others_follow(const struct report *r, const struct call *c, uint64_t step)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -63,7 +63,7 @@ static void complete_strange(struct report *r, struct finding *f, const struct s
 {
 	if (s->weight != WEIGHT_BAD)
 		f->severity = FIND_NOTE;
-	/* A rank on a communicator of its own: no other one shows what is usual. */
+	/* A rank alone on its communicator: no other rank shows what is usual. */
 	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
 		f->severity = FIND_NOTE;
 	}
@@ -98,7 +98,7 @@ static void find_spike(struct report *r)
 			s->more ? "; later calls with such values: " : "",
 			s->more ? out_count(s->more) : ""));
 	complete_strange(r, f, s);
-	/* It is no rank's fault: the training itself, or what the program measures. */
+	/* No rank is the culprit: the training itself, or a value that the program measures. */
 	if (all) {
 		f->nrank = 0;
 	}
@@ -108,7 +108,7 @@ static void find_spike(struct report *r)
 	free(at);
 }
 
-/* how: what is strange of the input; taken over. */
+/* how: what is unusual about the input; taken over. */
 static struct finding *add_strange(struct report *r, enum finding_kind kind,
 	const struct strange *s, const char *since, char *how)
 {
@@ -134,8 +134,8 @@ static void find_broken_habits(struct report *r)
 
 	if (stale->any) {
 		f = add_strange(r, FINDING_STALE, stale, "",
-			tool_format("has the same minimum, maximum, mean and norm as %s; it has "
-				    "been new in each of %s so far, on all ranks: the buffer was "
+			tool_format("has the same minimum, maximum, mean and norm as %s; it "
+				    "was new in each of %s so far, on all ranks: the buffer was "
 				    "not filled",
 				stale->turn ? "the time before" : "in the step before",
 				stale->turn ? out_plural(stale->seen, "call", "calls")
@@ -147,23 +147,23 @@ static void find_broken_habits(struct report *r)
 	}
 	if (zero->any) {
 		f = add_strange(r, FINDING_ZERO, zero, "from ",
-			tool_format("is nothing but zeros; in the %s before it never was, nor on "
+			tool_format("has only zeros; in the %s before it never did, nor on "
 				    "other ranks",
 				out_plural(zero->seen, "step", "steps")));
 		f->awaited = may_others_follow(r, &zero->call, zero->call.step + zero->length);
-		f->evidence = tool_format("norm 0 in %s, to the end of what was recorded",
+		f->evidence = tool_format("norm 0 in %s, to the end of the recording",
 			out_plural(zero->length, "step", "steps"));
 	}
 	if (once->any) {
 		f = add_strange(r, FINDING_ZERO_ONCE, once, "",
-			tool_format("was nothing but zeros in this step alone, on this rank and "
-				    "not on most others; in the %s before it never was",
+			tool_format("had only zeros in this step alone, on this rank and "
+				    "not on most others; in the %s before it never had",
 				out_plural(once->seen, "step", "steps")));
 		f->evidence = tool_strdup("norm 0 in one step, and neither before nor later");
 	}
 }
 
-/* The finding of a meeting; text: taken over. */
+/* Adds a finding about an operation; text: taken over. */
 static struct finding *add_odd(
 	struct report *r, enum finding_kind kind, const struct odd_meeting *o, char *text)
 {
@@ -184,7 +184,7 @@ static const char *unsure_text(const struct odd_meeting *o)
 	return o->unsure ? " (which of them is right cannot be told)" : "";
 }
 
-/* What tells the one from the other: its range, or where that is the same its mean and norm. */
+/* Describes how one differs from the other: by its range, or if that is the same by its mean and norm. */
 static char *side_text(const struct side *s, const struct side *other)
 {
 	double n = (double)s->count;
@@ -207,9 +207,10 @@ static void find_corruption(struct report *r)
 		who = index_ranks(r, o->rank, o->nrank);
 		rest = o->nother ? index_ranks(r, o->other, o->nother) : tool_strdup("each other");
 		add_odd(r, FINDING_CORRUPTION, o,
-			tool_format("step %llu: the results of %s differ: %s got another one than "
-				    "%s%s; "
-				    "those of the %s before were equal on all ranks%s",
+			tool_format(
+				"step %llu: the results of %s differ: %s got another result than "
+				"%s%s; "
+				"those of the %s before were equal on all ranks%s",
 				(unsigned long long)o->call.step, what, who, rest, unsure_text(o),
 				out_plural(o->agreed, "operation", "operations"), at))
 			->evidence =
@@ -255,16 +256,16 @@ static void find_not_sum(struct report *r)
 	what = report_call(r, &o->call);
 	at = called_from_text(r, &o->call);
 	who = o->call.bits & CALL_GAPS
-		      ? tool_strdup("its tensor is a strided view, and the library took the "
-				    "elements of "
-				    "memory one after another, those of others between them too")
-	      : o->moved  ? tool_strdup("which of the parts arrived as another one cannot be told")
-	      : o->unsure ? tool_strdup("whose is missing cannot be told")
+		      ? tool_strdup(
+				"its tensor is a strided view, and the library read "
+				"memory contiguously, including elements between the view's own")
+	      : o->moved  ? tool_strdup("it cannot be told which of the parts arrived changed")
+	      : o->unsure ? tool_strdup("it cannot be told whose input is missing")
 			  : tool_format("%s what %s put in",
 				    o->extreme ? "that is" : "the difference is",
 				    report_rank(r, o->rank[0]));
 	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o,
-		tool_format("step %llu: the result of %s is not what its inputs make: %s "
+		tool_format("step %llu: the result of %s is not the reduction of its inputs: %s "
 			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
 			(unsigned long long)o->call.step, what,
 			o->extreme ? "the extreme value is" : "the elements add up to",
@@ -338,13 +339,13 @@ static void find_unlike_message(struct report *r)
 	free(at);
 }
 
-/* Lengths of messages that come round show who is one ahead of the other. */
-static char *left_out_text(struct report *r, const struct truncated *t, const struct call *c,
+/* Lengths that repeat in a cycle show which rank is one message ahead of the other. */
+static char *skipped_text(struct report *r, const struct truncated *t, const struct call *c,
 	const struct call *o, const char *what, const char *at)
 {
 	return tool_format(
-		"step %llu: %s skipped the message before %s: the lengths of these messages come "
-		"round, and it has that of the next one, %s elements, where %s has %s%s",
+		"step %llu: %s skipped the message before %s: the lengths of these messages repeat "
+		"in a cycle, and it has the next length, %s elements, where %s has %s%s",
 		(unsigned long long)c->step, report_rank(r, c->rank), what,
 		out_count(t->sender ? t->send.in.count : t->recv.count), report_rank(r, o->rank),
 		out_count(t->sender ? t->recv.count : t->send.in.count), at);
@@ -397,18 +398,18 @@ static void find_truncated_message(struct report *r)
 		: t->usual ? tool_format("; at this place it had %s in all steps before",
 				     out_count(t->usual))
 			   : tool_strdup("");
-	f = add_finding(r, t->left_out ? FINDING_SKIP : FINDING_MISMATCH,
-		t->left_out ? left_out_text(r, t, c, o, what, at)
-			    : tool_format("step %llu: %s has another count in %s: %s elements, "
-					  "where %s %s%s%s",
-				      (unsigned long long)c->step, report_rank(r, c->rank), what,
-				      out_count(t->sender ? t->send.in.count : t->recv.count),
-				      report_rank(r, o->rank),
-				      t->sender				 ? "has less room"
-				      : t->recv.count > t->send.in.count ? "sent fewer"
-									 : "sent more",
-				      usual, at));
-	f->what = t->left_out ? "missing" : "count";
+	f = add_finding(r, t->skipped ? FINDING_SKIP : FINDING_MISMATCH,
+		t->skipped ? skipped_text(r, t, c, o, what, at)
+			   : tool_format("step %llu: %s has another count in %s: %s elements, "
+					 "where %s %s%s%s",
+				     (unsigned long long)c->step, report_rank(r, c->rank), what,
+				     out_count(t->sender ? t->send.in.count : t->recv.count),
+				     report_rank(r, o->rank),
+				     t->sender				? "has less room"
+				     : t->recv.count > t->send.in.count ? "sent fewer"
+									: "sent more",
+				     usual, at));
+	f->what = t->skipped ? "missing" : "count";
 	name_culprit(r, f, c->rank);
 	if (t->either)
 		name_culprit(r, f, o->rank);
@@ -432,7 +433,7 @@ static void find_diverged(struct report *r)
 	struct finding *f;
 	char *what, *at, *who, *rest;
 
-	/* It follows from a NaN that some ranks got and others did not, which is told by find_values(). */
+	/* It follows from a NaN that some ranks got and others did not, which find_values() reports. */
 	if (!o->any || (k->parted.any && k->parted.event <= o->event))
 		return;
 	what = report_call(r, &o->call);
@@ -456,7 +457,7 @@ static void find_diverged(struct report *r)
 	free(rest);
 }
 
-static void find_left_out_step(struct report *r)
+static void find_skipped_step(struct report *r)
 {
 	const struct step_lag *k = first_step_lag(&r->g.diagnose.results);
 	struct finding *f;
@@ -485,7 +486,7 @@ static void find_left_out_step(struct report *r)
 
 void find_odd_values(struct report *r)
 {
-	find_left_out_step(r);
+	find_skipped_step(r);
 	find_spike(r);
 	find_broken_habits(r);
 	find_corruption(r);

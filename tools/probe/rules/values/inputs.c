@@ -17,7 +17,7 @@ static bool takes_part(const struct bad_row *b, const struct call *c, uint32_t i
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-/* The call of rank i that is part of that operation; false: it has none. */
+/* Finds the call of rank i that is part of that operation; false: there is none. */
 static bool find_part(struct gather *g, const struct bad_row *b, uint32_t i, struct call *c)
 {
 	struct calls s;
@@ -35,7 +35,7 @@ static bool find_part(struct gather *g, const struct bad_row *b, uint32_t i, str
 
 enum looked { NOT_THERE, NOT_MEASURED, MEASURED };
 
-/* What is known of the inputs of rank i. Measured ones are finite: a bad one would have been found before the result. */
+/* Describes what is known of the inputs of rank i. Measured ones are finite: a bad one would have been found before the result. */
 static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint32_t i)
 {
 	struct call c;
@@ -45,7 +45,7 @@ static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint
 	return c.blind || c.bits & CALL_MORE ? NOT_MEASURED : MEASURED;
 }
 
-/* The calls of that row meet those of other ranks by their number on the communicator. */
+/* True if calls of that row match those of other ranks by their number on the communicator. */
 static bool is_joined_row(const struct bad_row *b)
 {
 	return b->call.comm && b->call.comm_seq != NO_NUMBER &&
@@ -92,7 +92,7 @@ bool may_write_more(const struct gather *g, const struct rank_dir *d)
 	       !gather_gone(g, d);
 }
 
-/* Ranks that were read, and whose inputs are not there nevertheless. */
+/* Counts ranks that were read and whose inputs are missing nevertheless. */
 static void add_unmeasured(
 	struct gather *g, const struct bad_row *b, bool joined, char **text, bool *awaited)
 {
@@ -112,7 +112,7 @@ static void add_unmeasured(
 		at = look_at_input(g, b, i);
 		there += at != NOT_THERE;
 		*awaited |= at == NOT_THERE && may_write_more(g, &g->folders.dir[i]);
-		/* Without a list of members a rank that has no such call may be none. */
+		/* If the list of members is unknown, a rank without such a call may be no member. */
 		if (at == MEASURED || (at == NOT_THERE && joined && !listed))
 			continue;
 		TOOL_GROW(rank, n, cap);

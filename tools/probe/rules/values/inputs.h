@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a bad result came from. That an operation made it may be said only if the inputs of all its ranks were read and
- * measured: the rows of that one operation are read once more for it.
+ * Where a bad result came from. It may be attributed to the operation itself only if the inputs of all its ranks were read and measured:
+ * the rows of that one operation are read once more for this.
  */
 #ifndef PROBE_TOOLS_INPUTS_H
 #define PROBE_TOOLS_INPUTS_H
@@ -9,17 +9,17 @@
 #include "tools/probe/model/gather.h"
 
 /*
- * "all inputs were finite, so the operation made it", or what is not known; malloc'd. *awaited: a rank of it whose process lives
- * has no row of it yet: that may say more soon.
+ * "all inputs were finite, so the operation made it", or what is not known; malloc'd. *awaited: set if one of its ranks still runs and has
+ * written no row of it yet: that row may say more soon.
  */
 char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited);
 
-/* Does a process live, or is its journal not read to its end, that may still write rows there? */
+/* True if a process still runs, or its journal is not read to its end, so that rows may still appear there. */
 bool may_write_more(const struct gather *g, const struct rank_dir *d);
 
 /*
- * Of a NaN that went into a reduction by the least or largest value: how many ranks' results do not have it, which the library decides
- * (docs/reference/compatibility.md), as the end of a sentence; "" where all have it, or nothing is known. malloc'd.
+ * For a NaN that went into a minimum or maximum reduction: how many ranks' results do not have it, which depends on the library
+ * (docs/reference/compatibility.md), as the end of a sentence; "" if all have it, or nothing is known. malloc'd.
  */
 char *lost_nan_text(struct gather *g, const struct bad_row *b);
 
