@@ -179,7 +179,7 @@ static bool matches_target(const char *name, const struct target *t)
 	return t->pattern ? regexec(&t->re, name, 0, NULL, 0) == 0 : matches_plain(name, t);
 }
 
-static bool is_any_target(const char *name, bool (*matches)(const char *, const struct target *))
+static bool is_kind_target(const char *name, bool (*matches)(const char *, const struct target *))
 {
 	const struct target_set *s = targets_in_use(false);
 
@@ -191,7 +191,7 @@ static bool is_any_target(const char *name, bool (*matches)(const char *, const 
 
 bool train_is_target(const char *name)
 {
-	return is_any_target(name, matches_target);
+	return is_kind_target(name, matches_target);
 }
 
 static bool is_same_target(const char *name, const struct target *t)
@@ -207,7 +207,7 @@ static bool is_module_matched(const char *name, const struct target *t)
 
 bool is_target_module(const char *name)
 {
-	return is_any_target(name, is_module_matched);
+	return is_kind_target(name, is_module_matched);
 }
 
 /* ---- by parameter ---- */

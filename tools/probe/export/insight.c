@@ -82,7 +82,7 @@ static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *
 }
 
 /* Sections whose functions compute. */
-static bool is_operator(const struct call *c)
+static bool is_computing_call(const struct call *c)
 {
 	static const char *const libs[] = {"aten", "mindspore", "blas", "cblas", "cublas", "acl"};
 
@@ -107,7 +107,7 @@ static void note_insight_step(struct insight *x, const struct walk_call *w, uint
 	}
 	if (end > s->end)
 		s->end = end;
-	if (is_operator(c))
+	if (is_computing_call(c))
 		add_interval(w->start, end, &s->compute, &s->compute_end, s->flight_end, &s->both);
 	if (!c->comm || c->bits & CALL_NESTED)
 		return;

@@ -2,7 +2,7 @@
 /*
  * Finds the total norm of the gradients that the program itself computes before it clips. Two forms are known:
  *
- * - stack(norms), then linalg_vector_norm() of the result, either under a frame of torch/nn/utils/clip_grad.py, or if
+ * - stack(norms), then linalg_vector_norm() of the result, either under a frame of its clip_grad.py, or if
  * `norms` are total norms of groups. For DTensors the result is a DTensor, whose local part is the norm if it is
  * replicated.
  * - A number that is summed up over the ranks between backward pass and step (never a maximum: found_inf is reduced

@@ -42,7 +42,7 @@ struct rank_dir {
 	struct round_end
 		*round; /* steps of a run that marks none: its calls are numbered by these */
 	unsigned nround;
-	bool peers_steps; /* ... while other ranks do mark steps: these are theirs (join/peer_steps.h) */
+	bool peers_steps; /* ... while other ranks do mark steps: these are theirs (model/join/peer_steps.h) */
 	struct round_end *longer; /* rounds of many of those; NULL: there are none */
 	unsigned nlonger;
 };
