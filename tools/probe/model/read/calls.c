@@ -80,7 +80,7 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 		closedir(d);
 }
 
-/* Of a block of steps that is there both ways: the same rows. */
+/* Of a block of steps that is there both ways: the same rows. (The first part of a CSV file is made last.) */
 static void leave_out_compact(struct calls *s)
 {
 	unsigned n = 0;
@@ -91,7 +91,7 @@ static void leave_out_compact(struct calls *s)
 
 		for (unsigned k = 0; f->compact && k < s->nfile && !twice; k++)
 			twice = !s->file[k].compact && !s->file[k].overlay &&
-				s->file[k].first == f->first;
+				!s->file[k].part && s->file[k].first == f->first;
 		if (twice)
 			free(f->path);
 		else
