@@ -170,7 +170,7 @@ const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
 	WORDS(format, "[\"csv\"]", output_format_names,
 		"What is written: csv the files of this program in rank<R>/, compact the same with "
-		"the calls in a fifth of the room (probe csv makes the CSV files of them), dump and monitor "
+		"the calls in less room (probe csv makes CSV files of them), dump and monitor "
 		"those of "
 		"msprobe, tensorboard event files, api none (probe_stats_get)"),
 	{ROW(journal_dir, KEY_PATH, char *, "",

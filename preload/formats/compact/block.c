@@ -431,8 +431,8 @@ static inline unsigned put_value(
 	if (v.u == *before)
 		return CW_BEFORE;
 	*before = v.u;
-	return d->cls == DTC_FLOAT ? put_real(c, v.f, d->wide)
-				   : put_integer(c, v, d->cls == DTC_SIGNED);
+	return compact_has_integers(d) ? put_integer(c, v, d->cls == DTC_SIGNED)
+				       : put_real(c, v.f, d->wide);
 }
 
 static inline unsigned put_double(
@@ -484,7 +484,7 @@ static inline void put_row(struct compact_block *b, const struct journal_tensor 
 	if (s->n) {
 		const struct dtype_info *d = dtype_info(t->dtype);
 		uint64_t(*before)[4] = b->before[t->io != IO_IN];
-		uint64_t *value = before[d->cls == DTC_FLOAT ? d->wide : COMPACT_INTEGERS];
+		uint64_t *value = before[compact_has_integers(d) ? COMPACT_INTEGERS : d->wide];
 		unsigned widths;
 
 		kind = CR_STATISTICS;
@@ -622,7 +622,7 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 	b->seq = call->seq;
 	c[CC_START].at = compact_put_signed(c[CC_START].at, (int64_t)(start - b->start));
 	b->start = start;
-	if (!r->open)
+	if (!(v.flags & CF_OPEN))
 		c[CC_DURATION].at = compact_put(c[CC_DURATION].at, (uint64_t)v.dur_ns);
 	for (unsigned i = 0; i < r->n; i++)
 		put_row(b, r->tensor[i]);

@@ -15,7 +15,7 @@
 /* Two: calls that end late are of the block of steps before. */
 #define OPEN_FILES 2
 /* A reader of the file's end, and one that found a damaged block, go on where dictionaries begin. */
-#define DICTIONARY_BYTES (16u << 20)
+#define DICTIONARY_BYTES (4u << 20)
 #define BLOCK_BYTES 65536 /* that the file is taken to have room for */
 
 struct open_file {

@@ -106,6 +106,12 @@ enum compact_lane { COMPACT_NARROW, COMPACT_WIDE, COMPACT_INTEGERS, COMPACT_LANE
 #define COMPACT_EXPONENT_BIT 31
 #define COMPACT_EXPONENT_BIAS 256
 
+/* Whether min and max of the type are integers: what is neither signed nor unsigned is printed as a real number. */
+static inline bool compact_has_integers(const struct dtype_info *d)
+{
+	return d->cls == DTC_SIGNED || d->cls == DTC_UNSIGNED;
+}
+
 /* Numbers that the statistics of a tensor of that many elements are of. */
 static inline uint64_t compact_components(unsigned dtype, uint64_t count)
 {

@@ -80,6 +80,10 @@ struct compact_reader {
 		struct journal_tensor awaited;
 	} call;
 	struct journal_end end;
+	struct {
+		struct journal_tensor t;
+		uint64_t dim[ROW_DIMS_MAX];
+	} row[RECORD_TENSORS_MAX];
 	const struct journal_tensor *row_tensor[RECORD_TENSORS_MAX];
 	const char *row_name[RECORD_TENSORS_MAX];
 	char *rows;
@@ -493,7 +497,7 @@ static void take_statistics(struct compact_reader *r, struct journal_tensor *t)
 	unsigned char widths;
 
 	take_bytes(r, CC_WIDTHS, &widths, 1);
-	if (d->cls == DTC_FLOAT) {
+	if (!compact_has_integers(d)) {
 		t->stats.min.f = take_real(r, CC_MIN, widths & 3, &before[d->wide][0]);
 		t->stats.max.f = take_real(r, CC_MAX, widths >> 2 & 3, &before[d->wide][1]);
 	} else {
@@ -632,8 +636,9 @@ static void take_call(struct compact_reader *r, struct record *record)
 	for (unsigned i = 0; i < site->n; i++) {
 		const struct tensor *t = &r->tensor[r->site_tensor[site->first + i]];
 
-		take_row(r, t->t);
-		r->row_tensor[i] = t->t;
+		memcpy(&r->row[i], t->t, journal_tensor_bytes(t->t->ndim));
+		take_row(r, &r->row[i].t);
+		r->row_tensor[i] = &r->row[i].t;
 		r->row_name[i] = t->name;
 	}
 }
