@@ -61,12 +61,21 @@ struct comm_state {
 	int64_t next; /* the comm_seq that is expected, JOURNAL_NONE64: none */
 };
 
+struct site_state {
+	uint32_t function, stack, n;
+	uint32_t first; /* of its tensors in site_tensor */
+	uint32_t next; /* the site of the call that came after its last one */
+};
+
 struct compact_block {
 	struct column column[COMPACT_COLUMNS];
 	struct dictionary texts, comms, functions, tensors, sites;
 	struct function_state *function;
 	struct comm_state *comm;
-	uint32_t cap_function, cap_comm;
+	struct site_state *site;
+	uint32_t *site_tensor;
+	uint32_t cap_function, cap_comm, cap_site, cap_site_tensor, nsite_tensor;
+	uint32_t last_site;
 	uint32_t calls, rows;
 	bool first; /* the dictionaries begin with this block */
 	/* Of the call before. */
@@ -105,6 +114,8 @@ void compact_block_free(struct compact_block *b)
 	dictionary_free(&b->sites);
 	free(b->function);
 	free(b->comm);
+	free(b->site);
+	free(b->site_tensor);
 	free(b);
 }
 
@@ -125,6 +136,7 @@ void compact_block_clear(struct compact_block *b, bool forget)
 	dictionary_clear(&b->functions);
 	dictionary_clear(&b->tensors);
 	dictionary_clear(&b->sites);
+	b->nsite_tensor = b->last_site = 0;
 }
 
 uint32_t compact_block_calls(const struct compact_block *b)
@@ -141,6 +153,23 @@ bool compact_block_is_crowded(const struct compact_block *b)
 }
 
 /* ---- dictionaries ---- */
+
+static bool grow(void **array, uint32_t *cap, uint32_t n, size_t each)
+{
+	uint32_t want = *cap ? *cap : 64;
+	void *more;
+
+	if (n <= *cap)
+		return true;
+	while (want < n)
+		want *= 2;
+	more = realloc(*array, want * each);
+	if (!more)
+		return false;
+	*array = more;
+	*cap = want;
+	return true;
+}
 
 /* Each: the entry's number, or below 0: -ENOBUFS, the block has no room for it; -ENOMEM. */
 static int64_t add_entry(struct dictionary *d, const struct column *c, size_t bytes,
@@ -188,15 +217,8 @@ static int64_t find_comm(struct compact_block *b, const struct journal_call *cal
 
 	if (found != UINT32_MAX)
 		return found;
-	if (b->comms.n == b->cap_comm) {
-		uint32_t want = b->cap_comm ? 2 * b->cap_comm : 64;
-		struct comm_state *more = realloc(b->comm, want * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		b->comm = more;
-		b->cap_comm = want;
-	}
+	if (!grow((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
+		return -ENOMEM;
 	added = add_entry(&b->comms, c, ENTRY_ROOM, key, 2, hash);
 	if (added >= 0) {
 		memcpy(c->at, &call->comm, 8);
@@ -225,15 +247,9 @@ static int64_t add_function(struct compact_block *b, const struct record *r, uin
 		if (n < 0)
 			return n;
 	}
-	if (b->functions.n == b->cap_function) {
-		uint32_t want = b->cap_function ? 2 * b->cap_function : 64;
-		struct function_state *more = realloc(b->function, want * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		b->function = more;
-		b->cap_function = want;
-	}
+	if (!grow((void **)&b->function, &b->cap_function, b->functions.n + 1,
+		    sizeof(*b->function)))
+		return -ENOMEM;
 	added = add_entry(&b->functions, c, ENTRY_ROOM, key, FUNCTION_WORDS, hash);
 	if (added < 0)
 		return added;
@@ -251,11 +267,10 @@ static int64_t add_function(struct compact_block *b, const struct record *r, uin
 	return added;
 }
 
-static inline int64_t find_function(struct compact_block *b, const struct record *r, uint32_t flags)
+static inline void make_function_key(
+	const struct record *r, uint32_t flags, uint64_t key[FUNCTION_WORDS])
 {
 	const struct journal_call *call = r->call;
-	uint64_t key[FUNCTION_WORDS];
-	uint32_t hash, found;
 
 	_Static_assert(
 		offsetof(struct journal_call, phase) == offsetof(struct journal_call, tid) + 7 &&
@@ -269,6 +284,13 @@ static inline int64_t find_function(struct compact_block *b, const struct record
 	/* It may be known next time. */
 	if (__builtin_expect(!r->api.lib[0], 0))
 		key[3] |= UNKNOWN_API;
+}
+
+static int64_t find_function(struct compact_block *b, const struct record *r, uint32_t flags,
+	const uint64_t key[FUNCTION_WORDS])
+{
+	uint32_t hash, found;
+
 	hash = dictionary_hash(key, FUNCTION_WORDS);
 	found = dictionary_find(&b->functions, key, FUNCTION_WORDS, hash);
 	return __builtin_expect(found != UINT32_MAX, 1) ? (int64_t)found
@@ -296,7 +318,14 @@ static int64_t add_tensor(struct compact_block *b, const struct journal_tensor *
 	return added;
 }
 
-static inline int64_t find_tensor(
+/* The word of a tensor's key that says all but how much it holds. */
+static inline uint64_t make_type_word(const struct journal_tensor *t, uint64_t text)
+{
+	return t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
+	       (uint64_t)(t->ndim > ROW_DIMS_MAX ? 255 : t->ndim) << 25 | text << 33;
+}
+
+static int64_t find_tensor(
 	struct compact_block *b, const struct journal_tensor *t, const char *name)
 {
 	unsigned dims = t->ndim > ROW_DIMS_MAX ? 0 : t->ndim;
@@ -312,8 +341,7 @@ static inline int64_t find_tensor(
 	}
 	key[0] = t->count;
 	key[1] = t->bytes;
-	key[2] = t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
-		 (uint64_t)(t->ndim > ROW_DIMS_MAX ? 255 : dims) << 25 | text << 33;
+	key[2] = make_type_word(t, text);
 	for (unsigned i = 0; i < dims; i++)
 		key[3 + i] = ((const uint64_t *)(t + 1))[i];
 	hash = dictionary_hash(key, words);
@@ -327,11 +355,20 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 	const uint32_t *tensor, unsigned n, const uint64_t *key, uint32_t words, uint32_t hash)
 {
 	struct column *c = &b->column[CC_SITES];
-	int64_t added = add_entry(&b->sites, c, 32 + 4 * (size_t)n, key, words, hash);
+	int64_t added;
 	unsigned char *p = c->at;
 
+	if (!grow((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
+		!grow((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
+			sizeof(*b->site_tensor)))
+		return -ENOMEM;
+	added = add_entry(&b->sites, c, 32 + 4 * (size_t)n, key, words, hash);
 	if (added < 0)
 		return added;
+	b->site[added] = (struct site_state){
+		.function = function, .stack = stack, .n = n, .first = b->nsite_tensor};
+	memcpy(b->site_tensor + b->nsite_tensor, tensor, n * sizeof(*tensor));
+	b->nsite_tensor += n;
 	p = compact_put(p, function);
 	p = compact_put(p, stack);
 	p = compact_put(p, n);
@@ -341,8 +378,44 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 	return added;
 }
 
-static inline int64_t find_site(
-	struct compact_block *b, uint32_t function, const struct record *r)
+/* Whether the tensor is that entry of the dictionary. One with a name is not looked at: its text has to be found first. */
+static inline bool is_known_tensor(const struct compact_block *b, uint32_t number,
+	const struct journal_tensor *t, const char *name)
+{
+	const struct dictionary_entry *e = &b->tensors.entry[number];
+	const uint64_t *key = b->tensors.keys + e->key;
+	const uint64_t *dim = (const uint64_t *)(t + 1);
+	uint64_t other = (key[0] ^ t->count) | (key[1] ^ t->bytes) | (key[2] ^ make_type_word(t, 0));
+
+	if (other || *name)
+		return false;
+	for (uint32_t i = 3; __builtin_expect(i < e->words, 0); i++)
+		other |= key[i] ^ dim[i - 3];
+	return !other;
+}
+
+/* Programs go round: after a site comes the one that came after it the last time. False: not this time. */
+static inline bool is_expected_site(const struct compact_block *b, uint32_t number,
+	const uint64_t function[FUNCTION_WORDS], const struct record *r)
+{
+	const struct site_state *s = &b->site[number];
+	const uint64_t *key;
+	uint64_t other;
+
+	if (number >= b->sites.n || s->n != r->n || s->stack != r->call->stack)
+		return false;
+	key = b->functions.keys + FUNCTION_WORDS * s->function;
+	other = (key[0] ^ function[0]) | (key[1] ^ function[1]) | (key[2] ^ function[2]) |
+		(key[3] ^ function[3]);
+	if (other)
+		return false;
+	for (unsigned i = 0; i < r->n; i++)
+		if (!is_known_tensor(b, b->site_tensor[s->first + i], r->tensor[i], r->name[i]))
+			return false;
+	return true;
+}
+
+static int64_t find_site(struct compact_block *b, uint32_t function, const struct record *r)
 {
 	uint64_t key[SITE_WORDS];
 	uint32_t tensor[RECORD_TENSORS_MAX + 1], words = 2 + (r->n + 1) / 2, hash, found;
@@ -602,19 +675,26 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 	struct column *c = b->column;
 	struct function_state *f;
 	uint64_t start = clock_to_real(r->clock, call->start);
+	uint64_t key[FUNCTION_WORDS];
 	int64_t function, site;
 
 	if (!has_room(b, r->n))
 		return -ENOBUFS;
 	if (r->n)
 		v.awaited = NULL;
-	function = find_function(b, r, v.flags & known);
-	if (function < 0)
-		return (int)function;
-	site = find_site(b, (uint32_t)function, r);
-	if (site < 0)
-		return (int)site;
-	f = &b->function[function];
+	make_function_key(r, v.flags & known, key);
+	site = b->sites.n ? b->site[b->last_site].next : 0;
+	if (__builtin_expect(!is_expected_site(b, (uint32_t)site, key, r), 0)) {
+		function = find_function(b, r, v.flags & known, key);
+		if (function < 0)
+			return (int)function;
+		site = find_site(b, (uint32_t)function, r);
+		if (site < 0)
+			return (int)site;
+		b->site[b->last_site].next = (uint32_t)site;
+	}
+	b->last_site = (uint32_t)site;
+	f = &b->function[b->site[site].function];
 	c[CC_SITE].at = compact_put(c[CC_SITE].at, (uint64_t)site);
 	c[CC_PRESENT].at =
 		compact_put(c[CC_PRESENT].at, put_call(b, call, &v, f, &b->comm[f->comm]));
