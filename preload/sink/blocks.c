@@ -25,8 +25,7 @@ void blocks_path(const struct files *f, enum calls_kind kind, uint32_t block, ui
 			suffixes[kind]);
 }
 
-struct out_block *blocks_find(
-	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part)
+struct out_block *blocks_find(struct files *f, enum calls_kind kind, uint32_t block, uint32_t part)
 {
 	for (uint32_t i = f->nblocks; i-- > 0;)
 		if (f->blocks[i].block == block && f->blocks[i].part == part &&
@@ -41,8 +40,8 @@ static bool comes_before(uint32_t block, uint32_t part, const struct out_block *
 }
 
 /* In order: late rows may bring a block back that comes before others. */
-struct out_block *blocks_add(struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
-	uint64_t bytes)
+struct out_block *blocks_add(
+	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes)
 {
 	if (f->nblocks == f->cap_blocks) {
 		uint32_t want = f->cap_blocks ? f->cap_blocks * 2 : 64;
@@ -58,8 +57,8 @@ struct out_block *blocks_add(struct files *f, enum calls_kind kind, uint32_t blo
 
 	for (; i && comes_before(block, part, &f->blocks[i - 1]); i--)
 		f->blocks[i] = f->blocks[i - 1];
-	f->blocks[i] = (struct out_block){
-		.block = block, .part = part, .kind = kind, .bytes = bytes};
+	f->blocks[i] =
+		(struct out_block){.block = block, .part = part, .kind = kind, .bytes = bytes};
 	f->total += bytes;
 	return &f->blocks[i];
 }

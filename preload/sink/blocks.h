@@ -15,10 +15,9 @@ void blocks_path(const struct files *f, enum calls_kind kind, uint32_t block, ui
 	char *buf, size_t cap);
 
 /* The entry of that file, NULL if there is none; and a new one, NULL if there is no memory. */
-struct out_block *blocks_find(
-	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part);
-struct out_block *blocks_add(struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
-	uint64_t bytes);
+struct out_block *blocks_find(struct files *f, enum calls_kind kind, uint32_t block, uint32_t part);
+struct out_block *blocks_add(
+	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes);
 
 /*
  * Looks at what the folder holds. Removed are empty files, made by a pass that was killed before it wrote, and what a

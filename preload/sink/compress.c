@@ -33,7 +33,8 @@ static struct out_block *oldest_finished_block(struct files *f)
 		const struct out_block *next = next_of_kind(f, i),
 				       *last = &f->blocks[f->nblocks - 1];
 
-		if (b->kind == CALLS_CSV && next && !b->gz && (next->block == b->block || last->block > b->block + steps))
+		if (b->kind == CALLS_CSV && next && !b->gz &&
+			(next->block == b->block || last->block > b->block + steps))
 			return b;
 	}
 	return NULL;

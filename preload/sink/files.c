@@ -214,8 +214,8 @@ static uint64_t part_limit(const struct files *f)
 	return part && part < limit ? part : limit;
 }
 
-char *files_room_calls(struct files *f, enum calls_kind kind, uint32_t step, size_t bytes,
-	struct out_file **which)
+char *files_room_calls(
+	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
 	const char *header = kind == CALLS_CSV ? ROW_HEADER : "";
 	uint32_t n = f->j->head->block_steps, block = n ? step / n * n : 0, part = 0;

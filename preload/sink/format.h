@@ -44,7 +44,8 @@ struct sink_format {
 	int (*scalar)(void *state, const struct record_scalar *e);
 	int (*step)(void *state, uint32_t next);
 	void (*retract)(void *state); /* another sink had no room: the last entry was not given */
-	int (*pack)(void *state); /* before the pass is written: what is not in files yet goes into their buffers; -ENOMEM */
+	int (*pack)(
+		void *state); /* before the pass is written: what is not in files yet goes into their buffers; -ENOMEM */
 	void (*commit)(void *state, bool written);
 	void (*finish)(void *state); /* all is committed, and nothing more will come */
 	void (*close)(void *state);
@@ -57,8 +58,9 @@ struct sink_format {
 /* NULL-terminated; a test may have another table. */
 extern const struct sink_format *const sink_formats[];
 
-extern const struct sink_format csv_format, calls_format, compact_format, kinds_format, names_format, scalars_format,
-	parallel_format, dump_format, alerts_format, tensorboard_format, monitor_format, api_format,
-	monitor_log_format, health_format, summary_format, abnormal_norm_format, grad_probe_format;
+extern const struct sink_format csv_format, calls_format, compact_format, kinds_format,
+	names_format, scalars_format, parallel_format, dump_format, alerts_format,
+	tensorboard_format, monitor_format, api_format, monitor_log_format, health_format,
+	summary_format, abnormal_norm_format, grad_probe_format;
 
 #endif

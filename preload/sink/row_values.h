@@ -29,8 +29,9 @@ static inline int64_t row_dur_ns(const struct clock_base *clock, uint64_t start,
 }
 
 /* t: the row's tensor, NULL: it has none. */
-static inline struct row_values settle_row(const struct clock_base *clock, const struct journal_call *c,
-	const struct journal_end *end, const struct journal_tensor *t, bool open)
+static inline struct row_values settle_row(const struct clock_base *clock,
+	const struct journal_call *c, const struct journal_end *end, const struct journal_tensor *t,
+	bool open)
 {
 	struct row_values v = {
 		.micro_step = c->micro_step != UINT32_MAX ? c->micro_step : JOURNAL_NONE64,

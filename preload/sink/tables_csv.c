@@ -69,8 +69,8 @@ static int write_call_rows(void *state, const struct record *r)
 	 * Room for all of them before the first: a pass that ended between two rows of a call would have written the
 	 * first one already, and the next pass writes the whole call.
 	 */
-	char *at =
-		files_room_calls(s->files, CALLS_CSV, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
+	char *at = files_room_calls(
+		s->files, CALLS_CSV, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
 
 	if (!at)
 		return -ENOBUFS;
@@ -82,7 +82,7 @@ static int write_call_rows(void *state, const struct record *r)
 static enum sink_file own_calls_file(const char *path)
 {
 	return strncmp(path, "calls_", 6) == 0 && strstr(path, ".csv") ? SINK_FILE_LINES
-								      : SINK_FILE_OTHER;
+								       : SINK_FILE_OTHER;
 }
 
 const struct sink_format calls_format = {

@@ -314,7 +314,8 @@ static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, in
 }
 
 /* The nine digits of nearly all numbers. False: of this one they are not certain. */
-static inline __attribute__((always_inline)) bool find_9_digits(uint64_t bits, uint32_t *n, int *exp)
+static inline __attribute__((always_inline)) bool find_9_digits(
+	uint64_t bits, uint32_t *n, int *exp)
 {
 	int e = (int)(bits >> 52 & 2047) - 1023;
 	uint64_t m = bits << 11 | UINT64_C(1) << 63;

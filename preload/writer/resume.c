@@ -172,8 +172,9 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 			"append_output: cannot go on in %s: %s; it is moved to %s.<n>, and the "
 			"rows of this run begin in a new one",
 			name,
-			stacks == -EPROTO ? "written by another version of libprobe, or in another format (compact files are "
-			  "continued at the first step of a file only)"
+			stacks == -EPROTO ? "written by another version of libprobe, or in another "
+					    "format (compact files are "
+					    "continued at the first step of a file only)"
 					  : io_error_text((int)stacks),
 			name);
 		return (int)stacks;

@@ -33,8 +33,9 @@ static bool draw_rarely(void)
 /* Any of a type's numbers, the odd ones as often as the others. */
 static double draw_double(void)
 {
-	static const double odd[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e300, -1e-300, 5e-324, 0x1p-149, INFINITY,
-		-INFINITY, NAN, 999999999.5, 0.9999999995, 123456789.5, 1e22, 1e23, 3.4028234663852886e38};
+	static const double odd[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e300, -1e-300, 5e-324, 0x1p-149,
+		INFINITY, -INFINITY, NAN, 999999999.5, 0.9999999995, 123456789.5, 1e22, 1e23,
+		3.4028234663852886e38};
 	union stats_value v = {.u = draw()};
 
 	switch (draw_below(5)) {
@@ -117,8 +118,10 @@ static int32_t draw_or_none(void)
 static void draw_record(struct drawn *d, uint64_t seq)
 {
 	static const struct row_api apis[] = {{"mpi", "MPI_Allreduce", "all_reduce"},
-		{"custom", "a,b\"c\n=", "op\\x41\xff\xc3\xa9"}, {"", "", ""}, {"aten", "aten::add", "=add"}};
-	static const char *const names[] = {"", "", "layers.0.weight", "bucket3", "=a,\"b\"\xfe\n", "\xc3\xa9t\xc3\xa9"};
+		{"custom", "a,b\"c\n=", "op\\x41\xff\xc3\xa9"}, {"", "", ""},
+		{"aten", "aten::add", "=add"}};
+	static const char *const names[] = {
+		"", "", "layers.0.weight", "bucket3", "=a,\"b\"\xfe\n", "\xc3\xa9t\xc3\xa9"};
 	struct journal_call *c = &d->call.c;
 	unsigned api = (unsigned)draw_below(4);
 
@@ -344,9 +347,9 @@ static void numbers_out_of_range_harm_nothing(void **unused)
 		while (changes--)
 			p[COMPACT_AT_CALLS + draw_below(ends[0] - COMPACT_AT_CALLS)] =
 				(unsigned char)draw();
-		compact_put_u32(p + COMPACT_AT_SUM,
-			stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM,
-				ends[0] - COMPACT_SUM_FROM));
+		compact_put_u32(
+			p + COMPACT_AT_SUM, stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM,
+						    ends[0] - COMPACT_SUM_FROM));
 		snprintf(path, sizeof(path), "%s/changed.compact", dir);
 		int to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 

@@ -81,7 +81,8 @@ struct compact_block {
 	/* Of the call before. */
 	uint64_t seq, start;
 	uint32_t step, micro_step;
-	uint64_t before[2][COMPACT_LANES][4]; /* of the rows before: by enum tensor_io, lane, column */
+	uint64_t before[2][COMPACT_LANES]
+		       [4]; /* of the rows before: by enum tensor_io, lane, column */
 };
 
 struct compact_block *compact_block_new(void)
@@ -147,9 +148,9 @@ uint32_t compact_block_calls(const struct compact_block *b)
 bool compact_block_is_crowded(const struct compact_block *b)
 {
 	return b->sites.used >= KEYS_MAX || b->tensors.used >= KEYS_MAX ||
-	       b->texts.used >= KEYS_MAX || b->sites.n >= COMPACT_SITES_MAX || b->tensors.n >= COMPACT_SITES_MAX ||
-	       b->functions.n >= COMPACT_SITES_MAX || b->comms.n >= COMPACT_SITES_MAX ||
-	       b->texts.n >= COMPACT_SITES_MAX;
+	       b->texts.used >= KEYS_MAX || b->sites.n >= COMPACT_SITES_MAX ||
+	       b->tensors.n >= COMPACT_SITES_MAX || b->functions.n >= COMPACT_SITES_MAX ||
+	       b->comms.n >= COMPACT_SITES_MAX || b->texts.n >= COMPACT_SITES_MAX;
 }
 
 /* ---- dictionaries ---- */
@@ -210,8 +211,8 @@ static int64_t find_text(struct compact_block *b, const char *s)
 static int64_t find_comm(struct compact_block *b, const struct journal_call *call)
 {
 	struct column *c = &b->column[CC_COMMS];
-	uint64_t key[2] = {call->comm,
-		(uint64_t)(uint32_t)call->comm_rank << 32 | (uint32_t)call->comm_size};
+	uint64_t key[2] = {
+		call->comm, (uint64_t)(uint32_t)call->comm_rank << 32 | (uint32_t)call->comm_size};
 	uint32_t hash = dictionary_hash(key, 2), found = dictionary_find(&b->comms, key, 2, hash);
 	int64_t added;
 
@@ -262,8 +263,8 @@ static int64_t add_function(struct compact_block *b, const struct record *r, uin
 	p = compact_put(p, call->phase);
 	p = compact_put(p, call->root == JOURNAL_NONE ? 0 : 1 + compact_zigzag(call->root));
 	c->at = compact_put(p, flags);
-	b->function[added] =
-		(struct function_state){.comm = (uint32_t)comm, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
+	b->function[added] = (struct function_state){
+		.comm = (uint32_t)comm, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
 	return added;
 }
 
@@ -385,7 +386,8 @@ static inline bool is_known_tensor(const struct compact_block *b, uint32_t numbe
 	const struct dictionary_entry *e = &b->tensors.entry[number];
 	const uint64_t *key = b->tensors.keys + e->key;
 	const uint64_t *dim = (const uint64_t *)(t + 1);
-	uint64_t other = (key[0] ^ t->count) | (key[1] ^ t->bytes) | (key[2] ^ make_type_word(t, 0));
+	uint64_t other =
+		(key[0] ^ t->count) | (key[1] ^ t->bytes) | (key[2] ^ make_type_word(t, 0));
 
 	if (other || *name)
 		return false;
@@ -585,7 +587,6 @@ static inline void put_row(struct compact_block *b, const struct journal_tensor 
 
 /* ---- calls ---- */
 
-
 /* What the call has that was not to be expected; and what is expected next. */
 static unsigned put_call(struct compact_block *b, const struct journal_call *call,
 	const struct row_values *v, struct function_state *f, struct comm_state *comm)
@@ -749,6 +750,5 @@ void compact_block_write(struct compact_block *b, unsigned char *p)
 	memcpy(p, COMPACT_MAGIC, 4);
 	compact_put_u32(p + COMPACT_AT_BYTES, (uint32_t)bytes);
 	compact_put_u32(p + COMPACT_AT_SUM,
-		stats_checksum_of(
-			CHECKSUM_CRC32, p + COMPACT_SUM_FROM, bytes - COMPACT_SUM_FROM));
+		stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM, bytes - COMPACT_SUM_FROM));
 }

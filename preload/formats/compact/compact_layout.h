@@ -87,7 +87,8 @@ enum compact_row {
 	CR_INFS = 16,
 	CR_COMPONENTS = 32, /* statistics of another number than compact_components() */
 	CR_CHECKSUM = 64, /* four bytes */
-	CR_OWN = 128, /* comm_seq, peer and tag of its own: each 0: none, else 1 + the zigzag of it */
+	CR_OWN =
+		128, /* comm_seq, peer and tag of its own: each 0: none, else 1 + the zigzag of it */
 };
 
 enum compact_width {

@@ -211,7 +211,8 @@ static int copy_others(const char *from, const char *to)
 }
 
 /* False (reported): not all of it could be written. */
-static bool convert_folder(const struct rank_dir *dir, const char *to, uint64_t *files, uint64_t *rows)
+static bool convert_folder(
+	const struct rank_dir *dir, const char *to, uint64_t *files, uint64_t *rows)
 {
 	struct csv_files f = {.folder = to, .part_bytes = read_part_bytes(dir->path)};
 	const char *wrong = NULL;
@@ -264,8 +265,7 @@ static bool is_complete(const struct rank_dir *d)
 	return false;
 }
 
-static bool convert_rank(
-	const struct rank_dir *d, const char *out, uint64_t *files, uint64_t *rows)
+static bool convert_rank(const struct rank_dir *d, const char *out, uint64_t *files, uint64_t *rows)
 {
 	char *to;
 	bool done;

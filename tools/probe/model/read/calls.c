@@ -90,8 +90,8 @@ static void leave_out_compact(struct calls *s)
 		bool twice = false;
 
 		for (unsigned k = 0; f->compact && k < s->nfile && !twice; k++)
-			twice = !s->file[k].compact && !s->file[k].overlay &&
-				!s->file[k].part && s->file[k].first == f->first;
+			twice = !s->file[k].compact && !s->file[k].overlay && !s->file[k].part &&
+				s->file[k].first == f->first;
 		if (twice)
 			free(f->path);
 		else
@@ -102,8 +102,8 @@ static void leave_out_compact(struct calls *s)
 
 int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open, size_t buffer)
 {
-	return csv_open_decoded(csv, f->path, f->limit, keep_open, buffer,
-		f->compact ? &compact_decoder : NULL);
+	return csv_open_decoded(
+		csv, f->path, f->limit, keep_open, buffer, f->compact ? &compact_decoder : NULL);
 }
 
 void calls_open(struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o)

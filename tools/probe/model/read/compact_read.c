@@ -225,7 +225,8 @@ static void take_comms(struct compact_reader *r)
 static uint16_t find_api_number(struct compact_reader *r, const struct row_api *a)
 {
 	for (unsigned i = r->napi; i-- > 0;)
-		if (r->api[i].symbol == a->symbol && r->api[i].lib == a->lib && r->api[i].op == a->op)
+		if (r->api[i].symbol == a->symbol && r->api[i].lib == a->lib &&
+			r->api[i].op == a->op)
 			return (uint16_t)i;
 	if (r->napi == APIS_MAX)
 		return APIS_MAX;
@@ -430,9 +431,10 @@ static int read_block(struct compact_reader *r, struct source *s)
 
 static double number_of_digits(uint64_t v)
 {
-	static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
-		1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-	double digits = (double)((v & ((UINT64_C(1) << COMPACT_SIGN_BIT) - 1)) + COMPACT_DIGITS_MIN);
+	static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
+		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	double digits =
+		(double)((v & ((UINT64_C(1) << COMPACT_SIGN_BIT) - 1)) + COMPACT_DIGITS_MIN);
 	int exponent = (int)(v >> COMPACT_EXPONENT_BIT & 511) - COMPACT_EXPONENT_BIAS - 8;
 	char text[32];
 
@@ -472,8 +474,8 @@ static double take_real(struct compact_reader *r, unsigned column, unsigned widt
 	return v.f;
 }
 
-static union stats_value take_integer(struct compact_reader *r, unsigned column, unsigned width,
-	uint64_t *before, bool is_signed)
+static union stats_value take_integer(
+	struct compact_reader *r, unsigned column, unsigned width, uint64_t *before, bool is_signed)
 {
 	union stats_value v = {.u = *before};
 	uint32_t narrow;
@@ -536,8 +538,8 @@ static void take_row(struct compact_reader *r, struct journal_tensor *t)
 	t->crc = 0;
 	if (kind & CR_CHECKSUM)
 		take_bytes(r, CC_ROW, &t->crc, 4);
-	t->flags = (uint8_t)((kind & CR_NOSTATS ? TF_NOSTATS : 0) |
-			     (kind & CR_CHECKSUM ? TF_CRC : 0));
+	t->flags =
+		(uint8_t)((kind & CR_NOSTATS ? TF_NOSTATS : 0) | (kind & CR_CHECKSUM ? TF_CRC : 0));
 	t->comm_seq = JOURNAL_NONE64;
 	t->peer = t->tag = JOURNAL_NONE;
 	if (kind & CR_OWN) {
@@ -647,10 +649,8 @@ int compact_reader_next(
 	struct compact_reader *r, struct source *s, const char **text, size_t *n, unsigned *rows)
 {
 	struct clock_base clock = {.ns_per_tick = 1};
-	struct record record = {.clock = &clock,
-		.call = &r->call.c,
-		.tensor = r->row_tensor,
-		.name = r->row_name};
+	struct record record = {
+		.clock = &clock, .call = &r->call.c, .tensor = r->row_tensor, .name = r->row_name};
 	size_t room;
 
 	for (;;) {
@@ -677,8 +677,7 @@ int compact_reader_next(
 		r->rows = tool_realloc(r->rows, room);
 		r->cap_rows = room;
 	}
-	*n = rows_format(
-		r->rows, &record, r->call.c.api == APIS_MAX ? NULL : r->memory);
+	*n = rows_format(r->rows, &record, r->call.c.api == APIS_MAX ? NULL : r->memory);
 	*text = r->rows;
 	return 1;
 }
