@@ -117,7 +117,7 @@ void blocks_close(struct files *f, const char *path)
 }
 
 /* Of each kind the first block stays (how it all began), and the last is being written. nblocks: there is none to remove. */
-static uint32_t oldest_removable(const struct files *f)
+static uint32_t find_oldest_removable(const struct files *f)
 {
 	uint32_t seen[] = {0, 0, 0}, all[] = {0, 0, 0};
 
@@ -137,7 +137,7 @@ uint32_t files_limit(struct files *f)
 	uint64_t limit = f->j->head->limit_bytes;
 	uint32_t removed = 0;
 
-	for (uint32_t i; limit && f->total > limit && (i = oldest_removable(f)) < f->nblocks;) {
+	for (uint32_t i; limit && f->total > limit && (i = find_oldest_removable(f)) < f->nblocks;) {
 		struct out_block b = f->blocks[i];
 		char path[BLOCK_PATH_MAX];
 

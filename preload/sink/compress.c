@@ -13,7 +13,7 @@
 #define CHUNK 65536
 
 /* The next file of its kind; NULL: it is the last. */
-static const struct out_block *next_of_kind(const struct files *f, uint32_t i)
+static const struct out_block *find_next_of_kind(const struct files *f, uint32_t i)
 {
 	enum calls_kind kind = f->blocks[i].kind;
 
@@ -30,7 +30,7 @@ static struct out_block *oldest_finished_block(struct files *f)
 
 	for (uint32_t i = 0; i + 1 < f->nblocks; i++) {
 		struct out_block *b = &f->blocks[i];
-		const struct out_block *next = next_of_kind(f, i),
+		const struct out_block *next = find_next_of_kind(f, i),
 				       *last = &f->blocks[f->nblocks - 1];
 
 		if (b->kind == CALLS_CSV && next && !b->gz &&

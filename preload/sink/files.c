@@ -173,7 +173,7 @@ static char *make_buffer_room(struct files *f, struct out_file *o, const char *h
 	return grow_buffer(f, o, header, bytes);
 }
 
-char *files_room_block(struct files *f, struct out_file *o, size_t bytes)
+char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes)
 {
 	return grow_buffer(f, o, "", bytes);
 }

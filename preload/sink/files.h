@@ -107,7 +107,7 @@ char *files_room_calls(struct files *f, enum calls_kind kind, uint32_t step, siz
 	struct out_file **which);
 
 /* The same at the end of a pass, which has no limit then, in a file that has a place already. NULL: no memory. */
-char *files_room_block(struct files *f, struct out_file *o, size_t bytes);
+char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes);
 
 /* True if no file may grow so large: a table has no parts, its rows are lost then. */
 bool files_table_is_full(struct files *f, const char *path, size_t bytes);

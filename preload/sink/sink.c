@@ -478,7 +478,7 @@ static void end_pass(struct sink *s, bool written)
 	s->have_rows = false;
 }
 
-static int pack_formats(struct sink *s)
+static int write_formats(struct sink *s)
 {
 	int err = 0;
 
@@ -493,7 +493,7 @@ static int pack_formats(struct sink *s)
 
 int sink_write(struct sink *s, struct journal_commit *next)
 {
-	int err = pack_formats(s);
+	int err = write_formats(s);
 
 	if (!err)
 		err = files_write(&s->files, next);

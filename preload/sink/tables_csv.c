@@ -79,7 +79,7 @@ static int write_call_rows(void *state, const struct record *r)
 }
 
 /* With .gz, and without. */
-static enum sink_file own_calls_file(const char *path)
+static enum sink_file get_calls_file_kind(const char *path)
 {
 	return strncmp(path, "calls_", 6) == 0 && strstr(path, ".csv") ? SINK_FILE_LINES
 								       : SINK_FILE_OTHER;
@@ -91,7 +91,7 @@ const struct sink_format calls_format = {
 	.open = open_calls_sink,
 	.record = write_call_rows,
 	.close = close_calls_sink,
-	.owns = own_calls_file,
+	.owns = get_calls_file_kind,
 };
 
 /* ---- the tables ---- */

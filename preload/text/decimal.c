@@ -333,7 +333,7 @@ static inline __attribute__((always_inline)) bool find_9_digits(
 	return true;
 }
 
-bool decimal_digits_9(double v, uint32_t *digits, int *exponent)
+bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
 {
 	uint64_t bits;
 

@@ -23,7 +23,7 @@ int decimal_format(char *buf, double v, int digits);
  * The same nine digits as a number, 10^8 to 10^9 - 1, and the decimal exponent of the first. False: v is 0, not finite or
  * denormal, or the last digit is not certain.
  */
-bool decimal_digits_9(double v, uint32_t *digits, int *exponent);
+bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent);
 
 /* "00" to "99", one behind the other. */
 extern const char decimal_pairs[201];

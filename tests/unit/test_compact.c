@@ -74,7 +74,7 @@ static void draw_statistics(struct journal_tensor *t)
 {
 	const struct dtype_info *d = dtype_info(t->dtype);
 
-	t->stats.n = draw_rarely() ? 1 + draw_below(50) : compact_components(t->dtype, t->count);
+	t->stats.n = draw_rarely() ? 1 + draw_below(50) : compact_compute_components(t->dtype, t->count);
 	t->stats.zeros = draw_rarely() && t->stats.n ? draw_below(t->stats.n) : 0;
 	t->stats.nans = draw_rarely() ? draw_below(1000) : 0;
 	t->stats.infs = draw_rarely() ? draw() : 0;
@@ -176,7 +176,7 @@ static void draw_record(struct drawn *d, uint64_t seq)
 
 static void write_block(int fd, struct compact_block *b)
 {
-	size_t n = compact_block_bytes(b);
+	size_t n = compact_block_measure(b);
 	unsigned char *p = malloc(n);
 
 	assert_non_null(p);
@@ -187,8 +187,8 @@ static void write_block(int fd, struct compact_block *b)
 
 static void rows_are_those_of_the_csv_file(void **unused)
 {
-	struct compact_block *b = compact_block_new();
-	struct compact_reader *r = compact_reader_new();
+	struct compact_block *b = compact_block_open();
+	struct compact_reader *r = compact_reader_open();
 	struct drawn *all = malloc(3000 * sizeof(*all));
 	char dir[64], path[128], *want = malloc(TENSORS * ROW_MAX);
 	unsigned n = 3000, rows, written = 0;
@@ -205,11 +205,11 @@ static void rows_are_those_of_the_csv_file(void **unused)
 		draw_record(&all[i], i + 1);
 		/* Blocks of all sizes; some with dictionaries of their own. */
 		if (compact_block_add(b, &all[i].r) || !draw_below(200)) {
-			bool given = compact_block_calls(b) != i - written;
+			bool given = compact_block_get_calls(b) != i - written;
 
 			write_block(fd, b);
 			written = i + given;
-			compact_block_clear(b, !draw_below(3));
+			compact_block_reset(b, !draw_below(3));
 			if (!given)
 				assert_int_equal(compact_block_add(b, &all[i].r), 0);
 		}
@@ -220,7 +220,7 @@ static void rows_are_those_of_the_csv_file(void **unused)
 	for (unsigned i = 0; i < n; i++) {
 		size_t m = rows_format(want, &all[i].r, NULL);
 
-		assert_int_equal(compact_reader_next(r, &s, &text, &len, &rows), 1);
+		assert_int_equal(compact_read_call(r, &s, &text, &len, &rows), 1);
 		want[m] = 0;
 		if (len != m || memcmp(text, want, m)) {
 			size_t at = 0;
@@ -232,7 +232,7 @@ static void rows_are_those_of_the_csv_file(void **unused)
 		}
 		assert_int_equal(rows, all[i].r.n ? all[i].r.n : 1);
 	}
-	assert_int_equal(compact_reader_next(r, &s, &text, &len, &rows), 0);
+	assert_int_equal(compact_read_call(r, &s, &text, &len, &rows), 0);
 	assert_int_equal(s.damaged, 0);
 	assert_false(s.truncated);
 	source_close(&s);
@@ -246,7 +246,7 @@ static void rows_are_those_of_the_csv_file(void **unused)
 /* Two blocks, the second with the dictionaries of the first, and a third with its own. */
 static uint64_t write_three_blocks(const char *path, uint64_t ends[3])
 {
-	struct compact_block *b = compact_block_new();
+	struct compact_block *b = compact_block_open();
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
 	static struct drawn d;
 
@@ -257,7 +257,7 @@ static uint64_t write_three_blocks(const char *path, uint64_t ends[3])
 		}
 		write_block(fd, b);
 		ends[k] = (uint64_t)lseek(fd, 0, SEEK_CUR);
-		compact_block_clear(b, k == 1);
+		compact_block_reset(b, k == 1);
 	}
 	close(fd);
 	compact_block_free(b);
@@ -266,13 +266,13 @@ static uint64_t write_three_blocks(const char *path, uint64_t ends[3])
 
 static unsigned count_calls(const char *path, struct source *s)
 {
-	struct compact_reader *r = compact_reader_new();
+	struct compact_reader *r = compact_reader_open();
 	const char *text;
 	unsigned rows, n = 0;
 	size_t len;
 
 	assert_int_equal(source_open(s, path, UINT64_MAX, true), 0);
-	while (compact_reader_next(r, s, &text, &len, &rows) > 0)
+	while (compact_read_call(r, s, &text, &len, &rows) > 0)
 		n++;
 	compact_reader_free(r);
 	return n;
@@ -347,7 +347,7 @@ static void numbers_out_of_range_harm_nothing(void **unused)
 		while (changes--)
 			p[COMPACT_AT_CALLS + draw_below(ends[0] - COMPACT_AT_CALLS)] =
 				(unsigned char)draw();
-		compact_put_u32(
+		compact_write_u32(
 			p + COMPACT_AT_SUM, stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM,
 						    ends[0] - COMPACT_SUM_FROM));
 		snprintf(path, sizeof(path), "%s/changed.compact", dir);

@@ -79,7 +79,7 @@ int source_open(struct source *s, const char *path, uint64_t limit, bool keep_op
 	return 0;
 }
 
-void source_decode(struct source *s, const struct source_decoder *decoder)
+void source_set_decoder(struct source *s, const struct source_decoder *decoder)
 {
 	s->decoder = decoder;
 	s->decoding = decoder->open();

@@ -47,7 +47,7 @@ int source_open(struct source *s, const char *path, uint64_t limit, bool keep_op
 void source_close(struct source *s);
 
 /* From now on its text is what that makes of it. */
-void source_decode(struct source *s, const struct source_decoder *decoder);
+void source_set_decoder(struct source *s, const struct source_decoder *decoder);
 /* Bytes of a plain file as they are: up to cap; 0 at the end, -errno. */
 ssize_t source_read_piece(struct source *s, void *buf, size_t cap);
 

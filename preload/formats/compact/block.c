@@ -85,7 +85,7 @@ struct compact_block {
 		       [4]; /* of the rows before: by enum tensor_io, lane, column */
 };
 
-struct compact_block *compact_block_new(void)
+struct compact_block *compact_block_open(void)
 {
 	size_t bytes = sizeof(struct compact_block);
 	struct compact_block *b;
@@ -100,7 +100,7 @@ struct compact_block *compact_block_new(void)
 	p = (unsigned char *)(b + 1);
 	for (unsigned i = 0; i < COMPACT_COLUMNS; p += column_room[i++])
 		b->column[i] = (struct column){p, p, p + column_room[i]};
-	compact_block_clear(b, true);
+	compact_block_reset(b, true);
 	return b;
 }
 
@@ -120,7 +120,7 @@ void compact_block_free(struct compact_block *b)
 	free(b);
 }
 
-void compact_block_clear(struct compact_block *b, bool forget)
+void compact_block_reset(struct compact_block *b, bool forget)
 {
 	for (unsigned i = 0; i < COMPACT_COLUMNS; i++)
 		b->column[i].at = b->column[i].from;
@@ -132,15 +132,15 @@ void compact_block_clear(struct compact_block *b, bool forget)
 	b->first = forget;
 	if (!forget)
 		return;
-	dictionary_clear(&b->texts);
-	dictionary_clear(&b->comms);
-	dictionary_clear(&b->functions);
-	dictionary_clear(&b->tensors);
-	dictionary_clear(&b->sites);
+	dictionary_reset(&b->texts);
+	dictionary_reset(&b->comms);
+	dictionary_reset(&b->functions);
+	dictionary_reset(&b->tensors);
+	dictionary_reset(&b->sites);
 	b->nsite_tensor = b->last_site = 0;
 }
 
-uint32_t compact_block_calls(const struct compact_block *b)
+uint32_t compact_block_get_calls(const struct compact_block *b)
 {
 	return b->calls;
 }
@@ -155,7 +155,7 @@ bool compact_block_is_crowded(const struct compact_block *b)
 
 /* ---- dictionaries ---- */
 
-static bool grow(void **array, uint32_t *cap, uint32_t n, size_t each)
+static bool add_room(void **array, uint32_t *cap, uint32_t n, size_t each)
 {
 	uint32_t want = *cap ? *cap : 64;
 	void *more;
@@ -195,13 +195,13 @@ static int64_t find_text(struct compact_block *b, const char *s)
 	key[words - 1] = 0;
 	key[0] = n;
 	memcpy(key + 1, s, n);
-	hash = dictionary_hash(key, words);
+	hash = dictionary_compute_hash(key, words);
 	found = dictionary_find(&b->texts, key, words, hash);
 	if (found != UINT32_MAX)
 		return found;
 	added = add_entry(&b->texts, c, n + COMPACT_VARINT_MAX, key, words, hash);
 	if (added >= 0) {
-		c->at = compact_put(c->at, n);
+		c->at = compact_write_number(c->at, n);
 		memcpy(c->at, s, n);
 		c->at += n;
 	}
@@ -213,18 +213,18 @@ static int64_t find_comm(struct compact_block *b, const struct journal_call *cal
 	struct column *c = &b->column[CC_COMMS];
 	uint64_t key[2] = {
 		call->comm, (uint64_t)(uint32_t)call->comm_rank << 32 | (uint32_t)call->comm_size};
-	uint32_t hash = dictionary_hash(key, 2), found = dictionary_find(&b->comms, key, 2, hash);
+	uint32_t hash = dictionary_compute_hash(key, 2), found = dictionary_find(&b->comms, key, 2, hash);
 	int64_t added;
 
 	if (found != UINT32_MAX)
 		return found;
-	if (!grow((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
+	if (!add_room((void **)&b->comm, &b->cap_comm, b->comms.n + 1, sizeof(*b->comm)))
 		return -ENOMEM;
 	added = add_entry(&b->comms, c, ENTRY_ROOM, key, 2, hash);
 	if (added >= 0) {
 		memcpy(c->at, &call->comm, 8);
-		c->at = compact_put_signed(c->at + 8, call->comm_rank);
-		c->at = compact_put_signed(c->at, call->comm_size);
+		c->at = compact_write_signed(c->at + 8, call->comm_rank);
+		c->at = compact_write_signed(c->at, call->comm_size);
 		b->comm[added].next = call->comm ? 0 : JOURNAL_NONE64;
 	}
 	return added;
@@ -248,27 +248,27 @@ static int64_t add_function(struct compact_block *b, const struct record *r, uin
 		if (n < 0)
 			return n;
 	}
-	if (!grow((void **)&b->function, &b->cap_function, b->functions.n + 1,
+	if (!add_room((void **)&b->function, &b->cap_function, b->functions.n + 1,
 		    sizeof(*b->function)))
 		return -ENOMEM;
 	added = add_entry(&b->functions, c, ENTRY_ROOM, key, FUNCTION_WORDS, hash);
 	if (added < 0)
 		return added;
-	p = compact_put(c->at, (uint64_t)lib);
-	p = compact_put(p, (uint64_t)symbol);
-	p = compact_put(p, (uint64_t)op);
-	p = compact_put(p, (uint64_t)comm);
-	p = compact_put(p, call->tid);
-	p = compact_put(p, call->redop);
-	p = compact_put(p, call->phase);
-	p = compact_put(p, call->root == JOURNAL_NONE ? 0 : 1 + compact_zigzag(call->root));
-	c->at = compact_put(p, flags);
+	p = compact_write_number(c->at, (uint64_t)lib);
+	p = compact_write_number(p, (uint64_t)symbol);
+	p = compact_write_number(p, (uint64_t)op);
+	p = compact_write_number(p, (uint64_t)comm);
+	p = compact_write_number(p, call->tid);
+	p = compact_write_number(p, call->redop);
+	p = compact_write_number(p, call->phase);
+	p = compact_write_number(p, call->root == JOURNAL_NONE ? 0 : 1 + compact_compute_zigzag(call->root));
+	c->at = compact_write_number(p, flags);
 	b->function[added] = (struct function_state){
 		.comm = (uint32_t)comm, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
 	return added;
 }
 
-static inline void make_function_key(
+static inline void compute_function_key(
 	const struct record *r, uint32_t flags, uint64_t key[FUNCTION_WORDS])
 {
 	const struct journal_call *call = r->call;
@@ -292,7 +292,7 @@ static int64_t find_function(struct compact_block *b, const struct record *r, ui
 {
 	uint32_t hash, found;
 
-	hash = dictionary_hash(key, FUNCTION_WORDS);
+	hash = dictionary_compute_hash(key, FUNCTION_WORDS);
 	found = dictionary_find(&b->functions, key, FUNCTION_WORDS, hash);
 	return __builtin_expect(found != UINT32_MAX, 1) ? (int64_t)found
 							: add_function(b, r, flags, key, hash);
@@ -309,18 +309,18 @@ static int64_t add_tensor(struct compact_block *b, const struct journal_tensor *
 		return added;
 	*p++ = t->io;
 	*p++ = t->dtype;
-	p = compact_put(p, t->index);
-	p = compact_put(p, t->ndim > ROW_DIMS_MAX ? 0 : dims + 1);
+	p = compact_write_number(p, t->index);
+	p = compact_write_number(p, t->ndim > ROW_DIMS_MAX ? 0 : dims + 1);
 	for (unsigned i = 0; i < dims; i++)
-		p = compact_put(p, ((const uint64_t *)(t + 1))[i]);
-	p = compact_put(p, t->count);
-	p = compact_put(p, t->bytes);
-	c->at = compact_put(p, name);
+		p = compact_write_number(p, ((const uint64_t *)(t + 1))[i]);
+	p = compact_write_number(p, t->count);
+	p = compact_write_number(p, t->bytes);
+	c->at = compact_write_number(p, name);
 	return added;
 }
 
 /* The word of a tensor's key that says all but how much it holds. */
-static inline uint64_t make_type_word(const struct journal_tensor *t, uint64_t text)
+static inline uint64_t compute_type_word(const struct journal_tensor *t, uint64_t text)
 {
 	return t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
 	       (uint64_t)(t->ndim > ROW_DIMS_MAX ? 255 : t->ndim) << 25 | text << 33;
@@ -342,10 +342,10 @@ static int64_t find_tensor(
 	}
 	key[0] = t->count;
 	key[1] = t->bytes;
-	key[2] = make_type_word(t, text);
+	key[2] = compute_type_word(t, text);
 	for (unsigned i = 0; i < dims; i++)
 		key[3 + i] = ((const uint64_t *)(t + 1))[i];
-	hash = dictionary_hash(key, words);
+	hash = dictionary_compute_hash(key, words);
 	found = dictionary_find(&b->tensors, key, words, hash);
 	return __builtin_expect(found != UINT32_MAX, 1)
 		       ? (int64_t)found
@@ -359,8 +359,8 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 	int64_t added;
 	unsigned char *p = c->at;
 
-	if (!grow((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
-		!grow((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
+	if (!add_room((void **)&b->site, &b->cap_site, b->sites.n + 1, sizeof(*b->site)) ||
+		!add_room((void **)&b->site_tensor, &b->cap_site_tensor, b->nsite_tensor + n,
 			sizeof(*b->site_tensor)))
 		return -ENOMEM;
 	added = add_entry(&b->sites, c, 32 + 4 * (size_t)n, key, words, hash);
@@ -370,11 +370,11 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 		.function = function, .stack = stack, .n = n, .first = b->nsite_tensor};
 	memcpy(b->site_tensor + b->nsite_tensor, tensor, n * sizeof(*tensor));
 	b->nsite_tensor += n;
-	p = compact_put(p, function);
-	p = compact_put(p, stack);
-	p = compact_put(p, n);
+	p = compact_write_number(p, function);
+	p = compact_write_number(p, stack);
+	p = compact_write_number(p, n);
 	for (unsigned i = 0; i < n; i++)
-		p = compact_put(p, tensor[i]);
+		p = compact_write_number(p, tensor[i]);
 	c->at = p;
 	return added;
 }
@@ -387,7 +387,7 @@ static inline bool is_known_tensor(const struct compact_block *b, uint32_t numbe
 	const uint64_t *key = b->tensors.keys + e->key;
 	const uint64_t *dim = (const uint64_t *)(t + 1);
 	uint64_t other =
-		(key[0] ^ t->count) | (key[1] ^ t->bytes) | (key[2] ^ make_type_word(t, 0));
+		(key[0] ^ t->count) | (key[1] ^ t->bytes) | (key[2] ^ compute_type_word(t, 0));
 
 	if (other || *name)
 		return false;
@@ -434,7 +434,7 @@ static int64_t find_site(struct compact_block *b, uint32_t function, const struc
 	tensor[r->n] = 0;
 	for (unsigned i = 0; i < r->n; i += 2)
 		key[2 + i / 2] = tensor[i] | (uint64_t)tensor[i + 1] << 32;
-	hash = dictionary_hash(key, words);
+	hash = dictionary_compute_hash(key, words);
 	found = dictionary_find(&b->sites, key, words, hash);
 	return __builtin_expect(found != UINT32_MAX, 1)
 		       ? (int64_t)found
@@ -444,7 +444,7 @@ static int64_t find_site(struct compact_block *b, uint32_t function, const struc
 /* ---- numbers ---- */
 
 /* As a float32 has it, without rounding. */
-static inline bool fits_float32(uint64_t bits, uint32_t *out)
+static inline bool is_float32(uint64_t bits, uint32_t *out)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
 	uint32_t f = (uint32_t)(bits >> 32 & 0x80000000u) | (uint32_t)(bits >> 29 & 0x7fffff);
@@ -459,25 +459,25 @@ static inline bool fits_float32(uint64_t bits, uint32_t *out)
 	return true;
 }
 
-static inline void put_bytes(struct column *c, const void *p, size_t n)
+static inline void write_column_bytes(struct column *c, const void *p, size_t n)
 {
 	memcpy(c->at, p, n);
 	c->at += n;
 }
 
 /* Nine digits are all that the row's text has of it. Returns the width. */
-static unsigned put_real(struct column *c, double v, bool wide)
+static unsigned write_real(struct column *c, double v, bool wide)
 {
 	uint64_t bits;
 	uint32_t narrow, digits;
 	int exponent;
 
 	memcpy(&bits, &v, 8);
-	if (fits_float32(bits, &narrow)) {
-		put_bytes(c, &narrow, 4);
+	if (is_float32(bits, &narrow)) {
+		write_column_bytes(c, &narrow, 4);
 		return CW_FOUR;
 	}
-	if (!wide && decimal_digits_9(v, &digits, &exponent) &&
+	if (!wide && decimal_find_digits_9(v, &digits, &exponent) &&
 		exponent >= -COMPACT_EXPONENT_BIAS && exponent < COMPACT_EXPONENT_BIAS) {
 		uint64_t d = (digits - COMPACT_DIGITS_MIN) | (bits >> 63) << COMPACT_SIGN_BIT |
 			     (uint64_t)(exponent + COMPACT_EXPONENT_BIAS) << COMPACT_EXPONENT_BIT;
@@ -486,31 +486,31 @@ static unsigned put_real(struct column *c, double v, bool wide)
 		c->at += 5;
 		return CW_DECIMAL;
 	}
-	put_bytes(c, &bits, 8);
+	write_column_bytes(c, &bits, 8);
 	return CW_EIGHT;
 }
 
-static unsigned put_integer(struct column *c, union stats_value v, bool is_signed)
+static unsigned write_integer(struct column *c, union stats_value v, bool is_signed)
 {
 	if (is_signed ? v.i == (int32_t)v.i : v.u == (uint32_t)v.u) {
-		put_bytes(c, &v, 4);
+		write_column_bytes(c, &v, 4);
 		return CW_FOUR;
 	}
-	put_bytes(c, &v, 8);
+	write_column_bytes(c, &v, 8);
 	return CW_EIGHT;
 }
 
-static inline unsigned put_value(
+static inline unsigned write_value(
 	struct column *c, union stats_value v, uint64_t *before, const struct dtype_info *d)
 {
 	if (v.u == *before)
 		return CW_BEFORE;
 	*before = v.u;
-	return compact_has_integers(d) ? put_integer(c, v, d->cls == DTC_SIGNED)
-				       : put_real(c, v.f, d->wide);
+	return compact_has_integers(d) ? write_integer(c, v, d->cls == DTC_SIGNED)
+				       : write_real(c, v.f, d->wide);
 }
 
-static inline unsigned put_double(
+static inline unsigned write_real_value(
 	struct column *c, double v, uint64_t *before, const struct dtype_info *d)
 {
 	union stats_value u = {.f = v};
@@ -518,40 +518,40 @@ static inline unsigned put_double(
 	if (u.u == *before)
 		return CW_BEFORE;
 	*before = u.u;
-	return put_real(c, v, d->wide);
+	return write_real(c, v, d->wide);
 }
 
-static uint64_t number_or_zero(int64_t v, int64_t none)
+static uint64_t compute_optional(int64_t v, int64_t none)
 {
-	return v == none ? 0 : 1 + compact_zigzag(v);
+	return v == none ? 0 : 1 + compact_compute_zigzag(v);
 }
 
 /* What few rows have. */
-static void put_rare_of_row(struct compact_block *b, const struct journal_tensor *t, unsigned kind)
+static void write_rare_of_row(struct compact_block *b, const struct journal_tensor *t, unsigned kind)
 {
 	unsigned char *p = b->column[CC_ROW].at;
 
 	if (kind & CR_ZEROS)
-		p = compact_put(p, t->stats.zeros);
+		p = compact_write_number(p, t->stats.zeros);
 	if (kind & CR_NANS)
-		p = compact_put(p, t->stats.nans);
+		p = compact_write_number(p, t->stats.nans);
 	if (kind & CR_INFS)
-		p = compact_put(p, t->stats.infs);
+		p = compact_write_number(p, t->stats.infs);
 	if (kind & CR_COMPONENTS)
-		p = compact_put(p, t->stats.n);
+		p = compact_write_number(p, t->stats.n);
 	if (kind & CR_CHECKSUM) {
-		compact_put_u32(p, t->crc);
+		compact_write_u32(p, t->crc);
 		p += 4;
 	}
 	if (kind & CR_OWN) {
-		p = compact_put(p, number_or_zero(t->comm_seq, JOURNAL_NONE64));
-		p = compact_put(p, number_or_zero(t->peer, JOURNAL_NONE));
-		p = compact_put(p, number_or_zero(t->tag, JOURNAL_NONE));
+		p = compact_write_number(p, compute_optional(t->comm_seq, JOURNAL_NONE64));
+		p = compact_write_number(p, compute_optional(t->peer, JOURNAL_NONE));
+		p = compact_write_number(p, compute_optional(t->tag, JOURNAL_NONE));
 	}
 	b->column[CC_ROW].at = p;
 }
 
-static inline void put_row(struct compact_block *b, const struct journal_tensor *t)
+static inline void write_row(struct compact_block *b, const struct journal_tensor *t)
 {
 	const struct stats *s = &t->stats;
 	unsigned kind = 0;
@@ -566,12 +566,12 @@ static inline void put_row(struct compact_block *b, const struct journal_tensor 
 		if (__builtin_expect((s->zeros | s->nans | s->infs) != 0, 0))
 			kind |= (s->zeros ? CR_ZEROS : 0u) | (s->nans ? CR_NANS : 0u) |
 				(s->infs ? CR_INFS : 0u);
-		if (s->n != compact_components(t->dtype, t->count))
+		if (s->n != compact_compute_components(t->dtype, t->count))
 			kind |= CR_COMPONENTS;
-		widths = put_value(&b->column[CC_MIN], s->min, &value[0], d);
-		widths |= put_value(&b->column[CC_MAX], s->max, &value[1], d) << 2;
-		widths |= put_double(&b->column[CC_MEAN], s->mean, &before[d->wide][2], d) << 4;
-		widths |= put_double(&b->column[CC_NORM], s->norm, &before[d->wide][3], d) << 6;
+		widths = write_value(&b->column[CC_MIN], s->min, &value[0], d);
+		widths |= write_value(&b->column[CC_MAX], s->max, &value[1], d) << 2;
+		widths |= write_real_value(&b->column[CC_MEAN], s->mean, &before[d->wide][2], d) << 4;
+		widths |= write_real_value(&b->column[CC_NORM], s->norm, &before[d->wide][3], d) << 6;
 		*b->column[CC_WIDTHS].at++ = (unsigned char)widths;
 	}
 	if (t->flags & TF_NOSTATS)
@@ -582,13 +582,13 @@ static inline void put_row(struct compact_block *b, const struct journal_tensor 
 		kind |= CR_OWN;
 	*b->column[CC_KIND].at++ = (unsigned char)kind;
 	if (__builtin_expect(kind & ~(unsigned)(CR_STATISTICS | CR_NOSTATS), 0))
-		put_rare_of_row(b, t, kind);
+		write_rare_of_row(b, t, kind);
 }
 
 /* ---- calls ---- */
 
 /* What the call has that was not to be expected; and what is expected next. */
-static unsigned put_call(struct compact_block *b, const struct journal_call *call,
+static unsigned write_call(struct compact_block *b, const struct journal_call *call,
 	const struct row_values *v, struct function_state *f, struct comm_state *comm)
 {
 	unsigned char *p = b->column[CC_CALL].at;
@@ -596,12 +596,12 @@ static unsigned put_call(struct compact_block *b, const struct journal_call *cal
 
 	if (call->step != b->step) {
 		present |= CP_STEP;
-		p = compact_put_signed(p, (int64_t)call->step - (int64_t)b->step);
+		p = compact_write_signed(p, (int64_t)call->step - (int64_t)b->step);
 		b->step = call->step;
 	}
 	if (call->micro_step != b->micro_step) {
 		present |= CP_MICRO_STEP;
-		p = compact_put(p, (uint64_t)(uint32_t)(call->micro_step + 1));
+		p = compact_write_number(p, (uint64_t)(uint32_t)(call->micro_step + 1));
 		b->micro_step = call->micro_step;
 	}
 	if (v->comm_seq != comm->next) {
@@ -611,49 +611,49 @@ static unsigned put_call(struct compact_block *b, const struct journal_call *cal
 			uint64_t from = comm->next == JOURNAL_NONE64 ? 0 : (uint64_t)comm->next;
 
 			present |= CP_COMM_SEQ;
-			p = compact_put_signed(p, (int64_t)((uint64_t)v->comm_seq - from));
+			p = compact_write_signed(p, (int64_t)((uint64_t)v->comm_seq - from));
 		}
 	}
 	comm->next = v->comm_seq == JOURNAL_NONE64 ? JOURNAL_NONE64
 						   : (int64_t)((uint64_t)v->comm_seq + 1);
 	if (v->peer != f->peer) {
 		present |= CP_PEER;
-		p = compact_put_signed(p, (int64_t)v->peer - f->peer);
+		p = compact_write_signed(p, (int64_t)v->peer - f->peer);
 		f->peer = v->peer;
 	}
 	if (v->tag != f->tag) {
 		present |= CP_TAG;
-		p = compact_put_signed(p, (int64_t)v->tag - f->tag);
+		p = compact_write_signed(p, (int64_t)v->tag - f->tag);
 		f->tag = v->tag;
 	}
 	if (v->wait_ns != JOURNAL_NONE64) {
 		present |= CP_WAIT;
-		p = compact_put(p, (uint64_t)v->wait_ns);
+		p = compact_write_number(p, (uint64_t)v->wait_ns);
 	}
 	if (v->issue_ns != JOURNAL_NONE64) {
 		present |= CP_ISSUE;
-		p = compact_put(p, (uint64_t)v->issue_ns);
+		p = compact_write_number(p, (uint64_t)v->issue_ns);
 	}
 	if (v->dev_ns != JOURNAL_NONE64) {
 		present |= CP_DEVICE;
-		p = compact_put(p, (uint64_t)v->dev_ns);
+		p = compact_write_number(p, (uint64_t)v->dev_ns);
 	}
 	if (call->parent) {
 		present |= CP_PARENT;
-		p = compact_put_signed(p, (int64_t)(call->seq - call->parent));
+		p = compact_write_signed(p, (int64_t)(call->seq - call->parent));
 	}
 	if (v->flags & CF_ERROR) {
 		present |= CP_ERROR;
-		p = compact_put_signed(p, v->error);
+		p = compact_write_signed(p, v->error);
 	}
 	if (v->flags & CF_NODE) {
 		present |= CP_NODE;
-		p = compact_put(p, (uint64_t)v->node);
+		p = compact_write_number(p, (uint64_t)v->node);
 	}
 	if (v->awaited) {
 		present |= CP_AWAIT;
 		*p++ = v->awaited->dtype;
-		p = compact_put(p, v->awaited->count);
+		p = compact_write_number(p, v->awaited->count);
 	}
 	b->column[CC_CALL].at = p;
 	return present;
@@ -683,7 +683,7 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 		return -ENOBUFS;
 	if (r->n)
 		v.awaited = NULL;
-	make_function_key(r, v.flags & known, key);
+	compute_function_key(r, v.flags & known, key);
 	site = b->sites.n ? b->site[b->last_site].next : 0;
 	if (__builtin_expect(!is_expected_site(b, (uint32_t)site, key, r), 0)) {
 		function = find_function(b, r, v.flags & known, key);
@@ -696,17 +696,17 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 	}
 	b->last_site = (uint32_t)site;
 	f = &b->function[b->site[site].function];
-	c[CC_SITE].at = compact_put(c[CC_SITE].at, (uint64_t)site);
+	c[CC_SITE].at = compact_write_number(c[CC_SITE].at, (uint64_t)site);
 	c[CC_PRESENT].at =
-		compact_put(c[CC_PRESENT].at, put_call(b, call, &v, f, &b->comm[f->comm]));
-	c[CC_SEQ].at = compact_put_signed(c[CC_SEQ].at, (int64_t)(call->seq - b->seq - 1));
+		compact_write_number(c[CC_PRESENT].at, write_call(b, call, &v, f, &b->comm[f->comm]));
+	c[CC_SEQ].at = compact_write_signed(c[CC_SEQ].at, (int64_t)(call->seq - b->seq - 1));
 	b->seq = call->seq;
-	c[CC_START].at = compact_put_signed(c[CC_START].at, (int64_t)(start - b->start));
+	c[CC_START].at = compact_write_signed(c[CC_START].at, (int64_t)(start - b->start));
 	b->start = start;
 	if (!(v.flags & CF_OPEN))
-		c[CC_DURATION].at = compact_put(c[CC_DURATION].at, (uint64_t)v.dur_ns);
+		c[CC_DURATION].at = compact_write_number(c[CC_DURATION].at, (uint64_t)v.dur_ns);
 	for (unsigned i = 0; i < r->n; i++)
-		put_row(b, r->tensor[i]);
+		write_row(b, r->tensor[i]);
 	b->calls++;
 	b->rows += r->n;
 	return 0;
@@ -714,21 +714,21 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 
 /* ---- the whole ---- */
 
-static unsigned char *put_head(const struct compact_block *b, unsigned char *p)
+static unsigned char *write_head(const struct compact_block *b, unsigned char *p)
 {
-	compact_put_u32(p + COMPACT_AT_CALLS, b->calls);
-	compact_put_u32(p + COMPACT_AT_FLAGS,
+	compact_write_u32(p + COMPACT_AT_CALLS, b->calls);
+	compact_write_u32(p + COMPACT_AT_FLAGS,
 		(b->first ? COMPACT_FIRST : 0u) | (uint32_t)COMPACT_COLUMNS << 16);
 	p += COMPACT_HEAD;
 	for (unsigned i = 0; i < COMPACT_COLUMNS; i++)
-		p = compact_put(p, (uint64_t)(b->column[i].at - b->column[i].from));
+		p = compact_write_number(p, (uint64_t)(b->column[i].at - b->column[i].from));
 	return p;
 }
 
-size_t compact_block_bytes(const struct compact_block *b)
+size_t compact_block_measure(const struct compact_block *b)
 {
 	unsigned char head[COMPACT_HEAD + COMPACT_COLUMNS * COMPACT_VARINT_MAX];
-	size_t n = (size_t)(put_head(b, head) - head);
+	size_t n = (size_t)(write_head(b, head) - head);
 
 	for (unsigned i = 0; i < COMPACT_COLUMNS; i++)
 		n += (size_t)(b->column[i].at - b->column[i].from);
@@ -737,7 +737,7 @@ size_t compact_block_bytes(const struct compact_block *b)
 
 void compact_block_write(struct compact_block *b, unsigned char *p)
 {
-	unsigned char *at = put_head(b, p);
+	unsigned char *at = write_head(b, p);
 	size_t bytes;
 
 	for (unsigned i = 0; i < COMPACT_COLUMNS; i++) {
@@ -748,7 +748,7 @@ void compact_block_write(struct compact_block *b, unsigned char *p)
 	}
 	bytes = (size_t)(at - p);
 	memcpy(p, COMPACT_MAGIC, 4);
-	compact_put_u32(p + COMPACT_AT_BYTES, (uint32_t)bytes);
-	compact_put_u32(p + COMPACT_AT_SUM,
+	compact_write_u32(p + COMPACT_AT_BYTES, (uint32_t)bytes);
+	compact_write_u32(p + COMPACT_AT_SUM,
 		stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM, bytes - COMPACT_SUM_FROM));
 }

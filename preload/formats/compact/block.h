@@ -8,7 +8,7 @@
 struct compact_block;
 
 /* Some 2 MiB of addresses, of which only what is used takes memory. NULL: no memory. */
-struct compact_block *compact_block_new(void);
+struct compact_block *compact_block_open(void);
 void compact_block_free(struct compact_block *b);
 
 /*
@@ -18,12 +18,12 @@ void compact_block_free(struct compact_block *b);
 int compact_block_add(struct compact_block *b, const struct record *r);
 
 /* Calls in the block; the bytes that it takes; and the block itself, at p, where so many bytes are. */
-uint32_t compact_block_calls(const struct compact_block *b);
-size_t compact_block_bytes(const struct compact_block *b);
+uint32_t compact_block_get_calls(const struct compact_block *b);
+size_t compact_block_measure(const struct compact_block *b);
 void compact_block_write(struct compact_block *b, unsigned char *p);
 
 /* Goes on with an empty block. forget: and with empty dictionaries, as the first block of a file has to. */
-void compact_block_clear(struct compact_block *b, bool forget);
+void compact_block_reset(struct compact_block *b, bool forget);
 
 /* Its dictionaries are so full that they should be forgotten. */
 bool compact_block_is_crowded(const struct compact_block *b);

@@ -68,12 +68,12 @@ static struct open_file *find_open_file(struct compact *s, uint32_t steps)
 }
 
 /* The first call of a pass in that file. */
-static int begin_block(struct compact *s, struct open_file *f, uint32_t step, uint32_t steps)
+static int start_block(struct compact *s, struct open_file *f, uint32_t step, uint32_t steps)
 {
 	struct out_file *o;
 
 	if (!f->block)
-		f->block = compact_block_new();
+		f->block = compact_block_open();
 	if (!f->block || !files_room_calls(s->files, CALLS_COMPACT, step, BLOCK_BYTES, &o))
 		return -ENOBUFS;
 
@@ -81,7 +81,7 @@ static int begin_block(struct compact *s, struct open_file *f, uint32_t step, ui
 	bool goes_on = bytes && f->bytes == bytes && f->steps == steps && f->part == o->part &&
 		       f->since < DICTIONARY_BYTES && !compact_block_is_crowded(f->block);
 
-	compact_block_clear(f->block, !goes_on);
+	compact_block_reset(f->block, !goes_on);
 	if (!goes_on)
 		f->since = 0;
 	f->steps = steps;
@@ -102,14 +102,14 @@ static int write_record(void *state, const struct record *r)
 
 	if (!f)
 		return -ENOBUFS;
-	if (__builtin_expect(!f->out, 0) && (err = begin_block(s, f, step, steps)) != 0)
+	if (__builtin_expect(!f->out, 0) && (err = start_block(s, f, step, steps)) != 0)
 		return err;
 	f->used = s->pass;
 	return compact_block_add(f->block, r) ? -ENOBUFS : 0;
 }
 
 /* The blocks go into the files' buffers. */
-static int pack_blocks(void *state)
+static int write_blocks(void *state)
 {
 	struct compact *s = state;
 
@@ -118,10 +118,10 @@ static int pack_blocks(void *state)
 		size_t bytes;
 		char *at;
 
-		if (!f->out || !compact_block_calls(f->block))
+		if (!f->out || !compact_block_get_calls(f->block))
 			continue;
-		bytes = compact_block_bytes(f->block);
-		at = files_room_block(s->files, f->out, bytes);
+		bytes = compact_block_measure(f->block);
+		at = files_get_block_room(s->files, f->out, bytes);
 		if (!at)
 			return -ENOMEM;
 		compact_block_write(f->block, (unsigned char *)at);
@@ -132,7 +132,7 @@ static int pack_blocks(void *state)
 	return 0;
 }
 
-static void end_pass(void *state, bool written)
+static void handle_pass_end(void *state, bool written)
 {
 	struct compact *s = state;
 
@@ -150,7 +150,7 @@ static void end_pass(void *state, bool written)
 	s->pass++;
 }
 
-static enum sink_file own_compact_file(const char *path)
+static enum sink_file get_file_kind(const char *path)
 {
 	size_t n = strlen(path), end = sizeof(COMPACT_SUFFIX) - 1;
 
@@ -165,8 +165,8 @@ const struct sink_format compact_format = {
 	.state_bytes = sizeof(struct compact),
 	.open = open_compact,
 	.record = write_record,
-	.pack = pack_blocks,
-	.commit = end_pass,
+	.pack = write_blocks,
+	.commit = handle_pass_end,
 	.close = close_compact,
-	.owns = own_compact_file,
+	.owns = get_file_kind,
 };

@@ -85,7 +85,7 @@ enum compact_row {
 	CR_ZEROS = 4,
 	CR_NANS = 8,
 	CR_INFS = 16,
-	CR_COMPONENTS = 32, /* statistics of another number than compact_components() */
+	CR_COMPONENTS = 32, /* statistics of another number than compact_compute_components() */
 	CR_CHECKSUM = 64, /* four bytes */
 	CR_OWN =
 		128, /* comm_seq, peer and tag of its own: each 0: none, else 1 + the zigzag of it */
@@ -114,7 +114,7 @@ static inline bool compact_has_integers(const struct dtype_info *d)
 }
 
 /* Numbers that the statistics of a tensor of that many elements are of. */
-static inline uint64_t compact_components(unsigned dtype, uint64_t count)
+static inline uint64_t compact_compute_components(unsigned dtype, uint64_t count)
 {
 	return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 || dtype == DT_FLOAT4_E2M1FN_X2
 		       ? 2 * count
@@ -124,7 +124,7 @@ static inline uint64_t compact_components(unsigned dtype, uint64_t count)
 #define COMPACT_VARINT_MAX 10
 
 /* Seven bits a byte, the lowest first; the top bit says that there are more. */
-static inline unsigned char *compact_put(unsigned char *p, uint64_t v)
+static inline unsigned char *compact_write_number(unsigned char *p, uint64_t v)
 {
 	while (__builtin_expect(v >= 128, 0)) {
 		*p++ = (unsigned char)(v | 128);
@@ -135,30 +135,30 @@ static inline unsigned char *compact_put(unsigned char *p, uint64_t v)
 }
 
 /* 0, -1, 1, -2 ... as 0, 1, 2, 3 ... */
-static inline uint64_t compact_zigzag(int64_t v)
+static inline uint64_t compact_compute_zigzag(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
 }
 
-static inline int64_t compact_unzigzag(uint64_t v)
+static inline int64_t compact_read_zigzag(uint64_t v)
 {
 	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-static inline unsigned char *compact_put_signed(unsigned char *p, int64_t v)
+static inline unsigned char *compact_write_signed(unsigned char *p, int64_t v)
 {
-	return compact_put(p, compact_zigzag(v));
+	return compact_write_number(p, compact_compute_zigzag(v));
 }
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the lowest byte is not first"
 #endif
-static inline void compact_put_u32(unsigned char *p, uint32_t v)
+static inline void compact_write_u32(unsigned char *p, uint32_t v)
 {
 	memcpy(p, &v, 4);
 }
 
-static inline uint32_t compact_u32(const unsigned char *p)
+static inline uint32_t compact_read_u32(const unsigned char *p)
 {
 	uint32_t v;
 

@@ -22,7 +22,7 @@ struct dictionary {
 	uint64_t *keys;
 };
 
-static inline uint32_t dictionary_hash(const uint64_t *key, uint32_t words)
+static inline uint32_t dictionary_compute_hash(const uint64_t *key, uint32_t words)
 {
 	uint64_t h = 0;
 
@@ -54,7 +54,7 @@ static inline uint32_t dictionary_find(
 
 /* Adds an entry that is not there. Its number, or UINT32_MAX: no memory. */
 uint32_t dictionary_add(struct dictionary *d, const uint64_t *key, uint32_t words, uint32_t hash);
-void dictionary_clear(struct dictionary *d); /* keeps its memory */
+void dictionary_reset(struct dictionary *d); /* keeps its memory */
 void dictionary_free(struct dictionary *d);
 
 #endif

@@ -301,7 +301,7 @@ int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_
 	if (err)
 		return err;
 	if (decoder)
-		source_decode(&c->src, decoder);
+		source_set_decoder(&c->src, decoder);
 	c->cap = buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
 	c->buf = tool_realloc(NULL, c->cap);
 

@@ -60,7 +60,7 @@ struct csv_files {
 	int err;
 };
 
-static char *name_part(const struct csv_files *f, unsigned part, const char *end)
+static char *format_part_name(const struct csv_files *f, unsigned part, const char *end)
 {
 	return part ? tool_format("%s/calls_%" PRIu64 "-%" PRIu64 ".%u.csv%s", f->folder, f->first,
 			      f->last, part, end)
@@ -81,7 +81,7 @@ static void close_part(struct csv_files *f)
 
 static void open_part(struct csv_files *f)
 {
-	char *path = name_part(f, f->part, TMP);
+	char *path = format_part_name(f, f->part, TMP);
 	int fd;
 
 	unlink(path);
@@ -99,7 +99,7 @@ static void open_part(struct csv_files *f)
 }
 
 /* Where the writer begins a part: it asks for the longest rows that could be (files_room_calls()). */
-static void put_rows(struct csv_files *f, const char *text, size_t n, unsigned rows)
+static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned rows)
 {
 	if (f->file && f->bytes + rows * (uint64_t)ROW_MAX > f->part_bytes) {
 		close_part(f);
@@ -115,10 +115,10 @@ static void put_rows(struct csv_files *f, const char *text, size_t n, unsigned r
 }
 
 /* The first part last: without it the block counts as one that has no CSV files. */
-static void name_parts(struct csv_files *f)
+static void set_part_names(struct csv_files *f)
 {
 	for (unsigned i = f->part + 1; i-- > 0;) {
-		char *tmp = name_part(f, i, TMP), *path = name_part(f, i, "");
+		char *tmp = format_part_name(f, i, TMP), *path = format_part_name(f, i, "");
 
 		if (f->err)
 			unlink(tmp);
@@ -130,17 +130,17 @@ static void name_parts(struct csv_files *f)
 }
 
 /* One compact file; its path is *wrong where it is damaged. */
-static void convert_file(struct csv_files *f, const struct calls_file *from, const char **wrong)
+static void write_csv_of_file(struct csv_files *f, const struct calls_file *from, const char **wrong)
 {
-	struct compact_reader *r = compact_reader_new();
+	struct compact_reader *r = compact_reader_open();
 	struct source s;
 	const char *text;
 	unsigned rows;
 	size_t n;
 	int got = source_open(&s, from->path, from->limit, true);
 
-	while (got >= 0 && !f->err && (got = compact_reader_next(r, &s, &text, &n, &rows)) > 0)
-		put_rows(f, text, n, rows);
+	while (got >= 0 && !f->err && (got = compact_read_call(r, &s, &text, &n, &rows)) > 0)
+		write_rows(f, text, n, rows);
 	if (got < 0 && !f->err)
 		f->err = -got;
 	if (s.damaged || s.truncated)
@@ -211,7 +211,7 @@ static int copy_others(const char *from, const char *to)
 }
 
 /* False (reported): not all of it could be written. */
-static bool convert_folder(
+static bool write_csv_of_folder(
 	const struct rank_dir *dir, const char *to, uint64_t *files, uint64_t *rows)
 {
 	struct csv_files f = {.folder = to, .part_bytes = read_part_bytes(dir->path)};
@@ -231,14 +231,14 @@ static bool convert_folder(
 			f.last = from->last;
 			f.part = 0;
 		}
-		convert_file(&f, from, &wrong);
+		write_csv_of_file(&f, from, &wrong);
 		++*files;
 
 		const struct calls_file *next = i + 1 < s.nfile ? &s.file[i + 1] : NULL;
 
 		if (!next || next->first != f.first || f.err) {
 			close_part(&f);
-			name_parts(&f);
+			set_part_names(&f);
 		}
 	}
 	*rows += f.rows;
@@ -265,21 +265,21 @@ static bool is_complete(const struct rank_dir *d)
 	return false;
 }
 
-static bool convert_rank(const struct rank_dir *d, const char *out, uint64_t *files, uint64_t *rows)
+static bool write_csv_of_rank(const struct rank_dir *d, const char *out, uint64_t *files, uint64_t *rows)
 {
 	char *to;
 	bool done;
 	int err;
 
 	if (!out)
-		return is_complete(d) && convert_folder(d, d->path, files, rows);
+		return is_complete(d) && write_csv_of_folder(d, d->path, files, rows);
 	to = tool_format("%s/%s", out, d->name);
 	err = io_mkdirs(to);
 	if (!err)
 		err = copy_others(d->path, to);
 	if (err)
 		tool_error("csv: %s: %s", to, io_error_text(err));
-	done = !err && convert_folder(d, to, files, rows);
+	done = !err && write_csv_of_folder(d, to, files, rows);
 	free(to);
 	return done;
 }
@@ -312,7 +312,7 @@ int verb_csv(int argc, char **argv)
 	if (folders_open(&f, dir ? dir : folders_default()))
 		return STATUS_USAGE;
 	for (unsigned i = 0; i < f.n; i++)
-		done &= convert_rank(&f.dir[i], out, &files, &rows);
+		done &= write_csv_of_rank(&f.dir[i], out, &files, &rows);
 	printf("%s, %s\n", out_plural(files, "compact file", "compact files"),
 		out_plural(rows, "row", "rows"));
 	folders_close(&f);

@@ -81,7 +81,7 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 }
 
 /* Of a block of steps that is there both ways: the same rows. (The first part of a CSV file is made last.) */
-static void leave_out_compact(struct calls *s)
+static void remove_compact_files(struct calls *s)
 {
 	unsigned n = 0;
 
@@ -110,7 +110,7 @@ void calls_open(struct calls *s, const struct rank_dir *dir, uint32_t rank, cons
 {
 	*s = (struct calls){.dir = dir, .rank = rank, .step_hi = UINT64_MAX, .buffer = 1 << 18};
 	list_files(s, dir->path, o, false);
-	leave_out_compact(s);
+	remove_compact_files(s);
 	if (o && o->path)
 		list_files(s, o->path, o, true);
 	if (s->nfile)

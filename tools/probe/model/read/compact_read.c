@@ -101,12 +101,12 @@ bool is_compact_name(const char *name)
 	return n >= end && strcmp(name + n - end, COMPACT_SUFFIX) == 0;
 }
 
-struct compact_reader *compact_reader_new(void)
+struct compact_reader *compact_reader_open(void)
 {
 	return tool_alloc(sizeof(struct compact_reader));
 }
 
-static void forget_dictionaries(struct compact_reader *r)
+static void reset_dictionaries(struct compact_reader *r)
 {
 	for (unsigned i = 0; i < r->ntext; i++)
 		free(r->text[i]);
@@ -121,7 +121,7 @@ void compact_reader_free(struct compact_reader *r)
 {
 	if (!r)
 		return;
-	forget_dictionaries(r);
+	reset_dictionaries(r);
 	free(r->text);
 	free(r->comm);
 	free(r->function);
@@ -136,7 +136,7 @@ void compact_reader_free(struct compact_reader *r)
 
 /* ---- numbers ---- */
 
-static uint64_t take_number(struct compact_reader *r, unsigned column)
+static uint64_t read_number(struct compact_reader *r, unsigned column)
 {
 	struct bytes *c = &r->column[column];
 	uint64_t v = 0;
@@ -153,15 +153,15 @@ static uint64_t take_number(struct compact_reader *r, unsigned column)
 	return 0;
 }
 
-static int64_t take_signed(struct compact_reader *r, unsigned column)
+static int64_t read_signed(struct compact_reader *r, unsigned column)
 {
-	return compact_unzigzag(take_number(r, column));
+	return compact_read_zigzag(read_number(r, column));
 }
 
 /* A number below that of a dictionary's entries. */
-static uint32_t take_entry(struct compact_reader *r, unsigned column, uint32_t n)
+static uint32_t read_entry(struct compact_reader *r, unsigned column, uint32_t n)
 {
-	uint64_t v = take_number(r, column);
+	uint64_t v = read_number(r, column);
 
 	if (v < n)
 		return (uint32_t)v;
@@ -169,7 +169,7 @@ static uint32_t take_entry(struct compact_reader *r, unsigned column, uint32_t n
 	return 0;
 }
 
-static void take_bytes(struct compact_reader *r, unsigned column, void *to, size_t n)
+static void read_bytes(struct compact_reader *r, unsigned column, void *to, size_t n)
 {
 	struct bytes *c = &r->column[column];
 
@@ -190,10 +190,10 @@ static bool has_more(const struct compact_reader *r, unsigned column)
 
 /* ---- dictionaries ---- */
 
-static void take_texts(struct compact_reader *r)
+static void read_texts(struct compact_reader *r)
 {
 	while (has_more(r, CC_TEXTS)) {
-		uint64_t n = take_number(r, CC_TEXTS);
+		uint64_t n = read_number(r, CC_TEXTS);
 		char *text;
 
 		if (n > COMPACT_TEXT_MAX) {
@@ -201,20 +201,20 @@ static void take_texts(struct compact_reader *r)
 			return;
 		}
 		text = tool_alloc(n + 1);
-		take_bytes(r, CC_TEXTS, text, n);
+		read_bytes(r, CC_TEXTS, text, n);
 		TOOL_GROW(r->text, r->ntext, r->cap_text);
 		r->text[r->ntext++] = text;
 	}
 }
 
-static void take_comms(struct compact_reader *r)
+static void read_comms(struct compact_reader *r)
 {
 	while (has_more(r, CC_COMMS)) {
 		struct comm c;
 
-		take_bytes(r, CC_COMMS, &c.id, 8);
-		c.rank = (int32_t)take_signed(r, CC_COMMS);
-		c.size = (int32_t)take_signed(r, CC_COMMS);
+		read_bytes(r, CC_COMMS, &c.id, 8);
+		c.rank = (int32_t)read_signed(r, CC_COMMS);
+		c.size = (int32_t)read_signed(r, CC_COMMS);
 		c.next = c.id ? 0 : JOURNAL_NONE64;
 		TOOL_GROW(r->comm, r->ncomm, r->cap_comm);
 		r->comm[r->ncomm++] = c;
@@ -235,22 +235,22 @@ static uint16_t find_api_number(struct compact_reader *r, const struct row_api *
 	return (uint16_t)r->napi++;
 }
 
-static void take_functions(struct compact_reader *r)
+static void read_functions(struct compact_reader *r)
 {
 	while (has_more(r, CC_FUNCTIONS)) {
-		uint32_t lib = take_entry(r, CC_FUNCTIONS, r->ntext),
-			 symbol = take_entry(r, CC_FUNCTIONS, r->ntext),
-			 op = take_entry(r, CC_FUNCTIONS, r->ntext),
-			 comm = take_entry(r, CC_FUNCTIONS, r->ncomm);
+		uint32_t lib = read_entry(r, CC_FUNCTIONS, r->ntext),
+			 symbol = read_entry(r, CC_FUNCTIONS, r->ntext),
+			 op = read_entry(r, CC_FUNCTIONS, r->ntext),
+			 comm = read_entry(r, CC_FUNCTIONS, r->ncomm);
 		struct function f = {.comm = comm, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
 		uint64_t root;
 
-		f.thread = (uint32_t)take_number(r, CC_FUNCTIONS);
-		f.redop = (uint8_t)take_number(r, CC_FUNCTIONS);
-		f.phase = (uint8_t)take_number(r, CC_FUNCTIONS);
-		root = take_number(r, CC_FUNCTIONS);
-		f.root = root ? (int32_t)compact_unzigzag(root - 1) : JOURNAL_NONE;
-		f.flags = (uint32_t)take_number(r, CC_FUNCTIONS);
+		f.thread = (uint32_t)read_number(r, CC_FUNCTIONS);
+		f.redop = (uint8_t)read_number(r, CC_FUNCTIONS);
+		f.phase = (uint8_t)read_number(r, CC_FUNCTIONS);
+		root = read_number(r, CC_FUNCTIONS);
+		f.root = root ? (int32_t)compact_read_zigzag(root - 1) : JOURNAL_NONE;
+		f.flags = (uint32_t)read_number(r, CC_FUNCTIONS);
 		if (r->bad)
 			return;
 		f.api = (struct row_api){
@@ -261,7 +261,7 @@ static void take_functions(struct compact_reader *r)
 	}
 }
 
-static void take_tensors(struct compact_reader *r)
+static void read_tensors(struct compact_reader *r)
 {
 	while (has_more(r, CC_TENSORS)) {
 		uint64_t dim[ROW_DIMS_MAX], dims, name;
@@ -269,13 +269,13 @@ static void take_tensors(struct compact_reader *r)
 		unsigned char lead[2];
 		uint16_t index;
 
-		take_bytes(r, CC_TENSORS, lead, 2);
-		index = (uint16_t)take_number(r, CC_TENSORS);
-		dims = take_number(r, CC_TENSORS);
+		read_bytes(r, CC_TENSORS, lead, 2);
+		index = (uint16_t)read_number(r, CC_TENSORS);
+		dims = read_number(r, CC_TENSORS);
 		if (dims > ROW_DIMS_MAX + 1)
 			r->bad = true;
 		for (uint64_t i = 0; !r->bad && i + 1 < dims; i++)
-			dim[i] = take_number(r, CC_TENSORS);
+			dim[i] = read_number(r, CC_TENSORS);
 		if (r->bad)
 			return;
 		t = tool_alloc(sizeof(*t) + sizeof(dim));
@@ -285,28 +285,28 @@ static void take_tensors(struct compact_reader *r)
 			.ndim = dims ? (uint8_t)(dims - 1) : JOURNAL_NDIM_NONE};
 		if (dims)
 			memcpy(t + 1, dim, (dims - 1) * sizeof(*dim));
-		t->count = take_number(r, CC_TENSORS);
-		t->bytes = take_number(r, CC_TENSORS);
-		name = take_entry(r, CC_TENSORS, r->ntext + 1);
+		t->count = read_number(r, CC_TENSORS);
+		t->bytes = read_number(r, CC_TENSORS);
+		name = read_entry(r, CC_TENSORS, r->ntext + 1);
 		TOOL_GROW(r->tensor, r->ntensor, r->cap_tensor);
 		r->tensor[r->ntensor++] = (struct tensor){t, name ? r->text[name - 1] : ""};
 	}
 }
 
-static void take_sites(struct compact_reader *r)
+static void read_sites(struct compact_reader *r)
 {
 	while (has_more(r, CC_SITES)) {
-		struct site s = {.function = take_entry(r, CC_SITES, r->nfunction),
+		struct site s = {.function = read_entry(r, CC_SITES, r->nfunction),
 			.first = r->nsite_tensor};
 		uint64_t n;
 
-		s.stack = (uint32_t)take_number(r, CC_SITES);
-		n = take_number(r, CC_SITES);
+		s.stack = (uint32_t)read_number(r, CC_SITES);
+		n = read_number(r, CC_SITES);
 		if (n > RECORD_TENSORS_MAX)
 			r->bad = true;
 		for (; !r->bad && s.n < n; s.n++) {
 			TOOL_GROW(r->site_tensor, r->nsite_tensor, r->cap_site_tensor);
-			r->site_tensor[r->nsite_tensor++] = take_entry(r, CC_SITES, r->ntensor);
+			r->site_tensor[r->nsite_tensor++] = read_entry(r, CC_SITES, r->ntensor);
 		}
 		if (r->bad)
 			return;
@@ -334,16 +334,16 @@ static int read_whole(struct source *s, unsigned char *to, size_t n)
 	return 1;
 }
 
-static void begin_block(struct compact_reader *r, size_t bytes)
+static void start_block(struct compact_reader *r, size_t bytes)
 {
 	struct bytes all = {r->block + COMPACT_HEAD, r->block + bytes};
 	uint64_t size[COMPACT_COLUMNS];
-	uint32_t flags = compact_u32(r->block + COMPACT_AT_FLAGS), columns = flags >> 16;
+	uint32_t flags = compact_read_u32(r->block + COMPACT_AT_FLAGS), columns = flags >> 16;
 
 	r->bad = columns < COMPACT_COLUMNS;
 	r->column[0] = all;
 	for (unsigned i = 0; i < columns; i++) {
-		uint64_t n = take_number(r, 0);
+		uint64_t n = read_number(r, 0);
 
 		/* Those of a later version come behind ours. */
 		if (i < COMPACT_COLUMNS)
@@ -361,7 +361,7 @@ static void begin_block(struct compact_reader *r, size_t bytes)
 	if (r->bad)
 		return;
 	if (flags & COMPACT_FIRST) {
-		forget_dictionaries(r);
+		reset_dictionaries(r);
 		r->known = true;
 	}
 	if (!r->memory)
@@ -370,14 +370,14 @@ static void begin_block(struct compact_reader *r, size_t bytes)
 	r->step = 0;
 	r->micro_step = UINT32_MAX;
 	memset(r->before, 0, sizeof(r->before));
-	take_texts(r);
-	take_comms(r);
-	take_functions(r);
-	take_tensors(r);
-	take_sites(r);
+	read_texts(r);
+	read_comms(r);
+	read_functions(r);
+	read_tensors(r);
+	read_sites(r);
 }
 
-/* The next block that can be read, with calls. As compact_reader_next(). */
+/* The next block that can be read, with calls. As compact_read_call(). */
 static int read_block(struct compact_reader *r, struct source *s)
 {
 	unsigned char head[COMPACT_HEAD];
@@ -390,7 +390,7 @@ static int read_block(struct compact_reader *r, struct source *s)
 		got = read_whole(s, head, sizeof(head));
 		if (got <= 0)
 			return got;
-		bytes = compact_u32(head + COMPACT_AT_BYTES);
+		bytes = compact_read_u32(head + COMPACT_AT_BYTES);
 		if (memcmp(head, COMPACT_MAGIC, 4) || bytes < COMPACT_HEAD ||
 			bytes > COMPACT_BLOCK_MAX) {
 			s->truncated = true;
@@ -407,12 +407,12 @@ static int read_block(struct compact_reader *r, struct source *s)
 			s->truncated = true;
 			return got;
 		}
-		r->left = compact_u32(head + COMPACT_AT_CALLS);
+		r->left = compact_read_u32(head + COMPACT_AT_CALLS);
 		r->skips = at < r->skip_to;
-		r->bad = compact_u32(head + COMPACT_AT_SUM) !=
+		r->bad = compact_read_u32(head + COMPACT_AT_SUM) !=
 			 crc32_z(0, r->block + COMPACT_SUM_FROM, bytes - COMPACT_SUM_FROM);
-		if (!r->bad && (r->known || compact_u32(head + COMPACT_AT_FLAGS) & COMPACT_FIRST))
-			begin_block(r, bytes);
+		if (!r->bad && (r->known || compact_read_u32(head + COMPACT_AT_FLAGS) & COMPACT_FIRST))
+			start_block(r, bytes);
 		else
 			r->bad = true;
 		if (!r->bad) {
@@ -429,7 +429,7 @@ static int read_block(struct compact_reader *r, struct source *s)
 
 /* ---- calls ---- */
 
-static double number_of_digits(uint64_t v)
+static double compute_number(uint64_t v)
 {
 	static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -450,7 +450,7 @@ static double number_of_digits(uint64_t v)
 	return v >> COMPACT_SIGN_BIT & 1 ? -digits : digits;
 }
 
-static double take_real(struct compact_reader *r, unsigned column, unsigned width, uint64_t *before)
+static double read_real(struct compact_reader *r, unsigned column, unsigned width, uint64_t *before)
 {
 	union stats_value v = {.u = 0};
 	float narrow;
@@ -460,31 +460,31 @@ static double take_real(struct compact_reader *r, unsigned column, unsigned widt
 		v.u = *before;
 		break;
 	case CW_FOUR:
-		take_bytes(r, column, &narrow, 4);
+		read_bytes(r, column, &narrow, 4);
 		v.f = (double)narrow;
 		break;
 	case CW_DECIMAL:
-		take_bytes(r, column, &v, 5);
-		v.f = number_of_digits(v.u);
+		read_bytes(r, column, &v, 5);
+		v.f = compute_number(v.u);
 		break;
 	default:
-		take_bytes(r, column, &v, 8);
+		read_bytes(r, column, &v, 8);
 	}
 	*before = v.u;
 	return v.f;
 }
 
-static union stats_value take_integer(
+static union stats_value read_integer(
 	struct compact_reader *r, unsigned column, unsigned width, uint64_t *before, bool is_signed)
 {
 	union stats_value v = {.u = *before};
 	uint32_t narrow;
 
 	if (width == CW_FOUR) {
-		take_bytes(r, column, &narrow, 4);
+		read_bytes(r, column, &narrow, 4);
 		v.i = is_signed ? (int32_t)narrow : (int64_t)narrow;
 	} else if (width == CW_EIGHT) {
-		take_bytes(r, column, &v, 8);
+		read_bytes(r, column, &v, 8);
 	} else if (width != CW_BEFORE) {
 		r->bad = true;
 	}
@@ -492,127 +492,127 @@ static union stats_value take_integer(
 	return v;
 }
 
-static void take_statistics(struct compact_reader *r, struct journal_tensor *t)
+static void read_statistics(struct compact_reader *r, struct journal_tensor *t)
 {
 	const struct dtype_info *d = dtype_info(t->dtype);
 	uint64_t(*before)[4] = r->before[t->io != IO_IN];
 	unsigned char widths;
 
-	take_bytes(r, CC_WIDTHS, &widths, 1);
+	read_bytes(r, CC_WIDTHS, &widths, 1);
 	if (!compact_has_integers(d)) {
-		t->stats.min.f = take_real(r, CC_MIN, widths & 3, &before[d->wide][0]);
-		t->stats.max.f = take_real(r, CC_MAX, widths >> 2 & 3, &before[d->wide][1]);
+		t->stats.min.f = read_real(r, CC_MIN, widths & 3, &before[d->wide][0]);
+		t->stats.max.f = read_real(r, CC_MAX, widths >> 2 & 3, &before[d->wide][1]);
 	} else {
 		uint64_t *value = before[COMPACT_INTEGERS];
 		bool is_signed = d->cls == DTC_SIGNED;
 
-		t->stats.min = take_integer(r, CC_MIN, widths & 3, &value[0], is_signed);
-		t->stats.max = take_integer(r, CC_MAX, widths >> 2 & 3, &value[1], is_signed);
+		t->stats.min = read_integer(r, CC_MIN, widths & 3, &value[0], is_signed);
+		t->stats.max = read_integer(r, CC_MAX, widths >> 2 & 3, &value[1], is_signed);
 	}
-	t->stats.mean = take_real(r, CC_MEAN, widths >> 4 & 3, &before[d->wide][2]);
-	t->stats.norm = take_real(r, CC_NORM, widths >> 6, &before[d->wide][3]);
+	t->stats.mean = read_real(r, CC_MEAN, widths >> 4 & 3, &before[d->wide][2]);
+	t->stats.norm = read_real(r, CC_NORM, widths >> 6, &before[d->wide][3]);
 }
 
-static int64_t take_optional(struct compact_reader *r, int64_t none)
+static int64_t read_optional(struct compact_reader *r, int64_t none)
 {
-	uint64_t v = take_number(r, CC_ROW);
+	uint64_t v = read_number(r, CC_ROW);
 
-	return v ? compact_unzigzag(v - 1) : none;
+	return v ? compact_read_zigzag(v - 1) : none;
 }
 
-static void take_row(struct compact_reader *r, struct journal_tensor *t)
+static void read_row_values(struct compact_reader *r, struct journal_tensor *t)
 {
 	unsigned char kind;
 
-	take_bytes(r, CC_KIND, &kind, 1);
+	read_bytes(r, CC_KIND, &kind, 1);
 	t->stats = (struct stats){0};
 	if (kind & CR_STATISTICS)
-		take_statistics(r, t);
-	t->stats.zeros = kind & CR_ZEROS ? take_number(r, CC_ROW) : 0;
-	t->stats.nans = kind & CR_NANS ? take_number(r, CC_ROW) : 0;
-	t->stats.infs = kind & CR_INFS ? take_number(r, CC_ROW) : 0;
-	t->stats.n = kind & CR_COMPONENTS ? take_number(r, CC_ROW)
-					  : compact_components(t->dtype, t->count);
+		read_statistics(r, t);
+	t->stats.zeros = kind & CR_ZEROS ? read_number(r, CC_ROW) : 0;
+	t->stats.nans = kind & CR_NANS ? read_number(r, CC_ROW) : 0;
+	t->stats.infs = kind & CR_INFS ? read_number(r, CC_ROW) : 0;
+	t->stats.n = kind & CR_COMPONENTS ? read_number(r, CC_ROW)
+					  : compact_compute_components(t->dtype, t->count);
 	if (!(kind & CR_STATISTICS))
 		t->stats.n = 0;
 	t->crc = 0;
 	if (kind & CR_CHECKSUM)
-		take_bytes(r, CC_ROW, &t->crc, 4);
+		read_bytes(r, CC_ROW, &t->crc, 4);
 	t->flags =
 		(uint8_t)((kind & CR_NOSTATS ? TF_NOSTATS : 0) | (kind & CR_CHECKSUM ? TF_CRC : 0));
 	t->comm_seq = JOURNAL_NONE64;
 	t->peer = t->tag = JOURNAL_NONE;
 	if (kind & CR_OWN) {
-		t->comm_seq = take_optional(r, JOURNAL_NONE64);
-		t->peer = (int32_t)take_optional(r, JOURNAL_NONE);
-		t->tag = (int32_t)take_optional(r, JOURNAL_NONE);
+		t->comm_seq = read_optional(r, JOURNAL_NONE64);
+		t->peer = (int32_t)read_optional(r, JOURNAL_NONE);
+		t->tag = (int32_t)read_optional(r, JOURNAL_NONE);
 	}
 }
 
 /* What the call has that was not to be expected. */
-static void take_rare(struct compact_reader *r, struct function *f, struct comm *comm)
+static void read_rare(struct compact_reader *r, struct function *f, struct comm *comm)
 {
 	struct journal_call *c = &r->call.c;
-	uint64_t present = take_number(r, CC_PRESENT), issue;
+	uint64_t present = read_number(r, CC_PRESENT), issue;
 
 	if (present & CP_STEP)
-		r->step += take_signed(r, CC_CALL);
+		r->step += read_signed(r, CC_CALL);
 	if (present & CP_MICRO_STEP)
-		r->micro_step = (uint32_t)take_number(r, CC_CALL) - 1;
+		r->micro_step = (uint32_t)read_number(r, CC_CALL) - 1;
 	c->step = (uint32_t)r->step;
 	c->micro_step = r->micro_step;
 	c->comm_seq = comm->next;
 	if (present & CP_COMM_SEQ)
 		c->comm_seq = (int64_t)((comm->next == JOURNAL_NONE64 ? 0 : (uint64_t)comm->next) +
-					(uint64_t)take_signed(r, CC_CALL));
+					(uint64_t)read_signed(r, CC_CALL));
 	else if (present & CP_NO_COMM_SEQ)
 		c->comm_seq = JOURNAL_NONE64;
 	comm->next = c->comm_seq == JOURNAL_NONE64 ? JOURNAL_NONE64
 						   : (int64_t)((uint64_t)c->comm_seq + 1);
 	if (present & CP_PEER)
-		f->peer = (int32_t)(f->peer + take_signed(r, CC_CALL));
+		f->peer = (int32_t)(f->peer + read_signed(r, CC_CALL));
 	if (present & CP_TAG)
-		f->tag = (int32_t)(f->tag + take_signed(r, CC_CALL));
+		f->tag = (int32_t)(f->tag + read_signed(r, CC_CALL));
 	c->peer = f->peer;
 	c->tag = f->tag;
 	if (present & CP_WAIT) {
-		c->wait = take_number(r, CC_CALL);
+		c->wait = read_number(r, CC_CALL);
 		c->wait = c->wait ? c->wait : JOURNAL_NO_WAIT;
 	}
 	if (present & CP_ISSUE) {
-		issue = take_number(r, CC_CALL);
+		issue = read_number(r, CC_CALL);
 		c->end = c->start + issue;
 	}
 	if (present & CP_DEVICE)
-		r->end.device_ns = take_number(r, CC_CALL);
+		r->end.device_ns = read_number(r, CC_CALL);
 	if (present & CP_PARENT)
-		c->parent = c->seq - (uint64_t)take_signed(r, CC_CALL);
+		c->parent = c->seq - (uint64_t)read_signed(r, CC_CALL);
 	if (present & CP_ERROR)
-		c->error = (int32_t)take_signed(r, CC_CALL);
+		c->error = (int32_t)read_signed(r, CC_CALL);
 	if (present & CP_NODE)
-		c->comm_seq = (int64_t)take_number(r, CC_CALL);
+		c->comm_seq = (int64_t)read_number(r, CC_CALL);
 	if (present & CP_AWAIT) {
-		take_bytes(r, CC_CALL, &r->call.awaited.dtype, 1);
-		r->call.awaited.count = take_number(r, CC_CALL);
+		read_bytes(r, CC_CALL, &r->call.awaited.dtype, 1);
+		r->call.awaited.count = read_number(r, CC_CALL);
 		c->e.bytes += sizeof(r->call.awaited);
 	}
 }
 
-static void take_call(struct compact_reader *r, struct record *record)
+static void read_call(struct compact_reader *r, struct record *record)
 {
 	struct journal_call *c = &r->call.c;
 	const struct site *site;
 	struct function *f;
 	struct comm *comm;
-	uint32_t number = take_entry(r, CC_SITE, r->nsite);
+	uint32_t number = read_entry(r, CC_SITE, r->nsite);
 
 	if (r->bad)
 		return;
 	site = &r->site[number];
 	f = &r->function[site->function];
 	comm = &r->comm[f->comm];
-	r->seq += (uint64_t)take_signed(r, CC_SEQ) + 1;
-	r->start += (uint64_t)take_signed(r, CC_START);
+	r->seq += (uint64_t)read_signed(r, CC_SEQ) + 1;
+	r->start += (uint64_t)read_signed(r, CC_START);
 	*c = (struct journal_call){.e.bytes = sizeof(*c),
 		.seq = r->seq,
 		.start = r->start,
@@ -628,10 +628,10 @@ static void take_call(struct compact_reader *r, struct record *record)
 		.phase = f->phase};
 	r->end = (struct journal_end){
 		.comm_seq = JOURNAL_NONE64, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
-	take_rare(r, f, comm);
+	read_rare(r, f, comm);
 	record->open = f->flags & CF_OPEN;
 	if (!record->open)
-		r->end.end = r->start + take_number(r, CC_DURATION);
+		r->end.end = r->start + read_number(r, CC_DURATION);
 	record->end = record->open ? NULL : &r->end;
 	record->api = f->api;
 	record->n = site->n;
@@ -639,13 +639,13 @@ static void take_call(struct compact_reader *r, struct record *record)
 		const struct tensor *t = &r->tensor[r->site_tensor[site->first + i]];
 
 		memcpy(&r->row[i], t->t, journal_tensor_bytes(t->t->ndim));
-		take_row(r, &r->row[i].t);
+		read_row_values(r, &r->row[i].t);
 		r->row_tensor[i] = &r->row[i].t;
 		r->row_name[i] = t->name;
 	}
 }
 
-int compact_reader_next(
+int compact_read_call(
 	struct compact_reader *r, struct source *s, const char **text, size_t *n, unsigned *rows)
 {
 	struct clock_base clock = {.ns_per_tick = 1};
@@ -659,7 +659,7 @@ int compact_reader_next(
 		if (got <= 0)
 			return got;
 		r->left--;
-		take_call(r, &record);
+		read_call(r, &record);
 		if (r->bad) {
 			s->damaged += 1 + r->left;
 			r->left = 0;
@@ -686,7 +686,7 @@ int compact_reader_next(
 
 static void *open_decoder(void)
 {
-	return compact_reader_new();
+	return compact_reader_open();
 }
 
 static void close_decoder(void *state)
@@ -707,7 +707,7 @@ static ssize_t read_decoded(void *state, struct source *s, void *buf, size_t cap
 	}
 	while (done < cap) {
 		if (!r->nout) {
-			int got = compact_reader_next(r, s, &r->out, &r->nout, &rows);
+			int got = compact_read_call(r, s, &r->out, &r->nout, &rows);
 
 			if (got < 0 && !done)
 				return got;
@@ -726,7 +726,7 @@ static ssize_t read_decoded(void *state, struct source *s, void *buf, size_t cap
 }
 
 /* The last block before that byte with which dictionaries begin: from there on all is read, and shown from the byte on. */
-static void skip_to(void *state, struct source *s, uint64_t offset)
+static void find_start(void *state, struct source *s, uint64_t offset)
 {
 	struct compact_reader *r = state;
 	uint64_t first = s->at, at = s->at;
@@ -738,11 +738,11 @@ static void skip_to(void *state, struct source *s, uint64_t offset)
 		s->at = at;
 		if (source_read_piece(s, head, sizeof(head)) != (ssize_t)sizeof(head) ||
 			memcmp(head, COMPACT_MAGIC, 4) ||
-			compact_u32(head + COMPACT_AT_BYTES) < COMPACT_HEAD)
+			compact_read_u32(head + COMPACT_AT_BYTES) < COMPACT_HEAD)
 			break;
-		if (compact_u32(head + COMPACT_AT_FLAGS) & COMPACT_FIRST)
+		if (compact_read_u32(head + COMPACT_AT_FLAGS) & COMPACT_FIRST)
 			first = at;
-		at += compact_u32(head + COMPACT_AT_BYTES);
+		at += compact_read_u32(head + COMPACT_AT_BYTES);
 	}
 	s->at = first;
 	r->skip_to = offset;
@@ -751,6 +751,6 @@ static void skip_to(void *state, struct source *s, uint64_t offset)
 const struct source_decoder compact_decoder = {
 	.open = open_decoder,
 	.read = read_decoded,
-	.skip = skip_to,
+	.skip = find_start,
 	.close = close_decoder,
 };

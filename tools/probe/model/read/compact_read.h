@@ -16,14 +16,14 @@ bool is_compact_name(const char *name);
 struct compact_reader;
 
 /* Never NULL. */
-struct compact_reader *compact_reader_new(void);
+struct compact_reader *compact_reader_open(void);
 void compact_reader_free(struct compact_reader *r);
 
 /*
  * The next call of the file that s is: the lines of its rows, *n bytes at *text, good until the next call; *rows: how many. 1;
  * 0: there is no more; -errno. What is damaged is counted in s->damaged, and a cut end in s->truncated.
  */
-int compact_reader_next(
+int compact_read_call(
 	struct compact_reader *r, struct source *s, const char **text, size_t *n, unsigned *rows);
 
 #endif
