@@ -135,7 +135,7 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	return free_one;
 }
 
-static char *grow_buffer(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *add_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
@@ -170,12 +170,12 @@ static char *make_buffer_room(struct files *f, struct out_file *o, const char *h
 		return NULL;
 	if (f->text && f->text + lead + bytes > f->text_most)
 		return NULL;
-	return grow_buffer(f, o, header, bytes);
+	return add_buffer_room(f, o, header, bytes);
 }
 
 char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes)
 {
-	return grow_buffer(f, o, "", bytes);
+	return add_buffer_room(f, o, "", bytes);
 }
 
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,

@@ -176,7 +176,7 @@ static int write_comm_row(void *state, const struct record_comm *e)
 	return 0;
 }
 
-static enum sink_file own_csv_file(const char *path)
+static enum sink_file get_table_kind(const char *path)
 {
 	return strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0
 		       ? SINK_FILE_LINES
@@ -190,5 +190,5 @@ const struct sink_format csv_format = {
 	.stack = write_stack_row,
 	.comm = write_comm_row,
 	.close = close_csv,
-	.owns = own_csv_file,
+	.owns = get_table_kind,
 };
