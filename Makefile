@@ -65,7 +65,7 @@ HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit abort execve execv 
 
 # FORMATS: which of the rooms below preload/formats are in libprobe.so. LIBS: which libraries of configs/apis. The tool and the tests
 # have all formats: they read what others wrote.
-ALL_FORMATS := csv_training dump monitor tensorboard
+ALL_FORMATS := compact csv_training dump monitor tensorboard
 FORMATS     ?= $(ALL_FORMATS)
 NO_FORMATS  := $(filter-out $(FORMATS),$(ALL_FORMATS))
 $(if $(filter-out $(ALL_FORMATS),$(FORMATS)),$(error FORMATS is a list of: $(ALL_FORMATS)))

@@ -173,8 +173,9 @@ const char *const *config_key_words(const struct config_key *k)
 const struct config_key config_keys[] = {
 	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
 	WORDS(format, "[\"csv\"]", output_format_names,
-		"What is written: csv this program's files in rank<R>/, dump and monitor msprobe's "
-		"files, tensorboard event files, api none (probe_stats_get)"),
+		"What is written: csv this program's files in rank<R>/, compact the same with the "
+		"calls in less space (probe csv makes CSV files of them), dump and monitor "
+		"msprobe's files, tensorboard event files, api none (probe_stats_get)"),
 	{ROW(journal_dir, KEY_PATH, char *, "",
 		 "Folder of the journals; shm: shared memory segments; empty: the rank's folder"),
 		.words = WORDS_OF(journal_words)},

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-const char *const output_format_names[] = {"csv", "dump", "monitor", "tensorboard", "api", NULL};
+const char *const output_format_names[] = {
+	"csv", "dump", "monitor", "tensorboard", "compact", "api", NULL};
 
 uint32_t output_formats_of(const char *words)
 {

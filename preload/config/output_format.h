@@ -11,14 +11,18 @@ enum output_format {
 	FORMAT_DUMP, /* msprobe's dump */
 	FORMAT_MONITOR, /* msprobe's training monitor */
 	FORMAT_TENSORBOARD,
+	FORMAT_COMPACT, /* calls in files of numbers instead of CSV, all else as csv has it */
 	FORMAT_API, /* no files: probe_stats_get() */
 	OUTPUT_FORMATS
 };
 #define FORMAT_BIT(id) (UINT32_C(1) << FORMAT_##id)
 
+/* Formats with the tables of a rank's folder: stack_info.csv, comms.csv ... */
+#define FORMAT_TABLES (FORMAT_BIT(CSV) | FORMAT_BIT(COMPACT))
+
 /* All formats that write files. */
 #define FORMAT_FILES \
-	(FORMAT_BIT(CSV) | FORMAT_BIT(DUMP) | FORMAT_BIT(MONITOR) | FORMAT_BIT(TENSORBOARD))
+	(FORMAT_TABLES | FORMAT_BIT(DUMP) | FORMAT_BIT(MONITOR) | FORMAT_BIT(TENSORBOARD))
 
 /* NULL-terminated, by enum output_format. */
 extern const char *const output_format_names[];

@@ -7,6 +7,7 @@
 
 const struct sink_format *const sink_formats[] = {
 	&csv_format,
+	&calls_format,
 #ifndef WITHOUT_csv_training
 	&kinds_format,
 	&names_format,
@@ -34,6 +35,9 @@ const struct sink_format *const sink_formats[] = {
 #endif
 #ifndef WITHOUT_monitor
 	&abnormal_norm_format,
+#endif
+#ifndef WITHOUT_compact
+	&compact_format, /* after all others: nothing is taken back of it */
 #endif
 	NULL,
 };

@@ -10,20 +10,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void blocks_path(const struct files *f, uint32_t block, uint32_t part, char *buf, size_t cap)
+static const char suffixes[][12] = {[CALLS_CSV] = ".csv", [CALLS_COMPACT] = ".compact"};
+
+void blocks_path(const struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
+	char *buf, size_t cap)
 {
 	uint64_t last = (uint64_t)block + f->j->head->block_steps - 1;
 
 	if (part)
-		snprintf(buf, cap, "calls_%u-%llu.%u.csv", block, (unsigned long long)last, part);
+		snprintf(buf, cap, "calls_%u-%llu.%u%s", block, (unsigned long long)last, part,
+			suffixes[kind]);
 	else
-		snprintf(buf, cap, "calls_%u-%llu.csv", block, (unsigned long long)last);
+		snprintf(buf, cap, "calls_%u-%llu%s", block, (unsigned long long)last,
+			suffixes[kind]);
 }
 
-struct out_block *blocks_find(struct files *f, uint32_t block, uint32_t part)
+struct out_block *blocks_find(struct files *f, enum calls_kind kind, uint32_t block, uint32_t part)
 {
 	for (uint32_t i = f->nblocks; i-- > 0;)
-		if (f->blocks[i].block == block && f->blocks[i].part == part)
+		if (f->blocks[i].block == block && f->blocks[i].part == part &&
+			f->blocks[i].kind == kind)
 			return &f->blocks[i];
 	return NULL;
 }
@@ -34,7 +40,8 @@ static bool comes_before(uint32_t block, uint32_t part, const struct out_block *
 }
 
 /* Sorted: late rows may bring back a block that comes before others. */
-struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uint64_t bytes)
+struct out_block *blocks_add(
+	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes)
 {
 	if (f->nblocks == f->cap_blocks) {
 		uint32_t want = f->cap_blocks ? f->cap_blocks * 2 : 64;
@@ -50,7 +57,8 @@ struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uin
 
 	for (; i && comes_before(block, part, &f->blocks[i - 1]); i--)
 		f->blocks[i] = f->blocks[i - 1];
-	f->blocks[i] = (struct out_block){.block = block, .part = part, .bytes = bytes};
+	f->blocks[i] =
+		(struct out_block){.block = block, .part = part, .kind = kind, .bytes = bytes};
 	f->total += bytes;
 	return &f->blocks[i];
 }
@@ -71,15 +79,17 @@ int blocks_scan(struct files *f)
 	}
 	for (struct dirent *e; (e = readdir(d));) {
 		unsigned block, part = 0;
+		enum calls_kind kind;
 		unsigned long long last;
 		struct out_block *b;
 		struct stat st;
 		char want[BLOCK_PATH_MAX];
 		const char *rest;
 
-		if (sscanf(e->d_name, "calls_%u-%llu.%u.csv", &block, &last, &part) < 2)
+		if (sscanf(e->d_name, "calls_%u-%llu.%u.", &block, &last, &part) < 2)
 			continue;
-		blocks_path(f, block, part, want, sizeof(want));
+		kind = strstr(e->d_name, suffixes[CALLS_COMPACT]) ? CALLS_COMPACT : CALLS_CSV;
+		blocks_path(f, kind, block, part, want, sizeof(want));
 		rest = e->d_name + strlen(want);
 		if (strncmp(want, e->d_name, strlen(want)) ||
 			(strcmp(rest, "") && strcmp(rest, ".gz") && strcmp(rest, ".gz.tmp")) ||
@@ -91,7 +101,7 @@ int blocks_scan(struct files *f)
 			unlinkat(f->dirfd, e->d_name, 0);
 			continue;
 		}
-		b = blocks_add(f, block, part, (uint64_t)st.st_size);
+		b = blocks_add(f, kind, block, part, (uint64_t)st.st_size);
 		if (b)
 			b->gz = *rest;
 	}
@@ -106,22 +116,38 @@ void blocks_close(struct files *f, const char *path)
 			files_forget(&f->file[i]);
 }
 
+/* Of each kind the first block stays (how it all began), and the last is being written. nblocks: there is none to remove. */
+static uint32_t find_oldest_removable(const struct files *f)
+{
+	uint32_t seen[] = {0, 0, 0}, all[] = {0, 0, 0};
+
+	for (uint32_t i = 0; i < f->nblocks; i++)
+		all[f->blocks[i].kind]++;
+	for (uint32_t i = 0; i < f->nblocks; i++) {
+		enum calls_kind kind = f->blocks[i].kind;
+
+		if (seen[kind]++ && seen[kind] < all[kind])
+			return i;
+	}
+	return f->nblocks;
+}
+
 uint32_t files_limit(struct files *f)
 {
 	uint64_t limit = f->j->head->limit_bytes;
 	uint32_t removed = 0;
 
-	/* The first block stays (it shows the start), and the last one is being written. */
-	while (limit && f->total > limit && f->nblocks > 2) {
-		struct out_block b = f->blocks[1];
+	for (uint32_t i;
+		limit && f->total > limit && (i = find_oldest_removable(f)) < f->nblocks;) {
+		struct out_block b = f->blocks[i];
 		char path[BLOCK_PATH_MAX];
 
-		blocks_path(f, b.block, b.part, path, sizeof(path));
+		blocks_path(f, b.kind, b.block, b.part, path, sizeof(path));
 		blocks_close(f, path);
 		if (b.gz)
 			strcat(path, ".gz");
 		unlinkat(files_dir(f), path, 0);
-		memmove(&f->blocks[1], &f->blocks[2], (f->nblocks - 2) * sizeof(b));
+		memmove(&f->blocks[i], &f->blocks[i + 1], (f->nblocks - i - 1) * sizeof(b));
 		f->nblocks--;
 		f->total -= b.bytes;
 		removed++;

@@ -11,11 +11,13 @@
 #define BLOCK_PATH_MAX 56
 
 /* The name of a calls file without .gz; block: its first step. */
-void blocks_path(const struct files *f, uint32_t block, uint32_t part, char *buf, size_t cap);
+void blocks_path(const struct files *f, enum calls_kind kind, uint32_t block, uint32_t part,
+	char *buf, size_t cap);
 
 /* The entry of that file, NULL if there is none; and a new one, NULL if there is no memory. */
-struct out_block *blocks_find(struct files *f, uint32_t block, uint32_t part);
-struct out_block *blocks_add(struct files *f, uint32_t block, uint32_t part, uint64_t bytes);
+struct out_block *blocks_find(struct files *f, enum calls_kind kind, uint32_t block, uint32_t part);
+struct out_block *blocks_add(
+	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes);
 
 /*
  * Looks at the content of the folder. Removes empty files, left by a pass that was killed before it wrote, and the

@@ -12,6 +12,17 @@
 
 #define CHUNK 65536
 
+/* The next file of its kind; NULL: it is the last. */
+static const struct out_block *find_next_of_kind(const struct files *f, uint32_t i)
+{
+	enum calls_kind kind = f->blocks[i].kind;
+
+	while (++i < f->nblocks)
+		if (f->blocks[i].kind == kind)
+			return &f->blocks[i];
+	return NULL;
+}
+
 /* The oldest file that normally gets no more rows, NULL: none. */
 static struct out_block *oldest_finished_block(struct files *f)
 {
@@ -19,10 +30,11 @@ static struct out_block *oldest_finished_block(struct files *f)
 
 	for (uint32_t i = 0; i + 1 < f->nblocks; i++) {
 		struct out_block *b = &f->blocks[i];
-		const struct out_block *next = &f->blocks[i + 1],
+		const struct out_block *next = find_next_of_kind(f, i),
 				       *last = &f->blocks[f->nblocks - 1];
 
-		if (!b->gz && (next->block == b->block || last->block > b->block + steps))
+		if (b->kind == CALLS_CSV && next && !b->gz &&
+			(next->block == b->block || last->block > b->block + steps))
 			return b;
 	}
 	return NULL;
@@ -64,7 +76,7 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 
 	if (!b || atomic_load_explicit(hurry, memory_order_relaxed))
 		return 0;
-	blocks_path(f, b->block, b->part, path, sizeof(path));
+	blocks_path(f, b->kind, b->block, b->part, path, sizeof(path));
 	snprintf(gz, sizeof(gz), "%s.gz", path);
 	snprintf(tmp, sizeof(tmp), "%s.gz.tmp", path);
 	blocks_close(f, path);

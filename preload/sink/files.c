@@ -111,7 +111,7 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 		if (o->path[0] && strcmp(o->path, path) == 0)
 			return o;
 		/* A file without text in this pass may be evicted, the least recently used first. */
-		if (o->len == 0 && (!free_one || o->used < free_one->used))
+		if (o->len == 0 && !o->pinned && (!free_one || o->used < free_one->used))
 			free_one = o;
 	}
 	if (!free_one)
@@ -136,14 +136,10 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	return free_one;
 }
 
-static char *make_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
+static char *add_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
 {
 	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
 
-	if (o->len + lead + bytes > BUFFER_MAX && o->len)
-		return NULL;
-	if (f->text && f->text + lead + bytes > f->text_most)
-		return NULL;
 	if (o->len + lead + bytes > o->cap) {
 		size_t want = o->cap ? o->cap * 2 : 65536;
 
@@ -165,6 +161,22 @@ static char *make_buffer_room(struct files *f, struct out_file *o, const char *h
 	o->header = header;
 	o->used = f->pass + 1;
 	return o->buf + o->len;
+}
+
+static char *make_buffer_room(struct files *f, struct out_file *o, const char *header, size_t bytes)
+{
+	size_t lead = o->len == 0 && o->bytes == 0 ? strlen(header) : 0;
+
+	if (o->len + lead + bytes > BUFFER_MAX && o->len)
+		return NULL;
+	if (f->text && f->text + lead + bytes > f->text_most)
+		return NULL;
+	return add_buffer_room(f, o, header, bytes);
+}
+
+char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes)
+{
+	return add_buffer_room(f, o, "", bytes);
 }
 
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
@@ -203,33 +215,36 @@ static uint64_t part_limit(const struct files *f)
 	return part && part < limit ? part : limit;
 }
 
-char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_file **which)
+char *files_room_calls(
+	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
+	const char *header = kind == CALLS_CSV ? ROW_HEADER : "";
 	uint32_t n = f->j->head->block_steps, block = n ? step / n * n : 0, part = 0;
 	char path[48];
 
 	/* If this pass has text already, it is in the part that rows of this block go to. */
 	struct out_file *last = f->last_calls;
 
-	if (last && last->calls && last->len && last->block == block &&
+	if (last && last->calls == kind && last->len && last->block == block &&
 		last->bytes + last->len + bytes <= part_limit(f)) {
 		*which = last;
 		if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
 			f->text + bytes <= f->text_most)
 			return last->buf + last->len;
-		return make_buffer_room(f, last, ROW_HEADER, bytes);
+		return make_buffer_room(f, last, header, bytes);
 	}
 	*which = NULL;
 	for (uint32_t i = f->nblocks; i-- > 0;)
-		if (f->blocks[i].block == block && f->blocks[i].part > part)
+		if (f->blocks[i].block == block && f->blocks[i].kind == kind &&
+			f->blocks[i].part > part)
 			part = f->blocks[i].part;
 
-	const struct out_block *newest = blocks_find(f, block, part);
+	const struct out_block *newest = blocks_find(f, kind, block, part);
 
 	if (newest && newest->gz)
 		part++;
 	for (;;) {
-		blocks_path(f, block, part, path, sizeof(path));
+		blocks_path(f, kind, block, part, path, sizeof(path));
 
 		struct out_file *o = lookup_out_file(f, path);
 
@@ -237,16 +252,19 @@ char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_
 			return NULL;
 		if (o->bytes + o->len && o->bytes + o->len + bytes > part_limit(f)) {
 			/* A file that was begun in this pass is known only by its text. */
-			if (!blocks_find(f, block, part) && !blocks_add(f, block, part, 0))
+			if (!blocks_find(f, kind, block, part) &&
+				!blocks_add(f, kind, block, part, 0))
 				return NULL;
 			part++;
 			continue;
 		}
-		o->calls = true;
+		o->calls = kind;
 		o->block = block;
 		o->part = part;
-		*which = f->last_calls = o;
-		return make_buffer_room(f, o, ROW_HEADER, bytes);
+		*which = o;
+		if (kind == CALLS_CSV)
+			f->last_calls = o;
+		return make_buffer_room(f, o, header, bytes);
 	}
 }
 
@@ -513,13 +531,13 @@ int files_write(struct files *f, struct journal_commit *next)
 
 		o->bytes += o->len;
 		if (o->calls) {
-			struct out_block *b = blocks_find(f, o->block, o->part);
+			struct out_block *b = blocks_find(f, o->calls, o->block, o->part);
 
 			if (b) {
 				f->total += o->len;
 				b->bytes += o->len;
 			} else {
-				blocks_add(f, o->block, o->part, o->bytes);
+				blocks_add(f, o->calls, o->block, o->part, o->bytes);
 			}
 		}
 		o->len = 0;

@@ -19,6 +19,9 @@
 #define FILES_PLACES 4
 #define FILES_CONFIGS 4 /* number of earlier configurations that are kept */
 
+/* How a calls file is written. */
+enum calls_kind { CALLS_NONE, CALLS_CSV, CALLS_COMPACT };
+
 struct out_file {
 	char path[48]; /* "": the entry is not used */
 	struct io_kept at; /* open as */
@@ -27,7 +30,8 @@ struct out_file {
 	char *buf;
 	size_t len, cap;
 	uint32_t block, part; /* calls files */
-	bool calls;
+	enum calls_kind calls;
+	bool pinned; /* text of this pass will come: it does not give way to another file */
 	bool lines; /* text: its tail is cut at the end of a line */
 	uint64_t used; /* pass of the last use */
 };
@@ -35,6 +39,7 @@ struct out_file {
 /* An existing calls file, for the limit on the folder's size. */
 struct out_block {
 	uint32_t block, part;
+	enum calls_kind kind;
 	uint64_t bytes; /* on the disk */
 	bool gz; /* compressed: no more data is written into it */
 };
@@ -101,7 +106,11 @@ void files_move(struct files *f, struct files *to);
  */
 char *files_room_table(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which);
-char *files_room_calls(struct files *f, uint32_t step, size_t bytes, struct out_file **which);
+char *files_room_calls(struct files *f, enum calls_kind kind, uint32_t step, size_t bytes,
+	struct out_file **which);
+
+/* The same at the end of a pass, which has no limit then, in a file that has a place already. NULL: no memory. */
+char *files_get_block_room(struct files *f, struct out_file *o, size_t bytes);
 
 /* True if no file may grow by that much. A table has no parts, so its rows are lost then. */
 bool files_table_is_full(struct files *f, const char *path, size_t bytes);

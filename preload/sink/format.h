@@ -22,7 +22,7 @@
 #include "sink/files.h"
 #include "sink/record.h"
 
-#define SINKS_MAX 16
+#define SINKS_MAX 20
 
 /*
  * Flag next to FORMAT_BIT() of sink_open(): the record is read from the CSV files, and their content is not written
@@ -48,6 +48,8 @@ struct sink_format {
 	int (*scalar)(void *state, const struct record_scalar *e);
 	int (*step)(void *state, uint32_t next);
 	void (*retract)(void *state); /* another sink had no room: forget the last entry */
+	/* Before the pass is written: moves what is not in files yet into their buffers. Returns 0 or -ENOMEM. */
+	int (*pack)(void *state);
 	void (*commit)(void *state, bool written);
 	void (*finish)(void *state); /* everything is committed, and no more records will come */
 	void (*close)(void *state);
@@ -60,8 +62,9 @@ struct sink_format {
 /* NULL-terminated; a test may have another table. */
 extern const struct sink_format *const sink_formats[];
 
-extern const struct sink_format csv_format, kinds_format, names_format, scalars_format,
-	parallel_format, dump_format, alerts_format, tensorboard_format, monitor_format, api_format,
-	monitor_log_format, health_format, summary_format, abnormal_norm_format, grad_probe_format;
+extern const struct sink_format csv_format, calls_format, compact_format, kinds_format,
+	names_format, scalars_format, parallel_format, dump_format, alerts_format,
+	tensorboard_format, monitor_format, api_format, monitor_log_format, health_format,
+	summary_format, abnormal_norm_format, grad_probe_format;
 
 #endif

@@ -55,11 +55,12 @@ static int open_formats(struct sink *s, uint32_t formats)
 	for (unsigned i = 0; !err && i < SINKS_MAX && sink_formats[i]; i++) {
 		uint32_t of = sink_formats[i]->formats;
 
-		if (formats & SINK_FROM_FILES && of & FORMAT_BIT(CSV))
+		if (formats & SINK_FROM_FILES && of & FORMAT_TABLES)
 			continue;
 		if (!of || of & formats)
 			err = open_format(s, i);
-		if (of != FORMAT_FILES && !(of & ~FORMAT_FILES))
+		/* Of several: what is the same with each of them. */
+		if (!(of & (of - 1)) && of & FORMAT_FILES)
 			known |= of;
 	}
 	for (unsigned f = 0; f < OUTPUT_FORMATS; f++)
@@ -486,10 +487,25 @@ static void end_pass(struct sink *s, bool written)
 	s->have_rows = false;
 }
 
+static int write_formats(struct sink *s)
+{
+	int err = 0;
+
+	for (uint32_t left = s->open; left && !err; left &= left - 1) {
+		unsigned i = (unsigned)__builtin_ctz(left);
+
+		if (sink_formats[i]->pack)
+			err = sink_formats[i]->pack(s->state[i]);
+	}
+	return err;
+}
+
 int sink_write(struct sink *s, struct journal_commit *next)
 {
-	int err = files_write(&s->files, next);
+	int err = write_formats(s);
 
+	if (!err)
+		err = files_write(&s->files, next);
 	if (err) {
 		sink_drop(s);
 		return err;

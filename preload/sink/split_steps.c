@@ -292,7 +292,7 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 	return err;
 }
 
-/* <word>_<a>-<b>.csv, <word>_<a>-<b>.<part>.csv, either with .gz; <word>_step<a>-<b>.csv. */
+/* <word>_<a>-<b>.csv, <word>_<a>-<b>.<part>.csv, either with .gz, or .compact; <word>_step<a>-<b>.csv. */
 static bool read_block_name(const char *name, unsigned long long *a, unsigned long long *b)
 {
 	const char *at = strrchr(name, '_');
@@ -306,7 +306,26 @@ static bool read_block_name(const char *name, unsigned long long *a, unsigned lo
 	at += n;
 	if (sscanf(at, ".%*u%n", &part) == 0 && part)
 		at += part;
-	return strcmp(at, ".csv") == 0 || strcmp(at, ".csv.gz") == 0;
+	return strcmp(at, ".csv") == 0 || strcmp(at, ".csv.gz") == 0 || strcmp(at, ".compact") == 0;
+}
+
+bool has_divided_calls(int dirfd, const char *suffix, uint32_t first)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	bool found = false;
+
+	for (struct dirent *e; d && !found && (e = readdir(d));) {
+		unsigned long long a, b;
+
+		found = strncmp(e->d_name, "calls_", 6) == 0 && strstr(e->d_name, suffix) &&
+			read_block_name(e->d_name, &a, &b) && a < first && b >= first;
+	}
+	if (d)
+		closedir(d);
+	else if (fd >= 0)
+		close(fd);
+	return found;
 }
 
 static int split_one(int from, int to, const char *name, uint32_t first, struct split_steps *done)

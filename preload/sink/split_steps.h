@@ -6,6 +6,7 @@
 #ifndef PROBE_SINK_SPLIT_STEPS_H
 #define PROBE_SINK_SPLIT_STEPS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct split_steps {
@@ -21,6 +22,9 @@ struct split_steps {
  * lost. Returns 0, -EPROTO (a table without a column `step`), or -errno.
  */
 int split_steps(int from, int to, uint32_t first, struct split_steps *done);
+
+/* True if the folder has a calls file with that suffix that has steps before `first` and may have others too. */
+bool has_divided_calls(int dirfd, const char *suffix, uint32_t first);
 
 /*
  * Calls visit() for each row's field of that column; never, if there is no such table or column. Returns 0 or -errno.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first sink: calls_*.csv, stack_info.csv, comms.csv. All of its data is in the buffers of its files. */
+/* The first sinks: stack_info.csv and comms.csv; calls_*.csv. All of their data is in the buffers of their files. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,6 @@
 
 struct csv {
 	struct files *files;
-	struct row_memory *memory;
 	/* For a resumed run: communicators that have a row already. */
 	bool looked;
 	uint64_t *known;
@@ -25,8 +24,6 @@ static void close_csv(void *state)
 {
 	struct csv *s = state;
 
-	row_memory_free(s->memory);
-	s->memory = NULL;
 	free(s->known);
 	s->known = NULL;
 	s->nknown = s->cap_known = 0;
@@ -37,27 +34,68 @@ static int open_csv_sink(void *state, struct files *files)
 	struct csv *s = state;
 
 	s->files = files;
+	return 0;
+}
+
+/* ---- calls_*.csv ---- */
+
+struct calls_csv {
+	struct files *files;
+	struct row_memory *memory;
+};
+
+static int open_calls_sink(void *state, struct files *files)
+{
+	struct calls_csv *s = state;
+
+	s->files = files;
 	s->memory = row_memory_new();
 	return 0;
 }
 
+static void close_calls_sink(void *state)
+{
+	struct calls_csv *s = state;
+
+	row_memory_free(s->memory);
+	s->memory = NULL;
+}
+
 static int write_call_rows(void *state, const struct record *r)
 {
-	struct csv *s = state;
+	struct calls_csv *s = state;
 	struct out_file *o;
 
 	/*
 	 * Room for all rows before the first one: if the pass ended between two rows of a call, the first would be
 	 * written already, and the next pass writes the whole call.
 	 */
-	char *at =
-		files_room_calls(s->files, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
+	char *at = files_room_calls(
+		s->files, CALLS_CSV, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
 
 	if (!at)
 		return -ENOBUFS;
 	files_took(s->files, o, rows_format(at, r, s->memory));
 	return 0;
 }
+
+/* With .gz, and without. */
+static enum sink_file get_calls_file_kind(const char *path)
+{
+	return strncmp(path, "calls_", 6) == 0 && strstr(path, ".csv") ? SINK_FILE_LINES
+								       : SINK_FILE_OTHER;
+}
+
+const struct sink_format calls_format = {
+	.formats = FORMAT_BIT(CSV),
+	.state_bytes = sizeof(struct calls_csv),
+	.open = open_calls_sink,
+	.record = write_call_rows,
+	.close = close_calls_sink,
+	.owns = get_calls_file_kind,
+};
+
+/* ---- the tables ---- */
 
 static int write_stack_row(void *state, const struct record_stack *e)
 {
@@ -142,21 +180,19 @@ static int write_comm_row(void *state, const struct record_comm *e)
 	return 0;
 }
 
-static enum sink_file own_csv_file(const char *path)
+static enum sink_file get_table_kind(const char *path)
 {
-	return strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0 ||
-			       strncmp(path, "calls_", 6) == 0
+	return strcmp(path, "stack_info.csv") == 0 || strcmp(path, "comms.csv") == 0
 		       ? SINK_FILE_LINES
 		       : SINK_FILE_OTHER;
 }
 
 const struct sink_format csv_format = {
-	.formats = FORMAT_BIT(CSV),
+	.formats = FORMAT_TABLES,
 	.state_bytes = sizeof(struct csv),
 	.open = open_csv_sink,
-	.record = write_call_rows,
 	.stack = write_stack_row,
 	.comm = write_comm_row,
 	.close = close_csv,
-	.owns = own_csv_file,
+	.owns = get_table_kind,
 };

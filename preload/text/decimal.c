@@ -315,23 +315,52 @@ static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, in
 	return put_exponent(at + n + (n > 1), exp);
 }
 
+/* The nine digits of nearly all numbers. False: they are not certain for this one. */
+static inline __attribute__((always_inline)) bool find_9_digits(
+	uint64_t bits, uint32_t *n, int *exp)
+{
+	int e = (int)(bits >> 52 & 2047) - 1023;
+	uint64_t m = bits << 11 | UINT64_C(1) << 63;
+
+	if (__builtin_expect((unsigned)(e + 1022) > 2045, 0))
+		return false; /* no digits, or fewer bits */
+	*exp = (int)(((int64_t)e * 1292913986) >> 32);
+	if (__builtin_expect(!scale_quickly(m, e - 63, 8 - *exp, n), 0))
+		return false;
+	if (*n >= 1000000000) {
+		++*exp;
+		if (__builtin_expect(!scale_quickly(m, e - 63, 8 - *exp, n), 0))
+			return false;
+	}
+	return true;
+}
+
+bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	if (__builtin_expect(find_9_digits(bits, digits, exponent), 1))
+		return true;
+	/* The powers that are needed may not have been made. */
+	if ((bits >> 52 & 2047) - 1 > 2045)
+		return false;
+
+	int e = (int)(bits >> 52 & 2047) - 1023, exp = (int)(((int64_t)e * 1292913986) >> 32);
+
+	power_of(8 - exp);
+	power_of(7 - exp);
+	return find_9_digits(bits, digits, exponent) && *digits < 1000000000;
+}
+
 /* decimal_format() for nine digits, which works for nearly all numbers. NULL: not certain for this one. */
 static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uint64_t bits)
 {
-	int e = (int)(bits >> 52 & 2047) - 1023, exp;
-	uint64_t m = bits << 11 | UINT64_C(1) << 63;
 	uint32_t n, first;
+	int exp;
 
-	if (__builtin_expect((unsigned)(e + 1022) > 2045, 0))
-		return NULL; /* no digits, or fewer bits */
-	exp = (int)(((int64_t)e * 1292913986) >> 32);
-	if (__builtin_expect(!scale_quickly(m, e - 63, 8 - exp, &n), 0))
+	if (__builtin_expect(!find_9_digits(bits, &n, &exp), 0))
 		return NULL;
-	if (n >= 1000000000) {
-		exp++;
-		if (__builtin_expect(!scale_quickly(m, e - 63, 8 - exp, &n), 0))
-			return NULL;
-	}
 	*p = '-';
 	p += bits >> 63;
 	first = n / 100000000;

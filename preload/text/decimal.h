@@ -6,6 +6,9 @@
 #ifndef PROBE_BASE_DECIMAL_H
 #define PROBE_BASE_DECIMAL_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #define DECIMAL_DIGITS_MAX 17
 /* larger than any text, because text is copied in pieces of fixed length */
 #define DECIMAL_TEXT_MAX 48
@@ -16,6 +19,12 @@
  * of random values, and exact ties of large integers): printf must format it then.
  */
 int decimal_format(char *buf, double v, int digits);
+
+/*
+ * The same nine digits as a number, 10^8 to 10^9 - 1, and the decimal exponent of the first. False: v is 0, not finite or
+ * denormal, or the last digit is not certain.
+ */
+bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent);
 
 /* "00" to "99", one after the other. */
 extern const char decimal_pairs[201];

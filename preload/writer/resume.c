@@ -12,9 +12,11 @@
 #include "base/io.h"
 #include "base/log.h"
 #include "config/output_format.h"
+#include "config/rooms/files.h"
 #include "journal/segment.h"
 #include "folder/opened.h"
 #include "folder/owner.h"
+#include "session/generation.h"
 #include "sink/split_steps.h"
 #include "writer/complete.h"
 
@@ -138,6 +140,15 @@ static uint64_t read_next_seq(const char *meta)
 	return at ? strtoull(at + sizeof(key) - 1, NULL, 10) : 0;
 }
 
+/* Calls of one block of steps are read from one kind of file; and a compact file cannot be divided. */
+static bool is_block_of_another_format(int dirfd, uint32_t first)
+{
+	uint32_t formats = output_formats_of(get_files_keys(config_now())->format);
+
+	return has_divided_calls(dirfd, ".compact", first) ||
+	       (formats & FORMAT_BIT(COMPACT) && has_divided_calls(dirfd, ".csv", first));
+}
+
 int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 {
 	struct resumed *r = arg;
@@ -151,6 +162,8 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 	r->next_seq = read_next_seq(meta);
 	if (!err)
 		err = complete_earlier_run(dirfd, meta, &r->next_seq);
+	if (!err && is_block_of_another_format(dirfd, r->first))
+		err = -EPROTO;
 	if (!err) {
 		to = make_earlier_folder(out, name, r->earlier, sizeof(r->earlier));
 		err = to < 0 ? to : take_steps_out(dirfd, to, r->first, &done);
@@ -163,7 +176,9 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 			"append_output: cannot go on in %s: %s; it is moved to %s.<n>, and the "
 			"rows of this run begin in a new one",
 			name,
-			stacks == -EPROTO ? "written by another version of libprobe"
+			stacks == -EPROTO ? "written by another version of libprobe, or in another "
+					    "format (compact files are "
+					    "continued at the first step of a file only)"
 					  : io_error_text((int)stacks),
 			name);
 		return (int)stacks;

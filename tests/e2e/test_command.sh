@@ -51,7 +51,7 @@ done
 is 'columns --duckdb comms' "$("$probe" columns --duckdb comms)" "{'comm': 'VARCHAR', 'lib': 'VARCHAR', 'size': 'BIGINT', 'rank': 'BIGINT', 'kind': 'VARCHAR', 'parent': 'VARCHAR', 'name': 'VARCHAR', 'world_ranks': 'VARCHAR'}"
 says 'columns --pandas: statistics are numbers, ids are text' 0 '"comm": "string".*"min": "float64".*"norm": "float64".*"nans": "Int64".*"crc32": "string"' "$probe" columns --pandas calls
 says 'columns --arrow of a table that is no CSV file' 2 'files: no columns with types; accepted: calls' "$probe" columns --arrow files
-for v in run check report recover config columns stub; do
+for v in run check report recover config columns stub csv; do
 	says "$v --help has examples" 0 "^usage: probe $v .* examples:" "$probe" $v --help
 	says "help $v" 0 "^usage: probe $v " "$probe" help $v
 	says "$v: an unknown option" 2 "$v: no option --colour|$v: no option --nonsense" "$probe" $v --nonsense

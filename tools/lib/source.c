@@ -84,8 +84,16 @@ int source_open(struct source *s, const char *path, uint64_t limit, bool keep_op
 	return 0;
 }
 
+void source_set_decoder(struct source *s, const struct source_decoder *decoder)
+{
+	s->decoder = decoder;
+	s->decoding = decoder->open();
+}
+
 void source_close(struct source *s)
 {
+	if (s->decoder)
+		s->decoder->close(s->decoding);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->gz) {
@@ -96,7 +104,7 @@ void source_close(struct source *s)
 	*s = (struct source){.fd = -1};
 }
 
-static ssize_t read_piece(struct source *s, void *buf, size_t cap)
+ssize_t source_read_piece(struct source *s, void *buf, size_t cap)
 {
 	int fd = s->fd;
 	ssize_t n;
@@ -136,7 +144,7 @@ static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
 
 	while (z->avail_out == room && !g->ended) {
 		if (!z->avail_in) {
-			ssize_t n = read_piece(s, g->in, sizeof(g->in));
+			ssize_t n = source_read_piece(s, g->in, sizeof(g->in));
 
 			if (n < 0)
 				return n;
@@ -167,5 +175,7 @@ static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
 
 ssize_t source_read(struct source *s, void *buf, size_t cap)
 {
-	return s->gz ? inflate_piece(s, buf, cap) : read_piece(s, buf, cap);
+	if (s->decoder)
+		return s->decoder->read(s->decoding, s, buf, cap);
+	return s->gz ? inflate_piece(s, buf, cap) : source_read_piece(s, buf, cap);
 }

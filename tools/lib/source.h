@@ -11,6 +11,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct source;
+
+/* Makes text of files that are none. state: what open() returned. */
+struct source_decoder {
+	void *(*open)(void);
+	/* As source_read(); takes what it needs with source_read_piece(). */
+	ssize_t (*read)(void *state, struct source *s, void *buf, size_t cap);
+	/* Continues with the text after that byte of the file. Only before anything was read of it. */
+	void (*skip)(void *state, struct source *s, uint64_t offset);
+	void (*close)(void *state);
+};
+
 struct source {
 	char *path;
 	int fd; /* -1: closed between pieces */
@@ -20,6 +32,9 @@ struct source {
 	uint64_t limit; /* bytes of the file that count */
 	uint64_t size; /* bytes of a plain file when it was opened; UINT64_MAX: not known */
 	struct source_gz *gz; /* NULL: plain */
+	const struct source_decoder *decoder; /* NULL: its bytes are the text */
+	void *decoding;
+	uint64_t damaged; /* records that could not be decoded */
 };
 
 /*
@@ -30,6 +45,11 @@ unsigned source_count_keepable(void);
 /* limit: how much of a plain file is to be read (UINT64_MAX: all). Returns -errno. */
 int source_open(struct source *s, const char *path, uint64_t limit, bool keep_open);
 void source_close(struct source *s);
+
+/* From now on its text is what that makes of it. */
+void source_set_decoder(struct source *s, const struct source_decoder *decoder);
+/* Bytes of a plain file as they are: up to cap; 0 at the end, -errno. */
+ssize_t source_read_piece(struct source *s, void *buf, size_t cap);
 
 /* Up to cap bytes; 0 at the end, -errno. */
 ssize_t source_read(struct source *s, void *buf, size_t cap);

@@ -29,6 +29,7 @@ int verb_top(int argc, char **argv);
 int verb_serve(int argc, char **argv);
 int verb_ctl(int argc, char **argv);
 int verb_columns(int argc, char **argv);
+int verb_csv(int argc, char **argv);
 int verb_names(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_sql(int argc, char **argv);

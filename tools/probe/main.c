@@ -41,6 +41,7 @@ static const char help[] =
 	"  probe config [-c FILE]                     prints the configuration in effect\n"
 	"  probe names [DIR]                          says what a training's parameters and "
 	"buckets are\n"
+	"  probe csv [-o OUT] [DIR]                   makes the CSV files of compact records\n"
 	"  probe sql [DIR] [QUERY]                    starts DuckDB with the files as tables\n"
 	"  probe bundle [DIR]                         packs what a colleague needs of a run\n"
 	"  probe columns [TABLE...]                   says what the files and their columns mean\n"
@@ -61,6 +62,7 @@ static const struct {
 	{"config", verb_config, false},
 	{"columns", verb_columns, false},
 	{"names", verb_names, false},
+	{"csv", verb_csv, false},
 	{"stub", verb_stub, true},
 	{"export", verb_export, false},
 	{"compare", verb_compare, false},

@@ -284,7 +284,7 @@ static enum sink_file own_kind_file(const char *path)
 }
 
 const struct sink_format kinds_format = {
-	.formats = FORMAT_BIT(CSV),
+	.formats = FORMAT_TABLES,
 	.state_bytes = sizeof(struct kinds_csv),
 	.open = open_kinds_sink,
 	.kind = write_kind_row,

@@ -63,7 +63,7 @@ static enum sink_file own_scalars_file(const char *path)
 }
 
 const struct sink_format scalars_format = {
-	.formats = FORMAT_BIT(CSV),
+	.formats = FORMAT_TABLES,
 	.state_bytes = sizeof(struct files *),
 	.open = open_scalars_sink,
 	.scalar = write_scalar_row,

@@ -284,6 +284,12 @@ static unsigned read_csv_row(struct csv *c)
 
 int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer)
 {
+	return csv_open_decoded(c, path, limit, keep_open, buffer, NULL);
+}
+
+int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer,
+	const struct source_decoder *decoder)
+{
 	size_t bytes = 0;
 
 	memset(c, 0, offsetof(struct csv, field));
@@ -296,6 +302,8 @@ int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, si
 		return err;
 	/* A small file needs no more than itself, and there are some of each rank. */
 	buffer = c->src.size < buffer ? (size_t)c->src.size + 1 : buffer;
+	if (decoder)
+		source_set_decoder(&c->src, decoder);
 	c->cap = buffer < BUFFER_MIN ? BUFFER_MIN : buffer;
 	c->buf = tool_realloc(NULL, c->cap);
 
@@ -333,6 +341,11 @@ void csv_skip_to(struct csv *c, uint64_t offset)
 	bool quoted;
 	ssize_t n;
 
+	if (c->src.decoder) {
+		c->at = c->end;
+		c->src.decoder->skip(c->src.decoding, &c->src, offset);
+		return;
+	}
 	if (c->src.gz || offset <= c->src.at - (c->end - c->at))
 		return;
 	c->at = c->end = 0;

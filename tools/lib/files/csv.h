@@ -40,6 +40,9 @@ struct csv {
  * CSV_COLUMNS_MAX columns), or -errno. Free with csv_close in any case.
  */
 int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer);
+/* The same of a file that is none, by what makes text of it; NULL: it is one. */
+int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer,
+	const struct source_decoder *decoder);
 void csv_close(struct csv *c);
 
 /* Continues with the first row that begins after that byte of the file, if that is farther and the file is not compressed. */

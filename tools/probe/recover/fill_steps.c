@@ -15,6 +15,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/join/rounds.h"
 #include "tools/probe/model/read/calls.h"
+#include "tools/probe/model/read/compact_read.h"
 
 #define META_MOST (4u << 20)
 #define WORK "steps.tmp" /* new files that are not complete */
@@ -98,10 +99,10 @@ static bool open_block(struct step_files *s, const struct csv *c, uint64_t step)
 	return true;
 }
 
-static void copy_rows(struct step_files *s, const struct rounds *r, const char *path)
+static void copy_rows(struct step_files *s, const struct rounds *r, const struct calls_file *from)
 {
 	struct csv c;
-	int err = csv_open(&c, path, UINT64_MAX, true, 1 << 18);
+	int err = calls_open_file(&c, from, true, 1 << 18);
 	int step = csv_column(&c, "step"), seq = csv_column(&c, "seq"),
 	    start = csv_column(&c, "start_ns");
 	uint64_t a, b, at;
@@ -136,7 +137,7 @@ static void copy_rows(struct step_files *s, const struct rounds *r, const char *
 
 static bool is_calls_file(const char *name)
 {
-	return strncmp(name, "calls_", 6) == 0 && strstr(name, ".csv");
+	return strncmp(name, "calls_", 6) == 0 && (strstr(name, ".csv") || is_compact_name(name));
 }
 
 static int open_folder_at(int dirfd, const char *name)
@@ -245,7 +246,7 @@ static int write_new_files(
 		return -errno;
 	calls_open(&list, &f->dir[0], 0, NULL);
 	for (unsigned i = 0; i < list.nfile && !s->err; i++)
-		copy_rows(s, r, list.file[i].path);
+		copy_rows(s, r, &list.file[i]);
 	close_block(s);
 	calls_close(&list);
 	err = s->err ? -s->err : write_new_meta(dirfd, work, s);

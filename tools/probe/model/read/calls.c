@@ -12,6 +12,7 @@
 #include "terms/dtype.h"
 #include "base/io.h"
 #include "tools/lib/intern.h"
+#include "tools/probe/model/read/compact_read.h"
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
 
@@ -19,7 +20,7 @@
 
 /* ---- the files ---- */
 
-/* calls_<a>-<b>[.<k>].csv[.gz] */
+/* calls_<a>-<b>[.<k>].csv[.gz], or .compact */
 static bool parse_name(const char *name, struct calls_file *f, bool *gz)
 {
 	unsigned long long a, b, part = 0;
@@ -35,7 +36,8 @@ static bool parse_name(const char *name, struct calls_file *f, bool *gz)
 	f->first = a;
 	f->last = b;
 	f->part = part;
-	return *gz || strcmp(name, ".csv") == 0;
+	f->compact = is_compact_name(name);
+	return *gz || f->compact || strcmp(name, ".csv") == 0;
 }
 
 static int by_block(const void *x, const void *y)
@@ -78,10 +80,37 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 		closedir(d);
 }
 
+/* Of a block of steps that is there both ways: the same rows. (The first part of a CSV file is made last.) */
+static void remove_compact_files(struct calls *s)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < s->nfile; i++) {
+		struct calls_file *f = &s->file[i];
+		bool twice = false;
+
+		for (unsigned k = 0; f->compact && k < s->nfile && !twice; k++)
+			twice = !s->file[k].compact && !s->file[k].overlay && !s->file[k].part &&
+				s->file[k].first == f->first;
+		if (twice)
+			free(f->path);
+		else
+			s->file[n++] = *f;
+	}
+	s->nfile = n;
+}
+
+int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open, size_t buffer)
+{
+	return csv_open_decoded(
+		csv, f->path, f->limit, keep_open, buffer, f->compact ? &compact_decoder : NULL);
+}
+
 void calls_open(struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o)
 {
 	*s = (struct calls){.dir = dir, .rank = rank, .step_hi = UINT64_MAX, .buffer = 1 << 18};
 	list_files(s, dir->path, o, false);
+	remove_compact_files(s);
 	if (o && o->path)
 		list_files(s, o->path, o, true);
 	if (s->nfile)
@@ -190,7 +219,7 @@ static bool read_row(struct calls *s)
 static void end_file(struct calls *s)
 {
 	s->rows += s->csv.rows;
-	s->damaged += s->csv.damaged;
+	s->damaged += s->csv.damaged + s->csv.src.damaged;
 	/* While the process writes, the last line of its last file may be half written: nothing is lost then. */
 	if (s->csv.truncated &&
 		((s->dir->state != RANK_RUNNING && !s->dir->lives) || s->csv.src.gz))
@@ -216,7 +245,7 @@ static bool begin_file(struct calls *s)
 
 		if (!is_file_wanted(s, f))
 			continue;
-		err = csv_open(&s->csv, f->path, f->limit, s->keep_open, s->buffer);
+		err = calls_open_file(&s->csv, f, s->keep_open, s->buffer);
 		s->lacking = NULL;
 		if (!err && has_needed_columns(s)) {
 			s->reading = true;

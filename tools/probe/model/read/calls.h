@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of one rank's folder, in the order of its files: calls_<a>-<b>[.<k>].csv[.gz]. The rows of a call (one per tensor) become one
- * struct.
+ * The calls of one rank's folder, in the order of its files: calls_<a>-<b>[.<k>].csv[.gz] or .compact. The rows of a call (one per
+ * tensor) become one struct.
  */
 #ifndef PROBE_TOOLS_CALLS_H
 #define PROBE_TOOLS_CALLS_H
@@ -88,7 +88,7 @@ struct calls_file {
 	char *path;
 	uint64_t first, last, part; /* first, last: steps */
 	uint64_t bytes, limit;
-	bool overlay;
+	bool overlay, compact;
 };
 
 struct calls;
@@ -141,6 +141,9 @@ struct calls {
 void calls_open(
 	struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o);
 void calls_close(struct calls *s);
+
+/* Opens one of its files as the CSV file that it is, or that is made from it. As csv_open(). */
+int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open, size_t buffer);
 
 /* Reads only the end of the files, about that many bytes: sets `cut`. */
 void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank, uint64_t bytes);

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The sink of calls_<a>-<b>.compact. Each pass adds one block to a file. A file's dictionaries live as long as its blocks are
+ * written one after the other by the same process: where they were left unknown, the next block begins new ones.
+ *
+ * It is the last in the table of sinks, so no entry that it was given is ever retracted.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "formats/compact/block.h"
+#include "formats/compact/compact_layout.h"
+#include "sink/format.h"
+
+/* Two: calls that end late are of the block of steps before. */
+#define OPEN_FILES 2
+/* A reader of the file's end, and one that found a damaged block, go on where dictionaries begin. */
+#define DICTIONARY_BYTES (4u << 20)
+#define BLOCK_BYTES 65536 /* that the file is taken to have room for */
+
+struct open_file {
+	struct compact_block *block; /* NULL: not in use yet */
+	struct out_file *out; /* while the block has calls */
+	uint32_t steps, part; /* the file: the first step, and its part */
+	uint64_t bytes; /* of the file, with which its dictionaries agree */
+	uint64_t since; /* bytes since they began */
+	uint64_t used; /* pass */
+};
+
+struct compact {
+	struct files *files;
+	struct open_file file[OPEN_FILES];
+	uint64_t pass;
+};
+
+static int open_compact(void *state, struct files *files)
+{
+	struct compact *s = state;
+
+	s->files = files;
+	s->pass = 1;
+	return 0;
+}
+
+static void close_compact(void *state)
+{
+	struct compact *s = state;
+
+	for (unsigned i = 0; i < OPEN_FILES; i++)
+		compact_block_free(s->file[i].block);
+	memset(s->file, 0, sizeof(s->file));
+}
+
+/* The one of that block of steps, or one that has no calls in this pass. NULL: the pass has to be ended first. */
+static struct open_file *find_open_file(struct compact *s, uint32_t steps)
+{
+	struct open_file *oldest = NULL;
+
+	for (unsigned i = 0; i < OPEN_FILES; i++) {
+		struct open_file *f = &s->file[i];
+
+		if (f->block && f->steps == steps)
+			return f;
+		if (!f->out && (!oldest || f->used < oldest->used))
+			oldest = f;
+	}
+	return oldest;
+}
+
+/* The first call of a pass in that file. */
+static int start_block(struct compact *s, struct open_file *f, uint32_t step, uint32_t steps)
+{
+	struct out_file *o;
+
+	if (!f->block)
+		f->block = compact_block_open();
+	if (!f->block || !files_room_calls(s->files, CALLS_COMPACT, step, BLOCK_BYTES, &o))
+		return -ENOBUFS;
+
+	uint64_t bytes = o->bytes + o->len;
+	bool goes_on = bytes && f->bytes == bytes && f->steps == steps && f->part == o->part &&
+		       f->since < DICTIONARY_BYTES && !compact_block_is_crowded(f->block);
+
+	compact_block_reset(f->block, !goes_on);
+	if (!goes_on)
+		f->since = 0;
+	f->steps = steps;
+	f->part = o->part;
+	f->bytes = bytes;
+	f->out = o;
+	o->pinned = true;
+	return 0;
+}
+
+static int write_record(void *state, const struct record *r)
+{
+	struct compact *s = state;
+	uint32_t n = s->files->j->head->block_steps, step = r->call->step;
+	uint32_t steps = n ? step / n * n : 0;
+	struct open_file *f = find_open_file(s, steps);
+	int err;
+
+	if (!f)
+		return -ENOBUFS;
+	if (__builtin_expect(!f->out, 0) && (err = start_block(s, f, step, steps)) != 0)
+		return err;
+	f->used = s->pass;
+	return compact_block_add(f->block, r) ? -ENOBUFS : 0;
+}
+
+/* The blocks go into the files' buffers. */
+static int write_blocks(void *state)
+{
+	struct compact *s = state;
+
+	for (unsigned i = 0; i < OPEN_FILES; i++) {
+		struct open_file *f = &s->file[i];
+		size_t bytes;
+		char *at;
+
+		if (!f->out || !compact_block_get_calls(f->block))
+			continue;
+		bytes = compact_block_measure(f->block);
+		at = files_get_block_room(s->files, f->out, bytes);
+		if (!at)
+			return -ENOMEM;
+		compact_block_write(f->block, (unsigned char *)at);
+		files_took(s->files, f->out, bytes);
+		f->bytes += bytes;
+		f->since += bytes;
+	}
+	return 0;
+}
+
+static void handle_pass_end(void *state, bool written)
+{
+	struct compact *s = state;
+
+	for (unsigned i = 0; i < OPEN_FILES; i++) {
+		struct open_file *f = &s->file[i];
+
+		if (!f->out)
+			continue;
+		/* Another process has cut or removed the file, or nothing came into it. */
+		if (!written || f->out->bytes != f->bytes)
+			f->bytes = 0;
+		f->out->pinned = false;
+		f->out = NULL;
+	}
+	s->pass++;
+}
+
+static enum sink_file get_file_kind(const char *path)
+{
+	size_t n = strlen(path), end = sizeof(COMPACT_SUFFIX) - 1;
+
+	return strncmp(path, "calls_", 6) == 0 && n > end &&
+			       strcmp(path + n - end, COMPACT_SUFFIX) == 0
+		       ? SINK_FILE_BYTES
+		       : SINK_FILE_OTHER;
+}
+
+const struct sink_format compact_format = {
+	.formats = FORMAT_BIT(COMPACT),
+	.state_bytes = sizeof(struct compact),
+	.open = open_compact,
+	.record = write_record,
+	.pack = write_blocks,
+	.commit = handle_pass_end,
+	.close = close_compact,
+	.owns = get_file_kind,
+};

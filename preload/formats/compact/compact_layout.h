@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bytes of calls_<a>-<b>.compact (docs/reference/compact-format.md): blocks, each with a head and columns of numbers. For
+ * who writes them (block.h) and who reads them (the tool). Integers of more than one byte have their lowest byte first.
+ */
+#ifndef PROBE_FORMATS_COMPACT_LAYOUT_H
+#define PROBE_FORMATS_COMPACT_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "terms/dtype.h"
+
+#define COMPACT_MAGIC "PRC1"
+#define COMPACT_SUFFIX ".compact"
+#define COMPACT_HEAD 20 /* bytes of the head */
+#define COMPACT_SUM_FROM 12 /* the checksum is that of all bytes of the block from here on */
+#define COMPACT_CALLS_MAX 4096 /* of one block */
+#define COMPACT_ROWS_MAX 8192 /* with a tensor */
+#define COMPACT_BLOCK_MAX (8u << 20) /* bytes */
+#define COMPACT_SITES_MAX 65536 /* of each dictionary */
+#define COMPACT_TEXT_MAX 512 /* bytes of one text: a cell takes fewer */
+#define COMPACT_DIMS_MAX 254
+
+/* head: magic, bytes of the block, checksum, number of calls, flags, number of columns */
+enum compact_head {
+	COMPACT_AT_BYTES = 4,
+	COMPACT_AT_SUM = 8,
+	COMPACT_AT_CALLS = 12,
+	COMPACT_AT_FLAGS = 16, /* two bytes */
+	COMPACT_AT_COLUMNS = 18, /* two bytes */
+};
+
+/* Dictionaries are empty before it. In every other block they go on from the one before. */
+#define COMPACT_FIRST 1
+
+enum compact_column {
+	/* dictionaries: what this block adds to them */
+	CC_TEXTS,
+	CC_COMMS,
+	CC_FUNCTIONS,
+	CC_TENSORS,
+	CC_SITES,
+	/* one number a call */
+	CC_SITE,
+	CC_PRESENT, /* enum compact_present: what CC_CALL has of it */
+	CC_SEQ,
+	CC_START,
+	CC_DURATION,
+	CC_CALL,
+	/* rows that have a tensor */
+	CC_KIND, /* enum compact_row */
+	CC_WIDTHS, /* enum compact_width, two bits each: min, max, mean, norm */
+	CC_MIN,
+	CC_MAX,
+	CC_MEAN,
+	CC_NORM,
+	CC_ROW,
+	COMPACT_COLUMNS
+};
+
+/* In this order in CC_CALL. */
+enum compact_present {
+	CP_STEP = 1, /* another one than the call's before: the difference */
+	CP_MICRO_STEP = 2, /* another one than the call's before: 0: none, else the number + 1 */
+	CP_COMM_SEQ = 4, /* not the expected one: the difference */
+	CP_NO_COMM_SEQ = 8, /* there is none, although one is expected; no number */
+	CP_PEER = 16, /* another one than at the function's call before: the difference */
+	CP_TAG = 32,
+	CP_WAIT = 64,
+	CP_ISSUE = 128,
+	CP_DEVICE = 256,
+	CP_PARENT = 512, /* seq - parent */
+	CP_ERROR = 1024,
+	CP_NODE = 2048,
+	CP_AWAIT = 4096, /* dtype, count */
+};
+
+/* Likewise in CC_ROW, but for CR_STATISTICS and CR_NOSTATS. */
+enum compact_row {
+	CR_STATISTICS = 1,
+	CR_NOSTATS = 2,
+	CR_ZEROS = 4,
+	CR_NANS = 8,
+	CR_INFS = 16,
+	CR_COMPONENTS = 32, /* statistics of another number than compact_compute_components() */
+	CR_CHECKSUM = 64, /* four bytes */
+	CR_OWN =
+		128, /* comm_seq, peer and tag of its own: each 0: none, else 1 + the zigzag of it */
+};
+
+enum compact_width {
+	CW_BEFORE, /* as in the row before of the same io and lane in the block; at first 0 */
+	CW_FOUR, /* float32; of integers the lower half, with the sign's bit of signed ones */
+	CW_DECIMAL, /* five bytes: nine digits and an exponent */
+	CW_EIGHT, /* float64 or the integer */
+};
+
+/* What a number is compared with: of types printed with 9 digits, of those with 17, and integers. */
+enum compact_lane { COMPACT_NARROW, COMPACT_WIDE, COMPACT_INTEGERS, COMPACT_LANES };
+
+/* A decimal number: digits (10^8 to 10^9 - 1) * 10^(exponent - 8). */
+#define COMPACT_DIGITS_MIN 100000000u
+#define COMPACT_SIGN_BIT 30
+#define COMPACT_EXPONENT_BIT 31
+#define COMPACT_EXPONENT_BIAS 256
+
+/* Whether min and max of the type are integers: what is neither signed nor unsigned is printed as a real number. */
+static inline bool compact_has_integers(const struct dtype_info *d)
+{
+	return d->cls == DTC_SIGNED || d->cls == DTC_UNSIGNED;
+}
+
+/* Numbers that the statistics of a tensor of that many elements are of. */
+static inline uint64_t compact_compute_components(unsigned dtype, uint64_t count)
+{
+	return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 || dtype == DT_FLOAT4_E2M1FN_X2
+		       ? 2 * count
+		       : count;
+}
+
+#define COMPACT_VARINT_MAX 10
+
+/* Seven bits a byte, the lowest first; the top bit says that there are more. */
+static inline unsigned char *compact_write_number(unsigned char *p, uint64_t v)
+{
+	while (__builtin_expect(v >= 128, 0)) {
+		*p++ = (unsigned char)(v | 128);
+		v >>= 7;
+	}
+	*p++ = (unsigned char)v;
+	return p;
+}
+
+/* 0, -1, 1, -2 ... as 0, 1, 2, 3 ... */
+static inline uint64_t compact_compute_zigzag(int64_t v)
+{
+	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
+}
+
+static inline int64_t compact_read_zigzag(uint64_t v)
+{
+	return (int64_t)(v >> 1 ^ (0 - (v & 1)));
+}
+
+static inline unsigned char *compact_write_signed(unsigned char *p, int64_t v)
+{
+	return compact_write_number(p, compact_compute_zigzag(v));
+}
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "the lowest byte is not first"
+#endif
+static inline void compact_write_u32(unsigned char *p, uint32_t v)
+{
+	memcpy(p, &v, 4);
+}
+
+static inline uint32_t compact_read_u32(const unsigned char *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, 4);
+	return v;
+}
+
+#endif

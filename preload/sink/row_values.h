@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of a row that its call, the call's end and the tensor settle together: for every format that writes rows. */
+#ifndef PROBE_SINK_ROW_VALUES_H
+#define PROBE_SINK_ROW_VALUES_H
+
+#include "journal/journal.h"
+
+/* What a row has of the call, of its completion and of its tensor. */
+struct row_values {
+	int64_t micro_step, comm_seq, dur_ns, wait_ns, dev_ns, issue_ns; /* JOURNAL_NONE64: empty */
+	int32_t peer, tag; /* JOURNAL_NONE: empty */
+	uint32_t flags;
+	int32_t error; /* with CF_ERROR */
+	int64_t node; /* with CF_NODE */
+	const struct journal_tensor *awaited; /* by an open call; NULL: nothing, or not known */
+};
+
+/* Ticks of waiting; 0: none, or not known. */
+static inline int64_t row_wait_ns(const struct clock_base *clock, uint64_t wait)
+{
+	if (!wait)
+		return JOURNAL_NONE64;
+	return wait == JOURNAL_NO_WAIT ? 0 : (int64_t)clock_to_dur(clock, wait);
+}
+
+static inline int64_t row_dur_ns(const struct clock_base *clock, uint64_t start, uint64_t end)
+{
+	return end > start ? (int64_t)clock_to_dur(clock, end - start) : 0;
+}
+
+/* t: the row's tensor, NULL: it has none. */
+static inline struct row_values settle_row(const struct clock_base *clock,
+	const struct journal_call *c, const struct journal_end *end, const struct journal_tensor *t,
+	bool open)
+{
+	struct row_values v = {
+		.micro_step = c->micro_step != UINT32_MAX ? c->micro_step : JOURNAL_NONE64,
+		.comm_seq = end && end->comm_seq != JOURNAL_NONE64 ? end->comm_seq : c->comm_seq,
+		.peer = end && end->peer != JOURNAL_NONE ? end->peer : c->peer,
+		.tag = end && end->tag != JOURNAL_NONE ? end->tag : c->tag,
+		.flags = c->flags | (end ? end->flags : 0),
+		.error = end && end->flags & CF_ERROR ? end->error : c->error,
+		.node = c->comm_seq,
+		.wait_ns = row_wait_ns(clock, c->wait + (end ? end->wait : 0)),
+		.dur_ns = open ? JOURNAL_NONE64
+			       : row_dur_ns(clock, c->start, end ? end->end : c->end),
+		.issue_ns = c->flags & CF_ASYNC && c->end ? row_dur_ns(clock, c->start, c->end)
+							  : JOURNAL_NONE64,
+		.dev_ns = end && end->device_ns ? (int64_t)end->device_ns : JOURNAL_NONE64,
+		.awaited = open && !t ? journal_awaited(c) : NULL,
+	};
+
+	/* Killed between the number and its flag: it counts no calls of a communicator. */
+	if (v.flags & CF_NODE || (open && !c->comm))
+		v.comm_seq = JOURNAL_NONE64;
+	/* Killed while it was being closed: what its end was going to be is not known. */
+	if (open)
+		v.flags = (v.flags & ~(uint32_t)CF_ERROR) | CF_OPEN;
+	if (t) {
+		v.comm_seq = t->comm_seq != JOURNAL_NONE64 ? t->comm_seq : v.comm_seq;
+		v.peer = t->peer != JOURNAL_NONE ? t->peer : v.peer;
+		v.tag = t->tag != JOURNAL_NONE ? t->tag : v.tag;
+		v.flags |= t->flags & TF_NOSTATS ? CF_NOSTATS : 0;
+	}
+	return v;
+}
+
+#endif

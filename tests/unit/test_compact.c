@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Blocks of compact files: what is read of them is the text that rows_format() makes of the same records, whatever they hold. */
+#include "core_helper.h"
+
+#include <math.h>
+
+#include "formats/compact/block.h"
+#include "formats/compact/compact_layout.h"
+#include "tools/lib/files/csv.h"
+#include "tools/probe/model/read/compact_read.h"
+
+#define TENSORS 6
+
+static uint64_t state = 88172645463325252u;
+
+static uint64_t draw(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	return state ^= state << 17;
+}
+
+static uint64_t draw_below(uint64_t n)
+{
+	return draw() % n;
+}
+
+static bool draw_rarely(void)
+{
+	return !draw_below(8);
+}
+
+/* Any of a type's numbers, the odd ones as often as the others. */
+static double draw_double(void)
+{
+	static const double odd[] = {0.0, -0.0, 1.0, -1.0, 0.5, 1e300, -1e-300, 5e-324, 0x1p-149,
+		INFINITY, -INFINITY, NAN, 999999999.5, 0.9999999995, 123456789.5, 1e22, 1e23,
+		3.4028234663852886e38};
+	union stats_value v = {.u = draw()};
+
+	switch (draw_below(5)) {
+	case 0:
+		return odd[draw_below(sizeof(odd) / sizeof(*odd))];
+	case 1:
+		return (double)(float)(((double)draw_below(2000000) - 1e6) / 977.0);
+	case 2:
+		return (double)(int64_t)draw_below(1000) / 8;
+	case 3:
+		return isnan(v.f) ? NAN : v.f;
+	default:
+		return ((double)draw_below(1u << 30) - 5e8) * 1.37e-7;
+	}
+}
+
+struct drawn {
+	struct {
+		struct journal_call c;
+		struct journal_tensor awaited;
+	} call;
+	struct journal_end end;
+	struct {
+		struct journal_tensor t;
+		uint64_t dim[80];
+	} tensor[TENSORS];
+	const struct journal_tensor *at[TENSORS];
+	const char *name[TENSORS];
+	struct record r;
+};
+
+static const struct clock_base clock_of_test = {
+	.tick = 12345, .real_ns = UINT64_C(1700000000123456789), .ns_per_tick = 0.4761904761};
+
+static void draw_statistics(struct journal_tensor *t)
+{
+	const struct dtype_info *d = dtype_info(t->dtype);
+
+	t->stats.n =
+		draw_rarely() ? 1 + draw_below(50) : compact_compute_components(t->dtype, t->count);
+	t->stats.zeros = draw_rarely() && t->stats.n ? draw_below(t->stats.n) : 0;
+	t->stats.nans = draw_rarely() ? draw_below(1000) : 0;
+	t->stats.infs = draw_rarely() ? draw() : 0;
+	t->stats.min.u = draw_below(2) ? draw() : draw_below(3);
+	t->stats.max.i = draw_below(2) ? -(int64_t)draw_below(1u << 20) : (int64_t)draw();
+	if (!compact_has_integers(d)) {
+		t->stats.min.f = draw_double();
+		t->stats.max.f = draw_double();
+	}
+	t->stats.mean = draw_double();
+	t->stats.norm = draw_below(3) ? draw_double() : t->stats.mean;
+}
+
+static void draw_tensor(struct journal_tensor *t, uint64_t *dim)
+{
+	put_test_tensor(t, (uint8_t)draw_below(2), (uint16_t)draw_below(3), draw_below(5) * 7);
+	t->dtype = (uint8_t)draw_below(DT_COUNT);
+	t->flags = draw_below(2) ? TF_NOSTATS : 0;
+	t->bytes = draw_rarely() ? draw() : t->count * 4;
+	t->ndim = draw_below(2) ? JOURNAL_NDIM_NONE : (uint8_t)draw_below(draw_rarely() ? 80 : 4);
+	for (unsigned i = 0; t->ndim != JOURNAL_NDIM_NONE && i < t->ndim; i++)
+		dim[i] = draw_rarely() ? draw() : 3;
+	if (draw_below(3))
+		draw_statistics(t);
+	if (draw_rarely()) {
+		t->flags |= TF_CRC;
+		t->crc = (uint32_t)draw();
+	}
+	if (draw_rarely()) {
+		t->comm_seq = (int64_t)draw_below(100);
+		t->peer = (int32_t)draw_below(9);
+		t->tag = draw_below(2) ? JOURNAL_NONE : (int32_t)draw_below(9);
+	}
+}
+
+static int32_t draw_or_none(void)
+{
+	return draw_below(2) ? JOURNAL_NONE : (int32_t)draw();
+}
+
+static void draw_record(struct drawn *d, uint64_t seq)
+{
+	static const struct row_api apis[] = {{"mpi", "MPI_Allreduce", "all_reduce"},
+		{"custom", "a,b\"c\n=", "op\\x41\xff\xc3\xa9"}, {"", "", ""},
+		{"aten", "aten::add", "=add"}};
+	static const char *const names[] = {
+		"", "", "layers.0.weight", "bucket3", "=a,\"b\"\xfe\n", "\xc3\xa9t\xc3\xa9"};
+	struct journal_call *c = &d->call.c;
+	unsigned api = (unsigned)draw_below(4);
+
+	memset(d, 0, sizeof(*d));
+	*c = (struct journal_call){.e.bytes = sizeof(*c),
+		.seq = draw_rarely() ? draw() >> 1 : seq,
+		.start = draw_rarely() ? draw() >> 8 : seq * 1000,
+		.comm = draw_below(3) * UINT64_C(0xa123456789abcdef),
+		.comm_seq = draw_below(3) ? JOURNAL_NONE64 : (int64_t)draw_below(50),
+		.comm_rank = (int32_t)draw_below(3) - 1,
+		.comm_size = (int32_t)draw_below(3) - 1,
+		.step = (uint32_t)(seq / 50 + draw_below(2)),
+		.micro_step = draw_rarely() ? (uint32_t)draw_below(4) : UINT32_MAX,
+		.root = draw_below(4) ? JOURNAL_NONE : (int32_t)draw_below(3),
+		.peer = draw_or_none(),
+		.tag = draw_or_none(),
+		.error = (int32_t)draw(),
+		.flags = draw_rarely() ? (uint32_t)draw() & ~(uint32_t)CF_OPEN : 0,
+		.stack = (uint32_t)draw_below(4),
+		.tid = 4000 + (uint32_t)draw_below(2),
+		.api = (uint16_t)(api + 1),
+		.redop = (uint8_t)draw_below(3),
+		.phase = (uint8_t)draw_below(PHASES),
+		.parent = draw_rarely() ? draw() >> 1 : 0,
+		.wait = draw_rarely() ? (draw_below(2) ? JOURNAL_NO_WAIT : draw_below(10000)) : 0};
+	c->end = draw_rarely() ? 0 : c->start + draw_below(100000);
+	d->end = (struct journal_end){.end = c->end + draw_below(1000),
+		.comm_seq = draw_below(2) ? JOURNAL_NONE64 : (int64_t)draw_below(9),
+		.peer = draw_or_none(),
+		.tag = draw_or_none(),
+		.device_ns = draw_rarely() ? draw_below(100000) : 0,
+		.flags = draw_rarely() ? CF_CANCELLED : 0};
+	d->r = (struct record){.api = apis[api],
+		.clock = &clock_of_test,
+		.call = c,
+		.open = draw_rarely(),
+		.n = (unsigned)draw_below(TENSORS + 1),
+		.tensor = d->at,
+		.name = d->name};
+	d->r.end = !d->r.open && draw_below(2) ? &d->end : NULL;
+	if (d->r.open && !d->r.n && draw_below(2)) {
+		d->call.awaited.dtype = DT_FLOAT32;
+		d->call.awaited.count = draw_below(100);
+		c->e.bytes += sizeof(d->call.awaited);
+	}
+	for (unsigned i = 0; i < d->r.n; i++) {
+		draw_tensor(&d->tensor[i].t, d->tensor[i].dim);
+		d->at[i] = &d->tensor[i].t;
+		d->name[i] = names[draw_below(sizeof(names) / sizeof(*names))];
+	}
+}
+
+static void write_test_block(int fd, struct compact_block *b)
+{
+	size_t n = compact_block_measure(b);
+	unsigned char *p = malloc(n);
+
+	assert_non_null(p);
+	compact_block_write(b, p);
+	assert_int_equal(write(fd, p, n), n);
+	free(p);
+}
+
+static void rows_are_those_of_the_csv_file(void **unused)
+{
+	struct compact_block *b = compact_block_open();
+	struct compact_reader *r = compact_reader_open();
+	struct drawn *all = malloc(3000 * sizeof(*all));
+	char dir[64], path[128], *want = malloc(TENSORS * ROW_MAX);
+	unsigned n = 3000, rows, written = 0;
+	struct source s;
+	const char *text;
+	size_t len;
+	int fd;
+
+	(void)unused;
+	make_tmp(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
+	fd = open(path, O_WRONLY | O_CREAT, 0666);
+	for (unsigned i = 0; i < n; i++) {
+		draw_record(&all[i], i + 1);
+		/* Blocks of all sizes; some with dictionaries of their own. */
+		if (compact_block_add(b, &all[i].r) || !draw_below(200)) {
+			bool given = compact_block_get_calls(b) != i - written;
+
+			write_test_block(fd, b);
+			written = i + given;
+			compact_block_reset(b, !draw_below(3));
+			if (!given)
+				assert_int_equal(compact_block_add(b, &all[i].r), 0);
+		}
+	}
+	write_test_block(fd, b);
+	close(fd);
+	assert_int_equal(source_open(&s, path, UINT64_MAX, true), 0);
+	for (unsigned i = 0; i < n; i++) {
+		size_t m = rows_format(want, &all[i].r, NULL);
+
+		assert_int_equal(compact_read_call(r, &s, &text, &len, &rows), 1);
+		want[m] = 0;
+		if (len != m || memcmp(text, want, m)) {
+			size_t at = 0;
+
+			while (at < len && at < m && text[at] == want[at])
+				at++;
+			at -= at < 60 ? at : 60;
+			fail_msg("call %u: ...%.120s is not ...%.120s", i, text + at, want + at);
+		}
+		assert_int_equal(rows, all[i].r.n ? all[i].r.n : 1);
+	}
+	assert_int_equal(compact_read_call(r, &s, &text, &len, &rows), 0);
+	assert_int_equal(s.damaged, 0);
+	assert_false(s.truncated);
+	source_close(&s);
+	compact_reader_free(r);
+	compact_block_free(b);
+	free(all);
+	free(want);
+	remove_tree(dir);
+}
+
+/* Two blocks, the second with the dictionaries of the first, and a third with its own. */
+static uint64_t write_three_blocks(const char *path, uint64_t ends[3])
+{
+	struct compact_block *b = compact_block_open();
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0666);
+	static struct drawn d;
+
+	for (unsigned k = 0; k < 3; k++) {
+		for (unsigned i = 0; i < 100; i++) {
+			draw_record(&d, 100 * k + i + 1);
+			assert_int_equal(compact_block_add(b, &d.r), 0);
+		}
+		write_test_block(fd, b);
+		ends[k] = (uint64_t)lseek(fd, 0, SEEK_CUR);
+		compact_block_reset(b, k == 1);
+	}
+	close(fd);
+	compact_block_free(b);
+	return ends[2];
+}
+
+static unsigned count_calls(const char *path, struct source *s)
+{
+	struct compact_reader *r = compact_reader_open();
+	const char *text;
+	unsigned rows, n = 0;
+	size_t len;
+
+	assert_int_equal(source_open(s, path, UINT64_MAX, true), 0);
+	while (compact_read_call(r, s, &text, &len, &rows) > 0)
+		n++;
+	compact_reader_free(r);
+	return n;
+}
+
+static void torn_end_costs_the_last_block_only(void **unused)
+{
+	char dir[64], path[128];
+	uint64_t ends[3];
+	struct source s;
+
+	(void)unused;
+	make_tmp(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
+	write_three_blocks(path, ends);
+	for (unsigned i = 0; i < 40; i++) {
+		uint64_t at = ends[1] + 1 + (ends[2] - ends[1] - 1) * (39 - i) / 40;
+
+		assert_int_equal(truncate(path, (off_t)at), 0);
+		assert_int_equal(count_calls(path, &s), 200);
+		assert_true(s.truncated);
+		source_close(&s);
+	}
+	remove_tree(dir);
+}
+
+static void damaged_block_costs_what_needs_it(void **unused)
+{
+	char dir[64], path[128], byte;
+	uint64_t ends[3];
+	struct source s;
+
+	(void)unused;
+	make_tmp(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
+	for (unsigned i = 0; i < 60; i++) {
+		write_three_blocks(path, ends);
+
+		int fd = open(path, O_RDWR);
+		off_t at = (off_t)(COMPACT_HEAD + (ends[0] - COMPACT_HEAD) * i / 60);
+
+		assert_int_equal(pread(fd, &byte, 1, at), 1);
+		byte = (char)(byte ^ (1 << i % 8));
+		assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+		close(fd);
+		/* The second needs the dictionaries of the first; the third has its own. */
+		assert_int_equal(count_calls(path, &s), 100);
+		assert_int_equal(s.damaged, 200);
+		source_close(&s);
+	}
+	remove_tree(dir);
+}
+
+/* With a right checksum: what the numbers say may still be anything. */
+static void numbers_out_of_range_harm_nothing(void **unused)
+{
+	char dir[64], path[128];
+	uint64_t ends[3], n;
+	unsigned char *p;
+	struct source s;
+
+	(void)unused;
+	make_tmp(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
+	n = write_three_blocks(path, ends);
+	p = malloc(n);
+	for (unsigned i = 0; i < 3000; i++) {
+		int fd = open(path, O_RDWR);
+		unsigned changes = 1 + (unsigned)draw_below(4);
+
+		assert_int_equal(pread(fd, p, n, 0), n);
+		while (changes--)
+			p[COMPACT_AT_CALLS + draw_below(ends[0] - COMPACT_AT_CALLS)] =
+				(unsigned char)draw();
+		compact_write_u32(
+			p + COMPACT_AT_SUM, stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM,
+						    ends[0] - COMPACT_SUM_FROM));
+		snprintf(path, sizeof(path), "%s/changed.compact", dir);
+		int to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+		assert_int_equal(write(to, p, n), n);
+		close(to);
+		close(fd);
+		assert_true(count_calls(path, &s) >= 100);
+		source_close(&s);
+		snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
+	}
+	free(p);
+	remove_tree(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows_are_those_of_the_csv_file),
+		cmocka_unit_test(torn_end_costs_the_last_block_only),
+		cmocka_unit_test(damaged_block_costs_what_needs_it),
+		cmocka_unit_test(numbers_out_of_range_harm_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
