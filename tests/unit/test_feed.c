@@ -140,8 +140,8 @@ static const struct sink_format noting_format = {
 	.step = note_step_end,
 };
 
-const struct sink_format *const sink_formats[] = {
-	&csv_format, &kinds_format, &names_format, &scalars_format, &noting_format, NULL};
+const struct sink_format *const sink_formats[] = {&csv_format, &calls_format, &kinds_format,
+	&names_format, &scalars_format, &noting_format, NULL};
 
 /* ---- a life ---- */
 

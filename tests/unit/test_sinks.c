@@ -179,7 +179,7 @@ static const struct sink_format narrow_format = {
 };
 
 const struct sink_format *const sink_formats[] = {
-	&csv_format, &scalars_format, &toy_format, &narrow_format, NULL};
+	&csv_format, &calls_format, &scalars_format, &toy_format, &narrow_format, NULL};
 
 /* ---- a short life of a few threads ---- */
 
