@@ -74,7 +74,7 @@ ok 'blocks of three steps: probe csv' "$probe" csv -o "$tmp/made" "$tmp/compact"
 ok 'blocks of three steps: the CSV files byte for byte' same_calls "$tmp/csv" "$tmp/made"
 
 # kill -9, recover: what both formats hold is the same, nothing is there twice.
-kills=50 wrong=0 held=0
+kills=12 wrong=0 held=0
 [ -z "${LONG:-}" ] || kills=1000
 killed() {
 	rm -rf "$out" "$tmp/killed"
