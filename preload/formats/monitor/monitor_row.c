@@ -44,6 +44,14 @@ void monitor_begin_row(
 	}
 }
 
+/* The nearest integer, of two the even one, as rint(): the C library's would need libm, and compilers differ in which they inline. */
+static double find_nearest_integer(double v)
+{
+	double no_fraction = copysign(4503599627370496.0, v); /* 2^52 */
+
+	return fabs(v) < 4503599627370496.0 ? copysign(v + no_fraction - no_fraction, v) : v;
+}
+
 /* As pandas rounds a float64 and writes it: numpy's round(), then the shortest text of that number. */
 static void format_rounded(struct text *t, double v, int ndigits)
 {
@@ -52,7 +60,7 @@ static void format_rounded(struct text *t, double v, int ndigits)
 	for (int i = 0; i < ndigits; i++)
 		factor *= 10;
 	scaled = v * factor;
-	text_python_float(t, isfinite(scaled) ? rint(scaled) / factor : v);
+	text_python_float(t, isfinite(scaled) ? find_nearest_integer(scaled) / factor : v);
 }
 
 /*
