@@ -214,7 +214,7 @@ static void wanted(void **state)
 /* msprobe's targets: of modules that one alone, of parameters what begins so; by the whole name or the short one. */
 static void exact_target_is_no_other_module(void **state)
 {
-	struct config *c = &generation_first.running.cfg;
+	struct config *c = &generation_first.cfg;
 
 	(void)state;
 	session_on(1 << 20);

@@ -370,7 +370,8 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 		return added;
 	b->site[added] = (struct site_state){
 		.function = function, .stack = stack, .n = n, .first = b->nsite_tensor};
-	memcpy(b->site_tensor + b->nsite_tensor, tensor, n * sizeof(*tensor));
+	if (n)
+		memcpy(b->site_tensor + b->nsite_tensor, tensor, n * sizeof(*tensor));
 	b->nsite_tensor += n;
 	p = compact_write_number(p, function);
 	p = compact_write_number(p, stack);

@@ -558,7 +558,7 @@ static void read_rare(struct compact_reader *r, struct function *f, struct comm 
 	uint64_t present = read_compact_number(r, CC_PRESENT), issue;
 
 	if (present & CP_STEP)
-		r->step += read_signed(r, CC_CALL);
+		r->step = (int64_t)((uint64_t)r->step + (uint64_t)read_signed(r, CC_CALL));
 	if (present & CP_MICRO_STEP)
 		r->micro_step = (uint32_t)read_compact_number(r, CC_CALL) - 1;
 	c->step = (uint32_t)r->step;
@@ -572,9 +572,9 @@ static void read_rare(struct compact_reader *r, struct function *f, struct comm 
 	comm->next = c->comm_seq == JOURNAL_NONE64 ? JOURNAL_NONE64
 						   : (int64_t)((uint64_t)c->comm_seq + 1);
 	if (present & CP_PEER)
-		f->peer = (int32_t)(f->peer + read_signed(r, CC_CALL));
+		f->peer = (int32_t)((uint64_t)f->peer + (uint64_t)read_signed(r, CC_CALL));
 	if (present & CP_TAG)
-		f->tag = (int32_t)(f->tag + read_signed(r, CC_CALL));
+		f->tag = (int32_t)((uint64_t)f->tag + (uint64_t)read_signed(r, CC_CALL));
 	c->peer = f->peer;
 	c->tag = f->tag;
 	if (present & CP_WAIT) {
