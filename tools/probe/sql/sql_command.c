@@ -51,7 +51,7 @@ static const char help[] =
 	"  probe sql run7 'SELECT last_rank, count(*) FROM last_arrivals() WHERE waited GROUP BY "
 	"ALL'\n"
 	"  probe sql --json run7 'SELECT * FROM first_nonfinite()'\n"
-	"  probe sql run7 'SELECT * FROM findings' \n"
+	"  probe sql run7 'SELECT * FROM findings'\n"
 	"  probe sql run7 \"COPY (SELECT * FROM calls) TO 'run7.parquet' (FORMAT parquet, "
 	"PARTITION_BY (rank))\"\n"
 	"  probe sql --print run7 > views.sql\n";
