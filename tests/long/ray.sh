@@ -7,7 +7,7 @@
 torch_python 'Ray'
 
 venv=$(realpath "$B")/ray-venv
-[ -x "$venv/bin/python" ] || "$python" -m venv --system-site-packages "$venv"
+[ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 if ! "$venv/bin/python" -c 'import ray' 2>/dev/null && ! "$venv/bin/pip" install --quiet ray; then
 	skip 'Ray' 'it cannot be had'
 	finish
