@@ -34,7 +34,7 @@ def work(rank, store):
     return t[0].item()
 
 
-task = ray.remote(**({} if form == "job" else {"runtime_env": env}))(work)
+task = ray.remote(work) if form == "job" else ray.remote(runtime_env=env)(work)
 print(ray.get([task.remote(r, out + ".store") for r in range(2)]))
 PY
 for form in job task; do
