@@ -50,8 +50,14 @@ for step, of in sorted(steps.items()):
         rate = of.get("throughput", of.get("batch-size", 0) / world / ms * 1e3)
         left = datetime.timedelta(seconds=int(ms * (epochs * per_epoch - n) / 1e3))
         want.append("  %4.1f%% |%s| %.5f samples/s/p  %s }" % (share * 100, ("█" * int(share * 50)).ljust(50), rate, left))
+    # One line for each micro step; of a step without them its own loss.
+    micro = {name: value for name, value in of.items() if name.startswith("micro-loss/")}
     for name, value in of.items():
-        if name.split("/")[0] in metrics:
+        if name == "local_lm_loss" and micro:
+            continue
+        if name in micro and "local_lm_loss" in metrics:
+            want.append(f"{place} micro_local_lm_loss: {value}")
+        elif name.split("/")[0] in metrics:
             want.append(f"{place} {'micro_local_lm_loss' if name == 'local_lm_loss' else name}: {value}")
 
 

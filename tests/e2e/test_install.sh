@@ -117,7 +117,7 @@ ok 'taken over: no longer next to it' test ! -e "$share/support_wrap_ops.yaml.ne
 said=$("${make[@]}" uninstall "PREFIX=$prefix" 2>&1)
 is 'make uninstall' $? 0
 is 'edited files are left, nothing else' "$(snapshot "$prefix" | tr '\n' ' ')" './share/libprobe/apis/custom.yaml ./share/libprobe/probe.yaml '
-like 'the kept file is reported' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, left'
+like 'the kept file is reported' "$(tr '\n' ' ' <<<"$said")" 'custom.yaml: edited, kept'
 # As an installation of a version that kept no list of what it installed.
 "${make[@]}" install "PREFIX=$prefix" >/dev/null 2>&1
 is 'installed again: they are still there' "$(tail -1 "$share/apis/custom.yaml") $(grep -c '^journal_mib: 33' "$share/probe.yaml")" '# mine 1'
