@@ -30,7 +30,7 @@ is 'device: off: memory that the CPU can read is measured' "$(rows "$out" "$colu
 contract 'device: off' "$out" --partial
 
 unmeasured() { "$probe" report --json "$out" | python3 -c 'import json, sys; print(*(f["text"] for f in json.load(sys.stdin)["findings"] if f["kind"] == "unmeasured"))'; }
-like 'device: off: the report says that values were not measured' "$(unmeasured)" '^ranks 0,1: of 14 of 18 calls .*device: auto'
+like 'device: off: the report says that values were not measured' "$(unmeasured)" '^ranks 0,1: the values of 14 of 18 calls .*device: auto'
 new_out
 nccl_with 2 APP_LOG="$tmp/log_auto" nccl_device
 same_result 'device: auto'
