@@ -8,7 +8,7 @@ make=(make --no-print-directory DEPS=0 "B=$tmp/build")
 for target in '' demo test; do
 	said=$("${make[@]}" CC=nosuchcc $target 2>&1)
 	is "make $target without a compiler: status" $? 2
-	like "make $target without a compiler: it is named" "$said" "^make${target:+ $target}: missing: nosuchcc .* What installs it"
+	like "make $target without a compiler: it is named" "$said" "^make${target:+ $target}: missing: nosuchcc .* To install it"
 	like "make $target without a compiler: Debian's command" "$said" 'Debian, Ubuntu: +apt-get update && apt-get install -y --no-install-recommends gcc .*libyaml-dev'
 	like "make $target without a compiler: that of RHEL and conda" "$said" 'RHEL, openEuler: +dnf install -y gcc .*libyaml-devel .* conda: +conda install -y -c conda-forge c-compiler'
 	unlike "make $target without a compiler: nothing is compiled" "$said" ' CC  | LINK '
