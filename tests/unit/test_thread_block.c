@@ -168,15 +168,28 @@ static void blocks_of_ended_threads_are_used_again(void **state)
 /* ---- forked children ---- */
 
 /*
+ * A sanitizer's allocator may be locked when a thread forks, and stays so in the child: threads of this program are made and begin
+ * before one of them forks, and make and end none until it has.
+ */
+static atomic_uint begun;
+static atomic_bool all_made, has_forked;
+
+static void sleep_a_millisecond(void)
+{
+	syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/*
  * Not cancelled in a call that waits: ThreadSanitizer leaves atomic operations out between such a call's start and its end, and what
  * runs at a cancellation there is a race to it.
  */
 static void *fill_until_told(void *arg)
 {
 	fill_block((uint32_t)(uintptr_t)arg);
+	atomic_fetch_add(&begun, 1);
 	for (;;) {
 		pthread_testcancel();
-		syscall(SYS_nanosleep, &(struct timespec){.tv_nsec = 1000000}, NULL);
+		sleep_a_millisecond();
 	}
 	return NULL;
 }
@@ -198,9 +211,12 @@ static void *fork_with_others(void *arg)
 	pid_t pid;
 
 	(void)arg;
+	while (atomic_load(&begun) < 20 || !atomic_load(&all_made))
+		sleep_a_millisecond();
 	pid = fork();
 	if (pid == 0)
 		_exit(use_blocks_in_child(before));
+	atomic_store(&has_forked, true);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	assert_true(thread_self() == before && is_filled(77));
@@ -216,6 +232,9 @@ static void a_forked_child_keeps_its_own_block(void **state)
 		assert_int_equal(
 			pthread_create(&other[i], NULL, fill_until_told, (void *)(uintptr_t)i), 0);
 	assert_int_equal(pthread_create(&th, NULL, fork_with_others, NULL), 0);
+	atomic_store(&all_made, true);
+	while (!atomic_load(&has_forked))
+		sleep_a_millisecond();
 	pthread_join(th, NULL);
 	for (unsigned i = 0; i < 20; i++) {
 		pthread_cancel(other[i]);
