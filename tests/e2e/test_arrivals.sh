@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The order of messages that follows the order in which others arrived: no rank is accused of it. A rank that swaps two calls of its own
 # accord is named. Prints TAP.
-# timeout: 120
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 
 accused() { # DIR: kind, severity, ranks, step of each finding on the order of calls
