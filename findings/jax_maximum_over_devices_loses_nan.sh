@@ -7,25 +7,19 @@
 #           jnp.argmax of the same array gives the place of the NaN, and psum gives NaN.
 # Matters:  a jnp.max(jnp.abs(gradient)) that guards a step works on one device and not on four.
 . "$(dirname "$0")/lib.sh"
-environment jax jax==0.10.2 numpy==2.4.6
 cat >"$work/program.py" <<'P'
-import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-os.environ["JAX_PLATFORMS"] = "cpu"
-import jax, numpy as np
+from four_devices import jax, shard, over
+import numpy as np
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec
-mesh = jax.make_mesh((4,), ("x",))
-spec = PartitionSpec("x")
 for bad in range(4):
     values = np.arange(4, dtype=np.float32)
     values[bad] = np.nan
-    sharded = jax.device_put(values, NamedSharding(mesh, spec))
-    over = lambda f: np.asarray(jax.jit(jax.shard_map(lambda v: f(v, "x"), mesh=mesh, in_specs=spec, out_specs=spec))(sharded))[0]
+    sharded = shard(values)
+    first = lambda f: np.asarray(over(f)(sharded))[0]
     print(f"NaN on device {bad}: jnp.max of one device {jnp.max(values)}, sharded {jax.jit(jnp.max)(sharded)}, argmax {jax.jit(jnp.argmax)(sharded)},",
-          f"pmax {over(jax.lax.pmax)}, pmin {over(jax.lax.pmin)}, psum {over(jax.lax.psum)}")
+          f"pmax {first(jax.lax.pmax)}, pmin {first(jax.lax.pmin)}, psum {first(jax.lax.psum)}")
 P
-"$python" -W ignore "$work/program.py" >"$work/seen" 2>"$work/errors" || { tail -5 "$work/errors"; exit 2; }
+run_four_devices "$work/program.py"
 expect_output "$work/seen" <<'S'
 NaN on device 0: jnp.max of one device nan, sharded 3.0, argmax 0, pmax 3.0, pmin 1.0, psum nan
 NaN on device 1: jnp.max of one device nan, sharded 3.0, argmax 1, pmax 3.0, pmin 0.0, psum nan

@@ -7,28 +7,22 @@
 #           301 and 45, the mean of four float16 numbers 40000 is 40000 and inf.
 # Matters:  pmean of float16 gradients overflows at a fraction of the type's range, and a check by jnp.mean does not show it.
 . "$(dirname "$0")/lib.sh"
-environment jax jax==0.10.2 numpy==2.4.6
 cat >"$work/program.py" <<'P'
-import os
-os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
-os.environ["JAX_PLATFORMS"] = "cpu"
-import jax, numpy as np
+from four_devices import jax, shard, over
+import numpy as np
 import jax.numpy as jnp
-from jax.sharding import NamedSharding, PartitionSpec
-mesh = jax.make_mesh((4,), ("x",))
-spec = PartitionSpec("x")
-def compare(values, kind, whole, over):
-    sharded = jax.device_put(np.asarray(values, kind), NamedSharding(mesh, spec))
-    each = jax.jit(jax.shard_map(lambda v: over(v, "x"), mesh=mesh, in_specs=spec, out_specs=spec))(sharded)
+def compare(values, kind, whole, apart):
+    sharded = shard(np.asarray(values, kind))
+    each = over(apart)(sharded)
     one = jax.jit(whole)(sharded)
-    print(f"{values} {np.dtype(kind)}: jnp.{whole.__name__} {float(one)} ({one.dtype}), lax.{over.__name__} {float(np.asarray(each)[0])} ({each.dtype})")
+    print(f"{values} {np.dtype(kind)}: jnp.{whole.__name__} {float(one)} ({one.dtype}), lax.{apart.__name__} {float(np.asarray(each)[0])} ({each.dtype})")
 compare([100, 100, 100, 1], np.int8, jnp.sum, jax.lax.psum)
 compare([200, 100, 0, 0], np.uint8, jnp.sum, jax.lax.psum)
 compare([2048, 1, 1, 1], np.float16, jnp.sum, jax.lax.psum)
 compare([40000, 40000, 40000, 40000], np.float16, jnp.mean, jax.lax.pmean)
 compare([256, 1, 1, 1], jnp.bfloat16, jnp.sum, jax.lax.psum)
 P
-"$python" -W ignore "$work/program.py" >"$work/seen" 2>"$work/errors" || { tail -5 "$work/errors"; exit 2; }
+run_four_devices "$work/program.py"
 expect_output "$work/seen" <<'S'
 [100, 100, 100, 1] int8: jnp.sum 301.0 (int32), lax.psum 45.0 (int8)
 [200, 100, 0, 0] uint8: jnp.sum 300.0 (uint32), lax.psum 44.0 (uint8)

