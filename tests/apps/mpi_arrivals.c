@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rank 1 serves ranks 0 and 2 in the order in which their messages arrive: 0 first, but in step 9, where 2 comes first. Nothing is wrong.
- * Who comes second sends when the first one has its answer, told past the recorded calls. In mode swapped rank 1 asks for both by name
- * and answers on lines of its own, two of which change places in step 9. In mode farm rank 0 hands out tasks and marks no steps, and
- * each other rank marks one after each of its tasks. 16 steps, 4 ranks.
+ * Rank 1 serves ranks 0 and 2 in the order in which their messages arrive: rank 0 first, except in step 9, where rank 2 is first.
+ * Nothing is wrong. The second rank sends after the first one has its answer; it learns that by calls that are not recorded. In mode
+ * swapped rank 1 receives from both by name, and its two lines that answer change places in step 9. In mode farm rank 0 hands out
+ * tasks and marks no steps; each other rank marks one after each of its tasks. 16 steps, 4 ranks.
  *
  *	mpi_arrivals waitany|branches|any|farm|swapped
  */
@@ -31,35 +31,42 @@ static void reply(int to)
 	MPI_Send(answer, COUNT, MPI_FLOAT, to, 2, MPI_COMM_WORLD);
 }
 
-/* Requests are completed as they come, and answered on one line. */
-static void serve_waitany(int step)
+static void reply_on_one_line(int to)
+{
+	reply(to);
+}
+
+static void reply_on_two_lines(int to)
+{
+	if (to == 0)
+		reply(0);
+	else
+		reply(2);
+}
+
+/* Requests are completed, and answered, as they come. */
+static void serve_requests(void (*answer_to)(int to))
 {
 	MPI_Request r[2];
 
-	(void)step;
 	for (int i = 0; i < 2; i++)
 		MPI_Irecv(data[i], COUNT, MPI_FLOAT, 2 * i, 1, MPI_COMM_WORLD, &r[i]);
 	for (int i = 0, w; i < 2; i++) {
 		MPI_Waitany(2, r, &w, MPI_STATUS_IGNORE);
-		reply(2 * w);
+		answer_to(2 * w);
 	}
 }
 
-/* The same, each peer on a line of its own. */
+static void serve_waitany(int step)
+{
+	(void)step;
+	serve_requests(reply_on_one_line);
+}
+
 static void serve_branches(int step)
 {
-	MPI_Request r[2];
-
 	(void)step;
-	for (int i = 0; i < 2; i++)
-		MPI_Irecv(data[i], COUNT, MPI_FLOAT, 2 * i, 1, MPI_COMM_WORLD, &r[i]);
-	for (int i = 0, w; i < 2; i++) {
-		MPI_Waitany(2, r, &w, MPI_STATUS_IGNORE);
-		if (w == 0)
-			reply(0);
-		else
-			reply(2);
-	}
+	serve_requests(reply_on_two_lines);
 }
 
 static void serve_any(int step)

@@ -2,6 +2,7 @@
 #include "tools/probe/model/host/rank_owner.h"
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,10 @@
  */
 static enum owner_life wait_for_dead(const char *path, const struct journal_owner *o, uint32_t mine)
 {
-	static unsigned tries = LET_GO_TRIES;
+	static _Atomic int left = LET_GO_TRIES; /* shared by all threads that read folders */
 	enum owner_life sign = outside_sign(path, o, mine);
 
-	while (sign == OWNER_LIVES && tries) {
-		tries--;
+	while (sign == OWNER_LIVES && atomic_fetch_sub(&left, 1) > 0) {
 		nanosleep(&(struct timespec){.tv_nsec = LET_GO_NS}, NULL);
 		sign = outside_sign(path, o, mine);
 	}
