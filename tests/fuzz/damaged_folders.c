@@ -422,6 +422,7 @@ static const struct verb {
 	{verb_compare, "compare --ckpt $D $P"},
 	{verb_compare, "compare --ckpt $D/saved $P/saved"},
 	{verb_compare, "compare --grad $D $P"},
+	{verb_csv, "csv -o $R/csv $D"},
 	{verb_ckpt, "ckpt --json $D $D/saved"},
 	{verb_ckpt, "ckpt --latest-healthy $D"},
 	{verb_names, "names $D"},

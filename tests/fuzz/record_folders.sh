@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Records small real folders of all kinds, for damaged_folders.c: CSV, gzip, journals of killed ranks, dumps, names, kinds, event
+# Records small real folders of all kinds, for damaged_folders.c: CSV, gzip, the compact format, journals of killed ranks, dumps, names, kinds, event
 # files, checkpoints. Each folder below FOLDERS is one seed. Usage: tests/fuzz/record_folders.sh BUILD-DIR FOLDERS
 set -u
 B=$1 folders=$2
@@ -34,6 +34,7 @@ if [ -n "$flavour" ]; then
 	record_mpi gzip 4 PROBE_RANK=0-1 PROBE_STEP_MARKER=MPI_Barrier PROBE_GZIP=true PROBE_STEP_COUNT_PER_RECORD=2 PROBE_ONLY=MPI_Barrier,MPI_Allgather,MPI_Scan \
 		mpi_contract
 	record_mpi messages 2 mpi_contract_p2p
+	record_mpi compact 4 PROBE_RANK=0-1 PROBE_FORMAT=compact PROBE_STEP_MARKER=MPI_Barrier PROBE_ONLY=MPI_Barrier,MPI_Bcast,MPI_Allgather mpi_contract
 	record_mpi csv_dump 4 PROBE_RANK=0-1 PROBE_FORMAT=csv,dump PROBE_SUMMARY_MODE=md5 PROBE_ONLY=MPI_Alltoallw,MPI_Reduce,MPI_Exscan mpi_contract
 	mkdir -p "$folders/killed" "$folders/killed_dump"
 	# A dead process's journal names its modules. These are gone afterwards: names of frames are read for `messages`.
