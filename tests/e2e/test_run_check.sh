@@ -39,8 +39,10 @@ for f in $flavours; do
 	timeout 60 "$probe" run -c "$tmp/c.yaml" -o "$out" sh -c "$start '$app' none 6" >/dev/null 2>&1
 	is "$f: run -c, through a shell" "$(rows "$out" '[(max(int(r["step"]) for r in on(d)), {r["min"] for r in on(d)}) for d in dirs]')" "[(5, {''}), (5, {''})]"
 
-	timeout 60 "$probe" run -o "$tmp/none" -- $start "$(realpath "$B/apps/$f/mpi_exit")" exit 5 -1 >/dev/null 2>&1
-	is "$f: run: the status is the launcher's" $? 3
+	# Hydra 4.2.1 itself returns 0 now and then when ranks end without MPI_Finalize.
+	timeout 60 "$probe" run -o "$tmp/none" -- sh -c '"$@"; status=$?; echo $status >"$0"; exit $status' "$tmp/status" \
+		$start "$(realpath "$B/apps/$f/mpi_exit")" exit 5 -1 >/dev/null 2>&1
+	is "$f: run: the status is the launcher's" $? "$(cat "$tmp/status")"
 
 	timeout 60 "$probe" check --json -- $start "$app" none 6 >"$tmp/check.json" 2>/dev/null
 	is "$f: check: status" $? 0
