@@ -27,6 +27,7 @@
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
+#include "writer/overhead.h"
 #include "writer/own_start.h"
 #include "writer/progress.h"
 #include "writer/role.h"
@@ -173,6 +174,7 @@ static void begin_writing(struct fpenv *env)
 	follow_folder();
 	output.sink.files.look = look_at_folder;
 	use_config();
+	keep_overhead_limit();
 	update_head();
 }
 
