@@ -71,8 +71,13 @@ static void put_thinned(struct text *t, const struct journal_head *h)
 			text_u64(t, clock_to_real(&h->clock, k->to_tick));
 		else
 			text_str(t, "null");
-		text_fmt(t, ", \"level\": %u, \"from_step\": %u, \"to_step\": ", k->level,
-			k->from_step);
+		text_fmt(t, ", \"level\": %u, \"one_call_in\": %llu, \"values_below\": ", k->level,
+			1ull << (k->power & 63));
+		if (k->values_from == UINT64_MAX)
+			text_str(t, "null");
+		else
+			text_u64(t, k->values_from);
+		text_fmt(t, ", \"from_step\": %u, \"to_step\": ", k->from_step);
 		if (k->to_tick)
 			text_u64(t, k->to_step);
 		else

@@ -166,7 +166,9 @@ struct journal_progress {
 struct journal_thinned {
 	uint64_t from_tick, to_tick; /* to_tick 0: it still is */
 	uint32_t from_step, to_step;
-	uint32_t level, pad;
+	uint32_t level;
+	uint32_t power; /* one call in 2^power was recorded */
+	uint64_t values_from; /* bytes from which on tensors have no values; UINT64_MAX: all have */
 };
 
 struct journal_head {

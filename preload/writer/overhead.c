@@ -60,8 +60,11 @@ static void join_oldest_intervals(struct journal_head *h)
 
 	list[0].to_tick = list[1].to_tick;
 	list[0].to_step = list[1].to_step;
-	if (list[1].level > list[0].level)
+	if (list[1].level > list[0].level) {
 		list[0].level = list[1].level;
+		list[0].power = list[1].power;
+		list[0].values_from = list[1].values_from;
+	}
 	memmove(list + 1, list + 2, (JOURNAL_THINNED - 2) * sizeof(*list));
 	h->nthinned--;
 }
@@ -80,7 +83,11 @@ static void change_level(struct journal_head *h, uint32_t level)
 		if (h->nthinned == JOURNAL_THINNED)
 			join_oldest_intervals(h);
 		h->thinned[h->nthinned] = (struct journal_thinned){
-			.from_tick = tick, .from_step = step, .level = level};
+			.from_tick = tick,
+			.from_step = step,
+			.level = level,
+			.power = thinning_calls_power(level),
+			.values_from = thinning_values_from(level)};
 		__atomic_store_n(&h->nthinned, h->nthinned + 1, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&h->thinning_level, level, __ATOMIC_RELAXED);

@@ -9,6 +9,7 @@
 
 #include "text/text.h"
 #include "base/io.h"
+#include "journal/columns.h"
 #include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 
@@ -309,6 +310,27 @@ static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node
 	}
 }
 
+/*
+ * The first levels only affect values. A rank that runs counts its skipped calls later than it notes the level.
+ */
+static bool read_thinned(const struct meta *m, yaml_document_t *d, const yaml_node_t *list)
+{
+	for (unsigned i = 0; i < m->nskipped; i++)
+		if (strcmp(m->skipped[i].name, call_count_words[JC_SKIP_OVERHEAD].word) == 0 &&
+			m->skipped[i].n)
+			return true;
+	if (!list || list->type != YAML_SEQUENCE_NODE)
+		return false;
+	for (const yaml_node_item_t *i = list->data.sequence.items.start;
+		i < list->data.sequence.items.top; i++) {
+		const yaml_node_t *change = yaml_document_get_node(d, *i);
+
+		if (yaml_number(get_yaml_node(d, change, "one_call_in")) > 1)
+			return true;
+	}
+	return false;
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -354,6 +376,8 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->removed_blocks = yaml_number(get_yaml_node(d, top, "removed_blocks"));
 	m->ndropped = read_meta_counts(d, get_yaml_node(d, calls, "dropped"), m->dropped);
 	m->nskipped = read_meta_counts(d, get_yaml_node(d, calls, "skipped"), m->skipped);
+	m->thinned = read_thinned(m, d, get_yaml_node(d, top, "thinned"));
+	m->thinned_values = m->thinned || get_yaml_node(d, top, "thinned");
 	m->nmissing = read_meta_texts(d, get_yaml_node(d, top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(d, get_yaml_node(d, top, "libraries"), m->libraries);
 	m->ninvisible = read_meta_texts(d, get_yaml_node(d, top, "invisible"), m->invisible);
