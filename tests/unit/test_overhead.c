@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Key max_overhead: when the level rises and falls, what it notes, and which calls a level keeps. No clock decides. */
-#include "core_helper.h"
+#include "session_helper.h"
 
 #include <math.h>
 #include <time.h>
