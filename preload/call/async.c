@@ -186,7 +186,7 @@ void async_restart(
 	if (!async_ready() || !(c->t = thread_get()))
 		return;
 	thread_count(c->t, JC_SEEN);
-	if (thinning_is_on() && is_thinned_out(c->t, &s->p.op, comm_seq)) {
+	if (is_thinning_on() && is_thinned_out(c->t, &s->p.op, comm_seq)) {
 		thread_count(c->t, JC_SKIP_OVERHEAD);
 		return;
 	}

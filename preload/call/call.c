@@ -113,8 +113,8 @@ static bool pass_left_out(struct call *c)
 {
 	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
 
-	if (why == JC_RECORDED && thinning_is_on() && session_is_on() && (c->t = thread_get()) &&
-		!thinning_keeps(0, (int64_t)c->t->unnumbered++))
+	if (why == JC_RECORDED && is_thinning_on() && session_is_on() && (c->t = thread_get()) &&
+		!is_call_kept(0, (int64_t)c->t->unnumbered++))
 		why = JC_SKIP_OVERHEAD;
 	if (why == JC_RECORDED)
 		return false;
@@ -179,7 +179,7 @@ static void enter_data(
 	if (!c->t)
 		return;
 	thread_count(c->t, JC_SEEN);
-	if (thinning_is_on() && !only_rows && why == JC_RECORDED &&
+	if (is_thinning_on() && !only_rows && why == JC_RECORDED &&
 		is_thinned_out(c->t, &c->op, comm_seq))
 		why = JC_SKIP_OVERHEAD;
 	if (why != JC_RECORDED) {

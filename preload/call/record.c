@@ -50,7 +50,7 @@ static bool is_buffer_kept(uint64_t comm, const struct buffer *v, unsigned n, bo
 	for (; n; n--, v++)
 		if (v->comm_seq != JOURNAL_NONE64) {
 			*numbered = true;
-			kept |= thinning_keeps(comm, v->comm_seq);
+			kept |= is_call_kept(comm, v->comm_seq);
 		}
 	return kept;
 }
@@ -61,10 +61,10 @@ bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_se
 	bool numbered = false, kept;
 
 	if (comm && comm_seq != JOURNAL_NONE64)
-		return !thinning_keeps(comm, comm_seq);
+		return !is_call_kept(comm, comm_seq);
 	kept = comm && (is_buffer_kept(comm, operation_inputs(w), w->nin, &numbered) |
 			       is_buffer_kept(comm, operation_outputs(w), w->nout, &numbered));
-	return numbered ? !kept : !thinning_keeps(0, (int64_t)t->unnumbered++);
+	return numbered ? !kept : !is_call_kept(0, (int64_t)t->unnumbered++);
 }
 
 static inline unsigned recorded_dims(const struct buffer *v)
@@ -140,7 +140,8 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
-#define EXACT_BYTES THINNING_BYTES_LEAST /* larger buffers take long to look at (thread_exact_time()) */
+#define EXACT_BYTES \
+	THINNING_BYTES_LEAST /* larger buffers take long to look at (thread_exact_time()) */
 
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
@@ -154,7 +155,7 @@ static void show_buffer(
 		tensor_bad(v, out);
 	if (t) {
 		thread_exact_time(t, clock_ticks() - t0);
-		thinning_note_tensor(v->bytes);
+		record_tensor_size(v->bytes);
 	}
 }
 

@@ -193,7 +193,7 @@ static void put_choice(struct out *o, const struct config_key *k, uint64_t words
 }
 
 /* Percent, without the ".0" of a number: "1%", "0.5%", "off". */
-static void put_share(struct out *o, double percent)
+static void format_share(struct out *o, double percent)
 {
 	char tmp[48];
 	struct out number = {tmp, sizeof(tmp), 0};
@@ -244,7 +244,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		break;
 	case KEY_SHARE:
 		fpenv_enter(&env);
-		put_share(&o, *(const double *)at);
+		format_share(&o, *(const double *)at);
 		fpenv_leave(&env);
 		break;
 	case KEY_STRING:

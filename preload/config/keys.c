@@ -43,9 +43,9 @@
 	{                                                             \
 		ROW(m, KEY_FLOAT, double, d, h), .min = lo, .max = hi \
 	}
-#define SHARE(m, d, h)                                                   \
-	{                                                                \
-		ROW(m, KEY_SHARE, double, d, h), .min = 0, .max = 100    \
+#define SHARE(m, d, h)                                                \
+	{                                                             \
+		ROW(m, KEY_SHARE, double, d, h), .min = 0, .max = 100 \
 	}
 #define STRING(m, h)                              \
 	{                                         \

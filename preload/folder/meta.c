@@ -54,7 +54,7 @@ static void put_counts(struct text *t, const uint64_t *count, enum count_group g
 }
 
 /* Key max_overhead. Times are those of the column start_ns. */
-static void put_thinned(struct text *t, const struct journal_head *h)
+static void write_thinned(struct text *t, const struct journal_head *h)
 {
 	uint32_t n = __atomic_load_n(&h->nthinned, __ATOMIC_ACQUIRE);
 
@@ -198,7 +198,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"writer_s\": ");
 	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
 	text_char(t, '}');
-	put_thinned(t, h);
+	write_thinned(t, h);
 	if (h->progress.at_ns)
 		put_progress(t, &h->progress);
 	put_meta_key(t, "missing");

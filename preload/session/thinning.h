@@ -21,39 +21,42 @@
 
 #define THINNING_VALUE_LEVELS 3
 #define THINNING_LEVEL_MAX (THINNING_VALUE_LEVELS + 20)
-#define THINNING_BYTES_LEAST (UINT64_C(64) << 10) /* values of smaller tensors are always measured */
+#define THINNING_BYTES_LEAST \
+	(UINT64_C(64) << 10) /* values of smaller tensors are always measured */
 
 struct thinning {
-	_Atomic uint64_t values_from; /* bytes of the smallest tensor without values; UINT64_MAX: none */
+	_Atomic uint64_t
+		values_from; /* bytes of the smallest tensor without values; UINT64_MAX: none */
 	_Atomic uint64_t calls_mask; /* 2^k - 1 */
-	_Atomic uint32_t sizes; /* bit i: a tensor came whose values are not measured at level i + 1 */
+	_Atomic uint32_t
+		sizes; /* bit i: a tensor came whose values are not measured at level i + 1 */
 };
 
 extern struct thinning thinning __attribute__((visibility("hidden")));
 
 /* Sets the level that calls use from here on. */
-void thinning_set_level(uint32_t level);
+void set_thinning_level(uint32_t level);
 
 /* Notes a tensor of at least THINNING_BYTES_LEAST that was measured. */
-void thinning_note_tensor(uint64_t bytes);
+void record_tensor_size(uint64_t bytes);
 
 /* The level after that one. Levels that would change nothing, for lack of such tensors, are passed over. */
-uint32_t thinning_level_above(uint32_t level);
-uint32_t thinning_level_below(uint32_t level);
+uint32_t find_level_above(uint32_t level);
+uint32_t find_level_below(uint32_t level);
 
 /* Of a level: bytes from which on tensors have no values (UINT64_MAX: all have), and k. */
-uint64_t thinning_values_from(uint32_t level);
-uint32_t thinning_calls_power(uint32_t level);
+uint64_t get_value_limit(uint32_t level);
+uint32_t get_calls_power(uint32_t level);
 
 /* True if some calls are skipped. */
-static inline bool thinning_is_on(void)
+static inline bool is_thinning_on(void)
 {
 	return __builtin_expect(
 		atomic_load_explicit(&thinning.calls_mask, memory_order_relaxed) != 0, 0);
 }
 
 /* True if the call with that number on that communicator (or in its thread: comm 0) is kept. */
-static inline bool thinning_keeps(uint64_t comm, int64_t number)
+static inline bool is_call_kept(uint64_t comm, int64_t number)
 {
 	return !(hash_u64(comm, (uint64_t)number) &
 		 atomic_load_explicit(&thinning.calls_mask, memory_order_relaxed));

@@ -194,7 +194,7 @@ void writer_forget(void)
 	journal_close(&session.journal);
 	folder_close(&output.folder);
 	session.journal = (struct journal){.lock = {.fd = -1}};
-	forget_overhead();
+	reset_thinning();
 	output.sink = (struct sink){0};
 	output.drain = (struct drain){0};
 	output.clock_settled = output.inline_writer = false;

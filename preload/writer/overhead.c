@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "config/rooms/calls.h"
 #include "session/state.h"
 #include "session/thinning.h"
 
@@ -18,7 +17,7 @@ static struct window {
 	unsigned below; /* windows in a row below half of the limit */
 } window;
 
-static uint64_t sum_call_ticks(void)
+static uint64_t compute_call_ticks(void)
 {
 	struct journal *j = &session.journal;
 	uint64_t sum = 0;
@@ -29,7 +28,7 @@ static uint64_t sum_call_ticks(void)
 }
 
 /* Cores that the writer may run on. It takes nothing from the job as long as one of them is idle. */
-static double count_cores(void)
+static double get_core_count(void)
 {
 	cpu_set_t cores;
 	int n = sched_getaffinity(0, sizeof(cores), &cores) == 0 ? CPU_COUNT(&cores) : 1;
@@ -45,7 +44,7 @@ static double measure_overhead(uint64_t now, uint64_t calls_ticks, uint64_t writ
 {
 	double wall = (double)(now - window.began_ns);
 	double calls = (double)(calls_ticks - window.calls_ticks) * session.clock.ns_per_tick;
-	double writer = (double)(writer_ns - window.writer_ns) / count_cores();
+	double writer = (double)(writer_ns - window.writer_ns) / get_core_count();
 
 	return 100 * (calls + writer) / wall;
 }
@@ -69,7 +68,7 @@ static void join_oldest_intervals(struct journal_head *h)
 	h->nthinned--;
 }
 
-static void change_level(struct journal_head *h, uint32_t level)
+static void set_level(struct journal_head *h, uint32_t level)
 {
 	uint64_t tick = clock_ticks();
 	uint32_t step = atomic_load_explicit(&h->step, memory_order_relaxed);
@@ -82,53 +81,51 @@ static void change_level(struct journal_head *h, uint32_t level)
 	if (level) {
 		if (h->nthinned == JOURNAL_THINNED)
 			join_oldest_intervals(h);
-		h->thinned[h->nthinned] = (struct journal_thinned){
-			.from_tick = tick,
+		h->thinned[h->nthinned] = (struct journal_thinned){.from_tick = tick,
 			.from_step = step,
 			.level = level,
-			.power = thinning_calls_power(level),
-			.values_from = thinning_values_from(level)};
+			.power = get_calls_power(level),
+			.values_from = get_value_limit(level)};
 		__atomic_store_n(&h->nthinned, h->nthinned + 1, __ATOMIC_RELEASE);
 	}
 	__atomic_store_n(&h->thinning_level, level, __ATOMIC_RELAXED);
-	thinning_set_level(level);
+	set_thinning_level(level);
 }
 
-void forget_overhead(void)
+void reset_thinning(void)
 {
 	window = (struct window){0};
-	thinning_set_level(0);
+	set_thinning_level(0);
 }
 
-void keep_overhead_limit(void)
+void update_thinning(double limit, int64_t window_ms)
 {
 	struct journal_head *h = session.journal.head;
-	const struct calls_keys *keys = get_calls_keys(config_now());
 	uint64_t now = clock_ns(CLOCK_MONOTONIC), calls_ticks, writer_ns;
 	uint32_t level = h->thinning_level;
 	double percent;
 
-	if (keys->max_overhead == 0) {
+	if (limit == 0) {
 		window.began_ns = 0;
 		if (level)
-			change_level(h, 0);
+			set_level(h, 0);
 		return;
 	}
-	if (window.began_ns && now - window.began_ns < (uint64_t)keys->overhead_window_ms * 1000000)
+	if (window.began_ns && now - window.began_ns < (uint64_t)window_ms * 1000000)
 		return;
-	calls_ticks = sum_call_ticks();
+	calls_ticks = compute_call_ticks();
 	writer_ns = __atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED);
 	if (window.began_ns) {
 		percent = measure_overhead(now, calls_ticks, writer_ns);
-		window.below = percent < keys->max_overhead / 2 ? window.below + 1 : 0;
-		if (percent > keys->max_overhead) {
-			level = thinning_level_above(level);
+		window.below = percent < limit / 2 ? window.below + 1 : 0;
+		if (percent > limit) {
+			level = find_level_above(level);
 		} else if (window.below == WINDOWS_BELOW) {
-			level = thinning_level_below(level);
+			level = find_level_below(level);
 			window.below = 0;
 		}
 		if (level != h->thinning_level)
-			change_level(h, level);
+			set_level(h, level);
 	}
 	window.began_ns = now;
 	window.calls_ticks = calls_ticks;

@@ -5,13 +5,15 @@
 #ifndef PROBE_WRITER_OVERHEAD_H
 #define PROBE_WRITER_OVERHEAD_H
 
+#include <stdint.h>
+
 /*
  * Ends the window if it is over, and begins the next one. Each change of level is noted in the journal's head. Caller
- * has the role.
+ * has the role. limit: percent of the time, 0: none; window_ms: length of a window.
  */
-void keep_overhead_limit(void);
+void update_thinning(double limit, int64_t window_ms);
 
 /* For a forked child that records: nothing has been measured. */
-void forget_overhead(void);
+void reset_thinning(void);
 
 #endif

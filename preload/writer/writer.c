@@ -169,12 +169,14 @@ static void use_config(void)
  */
 static void begin_writing(struct fpenv *env)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
+
 	fpenv_enter(env);
 	follow_rank();
 	follow_folder();
 	output.sink.files.look = look_at_folder;
 	use_config();
-	keep_overhead_limit();
+	update_thinning(keys->max_overhead, keys->overhead_window_ms);
 	update_head();
 }
 

@@ -21,7 +21,7 @@ static double element(long step, int i)
 	return (double)((step * 37 + i * 11 + app_rank * 5) % 97) / 8 + 1;
 }
 
-static void make_step(long step, int nan_rank)
+static void run_step(long step, int nan_rank)
 {
 	int next = (app_rank + 1) % app_size, last = (app_rank + app_size - 1) % app_size;
 	double in, out = 0, from = 0;
@@ -57,14 +57,14 @@ int main(int argc, char **argv)
 	nan_rank = argc > 3 ? atoi(argv[3]) : -1;
 	for (long step = 0; storm; step++) {
 		storm = access(argv[1], F_OK) != 0;
-		make_step(step, -1);
+		run_step(step, -1);
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 		MPI_Bcast(&storm, 1, MPI_INT, 0, MPI_COMM_WORLD);
 		MPI_Pcontrol(2);
 	}
 	app_digest = 0;
 	for (long step = 0; step < steps; step++) {
-		make_step(step, step == steps / 2 ? nan_rank : -1);
+		run_step(step, step == steps / 2 ? nan_rank : -1);
 		MPI_Bcast(&storm, 1, MPI_INT, 0, MPI_COMM_WORLD);
 		MPI_Pcontrol(2);
 	}

@@ -5,7 +5,6 @@
 #include <math.h>
 #include <time.h>
 
-#include "session/generation_pair.h"
 #include "session/state.h"
 #include "session/thinning.h"
 #include "writer/overhead.h"
@@ -25,7 +24,7 @@ static void pass_window(double used)
 	     (uint64_t)before.tv_nsec;
 	/* Much more than the window's length, however late this thread came back; or nothing. */
 	journal_thread(&r.j, 0)->self_ticks += used > 0 ? ns * 1000 : 0;
-	keep_overhead_limit();
+	update_thinning(1, 1);
 }
 
 static void pass_windows(unsigned n, double used)
@@ -41,18 +40,16 @@ static int begin(void **state)
 	atomic_store(&r.j.head->nthread, 1);
 	session.journal = r.j;
 	session.clock.ns_per_tick = 1;
-	generation_first.cfg.max_overhead = 1;
-	generation_first.cfg.overhead_window_ms = 1;
 	atomic_store(&thinning.sizes, 0);
-	forget_overhead();
-	keep_overhead_limit();
+	reset_thinning();
+	update_thinning(1, 1);
 	return 0;
 }
 
 static int end(void **state)
 {
 	(void)state;
-	forget_overhead();
+	reset_thinning();
 	session.journal = (struct journal){.lock = {.fd = -1}};
 	rank_drop(&r);
 	return 0;
@@ -95,17 +92,17 @@ static void level_falls_after_six_windows_below_half(void **state)
 static void values_of_the_largest_tensors_go_first(void **state)
 {
 	(void)state;
-	thinning_note_tensor(UINT64_C(8) << 20);
-	thinning_note_tensor(UINT64_C(64) << 10);
+	record_tensor_size(UINT64_C(8) << 20);
+	record_tensor_size(UINT64_C(64) << 10);
 	pass_window(100);
 	assert_int_equal(r.j.head->thinning_level, 1);
 	assert_int_equal(atomic_load(&thinning.values_from), UINT64_C(4) << 20);
 	pass_window(100); /* no tensor is of the size between */
 	assert_int_equal(r.j.head->thinning_level, 3);
 	assert_int_equal(atomic_load(&thinning.values_from), UINT64_C(64) << 10);
-	assert_false(thinning_is_on());
+	assert_false(is_thinning_on());
 	pass_window(100);
-	assert_true(thinning_is_on());
+	assert_true(is_thinning_on());
 	pass_windows(6, 0);
 	assert_int_equal(r.j.head->thinning_level, 3);
 	pass_windows(6, 0);
@@ -146,10 +143,9 @@ static void nothing_is_skipped_once_the_key_is_off(void **state)
 {
 	(void)state;
 	pass_windows(3, 100);
-	assert_true(thinning_is_on());
-	generation_first.cfg.max_overhead = 0;
-	keep_overhead_limit();
-	assert_false(thinning_is_on());
+	assert_true(is_thinning_on());
+	update_thinning(0, 1);
+	assert_false(is_thinning_on());
 	assert_int_equal(r.j.head->thinning_level, 0);
 	assert_true(r.j.head->thinned[r.j.head->nthinned - 1].to_tick > 0);
 }
@@ -165,8 +161,8 @@ static void a_higher_level_keeps_a_subset(void **state)
 		for (uint32_t level = 0; level <= THINNING_LEVEL_MAX; level++) {
 			bool now;
 
-			thinning_set_level(level);
-			now = thinning_keeps(UINT64_C(0xb123456789abcdef), n);
+			set_thinning_level(level);
+			now = is_call_kept(UINT64_C(0xb123456789abcdef), n);
 			assert_true(before || !now);
 			kept[level] += now;
 			before = now;

@@ -23,8 +23,6 @@ struct calls_keys {
 	int64_t stats_threads_min_bytes; /* ... tensors of at least this many contiguous bytes */
 	int64_t min_bytes; /* calls whose largest buffer is smaller are not recorded */
 	int64_t max_bytes; /* larger buffers get no statistics (nostats); 0: no limit */
-	double max_overhead; /* percent of the time; 0: no limit */
-	int64_t overhead_window_ms;
 	enum config_device device; /* how to measure buffers in device memory */
 	bool nested;
 	bool backward; /* also record nodes that compute the gradients of listed operators */

@@ -188,8 +188,7 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 		for (unsigned i = 0; i < c->nmember; i++)
 			look_for_rank(l, g, s, c->member[i]);
 	for (unsigned i = 0; i < s->nabsent; i++)
-		s->knows |= s->absent[i].why != ABSENT_UNREAD &&
-			    s->absent[i].why != ABSENT_THINNED;
+		s->knows |= s->absent[i].why != ABSENT_UNREAD && s->absent[i].why != ABSENT_THINNED;
 }
 
 /*

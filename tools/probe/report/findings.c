@@ -57,8 +57,8 @@ static char *absent_text(struct report *r, const struct absent *a)
 		all = tool_format("of %s there is no folder", who);
 		break;
 	case ABSENT_THINNED:
-		all = tool_format("%s %s calls to keep max_overhead: whether in it is not known", who,
-			a->n == 1 ? "skips" : "skip");
+		all = tool_format("%s %s calls to keep max_overhead, so %s may be in it", who,
+			a->n == 1 ? "skips" : "skip", a->n == 1 ? "it" : "they");
 		break;
 	case ABSENT_UNREAD:
 		all = tool_format("%s %s not read", who, a->n == 1 ? "was" : "were");
@@ -540,7 +540,7 @@ static bool is_origin_known(const struct report *r, const struct bad_row *b, uin
 	return !r->g.thinned || (!b->out && !r->g.folders.dir[rank].meta.thinned_values);
 }
 
-static void name_bad_ranks(struct report *r, struct finding *f, const struct bad_row *b)
+static void add_bad_ranks(struct report *r, struct finding *f, const struct bad_row *b)
 {
 	unsigned n = b->nsame < BAD_SAME_MAX ? b->nsame : BAD_SAME_MAX;
 
@@ -576,8 +576,9 @@ void find_values(struct report *r)
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
 		tool_format(
 			"first%s in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
-			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, who, named, kind, out_count(b->count),
-			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
+			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, who, named,
+			kind, out_count(b->count), b->dtype, b->out ? "result" : "input", what,
+			origin, lost, at));
 	f->awaited = awaited;
 	if (are_all_scaled_away(r)) {
 		set_finding_kind(f, FINDING_SCALED);
@@ -586,7 +587,7 @@ void find_values(struct report *r)
 					      "no other step has any: a scaler skipped them",
 					  out_plural(r->g.bad.steps, "step", "steps")));
 	}
-	name_bad_ranks(r, f, b);
+	add_bad_ranks(r, f, b);
 	name_call(f, &b->call);
 	free(what);
 	free(who);

@@ -126,10 +126,10 @@ static void check_ranks_read(const struct report *r, struct run_verdict *v)
 }
 
 /* Rules that need each call are not applied at all. */
-static void limit_thinned(struct run_verdict *v, uint64_t n)
+static void set_thinned_limits(struct run_verdict *v, uint64_t n)
 {
-	char *text = tool_format("%s skipped to keep max_overhead",
-		out_plural(n, "call was", "calls were"));
+	char *text = tool_format(
+		"%s skipped to keep max_overhead", out_plural(n, "call was", "calls were"));
 
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
 		limit_check(&v->check[i], kinds[i].each_call ? NOT_CHECKED : CHECKED_PARTLY, text);
@@ -160,7 +160,7 @@ static void check_rows_read(const struct report *r, struct run_verdict *v)
 	limit_by_count(v, removed, "old block was", "old blocks were", "removed");
 	limit_by_count(v, skipped, "call was", "calls were", "skipped by settings or pauses");
 	if (r->g.thinned)
-		limit_thinned(v, sum_call_count(r, JC_SKIP_OVERHEAD));
+		set_thinned_limits(v, sum_call_count(r, JC_SKIP_OVERHEAD));
 	if (values)
 		limit_groups(v, ONLY(CHECK_VALUES), CHECKED_PARTLY, true,
 			tool_format("values of %s were not recorded",

@@ -9,7 +9,6 @@
 
 #include "text/text.h"
 #include "base/io.h"
-#include "journal/columns.h"
 #include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 
@@ -310,15 +309,9 @@ static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node
 	}
 }
 
-/*
- * The first levels only affect values. A rank that runs counts its skipped calls later than it notes the level.
- */
-static bool read_thinned(const struct meta *m, yaml_document_t *d, const yaml_node_t *list)
+/* The list is written before any call is skipped. The first levels only affect values. */
+static bool read_thinned(yaml_document_t *d, const yaml_node_t *list)
 {
-	for (unsigned i = 0; i < m->nskipped; i++)
-		if (strcmp(m->skipped[i].name, call_count_words[JC_SKIP_OVERHEAD].word) == 0 &&
-			m->skipped[i].n)
-			return true;
 	if (!list || list->type != YAML_SEQUENCE_NODE)
 		return false;
 	for (const yaml_node_item_t *i = list->data.sequence.items.start;
@@ -376,7 +369,7 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->removed_blocks = yaml_number(get_yaml_node(d, top, "removed_blocks"));
 	m->ndropped = read_meta_counts(d, get_yaml_node(d, calls, "dropped"), m->dropped);
 	m->nskipped = read_meta_counts(d, get_yaml_node(d, calls, "skipped"), m->skipped);
-	m->thinned = read_thinned(m, d, get_yaml_node(d, top, "thinned"));
+	m->thinned = read_thinned(d, get_yaml_node(d, top, "thinned"));
 	m->thinned_values = m->thinned || get_yaml_node(d, top, "thinned");
 	m->nmissing = read_meta_texts(d, get_yaml_node(d, top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(d, get_yaml_node(d, top, "libraries"), m->libraries);

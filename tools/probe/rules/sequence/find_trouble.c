@@ -594,8 +594,7 @@ static struct trouble first_trouble(struct report *r)
 	}
 	t.only_stuck = t.any && !o->any && !l->any && !u->any;
 	/* Another order in one step: no rank had to wait because of it, and nothing else went wrong. */
-	if (!t.any && !r->g.thinned &&
-		(order = find_odd_step_order(&r->g.diagnose.orders, &way)))
+	if (!t.any && !r->g.thinned && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,
 			.step = order->odd_first.step,
 			.comm = order->odd_first.comm,
