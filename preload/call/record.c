@@ -232,9 +232,10 @@ __attribute__((noinline)) static void show_tensors(const struct operation *w, ui
 		apart_call(show_apart, &all);
 }
 
-/* Writes rows of inputs or outputs at `t`. Returns their end. */
-static inline struct journal_tensor *put_tensors(const struct operation *w, uint64_t seq,
-	struct journal_tensor *t, const struct buffer *v, unsigned n)
+/* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
+static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
+	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
+	unsigned n)
 {
 	struct journal_tensor *at = t;
 	bool look = false;
