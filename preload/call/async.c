@@ -11,6 +11,7 @@
 #include "call/recorder.h"
 #include "session/profiled.h"
 #include "session/state.h"
+#include "session/thinning.h"
 
 /* The claims of this thread. NULL: it does not record. */
 static struct claims *claims_here(void)
@@ -185,6 +186,10 @@ void async_restart(
 	if (!async_ready() || !(c->t = thread_get()))
 		return;
 	thread_count(c->t, JC_SEEN);
+	if (is_thinning_on() && is_thinned_out(c->t, &s->p.op, comm_seq)) {
+		thread_count(c->t, JC_SKIP_OVERHEAD);
+		return;
+	}
 
 	uint32_t stack = stack_id_wanted() ? stack_id(c->t, s->p.api, c->pc, c->frame) : 0;
 

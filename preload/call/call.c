@@ -24,6 +24,7 @@
 #include "resolve/real.h"
 #include "session/profiled.h"
 #include "session/state.h"
+#include "session/thinning.h"
 
 /*
  * Detects wrappers that were left by longjmp although thread_self lists them as active. That is certain if the
@@ -112,11 +113,14 @@ static bool pass_left_out(struct call *c)
 {
 	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
 
+	if (why == JC_RECORDED && is_thinning_on() && session_is_on() && (c->t = thread_get()) &&
+		!is_call_kept(0, (int64_t)c->t->unnumbered++))
+		why = JC_SKIP_OVERHEAD;
 	if (why == JC_RECORDED)
 		return false;
 	c->api->spec->lib->passed(c);
 	c->mode = CALL_NESTED;
-	if (c->word & API_LISTED && session_is_on())
+	if (!c->t && c->word & API_LISTED && session_is_on())
 		c->t = thread_get();
 	if (c->t) {
 		thread_count(c->t, JC_SEEN);
@@ -134,8 +138,9 @@ static void enter_data(
 	struct call *c, struct api *f, const struct api_spec *s, struct thread_self *w)
 {
 	int64_t comm_seq = JOURNAL_NONE64;
+	bool only_rows = s->lib->passed && !(c->word & (API_NUMBERED | API_LOOKED));
 
-	if (s->lib->passed && !(c->word & (API_NUMBERED | API_LOOKED)) && pass_left_out(c))
+	if (only_rows && pass_left_out(c))
 		return;
 	if (!describe_call(c)) {
 		c->mode = CALL_NESTED;
@@ -174,6 +179,9 @@ static void enter_data(
 	if (!c->t)
 		return;
 	thread_count(c->t, JC_SEEN);
+	if (is_thinning_on() && !only_rows && why == JC_RECORDED &&
+		is_thinned_out(c->t, &c->op, comm_seq))
+		why = JC_SKIP_OVERHEAD;
 	if (why != JC_RECORDED) {
 		thread_count(c->t, why);
 		return;

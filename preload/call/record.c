@@ -14,6 +14,7 @@
 #include "device/device.h"
 #include "device/measure.h"
 #include "session/state.h"
+#include "session/thinning.h"
 
 tensor_namer_fn *tensor_namer;
 tensor_bad_fn *tensor_bad;
@@ -40,6 +41,30 @@ uint32_t record_api_new(struct api *a)
 		journal_dict_add_texts(&session.journal, DICT_API, (uint16_t)id, text, 3) < 0)
 		return 0;
 	return atomic_compare_exchange_strong(&a->dict, &none, id) ? id : none;
+}
+
+static bool is_buffer_kept(uint64_t comm, const struct buffer *v, unsigned n, bool *numbered)
+{
+	bool kept = false;
+
+	for (; n; n--, v++)
+		if (v->comm_seq != JOURNAL_NONE64) {
+			*numbered = true;
+			kept |= is_call_kept(comm, v->comm_seq);
+		}
+	return kept;
+}
+
+bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_seq)
+{
+	uint64_t comm = w->comm ? w->comm->id : 0;
+	bool numbered = false, kept;
+
+	if (comm && comm_seq != JOURNAL_NONE64)
+		return !is_call_kept(comm, comm_seq);
+	kept = comm && (is_buffer_kept(comm, operation_inputs(w), w->nin, &numbered) |
+			       is_buffer_kept(comm, operation_outputs(w), w->nout, &numbered));
+	return numbered ? !kept : !is_call_kept(0, (int64_t)t->unnumbered++);
 }
 
 static inline unsigned recorded_dims(const struct buffer *v)
@@ -115,7 +140,8 @@ static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, con
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
-#define EXACT_BYTES 65536 /* larger buffers take long to look at (thread_exact_time()) */
+#define EXACT_BYTES \
+	THINNING_BYTES_LEAST /* larger buffers take long to look at (thread_exact_time()) */
 
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
@@ -127,8 +153,10 @@ static void show_buffer(
 	if (__builtin_expect(tensor_bad != NULL, 0) && out->name && out->stats.n &&
 		(out->stats.nans || out->stats.infs))
 		tensor_bad(v, out);
-	if (t)
+	if (t) {
 		thread_exact_time(t, clock_ticks() - t0);
+		record_tensor_size(v->bytes);
+	}
 }
 
 /*
@@ -204,9 +232,10 @@ __attribute__((noinline)) static void show_tensors(const struct operation *w, ui
 		apart_call(show_apart, &all);
 }
 
-/* Writes rows of inputs or outputs at `t`. Returns their end. */
-static inline struct journal_tensor *put_tensors(const struct operation *w, uint64_t seq,
-	struct journal_tensor *t, const struct buffer *v, unsigned n)
+/* Writes rows of inputs or outputs at `t`. Returns their end. Inlined: a call would be 2 % of a record. */
+static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
+	const struct operation *w, uint64_t seq, struct journal_tensor *t, const struct buffer *v,
+	unsigned n)
 {
 	struct journal_tensor *at = t;
 	bool look = false;

@@ -27,6 +27,12 @@ extern tensor_bad_fn *tensor_bad __attribute__((visibility("hidden")));
 /* Drops the last tensors of a call with more than a journal entry can hold (flag `more`). */
 void operation_fit(struct operation *w);
 
+/*
+ * True if the call is one of those that key max_overhead skips now. comm_seq: its number if it is a collective. A
+ * message is identified by the numbers in its buffers: either one keeps a call that sends and receives.
+ */
+bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_seq);
+
 uint32_t record_api_new(struct api *api);
 
 /* The api's number in the journal's dictionary, added there on first use. 0: no room. */

@@ -20,6 +20,8 @@ struct thread {
 	struct stack_bounds bounds;
 	struct stack_cache *stacks; /* NULL: stack walks are slower */
 	uint64_t seq_next, seq_end; /* numbers that this thread may still use */
+	uint64_t
+		unnumbered; /* its calls that no number identifies on all ranks (session/thinning.h) */
 	uint32_t tid;
 	uint32_t rounds; /* rounds of destructors so far */
 	uint64_t counted; /* ticks of our own time that were counted exactly: thread_exact_time() */

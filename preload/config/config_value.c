@@ -95,6 +95,19 @@ static const char *parse_float(
 	return NULL;
 }
 
+/* "off", or a number with a percent sign; *out: percent, 0: off. */
+static const char *parse_share(
+	const struct config_key *k, const char *text, size_t len, double *out)
+{
+	if (same_word(text, len, "off")) {
+		*out = 0;
+		return NULL;
+	}
+	if (!len || text[len - 1] != '%')
+		return "not a share in percent";
+	return parse_float(k, text, len - 1, out);
+}
+
 static const char *parse_enum(
 	const struct config_key *k, const char *text, size_t len, unsigned *out)
 {
@@ -438,6 +451,8 @@ const char *config_set(struct config *cfg, const struct config_key *k, const cha
 		return parse_int(k, text, len, at);
 	case KEY_FLOAT:
 		return parse_float(k, text, len, at);
+	case KEY_SHARE:
+		return parse_share(k, text, len, at);
 	case KEY_ENUM:
 		return parse_enum(k, text, len, at);
 	case KEY_CHOICE:

@@ -192,6 +192,25 @@ static void put_choice(struct out *o, const struct config_key *k, uint64_t words
 	format_char(o, ']');
 }
 
+/* Percent, without the ".0" of a number: "1%", "0.5%", "off". */
+static void format_share(struct out *o, double percent)
+{
+	char tmp[48];
+	struct out number = {tmp, sizeof(tmp), 0};
+
+	if (percent == 0) {
+		format_text(o, "\"off\"");
+		return;
+	}
+	put_double(&number, percent);
+	if (number.len > 2 && memcmp(tmp + number.len - 2, ".0", 2) == 0)
+		number.len -= 2;
+	tmp[number.len] = 0;
+	format_char(o, '"');
+	format_text(o, tmp);
+	format_text(o, "%\"");
+}
+
 /* The numbers as they were written. */
 static void put_number_list(struct out *o, const char *lines)
 {
@@ -221,6 +240,11 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 	case KEY_FLOAT:
 		fpenv_enter(&env);
 		put_double(&o, *(const double *)at);
+		fpenv_leave(&env);
+		break;
+	case KEY_SHARE:
+		fpenv_enter(&env);
+		format_share(&o, *(const double *)at);
 		fpenv_leave(&env);
 		break;
 	case KEY_STRING:

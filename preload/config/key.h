@@ -39,6 +39,7 @@ enum config_type {
 	KEY_BOOL,
 	KEY_INT,
 	KEY_FLOAT,
+	KEY_SHARE, /* a share of the time: "1%", or "off"; kept as percent, 0: off */
 	KEY_STRING,
 	KEY_PATH,
 	KEY_PATTERN,

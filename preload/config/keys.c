@@ -43,6 +43,10 @@
 	{                                                             \
 		ROW(m, KEY_FLOAT, double, d, h), .min = lo, .max = hi \
 	}
+#define SHARE(m, d, h)                                                \
+	{                                                             \
+		ROW(m, KEY_SHARE, double, d, h), .min = 0, .max = 100 \
+	}
 #define STRING(m, h)                              \
 	{                                         \
 		ROW(m, KEY_STRING, char *, "", h) \
@@ -217,6 +221,11 @@ const struct config_key config_keys[] = {
 	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
+	SHARE(max_overhead, "off",
+		"Share of the time that recording calls may cost; above it values of the largest "
+		"tensors are not measured, then fewer and fewer calls are recorded"),
+	INT(overhead_window_ms, "10000", 1, 3600000,
+		"Milliseconds for which that cost is measured before more or less is recorded"),
 	ENUM(device, config_device, "auto", device_names,
 		"How buffers in device memory are measured: by a kernel on the call's stream "
 		"(auto, "
@@ -576,6 +585,10 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 		else
 			snprintf(buf, cap, "a number from %lld to %lld", (long long)k->min,
 				(long long)k->max);
+		break;
+	case KEY_SHARE:
+		snprintf(buf, cap, "off, or a share from 0%% to %lld%% such as 1%%",
+			(long long)k->max);
 		break;
 	case KEY_STRING:
 		snprintf(buf, cap, "a text");

@@ -53,6 +53,40 @@ static void put_counts(struct text *t, const uint64_t *count, enum count_group g
 	}
 }
 
+/* Key max_overhead. Times are those of the column start_ns. */
+static void write_thinned(struct text *t, const struct journal_head *h)
+{
+	uint32_t n = __atomic_load_n(&h->nthinned, __ATOMIC_ACQUIRE);
+
+	if (!n)
+		return;
+	put_meta_key(t, "thinned");
+	for (uint32_t i = 0; i < n && i < JOURNAL_THINNED; i++) {
+		const struct journal_thinned *k = &h->thinned[i];
+
+		text_str(t, i ? ", {\"from\": " : "[{\"from\": ");
+		text_u64(t, clock_to_real(&h->clock, k->from_tick));
+		text_str(t, ", \"to\": ");
+		if (k->to_tick)
+			text_u64(t, clock_to_real(&h->clock, k->to_tick));
+		else
+			text_str(t, "null");
+		text_fmt(t, ", \"level\": %u, \"one_call_in\": %llu, \"values_below\": ", k->level,
+			1ull << (k->power & 63));
+		if (k->values_from == UINT64_MAX)
+			text_str(t, "null");
+		else
+			text_u64(t, k->values_from);
+		text_fmt(t, ", \"from_step\": %u, \"to_step\": ", k->from_step);
+		if (k->to_tick)
+			text_u64(t, k->to_step);
+		else
+			text_str(t, "null");
+		text_char(t, '}');
+	}
+	text_char(t, ']');
+}
+
 /* Times are in the same clock as mono_ns of `clock`. */
 static void put_progress(struct text *t, const struct journal_progress *p)
 {
@@ -164,6 +198,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"writer_s\": ");
 	text_double(t, (double)__atomic_load_n(&h->writer_ns, __ATOMIC_RELAXED) * 1e-9, 6);
 	text_char(t, '}');
+	write_thinned(t, h);
 	if (h->progress.at_ns)
 		put_progress(t, &h->progress);
 	put_meta_key(t, "missing");

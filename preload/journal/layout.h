@@ -56,6 +56,7 @@
 #define JOURNAL_PATH_MAX 4096
 #define SEQ_FIRST 1 /* first number of a call (column seq) */
 #define SEQ_BLOCK 64 /* numbers that a thread takes at once for its calls */
+#define JOURNAL_THINNED 64 /* latest changes of max_overhead's level that the head holds */
 #define JOURNAL_NONE INT32_MIN /* marks an integer column as empty */
 #define JOURNAL_NONE64 INT64_MIN
 
@@ -158,6 +159,18 @@ struct journal_progress {
 	uint32_t unseen;
 };
 
+/*
+ * Key max_overhead: the time for which a level was in use (session/thinning.h), during which not all was recorded.
+ * Written before any call is skipped.
+ */
+struct journal_thinned {
+	uint64_t from_tick, to_tick; /* to_tick 0: it still is */
+	uint32_t from_step, to_step;
+	uint32_t level;
+	uint32_t power; /* one call in 2^power was recorded */
+	uint64_t values_from; /* bytes from which on tensors have no values; UINT64_MAX: all have */
+};
+
 struct journal_head {
 	char magic[8];
 	uint32_t version;
@@ -202,6 +215,8 @@ struct journal_head {
 	/* all call numbers used so far are below it; moves in whole blocks from SEQ_FIRST */
 	_Atomic uint64_t seq_next;
 	struct journal_progress progress;
+	uint32_t thinning_level, nthinned; /* level in use; valid entries */
+	struct journal_thinned thinned[JOURNAL_THINNED]; /* oldest first, no level 0 */
 	char journal_path[JOURNAL_PATH_MAX];
 	char folder[JOURNAL_PATH_MAX]; /* of the rank, so that a journal elsewhere leads to it */
 	char loss[LOSS_COUNT][LOSS_TEXT_MAX]; /* what was reported, by kind; "" = nothing */
@@ -474,7 +489,7 @@ struct pending_slot {
 };
 
 /* The head stores its own size (head_bytes). The version covers the rest. */
-_Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 184 &&
+_Static_assert(JOURNAL_VERSION == 1 && sizeof(struct journal_thread) == 192 &&
 		       sizeof(struct journal_commit) == 2608 &&
 		       sizeof(struct journal_chunk) == 16 && sizeof(struct journal_entry) == 8 &&
 		       sizeof(struct journal_tensor) == 112 && sizeof(struct journal_call) == 112 &&

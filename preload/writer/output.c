@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The folder of this process and its journal: takes them, names them by the rank, releases them. */
+#include "writer/overhead.h"
 #include "writer/output.h"
 
 #include <errno.h>
@@ -193,6 +194,7 @@ void writer_forget(void)
 	journal_close(&session.journal);
 	folder_close(&output.folder);
 	session.journal = (struct journal){.lock = {.fd = -1}};
+	reset_thinning();
 	output.sink = (struct sink){0};
 	output.drain = (struct drain){0};
 	output.clock_settled = output.inline_writer = false;

@@ -27,6 +27,7 @@
 #include "session/state.h"
 #include "folder/opened.h"
 #include "writer/output.h"
+#include "writer/overhead.h"
 #include "writer/own_start.h"
 #include "writer/progress.h"
 #include "writer/role.h"
@@ -168,11 +169,14 @@ static void use_config(void)
  */
 static void begin_writing(struct fpenv *env)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
+
 	fpenv_enter(env);
 	follow_rank();
 	follow_folder();
 	output.sink.files.look = look_at_folder;
 	use_config();
+	update_thinning(keys->max_overhead, keys->overhead_window_ms);
 	update_head();
 }
 

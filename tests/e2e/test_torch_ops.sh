@@ -32,6 +32,10 @@ is 'one record for an operator and what is inside it' "$(rows "$out" '{r["parent
 is 'errors' "$(rows "$out" 'len({r["seq"] for r in R if "unwound" in flags(r)}) >= 5')" True
 is 'stacks name the line' "$(rows "$out" 'any(s["python_stack"].endswith("ops.py:'"$(grep -n 'torch.linalg.svd' $app | head -1 | cut -d: -f1)"' <lambda> <- '"$(realpath --relative-to=. $app)"':'"$(grep -n '    say(name, f())' $app | cut -d: -f1)"' <module>") or "<lambda>" in s["python_stack"] for s in S)')" True
 
+with_list 'aten:\n  - "aten::*"' PROBE_MAX_OVERHEAD=0.000001% PROBE_OVERHEAD_WINDOW_MS=1
+same_output 'operators that max_overhead skips'
+is 'skipped: each operator is recorded or counted as skipped' "$(rows "$out" '[(c["seen"] == c["recorded"] + c["skipped"]["overhead"], len(calls(R)) == c["recorded"]) for c in [m["calls"] for m in M.values()]]')" '[(True, True)]'
+
 with_list 'aten:\n  - aten::mm\n  - aten::add.Tensor\n  - aten::_foreach_*'
 same_output 'some operators'
 is 'some: these and no others' "$(rows "$out" 'sorted({r["op"] for r in R})')" "['_foreach_add.Scalar', '_foreach_mul_.Tensor', '_foreach_norm.Scalar', 'add.Tensor', 'mm']"

@@ -61,6 +61,7 @@ static void check_values(const struct config *c)
 			CHECK(*(const int64_t *)at <= (int64_t)k->max);
 			break;
 		case KEY_FLOAT:
+		case KEY_SHARE:
 			CHECK(*(const double *)at >= k->min && *(const double *)at <= k->max);
 			break;
 		case KEY_STRING:

@@ -32,6 +32,8 @@ static const struct {
 	{"stats_threads_min_bytes", "4194304", "0", "0"},
 	{"min_bytes", "0", "1024", "1024"},
 	{"max_bytes", "0", "1000000000000", "1000000000000"},
+	{"max_overhead", "\"off\"", "\"0.5%\"", " .5%"},
+	{"overhead_window_ms", "10000", "50", "50"},
 	{"device", "\"auto\"", "\"copy\"", "Copy"},
 	{"nested", "false", "true", "on"},
 	{"backward", "false", "true", "yes"},

@@ -18,6 +18,7 @@
 
 #include "terms/dtype.h"
 #include "call/data/operation.h"
+#include "session/thinning.h"
 
 struct config;
 struct journal_tensor;
@@ -90,7 +91,8 @@ void tensor_watch_configure(const struct config *cfg);
 /* True if any observer may want that buffer, and its description does not forbid reading its memory. */
 static inline bool tensor_is_watched(const struct buffer *v)
 {
-	return tensor_watch.reach && v->bytes <= tensor_watch.reach && v->count && !v->nostats;
+	return tensor_watch.reach && v->bytes <= tensor_watch.reach && v->count && !v->nostats &&
+	       v->bytes < atomic_load_explicit(&thinning.values_from, memory_order_relaxed);
 }
 
 /*

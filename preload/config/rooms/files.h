@@ -16,6 +16,8 @@ struct files_keys {
 	int64_t journal_mib; /* 0: chosen by the free memory */
 	int64_t part_mib;
 	int64_t output_limit_mib;
+	double max_overhead; /* percent of the time that recording calls may cost; 0: no limit */
+	int64_t overhead_window_ms;
 	int64_t step_count_per_record; /* steps in one calls_<a>-<b>.csv */
 	bool gzip; /* finished calls files are compressed */
 	bool append_output; /* continue in the folders of an earlier run */

@@ -267,6 +267,11 @@ static void explain_tensors(const struct config *c)
 	if (c->min_bytes)
 		print_explained("", "calls with less than %s are not recorded",
 			out_bytes((double)c->min_bytes));
+	if (c->max_overhead > 0)
+		print_explained("",
+			"above %g %% of the time: no values of the largest tensors, then one call "
+			"in 2, 4, 8 ...",
+			c->max_overhead);
 	if (c->statistics && c->checksum != CHECKSUM_OFF)
 		print_explained("", "and a checksum: %s",
 			c->checksum == CHECKSUM_CRC32  ? "CRC-32"

@@ -469,6 +469,9 @@ static void number_steps(struct gather *g, const struct division *d)
 
 	if (!g->folders.n)
 		return;
+	/* Rounds are found by the calls that follow each other. */
+	if (g->thinned && !g->diagnose.sites.steps)
+		return;
 	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
 	for (unsigned i = 0; i < g->folders.n; i++)
 		each[i] = &g->rank[i].overlay;
@@ -509,7 +512,8 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 
 		table_init_small(&r->latest, sizeof(struct latest_collective), COLLECTIVES_MAX);
 		init_site_waits(&r->site_waits);
-		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta))
+		g->thinned |= d->meta.thinned;
+		if (i < CYCLE_RANKS_MAX && !meta_has_steps(&d->meta) && !d->meta.thinned)
 			r->cycle = cycle_new();
 		if (meta_has_steps(&d->meta))
 			diagnose_steps(&g->diagnose);

@@ -82,6 +82,7 @@ struct gather {
 	uint64_t longest_ns; /* longest time of a thread in a completed call */
 	uint64_t until_ns; /* last sign of life of any rank */
 	bool any;
+	bool thinned; /* a rank skipped calls to keep max_overhead: that a call is absent shows nothing */
 	bool by_rounds; /* nothing marks steps: the steps are the rounds in which the calls repeat */
 	struct call first_error;
 	double life_ns; /* sum over all ranks */

@@ -159,6 +159,8 @@ static void look_for_rank(struct stuck_list *l, const struct gather *g, struct s
 	} else if (l->standing[i]) {
 		now.why = ABSENT_OTHER;
 		now.in = l->standing[i];
+	} else if (d->meta.thinned) {
+		now.why = ABSENT_THINNED;
 	} else {
 		const struct rank_info *r = &g->rank[i];
 
@@ -186,7 +188,7 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 		for (unsigned i = 0; i < c->nmember; i++)
 			look_for_rank(l, g, s, c->member[i]);
 	for (unsigned i = 0; i < s->nabsent; i++)
-		s->knows |= s->absent[i].why != ABSENT_UNREAD;
+		s->knows |= s->absent[i].why != ABSENT_UNREAD && s->absent[i].why != ABSENT_THINNED;
 }
 
 /*

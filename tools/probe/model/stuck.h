@@ -15,6 +15,7 @@ enum absent_why {
 	ABSENT_ENDED, /* it has not come, and its process has finished */
 	ABSENT_NO_DATA, /* it has no folder */
 	ABSENT_UNREAD, /* its folder was not read */
+	ABSENT_THINNED, /* it skips calls to keep max_overhead, so it may be in it, or have left it */
 };
 
 /* Ranks of the communicator that are not in the operation, for one reason. */

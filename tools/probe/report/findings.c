@@ -56,6 +56,10 @@ static char *absent_text(struct report *r, const struct absent *a)
 	case ABSENT_NO_DATA:
 		all = tool_format("of %s there is no folder", who);
 		break;
+	case ABSENT_THINNED:
+		all = tool_format("%s %s calls to keep max_overhead, so %s may be in it", who,
+			a->n == 1 ? "skips" : "skip", a->n == 1 ? "it" : "they");
+		break;
 	case ABSENT_UNREAD:
 		all = tool_format("%s %s not read", who, a->n == 1 ? "was" : "were");
 		break;
@@ -99,7 +103,7 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
-	       !r->stuck.blocked[i];
+	       !r->stuck.blocked[i] && !r->g.folders.dir[i].meta.thinned;
 }
 
 static bool is_of_same_operation(const struct call *a, const struct call *b)
@@ -527,6 +531,29 @@ static bool are_all_scaled_away(const struct report *r)
 	return b->steps && found == b->steps && !b->steps_beyond;
 }
 
+/*
+ * If calls were skipped, the NaN may be older than the first row that has it. An input still shows where it came from if
+ * its rank recorded everything that it got before.
+ */
+static bool is_origin_known(const struct report *r, const struct bad_row *b, uint32_t rank)
+{
+	return !r->g.thinned || (!b->out && !r->g.folders.dir[rank].meta.thinned_values);
+}
+
+static void add_bad_ranks(struct report *r, struct finding *f, const struct bad_row *b)
+{
+	unsigned n = b->nsame < BAD_SAME_MAX ? b->nsame : BAD_SAME_MAX;
+
+	for (unsigned i = 0; i < (n ? n : 1); i++) {
+		uint32_t rank = n ? b->same[i] : b->call.rank;
+
+		if (is_origin_known(r, b, rank))
+			name_culprit(r, f, rank);
+		else
+			name_concerned(r, f, rank);
+	}
+}
+
 void find_values(struct report *r)
 {
 	const struct bad_row *b = bad_first(&r->g.bad);
@@ -548,9 +575,10 @@ void find_values(struct report *r)
 	named = bad_name(r, b);
 	f = add_finding(r, b->nans ? FINDING_NAN : FINDING_INF,
 		tool_format(
-			"first in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
-			(unsigned long long)b->call.step, who, named, kind, out_count(b->count),
-			b->dtype, b->out ? "result" : "input", what, origin, lost, at));
+			"first%s in step %llu, %s: %s%s of %s %s elements in the %s of %s: %s%s%s",
+			r->g.thinned ? " seen" : "", (unsigned long long)b->call.step, who, named,
+			kind, out_count(b->count), b->dtype, b->out ? "result" : "input", what,
+			origin, lost, at));
 	f->awaited = awaited;
 	if (are_all_scaled_away(r)) {
 		set_finding_kind(f, FINDING_SCALED);
@@ -559,10 +587,7 @@ void find_values(struct report *r)
 					      "no other step has any: a scaler skipped them",
 					  out_plural(r->g.bad.steps, "step", "steps")));
 	}
-	for (unsigned i = 0; i < b->nsame && i < BAD_SAME_MAX; i++)
-		name_culprit(r, f, b->same[i]);
-	if (!b->nsame)
-		name_culprit(r, f, b->call.rank);
+	add_bad_ranks(r, f, b);
 	name_call(f, &b->call);
 	free(what);
 	free(who);

@@ -23,13 +23,17 @@ enum history {
 	HISTORY_PACE
 };
 
+enum { CALLS_ANY, CALLS_EACH };
+
 static const struct {
 	enum check_group group;
 	const char *word;
 	unsigned ranks;
 	enum history history;
+	bool each_call;
 } kinds[] = {
-#define CHECKED_KIND(group, word, ranks, history) {CHECK_##group, word, ranks, HISTORY_##history},
+#define CHECKED_KIND(group, word, ranks, history, calls) \
+	{CHECK_##group, word, ranks, HISTORY_##history, CALLS_##calls},
 #include "tools/probe/rules/verdict.def"
 };
 
@@ -121,6 +125,18 @@ static void check_ranks_read(const struct report *r, struct run_verdict *v)
 			limit_check(&v->check[i], NOT_CHECKED, "there is one rank");
 }
 
+/* Rules that need each call are not applied at all. */
+static void set_thinned_limits(struct run_verdict *v, uint64_t n)
+{
+	char *text = tool_format(
+		"%s skipped to keep max_overhead", out_plural(n, "call was", "calls were"));
+
+	for (unsigned i = 0; i < CHECKED_KINDS; i++)
+		limit_check(&v->check[i], kinds[i].each_call ? NOT_CHECKED : CHECKED_PARTLY, text);
+	v->incomplete = true;
+	free(text);
+}
+
 static void check_rows_read(const struct report *r, struct run_verdict *v)
 {
 	uint64_t lost = 0, damaged = 0, removed = 0, skipped = 0, dropped, values;
@@ -143,6 +159,8 @@ static void check_rows_read(const struct report *r, struct run_verdict *v)
 	limit_by_count(v, damaged, "damaged line was", "damaged lines were", "skipped");
 	limit_by_count(v, removed, "old block was", "old blocks were", "removed");
 	limit_by_count(v, skipped, "call was", "calls were", "skipped by settings or pauses");
+	if (r->g.thinned)
+		set_thinned_limits(v, sum_call_count(r, JC_SKIP_OVERHEAD));
 	if (values)
 		limit_groups(v, ONLY(CHECK_VALUES), CHECKED_PARTLY, true,
 			tool_format("values of %s were not recorded",

@@ -16,7 +16,7 @@ enum check_group {
 enum check_state { CHECKED, CHECKED_PARTLY, NOT_CHECKED, NOT_OF_THIS_RUN };
 
 enum {
-#define CHECKED_KIND(group, word, ranks, history) +1
+#define CHECKED_KIND(group, word, ranks, history, calls) +1
 	CHECKED_KINDS = 0
 #include "tools/probe/rules/verdict.def"
 };

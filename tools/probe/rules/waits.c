@@ -418,7 +418,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 		return false;
 	awaited = list_awaited_places(g, &waiting);
 	for (uint32_t i = 0; i < g->nrank; i++)
-		if (awaited[i] && !r->stuck.standing[i])
+		if (awaited[i] && !r->stuck.standing[i] && !r->g.folders.dir[i].meta.thinned)
 			put_waiting(out, i);
 	free(awaited);
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;

@@ -346,6 +346,7 @@ static void json_stuck_calls(struct report *r)
 		[ABSENT_ENDED] = "finished",
 		[ABSENT_NO_DATA] = "no folder",
 		[ABSENT_UNREAD] = "not read",
+		[ABSENT_THINNED] = "calls skipped",
 	};
 	const struct stuck *cause = stuck_cause(&r->stuck, &r->g);
 

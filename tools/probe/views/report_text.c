@@ -310,6 +310,7 @@ static const char *const why_text[] = {
 	[ABSENT_ENDED] = "ended without entering it; last call",
 	[ABSENT_NO_DATA] = "no folder",
 	[ABSENT_UNREAD] = "not read",
+	[ABSENT_THINNED] = "not known: it skips calls (max_overhead)",
 };
 
 static void print_absent_ranks(const struct report *r, const struct absent *a)

@@ -309,6 +309,21 @@ static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node
 	}
 }
 
+/* The list is written before any call is skipped. The first levels only affect values. */
+static bool read_thinned(yaml_document_t *d, const yaml_node_t *list)
+{
+	if (!list || list->type != YAML_SEQUENCE_NODE)
+		return false;
+	for (const yaml_node_item_t *i = list->data.sequence.items.start;
+		i < list->data.sequence.items.top; i++) {
+		const yaml_node_t *change = yaml_document_get_node(d, *i);
+
+		if (yaml_number(get_yaml_node(d, change, "one_call_in")) > 1)
+			return true;
+	}
+	return false;
+}
+
 static void take_meta_fields(struct meta *m, yaml_document_t *d)
 {
 	const yaml_node_t *top = yaml_document_get_root_node(d);
@@ -354,6 +369,8 @@ static void take_meta_fields(struct meta *m, yaml_document_t *d)
 	m->removed_blocks = yaml_number(get_yaml_node(d, top, "removed_blocks"));
 	m->ndropped = read_meta_counts(d, get_yaml_node(d, calls, "dropped"), m->dropped);
 	m->nskipped = read_meta_counts(d, get_yaml_node(d, calls, "skipped"), m->skipped);
+	m->thinned = read_thinned(d, get_yaml_node(d, top, "thinned"));
+	m->thinned_values = m->thinned || get_yaml_node(d, top, "thinned");
 	m->nmissing = read_meta_texts(d, get_yaml_node(d, top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(d, get_yaml_node(d, top, "libraries"), m->libraries);
 	m->ninvisible = read_meta_texts(d, get_yaml_node(d, top, "invisible"), m->invisible);

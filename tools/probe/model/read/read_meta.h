@@ -82,6 +82,8 @@ struct meta {
 	uint64_t cfg_ctl_margin_s;
 	char *cfg_armable;
 	uint64_t config_from_step; /* the configuration in use holds from this step on */
+	bool thinned; /* it skipped calls to keep max_overhead: a call that is absent may have been made */
+	bool thinned_values; /* ... or did not measure the largest tensors */
 	uint64_t switches; /* how often the configuration changed */
 	uint64_t switch_asked; /* the step that the last change asked for; 0: none */
 	bool switch_late;

@@ -188,7 +188,7 @@ static bool was_any_busy_at_end(const struct report *r)
 		const struct rank_dir *d = &r->g.folders.dir[i];
 
 		if (!r->stuck.standing[i] && !has_finalized(d) && d->state != RANK_FINISHED &&
-			d->progress.known && !d->progress.still_ns)
+			(d->meta.thinned || (d->progress.known && !d->progress.still_ns)))
 			return true;
 	}
 	return false;

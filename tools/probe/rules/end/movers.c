@@ -97,6 +97,9 @@ struct mover look_at_mover(struct report *r, uint32_t index)
 	if (gather_gone(&r->g, d) || d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ||
 		d->state == RANK_RECOVERED)
 		return (struct mover){.state = MOVER_GONE};
+	/* It may be in a call that it skipped. */
+	if (d->meta.thinned)
+		return (struct mover){.state = MOVER_UNKNOWN};
 	if (!r->g.rank[index].last.rows)
 		return (struct mover){.state = MOVER_STARTING};
 	/* Its descendants cannot be seen: one of them may compute for it. */
@@ -143,9 +146,10 @@ static char *describe_mover(const struct report *r, uint32_t index, const struct
 		if (m->since_ns)
 			return tool_format("%s has given no sign of life for %s", rank,
 				out_time((double)m->since_ns));
-		return tool_format(
-			"whether %s gets on cannot be told: its processor time was not measured",
-			rank);
+		return tool_format("whether %s gets on cannot be told: %s", rank,
+			r->g.folders.dir[index].meta.thinned
+				? "it skips calls to keep max_overhead"
+				: "its processor time was not measured");
 	default:
 		return NULL;
 	}

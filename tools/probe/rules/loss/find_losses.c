@@ -240,6 +240,8 @@ static void find_skipped_calls(struct report *r)
 	} known[JC_COUNT] = {
 		[JC_SKIP_STEP] = {.then = "skipped by the settings that choose steps"},
 		[JC_SKIP_SIZE] = {.then = "skipped by the setting min_bytes"},
+		[JC_SKIP_OVERHEAD] = {.then = "skipped to keep max_overhead: rules that need each "
+					      "call, and what came before it, were not applied"},
 		[JC_SKIP_PAUSED] = {.then = "made while recording was paused"},
 		[JC_SKIP_RANK] = {.quiet = true},
 		[JC_SKIP_NESTED] = {.quiet = true},

@@ -554,6 +554,8 @@ static struct trouble first_trouble(struct report *r)
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	static const struct odd_meeting no_meeting;
+	static const struct lagging no_lagging;
 	const struct order_seen *order;
 	enum order_way way;
 	bool hang;
@@ -569,6 +571,9 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = s->sample->call.comm;
 		t.event = s->sample->call.start;
 	}
+	/* Without the calls between them, neither places nor links have an order. */
+	if (r->g.thinned)
+		o = &no_meeting, l = &no_lagging;
 	if (o->any && (!t.any || o->event < t.event)) {
 		t.any = true;
 		t.step = o->call.step;
@@ -589,7 +594,7 @@ static struct trouble first_trouble(struct report *r)
 	}
 	t.only_stuck = t.any && !o->any && !l->any && !u->any;
 	/* Another order in one step: no rank had to wait because of it, and nothing else went wrong. */
-	if (!t.any && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
+	if (!t.any && !r->g.thinned && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,
 			.step = order->odd_first.step,
 			.comm = order->odd_first.comm,
@@ -622,6 +627,23 @@ static struct verdict judge_awaited(
 	return v;
 }
 
+/*
+ * Calls were skipped to keep max_overhead. What ranks made before and after a call is not known, but two rows of one
+ * operation show that they do not agree on it, and open calls that they wait for each other.
+ */
+static void find_trouble_of_thinned(struct report *r, const struct trouble *t)
+{
+	if (r->g.unlike.any) {
+		struct suspects suspects = list_suspects(r, t->stuck, NULL);
+		struct window *w = window_read(&r->g, &suspects, t->step, t->comm);
+
+		add_mismatch(r, t, w);
+		window_free(w);
+	} else if (t->stuck) {
+		add_circle(r, t);
+	}
+}
+
 void find_trouble(struct report *r)
 {
 	struct trouble t = first_trouble(r);
@@ -634,6 +656,10 @@ void find_trouble(struct report *r)
 	/* A stopped rank has done nothing unusual. */
 	if (!t.any || (t.only_stuck && is_any_stopped(r)))
 		return;
+	if (r->g.thinned) {
+		find_trouble_of_thinned(r, &t);
+		return;
+	}
 	suspects = list_suspects(r, t.stuck, t.only_order);
 	w = window_read(&r->g, &suspects, t.step, t.comm);
 	awaited = t.only_stuck ? list_awaited_ranks(r) : NULL;

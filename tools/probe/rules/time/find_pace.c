@@ -225,6 +225,9 @@ static void find_slow_link(struct report *r)
 
 void find_pace(struct report *r)
 {
+	/* The time between two calls is not the program's if calls between them were skipped. */
+	if (r->g.thinned)
+		return;
 	find_slow_rank(r);
 	find_slow_link(r);
 	find_stalls(r, find_jitter(r));

@@ -133,6 +133,8 @@ static void find_same_inputs(struct report *r)
 
 void find_odd_reductions(struct report *r)
 {
-	find_ended_reductions(r);
+	/* That a reduction is absent shows nothing if calls were skipped. */
+	if (!r->g.thinned)
+		find_ended_reductions(r);
 	find_same_inputs(r);
 }

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keeps key max_overhead: measures what recording costs, window by window, and sets the level of session/thinning.h.
+ */
+#ifndef PROBE_WRITER_OVERHEAD_H
+#define PROBE_WRITER_OVERHEAD_H
+
+#include <stdint.h>
+
+/*
+ * Ends the window if it is over, and begins the next one. Each change of level is noted in the journal's head. Caller
+ * has the role. limit: percent of the time, 0: none; window_ms: length of a window.
+ */
+void update_thinning(double limit, int64_t window_ms);
+
+/* For a forked child that records: nothing has been measured. */
+void reset_thinning(void);
+
+#endif
