@@ -8,10 +8,10 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/sequence/excused.h"
+#include "tools/probe/rules/sequence/unlike_cause.h"
 #include "tools/probe/rules/sequence/window.h"
 
 #define SEEN_MIN 2 /* a call must have been made this often before its successor means anything */
-#define SKIPPED_MAX 64 /* consecutive calls */
 #define SKIPPED_AGAIN_MAX \
 	4 /* ... before the same call again: more would be a whole turn, and then the call is one too many */
 
@@ -704,10 +704,13 @@ static unsigned count_alike(
 	return n;
 }
 
-struct verdict judge_sequences(const struct window *w, const bool *may)
+/* causes: only what may have caused the disagreement. */
+static struct verdict judge_ranks(const struct window *w, const bool *may, bool causes)
 {
 	struct verdict best = {.kind = VERDICT_NONE}, v;
 	uint64_t earliest = UINT64_MAX;
+	unsigned same;
+	int k;
 
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
@@ -722,6 +725,9 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 				break;
 			if (!judge_call(w, r, i, &v) || is_excused(w, r, i, &v))
 				continue;
+			count_followed(w, r, i, &same, &k);
+			if (causes && !may_cause_unlike(w, r, i, k, &v))
+				continue;
 			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
 				continue;
 			best = v;
@@ -731,4 +737,15 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 		}
 	}
 	return best;
+}
+
+struct verdict judge_sequences(const struct window *w, const bool *may)
+{
+	const struct unlike *u = &w->g->unlike;
+	struct verdict v = judge_ranks(w, may, u->any);
+
+	/* Numbers that are shifted by a whole part of the program may begin with a message. Other terms of one call do not. */
+	if (!v.kind && u->any && (u->what == UNLIKE_OP || u->what == UNLIKE_BYTES))
+		v = judge_ranks(w, may, false);
+	return v;
 }

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/rules/sequence/unlike_cause.h"
+
+static bool is_on_unlike_comm(const struct window *w, const struct call *c)
+{
+	return c->comm == w->g->unlike.comm && !(c->bits & (CALL_P2P | CALL_LOCAL));
+}
+
+/* The call that the rank made with the number of the disagreement; NULL: it is not in the window. */
+static const struct entry *find_unlike_call(const struct window *w, uint32_t rank)
+{
+	for (unsigned j = 0; j < w->n; j++)
+		for (unsigned i = 0; w->rank[j].rank == rank && i < w->rank[j].n; i++) {
+			const struct call *c = &w->rank[j].e[i].call;
+
+			if (is_on_unlike_comm(w, c) && c->comm_seq == w->g->unlike.seq)
+				return &w->rank[j].e[i];
+		}
+	return NULL;
+}
+
+/* Both sides made that call at one place of one step: none of them is a call ahead, and nothing was skipped or inserted. */
+static bool is_unlike_at_one_place(const struct window *w)
+{
+	const struct entry *a = find_unlike_call(w, w->g->unlike.a.rank),
+			   *b = find_unlike_call(w, w->g->unlike.b.rank);
+
+	return a && b && a->place == b->place && a->call.step == b->call.step;
+}
+
+/* Is there such a collective from e[from] on, before the call with that token, which comes soon or never? */
+static bool reaches_unlike_comm(
+	const struct window *w, const struct rank_window *r, int from, uint64_t until)
+{
+	bool any = false;
+
+	for (unsigned n = 0; from >= 0 && r->e[from].token != until; n++, from = r->e[from].next) {
+		if (n == SKIPPED_MAX)
+			return false;
+		any |= is_on_unlike_comm(w, &r->e[from].call);
+	}
+	return any;
+}
+
+bool may_cause_unlike(
+	const struct window *w, const struct rank_window *r, unsigned i, int k, const struct verdict *v)
+{
+	if (is_unlike_at_one_place(w))
+		return v->kind == VERDICT_TERMS && is_on_unlike_comm(w, &v->call) &&
+		       v->call.comm_seq == w->g->unlike.seq;
+	if (is_on_unlike_comm(w, &v->call) ||
+		(v->kind == VERDICT_ORDER && is_on_unlike_comm(w, &v->usual)))
+		return true;
+	if (v->kind != VERDICT_MISSING && v->kind != VERDICT_EXTRA)
+		return false;
+	if (k < 0)
+		return false;
+	return v->kind == VERDICT_MISSING
+		       ? reaches_unlike_comm(w, r, r->e[k].next, r->e[i].token)
+		       : reaches_unlike_comm(w, r, (int)i, r->e[r->e[k].next].token);
+}
