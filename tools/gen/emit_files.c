@@ -77,6 +77,11 @@ void emit_tables(const struct library *lib)
 		"%s_sonames[];\n\n",
 		s->library, s->library);
 	put_format(o,
+		"/* What api_table.c lists: the rows of the wrappers, sorted by symbol, and a "
+		"wrapper's address. */\nextern struct api %s_rows[] "
+		"__attribute__((visibility(\"hidden\")));\nvoid *%s_wrapper(unsigned row);\n\n",
+		s->library, s->library);
+	put_format(o,
 		"/* The fields of struct adapter that the spec knows. */\n#define LIB_%s_SPEC \\\n",
 		upper_text(s->library));
 	put_format(
