@@ -246,8 +246,12 @@ static void enter_inside(
 		if (s->task == TASK_GROUP_END)
 			stream_group_enter(c);
 	}
-	if (c->word & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
-		s->lib->enter(c);
+	if (c->word & API_HOOKED && c->mode != CALL_PASS) {
+		if (s->lib->enter)
+			s->lib->enter(c);
+		else if (s->task == TASK_COMM_END && call_arg(c, ROLE_COMM))
+			call_ends_comm(c, s->lib, call_arg(c, ROLE_COMM)->u);
+	}
 }
 
 /* For a call from inside libprobe itself (an adapter's query, a signal handler): nothing is recorded. */

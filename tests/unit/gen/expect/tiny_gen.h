@@ -15,7 +15,7 @@ void *tiny_wrapper(unsigned row);
 
 /* The fields of struct adapter that the spec knows. */
 #define LIB_TINY_SPEC \
-	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .matrix = &tiny_matrix, .alias_prefix = "p"
+	.name = "tiny", .sonames = tiny_sonames, .success = {0, 7}, .nsuccess = 2, .missing = -3, .in_progress = 7, .matrix = &tiny_matrix, .dtypes = &tiny_dtypes, .redops = &tiny_redops, .alias_prefix = "p"
 
 extern const struct spec_values tiny_dtypes;
 extern const struct spec_values tiny_redops;
