@@ -81,7 +81,7 @@ struct adapter {
 	struct comm *(*comm)(uint64_t handle); /* NULL: comm_find() */
 	struct comm *(*window)(uint64_t handle); /* for rows with a window or a file */
 	void (*dtype)(uint64_t handle, struct dtype_desc *d); /* NULL: by dtypes */
-	enum redop (*redop)(uint64_t handle); /* NULL: by redops; values it does not list are the user's */
+	enum redop (*redop)(uint64_t handle); /* NULL: by redops */
 	/* True if, with that reduction, a one-sided call does not read its input. NULL: no such reduction. */
 	bool (*reads_nothing)(uint64_t redop);
 	const int64_t *in_place; /* the address that stands for the buffer of the other side */

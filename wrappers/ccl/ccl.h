@@ -50,18 +50,18 @@ void ccl_enter(const struct ccl_library *l, struct call *c);
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 
 /* An adapter's functions do not say for which library they are called. */
-#define CCL_FUNCTIONS(name)                                                \
-	static struct comm *ccl_comm_##name(uint64_t handle)               \
-	{                                                                  \
-		return ccl_comm(&ccl_##name, handle);                      \
-	}                                                                  \
-	static void ccl_enter_##name(struct call *c)                       \
-	{                                                                  \
-		ccl_enter(&ccl_##name, c);                                 \
-	}                                                                  \
-	static void ccl_leave_##name(struct call *c, int64_t ret)          \
-	{                                                                  \
-		ccl_leave(&ccl_##name, c, ret);                            \
+#define CCL_FUNCTIONS(name)                                       \
+	static struct comm *ccl_comm_##name(uint64_t handle)      \
+	{                                                         \
+		return ccl_comm(&ccl_##name, handle);             \
+	}                                                         \
+	static void ccl_enter_##name(struct call *c)              \
+	{                                                         \
+		ccl_enter(&ccl_##name, c);                        \
+	}                                                         \
+	static void ccl_leave_##name(struct call *c, int64_t ret) \
+	{                                                         \
+		ccl_leave(&ccl_##name, c, ret);                   \
 	}
 
 #endif
