@@ -12,6 +12,7 @@
 struct call;
 struct comm;
 struct api;
+struct spec_values;
 
 /* An adapter's description of a dtype handle. */
 struct dtype_desc {
@@ -20,6 +21,14 @@ struct dtype_desc {
 	uint8_t dtype; /* DT_OTHER: no statistics */
 	bool derived; /* flag `derived` */
 };
+
+/* Elements of that type, one after the other. */
+static inline void set_plain_dtype(struct dtype_desc *d, uint8_t dtype)
+{
+	d->dtype = dtype;
+	d->size = dtype_info(dtype)->size;
+	d->extent = (int64_t)d->size;
+}
 
 /* Meaning of arguments in a library of linear algebra: values of its enums, or letters. Lists end with 0. */
 struct matrix_codes {
@@ -39,7 +48,9 @@ enum root_is {
 
 /*
  * An adapter. All functions run on the thread of the call, inside libprobe (thread_state.busy is set), with errno and
- * the floating-point environment saved. NULL where the library has no such thing.
+ * the floating-point environment saved. NULL where the library has no such thing. The core does without comm(), dtype(),
+ * redop() and enter() what most libraries need: a handle is looked up by comm_find(), a value in the tables of the spec,
+ * and a call of the task `comm_end` ends its communicator.
  */
 struct adapter {
 	const char *name; /* `lib` column, section of support_wrap_ops.yaml */
@@ -59,6 +70,7 @@ struct adapter {
 	/* The `lib` column if it depends on the library that provides the real function at that address; NULL: name. */
 	const char *(*label)(const void *real);
 	const struct matrix_codes *matrix; /* for rows with matrices */
+	const struct spec_values *dtypes, *redops; /* of the spec; NULL: it has none */
 	/* its streams may belong to a runtime without struct device_backend: outputs on them are not read */
 	bool unknown_streams;
 	bool groups; /* describe() finds the communicator */
@@ -66,10 +78,10 @@ struct adapter {
 
 	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */
 	bool (*ready)(void);
-	struct comm *(*comm)(uint64_t handle);
+	struct comm *(*comm)(uint64_t handle); /* NULL: comm_find() */
 	struct comm *(*window)(uint64_t handle); /* for rows with a window or a file */
-	void (*dtype)(uint64_t handle, struct dtype_desc *d);
-	enum redop (*redop)(uint64_t handle);
+	void (*dtype)(uint64_t handle, struct dtype_desc *d); /* NULL: by dtypes */
+	enum redop (*redop)(uint64_t handle); /* NULL: by redops */
 	/* True if, with that reduction, a one-sided call does not read its input. NULL: no such reduction. */
 	bool (*reads_nothing)(uint64_t redop);
 	const int64_t *in_place; /* the address that stands for the buffer of the other side */

@@ -76,7 +76,7 @@ struct api {
 	_Atomic(void *) real;
 	_Atomic(uintptr_t)
 		copy; /* lowest address of the library that contains `real`; 0: not looked up yet */
-	const struct api_spec *spec; /* for api_table[]: NULL before api_fill() */
+	const struct api_spec *spec; /* of a compiled wrapper: NULL before api_fill() */
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
 	_Atomic bool elsewhere; /* dlsym by handle gave another real function than `real` */
 	struct plan plan;
@@ -108,12 +108,12 @@ static inline void api_renew(struct api *a)
 	api_change_state(a, API_STATES, API_NEW);
 }
 
-/* All compiled wrappers, in the order of the generator's ids; sorted by symbol for api_find. */
-extern struct api api_table[] __attribute__((visibility("hidden")));
+/* The row of compiled wrapper i of api_count, in the order of their symbols. Each library has its rows in a table of its own. */
+struct api *api_get(unsigned i);
 extern const unsigned api_count;
 
 /*
- * Puts `spec` into the rows of api_table[] and makes kind_table[]; both are empty at process start. Call it before
+ * Puts `spec` into the rows of compiled wrappers and makes kind_table[]; both are empty at process start. Call it before
  * reading them from a row that may not have been called yet. Cheap once it is done; from any thread.
  */
 void api_fill(void);

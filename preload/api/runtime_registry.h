@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All rows made at run time that have an entry, in addition to api_table[]: a list without a lock that only grows. */
+/* All rows made at run time that have an entry, in addition to those of compiled wrappers: a list without a lock that only grows. */
 #ifndef PROBE_API_RUNTIME_REGISTRY_H
 #define PROBE_API_RUNTIME_REGISTRY_H
 

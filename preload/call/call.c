@@ -77,9 +77,10 @@ __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 
 static bool large_enough(const struct operation *w, const struct config *cfg)
 {
+	const struct calls_keys *keys = get_calls_keys(cfg);
 	uint64_t largest = 0;
 
-	if (!get_calls_keys(cfg)->min_bytes)
+	if (!keys->min_bytes)
 		return true;
 	for (unsigned i = 0; i < w->nin; i++)
 		largest = operation_inputs(w)[i].bytes > largest ? operation_inputs(w)[i].bytes
@@ -87,7 +88,7 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 	for (unsigned i = 0; i < w->nout; i++)
 		largest = operation_outputs(w)[i].bytes > largest ? operation_outputs(w)[i].bytes
 								  : largest;
-	return largest >= (uint64_t)get_calls_keys(cfg)->min_bytes;
+	return largest >= (uint64_t)keys->min_bytes;
 }
 
 /* Returns the reason why no call is recorded now, or JC_RECORDED. */
@@ -254,8 +255,12 @@ static void enter_inside(
 		if (s->task == TASK_GROUP_END)
 			stream_group_enter(c);
 	}
-	if (c->word & API_HOOKED && c->mode != CALL_PASS && s->lib->enter)
-		s->lib->enter(c);
+	if (c->word & API_HOOKED && c->mode != CALL_PASS) {
+		if (s->lib->enter)
+			s->lib->enter(c);
+		else if (s->task == TASK_COMM_END && call_arg(c, ROLE_COMM))
+			call_ends_comm(c, s->lib, call_arg(c, ROLE_COMM)->u);
+	}
 }
 
 /* For a call from inside libprobe itself (an adapter's query, a signal handler): nothing is recorded. */

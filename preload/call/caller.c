@@ -26,7 +26,7 @@ bool caller_is_recorded(const struct call *c)
 		return false;
 	api_fill();
 	for (unsigned i = 0; i < api_count; i++) {
-		lib = api_table[i].spec->lib;
+		lib = api_get(i)->spec->lib;
 		if (lib == last || lib == c->api->spec->lib)
 			continue;
 		last = lib;

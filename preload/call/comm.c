@@ -399,14 +399,15 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	const int32_t *b, uint32_t nb)
 {
 	const struct config *cfg = config_now();
+	const struct steps_keys *keys = get_steps_keys(cfg);
 	uint64_t h = hash_str(parent, how);
 
 	/*
 	 * In a resumed run the collectives are counted from 0 again, so these are other communicators. The step is the
 	 * same on all ranks.
 	 */
-	if (get_files_keys(cfg)->append_output && get_steps_keys(cfg)->start_iteration)
-		h = hash_u64(h, (uint64_t)get_steps_keys(cfg)->start_iteration);
+	if (get_files_keys(cfg)->append_output && keys->start_iteration)
+		h = hash_u64(h, (uint64_t)keys->start_iteration);
 	if (nb && lowest_member(b, nb) < lowest_member(a, na)) {
 		const int32_t *x = a;
 		uint32_t nx = na;

@@ -14,6 +14,7 @@
 #include "call/record.h"
 #include "api/roles.h"
 #include "journal/layout.h"
+#include "spec/enum_value.h"
 
 /* A call's arguments by role, in a form that the compiler keeps in registers. */
 struct args {
@@ -140,6 +141,29 @@ static inline void no_dtype(struct dtype_desc *d)
 	d->derived = false;
 }
 
+/* Out of line: libraries whose handles are no enums pay a comparison for it. No value of an enum has more than 32 bits. */
+__attribute__((noinline)) static void read_listed_dtype(
+	const struct spec_values *list, uint64_t value, struct dtype_desc *d)
+{
+	if (list)
+		set_plain_dtype(d, spec_value_find(list, (int32_t)value, DT_OTHER));
+}
+
+static inline void read_dtype(const struct adapter *lib, uint64_t value, struct dtype_desc *d)
+{
+	if (lib->dtype)
+		lib->dtype(value, d);
+	else
+		read_listed_dtype(lib->dtypes, value, d);
+}
+
+__attribute__((noinline)) static void read_listed_redop(
+	const struct spec_values *list, uint64_t value, struct operation *w)
+{
+	if (list)
+		w->redop = spec_value_find(list, (int32_t)value, REDOP_USER);
+}
+
 static inline void dtype_of(struct args args, const struct extent *e, struct shared *k)
 {
 	const struct api_spec *s = args.s;
@@ -150,13 +174,10 @@ static inline void dtype_of(struct args args, const struct extent *e, struct sha
 		return;
 	k->dtype = a;
 	no_dtype(d);
-	if (a && s->lib->dtype) {
-		s->lib->dtype(a->u, d);
-	} else if (!a) {
-		d->dtype = s->buf_dtype[e->buf];
-		d->size = dtype_info(d->dtype)->size;
-		d->extent = (int64_t)d->size;
-	}
+	if (a)
+		read_dtype(s->lib, a->u, d);
+	else
+		set_plain_dtype(d, s->buf_dtype[e->buf]);
 }
 
 static void set_type(struct call *c, struct buffer *v, const struct dtype_desc *d)
@@ -187,7 +208,7 @@ static void typed_segments(struct call *c, const struct extent *e, struct buffer
 
 		if (!k)
 			continue;
-		lib->dtype(lib->handle_at(types->cp, i), &d);
+		read_dtype(lib, lib->handle_at(types->cp, i), &d);
 		if (!any)
 			first = d;
 		same &= d.dtype == first.dtype && d.size == first.size;
@@ -316,7 +337,7 @@ static void buffers_by_plan(struct call *c, const struct plan *p)
 		if (b->dtype != type) {
 			type = b->dtype;
 			no_dtype(&d);
-			lib->dtype(v[type].u, &d);
+			read_dtype(lib, v[type].u, &d);
 		}
 		make_start_buffer(to, v[b->buf].cp);
 		to->count = positive_or_zero(v[b->count].i);
@@ -529,6 +550,8 @@ static inline __attribute__((always_inline)) void describe_at_once(
 	a = role_arg(args, ROLE_OP);
 	if (a && lib->redop)
 		w->redop = (uint8_t)lib->redop(a->u);
+	else if (a)
+		read_listed_redop(lib->redops, a->u, w);
 	a = role_arg(args, ROLE_ROOT);
 	if (a && s->kind->rooted) {
 		if (lib->root) {
@@ -559,6 +582,13 @@ void describe_by_kind(struct call *c, struct comm *comm)
 	describe_at_once(c, comm);
 }
 
+static inline struct comm *find_described_comm(const struct adapter *lib, const union arg *a)
+{
+	if (!a && !lib->one_comm)
+		return NULL;
+	return lib->comm ? lib->comm(a ? a->u : 0) : a ? comm_find(lib, a->u) : NULL;
+}
+
 bool describe_call(struct call *c)
 {
 	const struct api_spec *s = c->api->spec;
@@ -571,7 +601,6 @@ bool describe_call(struct call *c)
 	if (__builtin_expect(s->at[ROLE_WIN] != 0, 0) && lib->window)
 		describe_by_kind(c, lib->window(c->v[s->at[ROLE_WIN] - 1].u));
 	else
-		describe_at_once(
-			c, lib->comm && (a || lib->one_comm) ? lib->comm(a ? a->u : 0) : NULL);
+		describe_at_once(c, find_described_comm(lib, a));
 	return true;
 }

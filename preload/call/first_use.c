@@ -43,8 +43,9 @@ static bool is_row_counted(const struct api_spec *s, uint32_t given)
 /* Traits of the row under this configuration; 0: it does not matter. */
 static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
 {
+	const struct steps_keys *keys = get_steps_keys(g->cfg);
 	const struct api_spec *s = f->spec;
-	const char *marker = get_steps_keys(g->cfg)->step_marker;
+	const char *marker = keys->step_marker;
 	struct marker m;
 	bool listed;
 	uint32_t t = given & API_MARKED ? API_MARKER : 0;
@@ -55,7 +56,7 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 		return API_LISTED | API_HOOKED;
 	listed = is_row_listed(f, g, given);
 	/* While everything is off, operators pass straight through, but numbers that match ranks are still counted. */
-	if (listed && get_steps_keys(g->cfg)->dynamic_on)
+	if (listed && keys->dynamic_on)
 		t |= API_LISTED;
 	if (has_row_number(s) && is_row_counted(s, given))
 		t |= API_NUMBERED;

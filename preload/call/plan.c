@@ -23,7 +23,7 @@ static bool fill_plan(struct plan *p, const struct api_spec *s)
 	const struct kind *k = s->kind;
 
 	/* In a rooted kind, the buffers in use depend on the rank. */
-	if (k->rooted || !s->lib->dtype)
+	if (k->rooted || !(s->lib->dtype || s->lib->dtypes))
 		return false;
 	p->nin = k->nin;
 	p->nout = k->nout;

@@ -124,22 +124,19 @@ _Atomic bool stack_id_by_code;
 
 void stack_id_configure(void)
 {
-	static const struct config *rules_of;
-	const struct config *cfg = config_now();
+	static const struct calls_keys *rules_of;
+	const struct calls_keys *keys = get_calls_keys(config_now());
 	struct foreign_rules *r;
 	const char *wrong;
 	char why[128];
 
-	if (rules_of &&
-		strcmp(get_calls_keys(rules_of)->codeline, get_calls_keys(cfg)->codeline) == 0 &&
-		strcmp(get_calls_keys(rules_of)->stack_blacklist,
-			get_calls_keys(cfg)->stack_blacklist) == 0)
+	if (rules_of && strcmp(rules_of->codeline, keys->codeline) == 0 &&
+		strcmp(rules_of->stack_blacklist, keys->stack_blacklist) == 0)
 		return;
-	rules_of = cfg;
+	rules_of = keys;
 
 	/* The texts were compiled when they were read, so only lack of memory can fail. */
-	r = foreign_rules_new(get_calls_keys(cfg)->codeline, get_calls_keys(cfg)->stack_blacklist,
-		&wrong, why, sizeof(why));
+	r = foreign_rules_new(keys->codeline, keys->stack_blacklist, &wrong, why, sizeof(why));
 	atomic_fetch_add(&rules_epoch, 1);
 	/* The old rules are not freed: a thread may be reading them, and there are few. */
 	atomic_store(&stack_rules, r);
@@ -244,19 +241,18 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 {
 	struct walked *w = t->walked;
 	_Atomic uint64_t *tab;
-	const struct config *cfg = config_now();
+	const struct calls_keys *keys = get_calls_keys(config_now());
 	uint64_t h, epoch = atomic_load_explicit(&rules_epoch, memory_order_relaxed);
 	struct stack_note note = {.at = 0};
 	uint32_t mine = 0;
 
 	foreign_walk(&w->foreign);
-	note.check =
-		w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)get_calls_keys(cfg)->stack_depth) *
-					  UINT64_C(0x9e3779b97f4a7c15);
+	note.check = w->foreign.hash ^ ((epoch + 1) << 8 | (uint64_t)keys->stack_depth) *
+					       UINT64_C(0x9e3779b97f4a7c15);
 	/* A fiber's stack, or a signal handler's: how far it may be read is not known. */
-	w->n = get_calls_keys(cfg)->stack && stack_has(&t->bounds, frame)
+	w->n = keys->stack && stack_has(&t->bounds, frame)
 		       ? stack_walk_noted(&t->bounds, t->stacks, pc, frame, w->pcs,
-				 (int)get_calls_keys(cfg)->stack_depth, &note)
+				 (int)keys->stack_depth, &note)
 		       : 0;
 	if (w->n < 0)
 		return (uint32_t)note.value;
@@ -291,7 +287,7 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
 	/* If no stack is wanted, selected calls have no number and are checked again each time. */
-	if (get_calls_keys(cfg)->stack)
+	if (keys->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;
 }

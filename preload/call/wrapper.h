@@ -8,7 +8,7 @@
  *	int MPI_Allreduce(const void *a0, void *a1, int a2, handle a3, handle a4, handle a5)
  *	{
  *		typedef int fn(const void *, void *, int, handle, handle, handle);
- *		struct api *const f = &api_table[17];
+ *		struct api *const f = &mpi_rows[17];
  *
  *		if (WRAPPER_OFF(f))
  *			return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);

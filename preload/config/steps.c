@@ -12,8 +12,9 @@ static uint64_t larger_of(uint64_t a, uint64_t b)
 
 static uint64_t interval_of_steps(const struct config *c)
 {
-	return get_steps_keys(c)->step_interval > 0 ? (uint64_t)get_steps_keys(c)->step_interval
-						    : 1;
+	const struct steps_keys *keys = get_steps_keys(c);
+
+	return keys->step_interval > 0 ? (uint64_t)keys->step_interval : 1;
 }
 
 /* The first of start_step, start_step + step_interval ... that is not below `from`. */
@@ -26,17 +27,18 @@ static uint64_t first_due_step(const struct config *c, uint64_t from)
 
 static struct range listed_steps(const struct config *c, uint32_t i)
 {
-	return get_steps_keys(c)->step.n ? get_steps_keys(c)->step.item[i]
-					 : (struct range){0, LAST_STEP};
+	const struct steps_keys *keys = get_steps_keys(c);
+
+	return keys->step.n ? keys->step.item[i] : (struct range){0, LAST_STEP};
 }
 
 /* How many steps the list and the interval allow before `step`, from the first of the training on. */
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
-	uint64_t n = 0, begin = larger_of((uint64_t)get_steps_keys(c)->start_iteration,
-				get_steps_keys(c)->in_force_from);
+	const struct steps_keys *keys = get_steps_keys(c);
+	uint64_t n = 0, begin = larger_of((uint64_t)keys->start_iteration, keys->in_force_from);
 
-	for (uint32_t i = 0; i < (get_steps_keys(c)->step.n ? get_steps_keys(c)->step.n : 1); i++) {
+	for (uint32_t i = 0; i < (keys->step.n ? keys->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
 		uint64_t first = first_due_step(c, larger_of(r.lo, begin)),
 			 end = r.hi < step ? r.hi + 1 : step;
@@ -49,18 +51,20 @@ static uint64_t allowed_before(const struct config *c, uint64_t step)
 
 bool config_step_wanted(const struct config *c, uint64_t step)
 {
-	if (!get_steps_keys(c)->dynamic_on || get_steps_keys(c)->collect_times < 0 ||
-		!ranges_contain(&get_steps_keys(c)->step, step) || first_due_step(c, step) != step)
+	const struct steps_keys *keys = get_steps_keys(c);
+
+	if (!keys->dynamic_on || keys->collect_times < 0 || !ranges_contain(&keys->step, step) ||
+		first_due_step(c, step) != step)
 		return false;
-	return !get_steps_keys(c)->collect_times ||
-	       allowed_before(c, step) < (uint64_t)get_steps_keys(c)->collect_times;
+	return !keys->collect_times || allowed_before(c, step) < (uint64_t)keys->collect_times;
 }
 
 uint64_t config_step_next(const struct config *c, uint64_t from)
 {
-	from = larger_of(larger_of(from, (uint64_t)get_steps_keys(c)->start_iteration),
-		get_steps_keys(c)->in_force_from);
-	for (uint32_t i = 0; i < (get_steps_keys(c)->step.n ? get_steps_keys(c)->step.n : 1); i++) {
+	const struct steps_keys *keys = get_steps_keys(c);
+
+	from = larger_of(larger_of(from, (uint64_t)keys->start_iteration), keys->in_force_from);
+	for (uint32_t i = 0; i < (keys->step.n ? keys->step.n : 1); i++) {
 		struct range r = listed_steps(c, i);
 		uint64_t step = first_due_step(c, larger_of(r.lo, from));
 

@@ -163,7 +163,7 @@ static void write_into(void *dir)
 		text_char(&t, '\n');
 		check_notes(&t);
 		for (unsigned i = 0; i < api_count; i++)
-			check_api(&api_table[i], &t);
+			check_api(api_get(i), &t);
 		if (runtime_any()) {
 			bound_each(check_api, &t);
 			stub_each(check_api, &t);

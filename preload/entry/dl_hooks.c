@@ -241,6 +241,6 @@ struct tail hook_dlclose(void)
 	real_forget();
 	stub_forget();
 	for (unsigned i = 0; i < api_count; i++)
-		api_renew(&api_table[i]);
+		api_renew(api_get(i));
 	return (struct tail){.target = real_of("dlclose", &cached)};
 }

@@ -247,7 +247,7 @@ void stub_collect(struct stub_names *names, const char *program, const char *lib
 static bool any_in_use(void)
 {
 	for (unsigned i = 0; i < api_count; i++)
-		if (api_word(&api_table[i]) & API_STATES)
+		if (api_word(api_get(i)) & API_STATES)
 			return true;
 	return false;
 }
@@ -255,7 +255,7 @@ static bool any_in_use(void)
 static void second_copies(const struct elf_file *f)
 {
 	for (unsigned i = 0; i < api_count; i++) {
-		struct api *a = &api_table[i];
+		struct api *a = api_get(i);
 
 		if (api_word(a) & (API_ON | API_SKIP) && elf_file_defines(f, a->spec->symbol))
 			api_change_state(a, API_ON | API_SKIP, API_MULTI);

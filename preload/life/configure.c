@@ -138,11 +138,11 @@ static void check_list_names(void)
 
 	api_fill();
 	for (unsigned i = 0; i < api_count; i++)
-		if (api_table[i].spec->task == TASK_DATA)
-			wraplist_match(list_now(), api_table[i].spec->lib->name,
-				api_table[i].spec->list_name);
+		if (api_get(i)->spec->task == TASK_DATA)
+			wraplist_match(list_now(), api_get(i)->spec->lib->name,
+				api_get(i)->spec->list_name);
 	for (unsigned i = 0; i < api_count; i++) {
-		const struct adapter *l = api_table[i].spec->lib;
+		const struct adapter *l = api_get(i)->spec->lib;
 		unsigned k = 0;
 
 		while (k < n && seen[k] != l)
@@ -158,7 +158,7 @@ static void check_list_names(void)
 static bool is_chosen_word_known(const char *word, size_t len)
 {
 	for (unsigned i = 0; i < api_count; i++) {
-		const struct api_spec *s = api_table[i].spec;
+		const struct api_spec *s = api_get(i)->spec;
 
 		if (s->task == TASK_DATA &&
 			fits_chosen_word(word, len, s->symbol, s->list_name, s->kind->op))

@@ -237,6 +237,7 @@ static ssize_t cut_title_padding(const char *line, ssize_t n)
 
 static void put_process(void)
 {
+	const struct training_keys *keys = get_training_keys(config_now());
 	static char text[META_PART_MAX], value[4096];
 	struct text t;
 	bool fits = true;
@@ -252,8 +253,8 @@ static void put_process(void)
 		fits = list_add(&t, NULL, p, false);
 	list_end(&t, fits && n < (ssize_t)sizeof(value) - 1, ']');
 	session_meta(META_PROGRAM, "program", text);
-	if (get_training_keys(config_now())->training)
-		session_meta(META_TRAINING, "training", get_training_keys(config_now())->training);
+	if (keys->training)
+		session_meta(META_TRAINING, "training", keys->training);
 }
 
 /* Distinguishes folders of one run from those of another: its start, and the launcher's attempt number. */

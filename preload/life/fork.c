@@ -44,7 +44,7 @@ void call_forked(void)
 	comm_forked();
 	foreign_forked();
 	for (unsigned i = 0; i < api_count; i++)
-		tell_adapter_of_fork(&api_table[i], &last);
+		tell_adapter_of_fork(api_get(i), &last);
 	rows_each(tell_adapter_of_fork, &last);
 }
 
@@ -91,7 +91,7 @@ void child_after_fork(void)
 	}
 	atomic_store(&session_rank_wanted, 0);
 	for (unsigned i = 0; i < api_count; i++)
-		atomic_store(&api_table[i].dict, 0);
+		atomic_store(&api_get(i)->dict, 0);
 	rows_each(forget_dict, NULL);
 	stack_id_reset();
 	log_forget();

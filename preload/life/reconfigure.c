@@ -164,7 +164,7 @@ void life_config_changed(uint32_t step)
 	uint32_t number = g->number;
 
 	for (unsigned i = 0; i < api_count; i++)
-		renew_outdated_row(&api_table[i], &number);
+		renew_outdated_row(api_get(i), &number);
 	rows_each(renew_outdated_row, &number);
 	/* Stubs of functions that were not listed lead past us. */
 	stub_forget();

@@ -304,18 +304,18 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 static void put_reproducible(const char *all, size_t n)
 {
 	const struct config *c = config_now();
+	const struct process_keys *keys = get_process_keys(c);
 	static char text[META_PART_MAX];
 	struct text t = list_begin(text, sizeof(text), '{');
 	char seed[24];
 
-	if (get_process_keys(c)->seed < 0 && !get_process_keys(c)->deterministic)
+	if (keys->seed < 0 && !keys->deterministic)
 		return;
-	snprintf(seed, sizeof(seed), "%lld", (long long)get_process_keys(c)->seed);
-	list_add(&t, "seed", get_process_keys(c)->seed < 0 ? "null" : seed, true);
-	list_add(&t, "deterministic", get_process_keys(c)->deterministic ? "true" : "false", true);
+	snprintf(seed, sizeof(seed), "%lld", (long long)keys->seed);
+	list_add(&t, "seed", keys->seed < 0 ? "null" : seed, true);
+	list_add(&t, "deterministic", keys->deterministic ? "true" : "false", true);
 	for (unsigned i = 0; i < sizeof(reproducible) / sizeof(*reproducible); i++)
-		if (*reproducible[i].value ? get_process_keys(c)->deterministic
-					   : get_process_keys(c)->seed >= 0)
+		if (*reproducible[i].value ? keys->deterministic : keys->seed >= 0)
 			put_asked_variable(&t, i, all, n);
 	list_end(&t, true, '}');
 	session_meta(META_REPRODUCIBLE, "reproducible", text);

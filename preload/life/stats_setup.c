@@ -16,17 +16,18 @@
  */
 static void start_helpers(void)
 {
+	const struct calls_keys *keys = get_calls_keys(config_now());
 	struct cores where;
-	int want = (int)get_calls_keys(config_now())->stats_threads, n, started = 0;
+	int want = (int)keys->stats_threads, n, started = 0;
 
-	if (!want || !get_calls_keys(config_now())->statistics)
+	if (!want || !keys->statistics)
 		return;
 	n = cores_free(&where);
 	if (n > 0 && !cores_pinned())
 		n--;
 	if (n > 0)
 		started = stats_threads_start((unsigned)(want < n ? want : n),
-			(uint64_t)get_calls_keys(config_now())->stats_threads_min_bytes, &where);
+			(uint64_t)keys->stats_threads_min_bytes, &where);
 	if (n == 0)
 		log_loss(LOSS_CONFIG,
 			"stats_threads: no core of this process is free of pinned threads; the "

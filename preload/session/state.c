@@ -50,14 +50,15 @@ _Atomic int session_rank_wanted;
 
 bool session_rank_look(void)
 {
+	const struct steps_keys *keys = get_steps_keys(config_now());
 	int rank = session.world_rank, k;
 
-	if (!get_steps_keys(config_now())->rank.n)
+	if (!keys->rank.n)
 		k = 1;
 	else if (rank < 0)
 		return false; /* not known yet; a list of ranks excludes unknown ones */
 	else
-		k = ranges_contain(&get_steps_keys(config_now())->rank, (uint64_t)rank) ? 1 : 2;
+		k = ranges_contain(&keys->rank, (uint64_t)rank) ? 1 : 2;
 	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);
 	return k == 1;
 }

@@ -65,15 +65,16 @@ static int journal_in_named(const char *folder, const char *name, size_t bytes, 
 
 static int journal_in_file(size_t bytes, struct text *at)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
 	char name[NAME_BYTES];
 
-	if (strcmp(get_files_keys(config_now())->journal_dir, "shm") == 0)
+	if (strcmp(keys->journal_dir, "shm") == 0)
 		return NOT_LOCAL;
-	if (!get_files_keys(config_now())->journal_dir[0])
+	if (!keys->journal_dir[0])
 		return journal_in(
 			output.folder.path, output.folder.dir.fd, "journal.bin", bytes, at);
 	journal_name(name);
-	return journal_in_named(get_files_keys(config_now())->journal_dir, name, bytes, at);
+	return journal_in_named(keys->journal_dir, name, bytes, at);
 }
 
 static size_t in_memory_at_most(size_t bytes)
@@ -130,6 +131,7 @@ static size_t journal_bytes(void)
 
 int session_make_journal(void)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
 	static char path[JOURNAL_PATH_MAX], wanted[JOURNAL_PATH_MAX];
 	size_t bytes = journal_bytes();
 	struct text at = text_over(path, sizeof(path));
@@ -137,7 +139,7 @@ int session_make_journal(void)
 	int err = journal_in_file(bytes, &at);
 
 	/* The smallest size may fit where a larger one does not: on a full disk, or under a limit on file sizes. */
-	if (err < 0 && !get_files_keys(config_now())->journal_mib && bytes > AUTO_LEAST) {
+	if (err < 0 && !keys->journal_mib && bytes > AUTO_LEAST) {
 		bytes = AUTO_LEAST;
 		at = text_over(path, sizeof(path));
 		err = journal_in_file(bytes, &at);
@@ -159,7 +161,7 @@ int session_make_journal(void)
 	if (err)
 		return err;
 	/* A user who sets a large size wants the writer to be woken rarely. */
-	if (!get_files_keys(config_now())->journal_mib)
+	if (!keys->journal_mib)
 		session.journal.early_chunks = EARLY_BYTES / session.journal.head->chunk_bytes;
 	session_fill_head(session.journal.head);
 	strcpy(session.journal.head->journal_path, path);

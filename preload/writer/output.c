@@ -34,11 +34,13 @@ static uint32_t step_so_far(void)
 
 void session_fill_head(struct journal_head *h)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
+
 	h->owner = session.owner;
 	h->clock = h->clock_last = session.clock;
-	h->block_steps = (uint32_t)get_files_keys(config_now())->step_count_per_record;
-	h->part_bytes = (uint64_t)get_files_keys(config_now())->part_mib << 20;
-	h->limit_bytes = (uint64_t)get_files_keys(config_now())->output_limit_mib << 20;
+	h->block_steps = (uint32_t)keys->step_count_per_record;
+	h->part_bytes = (uint64_t)keys->part_mib << 20;
+	h->limit_bytes = (uint64_t)keys->output_limit_mib << 20;
 	h->rank = session.world_rank;
 	h->world_size = session.world_size;
 	h->rank_guessed = session.rank_guessed;
@@ -74,26 +76,26 @@ int session_take_folder(struct folder *f, const struct folder_resume *resume)
 
 bool writer_open(uint32_t step)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
 	struct folder_resume resume = {resume_earlier_run, &output.resumed};
 
 	output.first_step = step;
 	output.resumed =
 		(struct resumed){.first = (uint32_t)get_steps_keys(config_now())->start_iteration};
 
-	int err = session_take_folder(
-		&output.folder, get_files_keys(config_now())->append_output ? &resume : NULL);
+	int err = session_take_folder(&output.folder, keys->append_output ? &resume : NULL);
 
 	if (err) {
 		log_loss(LOSS_FOLDER,
 			"output folder %s: %s; nothing is recorded; set PROBE_OUTPUT_DIR to a "
 			"folder that can be written",
-			get_files_keys(config_now())->output_dir, io_error_text(err));
+			keys->output_dir, io_error_text(err));
 		return false;
 	}
 	err = session_make_journal();
 	if (!err)
 		err = sink_open(&output.sink, &session.journal, output.folder.dir.fd, config_now(),
-			output_formats_of(get_files_keys(config_now())->format));
+			output_formats_of(keys->format));
 	if (!err)
 		err = drain_open(&output.drain, &session.journal, &output.sink);
 	if (err) {
@@ -114,11 +116,11 @@ bool writer_open(uint32_t step)
 /* The rank became known after the first rows: an earlier run's folder is moved away as a whole. */
 static void tell_of_late_rank(int rank)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
 	char path[JOURNAL_PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/rank%d/meta.json",
-		get_files_keys(config_now())->output_dir, rank);
-	if (get_files_keys(config_now())->append_output && access(path, F_OK) == 0)
+	snprintf(path, sizeof(path), "%s/rank%d/meta.json", keys->output_dir, rank);
+	if (keys->append_output && access(path, F_OK) == 0)
 		log_loss(LOSS_FOLDER,
 			"append_output: the rank was not known yet when the recording began: the "
 			"earlier run's rows are in rank%d.<n>, those of this one in a new rank%d; "

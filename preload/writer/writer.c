@@ -214,6 +214,7 @@ static bool is_sign_of_life_due(const struct journal_head *h)
 /* Finishes after the passes. more: not everything was written. Returns err. Caller has the role. */
 static int end_writing(int err, bool last)
 {
+	const struct files_keys *keys = get_files_keys(config_now());
 	struct journal_head *h = session.journal.head;
 	uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
@@ -223,8 +224,8 @@ static int end_writing(int err, bool last)
 	if (files_limit(&output.sink.files))
 		log_loss(LOSS_LIMIT,
 			"output_limit_mib (%lld) reached: oldest blocks but the first are removed",
-			(long long)get_files_keys(config_now())->output_limit_mib);
-	if (get_files_keys(config_now())->gzip && !last && !err) {
+			(long long)keys->output_limit_mib);
+	if (keys->gzip && !last && !err) {
 		int cut = files_compress(&output.sink.files, &output.hurry);
 
 		atomic_store(&output.hurry, 0);

@@ -32,7 +32,7 @@ awk -v dir="$steps" '
 		sub(/:.*/, "", kind)
 		sub(/.*: /, "", name)
 		n++
-		printf "%03d\t%s\t%s\n", n, kind, name
+		printf "%03d\t%s\t%s\t%s\n", n, kind, name, FILENAME
 		out = sprintf("%s/%03d", dir, n)
 		printf "" >out
 		next
@@ -51,8 +51,17 @@ awk -v dir="$steps" '
 		print s >out
 	}' $pages >"$steps/list"
 unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS
-n=0
-while IFS=$'\t' read -r at kind name; do
+# A new library compiles its own objects and what lists all libraries; the wrappers of the others stay.
+build_library() {
+	make -C "$tree" --no-print-directory all >"$tmp/library.out" 2>&1 </dev/null
+	objects=$(grep -c '^  CC ' "$tmp/library.out")
+	echo "# a new library compiles $objects objects"
+	ok 'a new library compiles fewer than 10 objects' test "$objects" -gt 1 -a "$objects" -lt 10
+}
+n=0 page=
+while IFS=$'\t' read -r at kind name of; do
+	[ "$page" != docs/how-to/add-a-library.md ] || [ "$of" = "$page" ] || build_library
+	page=$of
 	(
 		cd "$tree" || exit 1
 		case $kind in

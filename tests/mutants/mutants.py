@@ -4,13 +4,16 @@
 
 A place is a comparison, a whole number or a statement in the body of a function. All places are shuffled by the seed, at most one a
 file is taken first. A change that does not compile, or that makes the same machine code, is replaced by the next place.
+Places whose change no test can see are not taken: texts of the log, what only frees or closes (but with --san=address), the branch
+that is expected, sizes of buffers, and what a comment says cannot happen.
 The nearest tests of a file are the unit tests that name a function of its object, or else of an object that calls it;
-then the scripts of nearest.table. Work is done in a copy of the tree, build/mutants/tree.
+then the scripts of nearest.table. Work is done in a copy of the tree, build/mutants/tree, which begins with what was built.
 """
 import argparse
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,6 +22,12 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 TREE = os.path.join(ROOT, "build", "mutants", "tree")
 NEAREST = 6  # unit tests that are run for one mutant, at most
 LIMIT = 240  # seconds for one test program
+# Statements and the surroundings of constants without an effect that a test could see.
+SILENT = re.compile(r"(?:\(void\))?(?:log_(?!loss)\w+|madvise|posix_fadvise|__builtin_\w+|sched_yield|setvbuf)\(")
+RELEASE = re.compile(r"(?:\(void\))?(?:free|close|fclose|closedir|munmap|\w+_free|\w+_close|free_\w+|close_\w+)\(")
+HINT = re.compile(r"__builtin_expect\([^;\n]*,\s*$|__attribute__\(\([^\n]*$")
+ARRAY = re.compile(r"^\t+(?:static |const |unsigned |struct )*\w+ \**\w+\[\d+\](?:, \w+\[\d+\])*(?: = [^;\n]*)?;")
+NEVER = re.compile(r"/\*[^*\n]*\b(?:cannot happen|unreachable)\b", re.I)
 COMPARISONS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 
 
@@ -47,10 +56,28 @@ def bodies(text):
             yield m.start(1), m.end(1)
 
 
-def places_of(path):
-    """(offset, old, new, kind) of each place of a file."""
+def has_effect(source, offset, old, kind, san):
+    """False: no test can see a change of this place."""
+    begin = source.rfind("\n", 0, offset) + 1
+    before = source.rfind("\n", 0, begin - 1) + 1
+    line = source[begin:source.find("\n", offset)]
+    if NEVER.search(source[before:begin] + line):
+        return False
+    if kind == "statement":
+        return not SILENT.match(old) and (not RELEASE.match(old) or "address" in san)
+    if re.match(r"\t+(?:log_(?!loss)\w+)\(", line):
+        return False
+    return kind != "constant" or not (HINT.search(source[begin:offset]) or ARRAY.match(line))
+
+
+def places_of(path, san=""):
+    """(offset, old, new, kind) of each place of a file whose change can be seen."""
     with open(os.path.join(TREE, path)) as f:
         source = f.read()
+    return [p for p in all_places_of(source) if has_effect(source, p[0], p[1], p[3], san)]
+
+
+def all_places_of(source):
     text = blank(source)
     for start, end in bodies(text):
         body = text[start:end]
@@ -65,8 +92,21 @@ def places_of(path):
                 yield start + m.start(2), source[start + m.start(2):start + m.end(2) + 1], ";", "statement"
 
 
-def copy_tree():
+def copy_build():
+    """What was built, with its times, so that only what is not up to date is compiled."""
+    built, copy = os.path.join(ROOT, "build"), os.path.join(TREE, "build")
+    os.makedirs(copy)
+    for name in os.listdir(built) if os.path.isdir(built) else []:
+        if name not in ("mutants", "ptvenv", "msvenv", "test-logs"):
+            subprocess.run(["cp", "-a", os.path.join(built, name), copy])
+
+
+def copy_tree(whole):
+    """whole: with what was built, if the copy is a new one; later only files that have changed are copied, and are newer than all objects."""
+    new_tree = whole and not os.path.exists(os.path.join(TREE, "build"))
     os.makedirs(TREE, exist_ok=True)
+    if new_tree:
+        copy_build()
     files = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, stdout=subprocess.PIPE).stdout
     names = [f for f in files.decode().split("\0") if f and os.path.exists(os.path.join(ROOT, f))]
     for name in names:
@@ -80,6 +120,8 @@ def copy_tree():
             with open(new, "wb") as f:
                 f.write(content)
             os.chmod(new, os.stat(old).st_mode)
+            if new_tree:
+                shutil.copystat(old, new)
     kept = set(names)
     for room in ("preload", "wrappers", "tools", "tests"):
         for folder, _, found in os.walk(os.path.join(TREE, room)):
@@ -186,26 +228,42 @@ class Mutants:
         with open(code, "rb") as f:
             return f.read() + relocations.encode()
 
+    def noticed_by(self, path, source, changed, tests):
+        """The first of the tests that fails with the change and passes without; '' if there is none, None if no test passes without."""
+        full = os.path.join(TREE, path)
+        good = [t for t in tests if self.passes_unchanged(t)]
+        try:
+            with open(full, "w") as f:
+                f.write(changed)
+            return next((t for t in good if not self.test(t)), "") if good else None
+        finally:
+            with open(full, "w") as f:
+                f.write(source)
+
     def try_place(self, path, place):
-        """None: no change of the program; else the name of the test that noticed it, or ''."""
+        """None: no change of the program, or no test; else the name of the test that noticed it, or ''."""
         offset, old, new, _ = place
-        tests = [t for t in self.nearest(path) + self.scripts(path) if self.passes_unchanged(t)]
-        if not tests:
-            return None
         before = self.machine_code(path)
         full = os.path.join(TREE, path)
         with open(full) as f:
             source = f.read()
+        changed = source[:offset] + new + source[offset + len(old):]
         try:
             with open(full, "w") as f:
-                f.write(source[:offset] + new + source[offset + len(old):])
+                f.write(changed)
             code = self.machine_code(path)
-            if code is None or code == before:
-                return None
-            return next((t for t in tests if not self.test(t)), "")
         finally:
             with open(full, "w") as f:
                 f.write(source)
+        if code is None or code == before:
+            return None
+        # A script takes longer than all unit tests: it is run for what they let pass.
+        results = [self.noticed_by(path, source, changed, self.nearest(path))]
+        for script in self.scripts(path) if not results[0] else []:
+            results.append(self.noticed_by(path, source, changed, [script]))
+            if results[-1]:
+                break
+        return results[-1] or ("" if "" in results else None)
 
 
 def main():
@@ -217,12 +275,12 @@ def main():
     parser.add_argument("--san", default="", help="sanitizers, as SAN= of make")
     parser.add_argument("--list", action="store_true", help="print the first places, change nothing")
     options = parser.parse_args()
-    copy_tree()
+    copy_tree(not options.san)
     mutants = Mutants(options)
     out = subprocess.run(["git", "ls-files", "preload/*.c", "tools/*.c", "wrappers/*.c"], cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
     paths = [p for p in out.split() if os.path.exists(os.path.join(TREE, p))]
     chosen = [p for p in paths if not options.r or any(p.startswith(r) for r in options.r)]
-    places = [(p, place) for p in chosen for place in places_of(p)]
+    places = [(p, place) for p in chosen for place in places_of(p, options.san)]
     random.Random(options.s).shuffle(places)
     # One of each file first, then the rest.
     first, rest, seen = [], [], set()

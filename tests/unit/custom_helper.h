@@ -17,10 +17,14 @@
 #include "entry/stubs/provider.h"
 #include "session/generation_pair.h"
 
-struct api api_table[1];
 const unsigned api_count = 0;
 
-/* The rows above are whole. */
+struct api *api_get(unsigned i)
+{
+	(void)i;
+	return NULL;
+}
+
 void api_fill(void)
 {
 }

@@ -30,8 +30,13 @@ static const struct kind kind_send = {.name = "send", .op = "send"};
 static const struct api_spec spec = {
 	.symbol = "MPI_Send", .list_name = "MPI_Send", .lib = &lib, .kind = &kind_send};
 
-struct api api_table[1] = {{.spec = &spec, .word = API_LISTED}};
+static struct api api_table[1] = {{.spec = &spec, .word = API_LISTED}};
 const unsigned api_count = 1;
+
+struct api *api_get(unsigned i)
+{
+	return &api_table[i];
+}
 
 /* The rows above are whole. */
 void api_fill(void)

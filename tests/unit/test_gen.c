@@ -104,7 +104,7 @@ static int generate(void)
 }
 
 static const char *const made[] = {
-	"wrap_tiny.c", "api_table.c", "tiny_gen.h", "wrappers.h", "probe.map", "builtin.c"};
+	"wrap_tiny.c", "api_table.c", "tiny_gen.h", "probe.map", "builtin.c"};
 #define NMADE (sizeof(made) / sizeof(made[0]))
 
 static void test_golden(void **state)
@@ -169,8 +169,8 @@ static void test_driver(void **state)
 		    "-Wstrict-prototypes "
 		    "-Wmissing-prototypes -Werror -Ipreload -I. -I%s/out -o %s/driver " DIR_
 		    "driver.c "
-		    "%s/out/wrap_tiny.c %s/out/api_table.c %s/out/builtin.c",
-			cc, tmp, tmp, tmp, tmp, tmp),
+		    "%s/out/api_table.c %s/out/builtin.c",
+			cc, tmp, tmp, tmp, tmp),
 		0);
 	assert_int_equal(run("%s/driver " DIR_ "text.yaml", tmp), 0);
 }
@@ -239,6 +239,33 @@ static void test_usage(void **state)
 		2);
 }
 
+/* Compiles them again if a file of the generator says something else: a new library may change only what lists all libraries. */
+static void a_new_library_leaves_the_wrappers_of_others_as_they_are(void **state)
+{
+	static const char *const kept[] = {"wrap_tiny.c", "tiny_gen.h"};
+	char path[256];
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/first.yaml", tmp);
+	/* Its functions come before, between and after the other library's. */
+	spill(path, "{notation: 1, library: first, sonames: [x], missing: 1, success: [0], "
+		    "functions: {\n"
+		    "a_First: {task: init, sig: \"int (void)\"},\n"
+		    "tiny_Bcast: {task: init, sig: \"int (void)\"},\n"
+		    "z_Last: {task: init, sig: \"int (void)\"}}}\n");
+	assert_int_equal(generate(), 0);
+	assert_int_equal(run("mkdir -p %s/two && %s -o %s/two -k " DIR_ "kinds.yaml -t " DIR_
+			     "text.yaml -x dlsym %s " DIR_ "tiny.yaml",
+				 tmp, genwrap(), tmp, path),
+		0);
+	for (size_t i = 0; i < sizeof(kept) / sizeof(kept[0]); i++)
+		assert_int_equal(run("cmp %s/out/%s %s/two/%s >&2", tmp, kept[i], tmp, kept[i]), 0);
+	/* Its rows are there. */
+	assert_int_equal(run("grep -q '&first_rows\\[2\\]' %s/two/wrap_first.c", tmp), 0);
+	assert_int_equal(
+		run("grep -q '{&adapter_first, first_rows, 3, ' %s/two/api_table.c", tmp), 0);
+}
+
 /* Two files of one library would write the same tables. */
 static void test_library_twice(void **state)
 {
@@ -267,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_driver),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_usage),
+		cmocka_unit_test(a_new_library_leaves_the_wrappers_of_others_as_they_are),
 		cmocka_unit_test(test_library_twice),
 	};
 

@@ -148,14 +148,16 @@ static void other_kinds(void **state)
 	meta_free(&m);
 }
 
-/* JSON that is no YAML. */
-static void odd_characters(void **state)
+/* The file says what the job was given. */
+static void odd_characters_are_read_as_they_are(void **state)
 {
 	(void)state;
 	assert_null(read_it("{\"run\": \"a\x7f"
 			    "b\tc\xc2\x81"
 			    "d\xc3\xa4\\u00e4\\/\"}"));
-	assert_string_equal(m.run, "a b c  d\xc3\xa4\xc3\xa4/");
+	assert_string_equal(m.run, "a\x7f"
+				   "b\tc\xc2\x81"
+				   "d\xc3\xa4\xc3\xa4/");
 	meta_free(&m);
 }
 
@@ -247,7 +249,7 @@ int main(void)
 		cmocka_unit_test(all_keys),
 		cmocka_unit_test(nearly_nothing),
 		cmocka_unit_test(other_kinds),
-		cmocka_unit_test(odd_characters),
+		cmocka_unit_test(odd_characters_are_read_as_they_are),
 		cmocka_unit_test(damaged),
 		cmocka_unit_test(long_lists),
 		cmocka_unit_test(a_file_is_read_whole),

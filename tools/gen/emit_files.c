@@ -77,6 +77,11 @@ void emit_tables(const struct library *lib)
 		"%s_sonames[];\n\n",
 		s->library, s->library);
 	put_format(o,
+		"/* What api_table.c lists: the rows of the wrappers, sorted by symbol, and a "
+		"wrapper's address. */\nextern struct api %s_rows[] "
+		"__attribute__((visibility(\"hidden\")));\nvoid *%s_wrapper(unsigned row);\n\n",
+		s->library, s->library);
+	put_format(o,
 		"/* The fields of struct adapter that the spec knows. */\n#define LIB_%s_SPEC \\\n",
 		upper_text(s->library));
 	put_format(
@@ -88,6 +93,10 @@ void emit_tables(const struct library *lib)
 		put_format(o, ", .in_progress = %s", c_int(s->in_progress));
 	if (s->has_matrix)
 		put_format(o, ", .matrix = &%s_matrix", s->library);
+	if (s->dtype.n)
+		put_format(o, ", .dtypes = &%s_dtypes", s->library);
+	if (s->redop.n)
+		put_format(o, ", .redops = &%s_redops", s->library);
 	put_format(o, *s->alias ? ", .alias_prefix = \"%s\"\n" : "\n", s->alias);
 	if (s->dtype.n || s->redop.n)
 		put_format(o, "\n");
@@ -125,10 +134,6 @@ static void put_ccl(struct out *o, const struct spec *s)
 	for (unsigned i = 0; s->parent && i < s->parent->n; i++)
 		put_format(o, "\"%s\", ", node_text(&gen, s->parent->item[i], ""));
 	put_format(o, "NULL},\n");
-	if (s->dtype.n)
-		put_format(o, "\t.dtypes = &%s_dtypes,\n", s->library);
-	if (s->redop.n)
-		put_format(o, "\t.redops = &%s_redops,\n", s->library);
 	put_format(o, "};\n");
 }
 

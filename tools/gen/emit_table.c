@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_table.c: the data of every wrapper, sorted by symbol. Every process of a job maps it and most never use it, so no table has a
- * pointer: the loader would have to write it, and the kernel to copy its page. api_fill() sets the pointers in the process that needs them.
+ * api_table.c: the data of every wrapper, sorted by symbol; its row is in the table of its library, wrap_<library>.c. Every process of a
+ * job maps it and most never use it, so no table per wrapper has a pointer: the loader would have to write it, and the kernel to copy its
+ * page. api_fill() sets the pointers in the process that needs them.
  */
 #include "gen.h"
 
@@ -197,6 +198,16 @@ static size_t put_text(struct out *o, size_t *end, const char *text)
 	return at;
 }
 
+/* The row of f->item[i] in the table of its library. */
+static unsigned get_row_number(const struct funcs *f, unsigned i)
+{
+	unsigned row = 0;
+
+	for (unsigned j = 0; j < i; j++)
+		row += f->item[j]->spec == f->item[i]->spec;
+	return row;
+}
+
 /* Names of functions in one array, and rows with their offsets. */
 static void put_names(struct out *o, const struct funcs *f)
 {
@@ -213,12 +224,13 @@ static void put_names(struct out *o, const struct funcs *f)
 	}
 	put_format(o, ";\n\n/* What is a pointer in a row of specs[]. symbol, list_name, how: of "
 		      "texts[]; lib: "
-		      "of libs[]; kind: of kinds[], from 1 on. "
+		      "of libs[]; kind: of kinds[], from 1 on. row: of libs[lib].rows. "
 		      "*/\nstatic const struct {\n\tuint32_t symbol, list_name, how;\n"
-		      "\tuint8_t lib, kind;\n} names[] = {\n");
+		      "\tuint16_t row;\n\tuint8_t lib, kind;\n} names[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
-		put_format(o, "\t{%zu, %zu, %zu, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
-			at[3 * i + 2], upper_with_prefix("", f->item[i]->spec->library),
+		put_format(o, "\t{%zu, %zu, %zu, %u, LIB_%s, %u},\n", at[3 * i], at[3 * i + 1],
+			at[3 * i + 2], get_row_number(f, i),
+			upper_with_prefix("", f->item[i]->spec->library),
 			f->item[i]->kind ? f->item[i]->kind_id + 1 : 0);
 	put_format(o, "};\n");
 }
@@ -252,7 +264,12 @@ static void put_spec(struct out *o, const struct func *f)
 }
 
 /* Several threads may fill at once: they write the same values. */
-static const char functions[] = "void api_fill(void)\n"
+static const char functions[] = "struct api *api_get(unsigned i)\n"
+				"{\n"
+				"\treturn &libs[names[i].lib].rows[names[i].row];\n"
+				"}\n"
+				"\n"
+				"void api_fill(void)\n"
 				"{\n"
 				"\tstatic _Atomic bool filled;\n"
 				"\n"
@@ -264,15 +281,16 @@ static const char functions[] = "void api_fill(void)\n"
 				"\t}\n"
 				"\tfor (unsigned i = 0; i < api_count; i++) {\n"
 				"\t\tstruct api_spec *s = &specs[i];\n"
+				"\t\tstruct api *a = api_get(i);\n"
 				"\n"
-				"\t\tif (__atomic_load_n(&api_table[i].spec, __ATOMIC_ACQUIRE))\n"
+				"\t\tif (__atomic_load_n(&a->spec, __ATOMIC_ACQUIRE))\n"
 				"\t\t\tcontinue;\n"
 				"\t\ts->symbol = texts + names[i].symbol;\n"
 				"\t\ts->list_name = texts + names[i].list_name;\n"
 				"\t\ts->how = names[i].how ? texts + names[i].how : NULL;\n"
-				"\t\ts->lib = libs[names[i].lib];\n"
+				"\t\ts->lib = libs[names[i].lib].adapter;\n"
 				"\t\ts->kind = names[i].kind ? &kinds[names[i].kind - 1] : NULL;\n"
-				"\t\t__atomic_store_n(&api_table[i].spec, s, __ATOMIC_RELEASE);\n"
+				"\t\t__atomic_store_n(&a->spec, s, __ATOMIC_RELEASE);\n"
 				"\t}\n"
 				"\tatomic_store_explicit(&filled, true, memory_order_release);\n"
 				"}\n"
@@ -287,7 +305,7 @@ static const char functions[] = "void api_fill(void)\n"
 				"\n"
 				"\t\tif (c == 0) {\n"
 				"\t\t\tapi_fill();\n"
-				"\t\t\treturn &api_table[mid];\n"
+				"\t\t\treturn api_get(mid);\n"
 				"\t\t}\n"
 				"\t\tif (c < 0)\n"
 				"\t\t\thi = mid;\n"
@@ -295,17 +313,33 @@ static const char functions[] = "void api_fill(void)\n"
 				"\t\t\tlo = mid + 1;\n"
 				"\t}\n"
 				"\treturn NULL;\n"
+				"}\n"
+				"\n"
+				"void *api_wrapper(const struct api *a)\n"
+				"{\n"
+				"\tfor (unsigned i = 0; i < sizeof(libs) / sizeof(libs[0]); i++)\n"
+				"\t\tif (a >= libs[i].rows && a < libs[i].rows + libs[i].count)\n"
+				"\t\t\treturn libs[i].wrapper((unsigned)(a - libs[i].rows));\n"
+				"\treturn NULL;\n"
 				"}\n";
 
-/* A switch, which compilers turn into code: a table of addresses would be relocated at every start. */
-static void put_wrappers(struct out *o, const struct funcs *f)
+/* The libraries, with how many rows each has. */
+static void put_libraries(
+	struct out *o, const struct library *libs, unsigned nlib, const struct funcs *f)
 {
-	put_format(o, "\nvoid *api_wrapper(const struct api *a)\n{\n"
-		      "\tif (a < api_table || a >= api_table + api_count)\n\t\treturn NULL;\n"
-		      "\tswitch (a - api_table) {\n");
-	for (unsigned i = 0; i < f->n; i++)
-		put_format(o, "\tcase %u:\n\t\treturn (void *)%s;\n", i, f->item[i]->symbol);
-	put_format(o, "\t}\n\treturn NULL;\n}\n");
+	put_format(o, "\nenum {");
+	for (unsigned i = 0; i < nlib; i++)
+		put_format(o, " %s,", upper_with_prefix("LIB_", libs[i].spec->library));
+	put_format(o, " };\n\nstatic const struct {\n\tconst struct adapter *adapter;\n"
+		      "\tstruct api *rows;\n\tunsigned count;\n"
+		      "\tvoid *(*wrapper)(unsigned row);\n} libs[] = {\n");
+	for (unsigned i = 0; i < nlib; i++) {
+		const char *name = libs[i].spec->library;
+
+		put_format(o, "\t{&adapter_%s, %s_rows, %u, %s_wrapper},\n", name, name,
+			get_row_count(libs[i].spec, f), name);
+	}
+	put_format(o, "};\n");
 }
 
 void emit_api_table(
@@ -314,23 +348,15 @@ void emit_api_table(
 	struct out *o = out_new("api_table.c");
 
 	put_head(o, "configs/apis", "Sorted by symbol.");
-	put_format(o, "#include <string.h>\n\n#include \"wrappers.h\"\n\n");
+	put_format(o, "#include <string.h>\n\n");
 	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, "extern const struct adapter adapter_%s;\n", libs[i].spec->library);
+		put_format(o, "#include \"%s_gen.h\"\n", libs[i].spec->library);
 	put_format(o, "\n");
 	put_kinds(o, k);
-	put_format(o, "\nenum {");
-	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, " %s,", upper_with_prefix("LIB_", libs[i].spec->library));
-	put_format(o, " };\n\nstatic const struct adapter *const libs[] = {");
-	for (unsigned i = 0; i < nlib; i++)
-		put_format(o, "&adapter_%s, ", libs[i].spec->library);
-	put_format(o, "};\n");
+	put_libraries(o, libs, nlib, f);
 	put_names(o, f);
 	put_format(o, "\nstatic struct api_spec specs[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
 		put_spec(o, f->item[i]);
-	put_format(o, "};\n\nstruct api api_table[%u];\nconst unsigned api_count = %u;\n\n%s", f->n,
-		f->n, functions);
-	put_wrappers(o, f);
+	put_format(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
 }

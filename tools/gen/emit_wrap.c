@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wrap_<library>.c and wrappers.h: the shape of a wrapper is explained in preload/call/wrapper.h. */
+/*
+ * wrap_<library>.c: the wrappers of one library, and their rows; the shape of a wrapper is explained in preload/call/wrapper.h. Nothing
+ * here depends on another library: a new library compiles no wrapper of the others.
+ */
 #include "gen.h"
 
 #include <string.h>
@@ -149,14 +152,14 @@ static void put_last(struct out *o, const struct func *f)
 	}
 }
 
-static void emit_wrapper(struct out *o, const struct func *f, unsigned id)
+static void emit_wrapper(struct out *o, const struct func *f, unsigned row)
 {
 	put_format(o, "\n");
 	emit_prototype(o, f, true);
 	put_format(o, "\n{\n\ttypedef %s fn(", c_type(&f->ret));
 	put_params(o, f, false);
-	put_format(o, ");\n\tstruct api *const f = &api_table[%u];\n\n\tif (WRAPPER_OFF(f))%s\n",
-		id, f->ret.ctype == CT_VOID ? " {" : "");
+	put_format(o, ");\n\tstruct api *const f = &%s_rows[%u];\n\n\tif (WRAPPER_OFF(f))%s\n",
+		f->spec->library, row, f->ret.ctype == CT_VOID ? " {" : "");
 	put_format(o, "\t\t%s((fn *)WRAPPER_REAL(f))(", f->ret.ctype == CT_VOID ? "" : "return ");
 	for (unsigned i = 0; i < f->args.n; i++)
 		put_format(o, "%sa%u", i ? ", " : "", i);
@@ -167,30 +170,17 @@ static void emit_wrapper(struct out *o, const struct func *f, unsigned id)
 	put_format(o, "}\n");
 }
 
-void emit_wrappers(const struct library *lib, const struct funcs *f)
+/* The structures that functions of the library are passed by value, and prototypes of its wrappers. */
+static void put_declarations(struct out *o, const struct spec *s, const struct funcs *f)
 {
-	const struct spec *s = lib->spec;
-	struct out *o = out_new(mem_print("wrap_%s.c", s->library));
-
-	put_head(o, s->base, "Shape: preload/call/wrapper.h.");
-	put_format(o, "#include \"wrappers.h\"\n#include \"%s_gen.h\"\n", s->library);
-	emit_table_rows(o, lib);
-	for (unsigned i = 0; i < f->n; i++)
-		if (f->item[i]->spec == s)
-			emit_wrapper(o, f->item[i], i);
-}
-
-void emit_prototypes(const struct funcs *f)
-{
-	struct out *o = out_new("wrappers.h");
 	bool seen[UINT16_MAX + 1] = {false};
 
-	put_head(o, "configs/apis", "All exported wrappers.");
-	put_format(o, "#ifndef PROBE_GEN_WRAPPERS_H\n#define PROBE_GEN_WRAPPERS_H\n\n#include "
-		      "\"call/wrapper.h\"\n\n");
+	put_format(o, "\n");
 	for (unsigned i = 0; i < f->n; i++) {
-		for (unsigned j = 0; j < f->item[i]->args.n; j++) {
-			unsigned words = f->item[i]->args.item[j].type.words;
+		const struct func *x = f->item[i];
+
+		for (unsigned j = 0; x->spec == s && j < x->args.n; j++) {
+			unsigned words = x->args.item[j].type.words;
 
 			if (words && !seen[words])
 				put_format(o, "struct words%u {\n\tuint64_t w[%u];\n};\n", words,
@@ -199,9 +189,49 @@ void emit_prototypes(const struct funcs *f)
 		}
 	}
 	for (unsigned i = 0; i < f->n; i++) {
+		if (f->item[i]->spec != s)
+			continue;
 		put_format(o, "WRAPPER_EXPORT ");
 		emit_prototype(o, f->item[i], false);
 		put_format(o, ";\n");
 	}
-	put_format(o, "\n#endif\n");
+}
+
+/* A switch, which compilers turn into code: a table of addresses would be relocated at every start. */
+static void put_addresses(struct out *o, const struct spec *s, const struct funcs *f)
+{
+	unsigned row = 0;
+
+	put_format(o, "\nvoid *%s_wrapper(unsigned row)\n{\n\tswitch (row) {\n", s->library);
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->item[i]->spec == s)
+			put_format(o, "\tcase %u:\n\t\treturn (void *)%s;\n", row++,
+				f->item[i]->symbol);
+	put_format(o, "\t}\n\treturn NULL;\n}\n");
+}
+
+unsigned get_row_count(const struct spec *s, const struct funcs *f)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->n; i++)
+		n += f->item[i]->spec == s;
+	return n;
+}
+
+void emit_wrappers(const struct library *lib, const struct funcs *f)
+{
+	const struct spec *s = lib->spec;
+	struct out *o = out_new(mem_print("wrap_%s.c", s->library));
+	unsigned row = 0;
+
+	put_head(o, s->base, "Shape: preload/call/wrapper.h.");
+	put_format(o, "#include \"call/wrapper.h\"\n#include \"%s_gen.h\"\n", s->library);
+	put_declarations(o, s, f);
+	put_format(o, "\nstruct api %s_rows[%u];\n", s->library, get_row_count(s, f));
+	emit_table_rows(o, lib);
+	for (unsigned i = 0; i < f->n; i++)
+		if (f->item[i]->spec == s)
+			emit_wrapper(o, f->item[i], row++);
+	put_addresses(o, s, f);
 }

@@ -91,10 +91,11 @@ void put_head(struct out *o, const char *from, const char *what);
 /* Writes every file that has changed into dir (NULL: `name` is the path). */
 void out_write(const char *dir);
 
+/* How many functions f has of s. */
+unsigned get_row_count(const struct spec *s, const struct funcs *f);
 void emit_wrappers(const struct library *lib, const struct funcs *f);
-void emit_prototypes(const struct funcs *f);
 void emit_prototype(struct out *o, const struct func *f, bool names);
-/* <library>_gen.h and the definitions of its declarations, in wrap_<library>.c */
+/* <library>_gen.h and the definitions of its tables, in wrap_<library>.c */
 void emit_tables(const struct library *lib);
 void emit_table_rows(struct out *o, const struct library *lib);
 void emit_api_table(

@@ -82,7 +82,6 @@ static void emit_output(const struct options *o, const struct library *lib, unsi
 		emit_wrappers(&lib[i], funcs);
 		emit_tables(&lib[i]);
 	}
-	emit_prototypes(funcs);
 	emit_api_table(lib, n, kinds, funcs);
 	emit_map(funcs, o->hook, o->nhook);
 	emit_builtin(o->text, o->ntext);

@@ -328,17 +328,3 @@ void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 	else if (c->api->spec->task == TASK_GROUP_END)
 		comm_arrived(l->lib, 0);
 }
-
-/* ---- values ---- */
-
-void ccl_dtype(const struct ccl_library *l, uint64_t value, struct dtype_desc *d)
-{
-	d->dtype = spec_value_find(l->dtypes, (int32_t)value, DT_OTHER);
-	d->size = dtype_info(d->dtype)->size;
-	d->extent = (int64_t)d->size;
-}
-
-enum redop ccl_redop(const struct ccl_library *l, uint64_t value)
-{
-	return spec_value_find(l->redops, (int32_t)value, REDOP_USER);
-}

@@ -7,7 +7,7 @@
  *	#include "xccl_gen.h"
  *
  *	CCL_FUNCTIONS(xccl)
- *	const struct adapter adapter_xccl = {LIB_XCCL_SPEC, CCL_ADAPTER(xccl), .enter = ccl_enter_xccl,
+ *	const struct adapter adapter_xccl = {LIB_XCCL_SPEC, .comm = ccl_comm_xccl, .enter = ccl_enter_xccl,
  *		.leave = ccl_leave_xccl};
  *
  * and of code for features that only this library has. The number of a communicator is the hash of its id. For a
@@ -24,7 +24,6 @@
 #include "api/query.h"
 #include "call/call.h"
 #include "call/comm.h"
-#include "spec/enum_value.h"
 
 struct ccl_library {
 	const struct adapter *lib;
@@ -32,7 +31,6 @@ struct ccl_library {
 	struct query rank, size;
 	/* `how` of the rows whose new communicator all members can number by the parent; NULL-terminated. */
 	const char *parent[COMM_PARENTS_MAX + 1];
-	const struct spec_values *dtypes, *redops; /* NULL: it has none */
 };
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
@@ -48,39 +46,22 @@ struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t c
  */
 struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
 	const struct query *rank, const struct query *size);
-void ccl_dtype(const struct ccl_library *l, uint64_t value, struct dtype_desc *d);
-enum redop ccl_redop(const struct ccl_library *l, uint64_t value);
 void ccl_enter(const struct ccl_library *l, struct call *c);
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 
 /* An adapter's functions do not say for which library they are called. */
-#define CCL_FUNCTIONS(name)                                                \
-	static struct comm *ccl_comm_##name(uint64_t handle)               \
-	{                                                                  \
-		return ccl_comm(&ccl_##name, handle);                      \
-	}                                                                  \
-	static void ccl_dtype_##name(uint64_t value, struct dtype_desc *d) \
-	{                                                                  \
-		ccl_dtype(&ccl_##name, value, d);                          \
-	}                                                                  \
-	static enum redop ccl_redop_##name(uint64_t value)                 \
-	{                                                                  \
-		return ccl_redop(&ccl_##name, value);                      \
-	}                                                                  \
-	static void ccl_enter_##name(struct call *c)                       \
-	{                                                                  \
-		ccl_enter(&ccl_##name, c);                                 \
-	}                                                                  \
-	static void ccl_leave_##name(struct call *c, int64_t ret)          \
-	{                                                                  \
-		ccl_leave(&ccl_##name, c, ret);                            \
+#define CCL_FUNCTIONS(name)                                       \
+	static struct comm *ccl_comm_##name(uint64_t handle)      \
+	{                                                         \
+		return ccl_comm(&ccl_##name, handle);             \
+	}                                                         \
+	static void ccl_enter_##name(struct call *c)              \
+	{                                                         \
+		ccl_enter(&ccl_##name, c);                        \
+	}                                                         \
+	static void ccl_leave_##name(struct call *c, int64_t ret) \
+	{                                                         \
+		ccl_leave(&ccl_##name, c, ret);                   \
 	}
-
-/*
- * The adapter's fields, but for .enter and .leave: ccl_enter_<library> and ccl_leave_<library>, or functions of the adapter's
- * own that call them.
- */
-#define CCL_ADAPTER(name) \
-	.comm = ccl_comm_##name, .dtype = ccl_dtype_##name, .redop = ccl_redop_##name
 
 #endif

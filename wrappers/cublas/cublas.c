@@ -83,9 +83,7 @@ static unsigned factor_bytes(uint64_t compute)
 
 void cublas_dtype(uint64_t value, struct dtype_desc *d)
 {
-	d->dtype = spec_value_find(&cublas_dtypes, (int32_t)value, DT_OTHER);
-	d->size = dtype_info(d->dtype)->size;
-	d->extent = (int64_t)d->size;
+	set_plain_dtype(d, spec_value_find(&cublas_dtypes, (int32_t)value, DT_OTHER));
 }
 
 /* Factors in memory. */
@@ -293,7 +291,6 @@ static bool describe_cublas(struct call *c)
 const struct adapter adapter_cublas = {
 	LIB_CUBLAS_SPEC,
 	.unknown_streams = true,
-	.dtype = cublas_dtype,
 	.describe = describe_cublas,
 	.stream = cublas_stream,
 };

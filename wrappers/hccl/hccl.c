@@ -39,9 +39,9 @@ _Static_assert(sizeof(struct side_item) == 32, "");
 static void describe_memory(struct buffer *v, const void *at, uint64_t count, int32_t dtype,
 	enum tensor_io io, unsigned index, uint32_t peer)
 {
-	struct dtype_desc d = {.dtype = DT_OTHER};
+	struct dtype_desc d = {0};
 
-	ccl_dtype_hccl((uint64_t)dtype, &d);
+	set_plain_dtype(&d, spec_value_find(&hccl_dtypes, dtype, DT_OTHER));
 	*v = (struct buffer){
 		.base = at,
 		.count = count,
@@ -220,7 +220,7 @@ static void leave_hccl(struct call *c, int64_t ret)
 
 const struct adapter adapter_hccl = {
 	LIB_HCCL_SPEC,
-	CCL_ADAPTER(hccl),
+	.comm = ccl_comm_hccl,
 	.unknown_streams = true,
 	.describe = describe_hccl,
 	.enter = enter_hccl,

@@ -230,9 +230,7 @@ static void end_ms_call(struct call *c, int64_t ret)
 
 static void read_ms_dtype(uint64_t value, struct dtype_desc *d)
 {
-	d->dtype = ms_dtype((int32_t)value);
-	d->size = dtype_info(d->dtype)->size;
-	d->extent = (int64_t)d->size;
+	set_plain_dtype(d, ms_dtype((int32_t)value));
 }
 
 /* CollectiveOpReduceType */

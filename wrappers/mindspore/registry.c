@@ -59,6 +59,7 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 /* True if the scope is of use with the current configuration. */
 static bool is_scope_wanted(uint8_t scope)
 {
+	const struct calls_keys *keys = get_calls_keys(config_now());
 	/* A graph's run may be a step, and a pass that is not followed by one a skipped step. */
 	if (scope == MS_GRAPH || scope == MS_CALL || scope == MS_BACKWARD)
 		return true;
@@ -66,8 +67,8 @@ static bool is_scope_wanted(uint8_t scope)
 		return ms_collectives_listed();
 	if (scope == MS_FORWARD)
 		return ms_values_wanted();
-	return get_calls_keys(config_now())->stack || *get_calls_keys(config_now())->codeline ||
-	       ms_marker_looked_for() || ms_kernels_listed() || ms_values_wanted();
+	return keys->stack || *keys->codeline || ms_marker_looked_for() || ms_kernels_listed() ||
+	       ms_values_wanted();
 }
 
 static bool look_up_watched(const char *symbol, struct ms_function *r)

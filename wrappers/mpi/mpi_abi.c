@@ -248,10 +248,8 @@ void mpi_dtype(uint64_t handle, struct dtype_desc *d)
 	uint64_t h = mpi_clean(handle);
 	const struct abi_const *row = find_constant_place(dtypes, h)->row;
 
-	d->dtype = row ? row->to : DT_OTHER;
+	set_plain_dtype(d, row ? row->to : DT_OTHER);
 	d->derived = !row || row->derived;
-	d->size = dtype_info(d->dtype)->size;
-	d->extent = (int64_t)d->size;
 	if (__builtin_expect(!d->size, 0))
 		query_dtype(h, d);
 }

@@ -140,7 +140,7 @@ static void nccl_leave(struct call *c, int64_t ret)
 
 const struct adapter adapter_nccl = {
 	LIB_NCCL_SPEC,
-	CCL_ADAPTER(nccl),
+	.comm = ccl_comm_nccl,
 	.label = nccl_label,
 	.describe = describe_nccl,
 	.enter = ccl_enter_nccl,

@@ -6,7 +6,7 @@ CCL_FUNCTIONS(oneccl)
 
 const struct adapter adapter_oneccl = {
 	LIB_ONECCL_SPEC,
-	CCL_ADAPTER(oneccl),
+	.comm = ccl_comm_oneccl,
 	.unknown_streams = true,
 	.enter = ccl_enter_oneccl,
 	.leave = ccl_leave_oneccl,

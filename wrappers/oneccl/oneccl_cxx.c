@@ -265,22 +265,10 @@ static void leave_oneccl_cxx(struct call *c, int64_t ret)
 		ccl_leave(&ccl_oneccl_cxx, c, ret);
 }
 
-static void oneccl_cxx_dtype(uint64_t value, struct dtype_desc *d)
-{
-	ccl_dtype(&ccl_oneccl_cxx, value, d);
-}
-
-static enum redop oneccl_cxx_redop(uint64_t value)
-{
-	return ccl_redop(&ccl_oneccl_cxx, value);
-}
-
 const struct adapter adapter_oneccl_cxx = {
 	LIB_ONECCL_CXX_SPEC,
 	.unsure = true, /* memory: may be a device's */
 	.comm = oneccl_cxx_comm,
-	.dtype = oneccl_cxx_dtype,
-	.redop = oneccl_cxx_redop,
 	.describe = describe_oneccl_cxx,
 	.enter = enter_oneccl_cxx,
 	.leave = leave_oneccl_cxx,

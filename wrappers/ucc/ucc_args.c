@@ -70,9 +70,7 @@ unsigned ucc_coll_bit(const void *args)
 void ucc_read_dtype(uint64_t value, struct dtype_desc *d)
 {
 	/* No enum of C: 64 bits, of which some are a pointer. */
-	d->dtype = spec_value_find(&ucc_dtypes, (int64_t)value, DT_OTHER);
-	d->size = dtype_info(d->dtype)->size;
-	d->extent = (int64_t)d->size;
+	set_plain_dtype(d, spec_value_find(&ucc_dtypes, (int64_t)value, DT_OTHER));
 }
 
 /* A description under way. */

@@ -14,19 +14,21 @@ _Static_assert(sizeof(struct stats_acc) <= TENSOR_STATE_BYTES, "the statistics n
 
 static uint64_t statistics_reach(const struct config *cfg)
 {
-	if (!get_calls_keys(cfg)->statistics)
+	const struct calls_keys *keys = get_calls_keys(cfg);
+
+	if (!keys->statistics)
 		return 0;
-	return get_calls_keys(cfg)->max_bytes ? (uint64_t)get_calls_keys(cfg)->max_bytes
-					      : UINT64_MAX;
+	return keys->max_bytes ? (uint64_t)keys->max_bytes : UINT64_MAX;
 }
 
 /* The kind of checksum for that tensor. */
 static enum stats_checksum checksum_kind(const struct tensor_look *look)
 {
+	const struct calls_keys *keys = get_calls_keys(look->cfg);
 	const struct kind *k;
 
-	if (get_calls_keys(look->cfg)->checksum != CHECKSUM_AUTO)
-		return get_calls_keys(look->cfg)->checksum;
+	if (keys->checksum != CHECKSUM_AUTO)
+		return keys->checksum;
 	k = look->row && look->record->io == IO_OUT ? look->row->spec->kind : NULL;
 	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
 }
@@ -47,20 +49,19 @@ static void sum_few_bytes(const struct tensor_look *look)
 static bool statistics_want(void *state, struct tensor_look *look)
 {
 	const struct config *cfg = look->cfg;
+	const struct calls_keys *keys = get_calls_keys(cfg);
 
-	if (get_calls_keys(cfg)->max_bytes &&
-		look->buffer->bytes > (uint64_t)get_calls_keys(cfg)->max_bytes)
+	if (keys->max_bytes && look->buffer->bytes > (uint64_t)keys->max_bytes)
 		return false;
 	look->record->flags &= (uint8_t)~TF_NOSTATS;
 	/* Few elements are done at once if no other observer needs the running totals. */
 	if (buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
-			(enum dtype)look->buffer->dtype, get_calls_keys(cfg)->eps,
-			&look->record->stats)) {
+			(enum dtype)look->buffer->dtype, keys->eps, &look->record->stats)) {
 		sum_few_bytes(look);
 		return false;
 	}
-	if (stats_begin(state, look->buffer->dtype, get_calls_keys(cfg)->eps))
+	if (stats_begin(state, look->buffer->dtype, keys->eps))
 		return false;
 	look->stats = state;
 	return true;
@@ -70,13 +71,13 @@ bool tensor_observe_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record)
 {
 	const struct config *cfg = w->by ? w->by : config_now();
+	const struct calls_keys *keys = get_calls_keys(cfg);
 
-	if (get_calls_keys(cfg)->max_bytes && v->bytes > (uint64_t)get_calls_keys(cfg)->max_bytes)
+	if (keys->max_bytes && v->bytes > (uint64_t)keys->max_bytes)
 		return false;
-	if (v->layout != BUFFER_CONTIG || !v->base ||
-		get_calls_keys(cfg)->checksum != CHECKSUM_OFF ||
-		!stats_measure_tiny(v->base, v->count, (enum dtype)v->dtype,
-			get_calls_keys(cfg)->eps, &record->stats))
+	if (v->layout != BUFFER_CONTIG || !v->base || keys->checksum != CHECKSUM_OFF ||
+		!stats_measure_tiny(
+			v->base, v->count, (enum dtype)v->dtype, keys->eps, &record->stats))
 		return false;
 	record->flags &= (uint8_t)~TF_NOSTATS;
 	return true;

@@ -22,8 +22,9 @@ _Static_assert(sizeof(struct copying) <= TENSOR_STATE_BYTES, "the copy needs mor
 
 static bool are_tensors_wanted(const struct config *cfg)
 {
-	return get_dump_keys(cfg)->task == DUMP_TENSOR ||
-	       get_dump_keys(cfg)->task == DUMP_DIFF_CHECK || *get_dump_keys(cfg)->tensor_list;
+	const struct dump_keys *keys = get_dump_keys(cfg);
+
+	return keys->task == DUMP_TENSOR || keys->task == DUMP_DIFF_CHECK || *keys->tensor_list;
 }
 
 /* Calls by which the program saves tensors itself are wanted for any task. */
@@ -54,10 +55,10 @@ static bool are_all_lines_of(const char *list, const char *prefix)
 /* Names are assigned when the dump is written. A tensor that cannot get a wanted name is not copied. */
 static bool may_be_named(const struct config *cfg, const struct api *row)
 {
-	const char *list = get_dump_keys(cfg)->task == DUMP_TENSOR ||
-					   get_dump_keys(cfg)->task == DUMP_DIFF_CHECK
-				   ? get_dump_keys(cfg)->list
-				   : get_dump_keys(cfg)->tensor_list;
+	const struct dump_keys *keys = get_dump_keys(cfg);
+	const char *list = keys->task == DUMP_TENSOR || keys->task == DUMP_DIFF_CHECK
+				   ? keys->list
+				   : keys->tensor_list;
 	const struct kind *kind = row->spec->kind;
 
 	return !are_all_lines_of(list, "Distributed") || (kind && kind->collective) ||

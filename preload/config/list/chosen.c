@@ -79,9 +79,9 @@ static bool has_words(const char *words)
 bool is_function_chosen(
 	const struct config *cfg, const char *symbol, const char *listed, const char *op)
 {
-	if (has_words(get_files_keys(cfg)->only) &&
-		!fits_any(get_files_keys(cfg)->only, symbol, listed, op))
+	const struct files_keys *keys = get_files_keys(cfg);
+
+	if (has_words(keys->only) && !fits_any(keys->only, symbol, listed, op))
 		return false;
-	return !has_words(get_files_keys(cfg)->skip) ||
-	       !fits_any(get_files_keys(cfg)->skip, symbol, listed, op);
+	return !has_words(keys->skip) || !fits_any(keys->skip, symbol, listed, op);
 }

@@ -125,7 +125,7 @@ void bound_each(void (*visit)(struct api *a, void *arg), void *arg)
 {
 	unsigned n = used;
 
-	/* Those of compiled wrappers are in api_table. */
+	/* Those of compiled wrappers have rows: api_get(). */
 	for (unsigned i = 0; i < n; i++)
 		if (slots[i].target.context != &slots[i].bound)
 			visit(slots[i].bound.api, arg);

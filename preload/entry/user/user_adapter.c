@@ -44,9 +44,7 @@ static void dtype_at(struct custom_lib *c, uint64_t handle, struct dtype_desc *d
 
 	*d = (struct dtype_desc){.dtype = DT_OTHER};
 	if (v) {
-		d->dtype = v->to;
-		d->size = dtype_info(v->to)->size;
-		d->extent = (int64_t)d->size;
+		set_plain_dtype(d, v->to);
 	} else if (!atomic_exchange_explicit(&c->unknown_said, true, memory_order_relaxed)) {
 		log_loss(LOSS_CONFIG,
 			"%s: dtype has no value %lld; such buffers are recorded without size and "

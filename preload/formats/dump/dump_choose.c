@@ -48,10 +48,11 @@ static bool has_word_part(const char *words, const char *text)
 /* Moves on from the first name of `scope` to the second; true: within. */
 static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
 {
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	size_t len;
-	const char *first = nth_word(get_dump_keys(c->cfg)->scope, 0, &len);
+	const char *first = nth_word(keys->scope, 0, &len);
 	size_t nfirst = len;
-	const char *last = first ? nth_word(get_dump_keys(c->cfg)->scope, 1, &len) : NULL;
+	const char *last = first ? nth_word(keys->scope, 1, &len) : NULL;
 	bool in;
 
 	if (!first)
@@ -83,10 +84,10 @@ static bool is_mode_wanted(const struct config *cfg, const char *direction, cons
 /* True if tensors of the entry called c->w.name are saved. */
 static bool are_tensors_saved(const struct compose *c)
 {
-	return get_dump_keys(c->cfg)->task == DUMP_TENSOR ||
-	       get_dump_keys(c->cfg)->task == DUMP_DIFF_CHECK ||
-	       (*get_dump_keys(c->cfg)->tensor_list &&
-		       has_word_part(get_dump_keys(c->cfg)->tensor_list, c->w.name));
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
+
+	return keys->task == DUMP_TENSOR || keys->task == DUMP_DIFF_CHECK ||
+	       (*keys->tensor_list && has_word_part(keys->tensor_list, c->w.name));
 }
 
 void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
@@ -100,18 +101,18 @@ void compose_name_tensor(void *arg, const struct staged_call *call, const struct
 /* Search tasks keep the calls they find, until there are enough. */
 static bool is_found(struct compose *c)
 {
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	bool found;
 
-	if (get_dump_keys(c->cfg)->task != DUMP_OVERFLOW_CHECK &&
-		get_dump_keys(c->cfg)->task != DUMP_DIFF_CHECK)
+	if (keys->task != DUMP_OVERFLOW_CHECK && keys->task != DUMP_DIFF_CHECK)
 		return true;
 	/* Means the operator, not all the modules that contain it. */
-	if (get_dump_keys(c->cfg)->task == DUMP_OVERFLOW_CHECK &&
-		get_dump_keys(c->cfg)->level == DUMP_MIX && strncmp(c->w.name, "Module.", 7) == 0)
+	if (keys->task == DUMP_OVERFLOW_CHECK && keys->level == DUMP_MIX &&
+		strncmp(c->w.name, "Module.", 7) == 0)
 		return false;
-	found = *c->left && (get_dump_keys(c->cfg)->task == DUMP_OVERFLOW_CHECK
-					    ? dump_overflows(&c->group)
-					    : dump_differs(c->bench, c->w.name, &c->group));
+	found = *c->left &&
+		(keys->task == DUMP_OVERFLOW_CHECK ? dump_overflows(&c->group)
+						   : dump_differs(c->bench, c->w.name, &c->group));
 	if (found && *c->left > 0)
 		--*c->left;
 	return found;
@@ -119,13 +120,13 @@ static bool is_found(struct compose *c)
 
 bool compose_choose_entry(struct compose *c, const char *direction, uint32_t module)
 {
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	const struct dump_module_call *m = dump_modules_at(c->modules, module);
 
 	if (!pass_scope(c, c->w.name, &c->group.call[0]))
 		return false;
 	/* A listed module includes everything inside it. */
-	if (*get_dump_keys(c->cfg)->list && !(m && m->listed) &&
-		!has_word_part(get_dump_keys(c->cfg)->list, c->w.name))
+	if (*keys->list && !(m && m->listed) && !has_word_part(keys->list, c->w.name))
 		return false;
 	c->w.input = is_mode_wanted(c->cfg, direction, "input");
 	c->w.output = is_mode_wanted(c->cfg, direction, "output");

@@ -105,11 +105,11 @@ void compose_begin_entry(struct compose *c, const char *parent)
  */
 static const char *name_forward_parent(struct compose *c, char *out, size_t cap)
 {
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	const struct journal_call *call = c->group.call[0].call;
 
 	if (c->mindspore || call->phase != PHASE_OPTIMIZER ||
-		(get_dump_keys(c->cfg)->level != DUMP_L0 &&
-			get_dump_keys(c->cfg)->level != DUMP_MIX))
+		(keys->level != DUMP_L0 && keys->level != DUMP_MIX))
 		return compose_name_parent(c, c->module, false, out, cap);
 	if (!c->optimizer)
 		put_construct(c, "optimizer", NULL);
@@ -301,12 +301,12 @@ static bool is_of_group(
 
 int compose_flush_group(struct compose *c)
 {
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	int err = 0;
 
 	if (c->group.n && is_saved(&c->group.call[0]))
 		err = write_saved(c);
-	else if (c->group.n && (get_dump_keys(c->cfg)->level == DUMP_DEBUG ||
-				       get_dump_keys(c->cfg)->level == DUMP_L0))
+	else if (c->group.n && (keys->level == DUMP_DEBUG || keys->level == DUMP_L0))
 		err = 0;
 	else if (c->group.n)
 		err = is_backward_call(&c->group.call[0]) ? write_backward(c) : write_forward(c);
@@ -444,12 +444,12 @@ static const char *level_word(const struct config *cfg)
 /* Folder of tensor files; null if there are none. */
 static void put_data_folder(struct compose *c, struct dump_json *j)
 {
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	char link[48], path[4096 + 32];
 	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->dirfd);
-	n = get_dump_keys(c->cfg)->task == DUMP_TENSOR || *get_dump_keys(c->cfg)->tensor_list ||
-			    j == &c->debug
+	n = keys->task == DUMP_TENSOR || *keys->tensor_list || j == &c->debug
 		    ? readlink(link, path, 4096)
 		    : -1;
 	if (n <= 0) {
@@ -543,17 +543,18 @@ static void free_compose(struct compose *c)
 int dump_compose(struct files *f, struct dump_book *book, uint32_t step, bool own, int64_t *left)
 {
 	struct compose *c = calloc(1, sizeof(*c));
+	const struct dump_keys *keys;
 	int err, dirfd = -1;
 
 	if (!c)
 		return -ENOMEM;
 	c->f = f;
 	c->cfg = files_config_at(f, step);
+	keys = get_dump_keys(c->cfg);
 	c->book = book;
 	c->left = left;
-	if (get_dump_keys(c->cfg)->task == DUMP_DIFF_CHECK)
-		c->bench =
-			dump_bench_open(get_dump_keys(c->cfg)->bench_path, step, f->j->head->rank);
+	if (keys->task == DUMP_DIFF_CHECK)
+		c->bench = dump_bench_open(keys->bench_path, step, f->j->head->rank);
 	c->order.fd = -1;
 	c->names = dump_names_new();
 	c->modules = dump_modules_new();

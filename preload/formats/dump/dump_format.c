@@ -88,14 +88,14 @@ static int find_begun_steps(struct dump *d)
 
 static int open_dump_sink(void *state, struct files *files)
 {
+	const struct dump_keys *keys;
 	struct dump *d = state;
 
 	d->files = files;
 	if (!files->cfg)
 		return -EINVAL;
-	d->left = get_dump_keys(files->cfg)->task == DUMP_OVERFLOW_CHECK
-			  ? get_dump_keys(files->cfg)->overflow_nums
-			  : get_dump_keys(files->cfg)->diff_nums;
+	keys = get_dump_keys(files->cfg);
+	d->left = keys->task == DUMP_OVERFLOW_CHECK ? keys->overflow_nums : keys->diff_nums;
 	d->book = dump_book_new();
 	return d->book ? find_begun_steps(d) : -ENOMEM;
 }

@@ -36,7 +36,9 @@ const char *compose_name_parent(
 
 static bool are_modules_wanted(const struct compose *c)
 {
-	return get_dump_keys(c->cfg)->level == DUMP_L0 || get_dump_keys(c->cfg)->level == DUMP_MIX;
+	const struct dump_keys *keys = get_dump_keys(c->cfg);
+
+	return keys->level == DUMP_L0 || keys->level == DUMP_MIX;
 }
 
 /* Reads a call into the group, perhaps as its first one. False: it cannot be read, or there is no room. */

@@ -225,6 +225,7 @@ static bool has_checksum(const struct config *cfg, const struct journal_tensor *
 void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct journal_tensor *t,
 	bool blank, const char *data_name)
 {
+	const struct dump_keys *keys = get_dump_keys(cfg);
 	char sum[24];
 
 	if (t->ndim != JOURNAL_NDIM_NONE && TENSOR_IS_VALUE(t->arg)) {
@@ -233,13 +234,13 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	}
 	put_tensor_type(j, t);
 	put_tensor_shape(j, t);
-	if (get_dump_keys(cfg)->summary_mode != SUMMARY_XOR)
+	if (keys->summary_mode != SUMMARY_XOR)
 		put_four(j, t, blank);
 	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
 		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
 						      : ", \"requires_grad\": false");
 	if (has_checksum(cfg, t) && !blank) {
-		if (get_dump_keys(cfg)->summary_mode == SUMMARY_XOR)
+		if (keys->summary_mode == SUMMARY_XOR)
 			snprintf(sum, sizeof(sum), "0x%016llx", (unsigned long long)t->stats.min.u);
 		else
 			snprintf(sum, sizeof(sum), "%08x", t->count ? t->crc : 0);

@@ -42,12 +42,13 @@ struct grad_probe {
 /* As in that tool: a process without other ranks is rank 0. */
 static char *name_grad_folder(const struct files *f)
 {
+	const struct dump_keys *keys = get_dump_keys(f->cfg);
 	int32_t rank = f->j->head->rank;
-	char *path = malloc(strlen(get_dump_keys(f->cfg)->dump_path) + 32);
+	char *path = malloc(strlen(keys->dump_path) + 32);
 
 	if (path)
-		snprintf(path, strlen(get_dump_keys(f->cfg)->dump_path) + 32, "%s/rank%d",
-			get_dump_keys(f->cfg)->dump_path, rank < 0 ? 0 : rank);
+		snprintf(path, strlen(keys->dump_path) + 32, "%s/rank%d", keys->dump_path,
+			rank < 0 ? 0 : rank);
 	return path;
 }
 
@@ -71,6 +72,7 @@ static void put_interval_columns(struct text *t, const char *lines)
 
 static char *make_grad_header(const struct config *cfg)
 {
+	const struct dump_keys *keys = get_dump_keys(cfg);
 	char *header = malloc(HEADER_BYTES);
 
 	if (!header)
@@ -79,10 +81,10 @@ static char *make_grad_header(const struct config *cfg)
 	struct text t = text_over(header, HEADER_BYTES);
 
 	text_str(&t, "param_name,");
-	if (get_dump_keys(cfg)->grad_level == GRAD_L0)
+	if (keys->grad_level == GRAD_L0)
 		text_str(&t, "MD5,");
-	if (get_dump_keys(cfg)->grad_level == GRAD_L2)
-		put_interval_columns(&t, get_dump_keys(cfg)->bounds);
+	if (keys->grad_level == GRAD_L2)
+		put_interval_columns(&t, keys->bounds);
 	text_str(&t, "max,min,norm,shape\n");
 	return header;
 }

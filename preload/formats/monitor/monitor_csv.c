@@ -92,9 +92,9 @@ static int own_monitor_folder(struct files *files)
 /* True for the lowest monitored rank: only it prints the line. */
 static bool is_lowest_rank(const struct config *c, int32_t rank)
 {
-	return rank < 0 ||
-	       (uint64_t)rank ==
-		       (get_steps_keys(c)->rank.n ? get_steps_keys(c)->rank.item[0].lo : 0);
+	const struct steps_keys *keys = get_steps_keys(c);
+
+	return rank < 0 || (uint64_t)rank == (keys->rank.n ? keys->rank.item[0].lo : 0);
 }
 
 static int open_monitor(void *state, struct files *files)

@@ -199,9 +199,9 @@ struct log_place {
 
 static struct log_place place_of_step(const struct config *cfg, uint64_t step)
 {
-	uint64_t of = (uint64_t)get_monitor_keys(cfg)->steps_per_epoch,
-		 total = (uint64_t)get_monitor_keys(cfg)->total_steps;
-	uint64_t epochs = (uint64_t)get_monitor_keys(cfg)->epochs;
+	const struct monitor_keys *keys = get_monitor_keys(cfg);
+	uint64_t of = (uint64_t)keys->steps_per_epoch, total = (uint64_t)keys->total_steps;
+	uint64_t epochs = (uint64_t)keys->epochs;
 	struct log_place p;
 
 	if (!of && total)
@@ -492,20 +492,20 @@ static bool add_withheld_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
 {
 	const struct config *cfg = m->files->cfg;
-	int64_t limit = get_alerts_keys(cfg)->global_norm_spike_count_threshold;
+	const struct alerts_keys *keys = get_alerts_keys(cfg);
+	int64_t limit = keys->global_norm_spike_count_threshold;
 	char buf[LINE_BYTES];
 	struct text line = text_over(buf, sizeof(buf));
 	double count, norm = NAN;
 
-	if (!get_alerts_keys(cfg)->use_skip_data_by_global_norm ||
-		!find_kept(s, SCALAR_WITHHELD, &count))
+	if (!keys->use_skip_data_by_global_norm || !find_kept(s, SCALAR_WITHHELD, &count))
 		return true;
 	find_kept(s, SCALAR_GRAD_NORM, &norm);
 	m->now.withheld++;
 	text_str(&line, "opt_global_step: ");
 	text_u64(&line, p->global - m->now.withheld);
 	text_str(&line, ", skip_data_grad_norm_threshold: ");
-	text_python_float(&line, get_alerts_keys(cfg)->global_norm_spike_threshold);
+	text_python_float(&line, keys->global_norm_spike_threshold);
 	text_str(&line, ", is_skip: [ True]\n");
 	if (limit <= 0 || count < (double)limit) {
 		text_str(&line, "Current global norm ");
@@ -516,7 +516,7 @@ static bool add_withheld_lines(
 		text_u64(&line, (uint64_t)count);
 		text_str(&line, isnan(norm) ? " consecutive times not finite, threshold: "
 					    : " consecutive times greater than threshold: ");
-		text_python_float(&line, get_alerts_keys(cfg)->global_norm_spike_threshold);
+		text_python_float(&line, keys->global_norm_spike_threshold);
 		text_char(&line, '\n');
 	}
 	return add_log_text(m, &line);

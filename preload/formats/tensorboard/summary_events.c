@@ -39,9 +39,9 @@ static int open_summary(void *state, struct files *files)
 static bool summary_is_idle(const void *state)
 {
 	const struct summary *s = state;
+	const struct tensorboard_keys *keys = get_tensorboard_keys(s->cfg);
 
-	return !s->cfg || !get_tensorboard_keys(s->cfg)->summary_dir ||
-	       !*get_tensorboard_keys(s->cfg)->summary_dir || s->files->from_files;
+	return !s->cfg || !keys->summary_dir || !*keys->summary_dir || s->files->from_files;
 }
 
 static void close_summary(void *state)
@@ -84,13 +84,14 @@ static bool place_summary(struct summary *s)
 /* Data that does not fit is lost, and so is everything after it. */
 static bool is_too_much(struct summary *s, uint64_t bytes)
 {
-	if (!get_tensorboard_keys(s->cfg)->summary_max_bytes ||
-		bytes <= (uint64_t)get_tensorboard_keys(s->cfg)->summary_max_bytes)
+	const struct tensorboard_keys *keys = get_tensorboard_keys(s->cfg);
+
+	if (!keys->summary_max_bytes || bytes <= (uint64_t)keys->summary_max_bytes)
 		return false;
 	log_loss(LOSS_LIMIT,
 		"the file in summary_dir is as large as it may become: no more is written into it; "
 		"raise summary_max_bytes (now %lld)",
-		(long long)get_tensorboard_keys(s->cfg)->summary_max_bytes);
+		(long long)keys->summary_max_bytes);
 	s->off = true;
 	return true;
 }

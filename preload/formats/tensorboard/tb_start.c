@@ -103,14 +103,15 @@ static void put_training_texts(struct tfevents *e, double wall, const struct jou
 void tb_put_start(struct tfevents *e, const struct journal *j, const struct config *cfg,
 	double wall, int64_t first_x)
 {
+	const struct tensorboard_keys *keys = get_tensorboard_keys(cfg);
 	char *buf = malloc(TEXT_MAX);
 
 	tfevent_version(e, wall);
 	tfevent_session_start(e, wall, first_x);
-	if (buf && get_tensorboard_keys(cfg)->tensorboard_tags == TB_TAGS_PROBE) {
+	if (buf && keys->tensorboard_tags == TB_TAGS_PROBE) {
 		put_run_texts(e, wall, j, buf);
 		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
-	} else if (buf && get_tensorboard_keys(cfg)->tensorboard_tags == TB_TAGS_MINDFORMERS) {
+	} else if (buf && keys->tensorboard_tags == TB_TAGS_MINDFORMERS) {
 		put_training_texts(e, wall, j, buf);
 	}
 	free(buf);

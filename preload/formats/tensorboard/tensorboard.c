@@ -64,15 +64,15 @@ static int32_t rank_of_files(const struct tensorboard *t)
 /* With msprobe's tags each rank; else rank 0, and the last one if it has the loss, as with a pipeline. */
 static bool is_tb_rank(const struct tensorboard *t)
 {
+	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
 	const struct journal_head *h = t->files->j->head;
 	int32_t rank = rank_of_files(t);
 
 	if (t->files->from_files)
 		return true;
-	if (get_tensorboard_keys(t->cfg)->tensorboard_ranks.n)
-		return ranges_contain(
-			&get_tensorboard_keys(t->cfg)->tensorboard_ranks, (uint64_t)rank);
-	if (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE)
+	if (keys->tensorboard_ranks.n)
+		return ranges_contain(&keys->tensorboard_ranks, (uint64_t)rank);
+	if (keys->tensorboard_tags == TB_TAGS_MSPROBE)
 		return true;
 	return rank == 0 || (rank == h->world_size - 1 && t->now.has_loss);
 }
@@ -87,6 +87,7 @@ static double wall_of(uint64_t ns)
 /* Decides once, when the rank is known, where it will be. False: nowhere. */
 static bool place_tb_file(struct tensorboard *t)
 {
+	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
 	const struct journal_head *h = t->files->j->head;
 	char folder[4300], file[160];
 	int err;
@@ -99,11 +100,8 @@ static bool place_tb_file(struct tensorboard *t)
 		if (*p == '/')
 			*p = '_';
 	snprintf(folder, sizeof(folder), "%s%s/rank_%d",
-		*get_tensorboard_keys(t->cfg)->tensorboard_dir
-			? get_tensorboard_keys(t->cfg)->tensorboard_dir
-			: get_files_keys(t->cfg)->output_dir,
-		*get_tensorboard_keys(t->cfg)->tensorboard_dir ? "" : "/tensorboard",
-		(int)rank_of_files(t));
+		*keys->tensorboard_dir ? keys->tensorboard_dir : get_files_keys(t->cfg)->output_dir,
+		*keys->tensorboard_dir ? "" : "/tensorboard", (int)rank_of_files(t));
 	err = io_mkdirs(folder);
 	if (!err && access(folder, W_OK | X_OK) < 0)
 		err = -errno;
@@ -282,9 +280,9 @@ static void add_kind_event(struct tensorboard *t, const struct record_kind *r, d
 
 static void add_statistics(struct tensorboard *t, const struct record_kind *r, double wall)
 {
-	uint32_t ops = train_ops_of(get_tensorboard_keys(t->cfg)->tensorboard_ops);
-	bool as_monitor = get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE,
-	     nans = as_monitor;
+	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
+	uint32_t ops = train_ops_of(keys->tensorboard_ops);
+	bool as_monitor = keys->tensorboard_tags == TB_TAGS_MSPROBE, nans = as_monitor;
 	enum train_op op;
 	double v;
 
@@ -350,11 +348,12 @@ static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 
 static bool has_events_of(const struct tensorboard *t, uint8_t kind)
 {
+	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
+
 	if (!has_events_of_metric(t, kind))
 		return false;
-	return get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_PROBE ||
-	       (get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MINDFORMERS) ==
-		       (kind >= TK_LOCAL_NORM);
+	return keys->tensorboard_tags == TB_TAGS_PROBE ||
+	       (keys->tensorboard_tags == TB_TAGS_MINDFORMERS) == (kind >= TK_LOCAL_NORM);
 }
 
 static int write_kind_event(void *state, const struct record_kind *r)

@@ -202,12 +202,13 @@ static bool is_own_folder(const struct health *h, const char *dir, const char *n
 	static const char *const own[] = {
 		"anomaly_detected", "health", "monitor", "skip", "tensorboard"};
 	const struct config *cfg = h->files->cfg;
+	const struct files_keys *keys = get_files_keys(cfg);
 	bool found = strncmp(name, "host-", 5) == 0 ||
 		     (strncmp(name, "rank", 4) == 0 && name[4] >= '0' && name[4] <= '9') ||
-		     (output_has_format(get_files_keys(cfg)->format, FORMAT_DUMP) &&
+		     (output_has_format(keys->format, FORMAT_DUMP) &&
 			     strncmp(name, "step", 4) == 0 && name[4] >= '0' && name[4] <= '9');
 
-	if (strcmp(dir, get_files_keys(cfg)->output_dir) != 0)
+	if (strcmp(dir, keys->output_dir) != 0)
 		return false;
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own) && !found; i++)
 		found = strcmp(name, own[i]) == 0;

@@ -142,14 +142,15 @@ static void put_health_value(struct text *t, double v)
 
 static void put_health_reason(struct text *t, const struct files *f, const struct health_ckpt *c)
 {
+	const struct alerts_keys *keys = get_alerts_keys(f->cfg);
 	char why[HEALTH_WHY_MAX + 200] = "";
 	struct text w = text_over(why, sizeof(why));
-	double most = get_alerts_keys(f->cfg)->embedding_local_norm_threshold;
+	double most = keys->embedding_local_norm_threshold;
 
 	if (!isfinite(c->value)) {
 		text_str(&w, "the embedding's gradient is not finite");
 	} else if (c->value >= most) {
-		text_str(&w, get_alerts_keys(f->cfg)->health_norm == HEALTH_L2
+		text_str(&w, keys->health_norm == HEALTH_L2
 				     ? "the embedding's gradient has a norm of "
 				     : "the embedding's gradient has a sum of squares of ");
 		text_double(&w, c->value, 6);

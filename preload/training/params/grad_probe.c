@@ -151,14 +151,14 @@ static void scan_dense(struct grad_scan *g, const struct buffer *b, size_t size)
 static struct tensor_copy *reserve_signs(const struct buffer *b, uint32_t id, uint32_t step)
 {
 	const struct config *cfg = config_now();
+	const struct dump_keys *keys = get_dump_keys(cfg);
 	unsigned ndim = b->ndim <= TENSOR_POOL_DIMS ? b->ndim : 1;
 	uint64_t bytes = (b->count + 7) / 8, *size, next = 1;
-	struct tensor_copy *c =
-		tensor_pool_open((uint64_t)get_dump_keys(cfg)->dump_buffer_mib * MIB) >= 0 &&
-				tensor_pool_allows(step, bytes,
-					(uint64_t)get_dump_keys(cfg)->dump_limit_mib * MIB)
-			? tensor_pool_reserve(ndim, bytes)
-			: NULL;
+	struct tensor_copy *c = tensor_pool_open((uint64_t)keys->dump_buffer_mib * MIB) >= 0 &&
+						tensor_pool_allows(step, bytes,
+							(uint64_t)keys->dump_limit_mib * MIB)
+					? tensor_pool_reserve(ndim, bytes)
+					: NULL;
 
 	if (!c) {
 		log_loss(LOSS_DUMP,
@@ -189,7 +189,8 @@ unsigned grad_probe_look(
 {
 	const struct dtype_info *d = dtype_info(grad->dtype);
 	const struct config *cfg = config_now();
-	struct grad_scan g = {.level = get_dump_keys(cfg)->grad_level};
+	const struct dump_keys *keys = get_dump_keys(cfg);
+	struct grad_scan g = {.level = keys->grad_level};
 	struct tensor_copy *copy = NULL;
 	struct stats_fenv fenv;
 	unsigned n = 2;
@@ -204,7 +205,7 @@ unsigned grad_probe_look(
 	g.signs = copy ? tensor_copy_data(copy) : NULL;
 	stats_fenv_enter(&fenv);
 	if (g.level == GRAD_L2)
-		read_bounds(&g, get_dump_keys(cfg)->bounds);
+		read_bounds(&g, keys->bounds);
 	(grad->layout == BUFFER_STRIDED ? scan_strided : scan_dense)(&g, grad, d->size);
 	numbers[0] = copy ? id : 0;
 	numbers[1] = g.crc;

@@ -40,12 +40,13 @@ static uint64_t count_of_param(const struct train_param *p)
 static bool fits_embedding(const struct train_param *p)
 {
 	const struct config *cfg = config_now();
+	const struct alerts_keys *keys = get_alerts_keys(cfg);
 
 	if (p->flags & (TP_FROZEN | TP_FLAT))
 		return false;
-	if (get_alerts_keys(cfg)->hidden_size && get_alerts_keys(cfg)->vocab_size)
-		return count_of_param(p) == (uint64_t)get_alerts_keys(cfg)->hidden_size *
-						    (uint64_t)get_alerts_keys(cfg)->vocab_size;
+	if (keys->hidden_size && keys->vocab_size)
+		return count_of_param(p) ==
+		       (uint64_t)keys->hidden_size * (uint64_t)keys->vocab_size;
 	return is_embedding_name(p->name);
 }
 
@@ -113,8 +114,8 @@ static void put_embedding_norm(uint32_t step)
 bool health_see_value(const struct train_value *v)
 {
 	const struct config *cfg = config_now();
-	const struct train_params *all =
-		get_alerts_keys(cfg)->health_checkpoint ? train_params_now() : NULL;
+	const struct alerts_keys *alerts_keys = get_alerts_keys(cfg);
+	const struct train_params *all = alerts_keys->health_checkpoint ? train_params_now() : NULL;
 	uint32_t id;
 	bool alone;
 
@@ -139,11 +140,10 @@ bool health_see_value(const struct train_value *v)
 	}
 	step_add_source(put_embedding_norm);
 	seen.step = v->step + 1;
-	seen.value = !v->count	     ? 0
-		     : v->stats.nans ? (double)NAN
-		     : v->stats.infs ? (double)INFINITY
-		     : get_alerts_keys(cfg)->health_norm == HEALTH_L2
-			     ? v->stats.norm
-			     : v->stats.norm * v->stats.norm;
+	seen.value = !v->count				     ? 0
+		     : v->stats.nans			     ? (double)NAN
+		     : v->stats.infs			     ? (double)INFINITY
+		     : alerts_keys->health_norm == HEALTH_L2 ? v->stats.norm
+							     : v->stats.norm * v->stats.norm;
 	return alone;
 }

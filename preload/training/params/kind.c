@@ -78,17 +78,15 @@ bool train_kinds_due(void)
 {
 	const struct generation *g = generation_now();
 	const struct config *c = g->cfg;
-	bool only = !get_kinds_keys(c)->tp_group.n && !get_kinds_keys(c)->process_group.n &&
-		    !get_kinds_keys(c)->tp_ranks.n && !get_kinds_keys(c)->pp_ranks.n;
+	const struct kinds_keys *keys = get_kinds_keys(c);
+	bool only = !keys->tp_group.n && !keys->process_group.n && !keys->tp_ranks.n &&
+		    !keys->pp_ranks.n;
 
 	if (g->paused || !step_selected() || !session_rank_selected())
 		return false;
-	return is_rank_wanted(&get_kinds_keys(c)->dp_ranks, &get_kinds_keys(c)->dp_group, AXIS_DATA,
-		       only) &&
-	       is_rank_wanted(&get_kinds_keys(c)->tp_ranks, &get_kinds_keys(c)->tp_group,
-		       AXIS_TENSOR, false) &&
-	       is_rank_wanted(&get_kinds_keys(c)->pp_ranks, &get_kinds_keys(c)->process_group,
-		       AXIS_PIPELINE, false);
+	return is_rank_wanted(&keys->dp_ranks, &keys->dp_group, AXIS_DATA, only) &&
+	       is_rank_wanted(&keys->tp_ranks, &keys->tp_group, AXIS_TENSOR, false) &&
+	       is_rank_wanted(&keys->pp_ranks, &keys->process_group, AXIS_PIPELINE, false);
 }
 
 /* ---- what ---- */
@@ -103,6 +101,7 @@ static void add_kind_piece(
 void train_kind_measure(struct train_value *v, const struct buffer *b)
 {
 	const struct config *c = config_now();
+	const struct calls_keys *keys = get_calls_keys(c);
 	struct stats_acc acc;
 	struct stats_fenv fenv;
 	struct own_work own;
@@ -113,11 +112,11 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 	v->dims = b->counts;
 	v->stats.n = 0;
 	if (b->nostats || !b->base || !b->count ||
-		(get_calls_keys(c)->max_bytes && b->bytes > (uint64_t)get_calls_keys(c)->max_bytes))
+		(keys->max_bytes && b->bytes > (uint64_t)keys->max_bytes))
 		return;
 	own = own_work_begin();
 	stats_fenv_enter(&fenv);
-	if (!stats_begin(&acc, (enum dtype)b->dtype, get_calls_keys(c)->eps) &&
+	if (!stats_begin(&acc, (enum dtype)b->dtype, keys->eps) &&
 		buffer_show(b, false, add_kind_piece, &acc))
 		stats_end(&acc, &v->stats);
 	stats_fenv_leave(&fenv);

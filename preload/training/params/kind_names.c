@@ -137,8 +137,8 @@ static struct target_set *make_target_set(const char *words)
 /* The targets of the configuration in use; one that came into force later may have others. NULL: none, or no memory. */
 static struct target_set *targets_in_use(bool locked)
 {
-	const char *words =
-		get_kinds_keys(config_now())->targets ? get_kinds_keys(config_now())->targets : "";
+	const struct kinds_keys *keys = get_kinds_keys(config_now());
+	const char *words = keys->targets ? keys->targets : "";
 	struct target_set *s = atomic_load_explicit(&targets_made, memory_order_acquire), *made;
 
 	if (s && (s->words == words || strcmp(s->words, words) == 0))

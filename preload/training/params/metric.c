@@ -25,6 +25,7 @@ static bool wants_metric(const struct config *cfg, enum metric m)
 
 uint32_t metric_kinds_of(const struct config *cfg)
 {
+	const struct tensorboard_keys *keys = get_tensorboard_keys(cfg);
 	uint32_t kinds = 0;
 
 	if (wants_metric(cfg, METRIC_LOCAL_NORM))
@@ -39,7 +40,7 @@ uint32_t metric_kinds_of(const struct config *cfg)
 		kinds |= KIND_BIT(STABLE_RANK) | KIND_BIT(EIGENVALUE);
 	if (get_alerts_keys(cfg)->health_checkpoint)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
-	if (get_tensorboard_keys(cfg)->summary_dir && *get_tensorboard_keys(cfg)->summary_dir)
+	if (keys->summary_dir && *keys->summary_dir)
 		kinds |= KIND_BIT(HISTOGRAM);
 	return kinds;
 }
@@ -87,9 +88,10 @@ static void read_target_set(struct target_set *set, const char *words)
 static void read_metric_targets(void)
 {
 	const struct config *cfg = get_first_generation()->cfg;
+	const struct training_keys *keys = get_training_keys(cfg);
 
-	read_target_set(&of_metrics, get_training_keys(cfg)->metrics_targets);
-	read_target_set(&of_stable_rank, get_training_keys(cfg)->stable_rank_targets);
+	read_target_set(&of_metrics, keys->metrics_targets);
+	read_target_set(&of_stable_rank, keys->stable_rank_targets);
 	read_target_set(&of_summary, get_tensorboard_keys(cfg)->summary_targets);
 }
 
@@ -132,8 +134,10 @@ bool stable_rank_has_target(const char *name)
 
 bool histogram_has_target(const char *name, unsigned index)
 {
-	if (!*get_tensorboard_keys(config_now())->summary_targets)
-		return index < (uint64_t)get_tensorboard_keys(config_now())->summary_first;
+	const struct tensorboard_keys *keys = get_tensorboard_keys(config_now());
+
+	if (!*keys->summary_targets)
+		return index < (uint64_t)keys->summary_first;
 	return is_in_set(&of_summary, name, false) && of_summary.n;
 }
 

@@ -24,10 +24,10 @@ static struct group {
 bool train_places_wanted(void)
 {
 	const struct config *c = config_now();
+	const struct kinds_keys *keys = get_kinds_keys(c);
 
-	return (get_kinds_keys(c)->dp_ranks.n && !get_kinds_keys(c)->dp_group.n) ||
-	       (get_kinds_keys(c)->tp_ranks.n && !get_kinds_keys(c)->tp_group.n) ||
-	       (get_kinds_keys(c)->pp_ranks.n && !get_kinds_keys(c)->process_group.n);
+	return (keys->dp_ranks.n && !keys->dp_group.n) || (keys->tp_ranks.n && !keys->tp_group.n) ||
+	       (keys->pp_ranks.n && !keys->process_group.n);
 }
 
 static struct group *claim_group(uint64_t id)

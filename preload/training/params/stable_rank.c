@@ -152,7 +152,8 @@ static void write_experts(const struct train_value *v, const struct expert_ranks
 /* Returns false if it took too long. The results so far are written. */
 static bool measure_stack(const struct train_value *v, const struct stack *s, uint64_t until)
 {
-	enum config_rank_experts shown = get_training_keys(config_now())->stable_rank_experts;
+	const struct training_keys *keys = get_training_keys(config_now());
+	enum config_rank_experts shown = keys->stable_rank_experts;
 	uint64_t bytes = s->m * s->n * dtype_info(v->dtype)->size;
 	struct expert_ranks all = {.sum = {0, 0}};
 
@@ -161,8 +162,7 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 		char part[32] = "";
 
 		if (!stable_rank_of(s->at + i * bytes, s->m, s->n, v->dtype,
-			    (unsigned)get_training_keys(config_now())->stable_rank_iterations,
-			    until, &r))
+			    (unsigned)keys->stable_rank_iterations, until, &r))
 			return false;
 		if (v->ndim == 3)
 			snprintf(part, sizeof(part), "/expert_%llu", (unsigned long long)i);

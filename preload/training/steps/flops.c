@@ -26,12 +26,13 @@ static flops_switch_fn *_Atomic switch_watch;
 bool flops_are_wanted(void)
 {
 	const struct config *cfg = config_now();
+	const struct training_keys *keys = get_training_keys(cfg);
 
-	if (scalar_is_wanted(SCALAR_HFU) && get_training_keys(cfg)->peak_flops > 0)
+	if (scalar_is_wanted(SCALAR_HFU) && keys->peak_flops > 0)
 		return true;
-	return !(get_training_keys(cfg)->model_flops_per_step > 0) &&
+	return !(keys->model_flops_per_step > 0) &&
 	       (scalar_is_wanted(SCALAR_MODEL_FLOPS) ||
-		       (scalar_is_wanted(SCALAR_MFU) && get_training_keys(cfg)->peak_flops > 0));
+		       (scalar_is_wanted(SCALAR_MFU) && keys->peak_flops > 0));
 }
 
 bool flops_are_counted(void)

@@ -77,6 +77,7 @@ static void put_skip_member(struct text *t, const char *key, bool first)
 static void tell_meta(bool changed)
 {
 	const struct config *cfg = config_now();
+	const struct alerts_keys *keys = get_alerts_keys(cfg);
 	char part[PART_BYTES];
 	struct text t = text_over(part, sizeof(part));
 
@@ -91,9 +92,9 @@ static void tell_meta(bool changed)
 			      ? "no step of an optimizer has been seen (a compiled one shows none)"
 			      : refusal);
 	put_skip_member(&t, "threshold", false);
-	text_double(&t, get_alerts_keys(cfg)->global_norm_spike_threshold, 17);
+	text_double(&t, keys->global_norm_spike_threshold, 17);
 	put_skip_member(&t, "count_threshold", false);
-	text_i64(&t, get_alerts_keys(cfg)->global_norm_spike_count_threshold);
+	text_i64(&t, keys->global_norm_spike_count_threshold);
 	put_skip_member(&t, "withheld", false);
 	text_u64(&t, withheld);
 	put_skip_member(&t, "last_step", false);
@@ -380,8 +381,9 @@ bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 bool skip_reached_limit(char *text, size_t cap)
 {
 	const struct config *cfg = config_now();
+	const struct alerts_keys *keys = get_alerts_keys(cfg);
 	struct text t = text_over(text, cap);
-	int64_t limit = get_alerts_keys(cfg)->global_norm_spike_count_threshold;
+	int64_t limit = keys->global_norm_spike_count_threshold;
 
 	if (!was_withheld || limit <= 0 || last_count < (uint64_t)limit)
 		return false;
@@ -397,7 +399,7 @@ bool skip_reached_limit(char *text, size_t cap)
 		return true;
 	}
 	text_str(&t, " consecutive times greater than threshold ");
-	text_python_float(&t, get_alerts_keys(cfg)->global_norm_spike_threshold);
+	text_python_float(&t, keys->global_norm_spike_threshold);
 	text_str(&t, ", stop training...");
 	return true;
 }

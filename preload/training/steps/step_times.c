@@ -180,9 +180,9 @@ void step_forward_begins(void)
 bool step_wants_batch(void)
 {
 	const struct config *c = config_now();
+	const struct training_keys *keys = get_training_keys(c);
 
-	return !get_training_keys(c)->global_batch_size &&
-	       !get_training_keys(c)->micro_batch_size &&
+	return !keys->global_batch_size && !keys->micro_batch_size &&
 	       (scalar_is_wanted(SCALAR_BATCH_SIZE) || scalar_is_wanted(SCALAR_THROUGHPUT) ||
 		       scalar_is_wanted(SCALAR_TOKENS_PER_SECOND));
 }
@@ -285,15 +285,13 @@ static uint64_t ranks_in(const struct ranges *r)
 static double data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
+	const struct kinds_keys *kinds_keys = get_kinds_keys(cfg);
 	uint64_t world = session.world_size > 0 ? (uint64_t)session.world_size : 1;
-	uint64_t others =
-		(get_kinds_keys(cfg)->tp_group.n ? ranks_in(&get_kinds_keys(cfg)->tp_group) : 1) *
-		(get_kinds_keys(cfg)->process_group.n
-				? ranks_in(&get_kinds_keys(cfg)->process_group)
-				: 1);
+	uint64_t others = (kinds_keys->tp_group.n ? ranks_in(&kinds_keys->tp_group) : 1) *
+			  (kinds_keys->process_group.n ? ranks_in(&kinds_keys->process_group) : 1);
 
-	if (get_kinds_keys(cfg)->dp_group.n)
-		return (double)ranks_in(&get_kinds_keys(cfg)->dp_group);
+	if (kinds_keys->dp_group.n)
+		return (double)ranks_in(&kinds_keys->dp_group);
 	return others && world % others == 0 ? (double)(world / others) : (double)world;
 }
 
@@ -305,18 +303,20 @@ struct batch {
 static struct batch find_batch(const __typeof__(now) *was)
 {
 	const struct config *cfg = config_now();
-	double times = (was->passes ? was->passes : 1) * data_parallel_size();
-	struct batch b = {.samples = (double)get_training_keys(cfg)->global_batch_size};
+	const struct training_keys *keys = get_training_keys(cfg);
 
-	if (!get_training_keys(cfg)->global_batch_size)
-		b.samples = (double)get_training_keys(cfg)->micro_batch_size * times;
+	double times = (was->passes ? was->passes : 1) * data_parallel_size();
+	struct batch b = {.samples = (double)keys->global_batch_size};
+
+	if (!keys->global_batch_size)
+		b.samples = (double)keys->micro_batch_size * times;
 	b.derived = b.samples <= 0 && was->samples;
 	if (b.derived) {
 		b.samples = (double)was->samples * times;
 		b.tokens = (double)was->tokens * times;
 	}
-	if (get_training_keys(cfg)->seq_length)
-		b.tokens = b.samples * (double)get_training_keys(cfg)->seq_length;
+	if (keys->seq_length)
+		b.tokens = b.samples * (double)keys->seq_length;
 	return b;
 }
 
@@ -349,9 +349,9 @@ static void put_throughput(uint32_t step, double all, double world)
 static void put_flops(uint32_t step, const struct flops *counted, double ms)
 {
 	const struct config *cfg = config_now();
-	bool given = get_training_keys(cfg)->model_flops_per_step > 0;
-	double per_s =
-		(given ? get_training_keys(cfg)->model_flops_per_step : counted->model) / ms * 1e3;
+	const struct training_keys *keys = get_training_keys(cfg);
+	bool given = keys->model_flops_per_step > 0;
+	double per_s = (given ? keys->model_flops_per_step : counted->model) / ms * 1e3;
 
 	if (!given && per_s > 0) {
 		scalar_is_derived(SCALAR_MODEL_FLOPS);
@@ -359,11 +359,10 @@ static void put_flops(uint32_t step, const struct flops *counted, double ms)
 	}
 	if (per_s > 0)
 		scalar_put(SCALAR_MODEL_FLOPS, step, per_s / 1e12);
-	if (per_s > 0 && get_training_keys(cfg)->peak_flops > 0)
-		scalar_put(SCALAR_MFU, step, per_s / get_training_keys(cfg)->peak_flops);
-	if (counted->all > 0 && get_training_keys(cfg)->peak_flops > 0)
-		scalar_put(SCALAR_HFU, step,
-			counted->all / ms * 1e3 / get_training_keys(cfg)->peak_flops);
+	if (per_s > 0 && keys->peak_flops > 0)
+		scalar_put(SCALAR_MFU, step, per_s / keys->peak_flops);
+	if (counted->all > 0 && keys->peak_flops > 0)
+		scalar_put(SCALAR_HFU, step, counted->all / ms * 1e3 / keys->peak_flops);
 }
 
 static void put_rates(uint32_t step, const struct batch *b, const struct flops *counted, double ms)

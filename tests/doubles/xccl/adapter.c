@@ -6,7 +6,7 @@ CCL_FUNCTIONS(xccl)
 
 const struct adapter adapter_xccl = {
 	LIB_XCCL_SPEC,
-	CCL_ADAPTER(xccl),
+	.comm = ccl_comm_xccl,
 	.enter = ccl_enter_xccl,
 	.leave = ccl_leave_xccl,
 };

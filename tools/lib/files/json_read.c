@@ -11,20 +11,32 @@
 #define BUFFER (1u << 16)
 #define BLOCK (1u << 16)
 
-int json_open(struct json_in *j, const char *path)
+static void init_json_in(struct json_in *j, size_t cap)
 {
-	int err;
-
-	*j = (struct json_in){.src.fd = -1};
-	err = source_open(&j->src, path, UINT64_MAX, true);
-	if (err)
-		return err;
-	j->cap = BUFFER;
-	j->buf = tool_alloc(j->cap);
-	j->text_cap = 256;
+	*j = (struct json_in){.src.fd = -1, .cap = cap, .buf = tool_alloc(cap), .text_cap = 256};
 	j->text = tool_alloc(j->text_cap);
 	j->text[0] = 0;
+}
+
+int json_open(struct json_in *j, const char *path)
+{
+	struct source src;
+	int err = source_open(&src, path, UINT64_MAX, true);
+
+	*j = (struct json_in){.src.fd = -1};
+	if (err)
+		return err;
+	init_json_in(j, BUFFER);
+	j->src = src;
 	return 0;
+}
+
+void json_open_text(struct json_in *j, const char *text, size_t n)
+{
+	init_json_in(j, n + 1);
+	memcpy(j->buf, text, n);
+	j->end = n;
+	j->eof = true;
 }
 
 void json_close(struct json_in *j)
@@ -95,9 +107,9 @@ static int peek_json_word(struct json_in *j)
 
 static bool put_json_byte(struct json_in *j, char c)
 {
+	if (j->len == JSON_TEXT_MAX)
+		return false;
 	if (j->len + 2 > j->text_cap) {
-		if (j->text_cap > JSON_TEXT_MAX)
-			return false;
 		j->text_cap *= 2;
 		j->text = tool_realloc(j->text, j->text_cap);
 	}
@@ -460,27 +472,41 @@ const struct json_node *json_read_tree(
 	}
 }
 
+/* The document of j, which is closed, as a tree. */
+static const struct json_node *read_json_document(
+	struct json_in *j, struct json_tree *t, char **why)
+{
+	const struct json_node *n = json_read_tree(j, t, json_next(j));
+
+	if (n && json_next(j) != JSON_DONE)
+		n = NULL;
+	*why = n ? NULL
+		 : tool_format("%s, at byte %llu", j->why ? j->why : "no JSON",
+			   (unsigned long long)j->offset);
+	json_close(j);
+	return n;
+}
+
 const struct json_node *json_load_tree(
 	struct json_tree *t, const char *path, size_t max, char **why)
 {
-	const struct json_node *n = NULL;
 	struct json_in j;
 	int err = json_open(&j, path);
 
-	*why = NULL;
 	if (err) {
 		*why = tool_strdup(io_error_text(err));
 		return NULL;
 	}
 	t->max = max;
-	n = json_read_tree(&j, t, json_next(&j));
-	if (n && json_next(&j) != JSON_DONE)
-		n = NULL;
-	if (!n)
-		*why = tool_format("%s, at byte %llu", j.why ? j.why : "no JSON",
-			(unsigned long long)j.offset);
-	json_close(&j);
-	return n;
+	return read_json_document(&j, t, why);
+}
+
+const struct json_node *json_parse_tree(struct json_tree *t, const char *text, size_t n, char **why)
+{
+	struct json_in j;
+
+	json_open_text(&j, text, n);
+	return read_json_document(&j, t, why);
 }
 
 const struct json_node *json_member(const struct json_node *n, const char *key)
@@ -496,6 +522,21 @@ const struct json_node *json_member(const struct json_node *n, const char *key)
 const char *json_text_of(const struct json_node *n)
 {
 	return n && n->kind == JSON_TEXT ? n->text : NULL;
+}
+
+const char *json_scalar_text(const struct json_node *n)
+{
+	switch (n ? n->kind : JSON_NULL) {
+	case JSON_TEXT:
+	case JSON_NUMBER:
+		return n->text;
+	case JSON_TRUE:
+		return "true";
+	case JSON_FALSE:
+		return "false";
+	default:
+		return NULL;
+	}
 }
 
 bool json_number_of(const struct json_node *n, double *v)

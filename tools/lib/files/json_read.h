@@ -47,6 +47,8 @@ struct json_in {
 
 /* Returns 0 or -errno. Free with json_close in any case. */
 int json_open(struct json_in *j, const char *path);
+/* The same of a text in memory, which is copied. */
+void json_open_text(struct json_in *j, const char *text, size_t n);
 void json_close(struct json_in *j);
 
 /*
@@ -90,10 +92,16 @@ const struct json_node *json_read_tree(
 const struct json_node *json_load_tree(
 	struct json_tree *t, const char *path, size_t max, char **why);
 
+/* A document in memory as a tree. NULL: *why is the problem, malloc'd. */
+const struct json_node *json_parse_tree(
+	struct json_tree *t, const char *text, size_t n, char **why);
+
 /* The value of a key of an object; NULL: there is none, or the node is NULL or no object. */
 const struct json_node *json_member(const struct json_node *n, const char *key);
 /* The text of a text node; NULL for all others. */
 const char *json_text_of(const struct json_node *n);
+/* The text of a text or a number, "true" or "false"; NULL for all others. */
+const char *json_scalar_text(const struct json_node *n);
 /* A number; false for other nodes. NaN and infinities are numbers. */
 bool json_number_of(const struct json_node *n, double *v);
 

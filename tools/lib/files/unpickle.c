@@ -531,11 +531,3 @@ void free_pickle(struct unpickler *u)
 	free(u->all);
 	*u = (struct unpickler){0};
 }
-
-const struct pickled *pickled_member(const struct pickled *d, const char *key)
-{
-	for (unsigned i = 0; d && i + 1 < d->n; i += 2)
-		if (d->item[i]->kind == PICKLED_TEXT && strcmp(d->item[i]->text, key) == 0)
-			return d->item[i + 1];
-	return NULL;
-}

@@ -46,7 +46,4 @@ struct unpickler {
 const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t n);
 void free_pickle(struct unpickler *u);
 
-/* The value of a text key of a dict; NULL: none. */
-const struct pickled *pickled_member(const struct pickled *d, const char *key);
-
 #endif

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <yaml.h>
 
 #include "base/io.h"
 #include "text/text.h"
 #include "tools/lib/files/json.h"
+#include "tools/lib/files/json_read.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
@@ -57,31 +57,26 @@ static enum anomaly_stage find_anomaly_stage(const char *tag)
 
 /* ---- reading ---- */
 
-static const char *get_scalar_text(yaml_document_t *d, int node)
+/* A number, of a text too; 0 for all others. */
+static int64_t read_whole_number(const struct json_node *n)
 {
-	const yaml_node_t *n = yaml_document_get_node(d, node);
+	const char *s = json_scalar_text(n);
 
-	return n && n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : "";
+	return s ? strtoll(s, NULL, 10) : 0;
 }
 
-static void read_mates(yaml_document_t *d, int node, struct anomaly_read *a)
+static void read_mates(const struct json_node *list, struct anomaly_read *a)
 {
-	const yaml_node_t *n = yaml_document_get_node(d, node);
-
-	if (!n || n->type != YAML_SEQUENCE_NODE)
+	if (list->kind != JSON_LIST)
 		return;
-	a->mate = tool_alloc((size_t)(n->data.sequence.items.top - n->data.sequence.items.start) *
-				     sizeof(*a->mate) +
-			     1);
-	for (const yaml_node_item_t *i = n->data.sequence.items.start;
-		i < n->data.sequence.items.top; i++)
-		a->mate[a->nmates++] = strtoll(get_scalar_text(d, *i), NULL, 10);
+	a->mate = tool_alloc(list->n * sizeof(*a->mate) + 1);
+	for (const struct json_node *i = list->child; i; i = i->next)
+		a->mate[a->nmates++] = read_whole_number(i);
 }
 
 /* False: it cannot be parsed as an anomaly. */
-static bool read_anomaly(yaml_document_t *d, const char *key, int node, struct anomaly_read *a)
+static bool read_anomaly(const char *key, const struct json_node *n, struct anomaly_read *a)
 {
-	const yaml_node_t *n = yaml_document_get_node(d, node);
 	static const struct {
 		const char *name;
 		size_t at;
@@ -91,35 +86,27 @@ static bool read_anomaly(yaml_document_t *d, const char *key, int node, struct a
 		{"pp_stage", offsetof(struct anomaly_read, pp_stage)},
 		{"vpp_stage", offsetof(struct anomaly_read, vpp_stage)},
 		{"call_id", offsetof(struct anomaly_read, call_id)}};
-	unsigned seen = 0;
+	static const char *const texts[] = {"tag_name", "message"};
+	char **to[] = {&a->tag, &a->message};
+	const struct json_node *mates;
 
 	*a = (struct anomaly_read){0};
-	if (!n || n->type != YAML_MAPPING_NODE)
+	if (n->kind != JSON_OBJECT)
 		return false;
-	for (const yaml_node_pair_t *p = n->data.mapping.pairs.start; p < n->data.mapping.pairs.top;
-		p++) {
-		const char *name = get_scalar_text(d, p->key);
+	for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
+		*(int64_t *)((char *)a + numbers[i].at) =
+			read_whole_number(json_member(n, numbers[i].name));
+	for (unsigned i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		const char *text = json_scalar_text(json_member(n, texts[i]));
 
-		for (unsigned i = 0; i < sizeof(numbers) / sizeof(*numbers); i++)
-			if (strcmp(name, numbers[i].name) == 0) {
-				*(int64_t *)((char *)a + numbers[i].at) =
-					strtoll(get_scalar_text(d, p->value), NULL, 10);
-				seen |= 1u << i;
-			}
-		if (strcmp(name, "tag_name") == 0 && !a->tag)
-			a->tag = tool_strdup(get_scalar_text(d, p->value));
-		if (strcmp(name, "message") == 0 && !a->message)
-			a->message = tool_strdup(get_scalar_text(d, p->value));
-		if (strcmp(name, "group_mates") == 0 && !a->mate)
-			read_mates(d, p->value, a);
+		*to[i] = tool_strdup(text ? text : "");
 	}
+	mates = json_member(n, "group_mates");
+	if (mates)
+		read_mates(mates, a);
 	a->key = tool_strdup(key);
-	if (!a->tag)
-		a->tag = tool_strdup("");
-	if (!a->message)
-		a->message = tool_strdup("");
 	a->stage = find_anomaly_stage(a->tag);
-	return seen & 2;
+	return json_member(n, "step");
 }
 
 static void free_anomaly(struct anomaly_read *a)
@@ -140,55 +127,43 @@ static bool is_step_asked(const struct anomaly_query *q, int64_t step)
 
 static int read_anomaly_file(const struct anomaly_query *q, struct anomaly_set *s, const char *path)
 {
-	yaml_parser_t parser;
-	yaml_document_t d;
-	const yaml_node_t *root;
+	struct json_tree tree = {0};
+	const struct json_node *top;
 	struct anomaly_read a;
-	FILE *f = fopen(path, "r");
 	struct stat st;
-	int status = STATUS_DONE;
+	char *why;
 
-	if (!f) {
+	if (stat(path, &st)) {
 		if (errno == ENOENT)
 			return STATUS_DONE;
 		tool_error("analyze: %s: %s", path, strerror(errno));
 		return STATUS_USAGE;
 	}
-	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || (size_t)st.st_size > FILE_MOST) {
+	if (!S_ISREG(st.st_mode) || (size_t)st.st_size > FILE_MOST) {
 		tool_error("analyze: %s: not a regular file of at most 256 MiB", path);
-		fclose(f);
 		return STATUS_USAGE;
 	}
-	if (!yaml_parser_initialize(&parser)) {
-		fclose(f);
+	top = json_load_tree(&tree, path, 0, &why);
+	if (!top) {
+		tool_error(
+			"analyze: %s: no JSON: %s; it may be half written: try again", path, why);
+		free(why);
+		json_tree_free(&tree);
 		return STATUS_USAGE;
 	}
-	yaml_parser_set_input_file(&parser, f);
-	if (!yaml_parser_load(&parser, &d)) {
-		tool_error("analyze: %s:%zu: no JSON: %s; it may be half written: try again", path,
-			parser.problem_mark.line + 1, parser.problem ? parser.problem : "");
-		status = STATUS_USAGE;
-	} else {
-		root = yaml_document_get_root_node(&d);
-		s->files++;
-		for (const yaml_node_pair_t *p = root && root->type == YAML_MAPPING_NODE
-							 ? root->data.mapping.pairs.start
-							 : NULL;
-			p && p < root->data.mapping.pairs.top; p++) {
-			if (!read_anomaly(&d, get_scalar_text(&d, p->key), p->value, &a) ||
-				!is_step_asked(q, a.step)) {
-				free_anomaly(&a);
-				continue;
-			}
-			a.place = s->n;
-			TOOL_GROW(s->at, s->n, s->cap);
-			s->at[s->n++] = a;
+	s->files++;
+	for (const struct json_node *key = top->kind == JSON_OBJECT ? top->child : NULL; key;
+		key = key->next->next) {
+		if (!read_anomaly(key->text, key->next, &a) || !is_step_asked(q, a.step)) {
+			free_anomaly(&a);
+			continue;
 		}
-		yaml_document_delete(&d);
+		a.place = s->n;
+		TOOL_GROW(s->at, s->n, s->cap);
+		s->at[s->n++] = a;
 	}
-	yaml_parser_delete(&parser);
-	fclose(f);
-	return status;
+	json_tree_free(&tree);
+	return STATUS_DONE;
 }
 
 static int compare_rank_numbers(const void *a, const void *b)

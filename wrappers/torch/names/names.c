@@ -41,9 +41,9 @@ static atomic_bool hopeless; /* it is known that there will be no names */
 
 static bool looks_for_names(void)
 {
+	const struct training_keys *keys = get_training_keys(config_now());
 	/* Only names tell whether gradients of several ranks are parts of one. */
-	return get_training_keys(config_now())->names ||
-	       get_training_keys(config_now())->print_struct || train_kinds_wanted() ||
+	return keys->names || keys->print_struct || train_kinds_wanted() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
 

@@ -122,9 +122,10 @@ static bool divides_by(const struct segment *s, double n)
 static bool sums_up(const struct segment *s)
 {
 	const struct config *cfg = config_now();
+	const struct training_keys *keys = get_training_keys(cfg);
 
-	if (get_training_keys(cfg)->loss_reduction != LOSS_AUTO)
-		return get_training_keys(cfg)->loss_reduction == LOSS_SUM;
+	if (keys->loss_reduction != LOSS_AUTO)
+		return keys->loss_reduction == LOSS_SUM;
 	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
 }
 

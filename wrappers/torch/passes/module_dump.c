@@ -50,8 +50,9 @@
 bool torch_modules_dumped(void)
 {
 	const struct config *c = config_now();
+	const struct dump_keys *keys = get_dump_keys(c);
 
-	return (get_dump_keys(c)->level == DUMP_L0 || get_dump_keys(c)->level == DUMP_MIX) &&
+	return (keys->level == DUMP_L0 || keys->level == DUMP_MIX) &&
 	       output_has_format(get_files_keys(c)->format, FORMAT_DUMP);
 }
 

@@ -58,13 +58,15 @@ void torch_marks_forked(void)
 
 static void lock_train_state(void)
 {
+	const struct steps_keys *keys = get_steps_keys(config_now());
+
 	pthread_mutex_lock(&lock);
 	if (!configured && session_configure()) {
-		const char *a = get_steps_keys(config_now())->step_anchor;
+		const char *a = keys->step_anchor;
 
 		configured = true;
 		train.anchor_wanted = strcmp(a, "any") == 0 ? TRAIN_ANCHOR_ANY : atoi(a);
-		train.accumulate = (uint32_t)get_steps_keys(config_now())->grad_acc_steps;
+		train.accumulate = (uint32_t)keys->grad_acc_steps;
 	}
 }
 

@@ -516,23 +516,6 @@ const void *torch_tensor_object(const void *impl)
 	return (const void *)(FIELD(impl, uintptr_t, AT_OBJECT) & ~OBJECT_FLAGS);
 }
 
-const void *torch_tensor_grad(const void *impl)
-{
-	static _Atomic(const void *(*)(const void *))
-		found; /* TensorImpl::grad() const: a Tensor & */
-	const void *(*get)(const void *) = atomic_load_explicit(&found, memory_order_relaxed);
-	const void *grad;
-
-	if (!get) {
-		*(void **)&get = torch_function_at("_ZNK3c1010TensorImpl4gradEv");
-		if (!get)
-			return NULL;
-		atomic_store_explicit(&found, get, memory_order_relaxed);
-	}
-	grad = *(const void *const *)get(impl);
-	return grad == undefined ? NULL : grad;
-}
-
 bool torch_tensor_requires_grad(const void *impl)
 {
 	static _Atomic(bool (*)(const void *)) found;

@@ -45,8 +45,6 @@ const void *torch_tensor_of_object(const void *object);
 /* Its Python object, NULL: none. */
 const void *torch_tensor_object(const void *impl);
 
-/* Its .grad, NULL: it has none. Runs no code of a subclass. */
-const void *torch_tensor_grad(const void *impl);
 bool torch_tensor_requires_grad(const void *impl);
 
 /* The same into v->arg, if it is needed. */

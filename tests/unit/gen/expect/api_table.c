@@ -1,9 +1,7 @@
 /* Made by genwrap from configs/apis; change that file instead. Sorted by symbol. */
 #include <string.h>
 
-#include "wrappers.h"
-
-extern const struct adapter adapter_tiny;
+#include "tiny_gen.h"
 
 static struct kind kinds[] = {
 	{ /* 0, barrier */
@@ -125,7 +123,14 @@ const unsigned kind_count = 10;
 
 enum { LIB_TINY, };
 
-static const struct adapter *const libs[] = {&adapter_tiny, };
+static const struct {
+	const struct adapter *adapter;
+	struct api *rows;
+	unsigned count;
+	void *(*wrapper)(unsigned row);
+} libs[] = {
+	{&adapter_tiny, tiny_rows, 44, tiny_wrapper},
+};
 
 static const char texts[] = "\0"
 	"ptiny_AllReduce\0"
@@ -207,55 +212,56 @@ static const char texts[] = "\0"
 	"tinyx_AllReduce\0"
 	"tiny_AllReduce\0";
 
-/* What is a pointer in a row of specs[]. symbol, list_name, how: of texts[]; lib: of libs[]; kind: of kinds[], from 1 on. */
+/* What is a pointer in a row of specs[]. symbol, list_name, how: of texts[]; lib: of libs[]; kind: of kinds[], from 1 on. row: of libs[lib].rows. */
 static const struct {
 	uint32_t symbol, list_name, how;
+	uint16_t row;
 	uint8_t lib, kind;
 } names[] = {
-	{1, 17, 0, LIB_TINY, 2},
-	{32, 54, 0, LIB_TINY, 2},
-	{69, 93, 0, LIB_TINY, 2},
-	{108, 126, 0, LIB_TINY, 2},
-	{141, 153, 0, LIB_TINY, 0},
-	{164, 177, 0, LIB_TINY, 5},
-	{189, 202, 0, LIB_TINY, 8},
-	{214, 227, 0, LIB_TINY, 3},
-	{239, 250, 0, LIB_TINY, 10},
-	{260, 275, 0, LIB_TINY, 0},
-	{289, 306, 0, LIB_TINY, 0},
-	{322, 335, 0, LIB_TINY, 0},
-	{347, 361, 0, LIB_TINY, 3},
-	{373, 384, 0, LIB_TINY, 7},
-	{398, 408, 417, LIB_TINY, 0},
-	{421, 434, 446, LIB_TINY, 0},
-	{453, 467, 0, LIB_TINY, 4},
-	{480, 495, 0, LIB_TINY, 6},
-	{509, 520, 0, LIB_TINY, 9},
-	{530, 541, 0, LIB_TINY, 9},
-	{550, 561, 0, LIB_TINY, 9},
-	{570, 587, 0, LIB_TINY, 2},
-	{602, 602, 0, LIB_TINY, 2},
-	{617, 638, 0, LIB_TINY, 2},
-	{653, 676, 0, LIB_TINY, 2},
-	{691, 708, 0, LIB_TINY, 2},
-	{723, 723, 0, LIB_TINY, 0},
-	{734, 734, 0, LIB_TINY, 5},
-	{746, 746, 0, LIB_TINY, 8},
-	{758, 758, 0, LIB_TINY, 3},
-	{770, 770, 0, LIB_TINY, 10},
-	{780, 780, 0, LIB_TINY, 0},
-	{794, 794, 0, LIB_TINY, 0},
-	{810, 810, 0, LIB_TINY, 0},
-	{822, 835, 0, LIB_TINY, 3},
-	{847, 857, 0, LIB_TINY, 7},
-	{871, 871, 880, LIB_TINY, 0},
-	{884, 884, 896, LIB_TINY, 0},
-	{903, 903, 0, LIB_TINY, 4},
-	{916, 916, 0, LIB_TINY, 6},
-	{930, 930, 0, LIB_TINY, 9},
-	{940, 950, 0, LIB_TINY, 9},
-	{959, 969, 0, LIB_TINY, 9},
-	{978, 994, 0, LIB_TINY, 2},
+	{1, 17, 0, 0, LIB_TINY, 2},
+	{32, 54, 0, 1, LIB_TINY, 2},
+	{69, 93, 0, 2, LIB_TINY, 2},
+	{108, 126, 0, 3, LIB_TINY, 2},
+	{141, 153, 0, 4, LIB_TINY, 0},
+	{164, 177, 0, 5, LIB_TINY, 5},
+	{189, 202, 0, 6, LIB_TINY, 8},
+	{214, 227, 0, 7, LIB_TINY, 3},
+	{239, 250, 0, 8, LIB_TINY, 10},
+	{260, 275, 0, 9, LIB_TINY, 0},
+	{289, 306, 0, 10, LIB_TINY, 0},
+	{322, 335, 0, 11, LIB_TINY, 0},
+	{347, 361, 0, 12, LIB_TINY, 3},
+	{373, 384, 0, 13, LIB_TINY, 7},
+	{398, 408, 417, 14, LIB_TINY, 0},
+	{421, 434, 446, 15, LIB_TINY, 0},
+	{453, 467, 0, 16, LIB_TINY, 4},
+	{480, 495, 0, 17, LIB_TINY, 6},
+	{509, 520, 0, 18, LIB_TINY, 9},
+	{530, 541, 0, 19, LIB_TINY, 9},
+	{550, 561, 0, 20, LIB_TINY, 9},
+	{570, 587, 0, 21, LIB_TINY, 2},
+	{602, 602, 0, 22, LIB_TINY, 2},
+	{617, 638, 0, 23, LIB_TINY, 2},
+	{653, 676, 0, 24, LIB_TINY, 2},
+	{691, 708, 0, 25, LIB_TINY, 2},
+	{723, 723, 0, 26, LIB_TINY, 0},
+	{734, 734, 0, 27, LIB_TINY, 5},
+	{746, 746, 0, 28, LIB_TINY, 8},
+	{758, 758, 0, 29, LIB_TINY, 3},
+	{770, 770, 0, 30, LIB_TINY, 10},
+	{780, 780, 0, 31, LIB_TINY, 0},
+	{794, 794, 0, 32, LIB_TINY, 0},
+	{810, 810, 0, 33, LIB_TINY, 0},
+	{822, 835, 0, 34, LIB_TINY, 3},
+	{847, 857, 0, 35, LIB_TINY, 7},
+	{871, 871, 880, 36, LIB_TINY, 0},
+	{884, 884, 896, 37, LIB_TINY, 0},
+	{903, 903, 0, 38, LIB_TINY, 4},
+	{916, 916, 0, 39, LIB_TINY, 6},
+	{930, 930, 0, 40, LIB_TINY, 9},
+	{940, 950, 0, 41, LIB_TINY, 9},
+	{959, 969, 0, 42, LIB_TINY, 9},
+	{978, 994, 0, 43, LIB_TINY, 2},
 };
 
 static struct api_spec specs[] = {
@@ -789,8 +795,12 @@ static struct api_spec specs[] = {
 	},
 };
 
-struct api api_table[44];
 const unsigned api_count = 44;
+
+struct api *api_get(unsigned i)
+{
+	return &libs[names[i].lib].rows[names[i].row];
+}
 
 void api_fill(void)
 {
@@ -804,15 +814,16 @@ void api_fill(void)
 	}
 	for (unsigned i = 0; i < api_count; i++) {
 		struct api_spec *s = &specs[i];
+		struct api *a = api_get(i);
 
-		if (__atomic_load_n(&api_table[i].spec, __ATOMIC_ACQUIRE))
+		if (__atomic_load_n(&a->spec, __ATOMIC_ACQUIRE))
 			continue;
 		s->symbol = texts + names[i].symbol;
 		s->list_name = texts + names[i].list_name;
 		s->how = names[i].how ? texts + names[i].how : NULL;
-		s->lib = libs[names[i].lib];
+		s->lib = libs[names[i].lib].adapter;
 		s->kind = names[i].kind ? &kinds[names[i].kind - 1] : NULL;
-		__atomic_store_n(&api_table[i].spec, s, __ATOMIC_RELEASE);
+		__atomic_store_n(&a->spec, s, __ATOMIC_RELEASE);
 	}
 	atomic_store_explicit(&filled, true, memory_order_release);
 }
@@ -827,7 +838,7 @@ struct api *api_find(const char *symbol)
 
 		if (c == 0) {
 			api_fill();
-			return &api_table[mid];
+			return api_get(mid);
 		}
 		if (c < 0)
 			hi = mid;
@@ -839,97 +850,8 @@ struct api *api_find(const char *symbol)
 
 void *api_wrapper(const struct api *a)
 {
-	if (a < api_table || a >= api_table + api_count)
-		return NULL;
-	switch (a - api_table) {
-	case 0:
-		return (void *)ptiny_AllReduce;
-	case 1:
-		return (void *)ptiny_AllReduceConfig;
-	case 2:
-		return (void *)ptiny_AllReduceConfig_c;
-	case 3:
-		return (void *)ptiny_AllReduce_c;
-	case 4:
-		return (void *)ptiny_Count;
-	case 5:
-		return (void *)ptiny_Counts;
-	case 6:
-		return (void *)ptiny_Exscan;
-	case 7:
-		return (void *)ptiny_Gather;
-	case 8:
-		return (void *)ptiny_Gemv;
-	case 9:
-		return (void *)ptiny_GroupEnd;
-	case 10:
-		return (void *)ptiny_GroupStart;
-	case 11:
-		return (void *)ptiny_Handle;
-	case 12:
-		return (void *)ptiny_Igather;
-	case 13:
-		return (void *)ptiny_Mine;
-	case 14:
-		return (void *)ptiny_Mix;
-	case 15:
-		return (void *)ptiny_Parent;
-	case 16:
-		return (void *)ptiny_Scatter;
-	case 17:
-		return (void *)ptiny_Segments;
-	case 18:
-		return (void *)ptiny_Send;
-	case 19:
-		return (void *)ptiny_dSum;
-	case 20:
-		return (void *)ptiny_fSum;
-	case 21:
-		return (void *)ptinyx_AllReduce;
-	case 22:
-		return (void *)tiny_AllReduce;
-	case 23:
-		return (void *)tiny_AllReduceConfig;
-	case 24:
-		return (void *)tiny_AllReduceConfig_c;
-	case 25:
-		return (void *)tiny_AllReduce_c;
-	case 26:
-		return (void *)tiny_Count;
-	case 27:
-		return (void *)tiny_Counts;
-	case 28:
-		return (void *)tiny_Exscan;
-	case 29:
-		return (void *)tiny_Gather;
-	case 30:
-		return (void *)tiny_Gemv;
-	case 31:
-		return (void *)tiny_GroupEnd;
-	case 32:
-		return (void *)tiny_GroupStart;
-	case 33:
-		return (void *)tiny_Handle;
-	case 34:
-		return (void *)tiny_Igather;
-	case 35:
-		return (void *)tiny_Mine;
-	case 36:
-		return (void *)tiny_Mix;
-	case 37:
-		return (void *)tiny_Parent;
-	case 38:
-		return (void *)tiny_Scatter;
-	case 39:
-		return (void *)tiny_Segments;
-	case 40:
-		return (void *)tiny_Send;
-	case 41:
-		return (void *)tiny_dSum;
-	case 42:
-		return (void *)tiny_fSum;
-	case 43:
-		return (void *)tinyx_AllReduce;
-	}
+	for (unsigned i = 0; i < sizeof(libs) / sizeof(libs[0]); i++)
+		if (a >= libs[i].rows && a < libs[i].rows + libs[i].count)
+			return libs[i].wrapper((unsigned)(a - libs[i].rows));
 	return NULL;
 }

@@ -1,6 +1,56 @@
 /* Made by genwrap from tiny.yaml; change that file instead. Shape: preload/call/wrapper.h. */
-#include "wrappers.h"
+#include "call/wrapper.h"
 #include "tiny_gen.h"
+
+struct words3 {
+	uint64_t w[3];
+};
+WRAPPER_EXPORT int ptiny_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
+WRAPPER_EXPORT int ptiny_AllReduceConfig(const void *, void *, int, int, unsigned, handle, void *, const void *);
+WRAPPER_EXPORT int ptiny_AllReduceConfig_c(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
+WRAPPER_EXPORT int ptiny_AllReduce_c(const void *, void *, int64_t, int, unsigned, handle, void *);
+WRAPPER_EXPORT uint64_t ptiny_Count(int64_t);
+WRAPPER_EXPORT int ptiny_Counts(const void *, void *, const void *, int, unsigned, handle, void *);
+WRAPPER_EXPORT int ptiny_Exscan(void *, void *, void *, int64_t, int, unsigned, handle);
+WRAPPER_EXPORT int ptiny_Gather(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
+WRAPPER_EXPORT float ptiny_Gemv(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
+WRAPPER_EXPORT int8_t ptiny_GroupEnd(void);
+WRAPPER_EXPORT int ptiny_GroupStart(void);
+WRAPPER_EXPORT handle ptiny_Handle(handle);
+WRAPPER_EXPORT int ptiny_Igather(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
+WRAPPER_EXPORT int ptiny_Mine(void *, const void *, const void *, int, handle, void *);
+WRAPPER_EXPORT void ptiny_Mix(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
+WRAPPER_EXPORT const void *ptiny_Parent(void *);
+WRAPPER_EXPORT int ptiny_Scatter(const void *, void *, uint64_t, int, int, handle);
+WRAPPER_EXPORT int ptiny_Segments(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
+WRAPPER_EXPORT int ptiny_Send(const void *, uint64_t, int, int, handle, void *);
+WRAPPER_EXPORT int ptiny_dSum(const void *, uint64_t, int, handle, void *);
+WRAPPER_EXPORT int ptiny_fSum(const void *, uint64_t, int, handle, void *);
+WRAPPER_EXPORT int ptinyx_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
+WRAPPER_EXPORT int tiny_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
+WRAPPER_EXPORT int tiny_AllReduceConfig(const void *, void *, int, int, unsigned, handle, void *, const void *);
+WRAPPER_EXPORT int tiny_AllReduceConfig_c(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
+WRAPPER_EXPORT int tiny_AllReduce_c(const void *, void *, int64_t, int, unsigned, handle, void *);
+WRAPPER_EXPORT uint64_t tiny_Count(int64_t);
+WRAPPER_EXPORT int tiny_Counts(const void *, void *, const void *, int, unsigned, handle, void *);
+WRAPPER_EXPORT int tiny_Exscan(void *, void *, void *, int64_t, int, unsigned, handle);
+WRAPPER_EXPORT int tiny_Gather(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
+WRAPPER_EXPORT float tiny_Gemv(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
+WRAPPER_EXPORT int8_t tiny_GroupEnd(void);
+WRAPPER_EXPORT int tiny_GroupStart(void);
+WRAPPER_EXPORT handle tiny_Handle(handle);
+WRAPPER_EXPORT int tiny_Igather(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
+WRAPPER_EXPORT int tiny_Mine(void *, const void *, const void *, int, handle, void *);
+WRAPPER_EXPORT void tiny_Mix(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
+WRAPPER_EXPORT const void *tiny_Parent(void *);
+WRAPPER_EXPORT int tiny_Scatter(const void *, void *, uint64_t, int, int, handle);
+WRAPPER_EXPORT int tiny_Segments(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
+WRAPPER_EXPORT int tiny_Send(const void *, uint64_t, int, int, handle, void *);
+WRAPPER_EXPORT int tiny_dSum(const void *, uint64_t, int, handle, void *);
+WRAPPER_EXPORT int tiny_fSum(const void *, uint64_t, int, handle, void *);
+WRAPPER_EXPORT int tinyx_AllReduce(const void *, void *, int, int, unsigned, handle, void *);
+
+struct api tiny_rows[44];
 
 const char *const tiny_sonames[] = {"libtiny.so.1", "libtiny.so", NULL};
 
@@ -34,7 +84,7 @@ const struct matrix_codes tiny_matrix = {.row_major = 101, .transposed = {112, 8
 int ptiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[0];
+	struct api *const f = &tiny_rows[0];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -46,7 +96,7 @@ int ptiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handl
 int ptiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[1];
+	struct api *const f = &tiny_rows[1];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -58,7 +108,7 @@ int ptiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4,
 int ptiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[2];
+	struct api *const f = &tiny_rows[2];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -70,7 +120,7 @@ int ptiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsign
 int ptiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *);
-	struct api *const f = &api_table[3];
+	struct api *const f = &tiny_rows[3];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -82,7 +132,7 @@ int ptiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4,
 uint64_t ptiny_Count(int64_t a0)
 {
 	typedef uint64_t fn(int64_t);
-	struct api *const f = &api_table[4];
+	struct api *const f = &tiny_rows[4];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -94,7 +144,7 @@ uint64_t ptiny_Count(int64_t a0)
 int ptiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, const void *, int, unsigned, handle, void *);
-	struct api *const f = &api_table[5];
+	struct api *const f = &tiny_rows[5];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -106,7 +156,7 @@ int ptiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, 
 int ptiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, handle a6)
 {
 	typedef int fn(void *, void *, void *, int64_t, int, unsigned, handle);
-	struct api *const f = &api_table[6];
+	struct api *const f = &tiny_rows[6];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -118,7 +168,7 @@ int ptiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, 
 int ptiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[7];
+	struct api *const f = &tiny_rows[7];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -130,7 +180,7 @@ int ptiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int
 float ptiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a4, const void *a5, int a6, const void *a7, int64_t a8, const void *a9, void *a10, const void *a11)
 {
 	typedef float fn(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
-	struct api *const f = &api_table[8];
+	struct api *const f = &tiny_rows[8];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -146,7 +196,7 @@ float ptiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double 
 int8_t ptiny_GroupEnd(void)
 {
 	typedef int8_t fn(void);
-	struct api *const f = &api_table[9];
+	struct api *const f = &tiny_rows[9];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -158,7 +208,7 @@ int8_t ptiny_GroupEnd(void)
 int ptiny_GroupStart(void)
 {
 	typedef int fn(void);
-	struct api *const f = &api_table[10];
+	struct api *const f = &tiny_rows[10];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -170,7 +220,7 @@ int ptiny_GroupStart(void)
 handle ptiny_Handle(handle a0)
 {
 	typedef handle fn(handle);
-	struct api *const f = &api_table[11];
+	struct api *const f = &tiny_rows[11];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -182,7 +232,7 @@ handle ptiny_Handle(handle a0)
 int ptiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[12];
+	struct api *const f = &tiny_rows[12];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
@@ -194,7 +244,7 @@ int ptiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, in
 int ptiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(void *, const void *, const void *, int, handle, void *);
-	struct api *const f = &api_table[13];
+	struct api *const f = &tiny_rows[13];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -206,7 +256,7 @@ int ptiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void
 void ptiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
 {
 	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
-	struct api *const f = &api_table[14];
+	struct api *const f = &tiny_rows[14];
 
 	if (WRAPPER_OFF(f)) {
 		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -221,7 +271,7 @@ void ptiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, floa
 const void *ptiny_Parent(void *a0)
 {
 	typedef const void * fn(void *);
-	struct api *const f = &api_table[15];
+	struct api *const f = &tiny_rows[15];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -233,7 +283,7 @@ const void *ptiny_Parent(void *a0)
 int ptiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
 {
 	typedef int fn(const void *, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[16];
+	struct api *const f = &tiny_rows[16];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -245,7 +295,7 @@ int ptiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle 
 int ptiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
 {
 	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
-	struct api *const f = &api_table[17];
+	struct api *const f = &tiny_rows[17];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
@@ -257,7 +307,7 @@ int ptiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const
 int ptiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(const void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[18];
+	struct api *const f = &tiny_rows[18];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -269,7 +319,7 @@ int ptiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 int ptiny_dSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 {
 	typedef int fn(const void *, uint64_t, int, handle, void *);
-	struct api *const f = &api_table[19];
+	struct api *const f = &tiny_rows[19];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
@@ -281,7 +331,7 @@ int ptiny_dSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 int ptiny_fSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 {
 	typedef int fn(const void *, uint64_t, int, handle, void *);
-	struct api *const f = &api_table[20];
+	struct api *const f = &tiny_rows[20];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
@@ -293,7 +343,7 @@ int ptiny_fSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[21];
+	struct api *const f = &tiny_rows[21];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -305,7 +355,7 @@ int ptinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, hand
 int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[22];
+	struct api *const f = &tiny_rows[22];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -317,7 +367,7 @@ int tiny_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle
 int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[23];
+	struct api *const f = &tiny_rows[23];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -329,7 +379,7 @@ int tiny_AllReduceConfig(const void *a0, void *a1, int a2, int a3, unsigned a4, 
 int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6, const void *a7)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *, const void *);
-	struct api *const f = &api_table[24];
+	struct api *const f = &tiny_rows[24];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -341,7 +391,7 @@ int tiny_AllReduceConfig_c(const void *a0, void *a1, int64_t a2, int a3, unsigne
 int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int64_t, int, unsigned, handle, void *);
-	struct api *const f = &api_table[25];
+	struct api *const f = &tiny_rows[25];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -353,7 +403,7 @@ int tiny_AllReduce_c(const void *a0, void *a1, int64_t a2, int a3, unsigned a4, 
 uint64_t tiny_Count(int64_t a0)
 {
 	typedef uint64_t fn(int64_t);
-	struct api *const f = &api_table[26];
+	struct api *const f = &tiny_rows[26];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -365,7 +415,7 @@ uint64_t tiny_Count(int64_t a0)
 int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, const void *, int, unsigned, handle, void *);
-	struct api *const f = &api_table[27];
+	struct api *const f = &tiny_rows[27];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -377,7 +427,7 @@ int tiny_Counts(const void *a0, void *a1, const void *a2, int a3, unsigned a4, h
 int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, handle a6)
 {
 	typedef int fn(void *, void *, void *, int64_t, int, unsigned, handle);
-	struct api *const f = &api_table[28];
+	struct api *const f = &tiny_rows[28];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
@@ -389,7 +439,7 @@ int tiny_Exscan(void *a0, void *a1, void *a2, int64_t a3, int a4, unsigned a5, h
 int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[29];
+	struct api *const f = &tiny_rows[29];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7);
@@ -401,7 +451,7 @@ int tiny_Gather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int 
 float tiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a4, const void *a5, int a6, const void *a7, int64_t a8, const void *a9, void *a10, const void *a11)
 {
 	typedef float fn(int, const void *, const void *, const void *, double, const void *, int, const void *, int64_t, const void *, void *, const void *);
-	struct api *const f = &api_table[30];
+	struct api *const f = &tiny_rows[30];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -417,7 +467,7 @@ float tiny_Gemv(int a0, const void *a1, const void *a2, const void *a3, double a
 int8_t tiny_GroupEnd(void)
 {
 	typedef int8_t fn(void);
-	struct api *const f = &api_table[31];
+	struct api *const f = &tiny_rows[31];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -429,7 +479,7 @@ int8_t tiny_GroupEnd(void)
 int tiny_GroupStart(void)
 {
 	typedef int fn(void);
-	struct api *const f = &api_table[32];
+	struct api *const f = &tiny_rows[32];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))();
@@ -441,7 +491,7 @@ int tiny_GroupStart(void)
 handle tiny_Handle(handle a0)
 {
 	typedef handle fn(handle);
-	struct api *const f = &api_table[33];
+	struct api *const f = &tiny_rows[33];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -453,7 +503,7 @@ handle tiny_Handle(handle a0)
 int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int a5, int a6, handle a7, void *a8)
 {
 	typedef int fn(const void *, uint64_t, int, void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[34];
+	struct api *const f = &tiny_rows[34];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8);
@@ -465,7 +515,7 @@ int tiny_Igather(const void *a0, uint64_t a1, int a2, void *a3, uint64_t a4, int
 int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(void *, const void *, const void *, int, handle, void *);
-	struct api *const f = &api_table[35];
+	struct api *const f = &tiny_rows[35];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -477,7 +527,7 @@ int tiny_Mine(void *a0, const void *a1, const void *a2, int a3, handle a4, void 
 void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float a5, double a6, struct words3 a7, handle a8, void *a9, void *a10, uint8_t a11)
 {
 	typedef void fn(int8_t, uint8_t, int16_t, uint16_t, unsigned, float, double, struct words3, handle, void *, void *, uint8_t);
-	struct api *const f = &api_table[36];
+	struct api *const f = &tiny_rows[36];
 
 	if (WRAPPER_OFF(f)) {
 		((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11);
@@ -492,7 +542,7 @@ void tiny_Mix(int8_t a0, uint8_t a1, int16_t a2, uint16_t a3, unsigned a4, float
 const void *tiny_Parent(void *a0)
 {
 	typedef const void * fn(void *);
-	struct api *const f = &api_table[37];
+	struct api *const f = &tiny_rows[37];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0);
@@ -504,7 +554,7 @@ const void *tiny_Parent(void *a0)
 int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a5)
 {
 	typedef int fn(const void *, void *, uint64_t, int, int, handle);
-	struct api *const f = &api_table[38];
+	struct api *const f = &tiny_rows[38];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -516,7 +566,7 @@ int tiny_Scatter(const void *a0, void *a1, uint64_t a2, int a3, int a4, handle a
 int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const void *a4, const void *a5, const void *a6, const void *a7, handle a8, void *a9)
 {
 	typedef int fn(const void *, const void *, const void *, int, const void *, const void *, const void *, const void *, handle, void *);
-	struct api *const f = &api_table[39];
+	struct api *const f = &tiny_rows[39];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6, a7, a8, a9);
@@ -528,7 +578,7 @@ int tiny_Segments(const void *a0, const void *a1, const void *a2, int a3, const 
 int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 {
 	typedef int fn(const void *, uint64_t, int, int, handle, void *);
-	struct api *const f = &api_table[40];
+	struct api *const f = &tiny_rows[40];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5);
@@ -540,7 +590,7 @@ int tiny_Send(const void *a0, uint64_t a1, int a2, int a3, handle a4, void *a5)
 int tiny_dSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 {
 	typedef int fn(const void *, uint64_t, int, handle, void *);
-	struct api *const f = &api_table[41];
+	struct api *const f = &tiny_rows[41];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
@@ -552,7 +602,7 @@ int tiny_dSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 int tiny_fSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 {
 	typedef int fn(const void *, uint64_t, int, handle, void *);
-	struct api *const f = &api_table[42];
+	struct api *const f = &tiny_rows[42];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4);
@@ -564,11 +614,106 @@ int tiny_fSum(const void *a0, uint64_t a1, int a2, handle a3, void *a4)
 int tinyx_AllReduce(const void *a0, void *a1, int a2, int a3, unsigned a4, handle a5, void *a6)
 {
 	typedef int fn(const void *, void *, int, int, unsigned, handle, void *);
-	struct api *const f = &api_table[43];
+	struct api *const f = &tiny_rows[43];
 
 	if (WRAPPER_OFF(f))
 		return ((fn *)WRAPPER_REAL(f))(a0, a1, a2, a3, a4, a5, a6);
 	union arg v[] = {{.cp = a0}, {.p = a1}, {.i = a2}, {.i = a3}, {.u = a4}, {.u = a5}, {.p = a6}};
 	WRAPPER_ENTER(f, v, int);
 	return (int)call_leave(&c, real(v[0].cp, v[1].p, (int)v[2].i, (int)v[3].i, (unsigned)v[4].u, v[5].u, v[6].p));
+}
+
+void *tiny_wrapper(unsigned row)
+{
+	switch (row) {
+	case 0:
+		return (void *)ptiny_AllReduce;
+	case 1:
+		return (void *)ptiny_AllReduceConfig;
+	case 2:
+		return (void *)ptiny_AllReduceConfig_c;
+	case 3:
+		return (void *)ptiny_AllReduce_c;
+	case 4:
+		return (void *)ptiny_Count;
+	case 5:
+		return (void *)ptiny_Counts;
+	case 6:
+		return (void *)ptiny_Exscan;
+	case 7:
+		return (void *)ptiny_Gather;
+	case 8:
+		return (void *)ptiny_Gemv;
+	case 9:
+		return (void *)ptiny_GroupEnd;
+	case 10:
+		return (void *)ptiny_GroupStart;
+	case 11:
+		return (void *)ptiny_Handle;
+	case 12:
+		return (void *)ptiny_Igather;
+	case 13:
+		return (void *)ptiny_Mine;
+	case 14:
+		return (void *)ptiny_Mix;
+	case 15:
+		return (void *)ptiny_Parent;
+	case 16:
+		return (void *)ptiny_Scatter;
+	case 17:
+		return (void *)ptiny_Segments;
+	case 18:
+		return (void *)ptiny_Send;
+	case 19:
+		return (void *)ptiny_dSum;
+	case 20:
+		return (void *)ptiny_fSum;
+	case 21:
+		return (void *)ptinyx_AllReduce;
+	case 22:
+		return (void *)tiny_AllReduce;
+	case 23:
+		return (void *)tiny_AllReduceConfig;
+	case 24:
+		return (void *)tiny_AllReduceConfig_c;
+	case 25:
+		return (void *)tiny_AllReduce_c;
+	case 26:
+		return (void *)tiny_Count;
+	case 27:
+		return (void *)tiny_Counts;
+	case 28:
+		return (void *)tiny_Exscan;
+	case 29:
+		return (void *)tiny_Gather;
+	case 30:
+		return (void *)tiny_Gemv;
+	case 31:
+		return (void *)tiny_GroupEnd;
+	case 32:
+		return (void *)tiny_GroupStart;
+	case 33:
+		return (void *)tiny_Handle;
+	case 34:
+		return (void *)tiny_Igather;
+	case 35:
+		return (void *)tiny_Mine;
+	case 36:
+		return (void *)tiny_Mix;
+	case 37:
+		return (void *)tiny_Parent;
+	case 38:
+		return (void *)tiny_Scatter;
+	case 39:
+		return (void *)tiny_Segments;
+	case 40:
+		return (void *)tiny_Send;
+	case 41:
+		return (void *)tiny_dSum;
+	case 42:
+		return (void *)tiny_fSum;
+	case 43:
+		return (void *)tinyx_AllReduce;
+	}
+	return NULL;
 }

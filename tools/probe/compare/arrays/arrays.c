@@ -71,13 +71,6 @@ void close_array_file(struct array_file *f)
 	*f = (struct array_file){.fd = -1};
 }
 
-const struct array *find_array(const struct array_file *f, const char *name)
-{
-	struct array key = {.name = (char *)name};
-
-	return f->n ? bsearch(&key, f->array, f->n, sizeof(key), by_array_name) : NULL;
-}
-
 const char *print_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a)
 {
 	char *to = buf;

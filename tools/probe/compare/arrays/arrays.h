@@ -40,8 +40,6 @@ struct array_file {
 int open_array_file(struct array_file *f, const char *path);
 void close_array_file(struct array_file *f);
 
-const struct array *find_array(const struct array_file *f, const char *name);
-
 /* Does the name have the extension of a file of tensors? */
 bool is_array_name(const char *name);
 

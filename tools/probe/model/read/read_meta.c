@@ -5,122 +5,91 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "text/text.h"
 #include "base/io.h"
+#include "tools/lib/files/json_read.h"
 #include "tools/lib/files/whole_file.h"
 #include "tools/lib/tool.h"
 
 #define META_BYTES_MAX ((1u << 20) - 1)
 #define PROGRAM_MAX 4096
 
-/* ---- finding nodes in the document ---- */
+/* ---- values ---- */
 
-static const yaml_node_t *get_yaml_node(yaml_document_t *d, const yaml_node_t *map, const char *key)
+static char *copy_scalar(const struct json_node *n)
 {
-	if (!map || map->type != YAML_MAPPING_NODE)
-		return NULL;
-	for (const yaml_node_pair_t *p = map->data.mapping.pairs.start;
-		p < map->data.mapping.pairs.top; p++) {
-		const yaml_node_t *k = yaml_document_get_node(d, p->key);
-
-		if (k && k->type == YAML_SCALAR_NODE &&
-			strcmp((const char *)k->data.scalar.value, key) == 0)
-			return yaml_document_get_node(d, p->value);
-	}
-	return NULL;
-}
-
-/* The text of a scalar; NULL for null, for other nodes and if there is none. */
-static const char *yaml_text(const yaml_node_t *n)
-{
-	if (!n || n->type != YAML_SCALAR_NODE)
-		return NULL;
-	if (n->data.scalar.style == YAML_PLAIN_SCALAR_STYLE &&
-		strcmp((const char *)n->data.scalar.value, "null") == 0)
-		return NULL;
-	return (const char *)n->data.scalar.value;
-}
-
-static char *yaml_string(const yaml_node_t *n)
-{
-	const char *s = yaml_text(n);
+	const char *s = json_scalar_text(n);
 
 	return tool_strdup(s ? s : "");
 }
 
-static uint64_t yaml_number(const yaml_node_t *n)
+static uint64_t read_count(const struct json_node *n)
 {
-	const char *s = yaml_text(n);
+	const char *s = json_scalar_text(n);
 
 	return s && *s >= '0' && *s <= '9' ? strtoull(s, NULL, 10) : 0;
 }
 
-static int64_t number_or(const yaml_node_t *n, int64_t none)
+static int64_t number_or(const struct json_node *n, int64_t none)
 {
-	const char *s = yaml_text(n);
+	const char *s = json_scalar_text(n);
 
 	return s && (*s == '-' || (*s >= '0' && *s <= '9')) ? strtoll(s, NULL, 10) : none;
 }
 
-static int small_or(const yaml_node_t *n, int none)
+static int small_or(const struct json_node *n, int none)
 {
 	int64_t v = number_or(n, none);
 
 	return v < 0 || v > INT32_MAX ? none : (int)v;
 }
 
-static double yaml_double(const yaml_node_t *n)
+static double read_double(const struct json_node *n)
 {
-	const char *s = yaml_text(n);
+	const char *s = json_scalar_text(n);
 
 	return s ? strtod(s, NULL) : 0;
 }
 
-static bool yaml_bool(const yaml_node_t *n)
+static bool is_json_true(const struct json_node *n)
 {
-	const char *s = yaml_text(n);
-
-	return s && strcmp(s, "true") == 0;
+	return n && n->kind == JSON_TRUE;
 }
 
-static unsigned read_meta_counts(yaml_document_t *d, const yaml_node_t *map, struct meta_count *out)
+static unsigned read_meta_counts(const struct json_node *map, struct meta_count *out)
 {
 	unsigned n = 0;
 
-	if (!map || map->type != YAML_MAPPING_NODE)
+	if (!map || map->kind != JSON_OBJECT)
 		return 0;
-	for (const yaml_node_pair_t *p = map->data.mapping.pairs.start;
-		p < map->data.mapping.pairs.top && n < META_LIST_MAX; p++)
-		out[n++] = (struct meta_count){yaml_string(yaml_document_get_node(d, p->key)),
-			yaml_number(yaml_document_get_node(d, p->value))};
+	for (const struct json_node *key = map->child; key && n < META_LIST_MAX;
+		key = key->next->next)
+		out[n++] = (struct meta_count){tool_strdup(key->text), read_count(key->next)};
 	return n;
 }
 
-static unsigned read_meta_texts(yaml_document_t *d, const yaml_node_t *map, struct meta_text *out)
+static unsigned read_meta_texts(const struct json_node *map, struct meta_text *out)
 {
 	unsigned n = 0;
 
-	if (!map || map->type != YAML_MAPPING_NODE)
+	if (!map || map->kind != JSON_OBJECT)
 		return 0;
-	for (const yaml_node_pair_t *p = map->data.mapping.pairs.start;
-		p < map->data.mapping.pairs.top && n < META_LIST_MAX; p++)
-		out[n++] = (struct meta_text){yaml_string(yaml_document_get_node(d, p->key)),
-			yaml_string(yaml_document_get_node(d, p->value))};
+	for (const struct json_node *key = map->child; key && n < META_LIST_MAX;
+		key = key->next->next)
+		out[n++] = (struct meta_text){tool_strdup(key->text), copy_scalar(key->next)};
 	return n;
 }
 
 /* The words of a list, each between two spaces; malloc'd. */
-static char *read_meta_words(yaml_document_t *d, const yaml_node_t *list)
+static char *read_meta_words(const struct json_node *list)
 {
 	char *all = tool_strdup(" ");
 
-	if (!list || list->type != YAML_SEQUENCE_NODE)
+	if (!list || list->kind != JSON_LIST)
 		return all;
-	for (const yaml_node_item_t *i = list->data.sequence.items.start;
-		i < list->data.sequence.items.top; i++) {
-		const char *word = yaml_text(yaml_document_get_node(d, *i));
+	for (const struct json_node *i = list->child; i; i = i->next) {
+		const char *word = json_scalar_text(i);
 		char *before = all;
 
 		all = tool_format("%s%s ", before, word ? word : "");
@@ -131,30 +100,29 @@ static char *read_meta_words(yaml_document_t *d, const yaml_node_t *list)
 
 /* ---- parts ---- */
 
-static void read_meta_owner(struct meta *m, yaml_document_t *d, const yaml_node_t *n)
+static void read_meta_owner(struct meta *m, const struct json_node *n)
 {
-	const char *host = yaml_text(get_yaml_node(d, n, "host")),
-		   *boot = yaml_text(get_yaml_node(d, n, "boot_id"));
+	const char *host = json_scalar_text(json_member(n, "host")),
+		   *boot = json_scalar_text(json_member(n, "boot_id"));
 	struct journal_owner *o = &m->owner;
 
 	snprintf(o->host, sizeof(o->host), "%s", host ? host : "");
 	snprintf(o->boot_id, sizeof(o->boot_id), "%s", boot ? boot : "");
-	o->pid_ns = yaml_number(get_yaml_node(d, n, "pid_ns"));
-	o->pid = number_or(get_yaml_node(d, n, "pid"), 0);
-	o->start_time = yaml_number(get_yaml_node(d, n, "start_time"));
+	o->pid_ns = read_count(json_member(n, "pid_ns"));
+	o->pid = number_or(json_member(n, "pid"), 0);
+	o->start_time = read_count(json_member(n, "start_time"));
 	m->has_owner = host && o->pid > 0;
 }
 
 /* The command line as it could be typed, shortened if it is long. */
-static char *read_command_line(yaml_document_t *d, const yaml_node_t *list)
+static char *read_command_line(const struct json_node *list)
 {
 	char *buf = tool_alloc(PROGRAM_MAX + 8), *at = buf, *end = buf + PROGRAM_MAX;
 
-	if (!list || list->type != YAML_SEQUENCE_NODE)
+	if (!list || list->kind != JSON_LIST)
 		return buf;
-	for (const yaml_node_item_t *i = list->data.sequence.items.start;
-		i < list->data.sequence.items.top; i++) {
-		const char *word = yaml_text(yaml_document_get_node(d, *i));
+	for (const struct json_node *i = list->child; i; i = i->next) {
+		const char *word = json_scalar_text(i);
 		bool quote = word && (!*word || word[strcspn(word, " \t\n'\"\\$&|;<>()*?")]);
 
 		if (!word)
@@ -173,24 +141,24 @@ static char *read_command_line(yaml_document_t *d, const yaml_node_t *list)
 }
 
 /* "" for values that restrict nothing. */
-static bool is_text(const yaml_node_t *n, const char *text)
+static bool is_text(const struct json_node *n, const char *text)
 {
-	return n && n->type == YAML_SCALAR_NODE && strcmp(yaml_text(n), text) == 0;
+	const char *s = json_scalar_text(n);
+
+	return s && strcmp(s, text) == 0;
 }
 
-static char *read_setting(yaml_document_t *d, const yaml_node_t *config, const char *key)
+static char *read_setting(const struct json_node *config, const char *key)
 {
-	const yaml_node_t *n = get_yaml_node(d, config, key);
+	const struct json_node *n = json_member(config, key);
 	char *all = tool_strdup(""), *was;
 
-	if (!n || n->type == YAML_SCALAR_NODE) {
+	if (!n || n->kind != JSON_LIST) {
 		free(all);
-		return yaml_string(n);
+		return copy_scalar(n);
 	}
-	for (const yaml_node_item_t *i =
-			n->type == YAML_SEQUENCE_NODE ? n->data.sequence.items.start : NULL;
-		i && i < n->data.sequence.items.top; i++) {
-		const char *word = yaml_text(yaml_document_get_node(d, *i));
+	for (const struct json_node *i = n->child; i; i = i->next) {
+		const char *word = json_scalar_text(i);
 
 		was = all;
 		all = tool_format("%s%s%s", was, *was ? "," : "", word ? word : "");
@@ -199,32 +167,22 @@ static char *read_setting(yaml_document_t *d, const yaml_node_t *config, const c
 	return all;
 }
 
-static int ending_number(const yaml_node_t *n)
+static int ending_number(const struct json_node *n)
 {
 	int64_t v = number_or(n, INT64_MIN);
 
 	return v == INT64_MIN || v < INT32_MIN || v > INT32_MAX ? ENDING_NONE : (int)v;
 }
 
-static char *ending_word(yaml_document_t *d, const yaml_node_t *end, const char *key)
+static void read_ending(struct meta_ending *e, const struct json_node *end)
 {
-	char *s = yaml_string(get_yaml_node(d, end, key));
-
-	/* JSON's null is a word to YAML. */
-	if (strcmp(s, "null") == 0)
-		*s = 0;
-	return s;
-}
-
-static void read_ending(struct meta_ending *e, yaml_document_t *d, const yaml_node_t *end)
-{
-	e->how = ending_word(d, end, "how");
-	e->inside = ending_word(d, end, "inside");
-	e->text = ending_word(d, end, "text");
-	e->shown = ending_word(d, end, "shown");
-	e->code = ending_number(get_yaml_node(d, end, "code"));
-	e->signal = ending_number(get_yaml_node(d, end, "signal"));
-	e->at_ns = yaml_number(get_yaml_node(d, end, "at_ns"));
+	e->how = copy_scalar(json_member(end, "how"));
+	e->inside = copy_scalar(json_member(end, "inside"));
+	e->text = copy_scalar(json_member(end, "text"));
+	e->shown = copy_scalar(json_member(end, "shown"));
+	e->code = ending_number(json_member(end, "code"));
+	e->signal = ending_number(json_member(end, "signal"));
+	e->at_ns = read_count(json_member(end, "at_ns"));
 }
 
 static void free_ending(struct meta_ending *e)
@@ -253,23 +211,22 @@ void meta_take_ending(struct meta *m, const char *json)
 }
 
 static void read_meta_switches(
-	struct meta *m, yaml_document_t *d, const yaml_node_t *top, const yaml_node_t *config)
+	struct meta *m, const struct json_node *top, const struct json_node *config)
 {
-	const yaml_node_t *on = get_yaml_node(d, config, "dynamic_on"), *last;
-	const yaml_node_t *switches = get_yaml_node(d, top, "switches");
+	const struct json_node *on = json_member(config, "dynamic_on"), *last;
+	const struct json_node *switches = json_member(top, "switches");
 
-	m->cfg_dynamic_on = !on || yaml_bool(on);
-	m->cfg_ctl_margin_s = yaml_number(get_yaml_node(d, config, "ctl_margin_s"));
-	m->cfg_armable = read_setting(d, config, "armable");
-	m->config_from_step = yaml_number(get_yaml_node(d, top, "config_from_step"));
-	m->switches = yaml_number(get_yaml_node(d, switches, "count"));
-	last = get_yaml_node(d, switches, "last");
-	if (!last || last->type != YAML_SEQUENCE_NODE ||
-		last->data.sequence.items.start == last->data.sequence.items.top)
+	m->cfg_dynamic_on = !on || is_json_true(on);
+	m->cfg_ctl_margin_s = read_count(json_member(config, "ctl_margin_s"));
+	m->cfg_armable = read_setting(config, "armable");
+	m->config_from_step = read_count(json_member(top, "config_from_step"));
+	m->switches = read_count(json_member(switches, "count"));
+	last = json_member(switches, "last");
+	if (!last || last->kind != JSON_LIST || !last->child)
 		return;
-	last = yaml_document_get_node(d, *last->data.sequence.items.start);
-	m->switch_asked = yaml_number(get_yaml_node(d, last, "effective_step"));
-	m->switch_late = yaml_bool(get_yaml_node(d, last, "late"));
+	last = last->child;
+	m->switch_asked = read_count(json_member(last, "effective_step"));
+	m->switch_late = is_json_true(json_member(last, "late"));
 }
 
 uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns)
@@ -277,31 +234,28 @@ uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns)
 	return quiet_ns > moved_ns ? quiet_ns - moved_ns : 0;
 }
 
-static void read_progress(struct rank_progress *p, yaml_document_t *d, const yaml_node_t *n)
+static void read_progress(struct rank_progress *p, const struct json_node *n)
 {
-	p->known = yaml_number(get_yaml_node(d, n, "mono_ns")) > 0;
-	p->unseen = !yaml_bool(get_yaml_node(d, n, "descendants_seen"));
-	p->cpu_percent = (unsigned)yaml_number(get_yaml_node(d, n, "cpu_percent"));
-	p->still_ns = compute_still_ns(yaml_number(get_yaml_node(d, n, "moved_ns")),
-		yaml_number(get_yaml_node(d, n, "quiet_ns")));
+	p->known = read_count(json_member(n, "mono_ns")) > 0;
+	p->unseen = !is_json_true(json_member(n, "descendants_seen"));
+	p->cpu_percent = (unsigned)read_count(json_member(n, "cpu_percent"));
+	p->still_ns = compute_still_ns(
+		read_count(json_member(n, "moved_ns")), read_count(json_member(n, "quiet_ns")));
 }
 
 /* Keys that cost time for each call or step, if they are on. */
-static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node_t *config)
+static void find_costly_keys(struct meta *m, const struct json_node *config)
 {
 	static const char *const key[] = {"stack", "statistics", "backward", "scalars", "metrics",
 		"kinds", "names", "checksum"};
 	size_t n = 0;
 
 	for (size_t i = 0; i < sizeof(key) / sizeof(*key); i++) {
-		const yaml_node_t *v = get_yaml_node(d, config, key[i]);
-		bool on =
-			v &&
-			(v->type == YAML_SEQUENCE_NODE
-					? v->data.sequence.items.start != v->data.sequence.items.top
-					: strcmp((const char *)v->data.scalar.value, "false") &&
-						  strcmp((const char *)v->data.scalar.value,
-							  "off"));
+		const struct json_node *v = json_member(config, key[i]);
+		const char *word = json_scalar_text(v);
+		bool on = v && (v->kind == JSON_LIST ? v->child != NULL
+						     : !word || (strcmp(word, "false") &&
+									strcmp(word, "off")));
 
 		if (on && n < sizeof(m->costly))
 			n += (size_t)snprintf(m->costly + n, sizeof(m->costly) - n, "%s%s",
@@ -310,89 +264,82 @@ static void find_costly_keys(struct meta *m, yaml_document_t *d, const yaml_node
 }
 
 /* The list is written before any call is skipped. The first levels only affect values. */
-static bool read_thinned(yaml_document_t *d, const yaml_node_t *list)
+static bool read_thinned(const struct json_node *list)
 {
-	if (!list || list->type != YAML_SEQUENCE_NODE)
+	if (!list || list->kind != JSON_LIST)
 		return false;
-	for (const yaml_node_item_t *i = list->data.sequence.items.start;
-		i < list->data.sequence.items.top; i++) {
-		const yaml_node_t *change = yaml_document_get_node(d, *i);
-
-		if (yaml_number(get_yaml_node(d, change, "one_call_in")) > 1)
+	for (const struct json_node *i = list->child; i; i = i->next)
+		if (read_count(json_member(i, "one_call_in")) > 1)
 			return true;
-	}
 	return false;
 }
 
-static void take_meta_fields(struct meta *m, yaml_document_t *d)
+static void take_meta_fields(struct meta *m, const struct json_node *top)
 {
-	const yaml_node_t *top = yaml_document_get_root_node(d);
-	const yaml_node_t *steps = get_yaml_node(d, top, "steps"),
-			  *calls = get_yaml_node(d, top, "calls");
-	const yaml_node_t *journal = get_yaml_node(d, top, "journal"),
-			  *clock = get_yaml_node(d, top, "clock");
-	const yaml_node_t *config = get_yaml_node(d, top, "config"),
-			  *own = get_yaml_node(d, top, "own_time"),
-			  *group = get_yaml_node(d, top, "memory_group");
+	const struct json_node *steps = json_member(top, "steps"),
+			       *calls = json_member(top, "calls");
+	const struct json_node *journal = json_member(top, "journal"),
+			       *clock = json_member(top, "clock");
+	const struct json_node *config = json_member(top, "config"),
+			       *own = json_member(top, "own_time"),
+			       *group = json_member(top, "memory_group");
 
-	m->state = yaml_string(get_yaml_node(d, top, "state"));
-	read_meta_owner(m, d, get_yaml_node(d, top, "owner"));
-	m->journal_path = yaml_string(get_yaml_node(d, top, "journal_path"));
+	m->state = copy_scalar(json_member(top, "state"));
+	read_meta_owner(m, json_member(top, "owner"));
+	m->journal_path = copy_scalar(json_member(top, "journal_path"));
 	m->journal_path[text_unescape(m->journal_path, m->journal_path, strlen(m->journal_path))] =
 		0;
-	m->crash_safe = yaml_bool(get_yaml_node(d, journal, "crash_safe"));
-	m->outside = yaml_number(get_yaml_node(d, journal, "outside"));
-	m->damaged = yaml_number(get_yaml_node(d, journal, "damaged"));
-	m->run = yaml_string(get_yaml_node(d, top, "run"));
-	m->attempt = yaml_string(get_yaml_node(d, top, "attempt"));
-	m->process_start_ns = yaml_number(get_yaml_node(d, top, "process_start_ns"));
-	m->rank = small_or(get_yaml_node(d, top, "rank"), -1);
-	m->world_size = small_or(get_yaml_node(d, top, "world_size"), -1);
-	m->rank_guessed = yaml_bool(get_yaml_node(d, top, "rank_guessed"));
-	m->version = yaml_string(get_yaml_node(d, top, "version"));
-	m->clock_first_ns =
-		yaml_number(get_yaml_node(d, get_yaml_node(d, clock, "first"), "real_ns"));
-	m->clock_last_ns =
-		yaml_number(get_yaml_node(d, get_yaml_node(d, clock, "last"), "real_ns"));
-	m->first_record_ns = yaml_number(get_yaml_node(d, top, "first_record_ns"));
-	m->last_record_ns = yaml_number(get_yaml_node(d, top, "last_record_ns"));
-	m->step_now = yaml_number(get_yaml_node(d, steps, "current"));
-	m->step_last = number_or(get_yaml_node(d, steps, "last_recorded"), -1);
-	m->step_source = yaml_string(get_yaml_node(d, steps, "source"));
-	m->block_steps = yaml_number(get_yaml_node(d, steps, "per_file"));
-	m->steps_before = yaml_number(get_yaml_node(d, top, "optimizer_steps_before"));
-	m->cfg_start_iteration = yaml_number(get_yaml_node(d, config, "start_iteration"));
-	m->seen = yaml_number(get_yaml_node(d, calls, "seen"));
-	m->recorded = yaml_number(get_yaml_node(d, calls, "recorded"));
-	m->rows = yaml_number(get_yaml_node(d, top, "rows"));
-	m->lost_rows = yaml_number(get_yaml_node(d, top, "lost_rows"));
-	m->removed_blocks = yaml_number(get_yaml_node(d, top, "removed_blocks"));
-	m->ndropped = read_meta_counts(d, get_yaml_node(d, calls, "dropped"), m->dropped);
-	m->nskipped = read_meta_counts(d, get_yaml_node(d, calls, "skipped"), m->skipped);
-	m->thinned = read_thinned(d, get_yaml_node(d, top, "thinned"));
-	m->thinned_values = m->thinned || get_yaml_node(d, top, "thinned");
-	m->nmissing = read_meta_texts(d, get_yaml_node(d, top, "missing"), m->missing);
-	m->nlibraries = read_meta_texts(d, get_yaml_node(d, top, "libraries"), m->libraries);
-	m->ninvisible = read_meta_texts(d, get_yaml_node(d, top, "invisible"), m->invisible);
-	m->derived = read_meta_words(d, get_yaml_node(d, top, "derived_scalars"));
-	m->own_calls_s = yaml_double(get_yaml_node(d, own, "in_calls_s"));
-	m->own_writer_s = yaml_double(get_yaml_node(d, own, "writer_s"));
-	read_progress(&m->progress, d, get_yaml_node(d, top, "progress"));
-	own = get_yaml_node(d, top, "own_start");
-	m->own_start_s = own ? yaml_double(get_yaml_node(d, own, "in_calls_s")) : -1;
-	m->own_start_ns = yaml_number(get_yaml_node(d, own, "until_ns"));
-	find_costly_keys(m, d, config);
-	m->program = read_command_line(d, get_yaml_node(d, top, "program"));
-	read_ending(&m->end, d, get_yaml_node(d, top, "end"));
-	m->memory_events = yaml_string(get_yaml_node(d, group, "events"));
-	m->oom_kills = number_or(get_yaml_node(d, group, "oom_kills"), -1);
-	m->cfg_step = read_setting(d, config, "step");
-	m->cfg_rank = read_setting(d, config, "rank");
-	m->cfg_step_marker = read_setting(d, config, "step_marker");
-	m->cfg_stack = !config || yaml_bool(get_yaml_node(d, config, "stack"));
-	m->cfg_device_copy = is_text(get_yaml_node(d, config, "device"), "copy");
-	m->cfg_statistics = !config || yaml_bool(get_yaml_node(d, config, "statistics"));
-	read_meta_switches(m, d, top, config);
+	m->crash_safe = is_json_true(json_member(journal, "crash_safe"));
+	m->outside = read_count(json_member(journal, "outside"));
+	m->damaged = read_count(json_member(journal, "damaged"));
+	m->run = copy_scalar(json_member(top, "run"));
+	m->attempt = copy_scalar(json_member(top, "attempt"));
+	m->process_start_ns = read_count(json_member(top, "process_start_ns"));
+	m->rank = small_or(json_member(top, "rank"), -1);
+	m->world_size = small_or(json_member(top, "world_size"), -1);
+	m->rank_guessed = is_json_true(json_member(top, "rank_guessed"));
+	m->version = copy_scalar(json_member(top, "version"));
+	m->clock_first_ns = read_count(json_member(json_member(clock, "first"), "real_ns"));
+	m->clock_last_ns = read_count(json_member(json_member(clock, "last"), "real_ns"));
+	m->first_record_ns = read_count(json_member(top, "first_record_ns"));
+	m->last_record_ns = read_count(json_member(top, "last_record_ns"));
+	m->step_now = read_count(json_member(steps, "current"));
+	m->step_last = number_or(json_member(steps, "last_recorded"), -1);
+	m->step_source = copy_scalar(json_member(steps, "source"));
+	m->block_steps = read_count(json_member(steps, "per_file"));
+	m->steps_before = read_count(json_member(top, "optimizer_steps_before"));
+	m->cfg_start_iteration = read_count(json_member(config, "start_iteration"));
+	m->seen = read_count(json_member(calls, "seen"));
+	m->recorded = read_count(json_member(calls, "recorded"));
+	m->rows = read_count(json_member(top, "rows"));
+	m->lost_rows = read_count(json_member(top, "lost_rows"));
+	m->removed_blocks = read_count(json_member(top, "removed_blocks"));
+	m->ndropped = read_meta_counts(json_member(calls, "dropped"), m->dropped);
+	m->nskipped = read_meta_counts(json_member(calls, "skipped"), m->skipped);
+	m->thinned = read_thinned(json_member(top, "thinned"));
+	m->thinned_values = m->thinned || json_member(top, "thinned");
+	m->nmissing = read_meta_texts(json_member(top, "missing"), m->missing);
+	m->nlibraries = read_meta_texts(json_member(top, "libraries"), m->libraries);
+	m->ninvisible = read_meta_texts(json_member(top, "invisible"), m->invisible);
+	m->derived = read_meta_words(json_member(top, "derived_scalars"));
+	m->own_calls_s = read_double(json_member(own, "in_calls_s"));
+	m->own_writer_s = read_double(json_member(own, "writer_s"));
+	read_progress(&m->progress, json_member(top, "progress"));
+	own = json_member(top, "own_start");
+	m->own_start_s = own ? read_double(json_member(own, "in_calls_s")) : -1;
+	m->own_start_ns = read_count(json_member(own, "until_ns"));
+	find_costly_keys(m, config);
+	m->program = read_command_line(json_member(top, "program"));
+	read_ending(&m->end, json_member(top, "end"));
+	m->memory_events = copy_scalar(json_member(group, "events"));
+	m->oom_kills = number_or(json_member(group, "oom_kills"), -1);
+	m->cfg_step = read_setting(config, "step");
+	m->cfg_rank = read_setting(config, "rank");
+	m->cfg_step_marker = read_setting(config, "step_marker");
+	m->cfg_stack = !config || is_json_true(json_member(config, "stack"));
+	m->cfg_device_copy = is_text(json_member(config, "device"), "copy");
+	m->cfg_statistics = !config || is_json_true(json_member(config, "statistics"));
+	read_meta_switches(m, top, config);
 }
 
 static void empty_meta(struct meta *m)
@@ -425,52 +372,21 @@ static void empty_meta(struct meta *m)
 	m->memory_events = tool_strdup("");
 }
 
-/* YAML allows a few characters fewer than JSON: none of them matters in a report. */
-static void tame_characters(char *s, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)s[i];
-
-		if (c == 0x7f || (c < 0x20 && c != '\n' && c != '\r'))
-			s[i] = ' ';
-		else if (c == 0xc2 && i + 1 < n && (unsigned char)s[i + 1] < 0xa0)
-			s[i] = s[i + 1] = ' ';
-	}
-}
-
 char *meta_read_text(struct meta *m, const char *json, size_t n)
 {
-	char *copy = tool_alloc(n + 1), *wrong = NULL;
-	yaml_parser_t p;
-	yaml_document_t d;
+	struct json_tree tree = {0};
+	char *wrong;
+	const struct json_node *top = json_parse_tree(&tree, json, n, &wrong);
 
-	memcpy(copy, json, n);
-	copy[n] = 0;
-	tame_characters(copy, n);
 	*m = (struct meta){0};
-	if (!yaml_parser_initialize(&p)) {
-		empty_meta(m);
-		free(copy);
-		return tool_strdup("out of memory");
-	}
-	yaml_parser_set_input_string(&p, (const unsigned char *)copy, n);
-	if (!yaml_parser_load(&p, &d)) {
-		wrong = tool_format("line %zu, column %zu: %s", p.problem_mark.line + 1,
-			p.problem_mark.column + 1, p.problem ? p.problem : "not valid JSON");
-		empty_meta(m);
+	if (top && top->kind == JSON_OBJECT) {
+		take_meta_fields(m, top);
 	} else {
-		const yaml_node_t *top = yaml_document_get_root_node(&d);
-
-		if (top && top->type == YAML_MAPPING_NODE) {
-			take_meta_fields(m, &d);
-		} else {
-			wrong = tool_strdup("empty, or not an object");
-			empty_meta(m);
-		}
-		yaml_document_delete(&d);
+		if (!wrong)
+			wrong = tool_strdup("not an object");
+		empty_meta(m);
 	}
-	yaml_parser_delete(&p);
-	free(copy);
+	json_tree_free(&tree);
 	return wrong;
 }
 

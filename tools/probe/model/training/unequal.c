@@ -256,14 +256,6 @@ static void note_falls(struct unequals *u, const struct number_reading *r, uint3
 		}
 }
 
-bool has_scale_fallen(const struct unequals *u, uint64_t step)
-{
-	for (unsigned i = 0; i < u->nfell; i++)
-		if (u->scale_fell[i] == step)
-			return true;
-	return false;
-}
-
 void unequals_read(struct unequals *u, const struct gather *g, const struct parameters *p,
 	uint64_t lo, uint64_t hi)
 {

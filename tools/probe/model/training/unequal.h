@@ -32,7 +32,4 @@ void unequals_read(struct unequals *u, const struct gather *g, const struct para
 	uint64_t lo, uint64_t hi);
 void unequals_free(struct unequals *u);
 
-/* Did a scaler skip that step, as far as the loss scale shows? */
-bool has_scale_fallen(const struct unequals *u, uint64_t step);
-
 #endif
