@@ -119,7 +119,7 @@ void calls_close(struct calls *s)
 {
 	if (s->reading)
 		csv_close(&s->csv);
-	compact_reader_free(s->compact);
+	compact_reader_free(s->compact_kept);
 	for (unsigned i = 0; i < s->nfile; i++)
 		free(s->file[i].path);
 	free(s->file);
@@ -261,7 +261,6 @@ static void end_file(struct calls *s)
 	}
 	s->bytes_done += s->file[s->at].bytes;
 	csv_close(&s->csv);
-	compact_reader_free(s->compact);
 	s->compact = NULL;
 	s->reading = false;
 	s->at++;
@@ -273,7 +272,10 @@ static int open_file(struct calls *s, const struct calls_file *f)
 		return calls_open_file(&s->csv, f, s->keep_open, s->buffer);
 	memset(&s->csv, 0, offsetof(struct csv, field));
 	s->csv.none = (struct csv_text){"", 0};
-	s->compact = compact_reader_open();
+	if (!s->compact_kept)
+		s->compact_kept = compact_reader_open();
+	s->compact = s->compact_kept;
+	compact_reader_reset(s->compact);
 	return source_open(&s->csv.src, f->path, f->limit, s->keep_open);
 }
 
@@ -298,7 +300,6 @@ static bool begin_file(struct calls *s)
 			return true;
 		}
 		csv_close(&s->csv);
-		compact_reader_free(s->compact);
 		s->compact = NULL;
 		s->bytes_done += f->bytes;
 		if (err == -ENODATA)

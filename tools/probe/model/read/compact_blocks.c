@@ -2,8 +2,8 @@
 /* A block is read as a whole and checked, and its dictionaries with it. Every number is compared with what there is room for: the file may be anything. */
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
+#include "stats/stats.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/compact_reader.h"
 
@@ -16,6 +16,23 @@ void reset_dictionaries(struct compact_reader *r)
 	r->ntext = r->ncomm = r->nfunction = r->ntensor = r->nsite = r->nsite_tensor = r->napi = 0;
 	row_memory_free(r->memory);
 	r->memory = NULL;
+}
+
+uint64_t read_long_number(struct compact_reader *r, unsigned column)
+{
+	struct bytes *c = &r->column[column];
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
+		unsigned char b = *c->at++;
+
+		v |= (uint64_t)(b & 127) << shift;
+		if (b < 128)
+			return v;
+	}
+	r->bad = true;
+	c->at = c->end;
+	return 0;
 }
 
 static bool has_more(const struct compact_reader *r, unsigned column)
@@ -199,8 +216,6 @@ static void start_reading_block(struct compact_reader *r, size_t bytes)
 		reset_dictionaries(r);
 		r->known = true;
 	}
-	if (!r->memory)
-		r->memory = row_memory_new();
 	r->seq = r->start = 0;
 	r->step = 0;
 	r->micro_step = UINT32_MAX;
@@ -232,7 +247,7 @@ int read_compact_block(struct compact_reader *r, struct source *s)
 			return 0;
 		}
 		if (bytes > r->cap_block) {
-			r->block = tool_realloc(r->block, bytes);
+			r->block = tool_realloc(r->block, bytes + BLOCK_SLACK);
 			r->cap_block = bytes;
 		}
 		memcpy(r->block, head, sizeof(head));
@@ -244,7 +259,8 @@ int read_compact_block(struct compact_reader *r, struct source *s)
 		r->left = compact_read_u32(head + COMPACT_AT_CALLS);
 		r->skips = at < r->skip_to;
 		r->bad = compact_read_u32(head + COMPACT_AT_SUM) !=
-			 crc32_z(0, r->block + COMPACT_SUM_FROM, bytes - COMPACT_SUM_FROM);
+			 stats_checksum_of(CHECKSUM_CRC32, r->block + COMPACT_SUM_FROM,
+				 bytes - COMPACT_SUM_FROM);
 		if (!r->bad &&
 			(r->known || compact_read_u32(head + COMPACT_AT_FLAGS) & COMPACT_FIRST))
 			start_reading_block(r, bytes);

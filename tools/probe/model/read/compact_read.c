@@ -28,6 +28,14 @@ struct compact_reader *compact_reader_open(void)
 	return tool_alloc(sizeof(struct compact_reader));
 }
 
+void compact_reader_reset(struct compact_reader *r)
+{
+	reset_dictionaries(r);
+	r->known = r->skips = r->begun = false;
+	r->left = 0;
+	r->skip_to = 0;
+}
+
 void compact_reader_free(struct compact_reader *r)
 {
 	if (!r)
@@ -282,21 +290,14 @@ static void read_call(struct compact_reader *r)
 	comm = &r->comm[f->comm];
 	r->seq += (uint64_t)read_signed(r, CC_SEQ) + 1;
 	r->start += (uint64_t)read_signed(r, CC_START);
-	*c = (struct journal_call){.e.bytes = sizeof(*c),
-		.seq = r->seq,
-		.start = r->start,
-		.comm = comm->id,
-		.comm_rank = comm->rank,
-		.comm_size = comm->size,
-		.root = f->root,
-		.flags = f->flags,
-		.stack = site->stack,
-		.tid = f->thread,
-		.api = f->number,
-		.redop = f->redop,
-		.phase = f->phase};
-	r->end = (struct journal_end){
-		.comm_seq = JOURNAL_NONE64, .peer = JOURNAL_NONE, .tag = JOURNAL_NONE};
+	c->seq = r->seq;
+	c->start = r->start;
+	c->flags = f->flags;
+	c->comm = comm->id;
+	c->end = c->parent = c->wait = 0;
+	c->error = 0;
+	c->e.bytes = sizeof(*c);
+	r->end.end = r->end.device_ns = 0;
 	read_rare(r, f, comm);
 	r->record.open = f->flags & CF_OPEN;
 	if (!r->record.open)
@@ -330,6 +331,26 @@ int compact_next_call(struct compact_reader *r, struct source *s)
 	}
 }
 
+/* What the dictionaries have of the call. */
+static void complete_call(struct compact_reader *r)
+{
+	const struct site *site = r->site_of_call;
+	const struct function *f = &r->function[site->function];
+	const struct comm *comm = &r->comm[f->comm];
+	struct journal_call *c = &r->call.c;
+
+	c->comm_rank = comm->rank;
+	c->comm_size = comm->size;
+	c->root = f->root;
+	c->stack = site->stack;
+	c->tid = f->thread;
+	c->api = f->number;
+	c->redop = f->redop;
+	c->phase = f->phase;
+	r->end.comm_seq = JOURNAL_NONE64;
+	r->end.peer = r->end.tag = JOURNAL_NONE;
+}
+
 /* What the dictionary has of the tensors. */
 static void complete_rows(struct compact_reader *r)
 {
@@ -356,7 +377,10 @@ size_t compact_format_call(struct compact_reader *r, const char **text)
 {
 	size_t room = (r->record.n ? r->record.n : 1) * (size_t)ROW_MAX;
 
+	complete_call(r);
 	complete_rows(r);
+	if (!r->memory)
+		r->memory = row_memory_new();
 	/* The call's own start is the clock's anchor: all 64 bits of it count. */
 	r->clock = (struct clock_base){
 		.ns_per_tick = 1, .tick = r->call.c.start, .real_ns = r->call.c.start};

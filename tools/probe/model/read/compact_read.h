@@ -17,6 +17,7 @@ struct compact_reader;
 
 /* Never NULL. */
 struct compact_reader *compact_reader_open(void);
+void compact_reader_reset(struct compact_reader *r); /* for another file */
 void compact_reader_free(struct compact_reader *r);
 
 /*

@@ -111,23 +111,35 @@ struct compact_reader {
 
 /* ---- numbers ---- */
 
+/* One that may have more than eight bytes. */
+uint64_t read_long_number(struct compact_reader *r, unsigned column);
+
+/* Bytes after the block that may be read with its last ones. */
+#define BLOCK_SLACK 8
+
 static inline uint64_t read_compact_number(struct compact_reader *r, unsigned column)
 {
+	const uint64_t tops = UINT64_C(0x8080808080808080);
 	struct bytes *c = &r->column[column];
-	uint64_t v = 0;
+	uint64_t v, last;
+	unsigned n;
 
-	if (__builtin_expect(c->at < c->end && *c->at < 128, 1))
-		return *c->at++;
-	for (unsigned shift = 0; shift < 64 && c->at < c->end; shift += 7) {
-		unsigned char b = *c->at++;
-
-		v |= (uint64_t)(b & 127) << shift;
-		if (b < 128)
-			return v;
+	memcpy(&v, c->at, sizeof(v));
+	last = ~v & tops;
+	if (__builtin_expect(!last, 0))
+		return read_long_number(r, column);
+	n = ((unsigned)__builtin_ctzll(last) >> 3) + 1;
+	if (__builtin_expect((size_t)(c->end - c->at) < n, 0)) {
+		r->bad = true;
+		c->at = c->end;
+		return 0;
 	}
-	r->bad = true;
-	c->at = c->end;
-	return 0;
+	c->at += n;
+	/* Without the bytes after it and without the top bits; then two, four and eight bytes are put together. */
+	v &= (last ^ (last - 1)) & ~tops;
+	v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+	v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
 static inline int64_t read_signed(struct compact_reader *r, unsigned column)

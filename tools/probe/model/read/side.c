@@ -55,9 +55,11 @@ void add_to_side(struct side *d, const struct side_row *r)
 	h = mix_hash(h, r->max_key);
 	h = mix_hash(h, compute_double_key(r->mean));
 	h = mix_hash(h, compute_double_key(r->norm));
-	h = mix_hash(h, r->zeros_key);
-	h = mix_hash(h, r->nans ^ r->infs << 32 ^ r->infs >> 32);
-	h = mix_hash(h, r->checksum_key);
+	if (__builtin_expect(r->zeros_key | r->nans | r->infs | r->checksum_key, 0)) {
+		h = mix_hash(h, r->zeros_key);
+		h = mix_hash(h, r->nans ^ r->infs << 32 ^ r->infs >> 32);
+		h = mix_hash(h, r->checksum_key);
+	}
 	d->digest = (h ^ r->count) * UINT64_C(0x100000001b3);
 	d->digest += !d->digest;
 	d->least = d->count && d->least < r->min ? d->least : r->min;
