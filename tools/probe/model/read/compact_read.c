@@ -373,14 +373,12 @@ static void complete_rows(struct compact_reader *r)
 	}
 }
 
-size_t compact_format_call(struct compact_reader *r, const char **text)
+static size_t format_call(struct compact_reader *r, const char **text, struct row_memory *memory)
 {
 	size_t room = (r->record.n ? r->record.n : 1) * (size_t)ROW_MAX;
 
 	complete_call(r);
 	complete_rows(r);
-	if (!r->memory)
-		r->memory = row_memory_new();
 	/* The call's own start is the clock's anchor: all 64 bits of it count. */
 	r->clock = (struct clock_base){
 		.ns_per_tick = 1, .tick = r->call.c.start, .real_ns = r->call.c.start};
@@ -393,7 +391,12 @@ size_t compact_format_call(struct compact_reader *r, const char **text)
 		r->cap_rows = room;
 	}
 	*text = r->rows;
-	return rows_format(r->rows, &r->record, r->call.c.api == APIS_MAX ? NULL : r->memory);
+	return rows_format(r->rows, &r->record, r->call.c.api == APIS_MAX ? NULL : memory);
+}
+
+size_t compact_format_call(struct compact_reader *r, const char **text)
+{
+	return format_call(r, text, NULL);
 }
 
 int compact_read_call(
@@ -402,7 +405,9 @@ int compact_read_call(
 	int got = compact_next_call(r, s);
 
 	if (got > 0) {
-		*n = compact_format_call(r, text);
+		if (!r->memory)
+			r->memory = row_memory_new();
+		*n = format_call(r, text, r->memory);
 		*rows = r->record.n ? r->record.n : 1;
 	}
 	return got;
