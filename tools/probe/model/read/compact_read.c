@@ -58,48 +58,41 @@ void compact_reader_free(struct compact_reader *r)
 static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
 	1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Nine digits, the first of which has the weight 10^exponent. *telling: text shows at least SIDE_TELLING_DIGITS of them. */
-static double compute_decimal(uint32_t digits, int exponent, bool *telling)
+/* Nine digits, the first of which has the weight 10^(exponent + 8), where a double cannot have the power exactly. */
+static __attribute__((noinline)) double compute_far_decimal(uint32_t digits, int exponent)
 {
-	double v = (double)digits;
 	char text[32];
 
-	/* Without zeros at the end, but for those before the point. */
-	*telling = digits % 1000 || (exponent >= SIDE_TELLING_DIGITS - 1 && exponent < 9);
-	exponent -= 8;
-	/* Both are exact, so that the result is the nearest double. */
-	if (exponent < 0 && exponent >= -22)
-		return v / tens[-exponent];
-	if (exponent >= 0 && exponent <= 22)
-		return v * tens[exponent];
 	snprintf(text, sizeof(text), "%ue%d", digits, exponent);
 	return strtod(text, NULL);
 }
 
-static double compute_number(uint64_t v, bool *telling)
+/* Nine digits, the first of which has the weight 10^exponent. */
+static inline double compute_decimal(uint32_t digits, int exponent)
 {
-	uint32_t digits =
-		(uint32_t)(v & ((UINT64_C(1) << COMPACT_SIGN_BIT) - 1)) + COMPACT_DIGITS_MIN;
-	int exponent = (int)(v >> COMPACT_EXPONENT_BIT & 511) - COMPACT_EXPONENT_BIAS;
-	double d = compute_decimal(digits, exponent, telling);
+	double v = (double)digits;
 
-	return v >> COMPACT_SIGN_BIT & 1 ? -d : d;
+	exponent -= 8;
+	/* Both are exact, so that the result is the nearest double. */
+	if (__builtin_expect(exponent < 0 && exponent >= -22, 1))
+		return v / tens[-exponent];
+	return exponent >= 0 && exponent <= 22 ? v * tens[exponent]
+					       : compute_far_decimal(digits, exponent);
 }
 
-/* The number that its nine digits are: what a reader of the text finds. */
-static double round_to_text(double v, bool *telling)
+/* Whether text shows at least SIDE_TELLING_DIGITS of them: those without zeros at the end, but for zeros before the point. */
+static inline bool is_telling_decimal(uint32_t digits, int exponent)
+{
+	return digits % 1000 || (exponent >= SIDE_TELLING_DIGITS - 1 && exponent < 9);
+}
+
+/* The same of a number whose digits are not easily found. */
+static __attribute__((noinline)) double round_odd_number(double v, bool *telling)
 {
 	char text[DECIMAL_TEXT_MAX + WRITE_SLACK];
 	struct csv_text t = {.s = text};
-	uint32_t digits;
-	int exponent;
 
 	*telling = false;
-	if (decimal_find_digits_9(v, &digits, &exponent)) {
-		double d = compute_decimal(digits, exponent, telling);
-
-		return v < 0 ? -d : d;
-	}
 	if (v == 0 || !isfinite(v))
 		return v;
 	t.n = (size_t)(write_double_9(text, v) - text);
@@ -108,25 +101,45 @@ static double round_to_text(double v, bool *telling)
 	return v;
 }
 
+/* The number that its nine digits are: what a reader of the text finds. */
+static inline double round_to_text(double v, bool *telling)
+{
+	uint32_t digits;
+	int exponent;
+
+	if (__builtin_expect(!decimal_find_digits_9(v, &digits, &exponent), 0))
+		return round_odd_number(v, telling);
+	*telling = is_telling_decimal(digits, exponent);
+	return copysign(compute_decimal(digits, exponent), v);
+}
+
 /* wide: it is printed with all digits. */
-static void read_real(
+static inline __attribute__((always_inline)) void read_real(
 	struct compact_reader *r, unsigned column, unsigned width, bool wide, struct lane *value)
 {
 	union stats_value v = {.u = 0};
+	uint32_t digits;
+	int exponent;
 	float narrow;
 
-	switch (width) {
-	case CW_BEFORE:
+	if (width == CW_DECIMAL) {
+		read_bytes(r, column, &v, 5);
+		digits = (uint32_t)(v.u & ((UINT64_C(1) << COMPACT_SIGN_BIT) - 1)) +
+			 COMPACT_DIGITS_MIN;
+		exponent = (int)(v.u >> COMPACT_EXPONENT_BIT) - COMPACT_EXPONENT_BIAS;
+		if (column == CC_MIN || column == CC_MAX)
+			value->telling = is_telling_decimal(digits, exponent);
+		value->v.f = compute_decimal(digits, exponent);
+		if (v.u >> COMPACT_SIGN_BIT & 1)
+			value->v.f = -value->v.f;
 		return;
-	case CW_FOUR:
+	}
+	if (width == CW_BEFORE)
+		return;
+	if (width == CW_FOUR) {
 		read_bytes(r, column, &narrow, 4);
 		v.f = (double)narrow;
-		break;
-	case CW_DECIMAL:
-		read_bytes(r, column, &v, 5);
-		value->v.f = compute_number(v.u, &value->telling);
-		return;
-	default:
+	} else {
 		read_bytes(r, column, &v, 8);
 	}
 	value->v.f = wide ? v.f : round_to_text(v.f, &value->telling);
