@@ -481,6 +481,64 @@ static void numbers_are_those_of_the_text(void **unused)
 	remove_tree(dir);
 }
 
+/* A solver: each site is called a few times, with numbers that never come again. */
+static void many_sites_take_few_bytes(void **unused)
+{
+	enum { SITES_OF_SOLVER = 100000, ROUNDS = 3 };
+	struct compact_block *b = compact_block_open();
+	static struct drawn d;
+	uint64_t bytes = 0, n = 0;
+
+	(void)unused;
+	for (unsigned i = 0; i < SITES_OF_SOLVER * ROUNDS; i++) {
+		struct journal_call *c = &d.call.c;
+
+		*c = (struct journal_call){.seq = i + 1,
+			.start = UINT64_C(40000) * i + draw_below(20000),
+			.comm = 1,
+			.comm_seq = i,
+			.comm_size = 2,
+			.step = i / SITES_OF_SOLVER,
+			.micro_step = UINT32_MAX,
+			.root = JOURNAL_NONE,
+			.peer = JOURNAL_NONE,
+			.tag = JOURNAL_NONE,
+			.stack = 1 + i % SITES_OF_SOLVER,
+			.tid = 77,
+			.api = 1};
+		c->end = c->start + draw_below(10000);
+		d.r = (struct record){.api = {"mpi", "MPI_Allreduce", "all_reduce"},
+			.clock = &clock_of_test,
+			.call = c,
+			.n = 2,
+			.tensor = d.at,
+			.name = d.name};
+		for (unsigned k = 0; k < 2; k++) {
+			struct journal_tensor *t = &d.tensor[k].t;
+
+			put_test_tensor(t, (uint8_t)k, 0, 8 + i % 7);
+			t->stats = (struct stats){.n = t->count,
+				.min.f = (double)((float)draw_below(1u << 24) / -977),
+				.max.f = (double)((float)draw_below(1u << 24) / 977),
+				.mean = (double)draw_below(1u << 30) * 1.37e-7,
+				.norm = (double)draw_below(1u << 30) * 1.37e-5};
+			d.at[k] = t;
+			d.name[k] = "";
+		}
+		if (compact_block_add(b, &d.r)) {
+			bytes += compact_block_measure(b);
+			compact_block_reset(b, compact_block_is_crowded(b));
+			assert_int_equal(compact_block_add(b, &d.r), 0);
+		}
+		n++;
+	}
+	bytes += compact_block_measure(b);
+	print_message("%.1f bytes a call of %u sites\n", (double)bytes / (double)n,
+		(unsigned)SITES_OF_SOLVER);
+	assert_true(bytes <= 60 * n);
+	compact_block_free(b);
+}
+
 static void read_all_calls(char *dir)
 {
 	struct bad_rows bad = {0};
@@ -540,6 +598,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_those_of_the_csv_file),
 		cmocka_unit_test(numbers_are_those_of_the_text),
+		cmocka_unit_test(many_sites_take_few_bytes),
 		cmocka_unit_test(torn_end_costs_the_last_block_only),
 		cmocka_unit_test(damaged_block_costs_what_needs_it),
 		cmocka_unit_test(numbers_out_of_range_harm_nothing),
