@@ -72,13 +72,13 @@ const struct journal_entry *journal_entry_at(
 
 const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
 {
-	return journal_tensor_at(e, fixed_bytes(e));
+	return journal_get_tensor_at(e, fixed_bytes(e));
 }
 
 const struct journal_tensor *journal_tensor_next(
 	const struct journal_entry *e, const struct journal_tensor *t)
 {
-	return journal_tensor_at(
+	return journal_get_tensor_at(
 		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
 }
 

@@ -240,7 +240,7 @@ static inline void collect_rows(
 	bool outputs = !r->open && !(r->call->flags & CF_ERROR), inputs = e == &r->call->e;
 
 	for (unsigned i = 0; i < e->n && r->n < RECORD_TENSORS_MAX; i++) {
-		const struct journal_tensor *t = journal_tensor_at(e, at);
+		const struct journal_tensor *t = journal_get_tensor_at(e, at);
 
 		if (!t)
 			return;

@@ -122,11 +122,12 @@ struct row {
 	double min, max, mean, norm;
 };
 
-static struct row make_row(int rank, int step, int call, uint64_t done, int out, int open)
+static struct row gen_make_row(int rank, int step, int call, uint64_t done, int out, int open)
 {
 	uint64_t number = (uint64_t)step * (uint64_t)calls + (uint64_t)call;
 	int world = call == calls - 1;
-	uint64_t start = arrival(rank, number, world), drawn = mix(number << 20 ^ (uint64_t)rank << 1 ^ (uint64_t)out);
+	uint64_t start = arrival(rank, number, world),
+		 drawn = mix(number << 20 ^ (uint64_t)rank << 1 ^ (uint64_t)out);
 	struct row r = {.step = step,
 		.call = call,
 		.rank = rank,
@@ -155,7 +156,7 @@ static struct row make_row(int rank, int step, int call, uint64_t done, int out,
 	return r;
 }
 
-static const char *api_of(const struct row *r)
+static const char *gen_api_of(const struct row *r)
 {
 	return r->other ? "MPI_Bcast" : r->world ? "MPI_Allreduce" : "MPI_Allgather";
 }
@@ -174,7 +175,7 @@ static void write_csv_row(FILE *f, const struct row *r)
 	fprintf(f,
 		"%d,,%llu,mpi,%s,%s,%016llx,%ld,%d,%d,%s,%s,,%s,0,float32,,1024,4096,%.9g,%.9g,"
 		"%.9g,%.9g,0,%d,0,%llu,%s,%d,%d,%s,,,,,,,,,,\n",
-		r->step, (unsigned long long)r->seq, api_of(r), op_of(r),
+		r->step, (unsigned long long)r->seq, gen_api_of(r), op_of(r),
 		(unsigned long long)gen_comm_of(r->rank, r->world), r->comm_seq,
 		r->world ? r->rank : r->rank % group, r->world ? ranks : group,
 		r->world && !r->other ? "sum" : "", r->other ? "0" : "", r->out ? "out" : "in",
@@ -224,7 +225,7 @@ static void write_compact_call(int fd, const struct row *row, unsigned n)
 	struct journal_tensor tensor[2];
 	const struct journal_tensor *at[2] = {&tensor[0], &tensor[1]};
 	const char *const names[2] = {"", ""};
-	struct record r = {.api = {"mpi", api_of(row), op_of(row)},
+	struct record r = {.api = {"mpi", gen_api_of(row), op_of(row)},
 		.clock = &clock,
 		.call = &c,
 		.open = row->open,
@@ -310,7 +311,7 @@ static void close_calls(struct calls_file *f)
 	*f = (struct calls_file){.compact = -1};
 }
 
-static void open_calls(struct calls_file *f, const char *dir, int step)
+static void gen_open_calls(struct calls_file *f, const char *dir, int step)
 {
 	char name[64], path[4096];
 
@@ -329,7 +330,7 @@ static void open_calls(struct calls_file *f, const char *dir, int step)
 	start_compact_file();
 }
 
-static void write_rows(struct calls_file *f, const struct row *row, unsigned n)
+static void gen_write_rows(struct calls_file *f, const struct row *row, unsigned n)
 {
 	if (compact)
 		write_compact_call(f->compact, row, n);
@@ -344,7 +345,7 @@ static uint64_t gen_rows_of(const char *dir, int rank)
 
 	for (int step = 0; step < steps; step++) {
 		if (step % BLOCK == 0)
-			open_calls(&f, dir, step);
+			gen_open_calls(&f, dir, step);
 		for (int call = 0; call < calls; call++) {
 			uint64_t number = (uint64_t)step * (uint64_t)calls + (uint64_t)call, done;
 			int world = call == calls - 1, gone = step >= hang.a && hang.a >= 0;
@@ -354,9 +355,9 @@ static uint64_t gen_rows_of(const char *dir, int rank)
 			if (gone && rank == hang.b)
 				goto end;
 			done = all_there(rank, number, world);
-			row[0] = make_row(rank, step, call, done, 0, stuck);
-			row[1] = make_row(rank, step, call, done, 1, 0);
-			write_rows(&f, row, stuck ? 1 : 2);
+			row[0] = gen_make_row(rank, step, call, done, 0, stuck);
+			row[1] = gen_make_row(rank, step, call, done, 1, 0);
+			gen_write_rows(&f, row, stuck ? 1 : 2);
 			rows += stuck ? 1 : 2;
 			if (stuck)
 				goto end;

@@ -333,7 +333,8 @@ struct bad_rows {
 	uint64_t n, nans, infs, text;
 };
 
-static void add_bad_row(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
+static void add_bad_row(
+	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
 	struct bad_rows *b = arg;
 
@@ -345,8 +346,7 @@ static void add_bad_row(void *arg, struct calls *s, const struct call *c, uint64
 			b->text = b->text * 31 + (unsigned char)calls_column(s, i)->s[k];
 }
 
-static void open_test_calls(
-	struct calls *s, struct rank_dir *dir, char *path, struct bad_rows *bad)
+static void open_test_calls(struct calls *s, struct rank_dir *dir, char *path, struct bad_rows *bad)
 {
 	*dir = (struct rank_dir){.path = path, .state = RANK_FINISHED};
 	calls_open(s, dir, 0, NULL);
@@ -368,8 +368,8 @@ static bool is_equal_side(const struct side *a, const struct side *b)
 	       a->bad == b->bad && a->telling == b->telling;
 }
 
-#define EQUAL(member)                                                                         \
-	if (a.member != b.member)                                                             \
+#define EQUAL(member)                                                                          \
+	if (a.member != b.member)                                                              \
 	fail_msg("call %u: " #member " %lld of numbers, %lld of text", n, (long long)a.member, \
 		(long long)b.member)
 
@@ -539,7 +539,7 @@ static void many_sites_take_few_bytes(void **unused)
 	compact_block_free(b);
 }
 
-static void read_all_calls(char *dir)
+static void read_all_numbers(char *dir)
 {
 	struct bad_rows bad = {0};
 	struct rank_dir of;
@@ -586,7 +586,7 @@ static void numbers_out_of_range_harm_nothing(void **unused)
 		close(fd);
 		assert_true(count_calls(path, &s) >= 100);
 		source_close(&s);
-		read_all_calls(other);
+		read_all_numbers(other);
 		snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
 	}
 	free(p);

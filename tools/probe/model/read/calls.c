@@ -209,10 +209,10 @@ static void put_in_order(struct calls *s)
 /* The next call of a compact file takes the place of a row. */
 static bool read_compact_call(struct calls *s)
 {
-	int got = compact_next_call(s->compact, &s->csv.src);
+	int got = compact_read_next_call(s->compact, &s->csv.src);
 
 	s->shown = 0;
-	s->csv.rows += got > 0 ? compact_count_rows(s->compact) : 0;
+	s->csv.rows += got > 0 ? compact_get_row_count(s->compact) : 0;
 	s->csv.err = got < 0 ? got : 0;
 	s->csv.truncated |= s->csv.src.truncated;
 	return got > 0;
@@ -230,7 +230,7 @@ static bool read_row(struct calls *s)
 }
 
 /* Makes row i of a compact file's call the present one of csv. */
-static void show_row(struct calls *s, unsigned i)
+static void set_shown_row(struct calls *s, unsigned i)
 {
 	uint64_t rows = s->csv.rows;
 	const char *text;
@@ -266,7 +266,7 @@ static void end_file(struct calls *s)
 	s->at++;
 }
 
-static int open_file(struct calls *s, const struct calls_file *f)
+static int open_calls_file(struct calls *s, const struct calls_file *f)
 {
 	if (!f->compact)
 		return calls_open_file(&s->csv, f, s->keep_open, s->buffer);
@@ -288,13 +288,13 @@ static bool begin_file(struct calls *s)
 
 		if (!is_file_wanted(s, f))
 			continue;
-		err = open_file(s, f);
+		err = open_calls_file(s, f);
 		s->lacking = NULL;
 		if (!err && (s->compact || has_needed_columns(s))) {
 			s->reading = true;
 			s->cut = s->tail && f->bytes > s->tail;
 			if (s->cut && s->compact)
-				compact_skip_to(s->compact, &s->csv.src, f->bytes - s->tail);
+				compact_start_at(s->compact, &s->csv.src, f->bytes - s->tail);
 			else if (s->cut)
 				csv_skip_to(&s->csv, f->bytes - s->tail);
 			return true;
@@ -502,10 +502,10 @@ static void add_side(const struct calls *s, struct side *d, uint64_t count)
 		r.min_key = compute_text_key(min, r.min);
 		r.max_key = compute_text_key(max, r.max);
 		r.telling = d->telling || has_telling_digits(min) || has_telling_digits(max);
-		r.zeros_key = !(zeros->n == 1 && zeros->s[0] == '0') &&
-					      csv_quick_double(zeros, &share)
-				      ? compute_double_key(share)
-				      : 0;
+		r.zeros_key =
+			!(zeros->n == 1 && zeros->s[0] == '0') && csv_quick_double(zeros, &share)
+				? compute_double_key(share)
+				: 0;
 		r.checksum_key = compute_checksum_text_key(calls_column(s, COL_crc32));
 	}
 	add_to_side(d, &r);
@@ -551,7 +551,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 static void add_compact_call(
 	struct calls *s, struct call *c, uint64_t step, uint64_t seq, bool begin)
 {
-	unsigned n = compact_count_rows(s->compact);
+	unsigned n = compact_get_row_count(s->compact);
 	uint64_t nans, infs;
 	bool whole = true;
 
@@ -559,21 +559,21 @@ static void add_compact_call(
 		*c = (struct call){.rank = s->rank,
 			.step = step,
 			.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
-		whole = !s->row && compact_fill_call(s->compact, c);
+		whole = !s->row && compact_copy_call(s->compact, c);
 	}
 	/* Of an odd call all is text. */
 	if (!whole) {
-		show_row(s, 0);
+		set_shown_row(s, 0);
 		begin_call(s, c, step, seq);
-		compact_keep_form(s->compact, c);
+		compact_record_form(s->compact, c);
 	}
 	for (unsigned i = 0; i < n; i++) {
 		if (s->row) {
-			show_row(s, i);
+			set_shown_row(s, i);
 			add_tensor_row(s, c);
 		} else if (compact_add_row(s->compact, i, c, !s->times_only, &nans, &infs) &&
 			   s->bad) {
-			show_row(s, i);
+			set_shown_row(s, i);
 			s->bad(s->bad_arg, s, c, nans, infs);
 		}
 	}
@@ -623,7 +623,7 @@ bool calls_next(struct calls *s, struct call *out)
 			continue;
 		}
 		if (step < s->step_lo || step > s->step_hi) {
-			s->csv.rows -= s->compact ? compact_count_rows(s->compact) : 1;
+			s->csv.rows -= s->compact ? compact_get_row_count(s->compact) : 1;
 			continue;
 		}
 		if (have && seq != out->seq) {

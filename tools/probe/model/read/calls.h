@@ -114,7 +114,8 @@ struct calls {
 	calls_row_fn *row;
 	void *row_arg;
 	struct csv csv;
-	struct compact_reader *compact; /* reads the present file, whose rows csv has as text where that is wanted; NULL: a CSV file */
+	struct compact_reader *
+		compact; /* reads the present file, whose rows csv has as text where that is wanted; NULL: a CSV file */
 	struct compact_reader *compact_kept; /* for the next such file; NULL: none yet */
 	unsigned shown; /* rows of its call that csv has had */
 	bool reading; /* csv is open */

@@ -277,4 +277,3 @@ int read_compact_block(struct compact_reader *r, struct source *s)
 		r->known = false;
 	}
 }
-

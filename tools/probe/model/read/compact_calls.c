@@ -8,7 +8,7 @@
 #include "tools/probe/model/read/compact_reader.h"
 
 /* Bits that all calls of a site share. */
-#define FORM_BITS                                                                                \
+#define FORM_BITS                                                                                 \
 	((uint32_t)(CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_MORE | CALL_UNWOUND | \
 		    CALL_PERMUTED | CALL_GAPS))
 #define NS_MAX (UINT64_C(1) << 53) /* text may round longer times */
@@ -28,7 +28,7 @@ uint64_t compact_get_start(const struct compact_reader *r)
 	return r->call.c.start;
 }
 
-unsigned compact_count_rows(const struct compact_reader *r)
+unsigned compact_get_row_count(const struct compact_reader *r)
 {
 	return r->record.n ? r->record.n : 1;
 }
@@ -64,7 +64,7 @@ static int64_t find_tag(const struct compact_reader *r, const struct journal_ten
 	return get_number_32(t && t->tag != JOURNAL_NONE ? t->tag : r->call.c.tag);
 }
 
-bool compact_fill_call(const struct compact_reader *r, struct call *c)
+bool compact_copy_call(const struct compact_reader *r, struct call *c)
 {
 	const struct journal_call *from = &r->call.c;
 	const struct site_form *form = &r->site_of_call->form;
@@ -110,7 +110,7 @@ bool compact_fill_call(const struct compact_reader *r, struct call *c)
 	return true;
 }
 
-void compact_keep_form(struct compact_reader *r, const struct call *c)
+void compact_record_form(struct compact_reader *r, const struct call *c)
 {
 	bool open = r->record.open;
 
@@ -158,8 +158,8 @@ static uint64_t compute_zeros_key(const struct stats *s)
 	return csv_quick_double(&t, &share) ? compute_double_key(share) : 0;
 }
 
-static void fill_side_row(const struct compact_reader *r, unsigned i, bool telling_known,
-	struct side_row *row)
+static void compute_side_row(
+	const struct compact_reader *r, unsigned i, bool telling_known, struct side_row *row)
 {
 	const struct journal_tensor *of = r->kind[i], *t = &r->row[i].t;
 	const struct dtype_info *d = dtype_info(of->dtype);
@@ -224,7 +224,7 @@ bool compact_add_row(const struct compact_reader *r, unsigned i, struct call *c,
 	if (!values)
 		return false;
 	if (row.measured)
-		fill_side_row(r, i, side->telling, &row);
+		compute_side_row(r, i, side->telling, &row);
 	else if (of->io == IO_IN && of->count)
 		c->blind++;
 	add_to_side(side, &row);

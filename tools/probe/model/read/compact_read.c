@@ -55,8 +55,8 @@ void compact_reader_free(struct compact_reader *r)
 
 /* ---- calls ---- */
 
-static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13,
-	1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
+	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 /* Nine digits, the first of which has the weight 10^(exponent + 8), where a double cannot have the power exactly. */
 static __attribute__((noinline)) double compute_far_decimal(uint32_t digits, int exponent)
@@ -87,7 +87,7 @@ static inline bool is_telling_decimal(uint32_t digits, int exponent)
 }
 
 /* The same of a number whose digits are not easily found. */
-static __attribute__((noinline)) double round_odd_number(double v, bool *telling)
+static __attribute__((noinline)) double compute_odd_text_value(double v, bool *telling)
 {
 	char text[DECIMAL_TEXT_MAX + WRITE_SLACK];
 	struct csv_text t = {.s = text};
@@ -102,13 +102,13 @@ static __attribute__((noinline)) double round_odd_number(double v, bool *telling
 }
 
 /* The number that its nine digits are: what a reader of the text finds. */
-static inline double round_to_text(double v, bool *telling)
+static inline double compute_text_value(double v, bool *telling)
 {
 	uint32_t digits;
 	int exponent;
 
 	if (__builtin_expect(!decimal_find_digits_9(v, &digits, &exponent), 0))
-		return round_odd_number(v, telling);
+		return compute_odd_text_value(v, telling);
 	*telling = is_telling_decimal(digits, exponent);
 	return copysign(compute_decimal(digits, exponent), v);
 }
@@ -142,7 +142,7 @@ static inline __attribute__((always_inline)) void read_real(
 	} else {
 		read_bytes(r, column, &v, 8);
 	}
-	value->v.f = wide ? v.f : round_to_text(v.f, &value->telling);
+	value->v.f = wide ? v.f : compute_text_value(v.f, &value->telling);
 }
 
 static void read_compact_integer(struct compact_reader *r, unsigned column, unsigned width,
@@ -162,8 +162,8 @@ static void read_compact_integer(struct compact_reader *r, unsigned column, unsi
 		r->bad = true;
 	}
 	value->v = v;
-	value->telling = is_signed && v.i < 0 ? v.i <= -SIDE_TELLING_INTEGER
-					      : v.u >= SIDE_TELLING_INTEGER;
+	value->telling =
+		is_signed && v.i < 0 ? v.i <= -SIDE_TELLING_INTEGER : v.u >= SIDE_TELLING_INTEGER;
 }
 
 static void read_statistics(struct compact_reader *r, unsigned row)
@@ -171,7 +171,8 @@ static void read_statistics(struct compact_reader *r, unsigned row)
 	const struct journal_tensor *kind = r->kind[row];
 	const struct dtype_info *d = dtype_info(kind->dtype);
 	struct stats *s = &r->row[row].t.stats;
-	struct lane(*before)[4] = r->before[kind->io != IO_IN], *real = before[d->wide], *extreme = real;
+	struct lane(*before)[4] = r->before[kind->io != IO_IN], *real = before[d->wide],
+	       *extreme = real;
 	unsigned char widths;
 
 	read_bytes(r, CC_WIDTHS, &widths, 1);
@@ -324,7 +325,7 @@ static void read_call(struct compact_reader *r)
 	}
 }
 
-int compact_next_call(struct compact_reader *r, struct source *s)
+int compact_read_next_call(struct compact_reader *r, struct source *s)
 {
 	for (;;) {
 		int got = r->left ? 1 : read_compact_block(r, s);
@@ -345,7 +346,7 @@ int compact_next_call(struct compact_reader *r, struct source *s)
 }
 
 /* What the dictionaries have of the call. */
-static void complete_call(struct compact_reader *r)
+static void copy_call_constants(struct compact_reader *r)
 {
 	const struct site *site = r->site_of_call;
 	const struct function *f = &r->function[site->function];
@@ -365,7 +366,7 @@ static void complete_call(struct compact_reader *r)
 }
 
 /* What the dictionary has of the tensors. */
-static void complete_rows(struct compact_reader *r)
+static void copy_row_constants(struct compact_reader *r)
 {
 	const struct site *site = r->site_of_call;
 
@@ -390,8 +391,8 @@ static size_t format_call(struct compact_reader *r, const char **text, struct ro
 {
 	size_t room = (r->record.n ? r->record.n : 1) * (size_t)ROW_MAX;
 
-	complete_call(r);
-	complete_rows(r);
+	copy_call_constants(r);
+	copy_row_constants(r);
 	/* The call's own start is the clock's anchor: all 64 bits of it count. */
 	r->clock = (struct clock_base){
 		.ns_per_tick = 1, .tick = r->call.c.start, .real_ns = r->call.c.start};
@@ -415,7 +416,7 @@ size_t compact_format_call(struct compact_reader *r, const char **text)
 int compact_read_call(
 	struct compact_reader *r, struct source *s, const char **text, size_t *n, unsigned *rows)
 {
-	int got = compact_next_call(r, s);
+	int got = compact_read_next_call(r, s);
 
 	if (got > 0) {
 		if (!r->memory)
@@ -427,7 +428,7 @@ int compact_read_call(
 }
 
 /* The last block before that byte with which dictionaries begin: from there on all is read, and shown from the byte on. */
-void compact_skip_to(struct compact_reader *r, struct source *s, uint64_t offset)
+void compact_start_at(struct compact_reader *r, struct source *s, uint64_t offset)
 {
 	uint64_t first = s->at, at = s->at;
 	unsigned char head[COMPACT_HEAD];
@@ -491,14 +492,14 @@ static ssize_t read_decoded(void *state, struct source *s, void *buf, size_t cap
 	return (ssize_t)done;
 }
 
-static void skip_decoded(void *state, struct source *s, uint64_t offset)
+static void start_decoded_at(void *state, struct source *s, uint64_t offset)
 {
-	compact_skip_to(state, s, offset);
+	compact_start_at(state, s, offset);
 }
 
 const struct source_decoder compact_decoder = {
 	.open = open_decoder,
 	.read = read_decoded,
-	.skip = skip_decoded,
+	.skip = start_decoded_at,
 	.close = close_decoder,
 };

@@ -8,10 +8,11 @@
 #include "tools/lib/files/csv.h"
 
 #define SIDE_TELLING_DIGITS 7
-#define SIDE_TELLING_INTEGER 1000000 /* the first number that has so many */
+#define SIDE_TELLING_INTEGER 1000000 /* the first integer with that many digits */
 
 struct side {
-	uint64_t digest; /* of the rows' statistics and checksums; 0: not all of them were measured */
+	uint64_t
+		digest; /* of the rows' statistics and checksums; 0: not all of them were measured */
 	uint64_t count; /* elements */
 	double sum, squares; /* of the elements and of their squares */
 	double least, most;
@@ -25,7 +26,8 @@ struct side {
 struct side_row {
 	uint64_t count, nans, infs;
 	double min, max, mean, norm;
-	uint64_t min_key, max_key; /* equal for equal text: an integer may have more digits than a double */
+	uint64_t min_key,
+		max_key; /* equal for equal text: an integer may have more digits than a double */
 	uint64_t zeros_key, checksum_key;
 	bool measured; /* else only count, nans and infs are set */
 	bool telling; /* min or max has SIDE_TELLING_DIGITS; not needed if the side has it */
@@ -54,7 +56,7 @@ uint64_t compute_wide_key(double v);
 static inline uint64_t compute_signed_key(int64_t v)
 {
 	return v > -(INT64_C(1) << 53) && v < INT64_C(1) << 53 ? compute_double_key((double)v)
-								 : (uint64_t)v;
+							       : (uint64_t)v;
 }
 
 static inline uint64_t compute_unsigned_key(uint64_t v)

@@ -169,7 +169,7 @@ static struct replica_place *find_replica_place(
 
 #define FEW_RANKS 32 /* qsort() of so few takes longer */
 
-static void sort_by_rank(const struct arrival **a, unsigned n)
+static void set_rank_order(const struct arrival **a, unsigned n)
 {
 	if (n > FEW_RANKS) {
 		qsort(a, n, sizeof(*a), by_arrival_rank);
@@ -201,7 +201,7 @@ void judge_replicas(struct replicas *r, const struct meeting *m)
 	a = tool_alloc(m->n * sizeof(*a));
 	for (unsigned i = 0; i < m->n; i++)
 		a[i] = &m->a[i];
-	sort_by_rank(a, m->n);
+	set_rank_order(a, m->n);
 	p = find_replica_place(r, m, a, &fresh);
 	if (p && fresh)
 		split_class(p, a, 0);
