@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "journal/journal.h"
+#include "journal/tensor_at.h"
 
 /* Size of the fixed part of this type in bytes; 0: unknown type. */
 static uint32_t fixed_bytes(const struct journal_entry *e)
@@ -69,25 +70,15 @@ const struct journal_entry *journal_entry_at(
 	return e;
 }
 
-static const struct journal_tensor *checked_tensor_at(const struct journal_entry *e, uint32_t at)
-{
-	if (at > e->bytes || e->bytes - at < sizeof(struct journal_tensor))
-		return NULL;
-
-	const struct journal_tensor *t = (const void *)((const char *)e + at);
-
-	return e->bytes - at < journal_tensor_bytes(t->ndim) ? NULL : t;
-}
-
 const struct journal_tensor *journal_tensor_first(const struct journal_entry *e)
 {
-	return checked_tensor_at(e, fixed_bytes(e));
+	return journal_get_tensor_at(e, fixed_bytes(e));
 }
 
 const struct journal_tensor *journal_tensor_next(
 	const struct journal_entry *e, const struct journal_tensor *t)
 {
-	return checked_tensor_at(
+	return journal_get_tensor_at(
 		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
 }
 

@@ -13,6 +13,7 @@
 #include "terms/train_kind.h"
 #include "elf/demangle/demangle.h"
 #include "folder/meta.h"
+#include "journal/tensor_at.h"
 #include "sink/modules_csv.h"
 #include "sink/name_book.h"
 
@@ -218,7 +219,7 @@ static const struct journal_tensor *find_measured_late(
 {
 	const struct journal_tensor *t = NULL;
 
-	for (unsigned i = 0; end && !(end->flags & CF_ERROR) && i < end->e.n; i++) {
+	for (unsigned i = 0; !(end->flags & CF_ERROR) && i < end->e.n; i++) {
 		t = t ? journal_tensor_next(&end->e, t) : journal_tensor_first(&end->e);
 		if (!t)
 			break;
@@ -229,28 +230,28 @@ static const struct journal_tensor *find_measured_late(
 }
 
 /*
- * Collects the tensors of the entry that become rows in the call's current state. The end's inputs replace those of the
- * call.
+ * Collects the tensors of the entry, after `at` bytes of it, that become rows in the call's current state. The end's inputs replace
+ * those of the call.
  */
-static void collect_rows(struct sink *s, struct record *r, const struct journal_entry *e)
+static inline void collect_rows(
+	struct sink *s, struct record *r, const struct journal_entry *e, uint32_t at)
 {
-	const struct journal_tensor *t = NULL;
+	/* A call killed on its way out may have outputs that were never reported. */
+	bool outputs = !r->open && !(r->call->flags & CF_ERROR), inputs = e == &r->call->e;
 
 	for (unsigned i = 0; i < e->n && r->n < RECORD_TENSORS_MAX; i++) {
-		t = t ? journal_tensor_next(e, t) : journal_tensor_first(e);
+		const struct journal_tensor *t = journal_get_tensor_at(e, at);
+
 		if (!t)
 			return;
-		/* A call killed on its way out may have outputs that were never reported. */
-		if (t->io == IO_OUT && (r->open || r->call->flags & CF_ERROR))
+		at += journal_tensor_bytes(t->ndim);
+		if ((t->io == IO_OUT && !outputs) || (t->io == IO_IN && !inputs))
 			continue;
-		if (t->io == IO_IN && e != &r->call->e)
-			continue;
-
-		const struct journal_tensor *row =
-			t->io == IO_IN ? find_measured_late(r->end, t) : t;
-
-		s->name[r->n] = row->name ? name_book_text(s->names, row->name) : "";
-		s->tensor[r->n++] = row;
+		if (__builtin_expect(r->end != NULL, 0) && t->io == IO_IN)
+			t = find_measured_late(r->end, t);
+		s->name[r->n] =
+			__builtin_expect(t->name, 0) ? name_book_text(s->names, t->name) : "";
+		s->tensor[r->n++] = t;
 	}
 }
 
@@ -299,9 +300,9 @@ int sink_call(
 		.name = s->name};
 	int err;
 
-	collect_rows(s, &r, &c->e);
+	collect_rows(s, &r, &c->e, sizeof(*c));
 	if (end && !(end->flags & CF_ERROR))
-		collect_rows(s, &r, &end->e);
+		collect_rows(s, &r, &end->e, sizeof(*end));
 	if (s->names && r.call->comm)
 		name_outputs(s, &r);
 	err = sink_give_record(s, &r);

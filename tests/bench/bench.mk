@@ -32,10 +32,11 @@ $(BENCH_DIR)/call_cost: tests/bench/call_cost.c $(BENCH_DIR)/chain_fp.o $(BENCH_
 $(BENCH_DIR)/ffi_call: tests/bench/ffi_call.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz $(LIBFFI) -lpthread
-$(BENCH_DIR)/stats_bench $(BENCH_DIR)/stats_helpers: $(BENCH_DIR)/%: tests/bench/%.c $(B)/libcore.a
+$(BENCH_DIR)/stats_bench $(BENCH_DIR)/stats_helpers $(BENCH_DIR)/gen_folder: $(BENCH_DIR)/%: tests/bench/%.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz -lpthread
-$(BENCH_DIR)/gen_folder $(BENCH_DIR)/run_cost $(BENCH_DIR)/start_cost: $(BENCH_DIR)/%: tests/bench/%.c
+$(BENCH_DIR)/gen_folder: BENCH_FLAGS += -DGEN_COMPACT
+$(BENCH_DIR)/run_cost $(BENCH_DIR)/start_cost: $(BENCH_DIR)/%: tests/bench/%.c
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $<
 define mpi_bench

@@ -12,17 +12,25 @@
  *	-k HOST:NS    the clock of that host (of GROUP ranks each) is ahead by so much
  *	-d HOST:PPM   and gains PPM millionths
  *	-q            no file but calls_*.csv
+ *	-v            statistics that have nine digits, others in each row
+ *	-z            calls_*.compact in place of calls_*.csv; of the program that is built with GEN_COMPACT and the library's objects
  *
  * Each step has one operation on the world communicator and CALLS - 1 on the rank's group. All numbers follow from the
  * options: two runs write the same bytes.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#ifdef GEN_COMPACT
+#include "formats/compact/block.h"
+#include "terms/redop.h"
+#endif
 
 #define BLOCK 100 /* steps in a file */
 #define BEGIN UINT64_C(1700000000000000000)
@@ -46,7 +54,7 @@ struct pair {
 	long a, b;
 };
 
-static int ranks = 8, steps = 100, calls = 8, group = 8, quiet;
+static int ranks = 8, steps = 100, calls = 8, group = 8, quiet, varied, compact;
 static struct pair late = {-1, 0}, bad = {-1, 0}, hang = {-1, 0}, mismatch = {-1, 0},
 		   skew = {-1, 0}, drift = {-1, 0};
 
@@ -107,39 +115,169 @@ static uint64_t gen_comm_of(int rank, int world)
 		     : UINT64_C(0x2222000000000000) + (uint64_t)(rank / group);
 }
 
-static void row(FILE *f, int rank, int step, int call, uint64_t done, int out, int open)
+struct row {
+	int step, call, rank, world, other, nan, out, open;
+	uint64_t seq, start, dur;
+	long comm_seq;
+	double min, max, mean, norm;
+};
+
+static struct row gen_make_row(int rank, int step, int call, uint64_t done, int out, int open)
 {
 	uint64_t number = (uint64_t)step * (uint64_t)calls + (uint64_t)call;
-	int world = call == calls - 1, members = world ? ranks : group;
-	int other = step == mismatch.a && rank == mismatch.b && world;
-	uint64_t start = arrival(rank, number, world), seq = number + 1;
-	long comm_seq = world ? step : (long)step * (calls - 1) + call;
-	/* From the rank that has it, it goes to all by the world operation, and is everywhere from the next step on. */
-	int nan =
-		bad.a >= 0 && (step > bad.a || (step == bad.a && world && (out || rank == bad.b)));
+	int world = call == calls - 1;
+	uint64_t start = arrival(rank, number, world),
+		 drawn = mix(number << 20 ^ (uint64_t)rank << 1 ^ (uint64_t)out);
+	struct row r = {.step = step,
+		.call = call,
+		.rank = rank,
+		.world = world,
+		.other = step == mismatch.a && rank == mismatch.b && world,
+		/* From the rank that has it, it goes to all by the world operation, and is everywhere from the next step on. */
+		.nan = bad.a >= 0 &&
+		       (step > bad.a || (step == bad.a && world && (out || rank == bad.b))),
+		.out = out,
+		.open = open,
+		.seq = number + 1,
+		.start = clock_of(rank, start),
+		.dur = done - start + 20000,
+		.comm_seq = world ? step : (long)step * (calls - 1) + call,
+		.min = -(step % 7) - 0.5,
+		.max = step % 5 + 1.25,
+		.mean = 0.125,
+		.norm = 32};
+
+	if (varied) {
+		r.min = (double)(float)(r.min - (double)(drawn & 0xffff) / 977);
+		r.max = (double)(float)(r.max + (double)(drawn >> 16 & 0xffff) / 977);
+		r.mean += (double)(drawn >> 32 & 0xffff) / 97777;
+		r.norm += (double)(drawn >> 40) / 97777;
+	}
+	return r;
+}
+
+static const char *gen_api_of(const struct row *r)
+{
+	return r->other ? "MPI_Bcast" : r->world ? "MPI_Allreduce" : "MPI_Allgather";
+}
+
+static const char *op_of(const struct row *r)
+{
+	return r->other ? "broadcast" : r->world ? "all_reduce" : "all_gather";
+}
+
+static void write_csv_row(FILE *f, const struct row *r)
+{
 	char dur[24] = "";
 
-	if (!open)
-		snprintf(dur, sizeof(dur), "%llu", (unsigned long long)(done - start + 20000));
+	if (!r->open)
+		snprintf(dur, sizeof(dur), "%llu", (unsigned long long)r->dur);
 	fprintf(f,
-		"%d,,%llu,mpi,%s,%s,%016llx,%ld,%d,%d,%s,%s,,%s,0,float32,,1024,4096,-%d.5,%d.25,0."
-		"125,32,0,%d,0,%llu,%s,%d,%d,%s,,,,,,,,,,\n",
-		step, (unsigned long long)seq,
-		other	? "MPI_Bcast"
-		: world ? "MPI_Allreduce"
-			: "MPI_Allgather",
-		other	? "broadcast"
-		: world ? "all_reduce"
-			: "all_gather",
-		(unsigned long long)gen_comm_of(rank, world), comm_seq, world ? rank : rank % group,
-		members,
-		other	? ""
-		: world ? "sum"
-			: "",
-		other ? "0" : "", out ? "out" : "in", step % 7, step % 5 + 1, nan,
-		(unsigned long long)clock_of(rank, start), dur, 1000 + rank, world ? 1 : 2,
-		open ? "open" : "");
+		"%d,,%llu,mpi,%s,%s,%016llx,%ld,%d,%d,%s,%s,,%s,0,float32,,1024,4096,%.9g,%.9g,"
+		"%.9g,%.9g,0,%d,0,%llu,%s,%d,%d,%s,,,,,,,,,,\n",
+		r->step, (unsigned long long)r->seq, gen_api_of(r), op_of(r),
+		(unsigned long long)gen_comm_of(r->rank, r->world), r->comm_seq,
+		r->world ? r->rank : r->rank % group, r->world ? ranks : group,
+		r->world && !r->other ? "sum" : "", r->other ? "0" : "", r->out ? "out" : "in",
+		r->min, r->max, r->mean, r->norm, r->nan, (unsigned long long)r->start, dur,
+		1000 + r->rank, r->world ? 1 : 2, r->open ? "open" : "");
 }
+
+/* ---- compact files ---- */
+
+#ifdef GEN_COMPACT
+static struct compact_block *block;
+
+static void write_compact_block(int fd)
+{
+	size_t n = compact_block_measure(block);
+	unsigned char *p = malloc(n);
+
+	if (!p)
+		exit(2);
+	compact_block_write(block, p);
+	if (write(fd, p, n) != (ssize_t)n)
+		exit(2);
+	free(p);
+	compact_block_reset(block, false);
+}
+
+/* The rows of a call: one, or an input and an output. */
+static void write_compact_call(int fd, const struct row *row, unsigned n)
+{
+	static const struct clock_base clock = {.ns_per_tick = 1, .tick = BEGIN, .real_ns = BEGIN};
+	struct journal_call c = {.seq = row->seq,
+		.start = row->start,
+		.end = row->start + row->dur,
+		.comm = gen_comm_of(row->rank, row->world),
+		.comm_seq = row->comm_seq,
+		.comm_rank = row->world ? row->rank : row->rank % group,
+		.comm_size = row->world ? ranks : group,
+		.step = (uint32_t)row->step,
+		.micro_step = UINT32_MAX,
+		.root = row->other ? 0 : JOURNAL_NONE,
+		.peer = JOURNAL_NONE,
+		.tag = JOURNAL_NONE,
+		.stack = row->world ? 1 : 2,
+		.tid = 1000 + (uint32_t)row->rank,
+		.api = (uint16_t)(1 + row->world + 2 * row->other),
+		.redop = row->world && !row->other ? REDOP_SUM : 0};
+	struct journal_tensor tensor[2];
+	const struct journal_tensor *at[2] = {&tensor[0], &tensor[1]};
+	const char *const names[2] = {"", ""};
+	struct record r = {.api = {"mpi", gen_api_of(row), op_of(row)},
+		.clock = &clock,
+		.call = &c,
+		.open = row->open,
+		.n = n,
+		.tensor = at,
+		.name = names};
+
+	for (unsigned i = 0; i < n; i++)
+		tensor[i] = (struct journal_tensor){.count = 1024,
+			.bytes = 4096,
+			.comm_seq = JOURNAL_NONE64,
+			.peer = JOURNAL_NONE,
+			.tag = JOURNAL_NONE,
+			.dtype = DT_FLOAT32,
+			.io = row[i].out ? IO_OUT : IO_IN,
+			.ndim = JOURNAL_NDIM_NONE,
+			.stats = {.n = 1024,
+				.nans = (uint64_t)row[i].nan,
+				.min.f = row[i].min,
+				.max.f = row[i].max,
+				.mean = row[i].mean,
+				.norm = row[i].norm}};
+	if (!compact_block_add(block, &r))
+		return;
+	write_compact_block(fd);
+	if (compact_block_add(block, &r))
+		exit(2);
+}
+
+static void start_compact_file(void)
+{
+	if (!block && !(block = compact_block_open()))
+		exit(2);
+	compact_block_reset(block, true);
+}
+#else
+static void write_compact_block(int fd)
+{
+	(void)fd;
+}
+
+static void write_compact_call(int fd, const struct row *row, unsigned n)
+{
+	(void)fd, (void)row, (void)n;
+}
+
+static void start_compact_file(void)
+{
+	fprintf(stderr, "gen_folder: -z: built without GEN_COMPACT\n");
+	exit(2);
+}
+#endif
 
 static FILE *file(const char *dir, const char *name)
 {
@@ -156,38 +294,77 @@ static FILE *file(const char *dir, const char *name)
 	return f;
 }
 
+/* The file of the calls from that step on, in one of the two formats. */
+struct calls_file {
+	FILE *csv;
+	int compact;
+};
+
+static void close_calls(struct calls_file *f)
+{
+	if (f->csv)
+		fclose(f->csv);
+	if (f->compact >= 0) {
+		write_compact_block(f->compact);
+		close(f->compact);
+	}
+	*f = (struct calls_file){.compact = -1};
+}
+
+static void gen_open_calls(struct calls_file *f, const char *dir, int step)
+{
+	char name[64], path[4096];
+
+	close_calls(f);
+	snprintf(name, sizeof(name), "calls_%d-%d.%s", step, step + BLOCK - 1,
+		compact ? "compact" : "csv");
+	if (!compact) {
+		f->csv = file(dir, name);
+		fputs(calls_head + 1, f->csv);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f->compact = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	if (f->compact < 0)
+		exit(2);
+	start_compact_file();
+}
+
+static void gen_write_rows(struct calls_file *f, const struct row *row, unsigned n)
+{
+	if (compact)
+		write_compact_call(f->compact, row, n);
+	for (unsigned i = 0; !compact && i < n; i++)
+		write_csv_row(f->csv, &row[i]);
+}
+
 static uint64_t gen_rows_of(const char *dir, int rank)
 {
-	FILE *f = NULL;
-	char name[64];
+	struct calls_file f = {.compact = -1};
 	uint64_t rows = 0;
 
 	for (int step = 0; step < steps; step++) {
-		if (step % BLOCK == 0) {
-			if (f)
-				fclose(f);
-			snprintf(name, sizeof(name), "calls_%d-%d.csv", step, step + BLOCK - 1);
-			f = file(dir, name);
-			fputs(calls_head + 1, f);
-		}
+		if (step % BLOCK == 0)
+			gen_open_calls(&f, dir, step);
 		for (int call = 0; call < calls; call++) {
-			uint64_t number = (uint64_t)step * (uint64_t)calls + (uint64_t)call;
+			uint64_t number = (uint64_t)step * (uint64_t)calls + (uint64_t)call, done;
 			int world = call == calls - 1, gone = step >= hang.a && hang.a >= 0;
 			int stuck = gone && (world || rank / group == hang.b / group);
+			struct row row[2];
 
 			if (gone && rank == hang.b)
 				goto end;
-			row(f, rank, step, call, all_there(rank, number, world), 0, stuck);
-			rows++;
+			done = all_there(rank, number, world);
+			row[0] = gen_make_row(rank, step, call, done, 0, stuck);
+			row[1] = gen_make_row(rank, step, call, done, 1, 0);
+			gen_write_rows(&f, row, stuck ? 1 : 2);
+			rows += stuck ? 1 : 2;
 			if (stuck)
 				goto end;
-			row(f, rank, step, call, all_there(rank, number, world), 1, 0);
-			rows++;
 		}
 	}
 end:
-	if (f)
-		fclose(f);
+	close_calls(&f);
 	return rows;
 }
 
@@ -250,7 +427,7 @@ int main(int argc, char **argv)
 	char dir[3072];
 	int c;
 
-	while ((c = getopt(argc, argv, "r:s:c:g:l:b:x:m:k:d:q")) != -1) {
+	while ((c = getopt(argc, argv, "r:s:c:g:l:b:x:m:k:d:qvz")) != -1) {
 		switch (c) {
 		case 'r':
 			ranks = atoi(optarg);
@@ -284,6 +461,12 @@ int main(int argc, char **argv)
 			break;
 		case 'q':
 			quiet = 1;
+			break;
+		case 'v':
+			varied = 1;
+			break;
+		case 'z':
+			compact = 1;
 			break;
 		default:
 			return 2;

@@ -73,6 +73,22 @@ divide
 ok 'blocks of three steps: probe csv' "$probe" csv -o "$tmp/made" "$tmp/compact"
 ok 'blocks of three steps: the CSV files byte for byte' same_calls "$tmp/csv" "$tmp/made"
 
+# A disk that is full for a while, and one that takes half of what it is given.
+if cc -std=gnu11 -O1 -g -D_GNU_SOURCE -shared -fPIC -fno-builtin -o "$tmp/libfault.so" tests/fault/fault.c -lpthread 2>"$tmp/cc"; then
+	for fault in write:28:6:3 write:short; do
+		new_out
+		rm -f "$tmp/faults"
+		PRELOAD=$lib:$tmp/libfault.so run_with $f 2 FAULT_LOG="$tmp/faults" FAULT=$fault PROBE_FORMAT=csv,compact PROBE_STEP_MARKER=MPI_Bcast \
+			PROBE_STEP_COUNT_PER_RECORD=3 mpi_random_kill "$tmp/truth" 7 3000
+		divide
+		ok "$fault: it failed" test -s "$tmp/faults"
+		ok "$fault: probe csv" "$probe" csv -o "$tmp/made" "$tmp/compact"
+		ok "$fault: the CSV files byte for byte" same_calls "$tmp/csv" "$tmp/made"
+	done
+else
+	fail 'fault.c compiles' "$(cat "$tmp/cc")"
+fi
+
 # kill -9, recover: what both formats hold is the same, nothing is there twice.
 kills=12 wrong=0 held=0
 [ -z "${LONG:-}" ] || kills=1000

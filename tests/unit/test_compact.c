@@ -6,7 +6,9 @@
 
 #include "formats/compact/block.h"
 #include "formats/compact/compact_layout.h"
+#include "journal/columns.h"
 #include "tools/lib/files/csv.h"
+#include "tools/probe/model/read/calls.h"
 #include "tools/probe/model/read/compact_read.h"
 
 #define TENSORS 6
@@ -327,16 +329,241 @@ static void damaged_block_costs_what_needs_it(void **unused)
 	remove_tree(dir);
 }
 
+struct bad_rows {
+	uint64_t n, nans, infs, text;
+};
+
+static void add_bad_row(
+	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
+{
+	struct bad_rows *b = arg;
+
+	b->n++;
+	b->nans += nans;
+	b->infs += infs * c->rows;
+	for (unsigned i = 0; i < COLUMNS; i++)
+		for (size_t k = 0; k < calls_column(s, i)->n; k++)
+			b->text = b->text * 31 + (unsigned char)calls_column(s, i)->s[k];
+}
+
+static void open_test_calls(struct calls *s, struct rank_dir *dir, char *path, struct bad_rows *bad)
+{
+	*dir = (struct rank_dir){.path = path, .state = RANK_FINISHED};
+	calls_open(s, dir, 0, NULL);
+	assert_int_equal(s->nfile, 1);
+	s->bad = add_bad_row;
+	s->bad_arg = bad;
+}
+
+static bool is_equal_double(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool is_equal_side(const struct side *a, const struct side *b)
+{
+	return a->digest == b->digest && a->count == b->count && is_equal_double(a->sum, b->sum) &&
+	       is_equal_double(a->squares, b->squares) && is_equal_double(a->least, b->least) &&
+	       is_equal_double(a->most, b->most) && a->rows == b->rows && a->blind == b->blind &&
+	       a->bad == b->bad && a->telling == b->telling;
+}
+
+#define EQUAL(member)                                                                          \
+	if (a.member != b.member)                                                              \
+	fail_msg("call %u: " #member " %lld of numbers, %lld of text", n, (long long)a.member, \
+		(long long)b.member)
+
+/* Reads both folders to their end. Returns the number of calls. */
+static unsigned compare_calls(char *numbers, char *text, bool times_only)
+{
+	struct bad_rows bad[2] = {0};
+	struct rank_dir dir[2];
+	struct calls s[2];
+	struct call a, b;
+	unsigned n = 0;
+
+	open_test_calls(&s[0], &dir[0], numbers, &bad[0]);
+	open_test_calls(&s[1], &dir[1], text, &bad[1]);
+	s[0].times_only = s[1].times_only = times_only;
+	for (;; n++) {
+		bool more = calls_next(&s[0], &a);
+
+		assert_int_equal(more, calls_next(&s[1], &b));
+		if (!more)
+			break;
+		EQUAL(step);
+		EQUAL(seq);
+		EQUAL(lib);
+		EQUAL(api);
+		EQUAL(op);
+		EQUAL(redop);
+		EQUAL(dtype);
+		EQUAL(phase);
+		EQUAL(bits);
+		EQUAL(rows);
+		EQUAL(stack);
+		EQUAL(thread);
+		EQUAL(pass);
+		EQUAL(comm);
+		EQUAL(comm_seq);
+		EQUAL(comm_rank);
+		EQUAL(size);
+		EQUAL(root);
+		EQUAL(peer);
+		EQUAL(tag);
+		EQUAL(source);
+		EQUAL(source_seq);
+		EQUAL(source_tag);
+		EQUAL(error);
+		EQUAL(start);
+		EQUAL(dur);
+		EQUAL(wait);
+		EQUAL(device);
+		EQUAL(count);
+		EQUAL(in_bytes);
+		EQUAL(out_bytes);
+		EQUAL(blind);
+		EQUAL(in.digest);
+		EQUAL(out.digest);
+		EQUAL(in.telling);
+		EQUAL(out.telling);
+		assert_true(is_equal_side(&a.in, &b.in));
+		assert_true(is_equal_side(&a.out, &b.out));
+	}
+	EQUAL(rows);
+	assert_int_equal(s[0].rows, s[1].rows);
+	assert_int_equal(s[0].damaged + s[1].damaged, 0);
+	assert_memory_equal(&bad[0], &bad[1], sizeof(bad[0]));
+	assert_true(times_only || bad[0].n);
+	calls_close(&s[0]);
+	calls_close(&s[1]);
+	return n;
+}
+
+static void numbers_are_those_of_the_text(void **unused)
+{
+	struct compact_block *b = compact_block_open();
+	char dir[64], numbers[80], text[80], path[128], *rows = malloc(TENSORS * ROW_MAX);
+	static struct drawn d;
+	FILE *csv;
+	int fd;
+
+	(void)unused;
+	make_tmp(dir, sizeof(dir));
+	snprintf(numbers, sizeof(numbers), "%s/numbers", dir);
+	snprintf(text, sizeof(text), "%s/text", dir);
+	assert_int_equal(mkdir(numbers, 0777) | mkdir(text, 0777), 0);
+	snprintf(path, sizeof(path), "%s/calls_0-99.compact", numbers);
+	fd = open(path, O_WRONLY | O_CREAT, 0666);
+	snprintf(path, sizeof(path), "%s/calls_0-99.csv", text);
+	csv = fopen(path, "w");
+	assert_non_null(csv);
+	fputs(ROW_HEADER, csv);
+	for (unsigned i = 0; i < 6000; i++) {
+		/* Calls that come again, so that sites are known; few of them like those before. */
+		if (!i || draw_below(3))
+			draw_record(&d, i + 1);
+		d.call.c.seq = i + 1;
+		if (compact_block_add(b, &d.r)) {
+			write_test_block(fd, b);
+			compact_block_reset(b, !draw_below(3));
+			assert_int_equal(compact_block_add(b, &d.r), 0);
+		}
+		fwrite(rows, 1, rows_format(rows, &d.r, NULL), csv);
+	}
+	write_test_block(fd, b);
+	close(fd);
+	assert_int_equal(fclose(csv), 0);
+	assert_int_equal(compare_calls(numbers, text, false), 6000);
+	assert_int_equal(compare_calls(numbers, text, true), 6000);
+	compact_block_free(b);
+	free(rows);
+	remove_tree(dir);
+}
+
+/* A solver: each site is called a few times, with numbers that never come again. */
+static void many_sites_take_few_bytes(void **unused)
+{
+	enum { SITES_OF_SOLVER = 100000, ROUNDS = 3 };
+	struct compact_block *b = compact_block_open();
+	static struct drawn d;
+	uint64_t bytes = 0, n = 0;
+
+	(void)unused;
+	for (unsigned i = 0; i < SITES_OF_SOLVER * ROUNDS; i++) {
+		struct journal_call *c = &d.call.c;
+
+		*c = (struct journal_call){.seq = i + 1,
+			.start = UINT64_C(40000) * i + draw_below(20000),
+			.comm = 1,
+			.comm_seq = i,
+			.comm_size = 2,
+			.step = i / SITES_OF_SOLVER,
+			.micro_step = UINT32_MAX,
+			.root = JOURNAL_NONE,
+			.peer = JOURNAL_NONE,
+			.tag = JOURNAL_NONE,
+			.stack = 1 + i % SITES_OF_SOLVER,
+			.tid = 77,
+			.api = 1};
+		c->end = c->start + draw_below(10000);
+		d.r = (struct record){.api = {"mpi", "MPI_Allreduce", "all_reduce"},
+			.clock = &clock_of_test,
+			.call = c,
+			.n = 2,
+			.tensor = d.at,
+			.name = d.name};
+		for (unsigned k = 0; k < 2; k++) {
+			struct journal_tensor *t = &d.tensor[k].t;
+
+			put_test_tensor(t, (uint8_t)k, 0, 8 + i % 7);
+			t->stats = (struct stats){.n = t->count,
+				.min.f = (double)((float)draw_below(1u << 24) / -977),
+				.max.f = (double)((float)draw_below(1u << 24) / 977),
+				.mean = (double)draw_below(1u << 30) * 1.37e-7,
+				.norm = (double)draw_below(1u << 30) * 1.37e-5};
+			d.at[k] = t;
+			d.name[k] = "";
+		}
+		if (compact_block_add(b, &d.r)) {
+			bytes += compact_block_measure(b);
+			compact_block_reset(b, compact_block_is_crowded(b));
+			assert_int_equal(compact_block_add(b, &d.r), 0);
+		}
+		n++;
+	}
+	bytes += compact_block_measure(b);
+	print_message("%.1f bytes a call of %u sites\n", (double)bytes / (double)n,
+		(unsigned)SITES_OF_SOLVER);
+	assert_true(bytes <= 60 * n);
+	compact_block_free(b);
+}
+
+static void read_all_numbers(char *dir)
+{
+	struct bad_rows bad = {0};
+	struct rank_dir of;
+	struct calls s;
+	struct call c;
+
+	open_test_calls(&s, &of, dir, &bad);
+	while (calls_next(&s, &c))
+		assert_true(c.rows > 0);
+	calls_close(&s);
+}
+
 /* With a right checksum: what the numbers say may still be anything. */
 static void numbers_out_of_range_harm_nothing(void **unused)
 {
-	char dir[64], path[128];
+	char dir[64], other[80], path[128];
 	uint64_t ends[3], n;
 	unsigned char *p;
 	struct source s;
 
 	(void)unused;
 	make_tmp(dir, sizeof(dir));
+	snprintf(other, sizeof(other), "%s/other", dir);
+	assert_int_equal(mkdir(other, 0777), 0);
 	snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
 	n = write_three_blocks(path, ends);
 	p = malloc(n);
@@ -351,7 +578,7 @@ static void numbers_out_of_range_harm_nothing(void **unused)
 		compact_write_u32(
 			p + COMPACT_AT_SUM, stats_checksum_of(CHECKSUM_CRC32, p + COMPACT_SUM_FROM,
 						    ends[0] - COMPACT_SUM_FROM));
-		snprintf(path, sizeof(path), "%s/changed.compact", dir);
+		snprintf(path, sizeof(path), "%s/calls_0-99.compact", other);
 		int to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
 
 		assert_int_equal(write(to, p, n), n);
@@ -359,6 +586,7 @@ static void numbers_out_of_range_harm_nothing(void **unused)
 		close(fd);
 		assert_true(count_calls(path, &s) >= 100);
 		source_close(&s);
+		read_all_numbers(other);
 		snprintf(path, sizeof(path), "%s/calls_0-99.compact", dir);
 	}
 	free(p);
@@ -369,6 +597,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rows_are_those_of_the_csv_file),
+		cmocka_unit_test(numbers_are_those_of_the_text),
+		cmocka_unit_test(many_sites_take_few_bytes),
 		cmocka_unit_test(torn_end_costs_the_last_block_only),
 		cmocka_unit_test(damaged_block_costs_what_needs_it),
 		cmocka_unit_test(numbers_out_of_range_harm_nothing),

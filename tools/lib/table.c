@@ -36,7 +36,7 @@ void *table_at(const struct table *t, uint32_t i)
 /* Half of the hash is stored with the number: another key's element is hardly ever touched. */
 static uint64_t hash_key(uint64_t a, uint64_t b)
 {
-	return hash_u64(hash_u64(0, a), b);
+	return hash_u64(a, b);
 }
 
 /* The place of the key, or the empty one for it. */

@@ -632,6 +632,16 @@ static unsigned write_call(struct compact_block *b, const struct journal_call *c
 		p = compact_write_signed(p, (int64_t)v->tag - f->tag);
 		f->tag = v->tag;
 	}
+	/* One question for what few calls have. */
+	if (__builtin_expect(!(call->parent | (v->flags & (CF_ERROR | CF_NODE)) |
+				     (uint64_t)(v->wait_ns ^ JOURNAL_NONE64) |
+				     (uint64_t)(v->issue_ns ^ JOURNAL_NONE64) |
+				     (uint64_t)(v->dev_ns ^ JOURNAL_NONE64)) &&
+				     !v->awaited,
+		    1)) {
+		b->column[CC_CALL].at = p;
+		return present;
+	}
 	if (v->wait_ns != JOURNAL_NONE64) {
 		present |= CP_WAIT;
 		p = compact_write_number(p, (uint64_t)v->wait_ns);

@@ -30,6 +30,8 @@ struct open_file {
 struct compact {
 	struct files *files;
 	struct open_file file[OPEN_FILES];
+	struct open_file *latest; /* of the latest call; NULL: none yet */
+	uint32_t per, steps; /* steps of a file; the first of its file */
 	uint64_t pass;
 };
 
@@ -96,13 +98,19 @@ static int write_record(void *state, const struct record *r)
 {
 	struct compact *s = state;
 	uint32_t n = s->files->j->head->block_steps, step = r->call->step;
-	uint32_t steps = n ? step / n * n : 0;
-	struct open_file *f = find_open_file(s, steps);
+	struct open_file *f = s->latest;
 	int err;
+
+	/* Mostly the file of the call before. */
+	if (__builtin_expect(!f || !f->out || n != s->per || step - f->steps >= n, 0)) {
+		s->per = n;
+		s->steps = n ? step / n * n : 0;
+		s->latest = f = find_open_file(s, s->steps);
+	}
 
 	if (!f)
 		return -ENOBUFS;
-	if (__builtin_expect(!f->out, 0) && (err = start_block(s, f, step, steps)) != 0)
+	if (__builtin_expect(!f->out, 0) && (err = start_block(s, f, step, s->steps)) != 0)
 		return err;
 	f->used = s->pass;
 	return compact_block_add(f->block, r) ? -ENOBUFS : 0;

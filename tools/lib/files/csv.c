@@ -13,6 +13,7 @@
 #include "tools/lib/tool.h"
 
 #define BUFFER_MIN 4096
+#define EXACT_DIGITS (UINT64_C(1) << 53) /* a double has all integers below */
 
 /* Reads more bytes after the remaining ones. False: there are no more. */
 static bool fill_csv_buffer(struct csv *c)
@@ -336,6 +337,19 @@ void csv_close(struct csv *c)
 	c->eof = true;
 }
 
+void csv_set_text(struct csv *c, const char *text, size_t n, unsigned ncolumns)
+{
+	if (n > c->cap) {
+		c->buf = tool_realloc(c->buf, n);
+		c->cap = n;
+	}
+	memcpy(c->buf, text, n);
+	c->at = 0;
+	c->end = n;
+	c->eof = true;
+	c->ncolumns = ncolumns;
+}
+
 void csv_skip_to(struct csv *c, uint64_t offset)
 {
 	bool quoted;
@@ -473,6 +487,9 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 {
 	static const double ten[] = {1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11,
 		1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+	static const long double ten_more[] = {1e0L, 1e1L, 1e2L, 1e3L, 1e4L, 1e5L, 1e6L, 1e7L, 1e8L,
+		1e9L, 1e10L, 1e11L, 1e12L, 1e13L, 1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L,
+		1e21L, 1e22L};
 	const char *p = t->s, *end = p + t->n;
 	uint64_t digits = 0;
 	int scale = 0, n = 0, power = 0;
@@ -503,7 +520,14 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 	}
 	if (p < end || scale > 22 || scale < -22)
 		return csv_double(t, v);
-	*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
+	if (__builtin_expect(digits < EXACT_DIGITS, 1)) {
+		*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
+	} else {
+		/* Its 64 bits are enough: 17 digits of a double lie so near to it that rounding twice does no harm. */
+		long double more = (long double)digits;
+
+		*v = (double)(scale > 0 ? more / ten_more[scale] : more * ten_more[-scale]);
+	}
 	if (minus)
 		*v = -*v;
 	return true;

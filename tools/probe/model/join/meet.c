@@ -37,7 +37,7 @@ void meet_init(struct meet *m, const struct comms *comms, unsigned nrank, meet_f
 
 static struct meeting **bucket_of(const struct meet *m, uint64_t comm, int64_t seq)
 {
-	return &m->bucket[hash_u64(hash_u64(0, comm), (uint64_t)seq) % BUCKETS];
+	return &m->bucket[hash_u64(comm, (uint64_t)seq) % BUCKETS];
 }
 
 static void end_meeting(struct meet *m, struct meeting *k, bool complete)

@@ -12,11 +12,9 @@
 #include "terms/dtype.h"
 #include "base/io.h"
 #include "tools/lib/intern.h"
-#include "tools/probe/model/read/compact_read.h"
+#include "tools/probe/model/read/compact_calls.h"
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
-
-#define DIGITS_TELLING 7
 
 /* ---- the files ---- */
 
@@ -121,6 +119,7 @@ void calls_close(struct calls *s)
 {
 	if (s->reading)
 		csv_close(&s->csv);
+	compact_reader_free(s->compact_kept);
 	for (unsigned i = 0; i < s->nfile; i++)
 		free(s->file[i].path);
 	free(s->file);
@@ -207,13 +206,43 @@ static void put_in_order(struct calls *s)
 	memcpy(s->csv.field, found, sizeof(found));
 }
 
+/* The next call of a compact file takes the place of a row. */
+static bool read_compact_call(struct calls *s)
+{
+	int got = compact_read_next_call(s->compact, &s->csv.src);
+
+	s->shown = 0;
+	s->csv.rows += got > 0 ? compact_get_row_count(s->compact) : 0;
+	s->csv.err = got < 0 ? got : 0;
+	s->csv.truncated |= s->csv.src.truncated;
+	return got > 0;
+}
+
 static bool read_row(struct calls *s)
 {
+	if (s->compact)
+		return read_compact_call(s);
 	if (!csv_next(&s->csv))
 		return false;
 	if (__builtin_expect(!s->in_order, 0))
 		put_in_order(s);
 	return true;
+}
+
+/* Makes row i of a compact file's call the present one of csv. */
+static void set_shown_row(struct calls *s, unsigned i)
+{
+	uint64_t rows = s->csv.rows;
+	const char *text;
+	size_t n;
+
+	if (!s->shown) {
+		n = compact_format_call(s->compact, &text);
+		csv_set_text(&s->csv, text, n, COLUMNS);
+	}
+	for (; s->shown <= i; s->shown++)
+		csv_next(&s->csv);
+	s->csv.rows = rows;
 }
 
 static void end_file(struct calls *s)
@@ -232,8 +261,22 @@ static void end_file(struct calls *s)
 	}
 	s->bytes_done += s->file[s->at].bytes;
 	csv_close(&s->csv);
+	s->compact = NULL;
 	s->reading = false;
 	s->at++;
+}
+
+static int open_calls_file(struct calls *s, const struct calls_file *f)
+{
+	if (!f->compact)
+		return calls_open_file(&s->csv, f, s->keep_open, s->buffer);
+	memset(&s->csv, 0, offsetof(struct csv, field));
+	s->csv.none = (struct csv_text){"", 0};
+	if (!s->compact_kept)
+		s->compact_kept = compact_reader_open();
+	s->compact = s->compact_kept;
+	compact_reader_reset(s->compact);
+	return source_open(&s->csv.src, f->path, f->limit, s->keep_open);
 }
 
 /* Opens the next file that can be read. */
@@ -245,16 +288,19 @@ static bool begin_file(struct calls *s)
 
 		if (!is_file_wanted(s, f))
 			continue;
-		err = calls_open_file(&s->csv, f, s->keep_open, s->buffer);
+		err = open_calls_file(s, f);
 		s->lacking = NULL;
-		if (!err && has_needed_columns(s)) {
+		if (!err && (s->compact || has_needed_columns(s))) {
 			s->reading = true;
 			s->cut = s->tail && f->bytes > s->tail;
-			if (s->cut)
+			if (s->cut && s->compact)
+				compact_start_at(s->compact, &s->csv.src, f->bytes - s->tail);
+			else if (s->cut)
 				csv_skip_to(&s->csv, f->bytes - s->tail);
 			return true;
 		}
 		csv_close(&s->csv);
+		s->compact = NULL;
 		s->bytes_done += f->bytes;
 		if (err == -ENODATA)
 			continue; /* just begun */
@@ -433,74 +479,36 @@ static bool begin_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 	return true;
 }
 
-static inline uint64_t mix_hash(uint64_t h, uint64_t v)
+/* 8 hex digits, or any other text. */
+static uint64_t compute_checksum_text_key(const struct csv_text *t)
 {
-	h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
-	return h ^ h >> 29;
-}
-
-/* Compares eight bytes at a time; the last ones may overlap those before. */
-static uint64_t add_field_hash(uint64_t h, const struct csv_text *t)
-{
-	const char *end = t->s + t->n;
-	uint64_t w = 0;
-
-	if (t->n >= 8) {
-		for (const char *p = t->s; end - p > 8; p += 8) {
-			memcpy(&w, p, 8);
-			h = mix_hash(h, w);
-		}
-		memcpy(&w, end - 8, 8);
-	} else {
-		for (const char *p = t->s; p < end; p++)
-			w = w << 8 | (unsigned char)*p;
-	}
-	return mix_hash(h, w) + t->n;
-}
-
-/* Does the number have that many digits before its exponent, not counting leading zeros? */
-static bool is_telling(const struct csv_text *t)
-{
-	unsigned n = 0;
-
-	if (t->n < DIGITS_TELLING)
-		return false;
-	for (size_t i = 0; i < t->n && t->s[i] != 'e' && n < DIGITS_TELLING; i++)
-		n += t->s[i] >= '0' && t->s[i] <= '9' && (n || t->s[i] != '0');
-	return n == DIGITS_TELLING;
+	return !t->n ? 0 : t->n == 8 ? compute_checksum_key((uint32_t)comm_id(t)) : comm_id(t);
 }
 
 static void add_side(const struct calls *s, struct side *d, uint64_t count)
 {
-	static const enum column text[] = {
-		COL_min, COL_max, COL_mean, COL_norm, COL_zeros, COL_nans, COL_infs, COL_crc32};
-	uint64_t nans = column_number(s, COL_nans), h;
-	double least, most, mean, norm;
+	const struct csv_text *min = calls_column(s, COL_min), *max = calls_column(s, COL_max),
+			      *zeros = calls_column(s, COL_zeros);
+	struct side_row r = {.count = count,
+		.nans = column_number(s, COL_nans),
+		.infs = column_number(s, COL_infs)};
+	double share;
 
-	d->rows++;
-	d->bad |= nans || column_number(s, COL_infs);
-	if (d->blind || !count)
-		return;
-	if (!csv_quick_double(calls_column(s, COL_min), &least) ||
-		!csv_quick_double(calls_column(s, COL_max), &most) ||
-		!csv_quick_double(calls_column(s, COL_mean), &mean) ||
-		!csv_quick_double(calls_column(s, COL_norm), &norm)) {
-		d->blind = true;
-		d->digest = 0;
-		return;
+	r.measured = count && !d->blind && csv_quick_double(min, &r.min) &&
+		     csv_quick_double(max, &r.max) &&
+		     csv_quick_double(calls_column(s, COL_mean), &r.mean) &&
+		     csv_quick_double(calls_column(s, COL_norm), &r.norm);
+	if (r.measured) {
+		r.min_key = compute_text_key(min, r.min);
+		r.max_key = compute_text_key(max, r.max);
+		r.telling = d->telling || has_telling_digits(min) || has_telling_digits(max);
+		r.zeros_key =
+			!(zeros->n == 1 && zeros->s[0] == '0') && csv_quick_double(zeros, &share)
+				? compute_double_key(share)
+				: 0;
+		r.checksum_key = compute_checksum_text_key(calls_column(s, COL_crc32));
 	}
-	h = d->count ? d->digest : UINT64_C(0xcbf29ce484222325);
-	for (unsigned i = 0; i < sizeof(text) / sizeof(*text); i++)
-		h = add_field_hash(h, calls_column(s, text[i]));
-	d->digest = (h ^ count) * UINT64_C(0x100000001b3);
-	d->digest += !d->digest;
-	d->least = d->count && d->least < least ? d->least : least;
-	d->most = d->count && d->most > most ? d->most : most;
-	d->telling = d->telling || is_telling(calls_column(s, COL_min)) ||
-		     is_telling(calls_column(s, COL_max));
-	d->sum += mean * (double)(count > nans ? count - nans : 0);
-	d->squares += norm * norm;
-	d->count += count;
+	add_to_side(d, &r);
 }
 
 static void add_tensor_row(struct calls *s, struct call *c)
@@ -539,14 +547,52 @@ static void add_tensor_row(struct calls *s, struct call *c)
 		s->bad(s->bad_arg, s, c, nans, infs);
 }
 
+/* Adds the rows of a compact file's call; begin: it is the first one of struct call. */
+static void add_compact_call(
+	struct calls *s, struct call *c, uint64_t step, uint64_t seq, bool begin)
+{
+	unsigned n = compact_get_row_count(s->compact);
+	uint64_t nans, infs;
+	bool whole = true;
+
+	if (begin) {
+		*c = (struct call){.rank = s->rank,
+			.step = step,
+			.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
+		whole = !s->row && compact_copy_call(s->compact, c);
+	}
+	/* Of an odd call all is text. */
+	if (!whole) {
+		set_shown_row(s, 0);
+		begin_call(s, c, step, seq);
+		compact_record_form(s->compact, c);
+	}
+	for (unsigned i = 0; i < n; i++) {
+		if (s->row) {
+			set_shown_row(s, i);
+			add_tensor_row(s, c);
+		} else if (compact_add_row(s->compact, i, c, !s->times_only, &nans, &infs) &&
+			   s->bad) {
+			set_shown_row(s, i);
+			s->bad(s->bad_arg, s, c, nans, infs);
+		}
+	}
+}
+
 /* Reads step and seq of the current row; false: damaged. */
 static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 {
 	uint64_t start;
 
-	if (!csv_u64(calls_column(s, COL_step), step) || !csv_u64(calls_column(s, COL_seq), seq))
+	if (s->compact) {
+		*step = compact_get_step(s->compact);
+		*seq = compact_get_seq(s->compact);
+		start = compact_get_start(s->compact);
+	} else if (!csv_u64(calls_column(s, COL_step), step) ||
+		   !csv_u64(calls_column(s, COL_seq), seq)) {
 		return false;
-	if (s->dir->nround && csv_u64(calls_column(s, COL_start_ns), &start))
+	}
+	if (s->dir->nround && (s->compact || csv_u64(calls_column(s, COL_start_ns), &start)))
 		*step = count_rounds_before(s->dir->round, s->dir->nround, start, *seq);
 	return true;
 }
@@ -577,12 +623,17 @@ bool calls_next(struct calls *s, struct call *out)
 			continue;
 		}
 		if (step < s->step_lo || step > s->step_hi) {
-			s->csv.rows--;
+			s->csv.rows -= s->compact ? compact_get_row_count(s->compact) : 1;
 			continue;
 		}
 		if (have && seq != out->seq) {
 			s->ahead = true;
 			return true;
+		}
+		if (s->compact) {
+			add_compact_call(s, out, step, seq, !have);
+			have = true;
+			continue;
 		}
 		if (!have) {
 			if (!begin_call(s, out, step, seq)) {

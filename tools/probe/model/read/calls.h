@@ -9,6 +9,7 @@
 #include "tools/lib/files/csv.h"
 #include "tools/probe/model/read/folders.h"
 #include "tools/probe/model/read/overlay.h"
+#include "tools/probe/model/read/side.h"
 
 #define NO_NUMBER INT64_MIN /* an integer column that is empty */
 
@@ -30,19 +31,6 @@ enum call_bits {
 	CALL_GAPS = 4096, /* other elements lie between those of a tensor */
 	CALL_PEERS_STEP =
 		8192, /* its rank marks no steps: `step` is that of the rank it shares the call with */
-};
-
-/* The values of a call's tensors on one side (inputs or outputs), over all its rows. */
-struct side {
-	uint64_t
-		digest; /* of their statistics and checksums as text; 0: not all of them were measured */
-	uint64_t count; /* elements */
-	double sum, squares; /* of the elements and of their squares */
-	double least, most;
-	uint32_t rows;
-	bool blind; /* a row has no statistics */
-	bool bad; /* NaN or Inf: the sum does not include all elements */
-	bool telling; /* only equal tensors have the same numbers, which have enough digits for that */
 };
 
 struct call {
@@ -92,6 +80,7 @@ struct calls_file {
 };
 
 struct calls;
+struct compact_reader;
 
 /* Called for a row with a NaN or an Inf; its columns: calls_column(). c holds the call as far as it was read. */
 typedef void calls_bad_fn(
@@ -125,6 +114,10 @@ struct calls {
 	calls_row_fn *row;
 	void *row_arg;
 	struct csv csv;
+	struct compact_reader *
+		compact; /* reads the present file, whose rows csv has as text where that is wanted; NULL: a CSV file */
+	struct compact_reader *compact_kept; /* for the next such file; NULL: none yet */
+	unsigned shown; /* rows of its call that csv has had */
 	bool reading; /* csv is open */
 	bool ahead; /* csv.field, by enum column, already has the first row of the next call */
 	int column[CALL_COLUMNS_MAX]; /* columns of the file by enum column; found by their names */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads calls_<a>-<b>.compact (docs/reference/compact-format.md): as the text of the CSV file that format: csv would have
+ * Reads calls_<a>-<b>.compact (docs/reference/compact-format.md): as numbers, and as the text of the CSV file that format: csv would have
  * written, made by the function that writes that.
  */
 #ifndef PROBE_TOOLS_COMPACT_READ_H
@@ -17,11 +17,24 @@ struct compact_reader;
 
 /* Never NULL. */
 struct compact_reader *compact_reader_open(void);
+void compact_reader_reset(struct compact_reader *r); /* for another file */
 void compact_reader_free(struct compact_reader *r);
 
 /*
- * The next call of the file that s is: the lines of its rows, *n bytes at *text, good until the next call; *rows: how many. 1;
- * 0: there is no more; -errno. What is damaged is counted in s->damaged, and a cut end in s->truncated.
+ * Reads the next call of the file that s is; compact_calls.h has what is in it. Returns 1; 0: there is no more; -errno. What is
+ * damaged is counted in s->damaged, and a cut end in s->truncated.
+ */
+int compact_read_next_call(struct compact_reader *r, struct source *s);
+
+/* Continues with the calls of the blocks that begin at that byte of the file or after it. Only before the first call was read. */
+void compact_start_at(struct compact_reader *r, struct source *s, uint64_t offset);
+
+/* The rows of that call as lines of text, good until the next one. Returns the number of bytes at *text. */
+size_t compact_format_call(struct compact_reader *r, const char **text);
+
+/*
+ * Both at once: the lines of its rows, *n bytes at *text, good until the next call; *rows: how many. Returns as
+ * compact_read_next_call().
  */
 int compact_read_call(
 	struct compact_reader *r, struct source *s, const char **text, size_t *n, unsigned *rows);

@@ -102,10 +102,11 @@ static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
 
 static void take_next_call(struct rank_pace *r)
 {
-	const struct pace_call c = r->ahead[0];
+	const struct pace_call c = r->ahead[r->first_ahead % PACE_AHEAD];
 	bool waited = c.bits & CALL_ASYNC && c.bits & CALL_WAITED;
 
-	memmove(r->ahead, r->ahead + 1, --r->nahead * sizeof(*r->ahead));
+	r->first_ahead = (r->first_ahead + 1) % PACE_AHEAD;
+	r->nahead--;
 	/* Too late: that step has been counted. */
 	if (r->any && c.step < r->step)
 		return;
@@ -138,10 +139,10 @@ void note_pace(struct pace *p, const struct call *c)
 	if (r->nahead == PACE_AHEAD)
 		take_next_call(r);
 	r->messages += (c->bits & CALL_P2P) != 0;
-	at = r->nahead++;
-	for (; at && r->ahead[at - 1].start > c->start; at--)
-		r->ahead[at] = r->ahead[at - 1];
-	r->ahead[at] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
+	at = r->first_ahead + r->nahead++;
+	for (; at > r->first_ahead && r->ahead[(at - 1) % PACE_AHEAD].start > c->start; at--)
+		r->ahead[at % PACE_AHEAD] = r->ahead[(at - 1) % PACE_AHEAD];
+	r->ahead[at % PACE_AHEAD] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
 }
 
 /* ---- ranks that take longer ---- */

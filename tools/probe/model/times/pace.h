@@ -21,8 +21,9 @@ struct pace_call {
 
 struct rank_pace {
 	bool any;
-	struct pace_call ahead[PACE_AHEAD]; /* the next ones, the earliest first */
-	unsigned nahead;
+	struct pace_call
+		ahead[PACE_AHEAD]; /* a ring of the next ones, the earliest at first_ahead */
+	unsigned first_ahead, nahead;
 	uint64_t step, begun,
 		end; /* start of the current step; end of the step before, and of the latest call */
 	uint64_t

@@ -111,19 +111,25 @@ static bool is_float(const struct call *c)
 	return ask_name(&q, c->dtype);
 }
 
-/* Each rank contributes something of its own, as for sums; the root of a broadcast may send the same again. */
-static bool is_contribution(const struct call *c)
+static bool is_name_of_contribution(const char *op)
 {
 	static const char *const list[] = {"all_reduce", "reduce", "reduce_scatter", "all_gather",
 		"all_gather_v", "gather", "gather_v", "all_to_all", "all_to_all_v", "all_to_all_w",
 		"neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
 		"neighbor_all_to_all_v", "send", "send_recv"};
-	const char *op = intern_name(c->op);
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
 		if (strcmp(op, list[i]) == 0)
 			return true;
 	return false;
+}
+
+/* Each rank contributes something of its own, as for sums; the root of a broadcast may send the same again. */
+static bool is_contribution(const struct call *c)
+{
+	static struct name_question q = {.ask = is_name_of_contribution};
+
+	return ask_name(&q, c->op);
 }
 
 /* Messages too, which each rank sends to another peer: the ranks do the same. */

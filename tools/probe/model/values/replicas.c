@@ -167,6 +167,24 @@ static struct replica_place *find_replica_place(
 	return p;
 }
 
+#define FEW_RANKS 32 /* qsort() of so few takes longer */
+
+static void set_rank_order(const struct arrival **a, unsigned n)
+{
+	if (n > FEW_RANKS) {
+		qsort(a, n, sizeof(*a), by_arrival_rank);
+		return;
+	}
+	for (unsigned i = 1; i < n; i++) {
+		const struct arrival *moved = a[i];
+		unsigned k = i;
+
+		for (; k && a[k - 1]->rank > moved->rank; k--)
+			a[k] = a[k - 1];
+		a[k] = moved;
+	}
+}
+
 void judge_replicas(struct replicas *r, const struct meeting *m)
 {
 	static const char *const list[] = {
@@ -183,7 +201,7 @@ void judge_replicas(struct replicas *r, const struct meeting *m)
 	a = tool_alloc(m->n * sizeof(*a));
 	for (unsigned i = 0; i < m->n; i++)
 		a[i] = &m->a[i];
-	qsort(a, m->n, sizeof(*a), by_arrival_rank);
+	set_rank_order(a, m->n);
 	p = find_replica_place(r, m, a, &fresh);
 	if (p && fresh)
 		split_class(p, a, 0);

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of compact files from the inside: for compact_blocks.c, which reads blocks, and compact_read.c, which reads their calls. */
+#ifndef PROBE_TOOLS_COMPACT_READER_H
+#define PROBE_TOOLS_COMPACT_READER_H
+
+#include "formats/compact/compact_layout.h"
+#include "sink/calls_csv.h"
+#include "sink/sink.h"
+#include "tools/probe/model/read/compact_read.h"
+
+#define APIS_MAX 60000 /* that rows_format() can tell from each other */
+
+/* ---- what a file has said so far ---- */
+
+/* A communicator, a function and so on as the dictionaries have them. */
+struct comm {
+	uint64_t id;
+	int64_t next; /* the comm_seq that is expected */
+	int32_t rank, size;
+};
+
+struct function {
+	struct row_api api;
+	uint32_t comm, thread, flags;
+	int32_t root, peer, tag;
+	uint16_t number; /* of the api */
+	uint8_t redop, phase;
+};
+
+struct tensor {
+	struct journal_tensor *t; /* followed by its dims */
+	const char *name;
+};
+
+/* What all calls of a site have in common, as struct call has it; of the function on a communicator, the stack and the first tensor. */
+struct site_form {
+	uint32_t lib, api, op, redop, dtype, phase; /* interned */
+	uint32_t bits, stack, thread;
+	bool known;
+	uint64_t comm, count;
+	int64_t comm_rank, size, root;
+};
+
+struct site {
+	uint32_t function, stack, n;
+	uint32_t first; /* of its tensors in site_tensor */
+	struct site_form form; /* made of its first call */
+};
+
+/* A number of a row before, as its text has it. */
+struct lane {
+	union stats_value v;
+	bool telling; /* as in struct side; not known of 64-bit types that are no integers */
+};
+
+struct bytes {
+	const unsigned char *at, *end;
+};
+
+struct compact_reader {
+	/* Dictionaries. */
+	char **text;
+	struct comm *comm;
+	struct function *function;
+	struct tensor *tensor;
+	struct site *site;
+	uint32_t *site_tensor;
+	struct row_api *api;
+	unsigned ntext, ncomm, nfunction, ntensor, nsite, nsite_tensor, napi;
+	unsigned cap_text, cap_comm, cap_function, cap_tensor, cap_site, cap_site_tensor, cap_api;
+	bool known; /* nothing of them was missed */
+	struct row_memory *memory;
+	/* The block. */
+	unsigned char *block;
+	size_t cap_block;
+	uint64_t skip_to; /* blocks that begin before that byte only tell what the others need */
+	bool skips;
+	struct bytes column[COMPACT_COLUMNS];
+	uint32_t left; /* calls in it */
+	bool bad; /* a number led out of its column, or to nothing */
+	uint64_t seq, start;
+	struct lane before[2][COMPACT_LANES][4];
+	int64_t step;
+	uint32_t micro_step;
+	/* One call, and its text. */
+	struct {
+		struct journal_call c;
+		struct journal_tensor awaited;
+	} call;
+	struct journal_end end;
+	struct record record;
+	struct clock_base clock;
+	struct site *site_of_call;
+	uint64_t present; /* enum compact_present */
+	/* Of its rows: what is not in `kind` is in `row` at once, the rest of it once text is wanted. */
+	const struct journal_tensor *kind[RECORD_TENSORS_MAX];
+	bool telling[RECORD_TENSORS_MAX]; /* as in struct lane, of min or max */
+	struct {
+		struct journal_tensor t;
+		uint64_t dim[ROW_DIMS_MAX];
+	} row[RECORD_TENSORS_MAX];
+	const struct journal_tensor *row_tensor[RECORD_TENSORS_MAX];
+	const char *row_name[RECORD_TENSORS_MAX];
+	char *rows;
+	size_t cap_rows;
+	/* As a source of text. */
+	const char *out;
+	size_t nout;
+	bool begun;
+};
+
+/* ---- numbers ---- */
+
+/* One that may have more than eight bytes. */
+uint64_t read_long_number(struct compact_reader *r, unsigned column);
+
+/* Bytes after the block that may be read with its last ones. */
+#define BLOCK_SLACK 8
+
+static inline uint64_t read_compact_number(struct compact_reader *r, unsigned column)
+{
+	const uint64_t tops = UINT64_C(0x8080808080808080);
+	struct bytes *c = &r->column[column];
+	uint64_t v, last;
+	unsigned n;
+
+	memcpy(&v, c->at, sizeof(v));
+	last = ~v & tops;
+	if (__builtin_expect(!last, 0))
+		return read_long_number(r, column);
+	n = ((unsigned)__builtin_ctzll(last) >> 3) + 1;
+	if (__builtin_expect((size_t)(c->end - c->at) < n, 0)) {
+		r->bad = true;
+		c->at = c->end;
+		return 0;
+	}
+	c->at += n;
+	/* Without the bytes after it and without the top bits; then two, four and eight bytes are put together. */
+	v &= (last ^ (last - 1)) & ~tops;
+	v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
+	v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
+	return (v & UINT64_C(0x000000000fffffff)) | (v & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+static inline int64_t read_signed(struct compact_reader *r, unsigned column)
+{
+	return compact_read_zigzag(read_compact_number(r, column));
+}
+
+/* A number below that of a dictionary's entries. */
+static inline uint32_t read_entry(struct compact_reader *r, unsigned column, uint32_t n)
+{
+	uint64_t v = read_compact_number(r, column);
+
+	if (v < n)
+		return (uint32_t)v;
+	r->bad = true;
+	return 0;
+}
+
+static inline void read_bytes(struct compact_reader *r, unsigned column, void *to, size_t n)
+{
+	struct bytes *c = &r->column[column];
+
+	if ((size_t)(c->end - c->at) < n) {
+		r->bad = true;
+		memset(to, 0, n);
+		c->at = c->end;
+		return;
+	}
+	memcpy(to, c->at, n);
+	c->at += n;
+}
+
+/* The next block that can be read, with calls: 1; 0: there is no more; -errno. What is damaged is counted. */
+int read_compact_block(struct compact_reader *r, struct source *s);
+void reset_dictionaries(struct compact_reader *r);
+
+#endif
