@@ -147,7 +147,6 @@ struct straggler {
 	double cost; /* share of all ranks' time that was spent waiting in this communicator */
 	double habit; /* the same without the longest wait: one wait is no habit */
 	bool matters;
-	bool doubtful; /* may be chance given the number of communicators: no warning */
 };
 struct straggler report_straggler(const struct report *r, const struct late_comm *c);
 
