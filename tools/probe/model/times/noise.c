@@ -63,33 +63,45 @@ static unsigned count_above(const struct noise *all, const struct noise *own, do
 	return all->n - find_above(all, x) - (own ? own->n - find_above(own, x) : 0);
 }
 
+/* The smallest value above which no more than `share` of the others are. */
+static double find_level(const struct noise *all, const struct noise *own, double share)
+{
+	unsigned low = 0, high = all->n - 1;
+
+	while (low < high) {
+		unsigned at = low + (high - low) / 2;
+
+		if (count_above(all, own, all->sorted[at]) <= share)
+			high = at;
+		else
+			low = at + 1;
+	}
+	return all->sorted[low];
+}
+
 double chance_of_excess(
 	const struct noise *all, const struct noise *own, double x, double *usual)
 {
-	unsigned n = all->n - (own ? own->n : 0), low = 0, high = all->n, k;
+	unsigned n = all->n - (own ? own->n : 0), k;
 	double from, sum;
 
 	*usual = 0;
 	if (n < VALUES_MIN)
 		return 1;
-	/* The smallest value above which no more than the tail's share of the others is. */
-	while (low < high) {
-		unsigned at = low + (high - low) / 2;
-
-		if (count_above(all, own, all->sorted[at]) <= TAIL * n)
-			high = at;
-		else
-			low = at + 1;
-	}
-	*usual = from = fmax(all->sorted[low], CLOCK_NS);
+	/* Of two ranks the faster one has no excess: these zeros are no sizes. */
+	from = fmax(find_level(all, own, TAIL * n),
+		find_level(all, own, count_above(all, own, CLOCK_NS) / 2.0));
+	*usual = from = fmax(from, CLOCK_NS);
 	if (x <= from)
 		return 1;
-	/* Values as large as this one are of the tail, too. */
-	k = (unsigned)fmax(count_above(all, own, from), TAIL * n);
+	k = count_above(all, own, from);
 	sum = all->logs[find_above(all, from)] - (own ? own->logs[find_above(own, from)] : 0) -
-	      count_above(all, own, from) * log(from);
+	      k * log(from);
 	/* A factor of two is within the range of any value, were all of them equal. */
 	sum = fmax(sum, 0) + LEVEL_WIDTH;
+	/* Values as large as the level itself are of the tail, too. */
+	if (count_above(all, own, nextafter(from, 0)) > TAIL * n)
+		k = (unsigned)fmax(k, TAIL * n);
 	return fmax((double)count_above(all, own, x) / n,
 		(k + 1.0) / (n + 1) * pow(1 + log(x / from) / sum, -(double)(k + 1)));
 }

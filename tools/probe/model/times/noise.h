@@ -9,9 +9,9 @@
 
 /*
  * Expected false alarms in a healthy run, over all ranks, steps and links, for each of the five readings (slow, jitter, stall, link,
- * straggler): one of 100 healthy runs has any of them by chance (test_noise).
+ * straggler): one of 50 healthy runs has any of them by chance (test_noise).
  */
-#define FALSE_ALARMS 0.002
+#define FALSE_ALARMS 0.004
 #define HABIT_TIMES 3 /* separate events: two are a coincidence, whatever their size */
 #define MATTERS_NS 8e6 /* a shorter delay costs less than what it takes to look for its cause */
 

@@ -62,7 +62,6 @@ struct pace_found {
 	double usual, seen;
 	double spread; /* three quarters of the other ranks' steps differ by less */
 	double share; /* of the steps */
-	double lost; /* ns, in all late steps */
 	uint64_t worst; /* the latest step */
 	unsigned times; /* late steps; those in a row are one */
 	double chance, chance_once; /* expected findings of this kind in a healthy run; of one such step */

@@ -8,10 +8,12 @@
 
 #include "tools/lib/tool.h"
 #include "tools/probe/model/times/noise.h"
+#include "tools/probe/model/values/evidence.h"
 
 #define SLOW_SHARE 0.9 /* of the steps from the first slow one on: a wait for the others may hide some */
 #define SLOW_ABOVE 0.25 /* relative to the others' time: ranks with different parts differ by less */
 #define STALL_MIN 500e6 /* ns: a shorter one is no stall for a person */
+#define JITTER_SHARE 0.1 /* of the rank's steps: any rank is late now and then */
 #define LATE 0.02 /* a step is late that chance makes so in fewer than this many */
 #define WORK_USUAL 0.3 /* share of a rank's steps: their number of calls is usual */
 #define WORK_ALIKE 4 /* other steps of one number of calls: fewer show no habit of theirs */
@@ -19,6 +21,7 @@
 /* Time outside of calls above the lower median of all ranks: of two ranks the faster one, as the other may be the slow one. */
 struct pace_matrix {
 	double *excess; /* by rank and cell; NAN: unknown */
+	double *base; /* the usual excess of each rank: of its calmer steps */
 	double middle[PACE_CELLS];
 	unsigned known; /* cells of all ranks */
 	struct noise noise; /* of all ranks: above the usual one of each */
@@ -150,19 +153,18 @@ static void make_noise(const struct pace *p, struct pace_matrix *m)
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < p->n; i++) {
-		double base = quantile_since(row_of(m, i), 0, 0.25);
 		unsigned from = n;
 
+		m->base[i] = quantile_since(row_of(m, i), 0, 0.25);
 		n += copy_known(row_of(m, i), 0, v + n);
 		for (; from < n; from++)
-			v[from] -= base;
+			v[from] -= m->base[i];
 	}
 	m->known = n;
 	noise_init(&m->noise, v, n);
 	chance_of_excess(&m->noise, NULL, 0, &m->level);
 	for (unsigned i = 0; i < p->n; i++)
-		count_longs(row_of(m, i), quantile_since(row_of(m, i), 0, 0.25) + m->level,
-			&m->longs, &m->following);
+		count_longs(row_of(m, i), m->base[i] + m->level, &m->longs, &m->following);
 }
 
 struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
@@ -171,6 +173,7 @@ struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
 	struct work *work = tool_alloc((p->n + 1) * sizeof(*work));
 	double *v = tool_alloc((p->n + 1) * sizeof(*v));
 
+	m->base = tool_alloc(p->n * sizeof(*m->base));
 	m->excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*m->excess));
 	for (unsigned i = 0; i < p->n; i++)
 		measure_work(&work[i], &p->rank[i]);
@@ -209,6 +212,7 @@ void free_pace_matrix(struct pace_matrix *m)
 		return;
 	noise_free(&m->noise);
 	free(m->excess);
+	free(m->base);
 	free(m);
 }
 
@@ -217,7 +221,7 @@ void free_pace_matrix(struct pace_matrix *m)
 /* One rank, against the noise of the others. */
 struct row {
 	const double *excess;
-	double base; /* its usual excess: of its calmer steps */
+	double base;
 	struct noise own;
 	double again; /* chance that one of the others' long steps follows such a one */
 };
@@ -228,12 +232,30 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
 	unsigned n = copy_known(row_of(m, i), 0, v), longs = 0, following = 0;
 
 	w->excess = row_of(m, i);
-	w->base = quantile_since(w->excess, 0, 0.25);
+	w->base = m->base[i];
 	for (unsigned k = 0; k < n; k++)
 		v[k] -= w->base;
 	noise_init(&w->own, v, n);
 	count_longs(w->excess, w->base + m->level, &longs, &following);
 	w->again = chance_of_following(m->following - following, m->longs - longs);
+}
+
+/*
+ * The expected number of runs of at least k of n more long steps after a first one, of which `alone` are expected. Long delays may come in
+ * larger groups than short ones: where the number is small, those of the others above `level` are counted, too.
+ */
+static double expect_groups(const struct pace *p, const struct pace_matrix *m,
+	const struct row *w, double alone, double level, unsigned k, unsigned n)
+{
+	double expected = alone * chance_of_run(w->again, k, n);
+	unsigned longs = 0, following = 0;
+
+	if (expected > FALSE_ALARMS)
+		return expected;
+	for (unsigned i = 0; i < p->n; i++)
+		if (row_of(m, i) != w->excess)
+			count_longs(row_of(m, i), m->base[i] + level, &longs, &following);
+	return alone * chance_of_run(fmax(w->again, chance_of_following(following, longs)), k, n);
 }
 
 /* The first step from which on nearly all are above the limit. PACE_CELLS: none. */
@@ -294,7 +316,8 @@ static struct pace_found read_slow(
 	least = quantile_since(w->excess, first, 1 - SLOW_SHARE);
 	chance = fmax(chance_of_excess(&m->noise, &w->own, least, &f.spread),
 		share_before(w->excess, first, least));
-	f.chance = m->known * chance * chance_of_run(w->again, above - 1, known - 1);
+	f.chance = expect_groups(
+		p, m, w, m->known * chance, least / 2, above - 1, known - 1);
 	for (unsigned k = first; k < PACE_CELLS; k++)
 		if (!isnan(w->excess[k]))
 			since[n++] = m->middle[k];
@@ -332,7 +355,6 @@ static struct pace_found read_late(const struct pace *p, const struct pace_matri
 		events += is_late && !before;
 		late += is_late;
 		level = is_late ? fmin(level, now) : level;
-		f.lost += is_late ? now : 0;
 		if (is_late && now > most) {
 			most = now;
 			f.worst = p->rank[i].longest_step[k];
@@ -345,12 +367,14 @@ static struct pace_found read_late(const struct pace *p, const struct pace_matri
 	f.share = (double)late / (late + ncalm);
 	f.usual = quantile_of(calm, ncalm, 0.5);
 	f.seen = most;
-	expected = w->own.n * chance_of_excess(&m->noise, &w->own, level, &f.spread);
-	f.chance = p->n * chance_of_events(expected, events) *
-		   chance_of_run(w->again, late - events, late - 1);
+	/* Hits that have not been seen on another rank yet may be as frequent as one break of a habit. */
+	expected = w->own.n * fmax(chance_of_excess(&m->noise, &w->own, level, &f.spread),
+				      chance_of_break(m->noise.n - w->own.n));
+	f.chance = expect_groups(p, m, w, p->n * chance_of_events(expected, events), level / 2,
+		late - events, late - 1);
 	/* The largest of all, once. */
 	f.chance_once = m->known * chance_of_excess(&m->noise, &w->own, most, &f.spread);
-	if (events >= HABIT_TIMES && ncalm && f.chance <= FALSE_ALARMS)
+	if (events >= HABIT_TIMES && f.share >= JITTER_SHARE && f.chance <= FALSE_ALARMS)
 		f.kind = PACE_JITTER;
 	return f;
 }
@@ -371,10 +395,10 @@ static struct pace_found read_row(
 					: read_late(p, m, i, &w, MATTERS_NS);
 	if (kind == PACE_STALL) {
 		f = read_late(p, m, i, &w, STALL_MIN);
-		if (f.kind == PACE_EVEN && f.times && f.chance_once <= FALSE_ALARMS) {
-			f.kind = PACE_STALL;
-			f.step = f.worst;
-		}
+		f.kind = !f.times || f.chance_once > FALSE_ALARMS ? PACE_EVEN
+			 : f.times < HABIT_TIMES || f.share < JITTER_SHARE ? PACE_STALL
+								  : PACE_JITTER;
+		f.step = f.kind == PACE_STALL ? f.worst : f.step;
 	}
 	noise_free(&w.own);
 	return f;

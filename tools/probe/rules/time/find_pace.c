@@ -10,7 +10,6 @@
 
 #define LONGER_BEFORE 4 /* longer rounds that are needed before a rank is slow in them */
 #define LINK_SAMPLE 64u /* messages of a link that are compared */
-#define JITTER_COST 0.01 /* share of the run that late steps take: less is worth no line */
 
 static struct finding *add_pace(
 	struct report *r, enum finding_kind kind, const struct pace_found *p, char *text)
@@ -92,13 +91,13 @@ static void find_slow_rank(struct report *r)
 
 static bool find_jitter(struct report *r)
 {
-	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
-	bool longer = p.kind != PACE_JITTER;
+	struct pace_found p = judge_longer_rounds(r, PACE_JITTER);
+	bool longer = p.kind == PACE_JITTER;
 	char *crowded;
 
-	if (longer)
-		p = judge_longer_rounds(r, PACE_JITTER);
-	if (p.kind != PACE_JITTER || p.lost < JITTER_COST * r->g.life_ns / r->g.folders.n)
+	if (!longer)
+		p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
+	if (p.kind != PACE_JITTER)
 		return false;
 	crowded = describe_oversubscription(r);
 	add_pace(r, crowded ? FINDING_JITTER_DOUBTFUL : FINDING_JITTER, &p,
