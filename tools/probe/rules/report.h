@@ -46,6 +46,8 @@ struct finding {
 	char *evidence,
 		*next; /* what a person can check; the command to run next; NULL: the usual ones */
 	const char *usual_evidence;
+	struct finding *consequence; /* what follows from it, see consequences.h */
+	unsigned nconsequence;
 	uint64_t event; /* when it began, by the first host's clock; 0: not known */
 };
 

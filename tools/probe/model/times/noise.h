@@ -9,7 +9,8 @@
 
 /*
  * Expected false alarms in a healthy run, over all ranks, steps and links, for each of the five readings (slow, jitter, stall, link,
- * straggler): one of 50 healthy runs has any of them by chance (test_noise).
+ * straggler): one of 50 healthy runs has any of them by chance; where delays last for
+ * several steps, of which few were seen, one of 25 (test_noise).
  */
 #define FALSE_ALARMS 0.004
 #define HABIT_TIMES 3 /* separate events: two are a coincidence, whatever their size */
