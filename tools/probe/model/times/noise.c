@@ -8,7 +8,7 @@
 #include "tools/probe/model/values/evidence.h"
 
 #define TAIL 0.25 /* share of the values that the tail is fitted to */
-#define VALUES_MIN 8 /* two of them are in the tail */
+#define VALUES_MIN 8 /* of all, and in each further tail */
 #define CLOCK_NS 1e3 /* shorter times are of the clock's own size */
 
 static int by_size(const void *x, const void *y)
@@ -79,31 +79,45 @@ static double find_level(const struct noise *all, const struct noise *own, doubl
 	return all->sorted[low];
 }
 
-double chance_of_excess(
-	const struct noise *all, const struct noise *own, double x, double *usual)
+/* By the tail that is fitted to the values above `from`. */
+static double chance_by_tail(
+	const struct noise *all, const struct noise *own, double x, double from, double share)
 {
-	unsigned n = all->n - (own ? own->n : 0), k;
-	double from, sum;
+	unsigned n = all->n - (own ? own->n : 0), k = count_above(all, own, from);
+	double sum;
 
-	*usual = 0;
-	if (n < VALUES_MIN)
-		return 1;
-	/* Of two ranks the faster one has no excess: these zeros are no sizes. */
-	from = fmax(find_level(all, own, TAIL * n),
-		find_level(all, own, count_above(all, own, CLOCK_NS) / 2.0));
-	*usual = from = fmax(from, CLOCK_NS);
 	if (x <= from)
 		return 1;
-	k = count_above(all, own, from);
 	sum = all->logs[find_above(all, from)] - (own ? own->logs[find_above(own, from)] : 0) -
 	      k * log(from);
 	/* A factor of two is within the range of any value, were all of them equal. */
 	sum = fmax(sum, 0) + LEVEL_WIDTH;
 	/* Values as large as the level itself are of the tail, too. */
-	if (count_above(all, own, nextafter(from, 0)) > TAIL * n)
-		k = (unsigned)fmax(k, TAIL * n);
-	return fmax((double)count_above(all, own, x) / n,
-		(k + 1.0) / (n + 1) * pow(1 + log(x / from) / sum, -(double)(k + 1)));
+	if (count_above(all, own, nextafter(from, 0)) > share * n)
+		k = (unsigned)fmax(k, share * n);
+	return (k + 1.0) / (n + 1) * pow(1 + log(x / from) / sum, -(double)(k + 1));
+}
+
+double chance_of_excess(
+	const struct noise *all, const struct noise *own, double x, double *usual)
+{
+	unsigned n = all->n - (own ? own->n : 0), tails = 1;
+	double chance;
+
+	*usual = 0;
+	if (n < VALUES_MIN)
+		return 1;
+	/* Of two ranks the faster one has no excess: these zeros are no sizes. */
+	*usual = fmax(find_level(all, own, TAIL * n),
+		find_level(all, own, count_above(all, own, CLOCK_NS) / 2.0));
+	*usual = fmax(*usual, CLOCK_NS);
+	chance = chance_by_tail(all, own, x, *usual, TAIL);
+	/* Rare delays of another kind have a tail of their own. */
+	for (double share = TAIL / 4; share * n >= VALUES_MIN; share /= 4, tails++)
+		chance = fmin(chance,
+			chance_by_tail(all, own, x,
+				fmax(find_level(all, own, share * n), CLOCK_NS), share));
+	return fmax((double)count_above(all, own, x) / n, fmin(1, tails * chance));
 }
 
 double chance_of_events(double expected, unsigned n)

@@ -22,6 +22,7 @@
 struct pace_matrix {
 	double *excess; /* by rank and cell; NAN: unknown */
 	double *base; /* the usual excess of each rank: of its calmer steps */
+	double *rest; /* excess above the usual one, of the time before or after a rank became slow */
 	double middle[PACE_CELLS];
 	unsigned known; /* cells of all ranks */
 	struct noise noise; /* of all ranks: above the usual one of each */
@@ -147,24 +148,64 @@ static void count_longs(const double *row, double limit, unsigned *longs, unsign
 	}
 }
 
+/* The first step from which on nearly all are above the limit. PACE_CELLS: none. */
+static unsigned find_slow_since(const double *row, double limit, unsigned *above, unsigned *known)
+{
+	unsigned best = PACE_CELLS, n = 0, a = 0;
+
+	for (unsigned k = PACE_CELLS; k-- > 0;) {
+		n += !isnan(row[k]);
+		if (isnan(row[k]) || row[k] <= limit)
+			continue;
+		if (++a >= SLOW_SHARE * n) {
+			best = k;
+			*above = a;
+			*known = n;
+		}
+	}
+	return best;
+}
+
+/* The level of the last steps: half of it separates them from those before the change. */
+static double last_level(const double *row)
+{
+	double v[PACE_CELLS];
+	unsigned n = copy_known(row, 0, v), last = 2 * HABIT_TIMES - 1;
+
+	return n < last ? 0 : quantile_of(v + n - last, last, 0.5);
+}
+
+/* What is left of a row without its levels: one change to a higher level is no noise. */
+static void find_rest(const double *row, double base, double *rest)
+{
+	double level = last_level(row);
+	unsigned above, known = 0, first = PACE_CELLS;
+
+	if (level - base >= MATTERS_NS)
+		first = find_slow_since(row, (level + base) / 2, &above, &known);
+	if (known < HABIT_TIMES)
+		first = PACE_CELLS;
+	if (first < PACE_CELLS)
+		level = quantile_since(row, first, 0.25);
+	for (unsigned k = 0; k < PACE_CELLS; k++)
+		rest[k] = row[k] - (k < first ? base : level);
+}
+
 static void make_noise(const struct pace *p, struct pace_matrix *m)
 {
 	double *v = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*v));
-	unsigned n = 0;
 
 	for (unsigned i = 0; i < p->n; i++) {
-		unsigned from = n;
+		double *rest = m->rest + (size_t)i * PACE_CELLS;
 
 		m->base[i] = quantile_since(row_of(m, i), 0, 0.25);
-		n += copy_known(row_of(m, i), 0, v + n);
-		for (; from < n; from++)
-			v[from] -= m->base[i];
+		find_rest(row_of(m, i), m->base[i], rest);
+		m->known += copy_known(rest, 0, v + m->known);
 	}
-	m->known = n;
-	noise_init(&m->noise, v, n);
+	noise_init(&m->noise, v, m->known);
 	chance_of_excess(&m->noise, NULL, 0, &m->level);
 	for (unsigned i = 0; i < p->n; i++)
-		count_longs(row_of(m, i), m->base[i] + m->level, &m->longs, &m->following);
+		count_longs(m->rest + (size_t)i * PACE_CELLS, m->level, &m->longs, &m->following);
 }
 
 struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
@@ -173,6 +214,7 @@ struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
 	struct work *work = tool_alloc((p->n + 1) * sizeof(*work));
 	double *v = tool_alloc((p->n + 1) * sizeof(*v));
 
+	m->rest = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*m->rest));
 	m->base = tool_alloc(p->n * sizeof(*m->base));
 	m->excess = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*m->excess));
 	for (unsigned i = 0; i < p->n; i++)
@@ -213,6 +255,7 @@ void free_pace_matrix(struct pace_matrix *m)
 	noise_free(&m->noise);
 	free(m->excess);
 	free(m->base);
+	free(m->rest);
 	free(m);
 }
 
@@ -220,7 +263,7 @@ void free_pace_matrix(struct pace_matrix *m)
 
 /* One rank, against the noise of the others. */
 struct row {
-	const double *excess;
+	const double *excess, *rest;
 	double base;
 	struct noise own;
 	double again; /* chance that one of the others' long steps follows such a one */
@@ -229,14 +272,13 @@ struct row {
 static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
 {
 	double *v = tool_alloc(PACE_CELLS * sizeof(*v));
-	unsigned n = copy_known(row_of(m, i), 0, v), longs = 0, following = 0;
+	unsigned longs = 0, following = 0;
 
 	w->excess = row_of(m, i);
+	w->rest = m->rest + (size_t)i * PACE_CELLS;
 	w->base = m->base[i];
-	for (unsigned k = 0; k < n; k++)
-		v[k] -= w->base;
-	noise_init(&w->own, v, n);
-	count_longs(w->excess, w->base + m->level, &longs, &following);
+	noise_init(&w->own, v, copy_known(w->rest, 0, v));
+	count_longs(w->rest, m->level, &longs, &following);
 	w->again = chance_of_following(m->following - following, m->longs - longs);
 }
 
@@ -254,26 +296,8 @@ static double expect_groups(const struct pace *p, const struct pace_matrix *m,
 		return expected;
 	for (unsigned i = 0; i < p->n; i++)
 		if (row_of(m, i) != w->excess)
-			count_longs(row_of(m, i), m->base[i] + level, &longs, &following);
+			count_longs(m->rest + (size_t)i * PACE_CELLS, level, &longs, &following);
 	return alone * chance_of_run(fmax(w->again, chance_of_following(following, longs)), k, n);
-}
-
-/* The first step from which on nearly all are above the limit. PACE_CELLS: none. */
-static unsigned find_slow_since(const double *row, double limit, unsigned *above, unsigned *known)
-{
-	unsigned best = PACE_CELLS, n = 0, a = 0;
-
-	for (unsigned k = PACE_CELLS; k-- > 0;) {
-		n += !isnan(row[k]);
-		if (isnan(row[k]) || row[k] <= limit)
-			continue;
-		if (++a >= SLOW_SHARE * n) {
-			best = k;
-			*above = a;
-			*known = n;
-		}
-	}
-	return best;
 }
 
 /* The share of the rank's steps before that with which something as long began. */
@@ -290,15 +314,6 @@ static double share_before(const double *row, unsigned first, double limit)
 		before = row[k] > limit;
 	}
 	return known ? (double)events / known : 0;
-}
-
-/* The level of the last steps: half of it separates them from those before the change. */
-static double last_level(const double *row)
-{
-	double v[PACE_CELLS];
-	unsigned n = copy_known(row, 0, v), last = 2 * HABIT_TIMES - 1;
-
-	return n < last ? 0 : quantile_of(v + n - last, last, 0.5);
 }
 
 static struct pace_found read_slow(
