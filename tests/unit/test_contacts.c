@@ -15,7 +15,8 @@
 
 static struct table links;
 
-static void meet_in_step(struct contacts *c, uint64_t comm, uint64_t step, const uint32_t *rank, unsigned n)
+static void meet_in_step(
+	struct contacts *c, uint64_t comm, uint64_t step, const uint32_t *rank, unsigned n)
 {
 	struct arrival a[RANKS] = {{0}};
 	struct meeting m = {.comm = comm, .step = step, .a = a, .n = n};
@@ -44,7 +45,8 @@ static void reached_as_by_all_meetings(void **state)
 				random = random * 1664525u + 1013904223u;
 				met[pair][step] = random >> 29 == 0;
 				if (met[pair][step])
-					meet_in_step(&c, 100 + pair, step, (uint32_t[]){pair, pair + 1}, 2);
+					meet_in_step(&c, 100 + pair, step,
+						(uint32_t[]){pair, pair + 1}, 2);
 			}
 		random = random * 1664525u + 1013904223u;
 		from = random >> 29;
@@ -58,7 +60,8 @@ static void reached_as_by_all_meetings(void **state)
 						reached[pair] = reached[pair + 1] = true;
 			for (uint32_t to = 0; to < RANKS; to++)
 				assert_int_equal(
-					can_reach(&c, &links, RANKS, from, begun, to, step), reached[to]);
+					can_reach(&c, &links, RANKS, from, begun, to, step),
+					reached[to]);
 		}
 		contacts_free(&c);
 		table_free(&links);

@@ -23,7 +23,8 @@ static uint64_t state_of_random;
 
 static double random_share(void)
 {
-	state_of_random = state_of_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+	state_of_random =
+		state_of_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
 	return ((double)(state_of_random >> 11) + 0.5) / 9007199254740992.0;
 }
 
@@ -83,11 +84,13 @@ static struct pace_found judge_run(
 
 			busy += i == 1 && late ? fault.ns : 0;
 			for (unsigned k = 0; k < 2; k++)
-				note_pace(&p, &(struct call){.rank = i,
-						      .comm = 7,
-						      .step = step,
-						      .start = (uint64_t)(step * 1e12 + busy * (k ? 1 : 0.5) + k * MS),
-						      .dur = (uint64_t)(k ? 1e12 - busy - MS : MS)});
+				note_pace(&p,
+					&(struct call){.rank = i,
+						.comm = 7,
+						.step = step,
+						.start = (uint64_t)(step * 1e12 +
+								    busy * (k ? 1 : 0.5) + k * MS),
+						.dur = (uint64_t)(k ? 1e12 - busy - MS : MS)});
 		}
 	}
 	end_pace(&p);
@@ -108,9 +111,10 @@ static void false_alarms_are_as_rare_as_stated(void **state)
 
 		for (unsigned run = 0; run < HEALTHY; run++)
 			for (unsigned reading = PACE_SLOW; reading <= PACE_STALL; reading++)
-				found[reading] += judge_run(kind, ranks[run % 3], steps[run / 3 % 3],
-							  (struct fault){PACE_EVEN, 0}, reading)
-							  .kind != PACE_EVEN;
+				found[reading] +=
+					judge_run(kind, ranks[run % 3], steps[run / 3 % 3],
+						(struct fault){PACE_EVEN, 0}, reading)
+						.kind != PACE_EVEN;
 		print_message("# %u: slow %u, jitter %u, stall %u of %u\n", kind, found[PACE_SLOW],
 			found[PACE_JITTER], found[PACE_STALL], HEALTHY);
 		if (kind == UNEQUAL)

@@ -27,7 +27,8 @@ struct job {
 static void pace_one_step(struct pace *p, const struct job *j, uint32_t rank, unsigned step)
 {
 	/* A little noise, the same each time, and another one for each rank. */
-	uint64_t busy = 10 * MS + (rank * UINT64_C(7919) + step + 1) * UINT64_C(2654435761) / 4096 % 1000000;
+	uint64_t busy = 10 * MS +
+			(rank * UINT64_C(7919) + step + 1) * UINT64_C(2654435761) / 4096 % 1000000;
 
 	if (rank == 2 && j->slow_from && step >= j->slow_from)
 		busy += 40 * MS;

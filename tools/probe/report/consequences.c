@@ -132,8 +132,8 @@ static bool explains(const struct report *r, const struct finding *a, const stru
 /* Moves finding k to the consequences of finding `cause`, with its own consequences. */
 static void fold_into(struct finding *cause, struct finding *f)
 {
-	cause->consequence = tool_realloc(cause->consequence,
-		(cause->nconsequence + 1 + f->nconsequence) * sizeof(*f));
+	cause->consequence = tool_realloc(
+		cause->consequence, (cause->nconsequence + 1 + f->nconsequence) * sizeof(*f));
 	cause->consequence[cause->nconsequence++] = *f;
 	f = &cause->consequence[cause->nconsequence - 1];
 	memcpy(f + 1, f->consequence, f->nconsequence * sizeof(*f));
@@ -149,8 +149,7 @@ void fold_consequences(struct report *r)
 	for (unsigned k = r->nfinding; k-- > 0;) {
 		unsigned i = 0;
 
-		while (i < r->nfinding &&
-			(i == k || !explains(r, &r->finding[i], &r->finding[k])))
+		while (i < r->nfinding && (i == k || !explains(r, &r->finding[i], &r->finding[k])))
 			i++;
 		if (i == r->nfinding)
 			continue;

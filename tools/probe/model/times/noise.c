@@ -98,8 +98,7 @@ static double chance_by_tail(
 	return (k + 1.0) / (n + 1) * pow(1 + log(x / from) / sum, -(double)(k + 1));
 }
 
-double chance_of_excess(
-	const struct noise *all, const struct noise *own, double x, double *usual)
+double chance_of_excess(const struct noise *all, const struct noise *own, double x, double *usual)
 {
 	unsigned n = all->n - (own ? own->n : 0), tails = 1;
 	double chance;
@@ -114,9 +113,9 @@ double chance_of_excess(
 	chance = chance_by_tail(all, own, x, *usual, TAIL);
 	/* Rare delays of another kind have a tail of their own. */
 	for (double share = TAIL / 4; share * n >= VALUES_MIN; share /= 4, tails++)
-		chance = fmin(chance,
-			chance_by_tail(all, own, x,
-				fmax(find_level(all, own, share * n), CLOCK_NS), share));
+		chance = fmin(
+			chance, chance_by_tail(all, own, x,
+					fmax(find_level(all, own, share * n), CLOCK_NS), share));
 	return fmax((double)count_above(all, own, x) / n, fmin(1, tails * chance));
 }
 

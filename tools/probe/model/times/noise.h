@@ -31,8 +31,7 @@ void noise_free(struct noise *s);
  * The probability that one healthy value exceeds x: never less than the share of `all` without `own` (NULL: none) that does; above these by
  * a Pareto tail. It is fitted to the largest quarter, from `*usual` on, and predictive: few values give a heavy tail. 1: too few values.
  */
-double chance_of_excess(
-	const struct noise *all, const struct noise *own, double x, double *usual);
+double chance_of_excess(const struct noise *all, const struct noise *own, double x, double *usual);
 
 /* The probability of n or more independent events where so many are expected. */
 double chance_of_events(double expected, unsigned n);

@@ -46,7 +46,8 @@ struct pace {
 	/* By end_pace(): the same cells for all ranks. */
 	bool any;
 	uint64_t first_step, per_cell;
-	struct pace_matrix *mean, *longest; /* times of the cells' steps, and the longest of each; NULL: none */
+	struct pace_matrix *mean,
+		*longest; /* times of the cells' steps, and the longest of each; NULL: none */
 };
 
 enum pace_kind { PACE_EVEN, PACE_SLOW, PACE_JITTER, PACE_STALL };
@@ -64,7 +65,8 @@ struct pace_found {
 	double share; /* of the steps */
 	uint64_t worst; /* the latest step */
 	unsigned times; /* late steps; those in a row are one */
-	double chance, chance_once; /* expected findings of this kind in a healthy run; of one such step */
+	double chance,
+		chance_once; /* expected findings of this kind in a healthy run; of one such step */
 };
 
 void pace_init(struct pace *p, unsigned nrank);

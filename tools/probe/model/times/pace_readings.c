@@ -10,8 +10,10 @@
 #include "tools/probe/model/times/noise.h"
 #include "tools/probe/model/values/evidence.h"
 
-#define SLOW_SHARE 0.9 /* of the steps from the first slow one on: a wait for the others may hide some */
-#define SLOW_ABOVE 0.25 /* relative to the others' time: ranks with different parts differ by less */
+#define SLOW_SHARE \
+	0.9 /* of the steps from the first slow one on: a wait for the others may hide some */
+#define SLOW_ABOVE \
+	0.25 /* relative to the others' time: ranks with different parts differ by less */
 #define STALL_MIN 500e6 /* ns: a shorter one is no stall for a person */
 #define JITTER_SHARE 0.1 /* of the rank's steps: any rank is late now and then */
 #define LATE 0.02 /* a step is late that chance makes so in fewer than this many */
@@ -286,8 +288,8 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
  * The expected number of runs of at least k of n more long steps after a first one, of which `alone` are expected. Long delays may come in
  * larger groups than short ones: where the number is small, those of the others above `level` are counted, too.
  */
-static double expect_groups(const struct pace *p, const struct pace_matrix *m,
-	const struct row *w, double alone, double level, unsigned k, unsigned n)
+static double expect_groups(const struct pace *p, const struct pace_matrix *m, const struct row *w,
+	double alone, double level, unsigned k, unsigned n)
 {
 	double expected = alone * chance_of_run(w->again, k, n);
 	unsigned longs = 0, following = 0;
@@ -331,8 +333,7 @@ static struct pace_found read_slow(
 	least = quantile_since(w->excess, first, 1 - SLOW_SHARE);
 	chance = fmax(chance_of_excess(&m->noise, &w->own, least, &f.spread),
 		share_before(w->excess, first, least));
-	f.chance = expect_groups(
-		p, m, w, m->known * chance, least / 2, above - 1, known - 1);
+	f.chance = expect_groups(p, m, w, m->known * chance, least / 2, above - 1, known - 1);
 	for (unsigned k = first; k < PACE_CELLS; k++)
 		if (!isnan(w->excess[k]))
 			since[n++] = m->middle[k];
@@ -410,9 +411,9 @@ static struct pace_found read_row(
 					: read_late(p, m, i, &w, MATTERS_NS);
 	if (kind == PACE_STALL) {
 		f = read_late(p, m, i, &w, STALL_MIN);
-		f.kind = !f.times || f.chance_once > FALSE_ALARMS ? PACE_EVEN
+		f.kind = !f.times || f.chance_once > FALSE_ALARMS	   ? PACE_EVEN
 			 : f.times < HABIT_TIMES || f.share < JITTER_SHARE ? PACE_STALL
-								  : PACE_JITTER;
+									   : PACE_JITTER;
 		f.step = f.kind == PACE_STALL ? f.worst : f.step;
 	}
 	noise_free(&w.own);

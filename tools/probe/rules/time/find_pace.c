@@ -196,8 +196,7 @@ static void find_slow_link(struct report *r)
 	if (!l)
 		return;
 	alone = measure_links(t, l, &noise, &messages, &again);
-	chance = (double)messages *
-		 chance_of_excess(&noise, NULL, (double)l->best.least, &usual) *
+	chance = (double)messages * chance_of_excess(&noise, NULL, (double)l->best.least, &usual) *
 		 chance_of_run(again, l->best.n - 1, l->best.n - 1);
 	noise_free(&noise);
 	if (chance > FALSE_ALARMS)
