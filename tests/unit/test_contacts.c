@@ -23,7 +23,7 @@ static void meet_in_step(
 
 	for (unsigned i = 0; i < n; i++)
 		a[i].rank = rank[i];
-	note_contact(c, &m);
+	record_contact(c, &m);
 }
 
 /* Pairs that meet in some steps, by a number that has a bit for each. */
@@ -38,7 +38,7 @@ static void reached_as_by_all_meetings(void **state)
 		bool reached[RANKS] = {false};
 		uint32_t from, begun;
 
-		contacts_init(&c);
+		init_contacts(&c);
 		table_init(&links, sizeof(struct link_stat), 16);
 		for (unsigned step = 0; step < STEPS; step++)
 			for (uint32_t pair = 0; pair + 1 < RANKS; pair++) {
@@ -63,7 +63,7 @@ static void reached_as_by_all_meetings(void **state)
 					can_reach(&c, &links, RANKS, from, begun, to, step),
 					reached[to]);
 		}
-		contacts_free(&c);
+		free_contacts(&c);
 		table_free(&links);
 	}
 }
@@ -74,7 +74,7 @@ static void messages_go_one_way(void **state)
 	struct link_stat *l;
 
 	(void)state;
-	contacts_init(&c);
+	init_contacts(&c);
 	table_init(&links, sizeof(struct link_stat), 16);
 	l = table_get(&links, 7, 1);
 	l->from = 2;
@@ -85,7 +85,7 @@ static void messages_go_one_way(void **state)
 	assert_false(can_reach(&c, &links, RANKS, 2, 3, 6, 9));
 	hist_free(&l->time);
 	table_free(&links);
-	contacts_free(&c);
+	free_contacts(&c);
 }
 
 static void steps_may_be_far_apart(void **state)
@@ -94,7 +94,7 @@ static void steps_may_be_far_apart(void **state)
 	const uint32_t both[] = {0, 1};
 
 	(void)state;
-	contacts_init(&c);
+	init_contacts(&c);
 	table_init(&links, sizeof(struct link_stat), 16);
 	meet_in_step(&c, 7, 1000000, both, 2);
 	meet_in_step(&c, 7, 1000900, both, 2);
@@ -104,7 +104,7 @@ static void steps_may_be_far_apart(void **state)
 	/* Where steps are not told apart any more they may have met. */
 	assert_true(can_reach(&c, &links, 2, 0, 8000000, 1, 8000000));
 	assert_false(can_reach(&c, &links, 2, 0, 9000001, 1, 9999999));
-	contacts_free(&c);
+	free_contacts(&c);
 	table_free(&links);
 }
 

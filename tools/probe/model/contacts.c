@@ -20,12 +20,12 @@ struct contact {
 	unsigned words;
 };
 
-void contacts_init(struct contacts *c)
+void init_contacts(struct contacts *c)
 {
 	table_init(&c->comms, sizeof(struct contact), COMMS_MAX);
 }
 
-void contacts_free(struct contacts *c)
+void free_contacts(struct contacts *c)
 {
 	for (uint32_t i = 0; i < c->comms.n; i++) {
 		struct contact *k = table_at(&c->comms, i);
@@ -36,7 +36,7 @@ void contacts_free(struct contacts *c)
 	table_free(&c->comms);
 }
 
-void note_contact(struct contacts *c, const struct meeting *m)
+void record_contact(struct contacts *c, const struct meeting *m)
 {
 	struct contact *k = table_get(&c->comms, m->comm, 0);
 	uint64_t at;
@@ -65,7 +65,7 @@ void note_contact(struct contacts *c, const struct meeting *m)
 }
 
 /* The first step from `step` on in which they met; UINT64_MAX: none. */
-static uint64_t next_contact(const struct contact *k, uint64_t step)
+static uint64_t find_contact(const struct contact *k, uint64_t step)
 {
 	if (step > k->last)
 		return UINT64_MAX;
@@ -75,14 +75,14 @@ static uint64_t next_contact(const struct contact *k, uint64_t step)
 	return step;
 }
 
-static bool spread_in_comm(const struct contact *k, uint64_t *reached)
+static bool update_reached(const struct contact *k, uint64_t *reached)
 {
 	uint64_t from = UINT64_MAX;
 	bool changed = false;
 
 	for (unsigned i = 0; i < k->n; i++)
 		from = reached[k->rank[i]] < from ? reached[k->rank[i]] : from;
-	if (from == UINT64_MAX || (from = next_contact(k, from)) == UINT64_MAX)
+	if (from == UINT64_MAX || (from = find_contact(k, from)) == UINT64_MAX)
 		return false;
 	for (unsigned i = 0; i < k->n; i++)
 		if (reached[k->rank[i]] > from) {
@@ -103,7 +103,7 @@ bool can_reach(const struct contacts *c, const struct table *links, unsigned n, 
 	while (changed && reached[to] > until) {
 		changed = false;
 		for (uint32_t i = 0; i < c->comms.n; i++)
-			changed |= spread_in_comm(table_at(&c->comms, i), reached);
+			changed |= update_reached(table_at(&c->comms, i), reached);
 		for (uint32_t i = 0; i < links->n; i++) {
 			const struct link_stat *l = table_at(links, i);
 

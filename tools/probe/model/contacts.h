@@ -14,11 +14,11 @@ struct contacts {
 	struct table comms; /* struct contact */
 };
 
-void contacts_init(struct contacts *c);
-void contacts_free(struct contacts *c);
+void init_contacts(struct contacts *c);
+void free_contacts(struct contacts *c);
 
 /* An operation that all members entered. */
-void note_contact(struct contacts *c, const struct meeting *m);
+void record_contact(struct contacts *c, const struct meeting *m);
 
 /*
  * links: struct link_stat, of messages. True if what happened on rank `from` in step `step` can have reached rank `to` by its step `until`.

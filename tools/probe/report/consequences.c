@@ -47,7 +47,7 @@ static const struct {
 	{"straggler", NATURE_TIME, 2},
 };
 
-static enum nature nature_of(const struct finding *f, unsigned *depth)
+static enum nature find_nature(const struct finding *f, unsigned *depth)
 {
 	for (unsigned i = 0; i < sizeof(natures) / sizeof(*natures); i++)
 		if (strcmp(natures[i].kind, f->kind) == 0) {
@@ -67,7 +67,7 @@ static bool is_of_collective(const struct finding *f)
  * The rank passed no elements that can be read: its call was refused. It took no part in its operation, but it has a number: from there on
  * one number is not one operation on all ranks, and mismatches follow from that.
  */
-static bool shifts_numbers(const struct finding *error, const struct finding *f)
+static bool has_shifted_numbers(const struct finding *error, const struct finding *f)
 {
 	const struct call *c = &error->call;
 
@@ -76,7 +76,7 @@ static bool shifts_numbers(const struct finding *error, const struct finding *f)
 	       is_of_collective(f) && f->call.comm == c->comm && f->call.comm_seq >= c->comm_seq;
 }
 
-static bool is_of_same_operation(const struct finding *a, const struct finding *b)
+static bool is_about_same_operation(const struct finding *a, const struct finding *b)
 {
 	const struct call *x = &a->call, *y = &b->call;
 
@@ -95,7 +95,7 @@ static bool has_culprit_of(const struct finding *a, const struct finding *b)
 }
 
 /* Is it certain that a came first, and can it have reached b? */
-static bool reaches(const struct report *r, const struct finding *a, const struct finding *b)
+static bool can_lead_to(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	const struct diagnose *d = &r->g.diagnose;
 	const struct call *x = &a->call, *y = &b->call;
@@ -107,10 +107,10 @@ static bool reaches(const struct report *r, const struct finding *a, const struc
 }
 
 /* Does b follow from a? */
-static bool explains(const struct report *r, const struct finding *a, const struct finding *b)
+static bool can_explain(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	unsigned x = 0, y = 0;
-	enum nature cause = nature_of(a, &x), effect = nature_of(b, &y);
+	enum nature cause = find_nature(a, &x), effect = find_nature(b, &y);
 
 	/* The worse one is no consequence: it is what a person must see. */
 	if (a->severity > b->severity || cause == NATURE_ALONE || effect == NATURE_ALONE)
@@ -119,14 +119,14 @@ static bool explains(const struct report *r, const struct finding *a, const stru
 		return cause == effect && x < y && has_culprit_of(a, b);
 	if (!a->has_call || !b->has_call)
 		return false;
-	if (shifts_numbers(a, b))
-		return !shifts_numbers(b, a);
-	if (is_of_same_operation(a, b))
+	if (has_shifted_numbers(a, b))
+		return !has_shifted_numbers(b, a);
+	if (is_about_same_operation(a, b))
 		return x < y && effect != NATURE_END;
 	/* Values change what a program computes, and rarely what it calls: another fault in its calls is one of its own. */
 	if (cause == NATURE_VALUE || cause == NATURE_END)
-		return cause == effect && x <= y && reaches(r, a, b);
-	return reaches(r, a, b);
+		return cause == effect && x <= y && can_lead_to(r, a, b);
+	return can_lead_to(r, a, b);
 }
 
 /* Moves finding k to the consequences of finding `cause`, with its own consequences. */
@@ -149,7 +149,8 @@ void fold_consequences(struct report *r)
 	for (unsigned k = r->nfinding; k-- > 0;) {
 		unsigned i = 0;
 
-		while (i < r->nfinding && (i == k || !explains(r, &r->finding[i], &r->finding[k])))
+		while (i < r->nfinding &&
+			(i == k || !can_explain(r, &r->finding[i], &r->finding[k])))
 			i++;
 		if (i == r->nfinding)
 			continue;

@@ -11,7 +11,7 @@
 #define VALUES_MIN 8 /* of all, and in each further tail */
 #define CLOCK_NS 1e3 /* shorter times are of the clock's own size */
 
-static int by_size(const void *x, const void *y)
+static int by_duration(const void *x, const void *y)
 {
 	double a = *(const double *)x, b = *(const double *)y;
 
@@ -22,7 +22,7 @@ double quantile_of(double *v, unsigned n, double q)
 {
 	if (!n)
 		return 0;
-	qsort(v, n, sizeof(*v), by_size);
+	qsort(v, n, sizeof(*v), by_duration);
 	return v[(unsigned)(q * (n - 1) + 0.5)];
 }
 
@@ -30,7 +30,7 @@ void noise_init(struct noise *s, double *values, unsigned n)
 {
 	*s = (struct noise){values, tool_alloc((n + 1) * sizeof(*s->logs)), n};
 	if (n)
-		qsort(values, n, sizeof(*values), by_size);
+		qsort(values, n, sizeof(*values), by_duration);
 	s->logs[n] = 0;
 	for (unsigned i = n; i-- > 0;)
 		s->logs[i] = s->logs[i + 1] + log(fmax(values[i], CLOCK_NS));

@@ -33,7 +33,7 @@ void noise_free(struct noise *s);
  */
 double chance_of_excess(const struct noise *all, const struct noise *own, double x, double *usual);
 
-/* The probability of n or more independent events where so many are expected. */
+/* The probability of n or more independent events where that number is expected. */
 double chance_of_events(double expected, unsigned n);
 
 /*

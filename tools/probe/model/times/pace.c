@@ -189,6 +189,6 @@ void end_pace(struct pace *p)
 	align_cells(p);
 	if (!p->any || p->n < 2 || !p->steps)
 		return;
-	p->mean = make_pace_matrix(p, false);
-	p->longest = make_pace_matrix(p, true);
+	p->mean = compute_pace_matrix(p, false);
+	p->longest = compute_pace_matrix(p, true);
 }

@@ -85,7 +85,7 @@ bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
 
 /* pace_readings.c. longest: of the longest steps of the cells; else of all their steps. */
-struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest);
+struct pace_matrix *compute_pace_matrix(const struct pace *p, bool longest);
 void free_pace_matrix(struct pace_matrix *m); /* NULL: nothing */
 
 #endif

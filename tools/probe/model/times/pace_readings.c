@@ -29,10 +29,10 @@ struct pace_matrix {
 	unsigned known; /* cells of all ranks */
 	struct noise noise; /* of all ranks: above the usual one of each */
 	double level; /* noise above it is long, ... */
-	unsigned longs, following; /* ... so many are, and follow such a one */
+	unsigned longs, following; /* ... their number, and of those that follow one */
 };
 
-static double *row_of(const struct pace_matrix *m, unsigned i)
+static double *find_matrix_row(const struct pace_matrix *m, unsigned i)
 {
 	return m->excess + (size_t)i * PACE_CELLS;
 }
@@ -47,7 +47,7 @@ static unsigned copy_known(const double *from, unsigned first, double *to)
 	return n;
 }
 
-static double quantile_since(const double *row, unsigned first, double q)
+static double compute_quantile_since(const double *row, unsigned first, double q)
 {
 	double v[PACE_CELLS];
 	unsigned n = copy_known(row, first, v);
@@ -92,7 +92,7 @@ static double time_in_cell(const struct rank_pace *r, const struct work *w, unsi
 }
 
 /* Removes what steps with an unusual number of calls usually take in addition. */
-static void remove_work(
+static void remove_usual_work(
 	const struct pace *p, const struct rank_pace *r, const struct work *w, double *row)
 {
 	double was[PACE_CELLS], v[PACE_CELLS];
@@ -118,7 +118,8 @@ static void remove_work(
 /* Removes long steps at a fixed distance: something that the program does periodically. */
 static void remove_periodic(double *row)
 {
-	double base = quantile_since(row, 0, 0.25), most = quantile_since(row, 0, 1);
+	double base = compute_quantile_since(row, 0, 0.25),
+	       most = compute_quantile_since(row, 0, 1);
 	double limit = base + fmax(MATTERS_NS, (most - base) / 2);
 	unsigned last = 0, gap = 0, n = 0, odd = 0;
 
@@ -169,7 +170,7 @@ static unsigned find_slow_since(const double *row, double limit, unsigned *above
 }
 
 /* The level of the last steps: half of it separates them from those before the change. */
-static double last_level(const double *row)
+static double find_last_level(const double *row)
 {
 	double v[PACE_CELLS];
 	unsigned n = copy_known(row, 0, v), last = 2 * HABIT_TIMES - 1;
@@ -180,7 +181,7 @@ static double last_level(const double *row)
 /* What is left of a row without its levels: one change to a higher level is no noise. */
 static void find_rest(const double *row, double base, double *rest)
 {
-	double level = last_level(row);
+	double level = find_last_level(row);
 	unsigned above, known = 0, first = PACE_CELLS;
 
 	if (level - base >= MATTERS_NS)
@@ -188,20 +189,20 @@ static void find_rest(const double *row, double base, double *rest)
 	if (known < HABIT_TIMES)
 		first = PACE_CELLS;
 	if (first < PACE_CELLS)
-		level = quantile_since(row, first, 0.25);
+		level = compute_quantile_since(row, first, 0.25);
 	for (unsigned k = 0; k < PACE_CELLS; k++)
 		rest[k] = row[k] - (k < first ? base : level);
 }
 
-static void make_noise(const struct pace *p, struct pace_matrix *m)
+static void compute_noise(const struct pace *p, struct pace_matrix *m)
 {
 	double *v = tool_alloc((size_t)p->n * PACE_CELLS * sizeof(*v));
 
 	for (unsigned i = 0; i < p->n; i++) {
 		double *rest = m->rest + (size_t)i * PACE_CELLS;
 
-		m->base[i] = quantile_since(row_of(m, i), 0, 0.25);
-		find_rest(row_of(m, i), m->base[i], rest);
+		m->base[i] = compute_quantile_since(find_matrix_row(m, i), 0, 0.25);
+		find_rest(find_matrix_row(m, i), m->base[i], rest);
 		m->known += copy_known(rest, 0, v + m->known);
 	}
 	noise_init(&m->noise, v, m->known);
@@ -210,7 +211,7 @@ static void make_noise(const struct pace *p, struct pace_matrix *m)
 		count_longs(m->rest + (size_t)i * PACE_CELLS, m->level, &m->longs, &m->following);
 }
 
-struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
+struct pace_matrix *compute_pace_matrix(const struct pace *p, bool longest)
 {
 	struct pace_matrix *m = tool_alloc(sizeof(*m));
 	struct work *work = tool_alloc((p->n + 1) * sizeof(*work));
@@ -227,7 +228,7 @@ struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
 
 		for (unsigned i = 0; i < p->n; i++) {
 			const struct rank_pace *r = &p->rank[i];
-			double *x = row_of(m, i) + k;
+			double *x = find_matrix_row(m, i) + k;
 
 			*x = !r->n[k] || warm ? NAN
 			     : longest	      ? (double)r->longest[k]
@@ -237,14 +238,14 @@ struct pace_matrix *make_pace_matrix(const struct pace *p, bool longest)
 		}
 		m->middle[k] = n < 2 ? NAN : quantile_of(v, n, 0.5 * (n - 2) / (n - 1));
 		for (unsigned i = 0; i < p->n; i++)
-			row_of(m, i)[k] -= m->middle[k];
+			find_matrix_row(m, i)[k] -= m->middle[k];
 	}
 	for (unsigned i = 0; i < p->n; i++) {
 		if (!longest)
-			remove_work(p, &p->rank[i], &work[i], row_of(m, i));
-		remove_periodic(row_of(m, i));
+			remove_usual_work(p, &p->rank[i], &work[i], find_matrix_row(m, i));
+		remove_periodic(find_matrix_row(m, i));
 	}
-	make_noise(p, m);
+	compute_noise(p, m);
 	free(work);
 	free(v);
 	return m;
@@ -276,7 +277,7 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
 	double *v = tool_alloc(PACE_CELLS * sizeof(*v));
 	unsigned longs = 0, following = 0;
 
-	w->excess = row_of(m, i);
+	w->excess = find_matrix_row(m, i);
 	w->rest = m->rest + (size_t)i * PACE_CELLS;
 	w->base = m->base[i];
 	noise_init(&w->own, v, copy_known(w->rest, 0, v));
@@ -288,7 +289,7 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
  * The expected number of runs of at least k of n more long steps after a first one, of which `alone` are expected. Long delays may come in
  * larger groups than short ones: where the number is small, those of the others above `level` are counted, too.
  */
-static double expect_groups(const struct pace *p, const struct pace_matrix *m, const struct row *w,
+static double compute_groups(const struct pace *p, const struct pace_matrix *m, const struct row *w,
 	double alone, double level, unsigned k, unsigned n)
 {
 	double expected = alone * chance_of_run(w->again, k, n);
@@ -297,13 +298,13 @@ static double expect_groups(const struct pace *p, const struct pace_matrix *m, c
 	if (expected > FALSE_ALARMS)
 		return expected;
 	for (unsigned i = 0; i < p->n; i++)
-		if (row_of(m, i) != w->excess)
+		if (find_matrix_row(m, i) != w->excess)
 			count_longs(m->rest + (size_t)i * PACE_CELLS, level, &longs, &following);
 	return alone * chance_of_run(fmax(w->again, chance_of_following(following, longs)), k, n);
 }
 
 /* The share of the rank's steps before that with which something as long began. */
-static double share_before(const double *row, unsigned first, double limit)
+static double compute_share_before(const double *row, unsigned first, double limit)
 {
 	unsigned known = 0, events = 0;
 	bool before = false;
@@ -318,11 +319,11 @@ static double share_before(const double *row, unsigned first, double limit)
 	return known ? (double)events / known : 0;
 }
 
-static struct pace_found read_slow(
+static struct pace_found check_slow(
 	const struct pace *p, const struct pace_matrix *m, unsigned i, const struct row *w)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
-	double level = last_level(w->excess), least, chance, since[PACE_CELLS];
+	double level = find_last_level(w->excess), least, chance, since[PACE_CELLS];
 	unsigned above = 0, known = 0, first, n = 0;
 
 	if (level < MATTERS_NS)
@@ -330,15 +331,15 @@ static struct pace_found read_slow(
 	first = find_slow_since(w->excess, level / 2, &above, &known);
 	if (first == PACE_CELLS)
 		return f;
-	least = quantile_since(w->excess, first, 1 - SLOW_SHARE);
+	least = compute_quantile_since(w->excess, first, 1 - SLOW_SHARE);
 	chance = fmax(chance_of_excess(&m->noise, &w->own, least, &f.spread),
-		share_before(w->excess, first, least));
-	f.chance = expect_groups(p, m, w, m->known * chance, least / 2, above - 1, known - 1);
+		compute_share_before(w->excess, first, least));
+	f.chance = compute_groups(p, m, w, m->known * chance, least / 2, above - 1, known - 1);
 	for (unsigned k = first; k < PACE_CELLS; k++)
 		if (!isnan(w->excess[k]))
 			since[n++] = m->middle[k];
 	f.usual = quantile_of(since, n, 0.5);
-	f.seen = f.usual + quantile_since(w->excess, first, 0.5);
+	f.seen = f.usual + compute_quantile_since(w->excess, first, 0.5);
 	f.step = p->first_step + first * p->per_cell;
 	f.share = (double)above / known;
 	f.rank = i;
@@ -349,7 +350,7 @@ static struct pace_found read_slow(
 }
 
 /* Steps that are late by `least` or more, and by more than chance makes. Steps in a row are one event. */
-static struct pace_found read_late(const struct pace *p, const struct pace_matrix *m, unsigned i,
+static struct pace_found check_late(const struct pace *p, const struct pace_matrix *m, unsigned i,
 	const struct row *w, double least)
 {
 	struct pace_found f = {.kind = PACE_EVEN, .rank = i};
@@ -386,7 +387,7 @@ static struct pace_found read_late(const struct pace *p, const struct pace_matri
 	/* Hits that have not been seen on another rank yet may be as frequent as one break of a habit. */
 	expected = w->own.n * fmax(chance_of_excess(&m->noise, &w->own, level, &f.spread),
 				      chance_of_break(m->noise.n - w->own.n));
-	f.chance = expect_groups(p, m, w, p->n * chance_of_events(expected, events), level / 2,
+	f.chance = compute_groups(p, m, w, p->n * chance_of_events(expected, events), level / 2,
 		late - events, late - 1);
 	/* The largest of all, once. */
 	f.chance_once = m->known * chance_of_excess(&m->noise, &w->own, most, &f.spread);
@@ -395,22 +396,22 @@ static struct pace_found read_late(const struct pace *p, const struct pace_matri
 	return f;
 }
 
-static struct pace_found read_row(
+static struct pace_found check_row(
 	const struct pace *p, const struct pace_matrix *m, unsigned i, enum pace_kind kind)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
 	struct row w;
 
-	if (quantile_since(row_of(m, i), 0, 1) < MATTERS_NS)
+	if (compute_quantile_since(find_matrix_row(m, i), 0, 1) < MATTERS_NS)
 		return f;
 	init_row(&w, m, i);
 	if (kind != PACE_STALL)
-		f = read_slow(p, m, i, &w);
+		f = check_slow(p, m, i, &w);
 	if (kind == PACE_JITTER)
 		f = f.kind == PACE_SLOW ? (struct pace_found){.kind = PACE_EVEN}
-					: read_late(p, m, i, &w, MATTERS_NS);
+					: check_late(p, m, i, &w, MATTERS_NS);
 	if (kind == PACE_STALL) {
-		f = read_late(p, m, i, &w, STALL_MIN);
+		f = check_late(p, m, i, &w, STALL_MIN);
 		f.kind = !f.times || f.chance_once > FALSE_ALARMS	   ? PACE_EVEN
 			 : f.times < HABIT_TIMES || f.share < JITTER_SHARE ? PACE_STALL
 									   : PACE_JITTER;
@@ -432,7 +433,7 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	const struct pace_matrix *m = kind == PACE_STALL ? p->longest : p->mean;
 
 	for (unsigned i = 0; m && i < p->n; i++) {
-		f = read_row(p, m, i, kind);
+		f = check_row(p, m, i, kind);
 		if (f.kind != PACE_EVEN && find_loss(&f) > find_loss(&best))
 			best = f;
 	}
@@ -450,6 +451,6 @@ bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns)
 		steps += r->n[k];
 	if (steps < PACE_STEPS_MIN || r->messages < steps || !p->mean)
 		return false;
-	n = copy_known(row_of(p->mean, rank), 0, v);
+	n = copy_known(find_matrix_row(p->mean, rank), 0, v);
 	return n && quantile_of(v, n, 0.5) < ns / 2;
 }
