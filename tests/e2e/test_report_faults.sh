@@ -186,7 +186,7 @@ import json, sys
 print([(f["kind"], [c["kind"] for c in f["consequences"]]) for f in json.load(sys.stdin)["findings"] if f["consequences"]])'
 }
 is 'a NaN of bytes read with another type follows from that' "$(consequences "$tmp/made/message_dtype_nan")" "[('mismatch', ['nan'])]"
-is 'mismatches after a refused call follow from it' "$(consequences "$tmp/made/refused" | tr -d "'")" '[(error, [mismatch, stopped])]'
+is 'mismatches after a refused call follow from it' "$(consequences "$tmp/loops/refused" | tr -d "'")" '[(error, [mismatch, stopped])]'
 is 'ranks that wait for a slow one follow from it' "$(consequences "$tmp/made/slow_uneven")" "[('slow', ['straggler'])]"
 is 'a fault alone has none' "$(consequences "$tmp/made/spike")" '[]'
 "$probe" report --html "$tmp/page.html" "$tmp/made/message_dtype_nan" >/dev/null 2>&1
@@ -245,7 +245,7 @@ print(f["confidence"] == right / runs, (m["right"], m["wrong"], m["runs"], m["se
 # Every finding of every folder has every field, of the type that docs/reference/findings.md gives.
 cat >"$tmp/fields.py" <<'PY'
 import json, re, subprocess, sys
-types = {"text": str, "word": str, "number": (int, float), "integer": int, "list of integers": list, "object": dict}
+types = {"text": str, "word": str, "number": (int, float), "integer": int, "list of integers": list, "list of objects": list, "object": dict}
 doc, of = {}, {"step": int, "seq": int, "comm_seq": int}
 text = open("docs/reference/findings.md").read().split("## probe report --json")[1].split("<!--")[0]
 for names, kind in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]+) \|", text, re.M):
@@ -255,7 +255,7 @@ for names, kind in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]+) \|", text, re.M):
         else:
             words = [w for w in kind.replace(", or null", "").replace(" or null", "").split(", ")]
             doc[name] = (types[words[min(i, len(words) - 1)]], "null" in kind)
-assert len(doc) == 18, doc
+assert len(doc) == 19, doc
 kinds, wrong = set(), []
 for folder in sys.argv[2:]:
     for f in json.loads(subprocess.run([sys.argv[1], "report", "--json", folder], capture_output=True, text=True).stdout)["findings"]:
