@@ -190,9 +190,9 @@ is 'mismatches after a refused call follow from it' "$(consequences "$tmp/loops/
 is 'ranks that wait for a slow one follow from it' "$(consequences "$tmp/made/slow_uneven")" "[('slow', ['straggler'])]"
 is 'a fault alone has none' "$(consequences "$tmp/made/spike")" '[]'
 "$probe" report --html "$tmp/page.html" "$tmp/made/message_dtype_nan" >/dev/null 2>&1
-like 'the report has its consequences' "$("$probe" report "$tmp/made/message_dtype_nan")" 'consequence: nan: first in step 9'
-is 'so does the page' "$(grep -c 'consequence: nan: first in step 9' "$tmp/page.html")" 1
-like 'so does the watch' "$("$probe" watch --once "$tmp/made/message_dtype_nan" 2>/dev/null)" 'consequence: nan: first in step 9'
+like 'the report has its consequences' "$("$probe" report "$tmp/made/message_dtype_nan")" 'consequence: nan first in step 9'
+is 'so does the page' "$(grep -c 'consequence: nan first in step 9' "$tmp/page.html")" 1
+like 'so does the watch' "$("$probe" watch --once "$tmp/made/message_dtype_nan" 2>/dev/null)" 'consequence: nan first in step 9'
 like 'they are no faults of their own' "$("$probe" report "$tmp/made/message_dtype_nan" | head -1)" '^1 fault'
 
 # The same among 100 ranks, of which not all are read again.

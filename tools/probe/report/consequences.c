@@ -168,7 +168,7 @@ char *format_finding(const struct finding *f)
 		const struct finding *k = &f->consequence[i];
 		char *was = text;
 
-		text = tool_format("%s\nconsequence: %s: %.*s", was, k->kind,
+		text = tool_format("%s\nconsequence: %s %.*s", was, k->kind,
 			(int)strcspn(k->text, "\n"), k->text);
 		free(was);
 	}
