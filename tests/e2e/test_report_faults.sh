@@ -179,6 +179,22 @@ is 'slow, where both spread, two ranks' "$(first "$tmp/made/slow_noisy" -r 1,2)"
 is 'slow after jitter, two ranks' "$(first "$tmp/made/slow_uneven" -r 1,2)" 'slow warn [2] 9 None None'
 is 'slow, two ranks' "$(first "$tmp/made/slow" -r 1,2 -s 4-15)" 'slow warn [2] 9 None None'
 
+# What follows from a fault is part of it, in every view.
+consequences() { # DIR
+	"$probe" report --json "$1" | python3 -c '
+import json, sys
+print([(f["kind"], [c["kind"] for c in f["consequences"]]) for f in json.load(sys.stdin)["findings"] if f["consequences"]])'
+}
+is 'a NaN of bytes read with another type follows from that' "$(consequences "$tmp/made/message_dtype_nan")" "[('mismatch', ['nan'])]"
+is 'mismatches after a refused call follow from it' "$(consequences "$tmp/loops/refused" | tr -d "'")" '[(error, [mismatch, stopped])]'
+is 'ranks that wait for a slow one follow from it' "$(consequences "$tmp/made/slow_uneven")" "[('slow', ['straggler'])]"
+is 'a fault alone has none' "$(consequences "$tmp/made/spike")" '[]'
+"$probe" report --html "$tmp/page.html" "$tmp/made/message_dtype_nan" >/dev/null 2>&1
+like 'the report has its consequences' "$("$probe" report "$tmp/made/message_dtype_nan")" 'consequence: nan first in step 9'
+is 'so does the page' "$(grep -c 'consequence: nan first in step 9' "$tmp/page.html")" 1
+like 'so does the watch' "$("$probe" watch --once "$tmp/made/message_dtype_nan" 2>/dev/null)" 'consequence: nan first in step 9'
+like 'they are no faults of their own' "$("$probe" report "$tmp/made/message_dtype_nan" | head -1)" '^1 fault'
+
 # The same among 100 ranks, of which not all are read again.
 wide='spike corruption not_sum missing extra order order_branch redop dtype count tail_root many_missing async_root turn_missing dtype_ended async_message
 	tail_missing message_left_out exit_message killed jitter link'
@@ -229,7 +245,7 @@ print(f["confidence"] == right / runs, (m["right"], m["wrong"], m["runs"], m["se
 # Every finding of every folder has every field, of the type that docs/reference/findings.md gives.
 cat >"$tmp/fields.py" <<'PY'
 import json, re, subprocess, sys
-types = {"text": str, "word": str, "number": (int, float), "integer": int, "list of integers": list, "object": dict}
+types = {"text": str, "word": str, "number": (int, float), "integer": int, "list of integers": list, "list of objects": list, "object": dict}
 doc, of = {}, {"step": int, "seq": int, "comm_seq": int}
 text = open("docs/reference/findings.md").read().split("## probe report --json")[1].split("<!--")[0]
 for names, kind in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]+) \|", text, re.M):
@@ -239,7 +255,7 @@ for names, kind in re.findall(r"^\| (`[a-z_`, ]+`) \| ([^|]+) \|", text, re.M):
         else:
             words = [w for w in kind.replace(", or null", "").replace(" or null", "").split(", ")]
             doc[name] = (types[words[min(i, len(words) - 1)]], "null" in kind)
-assert len(doc) == 18, doc
+assert len(doc) == 19, doc
 kinds, wrong = set(), []
 for folder in sys.argv[2:]:
     for f in json.loads(subprocess.run([sys.argv[1], "report", "--json", folder], capture_output=True, text=True).stdout)["findings"]:

@@ -196,7 +196,8 @@ arrivals little 4 '2e4 * x[r] + (1e5 if r == 2 else 0)'
 unlike 'late always, and it costs nearly nothing' "$(stands_out "$tmp/little")" 'straggler rank'
 like 'not all ranks were read' "$(stands_out --rank 1,2 "$tmp/slow4")" 'straggler rank 2 .*ranks 0,3 were not read'
 
-# Several communicators, in each of which some rank has more of the long waits by chance: in 80 healthy runs none is a warning.
+# Several communicators, in each of which some rank has more of the long waits by chance: in 80 healthy runs there is no straggler, as
+# four of 1,000 may have one.
 folders "
 import random
 random.seed(11)
@@ -212,14 +213,14 @@ for run in range(80):
             rank.call('all_reduce', [('in', {})], began + late[r], max(late) - late[r] + 1000, comm='%016x' % (0xabc0 + n % 4), comm_seq=n // 4)
         rank.write()
 "
-is 'late by chance, in several communicators: no warning, and not all are silent' "$(for run in "$tmp"/many/*; do "$probe" report --json "$run"; done | python3 -c '
+is 'late by chance, in several communicators: no straggler' "$(for run in "$tmp"/many/*; do "$probe" report --json "$run"; done | python3 -c '
 import json, sys
 text, at, found = sys.stdin.read(), 0, []
 while text[at:].strip():
     report, n = json.JSONDecoder().raw_decode(text[at:].lstrip())
     at += len(text[at:]) - len(text[at:].lstrip()) + n
     found += [f["severity"] for f in report["findings"] if f["kind"] == "straggler"]
-print("warn" in found, "note" in found)')" 'False True'
+print(len(found))')" 0
 
 # ---- more ranks than cores ----
 

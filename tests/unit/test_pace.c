@@ -26,8 +26,9 @@ struct job {
 /* The step: its rank computes, and then all meet until 100 ms of it are over. */
 static void pace_one_step(struct pace *p, const struct job *j, uint32_t rank, unsigned step)
 {
-	/* A little noise, the same each time. */
-	uint64_t busy = 10 * MS + (rank * 7919 + step * 104729) % 1000000;
+	/* A little noise, the same each time, and another one for each rank. */
+	uint64_t busy = 10 * MS +
+			(rank * UINT64_C(7919) + step + 1) * UINT64_C(2654435761) / 4096 % 1000000;
 
 	if (rank == 2 && j->slow_from && step >= j->slow_from)
 		busy += 40 * MS;

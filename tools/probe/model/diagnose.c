@@ -11,6 +11,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	reductions_init(&d->reductions);
 	results_init(&d->results, skew, &d->sites);
 	messages_init(&d->messages, skew);
+	init_contacts(&d->contacts);
 	pace_init(&d->pace, nrank);
 	pace_init(&d->longer, nrank);
 	step_orders_init(&d->orders, nrank);
@@ -24,6 +25,7 @@ void diagnose_free(struct diagnose *d)
 	reductions_free(&d->reductions);
 	results_free(&d->results);
 	messages_free(&d->messages);
+	free_contacts(&d->contacts);
 	pace_free(&d->pace);
 	pace_free(&d->longer);
 	step_orders_free(&d->orders);
@@ -67,6 +69,8 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
 {
 	judge_results(&d->results, m, complete);
 	note_given_up(&d->given_up, m, d->skew);
+	if (complete)
+		record_contact(&d->contacts, m);
 	if (complete && !m->open && !m->unlike) {
 		note_values_beside_others(&d->habits, m);
 		judge_replicas(&d->replicas, m);

@@ -3,6 +3,7 @@
 #ifndef PROBE_TOOLS_DIAGNOSE_H
 #define PROBE_TOOLS_DIAGNOSE_H
 
+#include "tools/probe/model/contacts.h"
 #include "tools/probe/model/join/clock_fix.h"
 #include "tools/probe/model/messages.h"
 #include "tools/probe/model/places/sites.h"
@@ -21,6 +22,7 @@ struct diagnose {
 	struct reductions reductions;
 	struct results results;
 	struct messages messages;
+	struct contacts contacts;
 	struct pace pace;
 	struct pace longer; /* the same for longer rounds of the calls, if the steps are rounds */
 	struct step_orders orders;

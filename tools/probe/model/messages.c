@@ -9,13 +9,13 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/places/sites.h"
+#include "tools/probe/model/times/noise.h"
 
 #define BUCKETS 16384u
 #define UNDER_WAY_MAX (1u << 18)
 #define LINKS_MAX (1u << 18)
 /* keeps the keys of routes between two ranks apart from those of pairs of places */
 #define WAY_SALT 1
-#define LINK_LONG 8000000u /* ns: shorter messages are not examined */
 #define LAGS_MIN 3
 #define TYPES_MIN 3
 #define COUNTS_MIN 3
@@ -159,10 +159,12 @@ static uint64_t moment_of_being_there(const struct messages *m, const struct cal
 
 static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
 {
-	if (took < LINK_LONG) {
+	if ((double)took < MATTERS_NS) {
 		l->now.n = 0;
 		return;
 	}
+	l->longs++;
+	l->following += l->now.n > 0;
 	if (!l->now.n++) {
 		l->now.step = step;
 		l->now.least = took;

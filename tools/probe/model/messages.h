@@ -33,6 +33,7 @@ struct link_stat {
 		uint64_t step, least; /* step of its start; the shortest of its messages */
 		unsigned n;
 	} now, best;
+	uint64_t longs, following; /* long messages; those after a long one */
 	/* Step of the send minus step of the receive: the same for every message of that many steps, the last of which is lag_step. */
 	int64_t lag;
 	uint64_t lags, lag_step;

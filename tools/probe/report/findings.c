@@ -12,7 +12,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/names.h"
 #include "tools/probe/rules/end/movers.h"
-#include "tools/probe/report/causes.h"
+#include "tools/probe/report/consequences.h"
 #include "tools/probe/rules/training/training.h"
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/waits.h"
@@ -673,9 +673,9 @@ void report_findings(struct report *r)
 	find_timing(r);
 	for (unsigned i = 0; i < r->nfinding; i++)
 		complete_finding(r, &r->finding[i]);
-	put_causes_first(r);
+	fold_consequences(r);
 
-	/* Causes come before their consequences: the earlier one first. Equal ones keep the order in which they were found. */
+	/* The earlier one first. Equal ones keep the order in which they were found. */
 	for (unsigned i = 1; i < r->nfinding; i++)
 		for (unsigned k = i; k && is_finding_before(&r->finding[k], &r->finding[k - 1]);
 			k--) {

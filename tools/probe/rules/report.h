@@ -46,6 +46,8 @@ struct finding {
 	char *evidence,
 		*next; /* what a person can check; the command to run next; NULL: the usual ones */
 	const char *usual_evidence;
+	struct finding *consequence; /* what follows from it, see consequences.h */
+	unsigned nconsequence;
 	uint64_t event; /* when it began, by the first host's clock; 0: not known */
 };
 
@@ -147,7 +149,6 @@ struct straggler {
 	double cost; /* share of all ranks' time that was spent waiting in this communicator */
 	double habit; /* the same without the longest wait: one wait is no habit */
 	bool matters;
-	bool doubtful; /* may be chance given the number of communicators: no warning */
 };
 struct straggler report_straggler(const struct report *r, const struct late_comm *c);
 

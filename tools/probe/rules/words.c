@@ -49,6 +49,9 @@ void free_finding(struct finding *f)
 	free(f->other);
 	free(f->evidence);
 	free(f->next);
+	for (unsigned i = 0; i < f->nconsequence; i++)
+		free_finding(&f->consequence[i]);
+	free(f->consequence);
 }
 
 /* They mostly come in ascending order; then no search for duplicates is needed. */

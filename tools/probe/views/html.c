@@ -13,6 +13,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/measured.h"
+#include "tools/probe/report/consequences.h"
 
 /* page.html; report.mk has the dependency. */
 __asm__(".section .rodata\n"
@@ -120,7 +121,7 @@ static void put_findings(const struct html *h, struct target *t)
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->r->nfinding; i++) {
 		const struct finding *f = &h->r->finding[i];
-		char *measured;
+		char *measured, *text = format_finding(f);
 		int window = -1;
 
 		for (unsigned k = 0; k < h->nwindow; k++)
@@ -130,7 +131,8 @@ static void put_findings(const struct html *h, struct target *t)
 		target_print(t, "{\"window\":%d", window);
 		put_string(t, "severity", severity_word(f->severity));
 		put_string(t, "kind", f->kind);
-		put_string(t, "text", f->text);
+		put_string(t, "text", text);
+		free(text);
 		put_string(t, "evidence", f->evidence);
 		put_string(t, "next", f->next);
 		measured = format_measurement(

@@ -295,11 +295,12 @@ static void json_attempts(const struct attempts *a)
 	json_end();
 }
 
-static void json_findings(struct report *r)
+static void json_findings(
+	struct report *r, const char *key, const struct finding *finding, unsigned n)
 {
-	json_list("findings");
-	for (unsigned i = 0; i < r->nfinding; i++) {
-		const struct finding *f = &r->finding[i];
+	json_list(key);
+	for (unsigned i = 0; i < n; i++) {
+		const struct finding *f = &finding[i];
 
 		json_object(NULL);
 		json_string("severity", severity_word(f->severity));
@@ -312,6 +313,8 @@ static void json_findings(struct report *r)
 		json_finding_place(r, f);
 		json_string("evidence", f->evidence);
 		json_string("next", f->next);
+		if (finding == r->finding)
+			json_findings(r, "consequences", f->consequence, f->nconsequence);
 		json_end();
 	}
 	json_end();
@@ -614,7 +617,7 @@ void report_json(struct report *r)
 	}
 	json_end();
 	report_json_verdict(&r->verdict);
-	json_findings(r);
+	json_findings(r, "findings", r->finding, r->nfinding);
 	open_calls(r);
 	json_stuck_calls(r);
 	json_bad_values(r);

@@ -9,6 +9,7 @@
 #include "tools/probe/rules/measured.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/report/consequences.h"
 
 #define LABEL 9 /* width of the words on the left */
 
@@ -274,6 +275,7 @@ static void print_findings(const struct report *r, enum severity severity, const
 
 	for (unsigned i = 0; i < r->nfinding; i++) {
 		const struct finding *f = &r->finding[i];
+		char *text;
 
 		if (f->severity != severity)
 			continue;
@@ -281,8 +283,9 @@ static void print_findings(const struct report *r, enum severity severity, const
 			out_heading(heading);
 		any = true;
 		printf("  %s%-9s%s ", out_style(style[f->severity]), f->kind, out_plain());
-		out_wrap(f->text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0),
-			12);
+		text = format_finding(f);
+		out_wrap(text, 12 + (strlen(f->kind) > 9 ? (unsigned)strlen(f->kind) - 9 : 0), 12);
+		free(text);
 		print_grounds(f);
 	}
 }

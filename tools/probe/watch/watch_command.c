@@ -15,6 +15,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/views/focus.h"
 #include "tools/probe/watch/watch_alerts.h"
+#include "tools/probe/report/consequences.h"
 
 static const char help[] =
 	"usage: probe watch [options] [DIR]\n"
@@ -193,12 +194,14 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	struct focus at;
 	struct tm tm;
 	time_t now = time(NULL);
+	char *text;
 
 	report_focus(r, f, &at);
 	if (is_finding_new(w, hash_finding(f, &at))) {
 		localtime_r(&now, &tm);
-		printf("%02d:%02d:%02d %s: %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec, f->kind,
-			f->text);
+		text = format_finding(f);
+		printf("%02d:%02d:%02d %s: %s\n", tm.tm_hour, tm.tm_min, tm.tm_sec, f->kind, text);
+		free(text);
 		fflush(stdout);
 		w->found = true;
 		if (w->command)

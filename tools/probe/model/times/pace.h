@@ -9,7 +9,7 @@
 #include "tools/probe/model/read/calls.h"
 
 #define PACE_CELLS 256u
-#define PACE_STEPS_MIN 8 /* fewer show no habit */
+#define PACE_STEPS_MIN 8 /* fewer show nothing: noise.h */
 #define PACE_STEPS_WARM 2 /* at the beginning: they compile, and fill caches */
 #define PACE_AHEAD \
 	64u /* calls that are sorted by their starts: rows of calls that were open for a long time come late */
@@ -47,7 +47,8 @@ struct pace {
 	/* By end_pace(): the same cells for all ranks. */
 	bool any;
 	uint64_t first_step, per_cell;
-	struct pace_middle *middle; /* by end_pace() */
+	struct pace_matrix *mean,
+		*longest; /* times of the cells' steps, and the longest of each; NULL: none */
 };
 
 enum pace_kind { PACE_EVEN, PACE_SLOW, PACE_JITTER, PACE_STALL };
@@ -56,10 +57,17 @@ struct pace_found {
 	enum pace_kind kind;
 	uint32_t rank; /* index */
 	uint64_t step; /* slow: from here on; stall: in this one; jitter: the first late one */
-	double usual, seen; /* ns outside of calls in a step: of the other ranks, of this one */
-	double spread; /* of the other ranks */
+	/*
+	 * ns outside of calls in a step. Slow: of the other ranks and of this one. Else: how much more than the others the rank's other
+	 * steps take (median), and its longest one.
+	 */
+	double usual, seen;
+	double spread; /* three quarters of the other ranks' steps differ by less */
 	double share; /* of the steps */
-	unsigned times; /* stalls */
+	uint64_t worst; /* the latest step */
+	unsigned times; /* late steps; those in a row are one */
+	double chance,
+		chance_once; /* expected findings of this kind in a healthy run; of one such step */
 };
 
 void pace_init(struct pace *p, unsigned nrank);
@@ -76,5 +84,9 @@ void end_pace(struct pace *p);
 bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
 /* kind PACE_EVEN: nothing stands out. Call end_pace() first. */
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
+
+/* pace_readings.c. longest: of the longest steps of the cells; else of all their steps. */
+struct pace_matrix *compute_pace_matrix(const struct pace *p, bool longest);
+void free_pace_matrix(struct pace_matrix *m); /* NULL: nothing */
 
 #endif

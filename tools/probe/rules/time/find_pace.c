@@ -5,14 +5,11 @@
 
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/times/noise.h"
 #include "tools/probe/rules/report.h"
 
 #define LONGER_BEFORE 4 /* longer rounds that are needed before a rank is slow in them */
-#define LINK_MESSAGES 8
-#define LINK_STREAK 5 /* consecutive messages */
-#define LINK_TIMES 2 /* other links vary by this factor from noise */
-#define LINK_LONG_STREAK 10 /* for a streak of this length ... */
-#define LINK_USUAL_TIMES 4 /* ... this factor over the others' usual time is enough */
+#define LINK_SAMPLE 64u /* messages of a link that are compared */
 
 static struct finding *add_pace(
 	struct report *r, enum finding_kind kind, const struct pace_found *p, char *text)
@@ -94,21 +91,20 @@ static void find_slow_rank(struct report *r)
 
 static bool find_jitter(struct report *r)
 {
-	struct pace_found p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
-	bool longer = p.kind != PACE_JITTER;
+	struct pace_found p = judge_longer_rounds(r, PACE_JITTER);
+	bool longer = p.kind == PACE_JITTER;
 	char *crowded;
 
-	if (longer)
-		p = judge_longer_rounds(r, PACE_JITTER);
+	if (!longer)
+		p = judge_pace(&r->g.diagnose.pace, PACE_JITTER);
 	if (p.kind != PACE_JITTER)
 		return false;
 	crowded = describe_oversubscription(r);
 	add_pace(r, crowded ? FINDING_JITTER_DOUBTFUL : FINDING_JITTER, &p,
 		tool_format(
 			"%s is slower than the others from time to time: in %s of %s, first "
-			"in step %llu, by %s (90 %% "
-			"quantile), while the median of its other ones differs by at most %s; the "
-			"other ranks spread by %s%s",
+			"in step %llu, by up to %s, while the median of its other ones differs by "
+			"%s; three quarters of the other ranks' steps differ by less than %s%s",
 			report_rank(r, p.rank), out_percent(p.share),
 			longer ? "the longer rounds that its calls make" : "its steps",
 			(unsigned long long)p.step, out_time(p.seen),
@@ -126,79 +122,84 @@ static void find_stalls(struct report *r, bool jitter)
 		add_pace(r, FINDING_STALL, &p,
 			tool_format("%s stalled for %s in step %llu outside of recorded calls, "
 				    "and the others waited "
-				    "for it%s; p90 of all steps: %s",
+				    "for it%s; three quarters of the other ranks' steps differ "
+				    "by less than %s",
 				report_rank(r, p.rank), out_time(p.seen),
 				(unsigned long long)p.step, p.times > 1 ? ", not only once" : "",
-				out_time(p.usual)));
+				out_time(p.spread)));
 	else if (p.kind == PACE_JITTER && !jitter)
 		add_pace(r, FINDING_JITTER_DOUBTFUL, &p,
 			tool_format("%s stalls from time to time, for up to %s outside of "
 				    "recorded calls, and the others wait for it: in %s of its "
-				    "steps; p90 of all steps: %s",
+				    "steps; three quarters of the other ranks' steps differ by "
+				    "less than %s",
 				report_rank(r, p.rank), out_time(p.seen), out_percent(p.share),
-				out_time(p.usual)));
+				out_time(p.spread)));
 }
 
-static int by_link_time(const void *x, const void *y)
+/* Up to LINK_SAMPLE quantiles of the link's shortest n messages. Returns how many. */
+static unsigned sample_link(const struct link_stat *l, uint64_t n, double *v)
 {
-	double a = *(const double *)x, b = *(const double *)y;
+	unsigned k = n < LINK_SAMPLE ? (unsigned)n : LINK_SAMPLE;
 
-	return a < b ? -1 : a > b;
+	for (unsigned i = 0; i < k; i++)
+		v[i] = (double)hist_quantile(
+			&l->time, (i + 0.5) / k * (double)n / (double)l->time.n);
+	return k;
 }
 
-/* The median of the other links' quantile q. With q 0.9: delays that noise can cause. */
-static double noise_of_links(const struct table *t, const struct link_stat *but, double q)
+/*
+ * Messages of the other links. Two ranks with traffic in one direction have no other link: they are compared with their own other messages.
+ * Returns true if so.
+ */
+static bool measure_links(const struct table *t, const struct link_stat *but, struct noise *s,
+	uint64_t *messages, double *again)
 {
-	double *v = tool_alloc((t->n + 1) * sizeof(*v)), all;
+	double *v = tool_alloc((size_t)(t->n + 1) * LINK_SAMPLE * sizeof(*v));
+	double longs = 0, following = 0;
 	unsigned n = 0;
 
+	*messages = but->time.n;
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct link_stat *k = table_at(t, i);
 
-		if (k != but && k->time.n >= LINK_MESSAGES)
-			v[n++] = (double)hist_quantile(&k->time, q);
+		if (k == but)
+			continue;
+		n += sample_link(k, k->time.n, v + n);
+		*messages += k->time.n;
+		longs += (double)k->longs;
+		following += (double)k->following;
 	}
-	qsort(v, n, sizeof(*v), by_link_time);
-	all = n ? v[(n - 1) / 2] : INFINITY;
-	free(v);
-	return all;
-}
-
-/* Two ranks with traffic in one direction have no other link: compares with its own messages, without the slow ones. */
-static double noise_of_itself(const struct link_stat *l, double q)
-{
-	uint64_t rest = l->time.n - l->best.n;
-
-	if (rest < LINK_MESSAGES)
-		return INFINITY;
-	return (double)hist_quantile(&l->time, q * (double)rest / (double)l->time.n);
+	if (!n)
+		noise_init(s, v, sample_link(but, but->time.n - but->best.n, v));
+	else
+		noise_init(s, v, n);
+	*again = chance_of_following(following, longs);
+	return !n;
 }
 
 static void find_slow_link(struct report *r)
 {
 	const struct table *t = &r->g.diagnose.messages.links;
 	const struct link_stat *l = NULL;
-	double noise, usual;
-	bool long_streak, alone;
+	struct noise noise;
+	uint64_t messages;
+	double again, usual, chance;
+	bool alone;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		const struct link_stat *k = table_at(t, i);
 
-		if (k->best.n >= LINK_STREAK && (!l || k->best.least > l->best.least))
+		if (k->best.n >= HABIT_TIMES && (!l || k->best.least > l->best.least))
 			l = k;
 	}
 	if (!l)
 		return;
-	noise = noise_of_links(t, l, 0.9);
-	usual = noise_of_links(t, l, 0.5);
-	alone = isinf(noise);
-	if (alone) {
-		noise = noise_of_itself(l, 0.9);
-		usual = noise_of_itself(l, 0.5);
-	}
-	long_streak = (double)l->best.least < LINK_TIMES * noise;
-	if (long_streak &&
-		(l->best.n < LINK_LONG_STREAK || (double)l->best.least < LINK_USUAL_TIMES * usual))
+	alone = measure_links(t, l, &noise, &messages, &again);
+	chance = (double)messages * chance_of_excess(&noise, NULL, (double)l->best.least, &usual) *
+		 chance_of_run(again, l->best.n - 1, l->best.n - 1);
+	noise_free(&noise);
+	if (chance > FALSE_ALARMS)
 		return;
 
 	char *at = called_from_text(r, &l->slowest), *crowded = describe_oversubscription(r);
@@ -206,13 +207,12 @@ static void find_slow_link(struct report *r)
 		tool_format("messages from %s to %s are slow from step %llu on: %s consecutive "
 			    "ones took "
 			    "%s and more from both ranks being there to the end of the receive; "
-			    "%s of "
-			    "%s take at most %s%s%s",
+			    "three quarters of %s take less than %s%s%s",
 			report_rank(r, l->from), report_rank(r, l->to),
 			(unsigned long long)l->best.step, out_count(l->best.n),
-			out_time((double)l->best.least), long_streak ? "half" : "90 %",
-			alone ? "its other ones" : "those of other links",
-			out_time(long_streak ? usual : noise), at, crowded ? crowded : ""));
+			out_time((double)l->best.least),
+			alone ? "its other ones" : "those of other links", out_time(usual), at,
+			crowded ? crowded : ""));
 
 	name_culprit(r, f, l->from);
 	name_culprit(r, f, l->to);

@@ -7,49 +7,31 @@
 
 #include "folder/owner.h"
 #include "tools/lib/out.h"
+#include "tools/probe/model/times/noise.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-#define MEETINGS_MIN 10 /* fewer show no habit */
 #define WAITS_MIN 8 /* long waits: fewer show no habit, and these show one only if ... */
 #define WAITS_SHARE 0.1 /* ... they are this share of the operations, ... */
 #define WAITS_ENOUGH 20 /* ... or there are this many: a step may have hundreds of operations */
-#define CHANCE_OF_WAITS 0.01 /* waits that are more likely by chance are no finding, */
-#define CHANCE_OF_WARNING \
-	0.001 /* and above this, for all communicators of the run together, no warning */
-#define LAG_MIN 100e3 /* ns: below it is noise */
 #define COST_MIN \
 	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
 #define WARN_COST 0.1 /* share of the run: below it there is a note, and no warning */
-#define CHANCE 0.001 /* probability that a rank of a run arrives last so often by chance */
-#define ABOVE_CHANCE \
-	1.3 /* times the share that each rank has by chance: less is no habit, however significant it is */
 #define OWN_MIN 0.05 /* share of the run spent in our own code that is worth a line */
 #define LIFE_MIN 2e9 /* ns; in a shorter run it is mostly the beginning that is seen */
 #define LIST_MAX 4 /* stragglers that are named */
 
-/* The share of operations in which the same rank arrives last by chance: half of them with two ranks. */
+/* The share of the waiting time that is more than any rank has by chance: half of it with two ranks. */
 static double share_min(unsigned ranks)
 {
 	return 0.5 + 0.5 / ranks;
 }
 
 /*
- * Does this rank arrive last more often than chance explains? Binomial test, by the normal approximation with continuity correction. Each
- * rank is one of several tests (Bonferroni).
- */
-static bool beyond_chance(const struct member *m, const struct late_comm *c)
-{
-	double n = (double)c->held, k = (double)m->last, p = 1.0 / c->ranks;
-	double z = (k - 0.5 - n * p) / sqrt(n * p * (1 - p));
-
-	return k >= ABOVE_CHANCE * p * n && 0.5 * erfc(z / M_SQRT2) * c->ranks < CHANCE;
-}
-
-/*
- * The same test for waiting time: is more of it for this rank than chance explains? By chance each operation's wait is for any of the
- * ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. Returns an upper bound of the probability
- * that a rank of the communicator gets this much of it by chance.
+ * Is more waiting time for this rank than chance explains? By chance each operation's wait is for any of the ranks: the share of one of
+ * them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. A step has several operations, and a slow rank is late for the first
+ * one only: which rank arrives last in the others is chance, but it costs little. The worst wait is not counted: one wait is no habit.
+ * Returns an upper bound of the probability that a rank of the communicator gets this much of it by chance.
  */
 static double chance_of_waits(const struct member *m, const struct late_comm *c)
 {
@@ -57,7 +39,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	double squares = c->wait_squares - c->worst_ns * c->worst_ns;
 	double own = m->wait_ns + m->stood_ns - (c->worst_for == m ? c->worst_ns : 0);
 
-	if (all <= 0 || squares <= 0)
+	if (all <= 0 || squares <= 0 || own < share_min(c->ranks) * all)
 		return 1;
 
 	/* This many operations with equal waits would weigh as much. */
@@ -72,58 +54,18 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	return 0.5 * erfc(z / M_SQRT2) * c->ranks;
 }
 
-static bool is_behind(const struct member *m)
-{
-	return (double)hist_quantile(&m->lag, 0.5) >= LAG_MIN;
-}
-
-/* The waiting time without one long wait for a rank other than the one in question: some rank is the last to start. */
-static double habitual_wait(const struct late_comm *c)
-{
-	double all = c->wait_ns + c->stood_ns;
-
-	return c->worst_for == c->costly ? all : all - c->worst_ns;
-}
-
-/*
- * The same for the rank that causes the most waiting, by the mean. It is late for one operation of a step, and which rank arrives last in
- * the others is chance, so the median over all says nothing. The worst wait is not counted: one wait is no habit.
- */
-static bool member_costs(const struct member *m)
-{
-	return m->last >= MEETINGS_MIN &&
-	       (m->wait_ns + m->stood_ns - m->worst_ns) / (double)(m->last - 1) >= LAG_MIN;
-}
-
 static struct straggler judge_last_rank(const struct report *r, const struct late_comm *c)
 {
-	struct straggler s = {.comm = c, .who = c->most};
-	double chance;
+	struct straggler s = {.comm = c, .who = c->costly};
 
-	if (!s.who || !c->held)
+	if (!s.who || !c->held || r->g.life_ns <= 0)
 		return s;
 	s.share = (double)s.who->last / (double)c->held;
-	s.cost = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns) / r->g.life_ns : 0;
-	s.habit = r->g.life_ns > 0 ? (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns : 0;
-	if (c->held < MEETINGS_MIN || s.cost < COST_MIN)
-		return s;
-	if (s.share >= share_min(c->ranks) && is_behind(s.who) && beyond_chance(s.who, c)) {
-		s.matters = true;
-		return s;
-	}
-	/*
-	 * A step has several operations, and a slow rank is late for the first one only: which rank arrives last in the others is chance.
-	 * The waiting time decides.
-	 */
-	chance = c->costly && member_costs(c->costly) ? chance_of_waits(c->costly, c) : 1;
-	if (chance < CHANCE_OF_WAITS && c->costly->wait_ns + c->costly->stood_ns >=
-						share_min(c->ranks) * habitual_wait(c)) {
-		s.who = c->costly;
-		s.share = (double)s.who->last / (double)c->held;
-		s.matters = true;
-		/* Each communicator is one of several tests. */
-		s.doubtful = chance * r->g.late.comms.n >= CHANCE_OF_WARNING;
-	}
+	s.cost = (c->wait_ns + c->stood_ns) / r->g.life_ns;
+	s.habit = (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns;
+	/* Each communicator is one of several tests. */
+	s.matters = s.habit >= COST_MIN &&
+		    chance_of_waits(s.who, c) * r->g.late.comms.n <= FALSE_ALARMS;
 	return s;
 }
 
@@ -221,8 +163,8 @@ static void find_stragglers(struct report *r)
 		struct finding *f;
 
 		f = add_finding(r,
-			crowded || s->doubtful || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
-								       : FINDING_STRAGGLER,
+			crowded || s->habit < WARN_COST ? FINDING_STRAGGLER_DOUBTFUL
+							: FINDING_STRAGGLER,
 			tool_format("%s arrives last in %s of %s on %s, %s after the middle rank "
 				    "(median; at most %s); "
 				    "%s the last rank took %s of the run%s%s%s%s",

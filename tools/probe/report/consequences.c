@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/report/consequences.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/lib/out.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/rules/report.h"
+
+/* What a finding is about, and with it what can follow from it. */
+enum nature {
+	NATURE_ALONE, /* of files, of the whole run: nothing follows */
+	NATURE_ORDER, /* which calls a rank makes, and with which terms: everything but time */
+	NATURE_VALUE, /* values */
+	NATURE_END, /* how it ended */
+	NATURE_TIME, /* other delays of the same ranks */
+};
+
+/* Of two findings about one operation, or one rank's time, the one with the smaller depth explains the other. */
+static const struct {
+	const char *kind;
+	enum nature nature;
+	unsigned depth;
+} natures[] = {
+	{"mismatch", NATURE_ORDER, 0},
+	{"skip", NATURE_ORDER, 1},
+	{"order", NATURE_ORDER, 1},
+	{"tag", NATURE_ORDER, 1},
+	{"deadlock", NATURE_ORDER, 2},
+	{"nan", NATURE_VALUE, 3},
+	{"inf", NATURE_VALUE, 3},
+	{"spike", NATURE_VALUE, 4},
+	{"stale", NATURE_VALUE, 4},
+	{"zero", NATURE_VALUE, 4},
+	{"corruption", NATURE_VALUE, 5},
+	{"not_sum", NATURE_VALUE, 5},
+	{"diverged", NATURE_VALUE, 6},
+	{"died", NATURE_END, 7},
+	{"hang", NATURE_END, 8},
+	{"error", NATURE_END, 8},
+	{"stopped", NATURE_END, 8},
+	{"slow", NATURE_TIME, 0},
+	{"jitter", NATURE_TIME, 0},
+	{"link", NATURE_TIME, 0},
+	{"stall", NATURE_TIME, 1},
+	{"straggler", NATURE_TIME, 2},
+};
+
+static enum nature find_nature(const struct finding *f, unsigned *depth)
+{
+	for (unsigned i = 0; i < sizeof(natures) / sizeof(*natures); i++)
+		if (strcmp(natures[i].kind, f->kind) == 0) {
+			*depth = natures[i].depth;
+			return natures[i].nature;
+		}
+	return NATURE_ALONE;
+}
+
+static bool is_of_collective(const struct finding *f)
+{
+	return f->has_call && f->call.comm && f->call.comm_seq != NO_NUMBER &&
+	       !(f->call.bits & (CALL_P2P | CALL_LOCAL));
+}
+
+/*
+ * The rank passed no elements that can be read: its call was refused. It took no part in its operation, but it has a number: from there on
+ * one number is not one operation on all ranks, and mismatches follow from that.
+ */
+static bool has_shifted_numbers(const struct finding *error, const struct finding *f)
+{
+	const struct call *c = &error->call;
+
+	return strcmp(error->kind, "error") == 0 && is_of_collective(error) &&
+	       c->bits & CALL_ERROR && !c->count && !c->in_bytes && !c->out_bytes &&
+	       is_of_collective(f) && f->call.comm == c->comm && f->call.comm_seq >= c->comm_seq;
+}
+
+static bool is_about_same_operation(const struct finding *a, const struct finding *b)
+{
+	const struct call *x = &a->call, *y = &b->call;
+
+	return (x->rank == y->rank && x->api && x->seq == y->seq) ||
+	       (is_of_collective(a) && is_of_collective(b) && x->comm == y->comm &&
+		       x->comm_seq == y->comm_seq);
+}
+
+static bool has_culprit_of(const struct finding *a, const struct finding *b)
+{
+	for (unsigned i = 0; i < a->nrank; i++)
+		for (unsigned k = 0; k < b->nrank; k++)
+			if (a->rank[i] == b->rank[k])
+				return true;
+	return false;
+}
+
+/* Is it certain that a came first, and can it have reached b? */
+static bool can_lead_to(const struct report *r, const struct finding *a, const struct finding *b)
+{
+	const struct diagnose *d = &r->g.diagnose;
+	const struct call *x = &a->call, *y = &b->call;
+
+	if (!a->event || !b->event || a->event >= b->event || x->step > y->step)
+		return false;
+	return can_reach(&d->contacts, &d->messages.links, r->g.folders.n, x->rank, x->step,
+		y->rank, y->step);
+}
+
+/* Does b follow from a? */
+static bool can_explain(const struct report *r, const struct finding *a, const struct finding *b)
+{
+	unsigned x = 0, y = 0;
+	enum nature cause = find_nature(a, &x), effect = find_nature(b, &y);
+
+	/* The worse one is no consequence: it is what a person must see. */
+	if (a->severity > b->severity || cause == NATURE_ALONE || effect == NATURE_ALONE)
+		return false;
+	if (cause == NATURE_TIME || effect == NATURE_TIME)
+		return cause == effect && x < y && has_culprit_of(a, b);
+	if (!a->has_call || !b->has_call)
+		return false;
+	if (has_shifted_numbers(a, b))
+		return !has_shifted_numbers(b, a);
+	if (is_about_same_operation(a, b))
+		return x < y && effect != NATURE_END;
+	/* Values change what a program computes, and rarely what it calls: another fault in its calls is one of its own. */
+	if (cause == NATURE_VALUE || cause == NATURE_END)
+		return cause == effect && x <= y && can_lead_to(r, a, b);
+	return can_lead_to(r, a, b);
+}
+
+/* Moves finding k to the consequences of finding `cause`, with its own consequences. */
+static void fold_into(struct finding *cause, struct finding *f)
+{
+	cause->consequence = tool_realloc(
+		cause->consequence, (cause->nconsequence + 1 + f->nconsequence) * sizeof(*f));
+	cause->consequence[cause->nconsequence++] = *f;
+	f = &cause->consequence[cause->nconsequence - 1];
+	memcpy(f + 1, f->consequence, f->nconsequence * sizeof(*f));
+	cause->nconsequence += f->nconsequence;
+	free(f->consequence);
+	f->consequence = NULL;
+	f->nconsequence = 0;
+}
+
+void fold_consequences(struct report *r)
+{
+	/* A cause may have been found after what follows from it. */
+	for (unsigned k = r->nfinding; k-- > 0;) {
+		unsigned i = 0;
+
+		while (i < r->nfinding &&
+			(i == k || !can_explain(r, &r->finding[i], &r->finding[k])))
+			i++;
+		if (i == r->nfinding)
+			continue;
+		fold_into(&r->finding[i], &r->finding[k]);
+		memmove(r->finding + k, r->finding + k + 1,
+			(--r->nfinding - k) * sizeof(*r->finding));
+	}
+}
+
+char *format_finding(const struct finding *f)
+{
+	char *text = tool_strdup(f->text);
+
+	for (unsigned i = 0; i < f->nconsequence; i++) {
+		const struct finding *k = &f->consequence[i];
+		char *was = text;
+
+		text = tool_format("%s\nconsequence: %s %.*s", was, k->kind,
+			(int)strcspn(k->text, "\n"), k->text);
+		free(was);
+	}
+	return text;
+}
