@@ -5,7 +5,7 @@
 #include <string.h>
 
 static int n, own_rank, own_ranks;
-static double *state, *forcing;
+static double *state, *forcing, *inbox[64];
 static MPI_Comm own, other;
 
 static void advance(double dt)
@@ -61,17 +61,20 @@ static void step_ocean(void)
 static void couple(int is_air, int others)
 {
 	MPI_Request r[64];
-	int count = 0;
+	int count = 0, partners = 0;
 
 	for (int k = 0; k < 64; k++)
 		r[k] = MPI_REQUEST_NULL;
-	if (own_rank < others || own_ranks <= others)
-		for (int k = own_rank % others; k < others; k += own_ranks)
-			MPI_Irecv(forcing, n, MPI_DOUBLE, k, is_air ? 42 : 41, other, &r[count++]);
-	if (own_rank < others || own_ranks <= others)
-		for (int k = own_rank % others; k < others; k += own_ranks)
-			ISEND("flux", state, n, MPI_DOUBLE, k, is_air ? 41 : 42, other, &r[count++]);
+	for (int k = own_rank % others; k < others; k += own_ranks, partners++)
+		MPI_Irecv(inbox[partners], n, MPI_DOUBLE, k, is_air ? 42 : 41, other, &r[count++]);
+	for (int k = own_rank % others; k < others; k += own_ranks)
+		ISEND("flux", state, n, MPI_DOUBLE, k, is_air ? 41 : 42, other, &r[count++]);
 	MPI_Waitall(count, r, MPI_STATUSES_IGNORE);
+	for (int i = 0; i < n; i++) {
+		forcing[i] = 0;
+		for (int k = 0; k < partners; k++)
+			forcing[i] += inbox[k][i] / partners;
+	}
 }
 
 int main(int argc, char **argv)
@@ -83,6 +86,8 @@ int main(int argc, char **argv)
 	n = (int)get_option("size", 200);
 	state = make_array(n);
 	forcing = make_array(n);
+	for (int k = 0; k < ranks; k++)
+		inbox[k] = make_array(n);
 	is_air = rank < (ranks + 1) / 2;
 	for (int i = 0; i < n; i++)
 		state[i] = (is_air ? 1.5 : 0.5) + draw();

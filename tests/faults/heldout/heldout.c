@@ -249,24 +249,32 @@ static bool change_arguments(const char *site, struct call *c)
 	return memcmp(&before, c, sizeof(before)) != 0;
 }
 
+/* A zeroed producer stays zero. */
+static void zero_values(const char *site, int line, double *data, int n)
+{
+	bool was_zero = true;
+
+	if (strcmp(plan_of.fault, "zero") || rank != plan_of.rank || strcmp(plan_of.site, site) ||
+		step < plan_of.step)
+		return;
+	for (int i = 0; i < n; i++)
+		was_zero = was_zero && data[i] == 0;
+	memset(data, 0, (size_t)n * sizeof(*data));
+	if (!plan_of.done && !was_zero)
+		write_truth(line, 0);
+}
+
 struct call plan(const char *site, int line, void *data, struct call c)
 {
-	/* A zeroed producer stays zero. */
-	if (data && c.type == MPI_DOUBLE && !strcmp(plan_of.fault, "zero") && rank == plan_of.rank &&
-		!strcmp(plan_of.site, site) && step >= plan_of.step && c.n > 0) {
-		bool was_zero = true;
+	/* An all-to-all has a part for each rank. */
+	int n = c.peer == -2 ? c.n * ranks : c.n;
 
-		for (int i = 0; i < c.n; i++)
-			was_zero = was_zero && ((double *)data)[i] == 0;
-		memset(data, 0, (size_t)c.n * sizeof(double));
-		if (!plan_of.done && !was_zero)
-			write_truth(line, 0);
-	}
-	if (data && c.type == MPI_DOUBLE && c.n > 0) {
-		if (change_values(site, data, c.n))
+	if (data && c.type == MPI_DOUBLE && n > 0) {
+		zero_values(site, line, data, n);
+		if (change_values(site, data, n))
 			write_truth(line, 0);
 		else
-			remember_values(site, data, c.n);
+			remember_values(site, data, n);
 	}
 	if (change_arguments(site, &c))
 		write_truth(line, 0);

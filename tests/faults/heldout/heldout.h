@@ -73,7 +73,7 @@ void after(const char *site, int line);
 #define GATHER(site, in, N, T, out, ROOT, comm) \
 	CALL_(site, in, N, T, MPI_OP_NULL, ROOT, -1, MPI_Gather(in, c.n, c.type, out, N, T, c.peer, comm))
 #define ALLTOALL(site, in, N, T, out, comm) \
-	CALL_(site, in, N, T, MPI_OP_NULL, -1, -1, MPI_Alltoall(in, c.n, c.type, out, c.n, c.type, comm))
+	CALL_(site, in, N, T, MPI_OP_NULL, -2, -1, MPI_Alltoall(in, c.n, c.type, out, c.n, c.type, comm))
 #define BARRIER(site, comm) CALL_(site, NULL, 0, MPI_BYTE, MPI_OP_NULL, -1, -1, MPI_Barrier(comm))
 #define SEND(site, data, N, T, to, TAG, comm) \
 	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, MPI_Send(data, c.n, c.type, c.peer, c.tag, comm))
