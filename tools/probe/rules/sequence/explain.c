@@ -704,25 +704,62 @@ static unsigned count_alike(
 	return n;
 }
 
+static bool judge_new_call(
+	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
+{
+	const struct entry *e = &r->e[i];
+
+	return is_judged(w, r, i) && judge_call(w, r, i, v) && !is_excused(w, r, i, v) &&
+	       2 * count_alike(w, v, r->e[e->prev].token, e->token) <= w->n;
+}
+
+/*
+ * The operation on which ranks do not agree, if one rank alone has a term there that is new at its place: that explains it, whatever else
+ * is unusual in that step (a loop with one more turn, a message that came earlier).
+ */
+static bool judge_disagreement(const struct window *w, const bool *may, struct verdict *best)
+{
+	const struct unlike *u = &w->g->unlike;
+	unsigned n = 0;
+
+	for (unsigned j = 0; u->any && j < w->n; j++) {
+		const struct rank_window *r = &w->rank[j];
+
+		for (unsigned i = 0; (!may || may[r->rank]) && i < r->n; i++) {
+			const struct call *c = &r->e[i].call;
+			struct verdict v;
+
+			if (c->bits & (CALL_P2P | CALL_LOCAL) || c->comm != u->comm ||
+				c->comm_seq != u->seq || !judge_new_call(w, r, i, &v) ||
+				v.kind != VERDICT_TERMS)
+				continue;
+			*best = v;
+			best->event = clock_set_right(&w->g->skew[r->rank], c->start);
+			n++;
+		}
+	}
+	return n == 1;
+}
+
 struct verdict judge_sequences(const struct window *w, const bool *may)
 {
 	struct verdict best = {.kind = VERDICT_NONE}, v;
 	uint64_t earliest = UINT64_MAX;
 
+	if (judge_disagreement(w, may, &best))
+		return best;
+	best.kind = VERDICT_NONE;
 	for (unsigned j = 0; j < w->n; j++) {
 		const struct rank_window *r = &w->rank[j];
 
 		for (unsigned i = 0; (!may || may[r->rank]) && i < r->n; i++) {
-			const struct entry *e = &r->e[i];
-			uint64_t at = clock_set_right(&w->g->skew[r->rank], e->call.start);
+			uint64_t at = clock_set_right(&w->g->skew[r->rank], r->e[i].call.start);
 
 			if (!is_judged(w, r, i))
 				continue;
 			if (at >= earliest)
 				break;
-			if (!judge_call(w, r, i, &v) || is_excused(w, r, i, &v))
-				continue;
-			if (2 * count_alike(w, &v, r->e[e->prev].token, e->token) > w->n)
+			if (!judge_new_call(w, r, i, &v))
 				continue;
 			best = v;
 			best.event = at;

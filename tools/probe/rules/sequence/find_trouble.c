@@ -553,7 +553,7 @@ static struct trouble first_trouble(struct report *r)
 {
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
-	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	const struct call *l = find_lagging(&r->g.diagnose.messages);
 	const struct order_seen *order;
 	enum order_way way;
 	bool hang;
@@ -575,11 +575,11 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = o->call.comm;
 		t.event = o->event;
 	}
-	if (l->any && (!t.any || l->call.start < t.event)) {
+	if (l && (!t.any || l->start < t.event)) {
 		t.any = true;
-		t.step = l->call.step;
-		t.comm = l->call.comm;
-		t.event = l->call.start;
+		t.step = l->step;
+		t.comm = l->comm;
+		t.event = l->start;
 	}
 	if (u->any && (!t.any || u->event < t.event || u->step < t.step)) {
 		t.any = true;
@@ -587,7 +587,7 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = u->comm;
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
-	t.only_stuck = t.any && !o->any && !l->any && !u->any;
+	t.only_stuck = t.any && !o->any && !l && !u->any;
 	/* Another order in one step: no rank had to wait because of it, and nothing else went wrong. */
 	if (!t.any && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,
