@@ -15,7 +15,8 @@ static void advance(double dt)
 	for (int i = 0; i < n; i++) {
 		double here = state[i], right = state[(i + 1) % n];
 
-		state[i] += dt * (left + right - 2 * here) + dt * 0.2 * forcing[i] + 0.01 * (draw() - 0.5);
+		state[i] += dt * (left + right - 2 * here) + dt * 0.2 * forcing[i] +
+			    0.01 * (draw() - 0.5);
 		left = here;
 	}
 }

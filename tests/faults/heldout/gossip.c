@@ -8,7 +8,7 @@
 static int n, received, *sent;
 static double *mass, *inbox, weight = 1;
 
-static void take(const double *message)
+static void add_message(const double *message)
 {
 	for (int i = 0; i < n; i++)
 		mass[i] += message[i];
@@ -25,20 +25,22 @@ static void take_whatever_came(void)
 		MPI_Iprobe(MPI_ANY_SOURCE, 21, MPI_COMM_WORLD, &there, &s);
 		if (!there)
 			return;
-		MPI_Recv(inbox, n + 1, MPI_DOUBLE, s.MPI_SOURCE, 21, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		take(inbox);
+		MPI_Recv(inbox, n + 1, MPI_DOUBLE, s.MPI_SOURCE, 21, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
+		add_message(inbox);
 	}
 }
 
 /* All learn how many messages each rank gets in all, and take the rest. */
-static void settle(void)
+static void wait_for_rest(void)
 {
 	int *all = calloc((size_t)ranks * 2 + 8, sizeof(int));
 
 	ALLREDUCE("sent", sent, all, ranks, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
 	while (received < all[rank]) {
-		MPI_Recv(inbox, n + 1, MPI_DOUBLE, MPI_ANY_SOURCE, 21, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-		take(inbox);
+		MPI_Recv(inbox, n + 1, MPI_DOUBLE, MPI_ANY_SOURCE, 21, MPI_COMM_WORLD,
+			MPI_STATUS_IGNORE);
+		add_message(inbox);
 	}
 	free(all);
 }
@@ -73,14 +75,14 @@ int main(int argc, char **argv)
 			take_whatever_came();
 		}
 		if (step % 3 == 2)
-			settle();
+			wait_for_rest();
 		error[0] = fabs(mass[0] / weight - 1.5) + 1e-6 * draw();
 		PASS("error");
 		ALLREDUCE("error", error, worst, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 		end_step();
 	}
 	MPI_Wait(&request, MPI_STATUS_IGNORE);
-	settle();
+	wait_for_rest();
 	end_program();
 	return 0;
 }

@@ -88,7 +88,7 @@ double *make_array(int n)
 	return calloc((size_t)n * 2 + 64, sizeof(double));
 }
 
-static double next_number(unsigned long *state)
+static double draw_number(unsigned long *state)
 {
 	*state = *state * 6364136223846793005UL + 1442695040888963407UL;
 	return (double)(*state >> 11) / 9007199254740992.0;
@@ -96,18 +96,18 @@ static double next_number(unsigned long *state)
 
 double draw(void)
 {
-	return next_number(&plan_of.own);
+	return draw_number(&plan_of.own);
 }
 
 double draw_common(void)
 {
-	return next_number(&plan_of.common);
+	return draw_number(&plan_of.common);
 }
 
 static bool is_due(const char *fault, const char *site)
 {
 	return !plan_of.done && rank == plan_of.rank && step >= plan_of.step &&
-		!strcmp(plan_of.fault, fault) && !strcmp(plan_of.site, site);
+	       !strcmp(plan_of.fault, fault) && !strcmp(plan_of.site, site);
 }
 
 static void write_truth(int line, int last_line)
@@ -121,7 +121,8 @@ static void write_truth(int line, int last_line)
 	clock_gettime(CLOCK_REALTIME, &now);
 	fd = path ? open(path, O_WRONLY | O_CREAT | O_APPEND, 0644) : -1;
 	snprintf(text, sizeof(text),
-		"{\"fault\": \"%s\", \"site\": \"%s\", \"rank\": %d, \"step\": %d, \"lines\": [%d, %d], \"time\": %ld.%03ld}\n",
+		"{\"fault\": \"%s\", \"site\": \"%s\", \"rank\": %d, \"step\": %d, \"lines\": [%d, "
+		"%d], \"time\": %ld.%03ld}\n",
 		plan_of.fault, plan_of.site, rank, step, line, last_line ? last_line : line,
 		(long)now.tv_sec, now.tv_nsec / 1000000);
 	if (fd < 0 || write(fd, text, strlen(text)) < 0)
@@ -139,9 +140,11 @@ static void spin_forever(void)
 
 void pass(const char *site, int line)
 {
-	static const char *const faults[] = {"kill", "exit1", "abort", "segv", "sleep", "spin", "stop"};
+	static const char *const faults[] = {
+		"kill", "exit1", "abort", "segv", "sleep", "spin", "stop"};
 
-	if (is_due("slow", site) || (plan_of.done && rank == plan_of.rank && !strcmp(plan_of.fault, "slow"))) {
+	if (is_due("slow", site) ||
+		(plan_of.done && rank == plan_of.rank && !strcmp(plan_of.fault, "slow"))) {
 		if (!plan_of.done)
 			write_truth(line, 0);
 		usleep((useconds_t)get_option("slow_us", 40000));
@@ -204,7 +207,7 @@ static bool change_values(const char *site, double *data, int n)
 	else if (is_due("blank", site) && largest > 0)
 		memset(data, 0, (size_t)n * sizeof(*data));
 	else if (is_due("stale", site) && plan_of.last_size == n &&
-		memcmp(plan_of.last, data, (size_t)n * sizeof(*data)))
+		 memcmp(plan_of.last, data, (size_t)n * sizeof(*data)))
 		memcpy(data, plan_of.last, (size_t)n * sizeof(*data));
 	else
 		return false;
@@ -223,7 +226,9 @@ static void remember_values(const char *site, const double *data, int n)
 
 static MPI_Datatype get_other_type(MPI_Datatype type)
 {
-	return type == MPI_DOUBLE ? (plan_of.pick % 2 ? MPI_FLOAT : MPI_LONG_LONG) : type == MPI_INT ? MPI_FLOAT : type;
+	return type == MPI_DOUBLE ? (plan_of.pick % 2 ? MPI_FLOAT : MPI_LONG_LONG)
+	       : type == MPI_INT  ? MPI_FLOAT
+				  : type;
 }
 
 static bool change_arguments(const char *site, struct call *c)

@@ -50,12 +50,13 @@ void after(const char *site, int line);
 #define KEEP(site, values, n) keep(site, __LINE__, values, n)
 #define SWAP(site) swap_calls(site, __LINE__)
 
-#define CALL_(site, data, n_, type_, op_, peer_, tag_, made) \
-	do { \
-		struct call c = plan(site, __LINE__, data, (struct call){1, n_, peer_, tag_, type_, op_}); \
-		for (; c.times > 0; c.times--) \
-			made; \
-		after(site, __LINE__); \
+#define CALL_(site, data, n_, type_, op_, peer_, tag_, made)                                       \
+	do {                                                                                       \
+		struct call c =                                                                    \
+			plan(site, __LINE__, data, (struct call){1, n_, peer_, tag_, type_, op_}); \
+		for (; c.times > 0; c.times--)                                                     \
+			made;                                                                      \
+		after(site, __LINE__);                                                             \
 	} while (0)
 
 #define ALLREDUCE(site, in, out, N, T, O, comm) \
@@ -66,18 +67,24 @@ void after(const char *site, int line);
 	CALL_(site, in, N, T, O, ROOT, -1, MPI_Reduce(in, out, c.n, c.type, c.op, c.peer, comm))
 #define BCAST(site, data, N, T, ROOT, comm) \
 	CALL_(site, NULL, N, T, MPI_OP_NULL, ROOT, -1, MPI_Bcast(data, c.n, c.type, c.peer, comm))
-#define IBCAST(site, data, N, T, ROOT, comm, r) \
-	CALL_(site, NULL, N, T, MPI_OP_NULL, ROOT, -1, MPI_Ibcast(data, c.n, c.type, c.peer, comm, r))
-#define ALLGATHER(site, in, N, T, out, comm) \
-	CALL_(site, in, N, T, MPI_OP_NULL, -1, -1, MPI_Allgather(in, c.n, c.type, out, c.n, c.type, comm))
-#define GATHER(site, in, N, T, out, ROOT, comm) \
-	CALL_(site, in, N, T, MPI_OP_NULL, ROOT, -1, MPI_Gather(in, c.n, c.type, out, N, T, c.peer, comm))
-#define ALLTOALL(site, in, N, T, out, comm) \
-	CALL_(site, in, N, T, MPI_OP_NULL, -2, -1, MPI_Alltoall(in, c.n, c.type, out, c.n, c.type, comm))
+#define IBCAST(site, data, N, T, ROOT, comm, r)        \
+	CALL_(site, NULL, N, T, MPI_OP_NULL, ROOT, -1, \
+		MPI_Ibcast(data, c.n, c.type, c.peer, comm, r))
+#define ALLGATHER(site, in, N, T, out, comm)       \
+	CALL_(site, in, N, T, MPI_OP_NULL, -1, -1, \
+		MPI_Allgather(in, c.n, c.type, out, c.n, c.type, comm))
+#define GATHER(site, in, N, T, out, ROOT, comm)      \
+	CALL_(site, in, N, T, MPI_OP_NULL, ROOT, -1, \
+		MPI_Gather(in, c.n, c.type, out, N, T, c.peer, comm))
+#define ALLTOALL(site, in, N, T, out, comm)        \
+	CALL_(site, in, N, T, MPI_OP_NULL, -2, -1, \
+		MPI_Alltoall(in, c.n, c.type, out, c.n, c.type, comm))
 #define BARRIER(site, comm) CALL_(site, NULL, 0, MPI_BYTE, MPI_OP_NULL, -1, -1, MPI_Barrier(comm))
-#define SEND(site, data, N, T, to, TAG, comm) \
-	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, MPI_Send(data, c.n, c.type, c.peer, c.tag, comm))
-#define ISEND(site, data, N, T, to, TAG, comm, r) \
-	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, MPI_Isend(data, c.n, c.type, c.peer, c.tag, comm, r))
+#define SEND(site, data, N, T, to, TAG, comm)         \
+	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, \
+		MPI_Send(data, c.n, c.type, c.peer, c.tag, comm))
+#define ISEND(site, data, N, T, to, TAG, comm, r)     \
+	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, \
+		MPI_Isend(data, c.n, c.type, c.peer, c.tag, comm, r))
 
 #endif

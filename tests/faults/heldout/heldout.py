@@ -139,7 +139,7 @@ def make_run(a, run):
     run["truth"] = read_truth(out)
     report = read_report(a, out)
     if live and run["truth"]:
-        # How the runner ends a job is no part of the fault; what is said of it then is kept apart.
+        # How the runner ends a job is no part of the fault; what the report says then is kept apart.
         run["after"] = judge(run, report)[:2]
     return live or report
 

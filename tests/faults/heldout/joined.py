@@ -15,7 +15,7 @@ rank, world = start()
 fault = Fault(rank)
 size = int(OPTIONS.get("size", 2))
 model = DistributedDataParallel(nn.Sequential(nn.Linear(12, 16 * size), nn.Tanh(), nn.Linear(16 * size, 4)))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 data = torch.Generator().manual_seed(100 + rank)
 truth = torch.randn(12, 4, generator=torch.Generator().manual_seed(3))
 epochs = 4

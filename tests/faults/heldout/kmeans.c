@@ -67,6 +67,7 @@ static void replace_empty(int k)
 int main(int argc, char **argv)
 {
 	double counts[K * 2 + 64], all_counts[K * 2 + 64], inertia[8], total[8], norm[8], low[8];
+	MPI_Comm world = MPI_COMM_WORLD;
 
 	start_program(argc, argv);
 	points = (int)get_option("size", 300);
@@ -81,17 +82,18 @@ int main(int argc, char **argv)
 		PASS("assign");
 		swapped = SWAP("sums_counts");
 		if (!swapped)
-			ALLREDUCE("sums", sums, all_sums, K * DIM, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+			ALLREDUCE("sums", sums, all_sums, K * DIM, MPI_DOUBLE, MPI_SUM, world);
 
 		ALLREDUCE("counts", counts, all_counts, K, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 		if (swapped)
-			ALLREDUCE("sums", sums, all_sums, K * DIM, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+			ALLREDUCE("sums", sums, all_sums, K * DIM, MPI_DOUBLE, MPI_SUM, world);
 		for (int k = 0; k < K; k++)
 			if (all_counts[k] == 0)
 				replace_empty(k);
 			else
 				for (int d = 0; d < DIM; d++)
-					centres[k * DIM + d] = all_sums[k * DIM + d] / all_counts[k];
+					centres[k * DIM + d] =
+						all_sums[k * DIM + d] / all_counts[k];
 		KEEP("centres", centres, K * DIM);
 		norm[0] = 0;
 		for (int i = 0; i < K * DIM; i++)

@@ -27,7 +27,7 @@ static void multiply(void)
 	q[n - 1] = (2 + shift) * p[n - 1] - p[n - 2] - from_right[0];
 }
 
-static double dot(const double *a, const double *c)
+static double compute_dot(const double *a, const double *c)
 {
 	double s = 0;
 
@@ -37,12 +37,12 @@ static double dot(const double *a, const double *c)
 }
 
 /* Removes the slow directions from the residual. */
-static void deflate(void)
+static void remove_slow_parts(void)
 {
 	double part[DEFLATED * 2], whole[DEFLATED * 2];
 
 	for (int k = 0; k < DEFLATED; k++)
-		part[k] = dot(space[k], r);
+		part[k] = compute_dot(space[k], r);
 	ALLREDUCE("deflate", part, whole, DEFLATED, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	for (int k = 0; k < DEFLATED; k++)
 		for (int i = 0; i < n; i++)
@@ -59,16 +59,16 @@ static int solve(double tolerance)
 	int turns = 0;
 	MPI_Request w;
 
-	deflate();
-	part[0] = dot(r, r);
+	remove_slow_parts();
+	part[0] = compute_dot(r, r);
 	ALLREDUCE("residual", part, old, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 	while (old[0] > tolerance && ++turns < 40) {
 		double alpha;
 
 		multiply();
-		part[0] = dot(p, q);
-		part[1] = dot(r, q);
-		part[2] = dot(q, q);
+		part[0] = compute_dot(p, q);
+		part[1] = compute_dot(r, q);
+		part[2] = compute_dot(q, q);
 		w = MPI_REQUEST_NULL;
 		IALLREDUCE("dots", part, both, 3, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &w);
 		PASS("precondition");
@@ -78,13 +78,13 @@ static int solve(double tolerance)
 			x[i] += alpha * p[i];
 			r[i] -= alpha * q[i];
 		}
-		part[0] = dot(r, r);
+		part[0] = compute_dot(r, r);
 		ALLREDUCE("residual", part, both, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 		for (int i = 0; i < n; i++)
 			p[i] = r[i] + both[0] / (old[0] + 1e-300) * p[i];
 		old[0] = both[0];
 		if (turns % RESTART == 0)
-			deflate();
+			remove_slow_parts();
 	}
 	return turns;
 }
@@ -101,7 +101,8 @@ int main(int argc, char **argv)
 	for (int k = 0; k < DEFLATED; k++) {
 		space[k] = make_array(n);
 		for (int i = 0; i < n; i++)
-			space[k][i] = cos((k + 1) * (rank * n + i) * M_PI / (ranks * n)) / sqrt(ranks * n);
+			space[k][i] = cos((k + 1) * (rank * n + i) * M_PI / (ranks * n)) /
+				      sqrt(ranks * n);
 	}
 	for (int i = 0; i < n; i++)
 		x[i] = draw();
@@ -113,7 +114,7 @@ int main(int argc, char **argv)
 			b[i] = x[i] + sin(0.01 * (rank * n + i) + step) + 0.2 * draw();
 		PASS("assemble");
 		report[0] = solve(ranks * n * (step % 3 ? 1e-4 : 1e-7));
-		report[1] = dot(x, x);
+		report[1] = compute_dot(x, x);
 		REDUCE("report", report + 1, all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 		end_step();
 	}

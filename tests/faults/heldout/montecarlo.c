@@ -39,7 +39,8 @@ int main(int argc, char **argv)
 	start_program(argc, argv);
 	size = (int)get_option("size", 400);
 	all = make_array(ranks);
-	MPI_Win_allocate(sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &window);
+	MPI_Win_allocate(
+		sizeof(long), sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &window);
 	batches = 4 * ranks;
 	for (long n = get_option("steps", 26); n > 0; n--) {
 		long one = 1, taken = 0, collisions = 0;

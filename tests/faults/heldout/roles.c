@@ -13,14 +13,15 @@ enum { TURNS_OF_A_KEEPER = 6, CHECKPOINT = 2 };
 static int n;
 static double *state, *kept[64];
 
-static void work(MPI_Comm workers)
+static void update_state(MPI_Comm workers)
 {
 	double part[8] = {0}, whole[8];
 	double *next = make_array(n);
 
 	for (int turn = 0; turn < 20; turn++) {
 		for (int i = 0; i < n; i++)
-			next[i] = 0.5 * state[i] + 0.25 * (state[(i + 1) % n] + state[(i + n - 1) % n]);
+			next[i] = 0.5 * state[i] +
+				  0.25 * (state[(i + 1) % n] + state[(i + n - 1) % n]);
 		memcpy(state, next, (size_t)n * sizeof(double));
 	}
 	free(next);
@@ -76,12 +77,13 @@ int main(int argc, char **argv)
 		if (keeper != before) {
 			if (workers != MPI_COMM_NULL)
 				MPI_Comm_free(&workers);
-			MPI_Comm_split(MPI_COMM_WORLD, rank == keeper ? MPI_UNDEFINED : 0, rank, &workers);
+			MPI_Comm_split(
+				MPI_COMM_WORLD, rank == keeper ? MPI_UNDEFINED : 0, rank, &workers);
 			before = keeper;
 			save(keeper);
 		}
 		if (rank != keeper)
-			work(workers);
+			update_state(workers);
 		else
 			PASS("keeper");
 		/* One step in seven is unstable on some rank. */

@@ -19,7 +19,8 @@ static void transform(void)
 		for (int k = 0; k < side; k++) {
 			line[k] = 0;
 			for (int j = 0; j < side; j++)
-				line[k] += f[j] * (cos(2 * M_PI * j * k / side) + sin(2 * M_PI * j * k / side));
+				line[k] += f[j] * (cos(2 * M_PI * j * k / side) +
+							  sin(2 * M_PI * j * k / side));
 		}
 		for (int k = 0; k < side; k++)
 			f[k] = line[k] / sqrt(side);
@@ -30,7 +31,8 @@ static void pack(void)
 {
 	for (int to = 0; to < ranks; to++)
 		for (int i = 0; i < rows; i++)
-			memcpy(packed + ((size_t)to * rows + i) * rows, field + (size_t)i * side + (size_t)to * rows,
+			memcpy(packed + ((size_t)to * rows + i) * rows,
+				field + (size_t)i * side + (size_t)to * rows,
 				(size_t)rows * sizeof(double));
 }
 
@@ -62,7 +64,8 @@ static void filter(double dt)
 	MPI_Comm_free(&group);
 	for (int i = 0; i < rows; i++)
 		for (int k = 0; k < side; k++)
-			field[(size_t)i * side + k] *= exp(-dt * (k % 17) / (1 + 1e-3 * mean[0] / members));
+			field[(size_t)i * side + k] *=
+				exp(-dt * (k % 17) / (1 + 1e-3 * mean[0] / members));
 }
 
 int main(int argc, char **argv)
@@ -84,13 +87,13 @@ int main(int argc, char **argv)
 		transform();
 		PASS("transform");
 		pack();
-		ALLTOALL("there", packed, rows *rows, MPI_DOUBLE, unpacked, MPI_COMM_WORLD);
+		ALLTOALL("there", packed, rows * rows, MPI_DOUBLE, unpacked, MPI_COMM_WORLD);
 		unpack();
 		transform();
 		filter(dt[0]);
 		PASS("filter");
 		pack();
-		ALLTOALL("back", packed, rows *rows, MPI_DOUBLE, unpacked, MPI_COMM_WORLD);
+		ALLTOALL("back", packed, rows * rows, MPI_DOUBLE, unpacked, MPI_COMM_WORLD);
 		unpack();
 		energy[0] = 0;
 		for (int i = 0; i < rows * side; i++) {

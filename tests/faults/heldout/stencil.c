@@ -39,9 +39,11 @@ static double relax(double dt, double *change)
 			steep = fmax(steep, fabs(u[i + 1][j] - u[i - 1][j]));
 		for (int turn = 0; turn < (steep > 0.2 ? 3 : 1); turn++, work++)
 			for (int j = 0; j < width; j++) {
-				double left = u[i][(j + width - 1) % width], right = u[i][(j + 1) % width];
+				double left = u[i][(j + width - 1) % width],
+				       right = u[i][(j + 1) % width];
 
-				next[i][j] = u[i][j] + dt * (u[i - 1][j] + u[i + 1][j] + left + right - 4 * u[i][j]);
+				next[i][j] = u[i][j] + dt * (u[i - 1][j] + u[i + 1][j] + left +
+								    right - 4 * u[i][j]);
 			}
 		for (int j = 0; j < width; j++)
 			*change += (next[i][j] - u[i][j]) * (next[i][j] - u[i][j]);
@@ -58,20 +60,23 @@ static void balance(double work)
 
 	ALLGATHER("work", mine, 1, MPI_DOUBLE, all, MPI_COMM_WORLD);
 	for (int k = 0; k + 1 < ranks; k++) {
-		int rows = first_rows[k + 1] - first_rows[k], rows_after = first_rows[k + 2] - first_rows[k + 1];
+		int rows = first_rows[k + 1] - first_rows[k],
+		    rows_after = first_rows[k + 2] - first_rows[k + 1];
 		int n = high - low;
 
 		if (all[k] > all[k + 1] * 1.2 && rows > 3) {
 			first_rows[k + 1]--;
 			if (rank == k) {
-				SEND("move_down", u[n], width, MPI_DOUBLE, k + 1, 3, MPI_COMM_WORLD);
+				SEND("move_down", u[n], width, MPI_DOUBLE, k + 1, 3,
+					MPI_COMM_WORLD);
 				high--;
 			} else if (rank == k + 1) {
 				double *spare = u[MOST_ROWS + 1];
 
 				memmove(u + 2, u + 1, MOST_ROWS * sizeof(*u));
 				u[1] = spare;
-				MPI_Recv(u[1], width, MPI_DOUBLE, k, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+				MPI_Recv(u[1], width, MPI_DOUBLE, k, 3, MPI_COMM_WORLD,
+					MPI_STATUS_IGNORE);
 				low--;
 			}
 		} else if (all[k + 1] > all[k] * 1.2 && rows_after > 3) {
@@ -84,7 +89,8 @@ static void balance(double work)
 				u[MOST_ROWS + 1] = spare;
 				low++;
 			} else if (rank == k) {
-				MPI_Recv(u[n + 1], width, MPI_DOUBLE, k + 1, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+				MPI_Recv(u[n + 1], width, MPI_DOUBLE, k + 1, 4, MPI_COMM_WORLD,
+					MPI_STATUS_IGNORE);
 				high++;
 			}
 		}
@@ -109,7 +115,8 @@ int main(int argc, char **argv)
 	}
 	for (int i = 1; i <= 8; i++)
 		for (int j = 0; j < width; j++)
-			u[i][j] = exp(-0.002 * (j - width / 3.0) * (j - width / 3.0)) * (rank + 1) + draw();
+			u[i][j] = exp(-0.002 * (j - width / 3.0) * (j - width / 3.0)) * (rank + 1) +
+				  draw();
 	for (long n = get_option("steps", 30); n > 0; n--) {
 		exchange_halo();
 		PASS("compute");

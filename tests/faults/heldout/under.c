@@ -56,7 +56,8 @@ int MPI_Bcast(void *p, int n, MPI_Datatype type, int root, MPI_Comm comm)
 	return err;
 }
 
-int MPI_Allgather(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm)
+int MPI_Allgather(
+	const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm)
 {
 	int err = PMPI_Allgather(in, n, type, out, m, to, comm);
 

@@ -216,11 +216,8 @@ static void note_lag(
 		t->lags += recv->step != t->lag_step;
 		t->lag_step = recv->step;
 	} else if (!t->varies && !g && t->lags >= LAGS_MIN && m->nlagging < LAGGING_MAX) {
-		m->lagging[m->nlagging++] = (struct lagging){.call = *recv,
-			.lag = lag,
-			.usual = t->lag,
-			.steps = 1,
-			.step = recv->step};
+		m->lagging[m->nlagging++] = (struct lagging){
+			.call = *recv, .lag = lag, .usual = t->lag, .steps = 1, .step = recv->step};
 		return;
 	} else {
 		t->lag = lag;
