@@ -8,7 +8,7 @@ static int n, own_rank, own_ranks;
 static double *state, *forcing, *inbox[64];
 static MPI_Comm own, other;
 
-static void advance(double dt)
+static void update_field(double dt)
 {
 	double left = state[n - 1];
 
@@ -26,7 +26,7 @@ static void step_air(void)
 	double wind[8], fastest[8];
 
 	for (int turn = 0; turn < 4; turn++) {
-		advance(0.1);
+		update_field(0.1);
 		wind[0] = 0;
 		for (int i = 0; i < n; i++)
 			wind[0] = fmax(wind[0], fabs(state[i]));
@@ -34,7 +34,7 @@ static void step_air(void)
 		ALLREDUCE("wind", wind, fastest, 1, MPI_DOUBLE, MPI_MAX, own);
 		/* A strong wind needs one more half step. */
 		if (fastest[0] > 2.0)
-			advance(0.05);
+			update_field(0.05);
 	}
 }
 
@@ -50,7 +50,7 @@ static void step_ocean(void)
 		MPI_Waitall(2, r, MPI_STATUSES_IGNORE);
 		state[0] += 0.05 * (ghost[1] - state[0]);
 	}
-	advance(0.2);
+	update_field(0.2);
 	PASS("ocean");
 	heat[0] = 0;
 	for (int i = 0; i < n; i++)
@@ -59,7 +59,7 @@ static void step_ocean(void)
 }
 
 /* Each rank has a partner in the other code; a code with more ranks has some that share one. */
-static void couple(int is_air, int others)
+static void copy_fluxes(int is_air, int others)
 {
 	MPI_Request r[64];
 	int count = 0, partners = 0;
@@ -103,7 +103,7 @@ int main(int argc, char **argv)
 		else
 			step_ocean();
 		PASS("couple");
-		couple(is_air, others);
+		copy_fluxes(is_air, others);
 		year[0] = state[n / 2];
 		if (step % 4 == 3)
 			ALLREDUCE("year", year, mean, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);

@@ -10,7 +10,7 @@ static int n;
 static double *x, *b, *r, *p, *q, *space[DEFLATED], shift = 0.3;
 
 /* q = A p; the inner parts are computed while the ends are under way. */
-static void multiply(void)
+static void compute_product(void)
 {
 	int left = (rank + ranks - 1) % ranks, right = (rank + 1) % ranks;
 	double from_left[8] = {0}, from_right[8] = {0};
@@ -48,12 +48,12 @@ static void remove_slow_parts(void)
 		for (int i = 0; i < n; i++)
 			x[i] += whole[k] * space[k][i] * 0.1;
 	memcpy(p, x, (size_t)n * sizeof(double));
-	multiply();
+	compute_product();
 	for (int i = 0; i < n; i++)
 		p[i] = r[i] = b[i] - q[i];
 }
 
-static int solve(double tolerance)
+static int compute_solution(double tolerance)
 {
 	double part[8], old[8], both[8];
 	int turns = 0;
@@ -65,7 +65,7 @@ static int solve(double tolerance)
 	while (old[0] > tolerance && ++turns < 40) {
 		double alpha;
 
-		multiply();
+		compute_product();
 		part[0] = compute_dot(p, q);
 		part[1] = compute_dot(r, q);
 		part[2] = compute_dot(q, q);
@@ -113,7 +113,7 @@ int main(int argc, char **argv)
 		for (int i = 0; i < n; i++)
 			b[i] = x[i] + sin(0.01 * (rank * n + i) + step) + 0.2 * draw();
 		PASS("assemble");
-		report[0] = solve(ranks * n * (step % 3 ? 1e-4 : 1e-7));
+		report[0] = compute_solution(ranks * n * (step % 3 ? 1e-4 : 1e-7));
 		report[1] = compute_dot(x, x);
 		REDUCE("report", report + 1, all, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
 		end_step();

@@ -9,7 +9,7 @@ static int side, rows;
 static double *field, *packed, *unpacked;
 
 /* A transform of each row, real to real (Hartley), so that twice is the identity up to 1/side. */
-static void transform(void)
+static void compute_transform(void)
 {
 	double line[512];
 
@@ -46,7 +46,7 @@ static void unpack(void)
 }
 
 /* Waves lose energy by their length; the filter is averaged over a group that is another one in each step. */
-static void filter(double dt)
+static void update_waves(double dt)
 {
 	MPI_Comm group;
 	double share[8], mean[8];
@@ -84,13 +84,13 @@ int main(int argc, char **argv)
 		if (rank == 0)
 			dt[0] = 0.01 * (1 + draw());
 		BCAST("dt", dt, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-		transform();
+		compute_transform();
 		PASS("transform");
 		pack();
 		ALLTOALL("there", packed, rows * rows, MPI_DOUBLE, unpacked, MPI_COMM_WORLD);
 		unpack();
-		transform();
-		filter(dt[0]);
+		compute_transform();
+		update_waves(dt[0]);
 		PASS("filter");
 		pack();
 		ALLTOALL("back", packed, rows * rows, MPI_DOUBLE, unpacked, MPI_COMM_WORLD);

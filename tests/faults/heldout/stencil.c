@@ -26,7 +26,7 @@ static void exchange_halo(void)
 }
 
 /* Returns the work: refined rows are smoothed three times. */
-static double relax(double dt, double *change)
+static double update_rows(double dt, double *change)
 {
 	double work = 0;
 	int n = high - low;
@@ -54,7 +54,7 @@ static double relax(double dt, double *change)
 }
 
 /* The boundary to the next rank moves by a row towards the one with more work. */
-static void balance(double work)
+static void update_bounds(double work)
 {
 	double mine[8] = {work}, *all = make_array(ranks);
 
@@ -120,14 +120,14 @@ int main(int argc, char **argv)
 	for (long n = get_option("steps", 30); n > 0; n--) {
 		exchange_halo();
 		PASS("compute");
-		work += relax(dt[0], change);
+		work += update_rows(dt[0], change);
 		steepest[0] = fabs(u[1][0] - u[high - low][width / 2]) + 1e-3;
 		ALLREDUCE("change", change, sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
 		ALLREDUCE("steepest", steepest, dt, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
 		dt[0] = fmin(0.2, 0.05 + 0.1 / (1 + dt[0]));
 		if (step % 5 == 4) {
 			PASS("balance");
-			balance(work);
+			update_bounds(work);
 			work = 0;
 		}
 		end_step();
