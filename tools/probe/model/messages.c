@@ -189,7 +189,7 @@ static struct lagging *find_lagging_way(struct messages *m, const struct call *r
 	return NULL;
 }
 
-static void drop_lagging(struct messages *m, struct lagging *g)
+static void remove_lagging(struct messages *m, struct lagging *g)
 {
 	size_t after = (size_t)(m->lagging + m->nlagging - g) - 1;
 
@@ -226,7 +226,7 @@ static void note_lag(
 	}
 	if (g) {
 		t->varies = true;
-		drop_lagging(m, g);
+		remove_lagging(m, g);
 	}
 }
 

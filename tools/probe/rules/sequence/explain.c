@@ -704,7 +704,7 @@ static unsigned count_alike(
 	return n;
 }
 
-static bool judge_new_call(
+static bool check_new_call(
 	const struct window *w, const struct rank_window *r, unsigned i, struct verdict *v)
 {
 	const struct entry *e = &r->e[i];
@@ -717,7 +717,7 @@ static bool judge_new_call(
  * The operation on which ranks do not agree, if one rank alone has a term there that is new at its place: that explains it, whatever else
  * is unusual in that step (a loop with one more turn, a message that came earlier).
  */
-static bool judge_disagreement(const struct window *w, const bool *may, struct verdict *best)
+static bool match_disagreement(const struct window *w, const bool *may, struct verdict *best)
 {
 	const struct unlike *u = &w->g->unlike;
 	unsigned n = 0;
@@ -730,7 +730,7 @@ static bool judge_disagreement(const struct window *w, const bool *may, struct v
 			struct verdict v;
 
 			if (c->bits & (CALL_P2P | CALL_LOCAL) || c->comm != u->comm ||
-				c->comm_seq != u->seq || !judge_new_call(w, r, i, &v) ||
+				c->comm_seq != u->seq || !check_new_call(w, r, i, &v) ||
 				v.kind != VERDICT_TERMS)
 				continue;
 			*best = v;
@@ -746,7 +746,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 	struct verdict best = {.kind = VERDICT_NONE}, v;
 	uint64_t earliest = UINT64_MAX;
 
-	if (judge_disagreement(w, may, &best))
+	if (match_disagreement(w, may, &best))
 		return best;
 	best.kind = VERDICT_NONE;
 	for (unsigned j = 0; j < w->n; j++) {
@@ -759,7 +759,7 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 				continue;
 			if (at >= earliest)
 				break;
-			if (!judge_new_call(w, r, i, &v))
+			if (!check_new_call(w, r, i, &v))
 				continue;
 			best = v;
 			best.event = at;
