@@ -247,8 +247,11 @@ const struct call *find_lagging(const struct messages *m)
 	for (unsigned i = 0; i < m->nlagging; i++) {
 		const struct lagging *g = &m->lagging[i];
 
-		/* A receive that was skipped takes its message later, and one is left over in the end. */
-		if (g->steps < LAGS_MIN ||
+		/*
+		 * A receive that was skipped takes its message later, and one is left over in the end. If a send was skipped, the receive takes
+		 * the message of a later step; a rank that was late and catches up does not.
+		 */
+		if (g->steps < LAGS_MIN || (g->lag < g->usual && g->lag >= 0) ||
 			(g->lag > g->usual && !m->given_up && !is_any_unreceived(m, &g->call)))
 			continue;
 		if (!first || g->call.start < first->call.start)
