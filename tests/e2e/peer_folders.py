@@ -8,6 +8,9 @@ DIR/limit      a pipeline of 3 ranks: rank 0 uses another tag in step 6, and all
 DIR/closed     rank 0 gives up waiting for rank 1, which comes later, sends, and is told that the connection is closed
 DIR/ended      rank 0 gives up, and a launcher ends the others a second later; rank 2 was in no call
 DIR/handled    the same ends, but all fail at once: no rank was blocked
+DIR/overtaken  a rank that takes whatever has come: one message comes a step later, all are received
+DIR/counter    ranks that take work from a counter in a window; in step 9 rank 1 takes one piece more than ever, and rank 2 reduces by max
+DIR/unsent     rank 0 skipped a message in step 8: from then on each receive takes the next step's message
 """
 import os
 import sys
@@ -82,10 +85,61 @@ def pipeline(top, how):
         k.write(**left(ends[k.rank] + k.rank * 10**6, "exit" if how == "closed" else "exception"))
 
 
+def messages(top, how):
+    """Rank 0 sends rank 1 two messages in each step, a size and what has it."""
+    steps, odd = 16, 8
+    ranks = [Rank(top, r, 3, first_record_ns=BEGIN, last_record_ns=BEGIN + (steps + 1) * S, **step_of(True)) for r in range(3)]
+    sent, received = [0, 0], [0, 0]
+
+    def message(k, i, tag, at):
+        if k.rank == 0:
+            k.call("send", [("in", dict(mean=1 + sent[tag] / 7))], at, peer=1, tag=tag, step=i, comm_seq=sent[tag])
+            sent[tag] += 1
+        else:
+            k.call("recv", [("out", dict(mean=1 + received[tag] / 7))], at, peer=0, tag=tag, step=i, comm_seq=received[tag])
+            received[tag] += 1
+
+    for i in range(steps):
+        for tag in (0, 1):
+            at = i * S + tag * S // 4
+            if how == "overtaken" or i != odd or tag:
+                message(ranks[0], i, tag, at)
+            if how == "overtaken":
+                for _ in range(0 if (i, tag) == (odd, 0) else 2 if (i, tag) == (odd + 1, 0) else 1):
+                    message(ranks[1], i, tag, at + S // 8)
+            elif not (i == steps - 1 and tag == 0):
+                # The receive that lacks its message waits for the next step's.
+                message(ranks[1], i, tag, at + S // 8 + (S if i >= odd else 0))
+        if how == "overtaken":
+            for k in ranks:
+                k.call("all_reduce", [("in", dict(mean=i + k.rank)), ("out", dict(mean=i))], i * S + S // 2, step=i, comm_seq=i)
+    for k in ranks:
+        k.write()
+
+
+def counter(top):
+    ranks = [Rank(top, r, 3, first_record_ns=BEGIN, last_record_ns=BEGIN + 13 * S, **step_of(True)) for r in range(3)]
+    for i in range(12):
+        for k in ranks:
+            odd = i == 9 and k.rank == 2
+            for turn in range(4 if i == 9 and k.rank == 1 else 3):
+                at = i * S + turn * S // 10 + k.rank * 1000
+                k.call("win_lock", [], at, peer=0, step=i, comm_seq=4 * i + turn, flags="local")
+                k.call("win_unlock", [], at + 2000, peer=0, step=i, comm_seq=4 * i + turn, flags="local")
+            k.call("all_reduce", [("in", dict(mean=i + k.rank)), ("out", dict(mean=i))], i * S + S // 2, step=i, comm_seq=i,
+                   redop="max" if odd else "sum")
+    for k in ranks:
+        k.write()
+
+
 top = sys.argv[1]
-for name in ("actors", "late", "limit", "closed", "ended", "handled"):
+for name in ("actors", "late", "limit", "closed", "ended", "handled", "overtaken", "unsent", "counter"):
     os.makedirs(f"{top}/{name}")
     if name in ("actors", "late"):
         actors(f"{top}/{name}", name == "actors")
+    elif name in ("overtaken", "unsent"):
+        messages(f"{top}/{name}", name)
+    elif name == "counter":
+        counter(f"{top}/{name}")
     else:
         pipeline(f"{top}/{name}", name)

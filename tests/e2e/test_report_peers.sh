@@ -16,4 +16,7 @@ like 'a rank that was still there when another one gave up had not left before' 
 text=$(told handled)
 like 'calls that fail at once: a report is made' "$text" '^\['
 unlike '... which tells of no standstill' "$text" 'stopped|hang'
+is 'a message that is received a step later, and all are received: nothing was skipped' "$(told overtaken)" '[]'
+is 'a message that was not sent, so that each later one is taken a step early: skipped' "$(told unsent)" "[('skip', [0], 8)]"
+is 'one more piece of work is no fault where another rank reduces by another operation' "$(told counter)" "[('mismatch', [2], 9)]"
 finish

@@ -38,6 +38,10 @@ struct tag_stat {
 	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
 	int64_t next; /* number after the last of them */
 	unsigned nlength;
+	/* Step of the receive minus step of the send: the same for every message of that many steps, the last of which is lag_step. */
+	int64_t lag;
+	uint64_t lags, lag_step;
+	bool varies; /* it was another one, and the usual one again */
 	uint64_t
 		agreed; /* consecutive messages, up to the latest, whose length was the same on both sides */
 };
@@ -175,27 +179,87 @@ static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
 		l->best = l->now;
 }
 
+static struct lagging *find_lagging_way(struct messages *m, const struct call *recv)
+{
+	for (unsigned i = 0; i < m->nlagging; i++) {
+		const struct call *c = &m->lagging[i].call;
+
+		if (c->comm == recv->comm && c->comm_rank == recv->comm_rank &&
+			c->peer == recv->peer && c->tag == recv->tag)
+			return &m->lagging[i];
+	}
+	return NULL;
+}
+
+static void remove_lagging(struct messages *m, struct lagging *g)
+{
+	size_t after = (size_t)(m->lagging + m->nlagging - g) - 1;
+
+	memmove(g, g + 1, after * sizeof(*g));
+	m->nlagging--;
+}
+
 static void note_lag(
-	struct messages *m, struct link_stat *l, const struct call *send, const struct call *recv)
+	struct messages *m, struct tag_stat *t, const struct call *send, const struct call *recv)
 {
 	int64_t lag = (int64_t)recv->step - (int64_t)send->step;
+	struct lagging *g = find_lagging_way(m, recv);
 
 	/* Where one rank goes by the other's steps, the two never part. */
 	if ((send->bits | recv->bits) & CALL_PEERS_STEP)
 		return;
-	/* Many messages of one step are no habit. */
-	if (l->lags && l->lag == lag) {
-		l->lags += recv->step != l->lag_step;
-		l->lag_step = recv->step;
+	if (g && g->lag == lag) {
+		g->steps += recv->step != g->step;
+		g->step = recv->step;
 		return;
 	}
-	if (l->lags >= LAGS_MIN && (!m->lagging.any || recv->start < m->lagging.call.start)) {
-		m->lagging.any = true;
-		m->lagging.call = *recv;
+	/* Many messages of one step are no habit. */
+	if (t->lags && t->lag == lag) {
+		t->lags += recv->step != t->lag_step;
+		t->lag_step = recv->step;
+	} else if (!t->varies && !g && t->lags >= LAGS_MIN && m->nlagging < LAGGING_MAX) {
+		m->lagging[m->nlagging++] = (struct lagging){
+			.call = *recv, .lag = lag, .usual = t->lag, .steps = 1, .step = recv->step};
+		return;
+	} else {
+		t->lag = lag;
+		t->lags = 1;
+		t->lag_step = recv->step;
 	}
-	l->lag = lag;
-	l->lags = 1;
-	l->lag_step = recv->step;
+	if (g) {
+		t->varies = true;
+		remove_lagging(m, g);
+	}
+}
+
+/* A message that was sent on the receive's way and that no rank has received. */
+static bool is_any_unreceived(const struct messages *m, const struct call *recv)
+{
+	for (const struct message *k = m->oldest; k; k = k->newer)
+		if (k->send && k->comm == recv->comm && k->from == recv->peer &&
+			k->to == recv->comm_rank && k->tag == recv->tag)
+			return true;
+	return false;
+}
+
+const struct call *find_lagging(const struct messages *m)
+{
+	const struct lagging *first = NULL;
+
+	for (unsigned i = 0; i < m->nlagging; i++) {
+		const struct lagging *g = &m->lagging[i];
+
+		/*
+		 * A receive that was skipped takes its message later, and one is left over in the end. If a send was skipped, the receive takes
+		 * the message of a later step; a rank that was late and catches up does not.
+		 */
+		if (g->steps < LAGS_MIN || (g->lag < g->usual && g->lag >= 0) ||
+			(g->lag > g->usual && !m->given_up && !is_any_unreceived(m, &g->call)))
+			continue;
+		if (!first || g->call.start < first->call.start)
+			first = g;
+	}
+	return first ? &first->call : NULL;
 }
 
 static struct usual_count *count_of_place(struct messages *m, const struct call *c, bool send)
@@ -498,7 +562,8 @@ static void join_message(struct messages *m, const struct call *send, const stru
 		return;
 	l->from = send->rank;
 	l->to = recv->rank;
-	note_lag(m, l, send, recv);
+	if (t)
+		note_lag(m, t, send, recv);
 	/* It was waited for after it had arrived. */
 	if (end < both)
 		return;

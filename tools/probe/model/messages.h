@@ -34,16 +34,20 @@ struct link_stat {
 		unsigned n;
 	} now, best;
 	uint64_t longs, following; /* long messages; those after a long one */
-	/* Step of the send minus step of the receive: the same for every message of that many steps, the last of which is lag_step. */
-	int64_t lag;
-	uint64_t lags, lag_step;
 };
 
-/* A receive that took the message of another step than all before on its link: one was skipped. */
+/*
+ * A receive that took the message of another step than all before on its way, and so did all after it: one was skipped. If a later one
+ * takes the usual step's again, no message was missing: a rank that takes whatever has come is late by a step now and then.
+ */
 struct lagging {
-	bool any;
 	struct call call;
+	int64_t lag; /* step of the receive minus step of the send */
+	int64_t usual; /* ... before it */
+	uint64_t steps, step; /* how many steps it has lasted, the last of which is step */
 };
+
+#define LAGGING_MAX 16u
 
 #define VALUES_KEPT 256u
 
@@ -54,7 +58,8 @@ struct messages {
 	struct table tags; /* struct tag_stat */
 	struct table partners; /* struct partner */
 	const struct clock_fix *skew;
-	struct lagging lagging;
+	struct lagging lagging[LAGGING_MAX]; /* one of a way at a time, the earliest first */
+	unsigned nlagging;
 	struct table types; /* struct type_pair */
 	/* The first message whose two sides have different types, after they always had the same: the side with the new type. */
 	struct unlike_message {
@@ -108,6 +113,9 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 
 /* A message arrived with other values than were sent, and no later send has those values either. */
 bool is_any_damaged(const struct messages *m);
+
+/* The first receive from which on a message is missing; NULL: none. */
+const struct call *find_lagging(const struct messages *m);
 
 /* True if that message is open and its other side has not begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);

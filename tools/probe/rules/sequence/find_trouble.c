@@ -553,9 +553,8 @@ static struct trouble first_trouble(struct report *r)
 {
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
-	const struct lagging *l = &r->g.diagnose.messages.lagging;
 	static const struct odd_meeting no_meeting;
-	static const struct lagging no_lagging;
+	const struct call *l = find_lagging(&r->g.diagnose.messages);
 	const struct order_seen *order;
 	enum order_way way;
 	bool hang;
@@ -573,18 +572,18 @@ static struct trouble first_trouble(struct report *r)
 	}
 	/* Without the calls between them, neither places nor links have an order. */
 	if (r->g.thinned)
-		o = &no_meeting, l = &no_lagging;
+		o = &no_meeting, l = NULL;
 	if (o->any && (!t.any || o->event < t.event)) {
 		t.any = true;
 		t.step = o->call.step;
 		t.comm = o->call.comm;
 		t.event = o->event;
 	}
-	if (l->any && (!t.any || l->call.start < t.event)) {
+	if (l && (!t.any || l->start < t.event)) {
 		t.any = true;
-		t.step = l->call.step;
-		t.comm = l->call.comm;
-		t.event = l->call.start;
+		t.step = l->step;
+		t.comm = l->comm;
+		t.event = l->start;
 	}
 	if (u->any && (!t.any || u->event < t.event || u->step < t.step)) {
 		t.any = true;
@@ -592,7 +591,7 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = u->comm;
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
-	t.only_stuck = t.any && !o->any && !l->any && !u->any;
+	t.only_stuck = t.any && !o->any && !l && !u->any;
 	/* Another order in one step: no rank had to wait because of it, and nothing else went wrong. */
 	if (!t.any && !r->g.thinned && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,

@@ -48,7 +48,7 @@ struct suspects list_suspects(
 {
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
-	const struct lagging *l = &r->g.diagnose.messages.lagging;
+	const struct call *l = find_lagging(&r->g.diagnose.messages);
 	struct suspects s = {.n = 0};
 
 	if (order)
@@ -57,8 +57,8 @@ struct suspects list_suspects(
 		suspect_rank(&s, u->a.rank);
 		suspect_rank(&s, u->b.rank);
 	}
-	if (l->any)
-		suspect_rank(&s, l->call.rank);
+	if (l)
+		suspect_rank(&s, l->rank);
 	for (unsigned i = 0; o->any && i < o->nrank && i < NAMED_MAX; i++)
 		suspect_rank(&s, o->rank[i]);
 	if (!stuck) {

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs of this room, the sites at which each can have a fault, and the kinds of findings that name a fault."""
+
+REDUCED = "nan inf big zero blank stale skip extra less more dtype op flip".split()
+SCALAR = "nan inf big zero blank stale skip extra more dtype op flip".split()
+ROOTED = "nan inf big zero blank stale skip extra dtype op root".split()
+BROADCAST = "skip extra dtype root flip".split()
+GATHERED = "nan inf big zero blank stale skip extra dtype".split()
+MESSAGE = "nan inf big zero blank stale skip less more dtype tag".split()
+PROCESS = "kill exit1 abort segv sleep spin stop slow".split()
+
+# data: the order or the number of calls depends on data.
+PROGRAMS = {
+    "stencil": dict(data=True, sites={
+        "halo_up": MESSAGE, "halo_down": MESSAGE, "change": SCALAR, "steepest": SCALAR, "work": GATHERED + ["flip"],
+        "move_down": ["nan", "skip", "tag", "less"], "move_up": ["nan", "skip", "tag", "less"], "compute": PROCESS, "balance": PROCESS}),
+    "krylov": dict(data=True, sites={
+        "end_right": MESSAGE, "end_left": MESSAGE, "deflate": REDUCED, "residual": SCALAR,
+        "dots": ["nan", "inf", "big", "skip", "dtype", "op", "stale"], "report": ROOTED, "precondition": PROCESS, "assemble": PROCESS}),
+    "spectral": dict(data=False, sites={
+        "dt": BROADCAST, "there": GATHERED + ["less"], "back": GATHERED + ["less"], "energy": ROOTED, "filter": PROCESS + SCALAR,
+        "transform": PROCESS}),
+    "montecarlo": dict(data=True, sites={
+        "start": ["skip", "extra"], "tally": REDUCED, "hits": GATHERED + ["root"], "source": BROADCAST, "control": PROCESS}),
+    "kmeans": dict(data=True, sites={
+        "sums": REDUCED, "counts": REDUCED, "agree": SCALAR, "inertia": ROOTED, "distances": GATHERED, "new_centre": BROADCAST,
+        "centres": ["drift"], "sums_counts": ["order"], "assign": PROCESS, "report": PROCESS}),
+    "gossip": dict(data=True, sites={
+        "push": MESSAGE, "sent": ["skip", "extra", "dtype", "op"], "error": SCALAR + PROCESS, "gradient": PROCESS}),
+    "coupled": dict(data=False, sites={
+        "wind": SCALAR, "current": MESSAGE, "heat": SCALAR, "flux": MESSAGE, "year": SCALAR, "air": PROCESS, "ocean": PROCESS,
+        "couple": PROCESS}),
+    "particles": dict(data=True, sites={
+        "settings": ["skip", "dtype", "root"], "density": GATHERED, "migrate": ["nan", "inf", "big", "skip", "extra", "dtype"] + PROCESS,
+        "energy": REDUCED, "force": PROCESS}),
+    "roles": dict(data=True, sites={
+        "norm": SCALAR, "save": MESSAGE, "restore": ["nan", "skip", "tag", "less"], "vote": SCALAR, "work": PROCESS, "keeper": PROCESS}),
+}
+TORCH = "nan inf big zero stale skip extra less dtype op drift kill exit1 raise sleep slow".split()
+TORCH_PROGRAMS = {"seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH})}
+
+# UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
+# The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
+KINDS = {
+    "nan": ["nan"], "inf": ["inf"], "big": ["spike"], "zero": ["zero"], "blank": ["zero"], "stale": ["stale"],
+    "flip": ["corruption", "not_sum"], "drift": ["diverged", "replicas"], "order": ["order"], "skip": ["skip"], "extra": ["skip"],
+    "less": ["mismatch"], "more": ["mismatch"], "dtype": ["mismatch"], "op": ["mismatch"], "root": ["mismatch"], "tag": ["tag"],
+    "kill": ["died"], "exit1": ["died"], "abort": ["died"], "segv": ["died", "hang", "stopped"], "raise": ["died"], "sleep": ["hang"], "stop": ["hang"],
+    "spin": ["hang", "stall"], "slow": ["slow", "straggler"]}
+PAIRS = ["flip", "drift", "less", "more", "dtype", "op", "root"]
+ENDS = ["kill", "exit1", "abort", "segv", "raise"]
+HANGS = ["sleep", "stop", "spin"]
+TIMING = ["slow"]
+TIMING_KINDS = ["slow", "straggler", "jitter", "stall", "link"]
+# Findings about the records, not about the program.
+RECORDS = ["ranks", "journal", "files", "killed", "ended", "unseen", "lost", "unmeasured", "damaged", "removed", "skipped", "reported",
+           "invisible", "empty", "steps", "clocks", "cost"]

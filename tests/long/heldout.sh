@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Programs that the rules were not made with (tests/faults/heldout), one fault in each run, and what `probe report` says: the table by
+# program, MPI and fault, with intervals by program. RUNS (1) of each fault, CLEAN (4) runs of each program without one, SEED (1),
+# JOBS (2) at a time; KEEP: a folder for the runs that were not exact. No clean program may be accused.
+# timeout: 7200
+. "$(dirname "$0")/../e2e/lib.sh"
+. tests/e2e/torch.sh
+room=tests/faults/heldout
+at=$(realpath "$B")/heldout
+flavours=$(mpi_flavours | grep -x 'openmpi\|mpich' | paste -sd,)
+[ -n "$flavours" ] || {
+	skip 'held-out programs' 'no MPI'
+	finish
+}
+for m in ${flavours//,/ }; do
+	mkdir -p "$at/$m"
+	mpi_cc "$m" -O1 -g -fPIC -shared -o "$at/$m/libunder.so" $room/under.c || fail "$m: libunder.so is built"
+	for p in $(python3 -c "import sys; sys.path.insert(0, '$room'); from sites import PROGRAMS; print(*PROGRAMS)"); do
+		# MPICH's header takes a null pointer of its own for a room of no size.
+		mpi_cc "$m" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow -rdynamic -o "$at/$m/$p" \
+			"$room/$p.c" $room/heldout.c -lm || fail "$m: $p is built"
+	done
+done
+export PYTHONDONTWRITEBYTECODE=1 GLOO_SOCKET_IFNAME=lo
+with_torch=()
+[ -z "$test_python" ] || with_torch=(--torch "$test_python")
+folder=${KEEP:-$tmp/runs}
+python3 $room/heldout.py run "$folder" --build "$B" --runs "${RUNS:-1}" --clean "${CLEAN:-4}" --seed "${SEED:-1}" --jobs "${JOBS:-2}" \
+	--mpi "$flavours" ${with_torch[@]+"${with_torch[@]}"} >"$tmp/said" 2>&1
+status=$?
+sed -n 's/^/# /; /^# *$/d; /^# program /,$p' "$tmp/said"
+is 'the campaign runs to its end' "$status" 0
+like 'no clean program is accused' "$(cat "$tmp/said")" 'variants: 0 accused'
+finish
