@@ -55,8 +55,8 @@ void torch_node_sums_begin(const void *gradients)
 	struct torch_list l = torch_vector(gradients);
 
 	/* Another node's: one that is not recorded. */
-	if (own(last).seq && (l.n != own(last).n ||
-				     memcmp(l.at, own(last).impl, l.n * sizeof(*l.at)) != 0))
+	if (own(last).seq &&
+		(l.n != own(last).n || memcmp(l.at, own(last).impl, l.n * sizeof(*l.at)) != 0))
 		own(last).seq = 0;
 }
 
