@@ -17,6 +17,7 @@
 #include "tools/probe/compare/arrays/gradients.h"
 #include "tools/probe/compare/entries/mapping.h"
 #include "tools/probe/compare/setup.h"
+#include "tools/probe/compare/weights.h"
 
 static const char help[] =
 	"usage: probe compare [options] A B\n"
@@ -43,6 +44,9 @@ static const char help[] =
 	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the share "
 	"that "
 	"is the same\n"
+	"      --weights          A is a training, B what serves its weights: which tensors B has, by "
+	"checksum and name, which ones\n"
+	"                         the last transfer skipped. Both record with PROBE_CHECKSUM=crc32\n"
 	"      --config-check     what two output folders began with: program, libraries, "
 	"configuration, environment, packages,\n"
 	"                         seeds, arguments, first weights and inputs, random operators\n"
@@ -66,6 +70,7 @@ static const char help[] =
 	"  probe compare -o diff --rank 0 /scratch/gpu/step0 /scratch/npu/step0\n"
 	"  probe compare --exact --json run1 run2\n"
 	"  probe compare --ckpt ckpt/iter_100 other/iter_100\n"
+	"  probe compare --weights train/probe_output serve/probe_output\n"
 	"  probe compare --html curves.html --series 'loss|grad_reduced/.*norm' run1 run2\n";
 
 enum {
@@ -77,6 +82,7 @@ enum {
 	OPT_LAYER_MAPPING,
 	OPT_CKPT,
 	OPT_GRAD,
+	OPT_WEIGHTS,
 	OPT_CONFIG_CHECK,
 	OPT_HTML,
 	OPT_SERIES,
@@ -96,6 +102,7 @@ static const struct cli_option options[] = {
 	[OPT_LAYER_MAPPING] = {"layer-mapping", 0, true},
 	[OPT_CKPT] = {"ckpt", 0, false},
 	[OPT_GRAD] = {"grad", 0, false},
+	[OPT_WEIGHTS] = {"weights", 0, false},
 	[OPT_CONFIG_CHECK] = {"config-check", 0, false},
 	[OPT_HTML] = {"html", 0, true},
 	[OPT_SERIES] = {"series", 0, true},
@@ -213,7 +220,7 @@ int verb_compare(int argc, char **argv)
 	struct comparison c = {0};
 	const char *color = "auto", *html = NULL, *series = NULL;
 	unsigned want = 0;
-	bool ckpt = false, grad = false, setup = false;
+	bool ckpt = false, grad = false, setup = false, weights = false;
 	int o, status = STATUS_USAGE;
 
 	while ((o = cli_next(&cli)) != CLI_END) {
@@ -243,6 +250,9 @@ int verb_compare(int argc, char **argv)
 			break;
 		case OPT_GRAD:
 			grad = true;
+			break;
+		case OPT_WEIGHTS:
+			weights = true;
 			break;
 		case OPT_CONFIG_CHECK:
 			setup = true;
@@ -309,6 +319,8 @@ int verb_compare(int argc, char **argv)
 		status = compare_checkpoints(c.a.path, c.b.path, c.out, c.json);
 	else if (grad)
 		status = compare_gradients(c.a.path, c.b.path, c.out);
+	else if (weights)
+		status = compare_weights(c.a.path, c.b.path, &c.ranks, &c.steps, c.json);
 	else if (setup)
 		status = compare_setups(c.a.path, c.b.path, c.json);
 	else if (html)

@@ -154,6 +154,9 @@ struct diff_table {
 	struct pool pool;
 };
 
+/* True if the rank's last calls may be in its journal alone (overlay_make()). */
+bool is_rank_gone(const struct rank_dir *d);
+
 /* Returns 0 or STATUS_USAGE (reported). */
 int open_diff_table(struct diff_table *t, struct comparison *c, struct rank_sums *sums,
 	enum compare_mode mode, bool stacks, bool run);
