@@ -185,6 +185,18 @@ for r, w in zip(rows, truth):
     for k, v in zip(("Cosine", "EucDist", "MaxAbsErr"), w):
         assert abs(float(r[k]) - v) <= 1e-11 * max(1, abs(v)), (r["NPU Name"], k, r[k], v)
 print(len(rows), len(truth))' "$t" "$tmp/ot" 2>&1)" '6 6'
+# A measure of the user's own, by a command that gets both files; their folder's name has all that a shell reads in it.
+cp -r "$t/b" "$t/it's \$HOME;b"
+printf '%s\n' 'cmp -s "$1" "$2" && echo same || echo "other, and: $(basename "$2")"' 'echo a second line' >"$tmp/measure"
+compare -o "$tmp/om" --metric "sh $tmp/measure" a "it's \$HOME;b"
+is 'tensors: a command of the user measures each pair' "$(python3 -c 'import csv, glob, sys
+print([(r["NPU Name"], r["Metric"]) for r in csv.DictReader(open(glob.glob(sys.argv[1] + "/*.csv")[0])) if r["Metric"] != "same"])' "$tmp/om")" \
+	"$(python3 -c 'print([(f"Torch.f.{i}.forward.output.0", f"other, and: Torch.f.{i}.forward.output.0.npy") for i in (1, 2, 3)])')"
+compare -o "$tmp/of" --metric 'exit 3;' a b
+is 'tensors: a command that fails is said' "$(python3 -c 'import csv, glob, sys
+print({r["Metric"] for r in csv.DictReader(open(glob.glob(sys.argv[1] + "/*.csv")[0]))})' "$tmp/of")" "{'failed: exit 3'}"
+compare --metric true a b
+is 'tensors: a measure needs a table' $status 2
 compare --json a b
 is 'tensors: the first' "$(json 'd["first"]["call"], d["first"]["item"], d["differing"]')" "('Torch.f.1.forward', 'output 0', 3)"
 is 'tensors: the rules' "$(json 'd["blamed"]["call"], d["warning"] + d["error"]')" "('Torch.f.3.forward', 1)"

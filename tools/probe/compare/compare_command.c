@@ -31,6 +31,10 @@ static const char help[] =
 	"  -o, --output DIR       writes a table for each rank into DIR: "
 	"compare_result_rank<R>_<time>.csv, msprobe's columns\n"
 	"      --merge            one table for all ranks and steps instead\n"
+	"      --metric COMMAND   with -o, of dumps that have the tensors: runs COMMAND FILE_A "
+	"FILE_B "
+	"for each pair; column Metric\n"
+	"                         has the first line that it prints\n"
 	"      --exact            bit by bit: any difference is an error; by checksums where both "
 	"have them\n"
 	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe does\n"
@@ -44,9 +48,11 @@ static const char help[] =
 	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the share "
 	"that "
 	"is the same\n"
-	"      --weights          A is a training, B what serves its weights: which tensors B has, by "
+	"      --weights          A is a training, B what serves its weights: which tensors B has, "
+	"by "
 	"checksum and name, which ones\n"
-	"                         the last transfer skipped. Both record with PROBE_CHECKSUM=crc32\n"
+	"                         the last transfer skipped. Both record with "
+	"PROBE_CHECKSUM=crc32\n"
 	"      --config-check     what two output folders began with: program, libraries, "
 	"configuration, environment, packages,\n"
 	"                         seeds, arguments, first weights and inputs, random operators\n"
@@ -76,6 +82,7 @@ static const char help[] =
 enum {
 	OPT_OUTPUT,
 	OPT_MERGE,
+	OPT_METRIC,
 	OPT_EXACT,
 	OPT_BY_NAME,
 	OPT_DATA_MAPPING,
@@ -96,6 +103,7 @@ enum {
 static const struct cli_option options[] = {
 	[OPT_OUTPUT] = {"output", 'o', true},
 	[OPT_MERGE] = {"merge", 0, false},
+	[OPT_METRIC] = {"metric", 0, true},
 	[OPT_EXACT] = {"exact", 0, false},
 	[OPT_BY_NAME] = {"by-name", 0, false},
 	[OPT_DATA_MAPPING] = {"data-mapping", 0, true},
@@ -231,6 +239,9 @@ int verb_compare(int argc, char **argv)
 		case OPT_MERGE:
 			c.merge = true;
 			break;
+		case OPT_METRIC:
+			c.metric = cli.value;
+			break;
 		case OPT_EXACT:
 			c.exact = true;
 			break;
@@ -313,6 +324,15 @@ int verb_compare(int argc, char **argv)
 	}
 	if (c.merge && !c.out) {
 		tool_error("compare: --merge writes a table: say where, -o DIR");
+		goto out;
+	}
+	if (c.metric && (ckpt || grad || setup || weights || html)) {
+		tool_error("compare: --metric measures tensors of dumps; not with --ckpt, --grad, "
+			   "--weights, --config-check, --html");
+		goto out;
+	}
+	if (c.metric && !c.out) {
+		tool_error("compare: --metric fills a column of the table: say where, -o DIR");
 		goto out;
 	}
 	if (ckpt)

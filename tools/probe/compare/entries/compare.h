@@ -93,6 +93,7 @@ struct mapping;
 struct comparison {
 	struct compared a, b;
 	const char *out; /* folder for tables; NULL: none are written */
+	const char *metric; /* the user's command for pairs of tensors; NULL: none */
 	bool exact, merge, json, by_name;
 	struct ranges ranks, steps; /* only these; empty: all */
 	char stamp[32]; /* in the names of files */
