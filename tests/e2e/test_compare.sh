@@ -193,7 +193,7 @@ is 'tensors: a command of the user measures each pair' "$(python3 -c 'import csv
 print([(r["NPU Name"], r["Metric"]) for r in csv.DictReader(open(glob.glob(sys.argv[1] + "/*.csv")[0])) if r["Metric"] != "same"])' "$tmp/om")" \
 	"$(python3 -c 'print([(f"Torch.f.{i}.forward.output.0", f"other, and: Torch.f.{i}.forward.output.0.npy") for i in (1, 2, 3)])')"
 compare -o "$tmp/of" --metric 'exit 3;' a b
-is 'tensors: a command that fails is said' "$(python3 -c 'import csv, glob, sys
+is 'tensors: a command that fails is reported' "$(python3 -c 'import csv, glob, sys
 print({r["Metric"] for r in csv.DictReader(open(glob.glob(sys.argv[1] + "/*.csv")[0]))})' "$tmp/of")" "{'failed: exit 3'}"
 compare --metric true a b
 is 'tensors: a measure needs a table' $status 2

@@ -194,7 +194,7 @@ static int write_forward(struct compose *c)
 #define SUMS_MAX 16 /* gradients of one node that autograd changed */
 
 /* With the gradients as autograd handed them on, which are parts of the node's record. */
-static void put_backward_values(struct compose *c, const struct dump_group *g)
+static void write_backward_values(struct compose *c, const struct dump_group *g)
 {
 	struct staged_call part[SUMS_MAX];
 	void *item[SUMS_MAX] = {NULL};
@@ -246,7 +246,7 @@ static int write_backward(struct compose *c)
 		return 0;
 	compose_begin_entry(c, compose_name_parent(c, module, true, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
-		put_backward_values(c, g);
+		write_backward_values(c, g);
 	dump_json_raw(&c->data, "\n  }");
 	return 0;
 }

@@ -431,8 +431,8 @@ void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
 }
 
 /* The tensor in that place of that side, from 1; *of: the record that has it. NULL: it has none. */
-static const struct journal_tensor *find_node_gradient(const struct staged_call *c, enum tensor_io io,
-	unsigned place, const struct staged_call **of)
+static const struct journal_tensor *find_node_gradient(const struct staged_call *c,
+	enum tensor_io io, unsigned place, const struct staged_call **of)
 {
 	unsigned n = 0;
 
@@ -448,8 +448,8 @@ static const struct journal_tensor *find_node_gradient(const struct staged_call 
 	return NULL;
 }
 
-static void put_node_gradients(struct dump_writer *w, const struct staged_call *c, enum tensor_io io,
-	const char *where, const struct staged_call *part, unsigned nparts)
+static void write_node_gradients(struct dump_writer *w, const struct staged_call *c,
+	enum tensor_io io, const char *where, const struct staged_call *part, unsigned nparts)
 {
 	unsigned n = 0, last = count_tensors(c, io);
 
@@ -482,11 +482,11 @@ void dump_put_backward(struct dump_writer *w, const struct dump_group *g,
 {
 	if (w->input) {
 		dump_json_raw(w->j, "\n   \"input\": [");
-		put_node_gradients(w, &g->call[0], IO_IN, "input", NULL, 0);
+		write_node_gradients(w, &g->call[0], IO_IN, "input", NULL, 0);
 	}
 	if (w->output) {
 		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
-		put_node_gradients(w, &g->call[g->n - 1], IO_OUT, "output", part, nparts);
+		write_node_gradients(w, &g->call[g->n - 1], IO_OUT, "output", part, nparts);
 	}
 }
 

@@ -340,7 +340,7 @@ int verb_compare(int argc, char **argv)
 	else if (grad)
 		status = compare_gradients(c.a.path, c.b.path, c.out);
 	else if (weights)
-		status = compare_weights(c.a.path, c.b.path, &c.ranks, &c.steps, c.json);
+		status = check_weights(c.a.path, c.b.path, &c.ranks, &c.steps, c.json);
 	else if (setup)
 		status = compare_setups(c.a.path, c.b.path, c.json);
 	else if (html)

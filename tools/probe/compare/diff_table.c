@@ -462,7 +462,7 @@ void put_item_pairs(struct diff_table *d, const struct entry *a, const struct it
 		if (d->mode == COMPARE_TENSOR)
 			fill_row_metrics(r, dir_a, dir_b, d->c->exact, &d->pool);
 		if (d->mode == COMPARE_TENSOR && d->c->metric)
-			fill_row_measure(r, d->c->metric, dir_a, dir_b, &d->pool);
+			measure_row_pair(r, d->c->metric, dir_a, dir_b, &d->pool);
 	}
 	judge_call_rows(d->row, n, d->mode, d->c->exact);
 	if (d->open || d->c->merged_open)

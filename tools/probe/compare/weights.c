@@ -135,7 +135,7 @@ static void add_weight_value(struct weight *x, struct weight_value v, const stru
 		x->last = *now;
 }
 
-static void note_value_of_b(
+static void record_value_of_b(
 	struct weights *w, struct weight_value v, const struct moment *now, bool received)
 {
 	struct seen_value *s = table_get(&w->b_values, v.crc, v.bytes);
@@ -150,7 +150,7 @@ static void note_value_of_b(
 		*m = *now;
 }
 
-static void take_weight_row(void *arg, struct calls *s, const struct call *c)
+static void read_weight_row(void *arg, struct calls *s, const struct call *c)
 {
 	const struct csv_text *io = calls_column(s, COL_io), *name = calls_column(s, COL_name);
 	struct weights *w = arg;
@@ -165,7 +165,7 @@ static void take_weight_row(void *arg, struct calls *s, const struct call *c)
 		return;
 	w->sums++;
 	if (w->of_b)
-		note_value_of_b(w, v, &now, c->comm && io->s[0] == 'o');
+		record_value_of_b(w, v, &now, c->comm && io->s[0] == 'o');
 	if (!name->n)
 		return;
 	text = csv_copy_field(name);
@@ -199,7 +199,7 @@ static int read_weight_side(struct weights *w, const char *path, const struct ra
 			continue;
 		free(is_rank_gone(&f.dir[i]) ? overlay_make(&o, &f.dir[i]) : NULL);
 		calls_open(&calls, &f.dir[i], i, &o);
-		calls.row = take_weight_row;
+		calls.row = read_weight_row;
 		calls.row_arg = w;
 		while (calls_next(&calls, &c))
 			;
@@ -228,7 +228,7 @@ static const struct seen_value *find_in_b(const struct weights *w, const struct 
 }
 
 /* transfer: the step of A's last transfer of weights; any: there was one. */
-static struct weight_result judge_weight(
+static struct weight_result check_weight(
 	const struct weights *w, const struct weight *x, const struct moment *transfer)
 {
 	struct weight_result r = {.want = &x->value[x->n - 1]};
@@ -275,7 +275,7 @@ static void find_replicas(const struct weights *w, struct table *replicas)
 	}
 }
 
-static bool is_judged(const struct weights *w, const struct table *replicas, uint32_t at)
+static bool is_replica_chosen(const struct weights *w, const struct table *replicas, uint32_t at)
 {
 	const struct weight *x = table_at(&w->a, at);
 	const struct replica *r = table_find(replicas, x->key.a, x->value[x->n - 1].crc);
@@ -328,7 +328,7 @@ static void print_weight(const struct weight *x, const struct weight_result *r, 
 	free(loaded);
 }
 
-static void put_moment_json(const char *key, const struct moment *m)
+static void print_moment_json(const char *key, const struct moment *m)
 {
 	if (m && m->any)
 		json_u64(key, m->step);
@@ -336,7 +336,7 @@ static void put_moment_json(const char *key, const struct moment *m)
 		json_null(key);
 }
 
-static void put_weight_json(const struct weight *x, const struct weight_result *r)
+static void print_weight_json(const struct weight *x, const struct weight_result *r)
 {
 	char sum[24];
 
@@ -346,7 +346,7 @@ static void put_weight_json(const struct weight *x, const struct weight_result *
 	json_string("verdict", verdicts[r->verdict].word);
 	snprintf(sum, sizeof(sum), "%08llx", (unsigned long long)r->want->crc);
 	json_string("crc32", sum);
-	put_moment_json("sent", &x->sent);
+	print_moment_json("sent", &x->sent);
 	if (r->had || r->other) {
 		snprintf(sum, sizeof(sum), "%08llx",
 			(unsigned long long)(r->had ? r->had->crc
@@ -355,8 +355,8 @@ static void put_weight_json(const struct weight *x, const struct weight_result *
 	} else {
 		json_null("crc32_b");
 	}
-	put_moment_json("received", r->b ? &r->b->received : NULL);
-	put_moment_json("loaded", r->b ? &r->b->loaded : NULL);
+	print_moment_json("received", r->b ? &r->b->received : NULL);
+	print_moment_json("loaded", r->b ? &r->b->loaded : NULL);
 	json_end();
 }
 
@@ -374,7 +374,7 @@ static int print_weights(const struct weights *w, bool json)
 		json_begin();
 		json_object(NULL);
 		json_u64("schema", 1);
-		put_moment_json("last_transfer", &transfer);
+		print_moment_json("last_transfer", &transfer);
 		json_list("weights");
 	}
 	for (int pass = json; pass < 2; pass++) {
@@ -394,15 +394,15 @@ static int print_weights(const struct weights *w, bool json)
 			const struct weight *x = table_at(&w->a, i);
 			struct weight_result r;
 
-			if (!is_judged(w, &replicas, i))
+			if (!is_replica_chosen(w, &replicas, i))
 				continue;
-			r = judge_weight(w, x, &transfer);
+			r = check_weight(w, x, &transfer);
 			if (json || !pass) {
 				n[r.verdict]++;
 				all++;
 			}
 			if (json)
-				put_weight_json(x, &r);
+				print_weight_json(x, &r);
 			else if (pass && r.verdict != WEIGHT_SAME && shown++ < SHOWN_MAX)
 				print_weight(x, &r, &t);
 		}
@@ -429,7 +429,7 @@ static void free_weight_table(struct table *t)
 	table_free(t);
 }
 
-int compare_weights(const char *path_a, const char *path_b, const struct ranges *ranks,
+int check_weights(const char *path_a, const char *path_b, const struct ranges *ranks,
 	const struct ranges *steps, bool json)
 {
 	struct weights w = {.steps = steps};

@@ -11,7 +11,7 @@
 #include "config/rooms/room.h"
 
 /* Folders with calls that have checksums. An exit status: 0 all are the same, 1 some are not, 2 there is nothing to compare. */
-int compare_weights(const char *path_a, const char *path_b, const struct ranges *ranks,
+int check_weights(const char *path_a, const char *path_b, const struct ranges *ranks,
 	const struct ranges *steps, bool json);
 
 #endif

@@ -217,7 +217,7 @@ static void leave_node(struct call *c, int64_t ret)
 		return;
 	w->nout = 0;
 	add_node_tensors(w, c->result, true);
-	torch_node_left(c->api, c->rec->seq, c->result);
+	torch_record_node(c->api, c->rec->seq, c->result);
 	c->op.nout = w->nout;
 	torch_place_on_device(c, w, true);
 	if (w->nout == CXX_TENSORS_MAX)

@@ -36,7 +36,7 @@ static THREAD_OWN struct {
 	const void *impl[GRADIENTS_MAX];
 } last;
 
-void torch_node_left(struct api *row, uint64_t seq, const void *gradients)
+void torch_record_node(struct api *row, uint64_t seq, const void *gradients)
 {
 	struct torch_list l = torch_vector(gradients);
 
@@ -50,7 +50,7 @@ void torch_node_left(struct api *row, uint64_t seq, const void *gradients)
 	own(last).seq = seq;
 }
 
-void torch_node_sums_begin(const void *gradients)
+void torch_check_node_sums(const void *gradients)
 {
 	struct torch_list l = torch_vector(gradients);
 
@@ -118,7 +118,7 @@ static void write_sums(void *arg)
 	}
 }
 
-void torch_node_sums_end(const void *gradients)
+void torch_record_node_sums(const void *gradients)
 {
 	struct torch_list l = torch_vector(gradients);
 

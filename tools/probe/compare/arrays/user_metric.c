@@ -12,7 +12,7 @@
 #define LINE_MAX_BYTES 256
 
 /* In single quotes, as one word of sh. malloc'd. */
-static char *quote_word(const char *s)
+static char *format_word(const char *s)
 {
 	char *out = tool_alloc(4 * strlen(s) + 3), *to = out;
 
@@ -48,7 +48,7 @@ static int read_first_line(const char *command, char line[LINE_MAX_BYTES])
 	return pclose(f);
 }
 
-void fill_row_measure(
+void measure_row_pair(
 	struct row *r, const char *command, const char *dir_a, const char *dir_b, struct pool *p)
 {
 	char line[LINE_MAX_BYTES], *a, *b, *quoted_a, *quoted_b, *whole;
@@ -59,8 +59,8 @@ void fill_row_measure(
 		return;
 	a = tool_format("%s/%s", dir_a, r->a->data);
 	b = tool_format("%s/%s", dir_b, r->b->data);
-	quoted_a = quote_word(a);
-	quoted_b = quote_word(b);
+	quoted_a = format_word(a);
+	quoted_b = format_word(b);
 	whole = tool_format("%s %s %s", command, quoted_a, quoted_b);
 	status = read_first_line(whole, line);
 	if (status == 0)

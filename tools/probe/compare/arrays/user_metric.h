@@ -9,7 +9,7 @@
  * Runs the command by sh with both files of the row as its last two arguments: `measured` is the first line that it
  * prints, "failed: exit N" if it ends otherwise than with 0, "N/A" without two files.
  */
-void fill_row_measure(
+void measure_row_pair(
 	struct row *r, const char *command, const char *dir_a, const char *dir_b, struct pool *p);
 
 #endif
