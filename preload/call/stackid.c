@@ -292,6 +292,21 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 	return 0;
 }
 
+bool stack_write_named(struct thread *t, const struct api *row)
+{
+	struct walked *w = t->walked;
+	uint64_t start = clock_ticks();
+	uint32_t id;
+
+	w->n = 0;
+	foreign_walk(&w->foreign);
+	if (!w->foreign.language || !stack_id_places())
+		return false;
+	id = new_stack(t, row);
+	thread_exact_time(t, clock_ticks() - start);
+	return id && id != ID_UNWANTED;
+}
+
 void stack_id_begin(uint32_t last)
 {
 	/* A larger number would not fit into a place of the table. */

@@ -468,7 +468,8 @@ const struct config_key config_keys[] = {
 		"... instead: where each is called from in the first two steps, with type and "
 		"group, in cc_log.json"),
 	BOOL(stack_info, "false",
-		"Format monitor: also stack_info.csv, the stacks of the recorded calls"),
+		"Format monitor: also stack_info.csv, the stacks of the recorded calls, and of "
+		"each module in the first monitored step"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),

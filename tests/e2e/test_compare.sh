@@ -97,6 +97,23 @@ like 'ranks_that_only_one_run_has_count' "$said" '^A '
 compare one_rank four_ranks
 like 'a_quarter_of_the_ranks_in_common_is_said_first' "$said" '^Only 120 of 120 calls in A and 120 of 480 in B have a partner'
 
+# ---- weights on their way from a training to what serves them ----
+
+PYTHONPATH=tests/e2e python3 tests/e2e/weights_folders.py "$f/weights" >"$tmp/want" || fail 'the folders of weights are made'
+compare --weights --json weights/train weights/serve
+is 'weights: what became of each' "$status $(json '"\n".join(sorted(w["name"] + " " + w["verdict"] for w in d["weights"]))')" "1 $(cat "$tmp/want")"
+is 'weights: when they were sent and received' "$(json '[(w["sent"], w["received"], w["loaded"]) for w in sorted(d["weights"], key=lambda w: w["name"])]')" \
+	"[(2, 2, None), (1, 1, None), (2, 2, None), (2, None, None), (2, None, None), (1, 1, None)]"
+is 'weights: their checksums are those of the bytes' "$(json '[(w["crc32"], w["crc32_b"]) for w in d["weights"] if w["name"] == "model.c.weight"] == [tuple("%08x" % __import__("zlib").crc32(v) for v in (b"c2", b"c1"))]')" True
+compare --weights weights/train weights/serve
+like 'weights: in words' "$status $said" '^1 6 weights of A: 2 same .B has it.; 1 skipped .*; 1 stale .*; 1 differs .*; 1 missing'
+like 'weights: the one that the last transfer skipped' "$said" 'model.b.weight +skipped'
+unlike 'weights: those that are the same have no line' "$said" 'model.a.weight'
+compare --weights --step 1 weights/train weights/same
+is 'weights: all arrived' "$status" 0
+compare --weights weights/train weights/unsummed
+like 'weights: without checksums there is nothing to compare' "$status $said" '^2 .*no row has a checksum; record with PROBE_CHECKSUM=crc32'
+
 # ---- tables ----
 
 compare -o "$tmp/o" good changed
@@ -168,6 +185,18 @@ for r, w in zip(rows, truth):
     for k, v in zip(("Cosine", "EucDist", "MaxAbsErr"), w):
         assert abs(float(r[k]) - v) <= 1e-11 * max(1, abs(v)), (r["NPU Name"], k, r[k], v)
 print(len(rows), len(truth))' "$t" "$tmp/ot" 2>&1)" '6 6'
+# A measure of the user's own, by a command that gets both files; their folder's name has all that a shell reads in it.
+cp -r "$t/b" "$t/it's \$HOME;b"
+printf '%s\n' 'cmp -s "$1" "$2" && echo same || echo "other, and: $(basename "$2")"' 'echo a second line' >"$tmp/measure"
+compare -o "$tmp/om" --metric "sh $tmp/measure" a "it's \$HOME;b"
+is 'tensors: a command of the user measures each pair' "$(python3 -c 'import csv, glob, sys
+print([(r["NPU Name"], r["Metric"]) for r in csv.DictReader(open(glob.glob(sys.argv[1] + "/*.csv")[0])) if r["Metric"] != "same"])' "$tmp/om")" \
+	"$(python3 -c 'print([(f"Torch.f.{i}.forward.output.0", f"other, and: Torch.f.{i}.forward.output.0.npy") for i in (1, 2, 3)])')"
+compare -o "$tmp/of" --metric 'exit 3;' a b
+is 'tensors: a command that fails is reported' "$(python3 -c 'import csv, glob, sys
+print({r["Metric"] for r in csv.DictReader(open(glob.glob(sys.argv[1] + "/*.csv")[0]))})' "$tmp/of")" "{'failed: exit 3'}"
+compare --metric true a b
+is 'tensors: a measure needs a table' $status 2
 compare --json a b
 is 'tensors: the first' "$(json 'd["first"]["call"], d["first"]["item"], d["differing"]')" "('Torch.f.1.forward', 'output 0', 3)"
 is 'tensors: the rules' "$(json 'd["blamed"]["call"], d["warning"] + d["error"]')" "('Torch.f.3.forward', 1)"

@@ -48,6 +48,9 @@ folder "$tmp/one" 1 5e8 0.0015 0.003 "${short[@]}"
 is 'of one rank' "$(head_time "$tmp/one")" \
 	"time 25.0 % of the run in these calls, 350 ms in asynchronous ones (overlaps added up); libprobe itself: 1.50 ms in the job's threads, 3 ms in its own"
 
+is 'report --json has its schema in front of all else, and `format` for one version more' \
+	"$("$probe" report --json "$tmp/one" | python3 -c 'import json, sys; print(*list(json.load(sys.stdin).items())[:2])')" "('schema', 1) ('format', 1)"
+
 # The same calls, and the run goes on to 5 s.
 folder "$tmp/long" 2 5e9 0.02 0.03 "${short[@]}" w:barrier:5000000000:0::
 is 'a long run: our own time as shares of it' "$(head_time "$tmp/long")" \

@@ -56,6 +56,23 @@ same_output 'stable ranks'
 is 'stable ranks and eigenvalues as NumPy has them: of matrices, stacks, turned ones, bfloat16' "$(differing_ranks .)" '40 [] []'
 is '... in event files' "$(events "$out/tensorboard/rank_0" "[x for x, _ in S['weight_stable_rank/0.weight']], len([t for t in S if t.startswith('weight_eigenvalue/experts/')])")" '([2, 4], 6)'
 is '... with what it cost' "$(grep -o '"stable_rank": {"rounds": [0-9]*, "seconds": 0\.[0-9]*, "longest_step_s": 0\.[0-9]*, "rows": [0-9]*, "left_out": 0}' "$out"/[hr]*/meta.json | grep -c 'rounds": 2.*rows": 40')" 1
+is 'the columns of msprobe are not asked for, and absent' "$(ls "$out"/[hr]*/ | grep -c -E '^(sr|kernel_norm)_')" 0
+ranks PROBE_KINDS=sr,kernel_norm
+same_output 'sr, kernel_norm'
+is 'sr and kernel_norm as NumPy has them: Frobenius norm over the largest singular value, and that value' "$(python3 - "$out" "$tmp/truth" <<'PY'
+import csv, glob, math, sys
+out, truth = sys.argv[1:]
+word = {"weight_stable_rank": "sr", "weight_eigenvalue": "kernel_norm"}
+want = {}
+for step, tag, value in map(str.split, open(truth)):
+    kind, _, name = tag.partition("/")
+    if kind in word and step in "13":
+        want[int(step), word[kind], name] = math.sqrt(float(value))
+have = {(int(r["step"]), k, r["name"]): float(r["value"]) for k in word.values()
+        for f in glob.glob(f"{out}/[hr]*/{k}_*.csv") for r in csv.DictReader(open(f))}
+print(len(want), sorted(have.keys() ^ want.keys()), [(k, have[k], want[k]) for k in have.keys() & want.keys() if abs(have[k] / want[k] - 1) > 1e-6])
+PY
+)" '40 [] []'
 ranks PROBE_STABLE_RANK_TARGETS=experts PROBE_STABLE_RANK_EXPERTS=statistics
 is 'targets and statistics over experts alone' "$(differing_ranks 'experts/expert_m')" '12 [] []'
 

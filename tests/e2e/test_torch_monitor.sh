@@ -33,6 +33,17 @@ done
 is 'stacks in its form' "$("$python" -c 'import csv, sys
 r = list(csv.DictReader(open(sys.argv[1])))
 print(bool(r) and all(list(x) == ["module_name", "stack_info"] and x["stack_info"].startswith("File ") and ", line " in x["stack_info"] for x in r))' "$tmp"/mon/*-rank0-*/stack_info.csv)" True
+# A row for each module with its line in the program, in the first monitored step and once; Net.forward calls them, the loop calls Net.
+is 'each module has its stack' "$("$python" -c 'import csv, sys
+lines = open(sys.argv[2]).read().splitlines()
+rows = {}
+for x in csv.DictReader(open(sys.argv[1])):
+    rows.setdefault(x["module_name"], []).append(x["stack_info"])
+for name, text in (("0:layers.0", "self.layers[0](x)"), ("0:layers.1", "self.layers[1](x)"), ("0:norm", "self.norm("), ("0:frozen", "self.frozen("), ("0:head", "self.head("), ("0:", "model(")):
+    first = rows.get(name, ["File ?, line 0, in ?, "])[0].split(", \n")
+    where = [f for f in first if sys.argv[2] in f]
+    line = int(where[0].split(", line ")[1].split(",")[0]) if where else 0
+    print(len(rows.get(name, [])), name, bool(line) and text in lines[line - 1])' "$tmp"/mon/*-rank0-*/stack_info.csv $app)" "$(printf '1 0:%s True\n' layers.0 layers.1 norm frozen head '')"
 is 'mg_direction is in other' "$(awk -F, '$2 == "layers.0.weight"' "$tmp"/mon/*-rank0-*/other_0-2.csv | wc -l)" 3
 
 # The same, afterwards.

@@ -47,6 +47,16 @@ if [ -n "${RECORD:-}" ]; then
 	"$python" tests/e2e/module_truth.py record "$tmp/L0.peer" >tests/e2e/modules.expected
 fi
 ok 'modules.expected is what msprobe writes' diff <("$python" tests/e2e/module_truth.py record "$tmp/L0.peer") tests/e2e/modules.expected
+# The guide's own program and configuration: with the tool's lines in it, and without them under libprobe.
+for who in peer ours; do
+	echo "{\"task\": \"statistics\", \"dump_path\": \"$tmp/guide.$who\", \"rank\": [], \"step\": [], \"level\": \"L1\", \"seed\": 1234, \"is_deterministic\": false, \"statistics\": {\"scope\": [], \"list\": [], \"data_mode\": [\"all\"], \"summary_mode\": \"statistics\"}}" \
+		>"$tmp/guide.$who.json"
+done
+sed "s#^torch.manual_seed(1234)#from msprobe.pytorch import PrecisionDebugger, seed_all\nseed_all()\ndebugger = PrecisionDebugger(config_path='$tmp/guide.peer.json')#
+	s/^    x = torch.randn/    debugger.start(model=module)\n&/; s/^    loss.backward()/&\n    debugger.stop()/" tests/apps/py/guide.py >"$tmp/guide.py"
+"$python" "$tmp/guide.py" >"$tmp/guide.out" 2>&1 || fail "the guide's program with msprobe" "$(tail -5 "$tmp/guide.out")"
+new_out
+run_script "$tmp/with" 0 LD_PRELOAD="$lib" PROBE_CONFIG="$tmp/guide.ours.json" tests/apps/py/guide.py
 "$python" tests/long/dump_msprobe.py "$tmp" >"$tmp/told" 2>"$tmp/told.err" || fail 'the tools of msprobe ran' "$(tail -5 "$tmp/told.err")"
 while read -r line; do
 	case $line in

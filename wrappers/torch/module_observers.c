@@ -8,5 +8,6 @@ const struct torch_module_observer *const module_observers[] = {
 	&activations_observer,
 	&module_dump_observer,
 	&batch_observer,
+	&module_stacks_observer,
 	NULL,
 };

@@ -155,7 +155,7 @@ static bool may_be_torch_symbol(const char *s)
 		       wants_gradients()) ||
 	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) ==
 			       0 &&
-		       torch_module_gradients_dumped()) ||
+		       (torch_module_gradients_dumped() || torch_node_sums_wanted())) ||
 	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 && torch_module_calls_early()) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGrad5apply", 40) == 0 &&
 		       torch_leaves_wanted());

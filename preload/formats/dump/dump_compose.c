@@ -191,6 +191,30 @@ static int write_forward(struct compose *c)
 	return call->call->stack ? compose_note_stack(c, call->call->stack, name, number) : 0;
 }
 
+#define SUMS_MAX 16 /* gradients of one node that autograd changed */
+
+/* With the gradients as autograd handed them on, which are parts of the node's record. */
+static void write_backward_values(struct compose *c, const struct dump_group *g)
+{
+	struct staged_call part[SUMS_MAX];
+	void *item[SUMS_MAX] = {NULL};
+	size_t cap[SUMS_MAX] = {0};
+	uint32_t n;
+	unsigned nparts = 0;
+	const struct dump_part *p = dump_order_parts(&c->order, g->call[0].call->seq, &n);
+
+	for (uint32_t i = 0; i < n && nparts < SUMS_MAX; i++) {
+		const struct staged_head *h =
+			dump_order_item(&c->order, p[i].ref, &item[nparts], &cap[nparts]);
+
+		if (h && staged_call_read(h, &part[nparts]) && is_backward_call(&part[nparts]))
+			nparts++;
+	}
+	dump_put_backward(&c->w, g, part, nparts);
+	for (unsigned i = 0; i < SUMS_MAX; i++)
+		free(item[i]);
+}
+
 static int write_backward(struct compose *c)
 {
 	struct dump_group *g = &c->group;
@@ -222,7 +246,7 @@ static int write_backward(struct compose *c)
 		return 0;
 	compose_begin_entry(c, compose_name_parent(c, module, true, parent, sizeof(parent)));
 	if (get_dump_keys(c->cfg)->task != DUMP_STRUCTURE)
-		dump_put_backward(&c->w, g);
+		write_backward_values(c, g);
 	dump_json_raw(&c->data, "\n  }");
 	return 0;
 }
@@ -353,7 +377,8 @@ static int take_staged_call(struct compose *c, uint32_t i)
 	}
 	if (dump_module_part(&call) != MODULE_PARTS)
 		return compose_module_record(c, &call, i);
-	if (is_inner_call(c, &call))
+	/* Parts of a node's record are read with it. */
+	if (is_inner_call(c, &call) || (call.flags & CF_PART && is_backward_call(&call)))
 		return 0;
 	if (!is_of_group(g, &call, dump_book_site(c->book, call.call->stack))) {
 		void *buf = c->item[at];

@@ -430,15 +430,63 @@ void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
 	}
 }
 
-void dump_put_backward(struct dump_writer *w, const struct dump_group *g)
+/* The tensor in that place of that side, from 1; *of: the record that has it. NULL: it has none. */
+static const struct journal_tensor *find_node_gradient(const struct staged_call *c,
+	enum tensor_io io, unsigned place, const struct staged_call **of)
+{
+	unsigned n = 0;
+
+	*of = c;
+	for (unsigned i = 0; i < c->n; i++) {
+		const struct journal_tensor *t = c->tensor[i];
+		unsigned arg = argument_of_tensor(t);
+
+		n += t->io == io;
+		if (t->io == io && (arg ? arg : n) == place)
+			return t;
+	}
+	return NULL;
+}
+
+static void write_node_gradients(struct dump_writer *w, const struct staged_call *c,
+	enum tensor_io io, const char *where, const struct staged_call *part, unsigned nparts)
+{
+	unsigned n = 0, last = count_tensors(c, io);
+
+	for (unsigned i = 0; i < c->n; i++)
+		if (c->tensor[i]->io == io && argument_of_tensor(c->tensor[i]) > last)
+			last = argument_of_tensor(c->tensor[i]);
+	for (unsigned i = 0; i < nparts; i++)
+		if (part[i].n && argument_of_tensor(part[i].tensor[0]) > last)
+			last = argument_of_tensor(part[i].tensor[0]);
+	while (n < last) {
+		const struct staged_call *of;
+		const struct journal_tensor *t = find_node_gradient(c, io, n + 1, &of);
+
+		for (unsigned i = 0; i < nparts; i++)
+			if (part[i].n && argument_of_tensor(part[i].tensor[0]) == n + 1) {
+				t = part[i].tensor[0];
+				of = &part[i];
+			}
+		begin_item(w, &n);
+		if (t && t->dtype != DT_OTHER)
+			put_placed_tensor(w, of, t, where, n - 1, -1, false);
+		else
+			dump_json_raw(w->j, "null");
+	}
+	end_items(w, n);
+}
+
+void dump_put_backward(struct dump_writer *w, const struct dump_group *g,
+	const struct staged_call *part, unsigned nparts)
 {
 	if (w->input) {
 		dump_json_raw(w->j, "\n   \"input\": [");
-		end_items(w, put_flat_tensors(w, &g->call[0], IO_IN, "input", 0));
+		write_node_gradients(w, &g->call[0], IO_IN, "input", NULL, 0);
 	}
 	if (w->output) {
 		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
-		end_items(w, put_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
+		write_node_gradients(w, &g->call[g->n - 1], IO_OUT, "output", part, nparts);
 	}
 }
 

@@ -32,7 +32,12 @@ struct dump_writer {
 
 void dump_put_distributed(struct dump_writer *w, const struct dump_group *g);
 void dump_put_operator(struct dump_writer *w, const struct dump_group *g);
-void dump_put_backward(struct dump_writer *w, const struct dump_group *g);
+/*
+ * part: records of gradients that replace the call's, each in its place (wrappers/torch/operators/node_sums.c). Places
+ * without a gradient are null.
+ */
+void dump_put_backward(struct dump_writer *w, const struct dump_group *g,
+	const struct staged_call *part, unsigned nparts);
 
 /* For a module: its call with keyword arguments, its parameters, and last its outputs (terms/module_part.h). */
 void dump_put_module(struct dump_writer *w, const struct dump_group *g);

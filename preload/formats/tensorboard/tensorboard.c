@@ -341,7 +341,9 @@ static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 		[TK_ADAM_M_NORM] = METRIC_ADAM_NORM,
 		[TK_ADAM_V_NORM] = METRIC_ADAM_NORM,
 		[TK_STABLE_RANK] = METRIC_STABLE_RANK,
-		[TK_EIGENVALUE] = METRIC_STABLE_RANK};
+		[TK_EIGENVALUE] = METRIC_STABLE_RANK,
+		[TK_SR] = METRIC_STABLE_RANK,
+		[TK_KERNEL_NORM] = METRIC_STABLE_RANK};
 
 	return kind < TK_LOCAL_NORM || get_training_keys(t->cfg)->metrics >> of[kind] & 1;
 }

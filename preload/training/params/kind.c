@@ -179,7 +179,7 @@ static bool is_written_kind(enum train_kind k)
 		w = ((uint64_t)g->number + 1) << 32 | kinds;
 		atomic_store_explicit(&known, w, memory_order_relaxed);
 	}
-	return w >> k & 1 || k >= TK_LOCAL_NORM;
+	return w >> k & 1 || (k >= TK_LOCAL_NORM && k != TK_SR && k != TK_KERNEL_NORM);
 }
 
 static bool enter_kind(const struct train_value *v);

@@ -13,6 +13,7 @@
 #include "terms/metric.h"
 #include "journal/meta_part.h"
 #include "session/state.h"
+#include "stats/sum.h"
 #include "training/params/power_iteration.h"
 
 /* ---- rounds ---- */
@@ -106,8 +107,11 @@ static bool find_stack(const struct buffer *b, struct stack *s)
 
 static void write_rank(const struct train_value *of, const char *part, const struct stable_rank *r)
 {
+	uint32_t wanted = train_kinds_wanted();
 	char name[TRAIN_NAME_MAX + 32];
 	struct train_value v = *of;
+	double kernel_norm = stats_sqrt(r->eigenvalue),
+	       sr = kernel_norm == 0 ? 0 : stats_sqrt(r->rank);
 
 	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, of->name, part);
 	v.name = name;
@@ -119,6 +123,18 @@ static void write_rank(const struct train_value *of, const char *part, const str
 	v.value = &r->eigenvalue;
 	train_kind_write(&v);
 	rounds.rows += 2;
+	if (wanted & KIND_BIT(SR)) {
+		v.kind = TK_SR;
+		v.value = &sr;
+		train_kind_write(&v);
+		rounds.rows++;
+	}
+	if (wanted & KIND_BIT(KERNEL_NORM)) {
+		v.kind = TK_KERNEL_NORM;
+		v.value = &kernel_norm;
+		train_kind_write(&v);
+		rounds.rows++;
+	}
 }
 
 /* Largest, smallest and mean over experts. */

@@ -17,6 +17,7 @@
 #include "tools/probe/compare/arrays/gradients.h"
 #include "tools/probe/compare/entries/mapping.h"
 #include "tools/probe/compare/setup.h"
+#include "tools/probe/compare/weights.h"
 
 static const char help[] =
 	"usage: probe compare [options] A B\n"
@@ -30,6 +31,10 @@ static const char help[] =
 	"  -o, --output DIR       writes a table for each rank into DIR: "
 	"compare_result_rank<R>_<time>.csv, msprobe's columns\n"
 	"      --merge            one table for all ranks and steps instead\n"
+	"      --metric COMMAND   with -o, of dumps that have the tensors: runs COMMAND FILE_A "
+	"FILE_B "
+	"for each pair; column Metric\n"
+	"                         has the first line that it prints\n"
 	"      --exact            bit by bit: any difference is an error; by checksums where both "
 	"have them\n"
 	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe does\n"
@@ -43,6 +48,11 @@ static const char help[] =
 	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the share "
 	"that "
 	"is the same\n"
+	"      --weights          A is a training, B what serves its weights: which tensors B has, "
+	"by "
+	"checksum and name, which ones\n"
+	"                         the last transfer skipped. Both record with "
+	"PROBE_CHECKSUM=crc32\n"
 	"      --config-check     what two output folders began with: program, libraries, "
 	"configuration, environment, packages,\n"
 	"                         seeds, arguments, first weights and inputs, random operators\n"
@@ -66,17 +76,20 @@ static const char help[] =
 	"  probe compare -o diff --rank 0 /scratch/gpu/step0 /scratch/npu/step0\n"
 	"  probe compare --exact --json run1 run2\n"
 	"  probe compare --ckpt ckpt/iter_100 other/iter_100\n"
+	"  probe compare --weights train/probe_output serve/probe_output\n"
 	"  probe compare --html curves.html --series 'loss|grad_reduced/.*norm' run1 run2\n";
 
 enum {
 	OPT_OUTPUT,
 	OPT_MERGE,
+	OPT_METRIC,
 	OPT_EXACT,
 	OPT_BY_NAME,
 	OPT_DATA_MAPPING,
 	OPT_LAYER_MAPPING,
 	OPT_CKPT,
 	OPT_GRAD,
+	OPT_WEIGHTS,
 	OPT_CONFIG_CHECK,
 	OPT_HTML,
 	OPT_SERIES,
@@ -90,12 +103,14 @@ enum {
 static const struct cli_option options[] = {
 	[OPT_OUTPUT] = {"output", 'o', true},
 	[OPT_MERGE] = {"merge", 0, false},
+	[OPT_METRIC] = {"metric", 0, true},
 	[OPT_EXACT] = {"exact", 0, false},
 	[OPT_BY_NAME] = {"by-name", 0, false},
 	[OPT_DATA_MAPPING] = {"data-mapping", 0, true},
 	[OPT_LAYER_MAPPING] = {"layer-mapping", 0, true},
 	[OPT_CKPT] = {"ckpt", 0, false},
 	[OPT_GRAD] = {"grad", 0, false},
+	[OPT_WEIGHTS] = {"weights", 0, false},
 	[OPT_CONFIG_CHECK] = {"config-check", 0, false},
 	[OPT_HTML] = {"html", 0, true},
 	[OPT_SERIES] = {"series", 0, true},
@@ -213,7 +228,7 @@ int verb_compare(int argc, char **argv)
 	struct comparison c = {0};
 	const char *color = "auto", *html = NULL, *series = NULL;
 	unsigned want = 0;
-	bool ckpt = false, grad = false, setup = false;
+	bool ckpt = false, grad = false, setup = false, weights = false;
 	int o, status = STATUS_USAGE;
 
 	while ((o = cli_next(&cli)) != CLI_END) {
@@ -223,6 +238,9 @@ int verb_compare(int argc, char **argv)
 			break;
 		case OPT_MERGE:
 			c.merge = true;
+			break;
+		case OPT_METRIC:
+			c.metric = cli.value;
 			break;
 		case OPT_EXACT:
 			c.exact = true;
@@ -243,6 +261,9 @@ int verb_compare(int argc, char **argv)
 			break;
 		case OPT_GRAD:
 			grad = true;
+			break;
+		case OPT_WEIGHTS:
+			weights = true;
 			break;
 		case OPT_CONFIG_CHECK:
 			setup = true;
@@ -305,10 +326,21 @@ int verb_compare(int argc, char **argv)
 		tool_error("compare: --merge writes a table: say where, -o DIR");
 		goto out;
 	}
+	if (c.metric && (ckpt || grad || setup || weights || html)) {
+		tool_error("compare: --metric measures tensors of dumps; not with --ckpt, --grad, "
+			   "--weights, --config-check, --html");
+		goto out;
+	}
+	if (c.metric && !c.out) {
+		tool_error("compare: --metric fills a column of the table: say where, -o DIR");
+		goto out;
+	}
 	if (ckpt)
 		status = compare_checkpoints(c.a.path, c.b.path, c.out, c.json);
 	else if (grad)
 		status = compare_gradients(c.a.path, c.b.path, c.out);
+	else if (weights)
+		status = check_weights(c.a.path, c.b.path, &c.ranks, &c.steps, c.json);
 	else if (setup)
 		status = compare_setups(c.a.path, c.b.path, c.json);
 	else if (html)

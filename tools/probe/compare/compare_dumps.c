@@ -120,6 +120,9 @@ static enum compare_mode choose_mode(
 
 	if (tensors_a && tensors_b)
 		return COMPARE_TENSOR;
+	if (c->metric)
+		add_compare_note(
+			c, "--metric: not both are dumps of task `tensor`: it measured nothing");
 	if (tensors_a != tensors_b)
 		add_compare_note(c, "only %s has the tensors' elements: statistics are compared",
 			tensors_a ? "A" : "B");

@@ -267,7 +267,7 @@ static void compare_run_steps(struct diff_table *t, struct run_calls *a, struct 
 	}
 }
 
-static bool is_rank_gone(const struct rank_dir *d)
+bool is_rank_gone(const struct rank_dir *d)
 {
 	return d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives);
 }

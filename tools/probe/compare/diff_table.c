@@ -11,6 +11,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/entries/compare.h"
 #include "tools/probe/compare/arrays/elements.h"
+#include "tools/probe/compare/arrays/user_metric.h"
 
 #define FIRST_COLUMNS                                                                    \
 	"NPU Name,Bench Name,NPU Dtype,Bench Dtype,NPU Tensor Shape,Bench Tensor Shape," \
@@ -84,7 +85,7 @@ static void put_header(struct target *t, const struct diff_table *d)
 	if (d->stacks)
 		target_text(t, ",NPU_Stack_Info");
 	if (d->mode == COMPARE_TENSOR)
-		target_text(t, ",Data_name");
+		target_text(t, d->c->metric ? ",Data_name,Metric" : ",Data_name");
 	if (d->run)
 		target_text(t, ",Step,Communicator,Comm_seq,NPU Seq,Bench Seq,Parameter,Line");
 	target_text(t, "\n");
@@ -146,6 +147,8 @@ static void put_diff_row(struct diff_table *d, const struct row *r, const struct
 
 		put_text_column(t, pair);
 		free(pair);
+		if (d->c->metric)
+			put_text_column(t, r->measured);
 	}
 	if (d->run) {
 		put_number_column(t, a->step >= 0, a->step);
@@ -458,6 +461,8 @@ void put_item_pairs(struct diff_table *d, const struct entry *a, const struct it
 		fill_row_differences(r, d->mode, &d->pool);
 		if (d->mode == COMPARE_TENSOR)
 			fill_row_metrics(r, dir_a, dir_b, d->c->exact, &d->pool);
+		if (d->mode == COMPARE_TENSOR && d->c->metric)
+			measure_row_pair(r, d->c->metric, dir_a, dir_b, &d->pool);
 	}
 	judge_call_rows(d->row, n, d->mode, d->c->exact);
 	if (d->open || d->c->merged_open)

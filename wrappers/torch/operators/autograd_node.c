@@ -162,8 +162,14 @@ static void add_node_tensors(struct cxx_work *w, const void *vector, bool out)
 {
 	struct torch_list l = torch_vector(vector);
 
-	for (uint64_t i = 0; i < l.n; i++)
+	for (uint64_t i = 0; i < l.n; i++) {
+		uint16_t *n = out ? &w->nout : &w->nin, before = *n;
+
 		torch_add_tensor(w, l.at[i], out);
+		/* Its place among all, also those that have no tensor. */
+		if (*n > before && i + 1 < TENSOR_ARG(~0u))
+			(out ? w->out : w->in)[before].arg |= (uint8_t)(i + 1);
+	}
 }
 
 static bool describe_node(struct call *c)
@@ -211,6 +217,7 @@ static void leave_node(struct call *c, int64_t ret)
 		return;
 	w->nout = 0;
 	add_node_tensors(w, c->result, true);
+	torch_record_node(c->api, c->rec->seq, c->result);
 	c->op.nout = w->nout;
 	torch_place_on_device(c, w, true);
 	if (w->nout == CXX_TENSORS_MAX)

@@ -118,7 +118,8 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 /* Is the first step's own call of the model needed? */
 static bool is_first_call_needed(void)
 {
-	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME);
+	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
+	       torch_module_stacks_wanted();
 }
 
 /* Nothing has been recorded so far, and this call would be the first. A model that is not trained begins nothing. */

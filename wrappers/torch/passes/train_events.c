@@ -415,9 +415,10 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 	else if (s == SCOPE_NODE) {
 		torch_saw_node();
 		c->note.u[0] = torch_gradients_pass(c->v[2].cp, c->v[3].cp);
-	} else if (s == SCOPE_EDGES)
+	} else if (s == SCOPE_EDGES) {
 		torch_edges_pass(c->v[0].cp, c->v[1].cp);
-	else if (s == SCOPE_GRAD_MODE)
+		torch_check_node_sums(c->v[1].cp);
+	} else if (s == SCOPE_GRAD_MODE)
 		torch_module_calls_now();
 }
 
@@ -431,6 +432,8 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 		mark_engine_thread(c, true);
 	} else if (s == SCOPE_NODE) {
 		torch_gradients_passed(c->note.u[0]);
+	} else if (s == SCOPE_EDGES) {
+		torch_record_node_sums(c->v[1].cp);
 	} else if (s == SCOPE_RECORD_BEGIN) {
 		record_begin(c, true);
 	} else if (s == SCOPE_RECORD_NEW) {

@@ -162,6 +162,18 @@ bool torch_node_wanted(const char *symbol);
 /* Fills in a row, except for its link name; a row that records nothing if the node's operator is not listed. */
 bool torch_node_fill(struct torch_function *r, const char *symbol);
 
+/* ---- sums of gradients (node_sums.c) ---- */
+
+/* True if gradients are wanted as autograd hands them on. */
+bool torch_node_sums_wanted(void);
+
+/* A node's function has returned that vector of gradients; seq: its record's. On the engine's thread, as all of these. */
+void torch_record_node(struct api *row, uint64_t seq, const void *gradients);
+
+/* Gradients are about to be brought into the shapes of their arguments, or have been. */
+void torch_check_node_sums(const void *gradients);
+void torch_record_node_sums(const void *gradients);
+
 /* A node for a leaf has been made at that address: they all have the same number, which shows its offset. */
 void torch_node_leaf(const void *node);
 

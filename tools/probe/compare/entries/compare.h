@@ -93,6 +93,7 @@ struct mapping;
 struct comparison {
 	struct compared a, b;
 	const char *out; /* folder for tables; NULL: none are written */
+	const char *metric; /* the user's command for pairs of tensors; NULL: none */
 	bool exact, merge, json, by_name;
 	struct ranges ranks, steps; /* only these; empty: all */
 	char stamp[32]; /* in the names of files */
@@ -153,6 +154,9 @@ struct diff_table {
 	unsigned cap_taken;
 	struct pool pool;
 };
+
+/* True if the rank's last calls may be in its journal alone (overlay_make()). */
+bool is_rank_gone(const struct rank_dir *d);
 
 /* Returns 0 or STATUS_USAGE (reported). */
 int open_diff_table(struct diff_table *t, struct comparison *c, struct rank_sums *sums,

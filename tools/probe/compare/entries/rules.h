@@ -55,6 +55,7 @@ struct row {
 	const char *metric[METRICS]; /* texts; NULL: not compared */
 	double metric_value[METRICS]; /* NaN: no number */
 	const char *note; /* about the metrics; NULL: none */
+	const char *measured; /* by the user's own command; NULL: there is none */
 	enum verdict verdict;
 	uint32_t rules;
 	bool differs; /* anything differs */
