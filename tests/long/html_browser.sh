@@ -53,7 +53,7 @@ check("heat map", int(h["data-rows"]) == len(r["ranks"]) and float(h["data-high"
 t = p.canvas["tcanvas"]
 check("timeline", int(t["data-rows"]) == min(128, len(r["ranks"])) and int(t["data-calls"]) > 0, t)
 check("statistics", int(p.points or 0) > 0, p.points)
-check("operations, slowest calls", (p.rows["row op"], p.rows["row slow open"]) == (len(r["operations"]), len(r["slowest"])), p.rows)
+check("operations, slowest calls", 0 < p.rows["row op"] <= len(r["operations"]) and p.rows["row slow open"] == len(r["slowest"]), p.rows)
 check("time by stack has boxes", int(p.flame or 0) > 1, p.flame)
 check("commands to copy", p.copies == len([f for f in r["findings"] if f["severity"] != "note" and f["next"]]), p.copies)
 check("a NaN cuts the line", int(p.lines or 0) > 1 or not any(f["kind"] == "nan" for f in r["findings"]), p.lines)
