@@ -58,3 +58,18 @@ wheel: all $(WHEEL_PYTHON)
 	@rm -rf $(DISTDIR)/wheel && mkdir -p $(DISTDIR)/wheel
 	@$(MAKE) --no-print-directory -s install PREFIX=$(abspath $(DISTDIR))/wheel/libprobe LIBDIR=$(abspath $(DISTDIR))/wheel/libprobe/lib DESTDIR=
 	@packaging/wheel.sh $(abspath $(DISTDIR))/wheel $(abspath $(dir $(WHEEL_PYTHON)))/$(notdir $(WHEEL_PYTHON)) $(abspath $(DISTDIR)) $(WHEEL_MACHINE) '$(LIBRARIES)'
+
+# The plugin of Slurm: srun --probe[=DIR]. Needs slurm/spank.h (Debian: libslurm-dev; RHEL: slurm-devel). It is built against the header of
+# the Slurm that loads it. SLURM_INCLUDE: where the header is, if not in the compiler's path.
+SLURM_INCLUDE ?=
+.PHONY: slurm install-slurm
+$(B)/spank_probe.so: packaging/slurm/spank_probe.c
+	@mkdir -p $(@D)
+	@echo '#include <slurm/spank.h>' | $(CC) $(addprefix -I,$(SLURM_INCLUDE)) -E -x c - >/dev/null 2>&1 || { \
+		echo 'make slurm needs slurm/spank.h (Debian: libslurm-dev; RHEL, openEuler: slurm-devel), or SLURM_INCLUDE=' >&2; exit 2; }
+	$(call say,CC,$@) $(CC) -O2 -g -std=gnu11 -D_GNU_SOURCE -Wall -Wextra $(if $(WERROR),-Werror) -fPIC -fvisibility=default -shared \
+		$(addprefix -I,$(SLURM_INCLUDE)) '-DPROBE_LIBRARY="$(LIBDIR)/libprobe.so"' -o $@ $<
+slurm: $(B)/spank_probe.so
+install-slurm: slurm
+	install -D -m 755 $(B)/spank_probe.so $(DESTDIR)$(LIBDIR)/slurm/spank_probe.so
+	@echo 'In plugstack.conf of the cluster: optional $(LIBDIR)/slurm/spank_probe.so'
