@@ -78,7 +78,7 @@ wheel: all $(WHEEL_PYTHON)
 		cp $(B)/old/libprobe.so $(DISTDIR)/wheel/libprobe/lib/ && cp $(B)/old/probe $(DISTDIR)/wheel/libprobe/bin/)
 	@GLIBC=$(GLIBC) packaging/wheel.sh $(abspath $(DISTDIR))/wheel $(abspath $(dir $(WHEEL_PYTHON)))/$(notdir $(WHEEL_PYTHON)) $(abspath $(DISTDIR)) $(WHEEL_MACHINE) '$(LIBRARIES)'
 
-# The plugin of Slurm: srun --probe[=DIR]. Needs slurm/spank.h (Debian: libslurm-dev; RHEL: slurm-devel). It is built against the header of
+# The plugin of Slurm: srun --probe[=DIR]. Needs the header of Slurm (Debian: libslurm-dev; RHEL: slurm-devel). It is built against the header of
 # the Slurm that loads it. SLURM_INCLUDE: where the header is, if not in the compiler's path.
 SLURM_INCLUDE ?=
 .PHONY: slurm install-slurm

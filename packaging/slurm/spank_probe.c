@@ -80,7 +80,8 @@ int slurm_spank_task_init(spank_t spank, int argc, char **argv)
 	if (spank_option_getopt(spank, &probe_option, &dir) != ESPANK_SUCCESS)
 		return 0;
 	if (access(library, R_OK)) {
-		slurm_error("probe: %s cannot be read on this node: the task is not recorded", library);
+		slurm_error(
+			"probe: %s cannot be read on this node: the task is not recorded", library);
 		return 0;
 	}
 	/* What is preloaded already, comes after it; room for a colon is kept. */

@@ -167,7 +167,8 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 static void read_call_file(struct curves *s, struct csv *c)
 {
 	int step = csv_column(c, "step"), op = csv_column(c, "op"), io = csv_column(c, "io"),
-	    norm = csv_column(c, "norm"), nans = csv_column(c, "nans"), infs = csv_column(c, "infs");
+	    norm = csv_column(c, "norm"), nans = csv_column(c, "nans"),
+	    infs = csv_column(c, "infs");
 	char text[256];
 	uint64_t n, odd;
 	double v;

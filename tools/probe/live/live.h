@@ -95,7 +95,7 @@ const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
 /* ---- live_stack.c ---- */
 
 /* Frames of the call that the rank is in, else of its last call, one a line, the innermost first; "": not recorded. malloc'd. */
-char *live_stack(const struct live_rank *r);
+char *read_live_stack(const struct live_rank *r);
 
 /* ---- live_calls.c ---- */
 

@@ -191,14 +191,14 @@ static void note_step_start(struct live_rank *r, struct step_starts *s, const st
 	*s = (struct step_starts){c->step, c->start, true};
 }
 
-static void take_last_call(const struct live *l, struct live_rank *r, const struct call *c)
+static void set_last_call(const struct live *l, struct live_rank *r, const struct call *c)
 {
 	char label[COMM_LABEL_MAX], number[24] = "";
 
 	if (c->comm_seq != NO_NUMBER)
 		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
-	r->last_call = tool_format("%s%s on %s", intern_name(c->api), number,
-		comm_label(&l->comms, c->comm, label));
+	r->last_call = tool_format(
+		"%s%s on %s", intern_name(c->api), number, comm_label(&l->comms, c->comm, label));
 	r->last_end_ns = c->start + c->dur;
 	r->last_step = c->step;
 	r->stack = c->stack;
@@ -235,7 +235,7 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 	if (end > begin)
 		r->exposed = (double)blocked / (double)(end - begin);
 	if (last.start)
-		take_last_call(l, r, &last);
+		set_last_call(l, r, &last);
 	calls_close(&s);
 }
 

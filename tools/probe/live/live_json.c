@@ -78,8 +78,8 @@ static void put_live_rank(const struct live *l, const struct live_rank *r)
 		if (l->now > r->last_end_ns)
 			json_double("last_call_s", (double)(l->now - r->last_end_ns) / 1e9);
 	}
-	if (nonfinite_of_rank(l->verdict, r->rank) != UINT64_MAX)
-		json_u64("nonfinite_tensors", nonfinite_of_rank(l->verdict, r->rank));
+	if (get_nonfinite_of_rank(l->verdict, r->rank) != UINT64_MAX)
+		json_u64("nonfinite_tensors", get_nonfinite_of_rank(l->verdict, r->rank));
 	json_list("step_ms");
 	for (unsigned i = 0; i < r->nms; i++)
 		json_double(NULL, r->ms[i]);

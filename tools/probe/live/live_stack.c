@@ -7,7 +7,7 @@
 #include "tools/probe/model/places/frames.h"
 #include "tools/probe/model/stacks.h"
 
-char *live_stack(const struct live_rank *r)
+char *read_live_stack(const struct live_rank *r)
 {
 	uint32_t id = r->open ? r->open_stack : r->stack;
 	struct stack_text t = {0};

@@ -38,7 +38,7 @@ void free_live_verdict(struct live_verdict *v)
 	*v = (struct live_verdict){0};
 }
 
-static void take_nonfinite(struct live_verdict *v, const struct gather *g)
+static void copy_nonfinite(struct live_verdict *v, const struct gather *g)
 {
 	v->nonfinite = tool_alloc((g->folders.n + 1) * sizeof(*v->nonfinite));
 	v->nnonfinite = g->folders.n;
@@ -47,7 +47,7 @@ static void take_nonfinite(struct live_verdict *v, const struct gather *g)
 			(struct live_nonfinite){g->folders.dir[i].rank, g->bad.rank[i].rows};
 }
 
-uint64_t nonfinite_of_rank(const struct live_verdict *v, int rank)
+uint64_t get_nonfinite_of_rank(const struct live_verdict *v, int rank)
 {
 	for (unsigned i = 0; v && i < v->nnonfinite; i++)
 		if (v->nonfinite[i].rank == rank)
@@ -70,7 +70,7 @@ void refresh_live_verdict(struct live_verdict *v, const char *path)
 		v->text = format_verdict(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding; i++)
 			take_fault(v, &r->finding[i]);
-		take_nonfinite(v, &r->g);
+		copy_nonfinite(v, &r->g);
 		v->verdict = r->verdict;
 		r->verdict = (struct run_verdict){0};
 		report_free(r);

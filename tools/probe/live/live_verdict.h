@@ -42,7 +42,7 @@ struct live_verdict {
  */
 void refresh_live_verdict(struct live_verdict *v, const char *path);
 /* The count of that rank; UINT64_MAX: not known. */
-uint64_t nonfinite_of_rank(const struct live_verdict *v, int rank);
+uint64_t get_nonfinite_of_rank(const struct live_verdict *v, int rank);
 void free_live_verdict(struct live_verdict *v);
 
 #endif

@@ -422,7 +422,7 @@ static bool is_finding_repeated(const struct live_verdict *v, unsigned fault, in
 	return false;
 }
 
-static void put_finding(const struct live_verdict *v, FILE *f, unsigned fault, int rank)
+static void write_finding_metric(const struct live_verdict *v, FILE *f, unsigned fault, int rank)
 {
 	char number[24] = "";
 
@@ -437,7 +437,7 @@ static void put_finding(const struct live_verdict *v, FILE *f, unsigned fault, i
 	put_sample_value(f, 1);
 }
 
-static void put_finding_metrics(const struct live *l, FILE *f)
+static void write_finding_metrics(const struct live *l, FILE *f)
 {
 	const struct live_verdict *v = l->verdict;
 
@@ -447,14 +447,14 @@ static void put_finding_metrics(const struct live *l, FILE *f)
 		"1: a fault or a warning of this kind names this rank; without a rank, none");
 	for (unsigned i = 0; i < v->n; i++) {
 		for (unsigned k = 0; k < v->fault[i].nrank; k++)
-			put_finding(v, f, i, v->fault[i].rank[k]);
+			write_finding_metric(v, f, i, v->fault[i].rank[k]);
 		if (!v->fault[i].nrank)
-			put_finding(v, f, i, -1);
+			write_finding_metric(v, f, i, -1);
 	}
 	put_metric_head(f, "probe_nonfinite_tensors_total", "counter",
 		"Recorded tensors with a NaN or an Inf");
 	for (unsigned i = 0; i < l->folders.n; i++) {
-		uint64_t n = nonfinite_of_rank(v, l->rank[i].rank);
+		uint64_t n = get_nonfinite_of_rank(v, l->rank[i].rank);
 
 		if (n == UINT64_MAX)
 			continue;
@@ -467,7 +467,7 @@ static void put_finding_metrics(const struct live *l, FILE *f)
 void prometheus_print(const struct live *l, FILE *f)
 {
 	put_verdict_metrics(l->verdict, f);
-	put_finding_metrics(l, f);
+	write_finding_metrics(l, f);
 	put_rank_metrics(l, f);
 	put_scalar_metrics(l, f);
 	put_op_metrics(l, f);

@@ -179,7 +179,7 @@ static bool is_trouble(const struct live_rank *r)
 	return r->straggler || r->open_ns >= OPEN_NS || r->dir->state == RANK_KILLED;
 }
 
-static bool is_culprit(const struct live *l, const struct live_rank *r)
+static bool is_rank_named(const struct live *l, const struct live_rank *r)
 {
 	const struct live_verdict *v = l->verdict;
 
@@ -198,15 +198,16 @@ static bool is_any_blocked(const struct live *l)
 	return false;
 }
 
-static double nonfinite_number(const struct live *l, const struct live_rank *r)
+static double get_nonfinite_number(const struct live *l, const struct live_rank *r)
 {
-	uint64_t n = nonfinite_of_rank(l->verdict, r->rank);
+	uint64_t n = get_nonfinite_of_rank(l->verdict, r->rank);
 
 	return n == UINT64_MAX ? 0 : (double)n;
 }
 
 /* The larger the earlier. */
-static double order_number(const struct live *l, const struct live_rank *r, enum frame_order order)
+static double compute_order_number(
+	const struct live *l, const struct live_rank *r, enum frame_order order)
 {
 	switch (order) {
 	case ORDER_STEP:
@@ -216,9 +217,9 @@ static double order_number(const struct live *l, const struct live_rank *r, enum
 	case ORDER_LATE:
 		return isnan(r->late_ms) ? -INFINITY : r->late_ms;
 	case ORDER_NONFINITE:
-		return nonfinite_number(l, r);
+		return get_nonfinite_number(l, r);
 	case ORDER_TROUBLE:
-		return is_culprit(l, r) ? 2 : is_trouble(r);
+		return is_rank_named(l, r) ? 2 : is_trouble(r);
 	default:
 		return 0;
 	}
@@ -239,21 +240,21 @@ static int by_order(const void *x, const void *y)
 }
 
 /* malloc'd */
-static struct ordered_rank *order_ranks(const struct live *l, enum frame_order order)
+static struct ordered_rank *get_ordered_ranks(const struct live *l, enum frame_order order)
 {
 	struct ordered_rank *sorted = tool_alloc((l->folders.n + 1) * sizeof(*sorted));
 
 	for (unsigned i = 0; i < l->folders.n; i++)
 		sorted[i] = (struct ordered_rank){
-			&l->rank[i], order_number(l, &l->rank[i], order)};
+			&l->rank[i], compute_order_number(l, &l->rank[i], order)};
 	if (l->folders.n)
 		qsort(sorted, l->folders.n, sizeof(*sorted), by_order);
 	return sorted;
 }
 
-int frame_neighbour(const struct live *l, const struct frame_view *view, int by)
+int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by)
 {
-	struct ordered_rank *sorted = order_ranks(l, view->order);
+	struct ordered_rank *sorted = get_ordered_ranks(l, view->order);
 	int n = (int)l->folders.n, at = -1, rank = view->rank;
 
 	for (int i = 0; i < n && view->selects; i++)
@@ -301,8 +302,8 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	}
 	out_cell(t, isnan(r->late_ms) ? "" : out_time(r->late_ms * 1e6));
 	text[0] = 0;
-	if (nonfinite_number(l, r) > 0)
-		snprintf(text, sizeof(text), "%s", out_count((uint64_t)nonfinite_number(l, r)));
+	if (get_nonfinite_number(l, r) > 0)
+		snprintf(text, sizeof(text), "%s", out_count((uint64_t)get_nonfinite_number(l, r)));
 	out_cell(t, text);
 	text[0] = 0;
 	if (r->alerts)
@@ -322,7 +323,8 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 			out_time((double)(l->now - r->dir->alive_ns)));
 	else if (blocked && r->last_call && r->last_end_ns < l->now)
 		snprintf(text, sizeof(text), "%s: last call %.160s, %s ago",
-			is_culprit(l, r) ? "the others wait for it, it is in no call" : "in no call",
+			is_rank_named(l, r) ? "the others wait for it, it is in no call"
+					    : "in no call",
 			r->last_call, out_time((double)(l->now - r->last_end_ns)));
 	out_cell(t, text);
 }
@@ -334,7 +336,7 @@ static void print_ranks(const struct live *l, unsigned most, const struct frame_
 		"loss", "grad-norm", "data", "comm", "late", "NaN, Inf", "alerts", ""};
 	unsigned n = l->folders.n, first = 0;
 	bool part = most && n > most, blocked = is_any_blocked(l);
-	struct ordered_rank *sorted = order_ranks(
+	struct ordered_rank *sorted = get_ordered_ranks(
 		l, view->order == ORDER_TROUBLE && !part ? ORDER_RANK : view->order);
 	struct out_table t;
 
@@ -369,7 +371,7 @@ static void print_selected_stack(const struct live *l, const struct frame_view *
 	if (!r)
 		return;
 	call = r->open ? r->open : r->last_call;
-	frames = live_stack(r);
+	frames = read_live_stack(r);
 	printf("%srank %d, %s%s%s\n", out_style(STYLE_HEAD), r->rank,
 		r->open ? "in " : "last call ", call ? call : "is not known", out_plain());
 	for (f = frames; *f && lines < STACK_LINES; f = end + (*end == '\n'), lines++) {

@@ -29,6 +29,6 @@ struct frame_view {
 void frame_print(const struct live *l, unsigned lines, const struct frame_view *view);
 
 /* The rank that is shown `by` lines after the selected one (before: < 0); the first one if none is selected. */
-int frame_neighbour(const struct live *l, const struct frame_view *view, int by);
+int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by);
 
 #endif

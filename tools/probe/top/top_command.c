@@ -34,9 +34,11 @@ static const char help[] =
 	"      --interval S   seconds between two looks (2)\n"
 	"      --color WHEN   auto (default), always, never\n"
 	"\n"
-	"Keys: s: order (trouble, rank, step, time, late, NaN); j, k, arrows or a number: selects a "
+	"Keys: s: order (trouble, rank, step, time, late, NaN); j, k, arrows or a number: selects "
+	"a "
 	"rank; t: its stack; q or\n"
-	"Ctrl-C: end. Bars: times of the latest steps. Columns: exposed: share of the time in which the training's thread "
+	"Ctrl-C: end. Bars: times of the latest steps. Columns: exposed: share of the time in "
+	"which the training's thread "
 	"was blocked in communication; late: how\n"
 	"much later than the first rank it comes to collectives, on average (clocks of nodes as "
 	"they "
@@ -148,14 +150,14 @@ static void handle_key(struct frame_view *v, const struct live *l, int key)
 		break;
 	case KEY_UP:
 	case KEY_DOWN:
-		v->rank = frame_neighbour(l, v, key == KEY_UP ? -1 : 1);
+		v->rank = find_frame_neighbour(l, v, key == KEY_UP ? -1 : 1);
 		v->selects = true;
 		break;
 	case 't':
 	case '\n':
 	case '\r':
 		if (!v->selects)
-			v->rank = frame_neighbour(l, v, 0);
+			v->rank = find_frame_neighbour(l, v, 0);
 		v->selects = true;
 		v->stack = !v->stack;
 		break;
@@ -190,7 +192,7 @@ static int show_once(const struct top *t)
 }
 
 /* Redraws at each key, until it is time to read again. */
-static void show_until_next_look(const struct top *t, const struct live *l, struct frame_view *view)
+static void wait_until_next_look(const struct top *t, const struct live *l, struct frame_view *view)
 {
 	double until = read_monotonic_s() + t->interval, left;
 
@@ -224,7 +226,7 @@ static int show_again_and_again(const struct top *t)
 		fputs("\033[H\033[2J", stdout);
 		if (!folders_have_rank(t->path)) {
 			printf("waiting for %s\n", t->path);
-			show_until_next_look(t, NULL, &view);
+			wait_until_next_look(t, NULL, &view);
 			continue;
 		}
 		status = live_read(&l, t->path);
@@ -235,7 +237,7 @@ static int show_again_and_again(const struct top *t)
 			runs = l.runs;
 		}
 		if (runs && !status)
-			show_until_next_look(t, &l, &view);
+			wait_until_next_look(t, &l, &view);
 		live_free(&l);
 	}
 	leave_page();

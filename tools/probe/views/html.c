@@ -53,29 +53,29 @@ static void put_run(const struct html *h, struct target *t)
 	unsigned n[RANK_STATES] = {0}, some = 0;
 
 	target_print(t, "\"schema\":1,\"version\":\"%s\"", PROBE_VERSION);
-	page_put_string(t, "path", g->folders.path);
-	page_put_string(t, "run", g->folders.run);
-	page_put_string(t, "program", m->program);
-	page_put_string(t, "begun", g->any ? out_date(g->first_ns) : "");
-	page_put_u64(t, "first_ns", g->first_ns);
-	page_put_u64(t, "duration_ns", g->any ? g->until_ns - g->first_ns : 0);
-	page_put_u64(t, "calls", g->calls);
-	page_put_u64(t, "rows", g->rows);
-	page_put_u64(t, "bytes", g->bytes);
-	page_put_u64(t, "hosts", g->hosts.nhost);
-	page_put_u64(t, "step_first", g->first_step);
-	page_put_u64(t, "step_last", g->last_step);
-	page_put_string(t, "step_source", m->step_source);
+	write_page_string(t, "path", g->folders.path);
+	write_page_string(t, "run", g->folders.run);
+	write_page_string(t, "program", m->program);
+	write_page_string(t, "begun", g->any ? out_date(g->first_ns) : "");
+	write_page_u64(t, "first_ns", g->first_ns);
+	write_page_u64(t, "duration_ns", g->any ? g->until_ns - g->first_ns : 0);
+	write_page_u64(t, "calls", g->calls);
+	write_page_u64(t, "rows", g->rows);
+	write_page_u64(t, "bytes", g->bytes);
+	write_page_u64(t, "hosts", g->hosts.nhost);
+	write_page_u64(t, "step_first", g->first_step);
+	write_page_u64(t, "step_last", g->last_step);
+	write_page_string(t, "step_source", m->step_source);
 	target_print(t, ",\"world_size\":%d,\"ranks\":[", g->folders.world_size);
 	for (unsigned i = 0; i < g->folders.n; i++) {
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "%d", g->folders.dir[i].rank);
 		n[g->folders.dir[i].state]++;
 	}
 	target_text(t, "],\"states\":{");
 	for (int s = 0; s < RANK_STATES; s++)
 		if (n[s]) {
-			page_put_separator(t, some++);
+			write_page_separator(t, some++);
 			target_print(t, "\"%s\":%u", rank_state_name((enum rank_state)s), n[s]);
 		}
 	target_text(t, "}");
@@ -86,20 +86,20 @@ static void put_verdict(const struct html *h, struct target *t)
 	const struct run_verdict *v = &h->r->verdict;
 	char *text = format_verdict(v);
 
-	page_put_key(t, "verdict");
+	write_page_key(t, "verdict");
 	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
 		v->incomplete ? "true" : "false");
-	page_put_string(t, "text", text);
+	write_page_string(t, "text", text);
 	target_text(t, "}");
 	free(text);
 }
 
-static void put_ranks(struct target *t, const char *key, const int *rank, unsigned n)
+static void write_page_ranks(struct target *t, const char *key, const int *rank, unsigned n)
 {
-	page_put_key(t, key);
+	write_page_key(t, key);
 	target_text(t, "[");
 	for (unsigned i = 0; i < n; i++) {
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "%d", rank[i]);
 	}
 	target_text(t, "]");
@@ -107,7 +107,7 @@ static void put_ranks(struct target *t, const char *key, const int *rank, unsign
 
 static void put_findings(const struct html *h, struct target *t)
 {
-	page_put_key(t, "findings");
+	write_page_key(t, "findings");
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->r->nfinding; i++) {
 		const struct finding *f = &h->r->finding[i];
@@ -117,18 +117,18 @@ static void put_findings(const struct html *h, struct target *t)
 		for (unsigned k = 0; k < h->nwindow; k++)
 			if (h->window[k].finding == i)
 				window = (int)k;
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "{\"window\":%d", window);
-		page_put_string(t, "severity", severity_word(f->severity));
-		page_put_string(t, "kind", f->kind);
-		page_put_string(t, "text", f->text);
-		put_ranks(t, "ranks", f->rank, f->nrank);
-		put_ranks(t, "others", f->other, f->nother);
-		page_put_string(t, "evidence", f->evidence);
-		page_put_string(t, "next", f->next);
+		write_page_string(t, "severity", severity_word(f->severity));
+		write_page_string(t, "kind", f->kind);
+		write_page_string(t, "text", f->text);
+		write_page_ranks(t, "ranks", f->rank, f->nrank);
+		write_page_ranks(t, "others", f->other, f->nother);
+		write_page_string(t, "evidence", f->evidence);
+		write_page_string(t, "next", f->next);
 		measured = format_measurement(
 			find_measurement(measurements, f->kind, severity_word(f->severity)));
-		page_put_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
+		write_page_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
 		free(measured);
 		target_text(t, "}");
 	}
@@ -179,10 +179,10 @@ static void begin_words(struct html_words *w)
 
 static void end_words(struct html_words *w, struct target *t, const char *key)
 {
-	page_put_key(t, key);
+	write_page_key(t, key);
 	target_text(t, "[");
 	for (unsigned i = 0; i < w->n; i++) {
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		target_json(t, w->text[i]);
 		free(w->text[i]);
 	}
@@ -243,13 +243,13 @@ static void put_window(struct html *h, struct target *t, struct html_window *w)
 		w->finding == UINT_MAX ? -1 : (int)w->finding, (unsigned long long)w->focus.step,
 		(unsigned long long)base,
 		w->focus.at_ns ? (long long)(int64_t)(w->focus.at_ns - base) / 100 : -1);
-	page_put_u64(t, "skipped", w->skipped);
-	put_ranks(t, "named", w->focus.rank, w->focus.n);
-	page_put_u64(t, "culprits", w->focus.culprits);
+	write_page_u64(t, "skipped", w->skipped);
+	write_page_ranks(t, "named", w->focus.rank, w->focus.n);
+	write_page_u64(t, "culprits", w->focus.culprits);
 	target_text(t, ",\"rows\":[");
 	for (unsigned i = 0, some = 0; i < g->folders.n; i++)
 		if (w->row[i] >= 0) {
-			page_put_separator(t, some++);
+			write_page_separator(t, some++);
 			target_print(t, "%d", g->folders.dir[i].rank);
 		}
 	/* row, start and duration in units of 100 ns, api, comm, comm_seq, bits (1 open, 2 asynchronous, 4 error), step, bytes,
@@ -310,20 +310,20 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 
 	where = stack_brief(stacks, stacks_get(stacks, s->rank, s->stack), 4);
 	target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
-	page_put_string(t, "api", intern_name(s->api));
-	page_put_string(t, "op", intern_name(s->op));
-	page_put_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
-	page_put_string(t, "dtype", intern_name(s->dtype));
-	page_put_u64(t, "count", s->count);
-	page_put_string(t, "io", s->out ? "result" : "input");
-	page_put_string(t, "where", where);
+	write_page_string(t, "api", intern_name(s->api));
+	write_page_string(t, "op", intern_name(s->op));
+	write_page_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
+	write_page_string(t, "dtype", intern_name(s->dtype));
+	write_page_u64(t, "count", s->count);
+	write_page_string(t, "io", s->out ? "result" : "input");
+	write_page_string(t, "where", where);
 	free(where);
 	/* For each column: min, max, mean, norm: mean, smallest and largest over the ranks, NaNs, Infs. */
 	target_text(t, ",\"points\":[");
 	for (unsigned i = 0; i < h->ncol; i++) {
 		const struct html_point *p = &s->point[i];
 
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		if (!p->n) {
 			target_text(t, "0");
 			continue;
@@ -351,19 +351,19 @@ static void put_numbers(const struct html *h, struct target *t)
 {
 	const struct step_numbers *s = &h->numbers;
 
-	page_put_key(t, "numbers");
+	write_page_key(t, "numbers");
 	target_text(t, "[");
 	for (unsigned k = 0; k < s->nname; k++) {
-		page_put_separator(t, k);
+		write_page_separator(t, k);
 		target_print(t, "{\"ranks\":%u,\"equal\":%s", h->r->g.folders.n,
 			scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "true" : "false");
-		page_put_string(t, "name", intern_name(s->name[k]));
+		write_page_string(t, "name", intern_name(s->name[k]));
 		target_text(t, ",\"points\":[");
 		for (unsigned i = 0; i < h->ncol; i++) {
 			const struct step_number *n =
 				step_numbers_find(s, h->step_lo + i * h->per, s->name[k]);
 
-			page_put_separator(t, i);
+			write_page_separator(t, i);
 			if (!n) {
 				target_text(t, "0");
 				continue;
@@ -388,7 +388,7 @@ static void put_comms(const struct html *h, struct target *t)
 {
 	const struct gather *g = &h->r->g;
 
-	page_put_key(t, "comms");
+	write_page_key(t, "comms");
 	target_text(t, "[");
 	for (uint32_t i = 0; i < g->comms.table.n; i++) {
 		const struct comm_info *c = table_at(&g->comms.table, i);
@@ -401,16 +401,16 @@ static void put_comms(const struct html *h, struct target *t)
 			calls += s->comm == c->key.a ? s->calls : 0;
 			bytes += s->comm == c->key.a ? s->bytes : 0;
 		}
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->key.a);
 		target_print(t, "{\"size\":%lld", (long long)c->size);
-		page_put_string(t, "comm", id);
-		page_put_string(t, "lib", intern_name(c->lib));
-		page_put_string(t, "kind", intern_name(c->kind));
-		page_put_string(t, "name", intern_name(c->name));
-		page_put_string(t, "ranks", c->ranks);
-		page_put_u64(t, "calls", calls);
-		page_put_u64(t, "bytes", bytes);
+		write_page_string(t, "comm", id);
+		write_page_string(t, "lib", intern_name(c->lib));
+		write_page_string(t, "kind", intern_name(c->kind));
+		write_page_string(t, "name", intern_name(c->name));
+		write_page_string(t, "ranks", c->ranks);
+		write_page_u64(t, "calls", calls);
+		write_page_u64(t, "bytes", bytes);
 		target_text(t, "}");
 	}
 	target_text(t, "]");
@@ -425,28 +425,28 @@ static void put_document(struct html *h, struct target *t)
 	put_verdict(h, t);
 	put_findings(h, t);
 	put_heat(h, t);
-	page_put_key(t, "windows");
+	write_page_key(t, "windows");
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->nwindow; i++) {
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		put_window(h, t, &h->window[i]);
 	}
 	target_text(t, "]");
-	page_put_key(t, "sites");
+	write_page_key(t, "sites");
 	target_text(t, "[");
 	for (uint32_t i = 0; i < h->sites.n; i++) {
 		const struct html_site *s = table_at(&h->sites, i);
 
 		if (!s->wanted)
 			continue;
-		page_put_separator(t, some++);
+		write_page_separator(t, some++);
 		put_site(h, t, s);
 	}
 	target_text(t, "]");
 	put_numbers(h, t);
-	page_put_operations(h->r, t);
-	page_put_slowest(h->r, t);
-	page_put_flame(h, t);
+	write_page_operations(h->r, t);
+	write_page_slowest(h->r, t);
+	write_page_flame(h, t);
 	put_comms(h, t);
 	target_text(t, "}");
 }

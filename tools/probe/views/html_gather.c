@@ -50,10 +50,9 @@ static void end_html_step(struct html *h, uint32_t rank, uint64_t end)
 	c->n++;
 }
 
-static void note_stack_time(struct html *h, const struct call *c, double ns)
+static void record_stack_time(struct html *h, const struct call *c, double ns)
 {
-	struct html_stack *s = table_get(
-		&h->stacks, c->rank, (uint64_t)c->stack << 32 | c->api);
+	struct html_stack *s = table_get(&h->stacks, c->rank, (uint64_t)c->stack << 32 | c->api);
 
 	if (!s) {
 		h->stacks_skipped += ns;
@@ -84,7 +83,7 @@ static void note_html_step(struct html *h, const struct walk_call *w)
 		double held = (double)add_held_time(&k->waits, c);
 
 		k->inside += held;
-		note_stack_time(h, c, held);
+		record_stack_time(h, c, held);
 	}
 }
 

@@ -30,7 +30,7 @@ static int by_operation_time(const void *x, const void *y)
 				     : a->key.a > b->key.a;
 }
 
-char *op_line_comm(const struct report *r, const struct op_line *l)
+char *format_op_line_comm(const struct report *r, const struct op_line *l)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, l->sum.comm);
 	char label[COMM_LABEL_MAX];
@@ -44,7 +44,7 @@ char *op_line_comm(const struct report *r, const struct op_line *l)
 		(long long)k->size);
 }
 
-void op_lines_init(struct op_lines *l, const struct report *r)
+void init_op_lines(struct op_lines *l, const struct report *r)
 {
 	const struct ops *ops = &r->g.ops;
 
@@ -71,7 +71,7 @@ void op_lines_init(struct op_lines *l, const struct report *r)
 	qsort(l->line, l->n, sizeof(*l->line), by_operation_time);
 }
 
-void op_lines_free(struct op_lines *l)
+void free_op_lines(struct op_lines *l)
 {
 	for (uint32_t i = 0; i < l->n; i++)
 		hist_free(&l->line[i]->sum.dur);

@@ -21,10 +21,10 @@ struct op_lines {
 	struct table table;
 };
 
-void op_lines_init(struct op_lines *l, const struct report *r);
-void op_lines_free(struct op_lines *l);
+void init_op_lines(struct op_lines *l, const struct report *r);
+void free_op_lines(struct op_lines *l);
 
 /* The communicator of a line, or how many of which kind share it; malloc'd. */
-char *op_line_comm(const struct report *r, const struct op_line *l);
+char *format_op_line_comm(const struct report *r, const struct op_line *l);
 
 #endif

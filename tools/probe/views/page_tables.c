@@ -12,47 +12,47 @@
 #define PLACES_READ 4000u /* stacks that are looked up: those with the most time */
 #define PLACES_SHOWN 400u
 
-void page_put_operations(struct report *r, struct target *t)
+void write_page_operations(struct report *r, struct target *t)
 {
 	struct op_lines lines;
 
-	op_lines_init(&lines, r);
-	page_put_u64(t, "operations_skipped", lines.n > LINES_MOST ? lines.n - LINES_MOST : 0);
-	page_put_key(t, "operations");
+	init_op_lines(&lines, r);
+	write_page_u64(t, "operations_skipped", lines.n > LINES_MOST ? lines.n - LINES_MOST : 0);
+	write_page_key(t, "operations");
 	target_text(t, "[");
 	for (uint32_t i = 0; i < lines.n && i < LINES_MOST; i++) {
 		const struct op_line *l = lines.line[i];
 		const struct op_stat *s = &l->sum;
-		char *comm = op_line_comm(r, l);
+		char *comm = format_op_line_comm(r, l);
 
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
-		page_put_string(t, "op", *intern_name(s->op) ? intern_name(s->op) : "(other)");
-		page_put_string(t, "api", intern_name(s->api));
-		page_put_string(t, "comm", comm);
-		page_put_u64(t, "bytes", s->bytes);
+		write_page_string(t, "op", *intern_name(s->op) ? intern_name(s->op) : "(other)");
+		write_page_string(t, "api", intern_name(s->api));
+		write_page_string(t, "comm", comm);
+		write_page_u64(t, "bytes", s->bytes);
 		/* Without a completed call no time is known. */
 		if (s->dur.n) {
-			page_put_key(t, "ns");
+			write_page_key(t, "ns");
 			target_print(t, "%.0f", s->dur.sum);
-			page_put_u64(t, "median", hist_quantile(&s->dur, 0.5));
-			page_put_u64(t, "p99", hist_quantile(&s->dur, 0.99));
-			page_put_u64(t, "max", s->dur.max);
+			write_page_u64(t, "median", hist_quantile(&s->dur, 0.5));
+			write_page_u64(t, "p99", hist_quantile(&s->dur, 0.99));
+			write_page_u64(t, "max", s->dur.max);
 		}
 		if (r->g.life_ns > 0 && ops_blocked_known(s)) {
-			page_put_key(t, "share");
+			write_page_key(t, "share");
 			target_print(t, "%.5g", s->blocked_ns / r->g.life_ns);
 		}
 		target_text(t, "}");
 		free(comm);
 	}
 	target_text(t, "]");
-	op_lines_free(&lines);
+	free_op_lines(&lines);
 }
 
-void page_put_slowest(struct report *r, struct target *t)
+void write_page_slowest(struct report *r, struct target *t)
 {
-	page_put_key(t, "slowest");
+	write_page_key(t, "slowest");
 	target_text(t, "[");
 	for (unsigned i = 0; i < r->g.slow.n; i++) {
 		const struct slow_call *s = &r->g.slow.top[i];
@@ -60,15 +60,15 @@ void page_put_slowest(struct report *r, struct target *t)
 		char *stack = stack_brief(&r->stacks,
 			stacks_get(&r->stacks, s->call.rank, s->call.stack), STACK_PAGE_FRAMES);
 
-		page_put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "{\"ns\":%llu", (unsigned long long)s->call.dur);
-		page_put_u64(t, "step", s->call.step);
-		page_put_string(t, "call", what);
-		page_put_u64(t, "bytes", call_bytes(&s->call));
-		page_put_string(t, "waited", report_rank(r, s->call.rank));
-		page_put_string(t, "last", s->lag ? report_rank(r, s->last_rank) : "");
-		page_put_u64(t, "after", s->lag);
-		page_put_string(t, "stack", stack);
+		write_page_u64(t, "step", s->call.step);
+		write_page_string(t, "call", what);
+		write_page_u64(t, "bytes", call_bytes(&s->call));
+		write_page_string(t, "waited", report_rank(r, s->call.rank));
+		write_page_string(t, "last", s->lag ? report_rank(r, s->last_rank) : "");
+		write_page_u64(t, "after", s->lag);
+		write_page_string(t, "stack", stack);
 		target_text(t, "}");
 		free(what);
 		free(stack);
@@ -125,7 +125,7 @@ static void add_stack_time(struct table *places, struct report *r, const struct 
 	p->ranks++;
 }
 
-void page_put_flame(const struct html *h, struct target *t)
+void write_page_flame(const struct html *h, struct target *t)
 {
 	const struct html_stack **stack = tool_alloc((h->stacks.n + 1) * sizeof(*stack));
 	double skipped = h->stacks_skipped;
@@ -146,16 +146,16 @@ void page_put_flame(const struct html *h, struct target *t)
 		place[i] = table_at(&places, i);
 	qsort(place, places.n, sizeof(*place), by_place_time);
 
-	page_put_key(t, "flame");
+	write_page_key(t, "flame");
 	target_text(t, "[");
 	for (uint32_t i = 0; i < places.n; i++) {
 		if (i < PLACES_SHOWN) {
-			page_put_separator(t, i);
+			write_page_separator(t, i);
 			target_print(t, "{\"ns\":%.0f", place[i]->ns);
-			page_put_string(t, "api", intern_name(place[i]->api));
-			page_put_string(t, "stack", place[i]->text);
-			page_put_u64(t, "calls", place[i]->calls);
-			page_put_u64(t, "ranks", place[i]->ranks);
+			write_page_string(t, "api", intern_name(place[i]->api));
+			write_page_string(t, "stack", place[i]->text);
+			write_page_u64(t, "calls", place[i]->calls);
+			write_page_u64(t, "ranks", place[i]->ranks);
 			target_text(t, "}");
 		} else {
 			skipped += place[i]->ns;
@@ -163,7 +163,7 @@ void page_put_flame(const struct html *h, struct target *t)
 		free(place[i]->text);
 	}
 	target_text(t, "]");
-	page_put_u64(t, "flame_skipped", (uint64_t)skipped);
+	write_page_u64(t, "flame_skipped", (uint64_t)skipped);
 	table_free(&places);
 	free(place);
 	free(stack);

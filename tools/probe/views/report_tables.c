@@ -15,7 +15,7 @@
 static void print_op_line(const struct report *r, struct out_table *t, const struct op_line *l)
 {
 	const struct op_stat *s = &l->sum;
-	char *comm = op_line_comm(r, l);
+	char *comm = format_op_line_comm(r, l);
 	const struct hist *h = &s->dur;
 
 	out_cell(t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
@@ -56,7 +56,7 @@ static void print_device_times(const struct report *r, struct op_line *const *li
 
 		if (!s->on_device)
 			continue;
-		comm = op_line_comm(r, list[i]);
+		comm = format_op_line_comm(r, list[i]);
 		out_cell(&t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
 		out_cell(&t, intern_name(s->api));
 		out_cell(&t, comm);
@@ -79,7 +79,7 @@ static void print_operations(const struct report *r)
 
 	if (!r->g.calls || !r->top)
 		return;
-	op_lines_init(&lines, r);
+	init_op_lines(&lines, r);
 	out_heading("Operations (all ranks together, by time)");
 	out_table_begin(&t, 12, head, "lllrrrrrrrrr");
 	for (uint32_t i = 0; i < lines.n && i < r->top; i++)
@@ -88,7 +88,7 @@ static void print_operations(const struct report *r)
 	if (lines.n > r->top)
 		printf("  and %u more (--top)\n", lines.n - r->top);
 	print_device_times(r, lines.line, lines.n);
-	op_lines_free(&lines);
+	free_op_lines(&lines);
 }
 
 /* ---- the slowest ---- */
