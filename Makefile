@@ -304,6 +304,7 @@ LIBDIR ?= $(PREFIX)/lib
 # What users edit where it lies; CONFIGS: the folder that it comes from.
 CONFIGS ?= configs
 EDITED  := probe.yaml support_wrap_ops.yaml apis/custom.yaml $(patsubst configs/%,%,$(sort $(wildcard configs/presets/*.yaml)))
+MONITORING := packaging/monitoring/grafana-dashboard.json packaging/monitoring/probe-rules.yaml
 DOCS    := $(sort $(wildcard docs/*/*.md docs/*/*.png))
 install: all
 	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/include/libprobe \
@@ -315,6 +316,8 @@ install: all
 	install -m 644 preload/probe.h $(DESTDIR)$(PREFIX)/include/libprobe/probe.h
 	tools/install_configs.sh install $(CONFIGS) $(DESTDIR)$(PREFIX)/share/libprobe $(EDITED)
 	install -m 644 configs/apis/kinds.yaml configs/apis/README.md $(DESTDIR)$(PREFIX)/share/libprobe/apis/
+	install -d $(DESTDIR)$(PREFIX)/share/libprobe/monitoring
+	install -m 644 $(MONITORING) $(DESTDIR)$(PREFIX)/share/libprobe/monitoring/
 	install -m 644 README.md CHANGELOG.md $(DESTDIR)$(PREFIX)/share/doc/libprobe/
 	for page in $(DOCS); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/doc/libprobe/$$page || exit; done
 	install -m 644 man/probe.1 $(DESTDIR)$(PREFIX)/share/man/man1/probe.1
@@ -338,6 +341,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/share/modulefiles/libprobe/$(VERSION) $(DESTDIR)$(LIBDIR)/libprobe.so $(DESTDIR)$(LIBDIR)/pkgconfig/libprobe.pc $(DESTDIR)$(PREFIX)/bin/probe \
 		$(DESTDIR)$(PREFIX)/include/libprobe/probe.h $(DESTDIR)$(PREFIX)/share/man/man1/probe.1 \
 		$(DESTDIR)$(PREFIX)/share/man/man7/libprobe.7 \
+		$(addprefix $(DESTDIR)$(PREFIX)/share/libprobe/monitoring/,$(notdir $(MONITORING))) \
 		$(DESTDIR)$(PREFIX)/share/libprobe/apis/kinds.yaml $(DESTDIR)$(PREFIX)/share/libprobe/apis/README.md \
 		$(addprefix $(DESTDIR)$(PREFIX)/share/doc/libprobe/,README.md CHANGELOG.md $(DOCS)) \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions/probe

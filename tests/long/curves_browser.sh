@@ -22,6 +22,8 @@ like 'the curve that was asked for, of both sides and ranks' "$(cat "$tmp/dom")"
 like 'where the runs part' "$(cat "$tmp/dom")" '<td>loss</td><td>0</td><td>120</td><td>0.00826446</td><td>0.258264</td>.*<td>loss</td><td>1</td><td>120</td>.*<td>grad_reduced/layers.0.weight/norm</td><td>1</td><td>150</td><td>75</td><td>78</td>'
 like '... of a long one too' "$(cat "$tmp/dom")" '<td>update_ratio/long[^<]*</td><td>1</td><td>5003</td><td>0.125</td><td>0.25</td>'
 is '... and nowhere else' "$(grep -o 'data-parts="[0-9]*"' "$tmp/dom")" 'data-parts="4"'
+chrome --dump-dom "file://$shots/curves.html" >"$tmp/dom"
+like 'it opens at the first difference' "$(cat "$tmp/dom")" '<h2 id="verdict">First difference: step 120, rank 0, loss: A 0.00826446, B 0.258264</h2>.*<h2 id="name">loss</h2>.*class="first"'
 is 'nothing is reported by the browser' "$(grep -c 'Uncaught' "$tmp/console")" 0
 chrome --screenshot="$shots/curves.png" "file://$shots/curves.html#loss" >/dev/null
 ok 'a picture' test -s "$shots/curves.png"

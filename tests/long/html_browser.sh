@@ -24,18 +24,22 @@ like 'an error of a script is heard' "$(grep -i console "$tmp/console")" 'Uncaug
 
 # The elements that the page's script built from its data.
 cat >"$tmp/dom.py" <<'PY'
-import html.parser, json, sys
+import collections, html.parser, json, sys
 class P(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
         self.found, self.canvas, self.comms, self.root, self.points = [], {}, 0, {}, None
+        self.rows, self.flame, self.gaps, self.copies = collections.Counter(), None, None, 0
     def handle_starttag(self, tag, attributes):
         a = dict(attributes)
         if tag == "html": self.root = a
         if a.get("class") == "finding": self.found.append((a["data-severity"], a["data-kind"]))
         if tag == "canvas": self.canvas[a["id"]] = a
         if a.get("class") == "comm": self.comms += 1
-        if tag == "svg": self.points = a.get("data-points")
+        if tag == "svg" and self.points is None: self.points, self.gaps = a.get("data-points"), a.get("data-gaps")
+        if tag == "tr": self.rows[a.get("class")] += 1
+        if a.get("id") == "flame": self.flame = a.get("data-boxes")
+        if a.get("class") == "next": self.copies += 1
 p = P()
 p.feed(open(sys.argv[1]).read())
 r = json.load(open(sys.argv[2]))
@@ -49,6 +53,10 @@ check("heat map", int(h["data-rows"]) == len(r["ranks"]) and float(h["data-high"
 t = p.canvas["tcanvas"]
 check("timeline", int(t["data-rows"]) == min(128, len(r["ranks"])) and int(t["data-calls"]) > 0, t)
 check("statistics", int(p.points or 0) > 0, p.points)
+check("operations, slowest calls", 0 < p.rows["row op"] <= len(r["operations"]) and p.rows["row slow open"] == len(r["slowest"]), p.rows)
+check("time by stack has boxes", int(p.flame or 0) > 1, p.flame)
+check("commands to copy", p.copies == len([f for f in r["findings"] if f["severity"] != "note" and f["next"]]), p.copies)
+check("a NaN is a gap in the line", int(p.gaps or 0) > 0 or not any(f["kind"] == "nan" for f in r["findings"]), p.gaps)
 check("theme", ("dark" in (p.root.get("class") or "")) == (sys.argv[3] == "dark"), p.root)
 PY
 
@@ -67,6 +75,10 @@ look() { # NAME DIR THEME
 	is "$1, $3: no error on the console" "$(grep -i console "$tmp/console" | grep -E 'Uncaught|Error')" ''
 	chrome --screenshot="$shots/$1-$3.png" "file://$shots/$1.html#$3" >/dev/null
 	ok "$1, $3: a picture" test -s "$shots/$1-$3.png"
+	# A narrow window: headless Chromium's own has at least 500 pixels, a frame in a page has what is asked for.
+	printf '<body style="margin:0"><iframe src="%s.html#%s" style="border:0;width:420px;height:3400px"></iframe>' "$1" "$3" >"$shots/$1-$3-narrow.html"
+	chrome --window-size=500,3400 --screenshot="$shots/$1-$3-narrow.png" "file://$shots/$1-$3-narrow.html" >/dev/null
+	ok "$1, $3: a narrow picture" test -s "$shots/$1-$3-narrow.png"
 }
 
 $gen -r 16 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"

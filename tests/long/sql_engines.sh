@@ -52,7 +52,8 @@ is 'DuckDB over the CSV files says the same' "$("$probe" sql --csv many "
 	SELECT 'NaN: rank ' || rank || ', step ' || step || ', seq ' || seq AS said FROM first_nonfinite();
 	SELECT 'step 3: ' || ranks || ' ranks, ' || CAST(round(min_ms * 1e6) AS BIGINT) || ' to ' || CAST(round(max_ms * 1e6) AS BIGINT) || ' ns' AS said
 		FROM step_times() WHERE step = 3" 2>err | grep -vx said | tr -d '"')" "$want"
-"$probe" sql many "COPY (SELECT * FROM calls) TO 'run' (FORMAT parquet, PARTITION_BY (rank))" >copy.out 2>&1
+# gzip: for snappy, Spark unpacks a library of its own, which failed on one machine.
+"$probe" sql many "COPY (SELECT * FROM calls) TO 'run' (FORMAT parquet, COMPRESSION gzip, PARTITION_BY (rank))" >copy.out 2>&1
 is 'a folder for each rank' "$(find run -maxdepth 1 -name 'rank=*' | wc -l)" 1000
 
 cat >ask_dask.py <<'PY'

@@ -160,13 +160,17 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 	}
 }
 
-/* For each operation in a step: the norm over all inputs of its calls, and over all outputs. */
+/*
+ * For each operation in a step: the norm over all inputs of its calls, and over all outputs. The files have the norm of the elements that are
+ * numbers: with a NaN or an Inf among them it is none, or a run with a NaN would look like one without.
+ */
 static void read_call_file(struct curves *s, struct csv *c)
 {
 	int step = csv_column(c, "step"), op = csv_column(c, "op"), io = csv_column(c, "io"),
-	    norm = csv_column(c, "norm");
+	    norm = csv_column(c, "norm"), nans = csv_column(c, "nans"),
+	    infs = csv_column(c, "infs");
 	char text[256];
-	uint64_t n;
+	uint64_t n, odd;
 	double v;
 
 	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_next(c)) {
@@ -174,6 +178,9 @@ static void read_call_file(struct curves *s, struct csv *c)
 
 		if (!csv_u64(csv_at(c, step), &n) || !csv_quick_double(csv_at(c, norm), &v))
 			continue;
+		if ((nans >= 0 && csv_u64(csv_at(c, nans), &odd) && odd) ||
+			(infs >= 0 && csv_u64(csv_at(c, infs), &odd) && odd))
+			v = (double)NAN;
 		snprintf(text, sizeof(text), "calls/%.*s/%.*s/norm", (int)o->n, o->s, (int)side->n,
 			side->s);
 		put_point(s, text, n, v * v, true);

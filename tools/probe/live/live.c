@@ -210,6 +210,7 @@ static void read_live_opens(struct live *l)
 		if (c->ended_ok || c->age <= r->open_ns || c->call.bits & CALL_ASYNC)
 			continue;
 		r->open_ns = c->age;
+		r->open_stack = c->call.stack;
 		free(r->open);
 		r->open = c->call.comm ? tool_format("%s on %s", intern_name(c->call.api),
 						 comm_label(&l->comms, c->call.comm, label))
@@ -284,6 +285,7 @@ void live_free(struct live *l)
 		free(r->number);
 		free(r->op);
 		free(r->open);
+		free(r->last_call);
 	}
 	for (unsigned i = 0; i < l->nalert; i++) {
 		free(l->alert[i].rule);

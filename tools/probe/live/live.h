@@ -52,6 +52,10 @@ struct live_rank {
 	uint64_t alerts;
 	uint64_t open_ns; /* age of the oldest call that it is blocked in; 0: none */
 	char *open; /* its name and communicator */
+	char *last_call; /* the latest completed call that was written: name, communicator, number; NULL: none */
+	uint64_t last_end_ns; /* when it ended, Unix epoch */
+	uint64_t last_step;
+	uint32_t stack, open_stack; /* of the last call, of the open one; 0: not recorded */
 	struct live_op *op;
 	unsigned nop, cap_op;
 };
@@ -87,6 +91,11 @@ const struct live_number *live_number_of_job(const struct live *l, enum scalar w
 /* 4-5GB, 512-513MB: NCCL Inspector's names of size buckets. */
 #define LIVE_BUCKET_MAX 64
 const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
+
+/* ---- live_stack.c ---- */
+
+/* Frames of the call that the rank is in, else of its last call, one a line, the innermost first; "": not recorded. malloc'd. */
+char *read_live_stack(const struct live_rank *r);
 
 /* ---- live_calls.c ---- */
 

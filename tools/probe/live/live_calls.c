@@ -191,14 +191,27 @@ static void note_step_start(struct live_rank *r, struct step_starts *s, const st
 	*s = (struct step_starts){c->step, c->start, true};
 }
 
+static void set_last_call(const struct live *l, struct live_rank *r, const struct call *c)
+{
+	char label[COMM_LABEL_MAX], number[24] = "";
+
+	if (c->comm_seq != NO_NUMBER)
+		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
+	r->last_call = tool_format(
+		"%s%s on %s", intern_name(c->api), number, comm_label(&l->comms, c->comm, label));
+	r->last_end_ns = c->start + c->dur;
+	r->last_step = c->step;
+	r->stack = c->stack;
+}
+
 static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t rank)
 {
 	struct live_rank *r = &l->rank[rank];
 	bool timed = r->nms > 0, first = true;
 	struct step_starts starts = {0};
 	uint64_t begin = 0, end = 0, blocked = 0;
+	struct call c, last = {0};
 	struct calls s;
-	struct call c;
 
 	calls_open_tail(&s, r->dir, rank, CALLS_BYTES);
 	for (; calls_next(&s, &c); first = false) {
@@ -208,6 +221,8 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 			note_step_start(r, &starts, &c);
 		if (!c.comm)
 			continue;
+		if (!(c.bits & CALL_ASYNC) && c.start + c.dur >= last.start + last.dur)
+			last = c;
 		if (!begin || c.start < begin)
 			begin = c.start;
 		if (c.start + blocked_ns(&c) > end)
@@ -219,6 +234,8 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 	}
 	if (end > begin)
 		r->exposed = (double)blocked / (double)(end - begin);
+	if (last.start)
+		set_last_call(l, r, &last);
 	calls_close(&s);
 }
 

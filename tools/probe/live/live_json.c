@@ -72,6 +72,18 @@ static void put_live_rank(const struct live *l, const struct live_rank *r)
 		json_string("stands_in", r->open);
 		json_double("stands_s", (double)r->open_ns / 1e9);
 	}
+	if (r->last_call) {
+		json_string("last_call", r->last_call);
+		json_u64("last_call_step", r->last_step);
+		if (l->now > r->last_end_ns)
+			json_double("last_call_s", (double)(l->now - r->last_end_ns) / 1e9);
+	}
+	if (get_nonfinite_of_rank(l->verdict, r->rank) != UINT64_MAX)
+		json_u64("nonfinite_tensors", get_nonfinite_of_rank(l->verdict, r->rank));
+	json_list("step_ms");
+	for (unsigned i = 0; i < r->nms; i++)
+		json_double(NULL, r->ms[i]);
+	json_end();
 	json_u64("calls_seen", r->dir->meta.seen);
 	json_u64("calls_recorded", r->dir->meta.recorded);
 	put_live_numbers(r);

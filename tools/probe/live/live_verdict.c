@@ -16,20 +16,43 @@ static void take_fault(struct live_verdict *v, const struct finding *f)
 	v->fault[v->n++] = (struct live_fault){.kind = f->kind,
 		.severity = f->severity,
 		.ranks = tool_strdup(f->nrank ? out_range(f->rank, f->nrank) : ""),
+		.rank = tool_alloc((f->nrank + 1) * sizeof(*f->rank)),
+		.nrank = f->nrank,
 		.has_step = f->has_call,
 		.step = f->call.step,
 		.line = tool_strndup(f->text, strcspn(f->text, "\n"))};
+	if (f->nrank)
+		memcpy(v->fault[v->n - 1].rank, f->rank, f->nrank * sizeof(*f->rank));
 }
 
 void free_live_verdict(struct live_verdict *v)
 {
 	for (unsigned i = 0; i < v->n; i++) {
 		free(v->fault[i].ranks);
+		free(v->fault[i].rank);
 		free(v->fault[i].line);
 	}
 	free(v->text);
+	free(v->nonfinite);
 	free_verdict(&v->verdict);
 	*v = (struct live_verdict){0};
+}
+
+static void copy_nonfinite(struct live_verdict *v, const struct gather *g)
+{
+	v->nonfinite = tool_alloc((g->folders.n + 1) * sizeof(*v->nonfinite));
+	v->nnonfinite = g->folders.n;
+	for (unsigned i = 0; i < g->folders.n; i++)
+		v->nonfinite[i] =
+			(struct live_nonfinite){g->folders.dir[i].rank, g->bad.rank[i].rows};
+}
+
+uint64_t get_nonfinite_of_rank(const struct live_verdict *v, int rank)
+{
+	for (unsigned i = 0; v && i < v->nnonfinite; i++)
+		if (v->nonfinite[i].rank == rank)
+			return v->nonfinite[i].tensors;
+	return UINT64_MAX;
 }
 
 void refresh_live_verdict(struct live_verdict *v, const char *path)
@@ -47,6 +70,7 @@ void refresh_live_verdict(struct live_verdict *v, const char *path)
 		v->text = format_verdict(&r->verdict);
 		for (unsigned i = 0; i < r->nfinding; i++)
 			take_fault(v, &r->finding[i]);
+		copy_nonfinite(v, &r->g);
 		v->verdict = r->verdict;
 		r->verdict = (struct run_verdict){0};
 		report_free(r);

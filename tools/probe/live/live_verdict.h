@@ -12,9 +12,17 @@ struct live_fault {
 	const char *kind;
 	enum severity severity;
 	char *ranks; /* "0-3,8": the culprits; "": none is named */
+	int *rank; /* the same as numbers */
+	unsigned nrank;
 	bool has_step;
 	uint64_t step;
 	char *line; /* the first line of its text */
+};
+
+/* Tensors in which a NaN or an Inf was recorded, since the run began. */
+struct live_nonfinite {
+	int rank;
+	uint64_t tensors;
 };
 
 struct live_verdict {
@@ -23,6 +31,8 @@ struct live_verdict {
 	char *text; /* the first line of a report */
 	struct live_fault fault[LIVE_FAULTS_MAX]; /* the first ones, in the report's order */
 	unsigned n;
+	struct live_nonfinite *nonfinite; /* one for each folder that was read */
+	unsigned nnonfinite;
 	double read_s, next_s; /* how long reading took; when it may be read again, monotonic */
 };
 
@@ -31,6 +41,8 @@ struct live_verdict {
  * the ends of the files. If the run cannot be read, the verdict does not change.
  */
 void refresh_live_verdict(struct live_verdict *v, const char *path);
+/* The count of that rank; UINT64_MAX: not known. */
+uint64_t get_nonfinite_of_rank(const struct live_verdict *v, int rank);
 void free_live_verdict(struct live_verdict *v);
 
 #endif

@@ -33,7 +33,7 @@ void stacks_free(struct stacks *s)
 	where_free(&s->where);
 }
 
-static void look_up_stack(struct stack_text *t, const char *dir, uint64_t id)
+void read_stack_text(struct stack_text *t, const char *dir, uint64_t id)
 {
 	char *path = tool_format("%s/stack_info.csv", dir);
 	struct csv c;
@@ -63,9 +63,9 @@ const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id
 	if (t->looked)
 		return t;
 	t->looked = true;
-	look_up_stack(t, s->g->folders.dir[rank].path, id);
+	read_stack_text(t, s->g->folders.dir[rank].path, id);
 	if (!t->python && s->g->rank[rank].overlay.path)
-		look_up_stack(t, s->g->rank[rank].overlay.path, id);
+		read_stack_text(t, s->g->rank[rank].overlay.path, id);
 	if (!t->python) {
 		t->python = tool_strdup("");
 		t->native = tool_strdup("");

@@ -26,6 +26,9 @@ void stacks_free(struct stacks *s);
 /* Never NULL; both texts are empty if nothing is known. */
 const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id);
 
+/* Sets the texts of that id from the folder of a rank; they stay NULL if it is not there. Free both. */
+void read_stack_text(struct stack_text *t, const char *dir, uint64_t id);
+
 /* Both parts as one text, Python first; "" if there is none. lines: with file:line of native frames. malloc'd. */
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
 

@@ -7,6 +7,7 @@
 
 #include "journal/ending.h"
 #include "tools/lib/out.h"
+#include "tools/lib/signal_name.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/last_words.h"
 
@@ -20,7 +21,7 @@
 static char *describe_bad_end(const struct rank_dir *d)
 {
 	const struct meta_ending *e = &d->meta.end;
-	const char *name = e->signal == ENDING_NONE ? NULL : sigabbrev_np(e->signal);
+	const char *name = e->signal == ENDING_NONE ? NULL : get_signal_name(e->signal);
 
 	if (strcmp(e->how, "signal") == 0 && name)
 		return tool_format("by SIG%s", name);

@@ -407,9 +407,67 @@ static void put_verdict_metrics(const struct live_verdict *v, FILE *f)
 	}
 }
 
+/* A rank of a kind is one series, however many findings of that kind name it. */
+static bool is_finding_repeated(const struct live_verdict *v, unsigned fault, int rank)
+{
+	for (unsigned i = 0; i < fault; i++) {
+		if (strcmp(v->fault[i].kind, v->fault[fault].kind) != 0)
+			continue;
+		if (rank < 0 && !v->fault[i].nrank)
+			return true;
+		for (unsigned k = 0; k < v->fault[i].nrank; k++)
+			if (v->fault[i].rank[k] == rank)
+				return true;
+	}
+	return false;
+}
+
+static void write_finding_metric(const struct live_verdict *v, FILE *f, unsigned fault, int rank)
+{
+	char number[24] = "";
+
+	if (is_finding_repeated(v, fault, rank))
+		return;
+	if (rank >= 0)
+		snprintf(number, sizeof(number), "%d", rank);
+	fputs("probe_finding", f);
+	put_label(f, "{", "kind", v->fault[fault].kind);
+	put_label(f, ",", "rank", number);
+	put_label(f, ",", "severity", severity_word(v->fault[fault].severity));
+	put_sample_value(f, 1);
+}
+
+static void write_finding_metrics(const struct live *l, FILE *f)
+{
+	const struct live_verdict *v = l->verdict;
+
+	if (!v || !v->known)
+		return;
+	put_metric_head(f, "probe_finding", "gauge",
+		"1: a fault or a warning of this kind names this rank; without a rank, none");
+	for (unsigned i = 0; i < v->n; i++) {
+		for (unsigned k = 0; k < v->fault[i].nrank; k++)
+			write_finding_metric(v, f, i, v->fault[i].rank[k]);
+		if (!v->fault[i].nrank)
+			write_finding_metric(v, f, i, -1);
+	}
+	put_metric_head(f, "probe_nonfinite_tensors_total", "counter",
+		"Recorded tensors with a NaN or an Inf");
+	for (unsigned i = 0; i < l->folders.n; i++) {
+		uint64_t n = get_nonfinite_of_rank(v, l->rank[i].rank);
+
+		if (n == UINT64_MAX)
+			continue;
+		fputs("probe_nonfinite_tensors_total", f);
+		put_rank_label(f, "{", &l->rank[i]);
+		put_sample_value(f, (double)n);
+	}
+}
+
 void prometheus_print(const struct live *l, FILE *f)
 {
 	put_verdict_metrics(l->verdict, f);
+	write_finding_metrics(l, f);
 	put_rank_metrics(l, f);
 	put_scalar_metrics(l, f);
 	put_op_metrics(l, f);

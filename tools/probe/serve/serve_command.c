@@ -29,8 +29,11 @@ static const char help[] =
 	"library made them;\n"
 	"             all else begins with probe_: step, loss, norms, times, exposed "
 	"communication, "
-	"stragglers, alerts\n"
-	"  /          the verdict, as the first line of `probe report`\n"
+	"stragglers, alerts;\n"
+	"             probe_finding{kind,rank} and probe_nonfinite_tensors_total for rules of "
+	"alerts\n"
+	"  /          a page for a browser, which shows all this and is kept up to date\n"
+	"  /verdict   the first line of `probe report`\n"
 	"  /json      the same and more as JSON, as `probe top --json` prints it\n"
 	"\n"
 	"      --port N       (9464); 0: a free one, which the first line names\n"
@@ -58,7 +61,29 @@ static const struct cli_option options[] = {
 	[OPT_ONCE] = {"once", 0, false},
 };
 
-static const char index_text[] = "/metrics  Prometheus\n/json     JSON\n";
+/* live.html; serve.mk has the dependency. */
+__asm__(".section .rodata\n"
+	".globl live_page\n"
+	".globl live_page_end\n"
+	"live_page:\n"
+	".incbin \"tools/probe/serve/live.html\"\n"
+	"live_page_end:\n"
+	".byte 0\n"
+	".previous\n");
+extern const char live_page[], live_page_end[];
+
+static const struct {
+	const char *path, *type;
+} answers[] = {
+	{"/", "text/html; charset=utf-8"},
+	{"/metrics", "text/plain; version=0.0.4; charset=utf-8"},
+	{"/json", "application/json"},
+	{"/verdict", "text/plain; charset=utf-8"},
+};
+enum { ANSWER_PAGE, ANSWER_METRICS, ANSWER_JSON, ANSWER_VERDICT, ANSWERS };
+
+static const char missing_text[] = "/         page for a browser\n/metrics  Prometheus\n"
+				   "/json     JSON\n/verdict  first line of the report\n";
 
 static volatile sig_atomic_t stop;
 
@@ -105,25 +130,28 @@ static void look_again(struct serving *s)
 static void answer_path(void *arg, const char *path, struct http_answer *a)
 {
 	struct serving *s = arg;
-	bool metrics = strcmp(path, "/metrics") == 0, json = strcmp(path, "/json") == 0;
+	unsigned which = 0;
 	FILE *f;
 
-	*a = (struct http_answer){.status = metrics || json || strcmp(path, "/") == 0 ? 200 : 404};
+	while (which < ANSWERS && strcmp(path, answers[which].path) != 0)
+		which++;
+	*a = (struct http_answer){.status = which < ANSWERS ? 200 : 404,
+		.type = which < ANSWERS ? answers[which].type : "text/plain; charset=utf-8"};
 	f = open_memstream(&a->body, &a->n);
 	if (!f)
 		return;
-	if (a->status == 200)
+	if (which != ANSWER_PAGE && which < ANSWERS)
 		look_again(s);
-	a->type = metrics ? "text/plain; version=0.0.4; charset=utf-8"
-		  : json  ? "application/json"
-			  : "text/plain; charset=utf-8";
-	if (metrics)
+	if (which == ANSWER_PAGE)
+		fwrite(live_page, 1, (size_t)(live_page_end - live_page), f);
+	else if (which == ANSWER_METRICS)
 		prometheus_print(&s->live, f);
-	else if (json)
+	else if (which == ANSWER_JSON)
 		live_print_json(&s->live, f);
+	else if (which == ANSWER_VERDICT)
+		fprintf(f, "%s\n", s->verdict.known ? s->verdict.text : "nothing is known yet");
 	else
-		fprintf(f, "%s%s%s", s->verdict.known ? s->verdict.text : "",
-			s->verdict.known ? "\n\n" : "", index_text);
+		fputs(missing_text, f);
 	if (fclose(f)) {
 		free(a->body);
 		a->body = NULL;

@@ -14,6 +14,7 @@
 #define ALERTS_SHOWN 8
 #define FAULTS_SHOWN 4
 #define HEAD_LINES 7
+#define STACK_LINES 12
 
 static void print_job_line(const struct live *l)
 {
@@ -43,6 +44,10 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most)
 	printf("%s\n", out_plain());
 	for (unsigned i = 0; i < v->n && i < most; i++) {
 		printf("  %s  ", v->fault[i].kind);
+		if (*v->fault[i].ranks)
+			printf("%s%s %s named%s: ", out_style(STYLE_BAD),
+				strpbrk(v->fault[i].ranks, ",-") ? "ranks" : "rank",
+				v->fault[i].ranks, out_plain());
 		out_clean(v->fault[i].line);
 		putchar('\n');
 	}
@@ -115,6 +120,58 @@ static void print_speed_line(const struct live *l)
 		putchar('\n');
 }
 
+/* ---- times of steps ---- */
+
+static bool is_terminal_utf8(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *v = NULL;
+
+	for (unsigned i = 0; i < 3 && (!v || !*v); i++)
+		v = getenv(names[i]);
+	return v && (strcasestr(v, "utf-8") || strcasestr(v, "utf8"));
+}
+
+/* The latest steps, means over the ranks, each as a bar from half of the longest one on. */
+static void print_step_times(const struct live *l)
+{
+	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+	static const char letters[] = "_.-=+*%#";
+	double mean[LIVE_TIMES] = {0}, most = 0, least = INFINITY;
+	unsigned ranks[LIVE_TIMES] = {0}, n = 0;
+	bool utf8 = is_terminal_utf8();
+
+	for (unsigned i = 0; i < l->folders.n; i++)
+		for (unsigned k = 0; k < l->rank[i].nms; k++) {
+			/* By the distance from the latest step. */
+			unsigned at = l->rank[i].nms - 1 - k;
+
+			mean[at] += l->rank[i].ms[k];
+			ranks[at]++;
+			n = at + 1 > n ? at + 1 : n;
+		}
+	if (n < 2)
+		return;
+	for (unsigned i = 0; i < n; i++) {
+		mean[i] /= ranks[i];
+		most = fmax(most, mean[i]);
+		least = fmin(least, mean[i]);
+	}
+	least = fmin(least, most / 2);
+	fputs("steps ", stdout);
+	for (unsigned i = n; i-- > 0;) {
+		double part = most > least ? (mean[i] - least) / (most - least) : 0;
+		unsigned bar = (unsigned)(part * 7 + 0.5);
+
+		if (utf8)
+			fputs(bars[bar], stdout);
+		else
+			putchar(letters[bar]);
+	}
+	printf(" %s%s to", out_style(STYLE_FAINT), out_time(least * 1e6));
+	printf(" %s%s\n", out_time(most * 1e6), out_plain());
+}
+
 /* ---- ranks ---- */
 
 static bool is_trouble(const struct live_rank *r)
@@ -122,15 +179,92 @@ static bool is_trouble(const struct live_rank *r)
 	return r->straggler || r->open_ns >= OPEN_NS || r->dir->state == RANK_KILLED;
 }
 
-/* Ranks with problems first, then by number. */
-static int by_trouble(const void *x, const void *y)
+static bool is_rank_named(const struct live *l, const struct live_rank *r)
 {
-	const struct live_rank *a = *(const struct live_rank *const *)x;
-	const struct live_rank *b = *(const struct live_rank *const *)y;
+	const struct live_verdict *v = l->verdict;
 
-	if (is_trouble(a) != is_trouble(b))
-		return is_trouble(a) ? -1 : 1;
-	return a < b ? -1 : a > b;
+	for (unsigned i = 0; v && i < v->n; i++)
+		for (unsigned k = 0; k < v->fault[i].nrank; k++)
+			if (v->fault[i].rank[k] == r->rank)
+				return true;
+	return false;
+}
+
+static bool is_any_blocked(const struct live *l)
+{
+	for (unsigned i = 0; i < l->folders.n; i++)
+		if (l->rank[i].open_ns >= OPEN_NS)
+			return true;
+	return false;
+}
+
+static double get_nonfinite_number(const struct live *l, const struct live_rank *r)
+{
+	uint64_t n = get_nonfinite_of_rank(l->verdict, r->rank);
+
+	return n == UINT64_MAX ? 0 : (double)n;
+}
+
+/* The larger the earlier. */
+static double compute_order_number(
+	const struct live *l, const struct live_rank *r, enum frame_order order)
+{
+	switch (order) {
+	case ORDER_STEP:
+		return -(double)r->step;
+	case ORDER_TIME:
+		return isnan(r->mean_ms) ? -INFINITY : r->mean_ms;
+	case ORDER_LATE:
+		return isnan(r->late_ms) ? -INFINITY : r->late_ms;
+	case ORDER_NONFINITE:
+		return get_nonfinite_number(l, r);
+	case ORDER_TROUBLE:
+		return is_rank_named(l, r) ? 2 : is_trouble(r);
+	default:
+		return 0;
+	}
+}
+
+struct ordered_rank {
+	const struct live_rank *rank;
+	double number;
+};
+
+static int by_order(const void *x, const void *y)
+{
+	const struct ordered_rank *a = x, *b = y;
+
+	if (a->number != b->number)
+		return a->number > b->number ? -1 : 1;
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* malloc'd */
+static struct ordered_rank *get_ordered_ranks(const struct live *l, enum frame_order order)
+{
+	struct ordered_rank *sorted = tool_alloc((l->folders.n + 1) * sizeof(*sorted));
+
+	for (unsigned i = 0; i < l->folders.n; i++)
+		sorted[i] = (struct ordered_rank){
+			&l->rank[i], compute_order_number(l, &l->rank[i], order)};
+	if (l->folders.n)
+		qsort(sorted, l->folders.n, sizeof(*sorted), by_order);
+	return sorted;
+}
+
+int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by)
+{
+	struct ordered_rank *sorted = get_ordered_ranks(l, view->order);
+	int n = (int)l->folders.n, at = -1, rank = view->rank;
+
+	for (int i = 0; i < n && view->selects; i++)
+		if (sorted[i].rank->rank == view->rank)
+			at = i;
+	at = at < 0 ? 0 : at + by < 0 ? 0 : at + by >= n ? n - 1 : at + by;
+	if (n)
+		rank = sorted[at].rank->rank;
+	free(sorted);
+	return rank;
 }
 
 static void cell_of_number(struct out_table *t, const struct live_number *n)
@@ -142,14 +276,16 @@ static void cell_of_number(struct out_table *t, const struct live_number *n)
 	out_cell(t, text);
 }
 
-static void add_rank_cells(struct out_table *t, const struct live *l, const struct live_rank *r)
+static void add_rank_cells(struct out_table *t, const struct live *l, const struct live_rank *r,
+	const struct frame_view *view, bool blocked)
 {
 	static const uint8_t numbers[] = {
 		SCALAR_LOSS, SCALAR_GRAD_NORM, SCALAR_DATA_TIME, SCALAR_COMM_TIME};
 	char text[256], number[24] = "?";
 
 	if (r->rank >= 0)
-		snprintf(number, sizeof(number), "%d", r->rank);
+		snprintf(number, sizeof(number), "%s%d",
+			view->selects && view->rank == r->rank ? "> " : "", r->rank);
 	out_cell(t, number);
 	out_cell(t, r->dir->meta.owner.host);
 	out_cell(t, rank_state_key(r->dir->state));
@@ -166,6 +302,10 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	}
 	out_cell(t, isnan(r->late_ms) ? "" : out_time(r->late_ms * 1e6));
 	text[0] = 0;
+	if (get_nonfinite_number(l, r) > 0)
+		snprintf(text, sizeof(text), "%s", out_count((uint64_t)get_nonfinite_number(l, r)));
+	out_cell(t, text);
+	text[0] = 0;
 	if (r->alerts)
 		snprintf(text, sizeof(text), "%s", out_count(r->alerts));
 	out_cell(t, text);
@@ -181,31 +321,76 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 		 r->dir->alive_ns + 60000000000u < l->now)
 		snprintf(text, sizeof(text), "silent for %s",
 			out_time((double)(l->now - r->dir->alive_ns)));
+	else if (blocked && r->last_call && r->last_end_ns < l->now)
+		snprintf(text, sizeof(text), "%s: last call %.160s, %s ago",
+			is_rank_named(l, r) ? "the others wait for it, it is in no call"
+					    : "in no call",
+			r->last_call, out_time((double)(l->now - r->last_end_ns)));
 	out_cell(t, text);
 }
 
-static void print_ranks(const struct live *l, unsigned most)
+/* most: lines; 0: all. Lines around the selected one, else the first ones. */
+static void print_ranks(const struct live *l, unsigned most, const struct frame_view *view)
 {
 	static const char *const head[] = {"rank", "host", "state", "step", "time", "exposed",
-		"loss", "grad-norm", "data", "comm", "late", "alerts", ""};
-	const struct live_rank **sorted = tool_alloc((l->folders.n + 1) * sizeof(*sorted));
-	unsigned n = l->folders.n;
+		"loss", "grad-norm", "data", "comm", "late", "NaN, Inf", "alerts", ""};
+	unsigned n = l->folders.n, first = 0;
+	bool part = most && n > most, blocked = is_any_blocked(l);
+	struct ordered_rank *sorted = get_ordered_ranks(
+		l, view->order == ORDER_TROUBLE && !part ? ORDER_RANK : view->order);
 	struct out_table t;
 
-	for (unsigned i = 0; i < n; i++)
-		sorted[i] = &l->rank[i];
-	if (most && n > most) {
-		qsort(sorted, n, sizeof(*sorted), by_trouble);
+	if (part) {
+		for (unsigned i = 0; i < n && view->selects; i++)
+			if (sorted[i].rank->rank == view->rank && i >= most)
+				first = i - most / 2 + most > n ? n - most : i - most / 2;
 		n = most;
 	}
-	out_table_begin(&t, 13, head, "rllrrrrrrrrrl");
+	out_table_begin(&t, 14, head, "rllrrrrrrrrrrl");
 	for (unsigned i = 0; i < n; i++)
-		add_rank_cells(&t, l, sorted[i]);
+		add_rank_cells(&t, l, sorted[first + i].rank, view, blocked);
 	out_table_end(&t);
-	if (n < l->folders.n)
-		printf("  %sand %s more; the worst are shown%s\n", out_style(STYLE_FAINT),
-			out_plural(l->folders.n - n, "rank", "ranks"), out_plain());
+	if (part)
+		printf("  %sand %s more%s%s\n", out_style(STYLE_FAINT),
+			out_plural(l->folders.n - n, "rank", "ranks"),
+			view->order == ORDER_TROUBLE && !first ? "; the worst are shown" : "",
+			out_plain());
 	free(sorted);
+}
+
+static void print_selected_stack(const struct live *l, const struct frame_view *view)
+{
+	const struct live_rank *r = NULL;
+	const char *call;
+	char *frames, *f, *end;
+	unsigned lines = 0;
+
+	for (unsigned i = 0; i < l->folders.n && !r; i++)
+		if (l->rank[i].rank == view->rank)
+			r = &l->rank[i];
+	if (!r)
+		return;
+	call = r->open ? r->open : r->last_call;
+	frames = read_live_stack(r);
+	printf("%srank %d, %s%s%s\n", out_style(STYLE_HEAD), r->rank,
+		r->open ? "in " : "last call ", call ? call : "is not known", out_plain());
+	for (f = frames; *f && lines < STACK_LINES; f = end + (*end == '\n'), lines++) {
+		end = f + strcspn(f, "\n");
+		printf("    %.*s\n", (int)(end - f), f);
+	}
+	if (!lines)
+		printf("    %sno stack was recorded, or it is not written yet%s\n",
+			out_style(STYLE_FAINT), out_plain());
+	free(frames);
+}
+
+static void print_keys(const struct frame_view *view)
+{
+	static const char *const order[FRAME_ORDERS] = {
+		"trouble", "rank", "step", "time", "late", "NaN, Inf"};
+
+	printf("%ss: order (%s)   j, k: rank   t: stack   q: end%s\n", out_style(STYLE_FAINT),
+		order[view->order], out_plain());
 }
 
 static void print_alert_lines(const struct live *l, unsigned most)
@@ -230,26 +415,33 @@ static void print_alert_lines(const struct live *l, unsigned most)
 			out_plain());
 }
 
-void frame_print(const struct live *l, unsigned lines)
+void frame_print(const struct live *l, unsigned lines, const struct frame_view *view)
 {
 	unsigned alerts = l->nalert < ALERTS_SHOWN ? l->nalert : ALERTS_SHOWN, ranks = 0;
 	unsigned faults = l->verdict && l->verdict->n < FAULTS_SHOWN ? l->verdict->n : FAULTS_SHOWN;
+	bool stack = view->selects && view->stack;
 
 	if (lines) {
 		unsigned used;
 
 		lines -= lines > faults + 1 ? faults + 1 : 0;
-		used = HEAD_LINES + (alerts ? alerts + 2 : 0);
+		lines -= stack && lines > STACK_LINES + 6 ? STACK_LINES + 1 : 0;
+		used = HEAD_LINES + 1 + (alerts ? alerts + 2 : 0);
 
 		if (used + 4 > lines)
 			alerts = alerts > 2 ? 2 : alerts;
-		used = HEAD_LINES + (alerts ? alerts + 2 : 0);
+		used = HEAD_LINES + 1 + (alerts ? alerts + 2 : 0) + view->keys;
 		ranks = lines > used + 3 ? lines - used : 3;
 	}
 	print_job_line(l);
 	print_numbers_line(l);
 	print_speed_line(l);
+	print_step_times(l);
 	print_live_verdict(l->verdict, faults);
-	print_ranks(l, ranks);
+	print_ranks(l, ranks, view);
+	if (stack)
+		print_selected_stack(l, view);
 	print_alert_lines(l, alerts);
+	if (view->keys)
+		print_keys(view);
 }

@@ -34,7 +34,11 @@ static const char help[] =
 	"      --interval S   seconds between two looks (2)\n"
 	"      --color WHEN   auto (default), always, never\n"
 	"\n"
-	"q or Ctrl-C ends it. Columns: exposed: share of the time in which the training's thread "
+	"Keys: s: order (trouble, rank, step, time, late, NaN); j, k, arrows or a number: selects "
+	"a "
+	"rank; t: its stack; q or\n"
+	"Ctrl-C: end. Bars: times of the latest steps. Columns: exposed: share of the time in "
+	"which the training's thread "
 	"was blocked in communication; late: how\n"
 	"much later than the first rank it comes to collectives, on average (clocks of nodes as "
 	"they "
@@ -101,16 +105,63 @@ static unsigned terminal_lines(void)
 	return ioctl(1, TIOCGWINSZ, &w) == 0 && w.ws_row ? w.ws_row : 24;
 }
 
-/* Waits until the time is over, or q is pressed. */
-static void wait_for_key(double seconds)
+enum { KEY_NONE = 0, KEY_UP = 'k', KEY_DOWN = 'j' };
+
+/* Arrows are three bytes, which arrive together. */
+static int read_key(void)
+{
+	char bytes[8];
+	ssize_t n = read(0, bytes, sizeof(bytes));
+
+	if (n >= 3 && bytes[0] == '\033' && bytes[1] == '[')
+		return bytes[2] == 'A' ? KEY_UP : bytes[2] == 'B' ? KEY_DOWN : KEY_NONE;
+	return n > 0 ? (unsigned char)bytes[0] : KEY_NONE;
+}
+
+/* Waits until the time is over, or a key is pressed, which is returned. */
+static int wait_for_key(double seconds)
 {
 	struct pollfd p = {.fd = 0, .events = POLLIN};
-	char key;
+	int ready = poll(&p, terminal_changed, (int)(seconds * 1000)), key = KEY_NONE;
 
-	if (poll(&p, terminal_changed, (int)(seconds * 1000)) > 0 && read(0, &key, 1) == 1)
-		ended |= key == 'q' || key == 'Q' || key == 3;
+	if (ready > 0 && p.revents & POLLIN)
+		key = read_key();
 	else if (p.revents & (POLLHUP | POLLERR))
 		ended = 1;
+	ended |= key == 'q' || key == 'Q' || key == 3;
+	return key;
+}
+
+/* A rank is typed digit by digit; any other key ends its number. */
+static void handle_key(struct frame_view *v, const struct live *l, int key)
+{
+	static int typed;
+
+	if (key >= '0' && key <= '9') {
+		typed = typed < 100000000 ? typed * 10 + key - '0' : 0;
+		v->selects = true;
+		v->rank = typed;
+		return;
+	}
+	typed = 0;
+	switch (key) {
+	case 's':
+		v->order = (v->order + 1) % FRAME_ORDERS;
+		break;
+	case KEY_UP:
+	case KEY_DOWN:
+		v->rank = find_frame_neighbour(l, v, key == KEY_UP ? -1 : 1);
+		v->selects = true;
+		break;
+	case 't':
+	case '\n':
+	case '\r':
+		if (!v->selects)
+			v->rank = find_frame_neighbour(l, v, 0);
+		v->selects = true;
+		v->stack = !v->stack;
+		break;
+	}
 }
 
 /* ---- frames ---- */
@@ -124,6 +175,7 @@ struct top {
 static int show_once(const struct top *t)
 {
 	struct live_verdict verdict = {0};
+	struct frame_view view = {0};
 	struct live l;
 	int status = live_read(&l, t->path);
 
@@ -133,16 +185,35 @@ static int show_once(const struct top *t)
 	if (!status && t->json)
 		live_print_json(&l, stdout);
 	else if (!status)
-		frame_print(&l, 0);
+		frame_print(&l, 0, &view);
 	free_live_verdict(&verdict);
 	live_free(&l);
 	return status;
+}
+
+/* Redraws at each key, until it is time to read again. */
+static void wait_until_next_look(const struct top *t, const struct live *l, struct frame_view *view)
+{
+	double until = read_monotonic_s() + t->interval, left;
+
+	fflush(stdout);
+	while (!ended && (left = until - read_monotonic_s()) > 0) {
+		int key = wait_for_key(left);
+
+		if (key == KEY_NONE || !l)
+			continue;
+		handle_key(view, l, key);
+		fputs("\033[H\033[2J", stdout);
+		frame_print(l, terminal_lines(), view);
+		fflush(stdout);
+	}
 }
 
 static int show_again_and_again(const struct top *t)
 {
 	static char page[1 << 16];
 	struct live_verdict verdict = {0};
+	struct frame_view view = {.keys = true};
 	bool runs = true;
 	int status = STATUS_DONE;
 
@@ -150,24 +221,24 @@ static int show_again_and_again(const struct top *t)
 	setvbuf(stdout, page, _IOFBF, sizeof(page));
 	enter_page();
 	while (!ended && runs && !status) {
-		struct live l;
+		struct live l = {0};
 
 		fputs("\033[H\033[2J", stdout);
 		if (!folders_have_rank(t->path)) {
 			printf("waiting for %s\n", t->path);
-		} else {
-			status = live_read(&l, t->path);
-			if (!status) {
-				refresh_live_verdict(&verdict, t->path);
-				l.verdict = &verdict;
-				frame_print(&l, terminal_lines());
-				runs = l.runs;
-			}
-			live_free(&l);
+			wait_until_next_look(t, NULL, &view);
+			continue;
 		}
-		fflush(stdout);
+		status = live_read(&l, t->path);
+		if (!status) {
+			refresh_live_verdict(&verdict, t->path);
+			l.verdict = &verdict;
+			frame_print(&l, terminal_lines(), &view);
+			runs = l.runs;
+		}
 		if (runs && !status)
-			wait_for_key(t->interval);
+			wait_until_next_look(t, &l, &view);
+		live_free(&l);
 	}
 	leave_page();
 	free_live_verdict(&verdict);

@@ -31,6 +31,7 @@ void report_focus(const struct report *r, const struct finding *finding, struct 
 	f->at_ns = c->start ? clock_set_right(&r->g.skew[c->rank], c->start) : 0;
 	for (unsigned i = 0; i < finding->nrank; i++)
 		add_focus_rank(f, finding->rank[i]);
+	f->culprits = f->n;
 	for (unsigned i = 0; i < finding->nother; i++)
 		if (!is_culprit(finding, finding->other[i]))
 			add_focus_rank(f, finding->other[i]);

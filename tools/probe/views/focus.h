@@ -11,6 +11,7 @@ struct focus {
 	uint64_t at_ns; /* time within the step; 0: not known */
 	int *rank; /* world ranks, the most important first; malloc'd */
 	unsigned n, cap;
+	unsigned culprits; /* the first ones: those that the finding names; the rest is concerned */
 };
 
 /* Free f->rank if it is known. */

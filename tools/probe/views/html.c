@@ -8,14 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "terms/scalar.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/measured.h"
 #include "tools/probe/report/consequences.h"
+#include "tools/probe/views/page_json.h"
 
-/* page.html; report.mk has the dependency. */
+/* page.html; views.mk has the dependency. */
 __asm__(".section .rodata\n"
 	".globl html_page\n"
 	".globl html_page_end\n"
@@ -43,28 +45,6 @@ static void put_code(struct target *t, double ns)
 	target_put(t, out, sizeof(out));
 }
 
-static void put_key(struct target *t, const char *key)
-{
-	target_print(t, ",\"%s\":", key);
-}
-
-static void put_string(struct target *t, const char *key, const char *v)
-{
-	put_key(t, key);
-	target_json(t, v ? v : "");
-}
-
-static void put_u64(struct target *t, const char *key, uint64_t v)
-{
-	target_print(t, ",\"%s\":%llu", key, (unsigned long long)v);
-}
-
-static void put_separator(struct target *t, bool some)
-{
-	if (some)
-		target_text(t, ",");
-}
-
 /* ---- parts ---- */
 
 static void put_run(const struct html *h, struct target *t)
@@ -74,29 +54,29 @@ static void put_run(const struct html *h, struct target *t)
 	unsigned n[RANK_STATES] = {0}, some = 0;
 
 	target_print(t, "\"schema\":1,\"version\":\"%s\"", PROBE_VERSION);
-	put_string(t, "path", g->folders.path);
-	put_string(t, "run", g->folders.run);
-	put_string(t, "program", m->program);
-	put_string(t, "begun", g->any ? out_date(g->first_ns) : "");
-	put_u64(t, "first_ns", g->first_ns);
-	put_u64(t, "duration_ns", g->any ? g->until_ns - g->first_ns : 0);
-	put_u64(t, "calls", g->calls);
-	put_u64(t, "rows", g->rows);
-	put_u64(t, "bytes", g->bytes);
-	put_u64(t, "hosts", g->hosts.nhost);
-	put_u64(t, "step_first", g->first_step);
-	put_u64(t, "step_last", g->last_step);
-	put_string(t, "step_source", m->step_source);
+	write_page_string(t, "path", g->folders.path);
+	write_page_string(t, "run", g->folders.run);
+	write_page_string(t, "program", m->program);
+	write_page_string(t, "begun", g->any ? out_date(g->first_ns) : "");
+	write_page_u64(t, "first_ns", g->first_ns);
+	write_page_u64(t, "duration_ns", g->any ? g->until_ns - g->first_ns : 0);
+	write_page_u64(t, "calls", g->calls);
+	write_page_u64(t, "rows", g->rows);
+	write_page_u64(t, "bytes", g->bytes);
+	write_page_u64(t, "hosts", g->hosts.nhost);
+	write_page_u64(t, "step_first", g->first_step);
+	write_page_u64(t, "step_last", g->last_step);
+	write_page_string(t, "step_source", m->step_source);
 	target_print(t, ",\"world_size\":%d,\"ranks\":[", g->folders.world_size);
 	for (unsigned i = 0; i < g->folders.n; i++) {
-		put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "%d", g->folders.dir[i].rank);
 		n[g->folders.dir[i].state]++;
 	}
 	target_text(t, "],\"states\":{");
 	for (int s = 0; s < RANK_STATES; s++)
 		if (n[s]) {
-			put_separator(t, some++);
+			write_page_separator(t, some++);
 			target_print(t, "\"%s\":%u", rank_state_name((enum rank_state)s), n[s]);
 		}
 	target_text(t, "}");
@@ -107,17 +87,28 @@ static void put_verdict(const struct html *h, struct target *t)
 	const struct run_verdict *v = &h->r->verdict;
 	char *text = format_verdict(v);
 
-	put_key(t, "verdict");
+	write_page_key(t, "verdict");
 	target_print(t, "{\"faults\":%u,\"warnings\":%u,\"incomplete\":%s", v->faults, v->warnings,
 		v->incomplete ? "true" : "false");
-	put_string(t, "text", text);
+	write_page_string(t, "text", text);
 	target_text(t, "}");
 	free(text);
 }
 
+static void write_page_ranks(struct target *t, const char *key, const int *rank, unsigned n)
+{
+	write_page_key(t, key);
+	target_text(t, "[");
+	for (unsigned i = 0; i < n; i++) {
+		write_page_separator(t, i);
+		target_print(t, "%d", rank[i]);
+	}
+	target_text(t, "]");
+}
+
 static void put_findings(const struct html *h, struct target *t)
 {
-	put_key(t, "findings");
+	write_page_key(t, "findings");
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->r->nfinding; i++) {
 		const struct finding *f = &h->r->finding[i];
@@ -127,26 +118,28 @@ static void put_findings(const struct html *h, struct target *t)
 		for (unsigned k = 0; k < h->nwindow; k++)
 			if (h->window[k].finding == i)
 				window = (int)k;
-		put_separator(t, i);
+		write_page_separator(t, i);
 		target_print(t, "{\"window\":%d", window);
-		put_string(t, "severity", severity_word(f->severity));
-		put_string(t, "kind", f->kind);
-		put_string(t, "text", text);
+		write_page_string(t, "severity", severity_word(f->severity));
+		write_page_string(t, "kind", f->kind);
+		write_page_string(t, "text", text);
 		free(text);
-		put_string(t, "evidence", f->evidence);
-		put_string(t, "next", f->next);
+		write_page_ranks(t, "ranks", f->rank, f->nrank);
+		write_page_ranks(t, "others", f->other, f->nother);
+		write_page_string(t, "evidence", f->evidence);
+		write_page_string(t, "next", f->next);
 		measured = format_measurement(
 			find_measurement(measurements, f->kind, severity_word(f->severity)));
-		put_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
+		write_page_string(t, "measured", f->basis == BASIS_RECORDED ? NULL : measured);
 		free(measured);
 		target_text(t, "}");
 	}
 	target_text(t, "]");
 }
 
-/* The texts of a window as small numbers, in the order of their first use. */
+/* The texts of a window as small numbers, in the order of their first use. Ranks whose ids differ share a text. */
 struct html_words {
-	struct table table;
+	struct table table, texts; /* texts: by their hash */
 	char **text;
 	unsigned n, cap;
 };
@@ -157,14 +150,24 @@ static unsigned number_word(
 	struct numbered {
 		struct table_key key;
 		unsigned number;
-	} *k = table_get(&w->table, a, b);
+	} *k = table_get(&w->table, a, b), *same;
+	char *text;
 
 	if (!k)
 		return 0;
-	if (!k->number) {
+	if (k->number)
+		return k->number - 1;
+	text = make(arg);
+	same = table_get(&w->texts, hash_str(0, text), 2);
+	if (same && same->number) {
+		k->number = same->number;
+		free(text);
+	} else {
 		TOOL_GROW(w->text, w->n, w->cap);
-		w->text[w->n++] = make(arg);
+		w->text[w->n++] = text;
 		k->number = w->n;
+		if (same)
+			same->number = w->n;
 	}
 	return k->number - 1;
 }
@@ -173,20 +176,22 @@ static void begin_words(struct html_words *w)
 {
 	*w = (struct html_words){0};
 	table_init(&w->table, sizeof(struct table_key) + 2 * sizeof(unsigned), 65536);
+	table_init(&w->texts, sizeof(struct table_key) + 2 * sizeof(unsigned), 65536);
 }
 
 static void end_words(struct html_words *w, struct target *t, const char *key)
 {
-	put_key(t, key);
+	write_page_key(t, key);
 	target_text(t, "[");
 	for (unsigned i = 0; i < w->n; i++) {
-		put_separator(t, i);
+		write_page_separator(t, i);
 		target_json(t, w->text[i]);
 		free(w->text[i]);
 	}
 	target_text(t, "]");
 	free(w->text);
 	table_free(&w->table);
+	table_free(&w->texts);
 }
 
 struct word_of {
@@ -214,7 +219,7 @@ static char *word_of_stack(void *arg)
 	const struct word_of *w = arg;
 	struct stacks *s = &w->h->r->stacks;
 
-	return stack_brief(s, stacks_get(s, w->c->rank, w->c->stack), 4);
+	return stack_brief(s, stacks_get(s, w->c->rank, w->c->stack), STACK_PAGE_FRAMES);
 }
 
 static int by_row_and_start(const void *x, const void *y)
@@ -240,16 +245,13 @@ static void put_window(struct html *h, struct target *t, struct html_window *w)
 		w->finding == UINT_MAX ? -1 : (int)w->finding, (unsigned long long)w->focus.step,
 		(unsigned long long)base,
 		w->focus.at_ns ? (long long)(int64_t)(w->focus.at_ns - base) / 100 : -1);
-	put_u64(t, "skipped", w->skipped);
-	target_text(t, ",\"named\":[");
-	for (unsigned i = 0; i < w->focus.n; i++) {
-		put_separator(t, i);
-		target_print(t, "%d", w->focus.rank[i]);
-	}
-	target_text(t, "],\"rows\":[");
+	write_page_u64(t, "skipped", w->skipped);
+	write_page_ranks(t, "named", w->focus.rank, w->focus.n);
+	write_page_u64(t, "culprits", w->focus.culprits);
+	target_text(t, ",\"rows\":[");
 	for (unsigned i = 0, some = 0; i < g->folders.n; i++)
 		if (w->row[i] >= 0) {
-			put_separator(t, some++);
+			write_page_separator(t, some++);
 			target_print(t, "%d", g->folders.dir[i].rank);
 		}
 	/* row, start and duration in units of 100 ns, api, comm, comm_seq, bits (1 open, 2 asynchronous, 4 error), step, bytes,
@@ -310,20 +312,20 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 
 	where = stack_brief(stacks, stacks_get(stacks, s->rank, s->stack), 4);
 	target_print(t, "{\"calls\":%llu", (unsigned long long)s->calls);
-	put_string(t, "api", intern_name(s->api));
-	put_string(t, "op", intern_name(s->op));
-	put_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
-	put_string(t, "dtype", intern_name(s->dtype));
-	put_u64(t, "count", s->count);
-	put_string(t, "io", s->out ? "result" : "input");
-	put_string(t, "where", where);
+	write_page_string(t, "api", intern_name(s->api));
+	write_page_string(t, "op", intern_name(s->op));
+	write_page_string(t, "comm", comm_label(&h->r->g.comms, s->key.a, label));
+	write_page_string(t, "dtype", intern_name(s->dtype));
+	write_page_u64(t, "count", s->count);
+	write_page_string(t, "io", s->out ? "result" : "input");
+	write_page_string(t, "where", where);
 	free(where);
 	/* For each column: min, max, mean, norm: mean, smallest and largest over the ranks, NaNs, Infs. */
 	target_text(t, ",\"points\":[");
 	for (unsigned i = 0; i < h->ncol; i++) {
 		const struct html_point *p = &s->point[i];
 
-		put_separator(t, i);
+		write_page_separator(t, i);
 		if (!p->n) {
 			target_text(t, "0");
 			continue;
@@ -332,14 +334,14 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 		put_short(t, p->min);
 		target_text(t, ",");
 		put_short(t, p->max);
-		target_text(t, ",");
-		put_short(t, p->mean_sum / (double)p->n);
-		target_text(t, ",");
-		put_short(t, p->norm_sum / (double)p->n);
-		target_text(t, ",");
-		put_short(t, p->norm_lo);
-		target_text(t, ",");
-		put_short(t, p->norm_hi);
+		/* The files have norms of the elements that are numbers: of a tensor with a NaN it is none. */
+		const double sums[] = {p->mean_sum / (double)p->n, p->norm_sum / (double)p->n,
+			p->norm_lo, p->norm_hi};
+
+		for (unsigned k = 0; k < sizeof(sums) / sizeof(*sums); k++) {
+			target_text(t, ",");
+			put_short(t, p->odd ? (double)NAN : sums[k]);
+		}
 		target_print(
 			t, ",%llu,%llu]", (unsigned long long)p->nans, (unsigned long long)p->infs);
 	}
@@ -351,19 +353,19 @@ static void put_numbers(const struct html *h, struct target *t)
 {
 	const struct step_numbers *s = &h->numbers;
 
-	put_key(t, "numbers");
+	write_page_key(t, "numbers");
 	target_text(t, "[");
 	for (unsigned k = 0; k < s->nname; k++) {
-		put_separator(t, k);
+		write_page_separator(t, k);
 		target_print(t, "{\"ranks\":%u,\"equal\":%s", h->r->g.folders.n,
 			scalar_is_equal_on_ranks(intern_name(s->name[k])) ? "true" : "false");
-		put_string(t, "name", intern_name(s->name[k]));
+		write_page_string(t, "name", intern_name(s->name[k]));
 		target_text(t, ",\"points\":[");
 		for (unsigned i = 0; i < h->ncol; i++) {
 			const struct step_number *n =
 				step_numbers_find(s, h->step_lo + i * h->per, s->name[k]);
 
-			put_separator(t, i);
+			write_page_separator(t, i);
 			if (!n) {
 				target_text(t, "0");
 				continue;
@@ -388,7 +390,7 @@ static void put_comms(const struct html *h, struct target *t)
 {
 	const struct gather *g = &h->r->g;
 
-	put_key(t, "comms");
+	write_page_key(t, "comms");
 	target_text(t, "[");
 	for (uint32_t i = 0; i < g->comms.table.n; i++) {
 		const struct comm_info *c = table_at(&g->comms.table, i);
@@ -401,16 +403,16 @@ static void put_comms(const struct html *h, struct target *t)
 			calls += s->comm == c->key.a ? s->calls : 0;
 			bytes += s->comm == c->key.a ? s->bytes : 0;
 		}
-		put_separator(t, i);
+		write_page_separator(t, i);
 		snprintf(id, sizeof(id), "%016llx", (unsigned long long)c->key.a);
 		target_print(t, "{\"size\":%lld", (long long)c->size);
-		put_string(t, "comm", id);
-		put_string(t, "lib", intern_name(c->lib));
-		put_string(t, "kind", intern_name(c->kind));
-		put_string(t, "name", intern_name(c->name));
-		put_string(t, "ranks", c->ranks);
-		put_u64(t, "calls", calls);
-		put_u64(t, "bytes", bytes);
+		write_page_string(t, "comm", id);
+		write_page_string(t, "lib", intern_name(c->lib));
+		write_page_string(t, "kind", intern_name(c->kind));
+		write_page_string(t, "name", intern_name(c->name));
+		write_page_string(t, "ranks", c->ranks);
+		write_page_u64(t, "calls", calls);
+		write_page_u64(t, "bytes", bytes);
 		target_text(t, "}");
 	}
 	target_text(t, "]");
@@ -425,25 +427,28 @@ static void put_document(struct html *h, struct target *t)
 	put_verdict(h, t);
 	put_findings(h, t);
 	put_heat(h, t);
-	put_key(t, "windows");
+	write_page_key(t, "windows");
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->nwindow; i++) {
-		put_separator(t, i);
+		write_page_separator(t, i);
 		put_window(h, t, &h->window[i]);
 	}
 	target_text(t, "]");
-	put_key(t, "sites");
+	write_page_key(t, "sites");
 	target_text(t, "[");
 	for (uint32_t i = 0; i < h->sites.n; i++) {
 		const struct html_site *s = table_at(&h->sites, i);
 
 		if (!s->wanted)
 			continue;
-		put_separator(t, some++);
+		write_page_separator(t, some++);
 		put_site(h, t, s);
 	}
 	target_text(t, "]");
 	put_numbers(h, t);
+	write_page_operations(h->r, t);
+	write_page_slowest(h->r, t);
+	write_page_flame(h, t);
 	put_comms(h, t);
 	target_text(t, "}");
 }

@@ -8,6 +8,7 @@
 #include "tools/probe/views/focus.h"
 
 #define HTML_WINDOWS 8 /* findings that get a timeline */
+#define STACK_PAGE_FRAMES 24 /* of a stack that is shown on a click */
 #define HTML_SITES 16 /* call sites whose statistics are shown */
 
 /* The calls around one finding. */
@@ -34,6 +35,7 @@ struct html_point {
 	double min, max; /* smallest and largest element */
 	double norm_lo, norm_hi, norm_sum, mean_sum;
 	uint64_t n, nans, infs;
+	bool odd; /* an element or a norm is not a finite number */
 };
 
 struct html_site {
@@ -49,13 +51,22 @@ struct html_cell {
 	uint32_t n;
 };
 
+/* Time in calls of one function from one place of one rank. */
+struct html_stack {
+	struct table_key key; /* a: rank, b: stack and function */
+	uint32_t rank, stack, api;
+	double ns; /* the job's threads were blocked for it */
+	uint64_t calls;
+};
+
 struct html {
 	struct report *r; /* for its stacks */
 	uint64_t step_lo, step_hi, per; /* steps in a column */
 	unsigned ncol;
 	struct html_cell *cell; /* [folder][column] */
 	struct html_rank *rank;
-	struct table sites;
+	struct table sites, stacks;
+	double stacks_skipped; /* ns of stacks for which the table has no room */
 	struct step_numbers numbers; /* of the steps of a column */
 	struct html_window window[HTML_WINDOWS];
 	unsigned nwindow;

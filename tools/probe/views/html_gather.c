@@ -17,6 +17,7 @@
 #define WINDOW_CALLS 12000u /* in one timeline */
 #define WINDOW_RANKS 128u
 #define SITES_KNOWN 256u
+#define STACKS_KNOWN 65536u /* of all ranks together */
 
 struct html_rank {
 	bool any;
@@ -49,6 +50,21 @@ static void end_html_step(struct html *h, uint32_t rank, uint64_t end)
 	c->n++;
 }
 
+static void record_stack_time(struct html *h, const struct call *c, double ns)
+{
+	struct html_stack *s = table_get(&h->stacks, c->rank, (uint64_t)c->stack << 32 | c->api);
+
+	if (!s) {
+		h->stacks_skipped += ns;
+		return;
+	}
+	s->rank = c->rank;
+	s->stack = c->stack;
+	s->api = c->api;
+	s->ns += ns;
+	s->calls++;
+}
+
 static void note_html_step(struct html *h, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
@@ -63,8 +79,12 @@ static void note_html_step(struct html *h, const struct walk_call *w)
 	}
 	if (w->start + c->dur > k->last_end)
 		k->last_end = w->start + c->dur;
-	if (c->comm && !(c->bits & CALL_NESTED))
-		k->inside += (double)add_held_time(&k->waits, c);
+	if (c->comm && !(c->bits & CALL_NESTED)) {
+		double held = (double)add_held_time(&k->waits, c);
+
+		k->inside += held;
+		record_stack_time(h, c, held);
+	}
 }
 
 /* ---- statistics of call sites ---- */
@@ -108,8 +128,9 @@ static void note_site(struct html *h, const struct walk_call *w)
 	p->max = fmax(p->max, s->max);
 	p->norm_lo = fmin(p->norm_lo, s->norm);
 	p->norm_hi = fmax(p->norm_hi, s->norm);
-	p->norm_sum += isfinite(s->norm) ? s->norm : 0;
-	p->mean_sum += isfinite(s->mean) ? s->mean : 0;
+	p->odd |= s->nans || s->infs || !isfinite(s->norm);
+	p->norm_sum += s->norm;
+	p->mean_sum += s->mean;
 }
 
 static int by_site_calls(const void *x, const void *y)
@@ -270,6 +291,7 @@ static void prepare_columns(struct html *h)
 	h->cell = tool_alloc((size_t)(g->folders.n + 1) * h->ncol * sizeof(*h->cell));
 	h->rank = tool_alloc((g->folders.n + 1) * sizeof(*h->rank));
 	table_init(&h->sites, sizeof(struct html_site), SITES_KNOWN);
+	table_init(&h->stacks, sizeof(struct html_stack), STACKS_KNOWN);
 }
 
 static void gather_numbers(struct html *h)
@@ -334,6 +356,7 @@ void html_free(struct html *h)
 	for (uint32_t i = 0; i < h->sites.n; i++)
 		free(((struct html_site *)table_at(&h->sites, i))->point);
 	table_free(&h->sites);
+	table_free(&h->stacks);
 	step_numbers_free(&h->numbers);
 	free(h->cell);
 	free(h->rank);

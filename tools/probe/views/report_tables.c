@@ -4,65 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/views/op_lines.h"
 
 /* ---- operations ---- */
 
-/*
- * Communicators of one kind and size (all the tensor-parallel groups of a job) share a line: a thousand ranks must not make a thousand
- * lines.
- */
-struct op_line {
-	struct table_key key; /* a: kind of communicator, b: names */
-	struct op_stat sum;
-	unsigned ncomm;
-};
-
-static uint64_t comm_class(const struct report *r, uint64_t id)
-{
-	const struct comm_info *k = comms_find(&r->g.comms, id);
-
-	if (!k)
-		return id ? 1 : 0;
-	return hash_u64(hash_u64(hash_u64(2, k->kind), k->name), (uint64_t)k->size) | 2;
-}
-
-static int by_operation_time(const void *x, const void *y)
-{
-	const struct op_line *a = *(const struct op_line *const *)x,
-			     *b = *(const struct op_line *const *)y;
-
-	if (a->sum.dur.sum != b->sum.dur.sum)
-		return a->sum.dur.sum > b->sum.dur.sum ? -1 : 1;
-	if (a->sum.calls != b->sum.calls)
-		return a->sum.calls > b->sum.calls ? -1 : 1;
-	return a->key.b != b->key.b  ? (a->key.b < b->key.b ? -1 : 1)
-	       : a->key.a < b->key.a ? -1
-				     : a->key.a > b->key.a;
-}
-
-static char *class_text(const struct report *r, const struct op_line *l)
-{
-	const struct comm_info *k = comms_find(&r->g.comms, l->sum.comm);
-	char label[COMM_LABEL_MAX];
-
-	if (l->ncomm == 1)
-		return tool_strdup(comm_label(&r->g.comms, l->sum.comm, label));
-	if (!k)
-		return tool_format("%u communicators", l->ncomm);
-	return tool_format("%u x %s of %lld", l->ncomm,
-		*intern_name(k->name) ? intern_name(k->name) : intern_name(k->kind),
-		(long long)k->size);
-}
-
-static void op_line(const struct report *r, struct out_table *t, const struct op_line *l)
+static void print_op_line(const struct report *r, struct out_table *t, const struct op_line *l)
 {
 	const struct op_stat *s = &l->sum;
-	char *comm = class_text(r, l);
+	char *comm = format_op_line_comm(r, l);
 	const struct hist *h = &s->dur;
 
 	out_cell(t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
@@ -103,7 +56,7 @@ static void print_device_times(const struct report *r, struct op_line *const *li
 
 		if (!s->on_device)
 			continue;
-		comm = class_text(r, list[i]);
+		comm = format_op_line_comm(r, list[i]);
 		out_cell(&t, *intern_name(s->op) ? intern_name(s->op) : "(other)");
 		out_cell(&t, intern_name(s->api));
 		out_cell(&t, comm);
@@ -121,46 +74,21 @@ static void print_operations(const struct report *r)
 {
 	static const char *const head[] = {"operation", "function", "communicator", "calls",
 		"bytes", "time", "median", "p99", "max", "rate", "of the run", "in Wait"};
-	struct table lines;
-	struct op_line **list;
+	struct op_lines lines;
 	struct out_table t;
 
 	if (!r->g.calls || !r->top)
 		return;
-	table_init(&lines, sizeof(struct op_line), UINT32_MAX / 4);
-	for (uint32_t i = 0; i <= r->g.ops.table.n; i++) {
-		const struct op_stat *s =
-			i < r->g.ops.table.n ? table_at(&r->g.ops.table, i) : &r->g.ops.rest;
-		struct op_line *l;
-
-		if (!s->calls)
-			continue;
-		l = table_get(&lines, comm_class(r, s->comm), s->key.b);
-		if (!l->ncomm++) {
-			l->sum.lib = s->lib;
-			l->sum.api = s->api;
-			l->sum.op = s == &r->g.ops.rest ? 0 : s->op;
-			l->sum.comm = s->comm;
-		}
-		ops_merge(&l->sum, s);
-	}
-	list = tool_alloc(lines.n * sizeof(struct op_line *));
-	for (uint32_t i = 0; i < lines.n; i++)
-		list[i] = table_at(&lines, i);
-	qsort(list, lines.n, sizeof(*list), by_operation_time);
-
+	init_op_lines(&lines, r);
 	out_heading("Operations (all ranks together, by time)");
 	out_table_begin(&t, 12, head, "lllrrrrrrrrr");
 	for (uint32_t i = 0; i < lines.n && i < r->top; i++)
-		op_line(r, &t, list[i]);
+		print_op_line(r, &t, lines.line[i]);
 	out_table_end(&t);
 	if (lines.n > r->top)
 		printf("  and %u more (--top)\n", lines.n - r->top);
-	print_device_times(r, list, lines.n);
-	for (uint32_t i = 0; i < lines.n; i++)
-		hist_free(&list[i]->sum.dur);
-	free(list);
-	table_free(&lines);
+	print_device_times(r, lines.line, lines.n);
+	free_op_lines(&lines);
 }
 
 /* ---- the slowest ---- */

@@ -5,6 +5,7 @@
 
 #include "base/memory_events.h"
 #include "folder/owner.h"
+#include "tools/lib/signal_name.h"
 #include "tools/lib/tool.h"
 
 /* The last sign of life is written about once a second, and two clocks are read one after the other. */
@@ -34,7 +35,7 @@ struct ended_by how_signal_ended(struct report *r, uint32_t index)
 
 char *ended_by_text(const struct ended_by *e)
 {
-	const char *name = e->word.signal ? sigabbrev_np(e->word.signal) : NULL;
+	const char *name = e->word.signal ? get_signal_name(e->word.signal) : NULL;
 
 	if (e->log == KERNEL_SAYS && e->word.memory)
 		return tool_format("by SIGKILL: memory ran out, and the kernel ended it (\"%s\")",
