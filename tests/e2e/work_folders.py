@@ -6,7 +6,7 @@ DIR/healthy   none
 DIR/redop     another reduction
 DIR/root      another root
 DIR/dtype     another type
-DIR/skipped   the reduction is left out, and all later calls of that rank meet others' next ones
+DIR/skipped   no reduction is made, and all later calls of that rank meet others' next ones
 """
 import os
 import random

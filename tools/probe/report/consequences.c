@@ -159,18 +159,3 @@ void fold_consequences(struct report *r)
 			(--r->nfinding - k) * sizeof(*r->finding));
 	}
 }
-
-char *format_finding(const struct finding *f)
-{
-	char *text = tool_strdup(f->text);
-
-	for (unsigned i = 0; i < f->nconsequence; i++) {
-		const struct finding *k = &f->consequence[i];
-		char *was = text;
-
-		text = tool_format("%s\nconsequence: %s %.*s", was, k->kind,
-			(int)strcspn(k->text, "\n"), k->text);
-		free(was);
-	}
-	return text;
-}

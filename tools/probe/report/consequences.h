@@ -3,7 +3,6 @@
 #ifndef PROBE_TOOLS_CONSEQUENCES_H
 #define PROBE_TOOLS_CONSEQUENCES_H
 
-struct finding;
 struct report;
 
 /*
@@ -11,8 +10,5 @@ struct report;
  * reached the other: by the order of a rank's calls, by operations in which the ranks met, or by messages. What has no such cause is first.
  */
 void fold_consequences(struct report *r);
-
-/* Its text, and a line for each consequence; malloc'd. */
-char *format_finding(const struct finding *f);
 
 #endif

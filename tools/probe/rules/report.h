@@ -123,6 +123,8 @@ void report_json_verdict(const struct run_verdict *v);
 
 /* "all_reduce #12 on MPI_COMM_WORLD (MPI_Allreduce)"; malloc'd. report_kind: without what differs between ranks. */
 char *report_call(const struct report *r, const struct call *c);
+char *format_finding(
+	const struct finding *f); /* its text, and a line for each consequence; malloc'd */
 char *report_kind(const struct report *r, const struct stuck *s);
 /* "rank 3", or the label of a folder without rank. */
 const char *report_rank(const struct report *r, uint32_t index);

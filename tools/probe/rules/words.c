@@ -209,3 +209,18 @@ void report_stack(struct report *r, uint32_t rank, uint32_t id, unsigned indent)
 	}
 	free(brief);
 }
+
+char *format_finding(const struct finding *f)
+{
+	char *text = tool_strdup(f->text);
+
+	for (unsigned i = 0; i < f->nconsequence; i++) {
+		const struct finding *k = &f->consequence[i];
+		char *was = text;
+
+		text = tool_format("%s\nconsequence: %s %.*s", was, k->kind,
+			(int)strcspn(k->text, "\n"), k->text);
+		free(was);
+	}
+	return text;
+}

@@ -14,7 +14,6 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/measured.h"
-#include "tools/probe/report/consequences.h"
 #include "tools/probe/views/page_json.h"
 
 /* page.html; views.mk has the dependency. */

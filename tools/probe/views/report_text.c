@@ -9,7 +9,6 @@
 #include "tools/probe/rules/measured.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
-#include "tools/probe/report/consequences.h"
 
 #define LABEL 9 /* width of the words on the left */
 

@@ -15,7 +15,6 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/views/focus.h"
 #include "tools/probe/watch/watch_alerts.h"
-#include "tools/probe/report/consequences.h"
 
 static const char help[] =
 	"usage: probe watch [options] [DIR]\n"

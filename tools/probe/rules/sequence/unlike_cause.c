@@ -42,8 +42,8 @@ static bool reaches_unlike_comm(
 	return any;
 }
 
-bool may_cause_unlike(
-	const struct window *w, const struct rank_window *r, unsigned i, int k, const struct verdict *v)
+bool may_cause_unlike(const struct window *w, const struct rank_window *r, unsigned i, int k,
+	const struct verdict *v)
 {
 	if (is_unlike_at_one_place(w))
 		return v->kind == VERDICT_TERMS && is_on_unlike_comm(w, &v->call) &&
