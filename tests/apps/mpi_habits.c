@@ -13,6 +13,9 @@
 
 #define STEPS 24
 #define MOST 256
+#define CENTRES 12
+#define POINTS 120
+#define SPREAD 1.2f
 
 extern long probe_step(void) __attribute__((weak));
 
@@ -117,6 +120,34 @@ static void batches(int step)
 	sum(64);
 }
 
+/*
+ * Clusters: a batch of points is used for two steps, between which all centres move. If no point changes its centre, the sums are the same
+ * again; mostly one does.
+ */
+static void clusters(int step)
+{
+	static float centre[CENTRES], point[POINTS];
+	float batch = (float)(step / 2);
+
+	for (int i = 0; i < POINTS && step % 2 == 0; i++)
+		point[i] = (float)(i % CENTRES) + SPREAD * (draw() - 0.5f) + 0.01f * batch;
+	for (int i = 0; i < CENTRES && step == 0; i++)
+		centre[i] = 0.3f * (float)i;
+	memset(in, 0, 2 * CENTRES * sizeof(*in));
+	for (int i = 0; i < POINTS; i++) {
+		int best = 0;
+
+		for (int k = 1; k < CENTRES; k++)
+			if (fabsf(point[i] - centre[k]) < fabsf(point[i] - centre[best]))
+				best = k;
+		in[best] += point[i];
+		in[CENTRES + best]++;
+	}
+	sum(2 * CENTRES);
+	for (int k = 0; k < CENTRES; k++)
+		centre[k] = out[CENTRES + k] > 0 ? out[k] / out[CENTRES + k] : centre[k];
+}
+
 /* FAULT: the gradient of rank 2 is 25 times too large from step 12 on. */
 static void larger(int step)
 {
@@ -141,7 +172,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(int step);
 	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
-		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"larger", larger},
+		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"clusters", clusters},
+		{"larger", larger},
 		{"replicas", replicas}};
 
 	MPI_Init(&argc, &argv);

@@ -25,6 +25,7 @@ for m in $flavours; do
 		plan []
 		restart []
 		batches []
+		clusters []
 		larger [('spike', 'bad', [2], 12)]
 		replicas [('diverged', 'bad', [2], 15)]
 	END

@@ -226,7 +226,9 @@ static void note_lag(
 		t->lags = 1;
 		t->lag_step = recv->step;
 	}
-	if (g) {
+	if (g && g->lag > g->usual) {
+		g->returned = true;
+	} else if (g) {
 		t->varies = true;
 		remove_lagging(m, g);
 	}
@@ -242,21 +244,18 @@ static bool is_any_unreceived(const struct messages *m, const struct call *recv)
 	return false;
 }
 
-const struct call *find_lagging(const struct messages *m)
+const struct call *find_lagging(const struct messages *m, bool whole)
 {
 	const struct lagging *first = NULL;
 
 	for (unsigned i = 0; i < m->nlagging; i++) {
 		const struct lagging *g = &m->lagging[i];
 
-		/*
-		 * A receive that was skipped takes its message later, and one is left over in the end. If a send was skipped, the receive takes
-		 * the message of a later step; a rank that was late and catches up does not.
-		 */
-		if (g->steps < LAGS_MIN || (g->lag < g->usual && g->lag >= 0) ||
-			(g->lag > g->usual && !m->given_up && !is_any_unreceived(m, &g->call)))
-			continue;
-		if (!first || g->call.start < first->call.start)
+		bool left_over = m->given_up || is_any_unreceived(m, &g->call);
+
+		if ((g->lag > g->usual ? left_over : g->lag < 0) &&
+			(g->returned ? whole && !m->given_up : g->steps >= LAGS_MIN) &&
+			(!first || g->call.start < first->call.start))
 			first = g;
 	}
 	return first ? &first->call : NULL;

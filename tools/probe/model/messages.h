@@ -37,14 +37,16 @@ struct link_stat {
 };
 
 /*
- * A receive that took the message of another step than all before on its way, and so did all after it: one was skipped. If a later one
- * takes the usual step's again, no message was missing: a rank that takes whatever has come is late by a step now and then.
+ * A receive that took the message of another step than all before on its way. If a receive was skipped, all after it take theirs later, the
+ * first ones of each step that of the step before, and in the end one is left over. If a send was skipped, they take those of later
+ * steps. A rank that takes whatever has come is late by a message now and then, and catches up: nothing is left over.
  */
 struct lagging {
 	struct call call;
 	int64_t lag; /* step of the receive minus step of the send */
 	int64_t usual; /* ... before it */
 	uint64_t steps, step; /* how many steps it has lasted, the last of which is step */
+	bool returned; /* later ones took those of the usual step */
 };
 
 #define LAGGING_MAX 16u
@@ -114,8 +116,8 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 /* A message arrived with other values than were sent, and no later send has those values either. */
 bool is_any_damaged(const struct messages *m);
 
-/* The first receive from which on a message is missing; NULL: none. */
-const struct call *find_lagging(const struct messages *m);
+/* The first receive from which on a message is missing; NULL: none. whole: all ranks ended well, so that no message is under way. */
+const struct call *find_lagging(const struct messages *m, bool whole);
 
 /* True if that message is open and its other side has not begun. */
 bool is_message_alone(const struct messages *m, const struct call *c);

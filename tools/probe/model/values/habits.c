@@ -30,6 +30,8 @@ struct rank_habits {
 	bool tested; /* its values are such that a repetition would mean something */
 	bool varies,
 		empties; /* it repeated a value, or was zero, before it had a habit; its count changes */
+	bool kept,
+		moved; /* the largest value of new data was that of the step before, or another one */
 };
 
 /* Broken habits at a place, on all ranks. */
@@ -141,6 +143,20 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
 	return hash(&k);
 }
 
+/*
+ * New data whose largest value is that of the step before, where it is mostly another one: a part of the data was the same again, and all of it
+ * may be (a batch that is used twice, of which few points change their cluster). A largest value that never changes is a border or a clip, and
+ * says nothing.
+ */
+static void note_part(struct rank_habits *v, const struct call *c)
+{
+	bool kept = (float)side_reach(&c->in) == v->trend.reach;
+
+	v->kept |= kept;
+	v->moved |= !kept;
+	v->varies |= v->kept && v->moved;
+}
+
 static void note_repetition(
 	struct habits *h, struct rank_habits *v, const struct call *c, bool turn)
 {
@@ -149,6 +165,8 @@ static void note_repetition(
 		if (v->repeat)
 			h->stale.item[v->repeat - 1].ended = true;
 		v->repeat = 0;
+		if (v->seen)
+			note_part(v, c);
 		return;
 	}
 	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling)
@@ -491,8 +509,10 @@ static void measure_power(struct habits *h)
 	for (uint32_t i = 0; i < h->places.n; i++) {
 		const struct place_habits *p = table_at(&h->places, i);
 
+		/* Where parts of the data come again, nothing would be accused. */
 		if (p->tested)
-			add_power(&h->stale_power, h->fresh_places * chance_of_break(p->fresh));
+			add_power(&h->stale_power,
+				p->stale.varies ? 1 : h->fresh_places * chance_of_break(p->fresh));
 		/* Zeros that last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,

@@ -41,6 +41,14 @@ bool is_job_over(const struct report *r)
 	return true;
 }
 
+bool are_all_finished(const struct report *r)
+{
+	for (unsigned i = 0; i < r->g.folders.n; i++)
+		if (r->g.folders.dir[i].state != RANK_FINISHED)
+			return false;
+	return true;
+}
+
 bool is_probe_wait(const struct open_call *c)
 {
 	return c->waiting && c->call.comm;

@@ -5,6 +5,7 @@
 #include "tools/probe/rules/report.h"
 
 bool is_job_over(const struct report *r); /* no process runs any more */
+bool are_all_finished(const struct report *r); /* ... and each ended well */
 
 /* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
 const struct stuck *report_stuck(struct report *r, bool *hang);

@@ -554,7 +554,7 @@ static struct trouble first_trouble(struct report *r)
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
 	static const struct odd_meeting no_meeting;
-	const struct call *l = find_lagging(&r->g.diagnose.messages);
+	const struct call *l = find_lagging(&r->g.diagnose.messages, are_all_finished(r));
 	const struct order_seen *order;
 	enum order_way way;
 	bool hang;

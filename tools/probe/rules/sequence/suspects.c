@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/rules/sequence/suspects.h"
 
+#include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/waits.h"
 
 static void suspect_rank(struct suspects *s, uint32_t rank)
@@ -48,7 +49,7 @@ struct suspects list_suspects(
 {
 	const struct unlike *u = &r->g.unlike;
 	const struct odd_meeting *o = &r->g.diagnose.results.places;
-	const struct call *l = find_lagging(&r->g.diagnose.messages);
+	const struct call *l = find_lagging(&r->g.diagnose.messages, are_all_finished(r));
 	struct suspects s = {.n = 0};
 
 	if (order)
