@@ -58,12 +58,14 @@ static bool is_buffer_kept(uint64_t comm, const struct buffer *v, unsigned n, bo
 bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_seq)
 {
 	uint64_t comm = w->comm ? w->comm->id : 0;
-	bool numbered = false, kept;
+	bool numbered = false, kept = false;
 
 	if (comm && comm_seq != JOURNAL_NONE64)
 		return !is_call_kept(comm, comm_seq);
-	kept = comm && (is_buffer_kept(comm, operation_inputs(w), w->nin, &numbered) |
-			       is_buffer_kept(comm, operation_outputs(w), w->nout, &numbered));
+	if (comm) {
+		kept = is_buffer_kept(comm, operation_inputs(w), w->nin, &numbered);
+		kept |= is_buffer_kept(comm, operation_outputs(w), w->nout, &numbered);
+	}
 	return numbered ? !kept : !is_call_kept(0, (int64_t)t->unnumbered++);
 }
 
