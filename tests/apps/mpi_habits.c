@@ -173,8 +173,7 @@ int main(int argc, char **argv)
 		void (*run)(int step);
 	} mode[] = {{"rates", rates}, {"front", front}, {"expert", expert}, {"rest", rest},
 		{"plan", plan}, {"restart", restart}, {"batches", batches}, {"clusters", clusters},
-		{"larger", larger},
-		{"replicas", replicas}};
+		{"larger", larger}, {"replicas", replicas}};
 
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
