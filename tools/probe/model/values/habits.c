@@ -509,15 +509,17 @@ static void measure_power(struct habits *h)
 	for (uint32_t i = 0; i < h->places.n; i++) {
 		const struct place_habits *p = table_at(&h->places, i);
 
-		/* Where parts of the data come again, nothing would be accused. */
+		/* Where parts of the data come again, or counts change, nothing would be accused. */
 		if (p->tested)
 			add_power(&h->stale_power,
 				p->stale.varies ? 1 : h->fresh_places * chance_of_break(p->fresh));
 		/* Zeros that last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
-				fmax(h->filled_places * chance_of_break(p->filled), 1) *
-					chance_of_break(p->filled));
+				p->zero.varies
+					? 1
+					: fmax(h->filled_places * chance_of_break(p->filled), 1) *
+						  chance_of_break(p->filled));
 	}
 	for (unsigned i = 0; i < h->n; i++)
 		for (uint32_t k = 0; k < h->rank[i].n; k++) {
