@@ -32,6 +32,7 @@ same_verdict() { # NAME DIR PATTERN
 	said=$("$probe" serve --once "$2")
 	is "$1: /metrics" "$(sed -n 's/^probe_verdict_info{text="\(.*\)"} 1$/\1/p' <<<"$said" | sed 's/\\"/"/g')" "$want"
 	is "$1: as many faults in /metrics" "($(sed -n 's/^probe_faults //p' <<<"$said"), $(sed -n 's/^probe_warnings //p' <<<"$said"))" "$faults"
+	rm -f "$tmp/served" # the last server's address
 	"$probe" serve --port 0 "$2" >"$tmp/served" 2>/dev/null </dev/null &
 	server=$!
 	started+=($server)
