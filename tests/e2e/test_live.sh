@@ -29,6 +29,7 @@ cat >"$dir/rank3/alerts.jsonl" <<'JSON'
 JSON
 
 serve() { # DIR
+	rm -f "$tmp/served" # the last server's address
 	"$probe" serve --port 0 "$1" >"$tmp/served" 2>"$tmp/served.err" </dev/null &
 	server=$!
 	started+=($server)
