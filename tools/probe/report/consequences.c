@@ -136,7 +136,8 @@ static void fold_into(struct finding *cause, struct finding *f)
 		cause->consequence, (cause->nconsequence + 1 + f->nconsequence) * sizeof(*f));
 	cause->consequence[cause->nconsequence++] = *f;
 	f = &cause->consequence[cause->nconsequence - 1];
-	memcpy(f + 1, f->consequence, f->nconsequence * sizeof(*f));
+	for (unsigned i = 0; i < f->nconsequence; i++)
+		f[i + 1] = f->consequence[i];
 	cause->nconsequence += f->nconsequence;
 	free(f->consequence);
 	f->consequence = NULL;
