@@ -3,7 +3,7 @@
 #
 # Question: what do max, argmax, relu, relu6, clip, max_pool1d and the conversion to float8_e4m3fn make of a NaN? What is the mean of 1 and 2?
 # Guess:    NaN, its index, NaN in relu and clip, NaN in the pool, NaN in float8 (the type has one). 1.5, as a float.
-# Real:     max is NaN, argmax is the place of the largest number. relu gives 0, relu6 and clip NaN. The pool has the NaN only if it comes last.
+# Real:     max is NaN, argmax is the place of the largest number. relu gives 0, relu6 and clip NaN. The pool has the NaN only if it is the last element.
 #           In float8_e4m3fn it becomes 448, the largest number, as Inf does; float8_e5m2 keeps NaN and makes 57344 of Inf.
 #           The mean of integers is an integer: 1. That of True and False is a bool.
 # Matters:  with relu in it a network computes on; the weights of an 8-bit checkpoint are all finite.

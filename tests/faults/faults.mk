@@ -13,7 +13,7 @@ fault-bins: all $(FAULT_BINS) $(if $(filter mpich,$(MPI_FLAVOURS)),$(B)/apps/mpi
 measured:
 	@python3 tests/faults/measured.py $(FAULT_COUNTS) >tools/probe/rules/measured.def.new
 	@mv tools/probe/rules/measured.def.new tools/probe/rules/measured.def
-# Programs that the rules were not made with.
+# Programs that the rules were only checked with.
 faults-shapes: fault-bins
 	@python3 tests/faults/faults.py --build $(B) --shapes --runs $(RUNS) --clean $(CLEAN) --seed $(SEED) --counts $(FAULT_COUNTS)
 faults: fault-bins

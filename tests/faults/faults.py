@@ -19,11 +19,12 @@ import os
 import random
 import shutil
 import socket
-import signal
 import subprocess
 import sys
 import tempfile
 import time
+
+from ranks import end_ranks
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TERMS = ["forward", "buckets", "norm", "flag", "loss", "rate", "shard"]
@@ -60,34 +61,6 @@ TIMING = ["slow", "link", "jitter", "stall"]
 WHAT = {"count": "count", "dtype": "dtype", "redop": "redop", "root": "root"}
 # If two replicas differ or two ranks disagree, nothing tells which one is right without more data.
 PAIRS = ["drift", "flip", "notsum", "redop", "root", "dtype", "count"]
-
-
-def ranks_of(out):
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                if f"PROBE_OUTPUT_DIR={out}".encode() in f.read().split(b"\0"):
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
-
-
-def end_all(out, launcher):
-    for pid in ranks_of(out):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
-    end = time.time() + 10
-    while ranks_of(out) and time.time() < end:
-        time.sleep(0.05)
-    try:
-        launcher.wait(10)
-    except subprocess.TimeoutExpired:
-        launcher.kill()
-        launcher.wait()
 
 
 def launch(a, mpi, program, ranks, out, env, meddle):
@@ -239,7 +212,7 @@ def wait_for(a, command, out):
             live = subprocess.run([f"{a.build}/probe", "report", "--json", out], capture_output=True, text=True)
             with open(out + ".live.json", "w") as f:
                 f.write(live.stdout)
-            end_all(out, p)
+            end_ranks(out, [p])
     return ended
 
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes tools/probe/rules/measured.def of the results of fault campaigns: measured.py COUNTS.jsonl
 
-COUNTS has a line for each run (faults.py --counts). Programs are split before any is looked at: those of shapes.c are held out, for the
-rules were finished before they were written; the trainings are those that the rules were made with. A row is of one kind and severity.
+COUNTS has a line for each run (faults.py --counts). Programs are split before any is looked at: those of shapes.c are held out: they were
+written when the rules were finished, and rules that were changed later were only checked with them; the trainings are those that the rules were made with. A row is of one kind and severity.
 """
 import collections
 import json
@@ -17,8 +17,8 @@ HEAD = """/* SPDX-License-Identifier: Apache-2.0 */
  *
  *	MEASURED(kind, severity, set, right, wrong, runs, programs, clean_runs, clean_programs, clean_accused)
  *
- * kind, severity: of findings.def; the severity is what the evidence sufficed for. set: HELD_OUT: programs that the rules were not made
- * with (tests/faults/shapes.c); CALIBRATION: the trainings of tests/faults, which they were made with. right: of `runs` injected faults
+ * kind, severity: of findings.def; the severity is what the evidence sufficed for. set: HELD_OUT: programs that the rules were only
+ * checked with (tests/faults/shapes.c); CALIBRATION: the trainings of tests/faults, which they were made with. right: of `runs` injected faults
  * of this kind in `programs` programs, those that the first finding named by kind, rank and step, with this severity. wrong: runs
  * with any fault in which the first finding was of this kind and severity and named another rank or another kind of fault.
  * clean_accused: of `clean_programs` programs without a fault (`clean_runs` runs), those of which this was said.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Programs that are no training, with one fault each (run by faults.py). The rules were not made with them: they are the held-out set.
+ * Programs that are no training, with one fault each (run by faults.py). The rules were only checked with them: they are the held-out set.
  *
  *	shapes shape=ring|tree|sort|phases [KEY=VALUE ...]
  *

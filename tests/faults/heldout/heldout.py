@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Programs that the rules of `probe report` were not made with, one fault in each run, and what the report says.
+"""Programs that the rules of `probe report` were only checked with, one fault in each run, and what the report says.
 
     heldout.py run DIR [--runs K] [--clean K] [--seed N] [--programs a,b] [--mpi openmpi,mpich] [--faults nan,inf]
                        [--torch PYTHON] [--jobs N] [--build DIR]
@@ -17,46 +17,20 @@ import json
 import os
 import random
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [os.path.dirname(os.path.abspath(__file__)), os.path.dirname(os.path.dirname(os.path.abspath(__file__)))]
+from ranks import end_ranks  # noqa: E402
 from judge import accusations, judge  # noqa: E402
 from sites import HANGS, PROGRAMS, TIMING, TORCH_PROGRAMS  # noqa: E402
 from table import print_table  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 lock = threading.Lock()
-
-
-def find_ranks(out):
-    found = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            with open(f"/proc/{pid}/environ", "rb") as f:
-                if f"PROBE_OUTPUT_DIR={out}".encode() in f.read().split(b"\0"):
-                    found.append(int(pid))
-        except OSError:
-            pass
-    return found
-
-
-def end_ranks(out, processes):
-    for pid in find_ranks(out):
-        try:
-            os.kill(pid, signal.SIGKILL)
-        except OSError:
-            pass
-    for p in processes:
-        try:
-            p.wait(15)
-        except subprocess.TimeoutExpired:
-            p.kill()
-            p.wait()
 
 
 def start_mpi(a, run, out, options, err):

@@ -129,7 +129,7 @@ static bool can_explain(const struct report *r, const struct finding *a, const s
 	return can_lead_to(r, a, b);
 }
 
-/* Moves finding k to the consequences of finding `cause`, with its own consequences. */
+/* Moves f to the consequences of `cause`, and after it the consequences that f has. */
 static void fold_into(struct finding *cause, struct finding *f)
 {
 	cause->consequence = tool_realloc(

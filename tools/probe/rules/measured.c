@@ -38,7 +38,7 @@ char *format_measurement(const struct measurement *m)
 
 	if (!m)
 		return tool_strdup("how often this kind is right has not been measured");
-	with = m->set == HELD_OUT ? "that the rules were not made with"
+	with = m->set == HELD_OUT ? "that the rules were only checked with"
 				  : "that the rules were made with";
 	return tool_format(
 		"of %u injected faults of this kind %u were named correctly (in %u %s %s; wrongly "

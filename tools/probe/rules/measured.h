@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 enum measured_set {
-	HELD_OUT, /* programs that the rules were not made with */
+	HELD_OUT, /* programs that the rules were checked with, and not made with */
 	CALIBRATION, /* programs that they were made with */
 };
 
