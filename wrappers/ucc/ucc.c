@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "api/runtime_registry.h"
+#include "base/hash.h"
 #include "base/log.h"
 #include "call/async.h"
 #include "call/comm.h"
@@ -140,16 +141,28 @@ static void register_ucc_team(const struct call *c)
 /* ---- pending requests ---- */
 
 /*
- * Requests that were posted and have not been seen complete. Lock: leaf; it keeps a request from being freed by another
- * thread while its status is read. Held for a few instructions, never across a call of the library. A forked child makes it
- * again.
+ * Requests that were posted and have not been seen complete. Any thread that gives the library time may end the record
+ * of another thread's request, while that thread, which reads the status itself, posts or frees it again.
+ * Locks: `ending` of a request is held while its record is ended, and waited for by whoever posts or frees that request;
+ * they are held for as long as the outputs take to be measured, and are only tried where records of others are ended.
+ * `lock` is a leaf after them: it keeps a request from being freed by another thread while its status is read. Held for
+ * a few instructions. Neither is held across a call of the library. A forked child makes both again.
  */
 #define POSTED_MAX 1024
+#define ENDINGS 64
 static struct {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock, ending[ENDINGS];
 	uint32_t n;
 	uint64_t key[POSTED_MAX];
-} posted = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} posted = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.ending = {[0 ... ENDINGS - 1] = PTHREAD_MUTEX_INITIALIZER},
+};
+
+static pthread_mutex_t *ending_of(uint64_t key)
+{
+	return &posted.ending[hash_mix(key) % ENDINGS];
+}
 
 static void lock_posted(void)
 {
@@ -182,20 +195,42 @@ static void note_posted(uint64_t key)
 			POSTED_MAX);
 }
 
-/* Takes one that is complete, or the given one; *status. 0: there is none. */
-static uint64_t take_posted(uint64_t key, int32_t *status)
+static void remove_posted(uint32_t i)
+{
+	posted.key[i] = posted.key[--posted.n];
+}
+
+/* Takes the given one; *status. False: it is not there. Its `ending` is held. */
+static bool take_posted(uint64_t key, int32_t *status)
+{
+	bool found = false;
+
+	lock_posted();
+	for (uint32_t i = 0; i < posted.n && !found; i++) {
+		if (posted.key[i] != key)
+			continue;
+		found = true;
+		*status = status_of(key);
+		remove_posted(i);
+	}
+	unlock_posted();
+	return found;
+}
+
+/* Takes one that is complete, with its `ending`; *status. 0: there is none, or other threads are at those. */
+static uint64_t take_complete(int32_t *status)
 {
 	uint64_t found = 0;
 
 	lock_posted();
 	for (uint32_t i = 0; i < posted.n && !found; i++) {
-		if (key && posted.key[i] != key)
+		uint64_t key = posted.key[i];
+
+		*status = status_of(key);
+		if (*status > 0 || pthread_mutex_trylock(ending_of(key)))
 			continue;
-		*status = status_of(posted.key[i]);
-		if (!key && *status > 0)
-			continue;
-		found = posted.key[i];
-		posted.key[i] = posted.key[--posted.n];
+		found = key;
+		remove_posted(i);
 	}
 	unlock_posted();
 	return found;
@@ -227,8 +262,10 @@ static void look_at_posted(struct call *c)
 
 	if (!__atomic_load_n(&posted.n, __ATOMIC_RELAXED) || !(t = thread_get()))
 		return;
-	while ((key = take_posted(0, &status)) != 0)
+	while ((key = take_complete(&status)) != 0) {
 		finish_posted(c, t, key, status, call_ended(c), call_ended(c) - c->start);
+		pthread_mutex_unlock(ending_of(key));
+	}
 }
 
 /* ---- requests ---- */
@@ -295,8 +332,12 @@ static void enter_post(struct call *c)
 	async_ready();
 	t = thread_get();
 	/* Its last round is over, or it could not be posted. */
-	if (t && take_posted(key, &status) == key)
-		finish_posted(c, t, key, status, clock_ticks(), 0);
+	if (t) {
+		pthread_mutex_lock(ending_of(key));
+		if (take_posted(key, &status))
+			finish_posted(c, t, key, status, clock_ticks(), 0);
+		pthread_mutex_unlock(ending_of(key));
+	}
 	begin_post(c, t, key, post);
 }
 
@@ -326,9 +367,11 @@ static void enter_free(struct call *c)
 	uint64_t key = request_of(c);
 
 	e->status = 0;
-	e->was_posted = key && take_posted(key, &e->status) == key;
+	pthread_mutex_lock(ending_of(key));
+	e->was_posted = key && take_posted(key, &e->status);
 	e->end = clock_ticks();
 	async_claim_one(&e->claims, key && pending_count() ? thread_get() : NULL, key);
+	pthread_mutex_unlock(ending_of(key));
 }
 
 static void leave_free(struct call *c)
@@ -409,6 +452,8 @@ static void ucc_forked(void)
 {
 	pthread_mutex_init(&rows_lock, NULL);
 	pthread_mutex_init(&posted.lock, NULL);
+	for (unsigned i = 0; i < ENDINGS; i++)
+		pthread_mutex_init(&posted.ending[i], NULL);
 	posted.n = 0;
 }
 
