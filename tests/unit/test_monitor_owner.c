@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "base/io.h"
 #include "config/config.h"
 #include "terms/train_kind.h"
 #include "formats/monitor/monitor_folder.h"
@@ -75,7 +76,7 @@ static void start_job(struct job *job, enum config_monitor_layout layout, bool a
 	assert_int_equal(chain_attach(&job->c, &job->r.j, 1), 0);
 }
 
-static void write_steps(struct job *job, unsigned steps)
+static void publish_steps(struct job *job, unsigned steps)
 {
 	for (uint32_t step = 0; step < steps; step++) {
 		uint32_t bytes = sizeof(struct journal_kind_row) + 8;
@@ -93,6 +94,11 @@ static void write_steps(struct job *job, unsigned steps)
 		strcpy((char *)(e + 1), "w");
 		chain_publish(&job->c, bytes);
 	}
+}
+
+static void write_steps(struct job *job, unsigned steps)
+{
+	publish_steps(job, steps);
 	assert_int_equal(drain_all(&job->r.drain, false), 0);
 }
 
@@ -137,6 +143,14 @@ static bool has_record(const char *folder)
 
 	snprintf(path, sizeof(path), "%s/" MONITOR_OWNER_FILE, folder);
 	return access(path, F_OK) == 0;
+}
+
+static int put_record(int dirfd, const struct journal *j)
+{
+	char text[MONITOR_OWNER_MAX];
+	size_t n = format_monitor_owner(text, sizeof(text), j);
+
+	return io_replace_file(dirfd, MONITOR_OWNER_FILE, text, n);
 }
 
 static void end_job(struct job *job, bool properly)
@@ -219,6 +233,41 @@ static void test_killed_job(void **state)
 	drop_job(&first);
 }
 
+/* It had made its folder, and was killed before its journal named a file there: `probe recover` continues in that folder. */
+static void test_killed_at_the_first_file(void **state)
+{
+	(void)state;
+	for (int v2 = 0; v2 < 2; v2++)
+		for (int recorded = 0; recorded < 2; recorded++) {
+			struct job job;
+			char path[JOURNAL_PATH_MAX + 32];
+			int fd;
+
+			start_job(&job, v2 ? MONITOR_V2 : MONITOR_V1, false, true);
+			publish_steps(&job, 3);
+			end_job(&job, false);
+			snprintf(path, sizeof(path), "%s", monitor_path_of(&job));
+			assert_int_equal(mkdir(path, 0777), 0);
+			rank_unsink(&job.r);
+			fd = open(path, O_RDONLY | O_DIRECTORY);
+			if (recorded)
+				assert_int_equal(put_record(fd, &job.r.j), 0);
+			close(fd);
+			job.r.j.left = true;
+			assert_int_equal(sink_open(&job.r.sink, &job.r.j, job.r.dirfd, &job.cfg,
+						 FORMAT_BIT(MONITOR)),
+				0);
+			assert_int_equal(drain_open(&job.r.drain, &job.r.j, &job.r.sink), 0);
+			assert_int_equal(drain_all(&job.r.drain, true), 0);
+			assert_int_equal(steps_in(monitor_path_of(&job)), 7);
+			strcat(path, ".1");
+			assert_int_equal(access(path, F_OK), -1);
+			drop_job(&job);
+			remove_tree(shared);
+			make_tmp(shared, sizeof(shared));
+		}
+}
+
 /* The second version's folder has the same name in every job. */
 static void test_second_version(void **state)
 {
@@ -256,6 +305,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_living_job_keeps_its_folder, make_shared, drop_shared),
 		cmocka_unit_test_setup_teardown(test_killed_job, make_shared, drop_shared),
+		cmocka_unit_test_setup_teardown(
+			test_killed_at_the_first_file, make_shared, drop_shared),
 		cmocka_unit_test_setup_teardown(test_second_version, make_shared, drop_shared),
 	};
 

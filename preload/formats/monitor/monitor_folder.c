@@ -86,6 +86,26 @@ static bool owns_monitor_folder(const struct files *f)
 	return false;
 }
 
+/*
+ * True if this journal's process was killed after it had made the folder, and before the journal named a file there: the
+ * files that are there are empty.
+ */
+static bool made_monitor_folder(const struct files *f, bool v2, int32_t rank)
+{
+	char path[JOURNAL_PATH_MAX];
+	bool made;
+	int fd;
+
+	if (!f->j->left || f->from_files)
+		return false;
+	name_monitor_folder(f, v2, rank, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	made = fd >= 0 && was_made_by(fd, f->j);
+	if (fd >= 0)
+		close(fd);
+	return made;
+}
+
 /* ---- continuing in an earlier run's folder ---- */
 
 /* Seconds since the first of January for "Dec03_21-34-40" at the start of a text. -1: no such time. */
@@ -364,7 +384,9 @@ static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 
 int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
-	int resumed = owns_monitor_folder(f) ? 1 : resume_monitor_folder(f, v2, rank);
+	int resumed = owns_monitor_folder(f) || made_monitor_folder(f, v2, rank)
+			      ? 1
+			      : resume_monitor_folder(f, v2, rank);
 
 	/* If it cannot continue there, this run gets a new folder. */
 	return resumed > 0 ? 0 : clear_monitor_folder(f, v2, rank);

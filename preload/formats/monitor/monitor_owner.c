@@ -82,6 +82,15 @@ enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
 	}
 }
 
+bool was_made_by(int dirfd, const struct journal *mine)
+{
+	char journal[JOURNAL_PATH_MAX];
+	struct journal_owner o;
+	int err = read_monitor_owner(dirfd, &o, journal, sizeof(journal));
+
+	return err == -ENOENT ? !holds_rows(dirfd) : !err && owner_same(&o, &mine->head->owner);
+}
+
 int claim_monitor_folder(int dirfd, const struct journal *mine)
 {
 	char text[MONITOR_OWNER_MAX];

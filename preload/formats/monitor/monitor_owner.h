@@ -25,6 +25,12 @@ enum monitor_use {
 
 enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine);
 
+/*
+ * True if the process of journal `mine`, which ended, had just made the folder: the record is of that process, or is not
+ * written yet and there are no rows.
+ */
+bool was_made_by(int dirfd, const struct journal *mine);
+
 /* Writes the record of `mine` if no other process uses the folder. Returns 0, -EBUSY, or -errno. */
 int claim_monitor_folder(int dirfd, const struct journal *mine);
 
