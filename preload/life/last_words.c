@@ -132,11 +132,15 @@ void keep_last_words(void)
 	} else if (said & SAID_ABORT) {
 		e.text = words.function;
 		/*
-		 * A process that exits because of it may be aborted while its libraries are torn down: PyTorch's
-		 * threads do that now and then.
+		 * A process that exits because of an exception may be aborted while its libraries are torn down: PyTorch's
+		 * threads do that now and then. Meanwhile other ranks may have failed by this one.
 		 */
-		if (was_exception_shown())
+		if (said & SAID_EXCEPTION) {
+			e.shown = words.text;
+			e.at_ns = words.at_ns;
+		} else if (was_exception_shown()) {
 			e.shown = words.shown.text;
+		}
 	} else if (is_exit_with_code(&e) && was_exception_shown()) {
 		e.text = words.shown.text;
 		e.at_ns = words.shown.at_ns;

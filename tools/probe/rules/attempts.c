@@ -13,9 +13,7 @@
 
 #define FOLDERS_MAX 8192u /* earlier attempts are read up to this number of folders */
 #define WORDS_MAX 120
-#define CLEAR_NS  \
-	UINT64_C( \
-		1000000000) /* NTP's clocks differ by less, and so does the time that Python takes to end */
+#define CLEAR_NS UINT64_C(1000000000) /* NTP's clocks differ by less */
 
 /* How a rank ended, if it did not end properly. NULL: it ended properly or still runs. malloc'd. */
 static char *describe_bad_end(const struct rank_dir *d)
@@ -102,8 +100,10 @@ static void take_folder(void *arg, const struct rank_dir *d)
 	if (!a->start_ns || (d->start_ns && d->start_ns < a->start_ns))
 		a->start_ns = d->start_ns;
 	end = describe_bad_end(d);
+	/* When it failed: until the process was gone may have taken seconds, in which other ranks failed by it. */
 	if (end)
-		add_bad_end(a, (struct bad_end){(int)d->rank, d->end_ns, end});
+		add_bad_end(a, (struct bad_end){(int)d->rank,
+				       d->meta.end.at_ns ? d->meta.end.at_ns : d->end_ns, end});
 }
 
 static int by_attempt_start(const void *x, const void *y)
