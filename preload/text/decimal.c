@@ -307,7 +307,7 @@ static void make_nines(struct nines *k, int e)
  */
 static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
 {
-	int n = rest ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
+	int n = __builtin_expect(rest != 0, 1) ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
 	uint64_t text = rest | ZEROS_OF_8, digits = htole64(text), shifted;
 
 	if (__builtin_expect((unsigned)exp < 9, 1)) {
@@ -353,16 +353,15 @@ static inline __attribute__((always_inline)) bool find_9_digits(
 	return __builtin_expect((uint32_t)top - (uint32_t)(half - 2) > 2 && *n < 1000000000, 1);
 }
 
-/* The same, and makes it ready. */
-static bool find_9_digits_first(uint64_t bits, uint32_t *n, int *exp)
+/* Makes it ready. False: it was, or there is nothing to make. */
+static bool add_nines(uint64_t bits)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
-	struct nines *k = &nines[e];
 
-	if (e - 1 > 2045 || atomic_load_explicit(&k->ready, memory_order_acquire))
+	if (e - 1 > 2045 || atomic_load_explicit(&nines[e].ready, memory_order_acquire))
 		return false;
-	make_nines(k, (int)e - 1023);
-	return find_9_digits(bits, n, exp);
+	make_nines(&nines[e], (int)e - 1023);
+	return true;
 }
 
 bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
@@ -371,7 +370,7 @@ bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
 
 	memcpy(&bits, &v, sizeof(bits));
 	return __builtin_expect(find_9_digits(bits, digits, exponent), 1) ||
-	       find_9_digits_first(bits, digits, exponent);
+	       (add_nines(bits) && find_9_digits(bits, digits, exponent));
 }
 
 /* decimal_format() for nine digits, which works for nearly all numbers. NULL: not certain for this one. */
@@ -380,13 +379,27 @@ static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uin
 	uint32_t n, first;
 	int exp;
 
-	if (__builtin_expect(!find_9_digits(bits, &n, &exp), 0) &&
-		!find_9_digits_first(bits, &n, &exp))
+	if (__builtin_expect(!find_9_digits(bits, &n, &exp), 0))
 		return NULL;
 	*p = '-';
 	p += bits >> 63;
 	first = n / 100000000;
 	return put_9_digit_text(p, first, digits_of_8(n - first * 100000000), exp);
+}
+
+static __attribute__((noinline)) char *format_9_first(char *p, uint64_t bits)
+{
+	return add_nines(bits) ? format_9_quickly(p, bits) : NULL;
+}
+
+static __attribute__((noinline)) char *write_rare_9(char *p, double v)
+{
+	uint64_t bits;
+	char *end;
+
+	memcpy(&bits, &v, sizeof(bits));
+	end = format_9_first(p, bits);
+	return end ? end : write_double(p, v, 9);
 }
 
 char *write_double_9(char *p, double v)
@@ -396,7 +409,7 @@ char *write_double_9(char *p, double v)
 
 	memcpy(&bits, &v, sizeof(bits));
 	end = format_9_quickly(p, bits);
-	return __builtin_expect(end != NULL, 1) ? end : write_double(p, v, 9);
+	return __builtin_expect(end != NULL, 1) ? end : write_rare_9(p, v);
 }
 
 int decimal_format(char *buf, double v, int digits)
@@ -410,6 +423,8 @@ int decimal_format(char *buf, double v, int digits)
 	if (digits == 9) {
 		const char *end = format_9_quickly(buf, bits);
 
+		if (!end)
+			end = format_9_first(buf, bits);
 		if (end)
 			return (int)(end - buf);
 	}
