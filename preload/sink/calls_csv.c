@@ -120,6 +120,12 @@ static inline char *put_real_number(char *p, double v, bool wide)
 	return __builtin_expect(wide, 0) ? write_double(p, v, 17) : write_double_9(p, v);
 }
 
+/* Numbers of nearly all tensors: no integers, and nine digits are enough. */
+static inline bool has_nine_digits(const struct dtype_info *d)
+{
+	return d->cls == DTC_FLOAT && !d->wide;
+}
+
 static inline char *put_stats_value(char *p, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
@@ -196,8 +202,8 @@ static char *put_flags(char *p, const struct row_values *v)
 #define PUT_SHAPE(t) p = put_shape(p, t)
 #define PUT_CHECKSUM(t) p = (t)->flags & TF_CRC ? write_hex_8(p, (t)->crc) : p
 #define PUT_FLAGS(v) p = put_flags(p, &(v))
-#define PUT_VALUE(v) p = put_stats_value(p, d, v)
-#define PUT_REAL(v) p = put_real_number(p, v, d->wide)
+#define PUT_VALUE(v) p = nine ? put_real_number(p, (v).f, false) : put_stats_value(p, d, v)
+#define PUT_REAL(v) p = put_real_number(p, v, !nine && d->wide)
 #define PUT_SHARE(v) p = s->zeros ? put_real_number(p, v, false) : write_char(p, '0')
 
 /*
@@ -518,22 +524,19 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 				site->bytes[PART_OF(column) % SITE_PARTS]);                       \
 	}
 
-/* plain: is_plain_row(), so that the compiler knows which columns are empty. */
+/* Inlined where values and what is known are, so that the compiler knows which columns are empty or copied. */
 static inline __attribute__((always_inline)) char *put_columns(char *p, const struct record *r,
-	const struct journal_tensor *t, const char *name, struct row_memory *memory,
-	struct row_marks *m, bool plain)
+	const struct journal_tensor *t, const char *name, const struct row_values *values,
+	struct row_memory *memory, struct row_marks *m, const struct row_site *site,
+	bool site_known, const struct row_shape *shape, bool shape_known)
 {
 	const struct clock_base *clock = r->clock;
 	const struct row_api *api = &r->api;
 	const struct journal_call *c = r->call;
-	const struct row_values v = plain ? settle_plain_row(clock, c, t)
-					  : settle_row(clock, c, r->end, t, r->open);
+	const struct row_values v = *values;
 	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
-	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
-	bool site_known, shape_known = false;
-	struct row_site *site = find_row_site(memory, api, c, &v, site_key, &site_known);
-	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
+	const bool nine = s && has_nine_digits(d);
 
 	m->row = p;
 #define CALL_COLUMN(column, type, source, help) \
@@ -564,6 +567,21 @@ static inline __attribute__((always_inline)) char *put_columns(char *p, const st
 	m->end = p;
 	if (FIRST_APPENDED == COLUMNS)
 		m->appended = p;
+	return p;
+}
+
+static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
+	const char *name, struct row_memory *memory, struct row_marks *m)
+{
+	const struct row_values v = settle_row(r->clock, r->call, r->end, t, r->open);
+	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
+	bool site_known, shape_known = false;
+	struct row_site *site =
+		find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
+	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
+
+	p = put_columns(
+		p, r, t, name, &v, memory, m, site, site_known, shape, shape_known);
 	if (site && !site_known)
 		keep_site(site, site_key, m);
 	if (shape && !shape_known)
@@ -571,16 +589,28 @@ static inline __attribute__((always_inline)) char *put_columns(char *p, const st
 	return p;
 }
 
-static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
-	const char *name, struct row_memory *memory, struct row_marks *m)
-{
-	return put_columns(p, r, t, name, memory, m, false);
-}
-
+/*
+ * The same for is_plain_call() and is_plain_tensor(), with statistics, without a name, and with cached text: as nearly all
+ * rows are. NULL: its text is not cached.
+ */
 static char *put_plain_row(char *p, const struct record *r, const struct journal_tensor *t,
 	struct row_memory *memory, struct row_marks *m)
 {
-	return put_columns(p, r, t, "", memory, m, true);
+	const struct row_values v = settle_plain_row(r->clock, r->call, t);
+	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
+	bool site_known, shape_known;
+	const struct row_site *site;
+	const struct row_shape *shape;
+
+	if (!memory || !t->stats.n)
+		return NULL;
+	site = find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
+	if (!site_known)
+		return NULL;
+	shape = find_row_shape(memory, t, shape_key, &shape_known);
+	if (!shape_known)
+		return NULL;
+	return put_columns(p, r, t, "", &v, memory, m, site, true, shape, true);
 }
 
 /* True if all columns of two tensors of a call are equal, except the marked ones. */
@@ -596,6 +626,7 @@ static char *put_row_alike(
 {
 	const struct dtype_info *d = dtype_info(t->dtype);
 	const struct stats *s = t->stats.n ? &t->stats : NULL;
+	const bool nine = has_nine_digits(d);
 	const char *row = p, *name = "";
 	uint64_t shape_key[SHAPE_WORDS];
 	bool site_known = false, shape_known;
@@ -650,18 +681,19 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 {
 	struct row_marks m;
 	char *p = at;
+	bool plain = is_plain_call(r->call, r->end, r->open);
 
 	if (!r->n)
 		p = put_row_columns(p, r, NULL, "", memory, &m);
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct journal_tensor *t = r->tensor[i];
+		char *end = NULL;
 
 		if (i && !*r->name[i] && !*r->name[i - 1] && is_row_alike(r->tensor[i - 1], t))
-			p = put_row_alike(p, t, memory, &m);
-		else if (!*r->name[i] && !r->end && is_plain_row(r->call, t, r->open))
-			p = put_plain_row(p, r, t, memory, &m);
-		else
-			p = put_row_columns(p, r, t, r->name[i], memory, &m);
+			end = put_row_alike(p, t, memory, &m);
+		else if (plain && !*r->name[i] && is_plain_tensor(t))
+			end = put_plain_row(p, r, t, memory, &m);
+		p = end ? end : put_row_columns(p, r, t, r->name[i], memory, &m);
 	}
 	return (size_t)(p - at);
 }

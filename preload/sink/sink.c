@@ -154,7 +154,7 @@ static int retract_record(struct sink *s, unsigned takers, int err)
 	return err;
 }
 
-int sink_give_record(struct sink *s, const struct record *r)
+static inline int give_record(struct sink *s, const struct record *r)
 {
 	files_begin_entry(&s->files);
 	for (unsigned i = 0; i < s->non_record; i++) {
@@ -164,6 +164,11 @@ int sink_give_record(struct sink *s, const struct record *r)
 			return retract_record(s, i, err);
 	}
 	return 0;
+}
+
+int sink_give_record(struct sink *s, const struct record *r)
+{
+	return give_record(s, r);
 }
 
 int sink_give_stack(struct sink *s, const struct record_stack *e)
@@ -249,7 +254,7 @@ static const struct journal_tensor *find_measured_late(
  * Collects the tensors of the entry, after `at` bytes of it, that become rows in the call's current state. The end's inputs replace
  * those of the call.
  */
-static inline void collect_rows(
+static inline __attribute__((always_inline)) void collect_rows(
 	struct sink *s, struct record *r, const struct journal_entry *e, uint32_t at)
 {
 	/* A call killed on its way out may have outputs that were never reported. */
@@ -273,6 +278,13 @@ static inline void collect_rows(
 		n++;
 	}
 	r->n = n;
+}
+
+__attribute__((noinline)) static void collect_late_rows(
+	struct sink *s, struct record *r, const struct journal_end *end)
+{
+	if (!(end->flags & CF_ERROR))
+		collect_rows(s, r, &end->e, sizeof(*end));
 }
 
 /*
@@ -321,11 +333,11 @@ int sink_call(
 	int err;
 
 	collect_rows(s, &r, &c->e, sizeof(*c));
-	if (end && !(end->flags & CF_ERROR))
-		collect_rows(s, &r, &end->e, sizeof(*end));
+	if (__builtin_expect(end != NULL, 0))
+		collect_late_rows(s, &r, end);
 	if (s->names && r.call->comm)
 		name_outputs(s, &r);
-	err = sink_give_record(s, &r);
+	err = give_record(s, &r);
 	if (!err)
 		count_rows(s, &r);
 	return err;
