@@ -357,8 +357,8 @@ static inline struct row_site *find_row_site(struct row_memory *memory, const st
 }
 
 /* The same for a tensor. */
-static inline struct row_shape *find_row_shape(struct row_memory *memory, const struct journal_tensor *t,
-	uint64_t key[SHAPE_WORDS], bool *known)
+static inline struct row_shape *find_row_shape(struct row_memory *memory,
+	const struct journal_tensor *t, uint64_t key[SHAPE_WORDS], bool *known)
 {
 	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
 	struct row_shape *s;
@@ -377,8 +377,8 @@ static inline struct row_shape *find_row_shape(struct row_memory *memory, const 
 		h = h * 31 + key[3 + i];
 	}
 	s = &memory->shape[h * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SHAPES - 1)];
-	*known = s->bytes && has_key_3(s->key, key) &&
-		 (!dims || has_key(s->key + 3, key + 3, dims));
+	*known =
+		s->bytes && has_key_3(s->key, key) && (!dims || has_key(s->key + 3, key + 3, dims));
 	return s;
 }
 
@@ -424,7 +424,7 @@ static void keep_shape(
 	s->bytes = (uint8_t)n;
 }
 
-static inline char *keep_number(char *p, struct row_number *last, uint64_t v)
+static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v)
 {
 	char *end = write_u64(p, v);
 
@@ -443,7 +443,7 @@ static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
 	if (!memory)
 		return write_u64(p, v);
 	if (__builtin_expect(!memory->step.bytes || memory->step.value != v, 0))
-		return keep_number(p, &memory->step, v);
+		return keep_row_number(p, &memory->step, v);
 	memcpy(p, memory->step.text, COPY_NUMBER);
 	return p + memory->step.bytes;
 }
@@ -454,7 +454,7 @@ static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
 	char *digit = &last->text[last->bytes - 1];
 
 	if (!last->bytes || v != last->value + 1 || *digit == '9')
-		return keep_number(p, last, v);
+		return keep_row_number(p, last, v);
 	last->value = v;
 	++*digit;
 	memcpy(p, last->text, COPY_NUMBER);
@@ -470,8 +470,7 @@ static inline char *put_comm_seq(char *p, struct row_memory *memory, int64_t v)
 {
 	if (v == JOURNAL_NONE64)
 		return p;
-	return memory && v >= 0 ? put_growing(p, &memory->comm_seq, (uint64_t)v)
-				: write_i64(p, v);
+	return memory && v >= 0 ? put_growing(p, &memory->comm_seq, (uint64_t)v) : write_i64(p, v);
 }
 
 /* In a time, all but the last eight digits are usually those of the row before. */
@@ -576,12 +575,10 @@ static char *put_row_columns(char *p, const struct record *r, const struct journ
 	const struct row_values v = settle_row(r->clock, r->call, r->end, t, r->open);
 	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
 	bool site_known, shape_known = false;
-	struct row_site *site =
-		find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
+	struct row_site *site = find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
 	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
 
-	p = put_columns(
-		p, r, t, name, &v, memory, m, site, site_known, shape, shape_known);
+	p = put_columns(p, r, t, name, &v, memory, m, site, site_known, shape, shape_known);
 	if (site && !site_known)
 		keep_site(site, site_key, m);
 	if (shape && !shape_known)

@@ -139,9 +139,8 @@ _Static_assert(STATS_TINY == STATS_LANES, "no lane has more than one");
  * The same for up to four numbers, such as a loss or a norm: the sums of stats_scalar_tiny(), without a block in between.
  * Absent ones add 0. False: there is NaN or Inf, or a square out of range.
  */
-static inline __attribute__((always_inline)) bool measure_four(
-	const unsigned char *p, unsigned n, double (*load)(const unsigned char *), unsigned size,
-	double eps, struct stats *out)
+static inline __attribute__((always_inline)) bool measure_four(const unsigned char *p, unsigned n,
+	double (*load)(const unsigned char *), unsigned size, double eps, struct stats *out)
 {
 	double s[4] = {0}, q[4] = {0}, min = __builtin_inf(), max = -min, top, square, m;
 	unsigned zeros = 0;

@@ -594,8 +594,9 @@ static inline void write_compact_row(struct compact_block *b, const struct journ
 /* ---- calls ---- */
 
 /* What the call has that was not to be expected; and what is expected next. */
-static inline __attribute__((always_inline)) unsigned write_call(struct compact_block *b, const struct journal_call *call,
-	const struct row_values *v, struct function_state *f, struct comm_state *comm, bool plain)
+static inline __attribute__((always_inline)) unsigned write_call(struct compact_block *b,
+	const struct journal_call *call, const struct row_values *v, struct function_state *f,
+	struct comm_state *comm, bool plain)
 {
 	unsigned char *p = b->column[CC_CALL].at;
 	unsigned present = 0;
