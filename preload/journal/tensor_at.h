@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tensors of an entry one after the other, where that has to be quick. The journal may be damaged: every length is checked before it is used. */
+/* Calls and their tensors one after the other, where that has to be quick. The journal may be damaged: every length is checked before it is used. */
 #ifndef PROBE_JOURNAL_TENSOR_AT_H
 #define PROBE_JOURNAL_TENSOR_AT_H
 
@@ -14,6 +14,20 @@ static inline const struct journal_tensor *journal_get_tensor_at(
 	if (at > e->bytes || e->bytes - at < sizeof(struct journal_tensor))
 		return NULL;
 	return e->bytes - at < journal_tensor_bytes(t->ndim) ? NULL : t;
+}
+
+/* journal_entry_at() for calls, which are nearly all entries. NULL: another entry, or a damaged one. */
+static inline const struct journal_entry *journal_get_call_at(
+	const struct journal_chunk *chunk, uint32_t used, uint32_t offset)
+{
+	const struct journal_entry *e = (const struct journal_entry *)(chunk->data + offset);
+
+	if (offset % 8 || offset > used || used - offset < sizeof(struct journal_call) ||
+		e->type != JE_CALL)
+		return NULL;
+	return e->bytes < sizeof(struct journal_call) || e->bytes % 8 || e->bytes > used - offset
+		       ? NULL
+		       : e;
 }
 
 #endif

@@ -120,6 +120,12 @@ static inline char *put_real_number(char *p, double v, bool wide)
 	return __builtin_expect(wide, 0) ? write_double(p, v, 17) : write_double_9(p, v);
 }
 
+/* Numbers of nearly all tensors: no integers, and nine digits are enough. */
+static inline bool has_nine_digits(const struct dtype_info *d)
+{
+	return d->cls == DTC_FLOAT && !d->wide;
+}
+
 static inline char *put_stats_value(char *p, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
@@ -182,6 +188,8 @@ static char *put_flags(char *p, const struct row_values *v)
 #undef PUT_WORD
 #define PUT_WHOLE(v) p = write_u64(p, v)
 #define PUT_STEP(v) p = put_step(p, memory, v)
+#define PUT_SEQ(v) p = put_seq(p, memory, v)
+#define PUT_COMM_SEQ(v) p = put_comm_seq(p, memory, v)
 #define PUT_TIME(v) p = put_time(p, memory, v)
 #define PUT_NONZERO(v) p = (v) ? write_u64(p, v) : p
 #define PUT_NUMBER(v) p = (v) != JOURNAL_NONE64 ? write_i64(p, v) : p
@@ -194,9 +202,9 @@ static char *put_flags(char *p, const struct row_values *v)
 #define PUT_SHAPE(t) p = put_shape(p, t)
 #define PUT_CHECKSUM(t) p = (t)->flags & TF_CRC ? write_hex_8(p, (t)->crc) : p
 #define PUT_FLAGS(v) p = put_flags(p, &(v))
-#define PUT_VALUE(v) p = put_stats_value(p, d, v)
-#define PUT_REAL(v) p = put_real_number(p, v, d->wide)
-#define PUT_SHARE(v) p = put_real_number(p, v, false)
+#define PUT_VALUE(v) p = nine ? put_real_number(p, (v).f, false) : put_stats_value(p, d, v)
+#define PUT_REAL(v) p = put_real_number(p, v, !nine && d->wide)
+#define PUT_SHARE(v) p = s->zeros ? put_real_number(p, v, false) : write_char(p, '0')
 
 /*
  * Columns of tensors that were appended after those of the call (after crc32); rows copied from another row do not
@@ -246,7 +254,8 @@ enum row_part {
 	(COL_##column == COL_comm || COL_##column == COL_root || COL_##column == COL_thread || \
 		COL_##column == COL_phase || COL_##column == COL_bytes)
 
-#define COPY_STEP 16 /* bytes; a copy may read and write up to this many bytes too much */
+#define COPY_STEP 32 /* bytes; a copy may read and write up to this many bytes too much */
+#define COPY_NUMBER 16
 #define SITES 512u
 #define SITE_TEXT 192
 #define SITE_WORDS 4
@@ -276,9 +285,9 @@ struct row_number {
 };
 
 struct row_memory {
-	struct row_number step;
+	struct row_number step, seq, comm_seq;
 	uint64_t tenths; /* of a second, of start_ns: all digits but the last eight */
-	char tenths_text[COPY_STEP];
+	char tenths_text[COPY_NUMBER];
 	unsigned tenths_bytes;
 	struct row_site site[SITES];
 	struct row_shape shape[SHAPES];
@@ -306,6 +315,11 @@ static inline char *copy_steps(char *p, const char *from, size_t n)
 	return p + n;
 }
 
+static inline bool has_key_3(const uint64_t *a, const uint64_t *b)
+{
+	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]));
+}
+
 static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
 {
 	uint64_t other = 0;
@@ -316,7 +330,7 @@ static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
 }
 
 /* The cache entry of a call's row; *known: it has its text. NULL: its text is not cached. */
-static struct row_site *find_row_site(struct row_memory *memory, const struct row_api *api,
+static inline struct row_site *find_row_site(struct row_memory *memory, const struct row_api *api,
 	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS],
 	bool *known)
 {
@@ -338,13 +352,13 @@ static struct row_site *find_row_site(struct row_memory *memory, const struct ro
 	key[3] = (uint32_t)c->root | (uint64_t)v->flags << 32;
 	h = (key[0] ^ key[2] ^ key[3] << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	s = &memory->site[h >> 32 & (SITES - 1)];
-	*known = s->bytes[PART_API] && has_key(s->key, key, SITE_WORDS);
+	*known = s->bytes[PART_API] && has_key_3(s->key, key) && s->key[3] == key[3];
 	return s;
 }
 
 /* The same for a tensor. */
-static struct row_shape *find_row_shape(struct row_memory *memory, const struct journal_tensor *t,
-	uint64_t key[SHAPE_WORDS], bool *known)
+static inline struct row_shape *find_row_shape(struct row_memory *memory,
+	const struct journal_tensor *t, uint64_t key[SHAPE_WORDS], bool *known)
 {
 	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
 	struct row_shape *s;
@@ -363,8 +377,8 @@ static struct row_shape *find_row_shape(struct row_memory *memory, const struct 
 		h = h * 31 + key[3 + i];
 	}
 	s = &memory->shape[h * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SHAPES - 1)];
-	*known = s->bytes && has_key(s->key, key, 3) &&
-		 (!dims || has_key(s->key + 3, key + 3, dims));
+	*known =
+		s->bytes && has_key_3(s->key, key) && (!dims || has_key(s->key + 3, key + 3, dims));
 	return s;
 }
 
@@ -410,22 +424,53 @@ static void keep_shape(
 	s->bytes = (uint8_t)n;
 }
 
-/* Numbers that do not change in most rows. */
-static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
+static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v)
 {
-	char *end;
+	char *end = write_u64(p, v);
 
-	if (memory && memory->step.bytes && memory->step.value == v) {
-		memcpy(p, memory->step.text, COPY_STEP);
-		return p + memory->step.bytes;
-	}
-	end = write_u64(p, v);
-	if (memory && end - p <= COPY_STEP) {
-		memory->step.value = v;
-		memory->step.bytes = (unsigned)(end - p);
-		memcpy(memory->step.text, p, COPY_STEP);
+	last->bytes = 0;
+	if (end - p <= COPY_NUMBER) {
+		last->value = v;
+		last->bytes = (unsigned)(end - p);
+		memcpy(last->text, p, COPY_NUMBER);
 	}
 	return end;
+}
+
+/* A number that does not change in most rows. */
+static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
+{
+	if (!memory)
+		return write_u64(p, v);
+	if (__builtin_expect(!memory->step.bytes || memory->step.value != v, 0))
+		return keep_row_number(p, &memory->step, v);
+	memcpy(p, memory->step.text, COPY_NUMBER);
+	return p + memory->step.bytes;
+}
+
+/* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
+static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
+{
+	char *digit = &last->text[last->bytes - 1];
+
+	if (!last->bytes || v != last->value + 1 || *digit == '9')
+		return keep_row_number(p, last, v);
+	last->value = v;
+	++*digit;
+	memcpy(p, last->text, COPY_NUMBER);
+	return p + last->bytes;
+}
+
+static inline char *put_seq(char *p, struct row_memory *memory, uint64_t v)
+{
+	return memory ? put_growing(p, &memory->seq, v) : write_u64(p, v);
+}
+
+static inline char *put_comm_seq(char *p, struct row_memory *memory, int64_t v)
+{
+	if (v == JOURNAL_NONE64)
+		return p;
+	return memory && v >= 0 ? put_growing(p, &memory->comm_seq, (uint64_t)v) : write_i64(p, v);
 }
 
 /* In a time, all but the last eight digits are usually those of the row before. */
@@ -444,10 +489,10 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 			return write_u64(p, v);
 		memory->tenths = v / e8;
 		memory->tenths_bytes = (unsigned)(end - text);
-		memcpy(memory->tenths_text, text, COPY_STEP);
+		memcpy(memory->tenths_text, text, COPY_NUMBER);
 		rest = v % e8;
 	}
-	memcpy(p, memory->tenths_text, COPY_STEP);
+	memcpy(p, memory->tenths_text, COPY_NUMBER);
 	return write_digits_8(p + memory->tenths_bytes, (uint32_t)rest);
 }
 
@@ -478,19 +523,19 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 				site->bytes[PART_OF(column) % SITE_PARTS]);                       \
 	}
 
-static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
-	const char *name, struct row_memory *memory, struct row_marks *m)
+/* Inlined where values and what is known are, so that the compiler knows which columns are empty or copied. */
+static inline __attribute__((always_inline)) char *put_columns(char *p, const struct record *r,
+	const struct journal_tensor *t, const char *name, const struct row_values *values,
+	struct row_memory *memory, struct row_marks *m, const struct row_site *site,
+	bool site_known, const struct row_shape *shape, bool shape_known)
 {
 	const struct clock_base *clock = r->clock;
 	const struct row_api *api = &r->api;
 	const struct journal_call *c = r->call;
-	const struct row_values v = settle_row(clock, c, r->end, t, r->open);
+	const struct row_values v = *values;
 	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
 	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
-	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
-	bool site_known, shape_known = false;
-	struct row_site *site = find_row_site(memory, api, c, &v, site_key, &site_known);
-	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
+	const bool nine = s && has_nine_digits(d);
 
 	m->row = p;
 #define CALL_COLUMN(column, type, source, help) \
@@ -521,11 +566,48 @@ static char *put_row_columns(char *p, const struct record *r, const struct journ
 	m->end = p;
 	if (FIRST_APPENDED == COLUMNS)
 		m->appended = p;
+	return p;
+}
+
+static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
+	const char *name, struct row_memory *memory, struct row_marks *m)
+{
+	const struct row_values v = settle_row(r->clock, r->call, r->end, t, r->open);
+	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
+	bool site_known, shape_known = false;
+	struct row_site *site = find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
+	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
+
+	p = put_columns(p, r, t, name, &v, memory, m, site, site_known, shape, shape_known);
 	if (site && !site_known)
 		keep_site(site, site_key, m);
 	if (shape && !shape_known)
 		keep_shape(shape, shape_key, m);
 	return p;
+}
+
+/*
+ * The same for is_plain_call() and is_plain_tensor(), with statistics, without a name, and with cached text: as nearly all
+ * rows are. NULL: its text is not cached.
+ */
+static char *put_plain_row(char *p, const struct record *r, const struct journal_tensor *t,
+	struct row_memory *memory, struct row_marks *m)
+{
+	const struct row_values v = settle_plain_row(r->clock, r->call, t);
+	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
+	bool site_known, shape_known;
+	const struct row_site *site;
+	const struct row_shape *shape;
+
+	if (!memory || !t->stats.n)
+		return NULL;
+	site = find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
+	if (!site_known)
+		return NULL;
+	shape = find_row_shape(memory, t, shape_key, &shape_known);
+	if (!shape_known)
+		return NULL;
+	return put_columns(p, r, t, "", &v, memory, m, site, true, shape, true);
 }
 
 /* True if all columns of two tensors of a call are equal, except the marked ones. */
@@ -541,6 +623,7 @@ static char *put_row_alike(
 {
 	const struct dtype_info *d = dtype_info(t->dtype);
 	const struct stats *s = t->stats.n ? &t->stats : NULL;
+	const bool nine = has_nine_digits(d);
 	const char *row = p, *name = "";
 	uint64_t shape_key[SHAPE_WORDS];
 	bool site_known = false, shape_known;
@@ -595,16 +678,19 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 {
 	struct row_marks m;
 	char *p = at;
+	bool plain = is_plain_call(r->call, r->end, r->open);
 
 	if (!r->n)
 		p = put_row_columns(p, r, NULL, "", memory, &m);
 	for (unsigned i = 0; i < r->n; i++) {
 		const struct journal_tensor *t = r->tensor[i];
+		char *end = NULL;
 
 		if (i && !*r->name[i] && !*r->name[i - 1] && is_row_alike(r->tensor[i - 1], t))
-			p = put_row_alike(p, t, memory, &m);
-		else
-			p = put_row_columns(p, r, t, r->name[i], memory, &m);
+			end = put_row_alike(p, t, memory, &m);
+		else if (plain && !*r->name[i] && is_plain_tensor(t))
+			end = put_plain_row(p, r, t, memory, &m);
+		p = end ? end : put_row_columns(p, r, t, r->name[i], memory, &m);
 	}
 	return (size_t)(p - at);
 }

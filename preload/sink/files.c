@@ -155,8 +155,7 @@ static char *add_buffer_room(struct files *f, struct out_file *o, const char *he
 	}
 	if (lead) {
 		memcpy(o->buf, header, lead);
-		o->len = lead;
-		f->text += lead;
+		files_took(f, o, lead);
 	}
 	o->header = header;
 	o->used = f->pass + 1;
@@ -215,24 +214,25 @@ static uint64_t part_limit(const struct files *f)
 	return part && part < limit ? part : limit;
 }
 
-char *files_room_calls(
+/* Room in the file of the last row, if this one goes there too: if this pass has text already, it is in the newest part. */
+static inline bool is_in_last_file(
+	const struct files *f, enum calls_kind kind, uint32_t step, size_t bytes)
+{
+	const struct out_file *last = f->last_calls;
+	uint32_t n = f->j->head->block_steps;
+
+	return last && last->calls == kind && last->len &&
+	       (n ? step - last->block < n : !last->block) &&
+	       last->bytes + last->len + bytes <= part_limit(f);
+}
+
+static __attribute__((noinline)) char *find_calls_room(
 	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
 	const char *header = kind == CALLS_CSV ? ROW_HEADER : "";
 	uint32_t n = f->j->head->block_steps, block = n ? step / n * n : 0, part = 0;
 	char path[48];
 
-	/* If this pass has text already, it is in the part that rows of this block go to. */
-	struct out_file *last = f->last_calls;
-
-	if (last && last->calls == kind && last->len && last->block == block &&
-		last->bytes + last->len + bytes <= part_limit(f)) {
-		*which = last;
-		if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
-			f->text + bytes <= f->text_most)
-			return last->buf + last->len;
-		return make_buffer_room(f, last, header, bytes);
-	}
 	*which = NULL;
 	for (uint32_t i = f->nblocks; i-- > 0;)
 		if (f->blocks[i].block == block && f->blocks[i].kind == kind &&
@@ -268,10 +268,18 @@ char *files_room_calls(
 	}
 }
 
-void files_took(struct files *f, struct out_file *o, size_t bytes)
+char *files_room_calls(
+	struct files *f, enum calls_kind kind, uint32_t step, size_t bytes, struct out_file **which)
 {
-	f->text += bytes;
-	o->len += bytes;
+	struct out_file *last = f->last_calls;
+
+	if (__builtin_expect(!is_in_last_file(f, kind, step, bytes), 0))
+		return find_calls_room(f, kind, step, bytes, which);
+	*which = last;
+	if (last->len + bytes <= last->cap && last->len + bytes <= BUFFER_MAX &&
+		f->text + bytes <= f->text_most)
+		return last->buf + last->len;
+	return make_buffer_room(f, last, kind == CALLS_CSV ? ROW_HEADER : "", bytes);
 }
 
 void files_drop(struct files *f)
@@ -281,11 +289,11 @@ void files_drop(struct files *f)
 	f->text = 0;
 }
 
-void files_take_back(struct files *f, const struct files_mark *m)
+void files_take_back(struct files *f)
 {
-	/* A file evicted since then had none. */
 	for (unsigned i = 0; i < f->places; i++)
-		f->file[i].len = i < m->places ? m->len[i] : 0;
+		if (f->file[i].entry == f->entry)
+			f->file[i].len = f->file[i].len_before;
 }
 
 /* The text was collected for appending to a file that is gone: now its first line comes before it. */

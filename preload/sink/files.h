@@ -34,6 +34,9 @@ struct out_file {
 	bool pinned; /* text of this pass will come: it does not give way to another file */
 	bool lines; /* text: its tail is cut at the end of a line */
 	uint64_t used; /* pass of the last use */
+	/* the entry of struct files that last added text, and the length before that */
+	uint64_t entry;
+	size_t len_before;
 };
 
 /* An existing calls file, for the limit on the folder's size. */
@@ -77,6 +80,7 @@ struct files {
 	uint64_t limit; /* maximum size of a file (RLIMIT_FSIZE) at the last pass */
 	/* size of all buffers in this pass, and its limit; one call always fits */
 	size_t text, text_most;
+	uint64_t entry; /* number of the current one */
 };
 
 static inline int files_dir(struct files *f)
@@ -121,7 +125,15 @@ bool files_table_is_full(struct files *f, const char *path, size_t bytes);
  */
 char *files_room_row(struct files *f, const char *path, const char *header, size_t bytes,
 	struct out_file **which, int *err);
-void files_took(struct files *f, struct out_file *o, size_t bytes);
+static inline void files_took(struct files *f, struct out_file *o, size_t bytes)
+{
+	if (o->entry != f->entry) {
+		o->entry = f->entry;
+		o->len_before = o->len;
+	}
+	f->text += bytes;
+	o->len += bytes;
+}
 
 /*
  * Writes the buffers and stores the new lengths in *next. On an error everything is as before the pass: files are cut
@@ -131,22 +143,15 @@ int files_write(struct files *f, struct journal_commit *next);
 void files_drop(struct files *f); /* forgets the buffers */
 
 /*
- * Remembers how much text there is, and goes back to that: to undo the text of one entry. Nothing may have been written
- * in between.
+ * Begins an entry, and takes back all text that was added since then. Nothing may have been written in between. A file
+ * remembers its length when the entry first adds to it: most entries add to one.
  */
-struct files_mark {
-	unsigned places;
-	size_t len[FILES_OPEN];
-};
-
-static inline void files_mark(const struct files *f, struct files_mark *m)
+static inline void files_begin_entry(struct files *f)
 {
-	m->places = f->places;
-	for (unsigned i = 0; i < m->places; i++)
-		m->len[i] = f->file[i].len;
+	f->entry++;
 }
 
-void files_take_back(struct files *f, const struct files_mark *m);
+void files_take_back(struct files *f);
 
 /* Cuts every file in the valid commit to its committed length: the rest is still in the journal. */
 int files_cut(struct files *f);

@@ -65,4 +65,36 @@ static inline struct row_values settle_row(const struct clock_base *clock,
 	return v;
 }
 
+/* A call as nearly all are: complete when it returns, without an error and without a wait. */
+static inline bool is_plain_call(
+	const struct journal_call *c, const struct journal_end *end, bool open)
+{
+	return !end && !open && !(c->flags & (CF_ERROR | CF_NODE | CF_ASYNC)) && !c->wait;
+}
+
+/* A tensor that has no message of its own. */
+static inline bool is_plain_tensor(const struct journal_tensor *t)
+{
+	return !((uint64_t)(t->comm_seq ^ JOURNAL_NONE64) |
+		 (uint32_t)((t->peer ^ JOURNAL_NONE) | (t->tag ^ JOURNAL_NONE)));
+}
+
+/* settle_row() for such a call and such a tensor. */
+
+static inline struct row_values settle_plain_row(const struct clock_base *clock,
+	const struct journal_call *c, const struct journal_tensor *t)
+{
+	return (struct row_values){
+		.micro_step = c->micro_step != UINT32_MAX ? c->micro_step : JOURNAL_NONE64,
+		.comm_seq = c->comm_seq,
+		.peer = c->peer,
+		.tag = c->tag,
+		.flags = c->flags | (t && t->flags & TF_NOSTATS ? CF_NOSTATS : 0u),
+		.wait_ns = JOURNAL_NONE64,
+		.dur_ns = row_dur_ns(clock, c->start, c->end),
+		.issue_ns = JOURNAL_NONE64,
+		.dev_ns = JOURNAL_NONE64,
+	};
+}
+
 #endif

@@ -44,7 +44,9 @@ static int open_format(struct sink *s, unsigned i)
 	}
 	s->state[i] = state;
 	s->open |= 1u << i;
-	s->on_record |= (uint32_t)(f->record != NULL) << i;
+	if (f->record)
+		s->on_record[s->non_record++] =
+			(struct sink_taker){.record = f->record, .state = state, .number = i};
 	return 0;
 }
 
@@ -111,7 +113,7 @@ void sink_close(struct sink *s)
 /* ---- to all sinks, or to none ---- */
 
 /* given: bit i: sink_formats[i] got it. */
-static void retract_entry(struct sink *s, uint32_t given, const struct files_mark *before)
+static void retract_entry(struct sink *s, uint32_t given)
 {
 	for (; given; given &= given - 1) {
 		unsigned i = (unsigned)__builtin_ctz(given);
@@ -119,20 +121,17 @@ static void retract_entry(struct sink *s, uint32_t given, const struct files_mar
 		if (sink_formats[i]->retract)
 			sink_formats[i]->retract(s->state[i]);
 	}
-	files_take_back(&s->files, before);
+	files_take_back(&s->files);
 }
 
 /* Calls all sinks that have the method, bit by bit. */
-#define GIVE_TO_ALL(s, method, what) GIVE_TO((s), (s)->open, method, what)
-
-#define GIVE_TO(s, who, method, what)                                          \
+#define GIVE_TO_ALL(s, method, what)                                           \
 	({                                                                     \
-		struct files_mark before_;                                     \
 		uint32_t given_ = 0;                                           \
 		int err_ = 0;                                                  \
                                                                                \
-		files_mark(&(s)->files, &before_);                             \
-		for (uint32_t w_ = (who); w_ && !err_; w_ &= w_ - 1) {         \
+		files_begin_entry(&(s)->files);                                \
+		for (uint32_t w_ = (s)->open; w_ && !err_; w_ &= w_ - 1) {     \
 			unsigned i_ = (unsigned)__builtin_ctz(w_);             \
                                                                                \
 			if (!sink_formats[i_]->method)                         \
@@ -141,13 +140,35 @@ static void retract_entry(struct sink *s, uint32_t given, const struct files_mar
 			given_ |= (uint32_t)!err_ << i_;                       \
 		}                                                              \
 		if (err_)                                                      \
-			retract_entry(s, given_, &before_);                    \
+			retract_entry(s, given_);                              \
 		err_;                                                          \
 	})
 
+static int retract_record(struct sink *s, unsigned takers, int err)
+{
+	uint32_t given = 0;
+
+	for (unsigned i = 0; i < takers; i++)
+		given |= UINT32_C(1) << s->on_record[i].number;
+	retract_entry(s, given);
+	return err;
+}
+
+static inline int give_record(struct sink *s, const struct record *r)
+{
+	files_begin_entry(&s->files);
+	for (unsigned i = 0; i < s->non_record; i++) {
+		int err = s->on_record[i].record(s->on_record[i].state, r);
+
+		if (__builtin_expect(err, 0))
+			return retract_record(s, i, err);
+	}
+	return 0;
+}
+
 int sink_give_record(struct sink *s, const struct record *r)
 {
-	return GIVE_TO(s, s->on_record, record, r);
+	return give_record(s, r);
 }
 
 int sink_give_stack(struct sink *s, const struct record_stack *e)
@@ -233,26 +254,37 @@ static const struct journal_tensor *find_measured_late(
  * Collects the tensors of the entry, after `at` bytes of it, that become rows in the call's current state. The end's inputs replace
  * those of the call.
  */
-static inline void collect_rows(
+static inline __attribute__((always_inline)) void collect_rows(
 	struct sink *s, struct record *r, const struct journal_entry *e, uint32_t at)
 {
 	/* A call killed on its way out may have outputs that were never reported. */
 	bool outputs = !r->open && !(r->call->flags & CF_ERROR), inputs = e == &r->call->e;
+	const struct journal_tensor **tensor = s->tensor + r->n;
+	const char **name = s->name + r->n;
+	unsigned n = r->n;
 
-	for (unsigned i = 0; i < e->n && r->n < RECORD_TENSORS_MAX; i++) {
+	for (unsigned left = e->n; left && n < RECORD_TENSORS_MAX; left--) {
 		const struct journal_tensor *t = journal_get_tensor_at(e, at);
 
-		if (!t)
-			return;
+		if (__builtin_expect(!t, 0))
+			break;
 		at += journal_tensor_bytes(t->ndim);
-		if ((t->io == IO_OUT && !outputs) || (t->io == IO_IN && !inputs))
+		if (!(t->io == IO_OUT ? outputs : inputs) && t->io <= IO_OUT)
 			continue;
 		if (__builtin_expect(r->end != NULL, 0) && t->io == IO_IN)
 			t = find_measured_late(r->end, t);
-		s->name[r->n] =
-			__builtin_expect(t->name, 0) ? name_book_text(s->names, t->name) : "";
-		s->tensor[r->n++] = t;
+		*name++ = __builtin_expect(t->name, 0) ? name_book_text(s->names, t->name) : "";
+		*tensor++ = t;
+		n++;
 	}
+	r->n = n;
+}
+
+__attribute__((noinline)) static void collect_late_rows(
+	struct sink *s, struct record *r, const struct journal_end *end)
+{
+	if (!(end->flags & CF_ERROR))
+		collect_rows(s, r, &end->e, sizeof(*end));
 }
 
 /*
@@ -301,11 +333,11 @@ int sink_call(
 	int err;
 
 	collect_rows(s, &r, &c->e, sizeof(*c));
-	if (end && !(end->flags & CF_ERROR))
-		collect_rows(s, &r, &end->e, sizeof(*end));
+	if (__builtin_expect(end != NULL, 0))
+		collect_late_rows(s, &r, end);
 	if (s->names && r.call->comm)
 		name_outputs(s, &r);
-	err = sink_give_record(s, &r);
+	err = give_record(s, &r);
 	if (!err)
 		count_rows(s, &r);
 	return err;

@@ -14,13 +14,20 @@
 /* For a call's entry and its end's. */
 #define RECORD_TENSORS_MAX (2 * JOURNAL_ENTRY_MAX / sizeof(struct journal_tensor))
 
+struct sink_taker {
+	int (*record)(void *state, const struct record *r);
+	void *state;
+	unsigned number; /* in sink_formats[] */
+};
+
 struct sink {
 	struct journal *j;
 	struct files files;
 	uint32_t open; /* bit i: sink_formats[i] is open */
-	/* bit i: sink_formats[i] wants call records, which are by far the most frequent */
-	uint32_t on_record;
 	void *state[SINKS_MAX];
+	/* those that take records of calls, which are by far the most frequent */
+	struct sink_taker on_record[SINKS_MAX];
+	unsigned non_record;
 	const struct journal_tensor *tensor[RECORD_TENSORS_MAX]; /* tensors of the current record */
 	const char *name[RECORD_TENSORS_MAX]; /* ... and their names */
 	struct name_book *names; /* NULL until there is a name */

@@ -6,6 +6,7 @@
 #include "stats/stats.h"
 
 #include <errno.h>
+#include <float.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -134,8 +135,48 @@ bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, str
 
 _Static_assert(STATS_TINY == STATS_LANES, "no lane has more than one");
 
+/*
+ * The same for up to four numbers, such as a loss or a norm: the sums of stats_scalar_tiny(), without a block in between.
+ * Absent ones add 0. False: there is NaN or Inf, or a square out of range.
+ */
+static inline __attribute__((always_inline)) bool measure_four(const unsigned char *p, unsigned n,
+	double (*load)(const unsigned char *), unsigned size, double eps, struct stats *out)
+{
+	double s[4] = {0}, q[4] = {0}, min = __builtin_inf(), max = -min, top, square, m;
+	unsigned zeros = 0;
+
+	for (unsigned i = 0; i < n; i++, p += size) {
+		double x = load(p);
+
+		s[i] += x; /* not -0 */
+		q[i] = x * x;
+		min = min < x ? min : x;
+		max = max > x ? max : x;
+		zeros += __builtin_fabs(x) < eps;
+	}
+	square = (q[0] + q[2]) + (q[1] + q[3]);
+	top = -min > max ? -min : max;
+	if (!(square <= DBL_MAX && top <= STATS_MID_MAX && (top >= STATS_MID_MIN || top == 0)))
+		return false;
+	m = ((s[0] + s[2]) + (s[1] + s[3])) / n;
+	out->n = n;
+	out->zeros = zeros;
+	out->nans = out->infs = 0;
+	out->min.f = min + 0.0;
+	out->max.f = max + 0.0;
+	m = m < out->min.f ? out->min.f : m;
+	out->mean = (m > out->max.f ? out->max.f : m) + 0.0;
+	out->norm = stats_sqrt(square);
+	return true;
+}
+
 bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out)
 {
+	if (n - 1 < 4 && dt == DT_FLOAT32)
+		return measure_four(p, (unsigned)n, load_f32, 4, eps, out);
+	if (n - 1 < 4 && dt == DT_FLOAT64)
+		return measure_four(p, (unsigned)n, load_f64, 8, eps, out);
+
 	unsigned cls = dtype_info(dt)->cls;
 	struct stats_eps limit = {eps, cls == DTC_FLOAT ? 0 : integer_below(eps)};
 	struct stats_block b;

@@ -263,24 +263,42 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 }
 
 /*
- * Rounds m * 2^e * 10^n, which is 10^8 to 2 * 10^9 with an m of 53 bits, with only the upper half of the power: one
- * multiplication. m is shifted so that 32 bits of the product's upper half are fraction. The result is too small by at
- * most one unit for the power's lower half and one for the product's. So the rounding is certain unless the fraction is
- * within two units below one half, or at it. False: it is not certain, or the power has not been computed.
+ * What nine digits of the numbers from 2^e to 2^(e + 1) take, by the number's own exponent: both decimal exponents that occur
+ * there, the second one from m = cut on. Made on first use, as the powers are.
+ *
+ * m, which has 53 bits, is shifted so that 32 bits of the upper half of m * hi are fraction: one multiplication. The result is
+ * too small by at most one unit for the power's lower half and one for the product's. So the rounding is certain unless the
+ * fraction is within two units below one half, or at it.
  */
-static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
+struct nines {
+	uint64_t cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none */
+	uint64_t hi[2]; /* of 10^(8 - exp), 10^(7 - exp) */
+	uint8_t shift[2];
+	int16_t exp;
+	_Atomic uint32_t ready;
+};
+
+static struct nines nines[2048];
+
+static void make_nines(struct nines *k, int e)
 {
-	const struct power *p = &powers[n - POWER_MIN];
+	int exp = (int)(((int64_t)e * 1292913986) >> 32);
+	const struct power *next = power_of(exp + 1);
+	bool exact = !next->lo && exp + 1 >= 0 && exp + 1 <= POWER_EXACT;
 
-	if (__builtin_expect(!atomic_load_explicit(&p->ready, memory_order_acquire), 0))
-		return false;
+	/* 10^(exp + 1) is hi * 2^(exp + 64), or a little more: the first m that is not below it. */
+	__atomic_store_n(
+		&k->cut, next->exp + 127 == e ? next->hi + !exact : UINT64_MAX, __ATOMIC_RELAXED);
+	for (int i = 0; i < 2; i++) {
+		const struct power *p = power_of(8 - exp - i);
 
-	/* With m's top bit set, the product has 63 or 64 bits in its upper half, 27 to 31 of them whole: 0 to 5. */
-	unsigned shift = (unsigned)(-160 - e - p->exp);
-	uint64_t top = (uint64_t)((u128)(m >> shift) * p->hi >> 64), half = UINT64_C(1) << 31;
-
-	*whole = (uint32_t)((top + half) >> 32);
-	return (uint32_t)top - (uint32_t)(half - 2) > 2;
+		__atomic_store_n(&k->hi[i], p->hi, __ATOMIC_RELAXED);
+		/* With m's top bit set, the product has 63 or 64 bits in its upper half, 27 to 31 of them whole. */
+		__atomic_store_n(
+			&k->shift[i], (uint8_t)((-160 - (e - 63) - p->exp) & 63), __ATOMIC_RELAXED);
+	}
+	__atomic_store_n(&k->exp, (int16_t)exp, __ATOMIC_RELAXED);
+	atomic_store_explicit(&k->ready, 1, memory_order_release);
 }
 
 /*
@@ -289,7 +307,7 @@ static inline bool scale_quickly(uint64_t m, int e, int n, uint32_t *whole)
  */
 static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
 {
-	int n = rest ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
+	int n = __builtin_expect(rest != 0, 1) ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
 	uint64_t text = rest | ZEROS_OF_8, digits = htole64(text), shifted;
 
 	if (__builtin_expect((unsigned)exp < 9, 1)) {
@@ -315,23 +333,34 @@ static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, in
 	return put_exponent(at + n + (n > 1), exp);
 }
 
-/* The nine digits of nearly all numbers. False: they are not certain for this one. */
+/* The nine digits of nearly all numbers. False: they are not certain for this one, or not made ready yet. */
 static inline __attribute__((always_inline)) bool find_9_digits(
 	uint64_t bits, uint32_t *n, int *exp)
 {
-	int e = (int)(bits >> 52 & 2047) - 1023;
-	uint64_t m = bits << 11 | UINT64_C(1) << 63;
+	const struct nines *k = &nines[bits >> 52 & 2047];
+	uint64_t m = bits << 11 | UINT64_C(1) << 63, half = UINT64_C(1) << 31, top;
 
-	if (__builtin_expect((unsigned)(e + 1022) > 2045, 0))
-		return false; /* no digits, or fewer bits */
-	*exp = (int)(((int64_t)e * 1292913986) >> 32);
-	if (__builtin_expect(!scale_quickly(m, e - 63, 8 - *exp, n), 0))
+	/* Not of 0, denormal and infinite numbers and NaN. */
+	if (__builtin_expect(!atomic_load_explicit(&k->ready, memory_order_acquire), 0))
 		return false;
-	if (*n >= 1000000000) {
-		++*exp;
-		if (__builtin_expect(!scale_quickly(m, e - 63, 8 - *exp, n), 0))
-			return false;
-	}
+
+	unsigned i = m >= k->cut;
+
+	top = (uint64_t)((u128)(m >> k->shift[i]) * k->hi[i] >> 64);
+	*n = (uint32_t)((top + half) >> 32);
+	*exp = k->exp + (int)i;
+	/* A number just below the next exponent is rounded up to ten digits. */
+	return __builtin_expect((uint32_t)top - (uint32_t)(half - 2) > 2 && *n < 1000000000, 1);
+}
+
+/* Makes it ready. False: it was, or there is nothing to make. */
+static bool add_nines(uint64_t bits)
+{
+	unsigned e = (unsigned)(bits >> 52 & 2047);
+
+	if (e - 1 > 2045 || atomic_load_explicit(&nines[e].ready, memory_order_acquire))
+		return false;
+	make_nines(&nines[e], (int)e - 1023);
 	return true;
 }
 
@@ -340,17 +369,8 @@ bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
 	uint64_t bits;
 
 	memcpy(&bits, &v, sizeof(bits));
-	if (__builtin_expect(find_9_digits(bits, digits, exponent), 1))
-		return true;
-	/* The powers that are needed may not have been made. */
-	if ((bits >> 52 & 2047) - 1 > 2045)
-		return false;
-
-	int e = (int)(bits >> 52 & 2047) - 1023, exp = (int)(((int64_t)e * 1292913986) >> 32);
-
-	power_of(8 - exp);
-	power_of(7 - exp);
-	return find_9_digits(bits, digits, exponent) && *digits < 1000000000;
+	return __builtin_expect(find_9_digits(bits, digits, exponent), 1) ||
+	       (add_nines(bits) && find_9_digits(bits, digits, exponent));
 }
 
 /* decimal_format() for nine digits, which works for nearly all numbers. NULL: not certain for this one. */
@@ -367,6 +387,21 @@ static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uin
 	return put_9_digit_text(p, first, digits_of_8(n - first * 100000000), exp);
 }
 
+static __attribute__((noinline)) char *format_9_first(char *p, uint64_t bits)
+{
+	return add_nines(bits) ? format_9_quickly(p, bits) : NULL;
+}
+
+static __attribute__((noinline)) char *write_rare_9(char *p, double v)
+{
+	uint64_t bits;
+	char *end;
+
+	memcpy(&bits, &v, sizeof(bits));
+	end = format_9_first(p, bits);
+	return end ? end : write_double(p, v, 9);
+}
+
 char *write_double_9(char *p, double v)
 {
 	uint64_t bits;
@@ -374,7 +409,7 @@ char *write_double_9(char *p, double v)
 
 	memcpy(&bits, &v, sizeof(bits));
 	end = format_9_quickly(p, bits);
-	return __builtin_expect(end != NULL, 1) ? end : write_double(p, v, 9);
+	return __builtin_expect(end != NULL, 1) ? end : write_rare_9(p, v);
 }
 
 int decimal_format(char *buf, double v, int digits)
@@ -388,6 +423,8 @@ int decimal_format(char *buf, double v, int digits)
 	if (digits == 9) {
 		const char *end = format_9_quickly(buf, bits);
 
+		if (!end)
+			end = format_9_first(buf, bits);
 		if (end)
 			return (int)(end - buf);
 	}

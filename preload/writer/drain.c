@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "journal/tensor_at.h"
 
 int drain_open(struct drain *d, struct journal *j, struct sink *sink)
 {
@@ -238,10 +239,14 @@ static enum step drain_chunk(
 	struct drain *d, const struct journal_chunk *k, uint32_t *offset, uint32_t slot)
 {
 	uint32_t used = atomic_load_explicit(&k->used, memory_order_acquire);
+	bool whole = used <= journal_chunk_cap(d->j);
 
 	while (*offset < used) {
-		const struct journal_entry *e = journal_entry_at(d->j, k, used, *offset);
+		const struct journal_entry *e =
+			whole ? journal_get_call_at(k, used, *offset) : NULL;
 
+		if (!e)
+			e = journal_entry_at(d->j, k, used, *offset);
 		if (!e) {
 			d->j->head->damaged++;
 			*offset = used;

@@ -23,8 +23,10 @@
  *	                                                  the calls, or with -t tests that answer 0, with -w a send
  *	                                                  and its wait; -f: in a forked child of a process that has
  *	                                                  recorded
- *	call_cost rows [-n CALLS] [-y DTYPE]              the same for writing the rows of CALLS calls
+ *	call_cost rows [-n CALLS] [-y DTYPE]              the same for writing the rows of CALLS calls; prints how many
+ *	                                                  `rows` were written by what was counted
  */
+#include <glob.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -154,6 +156,29 @@ static void flush_rows(long n)
 	flush();
 }
 
+/* Lines of the calls files so far. */
+static long count_lines(void)
+{
+	const char *folder = getenv("PROBE_OUTPUT_DIR");
+	char pattern[4096];
+	long lines = 0;
+	glob_t files;
+
+	snprintf(pattern, sizeof(pattern), "%s/*/calls_*.csv", folder ? folder : "probe_output");
+	if (glob(pattern, 0, NULL, &files))
+		return 0;
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		FILE *f = fopen(files.gl_pathv[i], "r");
+
+		for (int c; f && (c = getc(f)) != EOF;)
+			lines += c == '\n';
+		if (f)
+			fclose(f);
+	}
+	globfree(&files);
+	return lines;
+}
+
 static void counted(void *arg)
 {
 	void (*fn)(long) = only_tests ? tests : with_waits ? sends : calls;
@@ -164,8 +189,13 @@ static void counted(void *arg)
 	flush();
 	fn(10);
 	if (arg) {
+		long before;
+
 		fn(ncalls);
+		before = count_lines();
 		count_this(flush_rows, 0);
+		/* The writer's thread may have written some of them: it wakes each second. */
+		printf("rows %ld\n", count_lines() - before);
 	} else if (in_child) {
 		pid_t pid = fork();
 

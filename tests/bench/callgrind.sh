@@ -33,19 +33,35 @@ who=$(readelf -p .comment "$B/libprobe.so" | grep -oE '(GCC|clang).*' | sort | t
 isas=auto
 ! "$B/probe" config 2>/dev/null | grep -q '^stats_isa' || isas='scalar avx2'
 
+# ARGS: of call_cost, with vars[] in the environment
+count() {
+	rm -rf "$tmp/out"
+	env "${vars[@]}" PROBE_OUTPUT_DIR="$tmp/out" PROBE_JOURNAL_MIB=64 LD_PRELOAD="$B/libprobe.so" \
+		valgrind --tool=callgrind --toggle-collect=count_this --callgrind-out-file=/dev/null \
+		"$B/bench/call_cost" "$@" >"$tmp/log" 2>&1
+}
+
 # CASE UNITS [NAME=VALUE ...] -- ARGS: instructions a unit
 one() {
-	local name=$1 units=$2 vars=() n was
+	local name=$1 units=$2 vars=() n was try
 	shift 2
 	while [ "$1" != -- ]; do
 		vars+=("$1")
 		shift
 	done
 	shift
-	rm -rf "$tmp/out"
-	env "${vars[@]}" PROBE_OUTPUT_DIR="$tmp/out" PROBE_JOURNAL_MIB=64 LD_PRELOAD="$B/libprobe.so" \
-		valgrind --tool=callgrind --toggle-collect=count_this --callgrind-out-file=/dev/null \
-		"$B/bench/call_cost" "$@" >"$tmp/log" 2>&1
+	# On a busy machine the writer's thread may wake before the counted rows are written: again, then.
+	for ((try = 0; try < 4; try++)); do
+		count "$@"
+		n=$(sed -n 's/^rows //p' "$tmp/log")
+		[ "${n:-$units}" -lt "$units" ] || break
+	done
+	if [ "${n:-$units}" -lt "$units" ]; then
+		tests=$((tests + 1))
+		echo "ok $tests - $name # SKIP the writer's thread took some of the rows: the machine is too busy"
+		[ -z "$record" ] || grep "^$who $name " $file >>"$tmp/new"
+		return
+	fi
 	n=$(awk -v u="$units" '/Collected/ {gsub(",", ""); n += $NF} END {printf "%.1f", n / u}' "$tmp/log")
 	[ $tests != 0 ] || ! grep -q 'Giving up' "$tmp/log" || skip "valgrind cannot read the debug information of $who"
 	tests=$((tests + 1))

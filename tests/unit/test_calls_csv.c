@@ -541,6 +541,62 @@ static void test_rows_of_a_call(void **state)
 	row_memory_free(memory);
 }
 
+/* Calls as nearly all are, whose text is cached and whose numbers grow by one: the row is the one without a cache. */
+static void usual_rows_do_not_depend_on_the_cache(void **state)
+{
+	static char have[2 * ROW_MAX], want[2 * ROW_MAX];
+	static const uint64_t jumps[] = {0, 9, 99, 12345678, UINT64_C(9999999998), 999999999999998};
+	static const uint8_t types[] = {DT_FLOAT32, DT_FLOAT32, DT_FLOAT64, DT_INT64, DT_UINT8};
+	struct row_memory *memory = row_memory_new();
+	uint64_t seq = 1, comm_seq = 0;
+
+	(void)state;
+	for (int i = 0; i < 50000; i++) {
+		struct sample s[2] = {sample(), sample()};
+		const struct journal_tensor *tensor[2] = {&s[0].tensor.t, &s[1].tensor.t};
+		const char *name[2] = {"", ""};
+		struct record r = {.api = {"mpi", "MPI_Allreduce", "all_reduce"},
+			.clock = &clock_of_test,
+			.call = &s[0].c,
+			.n = 1 + (unsigned)(odd_number() % 2),
+			.tensor = tensor,
+			.name = name};
+
+		for (unsigned k = 0; k < 2; k++) {
+			struct journal_tensor *t = &s[k].tensor.t;
+
+			put_test_tensor(t, k, 0, 1 + odd_number() % 2);
+			t->dtype = types[odd_number() % 5];
+			t->comm_seq = JOURNAL_NONE64;
+			t->peer = t->tag = JOURNAL_NONE;
+			t->flags = odd_number() % 50 ? 0 : TF_NOSTATS;
+			t->ndim = JOURNAL_NDIM_NONE;
+			t->stats = (struct stats){.n = odd_number() % 50 ? 8 : 0,
+				.zeros = odd_number() % 4 ? 0 : odd_number() % 8,
+				.nans = odd_number() % 50 ? 0 : 3,
+				.min.f = odd_number() % 8 ? -(double)odd_number() / 0x1p60 : 0,
+				.max.u = odd_number(),
+				.mean = (double)odd_number() / 0x1p64,
+				.norm = (double)(odd_number() % 100000)};
+		}
+		seq = odd_number() % 40 ? seq + 1 : jumps[odd_number() % 6];
+		comm_seq = odd_number() % 40 ? comm_seq + 1 : jumps[odd_number() % 6];
+		s[0].c.seq = seq;
+		s[0].c.comm_seq =
+			odd_number() % 40 ? (int64_t)comm_seq : few_values(JOURNAL_NONE64);
+		s[0].c.wait = 0;
+		s[0].c.flags = odd_number() % 40 ? 0 : CF_ASYNC;
+		s[0].c.start += odd_number() % 1000000;
+		s[0].c.end = s[0].c.start + odd_number() % 100000;
+		s[0].c.peer = odd_number() % 40 ? JOURNAL_NONE : 2;
+		s[0].c.micro_step = odd_number() % 40 ? UINT32_MAX : 1;
+		have[rows_format(have, &r, memory)] = 0;
+		want[rows_format(want, &r, NULL)] = 0;
+		assert_string_equal(have, want);
+	}
+	row_memory_free(memory);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -557,6 +613,7 @@ int main(void)
 		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_comma_locale),
 		cmocka_unit_test(test_rows_of_a_call),
+		cmocka_unit_test(usual_rows_do_not_depend_on_the_cache),
 	};
 
 	return cmocka_run_group_tests_name("row", tests, NULL, NULL);

@@ -594,8 +594,9 @@ static inline void write_compact_row(struct compact_block *b, const struct journ
 /* ---- calls ---- */
 
 /* What the call has that was not to be expected; and what is expected next. */
-static unsigned write_call(struct compact_block *b, const struct journal_call *call,
-	const struct row_values *v, struct function_state *f, struct comm_state *comm)
+static inline __attribute__((always_inline)) unsigned write_call(struct compact_block *b,
+	const struct journal_call *call, const struct row_values *v, struct function_state *f,
+	struct comm_state *comm, bool plain)
 {
 	unsigned char *p = b->column[CC_CALL].at;
 	unsigned present = 0;
@@ -633,12 +634,7 @@ static unsigned write_call(struct compact_block *b, const struct journal_call *c
 		f->tag = v->tag;
 	}
 	/* One question for what few calls have. */
-	if (__builtin_expect(!(call->parent | (v->flags & (CF_ERROR | CF_NODE)) |
-				     (uint64_t)(v->wait_ns ^ JOURNAL_NONE64) |
-				     (uint64_t)(v->issue_ns ^ JOURNAL_NONE64) |
-				     (uint64_t)(v->dev_ns ^ JOURNAL_NONE64)) &&
-				     !v->awaited,
-		    1)) {
+	if (__builtin_expect(plain && !call->parent, 1)) {
 		b->column[CC_CALL].at = p;
 		return present;
 	}
@@ -688,7 +684,9 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 {
 	const uint32_t known = (uint32_t)((UINT64_C(1) << CALL_FLAGS) - 1);
 	const struct journal_call *call = r->call;
-	struct row_values v = settle_row(r->clock, call, r->end, NULL, r->open);
+	const bool plain = is_plain_call(call, r->end, r->open);
+	struct row_values v = plain ? settle_plain_row(r->clock, call, NULL)
+				    : settle_row(r->clock, call, r->end, NULL, r->open);
 	struct column *c = b->column;
 	struct function_state *f;
 	uint64_t start = clock_to_real(r->clock, call->start);
@@ -714,7 +712,7 @@ int compact_block_add(struct compact_block *b, const struct record *r)
 	f = &b->function[b->site[site].function];
 	c[CC_SITE].at = compact_write_number(c[CC_SITE].at, (uint64_t)site);
 	c[CC_PRESENT].at = compact_write_number(
-		c[CC_PRESENT].at, write_call(b, call, &v, f, &b->comm[f->comm]));
+		c[CC_PRESENT].at, write_call(b, call, &v, f, &b->comm[f->comm], plain));
 	c[CC_SEQ].at = compact_write_signed(c[CC_SEQ].at, (int64_t)(call->seq - b->seq - 1));
 	b->seq = call->seq;
 	c[CC_START].at = compact_write_signed(c[CC_START].at, (int64_t)(start - b->start));
