@@ -2,7 +2,7 @@
 
 BENCH_DIR   := $(B)/bench
 BENCH_FLAGS := -std=gnu11 -O2 -g $(WARN) -D_GNU_SOURCE -I. -MMD -MP
-BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_bench stats_helpers ffi_call gen_folder run_cost start_cost libempty.so unwind_bench) \
+BENCH_BINS  := $(addprefix $(BENCH_DIR)/,libstandin.so call_cost stats_bench stats_helpers ffi_call gen_folder run_cost start_cost libempty.so unwind_bench growth) \
 	$(foreach m,$(MPI_FLAVOURS),$(addprefix $(BENCH_DIR)/$m/,mpi_step mpi_sizes mpi_latency))
 
 .PHONY: bench-bins
@@ -29,6 +29,9 @@ $(BENCH_DIR)/chain_fp.o $(BENCH_DIR)/chain_nofp.o: $(BENCH_DIR)/chain_%.o: tests
 $(BENCH_DIR)/call_cost: tests/bench/call_cost.c $(BENCH_DIR)/chain_fp.o $(BENCH_DIR)/chain_nofp.o $(BENCH_DIR)/libstandin.so
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fno-omit-frame-pointer -MF $@.d -o $@ $< $(filter %.o,$^) \
 		-L$(BENCH_DIR) -lstandin -Wl,-rpath,'$$ORIGIN' -Wl,-z,now -lpthread
+$(BENCH_DIR)/growth: tests/bench/growth.c $(BENCH_DIR)/libstandin.so
+	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -fno-optimize-sibling-calls -MF $@.d -o $@ $< \
+		-L$(BENCH_DIR) -lstandin -Wl,-rpath,'$$ORIGIN' -lpthread
 $(BENCH_DIR)/ffi_call: tests/bench/ffi_call.c $(B)/libcore.a
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(BENCH_FLAGS) -Ipreload -MF $@.d -o $@ $< $(B)/libcore.a -lyaml -lz $(LIBFFI) -lpthread

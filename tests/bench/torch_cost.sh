@@ -15,9 +15,10 @@ done
 
 declare -A torch_lost=()
 
-# KIND: one run of that kind; its shortest step into $dir/torch.KIND, one line a round
+# KIND [STEPS]: one run of that kind; its shortest step into $dir/torch.KIND, and the seconds in libprobe of a rank, all of
+# them, into $dir/torch.KIND.own, one line a round. With STEPS: into torch.KIND.short and torch.KIND.short.own.
 torch_run() {
-	local kind=$1 vars=(A=1) args=("${STEPS:-6}") launch=("$torch_python")
+	local kind=$1 to="$dir/torch.$1${2:+.short}" vars=(A=1) args=("${2:-${STEPS:-6}}") launch=("$torch_python")
 	rm -rf "$dir/torch_probe" "$dir/msprobe"
 	[[ $kind == plain* || $kind == msprobe ]] || vars=(LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$dir/torch_probe")
 	case $kind in
@@ -49,10 +50,10 @@ torch_run() {
 		;;
 	esac
 	env GLOO_SOCKET_IFNAME=lo "${vars[@]}" "${launch[@]}" tests/bench/torch_cost.py "${args[@]}" 2>"$dir/torch.err" </dev/null |
-		awk -v f="$dir/torch.$kind" '$1 == "least" {print $2 >>f} $1 == "cpu" {print $2 >>(f ".cpu")}'
+		awk -v f="$to" '$1 == "least" {print $2 >>f} $1 == "cpu" {print $2 >>(f ".cpu")}'
 	cat "$dir"/torch_probe/*/meta.json 2>/dev/null | sed -n 's/.*"own_time": {"in_calls_s": \([0-9.e-]*\), "writer_s": \([0-9.e-]*\)}.*/\1 \2/p' |
-		awk -v n="$((${STEPS:-6} + 2))" '{s += $1 + $2} END {if (NR) print s / NR / n}' >>"$dir/torch.$kind.own"
-	[ "$kind" = plain ] || torch_lost[$kind]=$(cat "$dir"/torch_probe/*/meta.json 2>/dev/null |
+		awk '{s += $1 + $2} END {if (NR) print s / NR}' >>"$to.own"
+	[ "$kind" = plain ] || [ -n "${2:-}" ] || torch_lost[$kind]=$(cat "$dir"/torch_probe/*/meta.json 2>/dev/null |
 		sed -n 's/.*"journal_full": \([0-9]*\).*/\1/p')
 }
 
@@ -80,14 +81,17 @@ ratio() { # KIND PLAIN: how much longer a step is, as a factor
 
 # KIND PLAIN: three more views of the same cost, since a whole step is long and the machine's speed is not constant. The
 # ratios of each round's neighbours: median, least and most; of the processor time of all threads, the writer's too; what
-# libprobe's own clock saw inside its calls and its writer, of the shortest step.
+# libprobe's own clock saw inside its calls and its writer, of the shortest step. Reading the symbols of all modules and the first
+# stacks is done once, and takes as long as many steps: so from each run a run of one step is subtracted.
 views() {
 	[ -s "$dir/torch.$1" ] && [ -s "$dir/torch.$2" ] || return
 	printf '       of one round: %s; processor time %s; inside libprobe %s\n' \
 		"$(paste "$dir/torch.$1" "$dir/torch.$2" | awk 'NF == 2 {printf "%.3f\n", $1 / $2}' | sort -g |
 			awk '{v[NR] = $1} END {printf "%s (%s to %s)", v[int((NR + 1) / 2)], v[1], v[NR]}')" \
-		"$(ratio "$1.cpu" "$2.cpu")" "$(sort -g "$dir/torch.$1.own" 2>/dev/null |
-			awk -v step="$(least "$1")" '{v[NR] = $1} END {if (NR) printf "%.2f %%", v[int((NR + 1) / 2)] / step * 100; else printf "nothing"}')"
+		"$(ratio "$1.cpu" "$2.cpu")" "$(paste "$dir/torch.$1.own" "$dir/torch.$1.short.own" 2>/dev/null |
+			awk -v n="$((${STEPS:-6} - 1))" 'NF == 2 {print ($1 - $2) / n, $2}' | sort -g |
+			awk -v step="$(least "$1")" '{v[NR] = $1; once[NR] = $2} END {if (NR) {m = int((NR + 1) / 2)
+				printf "%.2f %%; %.3f s in a run of one step", v[m] / step * 100, once[m]} else printf "nothing"}')"
 }
 
 torch_bench() {
@@ -98,6 +102,7 @@ torch_bench() {
 	for ((i = 0; i < ${ROUNDS:-3}; i++)); do
 		for k in ${KINDS:-"${kinds[@]}" plain_ddp comm_ddp plain_chain nodes_chain}; do
 			torch_run "$k"
+			[[ $k == plain* || $k == msprobe ]] || torch_run "$k" 1
 		done
 	done
 	title "PyTorch $("$torch_python" -c 'import torch; print(torch.__version__)'): a step of a transformer of 10 M parameters ($(calc "$(least plain) * 1000" %.0f) ms; DDP on 2 ranks: $(calc "$(least plain_ddp) * 1000" %.0f) ms)"
