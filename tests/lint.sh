@@ -27,6 +27,7 @@ check "needs libc and the dynamic loader only" \
 check "neither the library nor the tool needs a glibc above 2.34 (tests/symbols.sh)" "$(tests/symbols.sh "$lib" "$B/probe")"
 tls=$(readelf -lW "$lib" | awk '$1 == "TLS" {print $6}')
 check "static TLS has at most 64 bytes" "$([ $((tls)) -le 64 ] || echo "$((tls)) bytes; variables of threads are THREAD_OWN (preload/base/thread.h)")"
+check "each state that a fork can meet is in a table of handlers (tests/fork_states.sh)" "$(tests/fork_states.sh 2>&1)"
 check "THREAD_OWN variables are used through own() only" "$(tests/thread_own.sh)"
 check "no segment is writable and executable" "$(readelf -lW "$lib" | grep -E ' RWE ')"
 check "the stack is not executable" "$(readelf -lW "$lib" | awk '/GNU_STACK/ && $7 ~ /E/')"

@@ -1,6 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# A Spack package: put this folder into a repository of yours as packages/libprobe/. Not tried.
+# A Spack package: put this folder into a repository of yours as packages/libprobe/. Read against packages of Spack 1, not run.
 from spack.package import *
+
+try:  # Spack 1.0 and newer have it in their repository of packages
+    from spack_repo.builtin.build_systems.makefile import MakefilePackage
+except ImportError:
+    pass
 
 
 class Libprobe(MakefilePackage):

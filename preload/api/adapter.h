@@ -123,10 +123,10 @@ struct adapter {
 	/* The stream of a call that names none, for rows that complete by a stream or whose buffers are on a device. */
 	uint64_t (*stream)(const struct call *c);
 	/*
-	 * In a forked child: initialises its locks again, which another thread may have held. May be called more than
-	 * once.
+	 * NULL-terminated; NULL: it has no state that a fork can meet. Each is called in a forked child, where it initialises
+	 * its locks again, which another thread may have held, and forgets what is the parent's. May be called more than once.
 	 */
-	void (*forked)(void);
+	void (*const *fork_handlers)(void);
 };
 
 #endif

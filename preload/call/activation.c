@@ -55,8 +55,13 @@ static struct running {
 } running[THREADS];
 static bool any; /* an activation has been seen */
 
-/* A leaf. */
+/* A leaf; a forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void activation_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}
 
 static struct running *running_of(uint64_t owner, bool make)
 {

@@ -19,4 +19,7 @@
  */
 void activation_look(void);
 
+/* Call in a forked child: the thread that held the lock may not exist there. */
+void activation_forked(void);
+
 #endif

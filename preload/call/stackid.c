@@ -326,5 +326,4 @@ void stack_id_reset(void)
 	memset(known_modules, 0, sizeof(known_modules));
 	modules_looked = false;
 	pthread_mutex_init(&modules_lock, NULL);
-	foreign_forked();
 }

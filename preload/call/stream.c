@@ -608,7 +608,6 @@ void stream_reset(void)
 {
 	pthread_mutex_init(&flight_lock, NULL);
 	nflight = 0;
-	device_measure_reset();
 	atomic_store(&flying, 0);
 	own(here).n = 0;
 	thread_inside()->carrying = false;

@@ -493,6 +493,9 @@ void device_measured_drop(uint32_t shot)
 
 void device_measure_reset(void)
 {
-	for (unsigned i = 0; i < CONTEXTS; i++)
+	pthread_mutex_init(&making, NULL);
+	for (unsigned i = 0; i < CONTEXTS; i++) {
+		pthread_mutex_init(&contexts[i].lock, NULL);
 		atomic_store_explicit(&contexts[i].state, CONTEXT_OFF, memory_order_relaxed);
+	}
 }

@@ -142,3 +142,8 @@ void snapshot_drop(const struct snapshot_runtime *r, uint32_t n)
 		give_back_shot(&shots[n]);
 	pthread_mutex_unlock(&lock);
 }
+
+void snapshots_forked(void)
+{
+	pthread_mutex_init(&lock, NULL);
+}

@@ -7,8 +7,8 @@
  * out in pages; a snapshot that is not needed any more gives its pages back when its event has passed. One runtime of a process
  * has them.
  *
- * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child never uses it: devices do not
- * work there.
+ * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child
+ * initialises it again, though devices do not work there.
  */
 #ifndef PROBE_DEVICE_SNAPSHOTS_H
 #define PROBE_DEVICE_SNAPSHOTS_H
@@ -33,5 +33,8 @@ int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream,
 /* Like device_backend.poll and .drop. */
 int snapshot_poll(const struct snapshot_runtime *r, uint32_t shot, const void **at);
 void snapshot_drop(const struct snapshot_runtime *r, uint32_t shot);
+
+/* Call in a forked child. */
+void snapshots_forked(void);
 
 #endif

@@ -5,12 +5,15 @@
 #include "api/enabled.h"
 #include "api/runtime_registry.h"
 #include "base/log.h"
+#include "call/activation.h"
 #include "call/comm.h"
 #include "call/pending.h"
 #include "call/recorder.h"
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "config/rooms/process.h"
+#include "device/measure.h"
+#include "device/snapshots.h"
 #include "life/last_words.h"
 #include "life/life.h"
 #include "life/settings.h"
@@ -19,10 +22,22 @@
 #include "sink/stats_store.h"
 #include "stack/foreign.h"
 #include "stats/threads.h"
+#include "training/params/kind.h"
+#include "training/params/param.h"
+#include "training/params/place.h"
+#include "training/steps/skip.h"
+#include "training/steps/step_times.h"
+#include "training/steps/stop.h"
 #include "writer/writer.h"
 
+static void run_handlers(void (*const *handler)(void))
+{
+	for (; *handler; handler++)
+		(*handler)();
+}
+
 /* *arg: the library of the previous row. Rows of one library are usually adjacent. */
-static void tell_adapter_of_fork(struct api *a, void *arg)
+static void run_adapter_handlers(struct api *a, void *arg)
 {
 	const struct adapter **last = arg, *l;
 
@@ -33,19 +48,17 @@ static void tell_adapter_of_fork(struct api *a, void *arg)
 	if (l == *last)
 		return;
 	*last = l;
-	if (l->forked)
-		l->forked();
+	if (l->fork_handlers)
+		run_handlers(l->fork_handlers);
 }
 
-void call_forked(void)
+static void run_all_adapter_handlers(void)
 {
 	const struct adapter *last = NULL;
 
-	comm_forked();
-	foreign_forked();
 	for (unsigned i = 0; i < api_count; i++)
-		tell_adapter_of_fork(api_get(i), &last);
-	rows_each(tell_adapter_of_fork, &last);
+		run_adapter_handlers(api_get(i), &last);
+	rows_each(run_adapter_handlers, &last);
 }
 
 static void forget_dict(struct api *a, void *arg)
@@ -53,6 +66,79 @@ static void forget_dict(struct api *a, void *arg)
 	(void)arg;
 	atomic_store(&a->dict, 0);
 }
+
+/* Names of functions in the parent's journal are not in the child's. */
+static void dict_forked(void)
+{
+	for (unsigned i = 0; i < api_count; i++)
+		forget_dict(api_get(i), NULL);
+	rows_each(forget_dict, NULL);
+}
+
+/* Its environment may say another rank. */
+static void rank_forked(void)
+{
+	if (!session.rank_told) {
+		session.world_rank = session.world_size = -1;
+		session.rank_guessed = false;
+	}
+	atomic_store(&session_rank_wanted, 0);
+}
+
+static void session_lock_forked(void)
+{
+	pthread_mutex_init(&session.lock, NULL);
+}
+
+/*
+ * Every state of the core that a fork can meet: tests/fork_states.sh finds a lock or a handler that is in no table. No handler
+ * depends on another, except on the session's lock.
+ *
+ * In each child, recorded or not, whatever the session's phase: wrappers take these locks, follow communicators and watch a
+ * training before the first record, too.
+ */
+static void (*const all_fork_handlers[])(void) = {
+	session_lock_forked,
+	generation_forked,
+	writer_forked,
+	stats_store_forked,
+	comm_forked,
+	foreign_forked,
+	activation_forked,
+	tensor_pool_forked,
+	stats_threads_forked,
+	snapshots_forked,
+	config_watch_forked,
+	step_times_forked,
+	train_params_forked,
+	train_buckets_forked,
+	train_kinds_forked,
+	train_places_forked,
+	stop_job_forked,
+	skip_forked,
+	NULL,
+};
+
+/* In a child of a process that has recorded: its pending calls, the threads' records, devices. */
+static void (*const recorded_fork_handlers[])(void) = {
+	thread_forget,
+	pending_reset,
+	stream_reset,
+	device_measure_reset,
+	NULL,
+};
+
+/* In a child that will record: the parent's folder has these, the child's does not. */
+static void (*const follow_fork_handlers[])(void) = {
+	forget_last_words,
+	settings_forked,
+	writer_forget,
+	rank_forked,
+	dict_forked,
+	stack_id_reset,
+	log_forget,
+	NULL,
+};
 
 /*
  * Runs in the child between fork() and its return. The parent's threads, its writer among them, do not exist here and
@@ -62,39 +148,17 @@ void child_after_fork(void)
 {
 	uint32_t phase = atomic_load(&session.phase);
 
-	/* Communicators are followed before the first record too. */
-	pthread_mutex_init(&session.lock, NULL);
-	generation_forked();
-	writer_forked();
-	stats_store_forked();
-	call_forked();
-	tensor_pool_forked();
-	stats_threads_forked();
-	config_watch_forked();
+	run_handlers(all_fork_handlers);
+	run_all_adapter_handlers();
 	if (phase != SESSION_ON && phase != SESSION_ENDED)
 		return;
-	thread_forget();
-	pending_reset();
-	stream_reset();
+	run_handlers(recorded_fork_handlers);
 	if (get_process_keys(config_now())->fork != FORK_FOLLOW) {
 		session_settle(SESSION_OFF);
 		writer_leave_journal();
 		return;
 	}
-	forget_last_words();
-	settings_forked();
-	writer_forget();
-	if (!session.rank_told) {
-		/* Its environment may say otherwise. */
-		session.world_rank = session.world_size = -1;
-		session.rank_guessed = false;
-	}
-	atomic_store(&session_rank_wanted, 0);
-	for (unsigned i = 0; i < api_count; i++)
-		atomic_store(&api_get(i)->dict, 0);
-	rows_each(forget_dict, NULL);
-	stack_id_reset();
-	log_forget();
+	run_handlers(follow_fork_handlers);
 	if (session.wiped)
 		*(volatile uint32_t *)(uintptr_t)session.alive = 1;
 	atomic_store(&session.phase, SESSION_READY);

@@ -17,7 +17,10 @@
 #define LANGUAGES_MAX 4
 #define MORE " <- ..."
 
-/* State of each language. One thread searches at a time; the others do without until it has finished. */
+/*
+ * State of each language. One thread searches at a time; the others do without until it has finished. A forked child clears
+ * `looking`: the thread that searches may not exist there.
+ */
 enum { UNKNOWN, ABSENT, PRESENT };
 static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
@@ -62,8 +65,7 @@ void foreign_watch_end(void)
 /* ---- lent frames ---- */
 
 /*
- * `lending` is a leaf, held while a stack is copied. A child of fork() that records initialises it again:
- * foreign_forked().
+ * `lending` is a leaf, held while a stack is copied. A forked child initialises it again: foreign_forked().
  */
 static pthread_mutex_t lending = PTHREAD_MUTEX_INITIALIZER;
 static struct foreign_stack lent;
@@ -125,6 +127,7 @@ void foreign_take_back(void)
 
 void foreign_forked(void)
 {
+	atomic_flag_clear(&looking);
 	pthread_mutex_init(&lending, NULL);
 	lenders = 0;
 	lent.language = NULL;

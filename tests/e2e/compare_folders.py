@@ -71,6 +71,50 @@ run("four_ranks", ranks=4)
 run("crc_changed", checksums=True, change=(1, 1, 17))
 
 
+def thin(name, level=None, ranks=2, calls=40, steps=3, change=None, skip=None):
+    """
+    Collectives, and operators without a number. level: "values" or "calls" of key max_overhead, from step 1 on. Every second
+    collective is large. change: (rank, step, number) of a collective whose output differs; skip: one that is not made.
+    """
+    for r in range(ranks):
+        rank = report_folder.Rank(f"{top}/{name}", r, ranks)
+        dice = random.Random(100 + r)
+        for s in range(steps):
+            for k in range(calls):
+                mean, large = dice.random(), k % 2
+                few = level and s > 0
+                size = dict(count=262144, bytes=1048576) if large else dict(count=2, bytes=8)
+                values = dict(mean=mean, norm=2 * mean, max=mean + 0.5, min=mean - 1, zeros="0.5", crc32=f"{k + 1000 * s:08x}")
+                if few and large:
+                    values = dict.fromkeys([*values, "nans", "infs"], "")
+                given = size | values
+                out = dict(given)
+                if (r, s, k) == change:
+                    out |= dict(norm=mean * 7, crc32="ffffffff")
+                flags = "nostats" if few and large else ""
+                seq, at = s * calls + k, 1000 * (s * calls + k)
+                if (not (few and level == "calls") or k % 4 == 0) and (r, s, k) != skip:
+                    rank.call("all_reduce", [("in", given), ("out", out)], start=at, step=s, comm_seq=seq, stack_id=1 + k % 4, redop="sum", flags=flags)
+                # The kept ones are others in each run.
+                if (not (few and level == "calls") or (k + r) % 8 == 3):
+                    v = dict(mean=mean * 5, norm=mean, max=mean * 6, min=0, zeros="0")
+                    rank.call("mul", [("in", v), ("out", v)], start=at + 500, step=s, lib="aten", api="aten::mul", comm="", size="", stack_id=1 + k % 4)
+        stacks(rank, {1: 10, 2: 20, 3: 30, 4: 40})
+        times = dict(to=None, level=2 if level == "values" else 4, one_call_in=2 if level == "calls" else 1, values_below=524288, from_step=1, to_step=None)
+        times["from"] = report_folder.BEGIN
+        rank.write(steps=dict(current=steps, source="api"), **({"thinned": [times]} if level else {}))
+
+
+thin("whole")
+thin("few_values", level="values")
+thin("few_calls", level="calls")
+thin("few_changed", level="calls", change=(1, 2, 24))
+thin("whole_small_changed", change=(0, 1, 6))
+thin("whole_large_changed", change=(0, 1, 7))
+thin("whole_skips", skip=(0, 2, 24))
+thin("whole_skips_early", skip=(0, 0, 24))
+
+
 def tensor(value, shape=(4, 2), dtype="torch.float32", **more):
     return dict(type="torch.Tensor", dtype=dtype, shape=list(shape), Max=value + 1, Min=-value, Mean=value / 2, Norm=value * 2,
                 requires_grad=False) | more

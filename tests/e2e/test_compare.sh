@@ -58,6 +58,40 @@ compare --exact good same
 like 'without checksums it says so' "$said" 'no checksums'
 is 'a step alone' "$(compare --step 2 --json good changed; json 'd["first"], d["paired"]')" '(None, 80)'
 
+# ---- key max_overhead on one side: what it did not record is no difference ----
+
+for pair in 'few_values whole' 'whole few_values' 'few_calls whole' 'whole few_calls' 'few_calls few_values'; do
+	compare $pair
+	is "max_overhead: $pair: status" $status 0
+	like "max_overhead: $pair: no difference" "$said" 'No difference in [0-9,]+ values of [0-9,]+ calls'
+	like "max_overhead: $pair: what was not compared is in a note" "$said" 'not compared[^:]*max_overhead: [0-9,]+ (value|call)'
+	compare --json $pair
+	is "max_overhead: $pair: same" "$(json 'd["same"], d["differing"], d["only_a"], d["only_b"], d["under_half_paired"], d["first"]')" '(True, 0, 0, 0, False, None)'
+	compare --exact $pair
+	is "max_overhead: $pair: --exact" $status 0
+done
+compare --json few_values whole
+is 'max_overhead: the values that one side lacks are counted' "$(json 'd["unrecorded_values"], d["unrecorded_a"], d["unrecorded_b"]')" '(160, 0, 0)'
+compare --json few_calls whole
+is 'max_overhead: the calls that one side lacks are counted' "$(json 'd["paired"], d["unrecorded_a"], d["unrecorded_b"]')" '(220, 0, 260)'
+compare --json few_changed whole
+is 'max_overhead: a call that was recorded, and differs' "$status $(json '[d["first"][k] for k in ("step", "rank", "comm_seq", "item")], d["differing"]')" "1 ([2, 1, 104, 'output 0'], 1)"
+compare --json few_values whole_small_changed
+is 'max_overhead: a small value that differs' "$status $(json '[d["first"][k] for k in ("step", "rank", "comm_seq", "item")], d["differing"]')" "1 ([1, 0, 46, 'output 0'], 1)"
+compare --json few_values whole_large_changed
+is 'max_overhead: a value that differs where one side has none' "$status $(json 'd["same"], d["first"]')" '0 (True, None)'
+compare --json few_calls whole_skips
+is 'max_overhead: a call that the whole run lacks' "$status $(json '[d["first"][k] for k in ("step", "rank", "comm_seq")], d["only_a"], d["only_b"]')" '1 ([2, 0, 104], 1, 0)'
+compare --json few_calls whole_skips_early
+is 'max_overhead: a call that lacks where all was recorded' "$status $(json '[d["first"][k] for k in ("step", "rank", "comm_seq")], d["only_a"], d["only_b"]')" '1 ([0, 0, 24], 1, 0)'
+"$probe" compare --html "$tmp/few.html" "$f/few_calls" "$f/whole" >/dev/null
+is 'max_overhead: the page has no norm over a part of the calls' "$(python3 - "$tmp/few.html" <<'PY'
+import json, re, sys
+data = json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', open(sys.argv[1]).read(), re.S)[1])
+print(sorted({(c["s"], x) for c in data["curves"] for x in c["x"]}))
+PY
+)" '[(0, 0), (1, 0), (1, 1), (1, 2)]'
+
 # ---- numbers of steps, parameters ----
 
 with_numbers() { # FOLDER RATE-OF-STEP-2 NORM-OF-STEP-1

@@ -36,6 +36,17 @@ is 'forked worker: nothing is complained about' "$(cat "$tmp/err")" ''
 is 'forked worker: a step takes at most six times as long' \
 	"$(awk 'NR == 1 {a = $1} NR == 2 {print $1 <= 6 * a ? "yes" : $1 " ms after " a}' "$tmp/plain.ms" "$tmp/with.ms")" yes
 
+# A forked child that is followed has a folder of its own, with the names that its parent had found before.
+"$python" tests/apps/py/fork_train.py >"$tmp/plain"
+new_out
+LD_PRELOAD=$lib PROBE_OUTPUT_DIR=$out PROBE_FORK=follow PROBE_NAMES=true PROBE_KINDS='[param_updated]' PROBE_SCALARS=true timeout -k 5 100 \
+	"$python" tests/apps/py/fork_train.py >"$tmp/with" 2>"$tmp/err"
+is 'followed child: both print the same' "$(cat "$tmp/with")" "$(cat "$tmp/plain")"
+is 'followed child: a folder for each' "$(ls "$out" | wc -l)" 2
+is 'followed child: the names are in both' "$(for d in "$out"/*; do cut -d, -f1-3 "$d"/names.csv 2>&1 | sort | md5sum; done | uniq | wc -l), $(cat "$out"/*/names.csv | grep -c 'weight')" '1, 8'
+is 'followed child: its statistics have the names' "$(for d in "$out"/*; do cut -d, -f2 "$d"/param_updated_*.csv | sort -u | paste -sd' '; done | uniq)" \
+	'0.bias 0.weight 2.bias 2.weight name'
+
 restarted() { # FILE [NAME=VALUE ...]
 	local file=$1
 	shift

@@ -19,6 +19,8 @@ static void forked(void)
 	pthread_mutex_init(&adapters, NULL);
 }
 
+static void (*const fork_handlers[])(void) = {forked, NULL};
+
 static void leave(struct call *c, int64_t ret)
 {
 	(void)ret;
@@ -28,7 +30,8 @@ static void leave(struct call *c, int64_t ret)
 	async_started(c, 7, false);
 }
 
-static const struct adapter starts = {.name = "mpi", .leave = leave, .forked = forked};
+static const struct adapter starts = {
+	.name = "mpi", .leave = leave, .fork_handlers = fork_handlers};
 static const struct api_spec isend = {.symbol = "MPI_Isend",
 	.list_name = "MPI_Isend",
 	.lib = &starts,

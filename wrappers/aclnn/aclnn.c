@@ -217,12 +217,12 @@ static void leave_aclnn(struct call *c, int64_t ret)
 		leave_unread(w->out, w->nout, c->v[3].u);
 }
 
-static void forked_aclnn(void)
-{
-	acl_tensors_forked();
-	aclnn_executors_forked();
-	cxx_work_forked();
-}
+static void (*const aclnn_fork_handlers[])(void) = {
+	acl_tensors_forked,
+	aclnn_executors_forked,
+	cxx_work_forked,
+	NULL,
+};
 
 static const struct adapter adapter_aclnn = {
 	.name = SECTION,
@@ -232,7 +232,7 @@ static const struct adapter adapter_aclnn = {
 	.describe = describe_aclnn,
 	.passed = pass_aclnn,
 	.leave = leave_aclnn,
-	.forked = forked_aclnn,
+	.fork_handlers = aclnn_fork_handlers,
 };
 
 /* ---- functions that are only watched ---- */
@@ -255,7 +255,7 @@ static const struct adapter adapter_first_phase = {
 	.nsuccess = 1,
 	.missing = 361001,
 	.leave = leave_first_phase,
-	.forked = forked_aclnn,
+	.fork_handlers = aclnn_fork_handlers,
 };
 
 /* Its arguments from the shape on. */
@@ -375,7 +375,7 @@ static const struct adapter adapter_watched = {
 	.name = SECTION,
 	.enter = enter_watched,
 	.leave = leave_watched,
-	.forked = forked_aclnn,
+	.fork_handlers = aclnn_fork_handlers,
 };
 
 /* ---- rows ---- */

@@ -182,5 +182,5 @@ const struct adapter adapter_ms_kernel = {
 	.passed = pass_kernel,
 	.listed = is_kernel_row_listed,
 	.leave = leave_kernel,
-	.forked = cxx_work_forked,
+	.fork_handlers = ms_fork_handlers,
 };

@@ -62,5 +62,7 @@ enum ms_place { MS_PLACE_OTHER, MS_PLACE_SHARED, MS_PLACE_BACKWARD };
 enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key);
 
 void ms_steps_forked(void);
+/* struct adapter.fork_handlers of MindSpore's libraries (registry.c). */
+extern void (*const ms_fork_handlers[])(void);
 
 #endif

@@ -29,10 +29,6 @@ static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 void ms_values_forked(void)
 {
 	pthread_mutex_init(&writing, NULL);
-	ms_parameters_forked();
-	ms_gradients_forked();
-	ms_graph_gradients_forked();
-	ms_numbers_forked();
 }
 
 bool ms_values_wanted(void)

@@ -13,10 +13,12 @@
 #include "session/generation.h"
 #include "session/state.h"
 #include "wrappers/cxx/cxx_function.h"
+#include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/kernel_values.h"
 #include "wrappers/mindspore/layout/ms.h"
+#include "wrappers/mindspore/parameters.h"
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
 
@@ -191,15 +193,20 @@ static void watch_leave(struct call *c, int64_t ret)
 		ms_task_scope(c, s, true);
 }
 
-static void ms_watch_forked(void)
-{
-	ms_steps_forked();
-	ms_values_forked();
-}
+void (*const ms_fork_handlers[])(void) = {
+	cxx_work_forked,
+	ms_steps_forked,
+	ms_values_forked,
+	ms_parameters_forked,
+	ms_gradients_forked,
+	ms_graph_gradients_forked,
+	ms_numbers_forked,
+	NULL,
+};
 
 const struct adapter adapter_ms_watch = {
 	.name = "mindspore",
 	.enter = watch_enter,
 	.leave = watch_leave,
-	.forked = ms_watch_forked,
+	.fork_handlers = ms_fork_handlers,
 };

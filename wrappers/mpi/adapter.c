@@ -157,6 +157,8 @@ static void mpi_leave(struct call *c, int64_t ret)
 	}
 }
 
+static void (*const mpi_fork_handlers[])(void) = {mpi_data_forked, NULL};
+
 const struct adapter adapter_mpi = {
 	LIB_MPI_SPEC,
 	.ready = mpi_ready,
@@ -171,7 +173,7 @@ const struct adapter adapter_mpi = {
 	.handle_at = mpi_handle_at,
 	.enter = mpi_enter,
 	.leave = mpi_leave,
-	.forked = mpi_data_forked,
+	.fork_handlers = mpi_fork_handlers,
 };
 
 /* MPI_Pcontrol has variable arguments, so it is observed and jumped to (pcontrol.S). */

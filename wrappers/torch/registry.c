@@ -16,11 +16,12 @@
 #include "training/steps/scalar.h"
 #include "training/params/kind.h"
 #include "training/steps/skip.h"
-#include "training/steps/stop.h"
 #include "wrappers/torch/passes/gradient_nodes.h"
 #include "wrappers/torch/passes/kinds.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/passes/module_dump.h"
+#include "wrappers/torch/passes/step_boundary.h"
+#include "wrappers/torch/numbers/sure_norm.h"
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
@@ -341,12 +342,16 @@ const struct runtime_provider torch_provider = {
 void (*const torch_fork_handlers[])(void) = {
 	cxx_work_forked,
 	torch_marks_forked,
+	torch_boundary_forked,
 	torch_scalars_forked,
 	torch_withhold_forked,
-	stop_job_forked,
+	sure_norm_forked,
 	torch_tensor_forked,
+	torch_meshes_forked,
 	torch_gradients_forked,
 	torch_kinds_forked,
+	torch_accumulate_forked,
+	torch_names_forked,
 	NULL,
 };
 
@@ -365,7 +370,7 @@ const struct adapter adapter_c10d = {
 	.leave = group_leave,
 	.carried = true,
 	.stream = torch_current_stream,
-	.forked = torch_forked,
+	.fork_handlers = torch_fork_handlers,
 };
 
 static void scope_enter(struct call *c)
@@ -410,5 +415,5 @@ const struct adapter adapter_torch = {
 	.name = "torch",
 	.enter = scope_enter,
 	.leave = scope_leave,
-	.forked = torch_forked,
+	.fork_handlers = torch_fork_handlers,
 };

@@ -457,6 +457,8 @@ static void ucc_forked(void)
 	posted.n = 0;
 }
 
+static void (*const ucc_fork_handlers[])(void) = {ucc_forked, NULL};
+
 static bool describe_ucc(struct call *c)
 {
 	const void *args = call_arg(c, ROLE_ITEMS)->cp;
@@ -482,5 +484,5 @@ const struct adapter adapter_ucc = {
 	.describe = describe_ucc,
 	.enter = enter_ucc,
 	.leave = leave_ucc,
-	.forked = ucc_forked,
+	.fork_handlers = ucc_fork_handlers,
 };

@@ -28,6 +28,8 @@ struct param_table {
 
 static _Atomic(const struct param_table *) table_now;
 static uint32_t tables_made;
+/* Goes on in a forked child, where what others have made of a table is of the parent's. */
+static uint32_t generations;
 
 const struct train_params *train_params_now(void)
 {
@@ -305,7 +307,8 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 	t = make_table(list, n);
 	if (!t)
 		return -ENOMEM;
-	t->params.generation = ++tables_made;
+	t->params.generation = ++generations;
+	tables_made++;
 	for (uint32_t id = 1; id <= n; id++)
 		if (id > known || has_changed(&old->params.at[id - 1], &t->params.at[id - 1]))
 			lost += !enter_param(&t->params.at[id - 1]);
@@ -326,7 +329,5 @@ void train_params_forked(void)
 	atomic_store(&table_now, NULL);
 	tensor_namer = NULL;
 	tensor_bad = NULL;
-	train_buckets_forked();
-	train_groups_forget();
 	tables_made = 0;
 }

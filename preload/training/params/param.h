@@ -131,6 +131,7 @@ struct buffer;
 uint32_t train_name_buffer(const struct buffer *v);
 /* Finds the first NaN or Inf of a bucket: a row of names.csv. A tensor_bad_fn. */
 void train_find_bad(const struct buffer *v, const struct journal_tensor *t);
+/* Call in a forked child: it has no buckets yet, and the thread that held the lock may not exist. */
 void train_buckets_forked(void);
 
 /* ---- modules ---- */

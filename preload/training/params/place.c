@@ -115,7 +115,7 @@ bool train_is_one_group(void)
 	return any;
 }
 
-void train_groups_forget(void)
+void train_places_forked(void)
 {
 	memset(groups, 0, sizeof(groups));
 }

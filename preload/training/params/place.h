@@ -28,6 +28,6 @@ int32_t train_place_in(enum train_axis axis);
 bool train_is_one_group(void);
 
 /* Call in a forked child, which belongs to other groups. */
-void train_groups_forget(void);
+void train_places_forked(void);
 
 #endif

@@ -18,6 +18,7 @@
 #include "call/step.h"
 #include "config/config_value.h"
 #include "journal/meta_part.h"
+#include "session/generation.h"
 #include "session/state.h"
 #include "training/steps/scalar.h"
 
@@ -48,6 +49,11 @@ static struct {
 	uint64_t steps, consecutive;
 	uint32_t put; /* the last step with the scalar, from 1 */
 } of[SKIP_OPTIMIZERS];
+
+bool skip_is_wanted(void)
+{
+	return get_alerts_keys(config_now())->use_skip_data_by_global_norm;
+}
 
 void skip_forked(void)
 {

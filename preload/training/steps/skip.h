@@ -23,17 +23,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "config/rooms/alerts.h"
-#include "session/generation.h"
-
 #define SKIP_OPTIMIZERS 64 /* of one process; steps of further ones are not withheld */
 #define SKIP_WHY_MAX 200
 
 /* True if the key is set. Any thread. */
-static inline bool skip_is_wanted(void)
-{
-	return get_alerts_keys(config_now())->use_skip_data_by_global_norm;
-}
+bool skip_is_wanted(void);
 
 /* A training was detected: meta.json shows `waiting` until the first step. Once. */
 void skip_begin(void);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our output folders: pairs ranks, steps and calls, and compares the calls. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/lib/out.h"
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/entries/compare.h"
@@ -86,6 +88,47 @@ static void pair_moved_calls(
 	for (uint32_t i = 0; i < left.n; i++)
 		free(((struct moved *)table_at(&left, i))->at);
 	table_free(&left);
+}
+
+struct kept_call {
+	struct table_key key;
+	uint32_t at, a, b; /* place in b; how many have this key on each side */
+};
+
+static struct kept_call *get_kept_place(struct table *t, const struct run_call *c)
+{
+	if (c->key.numbered)
+		return table_get(t, c->key.numbered, (uint64_t)c->e.comm_seq);
+	return table_get(t, c->key.content, UINT64_MAX);
+}
+
+/*
+ * Where one side skipped calls: only calls whose number says that they are the same, and those without a number whose content is
+ * unique and equal. For the others there is no telling whether the partner was skipped.
+ */
+static void pair_kept_calls(
+	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
+{
+	struct kept_call *k;
+	struct table kept;
+
+	table_init(&kept, sizeof(*k), UINT32_MAX);
+	memset(used, 0, b->n * sizeof(*used));
+	for (unsigned i = 0; i < b->n; i++)
+		if ((k = get_kept_place(&kept, &b->call[i]))) {
+			k->at = i;
+			k->b++;
+		}
+	for (unsigned i = 0; i < a->n; i++)
+		if ((k = get_kept_place(&kept, &a->call[i])))
+			k->a++;
+	for (unsigned i = 0; i < a->n; i++) {
+		k = get_kept_place(&kept, &a->call[i]);
+		partner[i] = k && k->a == 1 && k->b == 1 ? k->at : NO_PARTNER;
+		if (partner[i] != NO_PARTNER)
+			used[partner[i]] = true;
+	}
+	table_free(&kept);
 }
 
 static void fill_run_levels(const struct run_step *s, uint64_t *key[SEQUENCE_LEVELS])
@@ -189,6 +232,23 @@ static bool is_step_open(const struct run_calls *r)
 	return !r->ended && r->nstep == 1;
 }
 
+/*
+ * A call without a partner in `other`: true if that may have been skipped. A call that has no number may be in the other side, but not
+ * found, if either side skipped some.
+ */
+static bool may_be_unrecorded(
+	const struct run_call *call, const struct run_step *own, const struct run_step *other)
+{
+	return other->few_calls || (own->few_calls && !call->key.numbered);
+}
+
+static void count_unrecorded_call(struct rank_sums *s, bool of_a)
+{
+	s->unrecorded_a += of_a;
+	s->calls_a += of_a;
+	s->unrecorded_b += !of_a;
+}
+
 static void put_run_step(struct diff_table *t, struct run_calls *ra, struct run_calls *rb)
 {
 	struct run_step *a = &ra->step[0], *b = &rb->step[0];
@@ -196,27 +256,43 @@ static void put_run_step(struct diff_table *t, struct run_calls *ra, struct run_
 	bool *used = tool_alloc(b->n + 1), open = is_step_open(ra) || is_step_open(rb);
 	unsigned na, nb;
 
-	pair_run_calls(a, b, partner, used);
+	if (a->few_calls || b->few_calls)
+		pair_kept_calls(a, b, partner, used);
+	else
+		pair_run_calls(a, b, partner, used);
 	na = count_settled_calls(a, partner, open, &nb, b->n);
-	for (unsigned i = 0; i < na; i++)
-		put_call_pair(t, &a->call[i].e,
-			partner[i] == NO_PARTNER ? NULL : &b->call[partner[i]].e, NULL, NULL);
+	for (unsigned i = 0; i < na; i++) {
+		if (partner[i] != NO_PARTNER)
+			put_call_pair(t, &a->call[i].e, &b->call[partner[i]].e, NULL, NULL);
+		else if (may_be_unrecorded(&a->call[i], a, b))
+			count_unrecorded_call(t->sums, true);
+		else
+			put_call_pair(t, &a->call[i].e, NULL, NULL, NULL);
+	}
 	t->sums->calls_b += nb;
-	for (unsigned k = 0; k < nb; k++)
-		if (!used[k])
+	for (unsigned k = 0; k < nb; k++) {
+		if (used[k])
+			continue;
+		if (may_be_unrecorded(&b->call[k], b, a))
+			count_unrecorded_call(t->sums, false);
+		else
 			count_call_without_partner(t, &b->call[k].e);
+	}
 	drop_run_calls(ra, na < a->n ? na : UINT32_MAX);
 	drop_run_calls(rb, nb < b->n ? nb : UINT32_MAX);
 	free(partner);
 	free(used);
 }
 
-static void put_lone_step(struct diff_table *t, struct run_calls *r, bool of_a)
+static void put_lone_step(
+	struct diff_table *t, struct run_calls *r, const struct run_calls *other, bool of_a)
 {
 	struct run_step *s = &r->step[0];
 
 	for (unsigned i = 0; i < s->n; i++) {
-		if (of_a)
+		if (meta_step_is_thinned(other->meta, s->step, true, false))
+			count_unrecorded_call(t->sums, of_a);
+		else if (of_a)
 			put_call_pair(t, &s->call[i].e, NULL, NULL, NULL);
 		else
 			count_call_without_partner(t, &s->call[i].e);
@@ -261,9 +337,9 @@ static void compare_run_steps(struct diff_table *t, struct run_calls *a, struct 
 		if (x && y && x->step == y->step)
 			put_run_step(t, a, b);
 		else if (!y || (x && x->step < y->step))
-			put_lone_step(t, a, true);
+			put_lone_step(t, a, b, true);
 		else
-			put_lone_step(t, b, false);
+			put_lone_step(t, b, a, false);
 	}
 }
 
@@ -344,6 +420,27 @@ static void note_lone_ranks(struct comparison *c, const struct folders *f,
 		add_compare_note(c, "%s: %s is skipped: %s", which, f->out[i].name, f->out[i].why);
 }
 
+static void note_unrecorded(struct comparison *c)
+{
+	uint64_t n = 0, a = 0, b = 0;
+	char values[80] = "", calls[160] = "";
+
+	for (unsigned i = 0; i < c->nsums; i++) {
+		n += c->sums[i].unrecorded_values;
+		a += c->sums[i].unrecorded_a;
+		b += c->sums[i].unrecorded_b;
+	}
+	if (n)
+		snprintf(values, sizeof(values), "%s that one side did not measure",
+			out_plural(n, "value", "values"));
+	if (a || b)
+		snprintf(calls, sizeof(calls), "%s of A and %s of B whose partner was skipped",
+			out_plural(a, "call", "calls"), out_count(b));
+	if (*values || *calls)
+		add_compare_note(c, "not compared because of max_overhead: %s%s%s", values,
+			*values && *calls ? "; " : "", calls);
+}
+
 int compare_run_folders(struct comparison *c)
 {
 	struct folders a = {0}, b = {0};
@@ -380,6 +477,7 @@ int compare_run_folders(struct comparison *c)
 		if (s != STATUS_DONE)
 			status = s;
 	}
+	note_unrecorded(c);
 	if (!(a.single && b.single)) {
 		note_lone_ranks(c, &a, &b, "A", &c->lone_a);
 		note_lone_ranks(c, &b, &a, "B", &c->lone_b);

@@ -104,17 +104,20 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 		all.differing += s->differing;
 		all.unwritten += s->unwritten;
 		all.not_finite += s->not_finite;
+		all.unrecorded_values += s->unrecorded_values;
+		all.unrecorded_a += s->unrecorded_a;
+		all.unrecorded_b += s->unrecorded_b;
 		for (unsigned v = 0; v < VERDICTS; v++)
 			all.calls[v] += s->calls[v];
 	}
 	return all;
 }
 
-/* Was less than half of one of the runs compared? */
+/* Was less than half of one of the runs compared, of what both could have recorded? */
 static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
 {
-	return all->paired * 2 < all->calls_a + c->lone_a ||
-	       all->paired * 2 < all->calls_b + c->lone_b;
+	return all->paired * 2 < all->calls_a - all->unrecorded_a + c->lone_a ||
+	       all->paired * 2 < all->calls_b - all->unrecorded_b + c->lone_b;
 }
 
 static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
@@ -288,7 +291,8 @@ int print_comparison(struct comparison *c)
 	printf("\n");
 	if (!first && status == STATUS_DONE) {
 		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
-			out_plural(all.rows - all.unwritten, "value", "values"),
+			out_plural(all.rows - all.unwritten - all.unrecorded_values, "value",
+				"values"),
 			out_plural(all.paired, "call", "calls"));
 		tell_unwritten(&all);
 	} else {
@@ -373,6 +377,9 @@ static void put_sums_json(const struct rank_sums *s)
 	json_u64("differing", s->differing);
 	json_u64("unwritten", s->unwritten);
 	json_u64("not_finite", s->not_finite);
+	json_u64("unrecorded_values", s->unrecorded_values);
+	json_u64("unrecorded_a", s->unrecorded_a);
+	json_u64("unrecorded_b", s->unrecorded_b);
 	for (unsigned v = 0; v < VERDICTS; v++)
 		json_u64(verdict_words[v], s->calls[v]);
 }

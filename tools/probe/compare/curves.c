@@ -59,6 +59,7 @@ struct curves {
 	/* The folder that is read: */
 	unsigned side;
 	int rank;
+	const struct meta *meta;
 };
 
 static uint64_t curve_hash(const char *name, unsigned side, int rank)
@@ -162,7 +163,8 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 
 /*
  * For each operation in a step: the norm over all inputs of its calls, and over all outputs. The files have the norm of the elements that are
- * numbers: with a NaN or an Inf among them it is none, or a run with a NaN would look like one without.
+ * numbers: with a NaN or an Inf among them it is none, or a run with a NaN would look like one without. A step of which not all was
+ * recorded, to keep max_overhead, has none: the norm over some of its calls is another one.
  */
 static void read_call_file(struct curves *s, struct csv *c)
 {
@@ -176,7 +178,8 @@ static void read_call_file(struct curves *s, struct csv *c)
 	while (step >= 0 && op >= 0 && io >= 0 && norm >= 0 && csv_next(c)) {
 		const struct csv_text *o = csv_at(c, op), *side = csv_at(c, io);
 
-		if (!csv_u64(csv_at(c, step), &n) || !csv_quick_double(csv_at(c, norm), &v))
+		if (!csv_u64(csv_at(c, step), &n) || !csv_quick_double(csv_at(c, norm), &v) ||
+			meta_step_is_thinned(s->meta, n, true, true))
 			continue;
 		if ((nans >= 0 && csv_u64(csv_at(c, nans), &odd) && odd) ||
 			(infs >= 0 && csv_u64(csv_at(c, infs), &odd) && odd))
@@ -270,6 +273,7 @@ static int read_curve_side(struct curves *s, const char *path, const struct rang
 		return STATUS_USAGE;
 	for (unsigned i = 0; i < f.n; i++) {
 		s->rank = f.dir[i].rank;
+		s->meta = &f.dir[i].meta;
 		if (s->rank < 0 || ranges_contain(ranks, (uint64_t)s->rank))
 			read_curve_folder(s, f.dir[i].path);
 	}

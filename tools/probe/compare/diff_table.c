@@ -411,6 +411,7 @@ static void count_call_rows(
 			continue;
 		}
 		d->sums->not_finite += r->b && has_other_finiteness(r);
+		d->sums->unrecorded_values += r->unrecorded;
 		if (r->verdict > worst) {
 			worst = r->verdict;
 			blamed = r;

@@ -503,8 +503,6 @@ void torch_withhold_forked(void)
 		close_held();
 	}
 	npromised = 0;
-	sure_norm_forked();
-	skip_forked();
 }
 
 const struct torch_train_observer withhold_observer = {

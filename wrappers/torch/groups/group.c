@@ -63,31 +63,40 @@ static bool read_group_text(const char *at, char *out, size_t cap)
 	return true;
 }
 
+/* Kinds of groups that DeviceMeshes have named; never freed. Lock: a leaf, only tried; a forked child initialises it again. */
+static struct {
+	pthread_mutex_t lock;
+	char kind[MESHES_MAX][48];
+	uint32_t n;
+} meshes = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+void torch_meshes_forked(void)
+{
+	pthread_mutex_init(&meshes.lock, NULL);
+}
+
 /*
  * How the group was made: a DeviceMesh names the groups of each dimension ("mesh_dp", "mesh_dim_0"). fields: after the
  * header, in a group with a name. Never freed.
  */
 static const char *read_group_kind(const char *fields)
 {
-	static char kinds[MESHES_MAX][48];
-	static uint32_t n;
-	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-	char text[sizeof(kinds[0])];
+	char text[sizeof(meshes.kind[0])];
 	const char *kind = "group";
 
 	if (!memory_readable((uintptr_t)fields + GROUP_NAME + 2 * GROUP_TEXT) ||
 		!read_group_text(fields + GROUP_NAME + GROUP_TEXT, text, sizeof(text)) ||
 		strncmp(text, "mesh_", 5) != 0 || strcmp(text, "mesh_default") == 0 ||
-		pthread_mutex_trylock(&lock) != 0)
+		pthread_mutex_trylock(&meshes.lock) != 0)
 		return kind;
-	for (uint32_t i = 0; i < n; i++)
-		if (strcmp(kinds[i], text) == 0)
-			kind = kinds[i];
-	if (strcmp(kind, text) != 0 && n < MESHES_MAX) {
-		strcpy(kinds[n], text);
-		kind = kinds[n++];
+	for (uint32_t i = 0; i < meshes.n; i++)
+		if (strcmp(meshes.kind[i], text) == 0)
+			kind = meshes.kind[i];
+	if (strcmp(kind, text) != 0 && meshes.n < MESHES_MAX) {
+		strcpy(meshes.kind[meshes.n], text);
+		kind = meshes.kind[meshes.n++];
 	}
-	pthread_mutex_unlock(&lock);
+	pthread_mutex_unlock(&meshes.lock);
 	return kind;
 }
 

@@ -36,7 +36,9 @@
 static struct seen_optimizer optimizers[OPTIMIZERS_MAX];
 static unsigned noptimizers;
 static uint64_t collected_ns; /* taken by such passes */
-static bool looked; /* at a backward pass */
+static bool looked, /* at a backward pass */
+	looked_forward, /* ... or a forward pass */
+	modules_entered; /* all of them, once */
 static atomic_bool hopeless; /* it is known that there will be no names */
 
 static bool looks_for_names(void)
@@ -61,15 +63,25 @@ static void refuse_names(const char *why)
 	log_info(1, "names: parameters of PyTorch have none: %s", why);
 }
 
+/* Its folder has no names yet: they are searched for again. */
+void torch_names_forked(void)
+{
+	memset(optimizers, 0, sizeof(optimizers));
+	noptimizers = 0;
+	collected_ns = 0;
+	looked = looked_forward = modules_entered = false;
+	atomic_store(&hopeless, false);
+}
+
 /* ---- looking ---- */
 
 /* Once, as soon as there are any. */
 static void enter_modules(struct look *l)
 {
-	static bool entered;
 	struct tree *t = &l->tree;
-	struct train_module *list =
-		entered || !t->nmodule ? NULL : arena_take(&l->arena, t->nmodule * sizeof(*list));
+	struct train_module *list = modules_entered || !t->nmodule
+					    ? NULL
+					    : arena_take(&l->arena, t->nmodule * sizeof(*list));
 
 	if (!list)
 		return;
@@ -77,7 +89,7 @@ static void enter_modules(struct look *l)
 		list[i] = (struct train_module){
 			t->module[i].name, py_class_name(t->module[i].object), t->module[i].root};
 	train_modules_enter(list, t->nmodule);
-	entered = true;
+	modules_entered = true;
 }
 
 /* Searches for parameters of the optimizer that are in no module of the frames. */
@@ -141,15 +153,14 @@ static void look_at_backward(const struct torch_train_event *e)
 
 void torch_names_look(void)
 {
-	static bool done; /* the GIL is its lock */
 	struct look l;
 	struct py_hold h;
 	const char *why;
 
-	if (done || !looks_for_names() || atomic_load(&hopeless) || looked || noptimizers ||
-		!session_start())
+	if (looked_forward || !looks_for_names() || atomic_load(&hopeless) || looked ||
+		noptimizers || !session_start())
 		return;
-	done = true;
+	looked_forward = true;
 	if (!py_hold_objects(&h, &why)) {
 		if (why)
 			refuse_names(why);

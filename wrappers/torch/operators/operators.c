@@ -529,5 +529,5 @@ const struct adapter adapter_aten = {
 	.nested = enter_nested_op,
 	.leave = leave_op,
 	.stream = torch_current_stream,
-	.forked = torch_forked,
+	.fork_handlers = torch_fork_handlers,
 };

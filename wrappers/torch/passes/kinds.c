@@ -576,7 +576,6 @@ static bool want_kinds(void)
 
 void torch_kinds_forked(void)
 {
-	train_kinds_forked();
 	own(held_here) = false;
 	atomic_store(&held_taken, false);
 }

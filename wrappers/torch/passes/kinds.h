@@ -21,5 +21,6 @@ bool torch_step_is_open(void);
 
 /* In a forked child. */
 void torch_kinds_forked(void);
+void torch_accumulate_forked(void);
 
 #endif

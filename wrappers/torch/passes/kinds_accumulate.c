@@ -150,6 +150,15 @@ static struct gradient_slot *gradient_slots(void)
 	return none;
 }
 
+/* Numbers of parameters begin again there. */
+void torch_accumulate_forked(void)
+{
+	struct gradient_slot *s = atomic_load(&slots);
+
+	if (s)
+		madvise(s, SLOTS_BYTES, MADV_DONTNEED);
+}
+
 static bool may_be_last_pass(const struct gradient_slot *s)
 {
 	int64_t n = get_steps_keys(config_now())->grad_acc_steps;

@@ -53,7 +53,6 @@ static THREAD_OWN struct {
 void torch_marks_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	torch_boundary_forked();
 }
 
 static void lock_train_state(void)

@@ -544,9 +544,3 @@ const void *torch_result_of(const struct call *c)
 		return NULL;
 	return torch_function_of(c)->op.result == OP_REFERENCE ? *(void *const *)r[0] : r[0];
 }
-
-void torch_forked(void)
-{
-	for (void (*const *f)(void) = torch_fork_handlers; *f; f++)
-		(*f)();
-}

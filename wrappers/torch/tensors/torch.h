@@ -250,14 +250,12 @@ void torch_mark_leave(struct call *c, enum torch_scope s);
 void torch_marks_forked(void);
 void torch_scalars_forked(void);
 void torch_withhold_forked(void);
+void torch_names_forked(void);
+void torch_meshes_forked(void);
 
 /* ---- all of it ---- */
 
-/*
- * struct adapter.forked: calls each of torch_fork_handlers[] (NULL-terminated), with which higher rooms reset their
- * state.
- */
-void torch_forked(void);
+/* struct adapter.fork_handlers of all of PyTorch's libraries: the functions with which all rooms reset their state. */
 extern void (*const torch_fork_handlers[])(void);
 
 #endif

@@ -80,6 +80,11 @@ struct rank_sums {
 	uint64_t
 		unwritten; /* rows that differ in memory that may never have been written, or that is only a view */
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
+	/*
+	 * Not compared, to keep max_overhead on one side: values that the other side has, calls without a partner of A and of B.
+	 * They are not in only_a, only_b and differing.
+	 */
+	uint64_t unrecorded_values, unrecorded_a, unrecorded_b;
 	uint64_t calls[VERDICTS]; /* paired calls, by their worst row */
 	struct first_diff first; /* the first that differs at all */
 	struct first_diff origin[ORIGINS_KEPT]; /* calls with equal inputs and different outputs */

@@ -58,6 +58,7 @@ struct item {
 	struct cell stat[STATS_COUNT];
 	enum item_state state;
 	bool scalar; /* no tensor */
+	bool unrecorded; /* its values were left away to keep max_overhead */
 	uint64_t extra; /* a hash of other known facts about its values */
 	bool counted; /* nans and infs are known */
 	uint64_t nans, infs;

@@ -142,8 +142,15 @@ void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p)
 	r->norm_relative = NAN;
 	for (unsigned m = 0; m < METRICS; m++)
 		r->metric_value[m] = NAN;
+	r->unrecorded = r->b && r->a->unrecorded != r->b->unrecorded;
 	r->differs = !r->b || is_other_text(r->a->dtype, r->b->dtype) ||
-		     is_other_text(r->a->shape, r->b->shape) || r->a->extra != r->b->extra;
+		     is_other_text(r->a->shape, r->b->shape);
+	if (r->unrecorded) {
+		for (unsigned s = 0; mode != COMPARE_CHECKSUM && s < STATS_COUNT; s++)
+			r->diff[s] = r->relative[s] = "N/A";
+		return;
+	}
+	r->differs |= r->b && r->a->extra != r->b->extra;
 	for (unsigned s = 0; mode != COMPARE_CHECKSUM && s < STATS_COUNT; s++)
 		compare_cells(r, s, p);
 	if (r->b && r->a->crc && r->b->crc && !r->a->scalar && mode == COMPARE_CHECKSUM)
@@ -227,7 +234,7 @@ static void judge_row_alone(struct row *r, enum ignore ignore)
 {
 	const struct item *a = r->a, *b = r->b;
 
-	if (!are_limits_finite(a) && (!b || are_limits_finite(b)))
+	if (!r->unrecorded && !are_limits_finite(a) && (!b || are_limits_finite(b)))
 		blame_row(r, RULE_NOT_FINITE);
 	if (!b)
 		return;
@@ -313,7 +320,7 @@ static void judge_checksum(struct row *r)
 {
 	const char *a = r->a->crc, *b = r->b ? r->b->crc : NULL;
 
-	if (!a && !b && r->b)
+	if ((!a && !b && r->b) || r->unrecorded)
 		return;
 	if (!a || !b || !*a || !*b)
 		blame_row(r, RULE_UNPAIRED);

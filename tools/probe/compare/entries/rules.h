@@ -59,6 +59,7 @@ struct row {
 	enum verdict verdict;
 	uint32_t rules;
 	bool differs; /* anything differs */
+	bool unrecorded; /* one side has no values, to keep max_overhead: only type and shape are compared */
 };
 
 /* Can these two be compared? Types must be equal, or both floating-point. */

@@ -119,6 +119,8 @@ static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
 	memmove(r->step + i + 1, r->step + i, (r->nstep - i) * sizeof(*r->step));
 	r->nstep++;
 	r->step[i] = (struct run_step){.step = step};
+	r->step[i].few_calls = meta_step_is_thinned(r->meta, step, true, false);
+	r->step[i].few_values = meta_step_is_thinned(r->meta, step, false, true);
 	table_init(&r->step[i].nth, sizeof(struct table_key) + 8, OPS_MAX);
 	return &r->step[i];
 }
@@ -210,6 +212,7 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 	}
 	i->counted = csv_u64(calls_column(s, COL_nans), &i->nans) &&
 		     csv_u64(calls_column(s, COL_infs), &i->infs);
+	i->unrecorded = step->few_values && !i->counted && !calls_column(s, COL_norm)->n;
 	t = calls_column(s, COL_crc32);
 	i->crc = t->n ? copy_field(&step->pool, t) : NULL;
 	t = calls_column(s, COL_name);
@@ -311,6 +314,8 @@ static void fill_run_keys(struct run_call *call, const struct call *c, const str
 	uint64_t content = 1;
 
 	k->comm = comm && c->comm_seq != NO_NUMBER && !(c->bits & CALL_P2P) ? comm : 0;
+	if (comm && c->comm_seq != NO_NUMBER)
+		k->numbered = hash_u64(hash_u64(op, comm), (uint64_t)c->peer) | 1;
 	k->name = hash_u64(hash_u64(op, comm), (uint64_t)(c->peer != NO_NUMBER)) | 1;
 	for (unsigned i = 0; i < call->e.n; i++) {
 		const struct item *x = &call->e.item[i];
@@ -424,7 +429,7 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
 	const struct overlay *o, const struct ranges *steps)
 {
-	*r = (struct run_calls){.steps = steps, .late_steps = STEPS_LATE};
+	*r = (struct run_calls){.steps = steps, .late_steps = STEPS_LATE, .meta = &dir->meta};
 	table_init(&r->stacks, sizeof(struct run_stack), STACKS_MAX);
 	comms_init(&r->comms);
 	comms_read(&r->comms, dir, o);

@@ -15,6 +15,8 @@ struct run_key {
 	uint64_t frames; /* name and functions on the stack */
 	uint64_t name; /* operation and communicator */
 	uint64_t comm; /* collectives: communicator; else 0 */
+	uint64_t
+		numbered; /* communicator, operation and peer, if comm_seq is known: with it they identify the call; else 0 */
 };
 
 struct run_call {
@@ -25,6 +27,7 @@ struct run_call {
 /* The calls of one step that are in memory. */
 struct run_step {
 	uint64_t step;
+	bool few_calls, few_values; /* not all were recorded, to keep max_overhead */
 	struct run_call *call; /* by seq */
 	unsigned n, cap;
 	struct pool pool;
@@ -45,6 +48,7 @@ struct run_calls {
 	unsigned
 		late_steps; /* a call may be written this many steps late: set by open_run_calls(), may be changed after that */
 	struct entry scratch;
+	const struct meta *meta; /* of the rank */
 	const struct ranges *steps; /* only these */
 };
 

@@ -264,13 +264,33 @@ static void find_costly_keys(struct meta *m, const struct json_node *config)
 }
 
 /* The list is written before any call is skipped. The first levels only affect values. */
-static bool read_thinned(const struct json_node *list)
+static void read_thinned(struct meta *m, const struct json_node *list)
 {
+	m->thinned_values = list;
 	if (!list || list->kind != JSON_LIST)
-		return false;
-	for (const struct json_node *i = list->child; i; i = i->next)
-		if (read_count(json_member(i, "one_call_in")) > 1)
+		return;
+	for (const struct json_node *i = list->child; i; i = i->next) {
+		bool calls = read_count(json_member(i, "one_call_in")) > 1;
+		int64_t to = number_or(json_member(i, "to_step"), -1);
+
+		m->thinned |= calls;
+		if (m->nthinned < META_THINNED_MAX)
+			m->thinned_at[m->nthinned++] =
+				(struct thinned_steps){read_count(json_member(i, "from_step")),
+					to < 0 ? UINT64_MAX : (uint64_t)to, calls,
+					json_scalar_text(json_member(i, "values_below")) != NULL};
+	}
+}
+
+bool meta_step_is_thinned(const struct meta *m, uint64_t step, bool calls, bool values)
+{
+	for (unsigned i = 0; i < m->nthinned; i++) {
+		const struct thinned_steps *t = &m->thinned_at[i];
+
+		if (((calls && t->calls) || (values && t->values)) && t->from <= step &&
+			step <= t->to)
 			return true;
+	}
 	return false;
 }
 
@@ -316,8 +336,7 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->removed_blocks = read_count(json_member(top, "removed_blocks"));
 	m->ndropped = read_meta_counts(json_member(calls, "dropped"), m->dropped);
 	m->nskipped = read_meta_counts(json_member(calls, "skipped"), m->skipped);
-	m->thinned = read_thinned(json_member(top, "thinned"));
-	m->thinned_values = m->thinned || json_member(top, "thinned");
+	read_thinned(m, json_member(top, "thinned"));
 	m->nmissing = read_meta_texts(json_member(top, "missing"), m->missing);
 	m->nlibraries = read_meta_texts(json_member(top, "libraries"), m->libraries);
 	m->ninvisible = read_meta_texts(json_member(top, "invisible"), m->invisible);

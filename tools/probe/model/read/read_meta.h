@@ -36,6 +36,8 @@ struct rank_progress {
 	unsigned cpu_percent; /* of one core, in the second before */
 };
 
+#define META_THINNED_MAX 64 /* as many as a rank writes */
+
 struct meta {
 	char *state; /* "running", "finished", "recovered" */
 	bool has_owner;
@@ -84,6 +86,12 @@ struct meta {
 	uint64_t config_from_step; /* the configuration in use holds from this step on */
 	bool thinned; /* it skipped calls to keep max_overhead: a call that is absent may have been made */
 	bool thinned_values; /* ... or did not measure the largest tensors */
+	struct thinned_steps {
+		uint64_t from,
+			to; /* steps; both count, and may have begun or ended with everything recorded */
+		bool calls, values; /* some calls are not recorded; some tensors have no values */
+	} thinned_at[META_THINNED_MAX];
+	unsigned nthinned;
 	uint64_t switches; /* how often the configuration changed */
 	uint64_t switch_asked; /* the step that the last change asked for; 0: none */
 	bool switch_late;
@@ -100,6 +108,9 @@ void meta_take_ending(struct meta *m, const char *json);
 
 /* Times of CLOCK_MONOTONIC, as in struct journal_progress. */
 uint64_t compute_still_ns(uint64_t moved_ns, uint64_t quiet_ns);
+
+/* True if in that step some calls may not be recorded (calls), or some tensors may have no values (values), to keep max_overhead. */
+bool meta_step_is_thinned(const struct meta *m, uint64_t step, bool calls, bool values);
 
 /* True if anything has ended a step. */
 bool meta_has_steps(const struct meta *m);
