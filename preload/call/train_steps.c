@@ -99,7 +99,7 @@ enum train_mark train_scale_update(struct train *t)
 	bool stepped_before = t->stepped_since_update;
 
 	t->stepped_since_update = false;
-	/* Some optimizer has stepped for this update: that was the step, or the anchor's will be. */
+	/* An optimizer has stepped for this update: that was the step, or the anchor's step will be. */
 	if (!t->backwards || stepped_before || t->in_optimizer || t->in_backward)
 		return TRAIN_NOTHING;
 	return mark_training_step(t, TRAIN_SKIPPED);

@@ -3,12 +3,12 @@
  * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime that copies on streams and has
  * events.
  *
- * They lie in one region of page-locked host memory, allocated at the first (copies to other memory would wait). It is handed
- * out in pages; a snapshot that is not needed any more gives its pages back when its event has passed. One runtime of a process
- * has them.
+ * They are in one region of page-locked host memory, allocated at the first snapshot (copies to other memory would wait). It is
+ * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. Only one runtime of
+ * a process can use them.
  *
- * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child never uses it: devices do not
- * work there.
+ * Lock: `lock` guards the table of snapshots; a leaf except for the runtime's own locks. A forked child never uses it: devices
+ * do not work there.
  */
 #ifndef PROBE_DEVICE_SNAPSHOTS_H
 #define PROBE_DEVICE_SNAPSHOTS_H

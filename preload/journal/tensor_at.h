@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tensors of an entry one after the other, where that has to be quick. The journal may be damaged: every length is checked before it is used. */
+/* Iterates quickly over the tensors of an entry. The journal may be damaged: every length is checked before it is used. */
 #ifndef PROBE_JOURNAL_TENSOR_AT_H
 #define PROBE_JOURNAL_TENSOR_AT_H
 
 #include "journal/journal.h"
 
-/* The tensor at that byte of the entry; the first one comes after its fixed part. NULL: the entry has no room for it. */
+/* The tensor at that byte of the entry; the first one follows its fixed part. NULL: the entry has no room for it. */
 static inline const struct journal_tensor *journal_get_tensor_at(
 	const struct journal_entry *e, uint32_t at)
 {

@@ -62,7 +62,7 @@ void child_after_fork(void)
 {
 	uint32_t phase = atomic_load(&session.phase);
 
-	/* Communicators are followed before the first record too. */
+	/* Communicators are tracked before the first record too. */
 	pthread_mutex_init(&session.lock, NULL);
 	generation_forked();
 	writer_forked();
@@ -85,7 +85,7 @@ void child_after_fork(void)
 	settings_forked();
 	writer_forget();
 	if (!session.rank_told) {
-		/* Its environment may say otherwise. */
+		/* The child's environment may differ. */
 		session.world_rank = session.world_size = -1;
 		session.rank_guessed = false;
 	}

@@ -17,7 +17,7 @@
 #define LANGUAGES_MAX 4
 #define MORE " <- ..."
 
-/* State of each language. One thread searches at a time; the others do without until it has finished. */
+/* State of each language. One thread searches at a time; the others work without languages until it has finished. */
 enum { UNKNOWN, ABSENT, PRESENT };
 static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
@@ -94,7 +94,7 @@ static void lend_own(void *arg)
 
 	(void)arg;
 
-	/* The count goes up in any case, because foreign_unlend() takes it down again. */
+	/* The count is always incremented, because foreign_unlend() decrements it. */
 	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
 
 	pthread_mutex_lock(&lending);

@@ -128,7 +128,7 @@ static const struct power *power_of(int n)
 	struct power *p = &powers[n - POWER_MIN], own;
 
 	if (!atomic_load_explicit(&p->ready, memory_order_acquire)) {
-		/* Two threads that come here at once store the same. */
+		/* If two threads compute it at once, both store the same value. */
 		make_power(&own, n);
 		__atomic_store_n(&p->hi, own.hi, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->lo, own.lo, __ATOMIC_RELAXED);
@@ -342,7 +342,7 @@ bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
 	memcpy(&bits, &v, sizeof(bits));
 	if (__builtin_expect(find_9_digits(bits, digits, exponent), 1))
 		return true;
-	/* The powers that are needed may not have been made. */
+	/* The powers that are needed may not have been computed. */
 	if ((bits >> 52 & 2047) - 1 > 2045)
 		return false;
 

@@ -69,7 +69,7 @@ static void write_ending(struct journal *j, const struct innermost *in)
 		.code = ENDING_NONE,
 		.signal = ENDING_NONE,
 		.inside = *in->inside ? in->inside : NULL,
-		.text = "nothing is known of its end"};
+		.text = "how it ended is not known"};
 	char json[2048];
 
 	if (journal_has_ending(j))

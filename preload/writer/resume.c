@@ -173,8 +173,8 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 		close(to);
 	if (stacks < 0) {
 		log_loss(LOSS_FOLDER,
-			"append_output: cannot go on in %s: %s; it is moved to %s.<n>, and the "
-			"rows of this run begin in a new one",
+			"append_output: cannot continue in %s: %s; it is moved to %s.<n>, "
+			"and the rows of this run begin in a new one",
 			name,
 			stacks == -EPROTO ? "written by another version of libprobe, or in another "
 					    "format (compact files are "
@@ -186,7 +186,8 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 	r->last_stack = (uint32_t)stacks;
 	r->is = true;
 	log_info(2,
-		"going on in %s from step %u; %llu rows and files of steps from there on are in %s",
+		"continuing in %s from step %u; %llu rows and files of steps from there on "
+		"are in %s",
 		name, r->first, (unsigned long long)done.moved, r->earlier);
 	return 0;
 }

@@ -84,7 +84,7 @@ static void follow_folder(void)
 	if (!err && fstat(output.folder.dir.fd, &st) == 0 && st.st_nlink > 0)
 		return;
 	log_loss(LOSS_WRITE,
-		"%s was removed: rows written so far are gone with it; making it again",
+		"%s was removed: rows written so far are gone with it; creating it again",
 		output.folder.path);
 	if (session_take_folder(&f, NULL) < 0)
 		return;

@@ -151,7 +151,7 @@ static inline unsigned char *compact_write_signed(unsigned char *p, int64_t v)
 }
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the lowest byte is not first"
+#error "the format needs a little-endian machine"
 #endif
 static inline void compact_write_u32(unsigned char *p, uint32_t v)
 {

@@ -153,8 +153,8 @@ static void make_step(struct dump *d, struct dumped_step *s)
 	s->own |= !err;
 	if (err && err != -ENOENT)
 		log_loss(LOSS_DUMP,
-			"the dump of step %u cannot be written: %s; it stays in dump_%u.part, "
-			"from which `probe recover` makes it",
+			"the dump of step %u cannot be written: %s; its data stays in "
+			"dump_%u.part, from which `probe recover` writes it",
 			s->step, io_error_text(err), s->step);
 }
 

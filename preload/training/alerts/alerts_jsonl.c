@@ -225,10 +225,9 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 		if (!grow_series(a)) {
 			if (!a->full_said)
 				log_loss(LOSS_ALERTS,
-					"alerts: more than %u series of values: further ones are "
-					"not "
-					"looked at; choose fewer by `kind` and `names` of the "
-					"rules",
+					"alerts: more than %u series of values: further "
+					"ones are not checked; choose fewer by `kind` and "
+					"`names` of the rules",
 					a->nseries);
 			a->full_said = true;
 			return NULL;
@@ -669,7 +668,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 	err = io_replace_file(files_dir(a->files), ALERTS_FILE, buf, t.len);
 	free(buf);
 	if (err) {
-		log_loss(LOSS_ALERTS, "%s: %s; alerts are kept in memory, to be written again",
+		log_loss(LOSS_ALERTS, "%s: %s; alerts are kept in memory and written later",
 			ALERTS_FILE, io_error_text(err));
 		return;
 	}

@@ -275,9 +275,8 @@ static bool can_first_be_withheld(bool is_promised)
 	if (r < 0 && !has_peer_left())
 		return true;
 	log_info(1,
-		"step %u is not withheld: before it rank %d had not said that it can; the first "
-		"step "
-		"shows whether all ranks can",
+		"step %u is not withheld: rank %d had not reported before it that it can "
+		"withhold steps; the first step shows whether all ranks can",
 		step_now(), r < 0 ? session.world_rank : r);
 	return false;
 }
@@ -325,8 +324,9 @@ static void say_withheld(double norm)
 	text_double(&v, norm, 9);
 	text_double(&m, get_alerts_keys(config_now())->global_norm_spike_threshold, 9);
 	log_info(1,
-		"step %u is withheld: its global norm %s is %s%s: weights and optimizer state "
-		"stay as they are, a learning rate scheduler that the script steps goes on",
+		"step %u is withheld: its global norm %s is %s%s: weights and optimizer "
+		"state stay as they are, a learning rate scheduler that the script steps "
+		"continues",
 		last_step, value, isfinite(norm) ? "at or above the threshold " : "not finite",
 		isfinite(norm) ? most : "");
 }

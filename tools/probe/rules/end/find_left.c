@@ -303,7 +303,8 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		char *who = out_ranks(rank, n);
 
 		append_text(text,
-			tool_format("then %s left too, without a word; the others went on", who));
+			tool_format(
+				"then %s ended too, without a message; the others continued", who));
 		free(who);
 	} else if (n && how_it_left(r, first) == SPOKE) {
 		char *who = out_ranks(rank, n);

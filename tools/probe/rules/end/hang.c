@@ -153,7 +153,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 		return NULL;
 	if (is_circle_closed(r)) {
 		r->circle_closed = true;
-		return tool_strdup("ranks wait for each other: nothing can move");
+		return tool_strdup("ranks wait for each other: none can proceed");
 	}
 	m = look_at_movers(r);
 	/* find_stuck() says which. */
@@ -172,7 +172,8 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 	if (!m.still)
 		return is_file_operation(s->sample) || s->age_max < STILL_NS
 			       ? NULL
-			       : tool_strdup("each rank is in a call, or gone: nothing can move");
+			       : tool_strdup("each rank is blocked in a call, or gone: none can "
+					     "proceed");
 	need = is_explained_by_place(usual, s->age_max) ? STILL_ALONE_NS : STILL_NS;
 	if (m.still_ns < need || s->age_max < STILL_NS)
 		return NULL;

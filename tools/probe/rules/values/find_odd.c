@@ -259,7 +259,7 @@ static void find_not_sum(struct report *r)
 		      ? tool_strdup(
 				"its tensor is a strided view, and the library read "
 				"memory contiguously, including elements between the view's own")
-	      : o->moved  ? tool_strdup("it cannot be told which of the parts arrived changed")
+	      : o->moved  ? tool_strdup("which of the parts was changed on its way cannot be told")
 	      : o->unsure ? tool_strdup("it cannot be told whose input is missing")
 			  : tool_format("%s what %s put in",
 				    o->extreme ? "that is" : "the difference is",
