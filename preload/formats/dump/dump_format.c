@@ -21,7 +21,7 @@
 
 struct dumped_step {
 	uint32_t step;
-	bool own; /* its folder belongs to us */
+	bool own; /* its folder belongs to this process */
 	/* value of `left` of struct dump before its files were made for the first time */
 	int64_t left;
 	bool touched; /* it has calls that are not in its files */

@@ -25,7 +25,7 @@
 #define PEER_OFF "off" /* one line for each rank that no longer withholds */
 #define PEER_BYTES 256
 #define PROMISE_TRIES 4 /* passes in which a training may not have an optimizer yet */
-#define PEER_OFF_BYTES 65536 /* a longer file is not read any more */
+#define PEER_OFF_BYTES 65536 /* a longer file is no longer read */
 #define PART_BYTES 640
 
 enum skip_state { SKIP_UNSEEN, SKIP_WAITING, SKIP_ON, SKIP_REFUSED };
@@ -34,7 +34,7 @@ static const char state_words[][8] = {"waiting", "waiting", "on", "refused"};
 
 static _Atomic uint8_t state; /* enum skip_state */
 static char refusal[SKIP_WHY_MAX];
-static bool told; /* the other ranks have been told: this rank's file exists */
+static bool told; /* the other ranks have been informed: this rank's file exists */
 static bool all_on; /* each rank's file was read once: later changes are in PEER_OFF */
 static unsigned promise_tries, promised; /* optimizers, before the first step */
 static uint64_t withheld;
@@ -132,7 +132,7 @@ static void put_peer_text(struct text *t, const char *word)
 	text_char(t, '\n');
 }
 
-/* The line of a file that says so before the first step. */
+/* The line of a file that announces this before the first step. */
 static void format_promise(struct text *t)
 {
 	text_str(t, "from the first step, optimizers: ");
@@ -166,7 +166,7 @@ static int append_peer_off(const char *text, size_t n)
 	if (n)
 		err = io_write_all(fd, text, n);
 	close(fd);
-	/* If the line cannot be written, the missing file tells. */
+	/* If the line cannot be written, the missing file has the same meaning. */
 	if (err)
 		unlink(path);
 	return err;
@@ -192,7 +192,7 @@ static int tell_peers(const char *word)
 		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
 	if (!err || strcmp(word, "off") == 0)
 		err = io_replace_file(AT_FDCWD, path, line, l.len);
-	/* The line `on` must not stay there. */
+	/* The line `on` must not remain in the file. */
 	if (err)
 		unlink(path);
 	return err;
@@ -262,7 +262,7 @@ void record_skip_promise(unsigned count)
 		return;
 	promise_tries++;
 	promised = count;
-	/* A file of an earlier run must not stay there. */
+	/* A file of an earlier run must not remain. */
 	if (tell_peers(count ? "on" : "waiting"))
 		promised = 0;
 	told = promised > 0;
