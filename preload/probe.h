@@ -38,24 +38,24 @@ PROBE_API int probe_flush(void);
 
 /*
  * Records a tensor under a name: in calls_*.csv (library `probe`, the name as op), and with `format: [dump]` in debug.json and,
- * saved, in dump_tensor_data/. data: contiguous elements in memory that the processor can read, taken
- * before the function returns. dtype: "float32", "bfloat16", "int64" ... as in column dtype. shape: "8x512" or "(8, 512)", "-" or
- * "" for a scalar, at most 16 dimensions. From Python: ctypes.CDLL(None).probe_save(b"x", t.data_ptr() as c_void_p, b"float32",
- * b"8x512"). Returns 0, or -1: nothing is recorded now, or an argument makes no sense.
+ * saved, in dump_tensor_data/. data: contiguous elements in memory that the processor can read, taken before the function
+ * returns. dtype: "float32", "bfloat16", "int64" ... as in column dtype. shape: "8x512" or "(8, 512)", "-" or "" for a scalar,
+ * at most 16 dimensions. From Python: ctypes.CDLL(None).probe_save(b"x", t.data_ptr() as c_void_p, b"float32", b"8x512").
+ * Returns 0, or -1: nothing is recorded now, or an argument is invalid.
  */
 PROBE_API int probe_save(const char *name, const void *data, const char *dtype, const char *shape);
 
 /*
- * With format: [api]: the latest value of a statistic of the training's state. kind: a word of key kinds, or "scalars";
- * name: of the parameter, module or scalar; op: min max mean norm zeros nans infs, of a scalar "value". What has been
- * recorded so far is taken in first. Return 0, or -1: there is none, or nothing is recorded.
+ * With format: [api]: the latest value of a statistic of the training's state. kind: a word of key kinds, or "scalars"; name:
+ * of the parameter, module or scalar; op: min max mean norm zeros nans infs, of a scalar "value". Includes everything recorded
+ * so far. Return 0, or -1: there is none, or nothing is recorded.
  */
 PROBE_API int probe_stats_get(
 	const char *kind, const char *name, const char *op, long *step, double *value);
 
 /*
- * All of them one after the other: *at is 0 at first. The texts last as long as the process. Returns 1; 0: no more; -1: nothing
- * is recorded.
+ * Iterates over all of them: *at is 0 at first. The texts last as long as the process. Returns 1; 0: no more; -1: nothing is
+ * recorded.
  */
 PROBE_API int probe_stats_next(unsigned long *at, const char **kind, const char **name,
 	const char **op, long *step, double *value);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wrapped function in this process: `struct api`, its row, with the data on the function (api_spec.h) and on its
- * library (adapter.h).
+ * A wrapped function in this process: `struct api`, its row, with the data on the function (api_spec.h) and on its library
+ * (adapter.h).
  *
  * The core reads these and never a library's name; adapters (wrappers/) add what is specific to their library.
  */
@@ -26,16 +26,15 @@ union arg {
 };
 
 /*
- * api->word: how the row's calls are handled. A call loads this word once and keeps it, so that its leave matches its
- * enter. It contains the state, one of these bits; the traits; and the number of the configuration
- * (session/generation.h) with which both were decided, in the bits from API_GENERATION on.
- *
- * Every state but API_SKIP takes the slow path through call_enter(), and API_ON only if recording is on (enabled.h).
+ * api->word: how the row's calls are handled. A call loads this word once and keeps it, so that its leave matches its enter. It
+ * contains the state, one of these bits; the traits; and the number of the configuration (session/generation.h) with which both
+ * were decided, in the bits from API_GENERATION on.  Every state except API_SKIP takes the slow path through call_enter(), and
+ * API_ON only if recording is on (enabled.h).
  */
 enum api_state {
-	API_NEW = 0, /* not looked at yet */
+	API_NEW = 0, /* not decided yet */
 	API_SKIP = 1, /* pass straight through to `real` */
-	API_ON = 2, /* record, or do its task */
+	API_ON = 2, /* record, or perform its task */
 	/* like API_ON, but the real function depends on the caller (several copies are loaded) */
 	API_MULTI = 4,
 	API_GONE = 8, /* no real function exists: calls return spec->lib->missing */
@@ -50,18 +49,19 @@ enum api_trait {
 	API_MARKER = 0x400, /* each call (or every n-th) ends a step */
 	API_COUNTED = 0x800, /* only counted: `probe check` */
 	API_LOOKED =
-		0x1000, /* its calls show whether the step marker, a function of a language, runs again */
+		0x1000, /* its calls are used to find out whether the step marker, a function of a language, runs again */
 	/* Set by the maker of the row, and kept when the rest is decided again. */
-	API_BOUND = 0x2000, /* `real` came with the row and is not looked for: dlsym by handle */
-	API_CHOSEN = 0x4000, /* its provider has found it listed, by whatever name */
-	API_MARKED = 0x8000, /* its provider says that it is a marker */
+	API_BOUND =
+		0x2000, /* `real` was given with the row and is not searched for: dlsym by handle */
+	API_CHOSEN = 0x4000, /* its provider has found it in the list, under any of its names */
+	API_MARKED = 0x8000, /* its provider has found that it is a marker */
 	API_GIVEN = API_BOUND | API_CHOSEN | API_MARKED,
 	API_DECIDED = API_NUMBERED | API_LISTED | API_HOOKED | API_MARKER | API_COUNTED | API_LOOKED
 };
 
 #define API_GENERATION 16
 
-/* The buffers of a row whose calls all have the usual form: call/plan.h. */
+/* The buffers of a row whose calls all have the common form: call/plan.h. */
 struct plan {
 	_Atomic uint8_t state; /* enum plan_state */
 	uint8_t nin, nout;
@@ -78,7 +78,7 @@ struct api {
 		copy; /* lowest address of the library that contains `real`; 0: not looked up yet */
 	const struct api_spec *spec; /* of a compiled wrapper: NULL before api_fill() */
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
-	_Atomic bool elsewhere; /* dlsym by handle gave another real function than `real` */
+	_Atomic bool elsewhere; /* dlsym by handle returned another real function than `real` */
 	struct plan plan;
 };
 
@@ -88,8 +88,8 @@ static inline uint32_t api_word(const struct api *a)
 }
 
 /*
- * The row's state is `to` from now on if it is one of `from` (bits of enum api_state; API_NEW is none); all else stays.
- * False: it is another.
+ * Sets the row's state to `to` if it is one of `from` (bits of enum api_state; API_NEW is none); everything else stays. False:
+ * it is another state.
  */
 static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
 {
@@ -113,8 +113,8 @@ struct api *api_get(unsigned i);
 extern const unsigned api_count;
 
 /*
- * Puts `spec` into the rows of compiled wrappers and makes kind_table[]; both are empty at process start. Call it before
- * reading them from a row that may not have been called yet. Cheap once it is done; from any thread.
+ * Puts `spec` into the rows of compiled wrappers and fills kind_table[]; both are empty at process start. Call it before
+ * reading them from a row that may not have been called yet. Cheap once it is done; may be called from any thread.
  */
 void api_fill(void);
 /* The row of an exported wrapper by its symbol, filled, or NULL. */

@@ -34,22 +34,21 @@ struct api_struct {
 struct api_ffi {
 	uint8_t ret; /* enum ctype of the result; CT_STRUCT: ret_struct */
 	/*
-	 * The result is a C++ object that the function builds at an address which the caller hands over out of sight
-	 * (x86-64: before the first argument; aarch64: x8). For libffi that is a result of struct type larger than 16
-	 * bytes; ret is CT_VOID.
+	 * The result is a C++ object that the function constructs at an address passed in a hidden argument (x86-64: before the
+	 * first argument; aarch64: x8). For libffi that is a result of struct type larger than 16 bytes; ret is CT_VOID.
 	 */
 	bool hidden;
-	/* The result says whether the call succeeded. Otherwise call_leave() is to be given lib->success[0]. */
+	/* The result tells whether the call succeeded. Otherwise pass lib->success[0] to call_leave(). */
 	bool code;
 	/*
-	 * Its parameters are not known: v[] holds the addresses of API_OPEN_WORDS words. The first ones are its
-	 * integers and pointers, one each; the others are the memory that follows. They are passed on unchanged,
-	 * floating-point registers too. args[] is empty.
+	 * Its parameters are not known: v[] holds the addresses of API_OPEN_WORDS words. The first ones are its integer and
+	 * pointer arguments, one each; the others are the memory that follows. They are passed on unchanged, including
+	 * floating-point registers. args[] is empty.
 	 */
 	bool open;
 	/*
-	 * A compiled function that takes the place of the entry: its calls look like those of the real one, and it is a
-	 * wrapper (call/wrapper.h) by itself. NULL: libffi.
+	 * A compiled function that replaces the libffi entry: its calls look like those of the real one, and it is a complete
+	 * wrapper (call/wrapper.h). NULL: libffi is used.
 	 */
 	void *entry;
 	const struct api_struct *ret_struct;
@@ -66,17 +65,17 @@ struct api_spec {
 	uint8_t at[ROLE_NROLES]; /* argument that has the role, + 1; 0: none */
 	const char *how; /* TASK_COMM_NEW: the `kind` column of comms.csv: dup, split ... */
 	/*
-	 * enum dtype that the C type of a buffer says (float *), by its role; DT_OTHER: none (void *). It counts where the
-	 * row has no dtype role for that buffer.
+	 * enum dtype of the C type of a buffer (float *), by its role; DT_OTHER: none (void *). Used if the row has no dtype
+	 * role for that buffer.
 	 */
 	uint8_t buf_dtype[ROLE_BUF + 1];
 	const char *link_name; /* the linker's name (mangled); NULL: symbol */
 	const struct api_ffi *ffi; /* NULL: it has a compiled wrapper */
-	/* TASK_DATA: calls inside it are recorded as if they were not inside anything, with `parent`. */
+	/* TASK_DATA: calls inside it are recorded like outermost ones, with `parent`. */
 	bool transparent;
 };
 
-/* A message that is handed over in parts (MPI_Psend_init): nothing else that moves a message has their number. */
+/* True for a message that is sent in parts (MPI_Psend_init): no other kind of message shares its numbering. */
 static inline bool spec_is_parted(const struct api_spec *s)
 {
 	return s->at[ROLE_NITEMS] != 0 && s->completion == DONE_START;

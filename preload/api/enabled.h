@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Switches everything off: one word that every entry of ours reads first (compiled wrappers, entries through libffi,
- * hooks of dlsym and dlopen, probe.h). From the next call on nothing is recorded, whatever a row's state is, and a call
- * costs as much as one that was never listed.
+ * Switches everything off: one word that every entry point of libprobe reads first (compiled wrappers, entries through libffi,
+ * hooks of dlsym and dlopen, probe.h). From the next call on nothing is recorded, whatever a row's state is, and a call costs
+ * as much as an unlisted one.
  *
  * Changes while it was off are not known afterwards: communicators, requests, numbers of calls.
  */
@@ -15,11 +15,11 @@
 
 #include "api/api.h"
 
-/* Each turns it off for itself; on is where none does. */
+/* Each reason switches recording off independently; it is on if no reason is set. */
 enum off_reason {
 	OFF_SETTLED =
-		1, /* the session ended, cannot record, or is a forked child's that is not to */
-	OFF_SWITCHED = 2, /* from outside */
+		1, /* the session ended, cannot record, or is that of a forked child that must not record */
+	OFF_SWITCHED = 2, /* by the user */
 };
 
 /* The states whose calls go straight to the real function: API_SKIP, and API_ON too while recording is off. */
@@ -30,17 +30,17 @@ static inline bool recording_enabled(void)
 	return !(atomic_load_explicit(&pass_states, memory_order_acquire) & API_ON);
 }
 
-/* Any thread, and signal handlers. Keeps errno. */
+/* May be called by any thread and in signal handlers. Keeps errno. */
 void recording_switch(enum off_reason why, bool off);
 
-/* Reads the word first, then the row's: an entry takes as many instructions as comparing the row's alone would. */
+/* Reads the global word first, then the row's: this takes as many instructions as comparing the row's alone would. */
 static inline __attribute__((always_inline)) bool api_passes(const struct api *f)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 	uint32_t states;
 	bool pass;
 
-	/* Aligned loads, which acquire on this processor; compilers do not fold an atomic one into the test. */
+	/* Aligned loads, which have acquire semantics on this processor; compilers do not fold an atomic load into the test. */
 	__asm__ volatile("movl %2, %1\n\ttestl %1, %3"
 			 : "=@ccnz"(pass), "=&r"(states)
 			 : "m"(pass_states), "m"(f->word)

@@ -7,12 +7,12 @@
 #include <stdint.h>
 
 /*
- * Roles of arguments; the names in the spec files are these in lower case without the prefix. A buffer role and the
- * count, dtype ... roles of its side belong together: SEND with SCOUNT and SDTYPE where the function has them, else
- * with COUNT and DTYPE.
+ * Roles of arguments; the names in the spec files are these in lower case without the prefix. A buffer role and the count,
+ * dtype ... roles of its side belong together: SEND with SCOUNT and SDTYPE where the function has them, otherwise with COUNT
+ * and DTYPE.
  */
 enum role {
-	ROLE_NONE, /* carried through and ignored; a parameter name that starts with _ */
+	ROLE_NONE, /* passed on and ignored; a parameter name that starts with _ */
 	ROLE_SEND, /* buffer read */
 	ROLE_RECV, /* buffer written */
 	ROLE_BUF, /* one buffer read or written */
@@ -45,11 +45,11 @@ enum role {
 	ROLE_INDEX, /* int * */
 	ROLE_INDICES, /* array of int */
 	ROLE_OUTCOUNT, /* int * */
-	ROLE_NEWCOMM, /* pointer to a handle that the call fills in */
+	ROLE_NEWCOMM, /* pointer to a handle that the call stores */
 	ROLE_COMMP, /* pointer to a handle that the call ends */
 	ROLE_GROUP,
 	ROLE_COLOR,
-	ROLE_NEWTAG, /* tag or string tag that a new communicator is made with */
+	ROLE_NEWTAG, /* tag or string tag of a new communicator */
 	ROLE_PEERCOMM,
 	ROLE_MESSAGE, /* pointer to a matched-probe handle */
 	ROLE_NAME,
@@ -63,10 +63,10 @@ enum role {
 	ROLE_NEWWIN,
 	ROLE_WINP, /* pointer to the handle of one that the call ends */
 	/*
-	 * Linear algebra (call/matrix.h), by value or by pointer: leading dimensions of matrices, increments of vectors
-	 * and letters have the meaning of BLAS. SEND is A or x, BUF is B or the second vector, RECV is C or y.
+	 * Linear algebra (call/matrix.h), by value or by pointer: leading dimensions of matrices, increments of vectors and
+	 * letters have the meaning of BLAS. SEND is A or x, BUF is B or the second vector, RECV is C or y.
 	 */
-	ROLE_ORDER, /* row or column major; a row without it: column */
+	ROLE_ORDER, /* row or column major; column major if a row has no such role */
 	ROLE_TRANSA,
 	ROLE_TRANSB,
 	ROLE_SIDE,
@@ -80,23 +80,23 @@ enum role {
 	ROLE_INCY,
 	ROLE_ALPHA,
 	ROLE_BETA,
-	/* Batches: NITEMS matrices, each this many elements after the one before. */
+	/* Batches: NITEMS matrices, this many elements apart. */
 	ROLE_STRIDEA,
 	ROLE_STRIDEB,
 	ROLE_STRIDEC,
-	ROLE_COMPUTE, /* the type that is computed in, which is that of the factors */
+	ROLE_COMPUTE, /* the type used for the computation, which is also that of the factors */
 	ROLE_HANDLE, /* of a library: identifies the stream that the call uses */
 	ROLE_NROLES
 };
 
 /* What a call does. */
 enum task {
-	TASK_DATA, /* moves data or synchronises: has a kind and makes rows */
-	TASK_WAIT, /* completes requests, blocking; which form: spec->sub (enum sub) */
+	TASK_DATA, /* moves data or synchronises: has a kind and produces rows */
+	TASK_WAIT, /* completes requests, blocking; the form is spec->sub (enum sub) */
 	TASK_TEST, /* completes requests, not blocking */
 	TASK_START, /* starts persistent requests */
-	TASK_PROBE, /* waits for a message, and takes it not */
-	TASK_REQUEST, /* SUB_FREE, SUB_CANCEL, SUB_LOOK: a request without completing it */
+	TASK_PROBE, /* waits for a message without receiving it */
+	TASK_REQUEST, /* SUB_FREE, SUB_CANCEL, SUB_LOOK: handles a request without completing it */
 	TASK_COMM_NEW,
 	TASK_COMM_END,
 	TASK_COMM_NAME,
@@ -109,8 +109,8 @@ enum task {
 	TASK_GROUP_START,
 	TASK_GROUP_END, /* SUB_CANCEL: its content never runs */
 	/*
-	 * Only watched: the adapter's enter and leave are called wherever it is called, nested or not, and calls inside it
-	 * are recorded as if it were not there. leave is called, with c->ok false, when an exception passes as well.
+	 * Only observed: the adapter's enter and leave are called for every call, nested or not, and calls inside it are
+	 * recorded as if it did not exist. If an exception passes, leave is called with c->ok false.
 	 */
 	TASK_SCOPE,
 };
@@ -134,13 +134,13 @@ enum sub {
 /* When the output of a TASK_DATA call is valid. */
 enum completion {
 	DONE_RETURN, /* when the function returns */
-	DONE_REQUEST, /* when the request that it gives back completes */
-	DONE_START, /* persistent: whenever its request, started, completes; the call itself moves nothing */
+	DONE_REQUEST, /* when the request that it returns completes */
+	DONE_START, /* persistent: each time its started request completes; the call itself moves nothing */
 	DONE_STREAM, /* when the stream reaches it */
 	DONE_END, /* when the call's second half (SUB_END) on the same window or file is done */
 };
 
-/* Terms of a product in addition to roles, numbered after them. */
+/* Factors of a product in addition to roles, numbered after them. */
 enum term {
 	TERM_SIZE =
 		ROLE_NROLES, /* ranks on the other side: communicator's size, or the remote group's */
@@ -152,25 +152,25 @@ enum term {
 	TERM_NTERMS
 };
 
-/* How many elements a buffer holds and where they lie. */
+/* How many elements a buffer has and where they are. */
 enum extent_form {
 	EXT_NONE,
-	EXT_PRODUCT, /* the product of terms, contiguous, from `offset` (a product too) on */
+	EXT_PRODUCT, /* the product of terms, contiguous, starting at `offset` (a product too) */
 	EXT_SUM, /* sum of counts[0..n), contiguous */
 	EXT_AT_RANK, /* counts[rank], contiguous */
 	EXT_SEGMENTS, /* counts[i] elements at displs[i] for i in 0..n */
 	EXT_SEGMENT_AT_RANK, /* counts[rank] elements at displs[rank] */
 	EXT_TYPED_SEGMENTS, /* counts[i] elements of dtypes[i] at displs[i] bytes */
-	/* These last two are call/matrix.c's. */
-	EXT_MATRIX, /* term[0] rows, term[1] columns, as they are stored unless `trans` says otherwise */
-	EXT_VECTOR, /* term[0] elements, or, where `trans` says so, term[1] */
+	/* The last two are handled by call/matrix.c. */
+	EXT_MATRIX, /* term[0] rows, term[1] columns, as stored unless `trans` is set */
+	EXT_VECTOR, /* term[0] elements; if `trans` is set, term[1] */
 };
 
 enum extent_where {
 	ON_ALL, /* for a rooted kind in an intercommunicator: on the leaves */
 	ON_ROOT,
 	ON_LEAF, /* not on the root */
-	ON_NOT_FIRST, /* not on rank 0 (exscan leaves its output alone) */
+	ON_NOT_FIRST, /* not on rank 0 (exscan does not write its output) */
 	ON_SENDER, /* if outdegree > 0: a rank without neighbours to send to may pass any pointer */
 	/* if that factor is not 0: BLAS does not read operands that are multiplied by 0 */
 	ON_ALPHA,
@@ -201,19 +201,19 @@ struct kind {
 	bool collective; /* counted in the communicator's comm_seq; else point-to-point */
 	bool rooted;
 	bool local; /* computes: has neither ranks nor peers */
-	bool same; /* every rank that has an output has the same bytes there */
+	bool same; /* every rank that has an output has the same bytes in it */
 	uint8_t nin, nout;
 	struct extent in[KIND_INPUTS], out[KIND_VIEWS];
 	/*
-	 * Libraries with an in-place sentinel: if the argument of role `alt_buf` is the sentinel, alt_in holds
-	 * instead of in[] (alt_nin 0: no input buffer) and, where alt_no_out is set, out[] has no buffer.
+	 * Libraries with an in-place mark: if the argument of role `alt_buf` is the mark, alt_in is used instead of in[]
+	 * (alt_nin 0: no input buffer) and, if alt_no_out is set, out[] has no buffer.
 	 */
 	uint8_t alt_buf, alt_nin;
 	bool alt_no_out;
 	struct extent alt_in[1];
 };
 
-/* After api_fill(). */
+/* Valid after api_fill(). */
 extern const struct kind *const kind_table;
 extern const unsigned kind_count;
 

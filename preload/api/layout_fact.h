@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Facts about a library that are not part of its interface: offsets, values of enums, slots of tables, encodings of
- * handles. Each fact is a row of one table, and is verified in the process before anything depends on it. If it does
- * not hold, features that depend on it are off. `probe check` prints the table, meta.json has the results.
+ * Facts about a library that are not part of its interface: offsets, values of enums, slots of tables, encodings of handles.
+ * Each fact is a row of one table, and is verified in the process before anything depends on it. If it does not hold, features
+ * that depend on it are off. `probe check` prints the table, meta.json has the results.
  */
 #ifndef PROBE_API_LAYOUT_FACT_H
 #define PROBE_API_LAYOUT_FACT_H
@@ -21,7 +21,7 @@ struct layout_fact {
 };
 
 enum layout_state {
-	LAYOUT_UNSEEN, /* nothing has depended on it in this process */
+	LAYOUT_UNSEEN, /* not needed yet in this process */
 	LAYOUT_VERIFIED,
 	LAYOUT_FAILED,
 };
@@ -38,7 +38,7 @@ static inline enum layout_state layout_fact_state(unsigned fact)
 
 const char *layout_state_name(enum layout_state s);
 
-/* Notes whether it held; a failure is permanent. True: the result is new. Adapters call session_layout_fact(). */
+/* Notes whether the fact was verified; a failure is permanent. True: the result is new. Adapters call session_layout_fact(). */
 bool layout_fact_note(unsigned fact, bool holds);
 
 #endif

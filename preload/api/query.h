@@ -9,11 +9,11 @@
 /* Ways of making a communicator, in `comm: {parent: [...]}`. */
 #define COMM_PARENTS_MAX 8
 
-/* A function that tells rank or size of a communicator: `comm: {rank: ..., size: ...}`. */
+/* A function that returns the rank or size of a communicator: `comm: {rank: ..., size: ...}`. */
 struct query {
 	const char *function; /* NULL: not given */
 	bool comm; /* its first argument is the communicator */
-	/* it stores the number through its last argument and returns a code; else it returns the number */
+	/* it stores the number through its last argument and returns a code; otherwise it returns the number */
 	bool out;
 	uint8_t bytes; /* size of the number: 4 or 8 */
 };

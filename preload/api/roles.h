@@ -4,7 +4,7 @@
 
 #include "api/api.h"
 
-/* A role that a function lacks is played by another one, which has no substitute itself. */
+/* If a function lacks a role, this other role takes its place; the latter has no substitute itself. */
 static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_SCOUNT] = ROLE_COUNT,
 	[ROLE_RCOUNT] = ROLE_COUNT,
@@ -14,7 +14,7 @@ static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_RTAG] = ROLE_TAG,
 };
 
-/* The argument that plays the role, + 1; 0: none does. */
+/* The argument that has the role, + 1; 0: none. */
 static inline unsigned argument_of(const struct api_spec *s, unsigned role)
 {
 	unsigned i = s->at[role];

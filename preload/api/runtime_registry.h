@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All rows made at run time that have an entry, in addition to those of compiled wrappers: a list without a lock that only grows. */
+/* All rows made at run time that have an entry, in addition to those of compiled wrappers: a lock-free list that only grows. */
 #ifndef PROBE_API_RUNTIME_REGISTRY_H
 #define PROBE_API_RUNTIME_REGISTRY_H
 
 #include "api/api.h"
 
-/* Part of the object that keeps the row; never freed. */
+/* Part of the object that contains the row; never freed. */
 struct made_row {
 	struct api *api;
 	struct made_row *next;

@@ -101,8 +101,8 @@ __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 {
 	struct thread_self *w = thread_self();
 	/*
-	 * Sanitizers know the bounds of a thread's stack, and our frames would be larger than those allow. A thread
-	 * without a block cannot store which stack it is on.
+	 * Sanitizers know the bounds of a thread's stack, and libprobe's frames would exceed them. A thread without a block
+	 * cannot store which stack it is on.
 	 */
 	char *s = SANITIZED || !thread_has_block() || apart_is_here() ? NULL : take_stack();
 

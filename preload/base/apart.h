@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs our own work on a stack of our own. A thread of the job may have only 16 KiB of stack, or run on the alternate
- * stack of a signal handler. There, work that needs more than some hundred bytes of stack runs on one of ours. Work
- * that is done once (configuration, start, end, names) always does.
+ * Runs libprobe's own work on a separate stack. A thread of the job may have only 16 KiB of stack, or run on the alternate
+ * stack of a signal handler. There, work that needs more than some hundred bytes of stack is moved to a stack of libprobe. Work
+ * that is done once (configuration, start, end, names) always is.
  *
- * Unwinders and debuggers can walk across the switch. Calls and returns pair up, as a shadow stack (CET, GCS) requires.
- * If a signal handler interrupts the work and leaves by longjmp, the stack stays unused for good; nothing else is lost.
+ * Unwinders and debuggers can walk across the switch. Calls and returns pair up, as a shadow stack (CET, GCS) requires. If a
+ * signal handler interrupts the work and leaves by longjmp, the stack is never used again; nothing else is lost.
  */
 #ifndef PROBE_BASE_APART_H
 #define PROBE_BASE_APART_H
@@ -24,13 +24,13 @@ static inline bool apart_is_here(void)
 }
 
 /*
- * Calls fn(arg) on a stack of our own. Uses the caller's stack if it is one already, or if there is no memory. Stacks
- * come from a lock-free pool and are mapped when the pool is empty; no thread keeps one.
+ * Calls fn(arg) on a separate stack. Uses the caller's stack if it is one already, or if there is no memory. Stacks come from a
+ * lock-free pool and are mapped when the pool is empty; no thread keeps one.
  */
 void apart_call(void (*fn)(void *), void *arg);
 
 /*
- * Address of a frame on the job's stack above all of our work: the caller's own frame, or the one that called
+ * Address of a frame on the job's stack above all of libprobe's work: the caller's own frame, or the one that called
  * apart_call().
  */
 uintptr_t apart_origin(void);

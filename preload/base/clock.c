@@ -25,8 +25,8 @@ static bool kernel_uses_tsc(void)
 #endif
 
 /*
- * Reads one (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt between the two reads would spoil a
- * single try.
+ * Reads one (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt between the two reads would spoil a single
+ * try.
  */
 static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
 {
@@ -87,7 +87,7 @@ void clock_init(struct clock_base *base)
 	if (hz)
 		base->ns_per_tick = 1e9 / (double)hz;
 #else
-	/* A first estimate good to 1e-3; clock_settle() sharpens it before any row is written. */
+	/* A first estimate, accurate to 1e-3; clock_settle() refines it before any row is written. */
 	uint64_t tick, mono;
 
 	do

@@ -52,9 +52,9 @@ void clock_choose(void);
 void clock_init(struct clock_base *base);
 
 /*
- * Refines ns_per_tick from the time passed since the anchor. Call before each drain until `settled` becomes true (10
- * s). A rate measured over a time t is off by about 20 ns in t, so rows written with it are right to about 20 ns. The
- * next, better rate moves start_ns back by no more than that. Does nothing in the first 0.1 ms. Writer thread only.
+ * Refines ns_per_tick from the time passed since the anchor. Call before each drain until `settled` becomes true (10 s). A rate
+ * measured over a time t is off by about 20 ns in t, so rows written with it are accurate to about 20 ns. The next, better rate
+ * moves start_ns back by no more than that. Does nothing in the first 0.1 ms. Writer thread only.
  */
 void clock_settle(struct clock_base *base, bool *settled);
 

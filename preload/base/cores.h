@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the cores that a thread of our own may use without disturbing the job. */
+/* Finds the cores that a thread of libprobe may use without disturbing the job. */
 #ifndef PROBE_BASE_CORES_H
 #define PROBE_BASE_CORES_H
 

@@ -27,8 +27,8 @@ static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
 /*
- * Kept: HOME for ~ in paths, the loader's search paths, the folder of temporary files, the folder of other tools'
- * configurations, msrun's scheduler, the number of ranks.
+ * Variables that are kept: HOME for ~ in paths, the loader's search paths, the folder of temporary files, the folder of other
+ * tools' configurations, msrun's scheduler, the number of ranks.
  */
 START_CODE static bool is_remembered(const char *entry)
 {
@@ -72,7 +72,7 @@ START_CODE void startup_remember(void)
 
 START_CODE char *const *startup_env(void)
 {
-	/* A library's constructor may call a wrapper before ours has run. */
+	/* A library's constructor may call a wrapper before libprobe's constructor has run. */
 	startup_remember();
 
 	char *s = remembered.text + strlen(remembered.text) + 1;

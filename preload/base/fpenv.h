@@ -33,9 +33,7 @@ static inline void fpenv_enter(struct fpenv *save)
 #endif
 }
 
-/*
- * Restores it bit for bit, sticky flags included: a flag that we raised must not trigger a trap that the job unmasked.
- */
+/* Restores it bit for bit, including sticky flags: a flag raised by libprobe must not trigger a trap that the job unmasked. */
 static inline void fpenv_leave(const struct fpenv *save)
 {
 #if defined(__x86_64__)

@@ -32,9 +32,9 @@ static inline uint64_t hash_str(uint64_t h, const char *s)
 }
 
 /*
- * The id made from a hash, written as 16 hex digits. The first digit is one of a b c d f, so that readers which guess
- * types do not read it as a number. (12e4567890123456 is +inf for some, and two ids become one; e is excluded because
- * it marks an exponent.) The other 60 bits are the hash's. Never 0, equal on all ranks, and idempotent.
+ * The id made from a hash, written as 16 hex digits. The first digit is one of a b c d f, so that readers which guess types do
+ * not read it as a number. (12e4567890123456 is +inf for some, and two ids become one; e is excluded because it marks an
+ * exponent.) The other 60 bits are the hash's. Never 0, equal on all ranks, and idempotent.
  */
 static inline uint64_t hash_to_id(uint64_t h)
 {

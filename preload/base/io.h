@@ -13,7 +13,7 @@
 /* Appends all n bytes, or returns -errno; part of them may then be in the file. */
 int io_write_all(int fd, const void *buf, size_t n);
 
-/* Mode of files that we make, before the umask: others may read them. */
+/* Mode of files that libprobe creates, before the umask: others may read them. */
 #define IO_FILE_MODE 0644
 #define IO_FOLDER_MODE 0755
 
@@ -45,21 +45,21 @@ int io_replace_file(int dirfd, const char *path, const void *buf, size_t n);
 int io_mkdirs(const char *path);
 
 /*
- * Descriptors that stay open. The program may close any number and get it again for another file, into which we must
- * not write. So these have numbers far above those that programs use, and are checked before each use.
+ * Descriptors that stay open. The program may close any number and get it again for another file, into which libprobe must not
+ * write. So these have numbers far above those that programs use, and are checked before each use.
  */
 struct io_kept {
 	int fd; /* -1: none */
 	uint64_t dev, ino;
 };
 
-/* Takes over the open descriptor `fd`. */
+/* Takes ownership of the open descriptor `fd`. */
 void io_keep(struct io_kept *k, int fd);
 
 /* True if the descriptor still refers to that file; stores its state in *st unless NULL. */
 bool io_kept_is(const struct io_kept *k, struct stat *st);
 
-/* Closes it, if it is still ours. */
+/* Closes it, if it still refers to that file. */
 void io_kept_close(struct io_kept *k);
 
 /*

@@ -44,8 +44,8 @@ void log_rank_set(int r)
 }
 
 /*
- * Programs may close stderr and get its number again for a data file. A regular file that is not open for appending is
- * taken for such a file.
+ * Programs may close stderr and get its number again for a data file. A regular file that is not open for appending is assumed
+ * to be such a file.
  */
 static int stderr_is_usable(void)
 {
@@ -110,7 +110,7 @@ void log_config_now(void)
 		return;
 	n = atomic_load(&nheld);
 	if (n > sizeof(held))
-		n = sizeof(held); /* another thread is about to find that its line does not fit */
+		n = sizeof(held); /* another thread will find that its line does not fit */
 	for (size_t at = 0; at < n && log_level() > 0 && stderr_is_usable();) {
 		const char *nl = memchr(held + at, '\n', n - at);
 		size_t len = nl ? (size_t)(nl + 1 - (held + at)) : n - at;
@@ -149,7 +149,7 @@ static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *k
 		write_line(line, t.len + 1);
 }
 
-/* Several settings may be wrong. Text for each further one is appended to the first one's text. */
+/* Several settings may be wrong: the text for each further one is appended to the first one's text. */
 static void add_setting(char *more)
 {
 	char *text = texts[LOSS_CONFIG];
@@ -163,7 +163,7 @@ static void add_setting(char *more)
 		len = strlen(strcpy(more, "..."));
 	if (n + len + 3 >= LOSS_TEXT_MAX || (n > 3 && strcmp(text + n - 3, "...") == 0))
 		return;
-	/* The text may be read at the same time: its end moves last. */
+	/* The text may be read concurrently: its end moves last. */
 	memcpy(text + n + 2, more, len + 1);
 	text[n + 1] = ' ';
 	atomic_thread_fence(memory_order_release);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Per-thread state. Static TLS is scarce: libraries loaded by dlopen() share what glibc keeps in reserve, at least 144
- * bytes. So a thread has one pointer there. Its variables are in a block of our own memory (thread_block.c), made when
- * the thread first enters libprobe.
+ * Per-thread state. Static TLS is scarce: libraries loaded by dlopen() share what glibc keeps in reserve, at least 144 bytes.
+ * So a thread has one pointer there. Its variables are in a block of libprobe's own memory (thread_block.c), made when the
+ * thread first enters libprobe.
  */
 #ifndef PROBE_BASE_THREAD_H
 #define PROBE_BASE_THREAD_H
@@ -28,12 +28,12 @@ struct thread_self {
 	uint32_t weight; /* number of calls that this one represents */
 	/* calls in progress in which others are not nested; not counted in depth */
 	uint32_t transparent;
-	uint32_t inside; /* calls made inside the wrapper in progress */
-	/* the stack of our own that it runs on, or ran on when it was left (base/apart.h) */
+	uint32_t inside; /* calls made inside the current wrapper */
+	/* the separate stack that it runs on, or ran on when it was left (base/apart.h) */
 	uintptr_t apart;
 	/* frames at or above this address have room below them (call/recorder.c) */
 	uintptr_t room_at, room_bytes;
-	uint32_t looks; /* calls that relied on what was known of devices (device/device.c) */
+	uint32_t looks; /* calls that relied on the cached state of devices (device/device.c) */
 	bool carrying; /* the outermost call is measured by the calls inside it (call/stream.c) */
 };
 
@@ -41,8 +41,8 @@ struct thread_self {
 #define THREAD_TLS __attribute__((tls_model("initial-exec")))
 
 /*
- * State of threads that have no block: not yet, or never because memory ran out. Both are shared, and busy, so that
- * calls pass straight through.
+ * State of threads that have no block: not yet, or never because memory ran out. Both are shared, and busy, so that calls pass
+ * straight through.
  */
 extern struct thread_self thread_blank __attribute__((visibility("hidden")));
 extern struct thread_self thread_refused __attribute__((visibility("hidden")));
@@ -94,14 +94,14 @@ static inline void *thread_own_place(void *shared)
 {
 	uintptr_t at = (uintptr_t)shared;
 
-	/* Hides the variable whose value the compiler knows. */
+	/* Hides the variable, whose value the compiler knows. */
 	__asm__("" : "+r"(at));
 	return (void *)(at + (uintptr_t)thread_self()->shift);
 }
 
 /*
- * Starts a detached thread of our own with all signals blocked, so that none of the job's is delivered to it. It
- * inherits the caller's floating-point environment, cores and priority. Returns 0 or -errno. Allocates.
+ * Starts a detached thread of libprobe with all signals blocked, so that none of the job's is delivered to it. It inherits the
+ * caller's floating-point environment, cores and priority. Returns 0 or -errno. Allocates.
  */
 int thread_spawn(void *(*main)(void *), void *arg);
 

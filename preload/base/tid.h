@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling thread's id, from the kernel, without the C library's syscall(). A program may interpose syscall(), and
- * one that calls dlsym() in it would come back here while the thread's variables are being made. Async-signal-safe.
+ * The calling thread's id, from the kernel, without the C library's syscall(). A program may interpose syscall(), and one that
+ * calls dlsym() in it would be called again here while the thread's variables are being made. Async-signal-safe.
  */
 #ifndef PROBE_BASE_TID_H
 #define PROBE_BASE_TID_H

@@ -19,7 +19,7 @@ bool unwritten_is_made(const char *op);
 bool unwritten_may_be(const char *op, bool out, int64_t index);
 
 /*
- * The patterns of names, in which a * at the end stands for anything. *fills: only the first input of such an operator may be such memory.
+ * The patterns of names; a trailing * matches anything. *fills: only the first input of such an operator may be such memory.
  * NULL: there is no i-th one.
  */
 const char *get_unwritten_pattern(unsigned i, bool *fills);

@@ -13,7 +13,7 @@
 #include "session/state.h"
 #include "stack/foreign.h"
 
-/* ---- is it that function? ---- */
+/* ---- whether a frame is that function ---- */
 
 /*
  * Cache of answers by code object; the lowest bit is yes. Entries may be overwritten: the answer is then looked up
@@ -42,7 +42,7 @@ static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_
 	return yes;
 }
 
-/* ---- which activation is it? ---- */
+/* ---- telling activations apart ---- */
 
 #define THREADS \
 	32 /* threads that run the function, each with its own activation; further threads are ignored */
@@ -88,7 +88,7 @@ static bool is_other_activation(
 	return now->at < was->at && s->language->goes_back && !s->language->goes_back(f, was->at);
 }
 
-/* True if this is another activation than before, and not the first of all. */
+/* True if this is another activation than before, and not the very first. */
 static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;
@@ -121,7 +121,7 @@ static void look_for_marker(void *arg)
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)
 		if (is_marker_frame(&s, &s.frame[i]))
 			at = i;
-	/* The frames that are not in the list may include the function, and the caller of the last one is not known. */
+	/* The frames beyond the list may include the function, and the caller of the last one is unknown. */
 	if (s.n == FOREIGN_FRAMES_MAX && (at < 0 || at + 1 == s.n))
 		return;
 	if (at >= 0 && !s.frame[at].frame)

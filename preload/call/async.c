@@ -35,7 +35,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 		.receive = receive,
 	};
 
-	/* The end of a call without a record is of no use. */
+	/* The end of a call without a record is not needed. */
 	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
 	if (pending_add(claims_here(), key, &p)) {
@@ -99,7 +99,7 @@ bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t 
 	return list != NULL;
 }
 
-/* NULL: the request is not ours, or no longer. */
+/* NULL: the request is not in the table, or no longer. */
 static struct pending *hold_claimed(const struct pending_claim *claim)
 {
 	struct claims *claims = claim->entry ? claims_here() : NULL;
@@ -259,7 +259,7 @@ static void record_end(struct call *c, struct pending *p, uint64_t end, uint64_t
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg)
 {
 	p->wait = wait;
-	/* Statuses of file operations say so by accident (Open MPI 4). */
+	/* Statuses of file operations may report a cancellation by accident (Open MPI 4). */
 	if (!pending_is_cancelled(p))
 		flags &= ~(uint32_t)CF_CANCELLED;
 	if (fill && (p->seq || p->newcomm) && !(flags & (CF_ERROR | CF_FREED)))
@@ -280,7 +280,7 @@ bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint6
 	/* Its end may have been recorded when it was tested; now the handle is released too. */
 	known = p->state == PENDING_STARTED || (p->state == PENDING_SEEN && !keep);
 	if (p->state == PENDING_STARTED) {
-		/* What arrived this time may differ from what the request was made for. */
+		/* This time's message may differ from the one that the request was made for. */
 		if (stays)
 			copy = *p;
 		record_end(c, stays ? &copy : p, end, wait, flags, error, fill, arg);

@@ -22,11 +22,10 @@ void async_started(struct call *c, uint64_t key, bool receive);
 void async_at_once(struct call *c, uint64_t end);
 
 /*
- * True if handle `key`, which the call of `c` just returned, is in the table. The library reuses only handles of
- * completed operations. So either the older call ended without our seeing it, or the library has one handle for all
- * calls that are complete at once. complete: the library says that the new one is. async_reused() then closes the older
- * ones, except those claimed by a call that is about to do so. Their memory is not read: the program may have got it
- * back by now.
+ * True if handle `key`, which the call of `c` just returned, is in the table. The library reuses only handles of completed
+ * operations. So either the older call ended unseen, or the library has one handle for all calls that complete immediately.
+ * complete: the library reports that the new one is complete. async_reused() then closes the older ones, except those claimed
+ * by a call that is about to do so. Their memory is not read: the program may have got it back by now.
  */
 bool async_stands(uint64_t key);
 void async_reused(struct call *c, uint64_t key, bool complete);
@@ -43,7 +42,7 @@ void async_making(struct call *c, uint64_t key, struct comm *parent, void *at);
  * completed nothing (call/pending.h). The struct is in c->note, which has no room for more.
  */
 struct async_claims {
-	struct thread *thread; /* NULL: nothing was begun, nothing is to be done */
+	struct thread *thread; /* NULL: nothing was begun, and nothing is to be done */
 	struct pending_claim *claim; /* `n` of them */
 	uint64_t n;
 	unsigned level;
@@ -83,8 +82,8 @@ static inline bool async_claims_begin(struct async_claims *a, struct thread *t, 
 }
 
 /*
- * Claims n requests. handle_at: returns the i-th handle; key_of: 0 if it is no request. Must be fast: programs test
- * thousands of requests again and again.
+ * Claims n requests. handle_at: returns the i-th handle; key_of: 0 if it is not a request. Must be fast: programs test
+ * thousands of requests repeatedly.
  */
 static inline __attribute__((always_inline)) void async_claim_each(struct async_claims *a,
 	const void *array, uint64_t (*handle_at)(const void *array, uint64_t i),
@@ -105,7 +104,7 @@ static inline __attribute__((always_inline)) void async_claim_each(struct async_
 	}
 }
 
-/* True if there are claims to handle in leave. In a forked child they belong to the parent. */
+/* True if there are claims to be handled in leave. In a forked child they belong to the parent. */
 static inline bool async_has_claims(const struct async_claims *a)
 {
 	return a->thread && a->thread == thread_state.recorder;

@@ -27,10 +27,10 @@
 #include "session/thinning.h"
 
 /*
- * Detects wrappers that were left by longjmp although thread_self lists them as active. That is certain if the
- * wrapper's frame is not above ours, or its return address is no longer in its frame. The address may also survive in a
- * gap of a larger frame that now covers it. So if many calls have come inside the wrapper, the stack is walked to see
- * whether it passes through it. That takes as long as some hundred other calls.
+ * Detects wrappers that were left by longjmp although thread_self lists them as active. That is certain if the wrapper's frame
+ * is not above the current one, or its return address is no longer in its frame. The address may also survive in a gap of a
+ * larger frame that now covers it. So if many calls have come inside the wrapper, the stack is walked to see whether it passes
+ * through it. That takes as long as some hundred other calls.
  */
 struct way_up {
 	const struct stack_bounds *b;
@@ -109,7 +109,7 @@ static enum journal_count why_filtered(const struct call *c)
 	return why != JC_RECORDED || large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
 }
 
-/* Calls that produce only rows are cheap if rows are not wanted: they are not described. */
+/* Calls that only produce rows are cheap if rows are not wanted: they are not described. */
 static bool pass_left_out(struct call *c)
 {
 	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
@@ -211,7 +211,7 @@ static void enter_data(
 	(1u << TASK_COMM_NEW | 1u << TASK_COMM_END | 1u << TASK_WIN_NEW | 1u << TASK_WIN_END | \
 		1u << TASK_WAIT | 1u << TASK_TEST | 1u << TASK_REQUEST)
 
-/* True if it does, on a stream, the work of the call around it. */
+/* True if the call does, on a stream, the work of the enclosing call. */
 static inline bool is_carrier(const struct api_spec *s)
 {
 	return s->completion == DONE_STREAM || s->task == TASK_GROUP_START ||
@@ -276,9 +276,9 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
 }
 
 /*
- * Measures our own time. Reading the clock takes about as long as the work that is measured. So one call in SAMPLE on
- * average is measured, and represents all since the last measured one. The distance is random: otherwise a repeating
- * step could hit the same call for ever. Slow parts are counted each time (thread_exact_time()).
+ * Measures libprobe's own time. Reading the clock takes about as long as the work that is measured. So one call in SAMPLE on
+ * average is measured, and represents all since the last measured one. The distance is random: otherwise a repeating step could
+ * always hit the same call. Slow parts are counted each time (thread_exact_time()).
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
@@ -380,7 +380,7 @@ static inline __attribute__((always_inline)) void *enter_wrapped_call(struct cal
 				w->inside = 0;
 			}
 			++*level_of(s, w);
-			/* The real function starts here; the time before was ours. */
+			/* The real function starts here; the time before belongs to libprobe. */
 			if (!c->rec)
 				c->start = clock_ticks();
 			if (c->weight)
@@ -414,8 +414,8 @@ static void enter_apart(void *arg)
 }
 
 /*
- * The careful path: a thread's first call, a call inside our own code, one with little or unknown stack, or a
- * function's first call.
+ * The careful path: a thread's first call, a call inside libprobe's own code, one with little or unknown stack, or a function's
+ * first call.
  */
 __attribute__((noinline)) static void *enter_carefully(
 	struct call *c, struct api *f, union arg *v, uintptr_t pc, uintptr_t frame)
@@ -472,8 +472,8 @@ static void settle_comm(struct call *c, bool ended)
 }
 
 /*
- * True if the thread is another one than at entry. It may have forked inside the real function, and this is the child:
- * the record is the parent's. If the child records again, that memory is not even mapped any more.
+ * True if the thread is another one than at entry. It may have forked inside the real function, and this is the child: the
+ * record is the parent's. If the child records again, that memory is not even mapped any more.
  */
 static inline bool is_elsewhere(const struct call *c, const struct thread_self *w)
 {
@@ -527,7 +527,7 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 		own_time_end(c, w);
 }
 
-/* The call describes a communicator, or the library: that may take much stack, however much there is. */
+/* True if the call describes a communicator, or the library: that may need much stack, so there is never certainly enough. */
 static inline bool is_rare(unsigned task)
 {
 	return task >= TASK_COMM_NEW && task <= TASK_ABORT;
@@ -557,7 +557,7 @@ int64_t call_leave(struct call *c, int64_t ret)
 	struct thread_self *w = thread_inside();
 	int err = errno;
 
-	/* A program calls Test again and again until it succeeds, and reading the clock is a quarter of the cost. */
+	/* A program calls Test repeatedly until it succeeds, and reading the clock is a quarter of the cost. */
 	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
 	w->busy++;
 	if (has_room(w, c->frame) && !is_rare(c->api->spec->task)) {

@@ -23,7 +23,7 @@ enum call_mode {
 	CALL_NESTED, /* counted in depth only */
 	CALL_HOOK, /* the adapter's leave is to be called */
 	CALL_RECORD, /* a record is open */
-	/* its stream provides the measurement of an outer call (call/stream.h); not counted */
+	/* the stream of this call measures an outer call (call/stream.h); not counted */
 	CALL_CARRIED,
 	/* TASK_SCOPE, or adapter.nested: only the adapter's leave is to be called; not counted */
 	CALL_WATCH,

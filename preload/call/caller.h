@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tells whether the caller is the program, or a library whose calls are recorded. */
+/* Determines whether the caller is the program, or a library whose calls are recorded. */
 #ifndef PROBE_CALL_CALLER_H
 #define PROBE_CALL_CALLER_H
 

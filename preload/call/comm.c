@@ -211,7 +211,7 @@ void comm_expect(struct comm *c, const void *at)
 		comm_release(forgotten);
 }
 
-/* Takes out one whose handle has arrived. NULL: none. */
+/* Takes one out whose handle has been stored. NULL: none. */
 static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 {
 	struct comm *c = NULL;
@@ -226,7 +226,7 @@ static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 		memcpy(&handle, expected[i].at, sizeof(handle));
 		if (!handle || (want && handle != want))
 			continue;
-		/* It never arrived, and the program has stored something else there. */
+		/* It was never stored, and the program has put something else there. */
 		if (expected[i].comm->perhaps && comm_find(lib, handle)) {
 			comm_release(expected[i].comm);
 			expected[i].comm = NULL;

@@ -63,7 +63,7 @@ static inline uint64_t count_of(struct args args, uint8_t role)
 	return a ? positive_or_zero(a->i) : 0;
 }
 
-/* A term taken from a communicator, not from an argument. */
+/* A value taken from a communicator instead of an argument. */
 static uint64_t comm_term(const struct comm *m, uint8_t t)
 {
 	if (!m)
@@ -127,7 +127,7 @@ static inline bool is_buffer_here(struct args args, const struct extent *e, enum
 	       takes_part_in_buffer(args, e->where, root);
 }
 
-/* The dtype of the last buffer, which the next buffer is likely to share. */
+/* The dtype of the latest buffer, which the next buffer is likely to share. */
 struct shared {
 	const union arg *dtype; /* the argument that `desc` was read from; NULL: none yet */
 	struct dtype_desc desc;
@@ -435,7 +435,7 @@ static void describe_buffers(struct call *c, enum root_is root)
 	} else {
 		buffers_by_extents(c, root, in_place);
 	}
-	/* With a library that has no such mark, the program passes the same memory twice. */
+	/* For a library without an in-place mark, the program passes the same memory twice. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
 		buffer_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
@@ -466,7 +466,7 @@ static void point_to_point(struct call *c)
 			continue;
 		}
 		v->peer = p == PEER_ANY ? JOURNAL_NONE : p;
-		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message is there */
+		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message has arrived */
 		/*
 		 * A wildcard receive gets its number once the sender is known. A persistent receive is no message yet:
 		 * each start draws a new number (async_restart).

@@ -74,7 +74,7 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 	return t;
 }
 
-/* Returns the row's word. It is still one of API_NEW if the configuration has changed meanwhile. */
+/* Returns the row's word. Its state is still API_NEW if the configuration has changed meanwhile. */
 static uint32_t decide_row(struct api *f, uintptr_t pc)
 {
 	uint32_t was = api_word(f), given = was & API_GIVEN, traits = 0, next;
@@ -109,7 +109,7 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
 	if (!(given & API_BOUND) && atomic_load(&f->elsewhere))
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
-	/* Look at the configuration again: it may have changed while the row was being decided. */
+	/* Checks the configuration again: it may have changed while the row was being decided. */
 	if (generation_now()->number != g->number)
 		api_renew(f);
 	return api_word(f);

@@ -91,9 +91,8 @@ static struct kept_arrays *make_kept_room(size_t bytes)
 	if (!k) {
 		atomic_fetch_sub_explicit(&kept_bytes, bytes, memory_order_relaxed);
 		log_loss(LOSS_PENDING,
-			"calls under way have more than %u MiB of counts and displacements: "
-			"outputs of "
-			"further ones are not measured",
+			"pending calls have more than %u MiB of counts and displacements: "
+			"outputs of further ones are not measured",
 			KEPT_BYTES_MAX >> 20);
 		return NULL;
 	}
@@ -161,7 +160,7 @@ void operation_keep(struct operation *copy)
 	kept_use(copy, kept_make(copy));
 }
 
-/* Bytes from the first to the last element of an output that is already there and is to be kept. 0: not kept. */
+/* Bytes from the first to the last element of an output that exists already and is to be kept. 0: not kept. */
 static size_t bytes_of_elements(const struct buffer *v)
 {
 	uintptr_t lo, hi;

@@ -28,9 +28,9 @@ void kept_free(struct kept_arrays *k);
 void operation_keep(struct operation *copy);
 
 /*
- * The same, with copies of everything the description refers to: buffers elsewhere (all_in, all_out), their sizes and
- * strides, and the elements of outputs that are there already (buffer.host, no shot) up to KEPT_VALUES_MAX. Other
- * outputs without a shot are not measured. False: there is no room (reported), and nothing is kept.
+ * The same, with copies of everything that the description refers to: buffers elsewhere (all_in, all_out), their sizes and
+ * strides, and the elements of existing outputs (buffer.host, no shot) up to KEPT_VALUES_MAX. Other outputs without a shot are
+ * not measured. False: there is no room (reported), and nothing is kept.
  */
 /* size of one buffer, gaps between its elements included */
 #define KEPT_VALUES_MAX ((size_t)1 << 20)

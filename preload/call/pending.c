@@ -172,8 +172,8 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 	}
 	pthread_mutex_unlock(&s->lock);
 	if (!e) {
-		log_loss(LOSS_PENDING, "too many requests under way: completions of further ones "
-				       "are not recorded");
+		log_loss(LOSS_PENDING,
+			"too many pending requests: completions of further ones are not recorded");
 		if (comm)
 			comm_release(comm);
 		kept_free(kept);

@@ -45,10 +45,9 @@ struct pending {
 };
 
 /*
- * claim: 0, or the place of a thread, from 1, and one of its lists: the thread that made the entry or claimed it.
- * Whether the claim is still valid is stored with the thread, in its state for the current call. So one store ends all
- * claims of a call, and a thread that tests the same requests again and again writes to none of them. CLAIM_HELD: the
- * entry is being changed.
+ * claim: 0, or the place of a thread, from 1, and one of its lists: the thread that made the entry or claimed it. Whether the
+ * claim is still valid is stored with the thread, in its state for the current call. So one store ends all claims of a call,
+ * and a thread that tests the same requests repeatedly writes to none of them. CLAIM_HELD: the entry is being changed.
  *
  * A claim is changed by compare and exchange: under the lock, or without it by its own thread.
  */
@@ -100,7 +99,7 @@ static inline struct pending_entry *pending_recent_own(
 struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key);
 
 /*
- * For a call with one request: claims the entry of that handle. Prefers the oldest pending one, then one whose end was
+ * For a call with one request: claims the entry of that handle. Prefers the oldest pending one, then one whose end was already
  * seen, then an idle one.
  */
 static inline void pending_claim_one(

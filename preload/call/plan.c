@@ -40,7 +40,7 @@ const struct plan *plan_make(struct api *f)
 {
 	uint8_t state = PLAN_NEW;
 
-	/* A thread that comes while another one makes the plan does without. */
+	/* A thread that arrives while another one makes the plan works without it. */
 	if (!atomic_compare_exchange_strong(&f->plan.state, &state, PLAN_MAKING))
 		return NULL;
 	state = fill_plan(&f->plan, f->spec) ? PLAN_READY : PLAN_NONE;

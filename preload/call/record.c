@@ -92,7 +92,7 @@ static inline uint32_t tensors_bytes(const struct buffer *v, unsigned n)
 
 void operation_fit(struct operation *w)
 {
-	/* Drops from the larger side, so that outputs are not dropped because there are many inputs. */
+	/* Drops tensors from the larger side, so that many inputs do not displace the outputs. */
 	const uint32_t room =
 		JOURNAL_ENTRY_MAX - (uint32_t)sizeof(struct journal_call) - w->out_room;
 	uint32_t in = tensors_bytes(operation_inputs(w), w->nin),

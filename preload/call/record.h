@@ -14,8 +14,8 @@ struct pending;
 struct thread;
 
 /*
- * Tells by the memory of a buffer what it is in the training (JOURNAL_NAME_*; 0: not known). NULL until names are
- * known; set once by a higher room (training/).
+ * Finds out by the memory of a buffer what it is in the training (JOURNAL_NAME_*; 0: not known). NULL until names are known;
+ * set once by a higher room (training/).
  */
 typedef uint32_t tensor_namer_fn(const struct buffer *v);
 extern tensor_namer_fn *tensor_namer __attribute__((visibility("hidden")));

@@ -28,7 +28,7 @@ static bool have_key;
 #define LAST_ROUND PTHREAD_DESTRUCTOR_ITERATIONS
 #endif
 
-/* A thread's own struct, followed by the stack that it walked last. */
+/* The thread's own struct, followed by the latest stack that it walked. */
 #define OWN_BYTES ((sizeof(struct thread) + 63) & ~(size_t)63)
 
 static size_t mapped_bytes(void)
@@ -37,8 +37,8 @@ static size_t mapped_bytes(void)
 }
 
 /*
- * Destructors of other libraries may still call wrapped functions. glibc runs destructors in rounds as long as values
- * are set again, so ours sets its value again until the last round.
+ * Destructors of other libraries may still call wrapped functions. glibc runs destructors in rounds as long as values are set
+ * again, so this one sets its value again until the last round.
  */
 static void thread_end(void *arg)
 {

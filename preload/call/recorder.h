@@ -113,7 +113,7 @@ static inline void thread_count(struct thread *t, enum journal_count c)
 	thread_add(&t->chain.slot->count[c], 1);
 }
 
-/* Adds ticks spent in our own code. */
+/* Adds ticks spent in libprobe's own code. */
 static inline void thread_self_time(struct thread *t, uint64_t ticks)
 {
 	thread_add(&t->chain.slot->self_ticks, ticks);
@@ -138,7 +138,7 @@ static inline void thread_exact_time(struct thread *t, uint64_t ticks)
 }
 
 /*
- * Measures our own work outside recorded calls, or in a call that must not be scaled. Begun and ended on one thread,
+ * Measures libprobe's own work outside recorded calls, or in a call that must not be scaled. Begun and ended on one thread,
  * properly nested. Nothing is counted for a thread without a place in the journal.
  */
 struct own_work {
@@ -166,7 +166,7 @@ static inline void own_work_end(const struct own_work *o)
 		thread_exact_time(t, took - inside);
 }
 
-/* Adds to a counter without a thread at hand. For rare events only. */
+/* Adds to a counter without a thread's own counters. For rare events only. */
 void thread_count_shared(enum journal_count c);
 
 /* Prepares the cleanup of ending threads; once per process. */

@@ -17,10 +17,9 @@
 #include "session/state.h"
 
 /*
- * Lock-free open addressing: a place holds 40 bits of the stack's hash and its number. The stack is written before the
- * place is won, so a thread that loses the race writes a stack that nothing refers to; ids stay nearly dense. 64 bits
- * of the hash decide (24 of them by position and the rest of the key): among 50,000 stacks, two are confused with a
- * probability of 10^-6.
+ * Lock-free open addressing: a place holds 40 bits of the stack's hash and its number. The stack is written before the place is
+ * won, so a thread that loses the race writes a stack without references; ids stay nearly dense. 64 bits of the hash decide (24
+ * of them by position and the rest of the key): among 50,000 stacks, two are confused with a probability of 10^-6.
  */
 #define PLACES 65536u
 #define ID_BITS 24
@@ -46,7 +45,7 @@ static _Atomic uint64_t *stack_id_places(void)
 	return t;
 }
 
-/* ---- the modules that addresses belong to ---- */
+/* ---- the modules that contain the addresses ---- */
 
 #define MODULES_MAX 4096u
 
@@ -207,7 +206,7 @@ static void describe_stack(void *arg)
 	const struct foreign_rules *rules = atomic_load(&stack_rules);
 	bool selected = !foreign_rules_select(rules);
 
-	/* A stack from elsewhere: a language may have been loaded meanwhile. */
+	/* The stack is from elsewhere, and a language may have been loaded meanwhile. */
 	if (!w->foreign.language)
 		foreign_look();
 	if (w->foreign.language)

@@ -23,9 +23,9 @@ struct thread;
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
 /*
- * Writes the language frames of the calling thread's stack under the row's name, without native frames and whether or
- * not the same stack is known: for what is called from one place with many names. False: there are no frames, no room,
- * or the keys exclude it. t: the calling thread.
+ * Writes the language frames of the calling thread's stack under the row's name, without native frames and even if the same
+ * stack is known: for one place that is called under many names. False: there are no frames, no room, or the keys exclude it.
+ * t: the calling thread.
  */
 bool stack_write_named(struct thread *t, const struct api *row);
 

@@ -42,7 +42,7 @@ void step_configure(void)
 		atomic_fetch_add(
 			&step_state.now, (uint32_t)get_steps_keys(config_now())->start_iteration);
 
-	/* If two threads do this at once, the later one must not restore the other's answer. */
+	/* If two threads do this at once, the later one must not store the earlier one's result. */
 	do {
 		step = step_now();
 		g = generation_now();

@@ -23,7 +23,7 @@
 #include "elf/loaded/object_of.h"
 #include "session/state.h"
 
-/* ---- which buffers can be looked at ---- */
+/* ---- which buffers can be read ---- */
 
 static uint64_t stream_of(const struct call *c)
 {
@@ -33,7 +33,7 @@ static uint64_t stream_of(const struct call *c)
 	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
 }
 
-/* In a local kind, outputs follow the inputs; an adapter may have its buffers elsewhere. Both are decided on here. */
+/* In a local kind, outputs follow the inputs; an adapter may have its buffers elsewhere. Both are decided here. */
 static struct buffer *stream_inputs(struct operation *w)
 {
 	return (struct buffer *)operation_inputs(w);
@@ -56,7 +56,7 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
 		v->nostats |= !v->shot;
 }
 
-/* For a call that its stream completes, the device's time is measured too: from after the look at its inputs ... */
+/* For a call that its stream completes, the device's time is measured too: from the end of the measurement of its inputs ... */
 static void decide_inputs(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
@@ -71,7 +71,7 @@ static void decide_inputs(struct call *c)
 	stream_point_end(&p);
 }
 
-/* ... to before the look at its outputs. */
+/* ... to the start of the measurement of its outputs. */
 static void decide_outputs(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
@@ -83,7 +83,7 @@ static void decide_outputs(
 		w->after = stream_point_mark(p, true);
 }
 
-/* ---- calls whose work inner calls do ---- */
+/* ---- calls whose work is done by inner calls ---- */
 
 #define CARRIED_MAX 64u /* outputs; further ones have no statistics */
 
@@ -345,8 +345,8 @@ static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t
 	if (waits_for_stream(&p->op)) {
 		if (flight_add(p))
 			return;
-		log_loss(LOSS_PENDING, "too many calls on streams under way: further ones have no "
-				       "statistics");
+		log_loss(LOSS_PENDING,
+			"too many calls in progress on streams: further ones have no statistics");
 		stream_drop(&p->op);
 	}
 	end_call(p, end, flags, 0);

@@ -98,9 +98,8 @@ static void count_unmeasured(void)
 	if (thread_state.recorder)
 		thread_count(thread_state.recorder, JC_DROP_DEVICE);
 	log_loss(LOSS_DEVICE,
-		"more of ours was under way on a device than is allowed (%u launches a stream): "
-		"further "
-		"tensors have no values until it has caught up",
+		"libprobe has %u kernel launches pending on a stream, which is its limit: "
+		"further tensors are not measured until the device has caught up",
 		MEASURE_STREAM_MAX);
 }
 
@@ -193,8 +192,8 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	kernel = kernel && kind > DEVICE_HOST && p->backend->driver &&
 		 open_batch(p, (const void *)lo);
 	/*
-	 * Only the stream knows when an output is valid. The same holds for inputs that a stream can write, if the user
-	 * allows asking it.
+	 * Only the stream knows when an output is valid. The same holds for inputs that a stream can write, if the user allows
+	 * querying it.
 	 */
 	ours = kind == DEVICE_IDLE ||
 	       (v->io == IO_IN &&

@@ -48,7 +48,7 @@ void stream_decide(struct stream_point *p, struct buffer *v);
 /* The shot that marks the stream's arrival at this point, 0: none. alone: also if nothing is measured at the point. */
 uint32_t stream_point_mark(struct stream_point *p, bool alone);
 
-/* Returns 1 if the shot has arrived, and the buffer is looked at as it says; 0: not yet; negative: it never will. */
+/* Returns 1 if the shot has arrived, after which the buffer is read as the shot tells; 0: not yet; negative: it never will. */
 int stream_take_shot(const struct device_backend *b, struct buffer *v);
 int stream_poll_mark(uint32_t shot);
 void stream_drop_shot(const struct device_backend *b, uint32_t shot);

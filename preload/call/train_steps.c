@@ -4,7 +4,7 @@
 #define NSEEN_MAX (sizeof(((struct train *)0)->seen) / sizeof(uint64_t))
 #define INSIDE_BACKWARD UINT64_MAX /* key of all optimizers that step inside a backward pass */
 #define FORGOTTEN_AFTER \
-	16 /* steps of others, and 4 times the largest number seen so far: the anchor is no longer used */
+	16 /* steps of others, and 4 times the largest number between two anchor steps: then the anchor counts as unused */
 
 static uint32_t number_of(struct train *t, uint64_t which)
 {
@@ -99,7 +99,7 @@ enum train_mark train_scale_update(struct train *t)
 	bool stepped_before = t->stepped_since_update;
 
 	t->stepped_since_update = false;
-	/* Some optimizer has stepped for this update: that was the step, or the anchor's will be. */
+	/* An optimizer has stepped for this update: that was the step, or the anchor's step will be. */
 	if (!t->backwards || stepped_before || t->in_optimizer || t->in_backward)
 		return TRAIN_NOTHING;
 	return mark_training_step(t, TRAIN_SKIPPED);

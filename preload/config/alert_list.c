@@ -18,7 +18,7 @@ struct list {
 	char *lines;
 	size_t len;
 	unsigned n;
-	const char *wrong; /* the first thing */
+	const char *wrong; /* the first error */
 };
 
 static void note_wrong_rule(struct list *l, const char *wrong)
@@ -35,8 +35,8 @@ static void report_field(struct reader *r, const char *field, const char *wrong)
 
 	if (!accepted)
 		reader_report(r,
-			"alerts: %s: no field of a rule; accepted: rule, kind, names, op, "
-			"threshold, direction, warmup, action, n, preset; " SKIPPED,
+			"alerts: %s: not a field of a rule; accepted: rule, kind, names, "
+			"op, threshold, direction, warmup, action, n, preset; " SKIPPED,
 			report_quote(quoted, field, strlen(field)));
 	else if (r->event.type == YAML_SCALAR_EVENT)
 		reader_report(r, "alerts: %s: %s: %s; accepted: %s; " SKIPPED, field,
@@ -83,7 +83,7 @@ static const char *take_rule_value(struct reader *r, struct alert_rule *rule, co
 	return wrong;
 }
 
-/* Reads the value of a field, after its key. Returns 0 or as reader_next(). */
+/* Reads the value of a field, after its key. Returns 0 or the same as reader_next(). */
 static int take_rule_field(
 	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
 {
@@ -127,7 +127,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 	return NULL;
 }
 
-/* Reads a rule; the current event begins its mapping. Returns 0 or as reader_next(). */
+/* Reads a rule; the current event begins its mapping. Returns 0 or the same as reader_next(). */
 static int take_rule(struct reader *r, struct list *l)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
@@ -253,7 +253,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 	return NULL;
 }
 
-/* A step that is withheld or noted makes an alert too. */
+/* A step that is withheld or noted also causes an alert. */
 static const char *add_spike_rule(struct config *cfg)
 {
 	const struct config_key *k = config_key_find("alerts", strlen("alerts"), false);

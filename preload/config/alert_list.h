@@ -9,13 +9,13 @@
 #include "config/reader.h"
 
 /*
- * Reads the rules that the current event begins, a list or one mapping, as lines into *out (malloc'd, NULL: none). A
- * wrong rule is reported with its place, and skipped. *wrong: the first error, or NULL. Returns 0 or as reader_next().
+ * Reads the rules that the current event begins, a list or one mapping, as lines into *out (malloc'd, NULL: none). A wrong rule
+ * is reported with its place, and skipped. *wrong: the first error, or NULL. Returns 0 or the same as reader_next().
  */
 int alert_list_read(struct reader *r, char **out, const char **wrong);
 
 /*
- * The same from a text such as [{rule: spike, threshold: 3}]. Returns NULL, or what is wrong; *out as above, "" if
+ * The same from a text such as [{rule: spike, threshold: 3}]. Returns NULL, or a text about the error; *out as above, "" if
  * there are no rules.
  */
 const char *alert_list_parse(const char *text, size_t len, char **out);

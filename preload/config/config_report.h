@@ -13,8 +13,8 @@
 #define CONFIG_NOTE "note: " /* prefix of messages that are not problems */
 #define REPORT_LINES 32
 #define REPORT_LINE_MAX 480 /* bytes of one line, so that log prefixes still fit into 512 */
-#define REPORT_FILE_MAX 160 /* of a longer path only the end is shown */
-#define REPORT_VALUE_MAX 48 /* of a longer value only the beginning is shown */
+#define REPORT_FILE_MAX 160 /* only the end of a longer path is shown */
+#define REPORT_VALUE_MAX 48 /* only the beginning of a longer value is shown */
 
 struct report {
 	config_report_fn *fn; /* NULL: reports are dropped */

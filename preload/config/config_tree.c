@@ -352,10 +352,7 @@ static int hex_unit(const char *s, size_t len)
 	return v;
 }
 
-/*
- * Joins two escapes that form one character, which YAML's reader does not know, as UTF-8. False: there are no such
- * escapes.
- */
+/* Joins two escapes that form one character, which YAML's reader does not know, as UTF-8. False: they are not such escapes. */
 static bool join_surrogates(const char *s, size_t len, char **to)
 {
 	int hi = hex_unit(s, len), lo = len > 6 ? hex_unit(s + 6, len - 6) : -1;

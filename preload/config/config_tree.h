@@ -33,7 +33,7 @@ struct config_tree {
 };
 
 /*
- * Reads the text. lost: for the message, what is lost if it cannot be read. Returns 0, -ENOMEM, or the reader's error
+ * Reads the text. lost: for the message, the consequence if it cannot be read. Returns 0, -ENOMEM, or the reader's error
  * (reported). Always free with config_tree_free.
  */
 int config_tree_read(struct config_tree *t, const char *text, size_t len, struct report *report,

@@ -32,7 +32,7 @@ static const char *parse_bool(const char *text, size_t len, bool *out)
 			return NULL;
 		}
 	}
-	return "not a truth value";
+	return "not true or false";
 }
 
 static const char *parse_int(const struct config_key *k, const char *text, size_t len, int64_t *out)
@@ -51,7 +51,7 @@ static const char *parse_int(const struct config_key *k, const char *text, size_
 		if (v <= (INT64_MAX - 9) / 10)
 			v = v * 10 + (text[i] - '0');
 		else
-			v = INT64_MAX; /* stays out of range, because no key allows that much */
+			v = INT64_MAX; /* remains out of range, because no key allows that much */
 	}
 	if (minus)
 		v = -v;
@@ -104,7 +104,7 @@ static const char *parse_share(
 		return NULL;
 	}
 	if (!len || text[len - 1] != '%')
-		return "not a share in percent";
+		return "not a percentage";
 	return parse_float(k, text, len - 1, out);
 }
 

@@ -19,13 +19,10 @@ struct path_base {
 	const char *home; /* NULL: unknown */
 };
 
-/* the only problem that the user did not cause: compare the pointer */
+/* the only problem that is not the user's fault: compare the pointer */
 extern const char config_oom[];
 
-/*
- * Sets key k from text (not NUL-terminated). Returns NULL, or a static string that tells what is wrong; then *cfg is
- * unchanged.
- */
+/* Sets key k from text (not NUL-terminated). Returns NULL, or a static string about the error; then *cfg is unchanged. */
 const char *config_set(struct config *cfg, const struct config_key *k, const char *text, size_t len,
 	const struct path_base *base);
 
@@ -49,18 +46,18 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 /* The key that was probably meant, or NULL if none is close. Letter case is ignored. */
 const struct config_key *config_key_near(const char *name, size_t len);
 
-/* Sets *out to a malloc'd absolute path, without ./ at the start and / at the end. Returns NULL, or what is wrong. */
+/* Sets *out to a malloc'd absolute path, without ./ at the start and / at the end. Returns NULL, or a text about the error. */
 const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out);
 
-/* Adds the numbers in text, "3", "0,2,4-6" or "[0, 2]", to *r. Returns NULL, or what is wrong (*r may have grown). */
+/* Adds the numbers in text, "3", "0,2,4-6" or "[0, 2]", to *r. Returns NULL, or a text about the error (*r may have grown). */
 const char *ranges_add(struct ranges *r, const char *text, size_t len);
 /* Sorts *r and merges ranges that touch or overlap. Call after the last ranges_add. */
 void ranges_finish(struct ranges *r);
 void ranges_free(struct ranges *r);
 
 /*
- * Adds one text to *all (malloc'd, NULL: none yet) of a KEY_WORDS; an empty one is skipped. Returns NULL, or what is
- * wrong.
+ * Adds one text to *all (malloc'd, NULL: none yet) of a KEY_WORDS; an empty one is skipped. Returns NULL, or a text about the
+ * error.
  */
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len);
 

@@ -25,7 +25,7 @@ bool config_key_fixed(const struct config_key *k, const struct config *was, cons
 	/* Names of autograd's nodes are bound when libraries are loaded, or not at all. */
 	if (strcmp(k->name, "backward") == 0)
 		return !was->backward;
-	/* The task's sink is not open for other tasks, and their sinks are not open for it. */
+	/* The task's sink is not opened for other tasks, and their sinks are not opened for it. */
 	if (strcmp(k->name, "task") == 0)
 		return (was->task == DUMP_GRAD_PROBE) != (to->task == DUMP_GRAD_PROBE);
 	for (size_t i = 0; i < sizeof(fixed_keys) / sizeof(*fixed_keys); i++)

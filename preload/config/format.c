@@ -8,7 +8,7 @@
 #include "text/text.h"
 #include "config/config_value.h"
 
-/* Keeps counting after the buffer is full, so that the length is that of snprintf. */
+/* Continues to count after the buffer is full, so that the length is the same as snprintf's. */
 struct out {
 	char *buf;
 	size_t cap, len;
@@ -36,8 +36,8 @@ static void put_int(struct out *o, int64_t v)
 }
 
 /*
- * The fewest digits that restore the number. YAML 1.1 reads 1e-8 as a text; with a fraction and a signed exponent every
- * reader sees a number.
+ * The fewest digits that restore the number. YAML 1.1 reads 1e-8 as a text; with a fraction and a signed exponent every reader
+ * recognises a number.
  */
 static void put_double(struct out *o, double v)
 {

@@ -16,21 +16,20 @@
 
 #include "config/rooms/room.h"
 
-/* Is that line no problem, but says of another tool's key why it has no effect here? */
+/* True if the line is not a problem, but tells why a key of another tool has no effect here. */
 bool config_is_note(const char *line);
 
 /*
- * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated
- * NAME=value strings, as environ). cwd: directory that relative paths are taken from. Every problem is reported
- * and skipped. Returns 0, or -errno if the file could not be read at all (cfg then holds defaults and
- * environment), or -ENOMEM (then every string is still a string, and what failed is default). A relative path is taken
- * from cwd. Keeps errno, the locale and the floating-point environment. Free with config_free.
+ * Fills *cfg: defaults, then the YAML file (path NULL: none), then the environment `env` (NULL-terminated NAME=value strings,
+ * as environ). cwd: directory for relative paths. Every problem is reported and skipped. Returns 0, or -errno if the file could
+ * not be read at all (cfg then holds defaults and environment), or -ENOMEM (then every string is valid, and what failed has its
+ * default). Keeps errno, the locale and the floating-point environment. Free with config_free.
  */
 int config_load(struct config *cfg, const char *path, char *const env[], const char *cwd,
 	config_report_fn *report, void *arg);
 void config_free(struct config *cfg);
 
-/* As config_load with the file's bytes in memory; `name` stands for the file in messages. Returns 0 or -ENOMEM. */
+/* Like config_load with the file's bytes in memory; `name` is used for the file in messages. Returns 0 or -ENOMEM. */
 int config_load_text(struct config *cfg, const char *name, const char *text, size_t len,
 	char *const env[], const char *cwd, config_report_fn *report, void *arg);
 
@@ -51,7 +50,7 @@ enum config_type {
 	KEY_ALERTS /* a list of mappings; kept as lines of JSON (config/alert_list.h) */
 };
 
-/* Texts in place and numbers for pointers: no page of the table is written to in a process that is started. */
+/* Texts within the row and numbers instead of pointers: no page of the table is written to when a process starts. */
 struct config_key {
 	char name[40]; /* as in probe.yaml; PROBE_<NAME> in the environment */
 	char dflt[80]; /* as text */
@@ -62,25 +61,25 @@ struct config_key {
 	uint16_t words; /* config_key_words() */
 };
 
-/* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any. */
+/* NULL-terminated. KEY_ENUM, KEY_CHOICE: value = position; KEY_WORDS: NULL: any word. */
 const char *const *config_key_words(const struct config_key *k);
 
 extern const struct config_key config_keys[];
 extern const size_t config_nkeys;
 
 /*
- * Its value was used up when the recording started: another one would have no effect, or half of one. was: the configuration
- * that the process started with; to: the one that it is to have.
+ * True if the value was used up when the recording started: another one would have no effect, or only part of it. was: the
+ * configuration at process start; to: the new one.
  */
 bool config_key_fixed(
 	const struct config_key *k, const struct config *was, const struct config *to);
 
-/* The value of key k in *from, copied to *to. Returns 0 or -ENOMEM. */
+/* Copies the value of key k from *from to *to. Returns 0 or -ENOMEM. */
 int config_copy_key(struct config *to, const struct config *from, const struct config_key *k);
 
 /*
- * Writes the value of key k as it would be written in probe.yaml. What it writes is a JSON value too: true, 16,
- * 1.0e-8, "text", [0, "4-6"]. Returns the length as snprintf does.
+ * Writes the value of key k as in probe.yaml. The text is a JSON value too: true, 16, 1.0e-8, "text", [0, "4-6"]. Returns the
+ * length as snprintf does.
  */
 int config_format(const struct config *cfg, const struct config_key *k, char *buf, size_t cap);
 
@@ -93,19 +92,22 @@ typedef void config_sink_fn(void *arg, const char *line);
  */
 void config_dump(const struct config *cfg, bool common, config_sink_fn *sink, void *arg);
 
-/* The keys as Markdown tables, one for each group: key, default, accepted values, meaning. common: as above, in one. */
+/*
+ * The keys as Markdown tables, one for each group: key, default, accepted values, meaning. common: only the keys that are set
+ * often, in one table.
+ */
 void config_markdown(bool common, config_sink_fn *sink, void *arg);
 
 /*
- * Where files are looked for: `name` (probe.yaml, support_wrap_ops.yaml) in <lib_dir>/../configs, then
- * <lib_dir>/../share/libprobe. lib_path: path of libprobe.so or of the probe command. Returns a malloc'd path of a
- * readable file or NULL: then the copy compiled in holds (config_builtin).
+ * Searches `name` (probe.yaml, support_wrap_ops.yaml) in <lib_dir>/../configs, then <lib_dir>/../share/libprobe. lib_path: path
+ * of libprobe.so or of the probe command. Returns a malloc'd path of a readable file or NULL: then the compiled-in copy is used
+ * (config_builtin).
  */
 char *config_find(const char *name, const char *lib_path);
 
 /*
- * The same for the list of functions: the file of key wrap_ops, else that of the preset, else support_wrap_ops.yaml. There is
- * no copy of a preset's list: missing(arg, line) is told where one was looked for, and the default list holds.
+ * The same for the list of functions: the file of key wrap_ops, or else that of the preset, or else support_wrap_ops.yaml. No
+ * copy of a preset's list is compiled in: missing(arg, line) reports where it was searched, and the default list is used.
  */
 char *config_find_list(
 	const struct config *cfg, const char *lib_path, config_report_fn *missing, void *arg);

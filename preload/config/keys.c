@@ -218,7 +218,8 @@ const struct config_key config_keys[] = {
 		"process is pinned; 0: none"),
 	INT(stats_threads_min_bytes, "4194304", 0, BYTES_MAX,
 		"Size from which on they help: bytes of a tensor in contiguous memory"),
-	INT(min_bytes, "0", 0, BYTES_MAX, "Calls whose largest buffer is smaller are not recorded"),
+	INT(min_bytes, "0", 0, BYTES_MAX,
+		"Calls whose largest buffer has fewer bytes are not recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
 		"Larger buffers are recorded without statistics; 0: no limit"),
 	SHARE(max_overhead, "off",
@@ -541,7 +542,7 @@ static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m
 const struct config_key *config_key_near(const char *name, size_t len)
 {
 	const struct config_key *best = NULL;
-	unsigned best_edits = 1 + (unsigned)len / 5; /* more edits make another word */
+	unsigned best_edits = 1 + (unsigned)len / 5; /* with more edits it is another word */
 
 	if (len > NEAR_MAX)
 		return NULL;
@@ -620,7 +621,7 @@ char *config_accepted(const struct config_key *k, char *buf, size_t cap)
 	case KEY_ALERTS:
 		snprintf(buf, cap, "a list of rules such as [{rule: spike, threshold: 3}]");
 		break;
-	case KEY_CHOICE: /* there may be many */
+	case KEY_CHOICE: /* the list may be long */
 		snprintf(buf, cap, "true, false, or a list of names such as [%s, %s]", words[0],
 			words[1]);
 		break;

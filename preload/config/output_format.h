@@ -11,7 +11,7 @@ enum output_format {
 	FORMAT_DUMP, /* msprobe's dump */
 	FORMAT_MONITOR, /* msprobe's training monitor */
 	FORMAT_TENSORBOARD,
-	FORMAT_COMPACT, /* calls in files of numbers instead of CSV, all else as csv has it */
+	FORMAT_COMPACT, /* calls in files of numbers instead of CSV; everything else as with csv */
 	FORMAT_API, /* no files: probe_stats_get() */
 	OUTPUT_FORMATS
 };

@@ -3,7 +3,7 @@
 
 #include "config/rooms/process.h"
 
-/* Operators come by the thousand in a step: the writer needs some room between two drains. */
+/* There are thousands of operators in a step: the writer needs some room between two drains. */
 #define ROOM "64"
 
 const struct preset config_presets[] = {

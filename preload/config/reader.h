@@ -29,7 +29,7 @@ struct reader {
 	int error; /* 0 or -errno; never reset */
 	unsigned depth;
 	struct report *report;
-	/* for the message, what is lost if the file cannot be parsed; NULL: the caller reports it */
+	/* for the message: the consequence if the file cannot be parsed; NULL: the caller reports it */
 	const char *lost;
 	const unsigned char *text;
 	size_t len;
@@ -50,8 +50,8 @@ void reader_close(struct reader *r);
 int reader_next(struct reader *r);
 
 /*
- * Reads up to the first event inside the document's top mapping. Returns 1; 0 if there is no document (comments only);
- * -ENODATA if there is not even a comment; -ENOTSUP if the top is no mapping; or as reader_next.
+ * Reads up to the first event inside the document's top mapping. Returns 1; 0 if there is no document (comments only); -ENODATA
+ * if there is not even a comment; -ENOTSUP if the top is not a mapping; or the same as reader_next.
  */
 int reader_enter_mapping(struct reader *r);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which steps are recorded: the keys step, start_step, step_interval, collect_times, start_iteration taken together. */
+/* Which steps are recorded, from the keys step, start_step, step_interval, collect_times, start_iteration together. */
 #include "config/rooms/room.h"
 #include "config/rooms/steps.h"
 
@@ -32,7 +32,7 @@ static struct range listed_steps(const struct config *c, uint32_t i)
 	return keys->step.n ? keys->step.item[i] : (struct range){0, LAST_STEP};
 }
 
-/* How many steps the list and the interval allow before `step`, from the first of the training on. */
+/* The number of steps before `step`, from the first of the training on, that the list and the interval allow. */
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
 	const struct steps_keys *keys = get_steps_keys(c);

@@ -43,7 +43,7 @@ const struct device_backend *device_present(void)
 	const struct device_backend *b = device_known();
 	uint64_t now;
 
-	/* The driver of a device is not unloaded. */
+	/* A device's driver is never unloaded. */
 	if (b)
 		return b;
 	now = modules_generation() + 1;
@@ -57,21 +57,21 @@ const struct device_backend *device_present(void)
 }
 
 /*
- * Asking the loader takes its lock, so device_watch() asks only after a load was reported by our own dlopen(). That
- * reports a load before it happens, and its duration is not known, so checks continue for QUIET_NS. During that time
- * one check in LOOK_NS is enough: a runtime needs milliseconds to start, and has no pointers before.
+ * Asking the loader takes its lock, so device_watch() asks only after libprobe's dlopen() wrapper has reported a load. That
+ * reports a load before it happens, and its duration is not known, so checks continue for QUIET_NS. During that time one check
+ * in LOOK_NS is enough: a runtime needs milliseconds to start, and has no pointers before.
  *
- * If a library is known to find the loader's own dlopen() (RTLD_DEEPBIND, dlsym), checks continue for ever. Because
- * there may be unknown ways too, one call in ASK_EVERY is checked anyway.
+ * If a library is known to find the loader's own dlopen() (RTLD_DEEPBIND, dlsym), checks never stop. Because there may be
+ * unknown ways too, one call in ASK_EVERY is checked anyway.
  */
 #define QUIET_NS UINT64_C(10000000000)
 #define LOOK_NS 5000u
 #define ASK_EVERY 1024
 
 static _Atomic uint32_t loads = 1; /* loads that were reported; 1: the libraries at program start */
-static _Atomic uint32_t quiet; /* number of loads that are over */
+static _Atomic uint32_t quiet; /* number of loads that have finished */
 static _Atomic uint64_t
-	last_load; /* CLOCK_MONOTONIC, for ticks mean nothing yet at an early dlopen() */
+	last_load; /* CLOCK_MONOTONIC, because ticks are not valid yet at an early dlopen() */
 static _Atomic bool past_us;
 
 void device_loading(bool untold)
@@ -127,7 +127,7 @@ bool device_is_host(
 	if (bytes > 1 && *kind != DEVICE_IDLE) {
 		last = b->memory((const char *)p + bytes - 1);
 		if (last != *kind)
-			*kind = DEVICE_MEMORY; /* one buffer in two sorts of memory: not decided */
+			*kind = DEVICE_MEMORY; /* one buffer in two kinds of memory: undecided */
 	}
 	return *kind != DEVICE_MEMORY;
 }

@@ -18,41 +18,41 @@ struct device_driver;
 
 enum device_memory {
 	DEVICE_IDLE, /* the runtime has not been started: no device has any memory */
-	DEVICE_HOST, /* the runtime does not know it */
+	DEVICE_HOST, /* the runtime does not know the address */
 	DEVICE_PINNED, /* host memory that the runtime knows: both can read it */
-	DEVICE_MEMORY, /* anything else, also where the runtime does not answer */
+	DEVICE_MEMORY, /* anything else, also if the runtime does not answer */
 };
 
 /*
- * A runtime. The functions are called on threads of the job, never wait for the device, never end or start anything
- * of the job's, and may be called by several threads at once.
+ * A runtime. The functions are called on threads of the job, never wait for the device, never end or start anything of the job,
+ * and may be called by several threads at once.
  */
 struct device_backend {
 	const char *name;
 	const char *library; /* prefix of the file's name */
-	/* The library was loaded: looks its functions up. False: not usable. Called again if more is loaded. */
+	/* The library was loaded: finds its functions. False: not usable. Called again if more libraries are loaded. */
 	bool (*attach)(void);
 	enum device_memory (*memory)(const void *p);
 	/*
-	 * True while operations on that stream are only noted down for later (CUDA graphs): copies of ours would be
-	 * replayed with them. True also where the runtime does not answer.
+	 * True while operations on that stream are only recorded for later (CUDA graphs): libprobe's copies would be replayed
+	 * with them. True also if the runtime does not answer.
 	 */
 	bool (*capturing)(uint64_t stream);
 	/*
-	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so
-	 * far, and a mark after the copy. *shot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or
-	 * -EIO (the runtime refuses).
+	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so far, and
+	 * a mark after the copy. *shot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or -EIO (the runtime
+	 * refuses).
 	 */
 	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
 	/* 1: the stream has passed the mark, *at is the copy, until drop(). 0: not yet. -EIO: it never will. */
 	int (*poll)(uint32_t shot, const void **at);
-	/* Not needed any more; its memory is used again only when the stream has passed the mark. */
+	/* Not needed any more; its memory is reused only when the stream has passed the mark. */
 	void (*drop)(uint32_t shot);
 	const struct device_driver
-		*driver; /* values are measured on the device (measure.h); NULL: they are not */
+		*driver; /* measures values on the device (measure.h); NULL: not possible */
 };
 
-/* All that were compiled in, NULL-terminated; none where there are no adapters. */
+/* All backends that were compiled in, NULL-terminated; none if there are no adapters. */
 extern const struct device_backend *const device_backends[] __attribute__((weak));
 
 /* The backend whose runtime is loaded, or NULL. Checks again if something was loaded since; about 30 ns. */
@@ -68,21 +68,21 @@ const struct device_backend *device_known(void);
 const struct device_backend *device_watch(void);
 
 /*
- * The program is about to load a library. untold: it may load further ones unseen. Any thread, also
- * before anything is set up.
+ * The program is about to load a library. untold: it may load further ones that libprobe does not see. Any thread, also before
+ * libprobe is initialised.
  */
 void device_loading(bool untold);
 
 /*
- * True if both ends of [p, p + bytes) are host memory as far as that runtime knows (NULL: there is none). Reads
- * nothing. kind: the runtime's answer, DEVICE_IDLE without a runtime.
+ * True if both ends of [p, p + bytes] are host memory according to that runtime (NULL: there is none). Reads nothing. kind: the
+ * runtime's answer, DEVICE_IDLE without a runtime.
  */
 bool device_is_host(
 	const struct device_backend *b, const void *p, size_t bytes, enum device_memory *kind);
 
 /*
- * True if the kernel can read the first and the last byte of [p, p + bytes). Never faults; a range that is mapped with
- * a hole in it is not noticed. bytes 0: true. 0.1 to 0.3 us. Keeps errno.
+ * True if the kernel can read the first and the last byte of [p, p + bytes). Never faults; an unmapped hole inside the range is
+ * not noticed. bytes 0: true. 0.1 to 0.3 us. Keeps errno.
  */
 bool device_probe(const void *p, size_t bytes);
 

@@ -25,24 +25,24 @@ struct device_guard {
 
 struct device_driver {
 	/*
-	 * Makes the stream's context the thread's, and excludes our work from captures. memory: identifies the context
-	 * for stream 0, because each context has one. False: it is not available; leave() is called nevertheless.
+	 * Makes the stream's context current on the thread, and excludes libprobe's work from captures. memory: identifies the
+	 * context for stream 0, because each context has one. False: it is not available; leave() is called nevertheless.
 	 */
 	bool (*enter)(struct device_guard *g, uint64_t stream, const void *memory);
 	/* The same for the thread's current context. False: it has none. */
 	bool (*enter_current)(struct device_guard *g);
 	void (*leave)(struct device_guard *g);
 	/*
-	 * Is all of [lo, hi) memory that kernels of the current context may read: allocated, not given back, and of its own
-	 * device or of the host? A kernel that reads anything else ends the job.
+	 * Whether kernels of the current context may read all of [lo, hi): memory that is allocated, not freed, and belongs to
+	 * its own device or to the host. A kernel that reads anything else ends the job.
 	 */
 	bool (*covers)(const struct device_guard *g, uint64_t lo, uint64_t hi);
-	/* Loads the kernel; *ns: the time taken. False: our kernels do not run there. */
+	/* Loads the kernel; *ns: the time taken. False: libprobe's kernels do not run there. */
 	bool (*load)(void **function, uint64_t *ns);
-	/* Lets the device write to [host, host + bytes), page-aligned memory of ours; *device: its address there. */
+	/* Lets the device write to [host, host + bytes), page-aligned memory of libprobe; *device: its address there. */
 	bool (*share)(void *host, size_t bytes, uint64_t *device);
 	bool (*allocate)(uint64_t *device, size_t bytes);
-	/* Clears memory and runs the kernel for the first time, on a stream of ours that no other waits for. */
+	/* Clears memory and runs the kernel for the first time, on a stream of libprobe that no other stream waits for. */
 	bool (*warm)(
 		void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size);
 	/* False: the driver refuses. */

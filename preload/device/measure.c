@@ -17,19 +17,19 @@
 #define STREAMS 256u
 #define NO_SLOT UINT32_MAX
 
-/* A launch that was made, or is being filled. */
+/* A launch that was made, or is being prepared. */
 struct launched {
-	uint32_t number; /* slot->done once it is there; 0: it will never be */
+	uint32_t number; /* equals slot->done when it has completed; 0: it never will */
 	uint64_t stream;
 	uint16_t unit, units; /* part of the scratch memory; units 0: it was not launched */
-	uint16_t wanted; /* shots of it that are not dropped */
+	uint16_t wanted; /* its shots that have not been dropped */
 	bool used;
 	struct device_measured job[STATS_JOBS];
 };
 
 enum context_state {
 	CONTEXT_NONE,
-	CONTEXT_WARMING, /* all is made, and the device has not shown yet that it runs */
+	CONTEXT_WARMING, /* everything is allocated, but the device has not yet shown that it runs the kernel */
 	CONTEXT_READY,
 	CONTEXT_OFF,
 };
@@ -41,7 +41,7 @@ struct measure_context {
 	pthread_mutex_t lock;
 	void *function;
 	struct stats_slot *
-		slot; /* memory of ours that the device may write: it stays when the context goes */
+		slot; /* libprobe's memory that the device may write: it is kept when the context is destroyed */
 	struct launched *launched;
 	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
 	uint32_t last; /* number of the latest launch */
@@ -50,13 +50,13 @@ struct measure_context {
 	struct {
 		uint64_t stream;
 		uint32_t pending;
-	} streams[STREAMS]; /* those with launches under way */
-	struct stats_launch launch; /* being filled */
+	} streams[STREAMS]; /* streams with pending launches */
+	struct stats_launch launch; /* being prepared */
 };
 
 static struct measure_context contexts[CONTEXTS];
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool collectives; /* one has begun */
+static _Atomic bool collectives; /* a collective has begun */
 
 void device_collective_begins(const struct device_backend *b)
 {
@@ -109,14 +109,15 @@ static bool make_ready(struct measure_context *m, const struct device_driver *d)
 	return d->warm(m->function, m->counters_at, counters, &m->launch, sizeof(m->launch));
 }
 
-/* In the context. Returns its entry, usable or not; NULL: there are too many. */
+/* Called in the context. Returns its entry, usable or not; NULL: there are too many. */
 static struct measure_context *make_context(
 	const struct device_driver *d, const struct device_guard *g)
 {
 	struct measure_context *m;
 
 	/*
-	 * A thread that finds it being made has no values meanwhile: that takes a second, and no thread waits for us.
+	 * While another thread makes it, this thread's tensors have no values: that takes a second, and no thread waits for
+	 * libprobe.
 	 */
 	if (pthread_mutex_trylock(&making))
 		return NULL;
@@ -130,18 +131,17 @@ static struct measure_context *make_context(
 		if (atomic_load_explicit(&collectives, memory_order_relaxed)) {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
-				"values of tensors on a device stay off: collectives were under "
-				"way "
-				"before anything was made ready for them; start the program with "
-				"device: auto");
+				"tensors on a device are not measured: collectives had "
+				"started before the measurement was set up; start the "
+				"program with device: auto");
 		} else if (make_ready(m, d)) {
 			atomic_store_explicit(&m->state, CONTEXT_WARMING, memory_order_release);
 		} else {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
-				"values of tensors on a device stay off: its driver does not take "
-				"the "
-				"kernel, or has no memory for it; device: copy measures copies");
+				"tensors on a device are not measured: its driver rejects "
+				"the kernel, or has no memory for it; device: copy "
+				"measures copies");
 		}
 		atomic_store_explicit(&m->context, g->context, memory_order_release);
 	}
@@ -179,7 +179,7 @@ static bool is_ready(struct measure_context *m)
 	return state == CONTEXT_READY;
 }
 
-/* The stream's count, made where there is none; NULL: too many streams have launches under way. */
+/* The stream's count, created if necessary; NULL: too many streams have pending launches. */
 static uint32_t *stream_pending(struct measure_context *m, uint64_t stream)
 {
 	unsigned unused = STREAMS;
@@ -207,7 +207,7 @@ static void free_launched(struct measure_context *m, struct launched *l)
 	l->used = false;
 }
 
-/* Those that are there, or failed, and that nothing waits for. */
+/* Removes launches that have completed or failed, and whose results are no longer needed. */
 static void sweep_launched(struct measure_context *m)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
@@ -218,7 +218,9 @@ static void sweep_launched(struct measure_context *m)
 	}
 }
 
-/* Launches of the stream that it has not passed yet: those that are there do not count, though their values may wait here. */
+/*
+ * Number of launches that the stream has not passed yet; completed ones do not count, even if their values have not been read.
+ */
 static uint32_t count_under_way(const struct measure_context *m, uint64_t stream)
 {
 	uint32_t n = 0;
@@ -295,14 +297,14 @@ static uint32_t shot_of(
 
 static uint32_t next_number(struct measure_context *m)
 {
-	/* Not 0, also in the part that a shot has of it. */
+	/* Not 0, also in the bits that a shot stores of it. */
 	do
 		m->last++;
 	while (!(m->last & 0xfff));
 	return m->last;
 }
 
-/* The slot is the launch's; nothing is on the stream yet. */
+/* The slot belongs to the launch; nothing is on the stream yet. */
 static void close_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
@@ -315,7 +317,7 @@ static void close_slot(struct device_batch *b)
 		unit = find_units(m, units);
 		pending = stream_pending(m, b->stream);
 	}
-	/* Its shots say so when they are asked. */
+	/* Its shots report the failure when they are queried. */
 	if (unit == UNITS || !pending) {
 		l->number = 0;
 		return;
@@ -331,11 +333,12 @@ static void close_slot(struct device_batch *b)
 	m->launch.counters = m->counters_at + b->slot * STATS_COUNTERS * sizeof(uint32_t);
 	if (!b->driver->launch(
 		    m->function, blocks ? blocks : 1, &m->launch, sizeof(m->launch), b->stream)) {
-		/* The job's device, or its context, is lost, or we are not wanted: nothing more is tried. */
+		/* The job's device or its context is lost, or the kernel is refused: nothing more is tried. */
 		l->number = 0;
 		atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 		log_loss(LOSS_DEVICE,
-			"values of tensors on a device end here: its driver refused a launch");
+			"tensors on a device are no longer measured: its driver refused a "
+			"launch");
 	}
 }
 
@@ -373,7 +376,7 @@ static uint32_t put_job(struct device_batch *b, uint32_t index)
 	struct measure_context *m = b->context;
 	struct launched *l = &m->launched[b->slot];
 
-	if (!l->used) { /* the first of this launch */
+	if (!l->used) { /* the first tensor of this launch */
 		l->used = true;
 		l->wanted = 0;
 		l->number = next_number(m);
@@ -444,7 +447,7 @@ static uint32_t slot_of_shot(uint32_t shot)
 	return shot >> 17 & (SLOTS - 1);
 }
 
-/* 1: the launch has come to its end; 0: not yet; -EIO: it never will, or the number is no longer its. */
+/* 1: the launch has completed; 0: not yet; -EIO: it never will, or the number belongs to another launch. */
 static int look_at(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of tensors on a device: launches the statistics kernel on the job's own stream, and reads its results from
- * host memory. The host launches and later looks; it never waits, queries or allocates while the job computes.
+ * Values of tensors on a device: launches the statistics kernel on the job's own stream, and reads its results from host
+ * memory. The host launches and reads later; it never waits, queries or allocates while the job computes.
  *
- * Everything needed (the kernel, a ring of results, scratch memory) is made when a communicator is made or, without
- * one, at the first tensor. While a collective is pending, an allocation may wait for it, and the collective for
- * another rank that waits for this one. If it is too late, values stay off, which is reported.
+ * Everything needed (the kernel, a ring of results, scratch memory) is made when a communicator is made or, without one, at the
+ * first tensor. While a collective is pending, an allocation may wait for it, and the collective for another rank that waits
+ * for this one. If it is too late, tensors on the device are not measured, which is reported.
  *
- * Limits, for each context: 1,024 pending launches, MEASURE_STREAM_MAX on one stream, parts of 65,536 blocks. Beyond
- * them nothing is measured, and that is counted.
+ * Limits, for each context: 1,024 pending launches, MEASURE_STREAM_MAX on one stream, parts of 65,536 blocks. Beyond them
+ * nothing is measured, and that is counted.
  *
- * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to
- * device_batch_end(). Results are read without a lock.
+ * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to device_batch_end().
+ * Results are read without a lock.
  */
 #ifndef PROBE_DEVICE_MEASURE_H
 #define PROBE_DEVICE_MEASURE_H
@@ -22,21 +22,20 @@
 #include "device/driver.h"
 #include "device/stats_job.h"
 
-#define MEASURE_STREAM_MAX 128u /* launches of ours that one stream has not passed yet */
+#define MEASURE_STREAM_MAX 128u /* pending launches of libprobe on one stream */
 
 struct measure_context;
 struct device_backend;
 
 /*
- * A result that is to come: the number of a shot (struct device_backend) with this bit. Numbers are used again once they are
- * dropped.
+ * A pending result: the number of a shot (struct device_backend) with this bit set. Numbers are reused once they are dropped.
  */
 #define SHOT_MEASURED (UINT32_C(1) << 30)
 #define SHOT_IS_MEASURED(shot) (((shot)&UINT32_C(0xc0000000)) == SHOT_MEASURED)
 
 /*
- * Gets ready for the context that the thread is at. To be called when a communicator is made, before and after: by then no
- * collective of its runs yet. Cheap when that is done.
+ * Prepares the measurement for the thread's current context. Call it when a communicator is made, before and after: at that
+ * time none of its collectives runs yet. Cheap once it is done.
  */
 void device_prepare(const struct device_backend *b);
 
@@ -53,25 +52,28 @@ struct device_batch {
 };
 
 /*
- * False: nothing can be measured on that stream, and there is nothing to end. memory: an address of a tensor. *dropped: for
- * too much is under way.
+ * False: nothing can be measured on that stream, and device_batch_end() is not needed. memory: an address of a tensor.
+ * *dropped: because too many launches are pending.
  */
 bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped);
 
-/* The shot of its values, 0: there is none. *dropped: for too much is under way. */
+/* The shot of its values, 0: there is none. *dropped: because too many launches are pending. */
 uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor *t, bool *dropped);
 
-/* A shot without values, for the time at which the stream comes by. 0: there is none. alone: also where nothing is measured. */
+/*
+ * A shot without values, for the time at which the stream reaches this point. 0: there is none. alone: also if nothing is
+ * measured.
+ */
 uint32_t device_batch_mark(struct device_batch *batch, bool alone);
 
 /* Launches the tensors that were added. */
 void device_batch_end(struct device_batch *batch);
 
-/* 1: there, and *out and *crc are the figures; 0: not yet; -EIO: never. */
+/* 1: complete, and *out and *crc are the results; 0: not yet; -EIO: never. */
 int device_measured(uint32_t shot, struct stats *out, uint32_t *crc);
 
-/* When the stream came to the launch and when it left it, in ns of the device's clock. False: not known (yet). */
+/* When the stream reached the launch and when it left it, in ns of the device's clock. False: not known (yet). */
 bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end);
 
 void device_measured_drop(uint32_t shot);

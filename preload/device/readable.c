@@ -7,9 +7,9 @@
 #include "elf/memory.h"
 
 /*
- * Two ways to let the kernel test memory, neither of which can fault. The one in elf/memory.c takes 0.1 us everywhere.
- * process_vm_readv on our own process takes several times that (on some kernels 20 us), and sandboxes refuse it, so it
- * is only used on kernels that do not support the first. If neither works, nothing counts as readable.
+ * Two ways to let the kernel test memory, neither of which can fault. The one in elf/memory.c takes 0.1 us on all kernels.
+ * process_vm_readv on the own process takes several times that (on some kernels 20 us), and sandboxes refuse it, so it is only
+ * used on kernels that do not support the first. If neither works, nothing counts as readable.
  */
 static bool is_page_readable(uintptr_t a)
 {
@@ -19,7 +19,7 @@ static bool is_page_readable(uintptr_t a)
 	int err = errno;
 	bool ok;
 
-	/* Rights are those of a page. */
+	/* Access permissions apply to whole pages. */
 	if (memory_readable(a & ~(MEMORY_PAGE - 1)))
 		return true;
 	if (memory_readable((uintptr_t)&here))
@@ -35,7 +35,7 @@ bool device_probe(const void *p, size_t bytes)
 
 	if (!bytes)
 		return true;
-	/* NULL is no buffer, even where page 0 is mapped; nor is a range that wraps around. */
+	/* NULL is never a buffer, even if page 0 is mapped; nor is a range that wraps around. */
 	if (!p || last < first)
 		return false;
 	return is_page_readable(first) && ((first ^ last) < MEMORY_PAGE || is_page_readable(last));

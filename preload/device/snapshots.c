@@ -16,7 +16,7 @@ static struct shot {
 } shots[SHOTS];
 static uint8_t taken[PAGES];
 static char *region;
-static bool refused; /* page-locked memory cannot be had */
+static bool refused; /* page-locked memory is not available */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void give_back_shot(struct shot *s)
@@ -58,7 +58,7 @@ static struct shot *find_shot(void *context)
 		if (!any || !shots[i].event)
 			any = &shots[i];
 		if (!shots[i].event)
-			break; /* those after it were never used either */
+			break; /* later slots were never used either */
 	}
 	return any;
 }
@@ -74,7 +74,7 @@ static bool have_event(const struct snapshot_runtime *r, struct shot *s, void *c
 	return r->create_event(&s->event);
 }
 
-/* With lock held. */
+/* Call with the lock held. */
 static int take_shot(const struct snapshot_runtime *r, void *context, void *stream,
 	const void *from, size_t bytes, uint32_t *shot)
 {

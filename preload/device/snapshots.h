@@ -3,9 +3,9 @@
  * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime that copies on streams and has
  * events.
  *
- * They lie in one region of page-locked host memory, allocated at the first (copies to other memory would wait). It is handed
- * out in pages; a snapshot that is not needed any more gives its pages back when its event has passed. One runtime of a process
- * has them.
+ * They are in one region of page-locked host memory, allocated at the first snapshot (copies to other memory would wait). It is
+ * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. Only one runtime of
+ * a process can use them.
  *
  * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child
  * initialises it again, though devices do not work there.

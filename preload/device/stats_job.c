@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* 0: the kernel does not know the type; each byte of such types is read through a table. The CPU knows all types. */
+/* 0: the kernel does not know the type; each byte of such types is read through a table. The CPU code knows all types. */
 #define FORMAT(f) ((f) + 1)
 static const uint8_t formats[DT_COUNT] = {
 	[DT_BOOL] = FORMAT(STATS_BOOL),

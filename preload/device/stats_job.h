@@ -16,11 +16,11 @@
 /* A tensor on a device. */
 struct device_tensor {
 	uint64_t address; /* of its first element */
-	uint64_t lo, hi; /* all its elements lie in [lo, hi) */
+	uint64_t lo, hi; /* all its elements are in [lo, hi) */
 	uint64_t count; /* elements, complex ones as one */
 	enum dtype dtype;
 	double eps; /* threshold of zeros: struct stats */
-	bool checksum; /* the XOR of its 32-bit words is wanted */
+	bool checksum; /* requests the XOR of its 32-bit words */
 	unsigned ndim; /* 0: its elements are contiguous */
 	uint64_t size[STATS_DIMS - 1]; /* the innermost dimension first */
 	int64_t step[STATS_DIMS - 1]; /* bytes */
@@ -35,12 +35,12 @@ struct device_measured {
 };
 
 /*
- * Describes the tensor to the kernel, all but its first block. False: it cannot be measured there, for its type, for its
- * dimensions, or because elements do not lie at multiples of their size.
+ * Describes the tensor to the kernel, except its first block. False: it cannot be measured there, because of its type, its
+ * dimensions, or elements that are not aligned to their size.
  */
 bool stats_job_make(struct stats_job *job, const struct device_tensor *t);
 
-/* Its figures; *crc: the checksum, where one was wanted. */
+/* Computes its statistics; *crc: the checksum, if requested. */
 void stats_job_end(const struct device_measured *m, const struct stats_part *part,
 	struct stats *out, uint32_t *crc);
 

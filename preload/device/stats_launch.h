@@ -22,8 +22,10 @@ typedef int64_t stats_i64;
 #endif
 #define STATS_JOBS 30 /* per launch: its arguments fit into the 4,096 bytes that CUDA allows */
 #define STATS_DIMS 5 /* four of the tensor, and the two parts of complex numbers */
-#define STATS_PARTS 1024 /* blocks of a launch, for each leaves a part in the scratch memory */
-#define STATS_STRETCH 16384 /* bytes that a block takes before another one is worth its start */
+#define STATS_PARTS \
+	1024 /* blocks of a launch, because each writes its partial result into the scratch memory */
+#define STATS_STRETCH \
+	16384 /* bytes that a block processes before another block is worth its start */
 #define STATS_COUNTERS 32 /* per launch: one per job, and STATS_JOBS for the launch */
 
 /* Real data types, as the kernel distinguishes them. */

@@ -19,9 +19,9 @@
 #error "no machine number for this processor"
 #endif
 
-#define DYN_MAX 4096 /* entries of the dynamic section that are looked at */
+#define DYN_MAX 4096 /* maximum number of entries of the dynamic section that are read */
 
-/* n items of `size` bytes at file offset `at`, or NULL where they do not lie in the file, aligned. */
+/* n items of `size` bytes at file offset `at`, or NULL if they are not inside the file or not aligned. */
 static const void *at_offset(
 	const struct elf_file *f, uint64_t at, uint64_t n, size_t size, size_t align)
 {
@@ -65,9 +65,9 @@ static const char *elf_string_at(const struct elf_file *f, uint64_t at)
 	return f->str && at < f->strsz ? f->str + at : NULL;
 }
 
-/* ---- how many symbols ---- */
+/* ---- number of symbols ---- */
 
-/* By the GNU hash table: the end of the longest chain. False: the table is broken. */
+/* From the GNU hash table: the end of the longest chain. False: the table is damaged. */
 static bool count_gnu(struct elf_file *f, uint64_t addr)
 {
 	uint64_t room = 0, at = offset_of(f, addr, &room);
@@ -163,7 +163,7 @@ static void read_strings(struct elf_file *f, const struct tables *t)
 		return;
 	f->str = (const char *)f->map + at;
 	f->strsz = t->strsz < room ? t->strsz : room;
-	/* The last string must end inside. */
+	/* The last string must end inside the table. */
 	while (f->strsz && f->str[f->strsz - 1])
 		f->strsz--;
 	if (!f->strsz)
@@ -229,8 +229,8 @@ int elf_file_over(struct elf_file *f, const void *bytes, size_t size)
 }
 
 /*
- * Valgrind (3.19) takes every mapping of an ELF file for one of the loader's and ends the program when two of them overlap,
- * one after the other. There the file is read.
+ * Valgrind (3.19) assumes that every mapping of an ELF file is the loader's, and ends the program when two overlapping ones
+ * follow each other. Under Valgrind the file is read instead.
  */
 static void *map_elf_file(int fd, size_t size)
 {
@@ -370,7 +370,7 @@ bool elf_file_defines(const struct elf_file *f, const char *name)
 		return w.found;
 	}
 
-	/* count_gnu() saw that bloom filter and buckets lie inside, and that the longest chain ends there. */
+	/* count_gnu() checked that bloom filter and buckets are inside the file, and that the longest chain ends there. */
 	const unsigned bits = 8 * sizeof(ElfW(Addr));
 	const ElfW(Addr) *bloom = (const void *)(t + 4);
 	uint64_t bucket = 4 + (uint64_t)t[2] * (sizeof(ElfW(Addr)) / 4), chain = bucket + t[0];

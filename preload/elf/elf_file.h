@@ -23,7 +23,7 @@ struct elf_file {
 	const ElfW(Dyn) * dyn;
 	size_t ndyn;
 	const ElfW(Sym) * sym;
-	uint32_t nsym, first; /* symbols first..nsym-1 can be defined ones */
+	uint32_t nsym, first; /* only symbols first..nsym-1 can be defined ones */
 	const ElfW(Half) * versym; /* nsym of them, or NULL */
 	const uint32_t *gnu_hash;
 	size_t gnu_words; /* 32-bit words from gnu_hash to the end of the file */
@@ -46,14 +46,14 @@ const char *elf_file_needed(const struct elf_file *f, size_t *at);
 struct elf_function {
 	const char *name;
 	bool versioned; /* it has a version */
-	bool old; /* one that new references do not bind to (name@VERSION) */
+	bool old; /* new references do not bind to it (name@VERSION) */
 };
 
 /* Calls visit for each function that the file exports, until that returns false. */
 void elf_file_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg);
 
-/* Calls visit for each name that the file refers to weakly and does not define, until that returns false. */
+/* Calls visit for each weak undefined name of the file, until that returns false. */
 void elf_file_weak_names(
 	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg);
 

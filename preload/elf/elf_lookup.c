@@ -27,7 +27,7 @@ int elf_read(int fd, uint64_t off, void *buf, size_t len)
 		if (n < 0)
 			return -errno;
 		if (!n)
-			return -ENOEXEC; /* shorter than its headers say */
+			return -ENOEXEC; /* shorter than its headers claim */
 		p += n;
 		off += (uint64_t)n;
 		len -= (size_t)n;
@@ -53,7 +53,7 @@ static bool symbol_covers(const struct elf_symbol *e, uint64_t off)
 	return off >= e->off && off - e->off < e->size;
 }
 
-/* The innermost function around off; a symbol without a size only where there is no other. */
+/* The innermost function around off; a symbol without a size is only used if there is no other. */
 static const struct elf_symbol *find_symbol_around(const struct elf_symbols *s, uint64_t off)
 {
 	const struct elf_symbol *guess = NULL;
@@ -97,7 +97,7 @@ static int read_symbol_name(
 		cap = (size_t)left;
 	rc = elf_read(fd, s->strings + sym.st_name, name, cap);
 	name[cap - 1] = '\0';
-	/* .symtab carries versions in the names: foo@@V2. */
+	/* Names in .symtab include their version: foo@@V2. */
 	if (*name)
 		name[1 + strcspn(name + 1, "@")] = '\0';
 	return rc ? rc : *name ? 0 : -ENOENT;
@@ -108,7 +108,7 @@ static unsigned int count_underscores(const char *s)
 	return (unsigned int)strspn(s, "_");
 }
 
-/* True if a looks more like the usual name. */
+/* True if a looks more like the name that programs use. */
 static bool is_better_name(const char *a, bool a_local, const char *b, bool b_local)
 {
 	size_t la = strlen(a), lb = strlen(b);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Reading a file that may be cut short, replaced or no file at all.
- */
+/* Reads a file that may be truncated, replaced or not a regular file at all. */
 #ifndef PROBE_ELF_ELF_READ_H
 #define PROBE_ELF_ELF_READ_H
 
@@ -12,7 +10,7 @@
 /* Descriptor of a regular file and *st, or -errno (-ENOEXEC: not a regular file). Never blocks on a FIFO or device. */
 int elf_open(const char *path, struct stat *st);
 
-/* All `len` bytes at off: 0, -ENOEXEC where the file is shorter, or -errno. */
+/* Reads all `len` bytes at off: 0, -ENOEXEC if the file is shorter, or -errno. */
 int elf_read(int fd, uint64_t off, void *buf, size_t len);
 
 #endif

@@ -34,7 +34,7 @@ struct find {
 };
 
 #if defined(__x86_64__)
-/* Not __builtin_cpu_supports(): libgcc's constructor for it would run at every start of a process. */
+/* __builtin_cpu_supports() is avoided: libgcc's constructor for it would run at every start of a process. */
 static int cpu_level(void)
 {
 	const uint32_t v2 = bit_SSE4_2 | bit_POPCNT, v3 = bit_OSXSAVE | bit_AVX | bit_FMA;

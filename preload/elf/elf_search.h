@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which file ld.so would take for a library's name: DT_RPATH of the objects that ask (unless they have DT_RUNPATH),
- * LD_LIBRARY_PATH as it was at process start, DT_RUNPATH, /etc/ld.so.cache, the standard folders; in each folder first
- * the subfolders of glibc-hwcaps that this processor can use. Files for other machines are passed over. See ld.so(8).
+ * Finds the file that ld.so would load for a library's name: DT_RPATH of the requesting objects (unless they have DT_RUNPATH),
+ * LD_LIBRARY_PATH as it was at process start, DT_RUNPATH, /etc/ld.so.cache, the standard folders; in each folder first the
+ * subfolders of glibc-hwcaps that this processor can use. Files for other machines are skipped. See ld.so(8).
  *
  * Not followed: the old hwcaps subfolders (haswell, tls ...), and a program's own --library-path.
  */
@@ -16,7 +16,7 @@
 
 #define ELF_PATH_MAX 4096
 
-/* An object that asks for libraries. */
+/* An object that requests libraries. */
 struct elf_asker {
 	const char *path; /* of the object's file, for $ORIGIN */
 	const char *rpath, *runpath; /* NULL: none */
@@ -25,8 +25,8 @@ struct elf_asker {
 };
 
 /*
- * Opens the file that ld.so would load for `name` (with a slash: a path). path gets its name. library_path:
- * LD_LIBRARY_PATH or NULL. False: it would find none; f is closed.
+ * Opens the file that ld.so would load for `name` (with a slash: a path). path gets its name. library_path: LD_LIBRARY_PATH or
+ * NULL. False: ld.so would find none; f is closed.
  */
 bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by,
 	const char *library_path, char path[ELF_PATH_MAX]);

@@ -15,8 +15,8 @@
 #define CHUNK 2048 /* symbols read at once */
 #define SECTIONS_MAX 100000u
 #define SYMBOLS_MAX ELF_SYMBOL_INDEX
-#define NOTES_MAX 4096u /* bytes of a note section that are looked at */
-#define TEXTS 32 /* executable sections */
+#define NOTES_MAX 4096u /* bytes of a note section that are read */
+#define TEXTS 32 /* maximum number of executable sections */
 
 struct text {
 	uint64_t lo, hi;
@@ -174,7 +174,7 @@ static int each_function(int fd, const Elf64_Shdr *sh, struct fill *f)
 	return rc;
 }
 
-/* Heap sort: in place, and no order makes it slow. */
+/* Heap sort: in place, and never slow, whatever the order of the input. */
 static void sift_symbols(struct elf_symbol *v, uint32_t root, uint32_t n)
 {
 	struct elf_symbol e = v[root];
@@ -207,7 +207,7 @@ static void sort_symbols(struct elf_symbol *v, uint32_t n)
 	}
 }
 
-/* A function without a size reaches up to the next one, but not out of its section. */
+/* A function without a size extends to the next one, but not beyond its section. */
 static void guess_sizes(struct elf_symbols *s, const struct outline *o)
 {
 	uint64_t next = UINT64_MAX;
@@ -254,7 +254,7 @@ static int load_symbol_section(int fd, const struct outline *o, const Elf64_Shdr
 	if (rc)
 		return rc;
 	s->bytes = (size_t)f.count * sizeof(*s->v);
-	/* Not from the heap of the job, which would be left in pieces. */
+	/* Not from the job's heap, which would become fragmented. */
 	p = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return -ENOMEM;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The function symbols of one ELF file. Kept in memory is 12 bytes for each; names stay in the file and are read when
- * they are needed. Read with pread, never mapped: a file that is cut short or replaced meanwhile (an upgrade, a
- * checkpoint restore) gives an error and not SIGBUS. Nothing in the file is trusted.
+ * The function symbols of one ELF file. 12 bytes each are kept in memory; names stay in the file and are read when needed. The
+ * file is read with pread, never mapped: if it is truncated or replaced meanwhile (an upgrade, a checkpoint restore), that
+ * gives an error instead of SIGBUS. Nothing in the file is trusted.
  */
 #ifndef PROBE_ELF_ELF_SYMBOLS_H
 #define PROBE_ELF_ELF_SYMBOLS_H
@@ -17,7 +17,7 @@
 
 #define ELF_SYMBOL_INDEX 0x3fffffffu /* number in the symbol table */
 #define ELF_SYMBOL_LOCAL 0x40000000u
-#define ELF_SYMBOL_GUESSED 0x80000000u /* has no size: taken to reach up to the next */
+#define ELF_SYMBOL_GUESSED 0x80000000u /* has no size: assumed to extend to the next one */
 
 struct elf_symbol {
 	uint32_t off; /* first address, from `base` */
@@ -51,8 +51,8 @@ int elf_symbols_load(struct elf_symbols *s, const char *path, const uint8_t *id,
 void elf_symbols_free(struct elf_symbols *s);
 
 /*
- * The name of the function around vaddr (as in the file, without the module's bias), NUL-terminated and cut to cap,
- * and in *start its first address. Of several names the one that looks most public: not local, fewest leading
+ * Finds the name of the function around vaddr (as in the file, without the module's bias), NUL-terminated and cut to cap, and
+ * in *start its first address. Among several names it chooses the one that looks most public: not local, fewest leading
  * underscores, shortest. Returns 0, -ENOENT: no function there, -ESTALE: the file has changed, or open()'s error.
  */
 int elf_symbols_name(

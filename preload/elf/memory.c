@@ -11,9 +11,9 @@
 #define EXTEND_PAGES 4096
 
 /*
- * rt_sigprocmask with a `how` that does not exist: the kernel copies the set from the address first (EFAULT) and looks
- * at `how` then (EINVAL), so nothing ever changes. It is allowed in every sandbox; process_vm_readv is not, and
- * mincore does not see missing permissions.
+ * rt_sigprocmask with an invalid `how`: the kernel copies the set from the address first (EFAULT) and checks `how` afterwards
+ * (EINVAL), so nothing ever changes. It is allowed in every sandbox; process_vm_readv is not, and mincore does not detect
+ * missing permissions.
  */
 static int probe_word_by_kernel(uintptr_t a)
 {
@@ -44,7 +44,7 @@ static bool can_kernel_probe(void)
 
 bool memory_readable(uintptr_t a)
 {
-	/* No set at all means success, whatever `how` is. */
+	/* A NULL set means success, whatever `how` is. */
 	return a && can_kernel_probe() && probe_word_by_kernel(a) == EINVAL;
 }
 

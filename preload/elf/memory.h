@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading words of stacks that may not be there. Inside the thread's own stack a word is simply read. Anywhere else
- * (fibers, alternate signal stacks, garbage taken for an address) the page is first shown to the kernel, which says
- * whether it can be read and never raises a signal.
+ * Reads words of stacks that may not be mapped. Inside the thread's own stack a word is simply read. Anywhere else (fibers,
+ * alternate signal stacks, garbage interpreted as an address) the kernel is first asked whether the page can be read, which
+ * never raises a signal.
  */
 #ifndef PROBE_ELF_MEMORY_H
 #define PROBE_ELF_MEMORY_H
@@ -10,13 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/*
- * For code that reads frames of other functions: reading their red zones is no mistake, and no other thread touches
- * them.
- */
+/* For code that reads frames of other functions: reading their red zones is not an error, and no other thread accesses them. */
 #define MEMORY_RAW __attribute__((no_sanitize("address", "thread")))
 
-/* The smallest page size there is; larger pages are multiples of it. */
+/* The smallest page size in use; larger pages are multiples of it. */
 #define MEMORY_PAGE ((uintptr_t)4096)
 
 struct memory {

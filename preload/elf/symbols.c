@@ -11,7 +11,7 @@
 #define DEBUG_DIR "/usr/lib/debug"
 #define NAME_BYTES 2048
 #define READABLE_BYTES 4096
-/* Loading a table takes up to a second: one that was dropped for lack of memory so often is left alone. */
+/* Loading a table takes up to a second: after this many drops for lack of memory it is not loaded again. */
 #define LOADS_MAX 3
 #define KEPT_NAMES 4096
 #define KEPT_BYTES_MAX ((size_t)1 << 20)
@@ -27,7 +27,7 @@ struct known {
 	uint8_t loads;
 };
 
-/* Finished texts by address. When the bytes are used up all is forgotten: the same few stacks come again and again. */
+/* Finished texts by address. When the space is used up, all are dropped: the same few stacks occur repeatedly. */
 struct kept_names {
 	struct {
 		uint64_t pc; /* 0: free */
@@ -40,7 +40,7 @@ struct kept_names {
 struct symbols {
 	struct known *v; /* by lo */
 	size_t n, cap;
-	size_t limit, used; /* bytes of tables, and of all that is always there */
+	size_t limit, used; /* bytes of tables, and of everything that is always in memory */
 	const char *debug_dir;
 	int (*demangle)(const char *name, char *buf, size_t cap);
 	struct kept_names *names; /* NULL: none are kept */
@@ -195,7 +195,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 	if (!k.path || s->used + known_bytes(&k) > s->limit ||
 		(s->n == s->cap && !grow_modules(s))) {
 		free(k.path);
-		return; /* its addresses are written as numbers */
+		return; /* its addresses are printed as numbers */
 	}
 	s->used += known_bytes(&k);
 	memmove(&s->v[first + 1], &s->v[first], (s->n - first) * sizeof(*s->v));
@@ -282,7 +282,7 @@ static void load_module_table(struct symbols *s, struct known *k)
 	k->state = TABLE_LOADED;
 }
 
-/* Text from a file goes into lines of text. */
+/* Replaces control characters, because the text goes into lines of text. */
 static void make_printable(char *s)
 {
 	for (; *s; s++)

@@ -26,7 +26,7 @@
 #include "session/state.h"
 
 #define LINE_MAX_BYTES 1024
-#define ROWS_MADE 8192 /* made at run time; beyond these the list ends */
+#define ROWS_MADE 8192 /* rows made at run time; beyond this number the list ends */
 
 /* symbol, library, state, hits, object with the real function, note */
 static void check_line(struct text *t, const char *symbol, const char *lib, const char *state,
@@ -44,7 +44,7 @@ static void check_line(struct text *t, const char *symbol, const char *lib, cons
 	text_char(t, '\t');
 }
 
-/* Calls that would have been recorded. */
+/* Number of calls that would have been recorded. */
 static uint64_t to_record;
 
 static void check_api(struct api *a, void *arg)
@@ -52,7 +52,7 @@ static void check_api(struct api *a, void *arg)
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
 	int n = elfsym_after_us(real_name(s), p, 2);
-	/* Adapters with their own rules have chosen already: aten::add is add.Tensor in the row. */
+	/* Adapters with their own rules have decided already: aten::add is add.Tensor in the row. */
 	bool listed = s->task != TASK_DATA ||
 		      ((api_word(a) & API_CHOSEN ||
 			       wraplist_match(list_now(), s->lib->name, s->list_name)) &&
@@ -75,7 +75,7 @@ static void check_api(struct api *a, void *arg)
 	text_char(t, '\n');
 }
 
-/* A function without stub: it was there before us. */
+/* A function without a stub: its library was loaded before libprobe could act. */
 static void check_missed_function(const char *name, const char *object, void *arg)
 {
 	struct api *a = runtime_make(name, object);
@@ -84,10 +84,11 @@ static void check_missed_function(const char *name, const char *object, void *ar
 	if (!a || t->cap - t->len < LINE_MAX_BYTES)
 		return;
 	check_line(t, a->spec->symbol, a->spec->lib->name, "missing", 0, object);
-	text_str(t, "loaded at program start, out of reach: start it with `probe run`\n");
+	text_str(t, "loaded at program start, so it cannot be intercepted: start it with `probe "
+		    "run`\n");
 }
 
-/* A function that is listed, and that cannot be recorded: better named than passed over. */
+/* A function that is listed but cannot be recorded: it is reported instead of ignored. */
 static void check_refused_function(const char *symbol, void *arg)
 {
 	struct text *t = arg;
@@ -110,9 +111,8 @@ static void check_notes(struct text *t)
 		return;
 	text_str(t, "# note ");
 	text_str(t, deep);
-	text_str(t,
-		" was loaded with RTLD_DEEPBIND: calls from it and from the libraries that come "
-		"with it are out of reach\n");
+	text_str(t, " was loaded with RTLD_DEEPBIND: calls from it and from the libraries that "
+		    "come with it cannot be intercepted\n");
 }
 
 /* "# layout NAME STATE VERSIONS VERIFIED-BY OFF", tabs between them. */
@@ -124,7 +124,7 @@ static void check_layout_facts(struct text *t)
 			layout_facts[i].verified_by, layout_facts[i].off);
 }
 
-/* "# record CALLS RANK": -1 where nothing tells which rank this is. */
+/* "# record CALLS RANK": -1 if the rank is not known. */
 static void check_totals(struct text *t)
 {
 	struct identity id;
@@ -184,7 +184,7 @@ START_CODE void check_write(void)
 	const char *dir = check_folder();
 	pid_t last;
 
-	/* Every process of the job ends here: nothing is touched for those that are not checked. */
+	/* Every process of the job ends here: nothing is done in those that are not checked. */
 	if (!dir)
 		return;
 	last = written;

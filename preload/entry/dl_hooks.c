@@ -38,27 +38,28 @@ static void *real_of(const char *name, _Atomic(void *) *cached)
 }
 
 /*
- * Exported by us in place of other libraries: wrappers, and hooks written by hand. probe_* functions are really ours.
+ * Exported by libprobe.so in place of other libraries: wrappers, and hooks written by hand. probe_* functions are libprobe's
+ * own.
  */
 static bool is_exported_by_us(const char *name)
 {
 	return elfsym_own(name) && strncmp(name, "probe_", 6) != 0;
 }
 
-/* True if the loader, for RTLD_DEFAULT or RTLD_NEXT from the caller at pc, would search objects after us at all. */
+/* True if the loader, for RTLD_DEFAULT or RTLD_NEXT from the caller at pc, would search objects after libprobe.so at all. */
 static bool looks_behind_us(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
 	if (elfsym_before_us(name))
 		return false;
-	/* RTLD_NEXT in an object after us, or in a library with a separate scope, does not find us. */
+	/* RTLD_NEXT in an object after libprobe.so, or in a library with a separate scope, does not find libprobe.so. */
 	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.behind_us);
 }
 
 /*
- * RTLD_DEFAULT and RTLD_NEXT. Our wrapper would be found by the loader: where nothing else has the name, it is asked
- * from our place. A stub would not: where the loader finds the function, the stub is the answer.
+ * RTLD_DEFAULT and RTLD_NEXT. The loader would find libprobe's wrapper: if no other object has the name, the loader is called
+ * as if from libprobe.so. It would not find a stub: if the loader finds the function, the stub is returned.
  */
 static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
 {
@@ -82,7 +83,7 @@ static void *wrapper_of_found(void *p, const char *name, uintptr_t pc)
 
 	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
 		return p;
-	/* Found through a handle of the program, whose scope is the global one, or through our own. */
+	/* Found through a handle of the program, whose scope is the global one, or through libprobe's own handle. */
 	if (at.us && !is_exported_by_us(name))
 		return p;
 	if (at.us || at.stubs)
@@ -98,7 +99,7 @@ static void any_stub(const char *name, void *arg)
 	*(int *)arg = 1;
 }
 
-/* Are there stubs from the start on (`probe run`)? Later ones come with the configuration having been read. */
+/* Whether there are stubs from the start (`probe run`). Later ones are only made once the configuration has been read. */
 static bool stubs_at_start(void)
 {
 	static _Atomic int known; /* 1: no, 2: yes */
@@ -116,7 +117,7 @@ static bool concerns_us(const char *name)
 {
 	if (!name || thread_state.busy)
 		return false;
-	/* Also if nothing is recorded (any more): the answer must not be a wrapper of a missing function. */
+	/* Also if nothing is recorded (any more): the result must not be the wrapper of a missing function. */
 	if (is_exported_by_us(name))
 		return true;
 	if (!recording_enabled())
@@ -134,7 +135,7 @@ static void note_way_past_us(const char *name)
 		device_loading(true);
 }
 
-/* A lookup that concerns us, and its result; separate from the caller's stack, which may be small. */
+/* A relevant lookup, and its result; kept off the caller's stack, which may be small. */
 struct asked {
 	void *handle;
 	const char *name, *version;
@@ -216,7 +217,7 @@ struct tail hook_dlopen(
 	return (struct tail){.target = real_of("dlopen", &cached)};
 }
 
-/* Another namespace has separate libraries, and we are not in it. */
+/* Another namespace has separate libraries, and libprobe.so is not in it. */
 struct tail hook_dlmopen(
 	long space, const char *file, int mode, uintptr_t a3, uintptr_t from, uintptr_t pc)
 {
@@ -232,7 +233,7 @@ struct tail hook_dlmopen(
 	return (struct tail){.target = real_of("dlmopen", &cached)};
 }
 
-/* Whatever was unloaded: real functions are looked up again at the next call. */
+/* Any library may have been unloaded: real functions are looked up again at the next call. */
 struct tail hook_dlclose(void)
 {
 	static _Atomic(void *) cached;

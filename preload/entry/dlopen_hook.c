@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs before the loader loads a library. It and its dependencies are examined on disk, in the loader's order, and a
+ * Runs before the loader loads a library. The library and its dependencies are examined on disk, in the loader's order, and a
  * stub object is loaded before them for the functions that an adapter wants.
  *
- * Second copies of libraries in use also show here: rows whose real function was the only one so far become API_MULTI,
+ * Second copies of libraries in use are also detected here: rows whose real function was the only one so far become API_MULTI,
  * because a wrapper's fast path knows only one function.
  */
 #include <dlfcn.h>
@@ -30,9 +30,11 @@
 #define QUEUE_MAX 512
 #define SEEN 4096u
 
-/* ---- files that were looked at ---- */
+/* ---- files that were examined ---- */
 
-/* No lock: a file that two threads look at at once is looked at twice. Full: each file each time. */
+/*
+ * No lock: a file that two threads examine at once is examined twice. If the table is full, every file is examined each time.
+ */
 static _Atomic uint64_t seen[SEEN];
 
 static uint64_t file_key_of(dev_t dev, ino_t ino, uint64_t size)
@@ -40,7 +42,7 @@ static uint64_t file_key_of(dev_t dev, ino_t ino, uint64_t size)
 	return hash_u64(hash_u64(hash_u64(1, dev), ino), size) | 1;
 }
 
-/* Is it in the table; if not and `add`, it is put there. */
+/* True if it is in the table; otherwise adds it if `add` is set. */
 static bool was_file_seen(uint64_t key, bool add)
 {
 	for (unsigned i = 0; i < 16; i++) {
@@ -60,7 +62,7 @@ static bool was_file_seen(uint64_t key, bool add)
 /* ---- the libraries, breadth first ---- */
 
 struct queued {
-	struct elf_asker asker; /* the object, as the one that asks for the next ones */
+	struct elf_asker asker; /* the object, as the one that requests the next ones */
 	struct elf_file file;
 	char *path;
 };
@@ -68,15 +70,15 @@ struct queued {
 struct walk {
 	struct queued *item;
 	unsigned n;
-	bool all; /* loaded libraries too */
+	bool all; /* includes libraries that are loaded already */
 	const char *library_path;
 	/* false: its dependencies are not visited */
 	bool (*visit)(const struct queued *q, void *arg);
-	void (*end)(const struct walk *w); /* all are there; NULL: nothing more is to be done */
+	void (*end)(const struct walk *w); /* called when all were visited; NULL: not needed */
 	void *arg;
 };
 
-/* One more object, as `by` asks for it. */
+/* Adds one more object, requested by `by`. */
 static void queue_object(struct walk *w, const char *name, const struct elf_asker *by)
 {
 	struct queued *q = &w->item[w->n];
@@ -179,8 +181,7 @@ static int by_stub_name(const void *x, const void *y)
 }
 
 /*
- * Sorts, and keeps each name once; names that a library has in several versions not at all: a stub cannot tell which
- * one was meant.
+ * Sorts, and keeps each name once. Drops names that a library has in several versions: a stub cannot tell which one was meant.
  */
 static void settle_stub_names(struct stub_names *l)
 {
@@ -325,7 +326,7 @@ static bool collect_library(const struct queued *q, void *arg)
 		return true;
 	}
 	if (was_file_seen(key, true)) {
-		/* It has its stubs; it may have been unloaded, and another copy be the only one by now. */
+		/* It has its stubs; it may have been unloaded, and another copy may now be the only one. */
 		stub_second_copies(&q->file);
 		return true;
 	}
@@ -364,7 +365,7 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	struct elf_place at = {.path = ""};
 	struct elf_asker by;
 
-	/* The caller's own search path; among the objects that loaded it only the program's path is known. */
+	/* The caller's own search path; of the objects that loaded it, only the program's path is known. */
 	elfsym_place(pc, &at);
 	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
 		.rpath = at.rpath,
@@ -381,7 +382,7 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	stub_names_free(&names);
 }
 
-/* A library that was loaded before, as the same file: the usual case where libraries are opened again and again. */
+/* A library that was loaded before from the same file: the usual case if libraries are opened repeatedly. */
 static bool is_loaded_before(const char *file, const struct loading *l)
 {
 	struct stat st;
@@ -395,7 +396,7 @@ struct wanted_load {
 	const char *file;
 	int mode;
 	uintptr_t pc;
-	bool wanted; /* this process is one that is recorded */
+	bool wanted; /* this process is recorded */
 };
 
 static void look_before_load(void *arg)
@@ -410,7 +411,7 @@ static void look_before_load(void *arg)
 	l.wanted = want->wanted && runtime_any();
 	if (l.wanted)
 		stub_report_missed();
-	/* Also if nothing is recorded: results of weak references must be as they are without us. */
+	/* Also if nothing is recorded: results of weak references must be the same as without libprobe. */
 	if (!is_loaded_before(want->file, &l))
 		before_load(want->file, want->pc, &l);
 	pthread_setcancelstate(cancel, NULL);

@@ -45,10 +45,10 @@ static bool has_prefix(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* Who has the name: an object before us, we, an object after us. */
+/* Which objects define the name: one before libprobe.so, libprobe.so, one after it. */
 struct found_in {
 	bool before;
-	void *us; /* our own */
+	void *us; /* libprobe's own */
 	void *after; /* the first function there */
 };
 
@@ -146,8 +146,8 @@ struct tail gate_dlvsym(void *handle, const char *name, const char *version, uin
 }
 
 /*
- * The loader answers, except for a name that only we have, in place of a missing library: asked from a place after
- * which no object has it, it reports that.
+ * The loader answers, except for a name that only libprobe.so has, in place of a missing library: called from a place after
+ * which no object has it, the loader reports that.
  */
 struct tail gate_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The gate of the hooks. A program may call a hook before anything else in the process is ready: the runtime of a
- * sanitizer that is linked into the program looks its functions up by dlsym() before main() and before any constructor,
- * and until it has them, a call of strcmp() or malloc() ends in its interceptor, which jumps to address 0. So a hook of
- * hooks.S leads to gate_X in early.c, which until entry_open() goes straight to the function of libc; it is found in the
- * loader's list without any call.
+ * The gate of the hooks. A program may call a hook before anything else in the process is ready: the runtime of a sanitizer
+ * that is linked into the program looks its functions up by dlsym() before main() and before any constructor, and until it has
+ * them, a call of strcmp() or malloc() ends in its interceptor, which jumps to address 0. So a hook of hooks.S leads to gate_X
+ * in early.c, which until entry_open() goes straight to the function of libc, found in the loader's list without any call.
  */
 #ifndef PROBE_ENTRY_EARLY_H
 #define PROBE_ENTRY_EARLY_H
@@ -15,7 +14,7 @@
 
 #include "entry/stubs/hook_jump.h"
 
-/* After the gate: dl_hooks.c and process.c. */
+/* Behind the gate: dl_hooks.c and process.c. */
 struct tail hook_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);
 struct tail hook_dlvsym(void *handle, const char *name, const char *version, uintptr_t a3,
@@ -37,7 +36,7 @@ struct tail hook_execlp(void);
 struct tail hook_execle(void);
 struct tail hook_fexecve(void);
 
-/* The constructor has run. Without it (another libc than glibc, a privileged program) the gate stays closed for good. */
+/* The constructor has run. Without it (another libc than glibc, a privileged program) the gate stays closed permanently. */
 void entry_open(void);
 bool entry_is_open(void);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of glibc that other C libraries lack, inside libprobe.so only. A missing symbol ends the program at its
- * start, with exit code 127, even if the constructor would then turn everything off (musl). So missing functions are
- * weak here. The static libraries linked into us are built with _FORTIFY_SOURCE, whose functions end the process; these
- * do not.
+ * Functions of glibc that other C libraries lack, inside libprobe.so only. A missing symbol ends the program at its start, with
+ * exit code 127, even if the constructor would then turn everything off (musl). So missing functions are weak here. The static
+ * libraries linked into libprobe.so are built with _FORTIFY_SOURCE, whose functions end the process; these do not.
  */
 #include <errno.h>
 #include <pthread.h>

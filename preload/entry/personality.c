@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a C++ exception, pthread_exit() or a cancellation needs to run a wrapper's cleanup on its way: the personality
- * routine that the compiler names in functions with cleanups, and _Unwind_Resume(), which ends a cleanup.
+ * What a C++ exception, pthread_exit() or a cancellation needs to run a wrapper's cleanup on its way: the personality routine
+ * that the compiler names in functions with cleanups, and _Unwind_Resume(), which ends a cleanup.
  *
- * libgcc's own cannot be used. Linked in statically they meet the context of another libgcc, that of the program,
- * whose layout is private to each version; and they end the process if their own copy of the unwinder was never
- * started (_Unwind_SetGR asserts that). libgcc_s.so.1 cannot be linked either, since libprobe.so needs libc only.
+ * libgcc's own cannot be used. Linked in statically they meet the context of another libgcc, that of the program, whose layout
+ * is private to each version; and they end the process if their own copy of the unwinder was never started (_Unwind_SetGR
+ * asserts that). libgcc_s.so.1 cannot be linked either, because libprobe.so needs libc only.
  *
- * So these hand everything back to the unwinder that calls: the object that the personality's return address lies in
- * exports the functions to read and change the context. An unwinder that was linked into some object and exports
- * nothing passes over the cleanup; the next call on the thread notices that the wrapper was left.
+ * So these pass everything back to the unwinder that calls: the object that contains the personality's return address exports
+ * the functions to read and change the context. An unwinder that was linked into some object and exports nothing skips the
+ * cleanup; the next call on the thread notices that the wrapper was left.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ static bool fill_unwinder(struct unwinder *u, uintptr_t by)
 	       u->resume;
 }
 
-/* No lock: of two threads that come first at the same time each may fill a place. */
+/* No lock: if two threads come first at the same time, each may fill a slot. */
 static struct unwinder *find_unwinder(uintptr_t by)
 {
 	for (int i = 0; i < UNWINDERS; i++) {
@@ -136,7 +136,7 @@ static uint64_t read_call_site_field(const uint8_t **p, uint8_t enc)
 }
 
 /*
- * Where the function continues when an exception arrives at ip, 0: nowhere. The table is our own code's, as our
+ * Where the function continues when an exception arrives at ip, 0: nowhere. The table belongs to libprobe's own code, as its
  * compiler wrote it: landing pads are relative to the function's start, and all call sites have cleanups or nothing.
  */
 static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
@@ -145,7 +145,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 	uint64_t len;
 	uint8_t enc;
 
-	if (!p || *p++ != 0xff) /* an explicit base of landing pads: our code has none */
+	if (!p || *p++ != 0xff) /* an explicit base of landing pads: libprobe's code has none */
 		return 0;
 	if (*p++ != 0xff) /* type table: not needed */
 		read_call_site_uleb(&p);
@@ -160,7 +160,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 		len = read_call_site_field(&p, enc);
 		pad = read_call_site_field(&p, enc);
 
-		read_call_site_uleb(&p); /* the action there */
+		read_call_site_uleb(&p); /* the action at this call site */
 		if (ip < from)
 			return 0; /* sorted */
 		if (ip - from < len)
@@ -178,7 +178,7 @@ int __gcc_personality_v0(
 	int before = 0;
 
 	(void)cls;
-	/* Our code has no catch handlers. */
+	/* libprobe's code has no catch handlers. */
 	if (version != 1 || actions & SEARCH_PHASE)
 		return CONTINUE_UNWIND;
 	u = find_unwinder(by);
@@ -196,8 +196,8 @@ int __gcc_personality_v0(
 }
 
 /*
- * A cleanup is only ever entered by the personality above, so the unwinder is known. ThreadSanitizer would give this
- * function a cleanup too, which ends by calling it: the exception would come back to it for ever.
+ * A cleanup is only ever entered by the personality above, so the unwinder is known. ThreadSanitizer would give this function a
+ * cleanup too, which ends by calling it: the exception would return to it endlessly.
  */
 __attribute__((no_sanitize("thread"))) void _Unwind_Resume(struct exception *e)
 {

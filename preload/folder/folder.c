@@ -26,8 +26,8 @@ static const char in_use[] = "is in use by another process",
 		  strange[] = "holds links, FIFOs or other users' files under our names";
 
 /*
- * Opens the output folder: it may be reached through links, and belong to another user. Only what is made in it has to
- * be ours.
+ * Opens the output folder: it may be reached through links, and belong to another user. Only what is created inside it must
+ * belong to this user.
  */
 static int open_output(const char *out)
 {
@@ -55,7 +55,7 @@ static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
 	snprintf(buf, cap, "meta.json.%016llx", (unsigned long long)name);
 }
 
-/* State of a file that this process makes in the folder: ids may be mapped or squashed there. */
+/* State of a file that this process creates in the folder: ids may be mapped or squashed there. */
 static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
 {
 	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), err = 0;
@@ -76,8 +76,8 @@ static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
 }
 
 /*
- * Tells whether only we can write to the folder: NULL, or why not. made: this process made the name just now, but
- * another may have replaced it since.
+ * Returns NULL if only this user can write to the folder, or the reason otherwise. made: this process created the name just
+ * now, but another may have replaced it since.
  */
 static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool made, int *err)
 {
@@ -96,17 +96,19 @@ static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool
 		return NULL;
 	if (st.st_uid != mine.st_uid)
 		return of_another;
-	/* If a file of mode 0600 is writable by all, modes mean nothing here; nor do modes that the system chose. */
+	/*
+	 * If a file of mode 0600 is writable by all, modes are meaningless here; the same holds for modes chosen by the system.
+	 */
 	return !made && st.st_mode & 022 && !(mine.st_mode & 022) ? open_to_all : NULL;
 }
 
 /*
- * True if a name that we shall write to is taken by something that is not our file: made by another user while the
- * folder was open to all, or by hand.
+ * True if a name that will be written is taken by something that is not libprobe's file: made by another user while the folder
+ * was open to all, or by hand.
  */
 static bool holds_strange(int dirfd)
 {
-	/* Every .csv is ours: kinds of values have names given by the training. */
+	/* Every .csv belongs to libprobe: kinds of values have names given by the training. */
 	static const char *const ours[] = {
 		"module_struct.json", "parallel.json", "meta.json", "journal.bin", "open.jsonl"};
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -234,7 +236,7 @@ struct claim {
 	size_t meta_bytes;
 	const struct journal_owner *me;
 	const struct folder_resume *resume; /* NULL: an abandoned folder is moved away */
-	const char *why; /* not available: what is there */
+	const char *why; /* the reason why the name is not available */
 };
 
 /* Takes over an abandoned folder of that name. Returns 0, -EAGAIN: try again, or 1: this run cannot continue in it. */
@@ -244,7 +246,7 @@ static int resume_in_folder(struct claim *c, int out, int dirfd)
 
 	if (mark < 0)
 		return mark == -EBUSY ? -EAGAIN : 1;
-	/* Another process may have taken it between our check and the mark. */
+	/* Another process may have taken it between the check and the mark. */
 	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
 		err = -EAGAIN;
 	else if (holds_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
@@ -291,7 +293,7 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 	return !err || err == -EBUSY || err == -ENOENT ? -EAGAIN : err;
 }
 
-/* One try. Returns a descriptor of the folder, which is ours, or an error as claim_folder(). */
+/* One try. Returns a descriptor of the folder, which belongs to this process, or an error as claim_folder(). */
 static int try_claim(struct claim *c)
 {
 	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;
@@ -398,7 +400,7 @@ static int rename_to_new(int out, const char *from, const char *to)
 	return renameat(out, from, out, to) == 0 ? 0 : -errno;
 }
 
-/* Makes room for the name if its folder is ours and abandoned. Returns 0: try again, or -EEXIST: it stays. */
+/* Makes room for the name if its folder belongs to this user and is abandoned. Returns 0: try again, or -EEXIST: it stays. */
 static int make_folder_room(int out, const char *name, const struct journal_owner *me)
 {
 	int fd = open_rank_folder(out, name), err = -EEXIST, dead;
@@ -408,7 +410,7 @@ static int make_folder_room(int out, const char *name, const struct journal_owne
 	if (fd < 0)
 		return -EEXIST;
 	if (!refuse_folder(fd, me, false, &dead) && !dead) {
-		/* An empty folder of ours is removed. */
+		/* An empty folder of this user is removed. */
 		if (is_at(out, name, fd) && unlinkat(out, name, AT_REMOVEDIR) == 0)
 			err = 0;
 		else if (is_folder_abandoned(fd, me) && move_away(out, name, fd) == 0)

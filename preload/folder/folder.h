@@ -25,11 +25,11 @@ struct folder_resume {
 };
 
 /*
- * Takes <out>/rank<R> (rank -1: <out>/host-<name>-pid<pid>) for `me` by putting meta.json with the given text there. A
- * folder whose owner has finished or is provably dead is moved to rank<R>.<n>. Not touched are folders whose owner
- * lives or cannot be judged, folders that are not this user's or are writable by others, and folders with foreign files
- * under our names. In that case <out>/rank<R>-pid<pid> is taken, and *why tells what the other "is"; else it is NULL.
- * resume: NULL, or what to do with rank<R> instead of moving it away.
+ * Takes <out>/rank<R> (rank -1: <out>/host-<name>-pid<pid>) for `me` by putting meta.json with the given text there. A folder
+ * whose owner has finished or is provably dead is moved to rank<R>.<n>. Not touched are folders whose owner runs or whose state
+ * is unknown, folders that are not this user's or are writable by others, and folders with foreign files under libprobe's
+ * names. In that case <out>/rank<R>-pid<pid> is taken, and *why tells what the other "is"; otherwise it is NULL. resume: NULL,
+ * or what to do with rank<R> instead of moving it away.
  *
  * <out> itself may be reached through links and be writable by others. Returns -errno if no folder is available.
  */
@@ -39,7 +39,7 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 /* The rank of a host-... folder became known: renames it to the name that folder_take() would have chosen. */
 int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me);
 
-/* Opens the folder again if the program has closed our descriptor. -ENOENT: it is no longer at its place. */
+/* Opens the folder again if the program has closed its descriptor. -ENOENT: it is no longer at its place. */
 int folder_reopen(struct folder *f);
 
 void folder_close(struct folder *f);

@@ -28,7 +28,7 @@ static int open_mark(int dirfd, bool *made)
 	return io_open_regular(dirfd, MARK_FILE, O_RDWR | O_NOFOLLOW, 0);
 }
 
-/* Its previous holder may have removed it between our open and our lock. */
+/* Its previous holder may have removed it between open() and flock() here. */
 static bool is_mark_there(int dirfd, int fd)
 {
 	struct stat here, there;
@@ -54,7 +54,7 @@ int mark_folder(int dirfd)
 		if (fd == -ENOENT && !made) {
 			struct stat st;
 
-			/* Removed since; or was the folder removed? */
+			/* Either it was removed since, or the folder was removed. */
 			if (fstat(dirfd, &st) < 0 || st.st_nlink == 0)
 				return -ENOENT;
 			continue;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The mark of the process that handles an abandoned folder: one process at a time moves it away, or continues in it. It
- * is a file with a lock, which the kernel releases whenever its process ends; the file's age means nothing.
+ * The mark of the process that handles an abandoned folder: one process at a time moves it away, or continues in it. It is a
+ * file with a lock, which the kernel releases whenever its process ends; the file's age is irrelevant.
  */
 #ifndef PROBE_SINK_FOLDER_MARK_H
 #define PROBE_SINK_FOLDER_MARK_H

@@ -21,7 +21,7 @@ static const char *skip_json_digits(const char *s)
 	return n ? s + n : NULL;
 }
 
-/* Each returns the position after the element at s, or NULL if there is none. */
+/* Each function returns the position after the element at s, or NULL if there is none. */
 
 static const char *skip_json_number(const char *s)
 {

@@ -20,7 +20,7 @@ struct json_span {
 bool json_member_next(const char **at, struct json_span *key, struct json_span *value);
 
 /*
- * The value of `key` (at most 32 bytes) in a line written by one of our sinks, with a blank after each colon; NULL: not
+ * The value of `key` (at most 32 bytes) in a line written by one of libprobe's sinks, with a blank after each colon; NULL: not
  * found. If the key occurs twice, even inside a text, the first.
  */
 const char *find_line_member(const char *line, const char *key);

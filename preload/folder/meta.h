@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meta.json: who wrote the folder, with which configuration, what is missing and why. All of it comes from the journal,
+ * meta.json: the process that wrote the folder, its configuration, what is missing and why. All of it comes from the journal,
  * so that `probe recover` can write it too.
  */
 #ifndef PROBE_SINK_META_H

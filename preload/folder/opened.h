@@ -17,9 +17,9 @@
 int opened_write(const struct journal *j, int dirfd, uint64_t *last);
 
 /*
- * For a dead process, before its journal is removed: the Waits in which its threads were blocked become `waits` of
- * meta.json, as a list of the same objects (open calls get rows instead). buf: room for the text; what does not fit is
- * omitted. Returns 0 or -errno.
+ * For a dead process, before its journal is removed: the Waits in which its threads were blocked become `waits` of meta.json,
+ * as a list of the same objects (open calls get rows instead). buf: room for the text; what does not fit is omitted. Returns 0
+ * or -errno.
  */
 int opened_keep_waits(struct journal *j, char *buf, size_t cap);
 

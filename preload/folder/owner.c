@@ -89,8 +89,8 @@ bool owner_same(const struct journal_owner *a, const struct journal_owner *b)
 }
 
 /*
- * What to search for in a list of mappings. Paths there have their symbolic links resolved, so the file is recognised
- * by its inode number; by its path only if it is no longer at its place.
+ * What to search for in a list of mappings. Paths there have their symbolic links resolved, so the file is recognised by its
+ * inode number; by its path only if it is no longer at its place.
  */
 struct wanted {
 	const char *path, *base;

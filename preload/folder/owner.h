@@ -16,7 +16,7 @@ bool owner_same(const struct journal_owner *a, const struct journal_owner *b);
  */
 uint64_t owner_start_ns(const struct journal_owner *o);
 
-/* True if this machine has not been restarted since. False also on another machine. */
+/* True if this machine has not been restarted since. Also false on another machine. */
 bool owner_is_of_this_boot(const struct journal_owner *o);
 
 enum owner_life {

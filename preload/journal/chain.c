@@ -60,7 +60,7 @@ void chain_detach(struct chain *c)
 {
 	uint32_t live = JT_LIVE;
 
-	/* A lost slot stays lost. */
+	/* A slot whose chain was given up is not reused. */
 	if (c->slot)
 		atomic_compare_exchange_strong(&c->slot->state, &live, JT_DEAD);
 	c->slot = NULL;
@@ -68,9 +68,9 @@ void chain_detach(struct chain *c)
 }
 
 /*
- * Each thread starts its search at a different place, so that it mostly gets chunks that it had before: writing to
- * memory that another core wrote last takes several times as long. From there it takes the lowest free one, so that few
- * pages are touched if there are few records.
+ * Each thread starts its search at a different place, so that it usually gets chunks that it had before: writing to memory that
+ * another core wrote last takes several times as long. From there it takes the lowest free one, so that few pages are touched
+ * if there are few records.
  */
 #define CHUNKS_APART 32u
 
@@ -198,7 +198,7 @@ static struct dict_entry *reserve_dict_entry(
 	if (bytes > JOURNAL_ENTRY_MAX)
 		return NULL;
 	at = atomic_load_explicit(&h->dict_used, memory_order_relaxed);
-	/* Any byte may be damaged where `recover` writes: this offset could point anywhere. */
+	/* Any byte may be damaged in a journal that `recover` writes to: this offset could point anywhere. */
 	do
 		if (at % 8 || at > end || need > end - at)
 			return NULL;

@@ -23,7 +23,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-/* A small journal has room for few slots: slots and their positions should take only a small part of it. */
+/* A small journal has few slots: slots and their positions should occupy only a small part of it. */
 static uint32_t slots_for(uint64_t bytes)
 {
 	uint64_t n = bytes >> 12;
@@ -91,9 +91,9 @@ static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
 }
 
 /*
- * The journal's file, open for writing. *opened is to be closed after use; -1: it is the descriptor that is kept. The
- * program may have closed that descriptor, may use its number for another file, or may have put another file at the
- * path. Returns the descriptor, or -errno.
+ * The journal's file, open for writing. *opened is to be closed after use; -1: it is the descriptor that is kept open. The
+ * program may have closed that descriptor, may use its number for another file, or may have put another file at the path.
+ * Returns the descriptor, or -errno.
  */
 static int get_journal_fd(const struct journal *j, int *opened)
 {
@@ -166,7 +166,7 @@ void journal_grow_for_threads(struct journal *j)
 	n = atomic_load(&h->nchunk);
 	want = n + GROW_CHUNKS < chunks_at_most(h) ? n + GROW_CHUNKS : chunks_at_most(h);
 	if (extend_journal(j, want) < 0)
-		return; /* it will not be able to later either */
+		return; /* it will not succeed later either */
 	atomic_fetch_add(&h->free_chunks, want - n);
 	atomic_store_explicit(&h->nchunk, want, memory_order_release);
 	atomic_store(&j->growing, false);
@@ -231,7 +231,7 @@ static void fill_journal_head(
 		.lock = {.fd = -1}};
 }
 
-/* Size with room to grow. No room if the program's address space is limited: that space is the program's. */
+/* Size with room to grow. No such room if the program's address space is limited: the program may need it. */
 static size_t bytes_at_most(size_t bytes)
 {
 	struct journal_head h = {0};
@@ -422,7 +422,7 @@ int journal_open_file(int dirfd, const char *name, int flags)
 	readable = io_open_regular(dirfd, name, O_RDONLY | flags, 0);
 	if (readable < 0)
 		return readable;
-	/* Only while it is being opened. /proc/self/fd names this very file, whatever has its name by then. */
+	/* Only while it is being opened. /proc/self/fd names this very file, even if another file has its name by now. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", readable);
 	err = fstat(readable, &st) < 0 || fchmod(readable, (st.st_mode & 0777) | 0200) < 0 ? -errno
 											   : 0;

@@ -85,6 +85,6 @@ uint64_t find_moment_of_death(const struct journal_head *h, int fd, const struct
 	if (!(h->lock.word & FUTEX_OWNER_DIED) || fstatfs(fd, &fs) < 0 ||
 		fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
 		return 0;
-	/* It lived then. */
+	/* The process still ran at that time. */
 	return at + TICK_NS >= h->clock_last.real_ns ? at : 0;
 }

@@ -38,7 +38,7 @@ void end_death_watch(struct death_watch *w);
  */
 void drop_death_watch(struct death_watch *w);
 
-/* The moment of death for the journal in that file, Unix epoch; 0: not known. */
+/* The time of death for the journal in that file, Unix epoch; 0: not known. */
 uint64_t find_moment_of_death(const struct journal_head *h, int fd, const struct stat *st);
 
 #endif

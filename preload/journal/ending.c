@@ -42,7 +42,7 @@ int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, si
 	text_json(&t, e->text ? e->text : "");
 	if (t.cut) {
 		/*
-		 * Escapes made it longer than the buffer. The text is omitted, because half of a JSON string is worse.
+		 * Escapes made it longer than the buffer. The text is omitted, because half of a JSON string would be invalid.
 		 */
 		t.len = len;
 		t.cut = false;

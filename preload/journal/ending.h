@@ -26,7 +26,7 @@ struct ending {
  */
 int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, size_t cap);
 
-/* Is there one? */
+/* Whether there is one. */
 bool journal_has_ending(const struct journal *j);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks at a journal without changing it, also while its process runs: which calls are open, and where threads wait.
- * Nothing is locked. A call that ends meanwhile may be shown or not, but never half of it.
+ * Reads a journal without changing it, also while its process runs: which calls are open, and where threads wait. Nothing is
+ * locked. A call that ends meanwhile may or may not be reported, but never half of it.
  */
 #ifndef PROBE_JOURNAL_INSPECT_H
 #define PROBE_JOURNAL_INSPECT_H
@@ -30,7 +30,7 @@ struct inspect_call {
 uint32_t inspect_open(
 	const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg);
 
-/* Time of the latest event in the journal (Unix epoch); 0: it is empty. Entries that were drained are not looked at. */
+/* Time of the latest event in the journal (Unix epoch); 0: it is empty. Drained entries are not considered. */
 uint64_t inspect_latest(const struct journal *j);
 
 #endif

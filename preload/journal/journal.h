@@ -26,7 +26,7 @@ struct journal {
 	_Atomic uint32_t slots_from; /* where the search for a free slot starts */
 	/* chunks whose page faults the writer has taken; 0: none, or each thread takes its own */
 	_Atomic uint32_t touched;
-	/* mapped by journal_open(). If it is drained, its process has ended, and nothing is added any more */
+	/* mapped by journal_open(). If it is drained, its process has ended, and nothing more is added */
 	bool left;
 	/* the writer is also woken at this many chunks in use; 0: only at JOURNAL_EARLY */
 	uint32_t early_chunks;

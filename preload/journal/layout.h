@@ -432,7 +432,7 @@ enum journal_name_what {
 
 /* Bits of journal_name.flags: the words of names.csv, in this order. */
 enum journal_name_flag {
-	JN_FROZEN = 1, /* takes no gradient */
+	JN_FROZEN = 1, /* requires no gradient */
 	JN_UNNAMED = 2, /* it belongs to no module: opt{k}.group{g}.param{i} */
 	JN_FLAT = 4, /* parameters that FSDP1 flattened into one, or one of these */
 	JN_SHARD = 8, /* the local part of a DTensor */

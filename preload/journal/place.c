@@ -20,7 +20,7 @@ bool place_type_is_local(uint32_t type)
 		0xef53, /* ext2, ext3, ext4 */
 		0x58465342, /* xfs */
 		0x01021994, /* tmpfs */
-		0x858458f6, /* ramfs, the usual initial root file system */
+		0x858458f6, /* ramfs, the common initial root file system */
 		0x794c7630, /* overlayfs: its upper layer is local */
 	};
 
@@ -37,10 +37,7 @@ bool place_is_local(int dirfd)
 	return fstatfs(dirfd, &fs) == 0 && place_type_is_local((uint32_t)fs.f_type);
 }
 
-/*
- * Not on the stack: the thread whose call starts the recording may have little of it. Only one thread runs this at a
- * time.
- */
+/* Not on the stack: the thread whose call starts the recording may have a small one. Only one thread runs this at a time. */
 static char text[TEXT_BYTES], groups[TEXT_BYTES], path[PATH_BYTES];
 
 /* A number in a file; UINT64_MAX: no such file, or no number ("max"). */
@@ -89,7 +86,7 @@ static uint64_t lesser_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The memory that one group leaves free. */
+/* The memory that one group has left. */
 static uint64_t group_free(const char *root, const struct version *v, const char *group)
 {
 	uint64_t limit, used, cache;
@@ -107,8 +104,8 @@ static uint64_t group_free(const char *root, const struct version *v, const char
 }
 
 /*
- * The least that the group and all groups above it leave free. In a container the group's path may be the host's, while
- * the mount begins at the group itself.
+ * The minimum that the group and all groups above it have left. In a container the group's path may be the host's, while the
+ * mount begins at the group itself.
  */
 static uint64_t groups_free(const char *root, const struct version *v, char *group)
 {

@@ -15,8 +15,8 @@ bool place_is_local(int dirfd);
 bool place_type_is_local(uint32_t type);
 
 /*
- * The memory that is free for this process, in bytes: the least of what its control groups (v2, v1, and all above them)
- * and the machine leave. UINT64_MAX if no source tells. root: "", or a folder with a copy of /proc and /sys. Only one
+ * The memory that is free for this process, in bytes: the minimum of what its control groups (v2, v1, and all above them) and
+ * the machine have left. UINT64_MAX if no source is available. root: "", or a folder with a copy of /proc and /sys. Only one
  * thread at a time may call it.
  */
 uint64_t place_free_memory(const char *root);

@@ -29,7 +29,7 @@ static void *map_segment(int id, bool rdonly, int *err)
 {
 	void *p = shmat(id, NULL, rdonly ? SHM_RDONLY : 0);
 
-	if (p != (void *)-1) /* NOLINT: what shmat says */
+	if (p != (void *)-1) /* NOLINT: the error value of shmat */
 		return p;
 	*err = errno == EIDRM || errno == EINVAL ? -ENOENT : -errno;
 	return NULL;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define SEGMENT_PATH_MAX 40
-#define SEGMENT_KEY 0x50b00000u /* the upper 12 bits of all our keys */
+#define SEGMENT_KEY 0x50b00000u /* the upper 12 bits of all keys of libprobe */
 #define SEGMENT_KEY_MASK 0xfff00000u
 
 struct segment {

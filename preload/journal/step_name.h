@@ -5,12 +5,12 @@
 
 #include <stdint.h>
 
-/* Higher ones later. */
+/* In ascending order of precedence. */
 enum step_source {
 	STEP_NONE,
 	STEP_OPTIMIZER,
 	STEP_MARKER, /* a function named in the configuration */
-	STEP_PCONTROL, /* MPI_Pcontrol(2) and its like */
+	STEP_PCONTROL, /* MPI_Pcontrol(2) and similar calls */
 	STEP_API, /* probe_step() */
 	STEP_SOURCES
 };

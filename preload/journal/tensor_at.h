@@ -5,7 +5,7 @@
 
 #include "journal/journal.h"
 
-/* The tensor at that byte of the entry; the first one comes after its fixed part. NULL: the entry has no room for it. */
+/* The tensor at that byte of the entry; the first one follows its fixed part. NULL: the entry has no room for it. */
 static inline const struct journal_tensor *journal_get_tensor_at(
 	const struct journal_entry *e, uint32_t at)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actions of alerts in the running process that they are about. On the writer's thread. */
+/* Actions of alerts in the running process that caused them. Called on the writer's thread. */
 #include "life/alert_actions.h"
 
 #include <stdio.h>
@@ -19,10 +19,10 @@
 #include "training/steps/stop.h"
 
 #define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
-#define WATCHER_FILE "watch.json" /* of `probe watch`, rewritten at each of its looks */
-#define WATCHER_SECONDS 60 /* so old it may be; clocks of nodes differ */
+#define WATCHER_FILE "watch.json" /* written by `probe watch` at each of its checks */
+#define WATCHER_SECONDS 60 /* maximum age; clocks of nodes differ */
 
-/* Captured configurations, by preset, and the number of the one that each was made of. */
+/* Captured configurations, by preset, and the number of the generation that each was made from. */
 static struct {
 	struct generation_pair *pair;
 	uint32_t of;
@@ -92,7 +92,7 @@ static void capture_steps(const struct alert_rule *r, struct text *done)
 	const struct generation_pair *base = generation_base();
 
 	if (!p || preset > PRESET_STATE || captures >= CAPTURES_MAX) {
-		text_str(done, captures >= CAPTURES_MAX ? "not done: there have been 16"
+		text_str(done, captures >= CAPTURES_MAX ? "not done: the limit of 16 is reached"
 							: "not done: no such preset");
 		return;
 	}
@@ -110,7 +110,7 @@ static void capture_steps(const struct alert_rule *r, struct text *done)
 	text_str(done, p->name);
 }
 
-/* Does `probe watch --exec` run? It writes its file at each look. */
+/* Whether `probe watch --exec` runs: it writes its file at each check. */
 static bool is_watched(void)
 {
 	char path[4200];

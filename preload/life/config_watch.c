@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of the configuration while the program runs. At most once a second, and each process at a moment of its own,
- * the writer checks the file that PROBE_CONFIG names, the list that it names, and ctl.yaml in the output folder. A
- * process that records nothing has no writer: from the end of its first step on it has a thread only for this.
+ * Changes of the configuration while the program runs. At most once a second, and each process at its own times, the writer
+ * checks the file that PROBE_CONFIG names, the list that it names, and ctl.yaml in the output folder. A process that records
+ * nothing has no writer: from the end of its first step on it has a thread only for this.
  *
- * Changes become generations (session/generation.h): one for the next step if the file changed, and one for each change
- * of ctl.yaml that waits for its step.
+ * Changes become generations (session/generation.h): one for the next step if the file changed, and one for each change of
+ * ctl.yaml that waits for its step.
  *
- * Lock: `watch.lock` is a leaf except for those of generations, and only tried; a forked child initialises it again.
+ * Lock: `watch.lock` is a leaf except for those of generations, and is only taken if it is free; a forked child initialises it
+ * again.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -36,15 +37,14 @@
 
 #define LOOK_NS UINT64_C(1000000000)
 #define JITTER_NS UINT64_C(250000000)
-#define SETTLED_NS \
-	INT64_C(150000000) /* a file that was written less long ago may not be complete */
+#define SETTLED_NS INT64_C(150000000) /* a file that was written more recently may be incomplete */
 /*
- * The other ranks must have read `dynamic_on: true` before we overwrite it: each looks at a moment of its own, on a loaded
- * machine late, and a file server's clients see a new file up to some seconds later (acregmin of nfs(5): 3).
+ * The other ranks must have read `dynamic_on: true` before it is overwritten: each checks at its own times, late on a loaded
+ * machine, and a file server's clients see a new file up to some seconds later (acregmin of nfs(5): 3).
  */
 #define OTHERS_READ_NS UINT64_C(10000000000)
 
-/* A file as it was when it was read. All zero: it is not there. */
+/* A file's state when it was read. All zero: it did not exist. */
 struct file_mark {
 	uint64_t dev, ino, size;
 	int64_t changed_ns;
@@ -53,12 +53,12 @@ struct file_mark {
 static struct {
 	pthread_mutex_t lock;
 	_Atomic uint64_t next_ns; /* CLOCK_MONOTONIC */
-	struct file_mark config, list, ctl; /* state at the last look */
+	struct file_mark config, list, ctl; /* state at the last check */
 	uint64_t config_read_ns; /* CLOCK_MONOTONIC */
-	char *text; /* the configuration file's that is in use; NULL: as it was at the start */
+	char *text; /* text of the configuration file in use; NULL: as it was at the start */
 	size_t len;
-	struct ctl_file wanted; /* ctl.yaml's that is in use */
-	_Atomic bool alone; /* a thread does this only */
+	struct ctl_file wanted; /* content of the ctl.yaml in use */
+	_Atomic bool alone; /* a thread exists only for this */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t stat_time_ns(const struct stat *st)
@@ -83,7 +83,7 @@ static bool is_mark_equal(const struct file_mark *a, const struct file_mark *b)
 	       a->changed_ns == b->changed_ns;
 }
 
-/* The file may be being written right now. A file server's clock that is ahead must not make us wait for ever. */
+/* The file may be being written right now. A file server's clock that is ahead must not cause an endless wait. */
 static bool is_file_settled(const struct file_mark *m)
 {
 	int64_t age = (int64_t)clock_ns(CLOCK_REALTIME) - m->changed_ns;
@@ -92,8 +92,8 @@ static bool is_file_settled(const struct file_mark *m)
 }
 
 /*
- * Has the file changed since *seen, and is it complete? Its text then, and *seen is it as it is now. An empty one is not
- * complete: editors that truncate first would switch everything to its default.
+ * Whether the file has changed since *seen, and is complete. If so, returns its text and updates *seen. An empty file counts as
+ * incomplete: editors that truncate first would switch everything to its default.
  */
 static bool take_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
 {
@@ -107,7 +107,7 @@ static bool take_changed_text(const char *path, struct file_mark *seen, char **t
 	after = mark_file(path);
 	if (!err && !is_mark_equal(&now, &after)) {
 		free(*text);
-		return false; /* looked at again the next time */
+		return false; /* checked again the next time */
 	}
 	*seen = now;
 	if (err)
@@ -122,7 +122,7 @@ static void refuse_ctl(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%s; the last one stays in use", line);
 }
 
-/* Is ctl.yaml meant for this run? That of an earlier one in the same folder is left alone. */
+/* Whether ctl.yaml is meant for this run. That of an earlier run in the same folder is ignored. */
 static bool is_ctl_ours(const struct ctl_file *c, const struct file_mark *m)
 {
 	static const uint64_t skew_ns = 1000000000;
@@ -162,7 +162,7 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
 		.text = watch.text ? watch.text : "#\n", /* no file, no text: all defaults */
 		.len = watch.text ? watch.len : 2,
 		.change = c,
-		/* 0 is whichever comes next; step 0 has passed in any case. */
+		/* 0 means the next step; step 0 has passed in any case. */
 		.asked = c ? c->effective_step + !c->effective_step : 0,
 		.mark = hash_change(c),
 		.by = by};
@@ -170,13 +170,13 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
 	return life_make_pair(&t, pair);
 }
 
-/* Proposes one for now, if `again` or if ctl.yaml differs from the one in use, and those that wait. */
+/* Proposes a generation for now, if `again` or if ctl.yaml differs from the one in use, and the pending ones. */
 static void propose_all(bool again, const char *by)
 {
 	struct generation_pair *pair[GENERATIONS_AHEAD];
 	uint32_t step = step_now();
 
-	/* It could not be read: the configuration from ctl.yaml alone is not the one in use. */
+	/* The file could not be read: the configuration from ctl.yaml alone differs from the one in use. */
 	if (life_config_file && !watch.text)
 		return;
 
@@ -220,7 +220,7 @@ static bool take_changed_ctl(void)
 	free(text);
 	if (err || !is_ctl_ours(&c, &watch.ctl)) {
 		if (!err)
-			log_info(2, "%s: was written for an earlier run; it is left alone", path);
+			log_info(2, "%s: was written for an earlier run; it is ignored", path);
 		ctl_free(&c);
 		return false;
 	}
@@ -230,7 +230,7 @@ static bool take_changed_ctl(void)
 }
 
 /*
- * The configuration file's new text is taken if it can be read as one, and with dynamic_monitor if it says dynamic_on: true.
+ * The configuration file's new text is accepted if it can be parsed, and with dynamic_monitor if it contains dynamic_on: true.
  */
 static bool is_text_acceptable(const char *text, size_t len)
 {
@@ -263,7 +263,7 @@ static bool take_changed_config(void)
 	return true;
 }
 
-/* The list is a separate file: it is enough that it changed; the code that loads it reads it. */
+/* The list is a separate file: only the change is detected here; the code that loads the list reads it. */
 static bool has_list_changed(void)
 {
 	const char *path = config_now()->wrap_ops;
@@ -293,8 +293,8 @@ static void keep_config_text(void)
 }
 
 /*
- * At the limit of collect_times the file is updated, so that the user can start again with an edit. An edit that has
- * not been read yet is kept.
+ * When the limit of collect_times is reached, the file is updated, so that the user can start again with an edit. An edit that
+ * has not been read yet is kept.
  */
 static void note_monitor_end(void)
 {
@@ -331,7 +331,7 @@ static void look_at_files(void *arg)
 	ctl = take_changed_ctl();
 	if (by || ctl)
 		propose_all(by != NULL, by ? by : CTL_FILE);
-	/* Another file by now. */
+	/* It is another file by now. */
 	if (by)
 		watch.list = mark_file(config_now()->wrap_ops);
 	if (clock_ns(CLOCK_MONOTONIC) - watch.config_read_ns > OTHERS_READ_NS)
@@ -371,7 +371,7 @@ void life_look_at_config(void)
 static void *watch_alone(void *arg)
 {
 	(void)arg;
-	thread_state.busy++; /* nothing that we call is to be recorded */
+	thread_state.busy++; /* calls made by this thread are not recorded */
 	prctl(PR_SET_NAME, "probe-watch");
 	while (atomic_load(&session.phase) == SESSION_READY) {
 		uint64_t now = clock_ns(CLOCK_MONOTONIC), wait = next_look_ns(now) - now;
@@ -379,7 +379,7 @@ static void *watch_alone(void *arg)
 			.tv_nsec = (long)(wait % 1000000000)};
 
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
-		/* The writer does it from the first record on. */
+		/* From the first record on, the writer does it. */
 		if (atomic_load(&session.phase) == SESSION_READY)
 			life_look_at_config();
 	}
@@ -391,7 +391,7 @@ void life_step_unrecorded(void)
 {
 	const struct config *c = &generation_first.cfg;
 
-	/* A process that may be switched on must be found, with its folder. */
+	/* A process that may be switched on must be visible to `probe ctl`, so it needs its folder. */
 	if ((!c->dynamic_on || *c->armable || c->dynamic_monitor) && session_rank_selected()) {
 		session_start();
 		return;
@@ -399,8 +399,8 @@ void life_step_unrecorded(void)
 	if (!atomic_load_explicit(&watch.alone, memory_order_relaxed) &&
 		!atomic_exchange(&watch.alone, true) && thread_spawn(watch_alone, NULL))
 		log_loss(LOSS_CONFIG,
-			"no thread that looks at the configuration: what is switched on while the "
-			"program runs is not seen");
+			"no thread could be started to watch the configuration: changes "
+			"made while the program runs have no effect");
 }
 
 void config_watch_forked(void)

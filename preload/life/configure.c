@@ -50,7 +50,7 @@ static char *absolute_to_startup(const char *path)
 	return asprintf(&s, "%s/%s", startup_cwd(), path) < 0 ? NULL : s;
 }
 
-/* At once, and not with the first record: without its list a preset may record nothing. */
+/* Logged immediately, not with the first record: without its list a preset may record nothing. */
 static void log_missing_list(void *arg, const char *line)
 {
 	(void)arg;
@@ -154,7 +154,9 @@ static void check_list_names(void)
 	}
 }
 
-/* Does a word of skip or only name something? Operators of PyTorch are not in the table: of them nothing is known yet. */
+/*
+ * Whether a word of skip or only matches anything. Operators of PyTorch are not in the table: nothing is known about them yet.
+ */
 static bool is_chosen_word_known(const char *word, size_t len)
 {
 	for (unsigned i = 0; i < api_count; i++) {
@@ -189,7 +191,7 @@ static void configure_once(void *arg)
 	int cancel;
 
 	(void)arg;
-	/* Before the lock is held for the first time: a child forked meanwhile would wait for it for ever. */
+	/* Before the lock is held for the first time: a child forked meanwhile would wait for it endlessly. */
 	if (!atomic_exchange(&fork_hooked, true))
 		pthread_atfork(NULL, NULL, child_after_fork);
 	/* Opening and reading files are cancellation points: a thread that is cancelled here would keep the lock. */

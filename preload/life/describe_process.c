@@ -38,7 +38,7 @@ int session_meta(uint16_t part, const char *key, const char *json)
 
 #define NAMED_MAX 16
 
-/* An object of texts in meta.json; what does not fit is omitted. */
+/* An object of texts in meta.json; texts that do not fit are omitted. */
 struct named {
 	uint16_t part;
 	const char *key;
@@ -51,7 +51,7 @@ struct named {
 static struct named libraries = {.part = META_LIBRARIES, .key = "libraries"};
 static struct named invisible = {.part = META_INVISIBLE, .key = "invisible"};
 
-/* With session.lock held, or before any other thread can be here. */
+/* Call with session.lock held, or before any other thread can run this. */
 static void put_named(const struct named *l)
 {
 	static char json[NAMED_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
@@ -135,8 +135,8 @@ void session_layout_fact(unsigned fact, bool holds)
 	if (!layout_fact_note(fact, holds))
 		return;
 	if (!holds)
-		log_info(2, "%s does not hold in this process: off is: %s", layout_facts[fact].name,
-			layout_facts[fact].off);
+		log_info(2, "%s does not hold in this process; switched off: %s",
+			layout_facts[fact].name, layout_facts[fact].off);
 	pthread_mutex_lock(&session.lock);
 	if (session_is_on())
 		put_layout_facts();
@@ -163,7 +163,7 @@ static int put_config(void)
 
 #define SWITCHES_MAX 16
 
-/* The last changes, the latest first; with session.lock held. */
+/* The last changes, the latest first; guarded by session.lock. */
 static struct {
 	uint64_t n;
 	struct {
@@ -222,8 +222,8 @@ void session_config_changed(uint64_t step)
 }
 
 /*
- * A program that has overwritten its arguments with a title leaves as many zeros as there was room: they are no empty arguments.
- * A few at the end may be some. Returns the bytes before them.
+ * A program that has overwritten its arguments with a title leaves zeros in the rest of their space: they are not empty
+ * arguments. A few at the end may be real ones. Returns the number of bytes before them.
  */
 #define EMPTY_ARGUMENTS_MAX 8
 static ssize_t cut_title_padding(const char *line, ssize_t n)
@@ -287,10 +287,10 @@ static void put_resumed(void)
 	session_meta(META_RESUMED, "resumed", json);
 }
 
-/* Where it can be read later whether the kernel has killed processes of this group for lack of memory. */
+/* Notes where one can read later whether the kernel has killed processes of this group for lack of memory. */
 static void put_memory_group(void)
 {
-	/* With session.lock held, as the others. */
+	/* Guarded by session.lock, like the others. */
 	static char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof(groups) - 1);
 	struct text t = text_over(json, sizeof(json));

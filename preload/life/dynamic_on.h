@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `dynamic_on: false` in the user's configuration file, as msprobe's monitor writes it when it has recorded enough. */
+/* Sets `dynamic_on: false` in the user's configuration file, as msprobe's monitor does when it has recorded enough. */
 #ifndef PROBE_LIFE_DYNAMIC_ON_H
 #define PROBE_LIFE_DYNAMIC_ON_H
 
@@ -13,8 +13,8 @@
 bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end);
 
 /*
- * Sets it to false, all else unchanged, by rename; mode and links stay. Returns 0, also where there is nothing to do; -errno
- * (reported).
+ * Sets it to false, leaving everything else unchanged, by rename; mode and links are kept. Returns 0, also if there is nothing
+ * to do; -errno (reported).
  */
 int dynamic_on_end(const char *path);
 

@@ -39,7 +39,7 @@ static void keep_words_apart(void *arg)
 	keep_last_words();
 }
 
-/* The last moment before a signal ends the process; a handler of the job's may still keep it alive. */
+/* The last moment before a signal ends the process; a handler of the job may still keep it alive. */
 void life_aborting(void)
 {
 	int err = errno;

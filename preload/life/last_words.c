@@ -50,10 +50,10 @@ void note_finalized(void)
 
 void note_exit_code(int code)
 {
-	/* A handler of the job's has outlived that signal. */
+	/* A handler of the job has survived that signal. */
 	if (words.signal)
 		atomic_fetch_and(&words.said, ~(unsigned)SAID_ABORT);
-	/* The first one: a handler that runs then may end the process with another. */
+	/* Only the first code counts: a handler that runs afterwards may end the process with another. */
 	if (atomic_fetch_or(&words.said, SAID_CODE) & SAID_CODE)
 		return;
 	atomic_store(&words.code, code & 0xff);
@@ -75,7 +75,7 @@ void note_abort(const char *function, int code, int signal)
 	atomic_fetch_or(&words.said, signal ? SAID_ABORT : SAID_ABORT | SAID_CODE);
 }
 
-/* The function that the calling thread is inside of, innermost; NULL: none that was recorded. */
+/* The innermost recorded function that the calling thread is inside of; NULL: none. */
 static const char *find_call_inside(void)
 {
 	const struct thread *t = thread_state.recorder;
@@ -153,7 +153,7 @@ void note_exception(const char *text)
 	keep_words_text(words.text, sizeof(words.text), text);
 	words.at_ns = clock_ns(CLOCK_REALTIME);
 	atomic_fetch_or(&words.said, SAID_EXCEPTION);
-	/* Taking down libraries may last until a launcher sends a signal, which leaves no time for words. */
+	/* Tearing down libraries may last until a launcher sends a signal, after which nothing more can be written. */
 	if (session_is_on())
 		keep_last_words();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of the recording: transitions of session/state.h, and what other code may report about this process. For
- * adapters, probe.h, and the files of this room.
+ * The life of the recording: transitions of session/state.h, and what other code may report about this process. For adapters,
+ * probe.h, and the files of this room.
  */
 #ifndef PROBE_LIFE_LIFE_H
 #define PROBE_LIFE_LIFE_H
@@ -15,41 +15,40 @@
 
 struct ctl_change;
 
-/* The program is about to end (or to abort): writes all, marks the folder finished. Later calls pass unrecorded. */
+/* The program is about to end (or to abort): writes everything and marks the folder finished. Later calls pass unrecorded. */
 void session_end(void);
 
-/* The job's own rank became known (or known better). size < 0: unknown. */
+/* The job's own rank became known, or more certain. size < 0: unknown. */
 void session_rank(int rank, int size);
 
-/* The same from a communicator that may not include the whole job: used if no other source tells the rank. */
+/* The same from a communicator that may not include the whole job: used if no other source gives the rank. */
 void session_rank_guess(int rank, int size);
 
 /*
- * A new configuration: the text of a probe.yaml, overridden by the environment of the start. It takes effect at the end
- * of the step. Returns 0, -EINVAL (it has errors, each reported in a line), -ENOSPC (there have been too many),
- * -ENOMEM, or -EPERM (nothing is recorded); on failure the old one stays in use. Keys that are only read at the start
- * (files, journal, helper threads, custom_apis) keep their values, which is reported too. name: the text's name in
- * messages.
+ * A new configuration: the text of a probe.yaml, overridden by the environment of the start. It takes effect at the end of the
+ * step. Returns 0, -EINVAL (it has errors, each reported in a line), -ENOSPC (there have been too many), -ENOMEM, or -EPERM
+ * (nothing is recorded); on failure the old one stays in use. Keys that are only read at the start (files, journal, helper
+ * threads, custom_apis) keep their values, which is reported too. name: the text's name in messages.
  */
 int session_reconfigure(const char *name, const char *text, size_t len);
 
 /* Adds or replaces a part of meta.json: text is JSON. */
 int session_meta(uint16_t part, const char *key, const char *json);
 
-/* A library was found: its own words for its version, for meta.json. Any time after the first call. */
+/* A library was found: its own version text, for meta.json. Any time after the first call. */
 #define LIBRARY_TEXT_MAX 200
 void session_library(const char *name, const char *version);
 
-/* Something in this process cannot be seen: what, why, and what to do, for meta.json. Each is noted once. */
+/* Something in this process cannot be observed: what, why, and the remedy, for meta.json. Each is noted once. */
 void session_invisible(const char *what, const char *why);
 
-/* A fact of api/layout_fact.h was found to hold, or not to; for meta.json. Takes the session's lock where that is new. */
+/* Whether a fact of api/layout_fact.h was found to hold; for meta.json. Takes the session's lock if that is new. */
 void session_layout_fact(unsigned fact, bool holds);
 
-/* The program had already done n steps when the first one began here: it was resumed from a checkpoint. */
+/* The program had already done n steps when the first one here began: it was resumed from a checkpoint. */
 void session_steps_before(uint64_t n);
 
-/* With which seeds the program's libraries began, as JSON of less than 200 bytes; for meta.json. */
+/* The initial seeds of the program's libraries, as JSON of less than 200 bytes; for meta.json. */
 void session_seeds(const char *json);
 
 /* ---- inside life/ ---- */
@@ -58,7 +57,7 @@ void session_seeds(const char *json);
 bool life_configure(void);
 bool life_start(void);
 
-/* The list of functions that the configuration names, or the one that is found, or ours. NULL: no memory. */
+/* The list of functions that the configuration names, or else one that is found, or else the built-in one. NULL: no memory. */
 struct wraplist *life_load_list(const struct config *cfg, config_report_fn *report, void *arg);
 
 /* The hooks session_hooks.exiting, .aborting. */
@@ -67,7 +66,7 @@ void life_aborting(void);
 
 /* Input of a new configuration while the program runs. */
 struct change_text {
-	const char *name, *text; /* of the file; len 0: the defaults */
+	const char *name, *text; /* the file's name and text; len 0: the defaults */
 	size_t len;
 	const struct ctl_change *change; /* keys of ctl.yaml above it, or NULL */
 	uint32_t asked; /* as in struct generation, like the following */
@@ -75,15 +74,15 @@ struct change_text {
 	const char *by;
 };
 
-/* Returns 0 and a pair for generation_propose(); -EINVAL: something in it is wrong (said in lines); -ENOMEM. */
+/* Returns 0 and a pair for generation_propose(); -EINVAL: it has errors (reported in lines); -ENOMEM. */
 int life_make_pair(const struct change_text *t, struct generation_pair **pair);
 
 /* The hook session_hooks.config_changed. */
 void life_config_changed(uint32_t step);
 
 /*
- * The configuration file, absolute; NULL: none. named: by PROBE_CONFIG; another one is shared by all jobs, and editing it is for
- * those that start later.
+ * The configuration file, absolute; NULL: none. named: by PROBE_CONFIG; any other file is shared by all jobs, and edits to it
+ * are meant for jobs that start later.
  */
 extern char *life_config_file;
 extern bool life_config_named;
@@ -95,15 +94,13 @@ void life_step_unrecorded(void);
 /* The first configuration has been read: changes are detected from here on. */
 void config_watch_begin(void);
 
-/*
- * The recording has ended: a change that still waits for other ranks (dynamic_on: false in the file) is made at once.
- */
+/* The recording has ended: a change that still waits for other ranks (dynamic_on: false in the file) is made immediately. */
 void config_watch_end(void);
 
 /* In a forked child. */
 void config_watch_forked(void);
 
-/* Tells meta.json that another configuration holds from that step on. */
+/* Notes in meta.json that another configuration is used from that step on. */
 void session_config_changed(uint64_t step);
 
 /* Describes this process in meta.json. Call with session.lock held. */

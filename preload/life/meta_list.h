@@ -14,10 +14,10 @@
 
 struct text list_begin(char *buf, size_t cap, char open);
 
-/* False: it did not fit and is gone again. key NULL: an array. json: the value is JSON already. */
+/* False: it did not fit and was removed. key NULL: an array. json: the value is JSON already. */
 bool list_add(struct text *t, const char *key, const char *value, bool json);
 
-/* whole: of an array, nothing was omitted. */
+/* whole: nothing was omitted from an array. */
 void list_end(struct text *t, bool whole, char close);
 
 #endif

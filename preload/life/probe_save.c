@@ -64,7 +64,7 @@ static struct api *find_saved_row(const char *name)
 	return s->row;
 }
 
-/* 8x512, or with anything else between the numbers: (8, 512). Returns how many, -1: too many, or none fits 63 bits. */
+/* 8x512, or with any separators between the numbers: (8, 512). Returns their number, -1: too many, or one exceeds 63 bits. */
 static int read_saved_shape(const char *shape, int64_t *dims)
 {
 	int n = 0;
@@ -87,7 +87,7 @@ static int read_saved_shape(const char *shape, int64_t *dims)
 	return n;
 }
 
-/* False: there is no such type, or the elements are more than memory has bytes. */
+/* False: there is no such type, or the elements exceed the address space. */
 static bool describe_saved(struct buffer *v, const void *p, const char *dtype, int64_t *dims,
 	int64_t *strides, int ndim)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rank this process is, once a library says so. */
+/* Which rank this process is, once a library tells it. */
 #include <pthread.h>
 
 #include "base/log.h"
@@ -10,7 +10,7 @@
 #include "session/state.h"
 #include "writer/writer.h"
 
-/* The list of ranks may have some that this job does not have: the lowest rank says so, once. */
+/* The list of ranks may contain some that this job does not have: the lowest rank reports that, once. */
 static void check_selected_ranks(int rank, int size)
 {
 	static bool said;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Another configuration while the program runs: session/generation.h says when it takes effect. */
+/* Another configuration while the program runs: session/generation.h describes when it takes effect. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static int keep_fixed_keys(struct config *cfg, const struct config *was)
 struct making {
 	const struct change_text *t;
 	struct generation_pair *pair;
-	unsigned wrong; /* problems that were said */
+	unsigned wrong; /* number of problems reported */
 	int err;
 };
 
@@ -60,7 +60,7 @@ static void refuse_for(void *arg, const char *line)
 	if (config_is_note(line))
 		return;
 
-	/* What the message says about its default ("the default 100 is used") is not true here. */
+	/* The part of the message about its default ("the default 100 is used") is not true here. */
 	const char *instead = strstr(line, "; the default ");
 	int n = instead ? (int)(instead - line) : (int)strlen(line);
 
@@ -166,7 +166,7 @@ void life_config_changed(uint32_t step)
 	for (unsigned i = 0; i < api_count; i++)
 		renew_outdated_row(api_get(i), &number);
 	rows_each(renew_outdated_row, &number);
-	/* Stubs of functions that were not listed lead past us. */
+	/* Stubs of functions that were not listed bypass libprobe. */
 	stub_forget();
 	atomic_store(&session_rank_wanted, 0);
 	log_level_set((int)g->cfg->log_level);

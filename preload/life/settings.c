@@ -26,7 +26,7 @@
 
 /* ---- the environment ---- */
 
-/* Variables that say how a job was started: by name, or by their first letters. None of them is a secret's. */
+/* Variables that describe how a job was started: by name, or by prefix. None of them contains secrets. */
 static bool is_told_variable(const char *v)
 {
 	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
@@ -48,10 +48,7 @@ static bool is_told_variable(const char *v)
 	return false;
 }
 
-/*
- * all: the variables at process start, n bytes; variables that the program has set since may change while they are
- * read.
- */
+/* all: the variables at process start, n bytes; variables that the program has set since may change while they are read. */
 static void put_environment(char *all, size_t n)
 {
 	static char text[META_PART_MAX];
@@ -165,7 +162,7 @@ static _Atomic uint32_t packages;
 
 #define PACKAGES_WAIT_MS 500
 
-/* Its own are not waited for: a handler may have come in the middle of the reading, and end the program. */
+/* Does not wait for its own thread: a handler may have interrupted the reading, and end the program. */
 static _Atomic int packages_reader;
 
 static void wait_for_packages(void)
@@ -253,7 +250,7 @@ static const struct {
 #include "terms/reproducible.def"
 };
 
-/* Why it had no effect; NULL: it had. */
+/* The reason why it had no effect; NULL: it had. */
 static const char *why_without_effect(
 	const char *name, const char *library, const char *want, const char *began, bool loaded)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From READY to ON: everything that recording needs is made at the first call that is to be recorded. */
+/* From READY to ON: everything that recording needs is made at the first call to be recorded. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

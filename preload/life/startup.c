@@ -14,7 +14,7 @@
 #include "life/life.h"
 #include "session/state.h"
 
-/* Not in other C libraries than glibc, on which much here rests. */
+/* C libraries other than glibc lack it, and much here depends on glibc. */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void start_process(void)

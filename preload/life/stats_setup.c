@@ -45,8 +45,8 @@ void session_statistics(void)
 {
 	if (stats_select(get_calls_keys(config_now())->stats_isa))
 		log_loss(LOSS_CONFIG,
-			"stats_isa: this CPU cannot run what is set; %s measures instead, "
-			"with the same figures",
+			"stats_isa: this CPU lacks the instructions that are set; %s is "
+			"used instead, with the same results",
 			stats_selected());
 	log_info(2, "statistics by %s", stats_selected());
 	start_helpers();

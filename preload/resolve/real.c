@@ -18,7 +18,7 @@ typedef void *dlsym_fn(void *handle, const char *name);
 /* Written by bound_enter in stub_entry.S. */
 __thread const struct bound *bound_now;
 
-/* dlsym itself is hooked by us: inside libprobe the next one is always meant. */
+/* dlsym itself is hooked by libprobe: inside libprobe the next one is always meant. */
 static dlsym_fn *next_dlsym(void)
 {
 	static _Atomic(dlsym_fn *) cached;
@@ -49,11 +49,11 @@ void *real_next(const char *name)
 	void *p = sym ? sym(RTLD_NEXT, name) : NULL;
 	struct elf_place at;
 
-	/* This shows a stub of a versioned name: the function after it cannot be looked up. */
+	/* This finds a stub of a versioned name: the function after it cannot be looked up. */
 	return p && elfsym_place((uintptr_t)p, &at) && at.stubs ? NULL : p;
 }
 
-/* Among several functions, the one that the caller would be bound to without us; the first if that is not known. */
+/* Among several functions, the one that the caller would be bound to without libprobe; the first if that is not known. */
 static void *real_for_caller(const char *name, uintptr_t pc, const struct provider *p, int n)
 {
 	struct provider own;
@@ -75,7 +75,7 @@ static void *find_name(const char *name, uintptr_t pc, bool *several)
 	struct provider p[PROVIDERS_MAX];
 	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
 
-	/* A stub object may be searched before libraries that come before us. */
+	/* A stub object may be searched before libraries that come before libprobe.so. */
 	if (!n && elfsym_stub(name, &p[0]))
 		n = elfsym_all(name, p, PROVIDERS_MAX);
 	*several = false;
@@ -107,7 +107,7 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 /* ---- libraries being loaded ---- */
 
 static _Atomic uint32_t loads,
-	under_way; /* how often loading has begun; threads whose loading may still be in progress */
+	under_way; /* how often loading has begun; number of threads whose loading may still be in progress */
 static __thread bool loading THREAD_TLS;
 
 void real_loading(void)

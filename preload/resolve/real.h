@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The real function of a wrapper: the next function of that name after us in the loader's order, as the dynamic linker
- * would have bound the caller without us. So other preloaded tools are still called. Only if no object has the name,
- * the library's alias (PMPI_X for MPI_X) is used.
+ * The real function of a wrapper: the next function of that name after libprobe.so in the loader's order, as the dynamic linker
+ * would have bound the caller without libprobe. So other preloaded tools are still called. Only if no object has the name, the
+ * library's alias (PMPI_X for MPI_X) is used.
  *
- * Several copies of a library may be loaded, none of them in the global scope. Then the function depends on the caller,
- * and the row's state is API_MULTI. No function here calls the loader unless there are several, takes a lock, or
- * allocates.
+ * Several copies of a library may be loaded, none of them in the global scope. Then the function depends on the caller, and the
+ * row's state is API_MULTI. No function here calls the loader unless there are several, takes a lock, or allocates.
  */
 #ifndef PROBE_RESOLVE_REAL_H
 #define PROBE_RESOLVE_REAL_H
@@ -29,18 +28,21 @@ void real_forget(void);
 uint32_t real_generation(void);
 
 /*
- * A library that a thread is loading becomes visible at some moment, without notice. Until then, the only function of a
- * name may not remain the only one: its row becomes API_MULTI.
+ * A library that a thread is loading becomes visible at some moment, without notice. Until then, a name's only function may get
+ * a second definition: its row becomes API_MULTI.
  *
- * real_loading(): the calling thread is about to load something. real_loaded(): it has reached a point after which the
- * library is visible. real_settled(): no other thread is loading, and none has begun since real_loads() was `loads`.
+ * real_loading(): the calling thread is about to load a library. real_loaded(): it has reached a point after which the library
+ * is visible. real_settled(): no other thread is loading, and none has begun since real_loads() was `loads`.
  */
 void real_loading(void);
 void real_loaded(void);
 uint32_t real_loads(void);
 bool real_settled(uint32_t loads);
 
-/* The function of any name after us, for our own calls into libraries (queries of an adapter, libc). NULL: none. */
+/*
+ * The function of any name after libprobe.so, for libprobe's own calls into libraries (queries of an adapter, libc). NULL:
+ * none.
+ */
 void *real_symbol(const char *name);
 
 /* The linker's name for the function of a row. */
@@ -49,7 +51,7 @@ static inline const char *real_name(const struct api_spec *s)
 	return s->link_name ? s->link_name : s->symbol;
 }
 
-/* dlsym(RTLD_NEXT, name) as seen from libprobe.so: the global function after us, ignoring stubs. Sets dlerror(). */
+/* dlsym(RTLD_NEXT, name) as seen from libprobe.so: the next global function, ignoring stubs. Sets dlerror(). */
 void *real_next(const char *name);
 
 #endif

@@ -21,10 +21,10 @@ _Atomic(const struct generation *) generation_current = &generation_first.runnin
 
 struct wraplist *generation_armable;
 
-/* Pending ones, by step; changed and read under change_lock. */
+/* Pending pairs, by step; changed and read under change_lock. */
 static struct generation_pair *ahead[GENERATIONS_AHEAD];
 static unsigned nahead;
-/* The step of the first of them: if there is none, the end of a step costs only one load. */
+/* The step of the first pending pair: if there is none, the end of a step costs only one load. */
 static _Atomic uint32_t due = UINT32_MAX;
 static uint32_t last_number;
 
@@ -35,7 +35,7 @@ static _Atomic(struct generation_pair *) lasting; /* proposed for lasting_steps 
 static uint32_t lasting_steps; /* under the lock, like the following */
 static struct generation_pair *before_it; /* used again when lasts_left is 0; NULL: none */
 
-/* Held while pairs are proposed, and while one is put into use. */
+/* Held while pairs are proposed, and while one comes into use. */
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct generation *get_first_generation(void)
@@ -110,8 +110,8 @@ static int free_replaced(struct generation_pair *const old[], int n)
 	if (n >= 0)
 		return 0;
 	log_loss(LOSS_CONFIG,
-		"the configuration was changed %d times in this process, which is all that "
-		"it keeps: the last one stays in use; restart the program to change it",
+		"the configuration was changed %d times in this process, which is the "
+		"limit: the last one stays in use; restart the program to change it",
 		GENERATIONS_MAX - 1);
 	return n;
 }
@@ -214,7 +214,7 @@ static struct generation_pair *choose_lasting(void)
 	return p;
 }
 
-/* Under change_lock: the last one whose step has come; earlier ones are skipped. */
+/* Under change_lock: the last one whose step has been reached; earlier ones are skipped. */
 static struct generation_pair *take_due_pair(uint32_t next)
 {
 	struct generation_pair *p = NULL;

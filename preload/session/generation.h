@@ -55,7 +55,10 @@ static inline const struct config *config_now(void)
 /* The one that the process started with. */
 const struct generation *get_first_generation(void);
 
-/* What key armable names, as a list: it may be switched on later. NULL: nothing. Set once, with the first configuration. */
+/*
+ * The functions named by key armable, as a list: they may be switched on later. NULL: none. Set once, with the first
+ * configuration.
+ */
 extern struct wraplist *generation_armable __attribute__((visibility("hidden")));
 
 static inline struct wraplist *list_now(void)

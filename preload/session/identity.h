@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* This process' rank, as far as it is known without a library's help, and the run it belongs to. */
+/* This process' rank, to the extent that it is known without a library's help, and the run it belongs to. */
 #ifndef PROBE_SESSION_IDENTITY_H
 #define PROBE_SESSION_IDENTITY_H
 

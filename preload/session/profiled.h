@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Key profile_rank, for those who record calls. */
+/* Key profile_rank, for code that records calls. */
 #ifndef PROBE_SESSION_PROFILED_H
 #define PROBE_SESSION_PROFILED_H
 

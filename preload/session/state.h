@@ -51,8 +51,8 @@ struct session {
 	char run[128];
 	struct clock_base clock; /* as at the start; the journal's head has the current one */
 	/*
-	 * Next block of call numbers. All threads write it, so it has its own cache line: phase, which they read in
-	 * each call, must not share it.
+	 * Next block of call numbers. All threads write it, so it has its own cache line: phase, which they read in each call,
+	 * must not share it.
 	 */
 	_Alignas(64) _Atomic uint64_t seq;
 };
@@ -60,8 +60,8 @@ struct session {
 extern struct session session __attribute__((visibility("hidden")));
 
 /*
- * Functions of higher rooms that are called from below. Defined in life/hooks.c, constant: a wrapper may be called
- * before any constructor of ours has run.
+ * Functions of higher rooms that are called from below. Defined in life/hooks.c, constant: a wrapper may be called before any
+ * of libprobe's constructors has run.
  */
 enum writer_help {
 	HELP_WRITTEN, /* there is more room now */
@@ -74,7 +74,7 @@ struct session_hooks {
 	bool (*start)(void); /* READY: makes folder, journal and writer. Calls session_start(). */
 	void (*wake_writer)(void); /* asks the writer to drain soon; cheap if it is awake already */
 	enum writer_help (*help_writer)(void); /* a thread of the job writes a little itself */
-	/* Another configuration is in use: decisions made with the last one are made again. */
+	/* Another configuration is in use: decisions made with the previous one are made again. */
 	void (*config_changed)(uint32_t step); /* from that step on */
 	void (*step_ending)(
 		uint32_t step); /* with key scalars: the step ends, and is still the current one */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What key max_overhead leaves of the recording: a level that the writer sets (writer/overhead.c) and that calls read.
+ * The amount of recording that key max_overhead allows: a level that the writer sets (writer/overhead.c) and that calls read.
  *
- *	0		everything
- *	1 to 3		no values of tensors of 4 MiB, 512 KiB, 64 KiB and more
- *	3 + k		also only one call in 2^k
+ * \t0\t\teverything
+ * \t1 to 3\t\tno values of tensors of 4 MiB, 512 KiB, 64 KiB and more
+ * \t3 + k\t\talso only one call in 2^k
  *
- * Ranks choose the same calls: a call is kept if a hash of its communicator and its number there is 0 modulo 2^k. So
- * the calls of a rank at a higher level are a subset of those of a rank at a lower one. Calls without a number
- * (operators, receives from any rank) are counted in their thread instead.
+ * Ranks choose the same calls: a call is kept if a hash of its communicator and its number there is 0 modulo 2^k. So the calls
+ * of a rank at a higher level are a subset of those of a rank at a lower one. Calls without a number (operators, receives from
+ * any rank) are counted in their thread instead.
  */
 #ifndef PROBE_SESSION_THINNING_H
 #define PROBE_SESSION_THINNING_H
@@ -30,7 +30,7 @@ struct thinning {
 		values_from; /* bytes of the smallest tensor without values; UINT64_MAX: none */
 	_Atomic uint64_t calls_mask; /* 2^k - 1 */
 	_Atomic uint32_t
-		sizes; /* bit i: a tensor came whose values are not measured at level i + 1 */
+		sizes; /* bit i: there was a tensor whose values are not measured at level i + 1 */
 };
 
 extern struct thinning thinning __attribute__((visibility("hidden")));
@@ -41,11 +41,11 @@ void set_thinning_level(uint32_t level);
 /* Notes a tensor of at least THINNING_BYTES_LEAST that was measured. */
 void record_tensor_size(uint64_t bytes);
 
-/* The level after that one. Levels that would change nothing, for lack of such tensors, are passed over. */
+/* The level after that one. Levels that would change nothing, because there are no such tensors, are skipped. */
 uint32_t find_level_above(uint32_t level);
 uint32_t find_level_below(uint32_t level);
 
-/* Of a level: bytes from which on tensors have no values (UINT64_MAX: all have), and k. */
+/* For a level: the size from which tensors have no values, in bytes (UINT64_MAX: all have values), and k. */
 uint64_t get_value_limit(uint32_t level);
 uint32_t get_calls_power(uint32_t level);
 

@@ -39,7 +39,7 @@ static bool comes_before(uint32_t block, uint32_t part, const struct out_block *
 	return block != b->block ? block < b->block : part < b->part;
 }
 
-/* Sorted: late rows may bring back a block that comes before others. */
+/* Sorted: late rows may recreate a block that comes before others. */
 struct out_block *blocks_add(
 	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes)
 {
@@ -116,7 +116,10 @@ void blocks_close(struct files *f, const char *path)
 			files_forget(&f->file[i]);
 }
 
-/* Of each kind the first block stays (how it all began), and the last is being written. nblocks: there is none to remove. */
+/*
+ * Of each kind the first block is kept (it shows how the run began), and the last is being written. nblocks: there is none to
+ * remove.
+ */
 static uint32_t find_oldest_removable(const struct files *f)
 {
 	uint32_t seen[] = {0, 0, 0}, all[] = {0, 0, 0};

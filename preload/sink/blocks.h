@@ -20,8 +20,8 @@ struct out_block *blocks_add(
 	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes);
 
 /*
- * Looks at the content of the folder. Removes empty files, left by a pass that was killed before it wrote, and the
- * results of a killed compression: the plain file is complete as long as it exists. Returns 0 or -errno.
+ * Reads the content of the folder. Removes empty files, left by a pass that was killed before it wrote, and the results of a
+ * killed compression: the plain file is complete as long as it exists. Returns 0 or -errno.
  */
 int blocks_scan(struct files *f);
 

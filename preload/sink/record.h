@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finished, self-contained records, the input of sinks. Their maker has looked up names, found a call's end and decided
- * which tensors become rows. So a reader of a rank's files can make the same records as the writer thread (with clock =
- * {.ns_per_tick = 1}, nanoseconds are ticks). All pointers are valid only during the call of the sink.
+ * Finished, self-contained records, the input of sinks. Their maker has looked up names, found a call's end and decided which
+ * tensors become rows. So a reader of a rank's files can make the same records as the writer thread (with clock = {.ns_per_tick
+ * = 1}, nanoseconds are ticks). All pointers are valid only during the call of the sink.
  */
 #ifndef PROBE_SINK_RECORD_H
 #define PROBE_SINK_RECORD_H

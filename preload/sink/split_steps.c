@@ -17,7 +17,7 @@
 #include "sink/files.h"
 
 #define READ_BYTES (1u << 20)
-#define LINE_BYTES_MAX (64u << 20) /* a longer line is not one of ours */
+#define LINE_BYTES_MAX (64u << 20) /* a longer line was not written by libprobe */
 #define TMP_SUFFIX ".tmp"
 #define ALERTS "alerts.jsonl"
 

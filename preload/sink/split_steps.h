@@ -12,7 +12,7 @@
 struct split_steps {
 	/* rows that were read; rows of files that are moved or kept as a whole are not counted */
 	uint64_t kept, moved;
-	uint32_t files; /* files that have fewer rows now, or are gone */
+	uint32_t files; /* files that now have fewer rows, or were removed */
 };
 
 /*

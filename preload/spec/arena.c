@@ -42,7 +42,7 @@ void *arena_new(struct arena *a, size_t n)
 		if (!b)
 			return NULL;
 		b->size = size;
-		/* A large piece fills its own block: the block before it may have more room. */
+		/* A large piece fills its own block: the previous block may have more room. */
 		if (a->blocks && size - n < a->room) {
 			b->next = a->blocks->next;
 			a->blocks->next = b;

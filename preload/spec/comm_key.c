@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How to get rank and size of a communicator from a library, and how its communicators are made:
+ * Reads how to get rank and size of a communicator from a library, and how its communicators are made:
  *
- *	comm: {id: 128, rank: ..., size: ..., parent: [split]}     only where there is an adapter (wrappers/ccl)
- * /
+ * \tcomm: {id: 128, rank: ..., size: ..., parent: [split]}     id only for an adapter (wrappers/ccl)
  */
 #include <ctype.h>
 #include <string.h>

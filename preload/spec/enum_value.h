@@ -10,9 +10,7 @@ struct spec_value {
 	uint8_t to; /* enum dtype or enum redop */
 };
 
-/*
- * A list in the order of the spec; the position of a row means nothing. The generator makes <library>_dtypes, _redops.
- */
+/* A list in the order of the spec; the position of a row has no meaning. The generator makes <library>_dtypes, _redops. */
 struct spec_values {
 	uint32_t n;
 	struct spec_value row[];

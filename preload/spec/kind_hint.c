@@ -33,7 +33,7 @@ static unsigned count_name_edits(const char *a, const char *b)
 
 const struct kind *kinds_nearest(const struct kinds *k, const char *name)
 {
-	unsigned least = 1 + (unsigned)strlen(name) / 3; /* more edits make another word */
+	unsigned least = 1 + (unsigned)strlen(name) / 3; /* with more edits it is another word */
 	const struct kind *best = NULL;
 
 	for (unsigned i = 0; i < k->n; i++) {

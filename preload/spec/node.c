@@ -107,7 +107,7 @@ static struct node *build_alias(struct build *b)
 			continue;
 		if (!n->open)
 			return n;
-		load_fail(b->l, n->at, "nested too deeply: *%s stands within &%s", name, name);
+		load_fail(b->l, n->at, "nested too deeply: *%s is inside &%s", name, name);
 		return new_node(b, NODE_SCALAR, NULL);
 	}
 	load_fail(b->l, event_position(b), "there is no &%s before *%s", name, name);

@@ -33,7 +33,7 @@ struct node *node_get(const struct node *map, const char *key);
 /* Reports every key of `map` that is not in the NULL-terminated list. */
 void node_known(
 	struct spec_load *l, const struct node *map, const char *const *known, const char *what);
-/* The typed readers report a node of another form and return the fallback. */
+/* If a node has another form, the typed readers report it and return the fallback. */
 const char *node_text(struct spec_load *l, const struct node *n, const char *fallback);
 bool node_bool(struct spec_load *l, const struct node *n, bool fallback);
 bool node_int(struct spec_load *l, const struct node *n, int64_t *out);

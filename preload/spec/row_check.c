@@ -143,7 +143,7 @@ static void sorts_check(struct spec_load *l, const struct func *f)
 	}
 }
 
-/* What a kind uses of a row. */
+/* The roles of a row that a kind uses. */
 struct use {
 	struct spec_load *l;
 	const struct func *f;

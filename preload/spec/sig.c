@@ -241,7 +241,7 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 	return true;
 }
 
-/* fixed: it points to a const pointer. An argument that is one is passed like any other. */
+/* fixed: it points to a const pointer. A pointer to const is passed like any other pointer. */
 static void add_pointer(struct text *t, const char **spelling, unsigned *depth, bool *fixed)
 {
 	*spelling = load_print(t->l, "%s%s*", *spelling, *fixed ? "const " : *depth ? "" : " ");

@@ -180,7 +180,7 @@ static void success_read(struct spec_load *l, struct spec *s, const struct node 
 
 	if (!success ? l->run_time
 		     : success->type == NODE_SCALAR && strcmp(success->text, "any") == 0)
-		return; /* no result is an error */
+		return; /* having no result is an error */
 	if (!success || !node_is(l, success, NODE_LIST, "success") || success->n == 0 ||
 		success->n > 4) {
 		load_fail(l, success ? success->at : top->at,
@@ -285,8 +285,8 @@ struct spec *spec_read(struct spec_load *l, const char *path, const struct node 
 	}
 	if (l->run_time && l->failures != before) {
 		load_fail(l, rows->at,
-			"no function of this library is recorded before the mistakes above are "
-			"mended");
+			"no function of this library is recorded until the errors above "
+			"are fixed");
 		return s;
 	}
 	for (unsigned i = 0; i < rows->n; i++)
@@ -310,7 +310,8 @@ void funcs_sort(struct spec_load *l, struct funcs *f)
 		const struct func *a = f->item[i - 1], *b = f->item[i];
 
 		if (strcmp(a->symbol, b->symbol) == 0)
-			load_fail(l, b->at, "'%s' is made a second time; the first row is %s:%u",
+			load_fail(l, b->at,
+				"'%s' is generated a second time; the first row is %s:%u",
 				b->symbol, a->at.file, a->at.line);
 	}
 }

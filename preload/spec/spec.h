@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * configs/apis/<library>.yaml in memory. Two programs read it: genwrap, which makes wrappers at build time, and
- * libprobe.so itself, for the functions that a user adds (custom.yaml).
- *
- *	spec_load.c   memory and reports     node.c  text -> nodes with positions
- *	spec_names.c  roles, tasks ...       type.c, sig.c  C prototypes
- *	spec.c        a library's file       variants.c  families of names
- *	row_check.c   checks rows against kind or task     user.c  which parts need an adapter
- *	enum_value.c  the library's enums      comm_key.c  how to ask for rank and size of a communicator
- *
- * Every mistake is reported as file:line:column, what is wrong and what would be right.
+ * configs/apis/<library>.yaml in memory. Two programs read it: genwrap, which makes wrappers at build time, and libprobe.so
+ * itself, for the functions that a user adds (custom.yaml).     spec_load.c   memory and reports     node.c  text -> nodes with
+ * positions       spec_names.c  roles, tasks ...       type.c, sig.c  C prototypes        spec.c        a library's file
+ * variants.c  families of names      row_check.c   checks rows against kind or task     user.c  which parts need an adapter
+ * enum_value.c  the library's enums      comm_key.c  how to query rank and size of a communicator  Every mistake is reported as
+ * file:line:column, what is wrong and what would be right.
  */
 #ifndef PROBE_SPEC_SPEC_H
 #define PROBE_SPEC_SPEC_H
@@ -192,7 +188,7 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 
 /* ---- row_check.c ---- */
 
-/* Reports what a row's kind, task or completion needs and the row lacks, and parameters that nothing uses. */
+/* Reports what a row's kind, task or completion needs and the row lacks, and unused parameters. */
 void row_check(struct spec_load *l, const struct func *f);
 bool func_has(const struct func *f, uint8_t role);
 

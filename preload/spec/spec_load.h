@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State while a spec file is read: its memory, and the receiver of error messages. Every function in this room gets the
- * load it works for; there is no other state.
+ * State while a spec file is read: its memory, and the receiver of error messages. Every function in this room gets the load
+ * that it works for; there is no other state.
  *
- * If memory or the arena's limit is exceeded, reading ends by a jump back into load_try(). So no function here holds
- * anything that would have to be freed (the YAML reader belongs to the load).
+ * If memory or the arena's limit is exceeded, reading ends by a jump back into load_try(). So no function here holds anything
+ * that would have to be freed (the YAML reader belongs to the load).
  */
 #ifndef PROBE_SPEC_SPEC_LOAD_H
 #define PROBE_SPEC_SPEC_LOAD_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rules for a user's own functions: they are found by name in any library that is loaded, and only the file tells what
- * their handles mean.
+ * Rules for a user's own functions: they are found by name in any loaded library, and only the file defines the meaning of
+ * their handles.
  */
 #include <string.h>
 

@@ -25,15 +25,15 @@ struct cache_key {
 };
 
 /*
- * All uses must be between these two. False: this is a signal handler that interrupted another use; the cache must not
- * be used then. If a handler left a use by longjmp, the next walk from higher up the same stack takes over.
+ * All uses must be between these two. False: this is a signal handler that interrupted another use; the cache must not be used
+ * then. If a handler left a use by longjmp, the next walk from higher up the same stack takes over.
  */
 bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp);
 void cache_leave(struct stack_cache *c);
 
 /*
- * Returns the number of frames put into pcs[], at most max; 0: not in the cache, or no longer valid; -1: the result is
- * in *note. As stack_walk_noted().
+ * Returns the number of frames put into pcs[], at most max; 0: not in the cache, or no longer valid; -1: the result is in
+ * *note. Otherwise like stack_walk_noted().
  */
 int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *m, uintptr_t *pcs,
 	int max, struct stack_note *note);
@@ -41,7 +41,7 @@ int cache_find(struct stack_cache *c, const struct cache_key *k, struct memory *
 /* ended: the walk reached its end and was not cut by the caller's maximum. */
 void cache_put(struct stack_cache *c, const struct cache_key *k, const struct trail *t, bool ended);
 
-/* Forgets everything if the modules have changed. Call before each walk that is not answered from the cache. */
+/* Drops everything if the modules have changed. Call before each walk that is not answered from the cache. */
 void cache_check_modules(struct stack_cache *c, uint64_t generation);
 
 bool cache_get_rule(struct stack_cache *c, uintptr_t pc, bool exact, struct cfi_rule *r);

@@ -32,7 +32,7 @@ enum {
 	CFA_VAL_OFFSET_SF,
 	CFA_VAL_EXPRESSION,
 	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
-	/* on other machines this code means something of SPARC */
+	/* on other machines this code has a meaning for SPARC only */
 	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
@@ -41,10 +41,7 @@ enum {
 	CFA_RESTORE = 0xc0,
 };
 
-/*
- * One row. The CFA's register is kept by number: a program may name one that a rule cannot express, and change it
- * later.
- */
+/* One row. The CFA's register is stored by number: a program may name one that a rule cannot express, and change it later. */
 struct row {
 	uint64_t reg;
 	int64_t off;

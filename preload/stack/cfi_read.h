@@ -118,8 +118,8 @@ struct cfi_common {
 };
 
 /*
- * Runs the common program and then the function's own up to pc; start is the function's first address. Fills in r->cfa,
- * ra, fp, deref, add. False: the programs are not understood.
+ * Runs the common program and then the function's own up to pc; start is the function's first address. Fills in r->cfa, ra, fp,
+ * deref, add. False: the programs have unsupported operations.
  */
 bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start, uint64_t pc,
 	struct cfi_rule *r);

@@ -96,7 +96,7 @@ static void lend_own(void *arg)
 
 	(void)arg;
 
-	/* The count goes up in any case, because foreign_unlend() takes it down again. */
+	/* The count is always incremented, because foreign_unlend() decrements it. */
 	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
 
 	pthread_mutex_lock(&lending);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames that are not on the native stack: those of an interpreter in the process. A language is a table of functions
- * in wrappers/; this room knows none of them.
+ * Frames that are not on the native stack: those of an interpreter in the process. A language is a table of functions in
+ * wrappers/; this room does not know any of them.
  *
- * A walk costs some nanoseconds per frame and makes no text: for each frame it returns values that identify its place
- * in the program. The caller turns the walk's hash into a number. Only a new stack is described, by the thread that
- * owns the frames, before its call returns.
+ * A walk costs some nanoseconds per frame and makes no text: for each frame it returns values that identify its place in the
+ * program. The caller turns the walk's hash into a number. Only a new stack is described, by the thread that owns the frames,
+ * before its call returns.
  */
 #ifndef PROBE_STACK_FOREIGN_H
 #define PROBE_STACK_FOREIGN_H
@@ -16,7 +16,7 @@
 
 #define FOREIGN_FRAMES_MAX 96
 #define FOREIGN_TEXT_MAX \
-	12288 /* bytes of a stack as text; beyond that the outermost frames are omitted */
+	12288 /* bytes of a stack as text; beyond them the outermost frames are omitted */
 
 /*
  * code, at: the code that runs, and the position in it. check: changes if another `code` is at the same address. frame:
@@ -72,12 +72,12 @@ struct foreign_stack {
 };
 
 /*
- * The calling thread's frames in the language that it runs. If it has none: the frames that it was given, or that
- * another thread lends (below).
+ * The calling thread's frames in its language. If it has none: the frames that it was given, or that another thread lends
+ * (below).
  */
 void foreign_walk(struct foreign_stack *s);
 
-/* Its own frames only; and those that it was given. False: there are none. */
+/* Only the thread's own frames; only the frames that it was given. False: there are none. */
 bool foreign_walk_own(struct foreign_stack *s);
 bool foreign_walk_given(struct foreign_stack *s);
 
@@ -88,10 +88,9 @@ bool foreign_walk_given(struct foreign_stack *s);
 bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack *now);
 
 /*
- * For a thread that waits for work which other threads do on its behalf (a backward pass on threads of the framework).
- * It lends them its frames: foreign_walk() returns these to threads that have none. Between the two calls the lender
- * does not return from its current frame, so the frames and what they refer to stay alive. With several lenders, the
- * last one counts.
+ * For a thread that waits for work which other threads do on its behalf (a backward pass on threads of the framework). It lends
+ * them its frames: foreign_walk() returns these to threads that have none. Between the two calls the lender does not return
+ * from its current frame, so the frames and what they refer to stay valid. With several lenders, the last one counts.
  */
 void foreign_lend(void);
 void foreign_take_back(void);
@@ -108,10 +107,10 @@ const struct foreign_kept *foreign_keep(void);
 /* Sets the stack that the calling thread works for; NULL: none. Returns the previous one. */
 const struct foreign_kept *foreign_give(const struct foreign_kept *k);
 
-/* Asks every language found to report an exception that ends the program. Call where a new part of the work begins. */
+/* Asks every language found to report an exception that ends the program. Call it where a new part of the work begins. */
 void foreign_watch_end(void);
 
-/* Objects may have been loaded (there is a new native stack): searches for languages not found yet. */
+/* Searches for languages not found yet, after objects were loaded (there is a new native stack). */
 void foreign_look(void);
 
 /* ---- frames as text, and rules about them ---- */

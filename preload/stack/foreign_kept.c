@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that outlive their frames. Each distinct one is kept once, and described while its thread is still in it: the
- * objects that the frames refer to may be gone later. No lock: lists that only grow.
+ * Stacks that outlive their frames. Each distinct one is kept once, and described while its thread is still in it: the objects
+ * that the frames refer to may be freed later. No lock: lists that only grow.
  */
 #include "base/thread.h"
 #include "stack/foreign.h"
@@ -163,7 +163,7 @@ bool foreign_walk_given(struct foreign_stack *s)
 		return false;
 	s->language = &k->language;
 	s->hash = k->hash;
-	s->owner = 0; /* it has gone on: these frames do not tell what runs now */
+	s->owner = 0; /* the thread has moved on: these frames do not show what runs now */
 	s->n = k->n;
 	memcpy(s->frame, k->frame, (size_t)k->n * sizeof(k->frame[0]));
 	return true;

@@ -20,9 +20,9 @@ struct object {
 };
 
 /*
- * Calls fn with the object that has a load segment around pc; o is valid only during that call, which must not use the
- * dynamic loader. Returns false, without a call, if there is none. 10-20 ns if nothing was loaded. Allocates only with
- * mmap, and only after objects were loaded.
+ * Calls fn with the object that has a load segment around pc; o is valid only during that call, which must not use the dynamic
+ * loader. Returns false, without a call, if there is none. 10-20 ns if nothing was loaded. Allocates only with mmap, and only
+ * after objects were loaded.
  */
 bool objects_find(uintptr_t pc, void (*fn)(void *arg, const struct object *o), void *arg);
 

@@ -39,15 +39,15 @@ static inline bool stack_has(const struct stack_bounds *b, uintptr_t at)
 }
 
 /*
- * Finds the bounds of the calling thread's stack; *b is all zero if they cannot be found. May allocate, may read /proc,
- * and takes 2 KiB of stack: call it once per thread, on a stack of ours (base/apart.h) if 2 KiB may be too much. Walks
- * outside the bounds (fibers, alternate signal stacks) work, but cost more.
+ * Finds the bounds of the calling thread's stack; *b is all zero if they cannot be found. May allocate, may read /proc, and
+ * takes 2 KiB of stack: call it once per thread, on a separate stack (base/apart.h) if 2 KiB may be too much. Walks outside the
+ * bounds (fibers, alternate signal stacks) work, but cost more.
  */
 void stack_bounds_init(struct stack_bounds *b);
 
 /*
- * A thread's memory of its walks: 256 KiB of address space, used as far as there are different stacks; the oldest are
- * forgotten. Not shared between threads. A signal handler may walk in the middle of a walk.
+ * A thread's memory of its walks: 256 KiB of address space, used according to the number of different stacks; the oldest are
+ * dropped. Not shared between threads. A signal handler may walk in the middle of a walk.
  */
 struct stack_cache;
 

@@ -28,7 +28,7 @@ static const uint8_t sigreturn[] = {
 /* If a frame pointer is further than this from the stack pointer, it belongs to another stack. */
 #define FRAME_MAX ((uintptr_t)256 * 1024)
 
-/* One frame: its registers as far as they are known, and the places that the last known values were read from. */
+/* One frame: its registers where known, and the places that the last known values were read from. */
 struct frame {
 	uintptr_t pc, sp, fp;
 	uintptr_t fp_at; /* word that fp was read from, not in the trail yet; 0: none */
@@ -343,7 +343,7 @@ static bool step_frame(struct walk *w, struct frame *f, const struct cfi_rule *r
 	return step_fp(w, f);
 }
 
-/* The frame of the wrapper's caller. Our own code keeps frame pointers, so [fp] holds the caller's. */
+/* The frame of the wrapper's caller. libprobe's own code keeps frame pointers, so [fp] holds the caller's. */
 static bool first_frame(
 	struct walk *w, struct frame *f, uintptr_t pc, uintptr_t fp, uintptr_t wrapper_pc)
 {

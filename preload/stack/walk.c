@@ -27,8 +27,8 @@ void stack_bounds_init(struct stack_bounds *b)
 		b->hi = b->floor + size;
 		b->roomy = size > STACK_ROOM ? b->floor + STACK_ROOM : b->hi;
 		/*
-		 * Memory below this frame need not be there: the main thread's stack is mapped as it grows, and guard
-		 * pages may count as part of a thread's stack.
+		 * Memory below this frame may be unmapped: the main thread's stack is mapped as it grows, and guard pages may
+		 * count as part of a thread's stack.
 		 */
 		b->lo = here & ~(MEMORY_PAGE - 1);
 		if (b->lo < b->floor || b->lo >= b->hi)

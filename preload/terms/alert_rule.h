@@ -55,15 +55,15 @@ extern const char alert_rule_words[][ALERT_WORD_MAX], alert_action_words[][ALERT
 	alert_preset_words[][ALERT_WORD_MAX];
 
 /*
- * Sets field `field` (rule, kind, names, op, threshold, direction, warmup, action, n, preset); for a list, call it once
- * for each value. Returns NULL, or a static text that tells what is wrong; then *r is unchanged. *r: zero at first.
+ * Sets field `field` (rule, kind, names, op, threshold, direction, warmup, action, n, preset); for a list, call it once for
+ * each value. Returns NULL, or a static text about the error; then *r is unchanged. *r: zero at first.
  */
 const char *alert_rule_set(struct alert_rule *r, const char *field, const char *value, size_t len);
 
-/* Text that tells what a field accepts; NULL: there is no such field. */
+/* Text that lists what a field accepts; NULL: there is no such field. */
 const char *alert_field_accepted(const char *field);
 
-/* Sets defaults. Returns NULL, or what is wrong. */
+/* Sets defaults. Returns NULL, or a text about the error. */
 const char *alert_rule_complete(struct alert_rule *r);
 
 /* Writes it as one line of JSON for alert_rules_read(); without newline. */

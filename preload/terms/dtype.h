@@ -40,8 +40,8 @@ struct dtype_info {
 	uint8_t size; /* bytes of one element; 0 for DT_OTHER */
 	uint8_t cls; /* enum dtype_class of its real components */
 	/*
-	 * Enum dtype of one real component: float32 for complex64, else itself; DT_OTHER: half a byte, which is no
-	 * dtype.
+	 * Enum dtype of one real component: float32 for complex64, otherwise the type itself; DT_OTHER: half a byte, which is
+	 * not a dtype.
 	 */
 	uint8_t component;
 	uint8_t wide; /* 1: 64-bit type, printed with 17 digits instead of 9 */

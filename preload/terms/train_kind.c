@@ -15,7 +15,7 @@ const char train_op_words[TRAIN_OPS_END][8] = {
 #include "terms/train_kind.def"
 };
 
-/* TK_STATE has no word: it is written with others. */
+/* TK_STATE has no word: it is written together with others. */
 const char *const train_kind_names[] = {
 #define TRAIN_KIND(id, word, form, help) sizeof(word) > 1 ? word : "exp_avg",
 #define TRAIN_KIND_SET(word, kinds) word,
@@ -27,7 +27,7 @@ const char *const train_op_names[] = {
 #define TRAIN_OP(id, word, help) word,
 #include "terms/train_kind.def"
 	"shape",
-	"dtype", /* always there, as the last columns */
+	"dtype", /* always written, as the last columns */
 	NULL,
 };
 

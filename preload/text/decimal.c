@@ -128,7 +128,7 @@ static const struct power *power_of(int n)
 	struct power *p = &powers[n - POWER_MIN], own;
 
 	if (!atomic_load_explicit(&p->ready, memory_order_acquire)) {
-		/* Two threads that come here at once store the same. */
+		/* If two threads compute it at once, both store the same value. */
 		make_power(&own, n);
 		__atomic_store_n(&p->hi, own.hi, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->lo, own.lo, __ATOMIC_RELAXED);

@@ -22,8 +22,8 @@ static uint64_t rows_of(const struct journal *j)
 }
 
 /*
- * Writes the reason why records are missing. The process does so itself when it drains; a killed one may not have come
- * to it.
+ * Writes the reason why records are missing. The process does this itself when it drains; a killed one may not have reached
+ * that point.
  */
 static void write_loss_reason(struct journal *j)
 {
@@ -60,8 +60,8 @@ static void find_innermost(const struct journal *j, struct innermost *in)
 }
 
 /*
- * Ending of a process that left no record of it: exit(), _exit(), abort() and MPI_Abort() would have left one. That
- * leaves a signal that cannot be or was not caught, or the end of the whole machine.
+ * Ending of a process that left no record of it: exit(), _exit(), abort() and MPI_Abort() would have left one. The remaining
+ * causes are a signal that cannot be or was not caught, or the failure of the whole machine.
  */
 static void write_ending(struct journal *j, const struct innermost *in)
 {
@@ -69,7 +69,7 @@ static void write_ending(struct journal *j, const struct innermost *in)
 		.code = ENDING_NONE,
 		.signal = ENDING_NONE,
 		.inside = *in->inside ? in->inside : NULL,
-		.text = "nothing is known of its end"};
+		.text = "how it ended is not known"};
 	char json[2048];
 
 	if (journal_has_ending(j))

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Completes the files of a dead process from what its journal still holds. Used by `probe recover`, and by a run that
- * is resumed.
- */
+/* Completes the files of a dead process from the rest of its journal. Used by `probe recover`, and by a run that is resumed. */
 #ifndef PROBE_WRITER_COMPLETE_H
 #define PROBE_WRITER_COMPLETE_H
 

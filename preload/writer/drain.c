@@ -276,9 +276,8 @@ static void give_chain_up(struct drain *d, uint32_t slot)
 	d->j->head->damaged++;
 	if (!d->j->left)
 		log_loss(LOSS_DAMAGED,
-			"the journal's chain of thread %lld makes no sense: up to %llu KiB of its "
-			"records "
-			"are lost; the other threads are recorded on",
+			"the journal's chain of thread %lld is inconsistent: up to %llu "
+			"KiB of its records are lost; the other threads are still recorded",
 			(long long)t->tid, (unsigned long long)journal_size(d->j) >> 10);
 	atomic_store_explicit(&t->state, JT_LOST, memory_order_release);
 }

@@ -13,7 +13,7 @@ struct drain {
 	struct journal_commit *next; /* being prepared */
 	struct journal_entry
 		*copy; /* of an open call, whose thread may leave it while its rows are made */
-	uint32_t *freed; /* chunks to give back after the commit */
+	uint32_t *freed; /* chunks to free after the commit */
 	uint32_t nfreed;
 	/* chunks passed since drain_open(), of a journal that nothing is added to */
 	uint32_t passed;
@@ -25,7 +25,7 @@ struct drain {
 	bool full; /* the pass has to end before more is drained */
 	bool progress; /* something was drained in this round over all chains */
 	bool any; /* in this pass */
-	bool last; /* nothing is added any more: open calls become open rows */
+	bool last; /* nothing more is added: open calls become open rows */
 	bool give_up; /* completions whose call exists nowhere are skipped */
 	bool dead; /* the chain being drained belongs to a thread that has ended */
 	uint64_t orphan; /* seq of a completion to skip, because its call exists nowhere; 0: none */

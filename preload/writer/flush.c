@@ -22,8 +22,8 @@
 #define END_LOOK_MS 250
 
 /*
- * True if the holder of the role could run: it waits for a processor, and not for something that may never come (a dead
- * file server).
+ * True if the holder of the role could run: it waits for a processor, and not for an event that may never occur (a dead file
+ * server).
  */
 static bool holder_is_runnable(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread of the job writes a small part when the journal is crowded: the writer gets too little processor time, and a
- * record that finds no room is lost.
+ * A thread of the job writes a small part when the journal is crowded: the writer gets too little processor time, and a record
+ * without room is lost.
  */
 #include <errno.h>
 #include <pthread.h>

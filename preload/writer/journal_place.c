@@ -154,7 +154,7 @@ int session_make_journal(void)
 			log_loss(LOSS_JOURNAL, "journal %s: %s; %s", wanted, strerror(-first),
 				where);
 		else if (!err && !session.journal.safe)
-			log_loss(LOSS_JOURNAL, "journal: no shared memory is to be had; %s", where);
+			log_loss(LOSS_JOURNAL, "journal: no shared memory is available; %s", where);
 		else
 			log_info(2, "journal: %s", where);
 	}

@@ -36,7 +36,7 @@ struct output {
 	struct death_watch death; /* the writer thread's */
 	/* threads of the job that wait for the role, or have it, to write everything */
 	_Atomic int waiting;
-	_Atomic int hurry; /* not 0: compression of files is to be put off */
+	_Atomic int hurry; /* not 0: compression of files is to be postponed */
 	_Atomic unsigned helped; /* passes by the job's threads that freed a part of the journal */
 	_Atomic bool failed; /* the last drain failed to write */
 	_Atomic int end; /* enum end_state */
@@ -58,7 +58,7 @@ bool journal_is_inside(void);
 /* Fills in what is equal in the head of every journal of this process, and in the first meta.json. */
 void session_fill_head(struct journal_head *h);
 
-/* Makes the journal, in the best place there is (docs/explanation/journal-format.md). Returns 0 or -errno. */
+/* Makes the journal, in the best available place (docs/explanation/journal-format.md). Returns 0 or -errno. */
 int session_make_journal(void);
 
 /* Writes the journal's path into meta.json before the journal is used, so that a reader of the folder finds it. */

@@ -50,8 +50,8 @@ static double measure_overhead(uint64_t now, uint64_t calls_ticks, uint64_t writ
 }
 
 /*
- * Makes room for one more change: the two oldest intervals become one, of the higher level. So no call that was skipped
- * seems to have been recorded.
+ * Makes room for one more change: merges the two oldest intervals into one, of the higher level. So no skipped call appears to
+ * have been recorded.
  */
 static void join_oldest_intervals(struct journal_head *h)
 {

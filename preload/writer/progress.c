@@ -15,12 +15,11 @@
 
 #define MEASURE_NS UINT64_C(900000000)
 /*
- * Libraries' own threads wake up now and then, and monitors read a file. Less than this in a second does not count as
- * progress.
+ * Libraries' own threads wake up occasionally, and monitors read a file. Less than this in a second does not count as progress.
  */
 #define CPU_PERCENT_MIN 2
 #define IO_BYTES_MIN 16384
-#define THREADS_MAX 1024u /* threads that are looked at */
+#define THREADS_MAX 1024u /* maximum number of threads that are read */
 #define DESCENDANTS_MAX 64u
 #define LIST_BYTES 4096
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells whether the process makes progress: processor time and I/O of it and its descendants, measured by the writer
- * thread. A reader in another pid namespace or on another host cannot read its /proc. For a rank that is in no call,
- * this is all such a reader knows.
+ * Whether the process makes progress: processor time and I/O of it and its descendants, measured by the writer thread. A reader
+ * in another pid namespace or on another host cannot read its /proc. For a rank that is in no call, this is all the information
+ * that such a reader has.
  */
 #ifndef PROBE_WRITER_PROGRESS_H
 #define PROBE_WRITER_PROGRESS_H

@@ -33,8 +33,8 @@ static const char of_both[][24] = {"stack_info.csv", "comms.csv", "meta.json"};
 /* ---- the journal of a process that was killed ---- */
 
 /*
- * Opens a journal at the path that meta.json names. Another user could have put a file there: it must be ours, and of
- * that process.
+ * Opens a journal at the path that meta.json names. Another user could have put a file there: it must belong to this user, and
+ * to that process.
  */
 static int open_named_journal(
 	struct journal *j, const char *path, const struct journal_owner *owner)
@@ -79,7 +79,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 		if (strcmp(state, "running") || !path[0] || owner_parse(meta, &owner) < 0)
 			return 0;
 		err = open_named_journal(&j, path, &owner);
-		/* The memory of the journal is gone: only the files are left. */
+		/* The memory of the journal no longer exists: only the files are left. */
 		if (err == -ENOENT)
 			return 0;
 	}
@@ -173,8 +173,8 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 		close(to);
 	if (stacks < 0) {
 		log_loss(LOSS_FOLDER,
-			"append_output: cannot go on in %s: %s; it is moved to %s.<n>, and the "
-			"rows of this run begin in a new one",
+			"append_output: cannot continue in %s: %s; it is moved to %s.<n>, "
+			"and the rows of this run begin in a new one",
 			name,
 			stacks == -EPROTO ? "written by another version of libprobe, or in another "
 					    "format (compact files are "
@@ -186,7 +186,8 @@ int resume_earlier_run(void *arg, int out, int dirfd, const char *name)
 	r->last_stack = (uint32_t)stacks;
 	r->is = true;
 	log_info(2,
-		"going on in %s from step %u; %llu rows and files of steps from there on are in %s",
+		"continuing in %s from step %u; %llu rows and files of steps from there on "
+		"are in %s",
 		name, r->first, (unsigned long long)done.moved, r->earlier);
 	return 0;
 }

@@ -10,7 +10,7 @@
 #include "text/text.h"
 #include "folder/folder.h"
 
-/* State that this process takes over. Numbers that were used already are not used again. */
+/* State that this process continues. Numbers that were used already are not reused. */
 struct resumed {
 	bool is; /* true: continues in an earlier run's folder */
 	uint32_t first; /* step that it begins with */

@@ -84,7 +84,7 @@ static void follow_folder(void)
 	if (!err && fstat(output.folder.dir.fd, &st) == 0 && st.st_nlink > 0)
 		return;
 	log_loss(LOSS_WRITE,
-		"%s was removed: rows written so far are gone with it; making it again",
+		"%s was removed: rows written so far are gone with it; creating it again",
 		output.folder.path);
 	if (session_take_folder(&f, NULL) < 0)
 		return;
@@ -108,7 +108,7 @@ bool journal_is_inside(void)
 	return strncmp(path, output.folder.path, n) == 0 && strcmp(path + n, "/journal.bin") == 0;
 }
 
-/* Checks the folder in the middle of a drain. If it cannot be had again, nothing is written until the next drain. */
+/* Checks the folder in the middle of a drain. If it cannot be reopened, nothing is written until the next drain. */
 static void look_at_folder(struct files *f)
 {
 	f->dirfd = folder_reopen(&output.folder) == 0 ? output.folder.dir.fd : -1;
@@ -425,7 +425,7 @@ static void prefault_chunks(void)
 	n += most;
 	n = n < all ? n : all;
 	for (uint64_t at = 0, end = (uint64_t)n * h->chunk_bytes; at < end; at += FAULT_BYTES)
-		/* At the end the job gives memory back, and a busy file system may take seconds for one page. */
+		/* At the end the job frees memory, and a busy file system may take seconds for one page. */
 		if (role_is_wanted() ||
 			madvise(chunks + at, end - at < FAULT_BYTES ? end - at : FAULT_BYTES,
 				MADV_POPULATE_WRITE) < 0)
@@ -464,7 +464,7 @@ static void be_batch(void)
 static void *writer_main(void *arg)
 {
 	(void)arg;
-	thread_state.busy++; /* none of our own calls is recorded */
+	thread_state.busy++; /* libprobe's own calls are not recorded */
 	prctl(PR_SET_NAME, "probe-writer");
 	atomic_store(&output.writer_tid, (int)read_tid());
 	be_batch();

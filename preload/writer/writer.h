@@ -34,7 +34,7 @@ void writer_rank_known(int rank, int size, bool guessed);
 /* Writes complete records now, on the calling thread if the writer does not hold the files. */
 void session_flush(void);
 
-/* Writes what is there before the program calls exec. If exec fails, recording continues. */
+/* Writes existing records before the program calls exec. If exec fails, recording continues. */
 void session_exec(void);
 
 /* Stops the writer thread and writes everything. Recording has ended. */

@@ -21,7 +21,7 @@ wait "${pids[@]}" 2>/dev/null
 start_attempt 1 3 nothing 5
 wait "${pids[@]}"
 said=$("$probe" report "$out" 2>&1)
-like 'the_first_attempt_names_who_ended_first' "$said" 'attempts +0: 4 of 4 ranks, to step 20; rank 2 ended first, without a word'
+like 'the_first_attempt_names_who_ended_first' "$said" 'attempts +0: 4 of 4 ranks, to step 20; rank 2 ended first, without a message'
 like 'the_second_attempt_has_its_own_world_size' "$said" '1: 3 of 3 ranks, to step 15; it ended properly'
 is 'only_the_newest_attempt_is_read' "$("$probe" report --json "$out" | python3 -c 'import json, sys
 d = json.load(sys.stdin)

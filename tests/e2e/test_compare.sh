@@ -252,7 +252,7 @@ compare --ckpt a.safetensors other_names.safetensors
 is 'checkpoints_without_a_common_name_are_exit_2' $status 2
 compare --ckpt a.safetensors cut.safetensors
 is 'a checkpoint that was cut: status' $status 2
-like 'a checkpoint that was cut' "$said" 'cut.safetensors: its end is missing'
+like 'a checkpoint that was cut' "$said" 'cut.safetensors: is truncated'
 compare --ckpt -o "$tmp/oc" a.safetensors b.safetensors
 ok 'its table' python3 -m json.tool "$tmp/oc/ckpt_similarity.json"
 if [ -n "$test_python" ] && "$test_python" - "$t" 2>"$tmp/torch.err" <<'PY'
@@ -334,9 +334,9 @@ wrong 'no such folder' 'nonesuch: No such file' "$f/good" "$f/nonesuch"
 wrong 'nothing in it' 'holds nothing that can be compared' "$f/good" "$tmp/m"
 mkdir -p "$tmp/bad/step0/rank0"
 echo '{"task": "statistics", "data": {"Torch.add.0.forward": {"input_args": [' >"$tmp/bad/step0/rank0/dump.json"
-wrong 'a dump that was cut' 'dump.json: byte [0-9]*: the end is missing' "$tmp/bad" "$f/dump"
+wrong 'a dump that was cut' 'dump.json: byte [0-9]*: the file is truncated' "$tmp/bad" "$f/dump"
 echo 'a: [b]' >"$tmp/map.yaml"
-wrong 'a mapping' 'map.yaml:1: accepted are lines' --data-mapping "$tmp/map.yaml" "$f/dump" "$f/dump"
+wrong 'a mapping' 'map.yaml:1: accepted: lines' --data-mapping "$tmp/map.yaml" "$f/dump" "$f/dump"
 # ---- what a program saved itself, in processes without a rank ----
 
 cat >"$tmp/saved.py" <<'PY'

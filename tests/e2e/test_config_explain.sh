@@ -49,7 +49,7 @@ useless start_step 5 PROBE_START_ITERATION=5 PROBE_STEP_INTERVAL=2 --
 useless start_step 6 PROBE_START_ITERATION=5 --
 useless step_marker_count 3 -- 'step_marker is empty'
 useless step_marker_count 3 PROBE_STEP_MARKER=MPI_Reduce --
-useless step_anchor 1 PROBE_STEP_MARKER=MPI_Reduce -- 'step_marker says what a step is'
+useless step_anchor 1 PROBE_STEP_MARKER=MPI_Reduce -- 'step_marker defines the step'
 useless part_mib 9 PROBE_OUTPUT_LIMIT_MIB=5 -- 'not below output_limit_mib, which counts'
 
 # ---- functions, ranks ----
@@ -59,7 +59,7 @@ is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entr
 printf 'functional:\n  - relu\ntensor:\n  - __add__\n  - sum\ndistributed:\n  - all_reduce\n' >"$tmp/theirs.yaml"
 explain PROBE_WRAP_OPS="$tmp/theirs.yaml"
 is "msprobe's list: its names stand for functions of several libraries" "$(part functions | tr '\n' ' ')" \
-	'a list of msprobe: 4 names in 3 sections; they stand for the operators of PyTorch and MindSpore and the collectives of every library that these names reach '
+	'a list of msprobe: 4 names in 3 sections; they select the operators of PyTorch and MindSpore and the collectives of every library that these names match '
 explain PROBE_WRAP_OPS="$tmp/gloo.yaml"
 is 'a C++ name' "$(part functions)" 'gloo: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/acl.yaml"

@@ -82,7 +82,7 @@ is 'exception: how, code' "$(rows "$out" '[(M[d]["end"]["how"], M[d]["end"]["cod
 line=$(grep -o 'line [0-9]*, in work' "$tmp/with.err.1" | head -1 | tr -dc 0-9)
 like 'exception: type, message, line' "$(ending rank1 text)" "^OwnError: batch 4 is bad; at .*leaves\.py:$line work <- .*leaves\.py:[0-9]+ <module>"
 is 'exception: the first that left is named, the others are not' "$(findings)" "[('died', [1])]"
-like 'exception: report' "$("$probe" report "$out")" "rank 1 left by an exception that was not caught: OwnError: batch 4 is bad; .*then rank 0 left, .*Connection"
+like 'exception: report' "$("$probe" report "$out")" "rank 1 left by an uncaught exception: OwnError: batch 4 is bad; .*then rank 0 left, .*Connection"
 
 new_out
 leaves "$tmp/with" kill 0 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out"

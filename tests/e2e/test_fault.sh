@@ -170,7 +170,7 @@ for f in $flavours; do
 	sort "$tmp/started" >"$tmp/with"
 	cp "$tmp/started.err" "$tmp/with.err"
 	same_result "$name"
-	said 'was removed: rows written so far are gone with it; making it again'
+	said 'was removed: rows written so far are gone with it; creating it again'
 	is "$name: it is there again, with what came later" "$(rows "$out" '[("write" in M[d]["missing"], 20 < len(calls(on(d))) < M[d]["calls"]["seen"]) for d in dirs]')" '[(True, True), (True, True)]'
 
 	run_plain $f 2 "${train[@]}"

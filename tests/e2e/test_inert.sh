@@ -152,7 +152,7 @@ for f in $flavours; do
 	same_result "$f: configuration: 100000 levels"
 	singleton PROBE_CONFIG="$tmp/none.yaml" "$apps/mpi_children" alone
 	same_result "$f: configuration: missing"
-	like "$f: configuration: missing: one line" "$(grep libprobe "$tmp/with.err")" '^libprobe: [^ ]*none.yaml: cannot be read: No such file or directory; all defaults hold ?$'
+	like "$f: configuration: missing: one line" "$(grep libprobe "$tmp/with.err")" '^libprobe: [^ ]*none.yaml: cannot be read: No such file or directory; all defaults are used ?$'
 	printf 'mpi:\n  - MPI_Allredcue\n  - MPI_Allreduce\n' >"$tmp/ops.yaml"
 	singleton PROBE_WRAP_OPS="$tmp/ops.yaml" "$apps/mpi_children" alone
 	same_result "$f: a list with an unknown function"

@@ -56,7 +56,7 @@ printf 'x' | dd of="$out/rank1/journal.bin" bs=1 conv=notrunc 2>/dev/null
 is 'a damaged head' "$(journal_lines)" ' journal rank 1: the journal: damaged: its last rows and open calls are not shown '
 said=$("$probe" recover "$out" 2>&1)
 is 'recover: status' $? 2
-like 'recover: the other is completed' "$said" '^rank 0: [0-9]+ rows? added, .* rank 1: journal.bin: not a journal, or damaged at its head ?$'
+like 'recover: the other is completed' "$said" '^rank 0: [0-9]+ rows? added, .* rank 1: journal.bin: not a journal, or its header is damaged ?$'
 
 # Killed between making its folder and its journal.
 dd if=/dev/zero of="$out/rank1/journal.bin" bs=8 count=1 conv=notrunc 2>/dev/null

@@ -76,7 +76,7 @@ column() {
 	way 'DT_NEEDED, full RELRO' 3 $start ./linked-relro needed
 	if [ $kind != wrapped ]; then
 		way 'DT_NEEDED, plain LD_PRELOAD: out of reach' 0 preload ./linked needed
-		like "$cc $kind: and reported" "$(grep -h "^$name" "$tmp"/check/*.check)" "libthing.so.1.loaded at program start, out of reach: start it with .probe run"
+		like "$cc $kind: and reported" "$(grep -h "^$name" "$tmp"/check/*.check)" "libthing.so.1.loaded at program start, so it cannot be intercepted: start it with .probe run"
 	fi
 	way 'dlopen RTLD_LOCAL' 3 preload ./main local "$here/libuser.so"
 	way 'dlopen RTLD_GLOBAL' 3 preload ./main global "$here/libuser.so"
@@ -95,7 +95,7 @@ column() {
 	way 'from a thread destructor' 3 preload ./main thread "$here/libuser.so"
 	way 'from a thread destructor, DT_NEEDED' 3 $start ./linked thread
 	way 'RTLD_DEEPBIND: out of reach' 0 preload ./main deepbind "$here/libuser.so"
-	like "$cc $kind: and reported" "$(grep -h '^# note' "$tmp"/check/*.check)" '# note .*RTLD_DEEPBIND: calls from it .* out of reach'
+	like "$cc $kind: and reported" "$(grep -h '^# note' "$tmp"/check/*.check)" '# note .*RTLD_DEEPBIND: calls from it .* cannot be intercepted'
 	if [ $kind != method ]; then
 		cat >"$tmp/c.py" <<-END
 			import ctypes, sys

@@ -94,7 +94,7 @@ like 'of ranks that were not read only that is reported' "$one" 'hang ranks 0,1 
 unlike 'not that they are blocked in nothing' "$one" 'never entered|no folder'
 one=$(stands_out "$tmp/hung/rank0")
 like 'one folder: the others were not read' "$one" 'ranks 1-3 were not read'
-unlike 'one folder: not that they have none' "$one" 'there is no folder'
+unlike 'one folder: not that they have none' "$one" 'no folder of'
 
 # ---- synchronous calls of c10d: asynchronous in the library, and where the program waits for them is not seen ----
 

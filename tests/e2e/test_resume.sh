@@ -103,7 +103,7 @@ for f in $flavours; do
 	printf 'no journal of ours' >"$out/rank0/journal.bin"
 	(cd "$out/rank0" && cksum -- *) >"$tmp/had"
 	run_part 5 10 PROBE_START_ITERATION=5
-	like "$f, a journal that cannot be read: it is reported" "$(cat "$tmp/with.err")" 'append_output: cannot go on in rank0: .*moved to rank0'
+	like "$f, a journal that cannot be read: it is reported" "$(cat "$tmp/with.err")" 'append_output: cannot continue in rank0: .*moved to rank0'
 	is "$f: the run has a folder of its own" "$(steps_of rank0) $(steps_of rank1)" '5 6 7 8 9 0 1 2 3 4 5 6 7 8 9'
 	is "$f: and nothing of the first is gone" "$(cd "$out/rank0.1" && cksum -- * | comm -23 <(sort "$tmp/had") <(sort))" ''
 done

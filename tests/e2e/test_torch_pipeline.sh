@@ -35,5 +35,5 @@ is 'by_hand: and that is reported' "$(grep -c '"told_by": "frames"' "$tmp/by_han
 "$probe" names --messages --json tests/e2e >"$tmp/none" 2>&1
 is 'a folder without a run' $? 2
 "$probe" names --step 3 "$out" >"$tmp/none" 2>&1
-is '--step alone' "$? $(cat "$tmp/none")" '2 probe: names: --step goes with --messages, and with nothing else'
+is '--step alone' "$? $(cat "$tmp/none")" '2 probe: names: --step can only be used with --messages'
 finish

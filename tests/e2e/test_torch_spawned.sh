@@ -23,7 +23,7 @@ for how in ${HOWS:-spawn fork process exit killed log abort stays early fine}; d
 	said="'ValueError: batch 4 is bad; at .*spawned\.py:$line work.*"
 	case $how in
 	early) unlike "$how: what was printed long before is no reason" "$ending" ValueError ;;
-	stays) like "$how: what was survived is no reason" "$(died)" '^\[\(\[1\], 6, .step 6: rank 1 left without a word: a signal ended it' ;;
+	stays) like "$how: what was survived is no reason" "$(died)" '^\[\(\[1\], 6, .step 6: rank 1 left without a message: a signal ended it' ;;
 	fine)
 		is "$how: ends well" "$status $(rows "$out" '[M[d]["end"]["text"] for d in ("rank0", "rank1")]')" "0 ['', '']"
 		is "$how: no rank left" "$(died)" '[]'

@@ -21,9 +21,9 @@ for f in $flavours; do
 		same_result "$text"
 		is "$text: all that are left come to the end" "$(grep -c ok, "$tmp/with")" $count
 		"$probe" report "$out" >"$tmp/report" 2>&1
-		like "$text: the report names who died first" "$(cat "$tmp/report")" "died +step [0-9]+: rank ${deaths%%@*} left without a word: .*SIGKILL"
+		like "$text: the report names who died first" "$(cat "$tmp/report")" "died +step [0-9]+: rank ${deaths%%@*} left without a message: .*SIGKILL"
 		then=$(cut -d, -f2- -s <<<"$deaths" | cut -d@ -f1)
-		[ -z "$then" ] || like "$text: and who did later" "$(cat "$tmp/report")" "then rank $then left too, without a word; the others went on"
+		[ -z "$then" ] || like "$text: and who did later" "$(cat "$tmp/report")" "then rank $then ended too, without a message; the others continued"
 		unlike "$text: no other rank is blamed" "$(sed '/^run  /,$d' "$tmp/report")" '(hang|error|skip|order|mismatch|late|slow) '
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
 		is "$text: what is left is one communicator" \

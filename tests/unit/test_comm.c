@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Communicators: ids that all members agree on without a word between them, the table that is read without a lock, and
+ * Communicators: ids that all members agree on without communicating, the table that is read without a lock, and
  * the numbers of messages.
  */
 #include "session_helper.h"

@@ -96,7 +96,7 @@ static void wrong_top(void **state)
 	(void)state;
 	BROKEN("", &l);
 	assert_lines(&l, 1);
-	assert_said(&l, "f.yaml:1:1: the file is empty; all defaults hold");
+	assert_said(&l, "f.yaml:1:1: the file is empty; all defaults are used");
 	BROKEN("  \n\n", &l);
 	assert_said(&l, "the file is empty");
 	BROKEN("# all keys are commented out\n# journal_mib: 7\n", &l);
@@ -145,7 +145,7 @@ static void keys_and_shapes(void **state)
 	load(&c, "eps: 1.0\npart_mib: 4\npart_mib: 5\neps: x\npart_mib: 6\n", NULL, &l);
 	assert_lines(&l, 4);
 	assert_string_equal(
-		l.text[0], "f.yaml:3:1: part_mib: given before on line 2; the last one holds");
+		l.text[0], "f.yaml:3:1: part_mib: given before on line 2; the last one is used");
 	assert_said(&l, "f.yaml:5:1: part_mib: given before on line 2");
 	assert_said(&l,
 		"f.yaml:4:6: eps: \"x\": not a number; accepted: a number of 0 or more; the "
@@ -379,7 +379,7 @@ static void files(void **state)
 	config_free(&c);
 	assert_lines(&l, 0);
 	assert_int_equal(config_load(&c, "b.yaml", NULL, path, collect, &l), -ENOENT);
-	strcat(path, "/b.yaml: cannot be read: No such file or directory; all defaults hold");
+	strcat(path, "/b.yaml: cannot be read: No such file or directory; all defaults are used");
 	assert_string_equal(l.text[0], path);
 	assert_int_equal(c.part_mib, 256);
 	config_free(&c);
@@ -393,7 +393,7 @@ static void files(void **state)
 	config_free(&c);
 	assert_lines(&l, 3);
 	assert_string_equal(
-		l.text[2], "/dev/zero: cannot be read: not a regular file; all defaults hold");
+		l.text[2], "/dev/zero: cannot be read: not a regular file; all defaults are used");
 	f = temp_file("empty.yaml", "", 0);
 	assert_int_equal(config_load(&c, f, NULL, CWD, collect, &l), 0);
 	assert_said(&l, "empty.yaml:1:1: the file is empty");

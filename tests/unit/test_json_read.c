@@ -63,9 +63,9 @@ static void problems_name_the_byte(void **state)
 	assert_null(parse("{\"a\": 1, b}"));
 	assert_string_equal(wrong, "a key is missing, at byte 9");
 	assert_null(parse("[1] x"));
-	assert_string_equal(wrong, "text after the end, at byte 4");
+	assert_string_equal(wrong, "data after the end, at byte 4");
 	assert_null(parse("[1"));
-	assert_string_equal(wrong, "the end is missing, at byte 2");
+	assert_string_equal(wrong, "the file is truncated, at byte 2");
 	assert_null(parse(""));
 	assert_string_equal(wrong, "the file is empty, at byte 0");
 }
@@ -174,7 +174,7 @@ static void depth_and_length_have_limits(void **state)
 	text[n - 1] = 'x';
 	text[n] = '"';
 	assert_null(json_parse_tree(&tree, text, n + 1, &why));
-	assert_non_null(strstr(why, "a text is too long"));
+	assert_non_null(strstr(why, "a string is too long"));
 	free(why);
 	free(text);
 }

@@ -76,7 +76,7 @@ static void unknown(void **state)
 		"l.yaml:3:5: mpi: \"MPI_Alreduce\": unknown name; nothing is "
 		"recorded for it");
 	assert_string_equal(l.text[1],
-		"l.yaml:5:5: mpi: \"MPI_Q*\": no known function fits this pattern; "
+		"l.yaml:5:5: mpi: \"MPI_Q*\": no known function matches this pattern; "
 		"nothing is recorded for it");
 	assert_said(&l, "l.yaml:8:5: mpi: \"MPI_Recv\": unknown name");
 	wraplist_report_unknown(w, "mpi", collect, &l); /* once */
@@ -124,7 +124,7 @@ static void wrong_shapes(void **state)
 	assert_said(&l, "l.yaml:13:5: hccl: \"end\\\": ends in a backslash");
 	assert_said(&l, "l.yaml:14:12: -MPI_Send: a single value where a list is expected");
 	assert_said(&l, "l.yaml:15:1: a list where the name of a section is expected");
-	assert_said(&l, "l.yaml:16:1: section \"hccl\": begun before on line 4; both hold");
+	assert_said(&l, "l.yaml:16:1: section \"hccl\": begun before on line 4; both are used");
 	assert_false(wraplist_match(w, "mpi", "MPI_Send"));
 	assert_true(wraplist_match(w, "hccl", "HcclSend"));
 	assert_true(wraplist_match(w, "hccl", "HcclRecv"));
@@ -139,7 +139,7 @@ static void twice(void **state)
 	(void)state;
 	assert_lines(&l, 1);
 	assert_string_equal(
-		l.text[0], "l.yaml:5:1: section \"mpi\": begun before on line 1; both hold");
+		l.text[0], "l.yaml:5:1: section \"mpi\": begun before on line 1; both are used");
 	assert_true(wraplist_match(w, "mpi", "a") && wraplist_match(w, "mpi", "c"));
 	assert_false(wraplist_match(w, "mpi", "b"));
 	wraplist_free(w);
@@ -167,7 +167,7 @@ static void unusable(void **state)
 	for (size_t i = 0; i < sizeof(text) / sizeof(text[0]); i++) {
 		w = list(text[i][0], &l);
 		assert_said(&l, text[i][1]);
-		assert_said(&l, "; the whole file is ignored and the built-in list holds");
+		assert_said(&l, "; the whole file is ignored and the built-in list is used");
 		assert_false(wraplist_match(w, "mpi", "a"));
 		assert_true(wraplist_match(w, "built", "in"));
 		wraplist_free(w);

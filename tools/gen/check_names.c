@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Swapping two parameters of one C type is no error for a compiler: MPI_Send(buf, count, type, tag, dest). Headers name their parameters,
- * so the roles are compared with these names.
+ * A compiler does not detect that two parameters of the same C type are swapped: MPI_Send(buf, count, type, tag, dest). Headers
+ * name their parameters, so the roles are compared with these names.
  */
 #include "gen.h"
 
@@ -93,7 +93,7 @@ static bool is_accepted_name(const struct library *lib, const char *role, const 
 	return false;
 }
 
-/* A header may have no names: then the last word is the type's. */
+/* A header may have no names: then the last word belongs to the type. */
 static bool is_type_name(const struct func *f, const char *word)
 {
 	static const char *const c_types[] = {"void", "char", "int", "long", "double", "float"};

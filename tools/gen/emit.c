@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files are made in memory and written at the end, so that a mistake found late leaves no partial output. */
+/* Files are generated in memory and written at the end, so that an error found late leaves no partial output. */
 #include "gen.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ void put_c_text(struct out *o, const char *s, size_t n)
 			put_format(o, "\\t");
 		else if (c < 0x20 || c >= 0x7f || c == '?')
 			put_format(o, "\\%03o",
-				c); /* three digits end by themselves; ? could begin a trigraph */
+				c); /* three digits need no terminator; ? could begin a trigraph */
 		else
 			put_bytes(o, s + i, 1);
 	}
@@ -109,7 +109,7 @@ void out_write(const char *dir)
 		FILE *f;
 		bool bad;
 
-		/* make compares times: an unchanged file must not be compiled again. */
+		/* make compares times: an unchanged file must not trigger a compilation. */
 		if (is_file_unchanged(path, o))
 			continue;
 		f = fopen(tmp, "wb");

@@ -25,7 +25,7 @@ static void put_headers(struct out *o, const struct library *lib)
 	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
-/* text: the header. A type of later versions has no function here either. */
+/* text: the header. A type that this header's version lacks has no functions in it either. */
 static void put_types(struct out *o, const struct library *lib, const char *text)
 {
 	for (unsigned i = 0; i < lib->spec->types.n; i++) {
@@ -218,7 +218,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 	put_format(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
 	put_format(o, "\treturn bad%s;\n}\n",
 		lib->abi.nflavour || lib->check.dtypes || lib->check.redops ? " || !same" : "");
-	/* Comparing nothing must not look like success. */
+	/* If nothing was compared, that must not look like success. */
 	if (!declared)
 		fail((struct pos){lib->spec->path, 1, 1}, "%s declares none of the functions",
 			preprocessed);

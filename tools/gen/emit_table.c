@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_table.c: the data of every wrapper, sorted by symbol; its row is in the table of its library, wrap_<library>.c. Every process of a
- * job maps it and most never use it, so no table per wrapper has a pointer: the loader would have to write it, and the kernel to copy its
- * page. api_fill() sets the pointers in the process that needs them.
+ * api_table.c: the data of every wrapper, sorted by symbol; its row is in the table of its library, wrap_<library>.c. Every
+ * process of a job maps it and most never use it, so no table per wrapper contains a pointer: the loader would have to write
+ * it, and the kernel to copy its page. api_fill() sets the pointers in the process that needs them.
  */
 #include "gen.h"
 
@@ -80,7 +80,7 @@ static const char *upper_with_prefix(const char *prefix, const char *name)
 	return s;
 }
 
-/* A role or a term in api.h's notation. */
+/* A role or another term in api.h's notation. */
 static const char *word_c(unsigned w)
 {
 	if (w == ROLE_NONE)
@@ -263,7 +263,7 @@ static void put_spec(struct out *o, const struct func *f)
 	put_format(o, "\t},\n");
 }
 
-/* Several threads may fill at once: they write the same values. */
+/* Several threads may fill it at once: they write the same values. */
 static const char functions[] = "struct api *api_get(unsigned i)\n"
 				"{\n"
 				"\treturn &libs[names[i].lib].rows[names[i].row];\n"
@@ -323,7 +323,7 @@ static const char functions[] = "struct api *api_get(unsigned i)\n"
 				"\treturn NULL;\n"
 				"}\n";
 
-/* The libraries, with how many rows each has. */
+/* The libraries, with the number of rows of each. */
 static void put_libraries(
 	struct out *o, const struct library *libs, unsigned nlib, const struct funcs *f)
 {

@@ -33,8 +33,8 @@ static const char *c_type(const struct type *t)
 }
 
 /*
- * An argument shorter than 8 bytes takes a whole register or stack slot (System V and AAPCS64). Rows with `wide` pass it on whole, as
- * another function of that name may have a longer argument there.
+ * An argument shorter than 8 bytes occupies a whole register or stack slot (System V and AAPCS64). Rows with `wide` pass all of
+ * it on, because another function of that name may have a longer argument there.
  */
 static bool is_widened(const struct func *f, const struct type *t)
 {
@@ -137,7 +137,7 @@ static void put_last(struct out *o, const struct func *f)
 		put_format(o, ");\n");
 		break;
 	case CT_F32:
-	case CT_F64: /* a computed value, no code */
+	case CT_F64: /* a computed value, not an error code */
 		put_format(o, "\n\t%s r = ", c_type(&f->ret));
 		put_real(o, f);
 		put_format(o, ";\n\n\tcall_leave(&c, %lld);\n\treturn r;\n",
@@ -170,7 +170,7 @@ static void emit_wrapper(struct out *o, const struct func *f, unsigned row)
 	put_format(o, "}\n");
 }
 
-/* The structures that functions of the library are passed by value, and prototypes of its wrappers. */
+/* The structures that the library's functions take by value, and prototypes of its wrappers. */
 static void put_declarations(struct out *o, const struct spec *s, const struct funcs *f)
 {
 	bool seen[UINT16_MAX + 1] = {false};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs at build time only. preload/spec/, which is shared
- * with libprobe.so, reads the files; here are
+ * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs at build time only. preload/spec/, which is
+ * shared with libprobe.so, reads the files; this folder has
  *
- *	kinds.c   kinds.yaml
- *	abi.c     constants that differ between implementations, and the headers to compare a file with
- *	emit_*.c  the output; emit.c writes it, and only if no error was found
+ * \tkinds.c   kinds.yaml
+ * \tabi.c     constants that differ between implementations, and the headers to compare a file with
+ * \temit_*.c  the output; emit.c writes it, and only if no error was found
  *
- * Every mistake in a file is reported as file:line:column, with the error and the accepted form; then nothing is
- * written. Memory is never freed: the process lives for milliseconds.
+ * Every error in a file is reported as file:line:column, with the error and the accepted form; then nothing is written. Memory
+ * is never freed: the process lives for milliseconds.
  */
 #ifndef PROBE_GEN_H
 #define PROBE_GEN_H
@@ -23,7 +23,7 @@
 
 /* ---- mem.c ---- */
 
-/* The only load of the run: mistakes go to stderr. */
+/* The only load of the run: errors go to stderr. */
 extern struct spec_load gen;
 
 #define fail(...) load_fail(&gen, __VA_ARGS__)
@@ -68,7 +68,7 @@ struct abi {
 /* Data for the comparison with a header (key `check`). */
 struct check {
 	const struct node *headers, *names;
-	const struct node *dtypes, *redops; /* enumerator: what it means */
+	const struct node *dtypes, *redops; /* enumerators and their meanings */
 	const char *start, *stop, *dtype_size, *dtype_null;
 };
 
@@ -91,7 +91,7 @@ void put_head(struct out *o, const char *from, const char *what);
 /* Writes every file that has changed into dir (NULL: `name` is the path). */
 void out_write(const char *dir);
 
-/* How many functions f has of s. */
+/* How many functions of f belong to s. */
 unsigned get_row_count(const struct spec *s, const struct funcs *f);
 void emit_wrappers(const struct library *lib, const struct funcs *f);
 void emit_prototype(struct out *o, const struct func *f, bool names);

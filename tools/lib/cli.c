@@ -46,7 +46,7 @@ const char *cli_nearest(const char *word, const char *const *words, unsigned n)
 		size_t m = strlen(words[i]);
 		unsigned d = m > WORD_MAX ? best : count_word_edits(word, len, words[i], m);
 
-		/* A prefix is a good guess, however much is missing. */
+		/* A prefix counts as similar, however much is missing. */
 		if (m > len && len > 1 && memcmp(words[i], word, len) == 0)
 			d = 1;
 		if (d < best && d < len) {

@@ -13,12 +13,12 @@ static struct name {
 	size_t n;
 } name[INTERN_MAX] = {{"", 0}, {"(more names)", 12}};
 static _Atomic uint32_t count = 2;
-static _Atomic uint16_t place[PLACES]; /* a number is put here when its name is complete */
+static _Atomic uint16_t place[PLACES]; /* the number is stored here when its name is complete */
 
 /* Lock: for new names only, a leaf. Looking up a known name takes no lock. */
 static pthread_mutex_t adding = PTHREAD_MUTEX_INITIALIZER;
 
-/* *p: its place, or the empty one for it. */
+/* *p: its slot, or the free slot for it. */
 static bool look_for_name(uint64_t h, const char *s, size_t n, uint32_t *p, uint32_t *id)
 {
 	for (*p = (uint32_t)(h ^ h >> 32) % PLACES;; *p = (*p + 1) % PLACES) {
@@ -38,7 +38,7 @@ static uint32_t add_name(uint64_t h, const char *s, size_t n)
 	if (!look_for_name(h, s, n, &p, &id)) {
 		id = 1;
 		if (count < INTERN_MAX) {
-			/* From damaged files: the name may contain a NUL. */
+			/* A name from a damaged file may contain a NUL. */
 			char *text = tool_alloc(n + 1);
 
 			memcpy(text, s, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that occur again and again (libraries, functions, operations) as small numbers. 0 is the empty name. Bounded: a damaged file could
- * have millions of names; further names when the table is full become "(more names)". Any thread may ask.
+ * Names that are used repeatedly (libraries, functions, operations) as small numbers. 0 is the empty name. Bounded: a damaged
+ * file could have millions of names; when the table is full, further names become "(more names)". Any thread may ask.
  */
 #ifndef PROBE_TOOLS_LIB_INTERN_H
 #define PROBE_TOOLS_LIB_INTERN_H

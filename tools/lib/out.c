@@ -204,7 +204,7 @@ char *out_ranks(int *rank, unsigned n)
 
 	if (!n)
 		all = tool_strdup("no rank");
-	else if (rank[0] < 0) /* sorted by now */
+	else if (rank[0] < 0) /* sorted at this point */
 		all = n == 1 ? tool_strdup("the process without rank")
 			     : tool_format("%u processes, some without rank", n);
 	else
@@ -294,7 +294,7 @@ void out_table_end(struct out_table *t)
 	free(w);
 }
 
-/* Through a pipe or into a file: the reader wraps lines, or searches them. */
+/* Into a pipe or a file the text is not wrapped: the reader wraps lines, or searches them. */
 static unsigned page_width(void)
 {
 	const char *columns = getenv("COLUMNS");

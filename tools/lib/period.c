@@ -34,7 +34,7 @@ static uint64_t hash_of_tokens(const struct period *p, uint64_t from, uint32_t n
 	return sum_before(p, from + n) - sum_before(p, from) * p->power[n];
 }
 
-/* Do the last calls repeat with this period? */
+/* Whether the last calls repeat with this period. */
 static bool has_period(const struct period *p, uint32_t length)
 {
 	uint64_t times = (PERIOD_CALLS + length - 1) / length, n = p->n, last;
@@ -51,7 +51,7 @@ static bool has_period(const struct period *p, uint32_t length)
 	return true;
 }
 
-/* Follows the period from here on; the rounds that led to it are complete already. */
+/* Follows the period from here on; the rounds in which it was found are already complete. */
 static void follow_period(struct period *p, uint32_t length)
 {
 	uint64_t from = p->n - length, oldest = p->n >= PERIOD_KEPT ? p->n - PERIOD_KEPT : 0;
@@ -114,7 +114,7 @@ static bool finish_round(struct period *p)
 	return true;
 }
 
-/* The calls so far were a loop within a step, or another part of the program, and not the present one. */
+/* The calls so far were a loop within a step, or another part of the program, but not the current one. */
 static bool follow_other(struct period *p, uint32_t length, bool within)
 {
 	if (within) {
@@ -150,7 +150,7 @@ bool period_call(struct period *p, uint64_t token)
 	}
 	if (p->extra <= tolerated_extras(p))
 		return false;
-	/* Ten rounds and an evaluation repeat as well: a pattern is only replaced by one that came after it. */
+	/* Ten rounds and an evaluation repeat as well: a pattern is only replaced by one that was found later. */
 	other = p->n - p->settled >= PERIOD_CALLS ? find_period(p, 0) : 0;
 	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a program that marks none: the period of its sequence of calls. A call is a token, equal for calls of the same operation,
- * communicator, count and dtype.
+ * Finds the steps of a program that marks none: the period of its sequence of calls. A call is a token, equal for calls of the
+ * same operation, communicator, count and dtype.
  *
- * A period is accepted when the last calls are the same sequence three times over, and at least PERIOD_CALLS calls long (a loop over layers
- * repeats as well, but the calls after it break it off). From then on calls are followed along the pattern; a few that do not fit (an
- * occasional logging all-reduce) are skipped. If there are more of them (an evaluation), the rest of the round is still awaited; only if
- * none of it comes and another period does, that one is followed. A longer period that includes such calls replaces a very short one. A
- * round begins where the repetition began, after calls that the program made once at its start. Memory is bounded: PERIOD_KEPT calls are
- * remembered.
+ * A period is accepted when the last calls are the same sequence three times, and at least PERIOD_CALLS calls long (a loop over
+ * layers repeats as well, but the calls after it end it). From then on calls are compared with the pattern; a few that do not
+ * fit (an occasional logging all-reduce) are skipped. If there are more of them (an evaluation), the rest of the round is still
+ * expected; only if none of it comes and another period does, the latter is followed. A longer period that includes such calls
+ * replaces a very short one. A round begins where the repetition began, after calls that the program made once at its start.
+ * Memory is bounded: PERIOD_KEPT calls are kept.
  *
  * Not thread-safe: the caller has a lock.
  */
@@ -43,7 +43,7 @@ void period_init(struct period *p);
 /* Adds a call. True: it is the last one of a round. */
 bool period_call(struct period *p, uint64_t token);
 
-/* From 0 to 1: the share of calls that fit, less patterns that were given up. 0 while none is followed. */
+/* From 0 to 1: the share of calls that fit, reduced for patterns that were given up. 0 while there is no pattern. */
 double period_confidence(const struct period *p);
 
 #endif

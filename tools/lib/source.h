@@ -13,10 +13,10 @@
 
 struct source;
 
-/* Makes text of files that are none. state: what open() returned. */
+/* Decodes files that are not text. state: what open() returned. */
 struct source_decoder {
 	void *(*open)(void);
-	/* As source_read(); takes what it needs with source_read_piece(). */
+	/* Like source_read(); reads its input with source_read_piece(). */
 	ssize_t (*read)(void *state, struct source *s, void *buf, size_t cap);
 	/* Continues with the text after that byte of the file. Only before anything was read of it. */
 	void (*skip)(void *state, struct source *s, uint64_t offset);
@@ -29,7 +29,7 @@ struct source {
 	bool keep_open;
 	bool truncated; /* a compressed file ended in the middle, or is damaged */
 	uint64_t at; /* bytes taken from the file so far */
-	uint64_t limit; /* bytes of the file that count */
+	uint64_t limit; /* number of valid bytes of the file */
 	uint64_t size; /* bytes of a plain file when it was opened; UINT64_MAX: not known */
 	struct source_gz *gz; /* NULL: plain */
 	const struct source_decoder *decoder; /* NULL: its bytes are the text */
@@ -46,9 +46,9 @@ unsigned source_count_keepable(void);
 int source_open(struct source *s, const char *path, uint64_t limit, bool keep_open);
 void source_close(struct source *s);
 
-/* From now on its text is what that makes of it. */
+/* From now on its text is the decoder's output. */
 void source_set_decoder(struct source *s, const struct source_decoder *decoder);
-/* Bytes of a plain file as they are: up to cap; 0 at the end, -errno. */
+/* Bytes of a plain file, not decoded: up to cap; 0 at the end, -errno. */
 ssize_t source_read_piece(struct source *s, void *buf, size_t cap);
 
 /* Up to cap bytes; 0 at the end, -errno. */

@@ -97,7 +97,7 @@ int target_close(struct target *t, bool keep)
 	if (keep && !t->err && t->part && rename(t->part, t->path) < 0)
 		t->err = errno;
 	if (keep && t->err) {
-		tool_error("%s: cannot be written: %s; nothing is left of it", t->path,
+		tool_error("%s: cannot be written: %s; the partial file was removed", t->path,
 			strerror(t->err));
 		status = STATUS_USAGE;
 	}

@@ -11,7 +11,7 @@
 #define SHARDS 64u
 #define TENSORS 256u /* of a shard */
 #define LISTS 16u
-#define WINDOW 16u /* number of slots in which a handle may be */
+#define WINDOW 16u /* number of slots that can hold a handle */
 
 static struct tensor_shard {
 	pthread_mutex_t lock;
@@ -78,7 +78,7 @@ static struct tensor_shard *shard_of_tensor(uint64_t handle)
 	return &tensors[hash_mix(handle) % SHARDS];
 }
 
-/* Its place; else, where `make` says so, one for it. With the lock held. */
+/* Its slot; otherwise, if `make` is set, a new one. With the lock held. */
 static struct acl_tensor *place_of_tensor(struct tensor_shard *s, uint64_t handle, bool make)
 {
 	uint64_t first = hash_mix(handle) / SHARDS;
@@ -159,7 +159,7 @@ void acl_tensor_settle(uint64_t handle, bool ended)
 		return;
 	pthread_mutex_lock(&s->lock);
 	t = place_of_tensor(s, handle, false);
-	/* Else it is another one by now. */
+	/* Otherwise it is another one by now. */
 	if (t && t->ending) {
 		t->handle = ended ? 0 : handle;
 		t->ending = false;

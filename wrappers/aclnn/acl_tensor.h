@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors of Ascend's and lists of them, as the program made them, from aclCreateTensor to aclDestroyTensor: arguments of operators
- * are recognised by being among them. Of several thousand at most; of more than a table holds the oldest are forgotten.
+ * Tensors of Ascend and lists of them, as the program made them, from aclCreateTensor to aclDestroyTensor: operators' arguments
+ * are recognised by being among them. Several thousand at most; if there are more than a table holds, the oldest are dropped.
  *
  * Locks: one for each shard of either table, leaves.
  */
@@ -26,7 +26,7 @@ struct acl_tensor {
 	uint8_t dtype, size; /* enum dtype; bytes of one element, 0: not whole ones */
 	uint8_t ndim; /* JOURNAL_NDIM_NONE: too many */
 	bool ending; /* a call that ends it is in progress: it is no longer found */
-	bool blocked; /* its memory does not hold it element by element */
+	bool blocked; /* its elements are not stored one by one */
 };
 
 /* Arguments of aclCreateTensor. dims, strides: n of them; strides NULL: contiguous, row by row. */
@@ -48,17 +48,17 @@ void acl_tensor_claim(uint64_t handle);
 void acl_tensor_settle(uint64_t handle, bool ended);
 bool acl_tensor_get(uint64_t handle, struct acl_tensor *t);
 
-/* Its address was changed (aclSetRawTensorAddr and the like). */
+/* Its address was changed (aclSetRawTensorAddr and similar functions). */
 void acl_tensor_moved(uint64_t handle, const void *data);
 
 void acl_list_made(uint64_t handle, const uint64_t *items, uint64_t n);
 /* Like acl_tensor_claim(), including its tensors, which aclDestroyTensorList ends too. */
 void acl_list_claim(uint64_t handle);
 void acl_list_settle(uint64_t handle, bool ended);
-/* The first ACL_LIST_MAX of its tensors into items. Returns how many it has, 0: there is no such list. */
+/* Stores the first ACL_LIST_MAX of its tensors in items. Returns their total number, 0: there is no such list. */
 uint64_t acl_list_get(uint64_t handle, uint64_t items[ACL_LIST_MAX]);
 
-/* strides, dims: of the buffer, which are kept by the caller. */
+/* strides, dims: arrays for the buffer, which the caller keeps. */
 void acl_tensor_buffer(
 	const struct acl_tensor *t, int64_t *dims, int64_t *strides, struct buffer *v);
 

@@ -41,7 +41,7 @@ struct aclnn_function {
 	struct aclnn_operator *op;
 };
 
-/* Asked of every function that any library exports. */
+/* Called for every function that any library exports. */
 static bool is_acl_name(const char *s)
 {
 	return s[0] == PREFIX[0] && strncmp(s, PREFIX, 3) == 0;
@@ -86,7 +86,7 @@ static bool aclnn_any(void)
 /* ---- calls ---- */
 
 /*
- * True if the stream has done all its work. Asked only if the processor can read the operator's data: a stand-in, or a
+ * True if the stream has done all its work. Only queried if the processor can read the operator's data: a stand-in, or a
  * simulator.
  */
 static bool is_stream_done(uint64_t stream)
@@ -128,7 +128,7 @@ struct describing {
 	char group[ACLNN_GROUP_MAX];
 };
 
-/* The first or the last tensor, of a list all of it. */
+/* The first or the last tensor, or all tensors of a list. */
 static uint64_t written_by_rule(const struct aclnn_executor *x, unsigned n)
 {
 	return n ? UINT64_C(1) << (x->tensor[x->op->in_place ? 0 : n - 1].word & 63) : 0;
@@ -167,7 +167,7 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 		if (out)
 			put_buffer(w, &t->t, k, t, true);
 	}
-	/* Later changes from outside are not followed. */
+	/* Later changes from outside are not tracked. */
 	for (unsigned k = 0; x->repeatable && k < n; k++)
 		w->in[k].nostats = w->out[k].nostats = 1;
 	d->c->op.flags |= (x->more ? CF_MORE : 0) | (both ? CF_INPLACE : 0);
@@ -235,7 +235,7 @@ static const struct adapter adapter_aclnn = {
 	.fork_handlers = aclnn_fork_handlers,
 };
 
-/* ---- functions that are only watched ---- */
+/* ---- functions that are only observed ---- */
 
 static void leave_first_phase(struct call *c, int64_t ret)
 {
@@ -395,7 +395,7 @@ static bool aclnn_wants(const char *symbol, const char *object)
 	       (is_acl_listed(list_now(), name) || is_acl_listed(generation_armable, name));
 }
 
-/* aclnnInit, for one, is no operator, though its name says so: it may have any arguments. */
+/* aclnnInit, for example, is not an operator, despite its name: it may have any arguments. */
 static bool is_two_phase(const char *name)
 {
 	char symbol[128 + sizeof(FIRST_PHASE)];

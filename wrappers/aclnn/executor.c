@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types and number of a first phase's arguments are not known. Its tensors and lists are recognised because the program
- * made them. Its last argument is the address of the executor, preceded by that of the workspace's size. Which word
- * that is becomes known with the first second phase, which gets both values. Until then each pair of words that may be
- * these two addresses is kept.
+ * Types and number of a first phase's arguments are not known. Its tensors and lists are recognised because the program made
+ * them. Its last argument is the address of the executor, preceded by that of the workspace's size. Which word that is becomes
+ * known with the first second phase, which gets both values. Until then each pair of words that may be these two addresses is
+ * kept.
  *
  * Locks: one for each shard, and one for executors whose place is not known yet; a tensor's lock is taken inside.
  */
@@ -21,7 +21,7 @@
 
 #define SHARDS 64u
 #define PLACES 32u /* of a shard */
-#define WAITING 64u /* executors whose place is not known yet */
+#define WAITING 64u /* executors whose argument position is not known yet */
 
 struct shard {
 	pthread_mutex_t lock;
@@ -51,7 +51,7 @@ void aclnn_executors_forked(void)
 	pthread_mutex_init(&waiting.lock, NULL);
 }
 
-/* Only pages that were ever in use exist of these 22 MiB: one for an operator with up to 24 tensors. */
+/* Of these 22 MiB only pages that were used exist: one for an operator with up to 24 tensors. */
 static struct shard *shards_made(void)
 {
 	struct shard *s = atomic_load_explicit(&shards, memory_order_acquire), *none = NULL;
@@ -142,7 +142,7 @@ static bool add_word(struct aclnn_executor *x, uint64_t word, unsigned i)
 	return n != 0;
 }
 
-/* A text of the letters that names of communicators have (HCCL's own: "127.0.0.1%lo_6000_0_17"). */
+/* Reads a text of the characters used in communicator names (HCCL's own: "127.0.0.1%lo_6000_0_17"). */
 static bool read_group(uint64_t at, char out[ACLNN_GROUP_MAX])
 {
 	unsigned n = 0;
@@ -224,7 +224,7 @@ void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words)
 
 /* ---- the second phase ---- */
 
-/* The place of the executor's address among its words; 0: none fits. */
+/* The position of the executor's address among its words; 0: none matches. */
 static unsigned find_candidate(const struct aclnn_executor *x, uint64_t handle, uint64_t bytes)
 {
 	unsigned found = 0, n = 0;
@@ -310,7 +310,7 @@ static bool visit_some(
 	return false;
 }
 
-/* Those of every operator that have that executor. */
+/* Visits the entries of all operators that have that executor. */
 static void visit_executors(uint64_t handle, visit_fn *visit, uint64_t age)
 {
 	struct shard *all = atomic_load_explicit(&shards, memory_order_acquire), *s;

@@ -30,7 +30,7 @@ struct aclnn_executor {
 	uint64_t handle; /* 0: the place is free, or it is one of the candidates' */
 	const struct aclnn_operator *op; /* NULL: free */
 	uint64_t age;
-	bool repeatable; /* it is put on streams again and again, perhaps with other addresses */
+	bool repeatable; /* it is put on streams repeatedly, possibly with other addresses */
 	bool ending; /* a call that ends it is in progress: it is no longer found */
 	bool more; /* it has more tensors */
 	uint8_t n, ncandidates;
@@ -40,10 +40,10 @@ struct aclnn_executor {
 	struct aclnn_tensor tensor[ACLNN_TENSORS_MAX];
 };
 
-/* A first phase has returned well: words: its arguments, API_OPEN_WORDS of them. */
+/* A first phase has succeeded: words: its arguments, API_OPEN_WORDS of them. */
 void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words);
 
-/* Arguments from `end` on are none. Called with a lock held that is a leaf. */
+/* Words from `end` on are not arguments. Called with a lock held that is a leaf. */
 typedef void aclnn_executor_fn(const struct aclnn_executor *x, unsigned end, void *arg);
 
 /*

@@ -13,14 +13,14 @@ struct aclnn_operator {
 	bool communicates; /* has the name of a communicator as argument */
 	uint64_t writes, both; /* writes.def; 0: not there */
 	/*
-	 * Which of its words is the address of the executor, the last argument; words after it are no arguments. 0: not
-	 * known yet; the first call whose executor is put on a stream shows it.
+	 * Which of its words is the address of the executor, the last argument; words after it are not arguments. 0: not known
+	 * yet; the first call whose executor is put on a stream shows it.
 	 */
 	_Atomic uint8_t executor_word;
 	char name[]; /* Matmul */
 };
 
-/* The one of that name, the same for both phases and for all copies of a library. NULL: no memory. Under the stub lock. */
+/* The operator of that name, the same for both phases and for all copies of a library. NULL: no memory. Under the stub lock. */
 struct aclnn_operator *aclnn_operator_of(const char *name);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* ---- communicators ---- */
 
-/* Rank and size of a communicator that the program uses now. False: it cannot be asked. */
+/* Rank and size of a communicator that the program uses now. False: they cannot be queried. */
 static bool complete_ccl_comm(
 	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
 {

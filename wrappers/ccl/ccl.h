@@ -41,15 +41,15 @@ struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t 
 struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
 
 /*
- * The communicator that a call names by a text, the same for all members; rank and size by functions that take the text, of
- * the library that `real` is of. NULL: it cannot be asked.
+ * The communicator that a call names by a text, the same for all members; rank and size are queried by functions that take the
+ * text, of the library that contains `real`. NULL: it cannot be queried.
  */
 struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
 	const struct query *rank, const struct query *size);
 void ccl_enter(const struct ccl_library *l, struct call *c);
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 
-/* An adapter's functions do not say for which library they are called. */
+/* An adapter's functions are not told for which library they are called. */
 #define CCL_FUNCTIONS(name)                                       \
 	static struct comm *ccl_comm_##name(uint64_t handle)      \
 	{                                                         \

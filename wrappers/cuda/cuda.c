@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA as a device backend: the driver's functions, of the libcuda.so.1 that is loaded. The driver, for there is one in a
- * process, while there may be several copies of the runtime; it has no error state that a program could find changed.
- * Nothing here starts CUDA, waits for a device, or touches a stream that is being captured.
+ * CUDA as a device backend: the driver's functions, of the loaded libcuda.so.1. The driver is used because a process has only
+ * one, while there may be several copies of the runtime; and it has no error state whose change a program could notice. Nothing
+ * here starts CUDA, waits for a device, or touches a stream that is being captured.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -99,8 +99,8 @@ static enum device_memory cuda_memory_kind(const void *p)
 }
 
 /*
- * In relaxed mode our queries do not disturb another thread's capture, as they would in global mode. Streams belong to
- * a context, which may differ from the thread's.
+ * In relaxed mode libprobe's queries do not disturb another thread's capture, as they would in global mode. Streams belong to a
+ * context, which may differ from the thread's.
  */
 struct guard {
 	int mode;
@@ -145,7 +145,7 @@ static bool is_stream_capturing(uint64_t stream)
 {
 	int state = 0, r = cu.stream_is_capturing((void *)(uintptr_t)stream, &state);
 
-	/* Invalidated captures count as well, and no answer (another capture is in the way of the stream 0). */
+	/* Invalidated captures count as well, and so does a missing answer (because another capture blocks stream 0). */
 	return r != NOT_INITIALIZED && (r != SUCCESS || state != 0);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the kit for C++ frameworks: rows made at run time, for functions that a library exports under mangled names
- * and that are entered through stubs and libffi (entry/stubs/provider.h). An adapter appends its own data: struct
- * x_function { struct cxx_function cxx; ... }.
+ * Part of the toolkit for C++ frameworks: rows made at run time, for functions that a library exports under mangled names and
+ * that are entered through stubs and libffi (entry/stubs/provider.h). An adapter appends its own data: struct x_function {
+ * struct cxx_function cxx; ... }.
  */
 #ifndef PROBE_WRAPPERS_CXX_FUNCTION_H
 #define PROBE_WRAPPERS_CXX_FUNCTION_H
@@ -17,7 +17,7 @@ struct cxx_function {
 	struct api_spec spec;
 	struct api_ffi ffi;
 	struct kind kind;
-	char symbol[128]; /* the `api` column: to be filled in */
+	char symbol[128]; /* the `api` column: set by the caller */
 };
 
 /*
@@ -31,12 +31,12 @@ void *cxx_function_new(size_t bytes, const char *mangled, const char *framework)
 void cxx_function_keep(void);
 
 /*
- * True if the parameters fit the letters, one each, including `this` for a method. p: a pointer or reference, or an
- * object by value that is passed by pointer; l: a long, or a class around one; b: a bool, or an enum; d: a double.
+ * True if the parameters match the letters, one each, including `this` for a method. p: a pointer or reference, or an object by
+ * value that is passed by pointer; l: a long, or a class around one; b: a bool, or an enum; d: a double.
  */
 bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method);
 
-/* Makes it a function that is only watched (TASK_SCOPE), with such arguments. ret: enum ctype; CT_STRUCT: an object. */
+/* Makes it a function that is only observed (TASK_SCOPE), with such arguments. ret: enum ctype; CT_STRUCT: an object. */
 void cxx_function_watch(
 	struct cxx_function *f, const struct adapter *lib, const char *args, uint8_t ret);
 

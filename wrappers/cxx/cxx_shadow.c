@@ -11,7 +11,7 @@
 #include "elf/loaded/elfsym.h"
 #include "elf/memory.h"
 
-#define HEAD 2 /* words in front of the functions: offset to the top, type information */
+#define HEAD 2 /* words before the functions: offset to the top, type information */
 #define SLOTS_MAX 512
 #define BASES_MAX 16 /* levels of base classes that are searched */
 #define NAME_MAX_BYTES 512
@@ -23,7 +23,7 @@ struct table {
 	void *word[]; /* HEAD + n */
 };
 
-/* One for each class, in the order in which they were made; a place is filled once. */
+/* One for each class, in the order in which they were made; a slot is filled once. */
 #define TABLES_MAX 32
 static _Atomic(struct table *) tables[TABLES_MAX];
 
@@ -34,7 +34,7 @@ static _Atomic(struct table *) tables[TABLES_MAX];
 /* Members of std::type_info and __cxxabiv1::__si_class_type_info. */
 struct type_info {
 	void *const *functions;
-	const char *name; /* a * in front: it is of one file */
+	const char *name; /* a leading * means: local to one file */
 	const struct type_info
 		*base; /* for __si_class_type_info: the only base, which is not virtual */
 };
@@ -79,7 +79,7 @@ MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
 	return name ? name : "";
 }
 
-/* The next base. *root: there is none. NULL and not *root: several, a virtual one, or no type information at all. */
+/* The next base. *root: there is none. NULL and not *root: several bases, a virtual one, or no type information at all. */
 MEMORY_RAW static const struct type_info *base_of_type(const struct type_info *t, bool *root)
 {
 	const char *kind = kind_of_type(t);
@@ -106,7 +106,7 @@ MEMORY_RAW static void *const *functions_of(const void *object)
 	return functions;
 }
 
-/* All bases up to the root are simple ones; is one of them (or it itself) that class? NULL: any. */
+/* Whether all bases up to the root are simple ones, and one of them (or the type itself) is that class. NULL: any class. */
 MEMORY_RAW static bool is_type_simple(const struct type_info *t, const char *class)
 {
 	bool root = false, found = !class;
@@ -156,7 +156,7 @@ MEMORY_RAW static bool is_code_address(const void *const *word)
 	return is_readable_word(word) && elfsym_place((uintptr_t)*word, &at) && at.code;
 }
 
-/* The number of functions: up to the first word that is no address of code. 0: there is no such word. */
+/* The number of functions: up to the first word that is not a code address. 0: there is no such word. */
 static uint32_t length_of_table(void *const *functions)
 {
 	uint32_t n = 0;
@@ -200,7 +200,7 @@ int cxx_virtual_place(const char *class, const char *function)
 	return found;
 }
 
-/* Ours that was made for that table, or that is that table. */
+/* libprobe's table that was made for that table, or that is that table. */
 static struct table *find_shadow_table(void *const *functions)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
@@ -250,7 +250,7 @@ static int make_shadow_table(struct table **out, void *const *functions, const s
 	return -ENOENT;
 }
 
-/* Another thread may have been faster: its table then. */
+/* If another thread was faster, its table is used. */
 static struct table *keep_shadow_table(struct table *t)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {

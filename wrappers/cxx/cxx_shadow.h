@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the kit for C++ frameworks: intercepts virtual functions of hidden classes, which no name leads to. They can
- * only be reached through an object. The object gets another table of virtual functions: a copy of its own, including
- * the words before it (offset to the top, type information: dynamic_cast still works), with our entries for some
- * functions. The library's table and code are not written to, and no page's protection is changed.
+ * Part of the toolkit for C++ frameworks: intercepts virtual functions of hidden classes, which have no exported names. They
+ * can only be reached through an object. The object gets another table of virtual functions: a copy, including the words before
+ * it (offset to the top, type information: dynamic_cast still works), with libprobe's entries for some functions. The library's
+ * table and code are not written to, and no page's protection is changed.
  *
  * A class is named as in its type information: "N2ns3FooE" (Itanium C++ ABI, 2.9.5).
  */
@@ -25,9 +25,9 @@ bool cxx_object_is(const void *object, const char *class);
 bool cxx_object_is_of(const void *object, const char *class);
 
 /*
- * The index of a function in the tables of `class` and its derived classes, from 0: where the exported table of that
- * class has the address of the function of that mangled name, in whatever library it is defined. -1: the class or the
- * function is not exported, or has several places.
+ * The index of a function in the tables of `class` and its derived classes, from 0: the index at which the exported table of
+ * that class has the address of the function of that mangled name, in whatever library it is defined. -1: the class or the
+ * function is not exported, or occurs at several indices.
  */
 int cxx_virtual_place(const char *class, const char *function);
 
@@ -36,19 +36,18 @@ struct cxx_shadow {
 	unsigned n;
 	const int *place; /* n of them; below 0: there is none */
 	/*
-	 * Returns the replacement for the i-th function of the class (as in cxx_object_class()), which is at that
-	 * address; or the function itself if it stays. Called once for each class.
+	 * Returns the replacement for the i-th function of the class (as in cxx_object_class()), which is at that address; or
+	 * the function itself to keep it. Called once for each class.
 	 */
 	void *(*entry)(unsigned i, void *function, const char *class, void *arg);
 	void *arg;
 };
 
 /*
- * Gives the object such a table, by one store of a pointer. Call it before others have the object, or when either table
- * is acceptable to them. Idempotent. Tables live as long as the process. s must be the same for all objects of a class.
- * Returns 0; -EINVAL: the object is not of that class, or is of one that is refused (several bases, a virtual one, a
- * table whose end is not found or that is too short); -ENOENT: nothing is to be replaced; -ENOMEM; -ENOSPC: too many
- * classes.
+ * Gives the object such a table, by one store of a pointer. Call it before others have the object, or when either table is
+ * acceptable to them. Idempotent. Tables live as long as the process. s must be the same for all objects of a class. Returns 0;
+ * -EINVAL: the object is not of that class, or is of one that is refused (several bases, a virtual one, a table whose end is
+ * not found or that is too short); -ENOENT: there is nothing to replace; -ENOMEM; -ENOSPC: too many classes.
  */
 int cxx_shadow(void *object, const struct cxx_shadow *s);
 

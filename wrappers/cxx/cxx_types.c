@@ -196,7 +196,7 @@ static void read_cxx_type(struct reader *r, char *to)
 		read_nested_type(r, to);
 		break;
 	case 'S':
-		if (r->p[1] == 't') { /* std::name, perhaps with arguments */
+		if (r->p[1] == 't') { /* std::name, possibly with arguments */
 			r->p += 2;
 			append_type_text(r, to, "std::", 5);
 			read_source_name(r, to);

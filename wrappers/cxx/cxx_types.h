@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the kit for C++ frameworks: how the parameters of a function are passed, from its mangled name (Itanium C++
- * ABI). Scalars, pointers and references are visible in the name. For classes by value, an adapter's table tells their
- * layout, or that they are passed by pointer to the caller's object.
+ * Part of the toolkit for C++ frameworks: how the parameters of a function are passed, from its mangled name (Itanium C++ ABI).
+ * Scalars, pointers and references are visible in the name. For classes by value, an adapter's table gives their layout, or
+ * that they are passed by pointer to the caller's object.
  */
 #ifndef PROBE_WRAPPERS_CXX_TYPES_H
 #define PROBE_WRAPPERS_CXX_TYPES_H
@@ -15,7 +15,7 @@
 
 /* Properties of a type. */
 struct cxx_class {
-	const char *name; /* ends with *: the beginning of one with template arguments */
+	const char *name; /* a trailing *: the beginning of a name with template arguments */
 	uint8_t ctype; /* enum ctype */
 	uint8_t arg; /* content: the adapter's own number */
 	const struct api_struct *members; /* if ctype is CT_STRUCT */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Part of the kit for C++ frameworks: which release of a Python package a library belongs to. */
+/* Part of the toolkit for C++ frameworks: finds the release of a Python package that a library belongs to. */
 #ifndef PROBE_WRAPPERS_CXX_VERSION_H
 #define PROBE_WRAPPERS_CXX_VERSION_H
 

@@ -17,7 +17,7 @@
 
 #define WORKS_MAX 512 /* pending at the same time */
 
-/* Free ones. `lock` is a leaf, held for some instructions; a forked child makes it again. */
+/* Unused ones. `lock` is a leaf, held for some instructions; a forked child initialises it again. */
 static struct cxx_work *free_list;
 static unsigned made;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,7 +44,7 @@ static struct cxx_work *take_work(void)
 	return w;
 }
 
-/* One of its users is done with it. */
+/* Called when one of its users no longer needs it. */
 static void give_work(struct cxx_work *w)
 {
 	if (atomic_fetch_sub_explicit(&w->users, 1, memory_order_acq_rel) > 1)
@@ -61,8 +61,8 @@ void cxx_work_forked(void)
 }
 
 /*
- * Lets go of those of calls that have returned (their views were needed until the record was closed), or were left. Gives
- * one of them to be used again, if there is one: the usual case, without a lock.
+ * Releases those of calls that have returned (their views were needed until the record was closed), or were left. Returns one
+ * of them for reuse, if there is one: the usual case, without a lock.
  */
 static struct cxx_work *drop_returned(void)
 {
@@ -125,8 +125,8 @@ static struct cxx_work *work_of(const struct pending *p)
 }
 
 /*
- * A Work that was never waited for, and that is gone, for another one is at its address: its record stays open. Else a wait
- * of the new one could be taken for its completion, and its tensors may be gone, too.
+ * Drops a Work that was never waited for and no longer exists, because another one has its address: its record stays open.
+ * Otherwise a wait for the new one could be mistaken for its completion, and its tensors may be freed, too.
  */
 static void forget_gone_work(const struct adapter *lib, const void *handle)
 {

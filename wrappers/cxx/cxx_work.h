@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the kit for C++ frameworks: asynchronous calls that return an object (a Work, a future) which represents the
- * call until it is complete, and the tensors of a call as they were described. The adapter knows which object that is
- * and when it completes; the rest is here.
+ * Part of the toolkit for C++ frameworks: asynchronous calls that return an object (a Work, a future) which represents the call
+ * until it is complete, and the tensors of a call as they were described. The adapter knows which object that is and when it
+ * completes; the rest is here.
  */
 #ifndef PROBE_WRAPPERS_CXX_WORK_H
 #define PROBE_WRAPPERS_CXX_WORK_H
@@ -20,21 +20,25 @@ typedef bool cxx_tensor_fn(const void *tensor, struct buffer *v);
 
 /* A pending call: its tensors as they were described. */
 struct cxx_work {
-	struct cxx_work *next; /* free one */
+	struct cxx_work *next; /* next unused one */
 	struct cxx_work *outer; /* the thread's enclosing call */
-	/* The call, and its completion once that can come, on another thread and before the call has returned. */
+	/*
+	 * References to it: one by the call and, from the moment at which the call can complete (on another thread, possibly
+	 * before it has returned), one by its completion.
+	 */
 	_Atomic uint32_t users;
 	struct call *call; /* valid while the function runs */
 	uint32_t depth; /* of the thread when it was entered */
 	const void *handle; /* of the object that it returns */
-	bool started; /* followed by an object: the memory is given back at its completion */
+	bool started; /* tracked by an object: the memory is freed at its completion */
 	uint16_t nin, nout;
 	cxx_tensor_fn *describe;
 	const void *in_impl[CXX_TENSORS_MAX],
 		*out_impl[CXX_TENSORS_MAX]; /* the framework's tensors */
 	struct buffer in[CXX_TENSORS_MAX], out[CXX_TENSORS_MAX];
 	/*
-	 * For a framework whose tensors have no strides unless they are views: inputs, then outputs. Unused elsewhere.
+	 * For a framework whose tensors have no strides unless they are views: inputs, then outputs. Unused for other
+	 * frameworks.
 	 */
 	int64_t strides[2 * CXX_TENSORS_MAX][CXX_DIMS_MAX];
 };
@@ -47,13 +51,13 @@ struct cxx_work *cxx_work_of(const struct call *c); /* NULL: it has none */
 /* The work of the call that encloses the function this thread has just entered. NULL: none. */
 struct cxx_work *cxx_work_around(void);
 
-/* Links the object to the call from now on. */
+/* From now on the object represents the call. */
 void cxx_work_follow(struct cxx_work *w, const void *handle);
 
-/* It is complete. c: the call that shows it; flags: CF_ERROR, or 0. */
+/* The call is complete. c: the call that shows it; flags: CF_ERROR, or 0. */
 void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t flags);
 
-/* The function of w, which is followed, has returned: its record stays open. From the adapter's leave. */
+/* The function of w, which is tracked, has returned: its record stays open. Called from the adapter's leave. */
 void cxx_work_left(struct call *c, struct cxx_work *w);
 
 void cxx_work_forked(void);

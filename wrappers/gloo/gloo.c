@@ -96,7 +96,7 @@ static struct comm *context_at(const struct call *c, const char *options)
 	}
 	m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
 	if (m && (m->rank != rank || m->size != size)) {
-		/* That communicator is gone. */
+		/* That communicator no longer exists. */
 		comm_drop(&adapter_gloo, m->handle);
 		m = NULL;
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ascend as a device backend: `device: copy`, by the functions of the libascendcl.so that is loaded (CANN 8.1 and later, acl_rt.h).
- * No NPU was at hand: it has run on a stand-in only.
+ * Ascend as a device backend: `device: copy`, by the functions of the loaded libascendcl.so (CANN 8.1 and later, acl_rt.h). No
+ * NPU was available: it was only tested with a stand-in.
  *
- * A thread works in the context that it has set; a stream belongs to that. A thread without one has no tensors on a device.
+ * A thread works in the context that it has set; a stream belongs to that context. A thread without one has no tensors on a
+ * device.
  */
 #include <errno.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static struct {
 	int (*destroy_event)(void *event);
 	int (*record_event)(void *event, void *stream);
 	int (*query_event_status)(void *event, int *status);
-	/* Since CANN 8.1; NULL where streams cannot be captured. */
+	/* Since CANN 8.1; NULL if streams cannot be captured. */
 	int (*capture_get_info)(void *stream, int *status, void **model);
 } acl;
 

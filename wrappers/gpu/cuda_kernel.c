@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CUDA's driver, for measuring values on the device (device/driver.h), through the functions of the libcuda.so.1 that
- * is loaded. The driver has no error state that a program could see changed. It translates the PTX for the chip, and
- * keeps the result in its own cache in the user's home.
+ * CUDA's driver, for measuring values on the device (device/driver.h), through the functions of the loaded libcuda.so.1. The
+ * driver has no error state whose change a program could notice. It translates the PTX for the chip, and keeps the result in
+ * its own cache in the user's home.
  */
 #include <string.h>
 
@@ -46,7 +46,7 @@ static struct {
 	int (*launch_kernel)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
 		void **extra);
-	/* Since CUDA 12; NULL where it is missing. */
+	/* Since CUDA 12; NULL if it is missing. */
 	int (*ctx_get_id)(void *ctx, unsigned long long *id);
 } cu;
 static bool attached;
@@ -100,7 +100,7 @@ static bool describe_context(struct device_guard *g)
 	return true;
 }
 
-/* Each context has a stream 0 of its own: that of the memory is meant, whatever the thread is at. */
+/* Each context has its own stream 0: the one of the memory's context is meant, whatever the thread's current context is. */
 static bool find_stream_context(struct device_guard *g, void *stream, const void *memory)
 {
 	if (!stream && memory &&
@@ -162,7 +162,7 @@ static uint64_t mapped_until(const struct device_guard *g, uint64_t p)
 	if (type == MEMORY_OF_DEVICE &&
 		(cu.pointer_get_attribute(&device, DEVICE_ORDINAL, p) != SUCCESS ||
 			(uint64_t)device != g->device))
-		return 0; /* another device's: it can be read only where the program has said so */
+		return 0; /* memory of another device: it can be read only if the program has enabled that */
 	if (cu.pointer_get_attribute(&mapped, MAPPED, p) == SUCCESS && !(mapped & 0xff))
 		return 0;
 	end = base + bytes;
@@ -220,7 +220,7 @@ static bool launch_kernel(
 static bool warm_kernel(
 	void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size)
 {
-	void *stream; /* kept: to destroy it might wait */
+	void *stream; /* kept, because destroying it might wait */
 
 	return cu.stream_create(&stream, NON_BLOCKING) == SUCCESS &&
 	       cu.memset_async(clear, 0, bytes, stream) == SUCCESS &&

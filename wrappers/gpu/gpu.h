@@ -19,7 +19,7 @@ struct gpu_function {
  */
 void *gpu_find_function(const char *name, const char *library);
 
-/* All of them. Returns how many were found before the first that is missing. */
+/* Finds all of them. Returns the number found before the first that is missing. */
 size_t gpu_find_functions(const struct gpu_function *f, size_t n, const char *library);
 
 /* Ascend: copies only. Never run on an NPU. */

@@ -157,7 +157,7 @@ static void note_comm_name(uint64_t handle, const char *name)
 	}
 }
 
-/* Its name may be another one's soon. */
+/* Its name may soon belong to another communicator. */
 static void forget_names(uint64_t handle)
 {
 	for (unsigned i = 0; i < NAMES_MAX && atomic_load(&names[i].name); i++)

@@ -38,7 +38,7 @@ static const struct {
 
 #define LIB "_ZN9mindspore6device26CollectiveCommunicationLib"
 
-/* symbol: of the abstract class's function; an interface with other parameters has other names, and is left alone. */
+/* symbol: of the abstract class's function; an interface with other parameters has other names, and is not intercepted. */
 struct ms_method {
 	char name[16], kind[16], args[ARGS_MAX];
 	char symbol[128];
@@ -145,7 +145,7 @@ struct ranks {
 	const uint32_t *begin, *end;
 };
 
-/* The group of all: mccl_world_group, hccl_world_group, nccl_world_group. */
+/* Whether it is the group of all processes: mccl_world_group, hccl_world_group, nccl_world_group. */
 static bool is_world_group(const char *name, const struct ranks *r)
 {
 	for (uint32_t i = 0; i < (uint32_t)(r->end - r->begin); i++)
@@ -154,7 +154,7 @@ static bool is_world_group(const char *name, const struct ranks *r)
 	return strstr(name, "_world_group") != NULL;
 }
 
-/* This process among all; -1: not known. */
+/* This process' rank among all; -1: not known. */
 static int find_ms_rank(void)
 {
 	struct identity id;
@@ -179,7 +179,7 @@ void ms_group_made(const struct call *c)
 		if (own >= 0 && r->begin[i] == (uint32_t)own)
 			rank = (int)i;
 	if (rank < 0)
-		return; /* of other ranks, or it is not known which member this one is */
+		return; /* the group of other ranks, or this process' member number is not known */
 	if (is_world_group(name, r))
 		session_rank(rank, (int)n);
 	m = comm_alloc((uint32_t)n);

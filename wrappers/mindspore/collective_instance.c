@@ -18,7 +18,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/mindspore/layout/ms.h"
 
-#define MANAGER_WORDS 16 /* looked at; the members are the 4th to the 6th in 2.10 */
+#define MANAGER_WORDS 16 /* words that are searched; the members are the 4th to the 6th in 2.10 */
 #define NAME_BYTES 256
 
 /* CollectiveCommunicationLib::global_rank_id() const, which reads a member. */
@@ -32,7 +32,7 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
 	struct elf_place at;
 
 	(void)arg;
-	/* N...E or a name alone: a function of it is called so. */
+	/* N...E or a single name: its function is named the same way. */
 	if (class[0] == 'N' && len > 2)
 		snprintf(mangled, sizeof(mangled), "_Z%.*s%zu%sEv", (int)len - 1, class,
 			strlen(ms_method_name(i)), ms_method_name(i));
@@ -46,7 +46,7 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
 	return bind_wrapper(asked, function, at.path, (uintptr_t)function);
 }
 
-/* Places in the abstract class's table. False: none is known. */
+/* Finds the indices in the abstract class's table. False: none is known. */
 static bool find_places(int *place)
 {
 	bool any = false;
@@ -58,7 +58,7 @@ static bool find_places(int *place)
 	return any;
 }
 
-/* Any of them: all are of the same process. */
+/* Any instance: all belong to the same process. */
 static _Atomic(const void *) an_instance;
 
 int ms_instance_rank(void)

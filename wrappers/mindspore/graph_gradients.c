@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of a graph as its backward part has made them. A kernel that updates a parameter gets the gradient after
- * reduction and clipping. So the content of memory is tracked: memory written by a kernel of the backward part is
- * measured when it is first passed to a kernel of another part. The output of that kernel, if it has the same shape,
- * belongs to the same gradient, and so on up to the update, which tells the parameter. All kernels that write are
- * tracked here, so that reused memory is noticed.
+ * Tracks gradients of a graph as its backward part has made them. A kernel that updates a parameter gets the gradient after
+ * reduction and clipping. So the content of memory is tracked: memory written by a kernel of the backward part is measured when
+ * it is first passed to a kernel of another part. The output of that kernel, if it has the same shape, belongs to the same
+ * gradient, and so on up to the update, which identifies the parameter. All kernels that write are tracked here, so that reused
+ * memory is noticed.
  */
 #include <pthread.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 #include "wrappers/mindspore/layout/kernel_layout.h"
 #include "wrappers/mindspore/kernel_values.h"
 
-#define PLACES 65536u /* of memory; at most half of them are used */
+#define PLACES 65536u /* slots for pieces of memory; at most half of them are used */
 #define MEASURED_MAX 32768u
 #define LEARNED 16384u
 
 /*
- * Content of a piece of memory: nothing of interest; a gradient, not measured yet; several together; or the gradient of
- * a number.
+ * Content of a piece of memory: nothing of interest; a gradient, not measured yet; several gradients together; or (from here
+ * on) the gradient with that number.
  */
 enum { NOTHING, UNMEASURED, TOGETHER, FIRST_MEASURED };
 
@@ -38,7 +38,7 @@ struct held {
 
 struct measured {
 	uint64_t key;
-	struct train_value v; /* dims and names are not its own */
+	struct train_value v; /* its dims and names point elsewhere */
 	uint64_t dims[CXX_DIMS_MAX];
 };
 
@@ -50,7 +50,7 @@ static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUT
 static struct held *places; /* PLACES, open addressing */
 static struct measured *measured; /* MEASURED_MAX */
 static uint32_t generation, occupied, nmeasured, step_of_all;
-static bool full; /* said once */
+static bool full; /* reported once */
 static _Atomic bool any; /* in the current step */
 /* The parameter whose gradient a kernel makes, from earlier updates: for steps without an update. */
 static struct {
@@ -79,7 +79,7 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Under the lock, as all that follows up to put_held(). */
+/* Call under the lock, like all following functions up to put_held(). */
 static void forget_all(void)
 {
 	generation++;
@@ -153,8 +153,8 @@ static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms
 }
 
 /*
- * If MindSpore makes several kernels from one operator, they do not tell their part. Such a kernel belongs to the part
- * of its inputs if its output has another shape (a sum over a batch); otherwise it comes after that part (a factor).
+ * If MindSpore makes several kernels from one operator, they do not show their part. Such a kernel belongs to the part of its
+ * inputs if its output has another shape (a sum over a batch); otherwise it comes after that part (a factor).
  */
 static bool is_backward_still(
 	enum ms_place place, const struct ms_seen *in, const struct kernel_tensors *out)
@@ -220,7 +220,7 @@ void ms_graph_gradients_before(
 /* ---- it has run ---- */
 
 /*
- * The content of output j, from the inputs of its shape. For a single element only the first input counts: others are
+ * The content of output j, from the inputs with its shape. For a single element only the first input counts: others are
  * factors.
  */
 static uint32_t held_by_inputs(

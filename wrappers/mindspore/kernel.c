@@ -104,7 +104,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 
 		if (!ms_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
 			continue;
-		/* On a device without unified addresses we cannot read it. */
+		/* On a device without unified addressing it cannot be read. */
 		if (!v->nostats && !buffer_believed(v))
 			v->nostats = 1;
 		v->io = out ? IO_OUT : IO_IN;

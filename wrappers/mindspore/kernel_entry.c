@@ -41,7 +41,7 @@ typedef void launch_operator_fn(void *const *primitive, const void *context,
 	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream,
 	bool flag);
 
-/* The row of the kernel that is about to be launched; NULL: it is not to be watched. */
+/* The row of the kernel that is about to be launched; NULL: it is not observed. */
 static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, void *real)
 {
 	struct thread_self *w = &thread_state;
@@ -53,7 +53,7 @@ static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, 
 	if (w->busy)
 		return NULL;
 	w->busy++;
-	/* The first time it makes objects of MindSpore's, by functions that are watched. */
+	/* The first time, this creates objects of MindSpore, by functions that are observed. */
 	l = ms_layout();
 	if (l)
 		name = way == KERNEL_OPERATOR ? ms_primitive_name(l, named)
@@ -165,10 +165,10 @@ static void *enter_executor(unsigned i, void *function, const char *class, void 
 	return (void *)entries[n];
 }
 
-/* Executors that have our entry already: a device's context is requested often. */
+/* Executors that have libprobe's entry already: a device's context is requested often. */
 static _Atomic(const void *) watched_executors[CLASSES_MAX];
 
-/* The executor of that device: its kernels pass us from now on. */
+/* The executor of that device: from now on its kernels are intercepted. */
 static void watch_executor(const void *context)
 {
 	const struct kernel_layout *l = ms_layout();
@@ -186,7 +186,7 @@ static void watch_executor(const void *context)
 			return;
 	place = cxx_object_is(executor, EXECUTOR) ? ms_launch_place(executor) : -1;
 	err = place >= 0 ? cxx_shadow(executor, &s) : -EINVAL;
-	/* Without memory, or one class too many: nothing is wrong with the layout. */
+	/* No memory, or too many classes: this does not mean that the layout is wrong. */
 	if (!err || err == -EINVAL)
 		session_layout_fact(LAYOUT_MS_EXECUTOR, !err);
 	for (unsigned i = 0; !err && i < CLASSES_MAX; i++) {
@@ -218,7 +218,7 @@ static bool is_launch_wanted(const char *symbol)
 static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
-	/* Must be cheap: most names in a process are not ours. */
+	/* Must be cheap: most names in a process are irrelevant. */
 	return (strcmp(symbol, DEVICE_CONTEXT) == 0 || strcmp(symbol, LAUNCH_OPERATOR) == 0) &&
 	       ms_any() && is_launch_wanted(symbol);
 }

@@ -28,14 +28,14 @@ static bool configured;
 static unsigned graphs; /* running */
 static _Atomic uint64_t runs_begun;
 static unsigned begun; /* optimizer steps in them */
-static _Atomic bool updating; /* a graph that is the optimizer's and nothing else */
-static uint64_t update_began; /* ticks; 0: none of these began in them */
-static _Atomic bool passed; /* a backward pass is in them, too */
+static _Atomic bool updating; /* a running graph that consists only of the optimizer */
+static uint64_t update_began; /* ticks; 0: no such graph began in them */
+static _Atomic bool passed; /* they also contain a backward pass */
 /* The phase of the code that started the running graph; its kernels are on threads that do not know it. */
 static _Atomic uint8_t graph_phase;
 
 #define RUNS_MAX 8
-static struct graph_run running[RUNS_MAX]; /* further ones are not looked at */
+static struct graph_run running[RUNS_MAX]; /* further ones are ignored */
 static _Atomic unsigned trained; /* TRAINED_* */
 static _Atomic uint32_t trained_step;
 
@@ -172,7 +172,7 @@ static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 static char scopes[SCOPES_MAX][SCOPE_BYTES];
 static _Atomic uint32_t nscopes;
 
-/* Bytes of the cell's name in front of the kernel's; 0: the graph itself is it, or there is no room for it. */
+/* Length of the cell's name before the kernel's; 0: the graph itself is the cell, or the name is too long. */
 static size_t length_of_scope(const char *place)
 {
 	const char *last = place ? strrchr(place, '/') : NULL;
@@ -237,7 +237,10 @@ void ms_update_seen(const struct ms_kernel *k, const void *node, const struct ke
 	errno = err;
 }
 
-/* From its place in the graph, which names what autograd made, and cells by their class: optimizer-Adam. 0: unknown. */
+/*
+ * The phase, from the place in the graph, which names the parts made by autograd, and cells by their class: optimizer-Adam. 0:
+ * unknown.
+ */
 static uint8_t phase_of_place(const char *place)
 {
 	if (strncmp(place, "Gradients/", 10) == 0 || strstr(place, "/Gradients/"))

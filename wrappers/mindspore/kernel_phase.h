@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps and phases of a training, from the graphs that run. An optimizer of MindSpore is a graph also where everything else
- * is not, and adds one to its global step (AssignAdd) each time: a graph's run with that in it is an optimizer step.
+ * Steps and phases of a training, from the graphs that run. In MindSpore an optimizer is a graph even if nothing else is, and
+ * adds one to its global step (AssignAdd) each time: a graph run that contains this is an optimizer step.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_PHASE_H
 #define PROBE_WRAPPERS_MINDSPORE_KERNEL_PHASE_H
@@ -11,23 +11,23 @@
 
 #include "wrappers/mindspore/layout/kernel.h"
 
-/* Identifies a graph: one of both, the other one is empty. */
+/* Identifies a graph: only one of the two members is set. */
 struct graph_run {
 	const void *tensors; /* std::vector<std::vector<TensorPtr>> */
 	const void *args; /* VectorRef */
 };
 
-/* A graph begins to run on this thread, or has run. The first function's result is passed to the second. */
+/* A graph begins to run on this thread, or has run. Pass the first function's result to the second. */
 uint32_t ms_graph_begins(const struct graph_run *r);
 void ms_graph_ends(uint32_t before, const struct graph_run *r);
 
 /*
- * Calls visit with the arguments of each graph that runs, none of which ends meanwhile: from one of its kernels. A short time:
- * a lock is held.
+ * Calls visit with the arguments of each running graph, none of which ends meanwhile; called from one of its kernels. Must be
+ * short: a lock is held.
  */
 void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg);
 
-/* How many have begun to run since the process began: another number, other arguments. */
+/* Number of graphs that have begun to run since process start: if it has changed, so have the arguments. */
 uint64_t ms_graphs_begun(void);
 
 /* True if any graph runs. Operators that Python calls one by one are kernels too. */
@@ -46,16 +46,16 @@ void ms_graph_has_backward(void);
 void ms_step_left_out(void);
 
 /*
- * A kernel that counts steps is about to run in some graph. node: its place there; in: the number, and the increment.
- * Other kernels in the same cell of the graph are the optimizer's.
+ * A kernel that counts steps is about to run in some graph. node: its place there; in: the number, and the increment. Other
+ * kernels in the same cell of the graph belong to the optimizer.
  */
 void ms_update_seen(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in);
 
-/* enum phase of a kernel that is about to run, or runs; 0: not known. node: NULL: it is none of a graph. */
+/* enum phase of a kernel that is about to run, or runs; 0: not known. node: NULL: it does not belong to a graph. */
 uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node);
 
 /*
- * Part of a graph that contains a kernel, if no pass of Python's started it: the backward part; an operator split into
+ * The part of a graph that contains a kernel, if no pass of Python started it: the backward part; an operator split into
  * kernels, of any part; elsewhere, or no graph. *key: identifies the place, the same in each run, 0: not known.
  */
 enum ms_place { MS_PLACE_OTHER, MS_PLACE_SHARED, MS_PLACE_BACKWARD };

@@ -45,7 +45,7 @@ bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s
 	return !s->v.nostats && s->v.base && buffer_believed(&s->v);
 }
 
-/* The value of a tensor that is one number. NAN: it is none. */
+/* The value of a tensor that is a single number. NAN: it is not. */
 static double one_number_of(const struct kernel_tensors *t, unsigned i)
 {
 	struct train_value v = {.kind = TK_PARAM_ORIGIN};
@@ -82,8 +82,8 @@ struct kernel_run {
 	const void *node;
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
-	bool looks_behind; /* also measure what it has written */
-	bool flows; /* gradients of graphs are looked for; then: */
+	bool looks_behind; /* also measures what it has written */
+	bool flows; /* gradients of graphs are tracked; then: */
 	enum ms_place place;
 	uint64_t key;
 };
@@ -346,7 +346,7 @@ static void see_behind(void *arg)
 		ms_number_made(ms_kernel_address(ms_layout(), r->out->begin[0]), value);
 }
 
-/* True if the output is one number. Must be cheap: most are not. */
+/* True if the output is a single number. Must be cheap: most are not. */
 static bool gives_number(const struct kernel_tensors *out)
 {
 	struct buffer v;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of a training that kernels show: parameters, gradients and moments before and after a kernel that updates a
+ * Values of a training that are seen at kernels: parameters, gradients and moments before and after a kernel that updates a
  * parameter (update_kernel.h), loss, learning rate and norm of the gradients.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_VALUES_H
@@ -19,7 +19,7 @@
 bool ms_values_wanted(void);
 
 /*
- * Called before and after a kernel runs. node: in its graph, NULL: no graph. False: nothing is to be done after it. Any
+ * Called before and after a kernel runs. node: in its graph, NULL: no graph. False: ms_values_after() is not needed. Any
  * thread. Keeps errno.
  */
 bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
@@ -54,7 +54,7 @@ void ms_graph_returns(const struct call *c);
 
 /* True if there may be any. */
 bool ms_gradients_wait(void);
-/* If it is one of them: removes it and returns its parameter. NULL: it is none. */
+/* If it is one of them: removes it and returns its parameter. NULL: it is not. */
 const struct train_param *ms_gradient_take(const void *address, const struct train_params **all);
 
 /* ---- gradients of graphs, before they are reduced and clipped (graph_gradients.c) ---- */
@@ -89,7 +89,10 @@ void ms_write_left_gradients(void);
 
 /* A number that the program computed outside of graphs, and the DeviceAddress of its tensor. */
 void ms_number_made(const void *address, double value);
-/* A pass has ended that began at the number with that DeviceAddress. NULL: not known, then it is the newest before the pass. */
+/*
+ * A pass has ended that began at the number with that DeviceAddress. NULL: not known; then the newest number before the pass is
+ * used.
+ */
 void ms_pass_began_at(const void *address);
 /* The root of a sum, outside of a pass. */
 void ms_root_made(double value);

@@ -26,7 +26,7 @@
  */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
 
-/* Those of the graphs that run: see below. */
+/* For the running graphs: see below. */
 static void forget_arguments(void);
 
 void ms_parameters_forked(void)
@@ -98,7 +98,7 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 
 		if (!describe_parameter(tensor[i], &p, &made[i]))
 			continue;
-		/* Memory that another tensor has now is another parameter. */
+		/* Memory that now belongs to another tensor is another parameter. */
 		if (was && strcmp(was->name, p.name) == 0) {
 			changed |= was->lo != p.lo;
 			p.id = was->id;
@@ -175,11 +175,11 @@ struct arguments {
 };
 
 /*
- * Those of the graphs that run, while any of them updates parameters that have no name yet: under `looking`. NULL: not
+ * Arguments of the running graphs, as long as any of these updates parameters without a name: guarded by `looking`. NULL: not
  * collected.
  */
 static struct arguments *arguments;
-static uint64_t collected; /* ms_graphs_begun() then */
+static uint64_t collected; /* value of ms_graphs_begun() at that time */
 static _Atomic bool have_arguments;
 
 static bool is_tensor_of(const struct argument *a, const void *key)
@@ -219,7 +219,7 @@ static uint32_t *slot_by_address(struct arguments *a, uint32_t *slot,
 	return slot_of_argument(a, slot, hash_mix((uintptr_t)address), is, address);
 }
 
-/* A graph may be given one several times. */
+/* A graph may get the same argument several times. */
 static void collect_argument(struct arguments *a, const void *tensor)
 {
 	struct ms_tensor t;
@@ -242,7 +242,7 @@ static void collect_argument(struct arguments *a, const void *tensor)
 		*slot = a->n;
 }
 
-/* std::vector: begin and end. False: there is none, or it is empty. */
+/* std::vector: begin and end. False: none, or empty. */
 static bool read_vector(const void *vector, const char **begin, const char **end)
 {
 	const char *const *words = vector;
@@ -272,7 +272,7 @@ static void collect_arguments(void *arg, const struct graph_run *r)
 					collect_argument(arg, *(const void *const *)tensor);
 }
 
-/* Under `looking`, as all that follows. */
+/* Under `looking`, like all following functions. */
 static void forget_arguments(void)
 {
 	if (arguments)
@@ -319,9 +319,9 @@ static void name_arguments(void)
 }
 
 /*
- * A kernel got that parameter and that tensor of the optimizer's state. The parts of their names before the common end
- * are the same for all other parameters. The optimizer's tensor may be in a cell of the program
- * (opt.moment1.conv.weight), and so may the parameter, in the same cell or another (net.conv.weight).
+ * A kernel got that parameter and that tensor of the optimizer's state. The parts of their names before the common end are the
+ * same for all other parameters. The optimizer's tensor may be in a cell of the program (opt.moment1.conv.weight), and so may
+ * the parameter, in the same cell or another (net.conv.weight).
  */
 static bool mark_by_names(const char *parameter, const char *state)
 {
@@ -348,7 +348,7 @@ static bool mark_by_names(const char *parameter, const char *state)
 	return any;
 }
 
-/* If no rule finds it, it waits for the others of the graph: one table is made for all of them. */
+/* If no rule finds it, it waits for the other parameters of the graph: one table is made for all of them. */
 static bool look_for_updated(const struct ms_updated *u)
 {
 	const struct argument *p = have_collected() ? find_argument(u->parameter) : NULL;

@@ -9,8 +9,8 @@
 #include "training/params/param.h"
 
 /*
- * Makes them known, if one of them is not: n objects of class tensor::Tensor, which others of the program keep. Any thread,
- * without a lock of ours; on a stack with some room.
+ * Makes them known, if one of them is not: n objects of class tensor::Tensor, which the program keeps alive. Any thread,
+ * without a lock of libprobe; on a stack with some room.
  */
 void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why);
 
@@ -23,13 +23,13 @@ struct ms_updated {
 };
 
 /*
- * The parameter that a kernel of a graph updates; *all is the table that it is in. NULL: it has no name, or none yet: a parameter of
- * which nothing says which the others are is named when the graph has ended.
+ * The parameter that a kernel of a graph updates; *all is the table that contains it. NULL: it has no name, or none yet: if it
+ * is not known which the other parameters are, it is named when the graph has ended.
  */
 const struct train_param *ms_parameter_updated(
 	const struct ms_updated *u, const struct train_params **all);
 
-/* A graph is about to end, on the thread that ran it, while its arguments are still there. */
+/* A graph is about to end, on the thread that ran it, while its arguments still exist. */
 void ms_parameters_graph_ends(void);
 
 void ms_parameters_forked(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results of MindSpore's functions for Python: gradients of a pass, the result of a graph. When they return, values may
- * still be computed on other threads. A gradient is identified by its DeviceAddress, and is measured when it is first
- * passed to a kernel outside the pass; that kernel waits for it anyway.
+ * Results of MindSpore's functions for Python: gradients of a pass, the result of a graph. When they return, values may still
+ * be computed on other threads. A gradient is identified by its DeviceAddress, and is measured when it is first passed to a
+ * kernel outside the pass; that kernel waits for it anyway.
  */
 #include <math.h>
 #include <pthread.h>
@@ -30,14 +30,14 @@
 #define PLACES (2 * GRADIENTS_MAX)
 #define FRAMES_MAX 24
 
-/* ---- gradients that wait ---- */
+/* ---- pending gradients ---- */
 
 struct waiting_gradient {
 	const void *address; /* NULL: free */
 	const void *parameter; /* its tensor::Tensor; NULL: it has been taken */
 };
 
-/* A leaf. A forked child makes it again. */
+/* A leaf. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting_gradient *gradients; /* PLACES, open addressing */
 static _Atomic uint32_t waiting_now;
@@ -77,7 +77,7 @@ const struct train_param *ms_gradient_take(const void *address, const struct tra
 	return parameter ? train_param_by_impl(*all, parameter) : NULL;
 }
 
-/* Forgets gradients of the previous pass, which were never used. */
+/* Drops gradients of the previous pass, which were never used. */
 static void forget_gradients(void)
 {
 	pthread_mutex_lock(&lock);
@@ -113,7 +113,7 @@ static void await_gradient(const void *address, const void *parameter)
 #define STUB_CLASS "N9mindspore4stub8StubNodeE"
 #define TENSOR_STUB_CLASS "N9mindspore4stub10TensorNodeE"
 
-/* For an operator still being computed when Python has its result. */
+/* For an operator that is still being computed when Python already has its result. */
 static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
 {
 	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
@@ -128,7 +128,7 @@ static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
 	return value && cxx_object_is_of(value, MS_TENSOR_CLASS) ? value : NULL;
 }
 
-/* The tensor::Tensor of an object of class Tensor, or below it. NULL: it is none, or not one yet. */
+/* The tensor::Tensor of an object of class Tensor, or of a subclass. NULL: it is not one, or not yet. */
 static const void *tensor_of_object(const void *o)
 {
 	const struct kernel_layout *l = ms_layout();
@@ -140,7 +140,7 @@ static const void *tensor_of_object(const void *o)
 	return tensor ? tensor : tensor_of_stub(l, o);
 }
 
-/* The first thing in a list of lists. */
+/* The first element in a list of lists. */
 static const void *first_of_object(const void *o)
 {
 	for (unsigned level = 0; level < 4 && o && (py_is_tuple(o) || py_is_list(o)); level++)
@@ -151,8 +151,8 @@ static const void *first_of_object(const void *o)
 /* ---- the beginning of a pass ---- */
 
 /*
- * The result of the last forward pass: only compared, under the GIL. Its tensor may not exist yet while the program
- * goes on, but it does after the pass. A variable of a frame that refers to it proves that it is alive.
+ * The result of the last forward pass: only compared, under the GIL. Its tensor may not exist yet while the program continues,
+ * but it does after the pass. A variable of a frame that refers to it proves that it is alive.
  */
 static const void *forward_result;
 
@@ -292,17 +292,17 @@ static const void *find_caller(const char *module, const char *class)
 	return self;
 }
 
-/* A cell that makes a step, and may leave out the update: where gradients overflow, or for a reason of its own. */
+/* A cell that makes a step, and may skip the update: if gradients overflow, or for a reason of its own. */
 static const void *find_step_cell(void)
 {
 	return find_caller("mindspore.nn.wrap.loss_scale", "TrainOneStepWithLossScaleCell");
 }
 
-/* The GIL is their lock. pass_cell: the cell of the last pass, compared only; whether an optimizer was called since. */
+/* Guarded by the GIL. pass_cell: the cell of the last pass, compared only; whether an optimizer was called since. */
 static const void *pass_cell;
 static bool optimizer_called;
 
-/* A cell whose last call made a pass and called no optimizer: that step ends when its next pass begins. */
+/* If a cell's last call made a pass and called no optimizer, that step ends when its next pass begins. */
 static void see_left_out(void *arg)
 {
 	const void *cell = find_step_cell();
@@ -363,8 +363,8 @@ void ms_pass_ends(const struct call *c)
 
 struct returned {
 	const void *object;
-	double value; /* NAN: it is no number */
-	bool step_cell; /* a cell called it that makes a step */
+	double value; /* NAN: it is not a number */
+	bool step_cell; /* a cell that makes a step called it */
 };
 
 static void read_returned(void *arg)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of MindSpore's exported functions are watched, by name. The names are equal in all releases, while added
- * parameters change the mangled name. A function with unexpected parameters is left alone.
+ * Which of MindSpore's exported functions are observed, by name. The names are equal in all releases, while added parameters
+ * change the mangled name. A function with unexpected parameters is not intercepted.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -41,14 +41,14 @@ static const struct watched {
 	{"mindspore::pipeline::ExecutorPy::Run", "ppp", MS_CALL, CT_STRUCT},
 };
 
-/* Most names in a process are not ours. */
+/* Most names in a process are irrelevant. */
 static bool may_be_ms_symbol(const char *symbol)
 {
 	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||
 	       strncmp(symbol, "_ZNK9mindspore8pynative", 23) == 0;
 }
 
-/* Work of a queue: AsyncTask's Run(), and those of the classes that derive from it. */
+/* Work of a queue: AsyncTask's Run(), and those of derived classes. */
 static bool is_task_run(const char *name, const struct cxx_params *p)
 {
 	size_t n = strlen(name);
@@ -58,11 +58,11 @@ static bool is_task_run(const char *name, const struct cxx_params *p)
 		       strncmp(name, "mindspore::pynative::", 21) == 0);
 }
 
-/* True if the scope is of use with the current configuration. */
+/* True if the scope is useful with the current configuration. */
 static bool is_scope_wanted(uint8_t scope)
 {
 	const struct calls_keys *keys = get_calls_keys(config_now());
-	/* A graph's run may be a step, and a pass that is not followed by one a skipped step. */
+	/* A graph's run may be a step, and a pass without a following one a skipped step. */
 	if (scope == MS_GRAPH || scope == MS_CALL || scope == MS_BACKWARD)
 		return true;
 	if (scope < MS_PUSH)
@@ -110,7 +110,7 @@ static bool is_method_name(const char *symbol)
 	return strncmp(symbol, MS_METHOD_NAME, sizeof(MS_METHOD_NAME) - 1) == 0;
 }
 
-/* msrun's scheduler is started as the workers are; it takes part in no collective, and has rank 0 in its environment. */
+/* msrun's scheduler is started like the workers; it takes part in no collective, and has rank 0 in its environment. */
 bool ms_is_scheduler(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
@@ -119,7 +119,7 @@ bool ms_is_scheduler(void)
 	return false;
 }
 
-/* Called for each exported name of its libraries, and a list may be long: the result is cached with its list. */
+/* Called for each exported name of its libraries, and a list may be long: the result is cached together with the list. */
 bool ms_any(void)
 {
 	static _Atomic uintptr_t answer; /* the list; the lowest bit: the result */
@@ -187,7 +187,7 @@ static void watch_leave(struct call *c, int64_t ret)
 	if (s == MS_INSTANCE)
 		ms_watch_instances(c->v[0].cp);
 	else if (s == MS_GROUP_NEW && c->ok &&
-		 (ret & 1)) /* a bool: there is none where it failed */
+		 (ret & 1)) /* a bool: there is no group if it failed */
 		ms_group_made(c);
 	else if (s >= MS_PUSH)
 		ms_task_scope(c, s, true);

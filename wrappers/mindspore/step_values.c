@@ -17,7 +17,7 @@
 
 #define RATES_MAX 16
 
-/* One value of a group of parameters, known by the first of them. */
+/* The value of a group of parameters, identified by the first of them. */
 struct group_rate {
 	double rate;
 	uint32_t id;
@@ -29,7 +29,7 @@ struct step_numbers {
 	double root; /* the first since the last pass; NAN: none */
 	double root_squares; /* sum of the squares of all of these */
 	uint32_t roots;
-	bool settled; /* an update has come */
+	bool settled; /* an update has been seen */
 	/*
 	 * A graph that clips each gradient separately takes square roots between kernels of its backward part, and
 	 * between updates. After the last update they mean something else.
@@ -88,7 +88,7 @@ void ms_number_made(const void *address, double value)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The newest at that address, else the newest. NAN: there is none. */
+/* The newest at that address, otherwise the newest of all. NAN: there is none. */
 static double find_number(const struct numbers *s, const void *address)
 {
 	uint32_t least = s->n > NUMBERS_MAX ? s->n - NUMBERS_MAX : 0;
@@ -149,7 +149,7 @@ void ms_backward_made(bool in_graph)
 	now.root = NAN;
 	now.root_squares = 0;
 	now.roots = 0;
-	/* A pass begins when the one before has been told of: until then its kernels come. */
+	/* A pass begins when the previous one has been reported: until then its kernels may still come. */
 	if (!in_graph && numbers.n && begun <= told) {
 		if (begun - settled == PASSES_MAX)
 			settle_passes(true);

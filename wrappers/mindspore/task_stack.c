@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that MindSpore queues. A Python thread queues an operator and goes on; other threads pass it on, and the last
- * one runs it. The requesting stack is noted with the task when it is queued, and taken from there when it runs. A
- * graph's operators run on threads of their own while the thread that started the graph waits and lends its frames.
+ * Work that MindSpore queues. A Python thread queues an operator and continues; other threads pass it on, and the last one runs
+ * it. The requesting stack is stored with the task when it is queued, and taken from there when it runs. A graph's operators
+ * run on separate threads while the thread that started the graph waits and lends its frames.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #include "wrappers/mindspore/parameters.h"
 
 /*
- * Tasks that are in a queue, by address: groups of WAYS places. A task that runs out of our sight stays until its place is needed:
- * then the place after the last that was taken so is.
+ * Queued tasks, by address: groups of WAYS slots. A task that runs without being seen stays until its slot is needed: the slot
+ * after the last one taken this way is then used.
  */
 #define GROUPS 1024u
 #define WAYS 8u
@@ -69,7 +69,7 @@ static void note_waiting_task(const void *task, const struct foreign_kept *stack
 
 	if (!w)
 		return;
-	for (unsigned i = 0; i < WAYS && !to; i++) /* one that ran unseen */
+	for (unsigned i = 0; i < WAYS && !to; i++) /* a task that ran without being seen */
 		if (take_place(&w[i], key))
 			to = &w[i];
 	for (unsigned i = 0; i < WAYS && !to; i++)
@@ -122,7 +122,7 @@ static void push_task(const struct call *c)
 
 	if (ms_marker_looked_for())
 		activation_look();
-	/* An earlier task at that address ran unseen: its note does not belong to this one. */
+	/* An earlier task at that address ran without being seen: its note does not belong to this one. */
 	if (stack || phase)
 		note_waiting_task(task, stack, phase);
 	else

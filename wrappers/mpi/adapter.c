@@ -48,7 +48,7 @@ static void mpi_started(void)
 
 	if (!mpi_activate())
 		return;
-	/* A session came first, and the world is there only now. */
+	/* A session was started first, and MPI_COMM_WORLD exists only now. */
 	if (!mpi.world_size)
 		mpi_comm_predefined();
 	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
@@ -62,7 +62,7 @@ static void mpi_finalizing(void)
 	note_finalized();
 	if (session_is_on())
 		keep_last_words();
-	/* Recorded data is written while nothing can go wrong any more; MPI is never called again. */
+	/* Writes recorded data while MPI still works; MPI is never called again. */
 	session_flush();
 	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
 		uint64_t g = mpi.world_group;
@@ -193,7 +193,7 @@ static void mpi_pcontrol(int level)
 	thread_state.busy--;
 }
 
-/* A tool between us and MPI may call PMPI_Pcontrol from its MPI_Pcontrol: that is the same mark. */
+/* A tool between libprobe and MPI may call PMPI_Pcontrol from its MPI_Pcontrol: that is the same mark. */
 static THREAD_OWN int goes_on;
 
 struct tail mpi_look_pcontrol(int level)

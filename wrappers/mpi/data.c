@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls that move data and report more than their arguments: the status of a receive tells what arrived, non-blocking
- * and persistent calls return a request, and matched receives name a message instead of a communicator.
+ * Calls that move data and report more than their arguments: the status of a receive tells what arrived, non-blocking and
+ * persistent calls return a request, and matched receives name a message instead of a communicator.
  */
 #include <pthread.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static struct message {
 } messages[MESSAGES];
 static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* One of the same handle was received by a call that was not seen. */
+/* A message with the same handle was received by a call that was not seen. */
 static void keep_probed_message(const struct message *new)
 {
 	struct message *place = NULL;
@@ -102,7 +102,7 @@ static void own_status(struct call *c, union arg *st)
 		st->p = mem;
 }
 
-/* From the probe's result; otherwise its own status tells, and gives it its number then. */
+/* From the probe's result; otherwise the message's own status gives the data, and its number. */
 static void tell_message(struct operation *w, const struct message *msg)
 {
 	struct buffer *v = &w->out[0];
@@ -140,7 +140,7 @@ static void register_request(struct call *c, uint64_t h, bool receive)
 {
 	uint64_t status[MPI_STATUS_MAX / 8], end;
 
-	/* Its parts are filled in after the start: they are looked at when it is complete. */
+	/* Its parts are filled in after the start: they are read when it is complete. */
 	if (spec_is_parted(c->api->spec) && c->op.nin)
 		c->op.in[0].nostats = 1;
 	if (!mpi_request_made(c, h, &end)) {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MPI, as far as its adapter's files share it. Both families of binary interface are served by one library: handles
- * are pointers in Open MPI and 32-bit integers in MPICH, constants differ; which one is loaded is found out when the
- * program initialises MPI.
+ * Shared by the files of MPI's adapter. One library serves both families of binary interface: handles are pointers in Open MPI
+ * and 32-bit integers in MPICH, and constants differ; which one is loaded is determined when the program initialises MPI.
  */
 #ifndef PROBE_WRAPPERS_MPI_H
 #define PROBE_WRAPPERS_MPI_H
@@ -56,23 +55,24 @@ struct mpi {
 	unsigned handle_size; /* bytes of a handle in memory */
 	uint64_t byte; /* MPI_BYTE */
 	uint64_t done_mask,
-		done; /* requests that are complete when they are made: see mpi_request_done() */
-	uint64_t done_send; /* Open MPI 6 has one of its own for sends; 0: none */
+		done; /* handles of requests that are complete when they are made: see mpi_request_done() */
+	uint64_t done_send; /* Open MPI 6 has a separate handle for sends; 0: none */
 	bool done_is_one; /* there are several such handles; a message has shown this one */
-	_Atomic bool marks_unknown; /* the ABI does not say it: to be found out */
-	mpi_handle world_group; /* all processes: by it members are known to all ranks alike */
-	bool group_of_session; /* it is one, and not that of MPI_COMM_WORLD */
+	_Atomic bool marks_unknown; /* the ABI does not define it: to be determined */
+	mpi_handle
+		world_group; /* the group of all processes: it identifies members in the same way on all ranks */
+	bool group_of_session; /* the group comes from a session, not from MPI_COMM_WORLD */
 	int world_size;
 	struct mpi_functions f;
 };
 
 extern struct mpi mpi __attribute__((visibility("hidden")));
 
-/* Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF. False: no MPI that works. */
+/* Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF. False: no usable MPI. */
 bool mpi_activate(void);
 bool mpi_ready(void);
 
-/* A handle as it came in a register or array, without the bits that its implementation leaves undefined. */
+/* A handle from a register or array, without the bits that its implementation leaves undefined. */
 static inline uint64_t mpi_clean(uint64_t h)
 {
 	return mpi.handle_size == 4 ? (uint32_t)h : h;
@@ -84,12 +84,12 @@ uint64_t mpi_handle_at(const void *p, uint64_t i);
 void mpi_dtype(uint64_t handle, struct dtype_desc *d);
 enum redop mpi_redop(uint64_t handle);
 
-/* MPI_NO_OP: of the origin neither buffer nor count nor type are read, they may be anything (MPI 4.1, 12.3.4). */
+/* True for MPI_NO_OP: neither buffer nor count nor type of the origin are read, so they may be anything (MPI 4.1, 12.3.4). */
 bool mpi_is_no_op(uint64_t handle);
 
 /* ---- statuses ---- */
 
-#define MPI_STATUS_MAX 64 /* bytes that any status fits in */
+#define MPI_STATUS_MAX 64 /* any status fits in this many bytes */
 
 static inline bool mpi_status_ignored(const void *p)
 {
@@ -136,12 +136,12 @@ static inline bool mpi_request_done(uint64_t h)
 	       ((h & mpi.done_mask) == mpi.done || (h == mpi.done_send && mpi.done_send));
 }
 
-/* Asks the library, which keeps it: true if it is complete, with its status. */
+/* Queries the library, which keeps the request: true if it is complete, with its status. */
 bool mpi_request_ask(uint64_t h, void *status);
 
 /*
- * The call of `c` returned that request. True: it is complete already, since tick *end, and must not enter the table.
- * Closes older calls with the same handle.
+ * The call of `c` returned that request. True: it is complete already, since tick *end, and must not enter the table. Closes
+ * older calls with the same handle.
  */
 bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end);
 

@@ -56,8 +56,9 @@ static void fill_constant_table(struct place *table, const struct abi_const *row
 }
 
 /*
- * The library's version says nothing: MPICH 5 and Open MPI 6 come with two libraries each, one with constants of their own and one
- * with those of the standard's binary interface, and both say the same. Open MPI's own objects are below either of its two.
+ * The library's version does not help: MPICH 5 and Open MPI 6 come with two libraries each, one with their own constants and
+ * one with those of the standard's binary interface, and both report the same version. Open MPI's own objects are in either of
+ * its two.
  */
 static int find_flavour(void)
 {
@@ -78,7 +79,7 @@ static int find_flavour(void)
  */
 static bool find_functions(void)
 {
-	static _Atomic uint32_t missed_at; /* real_loads() + 1 when they were looked for in vain */
+	static _Atomic uint32_t missed_at; /* real_loads() + 1 when the functions were not found */
 	uint32_t loads = real_loads() + 1;
 	const char *missing = NULL;
 
@@ -100,7 +101,7 @@ static bool find_functions(void)
 		F(comm_group, "Comm_group"),
 		F(comm_remote_group, "Comm_remote_group"),
 		F(group_size, "Group_size"),
-		F(group_rank, "Group_rank"), /* for sessions alone: may be lacking */
+		F(group_rank, "Group_rank"), /* for sessions only: may be missing */
 		F(group_translate_ranks, "Group_translate_ranks"),
 		F(group_free, "Group_free"),
 		F(type_size, "Type_size"),
@@ -148,7 +149,7 @@ static void report_mpi_version(void)
 	session_library("mpi", line);
 }
 
-/* Open MPI's handles are its own in the standard's interface, too. */
+/* Open MPI uses its own handles also in the standard's interface. */
 static void find_request_marks(void)
 {
 	mpi.done = (uint64_t)mpi.constant[CONST_REQUEST_DONE];
@@ -190,14 +191,17 @@ bool mpi_activate(void)
 	return atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_ACTIVE;
 }
 
-/* The slow part of mpi_ready(), which every call asks. */
+/* The slow part of mpi_ready(), which every call uses. */
 __attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 {
 	int flag = 0;
 
 	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_OVER)
 		return false;
-	/* Init was not seen (a Fortran program, or a tool that called PMPI_Init past us)? Asking is always allowed. */
+	/*
+	 * Init may not have been seen (a Fortran program, or a tool that called PMPI_Init directly). This query is always
+	 * allowed.
+	 */
 	int (*initialized)(int *) = (int (*)(int *))real_symbol("PMPI_Initialized");
 	int (*finalized)(int *) = (int (*)(int *))real_symbol("PMPI_Finalized");
 
@@ -228,13 +232,13 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 	return h;
 }
 
-/* Derived types, and those whose size only MPI knows. */
+/* Queries derived types, and those whose size only MPI knows. */
 __attribute__((noinline)) static void query_dtype(uint64_t h, struct dtype_desc *d)
 {
 	int size = 0;
 	int64_t lb = 0, extent = 0;
 
-	/* A query about the null type ends the job. It may be passed where nothing is moved. */
+	/* A query about the null type ends the job. It may be passed if no data is moved. */
 	if (!h || h == (uint64_t)mpi.constant[CONST_MPI_DATATYPE_NULL])
 		return;
 	if (mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)

@@ -34,7 +34,7 @@ static bool read_group_members(mpi_handle comm, bool remote, int32_t *out, int n
 	return ok;
 }
 
-/* How many neighbours a rank has on the communicator just made. */
+/* The number of neighbours that a rank has on the new communicator. */
 static void read_neighbours(struct comm *c, const char *how, const struct comm *parent)
 {
 	int n = 0, in = 0, out = 0, weighted = 0;
@@ -134,9 +134,8 @@ void mpi_comm_predefined(void)
 }
 
 /*
- * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD". We get a group of our own for it,
- * because the program frees its own. In a program that never uses that set, each rank's communicators are known only to
- * itself.
+ * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD". libprobe gets its own group for it, because the
+ * program frees its own. In a program that never uses that set, each rank's communicators are known only to itself.
  */
 void mpi_session_group(const struct call *c)
 {
@@ -160,7 +159,7 @@ void mpi_session_ends(void)
 {
 	uint64_t group = mpi.world_group;
 
-	/* Of any session: the next one's set is the same. */
+	/* Any session will do: the next one's set is the same. */
 	if (!mpi.group_of_session)
 		return;
 	mpi.group_of_session = false;
@@ -177,7 +176,9 @@ static void learn_unknown(void *arg)
 {
 	struct met *m = arg;
 
-	/* Made in a way that was not seen. Its members are known, how it was made is not: alike ones may be mixed up. */
+	/*
+	 * It was made in a way that was not seen. Its members are known, but not how it was made: similar ones may be confused.
+	 */
 	m->comm = register_mpi_comm(m->handle, NULL, "unknown", 0);
 	if (m->comm)
 		m->comm->flags |= CF_GUESSED;
@@ -256,7 +257,7 @@ static void add_new_mpi_comm(
 
 	if (h == (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] || !h)
 		return;
-	/* Already entered by a call inside this one, or handed out again (MPI_Comm_get_parent). */
+	/* Already added by a call inside this one, or returned again (MPI_Comm_get_parent). */
 	known = comm_find(&adapter_mpi, h);
 	if (known && (known->serial > since || strcmp(how, "parent") == 0))
 		return;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests: which calls a Wait or Test completed, and the content of their statuses. Handles are copied before the real
- * call, which replaces them by MPI_REQUEST_NULL. If the program ignores statuses, our own are passed, because they tell
- * how much a receive brought.
+ * Requests: which calls a Wait or Test completed, and the content of their statuses. Handles are copied before the real call,
+ * which replaces them by MPI_REQUEST_NULL. If the program ignores statuses, libprobe's own are passed, because they tell how
+ * much a receive received.
  */
 #include <string.h>
 
@@ -36,7 +36,7 @@ static uint64_t count_requests(const struct call *c)
 	return !n ? 1 : n->i > 0 ? (uint64_t)n->i : 0;
 }
 
-/* Array of handles of the call, in the program's memory; NULL where it names none. */
+/* Array of handles of the call, in the program's memory; NULL if it has none. */
 static const void *request_array(const struct call *c)
 {
 	const union arg *a = call_arg(c, ROLE_REQUESTS);
@@ -46,7 +46,7 @@ static const void *request_array(const struct call *c)
 	return a ? a->cp : NULL;
 }
 
-/* Handles without an entry: null, and those complete when made (but a persistent request may have such a handle). */
+/* True unless the handle has no entry: null, and those complete when made (but a persistent request may have such a handle). */
 static bool is_claimable(uint64_t handle)
 {
 	return handle != (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] &&
@@ -130,7 +130,7 @@ struct completed {
 	const void *status; /* NULL: none */
 };
 
-/* Data sent in parts: complete by now, and the program may not have changed it since. */
+/* Measures data sent in parts: it is complete by now, and the program may not have changed it since. */
 static void look_at_sent_parts(struct operation *w)
 {
 	struct buffer *v = &w->in[0];
@@ -180,7 +180,7 @@ static const void *status_at(const struct call *c, uint64_t i)
 		       : NULL;
 }
 
-/* After a failed call: requests whose handle the library removed are over nevertheless. */
+/* After a failed call: requests whose handle the library removed are complete nevertheless. */
 static void complete_failed_call(struct call *c, int64_t ret)
 {
 	const struct async_claims *a = claims_of_call(c);
@@ -325,7 +325,7 @@ static bool ask_at_once(const struct call *c)
 	return !mpi.done_mask || mpi.done_is_one;
 }
 
-/* The first request that is complete by its handle: MPI is asked whether it is. False: it is not. */
+/* For the first request that is complete according to its handle, MPI is asked. False: it is not complete. */
 __attribute__((noinline)) static bool verify_request_done(uint64_t h)
 {
 	uint64_t status[MPI_STATUS_MAX / 8];
@@ -352,7 +352,9 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 	stands = async_stands(h);
 	if (!persistent && (stands || ask_at_once(c))) {
 		complete = mpi_request_ask(h, status);
-		/* The library may have worked on it: a rank that had not come yet when the call returned may have by now. */
+		/*
+		 * The library may have made progress on it: a rank that had not arrived when the call returned may have by now.
+		 */
 		*end = clock_ticks();
 	}
 	if (__builtin_expect(stands, 0))
@@ -378,7 +380,7 @@ static void enter_start(struct call *c)
 	a->thread = NULL;
 	if (!pending_count() || !array || !n)
 		return;
-	/* Handles are followed even if starts are not recorded now. */
+	/* Handles are tracked even if starts are not recorded now. */
 	async_ready();
 	t = thread_get();
 	s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s)) : NULL;

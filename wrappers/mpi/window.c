@@ -94,11 +94,11 @@ void mpi_window_leave(struct call *c)
 
 static uint64_t reading_key(const struct comm *w, int32_t peer)
 {
-	/* No library's request: those are addresses of user space, or 32 bits. */
+	/* Distinct from any library's request: those are addresses of user space, or 32 bits. */
 	return hash_u64(w->id, (uint32_t)peer) | UINT64_C(1) << 63;
 }
 
-/* At most one is under way on a file (MPI 4.1, 14.4.5); no target of a window is -1. */
+/* At most one is pending on a file (MPI 4.1, 14.4.5); -1 is not a target of any window. */
 uint64_t mpi_split_key(const struct comm *file)
 {
 	return reading_key(file, -1);
@@ -118,7 +118,7 @@ static void end_all_reading(struct call *c, struct comm *w)
 		end_reading(c, w, i);
 }
 
-/* Locks, and the target's side, complete nothing of this rank's. */
+/* False for locks, and for the target's side, which complete no operation of this rank. */
 static bool completes_reading(const char *op)
 {
 	return strcmp(op, "win_fence") == 0 || strcmp(op, "win_unlock") == 0 ||

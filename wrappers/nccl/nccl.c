@@ -82,7 +82,7 @@ struct signal_desc {
 };
 _Static_assert(sizeof(struct signal_desc) == 16, "");
 
-/* From whom, and which signal, where it waits for one kind only. */
+/* Describes from which rank, and which signal, if it waits for one kind only. */
 static void describe_wait(struct operation *w, const struct signal_desc *d, int32_t n)
 {
 	bool peer = n > 0 && d, index = peer;

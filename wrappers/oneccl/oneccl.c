@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* oneCCL's C interface. All that it needs is the kit of wrappers/ccl and its YAML. */
+/* oneCCL's C interface. It only needs the toolkit of wrappers/ccl and its YAML. */
 #include "oneccl_gen.h"
 
 CCL_FUNCTIONS(oneccl)

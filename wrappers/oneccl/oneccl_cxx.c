@@ -30,7 +30,7 @@ struct kvs_id {
 	uint64_t turn;
 };
 
-/* How many communicators came from each store. A process has few; of more than there is room for none has a common number. */
+/* Number of communicators made from each store. A process has few; beyond the table's size they have no common number. */
 static struct {
 	_Atomic uint64_t hash;
 	_Atomic uint64_t made;
@@ -55,7 +55,7 @@ static bool take_turn(struct kvs_id *id)
 	return false;
 }
 
-/* The id that all ranks of a new communicator were given. False: its store is one of the program's own making. */
+/* The id that all ranks of a new communicator were given. False: the program made its store itself. */
 static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 {
 	const uint64_t *const *kvs = (const uint64_t *const *)pointer_in(call_arg(c, ROLE_ID));

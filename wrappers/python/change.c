@@ -7,7 +7,7 @@
 
 #include "elf/loaded/elfsym.h"
 
-#define EVAL_INPUT 258 /* Py_eval_input (Include/compile.h), the same since 3.0 */
+#define EVAL_INPUT 258 /* Py_eval_input (Include/compile.h), unchanged since 3.0 */
 #define TEXT_MAX 400
 
 static struct {
@@ -25,7 +25,7 @@ static struct {
 	void *none;
 } py;
 
-static _Atomic int found; /* 1: all is there, 2: not */
+static _Atomic int found; /* 1: everything was found, 2: not */
 
 bool py_can_change(void)
 {
@@ -89,8 +89,8 @@ bool py_take_entry(void *dict, void *key)
 }
 
 /*
- * An exception raised from another place has to be given as a class, which CPython instantiates without arguments: one
- * derived from ValueError, of the same name, that holds the text.
+ * An exception raised from another place must be given as a class, which CPython instantiates without arguments: a class
+ * derived from ValueError, with the same name, that contains the text.
  */
 bool py_raise_value_error(const char *text)
 {

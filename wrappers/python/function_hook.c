@@ -17,7 +17,7 @@
 #define TYPE_VECTORCALL 56
 #define TYPE_DICT 264
 
-/* CPython's own, found once: NULL where a version has none. */
+/* CPython's own functions, found once: NULL if a version lacks one. */
 static struct {
 	int (*initialized)(void);
 	int (*finalizing)(void), (*now_finalizing)(void);
@@ -45,7 +45,7 @@ static struct {
 	py_object *str, *dict, *type, *module, *function, *tuple, *list, *True, *False, *None;
 } py;
 
-static atomic_int found; /* 1: all is there, 2: not */
+static atomic_int found; /* 1: everything was found, 2: not */
 
 static void *exported_function(const char *name)
 {
@@ -60,7 +60,7 @@ static const struct {
 	bool data, optional;
 } wanted[] = {
 	{"Py_IsInitialized", &py.initialized, false, false},
-	{"_Py_IsFinalizing", &py.finalizing, false, true}, /* before 3.13 */
+	{"_Py_IsFinalizing", &py.finalizing, false, true}, /* its name before 3.13 */
 	{"Py_IsFinalizing", &py.now_finalizing, false, true},
 	{"PyGILState_GetThisThreadState", &py.this_thread, false, false},
 	{"PyGILState_Ensure", &py.ensure, false, false},
@@ -85,7 +85,7 @@ static const struct {
 	{"PyGC_Disable", &py.gc_disable, false, true},
 	{"PyGC_Enable", &py.gc_enable, false, true},
 	{"PyFunction_SetVectorcall", &py.set_vectorcall, false, true},
-	{"_PyFunction_Vectorcall", &py.usual, false, true}, /* before 3.13 */
+	{"_PyFunction_Vectorcall", &py.usual, false, true}, /* its name before 3.13 */
 	{"PyUnicode_Type", &py.str, true, false},
 	{"PyDict_Type", &py.dict, true, false},
 	{"PyType_Type", &py.type, true, false},
@@ -109,7 +109,7 @@ static bool find_interpreter(void)
 		void *a = wanted[i].data ? elfsym_data(wanted[i].name)
 					 : exported_function(wanted[i].name);
 
-		/* Two threads find the same. */
+		/* Two threads find the same values. */
 		memcpy(wanted[i].to, &a, sizeof(a));
 		if (!a && !wanted[i].optional)
 			f = 2;
@@ -200,7 +200,7 @@ const char *py_ascii(py_object *o)
 	size_t n;
 	const char *s = o && TYPE_OF(o) == py.str ? py.utf8(o, &n) : NULL;
 
-	/* Lone surrogates have no UTF-8. */
+	/* Lone surrogates have no UTF-8 form. */
 	if (!s && o && py.occurred())
 		py.clear();
 	return s && strlen(s) == n ? s : NULL;
@@ -233,7 +233,7 @@ bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, 
 
 static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
 {
-	/* If the interpreter has a function for it, that invalidates code specialised for this function. */
+	/* If the interpreter has a function for it, that also invalidates code specialised for this function. */
 	if (py.set_vectorcall)
 		py.set_vectorcall(function, f);
 	else
@@ -241,8 +241,8 @@ static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
 }
 
 /*
- * An object of the class without __init__, and its call: the interpreter finds `__call__` in the class and calls it from C.
- * Nothing of the program runs: the class has no finalizer, and the collector rests.
+ * Makes an object of the class without __init__, and calls it: the interpreter finds `__call__` in the class and calls it from
+ * C. No code of the program runs: the class has no finalizer, and the collector does not run.
  */
 static bool try_call(py_object *class)
 {
@@ -280,8 +280,8 @@ bool py_has_module(const char *name)
 }
 
 /*
- * The C function that runs a plain Python function: exported up to 3.12; later it is read from functions that only
- * CPython itself uses. Several must have the same.
+ * The C function that runs a plain Python function: exported up to 3.12; for later versions it is read from functions that only
+ * CPython itself uses. Several must agree on it.
  */
 #define ALIKE_FUNCTIONS 4
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Intercepts the calls of one Python function, without an entry in any table of the program or of Python. A function
- * object has a pointer to the C function that runs it (`vectorcall`, PEP 590). Ours replaces it and calls the original.
- * Nothing else of the function changes, and calls from C reach it as before, such as the `__call__` of a class.
+ * Intercepts the calls of one Python function, without an entry in any table of the program or of Python. A function object has
+ * a pointer to the C function that runs it (`vectorcall`, PEP 590). libprobe's replaces it and calls the original. Nothing else
+ * of the function changes, and calls from C reach it as before, such as the `__call__` of a class.
  *
  * All functions here need the GIL unless stated otherwise.
  */
@@ -17,16 +17,16 @@ typedef struct py_object py_object; /* PyObject */
 typedef py_object *py_vectorcall_fn(
 	py_object *callable, py_object *const *args, size_t nargsf, py_object *kwnames);
 
-/* The number of positional arguments. PY_VECTORCALL_ARGUMENTS_OFFSET: a note of the caller's. */
+/* The number of positional arguments. PY_VECTORCALL_ARGUMENTS_OFFSET: a flag set by the caller. */
 static inline size_t py_nargs(size_t nargsf)
 {
 	return nargsf & ~(SIZE_MAX / 2 + 1);
 }
 
 /*
- * Takes the GIL for the calling thread; it need not hold it. False: the interpreter is not known or not fit for us (built
- * without a GIL, finalising, another one than the main one), or the thread runs no Python; *why says why it never will be, or
- * is NULL where it may be possible later. *state is for the way back.
+ * Takes the GIL for the calling thread, which need not hold it. False: the interpreter is unknown or unsuitable (built without
+ * a GIL, finalising, not the main one), or the thread runs no Python; *why is the reason if it is permanent, or NULL if it may
+ * be possible later. Pass *state to the releasing function.
  */
 bool py_hold(int *state, const char **why);
 void py_let_go(int state);
@@ -45,7 +45,7 @@ bool py_has_module(const char *name);
 const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,
 	py_vectorcall_fn *_Atomic *old);
 
-/* `with` must call this first: if this call is the trial, it sets *result, which is to be returned at once. */
+/* `with` must call this first: if this call is the trial, it sets *result, which must be returned immediately. */
 bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, py_object **result);
 
 /* The entry of an object's own dictionary under that name, borrowed; NULL: there is none. No code of the program runs. */
@@ -57,10 +57,10 @@ bool py_is_false(const py_object *o);
 /* Its elements, if it is exactly a tuple or a list. */
 bool py_sequence(py_object *o, py_object *const **at, size_t *n);
 
-/* The entries of a dict, or of a class below it as the dict that it is, one after the other: *pos is 0 at first. */
+/* Iterates over the entries of a dict, or of a subclass as a plain dict: *pos is 0 at first. */
 bool py_dict_next(py_object *o, intptr_t *pos, py_object **key, py_object **value);
 
-/* Its characters, if it is a str of ASCII characters only; NULL: it is not. As long as it lives. */
+/* Its characters, if it is a str of ASCII characters only; NULL: it is not. Valid as long as the str. */
 const char *py_ascii(py_object *o);
 
 /* True if a is an object of that type, or of a subtype. */

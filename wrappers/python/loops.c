@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells whether a function's code can get back from one of its instructions to an earlier one. Reads the code object's
- * own copy of the instructions, which the interpreter specialises in place: an instruction is replaced by another one
- * with equally many cache entries after it. Numbers: opcode.h of 3.11, the only version that is known here.
+ * Finds out whether a function's code can return from one of its instructions to an earlier one. Reads the code object's own
+ * copy of the instructions, which the interpreter specialises in place: an instruction is replaced by another one with equally
+ * many cache entries after it. Numbers: opcode.h of 3.11, the only version that is supported here.
  */
 #include "wrappers/python/python_walk.h"
 
@@ -50,7 +50,7 @@ static bool is_backward(uint8_t op)
 	return op == 140 || op == 38 || op == 134 || (op >= 173 && op <= 176);
 }
 
-/* The lowest target of a backward jump at `low` or after it, at most low. */
+/* The lowest target of a backward jump located at `low` or after it, at most low. */
 MEMORY_RAW static int64_t find_round_start(const uint8_t *code, int64_t n, int64_t low)
 {
 	uint32_t arg = 0;

@@ -22,7 +22,7 @@
 
 #define TYPE_AT 8 /* PyObject: ob_type */
 #define NAME_AT 24 /* PyTypeObject: tp_name */
-#define DICT_WORD (-3) /* words in front of the object: dictionary */
+#define DICT_WORD (-3) /* words before the object: dictionary */
 #define VALUES_WORD (-4)
 
 typedef int visit_fn(void *o, void *arg);
@@ -86,7 +86,7 @@ static void *object_function(const char *name)
 			return "this Python does not export what is needed: " name; \
 	} while (0)
 
-/* NULL: all is there. */
+/* NULL: everything was found. */
 static const char *find_object_functions(void)
 {
 	const char *(*version)(void) = (const char *(*)(void))object_function("Py_GetVersion");
@@ -222,7 +222,7 @@ bool py_get_text(const void *o, char *out, size_t cap)
 	return py_text_of(&api.py, (uintptr_t)o, out, cap);
 }
 
-/* ASCII only, as in our own names. */
+/* Only for ASCII texts, such as libprobe's own names. */
 bool py_text_equals(const void *o, const char *text)
 {
 	size_t n = strlen(text);
@@ -275,7 +275,7 @@ bool py_get_integer(const void *o, int64_t *out)
 	return !overflow;
 }
 
-/* Its dictionary if it has one now. *inside: it has its attributes in another place. */
+/* Its dictionary if it has one now. *inside: its attributes are stored elsewhere. */
 static void *dict_of(const void *o, bool *inside)
 {
 	unsigned long flags = object_flags_of(o);
@@ -309,9 +309,7 @@ static void *dict_of(const void *o, bool *inside)
 #define MEMBER_OFFSET 16
 #define MEMBER_OBJECT_EX 16 /* T_OBJECT_EX: the type of members made by __slots__ */
 
-/*
- * For a class with __slots__: the descriptor gives the attribute's offset in the object. NULL: it is no such attribute.
- */
+/* For a class with __slots__: the descriptor gives the attribute's offset in the object. NULL: it is not such an attribute. */
 static void *value_in_slot(const void *o, const char *name)
 {
 	void *text = api.member_type ? api.new_text(name) : NULL;
@@ -340,7 +338,7 @@ void *py_get_attribute(const void *o, const char *name)
 	}
 	if (!inside)
 		return value_in_slot(o, name);
-	/* Keys of such attributes are exact str: nothing of the program's is compared. */
+	/* Keys of such attributes are exact str: no object of the program is compared. */
 	text = api.new_text(name);
 	if (!text)
 		return NULL;
@@ -350,7 +348,7 @@ void *py_get_attribute(const void *o, const char *name)
 	}
 	value = api.generic(o, text, NULL, 1);
 	api.drop(text);
-	/* The object holds a reference to it too, and no other code runs before this search is over. */
+	/* The object holds a reference to it too, and no other code runs before this search ends. */
 	if (value)
 		api.drop(value);
 	return value;
@@ -482,7 +480,7 @@ static bool looks_like_object(uintptr_t o)
 	       memory_readable(meta + NAME_AT);
 }
 
-/* Checks that frames and their variables are where the layout says: each address is first tested by the kernel. */
+/* Verifies that frames and their variables match the layout: the kernel first tests each address. */
 static const char *verify_locals(void)
 {
 	struct py_frame f[16];
@@ -514,7 +512,7 @@ bool py_hold_objects(struct py_hold *h, const char **why)
 
 	*why = NULL;
 	if (state == UNKNOWN_OBJECTS) {
-		/* Found again by several threads at once: they all find the same. */
+		/* Several threads may search at once: they all find the same. */
 		*why = find_object_functions();
 		if (*why) {
 			atomic_store(&refused_why, *why);
@@ -606,7 +604,7 @@ void py_visit_referents(void *o, py_visit_fn *visit, void *arg)
 /* ---- the collector's lists ---- */
 
 #define GENERATION_BYTES 24 /* head (two words), threshold, count */
-#define PERMANENT_AT 80 /* from the first generation: the one of gc.freeze() */
+#define PERMANENT_AT 80 /* from the first generation: the list of gc.freeze() */
 #define HEAD_BYTES 16 /* before each object */
 #define OBJECTS_SANE 200000000u
 

@@ -2,8 +2,8 @@
 /*
  * Reads Python's objects from C while the calling thread holds the GIL, without the program noticing:
  *
- * - no bytecode is evaluated: no attribute is looked up as a program would, and no object is compared, hashed, called
- * or converted; only CPython's own functions are called, on objects whose kind is known from the flags of their types;
+ * - no bytecode is evaluated: no attribute is looked up as a program would, and no object is compared, hashed, called or
+ * converted; only CPython's own functions are called, on objects whose kind is known from the flags of their types;
  * - nothing is allocated that the collector counts, so neither it nor a finaliser can run;
  * - all references are borrowed, and none is kept: results are valid until py_release_objects().
  *
@@ -17,9 +17,9 @@
 #include <stdint.h>
 
 /*
- * Takes the GIL for the calling thread, which must have run Python, with none of our locks held. False: objects cannot
- * be read; *why tells why they never can be, or is NULL if that may change (not a Python thread, an interpreter that is
- * ending, an exception being raised).
+ * Takes the GIL for the calling thread, which must have run Python and must hold no lock of libprobe. False: objects cannot be
+ * read; *why is the reason if it is permanent, or NULL if that may change (not a Python thread, an interpreter that is ending,
+ * an exception being raised).
  */
 struct py_hold {
 	int state;
@@ -44,21 +44,21 @@ const void *py_class_of(const void *o);
 size_t py_count_items(const void *o);
 void *py_get_item(const void *o, size_t i);
 
-/* Items of a dict, or of a subclass as the dict that it is: *at is 0 at first. */
+/* Items of a dict, or of a subclass as a plain dict: *at is 0 at first. */
 bool py_next_entry(const void *dict, size_t *at, void **key, void **value);
 void *py_find_entry(const void *dict, const char *key); /* by an exact str; NULL: none */
 
 /*
- * The attribute of that name in the object's own dictionary, or in its place. NULL: it has none, or its class has something
- * of that name, which would be asked first.
+ * The attribute of that name in the object's own dictionary, or its inline storage. NULL: it has none, or its class has an
+ * attribute of that name, which would take precedence.
  */
 void *py_get_attribute(const void *o, const char *name);
 
-/* A str as UTF-8; false: it is none. */
+/* A str as UTF-8; false: it is not a str. */
 bool py_get_text(const void *o, char *out, size_t cap);
 bool py_text_equals(const void *o, const char *text);
 
-/* A float, an int or a bool; false: it is none. */
+/* A float, an int or a bool; false: it is none of these. */
 bool py_get_number(const void *o, double *out);
 
 /* True for an int (also a bool) that 64 bits hold. */
@@ -88,7 +88,7 @@ void *py_get_globals(const struct py_frame *f);
 typedef bool py_visit_fn(void *arg, void *o);
 void py_visit_referents(void *o, py_visit_fn *visit, void *arg);
 
-/* Calls visit with each object that the collector knows of, until it returns false. False: there is no way to. */
+/* Calls visit with each object that the collector tracks, until it returns false. False: this is not possible. */
 bool py_visit_collected(py_visit_fn *visit, void *arg);
 
 #endif

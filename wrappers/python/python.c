@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python as a language of stacks: found in the process by its exported symbols, read by the layout of its version, and
- * only after a walk in which everything was as the layout says. Otherwise there are no Python stacks, and meta.json says
- * why: a wrong stack is worse than none.
+ * Python as a language of stacks: found in the process by its exported symbols, read by the layout of its version, and used
+ * only after a walk in which everything matched the layout. Otherwise there are no Python stacks, and meta.json gives the
+ * reason: a wrong stack is worse than none.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 static struct py py;
 static char version[96];
 
-/* Verification waits for a thread that has frames; while it never held the GIL it is repeated now and then. */
+/* Verification waits for a thread that has frames; as long as it never held the GIL, it is repeated occasionally. */
 enum { UNVERIFIED, BY_STRUCTURE, BY_INTERPRETER, REFUSED };
 static _Atomic uint8_t trust;
 static _Atomic uint32_t tries;
@@ -76,7 +76,7 @@ static bool find_python(void)
 		refuse_python("it does not export what is needed");
 	else
 		return true;
-	/* It is here and will not be read: there is no use in looking again. */
+	/* It exists and will not be read: there is no point in searching again. */
 	return true;
 }
 
@@ -115,7 +115,7 @@ static int python_walk(struct foreign_frame *f, int max)
 		return 0;
 	tstate = (uintptr_t)py.api.this_thread();
 	if (!tstate)
-		return 0; /* a thread that runs no Python */
+		return 0; /* the thread runs no Python */
 	if (__builtin_expect(now != BY_INTERPRETER, 0) && !verify_thread_frames(tstate, now))
 		return 0;
 	return py_walk(&py, tstate, f, max);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where CPython stores what a traceback shows, by version: offsets in bytes into its structures, for builds with a GIL
- * on 64-bit machines. Sources: the headers of each version (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h,
- * cpython/unicodeobject.h), compiled; stable within a minor version. Free-threaded builds have other layouts and are
- * not read.
+ * Where CPython stores the data of a traceback, by version: offsets in bytes into its structures, for builds with a GIL on
+ * 64-bit machines. Sources: the headers of each version (cpython/pystate.h, internal/pycore_frame.h, cpython/code.h,
+ * cpython/unicodeobject.h), compiled; stable within a minor version. Free-threaded builds have other layouts and are not read.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_PYTHON_LAYOUT_H
 #define PROBE_WRAPPERS_PYTHON_PYTHON_LAYOUT_H
@@ -11,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How a frame says where it is. */
+/* How a frame stores its position. */
 enum py_at {
 	PY_AT_BYTES, /* int32: bytes into the code */
 	PY_AT_UNITS, /* int32: instructions of two bytes */
 	PY_AT_POINTER, /* address in the code object's own copy of the instructions */
 };
 
-/* How an object of a Python class keeps its attributes while it has no dictionary. */
+/* How an object of a Python class stores its attributes while it has no dictionary. */
 enum py_values {
 	PY_VALUES_NONE, /* it always has one */
 	PY_VALUES_BESIDE, /* two words: values, dictionary */
@@ -28,7 +27,7 @@ enum py_values {
 
 struct py_layout {
 	uint8_t minor; /* 3.<minor> */
-	uint8_t frame; /* thread state: pointer to the frame, or to `inner` where there is one */
+	uint8_t frame; /* thread state: pointer to the frame, or to `inner` if it exists */
 	/* -1: none; else offset of the frame pointer in the struct to which thread state + frame points */
 	int8_t inner;
 	uint8_t back, code, globals; /* in a frame; code: low two bits may be a tag */

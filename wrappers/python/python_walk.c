@@ -7,7 +7,7 @@
 
 #define TYPE 8 /* PyObject: ob_type */
 #define OWNED_BY_GENERATOR 1
-#define FRAMES_SANE 100000 /* deeper recursion than that is no stack */
+#define FRAMES_SANE 100000 /* deeper recursion is taken for an invalid stack */
 #define EARLY 256 /* bytes of code in which a frame can still be incomplete */
 
 static inline uintptr_t load_word(uintptr_t a)
@@ -55,7 +55,7 @@ static inline bool is_shim(const struct py_layout *l, uintptr_t frame)
 	return l->owner && load_byte(frame + l->owner) >= l->shim;
 }
 
-/* Pushed, and still being prepared (a finaliser may run then): tracebacks leave such a frame out. */
+/* Pushed, and still being prepared (a finaliser may run then): tracebacks omit such a frame. */
 static inline bool is_incomplete(
 	const struct py_layout *l, uintptr_t frame, uintptr_t code, intptr_t at)
 {
@@ -89,7 +89,7 @@ MEMORY_RAW int py_walk(const struct py *p, uintptr_t tstate, struct foreign_fram
 		/* Older versions do not mark generators' frames, which may move. */
 		f[n].frame =
 			l->owner && load_byte(frame + l->owner) != OWNED_BY_GENERATOR ? frame : 0;
-		/* A code object that was freed, and another one made in its place, differ in one of these. */
+		/* If a code object was freed and another one made at its address, they differ in one of these. */
 		f[n].check = (load_word(code + l->file) ^ load_word(code + l->name) << 20) +
 			     (uint64_t)(uint32_t)load_int32(code + l->firstline);
 		n++;
@@ -137,7 +137,7 @@ static size_t put_utf8(char *out, uint32_t c)
 		out[1] = (char)(0x80 | (c & 63));
 		return 2;
 	}
-	if (c >= 0xd800 && c < 0xe000) { /* bytes of a file name that are no UTF-8 */
+	if (c >= 0xd800 && c < 0xe000) { /* bytes of a file name that are not UTF-8 */
 		out[0] = '?';
 		return 1;
 	}
@@ -163,7 +163,7 @@ bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
 		return false;
 
 	int64_t length = (int64_t)load_word(s + 16);
-	/* The low byte only: 3.14 leaves the rest of the word as it was. */
+	/* The low byte only: 3.14 leaves the rest of the word unchanged. */
 	uint8_t state = load_byte(s + 32), width = state >> 2 & 7;
 	bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
 	uintptr_t data = s + (ascii ? l->ascii_data : l->other_data);

@@ -2,9 +2,9 @@
 /*
  * The frames of the calling thread's Python code, read from the interpreter's structures without the GIL.
  *
- * Why this is safe: only this thread pushes and pops its own frames, and it is inside a C call. Each frame holds its
- * code object, which holds its names and line table, and these never change. So nothing read here is freed or written
- * meanwhile. Other threads are never looked at.
+ * This is safe because only this thread pushes and pops its own frames, and it is inside a C call. Each frame holds its code
+ * object, which holds its names and line table, and these never change. So nothing read here is freed or written meanwhile.
+ * Other threads' frames are never read.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_PYTHON_WALK_H
 #define PROBE_WRAPPERS_PYTHON_PYTHON_WALK_H
@@ -54,8 +54,8 @@ bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap);
 bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
 
 /*
- * True if the code can get back from the instruction at `from` to that at `to` (bytes from its start, to < from)
- * without being called again, or if that is not known.
+ * True if the code can return from the instruction at `from` to that at `to` (bytes from its start, to < from) without being
+ * called again, or if that is not known.
  */
 bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
 

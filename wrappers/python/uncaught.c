@@ -50,10 +50,13 @@ static struct {
 	void **system_exit; /* address of the class */
 } py;
 
-static _Atomic int watching; /* 1: yes, 2: this Python has no such thing */
+static _Atomic int watching; /* 1: yes, 2: this Python does not support it */
 static init_function *real_init; /* of SystemExit */
 
-/* The exception that was described last, never followed: a traceback is walked entry by entry, and printed several times. */
+/*
+ * The latest exception that was described; the pointers are only compared: a traceback is walked entry by entry, and printed
+ * several times.
+ */
 static void *described, *described_at;
 
 static void *find_uncaught_function(const char *name)
@@ -108,7 +111,7 @@ static bool find_uncaught_functions(void)
 static void *type_of_object(const void *o)
 {
 	return *(void *const *)((const char *)o +
-				8); /* PyObject: ob_type, but in builds without a GIL */
+				8); /* PyObject: ob_type, except in builds without a GIL */
 }
 
 /* A new reference. Only for objects whose types are CPython's own, so no code of the program runs. */
@@ -250,8 +253,8 @@ static bool is_system_exit(void *value)
 }
 
 /*
- * The exception that this thread is handling, in the words of an end that may follow. tb: only if that is its traceback. It
- * is held by the handler: dropping our references ends no object.
+ * Records the exception that this thread is handling, as a possible reason for the end. tb: only if that is its traceback. The
+ * handler holds it: dropping libprobe's references destroys no object.
  */
 static void describe_handled(void *tb)
 {
@@ -323,7 +326,7 @@ static int hear_audit_event(const char *event, void *args, void *data)
 	return 0;
 }
 
-/* The exit code for SystemExit(...): none or None is 0, an integer is itself, anything else is printed and is 1. */
+/* The exit code for SystemExit(...): nothing or None is 0, an integer is itself, anything else is printed and is 1. */
 static int code_of_exit(void *args)
 {
 	void *first = args && type_of_object(args) == py.tuple && py.tuple_size(args) > 0
@@ -341,7 +344,7 @@ static int code_of_exit(void *args)
 	return (int)code & 0xff;
 }
 
-/* A program that leaves because of an exception does so where it handles it, printed or not: sys.exit(1), raise SystemExit. */
+/* A program that exits because of an exception does so where it handles it, printed or not: sys.exit(1), raise SystemExit. */
 static int init_system_exit(void *self, void *args, void *kwargs)
 {
 	if (may_ask_python()) {
@@ -351,7 +354,7 @@ static int init_system_exit(void *self, void *args, void *kwargs)
 	return real_init(self, args, kwargs);
 }
 
-/* The function that makes the objects of that class is in the class alone; no table of names refers to it. */
+/* The function that creates the objects of that class is only stored in the class; no table of names refers to it. */
 static void watch_system_exit(void)
 {
 	char *class = *py.system_exit;

@@ -7,7 +7,7 @@
 /* Drops the statistics of buffers that do not seem to be where the spec says. */
 void check_buffers(struct buffer *v, unsigned n);
 
-/* True if this process can read the first and the last byte of its elements. Asks the kernel now and then. */
+/* True if this process can read the first and the last byte of its elements. Occasionally asks the kernel. */
 bool buffer_believed(const struct buffer *v);
 
 #endif

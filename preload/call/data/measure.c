@@ -33,7 +33,7 @@ static enum stats_checksum checksum_kind(const struct tensor_look *look)
 	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
 }
 
-/* The bytes are in the cache. */
+/* The bytes are in the cache already. */
 static void sum_few_bytes(const struct tensor_look *look)
 {
 	enum stats_checksum kind = checksum_kind(look);
@@ -54,7 +54,7 @@ static bool statistics_want(void *state, struct tensor_look *look)
 	if (keys->max_bytes && look->buffer->bytes > (uint64_t)keys->max_bytes)
 		return false;
 	look->record->flags &= (uint8_t)~TF_NOSTATS;
-	/* Few elements are done at once if no other observer needs the running totals. */
+	/* Few elements are measured in one go if no other observer needs the running totals. */
 	if (buffer_is_few(look->buffer) &&
 		stats_measure_few(look->buffer->base, look->buffer->count,
 			(enum dtype)look->buffer->dtype, keys->eps, &look->record->stats)) {

@@ -82,7 +82,7 @@ extern struct tensor_watch {
 	/* tensors on a device must be copied, because the device cannot measure everything */
 	bool bytes;
 	bool grad; /* adapters must tell whether gradients are computed for tensors */
-	uint32_t wanting; /* bit i: tensor_observers[i] may want something */
+	uint32_t wanting; /* bit i: tensor_observers[i] may want to look at something */
 } tensor_watch;
 
 /* Call after the configuration has been read or has changed. */
@@ -102,7 +102,7 @@ static inline bool tensor_is_watched(const struct buffer *v)
 bool tensor_observe_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
-/* Stores what a device has measured of it; buffer.shot has arrived. False: it has not been measured. */
+/* Stores the values that a device has measured; buffer.shot has arrived. False: it has not been measured. */
 bool tensor_put_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 

@@ -145,7 +145,7 @@ static void copy_piece(void *state, const void *p, uint64_t count, enum dtype dt
 	uint64_t bytes = count * dtype_info(dt)->size;
 
 	(void)next;
-	/* Only what was described is shown; one byte more would belong to another tensor. */
+	/* Only the part that was described is shown; one byte more would belong to another tensor. */
 	if (bytes > s->to->bytes - s->at)
 		bytes = s->to->bytes - s->at;
 	memcpy((char *)tensor_copy_data(s->to) + s->at, p, bytes);
@@ -230,7 +230,7 @@ static void wide_xor_end(void *state, struct journal_tensor *record, bool whole)
 
 	if (!whole)
 		return;
-	/* It takes the place of the statistics. */
+	/* The sum replaces the statistics. */
 	record->stats.n = 0;
 	record->stats.min.u = s->sum ^ s->last;
 	record->flags |= TF_XOR;

@@ -16,11 +16,11 @@ const char import_names[][64] = {
 	[IMPORT_TRAINING] = "a MindSpore Transformers training configuration",
 };
 
-/* ---- which tool's file is it? ---- */
+/* ---- detecting which tool's file it is ---- */
 
 /*
- * A key that only one of the tools has at the top of its files, and that we have not, or not with such a value. JSON:
- * it counts only in JSON, because our YAML has the same name.
+ * A key that only one of the tools has at the top of its files, and that libprobe does not have, or not with such a value.
+ * JSON: it only counts in JSON, because libprobe's YAML has the same name.
  */
 struct import_mark {
 	char key[32];
@@ -97,8 +97,8 @@ static bool is_of_type(const struct tree_node *n, uint8_t type)
 }
 
 /*
- * True if there is a key that only we have: then it is our file, whatever else is in it. Keys that several tools have
- * prove nothing.
+ * True if there is a key that only libprobe has: then it is libprobe's file, whatever else it contains. Keys that several tools
+ * have prove nothing.
  */
 static bool has_own_key(const struct tree_node *top)
 {
@@ -110,7 +110,7 @@ static bool has_own_key(const struct tree_node *top)
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (tree_get(top, own[i]))
 			return true;
-	/* A list of formats is ours: the other tools write a single word. */
+	/* A list of formats belongs to libprobe: the other tools write a single word. */
 	return tree_get(top, "format") && tree_get(top, "format")->kind == TREE_LIST;
 }
 
@@ -135,7 +135,8 @@ static enum import_kind kind_of_config(struct import *f, bool json)
 		return IMPORT_MONITOR_V2;
 	if (other)
 		import_wrong(f, tree_get(f->top, other->key),
-			"a key of %s, beside %s of %s: it is read as the latter",
+			"a key of %s, in a file that also has %s of %s: the file is read "
+			"as the latter",
 			import_names[other->kind], first->key, import_names[first->kind]);
 	return first ? (enum import_kind)first->kind : IMPORT_NONE;
 }
@@ -160,12 +161,12 @@ static void apply_import(struct import *f)
 	}
 }
 
-/* Reports keys that occur twice: the last one is used, as in our own files. */
+/* Reports keys that occur twice: the last one is used, as in libprobe's own files. */
 static void report_twice(struct import *f)
 {
 	for (const struct tree_node *n = f->top->child; n; n = n->next)
 		if (tree_get(f->top, n->key) != n)
-			import_note(f, n, "given again on line %zu; that one holds",
+			import_note(f, n, "given again on line %zu; that one is used",
 				tree_get(f->top, n->key)->key_line);
 }
 

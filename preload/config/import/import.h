@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads configuration files of other tools, recognised by their keys: msprobe's dump and monitor configurations and the
- * training YAML of MindSpore Transformers. One table for each: their key, and ours or the reason why it cannot apply
- * here. A wrong value is a problem, reported with line, key and accepted values; a key without effect here is a note
+ * training YAML of MindSpore Transformers. One table for each: the foreign key, and libprobe's key or the reason why it cannot
+ * apply here. A wrong value is a problem, reported with line, key and accepted values; a key without effect here is a note
  * (config_is_note()).
  */
 #ifndef PROBE_CONFIG_IMPORT_H
@@ -23,8 +23,8 @@ enum import_kind {
 extern const char import_names[][64];
 
 /*
- * Reads the text if it is such a file, and returns which kind. IMPORT_NONE: it is ours or unknown, and nothing was
- * done. A file that cannot be read as what it seems to be is reported, *err is not 0, and no key gets a value from it.
+ * Reads the text if it is such a file, and returns which kind. IMPORT_NONE: it is libprobe's own or unknown, and nothing was
+ * done. If a file of a known kind cannot be read, that is reported, *err is not 0, and no key gets a value from it.
  */
 enum import_kind import_read(struct loader *l, const char *text, size_t len, int *err);
 
@@ -39,8 +39,8 @@ struct import {
 enum import_type { FT_ANY, FT_BOOL, FT_INT, FT_NUMBER, FT_TEXT, FT_LIST, FT_MAP };
 
 enum import_how {
-	FH_SET, /* the same of ours */
-	FH_GROUP, /* keys below it */
+	FH_SET, /* sets the same key of libprobe */
+	FH_GROUP, /* a group: the keys are below it */
 	FH_OWN, /* handled by the tool's own function */
 	FH_QUIET, /* ignored silently */
 	FH_NOTE, /* no effect; the text tells why */
@@ -64,17 +64,17 @@ typedef void import_own_fn(
 void import_walk(struct import *f, const struct tree_node *map, const char *prefix,
 	const struct import_row *rows, size_t nrows, import_own_fn *own);
 
-/* True if the value has that type; reported if not. */
+/* True if the value has that type; otherwise reported. */
 bool import_check(struct import *f, const struct tree_node *n, enum import_type type);
 
-/* Sets our key to the node's value; false: it was wrong, and is reported. */
+/* Sets libprobe's key to the node's value; false: the value was wrong (reported). */
 bool import_set(struct import *f, const char *ours, const struct tree_node *n);
 
 /* The same from a text; n: its origin, NULL: the tool's defaults. */
 bool import_set_text(
 	struct import *f, const char *ours, const struct tree_node *n, const char *text);
 
-/* Adds a word to our list unless it is there. */
+/* Adds a word to libprobe's list unless it is there. */
 void import_add_word(struct import *f, const char *ours, const char *word);
 
 void import_note(struct import *f, const struct tree_node *n, const char *fmt, ...)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#define FASTER "tensors are copied during the call and written later; nothing waits for that"
+#define FASTER "tensors are copied during the call and written later; no call waits for the writing"
 
 static const struct import_row rows[] = {
 	{"task", "task", FT_TEXT, FH_OWN, "", ""},
@@ -16,19 +16,20 @@ static const struct import_row rows[] = {
 	{"extra_info", "extra_info", FT_BOOL, FH_SET, "", ""},
 	{"async_dump", "", FT_BOOL, FH_NOTE, "", FASTER},
 	{"precision", "", FT_TEXT, FH_NOTE, "low",
-		"sums are kept in more than double precision anyway, and each statistic is there"},
+		"sums are computed in more than double precision anyway, and every "
+		"statistic is recorded"},
 	{"risk_level", "", FT_TEXT, FH_OWN, "", ""},
 	{"custom_op_namespaces", "", FT_LIST, FH_NOTE, "",
 		"operators of any namespace are found by the list of functions (wrap_ops, section "
 		"custom)"},
 	{"enable_dataloader", "", FT_BOOL, FH_NOTE, "",
-		"steps are found by themselves, and the job is never ended"},
+		"steps are found automatically, and the job is never ended"},
 	{"seed", "", FT_INT, FH_NOTE, "1234", "the program sets its own seeds"},
 	{"is_deterministic", "", FT_BOOL, FH_NOTE, "",
-		"set HCCL_DETERMINISTIC, CUBLAS_WORKSPACE_CONFIG or what the framework has"},
+		"set HCCL_DETERMINISTIC, CUBLAS_WORKSPACE_CONFIG or the framework's own option"},
 	{"acl_config", "", FT_TEXT, FH_NOTE, "", "kernels of the device's driver are not dumped"},
 	{"load", "", FT_MAP, FH_REFUSE, "",
-		"refused: it would put other tensors into the job, and a record must not change "
+		"refused: it would change the job's tensors, and recording must not change "
 		"the run"},
 	{"statistics", "statistics", FT_MAP, FH_OWN, "", ""},
 	{"tensor", "tensor", FT_MAP, FH_OWN, "", ""},
@@ -52,15 +53,16 @@ static const struct import_row rows[] = {
 		"it is of level L2, which runs an operator again: not done here"},
 	{"*.slice", "", FT_LIST, FH_NOTE, "", "tensors are recorded whole"},
 	{"*.request_id", "", FT_ANY, FH_NOTE, "",
-		"requests of an inference server are not told apart: tensors are recorded whole"},
+		"requests of an inference server are not distinguished: tensors are "
+		"recorded whole"},
 	{"*.bench_path", "bench_path", FT_TEXT, FH_OWN, "", ""},
 	{"*.diff_nums", "diff_nums", FT_INT, FH_SET, "", ""},
 	{"*.file_format", "", FT_TEXT, FH_NOTE, "npy",
-		"it is of MindSpore's graph mode there; the form of tensor files is our key "
-		"file_format"},
+		"it belongs to MindSpore's graph mode there; key file_format sets the "
+		"format of tensor files"},
 	{"*.overflow_nums", "overflow_nums", FT_INT, FH_SET, "", ""},
 	{"*.check_mode", "", FT_TEXT, FH_NOTE, "all",
-		"outputs are looked at, not the units of the device that made them"},
+		"outputs are checked, not the units of the device that computed them"},
 	{"*.grad_level", "grad_level", FT_TEXT, FH_SET, "", ""},
 	{"*.param_list", "param_list", FT_LIST, FH_SET, "", ""},
 	{"*.bounds", "bounds", FT_LIST, FH_SET, "", ""},
@@ -76,7 +78,7 @@ static const struct {
 	{"run_ut", "it runs operators of an earlier dump again, offline: use msprobe's own command "
 		   "for it"},
 	{"free_benchmark",
-		"it runs operators with other inputs, and a record must not change the run"},
+		"it runs operators with other inputs, and recording must not change the run"},
 	{"exception_dump", "kernels are dumped by the device's driver; the calls before an end are "
 			   "in the record anyway"},
 };
@@ -154,8 +156,8 @@ static void take_data_mode(struct import *f, const struct tree_node *n)
 	}
 	if (all && words > 1)
 		import_wrong(f, n,
-			"all beside other words; accepted: [all], or any of input, output, "
-			"forward, backward; [all] is used");
+			"all together with other words; accepted: [all], or any of input, "
+			"output, forward, backward; [all] is used");
 	else if (words)
 		import_set(f, "data_mode", n);
 }
@@ -242,7 +244,7 @@ void import_apply_dump(struct import *f)
 		if (wants_backward(section))
 			import_set_text(f, "backward", NULL, "true");
 	}
-	/* A structure is written only for both. */
+	/* The structure is written only for both. */
 	if (is_structure)
 		import_set_text(f, "level", NULL, "mix");
 	if (is_grad_probe)

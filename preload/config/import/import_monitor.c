@@ -37,9 +37,8 @@ static const struct import_row rows[] = {
 	{"cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
 	{"cc_distribution.cc_log_only", "cc_log_only", FT_BOOL, FH_SET, "", ""},
 	{"recording_l2_features", "", FT_BOOL, FH_NOTE, "",
-		"what lies within attention (entropy, maxima, singular values) needs the model's "
-		"own code; "
-		"kinds actv and metrics: [stable_rank] are what there is of it"},
+		"values inside attention (entropy, maxima, singular values) need the "
+		"model's own code; kinds: [actv] and metrics: [stable_rank] come nearest"},
 	{"l2_targets", "", FT_MAP, FH_NOTE, "", "it belongs to recording_l2_features"},
 	{"sa_order", "", FT_TEXT, FH_NOTE, "s,b,h,d", "it belongs to recording_l2_features"},
 	{"alert", "", FT_MAP, FH_GROUP, "", ""},
@@ -61,7 +60,7 @@ static const struct import_row rows[] = {
 	{"pp_ranks", "pp_ranks", FT_LIST, FH_SET, "", ""},
 	{"grad_acc_steps", "grad_acc_steps", FT_INT, FH_SET, "", ""},
 	{"start_iteration", "start_iteration", FT_INT, FH_SET, "", ""},
-	{"debug", "", FT_BOOL, FH_NOTE, "", "log_level says what libprobe tells"},
+	{"debug", "", FT_BOOL, FH_NOTE, "", "log_level sets what libprobe prints"},
 };
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
@@ -73,8 +72,9 @@ static bool is_on(const struct tree_node *map, const char *key)
 }
 
 /*
- * Names of modules and parameters. A choice among a module's tensors is not supported. There a module's name matches that module
- * alone (_is_target_module), and a parameter's name any that begins with it (_is_target_param); "0:" is the model chunk.
+ * Names of modules and parameters. Selecting single tensors of a module is not supported. In msprobe a module's name matches
+ * only that module (_is_target_module), and a parameter's name every name that begins with it (_is_target_param); "0:" is the
+ * model chunk.
  */
 static void take_targets(struct import *f, const struct tree_node *n)
 {
@@ -95,7 +95,7 @@ static void take_targets(struct import *f, const struct tree_node *n)
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
-/* Without it only modules named in targets are looked at; without targets all are. */
+/* With the key unset, only modules named in targets are examined; without targets all are. */
 static void take_activations(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *targets = tree_get(f->top, "targets");
@@ -108,7 +108,7 @@ static void take_activations(struct import *f, const struct tree_node *n)
 		e; e = e->next)
 		named |= *e->key != 0;
 	if (all && named)
-		import_note(f, tree_get(f->top, "all_xy"), "targets holds for activations, too");
+		import_note(f, tree_get(f->top, "all_xy"), "targets applies to activations, too");
 	if (!is_on(f->top, "backward_only"))
 		import_add_word(f, "kinds", "actv");
 	if (!is_on(f->top, "forward_only"))
@@ -163,7 +163,7 @@ static void take_format(struct import *f, const struct tree_node *n)
 	}
 }
 
-/* Absent: practically unlimited; 0: none at all, which is -1 in our key. */
+/* Absent: practically unlimited; 0: none at all, which is -1 in libprobe's key. */
 static void take_collect_times(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "0") == 0)
@@ -276,7 +276,7 @@ static void take_monitor_key(
 		import_add_word(f, "kinds", row->ours);
 }
 
-/* Common to both versions: whose defaults apply, where files go, and that names are needed. */
+/* Common to both versions: the tool's defaults, the output folder, and that names are needed. */
 static void begin_monitor(struct import *f)
 {
 	import_set_text(f, "format", NULL, "monitor");
@@ -311,7 +311,7 @@ void import_apply_monitor(struct import *f)
 	}
 
 static const struct import_row v2_rows[] = {
-	{"framework", "", FT_TEXT, FH_NOTE, "pytorch", "the framework is seen, not told"},
+	{"framework", "", FT_TEXT, FH_NOTE, "pytorch", "the framework is detected"},
 	{"output_dir", "monitor_dir", FT_TEXT, FH_SET, "", ""},
 	{"rank", "rank", FT_ANY, FH_SET, "", ""},
 	{"start_step", "start_step", FT_INT, FH_SET, "", ""},

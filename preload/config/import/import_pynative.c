@@ -54,7 +54,8 @@ static const struct import_row rows[] = {
 	{"profiler.profiler_level", "", FT_INT, FH_QUIET, "", ""},
 	{"profiler.with_stack", "", FT_BOOL, FH_QUIET, "", ""},
 	{"profiler.output_path", "", FT_TEXT, FH_NOTE, "",
-		"profiles are made afterwards, by probe export: its --output names the folder"},
+		"profiles are written afterwards, by probe export: its --output names the "
+		"folder"},
 	{"profiler.mstx", "", FT_BOOL, FH_NOTE, "",
 		"nothing is sent to that library: libprobe's own rows have the calls"},
 	{"profiler.profile_memory", "", FT_BOOL, FH_QUIET, "", ""},
@@ -190,7 +191,7 @@ static void take_event_folder(struct import *f, const struct tree_node *n)
 		import_set_text(f, "tensorboard_ranks", NULL, text);
 	} else {
 		import_note(f, n,
-			"how many ranks there are is not in the environment (RANK_SIZE): rank 0 "
+			"the number of ranks is not in the environment (RANK_SIZE): rank 0 "
 			"writes, and the last one where it has the loss");
 	}
 }
@@ -212,13 +213,13 @@ static void take_skip_threshold(struct import *f, const struct tree_node *n)
 	if (time && !tree_is_null(time) && import_check(f, time, FT_INT))
 		import_set(f, "global_norm_spike_count_threshold", time);
 	import_note(f, n,
-		"that version looks at it nowhere, so no step is withheld for it; with "
+		"that version never reads it, so no step is withheld because of it; with "
 		"use_skip_data_by_global_norm: true it is the threshold");
 }
 
 /* ---- training ---- */
 
-/* A norm that is not finite is always a spike. With this threshold nothing else is. */
+/* A norm that is not finite is always a spike. With this threshold, only such norms are. */
 static void take_skip_on_nan(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *training = tree_get(f->top, "training");
@@ -233,7 +234,7 @@ static void take_skip_on_nan(struct import *f, const struct tree_node *n)
 	import_set_text(f, "global_norm_spike_threshold", n, text);
 	if (most < 0) {
 		import_wrong(f, tree_get(training, "max_consecutive_skipped_steps"),
-			"accepted: an integer of 0 or more; 0 is taken: the job is never ended");
+			"accepted: an integer of 0 or more; 0 is used: the job is never ended");
 		most = 0;
 	}
 	snprintf(text, sizeof(text), "%.0f", most);

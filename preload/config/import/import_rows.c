@@ -94,7 +94,7 @@ static const struct config_key *key_of_ours(
 	return k;
 }
 
-/* wrong: what is wrong with a value, NULL: nothing; then the key has its value from the file. */
+/* wrong: the error in a value, NULL: none; then the key has its value from the file. */
 static bool settle_value(struct import *f, const struct config_key *k, const struct tree_node *n,
 	const char *wrong, const char *text, size_t len)
 {
@@ -120,7 +120,7 @@ bool import_set_text(
 			    text, strlen(text));
 }
 
-/* Sets a list of ours element by element, so that each error gets its own line. */
+/* Sets a list key of libprobe element by element, so that each error gets its own line. */
 static bool set_list(struct import *f, const struct config_key *k, const struct tree_node *n)
 {
 	struct ranges ranges = {0, NULL};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks, skipping, health and profile
- * keys. It is the training's own file: other keys at its top are ignored silently. Defaults and reactions to wrong
- * values are those of that version, except that nothing ends the job.
+ * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks, skipping, health and profile keys. It
+ * is the training's own file: other keys at its top are ignored silently. Defaults and reactions to wrong values are those of
+ * that version, except that the job is never ended.
  */
 #include "config/import/import.h"
 
@@ -35,7 +35,7 @@ static const struct import_row rows[] = {
 	{"use_skip_data_by_global_norm", "use_skip_data_by_global_norm", FT_BOOL, FH_SET, "", ""},
 	{"use_checkpoint_health_monitor", "health_checkpoint", FT_BOOL, FH_SET, "", ""},
 	{"check_for_nan_in_loss_and_grad", "", FT_BOOL, FH_NOTE, "",
-		"the job is not ended; alerts of rule AnomalyNan say so"},
+		"the job is not ended; alerts of rule AnomalyNan report it"},
 	{"runner_config", "", FT_MAP, FH_OWN, "", ""},
 	{"model", "", FT_MAP, FH_OWN, "", ""},
 	{"profile", "profile_step", FT_BOOL, FH_OWN, "", ""},
@@ -50,7 +50,8 @@ static const struct import_row rows[] = {
 	{"profile_rank_ids", "", FT_LIST, FH_QUIET, "", ""},
 	{"profile_pipeline", "", FT_BOOL, FH_QUIET, "", ""},
 	{"profile_output", "", FT_TEXT, FH_NOTE, "",
-		"profiles are made afterwards, by probe export: its --output names the folder"},
+		"profiles are written afterwards, by probe export: its --output names the "
+		"folder"},
 	/* Below monitor_config any other key is an error in that tool. */
 	{"monitor_config.monitor_on", "", FT_BOOL, FH_QUIET, "", ""},
 	{"monitor_config.dump_path", "", FT_TEXT, FH_QUIET, "",
@@ -65,7 +66,7 @@ static const struct import_row rows[] = {
 	{"monitor_config.optimizer_state_format", "adam_norm", FT_ANY, FH_OWN, "", ""},
 	{"monitor_config.weight_state_format", "weight_norm", FT_ANY, FH_OWN, "", ""},
 	{"monitor_config.max_attention_logit_format", "", FT_ANY, FH_NOTE, "",
-		"the logits are seen by the model's own code only"},
+		"only the model's own code sees the logits"},
 	{"monitor_config.throughput_baseline", "throughput_baseline", FT_ANY, FH_OWN, "", ""},
 	{"monitor_config.print_struct", "print_struct", FT_BOOL, FH_OWN, "", ""},
 	{"monitor_config.check_for_global_norm", "check_for_global_norm", FT_BOOL, FH_SET, "", ""},
@@ -81,7 +82,7 @@ static const struct import_row rows[] = {
 	{"stable_rank.step_interval", "stable_rank_interval", FT_INT, FH_OWN, "", ""},
 	{"stable_rank.target", "stable_rank_targets", FT_LIST, FH_SET, "", ""},
 	{"stable_rank.do_aggregation", "", FT_BOOL, FH_REFUSE, "",
-		"refused: it gathers sharded weights over the ranks, and a record must not "
+		"refused: it gathers sharded weights across ranks, and recording must not "
 		"communicate"},
 	{"stable_rank.moe_show_mode", "stable_rank_experts", FT_TEXT, FH_SET, "", ""},
 	{"stable_rank.power_iteration_num", "stable_rank_iterations", FT_INT, FH_OWN, "", ""},
@@ -149,7 +150,7 @@ static void take_format_word(
 		return;
 	}
 	if (board && !has_tensorboard(f)) {
-		import_note(f, at, "there is no section tensorboard: log is taken instead");
+		import_note(f, at, "there is no section tensorboard: log is used instead");
 		board = false;
 	}
 	import_add_word(f, board ? "metrics" : "monitor_log", metric);
@@ -214,14 +215,14 @@ static void take_target_list(struct import *f, const struct tree_node *n)
 	for (const struct tree_node *e = n->child; e; e = e->next)
 		if (e->kind != TREE_SCALAR || !tree_is_text(e)) {
 			import_wrong(f, n,
-				"not a list of texts; accepted: a list of regular expressions; all "
-				"parameters are taken");
+				"not a list of texts; accepted: a list of regular "
+				"expressions; all parameters are used");
 			return;
 		}
 	if (!n->child)
 		import_wrong(f, n,
-			"an empty list; accepted: a list of regular expressions; all parameters "
-			"are taken");
+			"an empty list; accepted: a list of regular expressions; all "
+			"parameters are used");
 	else
 		import_set(f, "metrics_targets", n);
 }
@@ -258,7 +259,7 @@ static void take_summary_monitor(struct import *f, const struct tree_node *n)
 	import_walk(f, n, "summary.", rows, NROWS, take_train_key);
 }
 
-/* That tool looks for it at the start of a name. */
+/* That tool matches it at the start of a name. */
 static void take_histogram_names(struct import *f, const struct tree_node *n)
 {
 	char text[1024];
@@ -267,7 +268,7 @@ static void take_histogram_names(struct import *f, const struct tree_node *n)
 	import_set_text(f, "summary_targets", n, text);
 }
 
-/* It also saves checkpoints; what happens to them is seen from the files. */
+/* It also saves checkpoints; libprobe detects these from the files. */
 static void take_checkpoint_monitor(struct import *f, const struct tree_node *map)
 {
 	const struct tree_node *n = tree_get(map, "embedding_local_norm_threshold");
@@ -336,7 +337,7 @@ static int64_t profile_number(struct import *f, const char *key, int64_t none)
 	if (tree_is_null(n))
 		return none;
 	if (!tree_is_integer(n) || !tree_number(n, &v) || v > UINT32_MAX) {
-		import_wrong(f, n, "accepted: an integer; %lld is taken", (long long)none);
+		import_wrong(f, n, "accepted: an integer; %lld is used", (long long)none);
 		return none;
 	}
 	return v < 0 ? -1 : (int64_t)v;
@@ -371,8 +372,8 @@ static void take_profile_stages(struct import *f)
 		tree_number(n, &stages);
 	if (!ranks || !(stages >= 1 && stages <= (double)ranks)) {
 		import_note(f, at,
-			"how many ranks there are is not in the environment (RANK_SIZE), or fewer "
-			"than parallel_config.pipeline_stage: all are recorded");
+			"the number of ranks is not in the environment (RANK_SIZE), or is "
+			"below parallel_config.pipeline_stage: all are recorded");
 		return;
 	}
 	for (int64_t i = 0; i < (int64_t)stages; i++)
@@ -382,7 +383,7 @@ static void take_profile_stages(struct import *f)
 		import_set_text(f, "profile_rank", at, list);
 }
 
-/* Its steps count from 1, and the range includes both ends. Wrong values have the same consequences as in that tool. */
+/* Its steps are counted from 1, and the range includes both ends. Wrong values have the same consequences as in that tool. */
 static void take_profile(struct import *f, const struct tree_node *at)
 {
 	const struct tree_node *ranks = tree_get(f->top, "profile_rank_ids");
@@ -403,7 +404,7 @@ static void take_profile(struct import *f, const struct tree_node *at)
 	last = last < 0 ? 10 : last;
 	if (first > last) {
 		import_note(f, tree_get(f->top, "profile_start_step"),
-			"after profile_stop_step: steps 1 to 10 are taken");
+			"after profile_stop_step: steps 1 to 10 are used");
 		first = 1;
 		last = 10;
 	}
@@ -440,8 +441,8 @@ static void take_train_key(
 
 		if (!tree_is_integer(n) || !tree_number(n, &v) || v <= 0)
 			import_note(f, n,
-				"not an integer above 0: 10 is taken; events are written sooner "
-				"anyway");
+				"not an integer above 0: 10 is used; events are written "
+				"sooner anyway");
 	} else if (strcmp(key, "target") == 0)
 		take_target_list(f, n);
 	else if (row->type == FT_ANY && strcmp(key, "throughput_baseline") == 0)
@@ -466,7 +467,7 @@ static void take_train_key(
 		import_set(f, row->ours, n);
 }
 
-/* The numbers written into events: those that that tool writes. */
+/* The numbers written as events: the same as that tool writes. */
 static void choose_scalars(struct import *f)
 {
 	/* 1: with log_timers_to_tensorboard, 2: with log_loss_scale_to_tensorboard */
@@ -497,7 +498,7 @@ static void check_contradictions(struct import *f, bool on)
 
 	if (!is_true(f->top, "use_skip_data_by_global_norm", false))
 		return;
-	/* That tool's lines on a skipped step are in the job's log, whatever else is asked for. */
+	/* That tool's lines on a skipped step are in the job's log, independent of other keys. */
 	import_set_text(f, "monitor_stderr", NULL, "true");
 	if (!on) {
 		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
@@ -574,7 +575,7 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
 	return true;
 }
 
-/* A JSON object with each key at the top and its value as Python prints it. What does not fit is omitted. */
+/* A JSON object with each key at the top and its value as Python prints it. Keys that do not fit are omitted. */
 static void keep_training_text(struct import *f)
 {
 	char *json = malloc(TRAINING_TEXT_MAX), *value = malloc(TRAINING_TEXT_MAX);

@@ -26,12 +26,12 @@ static bool fits_name(const char *pattern, const char *name)
 		return false;
 	if (glob_match(pattern, name))
 		return true;
-	/* at::_ops::add::call, aten::add.Tensor: also matched by the usual name. */
+	/* at::_ops::add::call, aten::add.Tensor: the common name matches too. */
 	last = strrchr(name, ':');
 	return last && last > name && last[-1] == ':' && glob_match(pattern, last + 1);
 }
 
-/* An operator of PyTorch, add.Tensor: also matched by the name without overload, and with aten:: before it. */
+/* An operator of PyTorch, add.Tensor: matches also by the name without overload, and with aten:: before it. */
 static bool fits_operator(const char *pattern, const char *op)
 {
 	char base[128];

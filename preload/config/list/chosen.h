@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys skip and only: select functions of the list without a list of one's own. */
+/* Keys skip and only: select functions of the list without a separate list. */
 #ifndef PROBE_CONFIG_CHOSEN_H
 #define PROBE_CONFIG_CHOSEN_H
 
@@ -9,8 +9,8 @@
 struct config;
 
 /*
- * True if these keys leave a listed function recorded. symbol: its name; listed: its name in the list, which covers all
- * its forms; op: its operation. A word of `skip` or `only` may match any of the three.
+ * True if these keys keep a listed function recorded. symbol: its name; listed: its name in the list, which covers all its
+ * forms; op: its operation. A word of `skip` or `only` may match any of the three.
  */
 bool is_function_chosen(
 	const struct config *cfg, const char *symbol, const char *listed, const char *op);

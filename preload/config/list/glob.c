@@ -85,7 +85,7 @@ static const char *match_one_element(const char *p, unsigned char c)
 
 bool glob_match(const char *p, const char *s)
 {
-	/* After a mismatch only the last * needs to take one more byte: what earlier ones took stays valid. */
+	/* After a mismatch only the last * needs to match one more byte: the matches of earlier ones stay valid. */
 	const char *star = NULL, *from = NULL;
 
 	while (*s) {

@@ -12,7 +12,7 @@
 /* True if the text has any of * ? [ \, that is, if it is not a plain name. */
 bool glob_is(const char *text);
 
-/* NULL, or a static string that tells what is wrong with the pattern. */
+/* NULL, or a static string about the error in the pattern. */
 const char *glob_check(const char *pattern);
 
 bool glob_match(const char *pattern, const char *name);

@@ -23,7 +23,7 @@ bool import_list_is(const struct wraplist *w)
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		one |= wraplist_section(w, others[i]) != WRAPLIST_NONE;
-	/* Unknown sections are harmless in our lists. */
+	/* Unknown sections are harmless in libprobe's lists. */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (wraplist_section(w, ours[i]) != WRAPLIST_NONE)
 			return false;
@@ -87,9 +87,7 @@ static uint16_t ops_of_name(const char *name)
 static bool match_comm(const struct wraplist *w, const char *name)
 {
 	uint16_t want = ops_of_name(name), have = 0;
-	/*
-	 * This name covers both methods, which also have their own: a listed isend alone is no reason to record recv.
-	 */
+	/* This name covers both methods, which also have their own: a listed isend alone is no reason to record recv. */
 	bool each = strcmp(name, "batch_isend_irecv") == 0;
 
 	for (size_t i = 0; i < sizeof(comm_sections) / sizeof(*comm_sections); i++) {

@@ -86,9 +86,7 @@ bool wraplist_match(struct wraplist *w, const char *section, const char *name)
 			hit = true;
 		}
 	}
-	/*
-	 * A name may also match patterns: each of them is then known, even if all its matches are also listed by name.
-	 */
+	/* If a name also matches patterns, each of them counts as known, even if all its matches are also listed by name. */
 	for (uint32_t i = w->section[s].first_glob; i != WRAPLIST_NONE; i = w->entry[i].next_glob) {
 		struct wraplist_entry *e = &w->entry[i];
 
@@ -118,11 +116,11 @@ void wraplist_report_unknown(
 		if (e->section != s || is_known(e))
 			continue;
 		set_known(e);
-		if (strcmp(name, "*") == 0) /* all that there is may be nothing */
+		if (strcmp(name, "*") == 0) /* * matches anything, so it is never unknown */
 			continue;
 		report_at(&r, e->line, e->col, "%s: %s: %s; nothing is recorded for it", section,
 			report_quote(quoted, name, strlen(name)),
-			e->glob ? "no known function fits this pattern" : "unknown name");
+			e->glob ? "no known function matches this pattern" : "unknown name");
 	}
 	report_end(&r);
 	errno = saved;

@@ -23,7 +23,7 @@ struct wraplist_entry {
 	uint32_t next_glob; /* of the section; WRAPLIST_NONE: none */
 	uint32_t section;
 	bool glob;
-	_Atomic bool known; /* a wrapped function has this name; or it was reported that none has */
+	_Atomic bool known; /* a wrapped function has this name; or it was reported as unknown */
 };
 
 struct wraplist_section {
@@ -45,21 +45,21 @@ struct wraplist {
 };
 
 /*
- * Loads a list from `path`, or from the compiled-in copy when path is NULL. Problems are reported and skipped; of a
- * file that is no valid list at all nothing is used, the compiled-in list holds instead. Returns NULL only when out
- * of memory or when the file cannot be read or is larger than 1 MiB (reported).
+ * Loads a list from `path`, or from the compiled-in copy when path is NULL. Problems are reported and skipped; if the file is
+ * not a valid list at all, the compiled-in list is used instead. Returns NULL only when out of memory or when the file cannot
+ * be read or is larger than 1 MiB (reported).
  */
 struct wraplist *wraplist_load(const char *path, config_report_fn *report, void *arg);
 void wraplist_free(struct wraplist *w);
 
-/* As wraplist_load with the file's bytes in memory; `name` stands for the file in messages. */
+/* Like wraplist_load with the file's bytes in memory; `name` is used for the file in messages. */
 struct wraplist *wraplist_load_text(
 	const char *name, const char *text, size_t len, config_report_fn *report, void *arg);
 
 /* True if `name` is listed in `section` (a library: mpi, nccl ...), by name or glob. Marks the entry as known. */
 bool wraplist_match(struct wraplist *w, const char *section, const char *name);
 
-/* Does it list anything in that section? */
+/* Whether the list has any entry in that section. */
 bool wraplist_has_section(const struct wraplist *w, const char *section);
 
 /* Reports each entry of `section` that no wraplist_match hit ("unknown name"), once. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections without a library of ours
- * are accepted: lists written for other tools contain them.
+ * Reads support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections for unknown libraries are accepted:
+ * lists written for other tools contain them.
  */
 #include "config/list/import_list.h"
 #include "config/list/wraplist.h"
@@ -16,7 +16,7 @@
 #include "config/reader.h"
 
 #define LIST_NAME "support_wrap_ops.yaml"
-#define LOST "the whole file is ignored and the built-in list holds"
+#define LOST "the whole file is ignored and the built-in list is used"
 
 struct list_loader {
 	struct wraplist *w;
@@ -112,7 +112,7 @@ static int add_list_name(struct list_loader *l, uint32_t s)
 	uint32_t slot = wraplist_slot(w, s, name), at;
 
 	if (w->slot[slot])
-		return 0; /* listed twice is as good as once */
+		return 0; /* a duplicate is harmless */
 
 	bool glob = glob_is(name);
 
@@ -155,7 +155,7 @@ static int64_t add_section(struct list_loader *l)
 
 	report_quote(quoted, name, l->r.event.data.scalar.length);
 	if (s != WRAPLIST_NONE) {
-		reader_report(&l->r, "section %s: begun before on line %u; both hold", quoted,
+		reader_report(&l->r, "section %s: begun before on line %u; both are used", quoted,
 			w->section[s].line);
 		return s;
 	}
@@ -233,7 +233,7 @@ static int read_section(struct list_loader *l)
 	return reader_skip(&l->r);
 }
 
-/* Returns 0, -ENOMEM, or another negative error: nothing of the file may be used. */
+/* Returns 0, -ENOMEM, or another negative error: then nothing of the file may be used. */
 static int read_list(struct list_loader *l)
 {
 	int ev = reader_enter_mapping(&l->r);

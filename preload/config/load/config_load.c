@@ -38,7 +38,7 @@ static void set_default(struct loader *l, const struct config_key *k)
 	if (wrong == config_oom)
 		l->error = -ENOMEM;
 	else if (wrong)
-		report_at(&l->report, 0, 0, "%s: %s: the working directory is not put before it",
+		report_at(&l->report, 0, 0, "%s: %s: the working directory is not prepended",
 			k->name, wrong);
 }
 
@@ -255,7 +255,7 @@ static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 
 		if (*first)
 			report_at(&l->report, line, col,
-				"%s: given before on line %zu; the last one holds", k->name,
+				"%s: given before on line %zu; the last one is used", k->name,
 				*first);
 		else
 			*first = line;
@@ -291,7 +291,7 @@ static int read_keys(struct loader *l, struct reader *r)
 	int ev = reader_enter_mapping(r);
 
 	if (ev == -ENODATA)
-		report_at(&l->report, 1, 1, "the file is empty; all defaults hold");
+		report_at(&l->report, 1, 1, "the file is empty; all defaults are used");
 	if (ev == -ENOTSUP)
 		reader_report(r,
 			"%s where keys are expected; accepted: lines such as "
@@ -307,7 +307,7 @@ static int read_keys(struct loader *l, struct reader *r)
 	return ev < 0 ? ev : reader_leave_mapping(r);
 }
 
-/* Reads our own format: YAML, or the same as JSON. */
+/* Reads libprobe's own format: YAML, or the same as JSON. */
 static int read_own_text(struct loader *l, const char *text, size_t len)
 {
 	char *plain = config_is_json(text, len) ? config_plain_json(text, len, &len) : NULL;
@@ -333,7 +333,7 @@ static void read_text(struct loader *l, const char *text, size_t len)
 	if (err < 0 || l->error) {
 		config_free(l->cfg);
 		set_defaults(l);
-		/* A user who wrote `rank: [0` does not want all ranks. */
+		/* A user who wrote `rank: [0` does not want all ranks to be recorded. */
 		l->cfg->unreadable = err != -ENODATA && !l->error; /* no data: an empty file */
 	}
 }
@@ -360,7 +360,7 @@ static void loader_start(struct loader *l, struct config *cfg, const char *file,
 	set_defaults(l);
 }
 
-/* True if the file sets it to its default. The file that comes with libprobe sets all keys so. */
+/* True if the file sets it to its default. The file that is installed with libprobe does that for all keys. */
 static bool has_default_value(struct loader *l, const struct config_key *k)
 {
 	struct config *fresh = calloc(1, sizeof(*fresh));
@@ -509,8 +509,8 @@ int config_load(struct config *cfg, const char *path, char *const env[], const c
 					  : reader_slurp(file, &text, &len);
 	}
 	if (err)
-		report_at(
-			&l.report, 0, 0, "cannot be read: %s; all defaults hold", reader_why(err));
+		report_at(&l.report, 0, 0, "cannot be read: %s; all defaults are used",
+			reader_why(err));
 	else if (path)
 		read_text(&l, text, len);
 

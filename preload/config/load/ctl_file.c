@@ -297,7 +297,7 @@ static int read_ctl_changes(struct ctl_reader *c)
 	return err;
 }
 
-/* Of two changes for one step the one read later stays after the other: it was made later. */
+/* If two changes have the same step, the one read later stays last: it was made later. */
 static void sort_ctl_changes(struct ctl_file *c)
 {
 	for (unsigned i = 1; i < c->n; i++)
@@ -344,7 +344,7 @@ int ctl_parse(struct ctl_file *file, const char *name, const char *text, size_t 
 	report_end(&c->report);
 	if (err != -ENOMEM && (err || c->wrong))
 		err = -EINVAL;
-	/* The top change is the last one in reading order. */
+	/* The top-level change is the last one in reading order. */
 	sort_ctl_changes(file);
 	config_free(&c->scratch);
 	fpenv_leave(&fenv);

@@ -27,8 +27,8 @@
 
 struct ctl_change {
 	uint32_t effective_step;
-	bool now; /* not at the end of a step, but as soon as it is seen */
-	/* "PROBE_KEY=VALUE" strings one after the other, each with its NUL, as in an environment */
+	bool now; /* as soon as it is seen, not at the end of a step */
+	/* "PROBE_KEY=VALUE" strings, each with its NUL, as in an environment */
 	char *keys;
 	size_t len;
 };
@@ -36,9 +36,9 @@ struct ctl_change {
 struct ctl_file {
 	struct ctl_change change[CTL_CHANGES_MAX]; /* by effective_step */
 	unsigned n;
-	char run[128]; /* "": not said */
-	int64_t world_size; /* -1: not said */
-	uint64_t written_ns; /* 0: not said */
+	char run[128]; /* "": not given */
+	int64_t world_size; /* -1: not given */
+	uint64_t written_ns; /* 0: not given */
 };
 
 /*
@@ -53,8 +53,8 @@ void ctl_free(struct ctl_file *c);
 const struct ctl_change *ctl_change_at(const struct ctl_file *c, uint64_t step);
 
 /*
- * The environment with the change's keys in front, for config_load_text(). NULL: no memory. Free the array with free();
- * its strings are the change's and env's. change NULL: env alone.
+ * The environment preceded by the change's keys, for config_load_text(). NULL: no memory. Free the array with free(); its
+ * strings belong to the change and env. change NULL: env alone.
  */
 char **ctl_environment(const struct ctl_change *change, char *const env[]);
 

@@ -8,8 +8,8 @@
 #define PREFIX "PROBE_"
 
 /*
- * Other variables begin with PROBE_ too: those of other programs, and PROBE_CONFIG, which the caller of config_load has
- * read. Only a name that looks like a mistyped key is reported.
+ * Other variables begin with PROBE_ too: those of other programs, and PROBE_CONFIG, which the caller of config_load has read.
+ * Only a name that looks like a mistyped key is reported.
  */
 static void unknown_name(struct loader *l, const char *name, size_t len)
 {
@@ -38,7 +38,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 		l->error = -ENOMEM;
 		return;
 	}
-	/* As it was written, that is without quotes. */
+	/* Shown as it was written, without quotes. */
 	report_quote(quoted, value, strlen(value));
 	quoted[strlen(quoted) - 1] = 0;
 	if (of_file)

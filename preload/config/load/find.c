@@ -80,8 +80,9 @@ static void report_missing_list(
 		text_put(&t, slash ? lib_path : ".", slash ? (size_t)(slash - lib_path) : 1);
 		text_str(&t, below[i]);
 	}
-	text_str(&t, "; the default list holds, without operators: install configs/presets there, "
-		     "or name a list by key wrap_ops");
+	text_str(&t,
+		"; the default list is used, without operators: install configs/presets there, or "
+		"name a list by key wrap_ops");
 	missing(arg, line);
 }
 

@@ -18,7 +18,7 @@ struct alerts_keys {
 	double embedding_local_norm_threshold;
 	enum config_health_norm health_norm;
 	int64_t hidden_size, vocab_size; /* 0: not given */
-	/* steps with a spike are withheld: the one key that changes a run */
+	/* steps with a spike are withheld: the only key that changes a run */
 	bool use_skip_data_by_global_norm;
 	bool check_for_global_norm; /* ... or only noted */
 	double global_norm_spike_threshold;

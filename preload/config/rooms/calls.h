@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of what a recorded call holds: statistics, stacks, which buffers. */
+/* Keys about the content of a recorded call: statistics, stacks, which buffers. */
 #ifndef PROBE_CONFIG_ROOMS_CALLS_H
 #define PROBE_CONFIG_ROOMS_CALLS_H
 
 #include "base/isa.h"
 #include "config/rooms/room.h"
 
-/* AUTO and KERNEL: by a kernel on the device. Those that let streams be used come first. */
+/* AUTO and KERNEL: by a kernel on the device. The values that allow the use of streams come first. */
 enum config_device {
 	CONFIG_DEVICE_AUTO,
 	CONFIG_DEVICE_KERNEL,

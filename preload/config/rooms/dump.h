@@ -29,13 +29,13 @@ struct dump_keys {
 	enum config_summary summary_mode;
 	int64_t overflow_nums, diff_nums; /* records after which these tasks stop; -1: never */
 	char *bench_path; /* absolute, the dump to compare with in task diff_check */
-	enum config_grad_level grad_level; /* what task grad_probe reports of gradients */
+	enum config_grad_level grad_level; /* what task grad_probe writes about gradients */
 	char *param_list; /* ... for these parameters, full names; "": all */
 	char *bounds; /* ... at level L2, ascending numbers */
 	enum config_file_format file_format;
 	bool dump_deflate; /* .pt files */
 	int64_t dump_limit_mib; /* tensor bytes saved per step; 0: no limit */
-	int64_t dump_buffer_mib; /* for tensors on their way to the disk */
+	int64_t dump_buffer_mib; /* for tensors that wait to be written to disk */
 	bool extra_info; /* stack.json and construct.json have content */
 };
 

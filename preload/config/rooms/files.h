@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of the files: where they are, which functions they are about, how large they get. */
+/* Keys about files: where they are, which functions they cover, how large they get. */
 #ifndef PROBE_CONFIG_ROOMS_FILES_H
 #define PROBE_CONFIG_ROOMS_FILES_H
 

@@ -14,9 +14,9 @@ struct kinds_keys {
 	char *targets; /* names of parameters and modules, "": all */
 	struct ranges dp_ranks, tp_ranks, pp_ranks; /* of the groups that write kinds; empty: all */
 	struct ranges dp_group, tp_group,
-		process_group; /* world ranks of the groups; empty: found */
+		process_group; /* world ranks of the groups; empty: detected */
 	enum config_main_grad params_have_main_grad;
-	char *opt_ty; /* accepted, not needed */
+	char *opt_ty; /* accepted, but not needed */
 };
 
 CONFIG_ROOM(kinds)

@@ -18,7 +18,7 @@ struct monitor_keys {
 	enum config_monitor_layout monitor_layout;
 	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
 	bool cc_distribution, cc_pre_hook; /* communication, also its inputs */
-	bool cc_log_only; /* ... or only where it is called from, in the first two steps */
+	bool cc_log_only; /* ... or only the places of the calls, in the first two steps */
 	bool stack_info; /* its file of stacks */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What every file may know of the configuration: that there is one, and where a room of its keys begins in it. The keys
- * themselves stand in config/rooms/<room>.h, a struct each, and a file includes those rooms whose keys it reads:
- * get_dump_keys(config)->level. Each room has the same space, so a further key moves no other room and compiles only those
- * who read its room. config/config.h has all rooms together, for those who load, print or make a configuration.
+ * The only part of the configuration that every file may include: that it exists, and where a room of its keys begins in it.
+ * The keys themselves are in config/rooms/<room>.h, a struct each, and a file includes the rooms whose keys it reads:
+ * get_dump_keys(config)->level. All rooms have the same size, so a further key moves no other room and recompiles only the
+ * files that use its room. config/config.h has all rooms together, for files that load, print or make a configuration.
  */
 #ifndef PROBE_CONFIG_ROOMS_ROOM_H
 #define PROBE_CONFIG_ROOMS_ROOM_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* All rooms; another one is appended here and has its header in config/rooms/. */
+/* All rooms; a new one is appended here and has its header in config/rooms/. */
 #define CONFIG_ROOMS(ROOM) \
 	ROOM(files)        \
 	ROOM(calls)        \
@@ -25,13 +25,13 @@
 	ROOM(alerts)       \
 	ROOM(process)
 
-#define CONFIG_ROOM_BYTES 256 /* config/config.h checks that no room has more */
+#define CONFIG_ROOM_BYTES 256 /* config/config.h checks that no room exceeds it */
 #define CONFIG_ROOM_PLACE(room) CONFIG_AT_##room,
 enum config_room { CONFIG_ROOMS(CONFIG_ROOM_PLACE) };
 
 struct config; /* config/config.h */
 
-/* struct <room>_keys has been declared: get_<room>_keys() finds them in a configuration. */
+/* struct <room>_keys has been declared: get_<room>_keys() returns them from a configuration. */
 #define CONFIG_ROOM(room)                                                                          \
 	static inline const struct room##_keys *get_##room##_keys(const struct config *config)     \
 	{                                                                                          \
@@ -52,11 +52,11 @@ struct ranges {
 bool ranges_contain(const struct ranges *r, uint64_t v); /* true when r is empty */
 
 /*
- * Is that step recorded? collect_times counts the steps that the other keys allow, from start_iteration on, or from where
- * this configuration came into use: which step this training begins with decides of none before it.
+ * Whether that step is recorded. collect_times counts the steps that the other keys allow, from start_iteration on, or from the
+ * step at which this configuration came into use: earlier steps do not depend on where this training begins.
  */
 bool config_step_wanted(const struct config *c, uint64_t step);
-/* The first from `from` on that is recorded; UINT64_MAX: none. */
+/* The first recorded step from `from` on; UINT64_MAX: none. */
 uint64_t config_step_next(const struct config *c, uint64_t from);
 
 /* Receives one finding, a single line without newline. Called from config_load and wraplist_load. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of when and on which ranks is recorded, and of what ends a step. */
+/* Keys about when and on which ranks calls are recorded, and what ends a step. */
 #ifndef PROBE_CONFIG_ROOMS_STEPS_H
 #define PROBE_CONFIG_ROOMS_STEPS_H
 
@@ -22,10 +22,10 @@ struct steps_keys {
 	int64_t step_marker_count; /* ... every n-th call */
 	/* number of the optimizer whose steps count if there are several, or "any" */
 	char *step_anchor;
-	enum step_boundary step_boundary; /* where a step ends that is marked by its optimizer */
+	enum step_boundary step_boundary; /* where a step ends if its optimizer marks it */
 	int64_t grad_acc_steps; /* micro steps in a step; 0: as counted */
 	int64_t start_iteration; /* number of the first step */
-	/* Not a key: the step from which this is in use; collect_times counts from there. */
+	/* Not a key: the step from which this configuration is used; collect_times counts from there. */
 	uint64_t in_force_from;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of TensorBoard's event files, and of summaries, event files of their own. */
+/* Keys of TensorBoard's event files, and of summaries, which are separate event files. */
 #ifndef PROBE_CONFIG_ROOMS_TENSORBOARD_H
 #define PROBE_CONFIG_ROOMS_TENSORBOARD_H
 
@@ -10,12 +10,12 @@ enum config_tb_tags { TB_TAGS_PROBE, TB_TAGS_MINDFORMERS, TB_TAGS_MSPROBE };
 struct tensorboard_keys {
 	/* TensorBoard's event files */
 	char *tensorboard_dir; /* absolute, or "": tensorboard/ in output_dir */
-	enum config_tb_tags tensorboard_tags; /* whose tags and layout */
+	enum config_tb_tags tensorboard_tags; /* the style of tags and layout */
 	/* ranks that write them; empty: 0 and the last one with a loss */
 	struct ranges tensorboard_ranks;
 	uint64_t tensorboard_scalars; /* which scalars: bits of enum scalar */
 	char *tensorboard_ops; /* columns of kinds (terms/train_kind.h) */
-	/* summaries: event files of their own */
+	/* summaries: separate event files */
 	char *summary_dir; /* absolute, "": none */
 	int64_t summary_interval; /* steps */
 	bool summary_loss;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of a training's numbers of each step: scalars, metrics, names. */
+/* Keys of the numbers of a training's steps: scalars, metrics, names. */
 #ifndef PROBE_CONFIG_ROOMS_TRAINING_H
 #define PROBE_CONFIG_ROOMS_TRAINING_H
 
 #include "config/rooms/room.h"
 
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
-/* Of each expert and over all, of each, or over all. */
+/* Each expert and the total; each expert; or the total. */
 enum config_rank_experts { RANK_EXPERTS_ALL, RANK_EXPERTS_FULL, RANK_EXPERTS_STATISTICS };
 
 struct training_keys {
@@ -22,14 +22,16 @@ struct training_keys {
 	int64_t metrics_interval; /* steps */
 	char *metrics_targets; /* regular expressions of parameters, "": all */
 	bool metrics_invert;
-	/* steps; iterations for each weight */
+	/* in steps; iterations for each weight */
 	int64_t stable_rank_interval, stable_rank_iterations;
 	int64_t stable_rank_budget_ms; /* of a step */
 	char *stable_rank_targets; /* as metrics_targets */
-	enum config_rank_experts stable_rank_experts; /* what is shown for a stack of matrices */
+	enum config_rank_experts stable_rank_experts; /* what is written for a stack of matrices */
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
 	int64_t flops_interval; /* one of this many steps is counted, unless the key above is set */
-	/* A training's own YAML, no key: a JSON object of its keys, each value as Python shows it; NULL: there was none. */
+	/*
+	 * Not a key: a training's own YAML as a JSON object of its keys, each value as Python shows it; NULL: there was none.
+	 */
 	char *training;
 };
 

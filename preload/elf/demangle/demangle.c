@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recursive descent over https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling. Only the outermost name is
- * written; of types nothing is kept but how they are passed, for parameters, and that in the table of substitutions
- * too, since S1_ may stand for any type before it.
+ * A recursive descent parser for https://itanium-cxx-abi.github.io/cxx-abi/abi.html#mangling. Only the outermost name is
+ * written; of types only the way they are passed is kept, for parameters and for the table of substitutions, because S1_ may
+ * refer to any earlier type.
  */
 #include "elf/demangle/demangle_read.h"
 
@@ -42,7 +42,7 @@ void dm_add_sub(struct dm *d, uint8_t t)
 		d->sub[d->nsub++] = t;
 }
 
-/* [0-9A-Z]* _ : a number in base 36, plus 1; nothing is 0. */
+/* [0-9A-Z]* _ : a number in base 36, plus 1; an empty number is 0. */
 size_t dm_seq_id(struct dm *d)
 {
 	size_t v = 0;
@@ -93,7 +93,7 @@ static void operator_name(struct dm *d)
 			return;
 		}
 	}
-	give_up(d); /* conversions are named after a type */
+	give_up(d); /* conversion operators are named after a type */
 }
 
 /* C1, D2 ... */
@@ -121,7 +121,7 @@ static void demangle_structor(struct dm *d)
 	d->no_return = d->method = true;
 }
 
-/* Ut_ and UlvE_: nothing that a person could name, but part of other names. */
+/* Ut_ and UlvE_: unnamed entities, which are part of other names. */
 static void skip_unnamed(struct dm *d)
 {
 	bool lambda = d->p[0] == 'U' && d->p[1] == 'l';
@@ -156,7 +156,7 @@ static void demangle_unqualified(struct dm *d)
 
 /* ---- names ---- */
 
-/* Sa ... Sd, written out; false if it is none. */
+/* Sa ... Sd, written out; false if it is none of these. */
 static bool demangle_abbreviation(struct dm *d)
 {
 	static const char names[] = "aallocator\0bbasic_string\0sstring\0iistream\0oostream\0"
@@ -230,7 +230,7 @@ static void nested_name(struct dm *d)
 		d->nested = true;
 }
 
-/* A name in a function: only types that are arguments may have such, and there it does not matter which; and frames. */
+/* A name local to a function: only types of arguments may have one, where the name does not matter; and stack frames. */
 static void local_name(struct dm *d)
 {
 	struct cxx_params none = {.n = 0};
@@ -282,7 +282,7 @@ void dm_name(struct dm *d)
 	d->depth--;
 }
 
-/* ---- the whole ---- */
+/* ---- the whole symbol ---- */
 
 /* h <n> _ or v <n> _ <n> _ */
 static void call_offset(struct dm *d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * C++ names, as far as it takes to find a function by its name: the Itanium C++ ABI's mangling, read from left to right
- * once, no memory.
+ * Demangles C++ names to the extent needed to find a function by its name: the Itanium C++ ABI's mangling, read once from left
+ * to right, without allocating memory.
  */
 #ifndef PROBE_ELF_DEMANGLE_H
 #define PROBE_ELF_DEMANGLE_H
@@ -16,7 +16,7 @@
 enum {
 	CXX_CLASS = CT_STRUCT, /* a class or an enum: the name does not show which */
 	CXX_ANY, /* not known */
-	CXX_NEVER, /* long double, 128 bits and the like: cannot be described */
+	CXX_NEVER, /* long double, 128-bit types and others that cannot be described */
 };
 
 #define CXX_PARAMS_MAX (API_ARGS_MAX + 1)
@@ -38,8 +38,8 @@ struct cxx_params {
 int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params);
 
 /*
- * The same for people who read a stack: also names that are local to a function, with {lambda} and {unnamed}, and with
- * suffixes of the compiler (.cold, .part.0). _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
+ * The same for people who read a stack: also names that are local to a function, with {lambda} and {unnamed}, and with suffixes
+ * of the compiler (.cold, .part.0). _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
  */
 int demangle_frame(const char *symbol, char *buf, size_t cap);
 

@@ -18,7 +18,7 @@ struct dm {
 	const char *p;
 	char *out;
 	size_t len, cap;
-	bool bad; /* given up; p stands at a NUL then */
+	bool bad; /* given up; p then points to a NUL */
 	unsigned quiet; /* > 0: not in the outermost name */
 	unsigned depth;
 	size_t last, last_len; /* the last component written: a constructor is named after it */
@@ -95,7 +95,7 @@ static inline size_t dm_number(struct dm *d)
 
 void dm_name(struct dm *d);
 void dm_source_name(struct dm *d);
-/* S1_ and the like. */
+/* S1_ and similar. */
 uint8_t dm_substitution(struct dm *d);
 size_t dm_seq_id(struct dm *d);
 void dm_add_sub(struct dm *d, uint8_t t);

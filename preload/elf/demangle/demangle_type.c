@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Types and template arguments in mangled names: of each only how it is passed. */
+/* Types and template arguments in mangled names: only how each is passed. */
 #include "elf/demangle/demangle_read.h"
 
 /* ---- template arguments ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs before the constructor, too (early.c): no function of libc may be called here, nor put in by the compiler. */
+/* Also runs before the constructor (early.c): no function of libc may be called here, nor inserted by the compiler. */
 #include "elf/loaded/elf_object.h"
 
 #include <stddef.h>
@@ -46,7 +46,10 @@ START_CODE void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, ui
 	}
 }
 
-/* d_ptr below lo: relative. glibc has made these absolute, but not in objects it does not relocate (the vdso); musl never. */
+/*
+ * d_ptr below lo: relative. glibc has made these absolute, but not in objects that it does not relocate (the vdso); musl never
+ * does.
+ */
 START_CODE static bool take_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
 {
 	uintptr_t soname = 0;

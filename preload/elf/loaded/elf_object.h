@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loaded object's tables for symbol lookups, inside elfsym.c and elf_scope.c, where all of it is used under
- * dl_iterate_phdr(), and entry/early.c.
+ * A loaded object's tables for symbol lookups. Internal to elfsym.c and elf_scope.c, where all of it is used under
+ * dl_iterate_phdr(), and to entry/early.c.
  */
 #ifndef PROBE_ELF_ELF_OBJECT_H
 #define PROBE_ELF_ELF_OBJECT_H
@@ -36,16 +36,16 @@ struct search {
 /* The hash of System V hash tables. */
 uint32_t object_hash_sysv(const char *s);
 
-/* False: it has no dynamic section, or none that can be used. */
+/* False: it has no dynamic section, or an unusable one. */
 bool object_describe(const struct dl_phdr_info *info, struct object *o);
 
 /* The same from the loader's own list, if there is no program header: lo and hi remain 0. */
 bool object_of_map(const struct link_map *map, struct object *o);
 
-/* The definition that the search asks for, NULL: there is none. */
+/* The definition that the search wants, NULL: there is none. */
 const ElfW(Sym) * object_find(const struct object *o, const struct search *s);
 
-/* True if it is one of our stub objects. */
+/* True if it is one of libprobe's stub objects. */
 bool object_is_stubs(const struct object *o);
 
 #endif

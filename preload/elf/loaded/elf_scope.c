@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the object that contains an address, the definitions in an object's scope, and the stub objects: the rest of
+ * Finds the object that contains an address, the definitions in an object's scope, and the stub objects: the second part of
  * elfsym.h.
  */
 #include "elf/loaded/elf_object.h"
@@ -61,7 +61,7 @@ struct scope {
 	uintptr_t pc;
 	struct object item[SCOPE_MAX];
 	int n;
-	const char *name; /* being looked for: DT_NEEDED */
+	const char *name; /* the name searched for: DT_NEEDED */
 };
 
 static const char *file_part_of(const char *path)
@@ -107,8 +107,8 @@ static int walk_scope(struct dl_phdr_info *info, size_t size, void *arg)
 	struct scope *c = arg;
 
 	/*
-	 * The lock that keeps objects from being unloaded is held here and may be taken again by the same thread: so
-	 * objects can be looked for by name while those found before stay where they are.
+	 * The lock that keeps objects from being unloaded is held here and may be taken again by the same thread: so objects
+	 * can be searched by name while those found before stay loaded.
 	 */
 	(void)info;
 	(void)size;
@@ -182,7 +182,7 @@ static int visit_stubs(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!object_describe(info, &o) || !object_is_stubs(&o))
 		return 0;
 
-	/* The table of stub_elf.c: FIRST symbols that are no stubs, then as many as the chains say. */
+	/* The table of stub_elf.c: FIRST symbols that are not stubs, followed by the symbols of all chains. */
 	const uint32_t *t = o.gnu_hash, *bucket = t + 4 + t[2] * (sizeof(ElfW(Addr)) / 4);
 	const uint32_t *chain = bucket + t[0];
 	uint32_t last = 0;

@@ -95,12 +95,12 @@ static void describe_us(const struct loaded_object *at, void *arg)
 	us->ok = object_describe(at->info, &us->o);
 }
 
-/* *kept: the name in our own string table. */
+/* *kept: the name in libprobe.so's own string table. */
 static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 {
-	/* We are never unloaded, and all threads that are here for the first time find the same. */
+	/* libprobe.so is never unloaded, and all threads that run this for the first time find the same values. */
 	static struct own us;
-	static _Atomic int known; /* 1: a thread fills it in, 2: it is there */
+	static _Atomic int known; /* 1: a thread is filling it in, 2: complete */
 	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
 	struct own mine = {.ok = false};
 	const struct own *o = &us;
@@ -131,13 +131,13 @@ bool elfsym_own(const char *name)
 #define HIDDEN_MAX 1024u
 
 /*
- * A symbol without a value is none to the loader (elf/dl-lookup.c, check_match). Entries are only added; value 0: its symbol is
- * shown. Two threads that hide or show the same name at once write the same.
+ * The loader ignores a symbol without a value (elf/dl-lookup.c, check_match). Entries are only added; value 0: its symbol is
+ * visible. If two threads hide or show the same name at once, both write the same.
  */
 static struct {
 	_Atomic(ElfW(Sym) *) sym;
 	_Atomic(ElfW(Addr)) value;
-	_Atomic(const char *) name; /* in our string table */
+	_Atomic(const char *) name; /* in libprobe.so's string table */
 } hidden[HIDDEN_MAX];
 
 static int make_pages_writable(struct dl_phdr_info *info, size_t size, void *arg)
@@ -154,7 +154,7 @@ static int make_pages_writable(struct dl_phdr_info *info, size_t size, void *arg
 		if (p->p_type != PT_LOAD || at < lo || at >= lo + p->p_memsz)
 			continue;
 		from = at & ~(page - 1);
-		/* They stay writable: another thread may be at a symbol of the same page. */
+		/* The pages stay writable: another thread may be changing a symbol of the same page. */
 		return mprotect((void *)from, at + sizeof(ElfW(Sym)) - from, flags) == 0 ? 1 : -1;
 	}
 	return 0;
@@ -193,7 +193,7 @@ void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg)
 		if (!atomic_load(&hidden[i].value) || !wanted(atomic_load(&hidden[i].name), arg))
 			continue;
 		/*
-		 * Taken first: a thread that hides it again meanwhile finds a symbol with its value, or a hidden one.
+		 * Taken first: if a thread hides it again meanwhile, it finds either a symbol with its value, or a hidden one.
 		 */
 		value = atomic_exchange(&hidden[i].value, 0);
 		if (value)

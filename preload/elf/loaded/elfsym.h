@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finding symbols in the loaded objects by their own hash tables: no dlsym, so no loader lock, no allocation, no
- * change of dlerror(), and the order is visible.
+ * Finds symbols in the loaded objects by their own hash tables: no dlsym, so no loader lock, no allocation, no change of
+ * dlerror(), and the search order is known.
  */
 #ifndef PROBE_ELF_ELFSYM_H
 #define PROBE_ELF_ELFSYM_H
@@ -9,7 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STUB_SONAME "libprobe-stubs.so" /* tells our stub objects (stub_elf.h) from others */
+#define STUB_SONAME \
+	"libprobe-stubs.so" /* distinguishes libprobe's stub objects (stub_elf.h) from others */
 
 struct provider {
 	void *addr;
@@ -22,18 +23,18 @@ struct provider {
 uint32_t elfsym_hash(const char *name);
 
 /*
- * The objects after libprobe.so in the loader's order that define `name` as a function, at most max of them; without
- * ourselves, our stub objects and objects before us. Returns their number.
+ * The objects after libprobe.so in the loader's order that define `name` as a function, at most max of them; excludes
+ * libprobe.so, its stub objects and earlier objects. Returns their number.
  */
 int elfsym_after_us(const char *name, struct provider *out, int max);
 
-/* The same for all objects except ourselves and our stub objects. */
+/* The same for all objects except libprobe.so and its stub objects. */
 int elfsym_all(const char *name, struct provider *out, int max);
 
-/* Any defined symbol (data too) in any object but ourselves, first one; NULL if there is none. */
+/* The first symbol of that name (data too) defined in any object except libprobe.so; NULL if there is none. */
 void *elfsym_data(const char *name);
 
-/* True if an object before us in the loader's order (the program, an earlier preload) defines the function. */
+/* True if an object before libprobe.so in the loader's order (the program, an earlier preload) defines the function. */
 bool elfsym_before_us(const char *name);
 
 /* The stub of that name, if a stub object has one. */
@@ -50,22 +51,22 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 bool elfsym_own(const char *name);
 
 /*
- * Hides that export of ours from all further lookups; bindings made before stay. False: it cannot be hidden (our
- * symbols cannot be made writable, or there is no room for more).
+ * Hides that export of libprobe.so from all further lookups; existing bindings stay. False: it cannot be hidden (the symbols
+ * cannot be made writable, or there is no room for more).
  */
 bool elfsym_hide_own(const char *name);
-/* Shows those for which `wanted` says yes. */
+/* Shows those for which `wanted` returns true. */
 void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg);
 
 struct elf_place {
 	const char *
-		path; /* "" for the program; valid while the object is loaded, as rpath and runpath */
+		path; /* "" for the program; valid while the object is loaded, like rpath and runpath */
 	uintptr_t base;
 	const char *rpath, *runpath; /* NULL: none */
 	bool no_default; /* DF_1_NODEFLIB */
 	bool code; /* the address is in an executable segment */
-	bool us, stubs; /* libprobe.so; a stub object */
-	bool behind_us; /* the object, or us */
+	bool us, stubs; /* it is libprobe.so; it is a stub object */
+	bool behind_us; /* the object is after libprobe.so in the loader's order, or libprobe.so itself */
 };
 
 /* The object around an address; false: none. */

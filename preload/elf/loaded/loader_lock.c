@@ -61,7 +61,7 @@ START_CODE static int collect_lock_words(struct dl_phdr_info *info, size_t size,
 	return 0;
 }
 
-/* Child handlers run in the order of their registration, and this is our first: before any that looks for symbols. */
+/* Child handlers run in the order of their registration, and this is libprobe's first: before any that searches for symbols. */
 static void reset_loader_lock(void)
 {
 	if (list_lock && list_lock->__data.__lock)

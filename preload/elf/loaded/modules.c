@@ -26,12 +26,12 @@ uint64_t modules_generation(void)
 {
 	uint64_t g = 0;
 
-	/* Both only ever grow, so their sum changes with either. */
+	/* Both only grow, so their sum changes with either. */
 	dl_iterate_phdr(first_counters, &g);
 	return g;
 }
 
-/* A path that does not fit is no path: cut off it might name another file. */
+/* A path that does not fit is dropped: truncated it might name another file. */
 static void set_path(struct module *m, const char *path)
 {
 	size_t n = strlen(path);
@@ -97,7 +97,7 @@ void modules_each(void (*fn)(void *arg, const struct module *m), void *arg)
 	int saved = errno;
 	ssize_t n = readlink("/proc/self/exe", t.exe, sizeof(t.exe));
 
-	/* Filled to the end means cut off. */
+	/* If the buffer is full, the path was truncated. */
 	if (n < 0 || (size_t)n >= sizeof(t.exe))
 		n = 0;
 	t.exe[n] = '\0';

@@ -17,8 +17,8 @@ struct module {
 };
 
 /*
- * Calls fn for each module. Uses dl_iterate_phdr only; fn must not call the dynamic loader.
- * modules_generation() changes whenever a module was loaded or unloaded since the last look.
+ * Calls fn for each module. Uses dl_iterate_phdr only; fn must not call the dynamic loader. modules_generation() changes
+ * whenever a module was loaded or unloaded since its last call.
  */
 void modules_each(void (*fn)(void *arg, const struct module *m), void *arg);
 uint64_t modules_generation(void);

@@ -10,10 +10,11 @@
 struct loaded_object {
 	const struct dl_phdr_info *info;
 	uintptr_t lo, hi; /* its load segments */
-	bool us, behind_us; /* it is libprobe.so; it, or one before it in the loader's order, is */
+	bool us,
+		behind_us; /* it is libprobe.so; libprobe.so or an object after it in the loader's order */
 };
 
-/* The addresses [*lo, *hi) that the object takes. */
+/* The addresses [*lo, *hi) that the object occupies. */
 void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi);
 
 /* An address in libprobe.so. */

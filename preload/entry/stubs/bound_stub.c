@@ -25,7 +25,7 @@ static struct slot {
 } slots[BOUND_MAX];
 static _Atomic unsigned used; /* slots below are complete */
 
-/* Held while a slot is looked for or filled. Lock order: as the stub lock (stub.h). A forked child makes it again. */
+/* Held while a slot is searched or filled. Lock order: same as the stub lock (stub.h). A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void reinit_bound_lock(void)
@@ -74,7 +74,7 @@ static bool fill_bound_slot(
 	       ffi_entry(a, &s->target.code, &s->target.context) == 0;
 }
 
-/* A wrapper for just this function; `real` itself if there is none to be had. */
+/* A wrapper for just this function; `real` itself if none can be made. */
 static void *bind_another_function(const char *name, void *real, const char *path, uintptr_t pc)
 {
 	unsigned n = used;
@@ -107,7 +107,7 @@ void *bind_wrapper(const char *name, void *real, const char *path, uintptr_t pc)
 		word = api_word(a);
 		if (!(word & API_STATES))
 			word = call_first_use(a, (uintptr_t)real);
-		/* Switched off: the wrapper would do nothing. Several copies, none of them recorded: the same. */
+		/* Switched off: the wrapper would do nothing. The same for several copies, none of which is recorded. */
 		if (word & (API_SKIP | API_GONE) || !(word & API_DECIDED))
 			return real;
 		if (word & API_ON && call_real(a) == real)

@@ -17,10 +17,10 @@
 #error "this libffi has no go closures"
 #endif
 
-/* The caller's state when it jumped to us, written by ffi_enter.S and read at once by the handler. */
+/* The caller's state at the jump, written by ffi_enter.S and read immediately by the handler. */
 struct ffi_caller {
 	uintptr_t sp, fp; /* stack and frame pointer */
-	uintptr_t pc; /* return address where that is in a register */
+	uintptr_t pc; /* return address if it is in a register */
 };
 
 __attribute__((visibility("hidden"))) extern __thread struct ffi_caller ffi_caller THREAD_TLS;
@@ -60,7 +60,7 @@ static ffi_type *ffi_scalar_type(uint8_t ctype)
 	return ctype < CT_STRUCT ? of[ctype] : NULL;
 }
 
-/* A large C++ object is passed by its size; its content does not matter. */
+/* A large C++ object is described by its size; its content does not matter. */
 static ffi_type *hidden_result(void)
 {
 	static ffi_type *members[] = {
@@ -70,7 +70,7 @@ static ffi_type *hidden_result(void)
 	return &type;
 }
 
-/* NULL: no memory, or a member that is none. */
+/* NULL: no memory, or an unsupported member. */
 static ffi_type *ffi_struct_type(const struct api_struct *s)
 {
 	ffi_type *t = calloc(1, sizeof(*t) + (s->n + (size_t)1) * sizeof(ffi_type *));
@@ -86,7 +86,7 @@ static ffi_type *ffi_struct_type(const struct api_struct *s)
 		}
 	}
 	t->type = FFI_TYPE_STRUCT;
-	/* Known beforehand, so that libffi has nothing to compute in a type that another thread may be using. */
+	/* Set in advance, so that libffi does not compute it in a type that another thread may be using. */
 	t->size = s->size;
 	t->alignment = s->align;
 	return t;
@@ -148,7 +148,7 @@ static void pack_arguments(union arg *v, void **av, void **args, const struct ap
 	}
 }
 
-/* libffi hands over integers narrower than a register as a whole one. */
+/* libffi returns integers narrower than a register widened to a whole register. */
 static int64_t returned_value(const struct api_spec *s, const void *ret)
 {
 	int64_t v;
@@ -174,7 +174,7 @@ static int64_t returned_value(const struct api_spec *s, const void *ret)
 	}
 }
 
-/* There is no real function: a code where one is returned, else zeros. */
+/* There is no real function: returns an error code if the function returns one, otherwise zeros. */
 static void return_missing(const struct entry *e, void *ret)
 {
 	const struct api_spec *s = e->api->spec;
@@ -187,9 +187,9 @@ static void return_missing(const struct entry *e, void *ret)
 }
 
 /*
- * The frame that the caller sees as the wrapper's: its return address at frame[1], the caller's frame pointer at
- * frame[0]. False where a signal handler has come between ffi_enter and here and has made another call, which is
- * recognised by its place further down the stack.
+ * The frame that the caller sees as the wrapper's: its return address at frame[1], the caller's frame pointer at frame[0].
+ * False if a signal handler interrupted between ffi_enter and here and made another call, which is recognised by its lower
+ * position on the stack.
  */
 static bool caller_frame(struct ffi_caller *from, uintptr_t here, uintptr_t *frame)
 {
@@ -246,11 +246,11 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 	call_leave(&c, returned_value(f->spec, ret));
 }
 
-/* ---- calls with parameters that are not known ---- */
+/* ---- calls with unknown parameters ---- */
 
-#define OPEN_FLOATS 8u /* registers for them; further ones lie among the words on the stack */
+#define OPEN_FLOATS 8u /* registers for them; further ones are among the words on the stack */
 
-/* Words on the stack that cannot be read are none of the call's: all that it was given can. */
+/* Words on the stack that cannot be read do not belong to the call: all of its arguments are readable. */
 static void cut_open_words(void **args, uint64_t *none)
 {
 	uintptr_t first = (uintptr_t)args[API_OPEN_REGISTERS],
@@ -314,7 +314,7 @@ static int prepare_open_entry(struct entry *e)
 #define INTEGER_REGISTERS 6u
 #define VECTOR_REGISTERS 8u
 
-/* Which of its two eightbytes have nothing but float and double in them (System V ABI for x86-64, 3.2.3), a bit for each. */
+/* Which of its two eightbytes contain only float and double (System V ABI for x86-64, 3.2.3), one bit each. */
 static unsigned vector_halves(const struct api_struct *s)
 {
 	unsigned halves = s->size > 8 ? 3 : 1, at = 0;
@@ -331,8 +331,8 @@ static unsigned vector_halves(const struct api_struct *s)
 }
 
 /*
- * ffi_call() of 3.4.4 (x86/ffi64.c) copies all 16 bytes of a struct to where the register of its first half is saved. Where that
- * is the last integer register, and the second half belongs in a vector register, the first of these is overwritten.
+ * ffi_call() of 3.4.4 (x86/ffi64.c) copies all 16 bytes of a struct to where the register of its first half is saved. If that
+ * is the last integer register, and the second half belongs in a vector register, the first vector register is overwritten.
  */
 static bool meets_error_of_libffi(const struct api_spec *s)
 {
@@ -359,7 +359,7 @@ static bool meets_error_of_libffi(const struct api_spec *s)
 			vectors < VECTOR_REGISTERS)
 			return true;
 		v = (v & 1) + (v >> 1);
-		/* All of it in registers, or nothing. */
+		/* Either all of it is in registers, or none. */
 		if (in + n - v > INTEGER_REGISTERS || vectors + v > VECTOR_REGISTERS)
 			continue;
 		in += n - v;
@@ -422,7 +422,7 @@ static int prepare_ffi_entry(struct entry *e)
 	return 0;
 }
 
-/* Puts e before `head`, the first that was looked at. Returns e, or the entry that another thread made meanwhile. */
+/* Inserts e before `head`, the entry that was examined first. Returns e, or the entry that another thread made meanwhile. */
 static struct entry *insert_ffi_entry(
 	_Atomic(struct entry *) *bucket, struct entry *head, struct entry *e)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The entry for functions without a compiled wrapper: a libffi go closure takes the arguments apart as the row's spec
- * says, ffi_call() puts them together again for the real function, and between the two lie the same call_enter() and
- * call_leave() as in any wrapper.
+ * The entry for functions without a compiled wrapper: a libffi go closure takes the arguments apart according to the row's
+ * spec, ffi_call() puts them together again for the real function, and in between call_enter() and call_leave() are called as
+ * in any wrapper.
  *
- * A go closure is data: the code is libffi's own and gets the row in a register. Nothing here is ever writable and
- * executable.
+ * A go closure is data: the code is libffi's own and gets the row in a register. Nothing here is ever writable and executable.
  */
 #ifndef PROBE_ENTRY_FFI_H
 #define PROBE_ENTRY_FFI_H
@@ -13,9 +12,9 @@
 #include "api/api.h"
 
 /*
- * Prepares the libffi entry for a row made at run time: *code is where a stub must jump with *context in r10 (x86-64)
- * or x18 (aarch64), everything else as the caller left it. The row is kept for ever. Idempotent, takes no lock. Returns
- * 0, -ENOMEM, or -EINVAL where the row's spec cannot be called this way.
+ * Prepares the libffi entry for a row made at run time: *code is where a stub must jump with *context in r10 (x86-64) or x18
+ * (aarch64), everything else as the caller left it. The row is kept permanently. Idempotent, takes no lock. Returns 0, -ENOMEM,
+ * or -EINVAL if the row's spec cannot be called this way.
  */
 int ffi_entry(struct api *a, void **code, void **context);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where stubs jump: notes how the caller stands, for the stack of the record, and goes on to libffi's go closure, whose
- * address is in the context register and whose first word is its code. Nothing is pushed: libffi finds arguments on the
+ * Where stubs jump: stores the caller's stack position, for the stack of the record, and continues to libffi's go closure,
+ * whose address is in the context register and whose first word is its code. Nothing is pushed: libffi finds arguments on the
  * stack where the caller put them.
  */
 	.text

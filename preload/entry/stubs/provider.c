@@ -10,7 +10,7 @@ static const struct runtime_provider *runtime_provider_at(unsigned i)
 	return i == 0 ? &custom_provider : wrapper_providers ? wrapper_providers[i - 1] : NULL;
 }
 
-/* Names that must keep their meaning: the loader's and our own. */
+/* Names that must keep their meaning: those of the loader and of libprobe. */
 static bool is_reserved_name(const char *symbol)
 {
 	return strncmp(symbol, "probe_", 6) == 0 || strncmp(symbol, "_dl_", 4) == 0 ||

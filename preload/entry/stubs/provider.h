@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions without a compiled wrapper: tells which symbols of a library are to be recorded, and describes them. The
- * entry (stub objects, libffi) asks when a library is about to be loaded; it names no library itself.
+ * Functions without a compiled wrapper: decides which symbols of a library are recorded, and describes them. The entry (stub
+ * objects, libffi) asks when a library is about to be loaded; it names no library itself.
  */
 #ifndef PROBE_ENTRY_PROVIDER_H
 #define PROBE_ENTRY_PROVIDER_H
@@ -23,19 +23,19 @@ struct runtime_provider {
 	 */
 	struct api *(*make)(const char *symbol, const char *object);
 	/*
-	 * A function that it wants and makes no row of: its name in the `api` column into out, its library, and why; for
-	 * `probe check`. False: it is simply not listed. NULL: there are none.
+	 * For a function that it wants but cannot make a row for: its name in the `api` column into out, its library, and the
+	 * reason; for `probe check`. False: it is simply not listed. NULL: there are none.
 	 */
 	bool (*refused)(
 		const char *symbol, char *out, size_t cap, const char **lib, const char **why);
-	/* False as long as it will want nothing at all: then libraries are not even opened. NULL: always true. */
+	/* False as long as it wants nothing at all: then libraries are not even opened. NULL: always true. */
 	bool (*any)(void);
 };
 
 /* Functions that the user describes: configs/apis/custom.yaml. */
 extern const struct runtime_provider custom_provider;
 
-/* Those of libraries, ending with NULL. Defined in wrappers/; programs without wrappers have none. */
+/* Providers of libraries, ending with NULL. Defined in wrappers/; programs without wrappers have none. */
 extern const struct runtime_provider *const wrapper_providers[] __attribute__((weak));
 
 /* ---- all providers together (provider.c) ---- */

@@ -29,8 +29,8 @@ struct known_target {
 };
 
 /*
- * A stub that was called at least once, or listed for `probe check`. Never freed. api is NULL where nothing is recorded
- * any more (in a forked child, say): the row is there so that its stub leads straight to the real function.
+ * A stub that was called at least once, or listed for `probe check`. Never freed. api is NULL if nothing is recorded any more
+ * (as in a forked child): the row exists so that its stub leads straight to the real function.
  */
 struct stub_row {
 	struct stub_row *next;
@@ -80,7 +80,7 @@ static struct stub_row *find_stub_row(const char *name)
 	return NULL;
 }
 
-/* The row of a stub, made now if need be. name must last. NULL: the function is not wanted, or no memory. */
+/* The row of a stub, made now if necessary. name must stay valid. NULL: the function is not wanted, or no memory. */
 static struct stub_row *row_of(const char *name)
 {
 	struct stub_row *r = find_stub_row(name);
@@ -105,7 +105,7 @@ static struct stub_row *row_of(const char *name)
 
 /* ---- the first call ---- */
 
-/* A target of a row: made once for each place that its stub ever leads to, for libraries come and go. */
+/* A target of a row: made once for each place that its stub ever leads to, because libraries are loaded and unloaded. */
 static const struct stub_target *target_of(struct stub_row *r, void *code, void *context)
 {
 	struct known_target *head = atomic_load(&r->targets), *t;
@@ -132,7 +132,7 @@ static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *cod
 	return (struct tail){code, context};
 }
 
-/* Nothing is recorded, nothing is kept: just the function. */
+/* Nothing is recorded or kept: just returns the function. */
 static struct tail lead_to_real(const char *name, uintptr_t pc)
 {
 	static const struct adapter none;
@@ -142,7 +142,7 @@ static struct tail lead_to_real(const char *name, uintptr_t pc)
 	return (struct tail){.target = real_find(&spec, pc, &several)};
 }
 
-/* The next call goes to stub_first() again. Targets are never freed: a thread may be on its way through one. */
+/* The next call goes to stub_first() again. Targets are never freed: a thread may be about to use one. */
 static void reset_stub(struct stub_row *r)
 {
 	struct stub_entry *e = atomic_load(&r->entry);
@@ -164,13 +164,13 @@ static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uin
 	if (!real || several || !real_settled(loads))
 		return (struct tail){.target = real};
 	lead_stub(r, e, real, NULL);
-	/* A library that came meanwhile found the stub leading nowhere yet. */
+	/* A library that was loaded meanwhile may have found the stub without a target. */
 	if (!real_settled(loads))
 		reset_stub(r);
 	return (struct tail){.target = real};
 }
 
-/* Straight to the real function, as long as that is the only one and stays where it is. */
+/* Leads straight to the real function, as long as that is the only one and stays loaded. */
 static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
 {
 	void *real = call_real(r->api);
@@ -182,7 +182,7 @@ static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
 	return (struct tail){real, NULL};
 }
 
-/* No call makes a row now. */
+/* True if no call creates a row at present. */
 static bool are_rows_unwanted(void)
 {
 	return generation_now()->paused || !step_profiled() ||
@@ -198,7 +198,7 @@ static bool may_rest(const struct api *a)
 	       lib->idle(a);
 }
 
-/* Returns the row's word. It may rest, unless a thread that changes that (stub_rest_unwanted()) came meanwhile. */
+/* Returns the row's word. The stub may bypass libprobe, unless a thread that changes that (stub_rest_unwanted()) intervened. */
 static uint32_t rest_row(struct api *a)
 {
 	if (are_rows_unwanted() && may_rest(a) && api_change_state(a, API_ON, API_SKIP) &&
@@ -207,7 +207,7 @@ static uint32_t rest_row(struct api *a)
 	return api_word(a);
 }
 
-/* Without the lock: looking for the real function may ask the loader, and all of this can be done twice. */
+/* Runs without the lock: the search for the real function may call the loader, and all of this can be done twice. */
 static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 {
 	const char *name = stub_entry_name(e);
@@ -216,7 +216,7 @@ static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 	void *code, *context;
 	int err;
 
-	/* Switched off for a while: nothing is decided that would stay. */
+	/* Switched off temporarily: nothing permanent is decided. */
 	if (!recording_enabled() && !session_is_settled())
 		return lead_to_real(name, pc);
 	lock_stubs();
@@ -276,7 +276,7 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 	(void)a1;
 	(void)a2;
 	(void)a3;
-	/* From inside libprobe, or from a signal handler that interrupted it: the lock may be ours. */
+	/* Called inside libprobe, or in a signal handler that interrupted it: this thread may hold the lock. */
 	if (w->busy)
 		return lead_to_real(stub_entry_name(e), pc);
 	w->busy++;
@@ -331,7 +331,7 @@ void stub_rest_unwanted(void)
 {
 	bool rest;
 
-	/* If two threads do this, the last one must not restore the other's answer. */
+	/* If two threads do this, the later one must not store the earlier one's result. */
 	do {
 		rest = are_rows_unwanted();
 		for (struct stub_row *r = atomic_load(&rows); r; r = r->next)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of a stub on aarch64. x16, x17 are the linker's own; x18 is where a go closure expects its context. */
+/* Code of a stub on aarch64. x16, x17 are reserved for the linker; x18 is where a go closure expects its context. */
 #include <string.h>
 
 #include "entry/stubs/stub_elf.h"

@@ -198,7 +198,7 @@ static void put_symbol(
 	s->st_name = str;
 	s->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
 	s->st_other = STV_DEFAULT;
-	s->st_shndx = defined ? 1 : SHN_UNDEF; /* there are no sections: any number but 0 */
+	s->st_shndx = defined ? 1 : SHN_UNDEF; /* there are no sections: any number except 0 */
 	s->st_value = at;
 	s->st_size = defined ? STUB_BYTES : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where stubs lead at first, and the stubs that lie in libprobe.so itself: the latter are handed out by dlsym for
- * functions of a certain handle (bound_stub.c). Shape and registers of a stub: stub_elf.h.
+ * The initial target of stubs, and the stubs inside libprobe.so itself: dlsym returns the latter for functions of a specific
+ * handle (bound_stub.c). Layout and registers of a stub: stub_elf.h.
  */
 #include "entry/stubs/bound_stub.h"
 #include "entry/stubs/hook_jump.inc"
@@ -36,7 +36,7 @@ bound_stubs:
 	.endr
 	.balign 32
 
-/* The context is a struct bound: notes it for call_enter() and goes on to the wrapper, its first word. */
+/* The context is a struct bound: stores it for call_enter() and continues to the wrapper, its first word. */
 bound_enter:
 	.cfi_startproc
 #if defined(__x86_64__)

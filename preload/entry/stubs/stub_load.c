@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Putting a stub object into the process: from memory (memfd), where that is refused from a file in $TMPDIR that is
- * removed at once. The loader compares names, so each object is given a path that no other had.
+ * Loads a stub object into the process: from memory (memfd), or if that is refused from a file in $TMPDIR that is removed
+ * immediately. The loader compares names, so each object is given a path that no other had.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,8 +44,8 @@ static int write_image(int fd, const void *image, size_t size)
 }
 
 /*
- * "/proc/self/fd/" and the number: descriptors are used again, so a number in dots and slashes, which the kernel passes
- * over, goes between.
+ * "/proc/self/fd/" and the number: descriptors are reused, so a counter written as dots and slashes, which the kernel ignores,
+ * is inserted.
  */
 static void make_unique_fd_path(char *path, size_t cap, int fd)
 {
@@ -65,7 +65,7 @@ static int from_memory(dlopen_fn *open_object, const void *image, size_t size)
 	int fd = memfd_create("libprobe-stubs", MFD_CLOEXEC), err;
 	char path[128];
 
-	/* Where executable ones are forbidden (vm.memfd_noexec=2) this one can still be mapped. */
+	/* If executable ones are forbidden (vm.memfd_noexec=2) this one can still be mapped. */
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		fd = memfd_create("libprobe-stubs", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 	if (fd < 0)

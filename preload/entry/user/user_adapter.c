@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter of libraries without one of their own: the user's file tells the meaning of their handles. Rank and size
- * of a communicator are queried once, with the functions named in the file.
+ * The adapter of libraries without a compiled one: the user's file gives the meaning of their handles. Rank and size of a
+ * communicator are queried once, with the functions named in the file.
  */
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +24,7 @@ static struct custom_lib {
 	const char *sonames[SONAMES_MAX + 1];
 	/* The functions of spec->rank and spec->size, once found. */
 	_Atomic(void *) rank, size;
-	_Atomic uint64_t looked; /* modules_generation() + 1 when they were not there */
+	_Atomic uint64_t looked; /* modules_generation() + 1 when they were missing */
 	_Atomic bool unknown_said;
 } libs[CUSTOM_LIBS_MAX];
 
@@ -95,8 +95,8 @@ static bool find_queries(struct custom_lib *c)
 }
 
 /*
- * Without communication only two things are the same on all ranks: the name of the one communicator, and that a
- * communicator in which every process has its rank in the job is all of the job.
+ * Without communication only two things are the same on all ranks: the name of the only communicator, and that a communicator
+ * in which every process has its job rank contains the whole job.
  */
 static void identify_custom_comm(const struct custom_lib *c, struct comm *m, bool world)
 {
@@ -119,7 +119,7 @@ static void identify_custom_comm(const struct custom_lib *c, struct comm *m, boo
 	}
 }
 
-/* NULL: the library gives no sensible answer (it may not be ready yet), or no memory. */
+/* NULL: the library gives no valid answer (it may not be ready yet), or no memory. */
 static struct comm *make_custom_comm(struct custom_lib *c, uint64_t handle)
 {
 	const struct spec *s = c->spec;
@@ -160,10 +160,7 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 	m = make_custom_comm(c, handle);
 	if (!m)
 		return NULL;
-	/*
-	 * Two threads may have got here with the same handle. The second one does not wait: its call has no
-	 * communicator.
-	 */
+	/* Two threads may get here with the same handle. The second one does not wait: its call has no communicator. */
 	if (!atomic_compare_exchange_strong(&publishing, &free, true)) {
 		comm_release(m);
 		return NULL;
@@ -191,7 +188,7 @@ static uint64_t handle_behind(const struct api_arg *a, const void *p)
 	return wide;
 }
 
-/* The communicator that a pointer argument points to, or that an argument is; false where there is none. */
+/* The communicator that a pointer argument points to, or that an argument is; false if there is none. */
 static bool handle_of(const struct call *c, enum role pointer, enum role value, uint64_t *handle)
 {
 	const struct api_spec *s = c->api->spec;
@@ -225,7 +222,7 @@ static void custom_leave(struct call *c, int64_t ret)
 		comm_drop(c->api->spec->lib, handle);
 }
 
-/* ---- one set of functions per document: they do not know for which library they are called ---- */
+/* ---- one set of functions per document, because they are not told for which library they are called ---- */
 
 #define ADAPTER(n)                                                   \
 	static struct comm *comm_##n(uint64_t handle)                \

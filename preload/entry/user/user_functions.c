@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's file: read at the first query about a library, and kept for ever. A row with an error is reported and
- * skipped; the others are used.
+ * The user's file: read at the first query about a library, and kept permanently. A row with an error is reported and skipped;
+ * the others are used.
  *
  * Lock: session.lock while the file is read; afterwards nothing changes.
  */
@@ -36,7 +36,7 @@
 struct row {
 	const struct func *f;
 	const struct adapter *lib;
-	const char *literal; /* FIND_NAME: in each symbol that fits; "": not known */
+	const char *literal; /* FIND_NAME: contained in each symbol that matches; "": not known */
 	_Atomic bool misfit_said;
 };
 
@@ -44,7 +44,7 @@ static struct {
 	_Atomic bool read;
 	struct spec_load load;
 	struct report report;
-	struct row *row; /* those found by a pattern come first */
+	struct row *row; /* rows with patterns come first */
 	unsigned n, npattern;
 	uint32_t *slot; /* row + 1 by its symbol, 0: empty; a power of two of them */
 	uint32_t nslot;
@@ -65,7 +65,7 @@ static void report_spec_error(void *arg, struct pos at, const char *fmt, va_list
 static void report_line(void *arg, const char *line)
 {
 	(void)arg;
-	/* A skipped row is never called, which would be the time to report it. */
+	/* A skipped row is never called, so it must be reported now. */
 	log_config_now();
 	log_loss(LOSS_CONFIG, "%s", line);
 }
@@ -83,8 +83,8 @@ static bool is_abbreviated(const char *s, size_t n)
 }
 
 /*
- * The longest word of a name or pattern. An identifier appears unchanged in the mangled name, so a search for it rules
- * out nearly all symbols before any is demangled.
+ * The longest word of a name or pattern. An identifier appears unchanged in the mangled name, so a search for it excludes
+ * nearly all symbols before any is demangled.
  */
 static const char *longest_word(struct spec_load *l, const char *pattern)
 {
@@ -124,7 +124,7 @@ static void add_custom_row(struct spec_load *l, const struct func *f, const stru
 		r->literal = longest_word(l, f->symbol);
 }
 
-/* A name whose row has an error is not unknown. */
+/* A name whose row has an error is not reported as unknown. */
 static void mark_names_known(const struct node *rows)
 {
 	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
@@ -138,7 +138,7 @@ static int by_find(const void *a, const void *b)
 	return (x->f->find == FIND_SYMBOL) - (y->f->find == FIND_SYMBOL);
 }
 
-/* The wanted rows of one document. Those that only follow communicators are wanted with any other. */
+/* The wanted rows of one document. Rows that only track communicators are wanted together with any other. */
 static void take_rows(struct spec_load *l, const struct spec *s, struct funcs *funcs)
 {
 	const struct adapter *lib = NULL;
@@ -218,8 +218,7 @@ static char *copy_path(const char *s, size_t n)
 }
 
 /*
- * The file named by the configuration, else the one next to it, else the one among the other files; NULL: none.
- * malloc'd.
+ * The file named by the configuration, or else the one next to it, or else the one among the other files; NULL: none. malloc'd.
  */
 static char *find_custom_file(bool *named)
 {
@@ -281,11 +280,11 @@ static void read_once(void)
 	char *path = find_custom_file(&named);
 
 	if (path)
-		read_custom_file(path, named); /* positions keep the name */
+		read_custom_file(path, named); /* positions in messages use this name */
 	wraplist_report_unknown(list_now(), "custom", report_line, NULL);
 }
 
-/* True if there is anything that a symbol could fit. */
+/* True if there is anything that a symbol could match. */
 static bool custom_rows_ready(void)
 {
 	int cancel;
@@ -368,7 +367,7 @@ static bool custom_params_fit(const struct params *args, const struct cxx_params
 	return true;
 }
 
-/* An overload, or a mistake in the signature: calling it that way would be the end of the program. */
+/* An overload, or an error in the signature: calling it that way would crash the program. */
 static bool fits_or_log(struct row *r, const char *symbol, const struct cxx_params *p)
 {
 	if (custom_params_fit(&r->f->args, p))
@@ -413,7 +412,7 @@ static struct row *find_custom_row(const char *symbol, const char *object)
 				continue;
 			if (len == -2)
 				len = demangle_symbol(symbol, name, sizeof(name), &params);
-			/* A C function has the name that it has. */
+			/* A C function's name is not mangled. */
 			hit = glob_match(x->f->symbol, len > 0 ? name : symbol);
 		}
 		if (!hit || !object_fits(x, object))
@@ -491,8 +490,8 @@ static struct api *make_custom_api(const char *symbol, const char *object)
 	shown_len = strlen(shown) + 1;
 	if (atomic_fetch_add(&custom.made, 1) >= MADE_MAX) {
 		log_loss(LOSS_ENTRY,
-			"more than %u functions fit %s: further ones are not recorded; narrow the "
-			"patterns, or name the libraries with objects",
+			"more than %u functions match %s: further ones are not recorded; "
+			"narrow the patterns, or name the libraries with objects",
 			MADE_MAX, r->f->spec->path);
 		return NULL;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions that a user describes in configs/apis/custom.yaml. user_functions.c reads the file and says which symbols are
+ * Functions that a user describes in configs/apis/custom.yaml. user_functions.c reads the file and decides which symbols are
  * meant (custom_provider, entry/stubs/provider.h); user_adapter.c is the adapter that all libraries of the file share.
  */
 #ifndef PROBE_ENTRY_USER_FUNCTIONS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call costs what it does not have in common with the one before it. The dictionaries hold what repeats: a site is a function
- * on a communicator, a stack, and the tensors' types and shapes; its number stands for all of that.
+ * A call is stored as its difference from the previous one. The dictionaries contain what repeats: a site is a function on a
+ * communicator, a stack, and the tensors' types and shapes; its number represents all of these.
  */
 #include "formats/compact/block.h"
 
@@ -17,8 +17,8 @@
 #include "terms/dtype.h"
 #include "text/decimal.h"
 
-#define CALL_ROOM 128 /* bytes that a call takes of CC_CALL at most: twelve numbers */
-#define ROW_ROOM 80 /* and a row of CC_ROW: seven numbers and a checksum */
+#define CALL_ROOM 128 /* upper limit of a call's bytes in CC_CALL: twelve numbers */
+#define ROW_ROOM 80 /* upper limit of a row's bytes in CC_ROW: seven numbers and a checksum */
 #define TENSOR_ROOM (64 + COMPACT_VARINT_MAX * ROW_DIMS_MAX)
 #define ENTRY_ROOM 96 /* of CC_COMMS and CC_FUNCTIONS */
 #define TENSOR_WORDS (4 + ROW_DIMS_MAX)
@@ -64,7 +64,7 @@ struct comm_state {
 struct site_state {
 	uint32_t function, stack, n;
 	uint32_t first; /* of its tensors in site_tensor */
-	uint32_t next; /* the site of the call that came after its last one */
+	uint32_t next; /* the site that followed its last call */
 };
 
 struct compact_block {
@@ -78,7 +78,7 @@ struct compact_block {
 	uint32_t last_site;
 	uint32_t calls, rows;
 	bool first; /* the dictionaries begin with this block */
-	/* Of the call before. */
+	/* Of the previous call. */
 	uint64_t seq, start;
 	uint32_t step, micro_step;
 	uint64_t before[2][COMPACT_LANES]
@@ -172,7 +172,7 @@ static bool add_room(void **array, uint32_t *cap, uint32_t n, size_t each)
 	return true;
 }
 
-/* Each: the entry's number, or below 0: -ENOBUFS, the block has no room for it; -ENOMEM. */
+/* Each returns the entry's number, or below 0: -ENOBUFS: the block has no room for it; -ENOMEM. */
 static int64_t add_block_entry(struct dictionary *d, const struct column *c, size_t bytes,
 	const uint64_t *key, uint32_t words, uint32_t hash)
 {
@@ -321,7 +321,7 @@ static int64_t add_block_tensor(struct compact_block *b, const struct journal_te
 	return added;
 }
 
-/* The word of a tensor's key that says all but how much it holds. */
+/* The word of a tensor's key that contains everything except its number of elements. */
 static inline uint64_t compute_type_word(const struct journal_tensor *t, uint64_t text)
 {
 	return t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
@@ -382,7 +382,10 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 	return added;
 }
 
-/* Whether the tensor is that entry of the dictionary. One with a name is not looked at: its text has to be found first. */
+/*
+ * Whether the tensor equals that entry of the dictionary. A tensor with a name is not compared: its text would have to be found
+ * first.
+ */
 static inline bool is_known_tensor(const struct compact_block *b, uint32_t number,
 	const struct journal_tensor *t, const char *name)
 {
@@ -399,7 +402,7 @@ static inline bool is_known_tensor(const struct compact_block *b, uint32_t numbe
 	return !other;
 }
 
-/* Programs go round: after a site comes the one that came after it the last time. False: not this time. */
+/* Programs run in loops: the site that followed this one the last time is expected next. False: it is another one. */
 static inline bool is_expected_site(const struct compact_block *b, uint32_t number,
 	const uint64_t function[FUNCTION_WORDS], const struct record *r)
 {
@@ -446,7 +449,7 @@ static int64_t find_block_site(struct compact_block *b, uint32_t function, const
 
 /* ---- numbers ---- */
 
-/* As a float32 has it, without rounding. */
+/* Whether a float32 represents it exactly. */
 static inline bool is_float32(uint64_t bits, uint32_t *out)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
@@ -468,7 +471,7 @@ static inline void write_column_bytes(struct column *c, const void *p, size_t n)
 	c->at += n;
 }
 
-/* Nine digits are all that the row's text has of it. Returns the width. */
+/* The row's text has only nine digits of it. Returns the width. */
 static unsigned write_real(struct column *c, double v, bool wide)
 {
 	uint64_t bits;
@@ -529,7 +532,7 @@ static uint64_t compute_optional(int64_t v, int64_t none)
 	return v == none ? 0 : 1 + compact_compute_zigzag(v);
 }
 
-/* What few rows have. */
+/* Writes the parts that only few rows have. */
 static void write_rare_of_row(
 	struct compact_block *b, const struct journal_tensor *t, unsigned kind)
 {

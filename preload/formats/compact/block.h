@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One block of a compact file (compact_layout.h) in the making, and the dictionaries that it shares with those before it. */
+/* One block of a compact file (compact_layout.h) being written, and the dictionaries that it shares with earlier blocks. */
 #ifndef PROBE_FORMATS_COMPACT_BLOCK_H
 #define PROBE_FORMATS_COMPACT_BLOCK_H
 
@@ -7,13 +7,13 @@
 
 struct compact_block;
 
-/* Some 2 MiB of addresses, of which only what is used takes memory. NULL: no memory. */
+/* Reserves about 2 MiB of address space, of which only the used part takes memory. NULL: no memory. */
 struct compact_block *compact_block_open(void);
 void compact_block_free(struct compact_block *b);
 
 /*
- * Adds a call with all its rows: 0, or, with no call added, -ENOBUFS: the block has to be written first, and -ENOMEM. What
- * is in the dictionaries by then stays there.
+ * Adds a call with all its rows: 0, or without adding it -ENOBUFS: the block must be written first, or -ENOMEM. Entries already
+ * added to the dictionaries stay there.
  */
 int compact_block_add(struct compact_block *b, const struct record *r);
 
@@ -22,10 +22,10 @@ uint32_t compact_block_get_calls(const struct compact_block *b);
 size_t compact_block_measure(const struct compact_block *b);
 void compact_block_write(struct compact_block *b, unsigned char *p);
 
-/* Goes on with an empty block. forget: and with empty dictionaries, as the first block of a file has to. */
+/* Continues with an empty block. forget: also with empty dictionaries, which the first block of a file needs. */
 void compact_block_reset(struct compact_block *b, bool forget);
 
-/* Its dictionaries are so full that they should be forgotten. */
+/* True if its dictionaries are so full that they should be reset. */
 bool compact_block_is_crowded(const struct compact_block *b);
 
 #endif

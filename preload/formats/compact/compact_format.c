@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of calls_<a>-<b>.compact. Each pass adds one block to a file. A file's dictionaries live as long as its blocks are
- * written one after the other by the same process: where they were left unknown, the next block begins new ones.
+ * The sink of calls_<a>-<b>.compact. Each pass adds one block to a file. A file's dictionaries are continued as long as the
+ * same process writes its blocks one after the other; otherwise the next block begins new ones.
  *
- * It is the last in the table of sinks, so no entry that it was given is ever retracted.
+ * It is the last in the table of sinks, so none of its entries is ever retracted.
  */
 #include <errno.h>
 #include <string.h>
@@ -12,17 +12,17 @@
 #include "formats/compact/compact_layout.h"
 #include "sink/format.h"
 
-/* Two: calls that end late are of the block of steps before. */
+/* Two, because calls that end late belong to the previous block of steps. */
 #define OPEN_FILES 2
-/* A reader of the file's end, and one that found a damaged block, go on where dictionaries begin. */
+/* A reader that starts near the file's end, or has found a damaged block, continues where dictionaries begin. */
 #define DICTIONARY_BYTES (4u << 20)
-#define BLOCK_BYTES 65536 /* that the file is taken to have room for */
+#define BLOCK_BYTES 65536 /* room that the file is assumed to have */
 
 struct open_file {
 	struct compact_block *block; /* NULL: not in use yet */
 	struct out_file *out; /* while the block has calls */
 	uint32_t steps, part; /* the file: the first step, and its part */
-	uint64_t bytes; /* of the file, with which its dictionaries agree */
+	uint64_t bytes; /* size of the file for which its dictionaries are valid */
 	uint64_t since; /* bytes since they began */
 	uint64_t used; /* pass */
 };
@@ -53,7 +53,7 @@ static void close_compact(void *state)
 	memset(s->file, 0, sizeof(s->file));
 }
 
-/* The one of that block of steps, or one that has no calls in this pass. NULL: the pass has to be ended first. */
+/* The file of that block of steps, or one without calls in this pass. NULL: the pass must be ended first. */
 static struct open_file *find_open_file(struct compact *s, uint32_t steps)
 {
 	struct open_file *oldest = NULL;
@@ -69,7 +69,7 @@ static struct open_file *find_open_file(struct compact *s, uint32_t steps)
 	return oldest;
 }
 
-/* The first call of a pass in that file. */
+/* Starts the block for the first call of a pass in that file. */
 static int start_block(struct compact *s, struct open_file *f, uint32_t step, uint32_t steps)
 {
 	struct out_file *o;
@@ -101,7 +101,7 @@ static int write_record(void *state, const struct record *r)
 	struct open_file *f = s->latest;
 	int err;
 
-	/* Mostly the file of the call before. */
+	/* Usually the file of the previous call. */
 	if (__builtin_expect(!f || !f->out || n != s->per || step - f->steps >= n, 0)) {
 		s->per = n;
 		s->steps = n ? step / n * n : 0;
@@ -149,7 +149,7 @@ static void handle_pass_end(void *state, bool written)
 
 		if (!f->out)
 			continue;
-		/* Another process has cut or removed the file, or nothing came into it. */
+		/* Another process has cut or removed the file, or nothing was written. */
 		if (!written || f->out->bytes != f->bytes)
 			f->bytes = 0;
 		f->out->pinned = false;

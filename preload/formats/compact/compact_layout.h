@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bytes of calls_<a>-<b>.compact (docs/reference/compact-format.md): blocks, each with a head and columns of numbers. For
- * who writes them (block.h) and who reads them (the tool). Integers of more than one byte have their lowest byte first.
+ * The layout of calls_<a>-<b>.compact (docs/reference/compact-format.md): blocks, each with a header and columns of numbers.
+ * Shared by the writer (block.h) and the reader (the tool). Integers are little-endian.
  */
 #ifndef PROBE_FORMATS_COMPACT_LAYOUT_H
 #define PROBE_FORMATS_COMPACT_LAYOUT_H
@@ -16,12 +16,12 @@
 #define COMPACT_MAGIC "PRC1"
 #define COMPACT_SUFFIX ".compact"
 #define COMPACT_HEAD 20 /* bytes of the head */
-#define COMPACT_SUM_FROM 12 /* the checksum is that of all bytes of the block from here on */
+#define COMPACT_SUM_FROM 12 /* the checksum covers all bytes of the block from here on */
 #define COMPACT_CALLS_MAX 4096 /* of one block */
 #define COMPACT_ROWS_MAX 8192 /* with a tensor */
 #define COMPACT_BLOCK_MAX (8u << 20) /* bytes */
 #define COMPACT_SITES_MAX 65536 /* of each dictionary */
-#define COMPACT_TEXT_MAX 512 /* bytes of one text: a cell takes fewer */
+#define COMPACT_TEXT_MAX 512 /* bytes of one text: a cell is shorter */
 #define COMPACT_DIMS_MAX 254
 
 /* head: magic, bytes of the block, checksum, number of calls, flags, number of columns */
@@ -33,7 +33,7 @@ enum compact_head {
 	COMPACT_AT_COLUMNS = 18, /* two bytes */
 };
 
-/* Dictionaries are empty before it. In every other block they go on from the one before. */
+/* Dictionaries are empty before it. Every other block continues those of the previous one. */
 #define COMPACT_FIRST 1
 
 enum compact_column {
@@ -45,7 +45,7 @@ enum compact_column {
 	CC_SITES,
 	/* one number a call */
 	CC_SITE,
-	CC_PRESENT, /* enum compact_present: what CC_CALL has of it */
+	CC_PRESENT, /* enum compact_present: which parts CC_CALL has */
 	CC_SEQ,
 	CC_START,
 	CC_DURATION,
@@ -63,11 +63,11 @@ enum compact_column {
 
 /* In this order in CC_CALL. */
 enum compact_present {
-	CP_STEP = 1, /* another one than the call's before: the difference */
-	CP_MICRO_STEP = 2, /* another one than the call's before: 0: none, else the number + 1 */
+	CP_STEP = 1, /* differs from the previous call's: the difference */
+	CP_MICRO_STEP = 2, /* differs from the previous call's: 0: none, else the number + 1 */
 	CP_COMM_SEQ = 4, /* not the expected one: the difference */
 	CP_NO_COMM_SEQ = 8, /* there is none, although one is expected; no number */
-	CP_PEER = 16, /* another one than at the function's call before: the difference */
+	CP_PEER = 16, /* differs from the function's previous call: the difference */
 	CP_TAG = 32,
 	CP_WAIT = 64,
 	CP_ISSUE = 128,
@@ -78,27 +78,27 @@ enum compact_present {
 	CP_AWAIT = 4096, /* dtype, count */
 };
 
-/* Likewise in CC_ROW, but for CR_STATISTICS and CR_NOSTATS. */
+/* The same for CC_ROW, except CR_STATISTICS and CR_NOSTATS. */
 enum compact_row {
 	CR_STATISTICS = 1,
 	CR_NOSTATS = 2,
 	CR_ZEROS = 4,
 	CR_NANS = 8,
 	CR_INFS = 16,
-	CR_COMPONENTS = 32, /* statistics of another number than compact_compute_components() */
+	CR_COMPONENTS =
+		32, /* the number of measured components differs from compact_compute_components() */
 	CR_CHECKSUM = 64, /* four bytes */
-	CR_OWN =
-		128, /* comm_seq, peer and tag of its own: each 0: none, else 1 + the zigzag of it */
+	CR_OWN = 128, /* its own comm_seq, peer and tag: each 0: none, else 1 + the zigzag value */
 };
 
 enum compact_width {
-	CW_BEFORE, /* as in the row before of the same io and lane in the block; at first 0 */
+	CW_BEFORE, /* as in the previous row of the same io and lane in the block; 0 at first */
 	CW_FOUR, /* float32; of integers the lower half, with the sign's bit of signed ones */
 	CW_DECIMAL, /* five bytes: nine digits and an exponent */
 	CW_EIGHT, /* float64 or the integer */
 };
 
-/* What a number is compared with: of types printed with 9 digits, of those with 17, and integers. */
+/* The lanes in which numbers are compared: types printed with 9 digits, types printed with 17, and integers. */
 enum compact_lane { COMPACT_NARROW, COMPACT_WIDE, COMPACT_INTEGERS, COMPACT_LANES };
 
 /* A decimal number: digits (10^8 to 10^9 - 1) * 10^(exponent - 8). */
@@ -107,13 +107,13 @@ enum compact_lane { COMPACT_NARROW, COMPACT_WIDE, COMPACT_INTEGERS, COMPACT_LANE
 #define COMPACT_EXPONENT_BIT 31
 #define COMPACT_EXPONENT_BIAS 256
 
-/* Whether min and max of the type are integers: what is neither signed nor unsigned is printed as a real number. */
+/* Whether min and max of the type are integers: a type that is neither signed nor unsigned is printed as a real number. */
 static inline bool compact_has_integers(const struct dtype_info *d)
 {
 	return d->cls == DTC_SIGNED || d->cls == DTC_UNSIGNED;
 }
 
-/* Numbers that the statistics of a tensor of that many elements are of. */
+/* Number of components that the statistics of a tensor of that many elements cover. */
 static inline uint64_t compact_compute_components(unsigned dtype, uint64_t count)
 {
 	return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 || dtype == DT_FLOAT4_E2M1FN_X2
@@ -123,7 +123,7 @@ static inline uint64_t compact_compute_components(unsigned dtype, uint64_t count
 
 #define COMPACT_VARINT_MAX 10
 
-/* Seven bits a byte, the lowest first; the top bit says that there are more. */
+/* Seven bits a byte, the lowest first; the top bit means that more follow. */
 static inline unsigned char *compact_write_number(unsigned char *p, uint64_t v)
 {
 	while (__builtin_expect(v >= 128, 0)) {
@@ -151,7 +151,7 @@ static inline unsigned char *compact_write_signed(unsigned char *p, int64_t v)
 }
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "the lowest byte is not first"
+#error "the format needs a little-endian machine"
 #endif
 static inline void compact_write_u32(unsigned char *p, uint32_t v)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dictionary of a compact file: entries with their key, numbered from 0 in the order in which they came. */
+/* A dictionary of a compact file: entries with their key, numbered from 0 in the order of insertion. */
 #ifndef PROBE_FORMATS_COMPACT_DICTIONARY_H
 #define PROBE_FORMATS_COMPACT_DICTIONARY_H
 
@@ -10,7 +10,7 @@
 
 struct dictionary_entry {
 	uint32_t hash, words; /* of the key */
-	uint32_t key; /* where it begins among all keys */
+	uint32_t key; /* its position among all keys */
 	uint32_t pad;
 };
 
@@ -52,7 +52,7 @@ static inline uint32_t dictionary_find(
 	return UINT32_MAX;
 }
 
-/* Adds an entry that is not there. Its number, or UINT32_MAX: no memory. */
+/* Adds an entry that does not exist yet. Returns its number, or UINT32_MAX: no memory. */
 uint32_t dictionary_add(struct dictionary *d, const uint64_t *key, uint32_t words, uint32_t hash);
 void dictionary_reset(struct dictionary *d); /* keeps its memory */
 void dictionary_free(struct dictionary *d);

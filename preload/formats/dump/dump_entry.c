@@ -10,9 +10,7 @@
 
 /* ---- tensors by their position ---- */
 
-/*
- * A NaN or Inf in memory that was never written is no value, and tools that search for the first one would report it.
- */
+/* A NaN or Inf in memory that was never written is not a value, and tools that search for the first one would report it. */
 static bool is_garbage(const struct staged_call *c, const struct journal_tensor *t)
 {
 	return t->io == IO_OUT && t->stats.n && (t->stats.nans || t->stats.infs) &&

@@ -21,7 +21,7 @@
 
 struct dumped_step {
 	uint32_t step;
-	bool own; /* its folder belongs to us */
+	bool own; /* its folder belongs to this process */
 	/* value of `left` of struct dump before its files were made for the first time */
 	int64_t left;
 	bool touched; /* it has calls that are not in its files */
@@ -153,8 +153,8 @@ static void make_step(struct dump *d, struct dumped_step *s)
 	s->own |= !err;
 	if (err && err != -ENOENT)
 		log_loss(LOSS_DUMP,
-			"the dump of step %u cannot be written: %s; it stays in dump_%u.part, "
-			"from which `probe recover` makes it",
+			"the dump of step %u cannot be written: %s; its data stays in "
+			"dump_%u.part, from which `probe recover` writes it",
 			s->step, io_error_text(err), s->step);
 }
 

@@ -62,7 +62,7 @@ void dump_json_text(struct dump_json *j, const char *s)
 
 	text_json(&t, s);
 	if (t.cut) {
-		/* More than some kilobytes of text are of no use to a reader. */
+		/* Readers do not need more than some kilobytes of text. */
 		t = text_over(buf, sizeof(buf));
 		text_str(&t, "\"...\"");
 	}

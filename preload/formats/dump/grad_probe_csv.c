@@ -152,9 +152,8 @@ static void clear_grad_folder(const struct grad_probe *g)
 			continue;
 		if (rename(g->folder, to) < 0)
 			log_loss(LOSS_DUMP,
-				"grad_probe: %s of an earlier run cannot be moved: %s; its files "
-				"are "
-				"written over",
+				"grad_probe: %s of an earlier run cannot be moved: %s; its "
+				"files are overwritten",
 				g->folder, io_error_text(-errno));
 		return;
 	}

@@ -138,7 +138,7 @@ static int add_abnormal(const struct abnormal *a)
 		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);
 		err = n < 0 && n != -ENOENT ? (int)n : 0;
 		have[n > 0 ? n : 0] = 0;
-		/* A file that is not ours is not replaced, nor one that was not read to its end. */
+		/* A file that libprobe did not write is not replaced, nor one that was not read to its end. */
 		if (n == (ssize_t)FILE_MOST - 1)
 			err = -EFBIG;
 		else if (n > 0 && *have != '{')

@@ -17,7 +17,7 @@ struct comm_places;
 struct comm_places *comm_places_new(bool said);
 void comm_places_free(struct comm_places *l);
 
-/* Only outermost calls on communicators. Records that were not written yet may be given again. */
+/* Only outermost calls on communicators. Records that were not written yet may be passed again. */
 void comm_places_record(struct comm_places *l, const struct record *r);
 void comm_places_stack(struct comm_places *l, const struct record_stack *e);
 void comm_places_comm(struct comm_places *l, const struct record_comm *e);

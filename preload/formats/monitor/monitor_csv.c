@@ -120,7 +120,7 @@ static int open_monitor(void *state, struct files *files)
 	if (!err)
 		err = own_monitor_folder(files);
 	if (!err && c && get_monitor_keys(c)->cc_distribution && get_monitor_keys(c)->cc_log_only) {
-		/* For a process that has ended, the file that it has written stays. */
+		/* If the process has ended, the file that it has written is kept. */
 		m->log = files->j->left ? NULL : comm_places_new(is_lowest_rank(c, m->rank));
 		err = m->log || files->j->left ? 0 : -ENOMEM;
 	} else if (!err && c && get_monitor_keys(c)->cc_distribution) {

@@ -288,11 +288,9 @@ static int keep_monitor_name(const struct files *f, const char *name)
 static void tell_of_unjudged(const char *name)
 {
 	log_loss(LOSS_FOLDER,
-		"append_output: the monitor's folder %s may be in use on another host, or lacks "
-		"rows "
-		"that are in a journal: this run has one of its own; run probe recover on that "
-		"run's "
-		"output",
+		"append_output: the monitor's folder %s may be in use on another host, or "
+		"lacks rows that are in a journal: this run gets a folder of its own; run "
+		"probe recover on that run's output",
 		name);
 }
 

@@ -44,7 +44,10 @@ void monitor_begin_row(
 	}
 }
 
-/* The nearest integer, of two the even one, as rint(): the C library's would need libm, and compilers differ in which they inline. */
+/*
+ * The nearest integer, ties to even, like rint(): the C library's version would need libm, and compilers differ in whether they
+ * inline it.
+ */
 static double find_nearest_integer(double v)
 {
 	double no_fraction = copysign(4503599627370496.0, v); /* 2^52 */

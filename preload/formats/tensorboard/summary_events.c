@@ -89,8 +89,8 @@ static bool is_too_much(struct summary *s, uint64_t bytes)
 	if (!keys->summary_max_bytes || bytes <= (uint64_t)keys->summary_max_bytes)
 		return false;
 	log_loss(LOSS_LIMIT,
-		"the file in summary_dir is as large as it may become: no more is written into it; "
-		"raise summary_max_bytes (now %lld)",
+		"the file in summary_dir has reached its maximum size: nothing more is "
+		"written into it; raise summary_max_bytes (now %lld)",
 		(long long)keys->summary_max_bytes);
 	s->off = true;
 	return true;

@@ -41,7 +41,7 @@ static struct store_entry *find_store_place(const struct pending_store *p, uint6
 	}
 }
 
-/* Empties a place and closes the gap (linear probing without tombstones). */
+/* Empties a slot and closes the gap (linear probing without tombstones). */
 static void erase_store_place(struct pending_store *p, struct store_entry *e)
 {
 	uint32_t hole = (uint32_t)(e - p->table), i = hole;
@@ -308,7 +308,7 @@ void pending_store_commit(struct pending_store *p)
 	for (uint32_t i = 0; i < p->ntaken; i++)
 		release_pending_slot(p, p->taken[i]);
 	p->nadded = p->ntaken = 0;
-	/* Starts at the beginning again: memory that is never used is never resident. */
+	/* Starts at the beginning again: memory that was never used stays non-resident. */
 	if (!p->live)
 		p->hint = 0;
 }
@@ -330,7 +330,7 @@ void pending_store_rollback(struct pending_store *p)
 
 const struct journal_call *pending_store_any(const struct pending_store *p, uint32_t *at)
 {
-	/* Most often there is none, and the table has room for all that could be. */
+	/* Usually there is none, and the table has room for the maximum. */
 	for (; p->live > p->ntaken && *at <= p->mask; ++*at)
 		if (p->table[*at].seq && !p->table[*at].gone)
 			return call_of(p->table[*at].slot);

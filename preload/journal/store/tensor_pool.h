@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors on their way to the disk. Threads of the job copy them when a call gets or returns them; the thread that
- * drains the journal writes them. A ring of fixed size, made if the configuration wants it. Without room a tensor is
- * skipped, and no thread waits. It does not outlive the process: if the process is killed, tensors not written yet are
- * lost.
+ * Tensors waiting to be written to disk. Threads of the job copy them when a call gets or returns them; the thread that drains
+ * the journal writes them. A ring of fixed size, made if the configuration needs it. Without room a tensor is skipped, and no
+ * thread waits. It does not outlive the process: if the process is killed, tensors not written yet are lost.
  *
- * A thread reserves a place with one compare-and-swap and then copies. Places are freed in the order in which they were
- * taken.
+ * A thread reserves a place with one compare-and-swap and then copies. Places are freed in the order in which they were taken.
  */
 #ifndef PROBE_JOURNAL_TENSOR_POOL_H
 #define PROBE_JOURNAL_TENSOR_POOL_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides when a rule fires: value by value of a series, from the values before. Knows neither where values come from
- * nor what alerts do.
+ * Decides when a rule fires: from each value of a series and the values before it. Knows neither where values come from nor
+ * what alerts do.
  *
- * AnomalyTurbulence is that of msprobe's monitor. The average of absolute values is 0.99 times the previous average
- * plus 0.01 times the value; the first value starts it. A value is compared with the average of those before it. Values
- * that are not finite are not averaged.
+ * AnomalyTurbulence is that of msprobe's monitor. The average of absolute values is 0.99 times the previous average plus 0.01
+ * times the value; the first value starts it. A value is compared with the average of those before it. Values that are not
+ * finite are not averaged.
  */
 #ifndef PROBE_SINK_ALERT_JUDGE_H
 #define PROBE_SINK_ALERT_JUDGE_H

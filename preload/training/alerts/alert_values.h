@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Values of one pass that rules check. They are copied from records and kept until the pass is complete, because until
- * then an entry may be given again (format.h).
+ * Values of one pass that rules check. They are copied from records and kept until the pass is complete, because until then an
+ * entry may be passed again (format.h).
  */
 #ifndef PROBE_SINK_ALERT_VALUES_H
 #define PROBE_SINK_ALERT_VALUES_H

@@ -50,13 +50,10 @@ struct alert {
 	uint32_t first_step, last_step, count;
 	uint64_t last_seq; /* of a call */
 	double last_value;
-	char action[96]; /* what was done */
+	char action[96]; /* description of the action performed */
 };
 
-/*
- * Actions of an alert in the process that it is about. Set once, before anything is drained; NULL: no actions are
- * possible.
- */
+/* Actions of an alert in the process that caused it. Set once, before anything is drained; NULL: no actions are possible. */
 struct alert_hooks {
 	/* Performs it; returns a text about what was done. Called on the writer's thread, with no lock held. */
 	void (*act)(enum alert_action what, const struct alert_rule *r, uint32_t step,

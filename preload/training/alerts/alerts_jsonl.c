@@ -22,7 +22,7 @@
 
 #define SERIES_FIRST 1024 /* initial size of the table, a power of two */
 #define SERIES_MOST (1u << 20) /* further series are ignored: 48 MB */
-#define LINES_SAID 20 /* on stderr */
+#define LINES_SAID 20 /* maximum number of lines on stderr */
 #define WRITE_NS UINT64_C(1000000000) /* changed counts are written at most once in this time */
 #define REARM_STEPS 100 /* an alert that was silent for this many steps repeats its actions */
 #define FILE_BYTES ((size_t)4 << 20)
@@ -225,10 +225,9 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 		if (!grow_series(a)) {
 			if (!a->full_said)
 				log_loss(LOSS_ALERTS,
-					"alerts: more than %u series of values: further ones are "
-					"not "
-					"looked at; choose fewer by `kind` and `names` of the "
-					"rules",
+					"alerts: more than %u series of values: further "
+					"ones are not checked; choose fewer by `kind` and "
+					"`names` of the rules",
 					a->nseries);
 			a->full_said = true;
 			return NULL;
@@ -262,7 +261,7 @@ static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_s
 
 /* ---- lines ---- */
 
-/* JSON has no words for numbers that are not finite. */
+/* JSON has no notation for numbers that are not finite. */
 static void put_json_number(struct text *t, double v)
 {
 	char digits[48];
@@ -512,7 +511,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	struct text t = text_over(sentence, sizeof(sentence));
 	bool again;
 
-	/* Given again when a killed process is completed. */
+	/* Passed again when a killed process is completed. */
 	if (to && (v->step < to->last_step ||
 			  (v->step == to->last_step && a->files->j->left && !to->last_seq)))
 		return;
@@ -571,7 +570,7 @@ static void judge_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 	raise_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
 }
 
-/* Rules that check elements, and not one of their statistics. */
+/* Rules that check elements instead of one of their statistics. */
 static void judge_elements(
 	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
 {
@@ -669,7 +668,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 	err = io_replace_file(files_dir(a->files), ALERTS_FILE, buf, t.len);
 	free(buf);
 	if (err) {
-		log_loss(LOSS_ALERTS, "%s: %s; alerts are kept in memory, to be written again",
+		log_loss(LOSS_ALERTS, "%s: %s; alerts are kept in memory and written later",
 			ALERTS_FILE, io_error_text(err));
 		return;
 	}

@@ -118,7 +118,7 @@ void anomalies_add(struct anomalies *a, const struct alert_seen *v, const struct
 	a->changed = true;
 }
 
-/* ---- where ---- */
+/* ---- the folder ---- */
 
 void anomaly_place_read(struct anomaly_place *p, const struct config *cfg, int32_t *mate)
 {

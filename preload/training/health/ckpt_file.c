@@ -19,7 +19,7 @@ static uint64_t find_birth_ns(const char *path)
 	struct statx x;
 	struct statx_timestamp t;
 
-	/* The system call: older musl, with which we also run, has no function for it. */
+	/* The system call is used because older musl versions have no function for it. */
 	if (syscall(SYS_statx, AT_FDCWD, path, 0, STATX_BTIME | STATX_MTIME, &x))
 		return 0;
 	t = x.stx_mask & STATX_BTIME ? x.stx_btime : x.stx_mtime;

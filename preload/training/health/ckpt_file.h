@@ -22,7 +22,7 @@ bool ckpt_name_is_temporary(const char *name);
 /* *.pt, *.safetensors ... */
 bool ckpt_name_is_usual(const char *name);
 
-/* Of a file. */
+/* Examines a file. */
 void ckpt_look_at_file(const char *path, struct ckpt_look *l);
 /* Returns false if the folder is not one of torch.distributed.checkpoint. */
 bool ckpt_look_at_folder(const char *path, struct ckpt_look *l);

@@ -189,7 +189,7 @@ static double to_power(double base, double n)
 {
 	double p = 1;
 
-	/* A step's number. */
+	/* The number of a step. */
 	for (uint64_t k = n > 0 && n < 1e15 ? (uint64_t)n : 0; k; k >>= 1, base *= base)
 		if (k & 1)
 			p *= base;

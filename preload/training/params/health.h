@@ -11,10 +11,10 @@
 /* True if it is the embedding, by its size or its name. False without the key. A model without one is reported once. */
 bool health_is_embedding(const struct train_params *all, const struct train_param *p);
 
-/* True if nothing else is measured for parameters. */
+/* True if nothing else about parameters is measured. */
 bool health_is_alone(void);
 
-/* Receives a measurement. True: it was made only for this, and is of no use to others. */
+/* Receives a measurement. True: it was made only for this purpose, and is not needed elsewhere. */
 bool health_see_value(const struct train_value *v);
 
 #endif

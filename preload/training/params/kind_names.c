@@ -71,7 +71,7 @@ struct target {
 	const char *text;
 	size_t len;
 	bool pattern;
-	bool exact; /* "=name": of modules that one alone; parameters whose names begin so */
+	bool exact; /* "=name": for modules only that one; for parameters those whose names begin with it */
 	regex_t re;
 };
 
@@ -134,7 +134,7 @@ static struct target_set *make_target_set(const char *words)
 	return s;
 }
 
-/* The targets of the configuration in use; one that came into force later may have others. NULL: none, or no memory. */
+/* The targets of the configuration in use; a later configuration may have others. NULL: none, or no memory. */
 static struct target_set *targets_in_use(bool locked)
 {
 	const struct kinds_keys *keys = get_kinds_keys(config_now());
@@ -233,7 +233,10 @@ static int compare_short(const void *a, const void *b)
 	return c ? c : (x->at > y->at) - (x->at < y->at);
 }
 
-/* Decides which names are shortened: the first of those with the same short name, as in msprobe. The others keep their whole name. */
+/*
+ * Decides which names are shortened: the first of those with the same short name, as in msprobe. The others keep their complete
+ * name.
+ */
 static void decide_short(const struct train_params *all, uint8_t *of)
 {
 	size_t bytes = all->n * sizeof(struct short_name);
@@ -246,7 +249,7 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 		s[i] = (struct short_name){train_squash(all->at[i].name), i};
 	qsort(s, all->n, sizeof(*s), compare_short);
 	for (uint32_t i = 0, end; i < all->n; i = end) {
-		/* One that has it as its whole name needs it. */
+		/* Another parameter has this short name as its complete name. */
 		bool is_taken = false;
 
 		for (end = i; end < all->n && !strcmp(s[end].name, s[i].name); end++)

@@ -303,7 +303,7 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 		if (!list[i].id)
 			list[i].id = ++next;
 	if (next != n)
-		return -EINVAL; /* one of the earlier tables is missing */
+		return -EINVAL; /* an earlier table is missing */
 	t = make_table(list, n);
 	if (!t)
 		return -ENOMEM;

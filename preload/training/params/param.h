@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of a training, by name: found by an adapter of a framework, for all code that describes a training by
- * its parameters. Names no framework.
+ * The parameters of a training, by name: found by an adapter of a framework, for all code that describes a training by its
+ * parameters. Names no framework.
  *
- * A table is made, published, and never changed, so readers take no lock. When modules or parameter groups change,
- * another table replaces it; a parameter that was there before keeps its number. Old tables stay valid. There are at
- * most TRAIN_TABLES in the life of a process; then the last one stays.
+ * A table is made, published, and never changed, so readers take no lock. When modules or parameter groups change, another
+ * table replaces it; a parameter that existed before keeps its number. Old tables stay valid. There are at most TRAIN_TABLES in
+ * the life of a process; then the last one stays.
  */
 #ifndef PROBE_TRAIN_PARAM_H
 #define PROBE_TRAIN_PARAM_H
@@ -22,7 +22,7 @@
 #define TRAIN_NO_OPTIMIZER UINT16_MAX
 
 enum train_param_flag {
-	TP_FROZEN = JN_FROZEN, /* takes no gradient: named, not measured */
+	TP_FROZEN = JN_FROZEN, /* requires no gradient: named, not measured */
 	TP_UNNAMED = JN_UNNAMED, /* opt{k}.group{g}.param{i} */
 	TP_FLAT = JN_FLAT, /* FSDP1: parameters flattened into one */
 	TP_SHARD = JN_SHARD, /* the local part of a DTensor */
@@ -120,8 +120,8 @@ struct train_part {
 uint32_t train_bucket_seen(uintptr_t lo, uint64_t count, const struct train_part *part, uint32_t n);
 
 /*
- * The calling thread is about to send that bucket, or has sent it: a collective's buffer with that many elements is the
- * bucket. False: another bucket is being sent, and stays.
+ * The calling thread is about to send that bucket, or has sent it: a collective's buffer with that many elements is the bucket.
+ * False: another bucket is being sent, and is kept.
  */
 bool train_bucket_enter(uint32_t name, uintptr_t lo, uint64_t count);
 void train_bucket_leave(void);

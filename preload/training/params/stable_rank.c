@@ -24,7 +24,7 @@
 
 static struct {
 	uint32_t begun; /* the step after which the round began, + 1; 0: none */
-	bool left; /* weights are left for the next step */
+	bool left; /* some weights remain for the next step */
 	uint32_t step; /* the step whose budget this is, + 1 */
 	uint64_t spent; /* of it, ns */
 	uint64_t cost, longest; /* total of all rounds, and the longest step, ns */
@@ -198,8 +198,8 @@ static double rank_work_of(const struct stack *s)
 }
 
 /*
- * True if it may be measured now: not if it needs more time than is left. *ever is false if it needs more than the
- * whole budget.
+ * True if it may be measured now: not if it needs more than the remaining time. *ever is false if it needs more than the whole
+ * budget.
  */
 static bool has_time(const struct stack *s, bool *ever)
 {

@@ -38,7 +38,7 @@ void flops_lead(uint64_t shapes);
 /* An operator's shapes could not be read: this step has no number. */
 void flops_miss(void);
 
-/* Gives up for good: some computation is not visible. The caller puts the reason into meta.json. */
+/* Gives up permanently: some computation is not visible. The caller puts the reason into meta.json. */
 void flops_give_up(void);
 
 /* Called when counting begins (true) and ends, on the thread that ends the step. One adapter. */

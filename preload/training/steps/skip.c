@@ -26,7 +26,7 @@
 #define PEER_OFF "off" /* one line for each rank that no longer withholds */
 #define PEER_BYTES 256
 #define PROMISE_TRIES 4 /* passes in which a training may not have an optimizer yet */
-#define PEER_OFF_BYTES 65536 /* a longer file is not read any more */
+#define PEER_OFF_BYTES 65536 /* a longer file is no longer read */
 #define PART_BYTES 640
 
 enum skip_state { SKIP_UNSEEN, SKIP_WAITING, SKIP_ON, SKIP_REFUSED };
@@ -35,7 +35,7 @@ static const char state_words[][8] = {"waiting", "waiting", "on", "refused"};
 
 static _Atomic uint8_t state; /* enum skip_state */
 static char refusal[SKIP_WHY_MAX];
-static bool told; /* the other ranks have been told: this rank's file exists */
+static bool told; /* the other ranks have been informed: this rank's file exists */
 static bool all_on; /* each rank's file was read once: later changes are in PEER_OFF */
 static unsigned promise_tries, promised; /* optimizers, before the first step */
 static uint64_t withheld;
@@ -138,7 +138,7 @@ static void put_peer_text(struct text *t, const char *word)
 	text_char(t, '\n');
 }
 
-/* The line of a file that says so before the first step. */
+/* The line of a file that announces this before the first step. */
 static void format_promise(struct text *t)
 {
 	text_str(t, "from the first step, optimizers: ");
@@ -172,7 +172,7 @@ static int append_peer_off(const char *text, size_t n)
 	if (n)
 		err = io_write_all(fd, text, n);
 	close(fd);
-	/* If the line cannot be written, the missing file tells. */
+	/* If the line cannot be written, the missing file has the same meaning. */
 	if (err)
 		unlink(path);
 	return err;
@@ -198,7 +198,7 @@ static int tell_peers(const char *word)
 		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
 	if (!err || strcmp(word, "off") == 0)
 		err = io_replace_file(AT_FDCWD, path, line, l.len);
-	/* The line `on` must not stay there. */
+	/* The line `on` must not remain in the file. */
 	if (err)
 		unlink(path);
 	return err;
@@ -268,7 +268,7 @@ void record_skip_promise(unsigned count)
 		return;
 	promise_tries++;
 	promised = count;
-	/* A file of an earlier run must not stay there. */
+	/* A file of an earlier run must not remain. */
 	if (tell_peers(count ? "on" : "waiting"))
 		promised = 0;
 	told = promised > 0;
@@ -281,9 +281,8 @@ static bool can_first_be_withheld(bool is_promised)
 	if (r < 0 && !has_peer_left())
 		return true;
 	log_info(1,
-		"step %u is not withheld: before it rank %d had not said that it can; the first "
-		"step "
-		"shows whether all ranks can",
+		"step %u is not withheld: rank %d had not reported before it that it can "
+		"withhold steps; the first step shows whether all ranks can",
 		step_now(), r < 0 ? session.world_rank : r);
 	return false;
 }
@@ -331,8 +330,9 @@ static void say_withheld(double norm)
 	text_double(&v, norm, 9);
 	text_double(&m, get_alerts_keys(config_now())->global_norm_spike_threshold, 9);
 	log_info(1,
-		"step %u is withheld: its global norm %s is %s%s: weights and optimizer state "
-		"stay as they are, a learning rate scheduler that the script steps goes on",
+		"step %u is withheld: its global norm %s is %s%s: weights and optimizer "
+		"state stay as they are, a learning rate scheduler that the script steps "
+		"continues",
 		last_step, value, isfinite(norm) ? "at or above the threshold " : "not finite",
 		isfinite(norm) ? most : "");
 }

@@ -2,19 +2,14 @@
 /*
  * Key use_skip_data_by_global_norm: an optimizer's step is withheld if its gradients have a norm at or above
  * global_norm_spike_threshold, or one that is not finite. The decision is made here; the adapter withholds the step. No
- * framework is named.
- *
- * This feature changes a run, so all ranks must decide alike without communicating. The decision depends only on the
- * norm, the keys at the start, and the earlier steps; never on what is recorded. At its first step each rank writes to
- * <output_dir>/skip/rank<R> whether it withholds (on) or not (off). With several ranks, a step is withheld only if all
- * have written `on`. The files are read when a norm is too large. Once all have been seen, only one file is read:
- * <output_dir>/skip/off, to which each rank that changes its mind appends a line.
- *
- * The first step needs a promise before it: a rank writes `on` and the number of its optimizers when the first backward
- * pass begins, if it can examine them then. Gradients are reduced over all ranks after that and before the step, so in
- * the step each rank sees what all have promised. If one rank has not, no rank withholds its first step.
- *
- * All functions are called with one lock of the adapter held.
+ * framework is named.  This feature changes a run, so all ranks must take the same decision without communicating. The decision
+ * depends only on the norm, the keys at the start, and the earlier steps; never on what is recorded. At its first step each
+ * rank writes to <output_dir>/skip/rank<R> whether it withholds (on) or not (off). With several ranks, a step is withheld only
+ * if all have written `on`. The files are read when a norm is too large. Once all have been seen, only one file is read:
+ * <output_dir>/skip/off, to which each rank that changes its mind appends a line.  The first step needs a promise before it: a
+ * rank writes `on` and the number of its optimizers when the first backward pass begins, if it can examine them then. Gradients
+ * are reduced over all ranks after that and before the step, so in the step each rank sees what all have promised. If one rank
+ * has not, no rank withholds its first step.  All functions are called with one lock of the adapter held.
  */
 #ifndef PROBE_TRAIN_SKIP_H
 #define PROBE_TRAIN_SKIP_H
@@ -32,10 +27,10 @@ bool skip_is_wanted(void);
 /* A training was detected: meta.json shows `waiting` until the first step. Once. */
 void skip_begin(void);
 
-/* Is a promise for the first step still to be made? Few times true, with several ranks only. */
+/* Whether the promise for the first step still has to be made. True only a few times, and only with several ranks. */
 bool is_skip_promise_due(void);
 
-/* Before the first step: `count` optimizers were looked at, and their steps can be withheld; 0: that is not known. */
+/* Before the first step: `count` optimizers were examined, and their steps can be withheld; 0: that is not known. */
 void record_skip_promise(unsigned count);
 
 /*

@@ -166,7 +166,7 @@ void step_forward_begins(void)
 
 	pthread_mutex_lock(&lock);
 	start_first_step(at, false);
-	/* A closure's forward pass, and forward code inside a backward pass, is no new batch. */
+	/* A closure's forward pass, and forward code inside a backward pass, does not start a new batch. */
 	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
 		!now.began[PART_BACKWARD]) {
 		now.part[PART_DATA] += at - now.since;
@@ -394,7 +394,7 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 			now.comm_since = at;
 		}
 		now.comm_apart = 0;
-		/* The counter belongs to one thread: another thread's tells nothing about this step. */
+		/* The counter belongs to one thread: another thread's counter says nothing about this step. */
 		was->comm = t && t == now.thread ? t->comm_ticks - now.comm : 0;
 		was->thread = t == now.thread ? t : NULL;
 		memset(now.part, 0, sizeof(now.part));

@@ -57,8 +57,8 @@ void step_comm_ends(void);
 void step_comm_unknown(void);
 
 /*
- * For sources of further numbers of each step: called for each step that ends, on the thread that ends it, before the
- * step's number is increased, with no lock of ours held. At most STEP_SOURCES_MAX; the same function is kept once. An
+ * For sources of further numbers of each step: called for each step that ends, on the thread that ends it, before the step's
+ * number is increased, with no lock of libprobe held. At most STEP_SOURCES_MAX; the same function is registered once. An
  * adapter registers it at its first event.
  */
 #define STEP_SOURCES_MAX 4

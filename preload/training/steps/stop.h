@@ -12,12 +12,12 @@
 
 #define STOP_TEXT_MAX 256
 
-/* The adapter tells, at each step, that steps here can end in an error. Any thread. */
+/* The adapter reports, at each step, that steps here can end in an error. Any thread. */
 void stop_job_offer(void);
 
 /*
- * Requests that the next such step ends in an error with that text, one line without quotes. Returns NULL, or a static
- * text that tells why it will not. Once in a process. The writer's thread.
+ * Requests that the next such step ends in an error with that text, one line without quotes. Returns NULL, or a static text
+ * about why it will not. Once in a process. The writer's thread.
  */
 const char *stop_job_ask(const char *text);
 

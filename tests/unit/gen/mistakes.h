@@ -127,7 +127,7 @@ static const struct mistake mistakes[] = {
 	{"tiny.yaml", "tiny_GroupEnd:", "tiny_GroupStart:",
 		"key 'tiny_GroupStart' is here a second time"},
 	{"tiny.yaml", "tiny_GroupEnd:", "ptiny_GroupStart:",
-		"tiny.yaml:41:3: 'ptiny_GroupStart' is made a second time; the first row is "
+		"tiny.yaml:41:3: 'ptiny_GroupStart' is generated a second time; the first row is "
 		"tiny.yaml:40"},
 	{"tiny.yaml", "how: parent, ", "",
 		"tiny.yaml:37:3: 'tiny_Parent' needs how: the kind of communicator"},

@@ -99,8 +99,9 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 #define BLOCK ((ssize_t)sizeof(__m128i))
 
 /*
- * Splits the line at c->at in one pass, which works for nearly all lines: without quotes, and far enough from the buffer's end to read
- * whole blocks. Returns the number of fields and advances past the line; 0: it is no such line, and nothing has changed.
+ * Splits the line at c->at in one pass, which works for nearly all lines: without quotes, and far enough from the buffer's end
+ * to read whole blocks. Returns the number of fields and advances past the line; 0: it is another kind of line, and nothing has
+ * changed.
  */
 static unsigned split_usual_line(struct csv *c)
 {
@@ -204,8 +205,8 @@ static unsigned split_quoted(struct csv *c, size_t *bytes)
 }
 
 /*
- * Is the row that begins here completely in the buffer, by the rules of split_quoted(): a quote opens only at the start of a field? Reads
- * more bytes if needed.
+ * Whether the row that begins here is completely in the buffer, by the rules of split_quoted(): a quote opens only at the start
+ * of a field. Reads more bytes if needed.
  */
 static bool is_row_whole(struct csv *c)
 {
@@ -301,7 +302,7 @@ int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_
 
 	if (err)
 		return err;
-	/* A small file needs no more than itself, and there are some of each rank. */
+	/* A small file needs only a buffer of its own size, and each rank has several of them. */
 	buffer = c->src.size < buffer ? (size_t)c->src.size + 1 : buffer;
 	if (decoder)
 		source_set_decoder(&c->src, decoder);
@@ -523,7 +524,7 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 	if (__builtin_expect(digits < EXACT_DIGITS, 1)) {
 		*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
 	} else {
-		/* Its 64 bits are enough: 17 digits of a double lie so near to it that rounding twice does no harm. */
+		/* Its 64 bits are enough: 17 digits of a double are so close to it that rounding twice is harmless. */
 		long double more = (long double)digits;
 
 		*v = (double)(scale > 0 ? more / ten_more[scale] : more * ten_more[-scale]);

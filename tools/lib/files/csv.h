@@ -40,7 +40,7 @@ struct csv {
  * CSV_COLUMNS_MAX columns), or -errno. Free with csv_close in any case.
  */
 int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer);
-/* The same of a file that is none, by what makes text of it; NULL: it is one. */
+/* The same for a file that a decoder turns into text; NULL: plain text. */
 int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer,
 	const struct source_decoder *decoder);
 void csv_close(struct csv *c);
@@ -54,7 +54,7 @@ void csv_skip_to(struct csv *c, uint64_t offset);
 /* The column of that name, or -1. */
 int csv_column(const struct csv *c, const char *name);
 
-/* The columns named in one of our header lines (columns.h), in its order: the index of each, or -1. */
+/* The columns named in one of libprobe's header lines (columns.h), in its order: the index of each, or -1. */
 void csv_find_columns(const struct csv *c, const char *header, int column[]);
 
 /* Reads the next row into field[], valid until the next call. false: no more. */
@@ -129,7 +129,10 @@ bool csv_i64(const struct csv_text *t, int64_t *v);
 
 /* A number with point, exponent, inf or nan, as in the C locale. */
 bool csv_double(const struct csv_text *t, double *v);
-/* The same, several times as fast: the nearest double of up to 15 digits, and of 17 that were printed of one; else within 1e-15 of it. */
+/*
+ * The same, several times as fast: the nearest double for up to 15 digits, and for 17 digits that were printed from one;
+ * otherwise within 1e-15 of it.
+ */
 bool csv_quick_double(const struct csv_text *t, double *v);
 
 #endif

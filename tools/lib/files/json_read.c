@@ -198,20 +198,20 @@ static bool read_json_text(struct json_in *j)
 		const char *at;
 
 		if (c < 0)
-			return say_json_wrong(j, "a text has no end") && false;
+			return say_json_wrong(j, "a string is not terminated") && false;
 		j->at++;
 		if (c == '"')
 			break;
 		if (c != '\\') {
 			if (!put_json_byte(j, (char)c))
-				return say_json_wrong(j, "a text is too long") && false;
+				return say_json_wrong(j, "a string is too long") && false;
 			continue;
 		}
 		c = peek_json_byte(j);
 		j->at += c >= 0;
 		at = c > 0 ? strchr(from, c) : NULL;
 		if (c == 'u' ? !read_json_escape(j) : !at || !put_json_byte(j, to[at - from]))
-			return say_json_wrong(j, "a wrong escape in a text") && false;
+			return say_json_wrong(j, "an invalid escape in a string") && false;
 	}
 	j->text[j->len] = 0;
 	return true;
@@ -314,10 +314,10 @@ enum json_token json_next(struct json_in *j)
 	if (j->why)
 		return JSON_WRONG;
 	if (j->place == JSON_AT_END)
-		return c < 0 ? JSON_DONE : say_json_wrong(j, "text after the end");
+		return c < 0 ? JSON_DONE : say_json_wrong(j, "data after the end");
 	if (c < 0)
 		return say_json_wrong(j, j->src.truncated ? "the compressed file is damaged"
-					 : j->begun	  ? "the end is missing"
+					 : j->begun	  ? "the file is truncated"
 							  : "the file is empty");
 	j->begun = true;
 	if (j->place == JSON_AT_FIRST || j->place == JSON_AT_NEXT) {

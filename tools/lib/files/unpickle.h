@@ -15,10 +15,10 @@ enum pickled_kind {
 	PICKLED_BOOL,
 	PICKLED_INT,
 	PICKLED_FLOAT,
-	PICKLED_TEXT, /* bytes too */
+	PICKLED_TEXT, /* bytes objects too */
 	PICKLED_TUPLE,
 	PICKLED_LIST, /* sets too */
-	PICKLED_DICT, /* items: keys and values by turns */
+	PICKLED_DICT, /* items: keys and values alternate */
 	PICKLED_GLOBAL, /* text: "module name" */
 	PICKLED_CALL, /* of `call` with `args`; items as of a dict or list */
 	PICKLED_STORED, /* `args` is the id of something outside the pickle */
@@ -26,7 +26,7 @@ enum pickled_kind {
 
 struct pickled {
 	enum pickled_kind kind;
-	int64_t i; /* for an int beyond 64 bits: the lowest 64 */
+	int64_t i; /* for an int beyond 64 bits: the lowest 64 bits */
 	double f;
 	char *text;
 	size_t length;

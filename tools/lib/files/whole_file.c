@@ -13,7 +13,7 @@ char *read_whole_file(const char *path, size_t most, ssize_t *n)
 	size_t room = stat(path, &st) == 0 && st.st_size > 0 ? (size_t)st.st_size : 0;
 	char *text = NULL;
 
-	/* One byte more than the file has shows its end; a file that has grown since is read again. */
+	/* Reads one byte more than the file's size to detect its end; a file that has grown since is read again. */
 	for (;; room = 2 * room + 64) {
 		room = room < most ? room : most;
 		text = tool_realloc(text, room + 2);

@@ -57,7 +57,7 @@ static enum anomaly_stage find_anomaly_stage(const char *tag)
 
 /* ---- reading ---- */
 
-/* A number, of a text too; 0 for all others. */
+/* A number, also one written as a string; 0 for everything else. */
 static int64_t read_whole_number(const struct json_node *n)
 {
 	const char *s = json_scalar_text(n);
@@ -309,7 +309,7 @@ static int write_analysis(const struct anomaly_set *s, unsigned n, const char *d
 	return STATUS_DONE;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static void print_analysis(const struct anomaly_set *s, unsigned n, const char *file)
 {

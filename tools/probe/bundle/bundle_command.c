@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `bundle`: what a colleague or an issue needs of a run, in one archive. */
+/* The verb `bundle`: packs the evidence of a run into one archive. */
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -26,30 +26,30 @@ extern char **environ;
 static const char help[] =
 	"usage: probe bundle [options] [DIR]\n"
 	"\n"
-	"Packs what a colleague or an issue needs of a run into one archive: what `probe report` "
-	"says, as text and as\n"
-	"JSON, and of each rank meta.json, communicators, stacks, names, logs, open calls, the "
-	"last rows of its calls,\n"
-	"its journal and scalars. contents.txt lists ranks and hosts, and what did not fit.\n"
+	"Packs the evidence of a run into one archive, for a colleague or an issue: the "
+	"output of `probe report` as text\n"
+	"and as JSON, and for each rank meta.json, communicators, stacks, names, logs, "
+	"open calls, the last rows of its calls,\n"
+	"its journal and scalars. contents.txt lists ranks and hosts, and what did not "
+	"fit.\n"
 	"\n"
 	"  -o, --output FILE    (probe_bundle.tar.gz); -: stdout\n"
-	"      --limit SIZE     of all files before compression: 500K, 50M (the default), 2G. What "
-	"says most for its\n"
-	"                       bytes goes in first\n"
+	"      --limit SIZE     of all files before compression: 500K, 50M (the default), "
+	"2G. The most informative files\n"
+	"                       for their size go in first\n"
 	"      --calls N        rows of calls of each rank, the last ones (1000); 0: all\n"
 	"      --stream         writes the folders of this node's ranks to stdout as a tar "
-	"archive, "
-	"without a report:\n"
-	"                       all calls, 2G, where --calls and --limit say nothing else. "
+	"archive, without a report:\n"
+	"                       all calls, 2G, unless --calls or --limit is given. "
 	"Archives of many nodes, joined,\n"
 	"                       are unpacked by tar -ixf -\n"
-	"      --print-command  prints the lines for srun, ssh and kubectl that collect folders "
-	"which lie on the nodes\n"
+	"      --print-command  prints the lines for srun, ssh and kubectl that collect "
+	"folders which lie on the nodes\n"
 	"\n"
-	"Stacks, names of hosts and programs and the configuration are in it: look into it before "
-	"you publish it.\n"
-	"Archives are written by the system's tar. Exit status: 0 done; 2 usage, or input or "
-	"output that failed.\n"
+	"Stacks, names of hosts and programs and the configuration are in it: check it "
+	"before you publish it.\n"
+	"Archives are written by the system's tar. Exit status: 0 done; 2 usage, or input "
+	"or output that failed.\n"
 	"\n"
 	"examples:\n"
 	"  probe bundle -o run7.tar.gz run7\n"
@@ -69,7 +69,7 @@ static const struct cli_option options[] = {
 
 struct asked {
 	const char *dir, *output;
-	const char *limit_text; /* as it was asked for; NULL: the default */
+	const char *limit_text; /* as the user gave it; NULL: the default */
 	uint64_t limit;
 	unsigned calls; /* 0: all */
 	bool calls_named, stream, print;
@@ -113,7 +113,7 @@ static FILE *open_in_stage(const char *root, const char *name)
 	return f;
 }
 
-/* Files that are packed whole are links: tar reads what they point to. Returns 0 or STATUS_USAGE (reported). */
+/* Adds files that are packed whole as links: tar reads their targets. Returns 0 or STATUS_USAGE (reported). */
 static int add_stage_file(const char *root, const struct bundle_file *k)
 {
 	char *path = tool_format("%s/%s", root, k->name), *slash = strrchr(path, '/'), *target;
@@ -140,7 +140,7 @@ static int add_stage_file(const char *root, const struct bundle_file *k)
 	return err ? STATUS_USAGE : 0;
 }
 
-/* What `print` prints to stdout goes into that file. */
+/* Writes what `print` prints to stdout into that file. */
 static int write_stage_report(
 	const char *root, const char *name, struct report *r, void (*print)(struct report *r))
 {
@@ -218,7 +218,10 @@ static int write_stage_contents(const char *root, const char *name, const struct
 /* Packs what is in the folder. to: a file, "-": stdout. Returns 0 or STATUS_USAGE (reported). */
 static int start_tar(const char *stage, const char *to, bool compress)
 {
-	/* The names are the shell's to list: an entry for the folder itself would set the mode of the one that is unpacked into. */
+	/*
+	 * The shell lists the names: an entry for the folder itself would change the mode of the folder that it is unpacked
+	 * into.
+	 */
 	char *argv[] = {(char *)"/bin/sh", (char *)"-c",
 		(char *)"cd \"$1\" && exec tar -h $2 -f - -- *", (char *)"sh", (char *)stage,
 		(char *)(compress ? "-cz" : "-c"), NULL};
@@ -238,7 +241,7 @@ static int start_tar(const char *stage, const char *to, bool compress)
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	/* GNU tar ends with 1 where a file grew while it was read: of a job that runs. */
+	/* GNU tar ends with 1 if a file grew while it was read, as in a running job. */
 	if (WIFEXITED(status) && WEXITSTATUS(status) <= 1)
 		return 0;
 	tool_error("bundle: tar failed (%s %d); is it installed?",
@@ -341,7 +344,7 @@ static int write_bundle(const struct asked *a)
 	return status;
 }
 
-/* Lines for a folder that each node has for itself. The last part of the path is the folder that they collect into. */
+/* Prints the commands for a folder that each node has locally. They collect into a folder with the last part of its path. */
 static void print_commands(const char *dir)
 {
 	const char *job = getenv("SLURM_JOB_ID");

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of a run go into a bundle, the most telling first, up to a limit. */
+/* Which files of a run go into a bundle, the most informative first, up to a limit. */
 #ifndef PROBE_TOOLS_PROBE_BUNDLE_FILES_H
 #define PROBE_TOOLS_PROBE_BUNDLE_FILES_H
 
 #include "tools/probe/model/read/folders.h"
 
-/* What says most for its bytes comes first. */
+/* Ordered by information per byte, the highest first. */
 enum bundle_class {
 	BUNDLE_META,
-	BUNDLE_NAMES, /* what ids mean: communicators, stacks, modules, parameters */
+	BUNDLE_NAMES, /* the meaning of ids: communicators, stacks, modules, parameters */
 	BUNDLE_LOGS,
 	BUNDLE_CALLS,
 	BUNDLE_JOURNALS,
@@ -40,10 +40,10 @@ struct bundle {
 	uint64_t bytes, limit; /* before compression */
 	struct bundle_sum taken[BUNDLE_CLASSES],
 		skipped[BUNDLE_CLASSES]; /* skipped: over the limit */
-	uint64_t cut; /* files of calls of which only the end, or nothing, was asked for */
+	uint64_t cut; /* files of calls of which only the end, or nothing, was requested */
 };
 
-/* calls: the last rows of each rank; 0: all. b->limit and b->bytes are set before. */
+/* calls: the last rows of each rank; 0: all. The caller sets b->limit and b->bytes. */
 void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls);
 void free_bundle(struct bundle *b);
 

@@ -9,14 +9,14 @@
 #include "tools/lib/tool.h"
 
 #define HEADER_MAX 65536
-#define ROW_BYTES 4096u /* no row of ours is longer on the average */
+#define ROW_BYTES 4096u /* rows are shorter than this on average */
 #define PIECE (1u << 20)
 
 struct tail {
 	char *text;
 	size_t n, cap;
 	size_t keep; /* bytes before the end that are kept at least */
-	int cut; /* the beginning is gone */
+	int cut; /* the beginning was dropped */
 };
 
 static void remove_beginning(struct tail *t)
@@ -28,7 +28,7 @@ static void remove_beginning(struct tail *t)
 	t->cut = 1;
 }
 
-/* Returns 0, or -1: the rest cannot be read. What was read before is there. */
+/* Returns 0, or -1: the rest cannot be read. The part read before is kept. */
 static int read_tail(struct tail *t, gzFile g)
 {
 	int n;
@@ -46,7 +46,7 @@ static int read_tail(struct tail *t, gzFile g)
 	}
 }
 
-/* Where the last `most` whole lines begin; *rows: how many there are. A last line without its end is none. */
+/* Offset of the last `most` whole lines; *rows: their number. An unterminated last line does not count. */
 static size_t find_last_lines(struct tail *t, unsigned most, unsigned *rows)
 {
 	size_t at;
@@ -57,7 +57,7 @@ static size_t find_last_lines(struct tail *t, unsigned most, unsigned *rows)
 	for (at = t->n; at && *rows < most;) {
 		const char *end = at > 1 ? memrchr(t->text, '\n', at - 1) : NULL;
 
-		/* Of the first line the beginning may be gone. */
+		/* The first line may lack its beginning. */
 		if (!end && t->cut)
 			break;
 		at = end ? (size_t)(end - t->text) + 1 : 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which checkpoints of a run are healthy: judged by their files, and by what the ranks recorded in the last step before they were begun. */
+/*
+ * Which checkpoints of a run are healthy: judged by their files, and by the records of the ranks for the last step before the
+ * files were created.
+ */
 #ifndef PROBE_TOOLS_CKPT_H
 #define PROBE_TOOLS_CKPT_H
 
@@ -15,7 +18,7 @@ struct checkpoint {
 	char *path, *name; /* name: last part of the path */
 	const char *format; /* torch, safetensors, dcp, other */
 	enum ckpt_state state;
-	uint64_t begun_ns; /* when its first file was made, Unix epoch */
+	uint64_t begun_ns; /* when its first file was created, Unix epoch */
 	int64_t step; /* the last step that had ended at that time; -1: none had */
 	bool judged, healthy;
 	double value; /* largest of the ranks; NAN: none has one */
@@ -34,7 +37,7 @@ struct checkpoints {
 bool checkpoints_find(struct checkpoints *c, const char *pattern);
 /* Adds those that the job itself has judged (key health_checkpoint), if they still exist. */
 void checkpoints_from_health(struct checkpoints *c, const char *dir);
-/* Sorts by the time at which they were begun. */
+/* Sorts by the time at which they were created. */
 void checkpoints_sort(struct checkpoints *c);
 void checkpoints_free(struct checkpoints *c);
 
@@ -42,7 +45,7 @@ void checkpoints_free(struct checkpoints *c);
 
 struct ckpt_rule {
 	double threshold;
-	bool l2; /* the norm and not its square */
+	bool l2; /* the norm instead of its square */
 	bool named; /* name is set */
 	regex_t name;
 	uint64_t elements; /* elements of the embedding; 0: not given */

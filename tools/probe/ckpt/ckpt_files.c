@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files are checkpoints, and which contents show that (training/health/ckpt_file.h). */
+/* Which files are checkpoints, detected by their content (training/health/ckpt_file.h). */
 #include <dirent.h>
 #include <glob.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void free_checkpoint(struct checkpoint *c)
 	free(c->reason);
 }
 
-/* named: it matches the user's own pattern, whatever its name */
+/* named: it matches the user's pattern, so any name is accepted */
 static bool add_checkpoint(struct checkpoints *all, const char *path, bool folder, bool named)
 {
 	const char *slash = strrchr(path, '/');

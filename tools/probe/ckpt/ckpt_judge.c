@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judges a checkpoint by the last step before it was begun: by the sum of squares of the embedding's gradient on each rank before it is
- * reduced (statistics grad_unreduced), as MindSpore Transformers does; and by the alerts since the checkpoint before.
+ * Judges a checkpoint by the last step before its creation: by the sum of squares of the embedding's gradient on each rank
+ * before reduction (statistics grad_unreduced), as MindSpore Transformers does; and by the alerts since the previous
+ * checkpoint.
  */
 #include <dirent.h>
 #include <math.h>
@@ -87,7 +88,7 @@ static void take_embedding_scalar(
 	h->scalar[h->nscalar++] = (struct step_value){step, h->l2 ? v * v : v, !isfinite(v)};
 }
 
-/* The embedding that the job was configured with. */
+/* Whether the job's configuration asks for the l2 norm. */
 static bool says_l2(const struct rank_dir *dir)
 {
 	char *json = meta_config_text(dir->path);
@@ -170,7 +171,7 @@ static void note_candidate(struct judging *j, const char *name)
 struct taking {
 	struct judging *j;
 	struct rank_health *h;
-	char *name; /* the first embedding's: only one is judged, as in that tool */
+	char *name; /* the first embedding's: only one is judged, as MindSpore Transformers does */
 };
 
 static void take_gradient(void *arg, struct csv *c, const int *column)
@@ -321,8 +322,8 @@ static void judge_value(
 }
 
 /*
- * Alerts after the checkpoint before, up to this one. For an alert that fired before and after it, it is not known whether it fired in
- * between too.
+ * Alerts after the previous checkpoint, up to this one. If an alert fired before and after it, it is unknown whether it fired
+ * in between too.
  */
 static void judge_alerts(struct checkpoint *c, const struct rank_health *h, int64_t before)
 {
@@ -346,7 +347,7 @@ static int report_no_embedding(const struct judging *j, const struct checkpoints
 	for (unsigned i = 0; i < c->n; i++)
 		if (c->at[i].judged && !j->ncandidate) {
 			free(list);
-			return STATUS_DONE; /* by alerts alone */
+			return STATUS_DONE; /* judged by alerts alone */
 		}
 	for (unsigned i = 0; i < j->ncandidate; i++) {
 		char *more = tool_format("%s%s%s", list, i ? ", " : "", j->candidate[i]);
@@ -355,7 +356,7 @@ static int report_no_embedding(const struct judging *j, const struct checkpoints
 		list = more;
 	}
 	if (j->ncandidate)
-		tool_warn("ckpt: no gradient is an embedding's; candidates: %s; say which by "
+		tool_warn("ckpt: no gradient is an embedding's; candidates: %s; select one by "
 			  "--embedding REGEX",
 			list);
 	else

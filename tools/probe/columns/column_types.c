@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Readers of CSV guess types from the first values, and guess wrong in the very runs that people inspect. A column whose first value is
- * `inf` is text for DuckDB, one `nan` makes it text for Polars, `nan` is null for PyArrow, and an integer column with an empty field is
- * floating-point for pandas.
+ * CSV readers guess types from the first values, and guess wrong in the very runs that people inspect: a column whose first
+ * value is `inf` is text for DuckDB, one `nan` makes it text for Polars, `nan` is null for PyArrow, and an integer column with
+ * an empty field is floating-point for pandas.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static const struct {
 } readers[READERS] = {
 	[READER_DUCKDB] = {'\'', "'", {"BIGINT", "DOUBLE", "VARCHAR"}},
 	[READER_POLARS] = {'"', "", {"pl.Int64", "pl.Float64", "pl.String"}},
-	/* The integers that may be missing; "string" is no object, and no category. */
+	/* Integers that may be missing; "string" is neither an object nor a category. */
 	[READER_PANDAS] = {'"', "\"", {"Int64", "float64", "string"}},
 	[READER_ARROW] = {'"', "", {"pa.int64()", "pa.float64()", "pa.string()"}},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `columns`: the tables of files, columns and words that the rest of the project is made from, for people. */
+/* The verb `columns`: prints the tables of files, columns and words that the rest of the project is generated from. */
 #include <stdio.h>
 #include <string.h>
 
@@ -9,32 +9,38 @@
 #include "tools/probe/columns/column_types.h"
 
 static const char help[] =
-	"usage: probe columns [--names | --markdown | --man | --duckdb | --polars | --pandas | "
-	"--arrow] "
-	"[TABLE...]\n"
+	"usage: probe columns [--names | --markdown | --man | --duckdb | --polars | "
+	"--pandas | --arrow] [TABLE...]\n"
 	"\n"
-	"Says which files a job leaves, what their columns mean, and which words they hold.\n"
+	"Explains the files that a job writes, their columns, and the words that these "
+	"contain.\n"
 	"\n"
-	"  TABLE        files, calls, stack_info, comms, modules, names, scalar_rows (columns of\n"
-	"               these CSV files), scalars (names in scalars_<a>-<b>.csv), flags, phases\n"
-	"               (words of those columns), kinds, ops (of key kinds), findings (of `probe\n"
-	"               report`), counts and losses (`calls` and `missing` in meta.json); all of\n"
+	"  TABLE        files, calls, stack_info, comms, modules, names, scalar_rows "
+	"(columns of\n"
+	"               these CSV files), scalars (names in scalars_<a>-<b>.csv), flags, "
+	"phases\n"
+	"               (words of those columns), kinds, ops (of key kinds), findings (of "
+	"`probe\n"
+	"               report`), counts and losses (`calls` and `missing` in meta.json); "
+	"all of\n"
 	"               them where none is named\n"
-	"      --names     the names alone, joined by commas: of a CSV file its first line\n"
+	"      --names     the names alone, joined by commas: of a CSV file its first "
+	"line\n"
 	"      --markdown  as tables of README and docs/reference/output-format.md\n"
 	"      --man       as in libprobe(7)\n"
 	"      --duckdb, --polars, --pandas, --arrow\n"
-	"                  the types of a CSV file's columns, to be pasted where that reader takes "
-	"them: types=,\n"
-	"                  schema_overrides=, dtype=, column_types= (with null_values=[\"\"]). "
-	"Without TABLE of all of\n"
-	"                  them. Types that are guessed are wrong where a run has an Inf or a NaN\n"
+	"                  the types of a CSV file's columns, to be pasted where that "
+	"reader takes them: types=,\n"
+	"                  schema_overrides=, dtype=, column_types= (with "
+	"null_values=[\"\"]). Without TABLE of all of\n"
+	"                  them. Guessed types are wrong if a run has an Inf or a NaN\n"
 	"\n"
 	"examples:\n"
 	"  probe columns calls\n"
-	"  probe columns --names calls | tr , '\\n' | grep -n flags\n"
-	"  duckdb -c \"SELECT max(norm) FROM read_csv('rank*/calls_*.csv', types=$(probe columns "
-	"--duckdb calls))\"\n";
+	"  probe columns --names calls | tr , '\\n"
+	"' | grep -n flags\n"
+	"  duckdb -c \"SELECT max(norm) FROM read_csv('rank*/calls_*.csv', types=$(probe "
+	"columns --duckdb calls))\"\n";
 
 enum { OPT_NAMES, OPT_MARKDOWN, OPT_MAN, OPT_READERS };
 
@@ -188,7 +194,7 @@ static const struct fact_table {
 
 enum shape { SHAPE_TEXT, SHAPE_NAMES, SHAPE_MARKDOWN, SHAPE_MAN, SHAPE_READERS };
 
-/* A CSV file's table, whose columns have types. */
+/* Whether the table describes a CSV file, whose columns have types. */
 static bool has_column_types(const struct fact_table *t)
 {
 	return t->kind && strcmp(t->kind, "type") == 0;
@@ -209,7 +215,7 @@ unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, un
 	return 0;
 }
 
-/* Without the marks of Markdown. */
+/* Prints without the marks of Markdown. */
 static void print_plain_text(const char *s)
 {
 	for (; *s; s++)
@@ -273,7 +279,8 @@ static void print_man(const struct fact_table *t)
 		fputs(".TP\n.B ", stdout);
 		print_man_text(f->name);
 		print_man_text(f->more);
-		fputs("\n\\&", stdout); /* a line that begins with a dot would be a request */
+		fputs("\n\\&",
+			stdout); /* troff takes a line that begins with a dot for a request */
 		print_man_text(f->help);
 		putchar('\n');
 	}

@@ -22,54 +22,52 @@
 static const char help[] =
 	"usage: probe compare [options] A B\n"
 	"\n"
-	"Says where two runs differ, and which call is the first that does: its input or output, "
-	"its line and parameter.\n"
-	"A and B are output folders, folders of dumps (step<N>/rank<R>/dump.json, of libprobe.so "
-	"or of msprobe) or single\n"
-	"dump.json files. B is what A is measured by (\"Bench\" in the tables).\n"
+	"Finds where two runs differ, and the first call that differs: its input or "
+	"output, its line and parameter.\n"
+	"A and B are output folders, folders of dumps (step<N>/rank<R>/dump.json, of "
+	"libprobe.so or of msprobe) or single\n"
+	"dump.json files. B is the reference (\"Bench\" in the tables).\n"
 	"\n"
 	"  -o, --output DIR       writes a table for each rank into DIR: "
 	"compare_result_rank<R>_<time>.csv, msprobe's columns\n"
 	"      --merge            one table for all ranks and steps instead\n"
-	"      --metric COMMAND   with -o, of dumps that have the tensors: runs COMMAND FILE_A "
-	"FILE_B "
-	"for each pair; column Metric\n"
+	"      --metric COMMAND   with -o, of dumps that have the tensors: runs COMMAND "
+	"FILE_A FILE_B for each pair; column Metric\n"
 	"                         has the first line that it prints\n"
-	"      --exact            bit by bit: any difference is an error; by checksums where both "
-	"have them\n"
-	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe does\n"
-	"      --data-mapping F   YAML: names of tensors in A and what they are called in B\n"
-	"      --layer-mapping F  YAML: parts of the model in A and what they are called in B; "
-	"\"auto\": without rules.\n"
+	"      --exact            bit by bit: any difference is an error; by checksums "
+	"where both have them\n"
+	"      --by-name          pairs calls of dumps by their numbers alone, as msprobe "
+	"does\n"
+	"      --data-mapping F   YAML: names of tensors in A and what they are called in "
+	"B\n"
+	"      --layer-mapping F  YAML: parts of the model in A and what they are called "
+	"in B; \"auto\": without rules.\n"
 	"                         Needs stack.json and construct.json\n"
-	"      --ckpt             A and B are checkpoints: safetensors, files of torch.save(), or "
-	"folders "
-	"of them\n"
-	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the share "
-	"that "
-	"is the same\n"
-	"      --weights          A is a training, B what serves its weights: which tensors B has, "
-	"by "
-	"checksum and name, which ones\n"
+	"      --ckpt             A and B are checkpoints: safetensors, files of "
+	"torch.save(), or folders of them\n"
+	"      --grad             signs of gradients, rank<R>/step<N>/<parameter>.npy: the "
+	"share that is equal\n"
+	"      --weights          A is a training, B what serves its weights: which "
+	"tensors B has, by checksum and name, which ones\n"
 	"                         the last transfer skipped. Both record with "
 	"PROBE_CHECKSUM=crc32\n"
-	"      --config-check     what two output folders began with: program, libraries, "
-	"configuration, environment, packages,\n"
-	"                         seeds, arguments, first weights and inputs, random operators\n"
-	"      --html FILE        curves of both runs over their steps, as one page for a browser: "
-	"scalars, statistics of\n"
-	"                         parameters, norms of what operations carried; and where they "
-	"part "
-	"first\n"
-	"      --series REGEX     with --html: only curves whose name it is found in\n"
+	"      --config-check     the initial state of two output folders: program, "
+	"libraries, configuration, environment, packages,\n"
+	"                         seeds, arguments, first weights and inputs, random "
+	"operators\n"
+	"      --html FILE        curves of both runs over their steps, as one page for a "
+	"browser: scalars, statistics of\n"
+	"                         parameters, norms of communicated tensors; and where "
+	"they first diverge\n"
+	"      --series REGEX     with --html: only curves whose names match\n"
 	"      --of WHAT          calls or dump, of folders that have both; default: dump\n"
-	"  -r, --rank RANKS       only these: 0-3,8\n"
-	"  -s, --step STEPS       only these: 4-6\n"
+	"  -r, --rank RANKS       only these ranks: 0-3,8\n"
+	"  -s, --step STEPS       only these steps: 4-6\n"
 	"      --json             for programs\n"
 	"      --color WHEN       auto, always or never\n"
 	"\n"
-	"Exit status: 0 no difference that counts; 1 there are some; 2 usage, or input that cannot "
-	"be read.\n"
+	"Exit status: 0 no significant difference; 1 differences; 2 usage, or input that "
+	"cannot be read.\n"
 	"\n"
 	"examples:\n"
 	"  probe compare /scratch/good /scratch/bad\n"
@@ -176,19 +174,18 @@ static void free_comparison(struct comparison *c)
 	free_side(&c->b);
 }
 
-/* The contents that both sides have and the user wants. */
+/* The contents that both sides have and the user asked for. */
 static unsigned choose_contents(struct comparison *c, unsigned want)
 {
 	unsigned both = c->a.contents & c->b.contents & (want ? want : ~0u);
 
 	if (!both && !(c->a.contents && c->b.contents))
-		tool_error(
-			"compare: %s: holds nothing that can be compared: no rank<R> folder of an "
-			"output folder, no step<N>/rank<R>/dump.json",
+		tool_error("compare: %s: contains nothing to compare: no rank<R> folder of an "
+			   "output folder, no step<N>/rank<R>/dump.json",
 			c->a.contents ? c->b.path : c->a.path);
 	else if (!both)
-		tool_error("compare: %s and %s: hold nothing%s that both have", c->a.path,
-			c->b.path, want ? " of the wanted kind" : "");
+		tool_error("compare: %s and %s: have nothing%s in common", c->a.path, c->b.path,
+			want ? " of the wanted kind" : "");
 	return both;
 }
 
@@ -302,8 +299,8 @@ int verb_compare(int argc, char **argv)
 			goto out;
 		case CLI_OPERAND:
 			if (c.b.path) {
-				tool_error(
-					"compare: %s: more than two; what is compared is A and B",
+				tool_error("compare: %s: more than two folders; only A and B "
+					   "are compared",
 					cli.value);
 				goto out;
 			}

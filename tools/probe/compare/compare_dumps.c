@@ -19,7 +19,10 @@ struct loose_count {
 	uint32_t a, b;
 };
 
-/* Calls of functions that one side calls more often: their numbers cannot be used for pairing. Returns their number. */
+/*
+ * Calls of functions that one side calls more often than the other: their numbers cannot be used for pairing. Returns the
+ * number of such calls.
+ */
 static unsigned count_uneven_calls(const struct dump *a, const struct dump *b, struct table *counts)
 {
 	struct loose_count *c;
@@ -102,9 +105,10 @@ static uint32_t *pair_dump_calls(struct comparison *c, struct dump *a, struct du
 	if (uneven) {
 		pair_uneven_calls(a, b, &counts, partner);
 		add_compare_note(c,
-			"functions that one side calls more often than the other are paired by the "
-			"order and place of their calls, not by their numbers, which are shifted "
-			"(--by-name: by numbers, as msprobe does)");
+			"functions with different numbers of calls on the two sides are "
+			"paired by the order and place of their calls, not by their "
+			"numbers, which are shifted (--by-name: by numbers, as msprobe "
+			"does)");
 	}
 	table_free(&counts);
 	return partner;
@@ -121,8 +125,9 @@ static enum compare_mode choose_mode(
 	if (tensors_a && tensors_b)
 		return COMPARE_TENSOR;
 	if (c->metric)
-		add_compare_note(
-			c, "--metric: not both are dumps of task `tensor`: it measured nothing");
+		add_compare_note(c,
+			"--metric: only dumps of task `tensor` can be measured, and not "
+			"both are: nothing was measured");
 	if (tensors_a != tensors_b)
 		add_compare_note(c, "only %s has the tensors' elements: statistics are compared",
 			tensors_a ? "A" : "B");
@@ -137,7 +142,7 @@ static enum compare_mode choose_mode(
 	return COMPARE_STATISTICS;
 }
 
-/* With a mapping each item has its own partner, maybe in several calls of B. */
+/* With a mapping each item has its own partner, and the partners may belong to several calls of B. */
 static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct dump *b,
 	const struct entry *a, const char *dir_a, const char *dir_b)
 {
@@ -150,7 +155,7 @@ static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct d
 		const char *name = map_item_name(c->mapping, a->name, &a->item[i]);
 		size_t n = name ? strlen(name) : 0;
 
-		/* The longest beginning that is a call's name. */
+		/* The longest prefix that is a call's name. */
 		for (k = UINT32_MAX; n && k == UINT32_MAX;) {
 			k = find_dump_call(b, name, n);
 			while (k == UINT32_MAX && n && name[--n] != '.')

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of the steps and parameter statistics of two runs: the first of each that differs. */
+/* Compares the step numbers and parameter statistics of two runs, and keeps the first of each that differs. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,9 +14,9 @@
 #include "tools/probe/model/training/step_files.h"
 
 #define NUMBERS_KEPT (1u << 20) /* of one rank */
-#define SAME_NUMBER 1e-6 /* relative: runs on other machines round differently */
+#define SAME_NUMBER 1e-6 /* relative tolerance: other machines round differently */
 
-/* Settings of the program: if they differ, the two runs were not meant to do the same. The other numbers are results. */
+/* Settings of the program: if they differ, the two runs were not meant to be equal. The other numbers are results. */
 static const char *const set_numbers[] = {"learning-rate", "loss-scale", "batch-size", NULL};
 static const char *const computed_numbers[] = {"loss", "grad-norm", "device_local_norm",
 	"weight_norm", "local_lm_loss", "device_accum_local_lm_loss", "embedding_local_norm", NULL};
@@ -150,7 +150,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 		return;
 	if (!r->of_b)
 		memcpy(k->part, part, sizeof(part));
-	/* The norm first: it says most about the whole tensor. */
+	/* The norm first: it is the most informative about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
 		if (!are_numbers_equal(k->part[i], part[i])) {
 			keep_first_kind(r, step, csv_at(c, col[1]), parts[i], k->part[i], part[i]);

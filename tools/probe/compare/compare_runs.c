@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Our output folders: pairs ranks, steps and calls, and compares the calls. */
+/* Compares output folders of libprobe: pairs ranks, steps and calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ struct comm_count {
 	uint32_t a, b;
 };
 
-/* Pairs collectives on communicators on which both sides made the same number: by their number, in any order. */
+/* Pairs the collectives of communicators on which both sides made the same number of calls: by their number, in any order. */
 static void pair_by_comm_number(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner)
 {
@@ -52,7 +52,7 @@ static void pair_by_comm_number(
 		if (!k->comm || !(c = table_find(&counts, k->comm, 0)) || c->a == UINT32_MAX)
 			continue;
 		p = table_find(&second, k->comm, c->a++);
-		/* Another operation at its place is no partner. */
+		/* A different operation at the same place is not a partner. */
 		if (p && b->call[p->at].key.name == k->name)
 			partner[i] = p->at;
 	}
@@ -60,7 +60,7 @@ static void pair_by_comm_number(
 	table_free(&second);
 }
 
-/* Pairs calls without a partner at their place: threads interleave differently in each run. */
+/* Pairs the remaining calls by their place: threads interleave differently in each run. */
 static void pair_moved_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
@@ -186,7 +186,7 @@ static void pair_run_calls(
 		free(key_a[l]);
 		free(key_b[l]);
 	}
-	/* The number wins if numbers are not shifted: the call that had that partner gets another one. */
+	/* The number takes precedence if numbers are not shifted: the call that had that partner gets another one. */
 	uint32_t *by_number = tool_alloc((a->n + 1) * sizeof(*by_number));
 
 	memset(by_number, 0xff, a->n * sizeof(*by_number));
@@ -205,7 +205,7 @@ static void pair_run_calls(
 
 /* ---- one rank ---- */
 
-/* How many calls of a partly read step can be handed on: more may follow after the last pair. */
+/* How many calls of a partly read step are final: more pairs may follow after the last pair. */
 static unsigned count_settled_calls(const struct run_step *a, const uint32_t *partner, bool open,
 	unsigned *settled_b, unsigned nb)
 {
@@ -220,7 +220,7 @@ static unsigned count_settled_calls(const struct run_step *a, const uint32_t *pa
 			if (partner[i] + 1 > last_b)
 				last_b = partner[i] + 1;
 		}
-	/* Nothing in common: all of it is handed on, or the comparison would make no progress. */
+	/* Nothing in common: all calls are passed on, or the comparison would make no progress. */
 	if (!last)
 		return a->n;
 	*settled_b = last_b;
@@ -455,7 +455,7 @@ int compare_run_folders(struct comparison *c)
 	status = STATUS_DONE;
 	c->unmarked_a = !are_steps_marked(&a);
 	c->unmarked_b = !are_steps_marked(&b);
-	/* Steps of one run would meet all calls of the other, which are step 0 there. */
+	/* The steps of one run would be compared with all calls of the other, which are in step 0. */
 	if (c->unmarked_a != c->unmarked_b) {
 		tool_error("compare: the steps of %s are marked, those of %s are not: their calls "
 			   "cannot be told apart by step. PROBE_STEP_MARKER=<a function that is "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The result of a comparison, for people and as JSON. */
+/* Prints the result of a comparison as text and as JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void free_odd_inputs(struct comparison *c)
 
 /* ---- the first difference ---- */
 
-/* If a result differs because another rank's input does, the input is the difference. */
+/* If a result differs because another rank's input differs, that input is the first difference. */
 static const struct first_diff *find_cause(const struct comparison *c, const struct first_diff *f)
 {
 	const struct odd_input *o = f->of_output ? find_odd_input(c, f) : NULL;
@@ -123,7 +123,7 @@ static bool is_under_half_paired(const struct comparison *c, const struct rank_s
 static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
 {
 	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
-		   "ranks, B has %s, and none of them belong together.",
+		   "ranks, B has %s, and none of them could be paired.",
 		c->a.path, c->b.path, out_count(all->calls_a + c->lone_a),
 		out_count(all->calls_b + c->lone_b));
 	return STATUS_USAGE;
@@ -136,8 +136,9 @@ static void print_paired_share(const struct comparison *c, const struct rank_sum
 
 	if (!is_under_half_paired(c, all))
 		return;
-	text = tool_format("Only %s of %s calls in A and %s of %s in B have a partner: what "
-			   "follows is of these alone.",
+	text = tool_format(
+		"Only %s of %s calls in A and %s of %s in B could be paired: the results below are "
+		"for these alone.",
 		out_count(all->paired), out_count(all->calls_a + c->lone_a), out_count(all->paired),
 		out_count(all->calls_b + c->lone_b));
 	printf("%s", out_style(STYLE_WARN));
@@ -161,7 +162,7 @@ static int tell_compare_status(const struct comparison *c, const struct rank_sum
 		       : STATUS_DONE;
 }
 
-/* ---- for people ---- */
+/* ---- text ---- */
 
 static void print_place(int64_t step, int64_t rank)
 {
@@ -253,8 +254,8 @@ static void tell_unwritten(const struct rank_sums *all)
 {
 	if (!all->unwritten)
 		return;
-	printf("%s %s in what torch.empty and its like gave back, or views of memory: it may never "
-	       "have been written, and is not counted.\n",
+	printf("%s %s in what torch.empty and similar functions returned, or in views of such "
+	       "memory: it may never have been written, and is not counted.\n",
 		out_plural(all->unwritten, "value", "values"),
 		all->unwritten == 1 ? "differs" : "differ");
 }

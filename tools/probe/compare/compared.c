@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The kind of a path to be compared: a dump.json, folders of them, our own output folder. */
+/* What a path contains that can be compared: a dump.json, folders of them, or an output folder of libprobe. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The folder holds a dump of one rank. */
+/* Adds a folder that holds a dump of one rank. */
 static bool add_dump_place(struct compared *s, const char *folder, int64_t step, int64_t rank)
 {
 	static const char *const names[] = {"dump.json", "debug.json"};
@@ -97,7 +97,7 @@ static unsigned add_process_folder(struct compared *s, const char *path, int64_t
 	return add_dump_place(s, path, step, pid);
 }
 
-/* A process number differs in each run: a folder that has one has no rank, and pairs with another such folder. */
+/* A process number differs in each run: a folder named by one has no rank, and is paired with the other side's. */
 static void forget_single_process(struct compared *s)
 {
 	for (unsigned i = 0; i < s->ndump; i++)
@@ -129,7 +129,7 @@ static int by_place(const void *x, const void *y)
 	return strcmp(base_name(a->path), base_name(b->path));
 }
 
-/* step<N> of the path's last part, or of the one before it; -1. */
+/* step<N> in the last part of the path, or in the part before it; -1: none. */
 static int64_t read_step_of_path(const char *path)
 {
 	char *copy = tool_absolute(path), *slash;

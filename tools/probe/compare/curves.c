@@ -24,7 +24,7 @@
 #define LATE_POINTS 256 /* rows of a step may come this many steps late */
 #define PLACE "@DATA@" /* in curves.html, replaced by the data */
 
-/* curves.html; compare.mk has the dependency. */
+/* The text of curves.html; compare.mk makes this file depend on it. */
 __asm__(".section .rodata\n"
 	".globl curves_page\n"
 	".globl curves_page_end\n"
@@ -56,7 +56,7 @@ struct curves {
 	const struct ranges *steps;
 	regex_t *wanted; /* NULL: all */
 	uint64_t points, left;
-	/* The folder that is read: */
+	/* The folder being read: */
 	unsigned side;
 	int rank;
 	const struct meta *meta;
@@ -88,7 +88,7 @@ static bool is_curve_wanted(const struct curves *s, const char *name)
 	return !s->wanted || regexec(s->wanted, name, 0, NULL, 0) == 0;
 }
 
-/* add: adds to the step's value; else the last value counts (micro steps). */
+/* add: adds to the step's value; otherwise the last value counts (micro steps). */
 static void put_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
 {
 	struct curve *c;
@@ -235,7 +235,7 @@ static int by_curve_file(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* A process that was killed while compressing leaves both files; the plain one counts, and comes first. */
+/* A process that was killed while compressing leaves both files; the plain one is used, and comes first. */
 static bool is_compressed_copy(const char *name, const char *before)
 {
 	size_t n = strlen(before);
@@ -283,7 +283,7 @@ static int read_curve_side(struct curves *s, const char *path, const struct rang
 
 /* ---- the page ---- */
 
-/* Inside a script element a text must not contain the start of a tag. */
+/* Text inside a script element must not contain the start of a tag. */
 static void put_page_text(struct target *t, const char *text)
 {
 	size_t cap = 6 * strlen(text) + 16;
@@ -330,7 +330,7 @@ static void keep_extremes(const struct curve *c, bool *keep)
 	}
 }
 
-/* Distance of two values, as computed in the page; 1: one of them is not finite. */
+/* Relative distance of two values, as computed in the page; 1: one of them is not finite. */
 static double relative_distance(double a, double b)
 {
 	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
@@ -353,8 +353,8 @@ static bool look_alike(double a, double b)
 }
 
 /*
- * Chooses points of a curve and of its partner in the other run: the same steps for both, because the page compares points of one step;
- * plus the first point that differs and the one that differs most. Sorted by steps, each at most once.
+ * Chooses points of a curve and of the same curve in the other run: the same steps for both, because the page compares points
+ * of one step; also the first point that differs and the one that differs most. Sorted by steps, each at most once.
  */
 static void keep_differences(
 	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
@@ -385,7 +385,7 @@ static void keep_differences(
 	keep_a[first[0]] = keep_b[first[1]] = keep_a[most[0]] = keep_b[most[1]] = true;
 }
 
-/* Marks the points of a curve that the page gets; free() it. */
+/* Marks the points of a curve that go into the page; free() it. */
 static bool *choose_points(const struct curves *s, const struct curve *c)
 {
 	const struct curve *other =
@@ -471,7 +471,7 @@ static int write_curve_page(
 		printf("%s: %s of both runs, %s, one file that any browser shows\n", file,
 			out_plural(s->all.n, "curve", "curves"), out_bytes((double)bytes));
 	if (s->left)
-		tool_warn("compare: %llu points did not fit: --series and --rank choose",
+		tool_warn("compare: %llu points did not fit: select fewer by --series and --rank",
 			(unsigned long long)s->left);
 	return status;
 }

@@ -5,7 +5,7 @@
 
 #include "config/rooms/room.h"
 
-/* series: a regular expression that is searched in the names of curves, NULL: all. An exit status. */
+/* series: a regular expression that is searched in the names of curves, NULL: all. Returns the exit status. */
 int compare_curves(const char *path_a, const char *path_b, const char *file, const char *series,
 	const struct ranges *ranks, const struct ranges *steps);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of differences: the peer's columns and their order, a row for each item of A. */
+/* The table of differences: msprobe's columns in their order, a row for each item of A. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void put_text_column(struct target *t, const char *s)
 	put_field_text(t, s ? s : "N/A");
 }
 
-/* Excel reads a bare inf as a name. */
+/* Excel takes a bare inf for a name. */
 static void put_cell_column(struct target *t, const struct cell *c)
 {
 	put_text_column(t, !c			       ? "N/A"
@@ -187,7 +187,7 @@ static char *name_table_file(const struct comparison *c, const struct rank_sums 
 	return path;
 }
 
-/* Do the sides have several steps? Then each step has a folder for its tables. */
+/* Whether the sides have several steps: then each step has a folder for its tables. */
 static bool has_many_steps(const struct compared *s)
 {
 	return s->ndump && s->dump[0].step != s->dump[s->ndump - 1].step;
@@ -267,7 +267,7 @@ static char *describe_row(const struct row *r)
 		return tool_format("%s NaN, in B %s", out_count(r->a->nans), out_count(r->b->nans));
 	if (r->a->counted && r->b->counted && r->a->infs != r->b->infs)
 		return tool_format("%s Inf, in B %s", out_count(r->a->infs), out_count(r->b->infs));
-	/* The norm first: it says most about the whole tensor. */
+	/* The norm first: it is the most informative about the whole tensor. */
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;
 
@@ -279,7 +279,7 @@ static char *describe_row(const struct row *r)
 		double percent = strtod(r->relative[s], &end);
 
 		if (*end == '%')
-			return tool_format("%s %s, in B %s: off by %.3g %%", name[s],
+			return tool_format("%s %s, in B %s: differs by %.3g %%", name[s],
 				r->a->stat[s].text, r->b->stat[s].text, percent);
 		return tool_format(
 			"%s %s, in B %s", name[s], r->a->stat[s].text, r->b->stat[s].text);
@@ -326,7 +326,10 @@ static void keep_first(struct diff_table *d, struct first_diff *f, const struct 
 	*f = make_first(d, a, b, r, in_b);
 }
 
-/* Remembers a different input of a collective on one rank: it changes the result on all ranks, whose own inputs may be equal. */
+/*
+ * Remembers an input of a collective that differs on one rank: it changes the result on all ranks, whose own inputs may be
+ * equal.
+ */
 static void keep_odd_input(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {
@@ -339,7 +342,7 @@ static void keep_odd_input(
 		o->first = make_first(d, a, b, r, false);
 }
 
-/* Calls whose outputs differ and whose inputs do not, as far as this rank shows. */
+/* Keeps calls whose outputs differ and whose inputs do not, as far as this rank's data shows. */
 static void keep_origin(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {
@@ -377,7 +380,7 @@ static bool has_other_finiteness(const struct row *r)
 	return false;
 }
 
-/* Memory that was not written yet: its contents say nothing about either run. Torch.empty.0.forward.output.0 */
+/* Memory that was not written yet: its contents are meaningless in both runs. Torch.empty.0.forward.output.0 */
 static bool is_unwritten_row(const struct row *r)
 {
 	static const char prefixes[][8] = {"Torch.", "Tensor.", "Aten."};
@@ -405,7 +408,7 @@ static void count_call_rows(
 		const struct row *r = &d->row[i];
 		bool out = r->a->state == ITEM_OUTPUT;
 
-		/* The call would be blamed for the random contents of its memory. */
+		/* Otherwise the call would be blamed for the random contents of its memory. */
 		if (r->differs && r->b && is_unwritten_row(r)) {
 			d->sums->unwritten++;
 			continue;

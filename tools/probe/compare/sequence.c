@@ -8,7 +8,7 @@
 #include "tools/lib/tool.h"
 
 #define COST_MAX \
-	2048 /* differences that are searched for at once; if there are more, the best path so far is taken */
+	2048 /* maximum number of differences per search; beyond it, the best path so far is used */
 
 struct align {
 	const uint64_t *a, *b; /* keys of the current level */
@@ -25,7 +25,7 @@ static bool is_same_key(const struct align *s, int64_t x, int64_t y)
 	return s->a[x] == s->b[y] && s->a[x];
 }
 
-/* The diagonal whose farthest point has advanced most, if a further search costs too much. */
+/* The diagonal whose farthest point has advanced most; used when a further search would cost too much. */
 static struct split take_best_split(const struct align *s, int64_t x0, int64_t x1, int64_t y0,
 	int64_t y1, int64_t fmin, int64_t fmax, int64_t bmin, int64_t bmax)
 {
@@ -124,7 +124,7 @@ static void align_part(const struct align *s, int64_t x0, int64_t x1, int64_t y0
 		if (x0 == x1 || y0 == y1)
 			return;
 		m = find_split(s, x0, x1, y0, y1);
-		/* The smaller half by recursion: its depth is the logarithm. */
+		/* Recurses into the smaller half, so the depth is logarithmic. */
 		if (m.x + m.y - x0 - y0 < x1 + y1 - m.x - m.y) {
 			if (m.x == x0 && m.y == y0)
 				return;
@@ -158,7 +158,7 @@ void align_sequences(
 		s.b = b->key[l];
 		if (!s.a || !s.b)
 			continue;
-		/* Between two pairs of the levels before. */
+		/* Works between two pairs of the previous levels. */
 		for (uint32_t i = 0; i <= a->n; i++) {
 			if (i < a->n && partner[i] == NO_PARTNER)
 				continue;

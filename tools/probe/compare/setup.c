@@ -18,8 +18,8 @@
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32
-#define STEPS_LATE_MAX 32 /* asynchronous calls are written when they have ended */
-#define FIRST_CALLS 8 /* inputs of this many first calls are compared */
+#define STEPS_LATE_MAX 32 /* asynchronous calls are written late, when they have completed */
+#define FIRST_CALLS 8 /* how many of the first calls have their inputs compared */
 
 struct setup_value {
 	struct table_key key; /* hash of the name */
@@ -93,7 +93,7 @@ static bool is_volatile_key(const char *name)
 	return strstr(name, "_ns") || strstr(name, "offset");
 }
 
-/* Parts of meta.json that are parts here; names lose the part's name. */
+/* Members of meta.json that become parts of the comparison; names lose the part's name. */
 static const struct {
 	const char *key;
 	unsigned part;
@@ -145,8 +145,8 @@ static void put_meta_values(
 }
 
 /*
- * Hyper-parameters as given on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 by their names, so that an additional one does not shift
- * all others; arguments without a name by position.
+ * Hyper-parameters given on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 are keyed by name, so that an additional one
+ * does not shift all others; arguments without a name are keyed by position.
  */
 static void put_arguments(struct setup *s, const struct json_node *list, bool of_b)
 {
@@ -281,7 +281,7 @@ static bool is_random_operator(const char *op)
 	return false;
 }
 
-/* "aten.dropout.0": the operator's name in it; NULL: it draws no random numbers. */
+/* The operator's name in "aten.dropout.0"; NULL: it draws no random numbers. */
 static const char *find_random_operator(const char *name)
 {
 	for (const char *dot; !is_random_operator(name); name = dot + 1)
@@ -292,7 +292,7 @@ static const char *find_random_operator(const char *name)
 
 /* ---- first inputs ---- */
 
-/* Without the number, which counts calls in the order of their ends: "Distributed.all_reduce.3.forward". */
+/* Length without the number, which counts calls in the order of their ends: "Distributed.all_reduce.3.forward". */
 static int name_length(const char *name)
 {
 	const char *p = name;
@@ -302,12 +302,12 @@ static int name_length(const char *name)
 	return (int)(p - name);
 }
 
-/* place: among the calls that were used. False: no input is meaningful. */
+/* place: position among the calls that were used. False: no input is meaningful. */
 static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
 {
 	bool some = false;
 
-	/* The memory that these fill may never have been written before. */
+	/* The memory that these operators fill may never have been written before. */
 	if (find_random_operator(e->name))
 		return false;
 	for (unsigned k = 0; k < e->n; k++) {
@@ -354,7 +354,7 @@ struct random_count {
 	uint64_t calls;
 };
 
-/* By operator and place in the program: the number of calls. */
+/* Counts calls by operator and place in the program. */
 static void count_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
@@ -408,12 +408,11 @@ static const char *const titles[PARTS] = {
 	[PART_RANDOM] = "operators that draw random numbers",
 };
 
-/* Facts that no record has, so that silence is not taken for equality. */
-static const char lacking[] = "not in the records, so not compared: hyper-parameters that are "
-			      "neither arguments nor keys, variables "
-			      "that are not about the job, seeds that the program sets and no "
-			      "library shows; operators that draw random "
-			      "numbers are compared where they were listed";
+/* Facts that no record has; listed so that their absence is not taken for equality. */
+static const char lacking[] =
+	"not in the records, so not compared: hyper-parameters that are neither arguments nor "
+	"keys, environment variables unrelated to the job, seeds that the program sets and that no "
+	"library exposes; operators that draw random numbers are compared where they were listed";
 
 static bool is_value_other(const struct setup_value *v)
 {

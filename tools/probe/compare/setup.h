@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The setup of two runs: program, libraries, configuration, first inputs and first weights from their records. */
+/* Compares the setup of two runs: program, libraries, configuration, first inputs and first weights, from their records. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_SETUP_H
 #define PROBE_TOOLS_PROBE_COMPARE_SETUP_H
 
 #include <stdbool.h>
 
-/* Output folders of ours. Returns the exit status. */
+/* a, b: output folders of libprobe. Returns the exit status. */
 int compare_setups(const char *a, const char *b, bool json);
 
 #endif

@@ -18,19 +18,19 @@
 #define VALUES_MAX (1u << 22) /* further ones are counted */
 #define SHOWN_MAX 20
 
-/* A moment in a program: steps go on with calls that have no step. */
+/* A point in time in a program. Calls without a step follow the last step. */
 struct moment {
 	uint64_t step, seq;
 	bool any;
 };
 
-/* Bytes with that checksum, wherever they were seen in B. Key: checksum, bytes. */
+/* A tensor's bytes with that checksum, wherever they occurred in B. Key: checksum, bytes. */
 struct seen_value {
 	struct table_key key;
 	struct moment received, loaded;
 };
 
-/* One value that a weight had, in the order in which they came. */
+/* One value that a weight had; values are in chronological order. */
 struct weight_value {
 	uint64_t crc, bytes;
 };
@@ -54,10 +54,10 @@ static const struct {
 	const char *help;
 } verdicts[] = {
 	[WEIGHT_SAME] = {"same", "B has it"},
-	[WEIGHT_SKIPPED] = {"skipped", "the last transfer did not have it"},
-	[WEIGHT_STALE] = {"stale", "B has an earlier value of it"},
+	[WEIGHT_SKIPPED] = {"skipped", "the last transfer skipped it"},
+	[WEIGHT_STALE] = {"stale", "B has an older value of it"},
 	[WEIGHT_DIFFERS] = {"differs", "B has other bytes under this name"},
-	[WEIGHT_MISSING] = {"missing", "B has never had it"},
+	[WEIGHT_MISSING] = {"missing", "B has never received it"},
 };
 #define VERDICTS (sizeof(verdicts) / sizeof(*verdicts))
 
@@ -91,7 +91,7 @@ static bool parse_sum(const struct csv_text *t, uint64_t *sum)
 	return !*end;
 }
 
-/* A parameter: no gradient of one, and no bucket of several. */
+/* True for a parameter; false for a gradient or a bucket of several. */
 static bool is_weight_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -117,7 +117,7 @@ static bool is_value(const struct weight_value *a, const struct weight_value *b)
 	return a->crc == b->crc && a->bytes == b->bytes;
 }
 
-/* Its newest value is the last one; one that it had before moves there. */
+/* The last value is the newest; if the weight had it earlier, it moves to the end. */
 static void add_weight_value(struct weight *x, struct weight_value v, const struct moment *now)
 {
 	unsigned i = 0;
@@ -213,13 +213,13 @@ static int read_weight_side(struct weights *w, const char *path, const struct ra
 	return STATUS_USAGE;
 }
 
-/* ---- what became of each ---- */
+/* ---- the result for each weight ---- */
 
 struct weight_result {
 	enum weight_verdict verdict;
-	const struct seen_value *b; /* of the value that B has; NULL: none of A's */
-	const struct weight_value *had, *want; /* that value; the one that it ought to have */
-	const struct weight *other; /* B's tensor of that name; NULL: none */
+	const struct seen_value *b; /* the value that B has; NULL: none of A's */
+	const struct weight_value *had, *want; /* that value in A; the value that B ought to have */
+	const struct weight *other; /* B's tensor with that name; NULL: none */
 };
 
 static const struct seen_value *find_in_b(const struct weights *w, const struct weight_value *v)
@@ -227,7 +227,7 @@ static const struct seen_value *find_in_b(const struct weights *w, const struct 
 	return table_find(&w->b_values, v->crc, v->bytes);
 }
 
-/* transfer: the step of A's last transfer of weights; any: there was one. */
+/* transfer: the step of A's last transfer of weights; any: there was a transfer. */
 static struct weight_result check_weight(
 	const struct weights *w, const struct weight *x, const struct moment *transfer)
 {
@@ -244,7 +244,7 @@ static struct weight_result check_weight(
 		r.b = find_in_b(w, r.want);
 		r.verdict = WEIGHT_SAME;
 	}
-	/* It is known to be unchanged if it was seen since with the value that B has. */
+	/* The weight is known to be unchanged if it was seen with B's value after the transfer. */
 	if (transfer->any && (!x->sent.any || x->sent.step < transfer->step) &&
 		!(r.verdict == WEIGHT_SAME && r.b && x->last.step >= transfer->step))
 		r.verdict = WEIGHT_SKIPPED;
@@ -256,10 +256,11 @@ static struct weight_result check_weight(
 /* Key: hash of the name; checksum of the newest value. */
 struct replica {
 	struct table_key key;
-	uint32_t chosen; /* element of the table of weights, + 1: the one that is judged for all */
+	uint32_t
+		chosen; /* element of the table of weights, + 1: the weight that is judged for all replicas */
 };
 
-/* Ranks that hold the same value under the same name are judged once: by one that sent it, if there is one. */
+/* Ranks that hold the same value under the same name are judged once: by a rank that sent it, if any. */
 static void find_replicas(const struct weights *w, struct table *replicas)
 {
 	table_init(replicas, sizeof(struct replica), WEIGHTS_MAX);
@@ -451,7 +452,7 @@ int check_weights(const char *path_a, const char *path_b, const struct ranges *r
 	if (!status)
 		status = print_weights(&w, json);
 	if (w.lost)
-		tool_warn("compare: %llu values of B did not fit: --step chooses",
+		tool_warn("compare: %llu values of B did not fit: select fewer by --step",
 			(unsigned long long)w.lost);
 	free_weight_table(&w.a);
 	free_weight_table(&w.b_names);

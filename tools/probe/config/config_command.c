@@ -15,17 +15,18 @@
 static const char help[] =
 	"usage: probe config [-c FILE] [--common] [--explain] [--markdown]\n"
 	"\n"
-	"Prints the configuration that a job started from here would have, as a commented YAML "
-	"file, and says where\n"
-	"each value comes from: the file, the environment (PROBE_<KEY>), or the default where "
-	"none is set.\n"
+	"Prints the configuration that a job started from here would have, as a commented "
+	"YAML file, and where\n"
+	"each value comes from: the file, the environment (PROBE_<KEY>), or the default "
+	"where none is set.\n"
 	"Problems go to stderr with file, line and column; the exit status is then 2.\n"
 	"\n"
-	"  -c, --config FILE   this file instead of $PROBE_CONFIG or the one that is found\n"
-	"      --explain       what will be recorded, in words: functions, ranks, steps, keys "
-	"without effect, and, where\n"
-	"                      the output folder has a run already, the bytes and the time per "
-	"step to expect\n"
+	"  -c, --config FILE   this file instead of $PROBE_CONFIG or the one that is "
+	"found\n"
+	"      --explain       what will be recorded, in words: functions, ranks, steps, "
+	"keys without effect, and, where\n"
+	"                      the output folder has a run already, the bytes and the time "
+	"per step to expect\n"
 	"      --common        only the 25 keys that are set often\n"
 	"      --markdown      the keys as tables, by group, as in docs/reference/keys.md\n"
 	"\n"
@@ -90,7 +91,7 @@ static void count_line(void *arg, const char *line)
 	++*(unsigned *)arg;
 }
 
-/* Is the value given there, and accepted? A rejected one changes nothing. */
+/* Whether the value is given there and accepted. A rejected one changes nothing. */
 static bool in_environment(const char *key)
 {
 	char name[64] = "PROBE_";
@@ -111,14 +112,14 @@ static bool in_environment(const char *key)
 
 	snprintf(entry, bytes, "%s=%s", name, value);
 
-	/* Nothing is wrong without it: there is no file. */
+	/* A missing file is not an error here. */
 	config_load(&alone, NULL, env, "/", count_line, &problems);
 	config_free(&alone);
 	free(entry);
 	return problems == 0;
 }
 
-/* Adds to each value where it comes from. */
+/* Adds the source to each value. */
 static void print_value(void *arg, const char *line)
 {
 	const struct sources *s = arg;
@@ -166,7 +167,7 @@ static int show_config(const char *file, bool in_words, bool common)
 	list = wraplist_load(ops, print_config_problem, &problems);
 	if (!list) {
 		err = err ? err : -1;
-		/* As the library does it. */
+		/* Searched as the library searches it. */
 		list = in_words ? wraplist_load(NULL, print_config_problem, &problems) : NULL;
 		if (list)
 			puts("# instead: the copy in libprobe.so");

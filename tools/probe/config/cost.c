@@ -26,7 +26,7 @@ static int by_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* The larger of the two: a first step and the step after it are not both first steps. */
+/* The larger of the two phases: a first step and the step after it are not both first steps. */
 static double median_of_steps(const struct table *t, size_t member)
 {
 	uint64_t *v = tool_alloc(t->n * sizeof(*v)), is;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cost of a run per step, from the files that it left. */
+/* The cost of a run per step, from the files that it wrote. */
 #ifndef PROBE_TOOLS_COST_H
 #define PROBE_TOOLS_COST_H
 
@@ -12,7 +12,7 @@ struct cost {
 	uint64_t steps; /* recorded steps that were examined */
 	double rows; /* of a typical step: the median, so that one-time work does not count */
 	double step_bytes; /* of files, for such a step */
-	double step_ns; /* of the job's threads in our code */
+	double step_ns; /* of the job's threads in libprobe's code */
 	double once_bytes; /* of the files that do not grow with the steps: stacks, communicators, modules, meta.json */
 };
 

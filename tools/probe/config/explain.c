@@ -66,7 +66,7 @@ static unsigned count_section_entries(const struct wraplist *w, uint32_t section
 	return n;
 }
 
-/* Entries that are no function of the libraries that libprobe.so exports. Reported on stderr. */
+/* Reports entries on stderr that are no function of the libraries that libprobe.so exports. */
 static unsigned explain_unknown(const struct wraplist *w, uint32_t section)
 {
 	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
@@ -86,7 +86,7 @@ static bool has_entries(const struct wraplist *w, const char *library)
 	return s != WRAPLIST_NONE && count_section_entries(w, s) > 0;
 }
 
-/* msprobe's list: its names are of Python, and reach what other libraries' functions are. */
+/* msprobe's list: its names are Python functions, and select functions of several libraries. */
 static void print_other_list(const struct wraplist *w)
 {
 	unsigned sections = 0;
@@ -94,10 +94,10 @@ static void print_other_list(const struct wraplist *w)
 	for (uint32_t s = 0; s < w->nsection; s++)
 		sections += count_section_entries(w, s) != 0;
 	print_explained("functions",
-		"a list of msprobe: %s in %s; they stand for the operators of PyTorch and "
+		"a list of msprobe: %s in %s; they select the operators of PyTorch and "
 		"MindSpore",
 		out_plural(w->n, "name", "names"), out_plural(sections, "section", "sections"));
-	print_explained("", "and the collectives of every library that these names reach");
+	print_explained("", "and the collectives of every library that these names match");
 }
 
 static void explain_functions(const struct wraplist *w, bool exports)
@@ -156,7 +156,8 @@ static void first_steps(const struct config *c, const char *head)
 
 	if (step == UINT64_MAX) {
 		print_explained(head,
-			"none: no step from %lld on fits all of step, start_step and step_interval",
+			"none: no step from %lld on matches all of step, start_step and "
+			"step_interval",
 			(long long)c->start_iteration);
 		return;
 	}
@@ -166,7 +167,7 @@ static void first_steps(const struct config *c, const char *head)
 	puts(step == UINT64_MAX ? "" : " ...");
 }
 
-/* A name without :: is a function's: can that function be a marker? */
+/* A name without :: is a C function: warns if that function cannot be a marker. */
 static void doubt_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {
@@ -178,7 +179,7 @@ static void doubt_marker(
 	for (unsigned i = 0; i < nexport; i++)
 		if (strcmp(export[i], marker) == 0)
 			return;
-	/* A function of one's own (custom_apis) may have any name. */
+	/* A function described by the user (custom_apis) may have any name. */
 	if (custom != WRAPLIST_NONE && count_section_entries(w, custom))
 		return;
 	near = cli_nearest(marker, (const char *const *)export, nexport);
@@ -258,8 +259,8 @@ static void explain_tensors(const struct config *c)
 		print_explained("tensors", "type and size, no values");
 	else if (c->max_bytes)
 		print_explained("tensors",
-			"min, max, mean, norm, zeros, NaN, Inf; of more than %s: type and size "
-			"only",
+			"min, max, mean, norm, zeros, NaN, Inf; for tensors above %s: type "
+			"and size only",
 			out_bytes((double)c->max_bytes));
 	else
 		print_explained(
@@ -285,7 +286,7 @@ static void explain_tensors(const struct config *c)
 	if (c->nested)
 		print_explained("", "calls inside other recorded calls, too");
 	if (*c->codeline)
-		print_explained("", "only calls with a Python frame that fits codeline");
+		print_explained("", "only calls with a Python frame that matches codeline");
 	if (c->stack)
 		print_explained("stacks", "up to %lld native frames, and Python's",
 			(long long)c->stack_depth);
@@ -334,7 +335,7 @@ static void no_effect(const struct config *c, const struct wraplist *w)
 	explain_useless_key("step_marker_count", SET(step_marker_count), !*c->step_marker,
 		"step_marker is empty");
 	explain_useless_key(
-		"step_anchor", *c->step_anchor, *c->step_marker, "step_marker says what a step is");
+		"step_anchor", *c->step_anchor, *c->step_marker, "step_marker defines the step");
 	explain_useless_key("part_mib", SET(part_mib),
 		c->output_limit_mib && c->part_mib >= c->output_limit_mib,
 		"not below output_limit_mib, which counts");
@@ -350,7 +351,8 @@ static void explain_cost(const struct config *c)
 	struct cost one, most = {0};
 
 	if (stat(c->output_dir, &st) < 0) {
-		print_explained("cost", "unknown: run one step, then ask again (%s does not exist)",
+		print_explained("cost",
+			"unknown: record one step, then ask again (%s does not exist)",
 			c->output_dir);
 		return;
 	}

@@ -20,24 +20,24 @@
 #include "tools/probe/model/read/compact_read.h"
 #include "tools/probe/model/read/meta_config.h"
 
-#define PART_MIB 256 /* where meta.json does not say it */
+#define PART_MIB 256 /* used if meta.json does not give it */
 #define BUFFER (1u << 18)
 #define TMP ".tmp"
 
 static const char help[] =
 	"usage: probe csv [-o OUT] [DIR]\n"
 	"\n"
-	"Writes calls_<a>-<b>.csv of each calls_<a>-<b>.compact (key format: [compact]), byte for "
-	"byte as format: csv\n"
-	"would have. DIR is an output folder (default: $PROBE_OUTPUT_DIR, else ./probe_output) or "
-	"one rank's folder.\n"
-	"The compact files stay. Every verb reads them as they are; where both are there, it reads "
-	"the CSV files.\n"
+	"Writes calls_<a>-<b>.csv of each calls_<a>-<b>.compact (key format: [compact]), "
+	"byte for byte as format: csv\n"
+	"would have. DIR is an output folder (default: $PROBE_OUTPUT_DIR, else "
+	"./probe_output) or one rank's folder.\n"
+	"The compact files are kept. Every verb reads them directly; if both exist, it "
+	"reads the CSV files.\n"
 	"\n"
-	"  -o, --output OUT   into OUT/rank<R>/, with the other files of the rank's folder; else "
-	"beside the compact\n"
-	"                     files, where the process has ended and its folder is complete (probe "
-	"recover)\n"
+	"  -o, --output OUT   into OUT/rank<R>/, with the other files of the rank's "
+	"folder; else beside the compact\n"
+	"                     files, where the process has ended and its folder is "
+	"complete (probe recover)\n"
 	"\n"
 	"examples:\n"
 	"  probe csv /scratch/run7\n"
@@ -98,7 +98,7 @@ static void open_part(struct csv_files *f)
 	free(path);
 }
 
-/* Where the writer begins a part: it asks for the longest rows that could be (files_room_calls()). */
+/* Begins a part where the writer would: it reserves room for the longest possible rows (files_room_calls()). */
 static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned rows)
 {
 	if (f->file && f->bytes + rows * (uint64_t)ROW_MAX > f->part_bytes) {
@@ -114,7 +114,7 @@ static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned
 	f->rows += rows;
 }
 
-/* The first part last: without it the block counts as one that has no CSV files. */
+/* Renames the first part last: without it the block counts as one that has no CSV files. */
 static void set_part_names(struct csv_files *f)
 {
 	for (unsigned i = f->part + 1; i-- > 0;) {
@@ -129,7 +129,7 @@ static void set_part_names(struct csv_files *f)
 	}
 }
 
-/* One compact file; its path is *wrong where it is damaged. */
+/* Converts one compact file; if it is damaged, *wrong is set to its path. */
 static void write_csv_of_file(
 	struct csv_files *f, const struct calls_file *from, const char **wrong)
 {
@@ -160,7 +160,7 @@ static uint64_t read_part_bytes(const char *folder)
 	return (mib ? mib : PART_MIB) << 20;
 }
 
-/* The file stays what it is, with another name beside it for the time that takes. */
+/* Copies under a temporary name, so that the existing file stays intact meanwhile. */
 static int copy_file(int from, int to, const char *name)
 {
 	char *tmp = tool_format("%s" TMP, name), *buf = tool_alloc(BUFFER);
@@ -187,7 +187,7 @@ static int copy_file(int from, int to, const char *name)
 	return err;
 }
 
-/* What is no calls file of numbers and no journal. */
+/* Copies files that are neither calls files of numbers nor journals. */
 static int copy_others(const char *from, const char *to)
 {
 	int in = open(from, O_RDONLY | O_DIRECTORY | O_CLOEXEC),
@@ -211,7 +211,7 @@ static int copy_others(const char *from, const char *to)
 	return err;
 }
 
-/* False (reported): not all of it could be written. */
+/* False (reported): not everything could be written. */
 static bool write_csv_of_folder(
 	const struct rank_dir *dir, const char *to, uint64_t *files, uint64_t *rows)
 {
@@ -247,7 +247,8 @@ static bool write_csv_of_folder(
 		tool_error("csv: %s: %s", to, strerror(f.err));
 		done = false;
 	} else if (wrong) {
-		tool_error("csv: %s: damaged, or cut off: the rest of its rows is in no CSV file",
+		tool_error(
+			"csv: %s: damaged or truncated: its remaining rows are not in a CSV file",
 			wrong);
 		done = false;
 	}
@@ -255,7 +256,7 @@ static bool write_csv_of_folder(
 	return done;
 }
 
-/* May CSV files be put there, which would be read in place of what comes later? */
+/* True if CSV files may be written there: they would be read in place of compact rows that are added later. */
 static bool is_complete(const struct rank_dir *d)
 {
 	if (d->state == RANK_FINISHED || d->state == RANK_RECOVERED)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `ctl`: what a running job records is switched, by a file in its output folder. */
+/* The verb `ctl`: switches what a running job records, by a file in its output folder. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,32 +25,33 @@
 static const char help[] =
 	"usage: probe ctl DIR on | off [--now] | status [--json] | set KEY=VALUE...\n"
 	"\n"
-	"Switches what a running job records, without signals and without communication: it writes "
-	"ctl.yaml into the\n"
-	"output folder DIR, at which all ranks look once a second, and all of them switch at the "
-	"same step. It wins over\n"
-	"the configuration file and the environment. A rank that sees it later switches at its "
-	"next step and says so in\n"
+	"Switches what a running job records, without signals and without communication: "
+	"it writes ctl.yaml into the\n"
+	"output folder DIR, which all ranks check once a second, and all of them switch at "
+	"the same step. It overrides\n"
+	"the configuration file and the environment. A rank that sees it too late switches "
+	"at its next step and says so in\n"
 	"its meta.json.\n"
 	"\n"
-	"  on, off         recording on and off; communicators are followed all the time\n"
-	"  set KEY=VALUE   any key of the configuration (`probe config` lists them); KEY= takes "
-	"back what was set\n"
-	"  status          what each rank does, and what it is going to do\n"
+	"  on, off         recording on and off; communicators are always tracked\n"
+	"  set KEY=VALUE   any key of the configuration (`probe config` lists them); KEY= "
+	"restores the configured value\n"
+	"  status          the current state of each rank, and pending changes\n"
 	"\n"
-	"      --now       each rank as soon as it sees it, within two seconds, in the middle of a "
-	"step\n"
-	"      --at STEP   from that step on; default: so far ahead as key ctl_margin_s says (90 "
-	"seconds, at least 10 steps)\n"
+	"      --now       each rank as soon as it sees it, within two seconds, in the "
+	"middle of a step\n"
+	"      --at STEP   from that step on; default: as far ahead as key ctl_margin_s "
+	"sets (90 seconds, at least 10 steps)\n"
 	"      --margin S  seconds ahead, in place of ctl_margin_s\n"
 	"      --wait      returns when all ranks that are visible have switched\n"
 	"      --json      status as JSON\n"
 	"\n"
-	"Exit status: 0 done; 1 with --wait a rank was late; 2 usage, or no job that runs.\n"
+	"Exit status: 0 done; 1 with --wait a rank was late; 2 usage, or no running job.\n"
 	"\n"
 	"examples:\n"
 	"  probe ctl /scratch/run7 off\n"
-	"  probe ctl /scratch/run7 set step_interval=10 'kinds=[param_origin,grad_reduced]'\n"
+	"  probe ctl /scratch/run7 set step_interval=10 "
+	"'kinds=[param_origin,grad_reduced]'\n"
 	"  probe ctl /scratch/run7 set collect_times=5 --at 12000 --wait\n"
 	"  probe ctl /scratch/run7 off --now\n";
 
@@ -137,8 +138,8 @@ static double mean_step_s(const struct folders *f)
 }
 
 /*
- * The time of a step, s: the average so far, or the current one if it is shorter. The start of a job is slow, and a switch at a step that
- * comes too early is missed by some rank. 0: not known.
+ * The time of a step, s: the average so far, or the current one if it is shorter. The start of a job is slow, and if the chosen
+ * step comes too early some rank misses it. 0: not known.
  */
 static double measure_step_s(struct ctl *c)
 {
@@ -187,7 +188,7 @@ static uint64_t choose_step(struct ctl *c)
 	if (step_s > 0 && margin / step_s > ahead)
 		ahead = ceil(margin / step_s);
 	step = newest_step(&c->f) + (uint64_t)(ahead < 1e9 ? ahead : 1e9);
-	/* Earlier requests come first. */
+	/* Earlier requests are applied first. */
 	return step > after || after > step + 1000000 ? step : after;
 }
 
@@ -204,7 +205,7 @@ static void print_ctl_problem(void *arg, const char *line)
 	tool_warn("ctl: %s", line);
 }
 
-/* Only a file written for this run counts. */
+/* True if the file was written for this run. */
 static bool is_file_of_run(const struct ctl *c)
 {
 	uint64_t first = UINT64_MAX;
@@ -270,7 +271,7 @@ static int write_ctl_file(struct ctl *c)
 	target_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
 		(unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
-	/* A rank may lag: keeps the settings in force, and those to come. */
+	/* A rank may lag: keeps the settings in force and the pending ones. */
 	for (unsigned i = 0; i < c->file.n; i++)
 		if (c->file.change[i].effective_step <= step)
 			from = i;
@@ -283,7 +284,7 @@ static int write_ctl_file(struct ctl *c)
 	return target_close(&t, true);
 }
 
-/* The new settings start from the keys in force or to come. */
+/* Starts the new settings from the keys in force and the pending ones. */
 static void begin_change(struct ctl *c)
 {
 	const struct ctl_change *last = c->file.n ? &c->file.change[c->file.n - 1] : NULL;
@@ -334,7 +335,7 @@ static int change_by_word(struct ctl *c, const char *word)
 			word, k->name);
 		k = NULL;
 	} else if (k->type == KEY_PATH && eq[1]) {
-		/* The job has another working directory. */
+		/* Makes the path absolute, because the job has another working directory. */
 		path = tool_strdup(*(char **)config_at(&scratch, k));
 	}
 	if (k)
@@ -437,7 +438,7 @@ static void print_status_json(const struct ctl *c)
 
 /* ---- waiting ---- */
 
-/* Waits until each existing rank has switched, or is gone. Returns a status. */
+/* Waits until each existing rank has switched or ended. Returns a status. */
 static int wait_for_switch(struct ctl *c)
 {
 	uint64_t asked = c->next.effective_step;
@@ -491,13 +492,13 @@ static int apply_ctl_words(struct ctl *c)
 		return status;
 	warn_of_restart(&c->f, &c->next);
 	if (c->file.n == CTL_CHANGES_MAX && c->file.change[1].effective_step > newest_step(&c->f)) {
-		tool_error(
-			"ctl: %s: %d changes wait for their step already; wait for the first one",
+		tool_error("ctl: %s: %d changes are already pending; wait for the first one",
 			c->dir, CTL_CHANGES_MAX - 1);
 		return STATUS_USAGE;
 	}
 	c->next.effective_step = (uint32_t)choose_step(c);
-	c->next.effective_step += !c->next.effective_step; /* step 0 has passed */
+	c->next.effective_step +=
+		!c->next.effective_step; /* the change cannot apply to step 0, which has passed */
 	status = write_ctl_file(c);
 	if (status)
 		return status;
@@ -515,8 +516,9 @@ static bool are_ctl_words_right(const struct ctl *c)
 	const char *verb = c->nword ? c->word[0] : NULL;
 
 	if (!c->dir || !verb) {
-		tool_error("ctl: what, and of which job? accepted: probe ctl DIR "
-			   "on|off|status|set KEY=VALUE...");
+		tool_error(
+			"ctl: no job or no action given; accepted: probe ctl DIR on|off|status|set "
+			"KEY=VALUE...");
 		return false;
 	}
 	if (strcmp(verb, "on") && strcmp(verb, "off") && strcmp(verb, "status") &&
@@ -525,9 +527,8 @@ static bool are_ctl_words_right(const struct ctl *c)
 		return false;
 	}
 	if ((strcmp(verb, "set") == 0) != (c->nword > 1)) {
-		tool_error(c->nword > 1 ? "ctl: %s: too many words"
-					: "ctl: %s: of which keys? "
-					  "accepted: KEY=VALUE...",
+		tool_error(c->nword > 1 ? "ctl: %s: too many arguments"
+					: "ctl: %s: no keys given; accepted: KEY=VALUE...",
 			c->nword > 1 ? c->word[1] : verb);
 		return false;
 	}

@@ -20,7 +20,7 @@ static const char *changed_value(const struct ctl_change *c, const char *name)
 	return NULL;
 }
 
-/* Is the section in the key armable, a list as in meta.json? */
+/* Whether the section is in the key armable, a list as in meta.json. */
 static bool is_section_armable(const char *armable, const char *section)
 {
 	size_t n = strlen(section);
@@ -43,7 +43,8 @@ void warn_of_restart(const struct folders *f, const struct ctl_change *change)
 	struct wraplist *w = list ? wraplist_load(list, print_nothing, NULL) : NULL;
 
 	if (list && !w)
-		tool_warn("ctl: %s: cannot be read here; the job's ranks may say the same", list);
+		tool_warn(
+			"ctl: %s: cannot be read here; the job's ranks may report the same", list);
 	for (unsigned i = 0; w && f->n && i < sizeof(stub_sections) / sizeof(*stub_sections); i++) {
 		const char *s = stub_sections[i];
 

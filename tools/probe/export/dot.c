@@ -105,7 +105,10 @@ static void add_dot_call(struct dot *d, const struct walk_call *w)
 	d->e->calls++;
 }
 
-/* Graphviz reads \ and " in a text; \n is a new line. */
+/*
+ * Graphviz interprets \ and " in a text;
+ *  is a new line.
+ */
 static void put_dot_text(struct target *t, const char *s)
 {
 	for (; *s; s++) {
@@ -174,7 +177,7 @@ int export_dot(struct export *e)
 	int status;
 	bool on = true;
 
-	/* A single step: that of the finding. */
+	/* Exports a single step: that of the finding. */
 	if (!e->asked_steps && !e->all && e->step_hi != UINT64_MAX)
 		e->step_lo = e->step_hi = e->step_hi - (e->step_hi > e->step_lo);
 	if (e->step_lo != e->step_hi && e->report.g.first_step != e->report.g.last_step) {

@@ -26,7 +26,7 @@ struct export
 	uint64_t limit; /* bytes without --all */
 	uint64_t base_ns; /* ts 0 */
 	uint64_t written, calls; /* bytes, calls */
-	struct tb_export tb; /* only for format tensorboard; without .feed */
+	struct tb_export tb; /* only for format tensorboard; its member feed is not set */
 	struct table brief; /* of stacks */
 	struct progress bar;
 };
@@ -49,7 +49,7 @@ const char *export_stack(struct export *e, uint32_t rank, uint32_t id);
 /* World rank of a rank of the communicator in its own order, or -1. */
 int export_world_rank(const struct export *e, uint64_t comm, int64_t rank);
 
-/* False: the output is too long (reported with the command that makes it shorter), or a signal came. */
+/* False: the output is too long (reported with a command that selects less), or a signal arrived. */
 bool export_goes_on(struct export *e, const struct target *t, const struct walk *w, uint64_t step);
 
 /* Path of an output in the run's folder, or from --output; malloc'd. */

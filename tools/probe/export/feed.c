@@ -27,7 +27,7 @@ static const char place_keys[OUTPUT_FORMATS][20] = {
 
 /* ---- passes ---- */
 
-/* What the writer thread does between two passes, for a journal that has nothing else. */
+/* Does what the writer thread does between two passes, for a journal without other data. */
 static int end_feed_pass(struct feed *f)
 {
 	struct journal *j = &f->journal;
@@ -60,7 +60,7 @@ static struct feed_source *earliest_kind(struct feed *f)
 	return first;
 }
 
-/* Passes on the row with the lowest step. 1: it did; 0: there is none; -errno. */
+/* Passes on the row with the lowest step. 1: done; 0: there is none; -errno. */
 static int feed_one(struct feed *f)
 {
 	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
@@ -200,7 +200,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 	return err;
 }
 
-/* Has the rank any call, statistics row or scalar in the selected steps? */
+/* Whether the rank has any call, statistics row or scalar in the selected steps. */
 static bool has_asked_rows(
 	const struct feed_options *o, const struct rank_dir *dir, const struct overlay *overlay)
 {
@@ -242,9 +242,8 @@ static int feed_rank(
 	if (err)
 		tool_error("export: --format %s: %s: %s", output_format_names[o->format],
 			dir->label,
-			err == -EEXIST
-				? "what would be written is there already; give another --output"
-				: io_error_text(err));
+			err == -EEXIST ? "the output exists already; give another --output"
+				       : io_error_text(err));
 	else if (f->damaged)
 		tool_warn("export: %s: %s could not be read and are skipped", dir->label,
 			out_plural(f->damaged, "row", "rows"));
@@ -309,13 +308,13 @@ int feed_folders(const struct feed_options *o)
 		overlay_remove(&overlay);
 	}
 	if (!status && !n) {
-		tool_error("export: %s: none of these ranks is there", o->dir);
+		tool_error("export: %s: none of these ranks exists", o->dir);
 		status = STATUS_USAGE;
 	} else if (!status && !fed) {
 		export_report_no_calls(o->dir, o->step_lo, o->step_hi);
 		status = STATUS_USAGE;
 	}
-	/* Means of some of the ranks are no means of the run, and several such exports may share a folder. */
+	/* Means over some of the ranks are not means of the run, and several such exports may share a folder. */
 	if (!status && n > 1 && !o->ranks.n)
 		status = write_means(o, &folders, &means);
 	means_close(&means);

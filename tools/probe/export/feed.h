@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sinks (sink/format.h) fed from the files of rank folders: they get afterwards what the writer thread gives them while the job runs. Rows
- * of calls, parameter statistics and scalars come in the order of their steps; names, stacks and communicators come first. Data that CSV
- * files do not have (tensors, digits beyond those printed) is missing.
+ * Feeds sinks (sink/format.h) from the files of rank folders: they get the data that the writer thread gives them while the job
+ * runs. Rows of calls, parameter statistics and scalars come in the order of their steps; names, stacks and communicators come
+ * first. Data that CSV files do not have (tensors, digits beyond those printed) is missing.
  */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_FEED_H
 #define PROBE_TOOLS_PROBE_EXPORT_FEED_H
@@ -27,7 +27,7 @@ struct feed_options {
 /* Returns 0 or STATUS_USAGE (reported). Stops at a rank that cannot be written. */
 int feed_folders(const struct feed_options *o);
 
-/* ---- below: shared by its source files ---- */
+/* ---- shared by its source files only ---- */
 
 /* A source of rows: the step of its next row, and the function that passes it on. */
 struct feed_source {
@@ -50,7 +50,7 @@ struct feed_tensor {
 	char name[512];
 };
 
-/* A call and its rows, on their way to a record. */
+/* A call and its rows, before they become a record. */
 struct feed_call {
 	struct call call;
 	struct journal_call entry;
@@ -61,8 +61,8 @@ struct feed_call {
 };
 
 /*
- * Calls in the order of their steps. In the files a call comes where it ended: an asynchronous one often after calls of the next step, so
- * some calls are read ahead.
+ * Calls in the order of their steps. In the files a call is stored where it ended: an asynchronous one is often stored after
+ * calls of the next step, so some calls are read ahead.
  */
 struct feed_calls {
 	struct calls reader;
@@ -95,7 +95,7 @@ void feed_calls_open(struct feed *f);
 void feed_calls_close(struct feed *f);
 /* Moves to the next call: f->calls.now. */
 void feed_calls_next(struct feed *f);
-/* The record of it, valid until the next call of this function. */
+/* The record of the current call, valid until the next call of this function. */
 struct record feed_call_record(struct feed *f);
 
 /* Files of parameter statistics and scalars. */
@@ -106,7 +106,10 @@ void feed_source_next(struct feed *f, struct feed_source *s);
 int feed_give_kind(struct feed *f, struct feed_source *s);
 int feed_give_scalar(struct feed *f, struct feed_source *s);
 
-/* Passes on all names, communicators and stacks of the folder. again(f) ends the pass if the sinks had no room. Returns 0 or -errno. */
+/*
+ * Passes on all names, communicators and stacks of the folder. end_pass(f) ends the pass if the sinks had no room. Returns 0 or
+ * -errno.
+ */
 int feed_tables(struct feed *f, int (*end_pass)(struct feed *f));
 
 #endif

@@ -16,7 +16,7 @@
 #define FUNCTIONS_MAX 65535u /* as in journals */
 #define AHEAD_MAX 2048u /* calls that are read ahead */
 
-/* Sinks cache their data of a function by its number. */
+/* The number of a function; sinks cache their data by it. */
 struct function_number {
 	struct table_key key;
 	uint16_t n;
@@ -270,7 +270,7 @@ static void free_fed_call(struct feed_call *c)
 	free(c);
 }
 
-/* reuse: one that is no longer needed, or NULL. */
+/* reuse: a call that is no longer needed, or NULL. */
 static void read_fed_calls(struct feed_calls *f, struct feed_call *reuse)
 {
 	while (f->n < AHEAD_MAX) {

@@ -19,7 +19,7 @@
 
 /* ---- files of blocks of steps ---- */
 
-/* <word>_<a>-<b>.csv; no calls file. */
+/* Parses <word>_<a>-<b>.csv; false for calls files. */
 static bool parse_block_name(const char *name, char word[24], uint64_t *first, uint64_t *last)
 {
 	const char *end = strrchr(name, '_');
@@ -263,7 +263,7 @@ static union stats_value extreme_of(const struct csv_text *t, uint8_t class)
 	return v;
 }
 
-/* The statistics in the file; if none of them is a number, the tensor was not measured, unless it is full of NaN. */
+/* Reads the statistics in the file; if none of them is a number, the tensor was not measured, unless it is full of NaN. */
 static void read_kind_statistics(struct journal_kind_row *k, const struct feed_source *s)
 {
 	uint8_t class = dtype_info(k->dtype)->cls;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's Flight Recorder: a pickle for each rank, of version 2.10, as its analyser (torchfrtrace, PyTorch 2.13:
- * torch/distributed/flight_recorder) reads it. The analyser compares the entries of one group with the same collective_seq_id over the
- * ranks by operation, sizes, types and state, and names ranks that are missing or different. Sizes are numbers of elements, as many
- * libraries have no shapes; if ranks may have different ones (v-forms), none are written. A message gets a group of its two ranks, because
- * the other ranks of the communicator have no part in it.
+ * Writes PyTorch's Flight Recorder format: a pickle for each rank, of version 2.10, as its analyser (torchfrtrace, PyTorch
+ * 2.13: torch/distributed/flight_recorder) reads it. The analyser compares the entries of one group with the same
+ * collective_seq_id over the ranks by operation, sizes, types and state, and names ranks that are missing or different. Sizes
+ * are numbers of elements, because many libraries have no shapes; if ranks may have different ones (v-forms), none are written.
+ * A message gets a group of its two ranks, because the other ranks of the communicator do not take part in it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,10 @@
 #define PAIRS_MAX 1000000u
 #define FRAMES_MAX 16u
 
-/* An operation of the exported part: for members that open calls do not know, and to find messages with one side. */
+/*
+ * An operation of the exported part: provides data that open calls of other members lack, and finds messages with one side
+ * only.
+ */
 struct flight_op {
 	struct table_key key;
 	uint64_t in, out;
@@ -48,7 +51,7 @@ struct flight {
 static const struct flight_name {
 	const char *op, *name;
 	enum flight_sizes
-		sizes; /* SIZES_OUT, SIZES_IN: both sizes are that side's, because ranks have only one of them */
+		sizes; /* SIZES_OUT, SIZES_IN: both sizes are that side's, because ranks have only one side */
 } flight_names[] = {
 	{"all_reduce", "all_reduce", SIZES_BOTH},
 	{"scan", "all_reduce", SIZES_BOTH},
@@ -81,7 +84,7 @@ static bool is_flight_message(const struct call *c)
 	return strcmp(intern_name(c->op), "send") == 0 || strcmp(intern_name(c->op), "recv") == 0;
 }
 
-/* The two world ranks of a message; false: they are not known. */
+/* Finds the two world ranks of a message; false: they are not known. */
 static bool find_pair(const struct export *e, const struct call *c, int *from, int *to)
 {
 	int me = e->report.g.folders.dir[c->rank].rank;
@@ -248,7 +251,10 @@ static struct flight_sides find_sides(
 	struct flight_sides s = {
 		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
-	/* If a rank brings another number, it may be the odd one or the rank that has completed: then nothing is taken from there. */
+	/*
+	 * If a rank's element count differs, either that rank or the completed one may be wrong: then nothing is copied from
+	 * the latter.
+	 */
 	bool like = !w->in_rows || (s.in == o->in && s.in_dtype == o->in_dtype);
 
 	/* An open call has no result yet, and one of a running process has little data about its tensors. */
@@ -284,7 +290,7 @@ static struct flight_sides find_sides(
 	return s;
 }
 
-/* The analyser expects the larger side to be size times the smaller one; libraries that count otherwise are exempt. */
+/* The analyser expects the larger side to be size times the smaller one; libraries that count differently are exempt. */
 static bool is_product_odd(const struct flight_name *n, const struct flight_sides *s, int64_t size)
 {
 	if (!s->known || size < 1)
@@ -455,7 +461,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 	pickle_text(&t, "version");
 	pickle_text(&t, "2.10");
 	pickle_text(&t, "entries");
-	/* Its elements are appended as they come. */
+	/* Its elements are appended one by one. */
 	pickle_begin_list(&t);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		put_flight_entry(f, &t, c, &record, &used);

@@ -4,10 +4,10 @@
  * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
  * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/).
  *
- * Of a step: communication is overlapped as far as one of the step's operators ran meanwhile. Computing is the time in which
- * operators ran, and what is left is free. Where no operators were recorded, the time for which the rank's thread was blocked in
- * calls is communication that was not overlapped, and the rest is computing. Of an operation: waiting is the time until its last rank
- * had come, transit the rest. Which links it took is not known, so a collective has one to the rank itself.
+ * For a step: communication counts as overlapped while one of the step's operators ran. Computing is the time in which
+ * operators ran, and the rest is free. If no operators were recorded, the time for which the rank's thread was blocked in calls
+ * is communication that was not overlapped, and the rest is computing. For an operation: waiting is the time until its last
+ * rank arrived, transit the rest. The links that it used are not known, so a collective has one link to the rank itself.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static void learn_last(struct insight *x, const struct walk_call *w)
 		l->start = w->start;
 }
 
-/* Adds what [start, end) adds to a union of intervals, which come by their starts. */
+/* Adds [start, end) to a union of intervals, which arrive sorted by start. Only the part that is new counts. */
 static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *sum_end,
 	uint64_t other_end, uint64_t *both)
 {
@@ -76,7 +76,7 @@ static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *
 		return;
 	*sum += end - from;
 	*sum_end = end;
-	/* The other union has no gap from here to its end so far: what reaches beyond `from` began before it. */
+	/* So far the other union has no gap between here and its end: its part beyond `from` began earlier. */
 	if (to > from)
 		*both += to - from;
 }

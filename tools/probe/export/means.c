@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of steps over the ranks that have one, for TensorBoard: a run `mean` in addition to those of the ranks, tags loss/mean ... */
+/*
+ * Averages the numbers of steps over the ranks that have one, for TensorBoard: a run `mean` in addition to those of the ranks,
+ * tags loss/mean ...
+ */
 #include "tools/probe/export/means.h"
 
 #include <errno.h>
@@ -43,7 +46,10 @@ static void put_rank_value(
 	free(tag);
 }
 
-/* If ranks must agree on a number, a mean is no number of the training: the minimum and the maximum are written. */
+/*
+ * If ranks must agree on a number but do not, their mean is not a number of the training: the minimum and the maximum are
+ * written.
+ */
 static void put_means(const struct means *m, struct target *t)
 {
 	const struct step_numbers *s = &m->numbers;
@@ -85,12 +91,12 @@ int means_write(struct means *m, const char *to)
 	if (!m->numbers.nstep)
 		return 0;
 	if (m->numbers.table.n == MEANS_MAX)
-		tool_warn("export: means over the ranks: %u numbers are kept, further ones have "
-			  "none; --step takes a part",
+		tool_warn("export: means over the ranks: %u numbers are kept, further ones are "
+			  "skipped; --step selects a part",
 			MEANS_MAX);
 	dir = tool_format("%s/mean", to);
 	if (stat(dir, &st) == 0) {
-		tool_error("export: %s is there already; give another --output", dir);
+		tool_error("export: %s exists already; give another --output", dir);
 		status = STATUS_USAGE;
 	}
 	path = tool_format("%s/events.out.tfevents.%010llu.mean", dir,

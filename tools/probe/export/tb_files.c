@@ -187,7 +187,7 @@ static int compare_tb_folders(const void *a, const void *b)
 
 /* ---- parameter statistics ---- */
 
-/* The ones that csv2tensorboard_by_step knows. */
+/* The kinds that csv2tensorboard_by_step knows. */
 static const uint8_t monitor_kinds[] = {TK_ACTV, TK_ACTV_GRAD, TK_EXP_AVG, TK_EXP_AVG_SQ,
 	TK_GRAD_UNREDUCED, TK_GRAD_REDUCED, TK_PARAM_ORIGIN, TK_PARAM_UPDATED};
 
@@ -248,7 +248,7 @@ struct tb_writer {
 	uint64_t rows, damaged;
 };
 
-/* False: that row of that step was seen before. */
+/* False: that row of that step was added before. */
 static bool add_seen_row(struct tb_writer *w, uint64_t h)
 {
 	h |= h == 0;
@@ -295,7 +295,7 @@ static int open_tb_target(struct tb_writer *w, const char *out)
 		      ? tool_format("%s/rank%u/%s", out, w->folder->rank, w->word)
 		      : tool_format("%s/rank%u", out, w->folder->rank);
 	if (stat(dir, &st) == 0) {
-		tool_error("export: %s is there already; give another --output", dir);
+		tool_error("export: %s exists already; give another --output", dir);
 		free(dir);
 		return STATUS_USAGE;
 	}
@@ -352,7 +352,7 @@ static int put_tb_row(struct tb_writer *w, const struct csv *c, const int column
 	if (step < w->o->feed.step_lo || step > w->o->feed.step_hi)
 		return 0;
 	if (!add_seen_row(w, hash_u64(h, step))) {
-		tool_error("export: %s: %s: %.*s has step %llu twice: of two runs?",
+		tool_error("export: %s: %s: %.*s has step %llu twice: does it contain two runs?",
 			w->folder->path, w->word, (int)name->n, name->s, (unsigned long long)step);
 		return STATUS_USAGE;
 	}
@@ -390,7 +390,7 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
 	for (unsigned i = 0; i < NOPS; i++)
 		op_at[i] = csv_column(&c, ops[i]);
 	if (column[0] < 0 || column[1] < 0 || column[2] < 0) {
-		tool_warn("export: %s is no file of kinds: columns vpp_stage, name, step", path);
+		tool_warn("export: %s is not a file of kinds: columns vpp_stage, name, step", path);
 		csv_close(&c);
 		return 0;
 	}

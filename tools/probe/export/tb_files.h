@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Event files for TensorBoard, from CSV files of parameter statistics: of our rank folders, and of those that msprobe's monitor writes
- * ({time}-rank{r}-{id}). Layouts: csv2tb, as msprobe's csv2tensorboard_by_step, a folder for each rank and statistic; live, as its
- * monitor's format tensorboard (for its folders), or as the job would have written them (for ours).
+ * Writes event files for TensorBoard from CSV files of parameter statistics: from libprobe's rank folders, and from those that
+ * msprobe's monitor writes ({time}-rank{r}-{id}). Layouts: csv2tb, like msprobe's csv2tensorboard_by_step, a folder for each
+ * rank and statistic; live, like the monitor's format tensorboard (for its folders), or as the job would have written them (for
+ * libprobe's).
  */
 #ifndef PROBE_TOOLS_PROBE_EXPORT_TB_FILES_H
 #define PROBE_TOOLS_PROBE_EXPORT_TB_FILES_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chrome trace, object form. One file of all ranks (for people: Perfetto's page, chrome://tracing, MindStudio Insight), with a track per
- * rank and thread, one per communicator, and flows between messages. Or one file per rank, as programs (HTA, torch_tb_profiler) read them:
- * these also have each collective as a `kernel` event on the communicator's stream, named so that HTA recognises it as communication
- * (^nccl.*Kernel).
+ * Chrome trace, object form. One file for all ranks (for people: Perfetto's page, chrome://tracing, MindStudio Insight), with a
+ * track per rank and thread, one per communicator, and flows between messages. Or one file per rank, as programs (HTA,
+ * torch_tb_profiler) read them: these also have each collective as a `kernel` event on the communicator's stream, named so that
+ * HTA recognises it as communication (^nccl.*Kernel).
  */
 #include <math.h>
 #include <stdio.h>
@@ -48,7 +48,7 @@ struct trace_rank {
 	uint64_t in_flight;
 };
 
-/* One side of a message whose other side was not seen yet. */
+/* One side of a message whose other side has not been read yet. */
 struct trace_message {
 	struct table_key key;
 	bool matched;
@@ -383,7 +383,7 @@ static void note_messages(struct trace *x, const struct walk_call *w, uint64_t t
 	const char *op = intern_name(c->op);
 	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
 	struct trace_message m = {.rank = c->rank, .tid = tid};
-	/* Inside the slice that it belongs to: for a message that arrives, just before its end. */
+	/* Inside the slice that it belongs to: for a message that arrives, just before the slice's end. */
 	uint64_t arrives = end > w->start ? end - 1 : end;
 
 	if (c->bits & CALL_OPEN)
@@ -432,8 +432,8 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 }
 
 /*
- * For HTA: the launch on the track of the call, and the work on the stream, which begins after it. HTA counts queued work in whole
- * microseconds; if both begin in the same one, it takes either for the first.
+ * For HTA: the launch on the track of the call, and the work on the stream, which begins after it. HTA counts queued work in
+ * whole microseconds; if both begin in the same one, it takes either for the first.
  */
 static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
@@ -496,8 +496,8 @@ static void put_trace_call(struct trace *x, const struct walk_call *w)
 }
 
 /*
- * The track of an operation: the communicator's, where it begins when the one before has ended (a rank may enter it before another has left
- * that one); an additional one if both were in progress at the same time.
+ * The track of an operation: the communicator's, starting when the previous one has ended (a rank may enter it before another
+ * rank has left the previous one); an additional track if both were in progress at the same time.
  */
 static uint64_t choose_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
@@ -525,7 +525,7 @@ static uint64_t choose_comm_track(
 	return number + i * LANE_TID;
 }
 
-/* A collective with all its ranks, on the communicator's own track: from the first that came to the last that left. */
+/* A collective with all its ranks, on the communicator's own track: from the first arrival to the last end. */
 static void put_meeting(void *arg, const struct meeting *m, bool complete)
 {
 	struct trace *x = arg;

@@ -21,7 +21,7 @@ static void want_rank(struct export *e, int index)
 	e->nwant++;
 }
 
-/* The named ranks, those of their communicator that are nearest, then the nearest of all. */
+/* Chooses the named ranks, then the nearest ranks of their communicator, then the nearest of all. */
 static void choose_export_ranks(struct export *e, const struct focus *f)
 {
 	const struct gather *g = &e->report.g;
@@ -51,7 +51,7 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 }
 
 /*
- * The profiler window of the recording (profile_step, profile_rank), which is the default if nothing else is selected. True: it gives the
+ * The profiler window of the recording (profile_step, profile_rank): the default if nothing else is selected. True: it sets the
  * steps.
  */
 static bool choose_recorded_window(struct export *e)
@@ -113,7 +113,7 @@ void export_choose(struct export *e)
 		if (clock_set_right(&g->skew[i], g->first_ns) < e->base_ns)
 			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
-	/* Data shared by ranks counts only the exported ranks. */
+	/* Ranks that share data count only if they are exported. */
 	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
@@ -132,7 +132,7 @@ static const char *format_steps(char text[static 64], uint64_t lo, uint64_t hi)
 
 void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi)
 {
-	/* All steps: the data gathered so far is only of the selected ones. */
+	/* Gathers all steps: the data so far covers only the selected ones. */
 	struct gather_options g = {.path = dir, .top = 1, .step_hi = UINT64_MAX};
 	struct report *r = tool_alloc(sizeof(*r));
 	char asked[64], has[64];
@@ -223,7 +223,7 @@ int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
 		n += hi - lo + 1;
 		p = end + (*end != 0);
 	}
-	/* A rank that lists a communicator without its members: they are known by number only. */
+	/* A rank may list a communicator without its members, which are then known by number only. */
 	return c->ranks[0] || !c->member || rank >= c->nmember ? -1 : c->member[rank];
 }
 
@@ -244,8 +244,7 @@ bool export_goes_on(struct export *e, const struct target *t, const struct walk 
 	}
 	if (step > e->step_lo)
 		tool_error("export: more than %s by step %llu: nothing was written; `probe export "
-			   "--format %s --step %llu-%llu %s` is short enough, --all writes "
-			   "everything",
+			   "--format %s --step %llu-%llu %s` fits, --all writes everything",
 			out_bytes((double)e->limit), (unsigned long long)step, e->format,
 			(unsigned long long)e->step_lo, (unsigned long long)to, e->dir);
 	else

@@ -18,7 +18,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/opens.h"
 
-#define TAIL_BYTES ((uint64_t)64 << 10) /* of a file of scalars */
+#define TAIL_BYTES ((uint64_t)64 << 10) /* read from the end of a scalars file */
 #define ALERTS_BYTES ((size_t)8 << 20)
 
 /* ---- numbers ---- */
@@ -157,7 +157,7 @@ static void take_alert_node(struct live *l, struct live_rank *r, const struct js
 	r->alerts += a.count;
 }
 
-/* One object per line: the reader continues after each of them. */
+/* One object per line: reading continues after the last one read. */
 static void read_live_alerts(struct live *l, struct live_rank *r)
 {
 	char *path = tool_format("%s/alerts.jsonl", r->dir->path);

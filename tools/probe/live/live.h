@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The current state of a job, from its files alone: for each rank the last data written, however large the files are. For `probe top` and
- * `probe serve`.
+ * The current state of a job, from its files alone: for each rank the last data written, reading only the ends of large files.
+ * For `probe top` and `probe serve`.
  */
 #ifndef PROBE_TOOLS_LIVE_H
 #define PROBE_TOOLS_LIVE_H
@@ -16,7 +16,7 @@ struct live_verdict;
 
 #define LIVE_TIMES 64 /* steps whose times are kept */
 
-/* A number, of the last step that has it. */
+/* A number, from the last step that has it. */
 struct live_number {
 	char *name; /* as in scalars_<a>-<b>.csv: learning-rate/group1 */
 	enum scalar which;
@@ -24,7 +24,7 @@ struct live_number {
 	double value;
 };
 
-/* The latest calls of one operation on one communicator, of about one size. */
+/* The latest calls of one operation on one communicator, of similar size. */
 struct live_op {
 	uint32_t lib, op; /* interned */
 	uint64_t comm;
@@ -52,7 +52,7 @@ struct live_rank {
 	uint64_t alerts;
 	uint64_t open_ns; /* age of the oldest call that it is blocked in; 0: none */
 	char *open; /* its name and communicator */
-	char *last_call; /* the latest completed call that was written: name, communicator, number; NULL: none */
+	char *last_call; /* the latest completed call in the files: name, communicator, number; NULL: none */
 	uint64_t last_end_ns; /* when it ended, Unix epoch */
 	uint64_t last_step;
 	uint32_t stack, open_stack; /* of the last call, of the open one; 0: not recorded */
@@ -75,14 +75,15 @@ struct live {
 	uint64_t now; /* Unix epoch, ns */
 	uint64_t step; /* of the farthest rank */
 	bool runs; /* at least one rank runs, as far as can be seen */
-	const struct live_verdict *verdict; /* the caller's (live_verdict.h); NULL: none is shown */
+	const struct live_verdict
+		*verdict; /* owned by the caller (live_verdict.h); NULL: not shown */
 };
 
 /* Returns a status (reported). Free with live_free in any case. */
 int live_read(struct live *l, const char *path);
 void live_free(struct live *l);
 
-/* The number of that rank; NULL: it has none. If there are several groups, the first. */
+/* The number of that name; NULL: the rank has none. If there are several groups, the first. */
 const struct live_number *live_number_of(const struct live_rank *r, enum scalar which);
 
 /* The number of the first rank that has it: for numbers that are equal on all ranks, or shown once. NULL: none has it. */
@@ -94,7 +95,7 @@ const char *live_bucket_label(uint64_t bucket, char buf[LIVE_BUCKET_MAX]);
 
 /* ---- live_stack.c ---- */
 
-/* Frames of the call that the rank is in, else of its last call, one a line, the innermost first; "": not recorded. malloc'd. */
+/* Frames of the call that the rank is in, or else of its last call, one a line, innermost first; "": not recorded. malloc'd. */
 char *read_live_stack(const struct live_rank *r);
 
 /* ---- live_calls.c ---- */

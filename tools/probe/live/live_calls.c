@@ -18,14 +18,14 @@
 #define CALLS_BYTES ((uint64_t)128 << 10) /* of a rank's calls */
 #define MEETINGS_MAX (1u << 22)
 #define OPS_MAX 256 /* of a rank */
-#define MET_LEAST 3 /* collectives that are needed to judge a rank */
+#define MET_LEAST 3 /* collectives needed to judge a rank */
 
 /* One collective, with the ranks whose rows were read. */
 struct live_meeting {
 	struct table_key key; /* communicator, number on it */
 	uint64_t first, last; /* starts, ns */
 	uint32_t n, last_rank;
-	bool held; /* a rank waited for the last one */
+	bool held; /* a rank waited for the last one to arrive */
 };
 
 struct live_entry {
@@ -40,7 +40,7 @@ struct live_calls {
 	unsigned n, cap;
 };
 
-/* The time that a call took from its thread. */
+/* The time for which a call blocked its thread. */
 static uint64_t blocked_ns(const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))
@@ -137,7 +137,10 @@ static void judge_meetings(struct live *l, const struct live_calls *a)
 {
 	double *sum = tool_alloc((l->folders.n + 1) * sizeof(*sum));
 
-	/* A rank that completed before the last one came did not wait for it: a collective without elements, a broadcast's sender. */
+	/*
+	 * A rank that completed before the last one arrived did not wait for it: a collective without elements, a broadcast's
+	 * sender.
+	 */
 	for (unsigned i = 0; i < a->n; i++)
 		a->entry[i].meeting->held |= a->entry[i].rank != a->entry[i].meeting->last_rank &&
 					     a->entry[i].end > a->entry[i].meeting->last;
@@ -157,7 +160,10 @@ static void judge_meetings(struct live *l, const struct live_calls *a)
 	free(sum);
 }
 
-/* A straggler arrives last in more than half of them and costs the others enough: 5 % of a step, or 1 ms if steps are not known. */
+/*
+ * A straggler arrives last in more than half of the collectives and costs the others enough: 5 % of a step, or 1 ms if steps
+ * are not known.
+ */
 static void find_late_ranks(struct live *l)
 {
 	for (unsigned i = 0; i < l->folders.n; i++) {

@@ -8,7 +8,7 @@
 #include "tools/probe/live/live_verdict.h"
 #include "tools/probe/model/read/calls.h"
 
-/* JSON has no numbers that are not finite: they are texts, as in alerts.jsonl. */
+/* JSON has no non-finite numbers: they are written as strings, as in alerts.jsonl. */
 static void put_live_number(const struct live_number *n)
 {
 	if (isfinite(n->value))

@@ -7,7 +7,7 @@
 
 #define LIVE_FAULTS_MAX 16
 
-/* A finding that counts for the verdict. */
+/* A finding that counts in the verdict. */
 struct live_fault {
 	const char *kind;
 	enum severity severity;
@@ -19,7 +19,7 @@ struct live_fault {
 	char *line; /* the first line of its text */
 };
 
-/* Tensors in which a NaN or an Inf was recorded, since the run began. */
+/* Tensors in which a NaN or an Inf was recorded since the run began. */
 struct live_nonfinite {
 	int rank;
 	uint64_t tensors;
@@ -37,8 +37,8 @@ struct live_verdict {
 };
 
 /*
- * Reads the whole run, unless it did so a short time ago: at most a fifth of the time is spent on this, because all rows are read, not just
- * the ends of the files. If the run cannot be read, the verdict does not change.
+ * Reads the whole run, unless it did so a short time ago: at most a fifth of the time is spent on this, because all rows are
+ * read, not only the ends of the files. If the run cannot be read, the verdict stays unchanged.
  */
 void refresh_live_verdict(struct live_verdict *v, const char *path);
 /* The count of that rank; UINT64_MAX: not known. */

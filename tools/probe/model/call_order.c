@@ -11,11 +11,12 @@
 
 struct held_calls {
 	struct call call[HELD_MAX];
-	uint8_t order[HELD_MAX], spare[HELD_MAX]; /* n by time of entry; free places */
+	uint8_t order[HELD_MAX],
+		spare[HELD_MAX]; /* indices sorted by time of entry (n of them); free indices */
 	unsigned n;
 };
 
-/* NULL: its calls are not held back, or not yet. */
+/* NULL: the thread's calls are not (yet) held back. */
 static uint64_t *find_thread_next(struct call_order *o, uint32_t thread)
 {
 	for (unsigned i = 0; i < ORDERED_THREADS; i++)

@@ -8,7 +8,8 @@
 #include "tools/probe/model/messages.h"
 
 #define COMMS_MAX 65536u
-#define STEPS_MAX 65536u /* that are told apart; in later ones they may have met */
+#define STEPS_MAX \
+	65536u /* steps that are tracked; in later ones the ranks are assumed to have met */
 
 /* Ranks of one communicator. */
 struct contact {
@@ -50,7 +51,7 @@ void record_contact(struct contacts *c, const struct meeting *m)
 			k->rank[k->n] = m->a[k->n].rank;
 	}
 	k->last = m->step > k->last ? m->step : k->last;
-	/* One that came earlier is counted as the first one. */
+	/* An earlier step is counted as the first one. */
 	at = m->step > k->first ? m->step - k->first : 0;
 	if (at >= STEPS_MAX)
 		return;

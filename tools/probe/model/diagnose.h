@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data that the rules of the diagnosis collect while all calls pass: gather.c feeds it each call and each meeting. */
+/* The data that the rules of the diagnosis collect while all calls are read: gather.c passes it each call and each meeting. */
 #ifndef PROBE_TOOLS_DIAGNOSE_H
 #define PROBE_TOOLS_DIAGNOSE_H
 
@@ -32,23 +32,23 @@ struct diagnose {
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);
 void diagnose_free(struct diagnose *d);
-/* If the steps are marked: places are told apart by their number in the step, and steps are compared. */
+/* Call this if the steps are marked: places are then distinguished by their number in the step, and steps are compared. */
 void diagnose_steps(struct diagnose *d);
 /* True if the calls have longer rounds than those that are the steps. */
 void diagnose_longer_rounds(struct diagnose *d);
 /* Handles call c with the number of the longer round as its step. */
 void diagnose_longer_round(struct diagnose *d, const struct call *c);
 /*
- * First, in the order in which the rank made its calls: everything that concerns this rank alone. Also fills in the call's site. Threads
- * may do so for different ranks.
+ * Called first, in the order in which the rank made its calls: handles what concerns this rank alone. Also fills in the call's
+ * site. Threads may call it for different ranks.
  */
 void diagnose_rank_call(struct diagnose *d, struct call *c);
-/* Then, for all ranks by the same thread: its values, before it is joined with those of other ranks. */
+/* Called second, for all ranks by the same thread: handles the call's values before it is joined with those of other ranks. */
 void diagnose_values(struct diagnose *d, const struct call *c);
-/* Then its message, if it is one. */
+/* Called third, if the call is a message. */
 void diagnose_message(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
-/* All calls were read: weighs broken habits by the habits of the whole run. */
+/* Called when all calls were read: weighs broken habits by the habits of the whole run. */
 void diagnose_end(struct diagnose *d);
 
 #endif

@@ -20,9 +20,8 @@
 #define BUFFER_MIN (1u << 14)
 #define ROUNDS_BYTES_MAX \
 	(UINT64_C(1)     \
-		<< 30) /* of calls files, up to which they are read once more for their rounds */
-#define TURN_MAX \
-	RELAY_CALLS /* calls that are taken from one rank before the next rank's turn ... */
+		<< 30) /* of calls files: larger runs are not read a second time for their rounds */
+#define TURN_MAX RELAY_CALLS /* calls read from one rank before the next rank's turn ... */
 #define TURN_MIN 4
 #define FETCH_CALLS 16 /* calls whose meetings are fetched together */
 #define COLLECTIVES_MAX 65536u /* communicators of a rank */
@@ -30,9 +29,9 @@
 	(1u << 19) /* ... of all ranks together: operations that not all ranks have entered are kept (meet.c) */
 #define STALE_NS  \
 	UINT64_C( \
-		120000000000) /* a process on another host is taken for gone after this time without a sign of life */
+		120000000000) /* a process on another host counts as gone after this time without a sign of life */
 
-/* Set by a signal: this process has to remove its temporary folders before it ends. */
+/* Set by a signal: this process must remove its temporary folders before it ends. */
 static volatile sig_atomic_t stopped;
 
 static void note_stop_signal(int sig)
@@ -139,8 +138,8 @@ static void note_longer_round(struct diagnose *to, const struct rank_dir *d, con
 }
 
 /*
- * The rank's calls come in the order in which it made them. Called by the threads that read the files (ahead.h), one at a time for each
- * rank, so it must not touch anything that does not belong to the rank.
+ * The rank's calls come in the order in which it made them. Called by the threads that read the files (ahead.h), one at a time
+ * for each rank, so it must only touch data of that rank.
  */
 static void gather_rank_call(struct gather *g, struct call *c)
 {
@@ -202,7 +201,7 @@ static void gather_call(struct gather *g, const struct call *c)
 
 	diagnose_message(&g->diagnose, c);
 	ops_add(&g->ops, c);
-	/* The rank that waits for a message that cannot come gets its error last. */
+	/* The rank that waits for a message that cannot arrive gets its error last. */
 	if (c->bits & CALL_ERROR &&
 		(!g->errors++ || clock_set_right(&g->skew[c->rank], end) <
 					 clock_set_right(&g->skew[g->first_error.rank],
@@ -212,7 +211,10 @@ static void gather_call(struct gather *g, const struct call *c)
 		opens_row(&g->opens, &g->folders.dir[c->rank], c);
 }
 
-/* Values and meetings: nothing else touches them while calls are read, so that a separate thread can do it (relay.h). */
+/*
+ * Handles values and meetings: only this function touches them while calls are read, so that a separate thread can run it
+ * (relay.h).
+ */
 static void join_call(struct gather *g, const struct call *c)
 {
 	diagnose_values(&g->diagnose, c);
@@ -265,7 +267,7 @@ static void gather_meeting(void *arg, const struct meeting *m, bool complete)
 	const struct arrival *last = late_last(&g->late, m);
 	uint64_t at = clock_set_right(&g->skew[last->rank], last->start);
 	uint64_t from = clock_set_right(&g->skew[m->longest.rank], m->longest.start);
-	/* A rank whose call was over by then did not wait for the last rank. */
+	/* A rank whose call had ended by then did not wait for the last rank. */
 	bool held = at > from && at - from < m->longest.dur;
 
 	slow_add(&g->slow, &(struct slow_call){.call = m->longest,
@@ -306,7 +308,7 @@ static void read_next_call(struct reader *r)
 	r->has = shares_next(r->shares, r->calls.rank, &r->next);
 }
 
-/* The reader whose next call is the earliest comes first. */
+/* Sorts the reader with the earliest next call to the top. */
 static void sift_readers(struct reader **heap, unsigned n, unsigned i)
 {
 	for (;;) {
@@ -448,7 +450,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 
 		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
 			continue;
-		/* Swapped, so that every folder is freed in the end. */
+		/* Swapped instead of overwritten, so that every folder is freed in the end. */
 		f->dir[i] = f->dir[n];
 		f->dir[n++] = t;
 	}
@@ -460,7 +462,10 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 	return 0;
 }
 
-/* If nothing marks steps, the rounds of the calls are the steps. If only some ranks have no steps, they get those of the others. */
+/*
+ * If no steps are marked, the rounds of the calls are the steps. If only some ranks have no steps, they get those of the
+ * others.
+ */
 static void number_steps(struct gather *g, const struct division *d)
 {
 	const struct overlay **each;
@@ -469,13 +474,13 @@ static void number_steps(struct gather *g, const struct division *d)
 
 	if (!g->folders.n)
 		return;
-	/* Rounds are found by the calls that follow each other. */
+	/* Rounds are found by consecutive calls, so none may be skipped. */
 	if (g->thinned && !g->diagnose.sites.steps)
 		return;
 	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
 	for (unsigned i = 0; i < g->folders.n; i++)
 		each[i] = &g->rank[i].overlay;
-	/* Peers' steps are read for few ranks only. */
+	/* The steps of other ranks are read only if few ranks need them. */
 	if (d->parts > 1 && !g->diagnose.sites.steps) {
 		how.want = want = tool_alloc(g->folders.n * sizeof(*want));
 		for (unsigned i = 0; i < g->folders.n; i++)
@@ -550,8 +555,8 @@ static double rank_duration(struct gather *g, const struct rank_dir *d, const st
 }
 
 /*
- * The rank was blocked in its last call until a time limit ended the call (PyTorch's), and left because of that: to the others it is as if
- * it were blocked there still. A call that fails at once is no such case.
+ * The rank was blocked in its last call until a timeout ended the call (PyTorch's), and ended because of that: for the other
+ * ranks this is the same as if it were still blocked there. A call that fails at once is a different case.
  */
 static void add_call_given_up(struct gather *g, uint32_t i)
 {
@@ -575,8 +580,8 @@ static bool has_said_its_end(const struct rank_dir *d)
 }
 
 /*
- * The time when a signal ended a rank is read from its journal's time of change. If that is long after the last sign of life of all ranks,
- * the file was copied or touched, and the time must not be compared with those of other ranks.
+ * The time when a signal ended a rank is taken from its journal's modification time. If that is long after the last sign of
+ * life of all ranks, the file was copied or touched, and the time must not be compared with those of other ranks.
  */
 static void forget_late_deaths(struct gather *g)
 {
@@ -619,7 +624,7 @@ static void finish_gather(struct gather *g)
 
 		if (!(c->call.bits & CALL_ASYNC) && c->call.start + c->age > r->inside_ns)
 			r->inside_ns = c->call.start + c->age;
-		/* A rank that has not written a row yet has only the data of its start. */
+		/* A rank that has not written a row yet only has the data written at its start. */
 		if (!r->first_ns || c->call.start < r->first_ns)
 			r->first_ns = c->call.start;
 	}
@@ -693,7 +698,7 @@ int gather_calls(struct gather *g, const struct gather_options *o)
 	share = shares_begin(shares, &run, &stopped);
 	err = share == SHARE_LEFT ? GATHER_LEFT : share == SHARE_FAILED ? STATUS_USAGE : 0;
 	if (!err) {
-		/* While other processes read. */
+		/* Runs while other processes read. */
 		skew_estimate(&g->hosts, g->skew, &g->folders, g->by_rounds ? 0 : o->step_lo,
 			g->by_rounds ? UINT64_MAX : o->step_hi, o->division.jobs);
 		read_all_calls(g, reader, o);
@@ -768,7 +773,7 @@ bool gather_has_folder(const struct gather *g, int rank)
 	for (unsigned i = 0; i < g->folders.nout; i++)
 		if (g->folders.out[i].rank == rank)
 			return true;
-	/* If only one folder is given, nothing is known of the other ranks. */
+	/* If only one folder is given, nothing is known about the other ranks. */
 	return g->folders.single;
 }
 

@@ -41,17 +41,18 @@ struct rank_info {
 	struct call last; /* the call that was entered last; rows 0: none */
 	uint64_t first_ns, last_ns; /* first start, last end */
 	uint64_t first_step, last_step;
-	uint64_t longest_ns; /* longest time of a thread in a completed call */
+	uint64_t longest_ns; /* longest time that a thread spent in a completed call */
 	uint64_t longest_pause; /* longest time, in ns, in which the rank was in no call at all */
 	struct shared_waits waits;
 	bool waits_seen; /* its recorded calls include Wait calls */
-	uint64_t inside_ns; /* time up to which it was inside a call that it never left; 0: none */
+	uint64_t
+		inside_ns; /* end of the time that it spent inside a call that never returned; 0: none */
 	struct table latest; /* struct latest_collective */
 	struct table site_waits; /* struct site_wait; only for a running rank */
 	struct cycle *cycle; /* NULL: steps are marked, or there are too many ranks */
 };
 
-/* The first operation in which the ranks did not do the same. */
+/* The first operation in which the ranks did different things. */
 struct unlike {
 	bool any;
 	uint64_t comm, step;
@@ -79,14 +80,14 @@ struct gather {
 	struct skew_result hosts;
 	uint64_t calls, rows, bytes, bytes_read, errors;
 	uint64_t first_ns, last_ns, last_step, first_step;
-	uint64_t longest_ns; /* longest time of a thread in a completed call */
+	uint64_t longest_ns; /* longest time that a thread spent in a completed call */
 	uint64_t until_ns; /* last sign of life of any rank */
 	bool any;
-	bool thinned; /* a rank skipped calls to keep max_overhead: that a call is absent shows nothing */
-	bool by_rounds; /* nothing marks steps: the steps are the rounds in which the calls repeat */
+	bool thinned; /* a rank skipped calls to keep max_overhead: a missing call proves nothing */
+	bool by_rounds; /* no steps are marked: the steps are the rounds in which the calls repeat */
 	struct call first_error;
 	double life_ns; /* sum over all ranks */
-	double seconds; /* time that the reading took */
+	double seconds; /* duration of the reading */
 };
 
 /* Returns 0, STATUS_USAGE (reported), or GATHER_LEFT: this process was one of several, and another one reports. */
@@ -94,21 +95,25 @@ struct gather {
 int gather_calls(struct gather *g, const struct gather_options *o);
 void gather_free(struct gather *g);
 
-/* The signal that asked this process to end after gather_calls() began, or 0. A caller that reads further ends because of it. */
+/*
+ * The signal that asked this process to end after gather_calls() began, or 0. A caller that reads more data ends because of it.
+ */
 int gather_stop_signal(void);
 /* Ends this process by that signal, after everything was freed and temporary files were removed. */
 void gather_end_by_signal(void);
 
-/* True if its process has ended without finishing: it is gone, or it is on another host and has been silent for minutes. */
+/*
+ * True if the rank's process has ended without finishing: it is gone, or it is on another host and has been silent for minutes.
+ */
 bool gather_gone(const struct gather *g, const struct rank_dir *d);
 
-/* It has entered MPI_Finalize or left it, as far as recorded: no more calls come from it. */
+/* True if the rank has entered MPI_Finalize, according to its records: no more calls will follow. */
 bool has_finalized(const struct rank_dir *d);
 
 /* The folder of that world rank, or -1. */
 int gather_index(const struct gather *g, int rank);
 
-/* Members of a communicator whose rows were not read, or not completely; none if comms.csv does not list the members. */
+/* Members of a communicator whose rows were not read, or not all of them; none if comms.csv does not list the members. */
 struct unread {
 	int *rank; /* world ranks, ascending */
 	unsigned n, cap;

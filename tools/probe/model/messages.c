@@ -19,10 +19,10 @@
 #define LAGS_MIN 3
 #define TYPES_MIN 3
 #define COUNTS_MIN 3
-#define DIGITS_ERROR 1e-8 /* nine digits on either side, and a margin */
+#define DIGITS_ERROR 1e-8 /* nine digits on either side, plus a margin */
 /* relative to the sum of absolute values: doubles, added up in another order */
 #define SUM_ERROR 1e-12
-#define PEER_STEPS 3 /* steps of history before the peers are known */
+#define PEER_STEPS 3 /* steps of history needed before the peers are known */
 #define PEER_LOOKS (1u << 20)
 #define NEAR_MAX 256u /* messages between two ranks in which the nearest tag is searched for */
 
@@ -38,12 +38,12 @@ struct tag_stat {
 	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
 	int64_t next; /* number after the last of them */
 	unsigned nlength;
-	/* Step of the receive minus step of the send: the same for every message of that many steps, the last of which is lag_step. */
+	/* Step of the receive minus step of the send: constant for that many steps, the last of which is lag_step. */
 	int64_t lag;
 	uint64_t lags, lag_step;
-	bool varies; /* it was another one, and the usual one again */
+	bool varies; /* it changed once, and then returned to the usual one */
 	uint64_t
-		agreed; /* consecutive messages, up to the latest, whose length was the same on both sides */
+		agreed; /* number of consecutive messages, up to the latest, whose length was the same on both sides */
 };
 
 /* Messages from one place to another whose types were the same. */
@@ -51,7 +51,7 @@ struct type_pair {
 	struct table_key key; /* a: communicator; b: the two places */
 	uint32_t dtype;
 	uint64_t n;
-	bool mixed; /* several types, or two that differ: nothing is known */
+	bool mixed; /* several types, or two that differ: nothing can be concluded */
 };
 
 /* Elements of the messages of a rank at a place. */
@@ -66,7 +66,7 @@ struct partner {
 	struct table_key key; /* a: rank; b: place */
 	bool any;
 	bool pairs,
-		even; /* so far the source is the destination too, and both messages have the same number */
+		even; /* so far the source is also the destination, and both messages have the same number */
 	bool varies; /* the distance to the source changes */
 	int64_t apart; /* distance from this rank to the source */
 	int64_t tag, next; /* next: number of its next message */
@@ -151,7 +151,10 @@ static uint64_t corrected_time(const struct messages *m, const struct call *c, b
 	return clock_set_right(&m->skew[c->rank], c->start + (end ? c->dur : 0));
 }
 
-/* For an asynchronous call, the Wait that completed it: time of computation before that is no transport. */
+/*
+ * The time from which a side was ready. For an asynchronous call, the start of the Wait that completed it: computation before
+ * that is not transport time.
+ */
 static uint64_t moment_of_being_there(const struct messages *m, const struct call *c)
 {
 	uint64_t start = corrected_time(m, c, false), end = corrected_time(m, c, true);
@@ -205,7 +208,7 @@ static void note_lag(
 	int64_t lag = (int64_t)recv->step - (int64_t)send->step;
 	struct lagging *g = find_lagging_way(m, recv);
 
-	/* Where one rank goes by the other's steps, the two never part. */
+	/* If one rank takes its steps from the other, the two never differ. */
 	if ((send->bits | recv->bits) & CALL_PEERS_STEP)
 		return;
 	if (g && g->lag == lag) {
@@ -213,7 +216,7 @@ static void note_lag(
 		g->step = recv->step;
 		return;
 	}
-	/* Many messages of one step are no habit. */
+	/* Many messages of one step do not form a habit. */
 	if (t->lags && t->lag == lag) {
 		t->lags += recv->step != t->lag_step;
 		t->lag_step = recv->step;
@@ -234,7 +237,7 @@ static void note_lag(
 	}
 }
 
-/* A message that was sent on the receive's way and that no rank has received. */
+/* A message on the same route as the receive that no rank has received. */
 static bool is_any_unreceived(const struct messages *m, const struct call *recv)
 {
 	for (const struct message *k = m->oldest; k; k = k->newer)
@@ -278,7 +281,7 @@ static void note_count(struct messages *m, const struct call *c, bool send)
 	u->n++;
 }
 
-/* The usual count at that place, if this one differs from all before; else NULL. */
+/* The usual count at that place, if this one differs from all earlier ones; otherwise NULL. */
 static const struct usual_count *find_new_count(
 	const struct messages *m, const struct call *c, bool send, uint64_t count)
 {
@@ -310,7 +313,7 @@ static void note_length(struct tag_stat *t, const struct call *recv)
 	t->next = recv->comm_seq + 1;
 }
 
-/* The length of the cycle in which the lengths of messages repeat; 0: they do not. */
+/* The length of the cycle in which the lengths of messages repeat; 0: they do not repeat. */
 static unsigned find_round_of_lengths(const struct tag_stat *t)
 {
 	for (unsigned round = 2; round <= ROUND_MAX && 2 * round <= t->nlength; round++) {
@@ -326,8 +329,8 @@ static unsigned find_round_of_lengths(const struct tag_stat *t)
 }
 
 /*
- * The lengths of the messages repeat in a cycle, and one side has the next length already: it skipped a message. false: not so, or nothing
- * is known.
+ * The lengths of the messages repeat in a cycle, and one side already has the next length: it skipped a message. False: it did
+ * not, or this is unknown.
  */
 static bool is_one_ahead(
 	const struct messages *m, const struct call *send, const struct call *recv, bool *sender)
@@ -344,7 +347,7 @@ static bool is_one_ahead(
 	return now != then && (*sender || (send->in.count == now && recv->count == then));
 }
 
-/* The receive of that message is not complete, and has no room for it. */
+/* The receive of that message is not complete, and its buffer is too small for it. */
 static void compare_room(struct messages *m, const struct call *send, const struct call *recv)
 {
 	const struct usual_count *s, *t;
@@ -366,7 +369,9 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 			     : 0};
 }
 
-/* The message fits into the receive, and both sides always had more elements: only the program knows whether that is right. */
+/*
+ * The message fits into the receive, and both sides always had more elements: only the program knows whether that is correct.
+ */
 static void compare_counts(struct messages *m, const struct tag_stat *way, const struct call *send,
 	const struct call *recv)
 {
@@ -377,7 +382,8 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 	s = find_new_count(m, send, true, send->in.count);
 	t = find_new_count(m, recv, false, recv->out.count);
 	/*
-	 * If the library does not report how much arrived, the receive has the length of its buffer, which was the sender's length so far.
+	 * If the library does not report how much arrived, the receive has the length of its buffer, which so far equalled the
+	 * sender's length.
 	 */
 	if (t && !s && !m->truncated.any && recv->out.count > send->in.count &&
 		t->count == send->in.count && recv->dtype == send->dtype)
@@ -390,7 +396,7 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 			.any = true, .either = true, .recv = *recv, .send = *send};
 	if (m->shorter.any || recv->out.count != send->in.count)
 		return;
-	/* A line that has never sent before: compares with what the receiver has always got there. */
+	/* A line that has never sent before: compares with what the receiver has always received there. */
 	if (!s && is_new_place(m, send))
 		s = t;
 	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
@@ -409,7 +415,7 @@ static bool is_typed(uint32_t dtype)
 	       strcmp(name, "uint8") != 0;
 }
 
-/* For messages of pair p. true: this is the first whose sides do not agree. */
+/* Compares the types of a message of pair p. True: this is the first message whose sides differ. */
 static bool note_types(struct type_pair *p, const struct call *send, const struct call *recv)
 {
 	bool unlike;
@@ -426,7 +432,7 @@ static bool note_types(struct type_pair *p, const struct call *send, const struc
 	return unlike;
 }
 
-/* Compares types between two lines of the program; or, for a line that never sent or received, on that route. */
+/* Compares types between two lines of the program; or, for a line that never sent or received before, on that route. */
 static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
 {
 	struct type_pair *p, *way;
@@ -482,8 +488,8 @@ static bool is_near(double a, double b, double error)
 }
 
 /*
- * True if both sides' statistics can come from the same bytes. The sums are from rows with nine digits, added up in the order of the
- * machine's own kernel: elements that cancel out leave an error of that size.
+ * True if both sides' statistics can come from the same bytes. The sums are from rows with nine digits, added in the order of
+ * the machine's own kernel: if elements cancel out, an error of that size remains.
  */
 static bool are_values_same(const struct message_values *a, const struct message_values *b)
 {
@@ -504,7 +510,7 @@ static void keep_values(
 		list[(*n)++] = *values;
 }
 
-/* The same bytes have the same statistics on both sides. */
+/* Equal bytes have equal statistics on both sides. */
 static void compare_values(struct messages *m, const struct call *send, const struct call *recv)
 {
 	struct message_values sent = values_of_side(&send->in), got = values_of_side(&recv->out);
@@ -563,7 +569,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	l->to = recv->rank;
 	if (t)
 		note_lag(m, t, send, recv);
-	/* It was waited for after it had arrived. */
+	/* Its Wait began after it had arrived. */
 	if (end < both)
 		return;
 	hist_add(&l->time, end - both);
@@ -596,13 +602,13 @@ static void match_side(struct messages *m, const struct call *c, bool send)
 			return;
 		}
 		if (k->send != send) {
-			/* Both sides are there, one of them is not complete. */
+			/* Both sides have begun, and one of them is not complete. */
 			if (!is_exchange(c) && !is_exchange(&k->call))
 				compare_room(m, send ? c : &k->call, send ? &k->call : c);
 			drop_message(m, k);
 			return;
 		}
-		return; /* the same side again: a row, and the journal's copy of it */
+		return; /* the same side again: as a row, and as the journal's copy of it */
 	}
 	keep_message(m, &now);
 }
@@ -719,7 +725,7 @@ static uint64_t tag_distance(const struct message *a, const struct message *b)
 			       : (uint64_t)b->tag - (uint64_t)a->tag;
 }
 
-/* Skips tags that both sides always used: such a tag is no mistake. NULL: there is no other. */
+/* Skips tags that both sides always used: such a tag is not a mistake. NULL: no other send exists. */
 static const struct message *nearest_send(const struct messages *m, const struct left_over *l,
 	const struct message *r, uint64_t *looks)
 {

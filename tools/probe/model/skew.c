@@ -20,7 +20,7 @@
 #define DRIFT_LEAST_NS (LEAST_NS / 2) /* gained over the run: less is not corrected */
 #define DRIFT_SURE 5 /* standard errors that a drift must exceed */
 #define DRIFT_MOST 0.02 /* ns per ns: no clock is that wrong */
-#define BOUNDS 512u /* parts of the run; of each the two tightest bounds are kept */
+#define BOUNDS 512u /* parts of the run; the two tightest bounds of each are kept */
 
 struct moment {
 	struct table_key key; /* communicator, comm_seq */
@@ -40,8 +40,8 @@ struct host {
 };
 
 /*
- * Operations in which every rank waits for every other, if there is data: without elements some MPIs let a rank go on (Open MPI; MPICH in
- * all but all_reduce), so those show nothing about the other clocks.
+ * Operations in which every rank waits for every other, provided there is data: without elements some MPIs do not wait (Open
+ * MPI; MPICH in all but all_reduce), so those say nothing about the other clocks.
  */
 static bool is_name_of_synchronising(const char *op)
 {
@@ -66,7 +66,10 @@ static bool moves_anything(const struct call *c)
 	return c->in_bytes || c->out_bytes || strcmp(intern_name(c->op), "barrier") == 0;
 }
 
-/* Operations of the steps lo to hi. If there are too many: those whose number 2, 4, 8 ... divides, which are the same on every host. */
+/*
+ * Operations of the steps lo to hi. If there are too many: those whose number is divisible by 2, 4, 8 ..., which are the same
+ * on every host.
+ */
 static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint64_t hi)
 {
 	uint64_t each = 1;
@@ -108,7 +111,10 @@ static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, 
 	struct calls s;
 	uint64_t last = 0;
 
-	/* Over the whole run the numbers of the rounds are not needed; for a rank that another process reads they are not known yet. */
+	/*
+	 * For the whole run the numbers of the rounds are not needed; for a rank that another process reads they are not known
+	 * yet.
+	 */
 	if (!lo && hi == UINT64_MAX)
 		raw.nround = 0;
 	calls_open(&s, &raw, 0, NULL);
@@ -145,7 +151,7 @@ static unsigned host_of(
 	return (*n)++;
 }
 
-/* An operation that two hosts share: when it began and ended by this host's clock, and how far that clock is ahead. */
+/* An operation that two hosts share: its start and end by this host's clock, and how far that clock is ahead. */
 struct common_end {
 	uint64_t begun, at;
 	double ahead;
@@ -164,7 +170,9 @@ struct bounds {
 	struct bound most[BOUNDS], least[BOUNDS];
 };
 
-/* By how much a line of that slope can be shifted: between *lo and *hi at t 0. Returns half of the room; below 0: none. */
+/*
+ * By how much a line of that slope can be shifted: between *lo and *hi at t 0. Returns half of the free range; below 0: none.
+ */
 static double room_at_slope(const struct bounds *b, double slope, double *lo, double *hi)
 {
 	*lo = -1e300;
@@ -181,7 +189,7 @@ static double room_at_slope(const struct bounds *b, double slope, double *lo, do
 	return (*hi - *lo) / 2;
 }
 
-/* For each part of the run, takes the bounds closest to line k. e: sorted by time. Skipping bounds only widens the room. */
+/* For each part of the run, takes the bounds closest to line k. e: sorted by time. Skipping bounds only widens the range. */
 static void choose_bounds(
 	struct bounds *b, const struct common_end *e, unsigned n, const struct clock_fix *k)
 {
@@ -202,7 +210,7 @@ static void choose_bounds(
 	}
 }
 
-/* The slope between inside (there is room) and outside at which the room ends. */
+/* The slope between `inside` (a range is left) and `outside` at which the range becomes empty. */
 static double slope_without_room(const struct bounds *b, double inside, double outside)
 {
 	double lo, hi;
@@ -219,9 +227,9 @@ static double slope_without_room(const struct bounds *b, double inside, double o
 }
 
 /*
- * The line in the middle of the possible ones, if it is more precise than the medians. No rank leaves such an operation before the other
- * has entered: each operation gives an upper and a lower bound of the difference, however long either rank waited for a core. The error:
- * the largest distance to another possible line, at either end of the run.
+ * The line in the middle of the possible ones, if it is more precise than the medians. No rank leaves such an operation before
+ * the other has entered: each operation gives an upper and a lower bound of the difference, however long either rank waited for
+ * a core. The error: the largest distance to another possible line, at either end of the run.
  */
 static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsigned n)
 {
@@ -232,7 +240,7 @@ static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsig
 	double error = 0;
 
 	choose_bounds(b, e, n, k);
-	/* The room is a concave function of the slope. */
+	/* The free range is a concave function of the slope. */
 	for (int i = 0; i < 120; i++) {
 		double a = from + (to - from) / 3, c = to - (to - from) / 3;
 
@@ -246,7 +254,7 @@ static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsig
 		double least = slope_without_room(b, slope, slope - DRIFT_MOST);
 		double most = slope_without_room(b, slope, slope + DRIFT_MOST);
 
-		/* The drift is small and may be 0: then it is set to 0. */
+		/* A small drift that may be 0 is set to 0. */
 		if (least <= 0 && most >= 0 &&
 			(slope < 0 ? -slope : slope) * (end[1] - end[0]) < DRIFT_LEAST_NS)
 			slope = 0;
@@ -308,9 +316,9 @@ static double spread_of(double *room, unsigned n, double middle)
 }
 
 /*
- * By medians, because an end is late by any amount if a process was not scheduled. The drift: from the first third of the operations to the
- * last (Tukey's resistant line), if it exceeds what their spread causes by chance: the standard error of a median is 1.25 standard
- * deviations / sqrt(n).
+ * Uses medians, because a process that was not scheduled makes an end late by any amount. The drift: from the first third of
+ * the operations to the last (Tukey's resistant line), if it exceeds what their spread causes by chance: the standard error of
+ * a median is 1.25 standard deviations / sqrt(n).
  */
 static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 {
@@ -463,7 +471,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		struct host *h = &host[i];
 
 		r->unknown += !h->known;
-		/* An uncorrected clock is off by that much more. */
+		/* An uncorrected clock has that much additional error. */
 		if (!h->clock.drift && llabs(h->clock.ahead) < LEAST_NS) {
 			h->clock.error_ns += (double)llabs(h->clock.ahead);
 			h->clock.ahead = 0;

@@ -16,12 +16,12 @@
 #include "tools/probe/model/read/scalar_rows.h"
 
 #define SAME_NUMBER \
-	1e-6 /* relative: such a difference does not show in the six digits that are printed */
+	1e-6 /* relative: such a difference is not visible in the six digits that are printed */
 
 /* Where a step's numbers are added. */
 struct number_adding {
 	struct step_numbers *to;
-	uint64_t from, per; /* per: number of steps that are combined from there on; 0: one */
+	uint64_t from, per; /* per: number of steps that are combined; 0: one */
 	uint32_t rank;
 };
 
@@ -62,7 +62,7 @@ static int compare_steps(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Its place in the table of all scalars; unknown names come after them. */
+/* Its index in the table of all scalars; unknown names come after them. */
 static unsigned place_of_name(const char *name)
 {
 	size_t n = strcspn(name, "/");
@@ -173,7 +173,7 @@ bool step_numbers_differ(uint32_t name, const struct step_number *n)
 	return n->max - n->min > SAME_NUMBER * fmax(fabs(n->max), fabs(n->min));
 }
 
-/* Do ranks differ in it in one of the steps shown? */
+/* Whether ranks differ in it in any of the steps shown. */
 static bool is_ever_different(const struct step_numbers *s, uint32_t name, unsigned from)
 {
 	for (unsigned i = from; i < s->nstep; i++) {
@@ -240,7 +240,7 @@ void step_numbers_text(const struct step_numbers *s, const struct gather *g)
 	if (!s->nstep)
 		return;
 	out_heading("Numbers of the last steps, /mean: over the ranks that have one; /min, /max "
-		    "(rank): ranks must agree, and do not");
+		    "(rank): numbers on which ranks must agree and do not");
 	printf("  %-26s", "step");
 	for (unsigned i = from; i < s->nstep; i++)
 		printf(" %12llu", (unsigned long long)s->step[i]);

@@ -31,8 +31,8 @@ struct step_numbers {
 void step_numbers_read(struct step_numbers *s, const struct gather *g, uint64_t lo, uint64_t hi);
 
 /*
- * The same step by step: adds each rank's folder (o: what its journal has beyond it, or NULL; rank: any number for it), of steps lo to hi,
- * `per` of them combined; then lists the steps. most: how many numbers are kept.
+ * The same in parts: step_numbers_begin(); then each rank's folder (o: the additional rows of its journal, or NULL; rank: any
+ * number for it), steps lo to hi, `per` of them combined; then the list of steps. most: how many numbers are kept.
  */
 void step_numbers_begin(struct step_numbers *s, uint32_t most);
 void step_numbers_add(struct step_numbers *s, const char *dir, const struct overlay *o,
@@ -40,8 +40,8 @@ void step_numbers_add(struct step_numbers *s, const char *dir, const struct over
 void step_numbers_list(struct step_numbers *s);
 
 /*
- * True for a number on which ranks must agree (terms/scalars.def) and do not. Then the mean is no number of the training: the smallest and
- * the largest are shown, with their ranks.
+ * True for a number on which ranks must agree (terms/scalars.def) and do not. Then the mean is not a number of the training:
+ * the smallest and the largest are shown, with their ranks.
  */
 bool step_numbers_differ(uint32_t name, const struct step_number *n);
 

@@ -8,7 +8,7 @@
 #include "tools/probe/model/places/sites.h"
 
 #define USUAL_STEPS \
-	3 /* steps with the same calls in the same order, before one with another order */
+	3 /* steps with the same calls in the same order that must precede one with another order */
 
 void step_orders_init(struct step_orders *s, unsigned nrank)
 {

@@ -9,7 +9,7 @@
 #include "tools/lib/tool.h"
 
 #define ASYNC_STANDS_NS \
-	UINT64_C(1000000000) /* an asynchronous operation counts as blocked from here on */
+	UINT64_C(1000000000) /* an asynchronous operation counts as blocked after this time */
 #define GROUPS_MAX 4096u /* further ones are only counted */
 
 static bool is_joined(const struct open_call *c)
@@ -45,7 +45,7 @@ struct group_place {
 	uint32_t at; /* index in stuck[] */
 };
 
-/* The second part of its key, after the communicator; calls that are alike (stuck_alike) have the same. */
+/* The second part of the group's key, after the communicator; equal for calls that are alike (stuck_alike). */
 static uint64_t hash_stuck_kind(const struct open_call *c)
 {
 	bool joined = is_joined(c);
@@ -56,7 +56,7 @@ static uint64_t hash_stuck_kind(const struct open_call *c)
 		hash_u64(hash_u64(0, c->call.api), kind), joined ? (uint64_t)c->call.comm_seq : 0);
 }
 
-/* Calls come by rank: a rank that is there already is the last one. */
+/* Calls are sorted by rank: a rank that was already added is the last one. */
 static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 {
 	if (*n && (*rank)[*n - 1] == r)
@@ -86,7 +86,7 @@ static void put_stuck_call(struct stuck_list *l, const struct gather *g, const s
 			.async = (c->call.bits & CALL_ASYNC) != 0};
 	}
 	s = &l->stuck[place->at];
-	/* A thread is blocked in it after all. */
+	/* A thread is blocked in it nevertheless. */
 	if (l->standing[c->call.rank] == c)
 		s->async = false;
 	if (c->age < s->age_min)
@@ -118,7 +118,7 @@ static void add_absent(struct stuck *s, const struct absent *now, int rank)
 {
 	struct absent *a = NULL;
 
-	/* Mostly it is that of the rank before. */
+	/* Usually it is that of the previous rank. */
 	for (unsigned i = s->nabsent; i-- > 0 && !a;)
 		if (same_reason(&s->absent[i], now))
 			a = &s->absent[i];
@@ -192,8 +192,8 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 }
 
 /*
- * True if a message was started whose other side has not begun, nothing was called since, and the wait for it is not recorded (PyTorch's
- * Work.wait): its rank is blocked there.
+ * True if a message was started whose other side has not begun, no call followed, and the wait for it is not recorded
+ * (PyTorch's Work.wait): its rank is blocked there.
  */
 static bool is_blocked_in_message(const struct gather *g, const struct open_call *c)
 {
@@ -205,7 +205,7 @@ static bool is_blocked_in_message(const struct gather *g, const struct open_call
 	       is_message_alone(&g->diagnose.messages, &c->call);
 }
 
-/* The last asynchronous operation of each rank, if nothing was called since. */
+/* The last asynchronous operation of each rank, if no call followed. */
 static void find_blocked(struct stuck_list *l, const struct gather *g)
 {
 	l->blocked = tool_alloc(g->folders.n * sizeof(*l->blocked));
@@ -224,7 +224,7 @@ static void find_blocked(struct stuck_list *l, const struct gather *g)
 			l->blocked[i] = NULL;
 }
 
-/* Calls of a process that ended properly hold no rank up; of the others the one that was entered last is the innermost. */
+/* Calls of a process that ended normally block no rank; otherwise the call that was entered last is the innermost. */
 static void find_standing(struct stuck_list *l, const struct gather *g)
 {
 	l->standing = tool_alloc(g->folders.n * sizeof(*l->standing));
@@ -238,7 +238,7 @@ static void find_standing(struct stuck_list *l, const struct gather *g)
 	}
 }
 
-/* Operations with a missing rank before others, then the oldest. */
+/* Sorts operations with a missing rank first, then by age, the oldest first. */
 static int by_weight(const void *x, const void *y)
 {
 	const struct stuck *a = x, *b = y;
@@ -303,7 +303,7 @@ void stuck_free(struct stuck_list *l)
 	table_free(&l->places);
 }
 
-/* True if a rank is missing that is not held up itself. */
+/* True if a rank is missing that is not itself blocked. */
 static bool has_missing_rank(const struct stuck *s)
 {
 	for (unsigned k = 0; k < s->nabsent; k++)
@@ -322,8 +322,9 @@ static bool has_standing_rank(const struct stuck_list *l, const struct gather *g
 }
 
 /*
- * Among the operations of that communicator that lack a rank, returns the first: a rank that is still in an earlier operation is not the
- * cause for the later ones. The waiting time does not tell: a rank that enters the first one late may find the next one begun by others.
+ * Among the operations of that communicator that lack a rank, returns the first: a rank that is still in an earlier operation
+ * is not the cause for the later ones. Waiting times do not decide: a rank that enters the first one late may find the next one
+ * already begun by others.
  */
 static const struct stuck *first_on_comm(const struct stuck_list *l, const struct stuck *s)
 {

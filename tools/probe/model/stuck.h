@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Open calls grouped over the ranks: which operation is blocked, which ranks are in it, which are missing, and what the missing ones did
- * last.
+ * Groups open calls over the ranks: which operation is blocked, which ranks are in it, which are missing, and the last call of
+ * the missing ones.
  */
 #ifndef PROBE_TOOLS_STUCK_H
 #define PROBE_TOOLS_STUCK_H
@@ -9,13 +9,13 @@
 #include "tools/probe/model/gather.h"
 
 enum absent_why {
-	ABSENT_NEVER, /* it has not come, and is blocked in no other call that is known */
+	ABSENT_NEVER, /* it has not entered, and is blocked in no other known call */
 	ABSENT_OTHER, /* it is blocked in another call */
-	ABSENT_PAST, /* it has left the operation already */
-	ABSENT_ENDED, /* it has not come, and its process has finished */
+	ABSENT_PAST, /* it has already left the operation */
+	ABSENT_ENDED, /* it has not entered, and its process has finished */
 	ABSENT_NO_DATA, /* it has no folder */
 	ABSENT_UNREAD, /* its folder was not read */
-	ABSENT_THINNED, /* it skips calls to keep max_overhead, so it may be in it, or have left it */
+	ABSENT_THINNED, /* it skips calls to keep max_overhead, so it may be in the operation, or have left it */
 };
 
 /* Ranks of the communicator that are not in the operation, for one reason. */
@@ -35,12 +35,12 @@ struct stuck {
 	const struct open_call *sample; /* the oldest */
 	uint64_t age_min, age_max;
 	bool joined; /* a collective: the absent ranks are known */
-	bool async; /* started only, no thread is blocked in it */
+	bool async; /* only started: no thread is blocked in it */
 	int *rank; /* world ranks, or -1 - index of a folder without rank */
 	unsigned n, cap;
 	struct absent *absent;
 	unsigned nabsent, cap_absent;
-	bool knows; /* it is known what one of the absent ranks does */
+	bool knows; /* the activity of one of the absent ranks is known */
 };
 
 struct stuck_list {
@@ -50,15 +50,15 @@ struct stuck_list {
 	const struct open_call *
 		*standing; /* by folder: the call that its thread is blocked in; NULL: none */
 	/*
-	 * By folder: the operation that it started last, a second ago or more, if it has called nothing since and no wait of it is recorded
-	 * (PyTorch's Work.wait): it does not compute, it is blocked in the wait for that operation. NULL: not so.
+	 * By folder: the operation that the rank started last, at least a second ago, if no call followed and no wait for it is
+	 * recorded (PyTorch's Work.wait): it does not compute, it is blocked in the wait for that operation. NULL: none.
 	 */
 	const struct open_call **blocked;
-	uint32_t *in_group; /* room for marks, by folder */
+	uint32_t *in_group; /* scratch marks, by folder */
 	struct table places; /* of the groups */
 };
 
-/* True if its library returns as soon as the call is in the device's queue, and nothing shows that it ran there. */
+/* True if its library returns as soon as the call is in the device's queue, and no record shows that it ran there. */
 bool is_only_enqueued(const struct call *c);
 
 /* True if both belong to one group. */
@@ -70,7 +70,7 @@ int stuck_group_of(const struct stuck_list *l, const struct open_call *c);
 void stuck_find(struct stuck_list *l, const struct gather *g);
 void stuck_free(struct stuck_list *l);
 
-/* The group whose absent ranks explain the others: a missing rank is blocked in nothing. NULL: there is none. */
+/* The group whose absent ranks explain the others: a missing rank that is not blocked itself. NULL: there is none. */
 const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather *g);
 
 #endif

@@ -140,7 +140,7 @@ static char *build_id(const char *path)
 	return text;
 }
 
-/* The program itself. No build id tells whether the file has changed: it must be older than the run. */
+/* The program itself. No build id shows whether the file has changed, so it must be older than the run. */
 static void from_command_line(struct where *w, const struct rank_dir *d)
 {
 	const char *program = d->meta.program;
@@ -237,8 +237,8 @@ static void look_at_file(struct where_file *f)
 #define STARTS_MAX 32
 
 /*
- * Starts of the functions with that name that are large enough: static functions, overloads and instances of a template may share it.
- * Returns how many, 0 if they are too many to tell.
+ * Starts of the functions with that name that are large enough: static functions, overloads and instances of a template may
+ * share it. Returns their number, 0 if there are too many to decide.
  */
 static unsigned function_starts_of(
 	const struct where_file *f, const char *name, uint64_t offset, uint64_t start[STARTS_MAX])
@@ -287,7 +287,7 @@ static bool read_code_before(int fd, uint64_t address, uint8_t *code, size_t n)
 	return found;
 }
 
-/* False: no call ends at that address, so nothing returns to it. */
+/* False: no call ends at that address, so it is not a return address. */
 static bool follows_call(const char *path, uint64_t address)
 {
 	enum { LONGEST = 7 };
@@ -299,7 +299,7 @@ static bool follows_call(const char *path, uint64_t address)
 		close(fd);
 #if defined(__x86_64__)
 	call |= read && code[LONGEST - 5] == 0xe8;
-	/* Through a register or memory: ff /2, of 2 to 7 bytes. */
+	/* A call through a register or memory: ff /2, 2 to 7 bytes. */
 	for (int n = 2; read && n <= LONGEST; n++)
 		call |= code[LONGEST - n] == 0xff && (code[LONGEST - n + 1] >> 3 & 7) == 2;
 #elif defined(__aarch64__)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Source lines for the native frames of stack_info.csv ("module!function+0x1f"). The frame names its module by base name; the module's file
- * is looked up in modules.csv, in the journal while there is one, and in the command line.
+ * Source lines for the native frames of stack_info.csv ("module!function+0x1f"). The frame names its module by base name; the
+ * module's file is looked up in modules.csv, in the journal as long as it exists, and in the command line.
  */
 #ifndef PROBE_TOOLS_WHERE_H
 #define PROBE_TOOLS_WHERE_H

@@ -16,21 +16,22 @@ static const char help[] =
 	"usage: probe names [--rank R] [--modules] [--buckets] [--groups] [DIR]\n"
 	"       probe names --messages [--step A-B] [--rank R] [--json] [DIR]\n"
 	"\n"
-	"Prints the parameters of a training that was recorded with `names: true`: number, name, "
-	"shape, type, optimizer\n"
-	"and group; then what its buckets hold, and the modules where `print_struct: true` had "
-	"them written; then the\n"
-	"parts that its communicators play, and the stages of its pipelines. DIR is an output "
+	"Prints the parameters of a training that was recorded with `names: true`: number, "
+	"name, shape, type, optimizer\n"
+	"and group; then what its buckets hold, and the modules where `print_struct: true` "
+	"had them written; then the\n"
+	"roles of its communicators, and the stages of its pipelines. DIR is an output "
 	"folder (default:\n"
 	"$PROBE_OUTPUT_DIR, else ./probe_output) or one rank's folder.\n"
 	"\n"
-	"  -r, --rank R     of that rank; default: the lowest one that has names\n"
+	"  -r, --rank R     the rank; default: the lowest one that has names\n"
 	"      --modules    the modules alone\n"
 	"      --buckets    the buckets alone\n"
 	"      --groups     the communicators alone\n"
-	"      --messages   each message of a pipeline: its stages, direction and micro-batch, and "
-	"what told the direction\n"
-	"  -s, --step A-B   messages of these steps; default: the first three that have any\n"
+	"      --messages   each message of a pipeline: its stages, direction and "
+	"micro-batch, and how the direction was determined\n"
+	"  -s, --step A-B   messages of these steps; default: the first three that have "
+	"any\n"
 	"      --json       messages as JSON\n"
 	"\n"
 	"examples:\n"
@@ -155,7 +156,7 @@ static void print_modules(const struct names *names)
 	out_table_end(&t);
 }
 
-/* False: no rank (rank -1), or not that one, has names. */
+/* False: that rank (or with rank -1, every rank) has no names. */
 static bool print_names_of(const struct folders *f, int64_t rank, unsigned show)
 {
 	for (unsigned i = 0; i < f->n; i++) {
@@ -214,9 +215,8 @@ static int print_parts(
 		tool_error("names: %s: no messages of a pipeline on rank %lld", f->path,
 			(long long)rank);
 	} else if (!named && !groups) {
-		tool_error(
-			"names: %s: no parallel.json with %s; it is written of trainings, once it "
-			"shows what their communicators carry",
+		tool_error("names: %s: no parallel.json with %s; it is written for a training "
+			   "once the roles of its communicators are known",
 			f->path, show & SHOW_MESSAGES ? "a pipeline" : "communicators");
 	}
 	return named || groups ? STATUS_DONE : STATUS_USAGE;
@@ -271,8 +271,8 @@ int verb_names(int argc, char **argv)
 		}
 	}
 	if ((steps || json) && show != SHOW_MESSAGES) {
-		tool_error("names: %s goes with --messages, and with nothing else",
-			steps ? "--step" : "--json");
+		tool_error(
+			"names: %s can only be used with --messages", steps ? "--step" : "--json");
 		return STATUS_USAGE;
 	}
 	if (folders_open(&f, dir ? dir : folders_default()))

@@ -18,8 +18,9 @@
 /* ---- frames ---- */
 
 /*
- * Functions of schedules between the program and the message: Megatron-LM's p2p_communication, DeepSpeed's pipeline engine, and PyTorch's
- * schedules. In PyTorch's one function serves both directions; only the exchange before the first micro-batch has its own.
+ * Functions of schedules between the program and the message: Megatron-LM's p2p_communication, DeepSpeed's pipeline engine, and
+ * PyTorch's schedules. In PyTorch one function serves both directions; only the exchange before the first micro-batch has its
+ * own.
  */
 static const struct {
 	const char *function;
@@ -52,8 +53,8 @@ enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send)
 	enum pipe_way way = PIPE_UNKNOWN;
 
 	/*
-	 * "file:line Class.function <- ...": names end at a blank or at the end. A shape that is sent within send_forward is no
-	 * micro-batch, so a set-up function wins.
+	 * "file:line Class.function <- ...": names end at a blank or at the end. A shape that is sent within send_forward is
+	 * not a micro-batch, so a set-up function takes precedence.
 	 */
 	for (size_t at = 0; at < n;) {
 		size_t len = 0;
@@ -161,7 +162,7 @@ static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
 	p->message[p->n++] = *m;
 }
 
-/* Does the rank take part in a communicator that carries a pipeline? Otherwise its files are not read. */
+/* Whether the rank takes part in a communicator that carries a pipeline. Otherwise its files are not read. */
 static bool is_in_pipeline(const struct comms *comms, int rank)
 {
 	for (uint32_t i = 0; i < comms->table.n; i++) {
@@ -226,7 +227,10 @@ static int by_issue(const void *a, const void *b)
 
 /* ---- stages ---- */
 
-/* The stage before the rank, from one of its messages. If steps disagree, the last one counts: in the first one ranks greet each other. */
+/*
+ * Finds the stage before the rank, from one of its messages. If steps disagree, the last one counts: in the first one ranks
+ * exchange set-up messages.
+ */
 static void see_first_message(struct pipelines *p, const struct pipe_message *m)
 {
 	struct pipe_stage *s = table_get(&p->stage, m->comm, (uint64_t)m->rank);
@@ -269,7 +273,10 @@ size_t first_message_of(const struct pipelines *p, int rank)
 	return lo;
 }
 
-/* Follows the stages before it to the first one; stages in a circle, after a gap, or two after one stage have no position. */
+/*
+ * Follows the previous stages to the first one; stages in a circle, after a gap, or two successors of one stage have no
+ * position.
+ */
 static void place_stage(struct pipelines *p, struct pipe_stage *s)
 {
 	const struct pipe_stage *k = s;
@@ -296,7 +303,7 @@ static struct pipe_stage *stage_head(const struct pipelines *p, const struct pip
 	return s->first < 0 ? NULL : find_pipe_stage(p, s->key.a, s->first);
 }
 
-/* Two stages at one position: the order of messages has another meaning here, and nothing is reported for that pipeline. */
+/* Two stages at one position: the order of messages has another meaning there, and nothing is reported for that pipeline. */
 static void refuse_forks(struct pipelines *p)
 {
 	struct table places;
@@ -344,7 +351,7 @@ static void direct_message(struct pipelines *p, struct pipe_message *m)
 	m->told = PIPE_BY_ORDER;
 }
 
-/* A message from the last stage to the first: each rank has several parts of the model. */
+/* Notes messages from the last stage to the first: each rank then has several parts of the model. */
 static void see_wrap(struct pipelines *p, const struct pipe_message *m)
 {
 	int first_stage = m->way == PIPE_FORWARD ? m->to_stage : m->from_stage;
@@ -372,7 +379,7 @@ static void number_message(struct pipelines *p, struct table *kinds, struct pipe
 
 	if (m->way != PIPE_FORWARD && m->way != PIPE_BACKWARD)
 		return;
-	/* The schedule decides which part of the model is next. */
+	/* The schedule decides which part of the model comes next. */
 	if (head && head->wraps)
 		return;
 	k = table_get(kinds,

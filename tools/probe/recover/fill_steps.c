@@ -198,7 +198,7 @@ static int write_new_meta(int dirfd, int work, const struct step_files *s)
 	return err;
 }
 
-/* From here on only the files in READY are valid. Also after a crash in the middle of it. */
+/* From here on only the files in READY are valid, also after a crash during the move. */
 static int move_ready_files(int dirfd)
 {
 	int ready = open_folder_at(dirfd, READY), err = 0;
@@ -210,7 +210,7 @@ static int move_ready_files(int dirfd)
 			close(ready);
 		return -errno;
 	}
-	/* As long as meta.json is there no new file has been moved: all others are old. */
+	/* If meta.json is still there, no new file has been moved: all others are old. */
 	if (fstatat(ready, "meta.json", &st, 0) == 0) {
 		for (struct dirent *e; (e = readdir(d));)
 			if (is_calls_file(e->d_name))

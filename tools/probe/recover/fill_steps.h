@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fills the column `step` of a rank whose steps nothing marked, from the period of its calls (tools/lib/period.h): a step ends with the
- * last call of a round, as it would with a marker there.
+ * Fills the column `step` of a rank whose steps were not marked, from the period of its calls (tools/lib/period.h): a step ends
+ * with the last call of a period, as it would with a marker there.
  */
 #ifndef PROBE_TOOLS_PROBE_RECOVER_FILL_STEPS_H
 #define PROBE_TOOLS_PROBE_RECOVER_FILL_STEPS_H
@@ -10,17 +10,17 @@
 
 enum fill_result {
 	FILL_DONE,
-	FILL_MARKED, /* there are steps: nothing to do */
+	FILL_MARKED, /* steps are marked: nothing to do */
 	FILL_NO_PERIOD,
-	FILL_FAILED, /* reason in `why`; the files are as before, or the next call continues the work */
+	FILL_FAILED, /* reason in `why`; the files are unchanged, or the next run continues the work */
 };
 
 struct fill_info {
 	enum fill_result result;
 	uint64_t steps, rows;
-	uint32_t calls; /* in a round */
+	uint32_t calls; /* in a period */
 	double confidence; /* 0..1 */
-	char why[256]; /* for FILL_MARKED: what marked them */
+	char why[256]; /* for FILL_MARKED: the source of the marks */
 };
 
 extern const char *const fill_name[]; /* of enum fill_result, for JSON */

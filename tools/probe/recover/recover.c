@@ -20,36 +20,36 @@
 #include "tools/lib/tool.h"
 
 static const char help[] =
-	"usage: probe recover [--force] [--steps] [--clean] [--journals DIR] [--json] [DIR]\n"
+	"usage: probe recover [--force] [--steps] [--clean] [--journals DIR] [--json] "
+	"[DIR]\n"
 	"\n"
-	"Completes the files of processes that were killed from their journals, in place: all "
-	"calls that had ended,\n"
+	"Completes the files of processes that were killed from their journals, in place: "
+	"all calls that had ended,\n"
 	"and those that had not, with the flag `open`. DIR is an output folder (default: "
 	"$PROBE_OUTPUT_DIR, else\n"
 	"./probe_output) or one rank's folder. It may be interrupted and run again.\n"
 	"\n"
-	"A folder whose process lives is left alone, and the exit status is 2. `probe report` "
-	"reads running, hung and\n"
+	"A folder whose process still runs is not touched, and the exit status is 2. "
+	"`probe report` reads running, hung and\n"
 	"killed jobs without this.\n"
 	"\n"
-	"  -f, --force   also folders of processes on other hosts, whose state cannot be seen from "
-	"here\n"
-	"      --steps   fills the column `step` where nothing marked steps, from the period of "
-	"the "
-	"calls; files of\n"
-	"                steps 0-99, 100-199 ... take the place of the old ones when all are "
+	"  -f, --force   also folders of processes on other hosts, whose state cannot be "
+	"seen from here\n"
+	"      --steps   fills the column `step` where no steps were marked, from the "
+	"period of the calls; files of\n"
+	"                steps 0-99, 100-199 ... replace the old ones when all are "
 	"complete\n"
-	"      --clean   also what dead processes of DIR left elsewhere on this host: shared "
-	"memory "
-	"segments, and files\n"
-	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR; without DIR "
-	"those of all jobs. Where\n"
-	"                their folder still waits for it it is completed first. Journals of living "
-	"processes are never\n"
+	"      --clean   also what dead processes of DIR left elsewhere on this host: "
+	"shared memory segments, and files\n"
+	"                libprobe-*.journal in /dev/shm and in $PROBE_JOURNAL_DIR; without "
+	"DIR those of all jobs. Where\n"
+	"                their folder still waits for it it is completed first. Journals "
+	"of living processes are never\n"
 	"                touched\n"
 	"      --journals DIR\n"
-	"                look for such files in DIR too: what the key journal_dir was\n"
-	"      --json    what was done as JSON\n"
+	"                look for such files in DIR too: the value of key journal_dir in "
+	"that run\n"
+	"      --json    prints the result as JSON\n"
 	"\n"
 	"examples:\n"
 	"  probe recover /scratch/run7\n"
@@ -69,7 +69,7 @@ static const struct cli_option options[] = {
 
 struct done {
 	char *name;
-	int rank; /* -1: none in its name */
+	int rank; /* -1: the folder's name has no rank */
 	struct recover_info info;
 	bool filled; /* fill is known */
 	struct fill_info fill;
@@ -246,10 +246,10 @@ static char *fill_text(const struct fill_info *f)
 {
 	switch (f->result) {
 	case FILL_MARKED:
-		return tool_format("its steps are there (from %s)", f->why);
+		return tool_format("its steps are known (from %s)", f->why);
 	case FILL_NO_PERIOD:
-		return tool_strdup("its calls have no period that is sure enough: the rows stay in "
-				   "step 0");
+		return tool_strdup(
+			"its calls have no sufficiently certain period: the rows stay in step 0");
 	case FILL_FAILED:
 		return tool_strdup(f->why);
 	default:
@@ -403,7 +403,7 @@ static bool is_of(const struct outside *o, const char *folder)
 	return is;
 }
 
-/* Journals of other jobs on this machine do not belong to this folder. */
+/* Skips journals of other jobs on this machine, which do not belong to this folder. */
 static void keep_those_of(struct outside_list *o, const char *folder)
 {
 	unsigned n = 0;

@@ -31,11 +31,12 @@ static void recover_fail(struct recover_info *r, const char *what, int err)
 			what);
 	else if (err == -ENODATA)
 		snprintf(r->why, sizeof(r->why),
-			"%s: empty: its process was killed before it recorded a call, or has just "
-			"begun",
+			"%s: empty: its process was killed before it recorded a call, or "
+			"has just started",
 			what);
 	else if (err == -EINVAL)
-		snprintf(r->why, sizeof(r->why), "%s: not a journal, or damaged at its head", what);
+		snprintf(r->why, sizeof(r->why), "%s: not a journal, or its header is damaged",
+			what);
 	else if (err == -EPERM)
 		snprintf(r->why, sizeof(r->why),
 			"%s: not used: it belongs to another user than the folder, or has a second "
@@ -108,8 +109,8 @@ static int open_own_segment(struct journal *j, int dirfd, const char *path)
 }
 
 /*
- * A journal elsewhere: another process may have put its own there by now (the folder was moved, the job started again), and another user
- * anything. It must be this owner's, and belong to the user whose folder this is.
+ * A journal elsewhere: meanwhile another process may have put its own journal there (the folder was moved, the job started
+ * again), and another user any file. It must have the expected owner, and belong to the user whose folder this is.
  */
 static int open_outside(struct journal *j, struct place *p, int dirfd, char *path,
 	const struct journal_owner *owner)
@@ -141,8 +142,8 @@ static int open_outside(struct journal *j, struct place *p, int dirfd, char *pat
 }
 
 /*
- * Finds the journal: in the folder, or at the place in meta.json, or elsewhere although meta.json does not name it: its process may have
- * been killed, or its disk full, before it could. Returns -errno of opening it.
+ * Finds the journal: in the folder, or at the place in meta.json, or elsewhere without an entry in meta.json, because its
+ * process was killed or its disk was full before it could write that. Returns -errno of opening it.
  */
 static int open_journal(
 	struct journal *j, int dirfd, char *path, size_t cap, struct place *p, bool *found)
@@ -203,7 +204,7 @@ static void leave_folder_alone(struct recover_info *r, enum owner_life life)
 		snprintf(r->why, sizeof(r->why), "its process (%s) is running", r->owner);
 }
 
-/* An empty journal of a dead process: there is nothing to write, and it takes up its whole size. */
+/* Deletes the empty journal of a dead process: it has no rows, and occupies its whole size. */
 static bool delete_empty_journal(int dirfd, const struct place *p, struct recover_info *r)
 {
 	char meta[META_LEAD], here[64];
@@ -214,7 +215,7 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 		return false;
 	meta[n] = 0;
 	snprintf(here, sizeof(here), "/proc/self/fd/%d", p->fd);
-	/* Its lock is taken a moment after it is created, so the owner must be known to be dead. */
+	/* The process locks its journal a moment after it creates it, so the owner must be known to be dead. */
 	if (owner_parse(meta, &owner) < 0 ||
 		recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
 		return false;
@@ -224,8 +225,8 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 }
 
 /*
- * A folder without a journal: its process may have taken the folder a moment ago and be about to create one, or it got none (a full disk)
- * and writes its files without. True: it lives, or may.
+ * A folder without a journal: its process may have taken the folder a moment ago and be about to create one, or could not get
+ * one (a full disk) and writes its files without it. True: the process runs, or may run.
  */
 static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
 {
@@ -247,8 +248,8 @@ static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
 	if (life == OWNER_DEAD || (life == OWNER_UNKNOWN && force)) {
 		if (path[0])
 			snprintf(r->why, sizeof(r->why),
-				"its journal (%.160s) is gone: what was not yet in the files is "
-				"lost",
+				"its journal (%.160s) is gone: rows that were not yet in "
+				"the files are lost",
 				path);
 		return false;
 	}
@@ -296,7 +297,7 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 	struct place p;
 
 	*r = (struct recover_info){.result = RECOVER_NOTHING};
-	/* Two at once would write the same rows. The lock is released with the caller's descriptor. */
+	/* Two processes at once would write the same rows. The lock is released with the caller's descriptor. */
 	if (flock(dirfd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		r->result = RECOVER_FAILED;
 		snprintf(r->why, sizeof(r->why), "another probe recover is working here");

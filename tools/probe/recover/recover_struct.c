@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes module_struct.json from names.csv: a killed process may have left some modules in its journal, or had not written the file yet. */
+/*
+ * Writes module_struct.json from names.csv: a killed process may have left some modules in its journal, or may not have written
+ * the file yet.
+ */
 #include "tools/probe/recover/recover_struct.h"
 
 #include <stdio.h>

@@ -10,14 +10,16 @@
 
 /* What a finding is about, and with it what can follow from it. */
 enum nature {
-	NATURE_ALONE, /* of files, of the whole run: nothing follows */
-	NATURE_ORDER, /* which calls a rank makes, and with which terms: everything but time */
+	NATURE_ALONE, /* about files or the whole run: nothing can follow from it */
+	NATURE_ORDER, /* the calls that a rank makes and their parameters: everything except time */
 	NATURE_VALUE, /* values */
 	NATURE_END, /* how it ended */
-	NATURE_TIME, /* other delays of the same ranks */
+	NATURE_TIME, /* further delays of the same ranks */
 };
 
-/* Of two findings about one operation, or one rank's time, the one with the smaller depth explains the other. */
+/*
+ * If two findings concern the same operation, or the time of the same rank, the one with the smaller depth explains the other.
+ */
 static const struct {
 	const char *kind;
 	enum nature nature;
@@ -64,8 +66,8 @@ static bool is_of_collective(const struct finding *f)
 }
 
 /*
- * The rank passed no elements that can be read: its call was refused. It took no part in its operation, but it has a number: from there on
- * one number is not one operation on all ranks, and mismatches follow from that.
+ * The rank passed no readable elements: its call was rejected. It took no part in its operation, but the call was counted: from
+ * there on equal numbers are different operations on the ranks, which causes mismatches.
  */
 static bool has_shifted_numbers(const struct finding *error, const struct finding *f)
 {
@@ -94,7 +96,7 @@ static bool has_culprit_of(const struct finding *a, const struct finding *b)
 	return false;
 }
 
-/* Is it certain that a came first, and can it have reached b? */
+/* True if a certainly happened first and can have affected b. */
 static bool can_lead_to(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	const struct diagnose *d = &r->g.diagnose;
@@ -106,13 +108,13 @@ static bool can_lead_to(const struct report *r, const struct finding *a, const s
 		y->rank, y->step);
 }
 
-/* Does b follow from a? */
+/* True if b can be a consequence of a. */
 static bool can_explain(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	unsigned x = 0, y = 0;
 	enum nature cause = find_nature(a, &x), effect = find_nature(b, &y);
 
-	/* The worse one is no consequence: it is what a person must see. */
+	/* A finding that is more severe than its cause stays separate: the user must see it. */
 	if (a->severity > b->severity || cause == NATURE_ALONE || effect == NATURE_ALONE)
 		return false;
 	if (cause == NATURE_TIME || effect == NATURE_TIME)
@@ -123,13 +125,16 @@ static bool can_explain(const struct report *r, const struct finding *a, const s
 		return !has_shifted_numbers(b, a);
 	if (is_about_same_operation(a, b))
 		return x < y && effect != NATURE_END;
-	/* Values change what a program computes, and rarely what it calls: another fault in its calls is one of its own. */
+	/*
+	 * Wrong values change what a program computes, and rarely which calls it makes: a fault in its calls is then a separate
+	 * fault.
+	 */
 	if (cause == NATURE_VALUE || cause == NATURE_END)
 		return cause == effect && x <= y && can_lead_to(r, a, b);
 	return can_lead_to(r, a, b);
 }
 
-/* Moves f to the consequences of `cause`, and after it the consequences that f has. */
+/* Moves f, and then its own consequences, to the consequences of `cause`. */
 static void fold_into(struct finding *cause, struct finding *f)
 {
 	cause->consequence = tool_realloc(
@@ -146,7 +151,7 @@ static void fold_into(struct finding *cause, struct finding *f)
 
 void fold_consequences(struct report *r)
 {
-	/* A cause may have been found after what follows from it. */
+	/* A cause may be found later than its consequences. */
 	for (unsigned k = r->nfinding; k-- > 0;) {
 		unsigned i = 0;
 

@@ -6,8 +6,9 @@
 struct report;
 
 /*
- * Moves each finding that another one explains to the consequences of that one. They are about the same operation, or the one can have
- * reached the other: by the order of a rank's calls, by operations in which the ranks met, or by messages. What has no such cause is first.
+ * Moves each finding that another finding explains to the consequences of the latter. Both concern the same operation, or the
+ * cause can have reached the consequence: through the order of a rank's calls, through operations in which the ranks met, or
+ * through messages. A finding without such a cause is a first cause.
  */
 void fold_consequences(struct report *r);
 

@@ -23,7 +23,7 @@
 
 /* ---- stuck ---- */
 
-/* Describes what one group of absent ranks does instead. */
+/* Describes what one group of missing ranks does instead. */
 static char *absent_text(struct report *r, const struct absent *a)
 {
 	char *who = out_ranks(a->rank, a->n), *what = NULL, *all = NULL, *at = NULL;
@@ -51,10 +51,10 @@ static char *absent_text(struct report *r, const struct absent *a)
 	case ABSENT_PAST:
 		all = tool_format("%s %s %s", who, a->n == 1 ? "has" : "have",
 			a->enqueued ? "enqueued it and gone on, completion unknown"
-				    : "left it already");
+				    : "returned from it already");
 		break;
 	case ABSENT_NO_DATA:
-		all = tool_format("of %s there is no folder", who);
+		all = tool_format("no folder of %s exists", who);
 		break;
 	case ABSENT_THINNED:
 		all = tool_format("%s %s calls to keep max_overhead, so %s may be in it", who,
@@ -79,7 +79,7 @@ static void append_line(char **text, char *line)
 	free(line);
 }
 
-/* Describes the requests that a rank waits for; there may be many. */
+/* Describes the requests that a rank waits for; at most PENDING_MAX are named. */
 static void pending_of(struct report *r, uint32_t rank, char **text)
 {
 	unsigned n = 0;
@@ -99,7 +99,7 @@ static void pending_of(struct report *r, uint32_t rank, char **text)
 		append_line(text, tool_format("and %u more", n - PENDING_MAX));
 }
 
-/* Is it in no recorded call, and not blocked in a request that it started? */
+/* True if the rank is in no recorded call and not blocked in a request that it started. */
 static bool is_rank_idle(const struct report *r, uint32_t i)
 {
 	return !r->stuck.standing[i] && !has_finalized(&r->g.folders.dir[i]) &&
@@ -208,7 +208,10 @@ static void stopped_ranks(struct report *r, char **text)
 	free(rank);
 }
 
-/* All ranks were ended, some while they computed: one of these may have ended first, and a launcher ended the others. */
+/*
+ * All ranks were ended, some while they computed: one of the latter may have ended first, after which a launcher ended the
+ * others.
+ */
 static void several_ended(const struct report *r, char **text)
 {
 	unsigned n = 0;
@@ -216,10 +219,11 @@ static void several_ended(const struct report *r, char **text)
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		n += is_rank_idle(r, i);
 	if (n > 1)
-		append_line(
-			text, tool_format("%u ranks were in no recorded call then: which of them "
-					  "ended first cannot be told from their last calls",
-				      n));
+		append_line(text,
+			tool_format(
+				"%u ranks were in no recorded call then: their last calls do not "
+				"show which of them ended first",
+				n));
 }
 
 static bool is_receive_of_any(const struct open_call *c)
@@ -244,7 +248,10 @@ static void name_only_mover(struct report *r, struct finding *f)
 		name_culprit(r, f, one);
 }
 
-/* A rank waits in a wildcard receive, no rank can send to it any more, and others wait for a message from it: it holds them up. */
+/*
+ * A rank waits in a wildcard receive to which no rank can send any more, while other ranks wait for a message from it: it
+ * blocks them.
+ */
 static void name_only_debtor(struct report *r, struct finding *f)
 {
 	int one = -1;
@@ -276,13 +283,13 @@ static void name_only_debtor(struct report *r, struct finding *f)
 	name_culprit(r, f, (uint32_t)one);
 }
 
-/* Missing ranks are culprits, blocked ranks are concerned. */
+/* Names the missing ranks as culprits and the blocked ranks as concerned. */
 static void name_stuck_ranks(struct report *r, struct finding *f, const struct stuck *s)
 {
 	unsigned stopped;
 	struct waiting_ranks hold;
 
-	/* A stopped rank is the culprit for all, whatever call it and others are blocked in. */
+	/* A stopped rank is the culprit for all blocked ranks, whatever calls they are in. */
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		if (is_rank_stopped(r, i))
 			name_culprit(r, f, i);
@@ -318,12 +325,12 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
 }
 
-/* Ranks that ended by themselves while others were blocked in an operation that needs them: they left on their own. */
+/* True for ranks that ended on their own while others were blocked in an operation that needs them. */
 static bool has_left(const struct stuck *s)
 {
 	bool left = false;
 
-	/* Others ended when those gave up: find_left() reports ranks that left before. */
+	/* Other ranks ended after these gave up: find_left() reports ranks that left before. */
 	if (s->sample->call.bits & CALL_ERROR)
 		return false;
 	for (unsigned i = 0; i < s->nabsent; i++)
@@ -331,7 +338,7 @@ static bool has_left(const struct stuck *s)
 	return left;
 }
 
-/* Ranks that wait in a circle have been named with the calls that block them: no further finding. */
+/* True if ranks that wait in a circle were already reported with the calls that block them. */
 static bool is_circle_said(const struct report *r)
 {
 	for (unsigned i = 0; i < r->nfinding; i++)
@@ -340,7 +347,7 @@ static bool is_circle_said(const struct report *r)
 	return false;
 }
 
-/* The culprits ended while others waited for a message from them. */
+/* True if the culprits ended while others waited for a message from them. */
 static bool are_all_ended_by_themselves(const struct report *r, const struct finding *f)
 {
 	for (unsigned i = 0; i < f->nrank; i++) {
@@ -352,7 +359,7 @@ static bool are_all_ended_by_themselves(const struct report *r, const struct fin
 	return f->nrank > 0;
 }
 
-/* Others may be in the next step while the rank that holds them up is still in its own. */
+/* Others may be in the next step while the rank that blocks them is still in its own. */
 static void name_own_step(const struct report *r, struct finding *f)
 {
 	int at = f->nrank == 1 ? gather_index(&r->g, f->rank[0]) : -1;
@@ -371,8 +378,8 @@ static void name_own_step(const struct report *r, struct finding *f)
 }
 
 /*
- * Signals ended all when the others had just begun to wait for one rank. That can mean that this rank ended first and its launcher ended
- * the rest at once, or that a user ended the job at just that time.
+ * All ranks were ended by signals when the others had just begun to wait for one rank. Either this rank ended first and its
+ * launcher ended the rest, or a user ended the job at that moment.
  */
 static void doubt_death(struct report *r, struct finding *f, const struct stuck *s)
 {
@@ -383,9 +390,9 @@ static void doubt_death(struct report *r, struct finding *f, const struct stuck 
 			return;
 	set_finding_kind(f, FINDING_DIED_DOUBTFUL);
 	append_line(&f->text,
-		tool_format("rank %d, for which others waited, ended first, and a launcher ended "
-			    "the rest; or a signal ended all at once: what launched the job may "
-			    "say which",
+		tool_format(
+			"rank %d, for which others waited, ended first, and a launcher ended the "
+			"rest; or a signal ended all at once: the launcher's output may tell which",
 			f->rank[0]));
 }
 
@@ -403,7 +410,7 @@ static void append_group_sizes(const struct report *r, const struct stuck *s, ch
 					  elsewhere == 1 ? "is" : "are"));
 }
 
-/* Why it is called a hang; or, while the job runs, why it is not called one yet. */
+/* Appends the reason why it is called a hang or, while the job runs, why it is not called one yet. */
 static void append_reason(struct report *r, bool judged, char **text)
 {
 	char *unknown;
@@ -418,7 +425,7 @@ static void append_reason(struct report *r, bool judged, char **text)
 	free(unknown);
 }
 
-/* Ranks that wait for the ranks of a reported circle follow from it: a line there, not a finding of their own. */
+/* Ranks that wait for the ranks of a reported circle are a consequence: they get a line there, not a finding of their own. */
 static bool add_to_circle(struct report *r, const struct stuck *s)
 {
 	struct finding *f = NULL;
@@ -517,7 +524,7 @@ static char *bad_name(const struct report *r, const struct bad_row *b)
 	return all;
 }
 
-/* Did a scaler skip all steps with NaN or Inf? */
+/* True if a loss scaler skipped all steps with NaN or Inf. */
 static bool are_all_scaled_away(const struct report *r)
 {
 	const struct bad *b = &r->g.bad;
@@ -532,8 +539,8 @@ static bool are_all_scaled_away(const struct report *r)
 }
 
 /*
- * If calls were skipped, the NaN may be older than the first row that has it. An input still shows where it came from if
- * its rank recorded everything that it got before.
+ * If calls were skipped, the NaN may be older than the first row that has it. An input still shows its origin if its rank
+ * recorded all data that it received before.
  */
 static bool is_origin_known(const struct report *r, const struct bad_row *b, uint32_t rank)
 {
@@ -606,8 +613,9 @@ static void find_late_rank(struct report *r)
 	char *others = g->waiters == 1 ? tool_strdup(report_rank(r, g->waiter.rank))
 				       : tool_format("%u ranks", g->waiters);
 	struct finding *f = add_finding(r, FINDING_ERROR,
-		tool_format("step %llu: %s came to %s %s after %s had given up, after waiting for "
-			    "it for %s%s",
+		tool_format(
+			"step %llu: %s entered %s %s after %s had given up, after waiting for it "
+			"for %s%s",
 			(unsigned long long)g->late.step, report_rank(r, g->late.rank), what,
 			out_time((double)g->after_ns), others, out_time((double)g->waited_ns), at));
 
@@ -675,7 +683,7 @@ void report_findings(struct report *r)
 		complete_finding(r, &r->finding[i]);
 	fold_consequences(r);
 
-	/* The earlier one first. Equal ones keep the order in which they were found. */
+	/* Sorts by time. Findings with equal times keep the order in which they were found. */
 	for (unsigned i = 1; i < r->nfinding; i++)
 		for (unsigned k = i; k && is_finding_before(&r->finding[k], &r->finding[k - 1]);
 			k--) {

@@ -20,27 +20,28 @@
 static const char help[] =
 	"usage: probe report [options] [DIR]\n"
 	"\n"
-	"Says what happened in a run: finished, running, hung or killed. DIR is an output folder "
-	"with one folder\n"
-	"per rank (default: $PROBE_OUTPUT_DIR, else ./probe_output), or one rank's folder.\n"
+	"Reports what happened in a run that finished, is running, hangs or was killed. "
+	"DIR is an output folder with one folder\n"
+	"per rank (default: $PROBE_OUTPUT_DIR, else ./probe_output), or one rank's "
+	"folder.\n"
 	"\n"
 	"  -r, --rank LIST  only these ranks: 3, 0-7, 0,4-6\n"
 	"  -s, --step LIST  only this step or range of steps: 17, 100-199\n"
 	"  -n, --top N      length of each list (10)\n"
-	"  --stacks         whole call stacks, with file:line where debug information is found\n"
+	"  --stacks         complete call stacks, with file:line where debug information "
+	"is found\n"
 	"  --json           everything as JSON\n"
 	"  --check          exit status 1 when a finding is bad\n"
-	"  --html FILE      a page for a browser, in one file: findings, timelines around them, "
-	"time per "
-	"step by\n"
+	"  --html FILE      a page for a browser, in one file: findings, timelines around "
+	"them, time per step by\n"
 	"                   rank, statistics over steps, communicators\n"
 	"  -j, --jobs N     N threads read the files (1)\n"
-	"  --part K/N       this is process K (from 0) of N on any hosts, each of which reads its "
-	"share of the\n"
+	"  --part K/N       this is process K (from 0) of N on any hosts, each of which "
+	"reads its share of the\n"
 	"                   ranks; the last one reports. Under srun or mpirun of itself\n"
-	"  --parts DIR      folder for what the parts hand over, which all hosts see (default: "
+	"  --parts DIR      folder for partial results, visible to all hosts (default: "
 	"DIR)\n"
-	"  -f, --follow     again and again, until no rank runs any more\n"
+	"  -f, --follow     repeats the report until no rank runs any more\n"
 	"  --interval S     seconds between two reports with --follow (2)\n"
 	"  --color WHEN     auto, always or never\n"
 	"\n"
@@ -51,7 +52,8 @@ static const char help[] =
 	"  probe report --stacks --rank 5 /scratch/run7\n"
 	"  probe report -j 8 /scratch/run7\n"
 	"  srun -n 64 probe report /scratch/run7\n"
-	"  probe report --json /scratch/run7 | jq '.open[] | [.rank, .api, .comm_seq, .age_s]'\n";
+	"  probe report --json /scratch/run7 | jq '.open[] | [.rank, .api, .comm_seq, "
+	".age_s]'\n";
 
 enum {
 	OPT_RANK,
@@ -226,11 +228,13 @@ static int read_options(struct asked *a, int argc, char **argv)
 		return 1 + STATUS_USAGE;
 	}
 	if (a->follow && a->json) {
-		tool_error("report: --follow and --json: one of them; call it again for new JSON");
+		tool_error("report: --follow and --json exclude each other; run it again for new "
+			   "JSON");
 		return 1 + STATUS_USAGE;
 	}
 	if (a->html && (a->follow || a->json)) {
-		tool_error("report: --html and %s: one of them", a->follow ? "--follow" : "--json");
+		tool_error("report: --html and %s exclude each other",
+			a->follow ? "--follow" : "--json");
 		return 1 + STATUS_USAGE;
 	}
 	if (!a->gather.path)
@@ -238,7 +242,7 @@ static int read_options(struct asked *a, int argc, char **argv)
 	if (!a->gather.division.parts && !a->follow)
 		division_by_launcher(&a->gather.division);
 	if (a->gather.division.parts > 1 && a->follow) {
-		tool_error("report: --follow and --part: one of them");
+		tool_error("report: --follow and --part exclude each other");
 		return 1 + STATUS_USAGE;
 	}
 	a->gather.division.options = hash_options(a);

@@ -15,7 +15,7 @@
 #define WORDS_MAX 120
 #define CLEAR_NS UINT64_C(1000000000) /* NTP's clocks differ by less */
 
-/* How a rank ended, if it did not end properly. NULL: it ended properly or still runs. malloc'd. */
+/* How a rank ended, if it did not end normally. NULL: it ended normally or still runs. malloc'd. */
 static char *describe_bad_end(const struct rank_dir *d)
 {
 	const struct meta_ending *e = &d->meta.end;
@@ -28,11 +28,11 @@ static char *describe_bad_end(const struct rank_dir *d)
 		return last_words_text(e, WORDS_MAX);
 	if (strcmp(e->how, "signal") == 0 || d->state == RANK_KILLED ||
 		(d->state == RANK_RECOVERED && !*e->how))
-		return tool_strdup("without a word: by a signal");
+		return tool_strdup("without a message: by a signal");
 	return NULL;
 }
 
-/* The number that the folder got when it was moved aside, for launchers that do not count restarts. */
+/* The number in the folder's name since it was moved, for launchers that do not count restarts. */
 static const char *find_suffix(const struct rank_dir *d)
 {
 	const char *dot = strrchr(d->name, '.');
@@ -67,7 +67,7 @@ static struct attempt *get_attempt(struct collecting *c, const struct rank_dir *
 	return &l->at[l->n++];
 }
 
-/* Keeps the two earliest. Takes over the text. */
+/* Keeps the two earliest. Takes ownership of the text. */
 static void add_bad_end(struct attempt *a, struct bad_end end)
 {
 	struct bad_end last = end;

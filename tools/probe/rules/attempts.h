@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The attempts of a job that its launcher restarted. Their folders are in one place: rank<R> belong to the newest attempt, rank<R>.<n> to
- * earlier ones. Attempts are never joined: each has its own ranks and world size.
+ * The attempts of a job that its launcher restarted. Their folders are side by side: rank<R> belong to the newest attempt,
+ * rank<R>.<n> to earlier ones. Attempts are never joined: each has its own ranks and world size.
  */
 #ifndef PROBE_TOOLS_RULES_ATTEMPTS_H
 #define PROBE_TOOLS_RULES_ATTEMPTS_H
@@ -27,13 +27,16 @@ struct attempts {
 	unsigned n, cap;
 };
 
-/* Reads the meta.json of the folders that are no part of this run. Finds none if the job has neither an id nor a count of restarts. */
+/*
+ * Reads the meta.json of the folders that do not belong to this run. Finds no attempts if the job has neither an id nor a count
+ * of restarts.
+ */
 void read_attempts(struct attempts *a, const struct folders *f);
 void free_attempts(struct attempts *a);
 
 /*
- * True if the first rank ended so long before the second that the difference is not just how long each process took to end. A rank whose
- * peer left fails within moments, and its process may be gone before the peer's.
+ * True if the first rank ended so long before the second that the order is certain, whatever time each process took to end. A
+ * rank whose peer left fails within moments, and its process may be gone before the peer's.
  */
 bool is_first_end_clear(const struct attempt *a);
 

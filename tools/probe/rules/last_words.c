@@ -7,7 +7,7 @@
 #include "journal/ending.h"
 #include "tools/lib/tool.h"
 
-/* Bytes of it that are shown, whole characters. */
+/* Number of bytes of it that are shown, in whole characters. */
 static int count_shown(const char *s, int most)
 {
 	int n = (int)strnlen(s, (size_t)most);
@@ -22,7 +22,7 @@ static bool is_exit_of_its_own(const struct meta_ending *e)
 	return strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0;
 }
 
-/* The message of the process itself. NULL: none. */
+/* The message that the process itself left. NULL: none. */
 static char *said_of_leaving(const struct meta_ending *e, int most)
 {
 	char *code = e->code == ENDING_NONE ? tool_strdup("")
@@ -30,9 +30,8 @@ static char *said_of_leaving(const struct meta_ending *e, int most)
 	     *all = NULL;
 
 	if (strcmp(e->how, "exception") == 0)
-		all = tool_format("by an exception that was not caught: %.*s%s",
-			count_shown(e->text, most), e->text,
-			count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
+		all = tool_format("by an uncaught exception: %.*s%s", count_shown(e->text, most),
+			e->text, count_shown(e->text, most) < (int)strlen(e->text) ? "..." : "");
 	else if (strcmp(e->how, "abort") == 0)
 		all = tool_format("by %s()%s", *e->text ? e->text : "abort", code);
 	else if (strcmp(e->how, "exit") == 0)
@@ -47,7 +46,7 @@ static char *said_of_leaving(const struct meta_ending *e, int most)
 char *last_words_text(const struct meta_ending *e, int most)
 {
 	char *said = said_of_leaving(e, most), *all;
-	/* It was caught, or it would be the last message; what it led to is not known. */
+	/* The exception was caught, or it would be the last message; its consequences are unknown. */
 	const char *shown = is_exit_of_its_own(e) ? e->text : e->shown;
 
 	if (!said || !*shown)

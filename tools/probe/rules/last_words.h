@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has reported about its own end, in words. */
+/* What a process has recorded about its own end, in words. */
 #ifndef PROBE_TOOLS_LAST_WORDS_H
 #define PROBE_TOOLS_LAST_WORDS_H
 
 #include "tools/probe/model/read/read_meta.h"
 
 /*
- * "by exit with code 3; the last exception before that: ..."; malloc'd. An exception is cut off after `most` bytes. NULL: nothing is known.
+ * "by exit with code 3; the last exception before that: ..."; malloc'd. An exception is truncated after `most` bytes. NULL:
+ * nothing is known.
  */
 char *last_words_text(const struct meta_ending *e, int most);
 

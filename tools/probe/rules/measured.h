@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often a kind of finding is right: counts from runs with known faults, or nothing. */
+/* How often a kind of finding is right: counts from runs with known faults, if available. */
 #ifndef PROBE_TOOLS_RULES_MEASURED_H
 #define PROBE_TOOLS_RULES_MEASURED_H
 
 #include <stddef.h>
 
 enum measured_set {
-	HELD_OUT, /* programs that the rules were checked with, and not made with */
-	CALIBRATION, /* programs that they were made with */
+	HELD_OUT, /* programs that the rules were only checked with */
+	CALIBRATION, /* programs that the rules were developed with */
 };
 
 struct measurement {
@@ -15,11 +15,11 @@ struct measurement {
 	enum measured_set set;
 	unsigned right, wrong,
 		/*
-		 * of `runs` injected faults of this kind, those that were named correctly; runs of any fault in which it was reported and
-		 * was wrong
+		 * of `runs` injected faults of this kind, those that were named correctly; runs of any fault in which it was
+		 * reported and was wrong
 		 */
 		runs;
-	unsigned programs; /* programs that the faults were in */
+	unsigned programs; /* number of programs with injected faults */
 	unsigned clean_runs, clean_programs,
 		clean_accused; /* of `clean_programs` programs without a fault, those that were accused */
 };
@@ -28,19 +28,19 @@ struct measurement {
 extern const struct measurement measurements[];
 
 /*
- * The entry for that kind and severity in a list that ends with a NULL kind; the held-out set's if it has one. NULL: it has not been
- * measured.
+ * The entry for that kind and severity in a list that ends with a NULL kind; the held-out set's if there is one. NULL: it has
+ * not been measured.
  */
 const struct measurement *find_measurement(
 	const struct measurement *list, const char *kind, const char *severity);
 
-/* The counts in words, malloc'd. m NULL: says that there are none. */
+/* The counts in words, malloc'd. m NULL: a text that there are none. */
 char *format_measurement(const struct measurement *m);
 
 /* "held_out", "calibration" */
 const char *name_measured_set(enum measured_set set);
 
-/* right / runs; NAN where m is NULL or no run was made. It is no probability in another job. */
+/* right / runs; NAN if m is NULL or there were no runs. It is not a probability for another job. */
 double compute_right_share(const struct measurement *m);
 
 #endif

@@ -44,7 +44,7 @@ static const char *const group_words[] = {
 
 /* ---- what is missing ---- */
 
-/* A kind that is not checked at all needs no second reason. Does not take over the text. */
+/* A kind that is not checked at all needs no second reason. Does not take ownership of the text. */
 static void limit_check(struct check *c, enum check_state state, const char *text)
 {
 	char *before = c->reason;
@@ -59,7 +59,7 @@ static void limit_check(struct check *c, enum check_state state, const char *tex
 	free(before);
 }
 
-/* Takes over the text. */
+/* Takes ownership of the text. */
 static void limit_groups(
 	struct run_verdict *v, unsigned groups, enum check_state state, bool incomplete, char *text)
 {
@@ -119,7 +119,7 @@ static void check_ranks_read(const struct report *r, struct run_verdict *v)
 	limit_by_count(v, state[RANK_UNSEEN], "rank", "ranks", "on other hosts may still run");
 	limit_by_count(
 		v, state[RANK_UNWRITTEN], "rank's", "ranks'", "last rows are not in the files yet");
-	/* A program of one process has no other rank to agree with. */
+	/* A program with one process has no other rank to agree with. */
 	for (unsigned i = 0; of == 1 && i < CHECKED_KINDS; i++)
 		if (kinds[i].ranks > 1)
 			limit_check(&v->check[i], NOT_CHECKED, "there is one rank");
@@ -201,7 +201,7 @@ static void check_values_recorded(const struct report *r, struct run_verdict *v)
 				out_count(with)));
 }
 
-/* Places where the habit is under test; PACE: steps that are needed before the first one is judged. */
+/* Places where the habit is tested; PACE: steps that are needed before the first one is judged. */
 static struct habit_power find_power(const struct report *r, enum history history, uint64_t steps)
 {
 	const struct habits *h = &r->g.diagnose.habits;
@@ -243,7 +243,7 @@ static void check_history(const struct report *r, struct run_verdict *v)
 		else
 			text = tool_format("at %s of %s places there is too little history to tell",
 				out_count(p.tested - p.able), out_count(p.tested));
-		/* That some places are rare is a property of the program; that no place has a history means a short run. */
+		/* Some places without history are a property of the program; if no place has a history, the run was short. */
 		v->incomplete |= v->check[i].state != NOT_CHECKED && (!marked || !p.able);
 		limit_check(&v->check[i], marked && p.able ? CHECKED_PARTLY : NOT_CHECKED, text);
 		free(text);
@@ -277,7 +277,7 @@ static unsigned count_unseen_parameters(const struct report *r)
 	return n;
 }
 
-/* Takes over the text. */
+/* Takes ownership of the text. */
 static void limit_kind(struct run_verdict *v, const char *kind, enum check_state state, char *text)
 {
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
@@ -446,7 +446,7 @@ char *format_verdict(const struct run_verdict *v)
 {
 	char *scope = tool_strdup(""), *found, *all;
 
-	/* What was checked matters only if nothing was found. */
+	/* The list of checks matters only if nothing was found. */
 	if (!v->faults)
 		append_state(&scope, v, CHECKED);
 	append_state(&scope, v, CHECKED_PARTLY);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first line of a report: how many faults were found, and which kinds of faults could be checked with what was recorded. */
+/* The first line of a report: the number of faults found, and which kinds of faults could be checked with the recorded data. */
 #ifndef PROBE_TOOLS_RULES_VERDICT_H
 #define PROBE_TOOLS_RULES_VERDICT_H
 
@@ -25,16 +25,16 @@ struct check {
 	const char *kind; /* its word in findings.def */
 	enum check_group group;
 	enum check_state state;
-	char *reason; /* why something was not checked; NULL: all was */
+	char *reason; /* why something was not checked; NULL: everything was */
 };
 
 struct run_verdict {
 	unsigned faults, warnings; /* findings that are bad; findings that are warnings */
-	bool incomplete; /* something that should have been recorded or read is missing: silence proves nothing */
+	bool incomplete; /* something that should have been recorded or read is missing: finding nothing proves nothing */
 	struct check check[CHECKED_KINDS];
 };
 
-/* Fills in r->verdict from the findings and from the data that was read. After report_findings(). */
+/* Fills in r->verdict from the findings and from the data that was read. Call it after report_findings(). */
 void compute_verdict(struct report *r);
 void free_verdict(struct run_verdict *v);
 

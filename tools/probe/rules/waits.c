@@ -6,11 +6,11 @@
 #include "tools/lib/tool.h"
 
 #define LOOKS_PER_EDGE \
-	64u /* the most steps that the search for the smallest circle may take; then any circle will do */
+	64u /* limit on the steps of the search for the smallest circle; beyond it any circle is used */
 
 /*
- * Places 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not entered. A rank points to what it waits
- * for, an operation to its missing ranks.
+ * Places 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not entered. A rank points to
+ * what it waits for, an operation to its missing ranks.
  */
 struct wait_graph {
 	uint32_t nrank, n;
@@ -57,7 +57,7 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
 		const struct call *w = find_receive_half(m, &c->call, &half) ? &half : &c->call;
 		int peer = index_of_peer(r, w);
 
-		/* If the other end has begun as well, the library has to complete the message. */
+		/* If the other side has begun as well, the library has to complete the message. */
 		if (peer >= 0 &&
 			(w->comm_seq == NO_NUMBER || w->tag == NO_NUMBER || is_message_alone(m, w)))
 			add_wait_edge(g, mark, rank, (uint32_t)peer);
@@ -68,7 +68,7 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
 		add_wait_edge(g, mark, rank, g->nrank + (uint32_t)at);
 }
 
-/* A thread in a Wait waits for what its rank has started. *open: the next open call, by rank. */
+/* A thread in a Wait waits for operations that its rank has started. *open: the next open call, by rank. */
 static void add_rank_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
 {
@@ -88,7 +88,7 @@ static void add_rank_edges(
 		add_call_edges(r, g, mark, rank, in);
 }
 
-/* The report's groups know which ranks are missing in a collective operation. */
+/* The report's groups contain the missing ranks of each collective operation. */
 static void add_missing_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, unsigned group)
 {
@@ -178,10 +178,10 @@ static bool has_edges(const struct wait_graph *g, uint32_t i)
 
 /* ---- circles ---- */
 
-/* The part of the graph that is left: places on a circle, and between circles. */
+/* The remaining part of the graph: places on a circle, and between circles. */
 struct wait_rest {
 	bool *gone;
-	uint32_t *in, *out; /* edges that are left */
+	uint32_t *in, *out; /* remaining edges */
 	uint32_t *stack;
 	unsigned nstack;
 };
@@ -194,7 +194,7 @@ static void drop_place(struct wait_rest *w, uint32_t i)
 	w->stack[w->nstack++] = i;
 }
 
-/* A place without predecessors or without successors is on no circle. */
+/* A place without predecessors or without successors cannot be on a circle. */
 static void trim_rest(struct wait_graph *g, struct wait_rest *w)
 {
 	while (w->nstack) {
@@ -241,7 +241,7 @@ static void put_waiting(struct waiting_ranks *out, uint32_t rank)
 	out->n++;
 }
 
-/* Follows before[] backwards from `last` to `from`: the ranks on the way, those next to `from` first. */
+/* Follows before[] backwards from `last` to `from`: stores the ranks on the path, starting with those next to `from`. */
 static void put_way(const struct wait_graph *g, const uint32_t *before, uint32_t from,
 	uint32_t last, struct waiting_ranks *out)
 {
@@ -258,7 +258,10 @@ static void put_way(const struct wait_graph *g, const uint32_t *before, uint32_t
 	out->n = length + 1;
 }
 
-/* Breadth-first search from one rank; before[], depth[] (ranks on the way, 0: not seen) and queue[] are kept from search to search. */
+/*
+ * Breadth-first search from one rank; before[], depth[] (ranks on the path, 0: not visited) and queue[] are reused for each
+ * search.
+ */
 struct wait_search {
 	uint32_t *before, *depth, *queue;
 	unsigned head, tail;
@@ -279,8 +282,8 @@ static void end_search(struct wait_search *s)
 }
 
 /*
- * Queues the successors of `at`. An operation does not count as a step: its missing ranks are queued at once. True: a successor is `from`
- * again, *last points to it.
+ * Queues the successors of `at`. An operation does not count as a step: its missing ranks are queued at once. True: a successor
+ * is `from` again, *last points to it.
  */
 static bool search_on(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t at, uint32_t from, uint32_t *last)
@@ -331,7 +334,7 @@ static bool find_way_back(struct wait_graph *g, const struct wait_rest *w, struc
 	return found;
 }
 
-/* Any circle: a walk that goes on and on comes back to a place where it was. */
+/* Finds any circle: a walk that continues long enough returns to a place where it was. */
 static void walk_in_circle(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t at, struct waiting_ranks *out)
 {
@@ -366,7 +369,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 	begin_rest(g, &w);
 	begin_search(g, &s);
 	enough = g->looks + LOOKS_PER_EDGE * ((uint64_t)g->nto + g->n);
-	/* The smallest one: other things that its ranks wait for are no part of it. */
+	/* Takes the smallest one: other operations that its ranks wait for are not part of it. */
 	for (uint32_t i = 0; i < g->nrank && out->n != 2; i++) {
 		if (w.gone[i])
 			continue;
@@ -377,7 +380,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 		}
 		if (find_way_back(g, &w, &s, i, out->n ? out->n : UINT32_MAX, &one))
 			*out = one;
-		/* No other smallest circle goes through it. */
+		/* No other smallest circle contains it. */
 		drop_place(&w, i);
 		trim_rest(g, &w);
 	}
@@ -388,7 +391,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 
 /* ---- ranks outside of circles ---- */
 
-/* By place: is a rank waiting for it? *waiting: how many ranks wait for something. */
+/* By place: whether a rank waits for it. *waiting: number of ranks that wait for something. */
 static bool *list_awaited_places(struct wait_graph *g, unsigned *waiting)
 {
 	bool *awaited = tool_alloc(g->n * sizeof(*awaited));

@@ -22,13 +22,14 @@
 static const char help[] =
 	"usage: probe check [--json] [--] [CMD [ARGUMENT...]]\n"
 	"\n"
-	"Runs a command with libprobe.so in front of its libraries, records nothing, and then says "
-	"which functions\n"
-	"can be recorded, which object has the real ones, how often each was called, and why "
-	"others were not.\n"
+	"Runs a command with libprobe.so in front of its libraries, records nothing, and "
+	"then lists the functions that\n"
+	"can be recorded, the object that has the real ones, how often each was called, "
+	"and why others were not.\n"
 	"A few steps of the job are enough. Without a command: what libprobe.so exports.\n"
 	"\n"
-	"  -a, --all           names every function, also of libraries that were not loaded\n"
+	"  -a, --all           names every function, also of libraries that were not "
+	"loaded\n"
 	"      --json          the same as JSON\n"
 	"      --color WHEN    auto, always or never\n"
 	"\n"
@@ -82,7 +83,7 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 	int status = 0;
 	pid_t pid;
 
-	/* Ctrl-C is for the command; results until then are still shown. */
+	/* Ctrl-C goes to the command; the results so far are still printed. */
 	sigaction(SIGINT, &ignore, &intr);
 	sigaction(SIGQUIT, &ignore, &quit);
 	fflush(NULL);
@@ -142,7 +143,7 @@ static void say_nothing(void *arg, const char *line)
 	(void)line;
 }
 
-/* As the job will read it, except for changes by its launcher. The job itself reports errors in it. */
+/* Reads it as the job will read it, except for changes by its launcher. The job itself reports errors in it. */
 static void read_config(struct check *k)
 {
 	const char *named = getenv("PROBE_CONFIG"), *off = getenv("PROBE_DISABLE");

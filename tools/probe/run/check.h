@@ -9,8 +9,8 @@
 struct check {
 	char *library, *dir;
 	const char *const *argv; /* of the command */
-	char *obstacle; /* why the preload cannot work there; NULL: no reason is known */
-	char *runtime; /* a sanitizer's, which comes before the library; NULL: none */
+	char *obstacle; /* why the preload cannot work for this program; NULL: no reason is known */
+	char *runtime; /* the sanitizer runtime that must come before the library; NULL: none */
 	int status; /* of the command, as waitpid() gave it */
 	struct checked seen;
 	char **exports; /* used if the library does not describe itself */

@@ -98,8 +98,9 @@ static unsigned count_found_functions(const struct check *k)
 static char *ending_text(int status)
 {
 	if (WIFSIGNALED(status))
-		return tool_format("the command was killed by signal %d (%s): a process that does "
-				   "not end properly leaves no word",
+		return tool_format(
+			"the command was killed by signal %d (%s): a process that does not end "
+			"properly leaves no result",
 			WTERMSIG(status), strsignal(WTERMSIG(status)));
 	if (WEXITSTATUS(status))
 		return tool_format("the command ended with status %d", WEXITSTATUS(status));
@@ -125,8 +126,9 @@ static char *nothing_recorded(const struct check *k)
 	if (!told || chosen)
 		return NULL;
 	if (!record)
-		return tool_strdup("nothing will be recorded: of the functions that were called "
-				   "the list of functions (wrap_ops) names none");
+		return tool_strdup(
+			"nothing will be recorded: the list of functions (wrap_ops) names none of "
+			"the functions that were called");
 	config_format(&k->cfg, config_key_find("rank", 4, false), ranks, sizeof(ranks));
 	return tool_format("nothing will be recorded: the setting rank: %s names none of the "
 			   "ranks that made calls",
@@ -137,7 +139,7 @@ static char *problem_text(const struct check *k)
 {
 	if (WIFEXITED(k->status) && WEXITSTATUS(k->status) == 127)
 		return tool_format("%s could not be started", k->argv[0]);
-	/* Programs started by this one may have been reached all the same, and have had nothing to record. */
+	/* Programs started by this one may have loaded the library nevertheless, without any call to record. */
 	if (k->obstacle && !count_found_functions(k))
 		return tool_format(
 			"libprobe.so records nothing of %s: %s", k->argv[0], k->obstacle);
@@ -145,10 +147,10 @@ static char *problem_text(const struct check *k)
 		return tool_format("nothing will be recorded: %s",
 			k->off ? "PROBE_DISABLE is set" : "disable is set in probe.yaml");
 	if (!k->seen.n)
-		return tool_strdup("libprobe.so was loaded into no process that ended properly: "
-				   "was the environment cleared on the "
-				   "way (env -i, sudo, ssh, a container)? A script may also have "
-				   "set LD_PRELOAD again");
+		return tool_strdup(
+			"libprobe.so was loaded into no process that ended properly: was the "
+			"environment cleared before it (env -i, sudo, ssh, a container)? A script "
+			"may also have set LD_PRELOAD again");
 	if (!count_found_functions(k))
 		return tool_strdup(
 			"none of the libraries was loaded: the program is linked statically "
@@ -308,7 +310,8 @@ static void print_layout_facts(const struct check *k, bool all)
 	out_table_end(&t);
 	for (unsigned i = 0; i < k->seen.nfact; i++)
 		if (strcmp(k->seen.fact[i].state, "failed") == 0)
-			printf("note: %s does not hold for this program's library; off is: %s\n",
+			printf("note: %s does not hold for this program's library; switched off: "
+			       "%s\n",
 				k->seen.fact[i].name, k->seen.fact[i].off);
 }
 

@@ -90,7 +90,7 @@ static void add_checked_note(struct checked *c, const char *text)
 	c->note[c->nnote++] = tool_strdup(text);
 }
 
-/* A failure in one process counts more than a success in others. */
+/* A failure in one process outweighs a success in others. */
 static void add_checked_fact(struct checked *c, char *line)
 {
 	char *name = cut_field(&line), *state = cut_field(&line), *versions = cut_field(&line),

@@ -35,7 +35,7 @@ struct checked_fact {
 struct checked_process {
 	long pid;
 	char *program, *version;
-	uint64_t hits, record; /* record: those that would have been recorded */
+	uint64_t hits, record; /* record: calls that would have been recorded */
 	int rank; /* -1: not known */
 	bool told; /* record and rank are known */
 };

@@ -101,8 +101,8 @@ static void read_said(int fd, char *text, size_t cap)
 }
 
 /*
- * Preloads the library into a separate process, in the way in which the command will be started: a dlopen() here would have less memory for
- * thread-local storage. Returns the loader's message, or NULL if it works.
+ * Preloads the library into a separate process, in the way in which the command will be started: a dlopen() in this process
+ * would have less memory for thread-local storage. Returns the loader's message, or NULL if it works.
  */
 static char *try_to_preload(const char *path)
 {
@@ -167,7 +167,7 @@ char *preload_library(void)
 	return NULL;
 }
 
-/* From an outer `probe run`. */
+/* Set by an outer `probe run`. */
 static bool is_stubs(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -255,7 +255,7 @@ static bool is_privileged(const char *path, const struct stat *st)
 	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* Judged by the name of the program's loader. A loader other than glibc's loads libprobe.so, which then does nothing. */
+/* Detected by the name of the program's loader. A loader other than glibc's loads libprobe.so, which then does nothing. */
 static const char *of_other_libc(const unsigned char *head, size_t n, const Elf64_Phdr *interp)
 {
 	static const char musl[] = "/ld-musl-";
@@ -267,7 +267,7 @@ static const char *of_other_libc(const unsigned char *head, size_t n, const Elf6
 	       "only";
 }
 
-/* For an ELF file: why not; NULL: it works. *script: it begins with #!. */
+/* For an ELF file: returns the reason why it cannot be preloaded; NULL: it can. *script: it begins with #!. */
 static const char *look_inside_elf(const char *path, char *line, size_t cap)
 {
 	unsigned char head[4096];
@@ -305,7 +305,7 @@ static const char *look_inside_elf(const char *path, char *line, size_t cap)
 	return "it is linked statically, so no library can be put before its own functions";
 }
 
-/* "#! /usr/bin/env python3": the word after env counts. Returns the program that it names, or NULL. malloc'd. */
+/* "#! /usr/bin/env python3": the word after env is the interpreter. Returns the program that it names, or NULL. malloc'd. */
 static char *interpreter_of_script(char *line)
 {
 	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;

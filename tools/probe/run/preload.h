@@ -15,8 +15,8 @@ char *preload_library(void);
 const char *preload_beside(void);
 
 /*
- * The value of LD_PRELOAD: a sanitizer's runtime (sanitizer.h; NULL: none, also those that were there come first), the
- * library, a stub object (NULL: none), and what was there. malloc'd.
+ * The value of LD_PRELOAD: a sanitizer's runtime (sanitizer.h; NULL: none; runtimes already in the variable come first, too),
+ * the library, a stub object (NULL: none), and the previous value. malloc'd.
  */
 char *preload_value(const char *library, const char *stubs, const char *runtime);
 

@@ -116,9 +116,9 @@ static int apply_list(const struct preset *p, const struct chosen *u, preset_set
 			p->name, u->now.wrap_ops, list ? list : p->list);
 		set(arg, "PROBE_WRAP_OPS", u->now.wrap_ops); /* absolute */
 	} else if (!list) {
-		tool_error("run: --preset %s: no %s beside libprobe.so's configuration; it belongs "
-			   "to the "
-			   "installation (share/libprobe)",
+		tool_error(
+			"run: --preset %s: no %s next to libprobe.so's configuration; it belongs "
+			"to the installation (share/libprobe)",
 			p->name, p->list);
 		return -1;
 	} else {
@@ -149,7 +149,9 @@ int preset_apply(const char *name, const char *file, preset_set_fn *set, void *a
 			set(arg, var, p->set[i].value);
 		free(var);
 	}
-	/* The program may change its folder before it starts others (Hydra): they inherit a path that still means the same. */
+	/*
+	 * The program may change its working directory before it starts others (Hydra): they inherit a path that stays valid.
+	 */
 	set(arg, "PROBE_OUTPUT_DIR", u.now.output_dir);
 	if (*p->list)
 		err = apply_list(p, &u, set, arg);

@@ -12,9 +12,9 @@ typedef void preset_set_fn(void *arg, const char *name, const char *value);
 bool preset_known(const char *name);
 
 /*
- * Hands over the PROBE_* variables that the preset sets. A key that the environment or the configuration file `file`
- * (NULL: the one that a job would find) has set to another value than its default stays the user's. Paths are absolute.
- * Returns 0, or -1 (reported): the preset's list of functions is not there.
+ * Passes the PROBE_* variables that the preset sets to `set`. If the environment or the configuration file `file` (NULL: the
+ * one that a job would find) sets a key to a value other than its default, that value is kept. Paths are absolute. Returns 0,
+ * or -1 (reported): the preset's list of functions is missing.
  */
 int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg);
 

@@ -80,7 +80,7 @@ static void print_run_problem(void *arg, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* Better to report a wrong configuration before a long job than in its output. */
+/* A wrong configuration is better reported before a long job than in its output. */
 static int check_config(const char *file)
 {
 	char *const none[] = {NULL};
@@ -103,7 +103,7 @@ static void ignore_problem(void *arg, const char *line)
 	(void)line;
 }
 
-/* A file named in the environment that is no YAML: every rank would record nothing. The job itself reports other problems. */
+/* A file named in the environment that is not YAML: every rank would record nothing. The job itself reports other problems. */
 static int check_environment_config(void)
 {
 	const char *named = getenv("PROBE_CONFIG");
@@ -175,7 +175,7 @@ static const struct {
 #include "terms/reproducible.def"
 };
 
-/* The user's own settings stay. */
+/* Settings that the user made are kept. */
 static void set_repeat_variables(const struct repeat *r, bool print)
 {
 	if (r->seed)
@@ -231,7 +231,7 @@ static int run_command(char **argv, const char *config, const char *output, cons
 	free(why);
 	if (off && *off && strcmp(off, "0"))
 		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
-	/* Before the preset, because options given here are the user's. */
+	/* Before the preset: options given here count as the user's settings. */
 	if (config)
 		setenv("PROBE_CONFIG", config, 1);
 	if (output)

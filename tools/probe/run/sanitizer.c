@@ -47,7 +47,7 @@ char *sanitizer_behind(const char *const *argv)
 	for (unsigned i = 1; argv[i]; i++) {
 		char *runtime, *text;
 
-		/* It has its own `probe run`. */
+		/* That command has its own `probe run`. */
 		if (strcmp(last_part(argv[i]), "probe") == 0)
 			return NULL;
 		runtime = argv[i][0] == '-' ? NULL : sanitizer_of(argv[i]);

@@ -14,7 +14,7 @@ bool sanitizer_is_runtime(const char *path);
 /* The runtime that the program of a command needs, as it names it; NULL: none. malloc'd. */
 char *sanitizer_of(const char *command);
 
-/* A launcher that starts such a program: the consequence for the program, as a sentence; NULL: none. malloc'd. */
+/* If the program is a launcher that starts such a program: the consequence, as a sentence; NULL: none. malloc'd. */
 char *sanitizer_behind(const char *const *argv);
 
 #endif

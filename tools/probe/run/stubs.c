@@ -47,7 +47,7 @@ struct stubs_how {
 	bool quiet;
 };
 
-/* This program under libprobe.so, which writes the file at the end. */
+/* Runs this program under libprobe.so, which writes the file when it ends. */
 static void run_stub_child(
 	const char *file, const char *library, const char *program, const struct stubs_how *how)
 {

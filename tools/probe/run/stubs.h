@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stub objects for libraries that a program loads at start: libprobe.so itself chooses the functions, in a short process of ours. The
- * object comes after it in LD_PRELOAD.
+ * Stub objects for libraries that a program loads at start: libprobe.so itself chooses the functions, in a short-lived process
+ * of the tool. The object must follow it in LD_PRELOAD.
  */
 #ifndef PROBE_TOOLS_STUBS_H
 #define PROBE_TOOLS_STUBS_H

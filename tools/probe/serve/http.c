@@ -105,7 +105,7 @@ struct client {
 	size_t nanswer, sent;
 	long long
 		until; /* ms, monotonic: the client is dropped if it has made no progress by then */
-	long long most; /* ... and then in any case */
+	long long most; /* ... or, in any case, at this time */
 };
 
 static void drop_client(struct client *c)
@@ -118,7 +118,7 @@ static void drop_client(struct client *c)
 	c->answer = NULL;
 }
 
-/* Reads more of the request. 1: complete, up to the empty line; 0: not yet; -1: it will not come, or is too long. */
+/* Reads more of the request. 1: complete, up to the empty line; 0: not yet; -1: it will not arrive, or is too long. */
 static int receive_request(struct client *c)
 {
 	ssize_t got =
@@ -137,8 +137,8 @@ static int receive_request(struct client *c)
 }
 
 /*
- * Sends as much of the answer as the connection takes. A slow connection is not a client that is gone: its time limit moves with each byte
- * sent.
+ * Sends as much of the answer as the connection accepts. A slow client is not dropped: its time limit is extended with each
+ * byte sent.
  */
 static bool send_answer(struct client *c)
 {
@@ -170,8 +170,8 @@ static const char *find_header(const char *request, const char *name)
 }
 
 /*
- * A web page of another site in a browser on this machine may resolve its own name to this address: requests for a foreign host name are
- * refused.
+ * A page of a foreign site in a browser on this machine may resolve the site's name to this address: requests for a foreign
+ * host name are refused.
  */
 static bool names_this_machine(const char *host)
 {

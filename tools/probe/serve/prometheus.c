@@ -164,7 +164,7 @@ static const struct rank_metric rank_metrics[] = {
 	{"probe_late_seconds", "gauge",
 		"How much later than the first rank it comes to collectives, mean of the latest",
 		value_of_late},
-	{"probe_straggler", "gauge", "1: the others wait for this rank", value_of_straggler},
+	{"probe_straggler", "gauge", "1: the other ranks wait for this rank", value_of_straggler},
 	{"probe_open_call_seconds", "gauge", "Age of the oldest call that it is in, 0: none",
 		value_of_open},
 	{"probe_alerts_total", "counter", "How often rules fired", value_of_alerts},
@@ -280,7 +280,7 @@ static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 	return n ? n : 1;
 }
 
-#define COMMS_COUNTED (1u << 16) /* further ones are counted each time */
+#define COMMS_COUNTED (1u << 16) /* nodes of further communicators are counted each time */
 
 /* Counted once per communicator, not for each of its operations on each rank in each metric. */
 struct node_count {
@@ -386,7 +386,7 @@ static void put_verdict_metrics(const struct live_verdict *v, FILE *f)
 	put_metric_head(f, "probe_warnings", "gauge", "Warnings of probe report");
 	fprintf(f, "probe_warnings %u\n", v->verdict.warnings);
 	put_metric_head(f, "probe_verdict_incomplete", "gauge",
-		"1: something that was to be recorded or read is not there");
+		"1: something that should have been recorded or read is missing");
 	fprintf(f, "probe_verdict_incomplete %d\n", v->verdict.incomplete);
 	put_metric_head(f, "probe_verdict_info", "gauge", "The first line of probe report");
 	fputs("probe_verdict_info", f);

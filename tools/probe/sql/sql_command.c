@@ -18,38 +18,41 @@
 static const char help[] =
 	"usage: probe sql [options] [DIR] [QUERY]\n"
 	"\n"
-	"Starts DuckDB with the files of a run as tables. DIR is an output folder (default: "
-	"$PROBE_OUTPUT_DIR, else\n"
-	"./probe_output), or one rank's folder. Without QUERY: DuckDB's prompt, or the statements "
-	"that stdin has.\n"
+	"Starts DuckDB with the files of a run as tables. DIR is an output folder "
+	"(default: $PROBE_OUTPUT_DIR, else\n"
+	"./probe_output), or one rank's folder. Without QUERY: DuckDB's prompt, or the "
+	"statements that stdin has.\n"
 	"\n"
-	"views:   calls comms stacks scalars kinds names modules, with the columns of the files "
-	"(`probe columns`);\n"
-	"         steps (of each rank and step), ranks (host, pid, state), findings (of `probe "
-	"report`). Column\n"
-	"         rank is everywhere that of the folder; in calls and comms, comm_rank is that in "
-	"the communicator\n"
-	"macros:  last_arrivals()    of each collective operation: which rank arrived last, how "
-	"much later\n"
+	"views:   calls comms stacks scalars kinds names modules, with the columns of the "
+	"files (`probe columns`);\n"
+	"         steps (of each rank and step), ranks (host, pid, state), findings (of "
+	"`probe report`). Column\n"
+	"         rank is everywhere that of the folder; in calls and comms, comm_rank is "
+	"that in the communicator\n"
+	"macros:  last_arrivals()    for each collective operation: which rank arrived "
+	"last, how much later\n"
 	"         first_nonfinite()  the first tensor with a NaN or an Inf\n"
-	"         step_times()       of each step: mean, minimum and maximum over the ranks\n"
+	"         step_times()       for each step: mean, minimum and maximum over the "
+	"ranks\n"
 	"\n"
-	"      --json          results as JSON (NaN and Infinity stand in it as such, as Python "
-	"writes and reads them)\n"
+	"      --json          results as JSON (NaN and Infinity are written as such, as "
+	"Python writes and reads them)\n"
 	"      --csv           results as CSV\n"
 	"      --file F        the query is in this file; -: in stdin\n"
-	"      --print         prints the SQL that makes views and macros, for other programs\n"
-	"      --skip-damaged  leaves out lines of files that cannot be read; else they are "
-	"errors\n"
+	"      --print         prints the SQL that makes views and macros, for other "
+	"programs\n"
+	"      --skip-damaged  skips lines of files that cannot be read; otherwise they "
+	"are errors\n"
 	"\n"
-	"DuckDB is the program `duckdb`, else what python3 has of PyPI's duckdb-cli or duckdb. Its "
-	"exit status is that\n"
+	"DuckDB is the program `duckdb`, else what python3 has of PyPI's duckdb-cli or "
+	"duckdb. Its exit status is that\n"
 	"of this command; 2: usage, or there is no DuckDB, or no run in DIR.\n"
 	"\n"
 	"examples:\n"
-	"  probe sql 'SELECT op, count(DISTINCT (rank, seq)) AS calls FROM calls GROUP BY op'\n"
-	"  probe sql run7 'SELECT last_rank, count(*) FROM last_arrivals() WHERE waited GROUP BY "
-	"ALL'\n"
+	"  probe sql 'SELECT op, count(DISTINCT (rank, seq)) AS calls FROM calls GROUP BY "
+	"op'\n"
+	"  probe sql run7 'SELECT last_rank, count(*) FROM last_arrivals() WHERE waited "
+	"GROUP BY ALL'\n"
 	"  probe sql --json run7 'SELECT * FROM first_nonfinite()'\n"
 	"  probe sql run7 'SELECT * FROM findings'\n"
 	"  probe sql run7 \"COPY (SELECT * FROM calls) TO 'run7.parquet' (FORMAT parquet, "
@@ -73,7 +76,9 @@ struct asked {
 	bool print, skip_damaged;
 };
 
-/* Words of a query that need more of a run than the list of its files. Without a query all is made. */
+/*
+ * Whether a query contains a word that needs more of a run than the list of its files. Without a query everything is prepared.
+ */
 static bool has_query_word(const char *query, const char *const *word)
 {
 	if (!query)
@@ -84,7 +89,7 @@ static bool has_query_word(const char *query, const char *const *word)
 	return false;
 }
 
-/* `probe report` reads the run for it; and a list of all views must not lack one. */
+/* The view `findings` needs the report of the run; a query that lists all views needs it, too. */
 static bool has_findings_word(const char *query)
 {
 	return has_query_word(query,
@@ -106,7 +111,7 @@ static bool has_many_hosts(const struct folders *f)
 	return false;
 }
 
-/* What is in the run and not in the views. */
+/* Warns about data of the run that the views lack. */
 static void print_missing_warnings(const struct folders *f, const struct sql_files *files)
 {
 	unsigned journals = 0;

@@ -15,12 +15,12 @@
 
 extern char **environ;
 
-/* Exit status: which of the two modules python3 has. */
+/* The exit status tells which of the two modules python3 has. */
 static const char find_module[] = "import importlib.util as u, sys\n"
 				  "sys.exit(0 if u.find_spec('duckdb_cli') else 1 if "
 				  "u.find_spec('duckdb') else 2)\n";
 
-/* What a module without a command needs: its results printed. */
+/* A module without a command needs this program to print its results. */
 static const char print_results[] =
 	"import csv, json, sys, duckdb\n"
 	"prelude, form, query = sys.argv[1:]\n"
@@ -50,7 +50,7 @@ static bool has_program(const char *name)
 	return path != NULL;
 }
 
-/* The exit status of python3 with that text, both outputs thrown away; -1: it did not run. */
+/* Runs python3 with that text, discarding both outputs. Returns its exit status; -1: it could not be run. */
 static int check_python(const char *text)
 {
 	char *argv[] = {(char *)"python3", (char *)"-c", (char *)text, NULL};

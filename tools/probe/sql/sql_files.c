@@ -11,7 +11,7 @@
 #include "tools/lib/files/csv.h"
 #include "tools/lib/tool.h"
 
-/* Files with one name, and the stems of those that go by blocks of steps: <stem>_<a>-<b>[.<k>].csv. Other stems are kinds. */
+/* File names, and the stems of files for blocks of steps: <stem>_<a>-<b>[.<k>].csv. Other stems are kinds. */
 static const struct {
 	enum sql_view view;
 	const char *file, *stem;
@@ -24,9 +24,9 @@ static const struct {
 	{VIEW_MODULES, "modules.csv", NULL},
 };
 
-#define KINDS_BEGIN "vpp_stage\n" /* of the header of a kind's file */
+#define KINDS_BEGIN "vpp_stage\n" /* first column in the header of a kind's file */
 
-/* Length of a block's stem; 0: the name is not that of a block. *gz: it is compressed. */
+/* Length of a block's stem; 0: the name does not belong to a block. *gz: it is compressed. */
 static size_t measure_stem(const char *name, bool *gz)
 {
 	size_t n = strlen(name), digits = 0;
@@ -59,7 +59,7 @@ static bool is_compact(const char *name)
 	return strncmp(name, "calls_", 6) == 0 && n > 8 && strcmp(name + n - 8, ".compact") == 0;
 }
 
-/* SQL_VIEWS: none of ours. */
+/* SQL_VIEWS: not a file of libprobe. */
 static enum sql_view find_view(const char *name, bool *gz)
 {
 	size_t stem;
@@ -155,7 +155,7 @@ static void find_folder_files(struct sql_files *f, const char *folder)
 		char *plain = tool_strndup(path, strlen(path) - (gz ? 3 : 0));
 
 		f->compact += is_compact(name);
-		/* Being compressed, or compressed with the original kept: one of the two. */
+		/* A file that is being compressed, or was compressed with the original kept: only one of the two is read. */
 		if (view < SQL_VIEWS && !(gz && access(plain, F_OK) == 0))
 			add_csv_file(f, view, path);
 		free(plain);

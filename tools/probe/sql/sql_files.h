@@ -30,7 +30,7 @@ struct sql_files {
 		struct file_group *group;
 		unsigned n, cap;
 	} view[SQL_VIEWS];
-	unsigned compact; /* files of `format: compact`, which no reader of CSV reads */
+	unsigned compact; /* files of `format: compact`, which CSV readers cannot read */
 	unsigned unreadable;
 };
 

@@ -9,7 +9,7 @@
 #include "tools/probe/columns/column_types.h"
 #include "tools/probe/sql/sql_text.h"
 
-/* macros.sql, as it is; sql.mk says that this file depends on it. */
+/* The text of macros.sql; sql.mk makes this file depend on it. */
 __asm__(".section .rodata\n"
 	".globl sql_macros\n"
 	"sql_macros:\n"
@@ -68,13 +68,13 @@ static void find_view_columns(const struct view *v, struct columns *c)
 	memcpy(c->column, kind_columns, sizeof(kind_columns));
 }
 
-/* The rank of the folder is the view's `rank`; the one that the file has is that in a communicator. */
+/* The rank of the folder is the view's `rank`; the column `rank` of the file is the rank in a communicator. */
 static const char *get_view_name(const char *column)
 {
 	return strcmp(column, "rank") == 0 ? "comm_rank" : column;
 }
 
-/* Index into lists; LISTS: the column is none of a list's. */
+/* Index into lists; LISTS: the column belongs to no list. */
 static unsigned find_list(const char *column)
 {
 	unsigned i = 0;
@@ -98,7 +98,7 @@ static const char *find_column_type(const struct columns *c, const char *column)
 	return find_list(column) < LISTS ? "DOUBLE" : "VARCHAR";
 }
 
-/* No row, but the right columns: what a view is without files. */
+/* A view without files: no row, but the right columns. */
 static void print_empty_select(FILE *f, const struct view *v, const struct columns *c)
 {
 	fputs("SELECT CAST(NULL AS BIGINT) AS rank", f);
@@ -142,7 +142,7 @@ static void print_file_columns(FILE *f, const struct view *v, const struct file_
 	}
 }
 
-/* Nothing is guessed: the header says the columns, and columns.def their types. */
+/* No type is guessed: the header gives the columns, and columns.def their types. */
 static void print_group(FILE *f, const struct view *v, const struct columns *c,
 	const struct file_group *g, bool skip_damaged)
 {
@@ -210,13 +210,13 @@ static void print_unwritten(FILE *f)
 	fputs(");\n", f);
 }
 
-/* The rank of a file's folder: rank3, rank3.1, rank3-pid17. */
+/* SQL for the rank of a file's folder: rank3, rank3.1, rank3-pid17. */
 static const char world_rank[] =
 	"CREATE OR REPLACE TEMP MACRO world_rank(path) AS\n"
 	"  TRY_CAST(regexp_extract(path, '(?:^|/)rank([0-9]+)(?:[.-][^/]*)?/[^/]*$', 1) AS "
 	"BIGINT);\n";
 
-/* Of each rank and step, from its calls. */
+/* One row for each rank and step, from its calls. */
 static const char steps_view[] =
 	"CREATE OR REPLACE TEMP VIEW steps AS\n"
 	"SELECT rank, step, min(start_ns) AS start_ns, max(start_ns + coalesce(dur_ns, 0)) AS "

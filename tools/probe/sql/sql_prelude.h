@@ -11,17 +11,20 @@
 
 struct report;
 
-/* clock: of each folder, or NULL: its own. skip_damaged: lines that cannot be read are skipped, else they are errors of the query. */
+/*
+ * clock: of each folder, or NULL: their own. skip_damaged: lines that cannot be read are skipped; otherwise they are errors of
+ * the query.
+ */
 void print_prelude(FILE *f, const struct folders *folders, const struct sql_files *files,
 	const struct clock_fix *clock, bool skip_damaged);
 
-/* The views that are no files: what is known of each rank, and what `probe report` finds. */
+/* The views that do not come from files: facts about each rank, and the findings of `probe report`. */
 void print_ranks_view(FILE *f, const struct folders *folders, const struct clock_fix *clock);
 void print_findings_view(FILE *f, struct report *r);
 
-/* What `probe report` makes of a run; NULL (reported): it cannot be read. Free with free_sql_report(). */
+/* The report of a run; NULL (reported): it cannot be read. Free with free_sql_report(). */
 struct report *read_sql_report(const char *path);
-/* The clocks of the folders, or NULL: since then a folder has come. */
+/* The clocks of the folders, or NULL: a folder was added since then. */
 const struct clock_fix *get_report_clock(const struct report *r, const struct folders *f);
 void free_sql_report(struct report *r);
 

@@ -132,7 +132,7 @@ static bool is_terminal_utf8(void)
 	return v && (strcasestr(v, "utf-8") || strcasestr(v, "utf8"));
 }
 
-/* The latest steps, means over the ranks, each as a bar from half of the longest one on. */
+/* Prints the latest steps (means over the ranks), each as a bar whose scale starts at half of the longest one. */
 static void print_step_times(const struct live *l)
 {
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -143,7 +143,7 @@ static void print_step_times(const struct live *l)
 
 	for (unsigned i = 0; i < l->folders.n; i++)
 		for (unsigned k = 0; k < l->rank[i].nms; k++) {
-			/* By the distance from the latest step. */
+			/* Indexed by the distance from the latest step. */
 			unsigned at = l->rank[i].nms - 1 - k;
 
 			mean[at] += l->rank[i].ms[k];
@@ -205,7 +205,7 @@ static double get_nonfinite_number(const struct live *l, const struct live_rank 
 	return n == UINT64_MAX ? 0 : (double)n;
 }
 
-/* The larger the earlier. */
+/* Larger numbers come first. */
 static double compute_order_number(
 	const struct live *l, const struct live_rank *r, enum frame_order order)
 {
@@ -315,7 +315,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 			out_time((double)r->open_ns));
 	else if (r->straggler)
 		snprintf(text, sizeof(text),
-			"the others wait for it: last in %llu of %llu collectives",
+			"the others wait for it: it arrived last in %llu of %llu collectives",
 			(unsigned long long)r->last, (unsigned long long)r->met);
 	else if (r->dir->state == RANK_UNSEEN && r->dir->alive_ns &&
 		 r->dir->alive_ns + 60000000000u < l->now)
@@ -329,7 +329,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	out_cell(t, text);
 }
 
-/* most: lines; 0: all. Lines around the selected one, else the first ones. */
+/* most: number of lines; 0: all. Prints the lines around the selected rank, or else the first ones. */
 static void print_ranks(const struct live *l, unsigned most, const struct frame_view *view)
 {
 	static const char *const head[] = {"rank", "host", "state", "step", "time", "exposed",
@@ -379,7 +379,7 @@ static void print_selected_stack(const struct live *l, const struct frame_view *
 		printf("    %.*s\n", (int)(end - f), f);
 	}
 	if (!lines)
-		printf("    %sno stack was recorded, or it is not written yet%s\n",
+		printf("    %sno stack was recorded, or it has not been written yet%s\n",
 			out_style(STYLE_FAINT), out_plain());
 	free(frames);
 }

@@ -19,30 +19,25 @@
 static const char help[] =
 	"usage: probe top [options] [DIR]\n"
 	"\n"
-	"Shows how a job stands, again and again until none of its ranks runs: the verdict of "
-	"`probe report`, step, loss, norms, "
-	"time of a step, exposed\n"
+	"Shows the state of a job, refreshed until none of its ranks runs: the verdict of "
+	"`probe report`, step, loss, norms, time of a step, exposed\n"
 	"communication, how late each rank comes to collectives, calls that ranks are in, "
-	"alerts. "
-	"From the job's files alone:\n"
-	"it works over ssh, and needs no rights on the job. DIR is an output folder (default: "
-	"$PROBE_OUTPUT_DIR, else\n"
+	"alerts. From the job's files alone:\n"
+	"it works over ssh, and needs no rights on the job. DIR is an output folder "
+	"(default: $PROBE_OUTPUT_DIR, else\n"
 	"./probe_output). Numbers of the training need key `scalars`.\n"
 	"\n"
-	"      --once         one look, and no terminal is needed\n"
+	"      --once         prints it once; no terminal is needed\n"
 	"      --json         the same as JSON, once\n"
-	"      --interval S   seconds between two looks (2)\n"
+	"      --interval S   seconds between two updates (2)\n"
 	"      --color WHEN   auto (default), always, never\n"
 	"\n"
-	"Keys: s: order (trouble, rank, step, time, late, NaN); j, k, arrows or a number: selects "
-	"a "
-	"rank; t: its stack; q or\n"
-	"Ctrl-C: end. Bars: times of the latest steps. Columns: exposed: share of the time in "
-	"which the training's thread "
-	"was blocked in communication; late: how\n"
-	"much later than the first rank it comes to collectives, on average (clocks of nodes as "
-	"they "
-	"are).\n"
+	"Keys: s: order (trouble, rank, step, time, late, NaN); j, k, arrows or a number: "
+	"selects a rank; t: its stack; q or\n"
+	"Ctrl-C: end. Bars: times of the latest steps. Columns: exposed: share of the time "
+	"in which the training's thread was blocked in communication; late: how\n"
+	"much later than the first rank it comes to collectives, on average (clocks of "
+	"nodes as they are).\n"
 	"\n"
 	"Exit status: 0 done; 2 usage, or input that cannot be read.\n"
 	"\n"
@@ -132,7 +127,7 @@ static int wait_for_key(double seconds)
 	return key;
 }
 
-/* A rank is typed digit by digit; any other key ends its number. */
+/* A rank is typed digit by digit; any other key ends the number. */
 static void handle_key(struct frame_view *v, const struct live *l, int key)
 {
 	static int typed;
@@ -191,7 +186,7 @@ static int show_once(const struct top *t)
 	return status;
 }
 
-/* Redraws at each key, until it is time to read again. */
+/* Redraws at each key until the next reading is due. */
 static void wait_until_next_look(const struct top *t, const struct live *l, struct frame_view *view)
 {
 	double until = read_monotonic_s() + t->interval, left;
@@ -217,7 +212,7 @@ static int show_again_and_again(const struct top *t)
 	bool runs = true;
 	int status = STATUS_DONE;
 
-	/* A whole frame at a time, to avoid flicker. */
+	/* Writes a whole frame at once, to avoid flicker. */
 	setvbuf(stdout, page, _IOFBF, sizeof(page));
 	enter_page();
 	while (!ended && runs && !status) {

@@ -11,7 +11,8 @@ struct focus {
 	uint64_t at_ns; /* time within the step; 0: not known */
 	int *rank; /* world ranks, the most important first; malloc'd */
 	unsigned n, cap;
-	unsigned culprits; /* the first ones: those that the finding names; the rest is concerned */
+	unsigned
+		culprits; /* how many of them, from the first on, the finding blames; the others are only concerned */
 };
 
 /* Free f->rank if it is known. */

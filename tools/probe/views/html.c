@@ -333,7 +333,7 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 		put_short(t, p->min);
 		target_text(t, ",");
 		put_short(t, p->max);
-		/* The files have norms of the elements that are numbers: of a tensor with a NaN it is none. */
+		/* The files have norms over the numeric elements only: for a tensor with a NaN the norm is undefined. */
 		const double sums[] = {p->mean_sum / (double)p->n, p->norm_sum / (double)p->n,
 			p->norm_lo, p->norm_hi};
 

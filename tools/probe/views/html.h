@@ -55,7 +55,7 @@ struct html_cell {
 struct html_stack {
 	struct table_key key; /* a: rank, b: stack and function */
 	uint32_t rank, stack, api;
-	double ns; /* the job's threads were blocked for it */
+	double ns; /* time for which the job's threads were blocked */
 	uint64_t calls;
 };
 

@@ -143,7 +143,7 @@ static int by_site_calls(const void *x, const void *y)
 	return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
 }
 
-/* Those of the findings' communicators first, then those with most calls. */
+/* Sites on the findings' communicators first, then the sites with most calls. */
 static void choose_sites(struct html *h)
 {
 	struct html_site **all = tool_alloc((h->sites.n + 1) * sizeof(*all));

@@ -188,11 +188,11 @@ static void json_report_head(const struct report *r)
 	json_seconds("read_s", g->seconds * 1e9);
 }
 
-/* Its place in the program and in the run; unknown members are null. */
+/* The finding's place in the program and in the run; unknown members are null. */
 static void json_finding_place(struct report *r, const struct finding *f)
 {
 	const struct call *c = f->has_call ? &f->call : NULL;
-	const bool made = c && c->api; /* false: there is a rank and a step, and no call */
+	const bool made = c && c->api; /* false: a rank and a step are known, but no call */
 	char file[512];
 	unsigned line = 0;
 	bool known;

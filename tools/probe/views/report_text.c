@@ -141,7 +141,7 @@ static void head_calls(const struct report *r)
 	putchar('\n');
 }
 
-/* As a share of the ranks' lives; for short lives in seconds, as most of them is startup. */
+/* As a share of the ranks' run time; for short runs in seconds, because startup dominates them. */
 static const char *own_time(const struct gather *g, double ns)
 {
 	const unsigned n = g->folders.n;
@@ -245,12 +245,12 @@ static void print_report_head(const struct report *r)
 	head_journals(r);
 }
 
-/* How to check it, how often its kind is right if that was measured, and what to run next. */
+/* How to verify it, how often this kind is right (if measured), and the next command to run. */
 static void print_grounds(const struct finding *f)
 {
 	char *text, *measured;
 
-	/* Facts read from a file need no measure: files that cannot be read, records that are lost. */
+	/* Facts that were read from a file need no accuracy figure: unreadable files, lost records. */
 	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
 	measured = format_measurement(
@@ -393,7 +393,7 @@ void report_open(struct report *r)
 		printf("  and %s like these (--top)\n",
 			out_plural(r->stuck.n - r->top, "more operation", "more operations"));
 	if (r->stuck.more)
-		printf("  %s could not be put together with others\n",
+		printf("  %s could not be matched with others\n",
 			out_plural(r->stuck.more, "open call", "open calls"));
 }
 

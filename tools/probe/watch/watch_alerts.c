@@ -109,7 +109,7 @@ static void get_member_text(const char *line, const char *key, char *to, size_t 
 	to[n] = 0;
 }
 
-/* The line is the command's standard input; the job's text is in no argument and in no variable. */
+/* The line goes to the command's standard input; text from the job is never put into arguments or variables. */
 static void start_alert_command(const struct watch_alerts *w, const char *line)
 {
 	int fd[2];
@@ -133,7 +133,7 @@ static void start_alert_command(const struct watch_alerts *w, const char *line)
 		_exit(127);
 	}
 	close(fd[0]);
-	/* A line is shorter than a pipe's buffer: a command that does not read it blocks nothing. */
+	/* A line is shorter than a pipe's buffer: a command that does not read it cannot block this process. */
 	if (pid > 0 && n < 32768) {
 		io_write_all(fd[1], line, n);
 		io_write_all(fd[1], "\n", 1);

@@ -10,10 +10,12 @@ struct watch_alerts;
 struct watch_alerts *watch_alerts_new(const char *dir, const char *command);
 void watch_alerts_free(struct watch_alerts *w);
 
-/* Reports what is new. once: one alert at most. True: there was something. */
+/* Reports what is new. once: one alert at most. True if anything was reported. */
 bool watch_alerts_look(struct watch_alerts *w, bool once);
 
-/* Tells the ranks that a watcher acts on their alerts: to be called at least every 30 s. The other one removes that mark. */
+/*
+ * Tells the ranks that a watcher acts on their alerts: to be called at least every 30 s. watch_alerts_gone() removes that mark.
+ */
 void watch_alerts_here(const struct watch_alerts *w);
 void watch_alerts_gone(const struct watch_alerts *w);
 

@@ -19,38 +19,34 @@
 static const char help[] =
 	"usage: probe watch [options] [DIR]\n"
 	"\n"
-	"Looks at a job again and again until none of its ranks runs any more, says each finding "
-	"and each alert\n"
-	"(key alerts) once when it is new, "
-	"and starts a command for it. DIR is an output folder (default: $PROBE_OUTPUT_DIR, else "
-	"./probe_output); while it is\n"
-	"not there yet, it is waited for. A bad result is held back for at most 10 s while a rank "
-	"that runs has\n"
-	"not recorded what it put in.\n"
+	"Watches a job until none of its ranks runs any more, prints each new finding and "
+	"each new alert (key alerts) once,\n"
+	"and starts a command for it. DIR is an output folder (default: $PROBE_OUTPUT_DIR, "
+	"else ./probe_output); if it\n"
+	"does not exist yet, it is waited for. A wrong result is reported up to 10 s later "
+	"if a running rank has\n"
+	"not recorded its input yet.\n"
 	"\n"
-	"  -e, --exec CMD      run by /bin/sh for each new finding; it is not waited for. It has "
-	"in its "
-	"environment\n"
-	"                      PROBE_FINDING_KIND, PROBE_FINDING_SEVERITY, PROBE_FINDING_TEXT, and "
-	"where "
-	"known\n"
-	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8: the culprits only), "
-	"PROBE_FINDING_OTHERS\n"
+	"  -e, --exec CMD      run by /bin/sh for each new finding; it is not waited for. "
+	"It has in its environment\n"
+	"                      PROBE_FINDING_KIND, PROBE_FINDING_SEVERITY, "
+	"PROBE_FINDING_TEXT, and where known\n"
+	"                      PROBE_FINDING_STEP, PROBE_FINDING_RANKS (0-3,8: the "
+	"culprits only), PROBE_FINDING_OTHERS\n"
 	"                      (the other ranks concerned); PROBE_FINDING_DIR: the folder; "
 	"PROBE_VERDICT: the first line of\n"
 	"                      `probe report`\n"
-	"                      For an alert whose rule has `action: exec` it is run, too, with the "
-	"alert "
-	"as JSON on its\n"
+	"                      For an alert whose rule has `action: exec` it is run, too, "
+	"with the alert as JSON on its\n"
 	"                      standard input, and PROBE_FINDING_KIND=alert.\n"
-	"      --severity WORD from which severity on: bad (default), warn, note\n"
+	"      --severity WORD the lowest severity: bad (default), warn, note\n"
 	"      --once          ends at the first one\n"
-	"      --interval S    seconds between two looks (2)\n"
+	"      --interval S    seconds between two checks (2)\n"
 	"\n"
-	"At its end it says the verdict, as the first line of `probe report`, on stderr.\n"
+	"At its end it prints the verdict, the first line of `probe report`, on stderr.\n"
 	"\n"
-	"Exit status: 0 nothing was found, 1 something was, 2 usage, or input that cannot be "
-	"read.\n"
+	"Exit status: 0 nothing was found, 1 something was, 2 usage, or input that cannot "
+	"be read.\n"
 	"\n"
 	"examples:\n"
 	"  probe watch --exec 'mail -s \"$PROBE_FINDING_KIND in $PROBE_FINDING_DIR\" me "
@@ -92,8 +88,8 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
 }
 
 /*
- * A finding is the same as long as it is about the same place; its text has numbers that grow. A habit is the same as long as it has the
- * same ranks: the place where it shows most may change.
+ * A finding counts as the same if it is about the same place; its text has numbers that grow. A recurring delay counts as the
+ * same if it has the same ranks: the place where it shows most may change.
  */
 static uint64_t hash_finding(const struct finding *f, const struct focus *at)
 {
@@ -129,7 +125,7 @@ static void set_rank_list(const char *name, int *rank, unsigned n)
 		unsetenv(name);
 }
 
-/* The culprits separately from the others: a script that drains nodes must not drain the whole job's. */
+/* Gives the culprits separately from the other ranks: a script that drains nodes must not drain those of the whole job. */
 static void set_rank_variables(const struct finding *f)
 {
 	int *other = tool_alloc((f->nother + 1) * sizeof(*other));
@@ -176,7 +172,7 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	_exit(127);
 }
 
-/* The rank that it names may be another one in the next report. */
+/* The next report may name another rank. */
 static bool hold_back(struct watch *w, const struct finding *f)
 {
 	double now = read_monotonic_s();
@@ -209,7 +205,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	free(at.rank);
 }
 
-/* *runs: read again. Returns a status. */
+/* *runs is set to whether the job still runs. Returns a status. */
 static int look_once(struct watch *w, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
@@ -238,7 +234,7 @@ static void sleep_seconds(double s)
 		NULL);
 }
 
-/* The mark that a watcher is there must not become too old meanwhile. */
+/* The mark that a watcher exists must be renewed during the wait. */
 static void sleep_watching(const struct watch *w, double s)
 {
 	for (; s > 0; s -= 20) {
@@ -279,7 +275,7 @@ static int watch_job(struct watch *w)
 		took = read_monotonic_s() - began;
 		sleep_watching(w, took > w->interval ? took : w->interval - took);
 	} while (runs);
-	/* Includes what the ranks wrote at their end. */
+	/* Includes what the ranks wrote when they ended. */
 	if (!status && !(w->once && w->found))
 		w->found |= watch_alerts_look(w->alerts, w->once);
 	watch_alerts_gone(w->alerts);

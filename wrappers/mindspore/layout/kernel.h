@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels: what a MindSpore operator becomes. All go through two functions, which are told which kernel it is:
+ * Kernels: what a MindSpore operator becomes. All are launched by two functions, which get the kernel as an argument:
  *
- *	PyBoostUtils::LaunchKernel       operators that Python calls one by one, and their gradients
- *	KernelExecutor::LaunchKernel     those of graphs, and the older operators
+ * \tPyBoostUtils::LaunchKernel       operators that Python calls one by one, and their gradients
+ * \tKernelExecutor::LaunchKernel     those of graphs, and the older operators
  *
- * Each kernel that was seen has a row of its own in either, made at its first call and found by its name: whether it is
- * listed, and all else that is decided of a function, is decided once.
+ * Each kernel that was seen has its own row for either function, made at its first call and found by its name: whether it is
+ * listed, and everything else that is decided for a function, is decided once.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_H
 #define PROBE_WRAPPERS_MINDSPORE_KERNEL_H
@@ -20,7 +20,7 @@
 extern const struct adapter adapter_ms_kernel;
 extern const struct runtime_provider ms_kernel_provider;
 
-/* Arguments as a row's calls have them: v[] of struct call. */
+/* Arguments in v[] of struct call. */
 enum kernel_arg { KERNEL_INPUTS, KERNEL_OUTPUTS, KERNEL_NODE, KERNEL_ARGS };
 
 /* std::vector<KernelTensor *> */
@@ -33,7 +33,7 @@ struct ms_kernel {
 	struct made_row made;
 	struct ms_kernel *next;
 	const struct update_kernel *update; /* it updates a parameter; NULL: it does not */
-	bool counts_steps; /* AssignAdd: by it an optimizer counts its steps */
+	bool counts_steps; /* AssignAdd: an optimizer counts its steps by it */
 	bool takes_root; /* Sqrt: of the sum of the squares of all gradients */
 	char name[];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Determines the release, and checks that its objects match its headers: a tensor and an operator are made by
- * MindSpore's own constructors from values of ours, which must be where the table says. They are never freed, because
- * we must not destroy MindSpore's objects.
+ * Determines the release, and checks that its objects match its headers: a tensor and an operator are made by MindSpore's own
+ * constructors from known values, which must be where the table says. They are never freed, because libprobe must not destroy
+ * MindSpore's objects.
  */
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
@@ -61,7 +61,7 @@ _Static_assert(offsetof(struct old_string, text) == 24, "");
 
 static struct old_string device_name = {3, sizeof(device_name.text) - 1, 1, "CPU"};
 
-/* A DeviceAddress of that memory. False: none can be made. */
+/* Makes a DeviceAddress of that memory. False: it is not possible. */
 static bool make_address(const struct kernel_layout *l, void *address, void *data, uint64_t bytes)
 {
 	static const int format = 0;
@@ -145,7 +145,7 @@ static bool holds_tensor(const struct kernel_layout *l)
 	"_ZN9mindspore6tensor6TensorC1ENS_6TypeIdERKSt6vectorIlSaIlEE" \
 	"St10shared_ptrINS_6device13DeviceAddressEE"
 
-/* A tensor of the program, on an address as above. Arguments by value are passed by pointer. */
+/* Whether a tensor of the program, on an address as above, matches. Arguments by value are passed by pointer. */
 static bool holds_host_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[2] = {3, 11};

@@ -71,10 +71,7 @@ static bool put_plain_name(char *out, const char *name, size_t len)
 	return n > 0;
 }
 
-/*
- * Kernels whose name differs from the function's: both plain. Sources: mindspore/ops/function,
- * mindspore/ops/auto_generate.
- */
+/* Kernels whose name differs from the function's: both plain. Sources: mindspore/ops/function, mindspore/ops/auto_generate. */
 static const struct {
 	char function[20], kernel[28];
 } spelled[] = {
@@ -190,7 +187,7 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 	return false;
 }
 
-/* ---- our own section ---- */
+/* ---- libprobe's own section ---- */
 
 static bool is_listed_by_name(struct wraplist *w, const char *name)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members of objects that cannot be made without the rest of MindSpore. Its own functions that return or set such a
- * member are called on memory of ours in which each word is different. Their result shows which word they used. None of
+ * Verifies members of objects that cannot be made without the rest of MindSpore. Its own functions that return or set such a
+ * member are called on memory of libprobe in which each word is different. Their result shows which word they used. None of
  * them follows pointers in it.
  */
 #include "wrappers/mindspore/layout/kernel_members.h"
@@ -22,7 +22,7 @@
  */
 #define WORDS_APART (8 * 720720ul)
 
-/* std::shared_ptr, in memory that the caller gives, wherever the processor's rules say that its address goes. */
+/* std::shared_ptr, in memory that the caller provides, wherever the ABI places its address. */
 struct answer {
 	const void *object, *owner, *more_than_registers_hold;
 };

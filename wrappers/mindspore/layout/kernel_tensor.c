@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* KernelTensor, Primitive and KernelMod as a kernel is given them: read by the layout of the release. */
+/* KernelTensor, Primitive and KernelMod as a kernel gets them: read by the layout of the release. */
 #include <ctype.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static uint8_t dtype_of_id(const struct kernel_layout *l, int32_t id)
 	return DT_OTHER;
 }
 
-/* The number of elements; false: a dimension is not known (negative), or there are more than can be. */
+/* The number of elements; false: a dimension is not known (negative), or the product overflows. */
 static bool count_dims_product(const struct dims *d, uint64_t *count)
 {
 	*count = 1;
@@ -74,7 +74,7 @@ static bool reach_of_view(const struct dims *shape, const struct dims *strides, 
 }
 
 static _Atomic bool views_hold,
-	names_hold; /* one was where the table says: no need to ask the kernel for each */
+	names_hold; /* one was found where the table says: the kernel need not be asked each time */
 
 /* Checked until one was readable: no pointer is followed into unmapped memory. */
 static bool is_view_readable(const struct kernel_layout *l, const char *view)
@@ -82,7 +82,7 @@ static bool is_view_readable(const struct kernel_layout *l, const char *view)
 	const void *const *shape = (const void *const *)(view + l->view_shape);
 	const void *const *strides = (const void *const *)(view + l->view_strides);
 
-	/* One without dimensions has neither. */
+	/* A view without dimensions has neither. */
 	return memory_readable((uintptr_t)(view + l->view_offset)) &&
 	       memory_readable((uintptr_t)shape) && memory_readable((uintptr_t)strides) &&
 	       (!*shape || memory_readable((uintptr_t)*shape)) &&
@@ -288,7 +288,7 @@ const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
 }
 
 static _Atomic bool
-	node_names_hold; /* one was seen where the table says: no need to ask the kernel for each */
+	node_names_hold; /* one was found where the table says: the kernel need not be asked each time */
 
 /*
  * The place in the program's graph: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is accepted only if

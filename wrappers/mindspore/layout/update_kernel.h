@@ -7,13 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Places among the inputs, of which the parameter is the first (0): 0 means that there is none. */
+/* Indices among the inputs, of which the parameter is the first (0): 0 means that there is none. */
 struct update_kernel {
 	char name[24];
 	/* number of its first inputs that are its results, whatever its outputs are */
 	uint8_t written;
 	uint8_t grad, rate; /* gradient, learning rate */
-	uint8_t exp_avg, exp_avg_sq; /* Adam's moments, and those of its like */
+	uint8_t exp_avg, exp_avg_sq; /* Adam's moments, and those of similar optimizers */
 	uint8_t state; /* further state that it keeps for a parameter, and its name there */
 	char state_name[16];
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells what torch.optim's wrapper around step() is about to do, from its frame and the optimizer (2.0 to 2.13): hooks
- * before and after the step, which would find no gradients; arguments that it would pass on, such as a closure, which
- * makes gradients again; and what a gradient scaler has left for an optimizer that unscales by itself.
+ * Finds out what torch.optim's wrapper around step() is about to do, from its frame and the optimizer (2.0 to 2.13): hooks
+ * before and after the step, which would find no gradients; arguments that it would pass on, such as a closure, which computes
+ * gradients again; and the state that a gradient scaler has left for an optimizer that unscales by itself.
  */
 #include "wrappers/torch/act/step_guard.h"
 
@@ -26,7 +26,7 @@ static bool names_end_in(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* The frame of the wrapper; false: it is not there. *compiled: torch.compile's frames are around. */
+/* The frame of the wrapper; false: not found. *compiled: frames of torch.compile are around it. */
 static bool find_wrapper(struct py_frame *found, bool *compiled)
 {
 	struct py_frame f[24];
@@ -105,7 +105,7 @@ static const char *look_at_scaler(const void *self, bool *left_out)
 	tree_look_at_types(&t);
 	impl = tree_tensor_of(&t, inf, &outer);
 	if (!impl || !torch_number_of(impl, &value))
-		return "whether the gradient scaler leaves a step out cannot be read";
+		return "whether the gradient scaler skips a step cannot be read";
 	*left_out = value > 0;
 	return NULL;
 }
@@ -133,7 +133,7 @@ struct step_look step_guard_look(void)
 	kwargs = py_find_local(&frame, "kwargs");
 	l.self = args && py_is_tuple(args) ? py_get_item(args, 0) : NULL;
 	if (!l.self || !kwargs || !py_is_dict(kwargs)) {
-		l.why = "this version's step() has other variables than are known";
+		l.why = "this version's step() has unknown variables";
 		return l;
 	}
 	if (has_arguments(args, kwargs)) {
@@ -146,7 +146,7 @@ struct step_look step_guard_look(void)
 			"register_step_post_hook)";
 		break;
 	case UNKNOWN_HOOKS:
-		l.why = "it is not known where this version keeps the hooks of step()";
+		l.why = "this version of PyTorch keeps the hooks of step() in an unknown place";
 		break;
 	case NO_HOOKS:
 		l.why = look_at_scaler(l.self, &l.left_out);

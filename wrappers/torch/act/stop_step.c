@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Action `stop` of an alert (training/steps/stop.h): raises ValueError after the outermost step of an optimizer, like
- * the limit of withheld steps (withhold.c). The update has been made by then, and the script's own handlers,
- * checkpoints and exit code run.
+ * Action `stop` of an alert (training/steps/stop.h): raises ValueError after the outermost step of an optimizer, like the limit
+ * of withheld steps (withhold.c). The update has been made by then, and the script's own handlers, checkpoints and exit code
+ * take effect.
  */
 #include "base/log.h"
 #include "training/steps/stop.h"
@@ -22,7 +22,7 @@ static void end_at_step(const struct torch_train_event *e)
 	stop_job_offer();
 	if (!stop_job_take(text))
 		return;
-	/* The interpreter ends already where it is not to be had. */
+	/* If the GIL is not available, the interpreter is already ending. */
 	if (!py_hold_objects(&hold, &why))
 		return;
 	raised = py_raise_value_error(text);

@@ -4,15 +4,15 @@
  * training/steps/skip.h.
  *
  * Between the begin and the end of the step's mark the parameters have no gradients: each tensor's gradient pointer
- * (c10::TensorImpl::mutable_grad(), c10/core/TensorImpl.h) points to the undefined tensor meanwhile. Pointers are
- * moved, no reference count changes and no code of the program runs. Optimizers skip parameters without gradient, and
- * have no state for those that they have not stepped. At the end, also after an exception, each gradient is restored,
- * unless the step has made a new one. Counters in the optimizer's param_groups are restored too.
+ * (c10::TensorImpl::mutable_grad(), c10/core/TensorImpl.h) points to the undefined tensor meanwhile. Pointers are moved, no
+ * reference count changes and no code of the program runs. Optimizers skip parameters without gradient, and have no state for
+ * parameters that they never updated. At the end, also after an exception, each gradient is restored, unless the step has
+ * computed a new one. Counters in the optimizer's param_groups are restored too.
  *
- * An optimizer that steps without gradients changes its parameters nevertheless. Those in host memory are compared, and
- * if they changed, no further step is withheld.
+ * An optimizer that steps without gradients changes its parameters nevertheless. Those in host memory are compared, and if they
+ * changed, no further step is withheld.
  *
- * Lock: `lock` (deciding) is held while files of other ranks are read; taken with no lock of ours and without the GIL.
+ * Lock: `lock` (deciding) is held while files of other ranks are read; taken with no lock of libprobe held and without the GIL.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,7 +55,7 @@ struct aside {
 	const void *impl, *grad;
 };
 
-/* An entry of a parameter group as it was; each object is held. */
+/* An entry of a parameter group before the step; a reference to each object is held. */
 struct group_entry {
 	void *dict, *key, *value;
 	void *number; /* for a tensor of one element in host memory: its address */
@@ -72,7 +72,7 @@ static THREAD_OWN struct {
 	struct group_entry *entries;
 	const struct torch_optimizer_view *view;
 	uint64_t weights;
-	bool given_up; /* the step is made after all */
+	bool given_up; /* the step is made nevertheless */
 } held;
 
 static mutable_grad_fn *find_mutable_grad(void)
@@ -114,7 +114,7 @@ static void take_gradients_aside(const struct torch_optimizer_view *v)
 	}
 }
 
-/* Returns how many the step has made itself: these stay. */
+/* Returns how many gradients the step has computed itself: these are kept. */
 static uint32_t put_gradients_back(void)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
@@ -133,7 +133,7 @@ static uint32_t put_gradients_back(void)
 	return made;
 }
 
-/* True if mutable_grad() returns the place that gradients are read from. */
+/* True if mutable_grad() returns the address from which gradients are read. */
 static bool is_place_known(const struct torch_optimizer_view *v)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
@@ -151,7 +151,7 @@ static bool is_place_known(const struct torch_optimizer_view *v)
 
 /* ---- parameter groups ---- */
 
-/* Entries of all groups but their parameters. False: one could not be put back. GIL held. */
+/* Saves the entries of all groups except their parameters. False: one could not be restored later. GIL held. */
 static bool keep_group_entries(const void *self)
 {
 	const void *groups = py_get_attribute(self, "param_groups"), *outer, *impl;
@@ -202,7 +202,10 @@ static bool is_kept(const void *dict, const void *key)
 	return false;
 }
 
-/* Entries that the step has made, which there were not: a counter begins so. One at a time, for a dict is not changed meanwhile. */
+/*
+ * Removes entries that the step has added: a counter starts that way. One at a time, because a dict must not change during
+ * iteration.
+ */
 static void drop_new_entries(void *dict)
 {
 	void *k, *v;
@@ -336,7 +339,7 @@ static void end_held(void)
 	bool ends;
 
 	if (changed)
-		why = "a step without gradients changed the parameters all the same";
+		why = "a step without gradients changed the parameters nevertheless";
 	else if (made)
 		why = "a step that was withheld made gradients itself";
 	pthread_mutex_lock(&lock);
@@ -350,7 +353,7 @@ static void end_held(void)
 			log_info(1, "the job could not be ended: %s", text);
 		py_release_objects(&hold);
 	} else {
-		/* The interpreter ends: there is no further step. */
+		/* The interpreter is ending: there will be no further step. */
 		own(held).entries = NULL;
 	}
 	close_held();
@@ -371,7 +374,7 @@ static struct step_look look_at_step(void)
 	return l;
 }
 
-/* An optimizer that steps inside another one: the functions it calls would find no gradients. */
+/* An optimizer that steps inside another one: the functions that it calls would find no gradients. */
 static void look_at_inner_step(void)
 {
 	struct step_look l = look_at_step();
@@ -428,11 +431,11 @@ static void withhold_begins(const struct torch_train_event *e)
 {
 	struct fpenv env;
 
-	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	/* It takes locks of libprobe, which must not be waited for with the GIL held. */
 	if (skip_is_refused() || !session_start())
 		return;
 	skip_begin();
-	/* Norms that are no numbers raise flags, or trap. */
+	/* NaN norms raise floating-point flags, or trap. */
 	fpenv_enter(&env);
 	if (e->outermost)
 		judge_step(e);
@@ -452,7 +455,7 @@ static void withhold_ends(const struct torch_train_event *e)
 	fpenv_leave(&env);
 }
 
-/* The gradients of this pass are reduced after it has begun, so each rank reads what the others promise here. */
+/* The gradients of this pass are reduced after it has begun, so each rank reads the other ranks' promises here. */
 static void record_first_promise(void)
 {
 	const void *found[SKIP_OPTIMIZERS];
@@ -496,7 +499,7 @@ static bool wants_withholding(void)
 void torch_withhold_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	/* The mark's end may not be seen there. */
+	/* The mark's end may not be visible there. */
 	if (own(held).record) {
 		put_gradients_back();
 		own(held).entries = NULL;

@@ -97,7 +97,7 @@ void torch_bucket_reduced(int ranks)
 		sure_norm_saw_reduced(b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
 }
 
-/* Names are one matter, and that its gradients are reduced another. */
+/* Names the bucket's gradients, and separately notes that they are reduced. */
 static void look_at_bucket(const struct grad_bucket *b)
 {
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
@@ -142,7 +142,7 @@ static uint32_t list_flat(const struct train_params *all, const struct train_par
 		if (p->whole_at + p->whole_count > end)
 			end = p->whole_at + p->whole_count;
 	}
-	/* It is padded to a multiple of the ranks, and before that for alignment. */
+	/* It is padded to a multiple of the number of ranks, and before that for alignment. */
 	return end <= count && count - end < 64 + (uint64_t)ranks ? n : 0;
 }
 
@@ -193,7 +193,7 @@ uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
 		return 0;
 	n = p->shard_group ? list_group(now, p->shard_group, v->count, ranks, part)
 			   : list_flat(now, p, v->count, ranks, part);
-	/* The memory is another one each time. */
+	/* Its memory differs each time. */
 	if (n)
 		name = train_bucket_seen(0, v->count, part, n);
 	if (name)
@@ -208,7 +208,7 @@ void torch_shard_bucket_leave(void)
 	own(shard_bucket_open) = false;
 }
 
-/* ---- gradients and parameters by themselves ---- */
+/* ---- single gradients and parameters ---- */
 
 void torch_name_gradient(const void *impl)
 {

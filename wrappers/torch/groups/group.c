@@ -30,12 +30,13 @@
 #define GROUP_NAME 16
 #define GROUP_TEXT \
 	32 /* size of a std::string; the group's description follows its name (from 2.2 on) */
-#define MESHES_MAX 64 /* names of dimensions of a DeviceMesh; further ones are groups like others */
+#define MESHES_MAX \
+	64 /* names of dimensions of a DeviceMesh; further ones are treated like other groups */
 #define GROUP_RANKS_MAX 1000000
 
 /*
- * Bytes of the vptr and the reference counts that such objects begin with: 24 in 1.13 (two counts of 8 bytes), later 16.
- * A group of 0 ranks shows the upper half of a count.
+ * Bytes of the vptr and the reference counts at the start of such objects: 24 in 1.13 (two counts of 8 bytes), later 16. A
+ * group of 0 ranks means that the upper half of a count was read.
  */
 static unsigned header_of(const char *group)
 {
@@ -100,7 +101,7 @@ static const char *read_group_kind(const char *fields)
 	return kind;
 }
 
-/* The members' global ranks by the group's own method, NULL where it has none or does not know. */
+/* The members' global ranks by the group's own method, NULL if it has none or does not know them. */
 static const uint64_t *read_global_ranks(
 	const struct torch_function *row, const void *group, uint32_t size)
 {
@@ -134,7 +135,10 @@ static struct comm *make_comm(const struct torch_function *row, const char *grou
 		session_rank(rank, size);
 
 	const uint64_t *ranks = read_global_ranks(row, group, (uint32_t)size);
-	/* Before 2.1 groups do not know their members, but new_group() sorts them: one of all ranks is as the world is. */
+	/*
+	 * Before 2.1 groups do not know their members, but new_group() sorts them: a group of all ranks has the order of the
+	 * world.
+	 */
 	const bool all = !*name && size == session.world_size && rank == session.world_rank;
 	struct comm *m = comm_alloc(ranks || all ? (uint32_t)size : 0);
 	char how[COMM_NAME_MAX + 96];
@@ -305,7 +309,7 @@ static uint8_t redop_of(const char *at)
 	return op < sizeof(redops) ? redops[op] : REDOP_USER;
 }
 
-/* Returns false if the value there is no rank of the group. */
+/* Returns false if the value there is not a rank of the group. */
 static bool read_root(const char *at, const struct comm *m, int32_t *root)
 {
 	int64_t v = *(const int64_t *)at;
@@ -320,7 +324,7 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	return is_rank;
 }
 
-/* Compares its first tensors. Not all devices tell addresses. */
+/* Compares its first tensors. Addresses are not available on all devices. */
 static bool is_same_memory(const struct cxx_work *k)
 {
 	return k->in_impl[0] == k->out_impl[0] ||
@@ -399,7 +403,7 @@ bool torch_describe(struct call *c)
 	w->nout = k->nout;
 	w->all_in = k->in;
 	w->all_out = k->out;
-	/* Gloo's own threads process them, on streams of their own. */
+	/* Gloo's own threads process them, on their own streams. */
 	if (row->backend != BACKEND_GLOO) {
 		torch_place_on_device(c, k, false);
 		torch_place_on_device(c, k, true);

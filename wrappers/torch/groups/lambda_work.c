@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Works of a class without symbols: Gloo's reduce_scatter returns an object of a class that is local to one file of
- * libtorch (LambdaWork), whose wait() copies this rank's part to the outputs. It can only be reached through the
- * object. So the object gets another table of virtual functions before any other thread has seen it.
+ * Handles Works of a class without symbols: Gloo's reduce_scatter returns an object of a class that is local to one file of
+ * libtorch (LambdaWork), whose wait() copies this rank's part to the outputs. It can only be reached through the object. So the
+ * object gets another table of virtual functions before any other thread has seen it.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -68,7 +68,7 @@ bool torch_watch_wait(void *work)
 	if (atomic_load_explicit(&refused, memory_order_relaxed))
 		return false;
 	class = cxx_object_class(work);
-	/* One of another class says nothing of this one. */
+	/* An object of another class proves nothing about this class. */
 	if (!class || strcmp(class, CLASS) != 0) {
 		atomic_store_explicit(&other_table, table, memory_order_relaxed);
 		return false;

@@ -20,7 +20,7 @@ struct cxx_work *torch_work_new(struct call *c)
 	return cxx_work_new(c, torch_tensor_buffer);
 }
 
-/* When gloo's threads were last done with anything. */
+/* When gloo's threads last finished an operation. */
 static _Atomic uint64_t last_finish;
 
 /*
@@ -82,7 +82,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	}
 }
 
-/* The function has returned; after this the record is closed, or left open. */
+/* Called when the function has returned; after this the record is closed, or left open. */
 void torch_work_leave(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -95,10 +95,7 @@ void torch_work_leave(struct call *c)
 			(row->indirect && torch_watch_wait(*(void **)c->result))))
 		cxx_work_follow(w, *(void **)c->result);
 	if (w->started) {
-		/*
-		 * The returned Work does something more afterwards: this row's outputs may be wrong, but no other
-		 * row's.
-		 */
+		/* The returned Work does something more afterwards: this row's outputs may be wrong, but no other row's. */
 		if (row->cxx.ffi.hidden && *(void **)c->result != w->handle) {
 			((struct torch_function *)row)->indirect = true;
 			c->op.flags |= CF_UNTRACKED;

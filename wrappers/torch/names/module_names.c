@@ -117,7 +117,7 @@ static bool name_ends_with(const char *whole, const char *end, size_t *rest)
 	       (n == m || !m || whole[n - m - 1] == '.');
 }
 
-/* The first module with a parameter of a known name tells how names of this tree begin. */
+/* The first module with a parameter of a known name shows how names of this tree begin. */
 static bool compare_with_params(struct walk *w, py_object *module)
 {
 	py_object *own = py_own_attribute(module, "_parameters"), *key, *value;
@@ -185,7 +185,7 @@ static bool add_module(struct walk *w, py_object *module)
 		.name = get_kinds_keys(config_now())->squash_name ? train_squash(text) : text,
 		.full = text,
 		.vpp_stage = w->vpp_stage,
-		/* A wrapper around the model (DDP) that names of parameters leave out is no module of its own. */
+		/* A wrapper around the model (DDP) that parameter names omit is not a module of its own. */
 		.wrapper = wrapper,
 		.targetable = !wrapper && len + 1 >= w->cut,
 		.step = UINT32_MAX};
@@ -237,7 +237,7 @@ struct named_module *module_name_of(py_object *self, bool root)
 		if (!table)
 			return NULL;
 	}
-	/* Names were looked for again because something changed. */
+	/* Names were searched again because something changed. */
 	if (all && all->generation != generation) {
 		generation = all->generation;
 		memset(table->slot, 0, sizeof(table->slot));
@@ -248,7 +248,7 @@ struct named_module *module_name_of(py_object *self, bool root)
 		last_root = self;
 	if (m->self && m->type == object_type_of(self))
 		return m;
-	/* A new model, or a module added to it. A module that is in no tree is searched for only once in a row. */
+	/* A new model, or a module added to it. A module that is in no tree is searched only once in a row. */
 	if (!root && (self == unknown || !last_root))
 		return NULL;
 	name_modules(last_root);

@@ -20,17 +20,17 @@ struct named_module {
 	const char *full; /* the same, ignoring squash_name */
 	uint16_t vpp_stage;
 	bool targetable, target; /* a module of the model; one of key targets, */
-	const void *target_by; /* ... of that value of it: train_targets_now() */
-	bool wrapper; /* it wraps the module in it, whose name it has */
-	uint32_t step, micro_step; /* it was last measured in, by activations.c */
-	uint32_t calls; /* ... and how often it was called there */
+	const void *target_by; /* ... by that value of the key: train_targets_now() */
+	bool wrapper; /* it wraps another module, whose name it has */
+	uint32_t step, micro_step; /* the step in which activations.c last measured it */
+	uint32_t calls; /* ... and how often it was called in it */
 	struct module_rows *rows; /* module_rows.h; NULL: not made yet */
 };
 
 /* The module being called; root: the call is in no other module's call. NULL: it has no name. */
 struct named_module *module_name_of(py_object *self, bool root);
 
-/* Uses the same root from now on, even if it is not called itself. */
+/* From now on the same root is used, even if it is not called itself. */
 void module_name_from(py_object *root);
 
 /* The module inside a wrapper around a model (DDP, FSDP); NULL: not a wrapper. */
@@ -39,7 +39,7 @@ py_object *module_behind(py_object *wrapper);
 /* True if it currently matches key targets. */
 bool module_is_target(struct named_module *m);
 
-/* The TensorImpl of a tensor; NULL: it is none, or laid out in an unknown way. */
+/* The TensorImpl of a tensor; NULL: it is not a tensor, or has an unknown layout. */
 const void *torch_object_tensor(py_object *o);
 
 #endif

@@ -58,7 +58,7 @@ static struct module_rows *new_module_rows(const char *op)
 		return NULL;
 	for (unsigned i = 0; i < OWN_ROWS; i++) {
 		r->row[i] = new_module_row(i, op);
-		/* Rows that were made stay: there are not many more to come. */
+		/* Rows that were made are kept: not many more will follow. */
 		if (!r->row[i]) {
 			free(r);
 			return NULL;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of library `module` (terms/module_part.h): some for each module, made when it is called for the first time. GIL held. */
+/*
+ * Rows of library `module` (terms/module_part.h): several for each module, made when it is called for the first time. GIL held.
+ */
 #ifndef PROBE_WRAPPERS_TORCH_MODULE_ROWS_H
 #define PROBE_WRAPPERS_TORCH_MODULE_ROWS_H
 

@@ -83,7 +83,7 @@ static void note_shard_group(struct tree *t, const void *group)
 	}
 }
 
-/* Notes the object whose method a hook before forward() is. */
+/* Notes the object that owns the method used as a hook before forward(). */
 static bool note_hook_owner(void *arg, void *o)
 {
 	struct tree *t = arg;
@@ -94,7 +94,7 @@ static bool note_hook_owner(void *arg, void *o)
 	groups = py_get_attribute(o, "_fsdp_param_groups");
 	for (size_t i = 0; groups && py_is_list(groups) && i < py_count_items(groups); i++)
 		note_shard_group(t, py_get_item(groups, i));
-	one = py_get_attribute(o, "_fsdp_param_group"); /* before 2.13 */
+	one = py_get_attribute(o, "_fsdp_param_group"); /* its name before 2.13 */
 	if (one)
 		note_shard_group(t, one);
 	return true;
@@ -137,7 +137,7 @@ uint32_t shard_count_pieces(const void *flat)
 	return names ? (uint32_t)py_count_items(names) : 0;
 }
 
-/* Names of the modules that FSDP1 and checkpoint wrappers put between are not the program's. */
+/* Module names that FSDP1 and checkpoint wrappers insert are not the program's. */
 static void clean_name(char *name)
 {
 	static const char *const parts[] = {
@@ -149,7 +149,7 @@ static void clean_name(char *name)
 			memmove(at, at + strlen(parts[i]), strlen(at + strlen(parts[i])) + 1);
 }
 
-/* Padding may come in between: _numels_with_padding, and which entries are padding. */
+/* Padding may precede an entry: _numels_with_padding includes it, and _is_padding_mask marks it. */
 static uint64_t skip_padding(const void *flat, uint32_t piece, uint64_t at)
 {
 	const void *n = py_get_attribute(flat, "_numels_with_padding");
@@ -187,7 +187,7 @@ bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_p
 	*at = out->whole_at + out->whole_count;
 	out->object = originals ? py_get_item(originals, i) : NULL;
 	shard = shards ? py_get_item(shards, i) : NULL;
-	/* _ShardParamInfo: in_shard, offset_in_shard, numel_in_shard, ...; without: the whole is on each rank. */
+	/* _ShardParamInfo: in_shard, offset_in_shard, numel_in_shard, ...; without it the whole parameter is on each rank. */
 	if (!shard) {
 		out->at = out->whole_at;
 		out->count = out->whole_count;
@@ -219,7 +219,10 @@ bool shard_zero_now(uint32_t *group, uint32_t *part)
 		if (!py_describe_frame(&f[i], file, sizeof(file), function, sizeof(function)) ||
 			!file_ends_with(function, "_optimizer_step"))
 			continue;
-		/* stage_1_and_2.py: partition_id has a number for each group; stage3.py: the rank's is the same in all. */
+		/*
+		 * stage_1_and_2.py: partition_id has a number for each group; stage3.py: the rank's number is the same in all
+		 * groups.
+		 */
 		number = py_find_local(&f[i], "group_no");
 		if (!number)
 			number = py_find_local(&f[i], "sub_group_id");

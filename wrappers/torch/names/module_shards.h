@@ -28,13 +28,14 @@ void shard_note_module(struct tree *t, const void *module);
 /* Finds it by either object; NULL: none. */
 const struct shard_param *shard_find(const struct tree *t, const void *object);
 
-/* The FlatParameter that an FSDP1 module has; NULL: it is none, or has none. */
+/* The FlatParameter of an FSDP1 module; NULL: it is not one, or has none. */
 void *shard_flat_of(const void *module);
 
 /* A parameter in a flat one. */
 struct shard_piece {
 	char name[512]; /* from the module on that FSDP1 wraps */
-	const void *object; /* of the program, if it keeps the original ones; NULL: it does not */
+	const void *
+		object; /* the program's own, if it keeps the original parameters; NULL: it does not */
 	uint64_t at, count; /* elements of this rank's part; count 0: none are here */
 	uint64_t whole_at, whole_count; /* of the whole */
 	uint64_t dims[SHARD_DIMS]; /* its own shape */
@@ -44,12 +45,10 @@ struct shard_piece {
 bool shard_is_flat(const struct tree *t, const void *object);
 uint32_t shard_count_pieces(const void *flat);
 
-/* The i-th; *at is 0 at first, and counts elements of the whole. False: it is not laid out as known. */
+/* The i-th piece; *at is 0 at first, and counts elements of the whole. False: unknown layout. */
 bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_piece *out);
 
-/*
- * For DeepSpeed's ZeRO, whose optimizer steps now on this thread: the group of partitions, and this rank's partition.
- */
+/* For DeepSpeed's ZeRO, whose optimizer now steps on this thread: the group of partitions, and this rank's partition. */
 bool shard_zero_now(uint32_t *group, uint32_t *part);
 
 #endif

@@ -12,7 +12,7 @@
 #include "wrappers/torch/names/module_shards.h"
 #include "wrappers/torch/tensors/tensor.h"
 
-#define SEEN_SLOTS (1u << 19) /* objects that are looked at, at most half of it */
+#define SEEN_SLOTS (1u << 19) /* objects that are examined, at most half of it */
 #define ITEMS_MAX 1024u /* of a container */
 #define LEVELS 4 /* levels of attributes and items below a variable */
 #define DEPTH_MAX 200 /* levels of nested modules */
@@ -59,7 +59,7 @@ static const char *keep_text(struct arena *a, const char *text, size_t n)
 	return to;
 }
 
-/* The classes, by address: they are compared, and not read (types, under the GIL). */
+/* The classes, by address: they are compared, not read (types, under the GIL). */
 static struct {
 	const void *module, *tensor, *dtensor, *flat;
 } types;
@@ -152,8 +152,8 @@ struct level {
 };
 
 /*
- * True if the dict is the globals of one of the frames. Objects in it have names of their own there, even if a variable
- * refers to the dict: run_globals of runpy, which runs the program of `python -m`.
+ * True if the dict is the globals of one of the frames. Objects in it have their own names there, even if a variable refers to
+ * the dict: run_globals of runpy, which runs the program of `python -m`.
  */
 static bool is_frame_globals(const struct tree *t, const void *o)
 {
@@ -264,7 +264,7 @@ void tree_search_frames(struct tree *t)
 	void *name, *value;
 
 	list_namespaces(t, f, n);
-	/* Objects with a name of their own first: that is how the program names them. */
+	/* Objects with their own name first: that is the name that the program uses. */
 	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
 		forget_seen(t);
 		for (int i = 0; i < n; i++) {
@@ -387,7 +387,7 @@ static void add_param(struct walk *w, const char *key, const void *object)
 	uint32_t i;
 	size_t was;
 
-	/* A parameter gathered at the moment represents the one that the optimizer has. */
+	/* A parameter that is gathered at the moment represents the optimizer's parameter. */
 	if (shard)
 		object = shard->sharded;
 	impl = tree_tensor_of(t, object, &outer);
@@ -554,7 +554,7 @@ void tree_name_params(struct tree *t)
 	}
 	if (!w || !t->param || !t->by_impl)
 		return;
-	/* All again where more modules have been found since. */
+	/* Starts again if more modules have been found since. */
 	for (; t->nparam; t->nparam--)
 		unindex_param(t, t->param[t->nparam - 1].impl);
 	t->nmodule = t->nroot = 0;
@@ -575,7 +575,7 @@ void tree_name_params(struct tree *t)
 		w->t = t;
 		w->root = t->nroot;
 		walk_module(w, t->found[i].object);
-		/* A loss function and the like has none. */
+		/* Loss functions and similar modules have none. */
 		if (t->nparam > had)
 			t->found[t->nroot++] = t->found[i];
 	}

@@ -27,7 +27,7 @@ struct tree_param {
 	const void *object; /* of Python */
 	const void *impl, *outer; /* as struct train_param */
 	const char *name, *module;
-	const struct shard_param *shard; /* FSDP2; NULL: not its */
+	const struct shard_param *shard; /* FSDP2; NULL: not one of its parameters */
 	const void *unsharded; /* ... TensorImpl that takes the gradient */
 	const void *main,
 		*kept_grad; /* Megatron's main_param and main_grad: TensorImpl; NULL: it has none */
@@ -50,7 +50,7 @@ struct tree {
 	struct arena *arena;
 	/* torch.nn.Module, torch.Tensor, DTensor, FlatParameter; the last two NULL where they were not imported. */
 	const void *module_type, *tensor_type, *dtensor_type, *flat_type;
-	uint64_t until; /* CLOCK_THREAD_CPUTIME_ID: then the search ends */
+	uint64_t until; /* CLOCK_THREAD_CPUTIME_ID: end of the search */
 	const void **seen; /* open addressing */
 	uint32_t nseen, seen_mask;
 	struct tree_root
@@ -75,7 +75,7 @@ struct tree {
 /* Returns false if PyTorch's classes are missing, or without memory. */
 bool tree_open(struct tree *t, struct arena *a);
 
-/* Looks for the classes again: some are imported late. True: there are more than before. */
+/* Searches the classes again: some are imported late. True: there are more than before. */
 bool tree_look_at_types(struct tree *t);
 
 /* Searches the calling thread's frames for modules; then the collector's objects. */
@@ -91,15 +91,15 @@ const struct tree_param *tree_find_param(const struct tree *t, const void *impl)
 bool tree_sees_through(const void *module, const char *key);
 
 /*
- * Finds the first tensor in the batch that a DataLoader has returned on this thread, which is in its __next__. samples:
- * its first dimension; tokens: those of a matrix of integers, else 0. False: there is none. GIL held.
+ * Finds the first tensor in the batch that a DataLoader has returned on this thread, which is in its __next__. samples: its
+ * first dimension; tokens: the number of elements of a matrix of integers, otherwise 0. False: there is none. GIL held.
  */
 bool tree_find_batch(uint64_t *samples, uint64_t *tokens);
 
-/* The same of the first tensor in an object, such as what a model is called with. False: there is none. GIL held. */
+/* The same for the first tensor in an object, such as the model's argument. False: there is none. GIL held. */
 bool tree_compute_batch(const void *object, uint64_t *samples, uint64_t *tokens);
 
-/* The TensorImpl of the local part of a DTensor that is the same on all ranks; NULL: it is none. GIL held. */
+/* The TensorImpl of the local part of a DTensor that is the same on all ranks; NULL: it is not one. GIL held. */
 const void *tree_local_of_replica(const void *impl);
 
 /* The TensorImpl of a tensor object; for a DTensor that of its local part (*outer: its own). NULL: not a tensor. */

@@ -44,7 +44,7 @@ static atomic_bool hopeless; /* it is known that there will be no names */
 static bool looks_for_names(void)
 {
 	const struct training_keys *keys = get_training_keys(config_now());
-	/* Only names tell whether gradients of several ranks are parts of one. */
+	/* Only names show whether gradients of several ranks are parts of one. */
 	return keys->names || keys->print_struct || train_kinds_wanted() ||
 	       (scalar_is_wanted(SCALAR_GRAD_NORM) && session.world_size > 1);
 }
@@ -118,7 +118,7 @@ static void look_for_names(struct look *l, struct seen_optimizer *o, const char 
 	if (o)
 		search_further(l, o);
 	if (!l->tree.nparam && !l->view)
-		return; /* nothing was found: the optimizer will tell */
+		return; /* nothing was found: the optimizer will provide them */
 	n = param_list_publish(l, why);
 	if (n >= 0)
 		enter_modules(l);
@@ -227,7 +227,7 @@ static bool knows_all(const struct torch_optimizer_view *v)
 	return now;
 }
 
-/* With more classes known; as it was where that fails. */
+/* Reads it again with more classes known; if that fails, keeps the old result. */
 static struct torch_optimizer_view *read_again(
 	const void *self, struct torch_optimizer_view *was, const struct tree *t)
 {
@@ -306,7 +306,7 @@ static void open_view(const struct torch_train_event *e)
 	const char *why;
 
 	(void)e;
-	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	/* It takes locks of libprobe, which must not be waited for with the GIL held. */
 	if (own(open_views).depth < VIEWS && !atomic_load(&hopeless) && session_start()) {
 		if (py_hold_objects(&h, &why)) {
 			v = read_optimizer();

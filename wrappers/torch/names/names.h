@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between the parts of names: names.c, optimizer_view.c, buckets.c. */
+/* Shared by the parts of names: names.c, optimizer_view.c, buckets.c. */
 #ifndef PROBE_WRAPPERS_TORCH_NAMES_H
 #define PROBE_WRAPPERS_TORCH_NAMES_H
 
@@ -16,8 +16,8 @@ struct look {
 	struct torch_optimizer_view *view; /* NULL: at a backward pass */
 	struct train_param *list;
 	uint32_t n;
-	bool zero; /* the optimizer is one of ZeRO's: its parameters are partitions ... */
-	uint32_t zero_group, zero_part; /* ... of that group, and that one of them */
+	bool zero; /* the optimizer belongs to ZeRO: its parameters are partitions ... */
+	uint32_t zero_group, zero_part; /* ... of that group; this rank's partition */
 };
 
 /* Makes a table from it and from earlier results (param_list.c). Returns as train_params_publish(). */
@@ -26,24 +26,24 @@ int param_list_publish(struct look *l, const char *why);
 /* True if each of the optimizer's parameters is known. */
 bool param_list_names_all(struct look *l);
 
-/* The model is about to be called for the first time, on the thread that holds the GIL: names are looked for already. */
+/* The model is about to be called for the first time, on the thread that holds the GIL: searches names already. */
 void torch_names_look(void);
 
 /* An optimizer that has stepped. */
 struct seen_optimizer {
 	const void *self; /* its address: compared, never read outside of its step */
-	uint64_t params; /* hash of its groups' parameters at the last look */
-	bool passed; /* the collector's objects have been gone through for it */
-	bool zero; /* ZeRO's: it has partitions for parameters */
+	uint64_t params; /* hash of its groups' parameters at the last search */
+	bool passed; /* the collector's objects have been searched for it */
+	bool zero; /* ZeRO's: its parameters are partitions */
 };
 
 /*
- * The optimizer whose step() the calling thread has just entered, from the frame of PyTorch's wrapper around it. NULL:
- * it is not there. GIL held.
+ * The optimizer whose step() the calling thread has just entered, from the frame of PyTorch's wrapper around it. NULL: not
+ * found. GIL held.
  */
 const void *optimizer_self_find(void);
 
-/* Reads it into memory of a. NULL: it is not laid out as one of torch.optim. GIL held. t: for kinds of tensors. */
+/* Reads it into memory of a. NULL: it does not have the layout of torch.optim. GIL held. t: for kinds of tensors. */
 struct torch_optimizer_view *optimizer_view_read(
 	const void *self, const struct tree *t, struct arena *a);
 

@@ -65,7 +65,7 @@ const void *optimizer_self_find(void)
 
 /* ---- reading one ---- */
 
-/* Keys are few, the same for all parameters, and are kept for good. */
+/* There are few keys, the same for all parameters; they are kept permanently. */
 #define KEYS_MAX 256
 static char keys[KEYS_MAX][OPTIMIZER_KEY_MAX]; /* written under the GIL */
 static _Atomic uint32_t nkeys;
@@ -87,7 +87,7 @@ static const char *keep_key(const void *k)
 	return keys[n];
 }
 
-/* The number in a tensor of one element in the processor's memory; NAN: there is none. */
+/* The value of a one-element tensor in the processor's memory; NAN: not available. */
 static double number_in_tensor(const void *impl)
 {
 	struct buffer v;
@@ -217,7 +217,7 @@ static const void *find_state(const struct state_slot *slot, uint32_t mask, cons
 	return NULL;
 }
 
-/* The gradient of a DTensor is one, too. */
+/* The gradient of a DTensor is a DTensor, too. */
 static const void *local_grad_of(const struct tree *t, const void *param)
 {
 	const void *grad = torch_grad_impl(param), *object, *outer;

@@ -15,7 +15,10 @@
 #define OPTIMIZER_NUMBERS 32 /* of a group */
 #define OPTIMIZER_STATES 12 /* of a parameter */
 
-/* A number of a group: a float, an int, a bool, or a tensor of one element on the host. Of a tuple each: betas.0, betas.1. */
+/*
+ * A number of a group: a float, an int, a bool, or a one-element tensor on the host. For a tuple each element: betas.0,
+ * betas.1.
+ */
 struct optimizer_number {
 	char key[OPTIMIZER_KEY_MAX];
 	double value;
@@ -26,7 +29,7 @@ struct optimizer_state {
 	const char *
 		key; /* exp_avg, exp_avg_sq, step, momentum_buffer ... lives as long as the process */
 	const void *impl; /* TensorImpl; NULL: `value` is the number */
-	double value; /* for a tensor of one element on the host too; NAN: not known */
+	double value; /* for a one-element tensor on the host too; NAN: not known */
 };
 
 struct optimizer_param {
@@ -34,7 +37,7 @@ struct optimizer_param {
 	/* of the parameter as the optimizer has it, if that is a wrapper (DTensor) */
 	const void *outer;
 	const void *grad; /* for a wrapper: the local part of its gradient; NULL: it has none */
-	uint32_t id; /* struct train_param; 0: it has none */
+	uint32_t id; /* struct train_param; 0: none */
 	uint16_t group;
 	uint16_t nstate;
 	const struct optimizer_state *state;
@@ -48,7 +51,8 @@ struct optimizer_group {
 
 struct torch_optimizer_view {
 	uint16_t number; /* of the optimizer, in the order of first steps */
-	uint16_t nspan; /* optimizers that step inside another one: 1 for the inner one */
+	uint16_t
+		nspan; /* nesting of optimizers that step inside another one: 1 for the inner one */
 	char type[64]; /* name of its class */
 	bool partitions; /* its parameters are partitions of those of the model (ZeRO) */
 	uint32_t ngroup, nparam;
@@ -57,8 +61,8 @@ struct torch_optimizer_view {
 };
 
 /*
- * The optimizer whose step is in progress on this thread, the innermost one. NULL: none, it was not found, or it is not
- * needed. Between optimizer_begin and optimizer_end of the observers below.
+ * The innermost optimizer whose step is in progress on this thread. NULL: none, not found, or not needed. Valid between
+ * optimizer_begin and optimizer_end of the observers below.
  */
 const struct torch_optimizer_view *torch_optimizer_now(void);
 
@@ -68,7 +72,7 @@ const struct torch_optimizer_view *torch_optimizer_again(void);
 /* The number of that name in a group; NAN: it has none. */
 double torch_group_number(const struct optimizer_group *g, const char *key);
 
-/* The optimizer's state for p under that key; NULL: nothing (yet). */
+/* The optimizer's state for p under that key; NULL: none (yet). */
 const struct optimizer_state *torch_state_of(const struct optimizer_param *p, const char *key);
 
 #endif

@@ -105,21 +105,21 @@ static bool same_form(const struct train_param *a, const struct train_param *b)
 	       (!a->ndim || memcmp(a->dims, b->dims, a->ndim * sizeof(*a->dims)) == 0);
 }
 
-/* The parameter as it was found before, by its handle, name and form; 0: it was not. */
+/* The number of the parameter if an earlier search found it, by its handle, name and form; 0: new. */
 static uint32_t id_before(const struct train_params *old, const struct train_param *p)
 {
 	const struct train_param *was = train_param_by_impl(old, p->impl);
 
 	if (!was)
 		return 0;
-	/* An address is used again: the same tensor has its name, or had none and is as large. */
+	/* The address may be reused: the same tensor has its name, or had none and has the same size. */
 	if (strcmp(was->name, p->name) == 0)
 		return was->id;
 	return was->flags & TP_UNNAMED && !(p->flags & TP_UNNAMED) && same_form(was, p) ? was->id
 											: 0;
 }
 
-/* Puts it at its previous place, or at the end; returns its place. Results of other searches about it are kept. */
+/* Puts it at its previous index, or at the end; returns the index. Keeps the results of other searches about it. */
 static uint32_t add_to_list(struct look *l, const struct train_params *old, struct train_param p)
 {
 	const struct train_param *was;
@@ -320,7 +320,7 @@ static void add_piece(struct look *l, uint32_t flat, struct shard_piece *piece)
 	l->list[at] = p;
 }
 
-/* After all others, so that the originals keep their places. */
+/* Called after all others, so that the originals keep their places. */
 static void add_all_pieces(struct look *l, const struct train_params *old, const uint32_t *place)
 {
 	const struct tree *t = &l->tree;

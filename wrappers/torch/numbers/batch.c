@@ -35,7 +35,7 @@ static bool find_tensor(const void *o, const void *type, int left, struct buffer
 	for (size_t i = 0; i < py_count_items(o) && i < BATCH_ITEMS; i++)
 		if (find_tensor(py_get_item(o, i), type, left - 1, b))
 			return true;
-	/* A UserDict, as transformers' BatchEncoding. */
+	/* A UserDict, such as transformers' BatchEncoding. */
 	if (!py_is_list(o) && !py_is_tuple(o) && !py_is_type(o) && !py_is_str(o)) {
 		v = py_get_attribute(o, "data");
 		return v && py_is_dict(v) && find_tensor(v, type, left - 1, b);

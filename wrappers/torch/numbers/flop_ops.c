@@ -25,7 +25,7 @@ enum flop_form {
 	FLOPS_CONVOLUTION_BACKWARD,
 	FLOPS_ATTENTION,
 	FLOPS_ATTENTION_BACKWARD,
-	FLOPS_UNKNOWN, /* its operations do not follow from its shapes */
+	FLOPS_UNKNOWN, /* its operation count does not follow from its shapes */
 };
 
 /* By their schemas in native_functions.yaml of 2.13; first: index of the first operand among its tensors. */
@@ -101,11 +101,11 @@ bool torch_is_flop_op(const char *name)
 
 /* ---- which operators are watched ---- */
 
-#define WATCHED_MAX 128 /* rows; further ones are looked at always */
+#define WATCHED_MAX 128 /* rows; further ones are always observed */
 
 static struct api *_Atomic watched_rows[WATCHED_MAX];
 static _Atomic uint32_t nwatched;
-static _Atomic(const struct api *) leader; /* row of the operator that came first */
+static _Atomic(const struct api *) leader; /* row of the first operator seen */
 
 static void watch_rows(bool count)
 {
@@ -158,7 +158,7 @@ void torch_flops_unseen(const char *library)
 
 void torch_flops_see_module(const char *module, const char *file)
 {
-	/* Beginnings of modules' names, and where the name says nothing, parts of the file's. */
+	/* Prefixes of modules' names, and if the name is not specific, parts of the file name. */
 	static const struct {
 		char library[20], module[20], part[12];
 	} of[] = {{"flash_attn", "flash_attn", ""},
@@ -172,7 +172,7 @@ void torch_flops_see_module(const char *module, const char *file)
 
 /* ---- whether it counts for the model ---- */
 
-/* Backward passes that compute a graph of their own: in these gradients are switched on anyway. */
+/* Backward passes that compute their own graph: in these gradients are enabled anyway. */
 static _Atomic int graph_passes;
 
 static void flops_backward_begins(const struct torch_train_event *e)
@@ -193,7 +193,7 @@ const struct torch_train_observer flops_observer = {
 	.backward_end = flops_backward_ends,
 };
 
-/* c10::GradMode::is_enabled(), which reads a variable of the thread. -1: it is not there. */
+/* c10::GradMode::is_enabled(), which reads a variable of the thread. -1: not available. */
 static int are_gradients_on(void)
 {
 	static _Atomic(bool (*)(void)) found;
@@ -239,9 +239,9 @@ struct operands {
 
 enum operand_class {
 	OPERAND_PLAIN,
-	/* its shape is not that of the computation here: a DTensor has that of all ranks */
+	/* its shape is not that of the local computation: a DTensor has that of all ranks */
 	OPERAND_WRAPPER,
-	OPERAND_TRACED, /* nothing is computed with it: a compiler traces it */
+	OPERAND_TRACED, /* no computation: a compiler traces it */
 	OPERAND_UNREAD,
 };
 
@@ -348,15 +348,14 @@ static double flops_of_product(const struct buffer *a, const struct buffer *b)
 }
 
 /*
- * at: images in which the whole kernel is applied to every pixel: the output's, or the input's for a transposed
- * convolution.
+ * at: images for which the whole kernel is applied to every pixel: the output's, or the input's for a transposed convolution.
  */
 static double flops_of_convolution(const struct buffer *at, const struct buffer *kernel)
 {
 	return 2 * length_of(at, 0) * lengths_from(at, 2) * lengths_from(kernel, 0);
 }
 
-/* One of the two products of an attention: as many queries as keys there are, each of so long vectors. */
+/* One of the two products of an attention: the number of queries times the number of keys, for vectors of that length. */
 static double flops_of_scores(const struct buffer *q, const struct buffer *k, double length)
 {
 	return 2 * length_of(q, 0) * length_of(q, 1) * length_of(q, 2) * length_of(k, 2) * length;
@@ -382,10 +381,7 @@ static bool is_sane(const struct operands *o, unsigned first, unsigned n, unsign
 	return true;
 }
 
-/*
- * Results of a convolution's backward pass: gradients of the input and of the kernel, each as expensive as the forward
- * pass.
- */
+/* Results of a convolution's backward pass: gradients of the input and of the kernel, each as expensive as the forward pass. */
 static double wanted_gradients(const struct call *c)
 {
 	const struct op_type *t = &torch_function_of(c)->op;
@@ -435,7 +431,7 @@ static bool flops_of_op(const struct call *c, const struct operands *o, struct f
 			f->model = scores + values;
 			break;
 		}
-		/* The kernel computes the scores again, which the forward pass did not keep. */
+		/* The kernel recomputes the scores, which the forward pass did not keep. */
 		f->model = 2 * (scores + values);
 		f->all = f->model + scores;
 		return true;
@@ -453,7 +449,7 @@ static THREAD_OWN struct {
 	uintptr_t frame, pc;
 } outermost;
 
-/* An exception may have led past it: then its return address is not there any more, or we are above it. */
+/* An exception may have left it: then its return address is no longer on the stack, or the current frame is above it. */
 static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(
 	const struct call *c)
 {
@@ -492,7 +488,7 @@ void torch_flop_leave(const struct call *c)
 
 	if (outer)
 		own(outermost).frame = 0;
-	/* Inside another one, too: where the leader alone is watched that one is not seen. */
+	/* It may be inside another one: if only the leader is observed, that one is not seen. */
 	if (!c->ok || (!counts && c->api != atomic_load(&leader)))
 		return;
 	switch (read_operands(c, &o)) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The loss of a backward pass, and how the program computed it: numbers that were divided and multiplied on this thread
- * since the last pass, in a ring. The pass begins at the last number of a chain of them, or at a copy of it (.float(),
+ * The loss of a backward pass, and how the program computed it: numbers that were divided and multiplied on this thread since
+ * the last pass, in a ring buffer. The pass begins at the last number of a chain of them, or at a copy of it (.float(),
  * .mean()).
  */
 #include "wrappers/torch/numbers/loss_ops.h"
@@ -16,10 +16,10 @@
 #define MADE_MAX 8
 #define SCALE_MIN 1024 /* the first loss scale seen is at least this */
 
-/* A number that a division or a multiplication gave, and all that has made it. */
+/* A number that resulted from a division or a multiplication, and all steps that produced it. */
 struct made {
 	double value;
-	double scale; /* the last factor it was multiplied by, a power of two; 1: none */
+	double scale; /* the last factor that it was multiplied by, if a power of two; 1: none */
 	double divisor[LOSS_DIVISORS];
 	uint8_t n;
 };
@@ -95,7 +95,7 @@ void loss_note_product(double a, double b, double value)
 	const struct made *from = find_made(a);
 	double factor = b;
 
-	/* In place, a is the result. */
+	/* In place, a is the result already. */
 	if (!from && b != 0)
 		from = find_made(value / b);
 	if (!from && ((from = find_made(b)) || (is_power_of_two(a) && a >= SCALE_MIN)))
@@ -115,7 +115,7 @@ void loss_note_quotient(double divisor, double value)
 		add_made(find_made(value * divisor), value, divisor > 1 ? divisor : 0, 1);
 }
 
-/* A loss scale is a power of two. If the program sets another scale, only the last one seen. */
+/* A loss scale is a power of two. If the program has set another scale, only the last one seen is accepted. */
 static bool may_be_scale(double ratio)
 {
 	uint64_t seen = atomic_load_explicit(&scaler_scale, memory_order_relaxed);

@@ -33,7 +33,7 @@
 #define SUMS_MAX 4
 #define NORM_AGREES 1e-3
 
-/* A number that was summed up, and is known to the program. */
+/* A number that was summed over the ranks, and is known to the program. */
 struct summed {
 	double here, all; /* this rank's input, and the sum */
 };
@@ -48,7 +48,7 @@ static THREAD_OWN struct {
 	uint8_t nsum;
 } notes;
 
-/* Of the training, whichever thread computes: the bits of a double, and whether it is set. */
+/* For the whole training, whichever thread computes: the bits of a double, and whether it is set. */
 static _Atomic uint64_t found_bits;
 static _Atomic bool found;
 
@@ -117,7 +117,7 @@ static bool number_of_dtensor(const void *impl, double *out)
 		return false;
 	local = tree_local_of_replica(impl);
 	py_release_objects(&h);
-	/* It lives as long as the DTensor does, which the operator is just giving back. */
+	/* It lives as long as the DTensor does, which the operator is just returning. */
 	return local && torch_number_of(local, out);
 }
 
@@ -224,7 +224,7 @@ static bool norm_agrees(double a, double b)
 	return fabs(a - b) <= NORM_AGREES * fabs(b);
 }
 
-/* 1.0, 0.5, 12: usual clipping values. */
+/* 1.0, 0.5, 12: common clipping values. */
 static bool is_round(double v)
 {
 	double digits = v;
@@ -238,7 +238,7 @@ static bool is_round(double v)
 	return fabs(digits - (double)(int)(digits + 0.5)) <= 1e-4 * digits;
 }
 
-/* have: the norm left by clipping, for gradients whose norm was `here`; norm: the total one. */
+/* have: the norm left after clipping, for gradients whose norm was `here`; norm: the total one. */
 static bool is_clipped(double have, double here, double norm)
 {
 	double limit = double_of(atomic_load_explicit(&clipped_to, memory_order_relaxed));
@@ -250,7 +250,7 @@ static bool is_clipped(double have, double here, double norm)
 	return true;
 }
 
-/* Replicas all give the same, so that the sum is a multiple of it, and no square of a norm. */
+/* Replicas all contribute the same value, so the sum is a multiple of it, and not the square of a norm. */
 static bool is_multiple(const struct summed *s)
 {
 	double times = s->all / s->here;

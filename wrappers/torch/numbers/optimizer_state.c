@@ -133,7 +133,7 @@ void torch_note_optimizer(bool begins)
 void torch_watch_optimizer_state(const struct call *c)
 {
 	torch_look_at_optimizer_state(c);
-	/* Called outside of the first step: not again. */
+	/* Called outside of the first step: not counted again. */
 	if (atomic_load_explicit(&when, memory_order_relaxed) != DURING)
 		stub_watch(c->api, false);
 }

@@ -50,7 +50,7 @@ enum scalar_op {
 static const struct {
 	const char *name;
 	uint8_t op; /* enum scalar_op */
-	uint8_t which; /* enum scalar: the purpose of watching it */
+	uint8_t which; /* enum scalar: the purpose of observing it */
 } ops[] = {
 	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
 	{"div_Tensor", OP_DIV, SCALAR_LOSS},
@@ -134,7 +134,7 @@ bool torch_number_of(const void *impl, double *out)
 	return false;
 }
 
-/* Of the training, whichever thread computes: the bits of a double, and whether it is set. */
+/* For the whole training, whichever thread computes: the bits of a double, and whether it is set. */
 static _Atomic uint64_t scale_bits;
 static _Atomic bool scale_there;
 
@@ -172,7 +172,7 @@ static void note_factor(const struct call *c, bool divides)
 {
 	double a, b, value;
 
-	/* Numbers computed by autograd are no losses. A closure's forward pass is inside an optimizer's step. */
+	/* Numbers computed by autograd are not losses. A closure's forward pass is inside an optimizer's step. */
 	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
 		!torch_number_of(tensor_argument(c, 1), &b) ||
 		!torch_number_of(torch_result_of(c), &value))

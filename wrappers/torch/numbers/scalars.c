@@ -34,7 +34,7 @@
 
 #define OPTIMIZERS_MAX 16
 #define GROUPS_MAX 64
-#define MICRO_MAX 64 /* micro steps whose losses are kept apart */
+#define MICRO_MAX 64 /* micro steps whose losses are kept separately */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -45,7 +45,7 @@ struct segment {
 	double micro[MICRO_MAX]; /* these numbers */
 	double divisor[LOSS_DIVISORS]; /* by which the program divided each of them */
 	uint8_t ndivisor;
-	double scale; /* a loss scale that it multiplied the last by; 1: none */
+	double scale; /* a loss scale that it multiplied the last one by; 1: none */
 	bool known; /* each began at a number */
 };
 
@@ -64,8 +64,8 @@ static const struct segment no_passes = {.scale = 1, .known = true};
 static struct segment segment = {.scale = 1, .known = true};
 static struct kept kept[OPTIMIZERS_MAX];
 static bool in_optimizer, passed_inside;
-static double learnt; /* a divisor that was the number of micro steps once */
-static bool with_trainer; /* transformers' Trainer says the sum, whatever it divides by */
+static double learnt; /* a divisor that once was the number of micro steps */
+static bool with_trainer; /* transformers' Trainer reports the sum, whatever it divides by */
 
 void torch_scalars_forked(void)
 {
@@ -129,7 +129,7 @@ static bool sums_up(const struct segment *s)
 	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
 }
 
-/* The loss of a segment, which is over, into k: none if there is none. */
+/* Stores the loss of a finished segment in k: none if there is none. */
 static void end_segment(struct kept *k)
 {
 	struct segment s = segment;
@@ -207,12 +207,12 @@ struct norm_sum {
 	const struct torch_optimizer_view *view;
 	double sum;
 	uint32_t n;
-	bool whole; /* each gradient is all of it */
-	bool parts; /* other ranks have parts of some */
+	bool whole; /* each gradient is complete */
+	bool parts; /* other ranks have parts of some gradients */
 	bool read; /* all of them could be read */
 };
 
-/* With several ranks only the names tell that a gradient is no part. */
+/* With several ranks only the names show that a gradient is complete. */
 static void sort_gradient(struct norm_sum *s, const struct optimizer_param *o)
 {
 	const struct train_params *all = train_params_now();
@@ -284,7 +284,7 @@ void torch_note_batch(void)
 	const char *why;
 	bool found;
 
-	/* It takes locks of ours, which must not be waited for with the GIL held. */
+	/* It takes locks of libprobe, which must not be waited for with the GIL held. */
 	if (!step_wants_batch() || !session_start() || !py_hold_objects(&h, &why))
 		return;
 	found = tree_find_batch(&samples, &tokens);

@@ -9,30 +9,32 @@
 struct call;
 struct torch_function;
 
-/* The value of a tensor of one real element in the host's memory. False: it is another one. */
+/* The value of a one-element tensor of real type in the host's memory. False: it is another kind of tensor. */
 bool torch_number_of(const void *impl, double *out);
 
-/* The DataLoader's __next__ in which this thread is has a batch. */
+/* The DataLoader's __next__, in which this thread is, has a batch. */
 void torch_note_batch(void);
 
 /* ---- operators (scalar_ops.c) ---- */
 
 bool torch_is_scalar_op(const char *name); /* of the C++ struct; `call` only */
 void torch_watch_scalar_op(struct torch_function *r, const char *name);
-void torch_note_scalar_op(const struct call *c); /* it has returned; any operator */
+void torch_note_scalar_op(const struct call *c); /* any operator has returned */
 
 /* ---- total norms (norm_ops.c) ---- */
 
-/* That buffer is about to be summed up over the ranks of a group. */
+/* That buffer is about to be summed over the ranks of a group. */
 struct buffer;
 void torch_note_summed(const struct buffer *v);
 
-/* Something is about to be summed up by a communicator of that many ranks: of DTensors the norms of each parameter are. */
+/*
+ * A buffer is about to be summed by a communicator of that many ranks: for DTensors these may be the norms of each parameter.
+ */
 void torch_note_norm_sum(int ranks);
 
 /*
- * Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of something
- * that is no plain tensor.
+ * Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of an object that is
+ * not a plain tensor.
  */
 struct torch_list;
 void torch_note_stack(const struct torch_list *from, const void *made);
@@ -50,18 +52,18 @@ bool torch_has_clip_norm(void);
 bool torch_has_sums(void);
 
 /*
- * squares: the sum of those of the gradients that the step begins with, as far as this rank has them; parts: other ranks have
- * the rest. A sum that agrees with it is the square of the total norm: torch_take_clip_norm() gives that. False: none does.
+ * squares: the sum of the squares of this rank's gradients at the start of the step; parts: other ranks have the rest. A sum
+ * that agrees with it is the square of the total norm, which torch_take_clip_norm() then returns. False: none does.
  */
 bool torch_settle_norm(double squares, bool parts);
 
-/* The total norm that the program has found since this was asked. False: it found none. */
+/* The total norm that the program has computed since the last call of this function. False: none. */
 bool torch_take_clip_norm(double *norm);
 
 /* The scaler has changed its scale, which that tensor holds. */
 void torch_note_scale_update(const void *scale);
 
-/* The loss scale that the gradients were freed of since this was asked. False: there was none. */
+/* The loss scale by which the gradients were divided since the last call of this function. False: there was none. */
 bool torch_take_loss_scale(double *scale);
 
 #endif

@@ -10,7 +10,7 @@
 #include "life/life.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* NULL where this libtorch has no such function. */
+/* NULL if this libtorch has no such function. */
 static void *find_torch_function(const char *name)
 {
 	struct provider p;

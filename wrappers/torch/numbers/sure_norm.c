@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock: `lock` is a leaf; some events per step. A forked child makes it again. */
+/* Lock: `lock` is a leaf; some events per step. A forked child initialises it again. */
 #include "wrappers/torch/numbers/sure_norm.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "wrappers/torch/names/optimizer_view.h"
 #include "wrappers/torch/tensors/param_grad.h"
 
-#define REDUCED_SLOTS (1u << 18) /* a power of two; half of them are used at most */
+#define REDUCED_SLOTS (1u << 18) /* a power of two; at most half of them are used */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -25,8 +25,8 @@ static struct {
 	unsigned norms; /* norms that clip_grad.py has computed and no step has used */
 	double norm; /* the last of them; NAN: it cannot be read */
 	bool readable, replica, taken;
-	bool summed; /* norms, over all ranks */
-	bool full; /* more parameters were reduced than there is room for */
+	bool summed; /* norms were summed, over all ranks */
+	bool full; /* more parameters were reduced than fit into the table */
 } seen;
 
 /* Parameters that were reduced: open addressing; of another pass than `pass`: none. */
@@ -148,7 +148,7 @@ static const void *defined_grad(const struct optimizer_param *p)
 	return grad != torch_undefined_impl() ? grad : NULL;
 }
 
-/* Why the plain gradients may not be the same on all ranks; NULL: they are. */
+/* The reason why the plain gradients may differ between ranks; NULL: they are the same. */
 static const char *why_not_replicas(const struct torch_optimizer_view *v)
 {
 	if (v->partitions)
@@ -181,7 +181,7 @@ static bool are_any_gradients(const struct torch_optimizer_view *v)
 	return false;
 }
 
-/* The norm of the gradients themselves; returns NULL, or why it is not available. */
+/* The norm of the gradients themselves; returns NULL, or the reason why it is not available. */
 static const char *sum_own_norm(const struct torch_optimizer_view *v, double *norm)
 {
 	double sum = 0, one;

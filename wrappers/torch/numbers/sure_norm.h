@@ -29,16 +29,16 @@ void sure_norm_forget(void);
 /* clip_grad.py has computed a total norm. value: NULL where it cannot be read; replica: of DTensors. */
 void sure_norm_saw_clip(const double *value, bool replica);
 
-/* Gradients are freed of a loss scale: a norm that was computed before is not theirs. */
+/* Gradients are divided by the loss scale: a norm that was computed before does not apply to them. */
 void sure_norm_saw_unscale(void);
 
-/* A norm, or its parts, were given to be summed up by a communicator of that many ranks. */
+/* A norm, or its parts, were passed to a communicator of that many ranks to be summed. */
 void sure_norm_saw_sum(int ranks);
 
 /* DDP reduces the gradients of these parameters (TensorImpl) over that many ranks. */
 void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks);
 
-/* At the begin of that optimizer's step, which takes the norm: another one's does not have it. */
+/* Called at the beginning of that optimizer's step, which uses up the norm: it does not apply to another optimizer's step. */
 enum sure_norm sure_norm_take(const struct torch_optimizer_view *v, double *norm, const char **why);
 
 void sure_norm_forked(void);

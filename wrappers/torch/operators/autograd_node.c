@@ -23,7 +23,7 @@
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define LIST_ROOM 16 /* gradients that a node gives back */
+#define LIST_ROOM 16 /* gradients that a node returns */
 
 /* ---- which ---- */
 
@@ -34,7 +34,7 @@ bool torch_node_wanted(const char *symbol)
 
 	if (!get_calls_keys(config_now())->backward || !node_class(symbol, name, sizeof(name)))
 		return false;
-	/* Which operators there are shows when the library has been loaded. */
+	/* Which operators exist is only known when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)
 		if (wraplist_section(list_now(), section[i]) != WRAPLIST_NONE)
 			return true;
@@ -57,7 +57,7 @@ static bool is_of_listed(const char *schema, void *node)
 	return torch_op_listed(base, overload);
 }
 
-/* The operator's schema may be in the tail of another one's (opschema.c); the node's name then tells that it exists. */
+/* The operator's schema may be in the tail of another one's (opschema.c); the node's name then proves that it exists. */
 static bool is_of_listed_tail(const char *schema, void *node)
 {
 	for (const char *s = schema + 1; *s && *s != '.' && *s != '('; s++)
@@ -166,7 +166,7 @@ static void add_node_tensors(struct cxx_work *w, const void *vector, bool out)
 		uint16_t *n = out ? &w->nout : &w->nin, before = *n;
 
 		torch_add_tensor(w, l.at[i], out);
-		/* Its place among all, also those that have no tensor. */
+		/* Its position among all gradients, including those without a tensor. */
 		if (*n > before && i + 1 < TENSOR_ARG(~0u))
 			(out ? w->out : w->in)[before].arg |= (uint8_t)(i + 1);
 	}

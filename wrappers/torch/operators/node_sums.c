@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What autograd makes of a node's gradients before it hands them on: those of arguments that were broadcast are summed
- * to the argument's shape (torch::autograd::validate_outputs). For dumps, which have the gradients that arrive: each
- * sum is recorded as a part of its node's record, in the place that it replaces. So is the place of the last argument
- * if it has no gradient, since a record has only tensors.
+ * What autograd does to a node's gradients before it passes them on: those of arguments that were broadcast are summed to the
+ * argument's shape (torch::autograd::validate_outputs). For dumps, which have the gradients that arrive: each sum is recorded
+ * as a part of its node's record, in the place that it replaces. So is the place of the last argument if it has no gradient,
+ * because a record has only tensors.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ bool torch_node_sums_wanted(void)
 	       output_has_format(get_files_keys(c)->format, FORMAT_DUMP);
 }
 
-/* The last node of this thread that was recorded, until its gradients are handed on. */
+/* The last recorded node of this thread, until its gradients are passed on. */
 static THREAD_OWN struct {
 	struct api *row;
 	uint64_t seq; /* 0: none */
@@ -54,7 +54,7 @@ void torch_check_node_sums(const void *gradients)
 {
 	struct torch_list l = torch_vector(gradients);
 
-	/* Another node's: one that is not recorded. */
+	/* These belong to another node, which is not recorded. */
 	if (own(last).seq &&
 		(l.n != own(last).n || memcmp(l.at, own(last).impl, l.n * sizeof(*l.at)) != 0))
 		own(last).seq = 0;

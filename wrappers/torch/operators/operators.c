@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Operators: at::_ops::<name>::call is the dispatcher's entry for C++ (and with it for Python), ::redispatch the one below
- * autograd, which also calls from a graph reach that has no C++ in it. Both are watched, and the inner one of a pair is
- * nested like any call within a call.
+ * autograd, which is also reached from a graph without C++. Both are observed, and the inner one of a pair is nested like any
+ * call within a call.
  */
 #include <stdio.h>
 #include <string.h>
@@ -21,12 +21,12 @@
 #include "wrappers/torch/tensors/torch.h"
 
 #define PREFIX "_ZN2at4_ops"
-#define DIMS_ROOM 8 /* kept for the shape of each result */
-#define LIST_ROOM 16 /* results of an operator that gives back a list */
+#define DIMS_ROOM 8 /* room for the shape of each result */
+#define LIST_ROOM 16 /* results of an operator that returns a list */
 
 /* ---- which ---- */
 
-/* Python spells these operators otherwise. */
+/* Python has other names for these operators. */
 static const struct {
 	const char *method, *op;
 } spelled[] = {{"truediv", "div"}, {"itruediv", "div_"}, {"iadd", "add_"}, {"isub", "sub_"},
@@ -70,7 +70,7 @@ bool torch_op_listed(const char *base, const char *overload)
 	return hit || listed_python(base);
 }
 
-/* The operator's C++ name out of the mangled one; false: it is none, or a function of another kind. */
+/* Extracts the operator's C++ name from the mangled one; false: it is not an operator, or another kind of function. */
 static bool struct_name(const char *symbol, char *out, size_t cap)
 {
 	const char *p = op_name_behind(symbol, PREFIX, out, cap);
@@ -83,7 +83,7 @@ static bool is_call_symbol(const char *symbol, const char *name)
 	return strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
 }
 
-/* By the name of its C++ struct alone, which is modified meanwhile. */
+/* By the name of its C++ struct alone, which is modified temporarily. */
 static bool is_op_name_listed(char *name)
 {
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
@@ -95,7 +95,7 @@ static bool is_op_name_listed(char *name)
 		return false;
 	if (torch_op_listed(name, NULL))
 		return true;
-	/* add_relu_Tensor: where the overload's name begins is not known yet, so each place is tried. */
+	/* add_relu_Tensor: it is not known yet where the overload's name begins, so each position is tried. */
 	for (char *u = strchr(name + 1, '_'); u; u = strchr(u + 1, '_')) {
 		bool hit;
 
@@ -142,12 +142,12 @@ static void split_name(const char *schema, char *base, char *overload, size_t ca
 }
 
 /*
- * Between 1.13 and 2.2 OptionalArrayRef had the name that it has now, and was another type; its layout was never verified
- * out. Other optionals by value have another name there, and are not known.
+ * Between 1.13 and 2.2 OptionalArrayRef had its present name, but was another type, whose layout was never verified. Other
+ * optionals by value have another name there, and are not supported.
  */
 static bool are_types_passable(const struct op_type *t)
 {
-	static _Atomic int is_new; /* 0: not looked at, 1: yes, 2: no */
+	static _Atomic int is_new; /* 0: not examined, 1: yes, 2: no */
 	struct provider p;
 
 	for (unsigned i = 0; i < t->nargs; i++) {
@@ -161,7 +161,7 @@ static bool are_types_passable(const struct op_type *t)
 	return true;
 }
 
-/* How the operator is called, from its mangled name and its schema; else NULL and why. */
+/* How the operator is called, from its mangled name and its schema; otherwise NULL and the reason. */
 static const char *read_op_type_and_schema(
 	const char *symbol, const char *name, struct op_type *t, const char **why)
 {
@@ -222,7 +222,7 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 			scope = SCOPE_NUMBER;
 	}
 	if (torch_is_flop_op(name)) {
-		/* Only its `call` shows what is needed there. */
+		/* Only its `call` is needed for this purpose. */
 		if (scope == SCOPE_LOOK && !call)
 			scope = SCOPE_NONE;
 		torch_watch_flop_op(r, name, !is_listed && !scope);
@@ -235,7 +235,7 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 	snprintf(r->cxx.symbol, sizeof(r->cxx.symbol), "at::_ops::%.100s::%s", name,
 		call ? "call" : "redispatch");
 	snprintf(r->op_name, sizeof(r->op_name), "%s%s%s", base, *overload ? "." : "", overload);
-	/* Operators that only write into lists give nothing back. */
+	/* Operators that only write into lists return nothing. */
 	if (t->result == OP_NOTHING && t->ret == CT_VOID && !t->hidden && strstr(schema, "(a!)[]"))
 		t->result = OP_LIST_OUT;
 	r->cxx.kind = (struct kind){.name = r->op_name, .op = r->op_name};
@@ -329,7 +329,7 @@ static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool ou
 	}
 }
 
-/* The tensors from the first-th on are those of argument i. */
+/* The tensors from index `first` on belong to argument i. */
 static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t arg)
 {
 	bool list = arg == OP_LIST || arg == OP_ILIST || arg == OP_OPTIONAL_LIST;
@@ -365,7 +365,7 @@ static uint32_t room_of(const struct op_type *t, const struct call *c)
 	return torch_out_room(n);
 }
 
-/* Also where it has no row. */
+/* Also for operators without a row. */
 static void begin_op(const struct call *c)
 {
 	torch_report_version();
@@ -470,7 +470,7 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 	}
 }
 
-/* Inside a recorded operator: its computation counts nevertheless, and the outer one does not. */
+/* For an operator inside a recorded one: its computation counts nevertheless, and the outer one's does not. */
 static bool enter_nested_op(const struct call *c)
 {
 	if (!torch_function_of(c)->flop_op)
@@ -506,7 +506,7 @@ static void leave_op(struct call *c, int64_t ret)
 		c->op.flags |= CF_INPLACE;
 }
 
-/* struct adapter.listed. Rows of nodes have none: their operators are looked up when they come. */
+/* struct adapter.listed. Rows of nodes have none: their operators are looked up at each call. */
 static bool is_op_row_listed(const struct api *f)
 {
 	const struct torch_function *r = (const struct torch_function *)f;

@@ -2,12 +2,12 @@
 /*
  * Operators and the step marker.
  *
- * An operator ends a step (step_marker: aten::argmax, or one overload: aten::add.Tensor). Where it is listed as well, its
- * record is the mark; else it is only watched. The call counts when it is made outside of recorded calls; the operator's
- * `redispatch` inside its `call`, and an overload inside another one, count with it.
+ * An operator ends a step (step_marker: aten::argmax, or one overload: aten::add.Tensor). If it is listed as well, its record
+ * is the mark; otherwise it is only observed. The call counts if it is made outside of recorded calls; the operator's
+ * `redispatch` inside its `call`, and an overload inside another one, count together with it.
  *
- * Or the marker is a Python function: then common operators show, by being called, which of its activations runs. More
- * places at which it is looked make fewer activations that cannot be distinguished from the one before.
+ * Or the marker is a Python function: then calls of common operators show which of its activations runs. The more places are
+ * examined, the fewer activations are mistaken for their predecessor.
  */
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const char *const common[] = {"_foreach_add_", "_local_scalar_dense", "ad
 
 static THREAD_OWN uint32_t inside;
 
-/* The operator's name as configured, NULL: the marker is none. */
+/* The operator's name as configured, NULL: the marker is not an operator. */
 static const char *configured_operator(void)
 {
 	const char *m = get_steps_keys(config_now())->step_marker;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds actv and actv_grad: inputs and outputs of modules in training mode, and their gradients. Inputs are read when
- * the module is called, outputs when it returns. A module that is called several times in a micro step is measured the
- * first time. Recomputed activations are not measured again; if their first pass made no graph (reentrant
- * checkpointing), the second pass's tensors have the gradients.
+ * Kinds actv and actv_grad: inputs and outputs of modules in training mode, and their gradients. Inputs are read when the
+ * module is called, outputs when it returns. A module that is called several times in a micro step is measured the first time.
+ * Recomputed activations are not measured again; if their first pass made no graph (reentrant checkpointing), the second pass's
+ * tensors have the gradients.
  */
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void collect_tensors(struct tensors *t, py_object *o, int levels)
 	}
 }
 
-/* A side of a call, measured on a stack of ours. */
+/* A side of a call, measured on a separate stack. */
 struct side {
 	const struct tensors *t;
 	struct remembered what;

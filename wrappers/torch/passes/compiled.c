@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Computation that torch.compile hides: its kernels are objects that are loaded when a graph has been compiled. */
+/* Detects computation that torch.compile hides: its kernels are objects that are loaded when a graph has been compiled. */
 #include <stdatomic.h>
 #include <string.h>
 
@@ -12,8 +12,8 @@
 #include "wrappers/torch/tensors/train_observers.h"
 
 /*
- * Inductor (2.3 and later) loads its C++ as a module "kernel" from a file named by a hash, which importing it by its name
- * would not; Triton's launchers are a separate module in a cache folder.
+ * Inductor (2.3 and later) loads its C++ as a module "kernel" from a file named by a hash, which importing by name would not
+ * do; Triton's launchers are a separate module in a cache folder.
  */
 static bool is_compiled(const char *module, const char *file)
 {
@@ -43,8 +43,8 @@ void torch_compiled_code(const char *module, const char *file)
 /* ---- compiled autograd ---- */
 
 /*
- * Then the engine passes the whole backward pass to a graph: no node is evaluated, and the graph itself adds its
- * results to the gradients. It shows as passes without any node. A single such pass may just have had nothing to do.
+ * With compiled autograd the engine passes the whole backward pass to a graph: no node is evaluated, and the graph itself adds
+ * its results to the gradients. It is detected by passes without any node. A single such pass may simply have been empty.
  */
 #define EMPTY_PASSES 3
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds autograd's node of a tensor (class AutogradMeta): after its storage a TensorImpl has a pointer to AutogradMeta,
- * which has the node after its table of functions, a std::string and .grad. This is trusted if
- * at::TensorBase::grad_fn() returns the same for the first tensor that has a node. The tensor's index among the node's
- * outputs comes from at::TensorBase::output_nr(), which only reads.
+ * Finds autograd's node of a tensor (class AutogradMeta): after its storage a TensorImpl has a pointer to AutogradMeta, which
+ * has the node after its table of functions, a std::string and .grad. This is trusted if at::TensorBase::grad_fn() returns the
+ * same for the first tensor that has a node. The tensor's index among the node's outputs comes from
+ * at::TensorBase::output_nr(), which only reads.
  *
- * A node that is never evaluated is dropped two steps later. A freed node and another one made at its address differ in
- * their number (autograd_node.c).
+ * A node that is never evaluated is dropped two steps later. If a node was freed and another one made at its address, they
+ * differ in their number (autograd_node.c).
  *
  * Lock: `gradient_lock` is a leaf.
  */
@@ -38,10 +38,10 @@
 static struct slot {
 	const void *node;
 	uint64_t number; /* UINT64_MAX: not known */
-	bool inside; /* gradients from nodes of what.range count; false: those from others */
+	bool inside; /* gradients from nodes of what.range count; false: only those from other nodes */
 	uint32_t nr, next; /* next: index + 1 */
 	uint32_t given,
-		others; /* how often such a node gave something, and how often another one */
+		others; /* how often such a node contributed, and how often another one did */
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
@@ -78,7 +78,7 @@ static const void *node_in_meta(const void *impl)
 	return meta ? *(const void *const *)(meta + NODE) : NULL;
 }
 
-/* The first tensor that was computed. False: its node cannot be found, now or ever. */
+/* Uses the first tensor that was computed. False: its node cannot be found, now or ever. */
 static bool learn_graph(const void *impl)
 {
 	uintptr_t meta = *(const uintptr_t *)((const char *)impl + META);
@@ -118,7 +118,7 @@ struct edge {
 	uint32_t nr;
 };
 
-/* ---- gradients that are waited for ---- */
+/* ---- pending gradients ---- */
 
 static uint32_t *head_of(const void *node)
 {
@@ -176,7 +176,7 @@ void torch_remember_input(const void *impl, const struct remembered *r)
 
 /* ---- which nodes a module has made ---- */
 
-#define RANGES 65536u /* one is used again when as many others have come */
+#define RANGES 65536u /* reused when as many others have been made */
 
 static struct node_range {
 	_Atomic uint64_t from, to; /* to 0: no end yet */
@@ -230,7 +230,7 @@ static void free_slot(uint32_t *link)
 	atomic_fetch_sub(&waiting, 1);
 }
 
-/* Takes a slot that waits for that node; false: no more. */
+/* Takes a slot that waits for that node; false: there are no more. */
 static bool take_remembered(const void *node, struct slot *out)
 {
 	bool hit = false;
@@ -269,7 +269,7 @@ void torch_gradients_forget(const struct torch_train_event *e)
 	pthread_mutex_unlock(&gradient_lock);
 }
 
-/* ---- the engine comes by ---- */
+/* ---- the engine reaches a node ---- */
 
 static atomic_bool edges_seen; /* gradients are seen on their way from node to node */
 static THREAD_OWN uint64_t running; /* number of the node that runs, + 1; 0: none */
@@ -279,8 +279,8 @@ struct passing {
 };
 
 /*
- * True if everything that the node got counts. A gradient that came from a single node was shown on its way. A gradient
- * that no node gave to an output comes from the pass itself, which begins there.
+ * True if everything that the node received counts. A gradient that came from a single node was seen on its way. A gradient
+ * that no node passed to an output comes from the pass itself, which begins there.
  */
 static bool is_shown_here(const struct slot *s)
 {
@@ -324,7 +324,8 @@ void torch_gradients_passed(uint64_t before)
 }
 
 /*
- * The i-th slot that waits for that edge; *first: the running node's gradient counts, and is the first. False: no more.
+ * The i-th slot that waits for that edge; *first: the running node's gradient counts, and is the first. False: there are no
+ * more.
  */
 static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
@@ -382,7 +383,7 @@ void torch_edges_pass(const void *edges, const void *gradients)
 
 	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
 		return;
-	/* One gradient for each edge: that gives the size of an edge. */
+	/* There is one gradient for each edge: that gives the size of an edge. */
 	all.size = bytes / all.grads.n;
 	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
 		return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Gradients of tensors seen in a forward pass. The node of autograd that made the tensor is remembered; when the engine
- * comes to it, its inputs are the complete gradients of its outputs. Nothing is added to the graph.
+ * Gradients of tensors seen in a forward pass. The autograd node that made the tensor is remembered; when the engine reaches
+ * it, its inputs are the complete gradients of its outputs. Nothing is added to the graph.
  */
 #ifndef PROBE_WRAPPERS_TORCH_GRADIENT_NODES_H
 #define PROBE_WRAPPERS_TORCH_GRADIENT_NODES_H
@@ -14,7 +14,7 @@ struct buffer;
 struct remembered;
 struct torch_train_event;
 
-/* On the thread that has it, on a stack with some room; the tensor is gone afterwards. */
+/* Called on the thread that has the gradient, on a stack with some room; the tensor is not valid afterwards. */
 typedef void arrived_fn(const struct remembered *r, const struct buffer *b);
 
 /* Identifies the owner of the gradient. */
@@ -31,18 +31,18 @@ struct remembered {
 };
 
 /*
- * The whole gradient that the tensor's node gets. With r->range, the nodes that a module has made: only what it gets
- * from others, the gradient of the module's output.
+ * Registers for the complete gradient that the tensor's node receives. With r->range, the nodes that a module has made: only
+ * what the node receives from others, the gradient of the module's output.
  */
 void torch_remember_gradient(const void *impl, const struct remembered *r);
 
 /*
- * The gradient that the nodes of r->range return for that tensor, without other contributions: the gradient of the
- * module's input. In both functions: if several contribute, and others too, everything counts.
+ * Registers for the gradient that the nodes of r->range return for that tensor, without other contributions: the gradient of
+ * the module's input. For both functions: if several nodes contribute, and others too, everything counts.
  */
 void torch_remember_input(const void *impl, const struct remembered *r);
 
-/* The nodes that are made from number `from` on, up to the one before `to`; to 0: it is not known. */
+/* The nodes made from number `from` on, up to the one before `to`; to 0: not known. */
 uint32_t torch_range_begin(uint64_t from);
 void torch_range_end(uint32_t range, uint64_t to);
 
@@ -50,13 +50,13 @@ void torch_range_end(uint32_t range, uint64_t to);
 bool torch_is_made_since(const void *impl, uint32_t range);
 
 /*
- * Engine::evaluate_function() begins (the node, and the InputBuffer with its gradients), and ends. Returns a value for
- * the end, because a node may run another pass.
+ * Engine::evaluate_function() begins (the node, and the InputBuffer with its gradients), and ends. Returns a value for the end,
+ * because a node may run another pass.
  */
 uint64_t torch_gradients_pass(const void *node, const void *inputs);
 void torch_gradients_passed(uint64_t before);
 
-/* The node that is running gives back these (vector<Tensor>) along its edges (vector<Edge>). */
+/* The running node returns these (vector<Tensor>) along its edges (vector<Edge>). */
 void torch_edges_pass(const void *edges, const void *gradients);
 
 void torch_gradients_forget(const struct torch_train_event *e);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameter statistics of a PyTorch training around an optimizer's step. Parameters, gradients and the optimizer's
- * tensors are measured when it begins, and written when it ends, together with the updated parameters. A backward pass
- * inside the step (a closure) makes gradients again: then everything but the parameters is measured again when the pass
- * ends, and the last measurement counts.
+ * Parameter statistics of a PyTorch training around an optimizer's step. Parameters, gradients and the optimizer's tensors are
+ * measured when it begins, and written when it ends, together with the updated parameters. A backward pass inside the step (a
+ * closure) computes gradients again: then everything except the parameters is measured again when the pass ends, and the last
+ * measurement counts.
  *
- * One step at a time is handled: if several threads step optimizers at once, those of the others are skipped and
- * counted.
+ * One step at a time is handled: if several threads step optimizers at once, those of the others are skipped and counted.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -124,7 +123,7 @@ static struct held_value *hold_tensor(
 	h->v.word = word;
 	if (h->v.ndim > HELD_DIMS)
 		h->v.ndim = 0;
-	/* The tensor may be gone when it is written; where the entry is then is known only then. */
+	/* The tensor may have been freed when it is written; the entry's final position is only known then. */
 	if (h->v.ndim)
 		memcpy(h->dims, h->v.dims, 8 * (size_t)h->v.ndim);
 	h->v.dims = NULL;
@@ -207,7 +206,7 @@ static bool grad_buffer(
 	return narrow_to_piece(p, b);
 }
 
-/* Other tensors that the optimizer keeps, but for single numbers (step). */
+/* Other tensors that the optimizer keeps, except single numbers (step). */
 static void hold_other_states(const struct optimizer_param *op, const struct train_param *p)
 {
 	struct buffer b;
@@ -269,7 +268,7 @@ static void hold_direction(const struct torch_optimizer_view *view,
 	hold_numbers(TK_MG_DIRECTION, p, &value, 1);
 }
 
-/* No element of it is here; a gradient before the reduction there may be. */
+/* No element of it is on this rank, but there may be a gradient before the reduction. */
 static void hold_nothing(const struct train_param *p)
 {
 	struct stepped_param *at = p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
@@ -280,7 +279,7 @@ static void hold_nothing(const struct train_param *p)
 		*at = (struct stepped_param){NULL, p->id};
 }
 
-/* again: the parameter before the step is held already. */
+/* again: the parameter before the step has been measured already. */
 static void hold_param(const struct torch_optimizer_view *view, const struct optimizer_param *op,
 	const struct train_param *p, bool again)
 {
@@ -461,7 +460,7 @@ static void write_updated(void)
 	}
 }
 
-/* For parameters that have tensors of their own: if the optimizer's state was just made, it has been read again. */
+/* For parameters with their own tensors: if the optimizer's state was just created, it has been read again. */
 static void write_moments(void)
 {
 	static const struct {

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kind grad_unreduced: a parameter's gradient after its leaf's node (torch::autograd::AccumulateGrad) has added to it,
- * which is before the hooks that reduce it over the ranks. A pass is measured if it may be the last one of the
- * accumulation: if a parameter took n passes in the previous step, from the n-th on (with key grad_acc_steps: that
- * many). The last measurement is written when the optimizer's step begins; with monitor_mbs_grad each one at the end of
- * its pass.
+ * Kind grad_unreduced: a parameter's gradient after its leaf's node (torch::autograd::AccumulateGrad) has added to it, which is
+ * before the hooks that reduce it over the ranks. A pass is measured if it may be the last one of the accumulation: if a
+ * parameter took n passes in the previous step, from the n-th on (with key grad_acc_steps: that many). The last measurement is
+ * written when the optimizer's step begins; with monitor_mbs_grad each one at the end of its pass.
  *
- * A node belongs to one parameter, and runs on one thread at a time, so a slot has one writer. The thread of the
- * optimizer's step, or of the pass, writes it out after the passes.
+ * A node belongs to one parameter, and runs on one thread at a time, so a slot has one writer. The thread of the optimizer's
+ * step, or of the pass, writes it out after the passes.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -48,7 +47,7 @@ bool torch_leaves_wanted(void)
 	return torch_names_gradients() || torch_accumulate_wanted();
 }
 
-/* ---- where a node has its leaf ---- */
+/* ---- the offset of the leaf in a node ---- */
 
 #define NODE_BYTES 1024 /* bytes of a node, and after it, that are searched */
 #define NOT_THERE (-1)
@@ -106,7 +105,7 @@ void torch_leaf_made(struct call *c, bool leaving)
 		return;
 	}
 	at = find_leaf(c->v[0].cp, impl);
-	/* Another node will tell. */
+	/* Another node will decide. */
 	if (at == SEVERAL && atomic_fetch_add(&doubtful, 1) < SEVERAL_MAX)
 		return;
 	if (at <= 0) {
@@ -163,7 +162,7 @@ static bool may_be_last_pass(const struct gradient_slot *s)
 {
 	int64_t n = get_steps_keys(config_now())->grad_acc_steps;
 
-	/* How often a closure is called is up to the optimizer. */
+	/* The optimizer decides how often a closure is called. */
 	if (get_kinds_keys(config_now())->monitor_mbs_grad || torch_step_is_open())
 		return true;
 	return s->passes >= (n ? (uint64_t)n : s->passes_before);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How large a batch is, by what the model is called with: for trainings whose batches come from no DataLoader. */
+/*
+ * The size of a batch, from the arguments with which the model is called: for trainings whose batches come from no DataLoader.
+ */
 #include <stddef.h>
 
 #include "training/steps/step_times.h"

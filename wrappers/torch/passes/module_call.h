@@ -21,7 +21,7 @@ struct torch_module_call {
 	uint32_t npositional, nargs;
 	py_object *const *keywords; /* names of the latter, nargs - npositional of them */
 	py_object *result; /* at the end; NULL: an exception */
-	uint32_t depth; /* calls of modules around it */
+	uint32_t depth; /* nesting depth of module calls around it */
 	bool training; /* self.training */
 	bool again; /* within a backward pass: recomputed activations (checkpointing) */
 };
@@ -43,13 +43,13 @@ bool torch_module_stacks_wanted(void);
 /* True if calls of modules are seen. */
 bool torch_module_calls_seen(void);
 
-/* True if it is useful to find a moment before the first backward pass at which they can be hooked. */
+/* True if it is useful to find an opportunity before the first backward pass to hook them. */
 bool torch_module_calls_early(void);
 
-/* Such a moment: the program's thread may be in the middle of Python. */
+/* Such an opportunity: the program's thread may be in the middle of Python. */
 void torch_module_calls_now(void);
 
-/* For module_call.c, of train_events.c: a forward pass of a whole model begins, and returns. */
+/* For module_call.c, defined in train_events.c: a forward pass of a whole model begins, and returns. */
 uint32_t torch_forward_begin(bool training);
 void torch_forward_end(uint32_t before);
 

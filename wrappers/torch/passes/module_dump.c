@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls of modules as records. A call's arguments are read when it begins, with the module's parameters, and its
- * results when it returns: a separate record each, so that a long call does not delay the thread's other records.
- * Gradients come when the engine has them (gradient_nodes.h).
+ * Calls of modules as records. A call's arguments are read when it begins, with the module's parameters, and its results when
+ * it returns: a separate record each, so that a long call does not delay the thread's other records. Gradients are recorded
+ * when the engine has them (gradient_nodes.h).
  *
- * Rows are made under the GIL and are never freed. The engine's threads read the table of parameters: an entry's rows
- * are set before its address.
+ * Rows are made under the GIL and are never freed. The engine's threads read the table of parameters: an entry's rows are set
+ * before its address.
  */
 #include "wrappers/torch/passes/module_dump.h"
 
@@ -43,7 +43,7 @@
 #include "wrappers/torch/tensors/torch.h"
 
 #define VALUES_MAX 64 /* on one side of a call */
-#define DEPTH_MAX 128 /* calls in each other; those further in are not recorded */
+#define DEPTH_MAX 128 /* nested calls; deeper ones are not recorded */
 
 /* ---- which ---- */
 
@@ -88,7 +88,7 @@ struct writing {
 	uint32_t n, flags, stack;
 };
 
-/* Complete when it is written. seq 0: there was no room. */
+/* It is complete when it is written. seq 0: there was no room. */
 static void write_module_record(struct writing *r)
 {
 	struct operation w = {.root = JOURNAL_NONE,
@@ -127,7 +127,7 @@ static void write_module_part(
 /* A side of a call: tensors and numbers, each with its place. */
 struct side {
 	struct buffer v[VALUES_MAX];
-	const void *impl[VALUES_MAX]; /* NULL: no tensor */
+	const void *impl[VALUES_MAX]; /* NULL: not a tensor */
 	union {
 		int64_t i;
 		double f;
@@ -166,7 +166,7 @@ static void describe_number(struct side *s, py_object *o, struct buffer *b)
 	b->host = 1;
 }
 
-/* arg from 1; item from 1 of a list, 0: it is in none. */
+/* arg from 1; item from 1 in a list, 0: not in a list. */
 static void add_side_value(struct side *s, py_object *o, unsigned arg, unsigned item)
 {
 	const void *impl = torch_object_tensor(o);
@@ -224,7 +224,7 @@ static void record_arrived_gradient(const struct remembered *what, const struct 
 	write_module_part(what->row, what->call, &b, 1, 0);
 }
 
-/* Gradients are counted as the tensors that have one: in the order of the arguments, or results. */
+/* Only tensors that have a gradient are counted: in the order of the arguments, or results. */
 static void remember_side(const struct side *s, const struct remembered *what)
 {
 	struct remembered r = *what;
@@ -359,8 +359,8 @@ static THREAD_OWN struct {
 } dumped;
 
 /*
- * Stacks of threads that are in no module, linked through their first calls: a program may make new threads for every
- * forward pass. The GIL is its lock.
+ * Stacks of threads that are in no module, linked through their first calls: a program may make new threads for every forward
+ * pass. The GIL protects it.
  */
 static struct dumped_call *spare_stacks;
 
@@ -389,7 +389,7 @@ static struct dumped_call *enter_dumped_call(void)
 							     : NULL;
 }
 
-/* Calls at that depth or further in are over, however they were left. */
+/* Calls at that depth or deeper have ended, however they were left. */
 static void forget_inner_calls(uint32_t depth)
 {
 	while (own(dumped).n && own(dumped).call[own(dumped).n - 1].depth >= depth)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where each module is called from in the first monitored step: key stack_info, as msprobe's monitor has it. A module's
- * stack is written under its name with the number of its model chunk ("0:layers.1"), also where several modules are
- * called by one line. The GIL is the lock of everything here.
+ * Where each module is called from in the first monitored step: key stack_info, as msprobe's monitor writes it. A module's
+ * stack is written under its name with the number of its model chunk ("0:layers.1"), even if one line calls several modules.
+ * The GIL protects everything here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ struct stacked_module {
 
 static struct stacked_module *heads[HEADS];
 static uint32_t nstacked;
-static uint32_t first_step = UINT32_MAX; /* the only one whose stacks are written */
+static uint32_t first_step = UINT32_MAX; /* the only step whose stacks are written */
 
 bool torch_module_stacks_wanted(void)
 {

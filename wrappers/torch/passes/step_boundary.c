@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key step_boundary: a step that its optimizer has marked ends at once, or (iteration) is held open until the next
- * iteration begins. That is the first forward pass in training mode that does not continue the current iteration. To
- * tell, the Python stacks at the mark and at the forward pass are compared from the outermost frame. In the first frame
- * that differs, the iteration continues if the same call of the same function is at a later place (the generator's half
- * of a GAN). If it is at an earlier place, or in another call, the next iteration has begun. If frames are not known,
- * or a frame calls different functions from the same place, the next forward pass in training mode counts.
+ * Key step_boundary: a step that its optimizer has marked ends immediately, or (iteration) is kept open until the next
+ * iteration begins. That is the first forward pass in training mode that does not continue the current iteration. To decide
+ * this, the Python stacks at the mark and at the forward pass are compared from the outermost frame. In the first frame that
+ * differs, the iteration continues if the same call of the same function is at a later place (the generator's half of a GAN).
+ * If it is at an earlier place, or in another call, the next iteration has begun. If frames are not known, or a frame calls
+ * different functions from the same place, the next forward pass in training mode counts.
  *
- * A step that is still held open ends when its optimizer begins again, or with the next backward pass if no forward
- * pass was seen meanwhile: torch.compile's graphs are not visible.
+ * A step that is still open ends when its optimizer begins again, or with the next backward pass if no forward pass was seen
+ * meanwhile: torch.compile's graphs are not visible.
  *
  * Lock: `held_lock` is a leaf.
  */
@@ -25,9 +25,9 @@
 #include "wrappers/torch/passes/step_boundary.h"
 
 static atomic_bool held,
-	passed; /* a step is held open; a forward in training mode was seen since its mark */
+	passed; /* a step is kept open; a forward in training mode was seen since its mark */
 static pthread_mutex_t held_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct foreign_stack at_mark; /* by held_lock */
+static struct foreign_stack at_mark; /* guarded by held_lock */
 
 void torch_boundary_forked(void)
 {

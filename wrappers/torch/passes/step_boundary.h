@@ -6,7 +6,7 @@
 void torch_boundary_mark(void); /* the step's optimizer has stepped, or was skipped */
 void torch_boundary_forward(void); /* a forward pass in training mode begins */
 void torch_boundary_backward(void); /* a backward pass of the training begins */
-void torch_boundary_optimizer(void); /* the optimizer whose steps count begins another one */
+void torch_boundary_optimizer(void); /* the optimizer whose steps count begins another step */
 void torch_boundary_forked(void);
 
 #endif

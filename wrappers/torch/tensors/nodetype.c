@@ -28,7 +28,7 @@ bool node_class(const char *symbol, char *out, size_t cap)
 
 	if (!p || strncmp(p, APPLY, sizeof(APPLY) - 1) != 0)
 		return false;
-	/* S4_EE, S5_EE: which of the names before it is meant, by how many there are. */
+	/* S4_EE, S5_EE: refers to one of the earlier names, by its position. */
 	p += sizeof(APPLY) - 1;
 	return *p >= '0' && *p <= '9' && strcmp(p + 1, "_EE") == 0;
 }
@@ -38,7 +38,7 @@ static bool is_lower(char c)
 	return c >= 'a' && c <= 'z';
 }
 
-/* "_log_softmax" -> "LogSoftmax", "conv2d" -> "Conv2D": as the generator of PyTorch does it, with Python's title(). */
+/* "_log_softmax" -> "LogSoftmax", "conv2d" -> "Conv2D": like the generator of PyTorch, with Python's title(). */
 static size_t camel_case(const char *base, size_t len, char *out, size_t cap)
 {
 	bool begins = true;
@@ -66,7 +66,7 @@ bool node_of_op(const char *node, const char *base)
 	char name[128];
 	size_t len = strlen(base), n;
 
-	/* TBackward0_copy is that of t_copy; ToCopyBackward0 that of _to_copy. */
+	/* TBackward0_copy belongs to t_copy; ToCopyBackward0 to _to_copy. */
 	if (base_ends_with(node, strlen(node), "_copy")) {
 		if (!base_ends_with(base, len, "_copy"))
 			return false;
@@ -96,7 +96,7 @@ int node_number_place(int was, const uint64_t *leaf)
 		return leaf[was] == LEAF ? was : NODE_NO_PLACE;
 	for (int i = AT_FIRST; i <= AT_LAST; i++)
 		if (leaf[i] == LEAF) {
-			/* Two places: another leaf will tell. */
+			/* Found at two offsets: another leaf will decide. */
 			if (found != NODE_NO_PLACE)
 				return NODE_NOT_KNOWN;
 			found = i;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operators' schemas. Every libtorch contains them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which
- * it registers its operators at start. They are searched for once, in the constant data of the loaded libtorch_cpu. A
- * linker may have merged a text into the tail of a longer one (sin in asin, Debian's 1.13). Those are found by the
- * operator's name, if all longer ones that match agree in what matters.
+ * The operators' schemas. Every libtorch contains them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which it
+ * registers its operators at start. They are searched once, in the constant data of the loaded libtorch_cpu. A linker may have
+ * merged a text into the tail of a longer one (sin in asin, Debian's 1.13). Those are found by the operator's name, if all
+ * longer ones that match agree in the relevant parts.
  */
 #include <link.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@ static bool is_name(char c)
 	       c == '_' || c == '.';
 }
 
-/* The C++ name of a schema's: a dot becomes an underscore. Returns its length, 0: no name. */
+/* The C++ name of a schema's operator: a dot becomes an underscore. Returns its length, 0: not a name. */
 static size_t cxx_name(const char *schema, char *out, size_t cap)
 {
 	size_t n = 0;
@@ -64,7 +64,7 @@ static void add_schema(const char *s)
 	}
 }
 
-/* Every text in [at, end) that has ") -> " in it. */
+/* Handles every text in [at, end) that contains ") -> ". */
 static void scan_schema_text(const char *at, const char *end)
 {
 	const char *begin = at;

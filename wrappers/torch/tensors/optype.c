@@ -182,7 +182,7 @@ bool op_result_of(const char *schema, struct op_type *t)
 			}
 		return false;
 	}
-	/* A tuple: always an object. Only those that consist of tensors are looked into. */
+	/* A tuple is always an object. Only tuples of tensors are examined. */
 	t->hidden = true;
 	for (s++; *s;) {
 		int depth = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name gives the parameters; its result
- * type is in its schema, a text inside the library. Types passed by value are laid out as since 2.2 (std::optional), or
- * as in 1.13, which had its own optionals. An operator with a parameter of another type is left alone.
+ * How an operator (at::_ops::<name>::call or ::redispatch) is called. Its mangled name gives the parameters; its result type is
+ * in its schema, a text inside the library. Types passed by value have the layout used since 2.2 (std::optional), or that of
+ * 1.13, which had its own optionals. An operator with a parameter of another type is not intercepted.
  */
 #ifndef PROBE_WRAPPERS_TORCH_OPTYPE_H
 #define PROBE_WRAPPERS_TORCH_OPTYPE_H
@@ -19,14 +19,14 @@ enum op_arg {
 	OP_TENSOR, /* const Tensor & */
 	OP_TENSOR_OUT, /* Tensor &: written */
 	OP_OPTIONAL, /* const optional<Tensor> & */
-	OP_OPTIONAL_1_13, /* the same with the opposite order */
+	OP_OPTIONAL_1_13, /* the same with the members in the opposite order */
 	OP_LIST, /* TensorList by value */
 	OP_ILIST, /* const ITensorListRef & */
 	OP_OPTIONAL_LIST, /* const List<optional<Tensor>> & */
 };
 
 enum op_result {
-	OP_NOTHING, /* void, or no tensor */
+	OP_NOTHING, /* void, or not a tensor */
 	OP_NEW, /* Tensor by value */
 	OP_REFERENCE, /* Tensor &: one of the parameters */
 	OP_TUPLE, /* of n Tensors, by value */
@@ -62,7 +62,8 @@ bool op_result_of(const char *schema, struct op_type *t);
 const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap);
 
 /*
- * autograd's nodes (nodetype.c). The class out of the mangled name of its apply(): "AddmmBackward0"; false: it is no node's.
+ * autograd's nodes (nodetype.c). Extracts the class from the mangled name of its apply(): "AddmmBackward0"; false: it does not
+ * belong to a node.
  */
 bool node_class(const char *symbol, char *out, size_t cap);
 
@@ -73,8 +74,8 @@ bool node_class(const char *symbol, char *out, size_t cap);
 bool node_of_op(const char *node, const char *base);
 
 /*
- * Nodes have numbers; those of leaves all have the largest one. Offset of the number in a node, in words of 8 bytes:
- * `was`, or the result from this node of a leaf, or one of these.
+ * Nodes have numbers; those of leaves all have the largest one. Returns the offset of the number in a node, in words of 8
+ * bytes: `was` if known, or the result from this node of a leaf, or one of these constants.
  */
 enum { NODE_NOT_KNOWN, NODE_NO_PLACE = -1 };
 int node_number_place(int was, const uint64_t *leaf);
@@ -86,7 +87,7 @@ int node_number_place(int was, const uint64_t *leaf);
  */
 const char *op_schema(const char *name, const struct op_type *t, unsigned first);
 
-/* Asks about each schema until one answer is true, which is then the result. */
+/* Calls ask for each schema until it returns true, and returns whether it did. */
 bool op_schema_any(bool (*ask)(const char *schema, void *arg), void *arg);
 
 #endif

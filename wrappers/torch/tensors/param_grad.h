@@ -17,15 +17,15 @@ const void *torch_grad_impl(const void *impl);
 /* The undefined tensor's TensorImpl, which is unique. NULL: this version does not export it. */
 const void *torch_undefined_impl(void);
 
-/* Its elements; false: as above, or it has none that are known (sparse ...). */
+/* Its elements; false: as above, or the tensor has no known elements (sparse ...). */
 bool torch_grad_buffer(const void *impl, struct buffer *b);
 
 /* True if its elements are contiguous, in the order of its dimensions. */
 bool torch_buffer_is_dense(const struct buffer *b);
 
 /*
- * Some of the elements of a contiguous tensor, as a tensor of that shape. False: it does not have them. dims must live
- * as long as b is used.
+ * Some of the elements of a contiguous tensor, as a tensor of that shape. False: it does not have them. dims must live as long
+ * as b is used.
  */
 bool torch_window_buffer(
 	struct buffer *b, uint64_t at, uint64_t count, const uint64_t *dims, uint8_t ndim);

@@ -15,7 +15,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* c10::ScalarType (ScalarType.h of 2.15). Later types have the size that PyTorch says. */
+/* c10::ScalarType (ScalarType.h of 2.15). The size of later types is queried from PyTorch. */
 static const struct {
 	uint8_t dtype, size;
 } scalar_types[] = {
@@ -49,7 +49,7 @@ static const struct {
 	[27] = {DT_UINT16, 2},
 	[28] = {DT_UINT32, 4},
 	[29] = {DT_UINT64, 8},
-	/* 30 to 43: integers of 1 to 7 bits. 44 means none at all before 2.8. */
+	/* 30 to 43: integers of 1 to 7 bits. Before 2.8, 44 means "no type". */
 	[44] = {DT_FLOAT8_E8M0FNU, 1},
 	[45] = {DT_FLOAT4_E2M1FN_X2, 1},
 };
@@ -59,7 +59,7 @@ static const struct {
 #define META_BYTES 72
 #define META_CHECKED 12 /* uint8 to bool: their sizes confirm the known layout of the records */
 
-/* The size that PyTorch itself has for the type; 0: it does not say. */
+/* PyTorch's own size of the type; 0: not available. */
 static unsigned ask_element_size(unsigned type)
 {
 	const char *(*records)(void);
@@ -84,7 +84,7 @@ static unsigned ask_element_size(unsigned type)
 static unsigned element_size_of(unsigned type)
 {
 	enum { ASKED = 256 };
-	static _Atomic uint32_t asked[ASKED]; /* size + 1; 0: not yet */
+	static _Atomic uint32_t asked[ASKED]; /* size + 1; 0: not queried yet */
 	uint32_t known;
 
 	if (type < NTYPES && scalar_types[type].size)
@@ -131,9 +131,9 @@ static struct {
 
 enum { UNKNOWN, KNOWN, REFUSED };
 static _Atomic int state;
-static const void *undefined; /* the one TensorImpl of all undefined tensors */
+static const void *undefined; /* the single TensorImpl of all undefined tensors */
 static pthread_mutex_t learning =
-	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried; a forked child makes it again */
+	PTHREAD_MUTEX_INITIALIZER; /* a leaf; only ever tried, never waited for; a forked child initialises it again */
 
 #define FIELD(impl, type, at) (*(const type *)((const char *)(impl) + layout.key_set + (at)))
 
@@ -302,7 +302,7 @@ static void refuse_layout(void)
 			     "recorded without their tensors; update libprobe");
 }
 
-/* Tries to learn the layout from this tensor; one that is not plain enough decides nothing. */
+/* Tries to find the layout from this tensor; a tensor that is not plain enough decides nothing. */
 static void learn_layout(const void *impl)
 {
 	static const int64_t candidates[] = {168, 176, OLD_K};
@@ -314,7 +314,7 @@ static void learn_layout(const void *impl)
 		if (!is_plausible_offset(impl, candidates[i]))
 			continue;
 		if (found)
-			return; /* two readings: a tensor that decides will come */
+			return; /* ambiguous: a later tensor will decide */
 		found = candidates[i];
 	}
 	if (!found)
@@ -380,7 +380,7 @@ static int device_type_of(const void *impl)
 	return FIELD(impl, int8_t, AT_DEVICE + layout.device);
 }
 
-/* Address of its elements, in any memory. NULL: it has none that could be looked at. */
+/* Address of its elements, in any memory. NULL: it has none that could be read. */
 static const void *find_elements(const void *impl, const struct buffer *v, unsigned size)
 {
 	if (FIELD(impl, uint8_t, AT_FLAGS1) & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 ||
@@ -391,7 +391,7 @@ static const void *find_elements(const void *impl, const struct buffer *v, unsig
 	int64_t offset = FIELD(impl, int64_t, AT_OFFSET);
 	const char *data = storage ? data_of(storage) : NULL;
 
-	/* Fake tensors and wrappers around others have a storage, and nothing in it. */
+	/* Fake tensors and wrappers around others have a storage without content. */
 	if (!data || !is_inside_storage(v, offset, size, storage_size_of(storage)))
 		return NULL;
 	return data + offset * (int64_t)size;

@@ -17,15 +17,15 @@
 #include "call/data/view.h"
 
 /*
- * Describes the tensor of that TensorImpl. False: it is undefined, or its shape is not known (sparse, nested, symbolic
- * and the like): no row. Sets v->nostats if its elements cannot be read on the host. The caller sets v->io and
- * v->index. The view points into the tensor, which must live as long.
+ * Describes the tensor of that TensorImpl. False: it is undefined, or its shape is not known (sparse, nested, symbolic and
+ * similar): no row. Sets v->nostats if its elements cannot be read on the host. The caller sets v->io and v->index. The view
+ * points into the tensor, which must live as long.
  */
 bool torch_tensor_buffer(const void *impl, struct buffer *v);
 
 /*
- * For a tensor described by torch_tensor_buffer(): its address in the memory of a CUDA device, v->base and v->device.
- * False: it is not there. v->nostats then no longer forbids reading it: but only a stream may read it.
+ * For a tensor described by torch_tensor_buffer(): sets v->base and v->device to its address in the memory of a CUDA device.
+ * False: it is not on one. v->nostats then no longer forbids reading it: but only a stream may read it.
  */
 bool torch_place_tensor(const void *impl, struct buffer *v);
 
@@ -47,7 +47,7 @@ const void *torch_tensor_object(const void *impl);
 
 bool torch_tensor_requires_grad(const void *impl);
 
-/* The same into v->arg, if it is needed. */
+/* Stores whether a gradient is computed for it in v->arg, if that is needed. */
 void torch_note_grad(const void *impl, struct buffer *v);
 
 /* In a forked child. */

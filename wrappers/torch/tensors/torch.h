@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * PyTorch's adapter. Its functions have C++ names, so all of them are entered by stubs and libffi: registry.c says which
- * names of a libtorch are wanted and makes their rows; group.c reads the calls of process groups, work.c follows their
- * completion, train_events.c watches optimizers and backward passes, tensor.c reads tensors.
+ * PyTorch's adapter. Its functions have C++ names, so all of them are entered by stubs and libffi: registry.c decides which
+ * names of a libtorch are wanted and makes their rows; group.c reads the calls of process groups, work.c tracks their
+ * completion, train_events.c observes optimizers and backward passes, tensor.c reads tensors.
  *
- *	c10d::ProcessGroup*::<method>     collectives and messages        adapter_c10d
- *	enqueue, finish, wait of a Work   their completion                adapter_torch, watched only
- *	autograd, profiler marks          steps and phases                adapter_torch, watched only
- *	at::_ops::<operator>::*           operators, if they are listed   adapter_aten
- *	torch::autograd::generated::*     their nodes (autograd_node.c)   adapter_node
+ * \tc10d::ProcessGroup*::<method>     collectives and messages        adapter_c10d
+ * \tenqueue, finish, wait of a Work   their completion                adapter_torch, observed only
+ * \tautograd, profiler marks          steps and phases                adapter_torch, observed only
+ * \tat::_ops::<operator>::*           operators, if they are listed   adapter_aten
+ * \ttorch::autograd::generated::*     their nodes (autograd_node.c)   adapter_node
  */
 #ifndef PROBE_WRAPPERS_TORCH_TORCH_H
 #define PROBE_WRAPPERS_TORCH_TORCH_H
@@ -23,22 +23,22 @@
 extern const struct adapter adapter_c10d, adapter_torch, adapter_aten, adapter_node;
 extern const struct runtime_provider torch_provider;
 
-/* Tells meta.json which PyTorch this is, at the first call of a process. */
+/* Writes the version of PyTorch to meta.json, at the first call of a process. */
 void torch_report_version(void);
 
-/* Tells meta.json the seed of PyTorch's generator, at the first step of an optimizer. */
+/* Writes the seed of PyTorch's generator to meta.json, at the first step of an optimizer. */
 void torch_report_seeds(void);
 
 /* True if it is 1.13. False as long as it is not loaded. */
 bool torch_is_1_13(void);
 
 /*
- * A Python extension module of that name is being loaded from that file. Tells meta.json where it is code that
- * torch.compile made: operators do not pass through libtorch in it.
+ * A Python extension module of that name is being loaded from that file. If torch.compile made its code, this is noted in
+ * meta.json: its operators do not pass through libtorch.
  */
 void torch_compiled_code(const char *module, const char *file);
 
-/* The engine has come to a node, or a gradient has been added to its leaf: backward passes are visible. */
+/* The engine has reached a node, or a gradient has been added to its leaf: backward passes are visible. */
 void torch_saw_node(void);
 
 /* ---- process groups ---- */
@@ -51,7 +51,7 @@ enum torch_form {
 	FORM_LISTS, /* vector<Tensor>& out at 1, in at 2 */
 	FORM_GATHER, /* vector<vector<Tensor>>& out at 1, vector<Tensor>& in at 2 */
 	FORM_SCATTER, /* vector<Tensor>& out at 1, vector<vector<Tensor>>& in at 2 */
-	FORM_BLOCKS, /* none; a bool is the last, and nothing is given back: done when it returns */
+	FORM_BLOCKS, /* none; a bool is the last argument, and no Work is returned: complete at return */
 	FORM_SEND, /* vector<Tensor>& at 1, peer at 2, tag at 3 */
 	FORM_RECV,
 	FORM_RECV_ANY, /* vector<Tensor>& at 1, tag at 2 */
@@ -72,7 +72,7 @@ struct torch_function {
 	struct cxx_function cxx;
 	const struct torch_method *method; /* adapter_c10d */
 	uint8_t backend; /* enum torch_backend */
-	/* The returned Work is not the one that it queues: when that ends, outputs are not valid yet. */
+	/* The returned Work is not the queued one: when the latter ends, outputs are not valid yet. */
 	_Atomic bool indirect;
 	uint8_t scope; /* adapter_torch: enum torch_scope */
 	uint8_t scalar_op; /* its role for the training's numbers (scalar_ops.c); 0: none */
@@ -95,18 +95,18 @@ enum torch_scope {
 	SCOPE_GLOO_FINISH,
 	SCOPE_GLOO_FAILED,
 	SCOPE_WAIT, /* of a message */
-	SCOPE_COMM_WAIT, /* of anything: only its time counts */
+	SCOPE_COMM_WAIT, /* of any operation: only its time counts */
 	SCOPE_BACKWARD,
-	SCOPE_ENGINE, /* a thread that works for a backward pass, of a device or of one inside of others */
+	SCOPE_ENGINE, /* a thread that runs a backward pass: one of a device, or one for a nested pass */
 	SCOPE_RECORD_BEGIN,
 	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
-	SCOPE_NODE, /* the engine comes to a node */
-	SCOPE_EDGES, /* ... which gives back gradients */
-	SCOPE_GRAD_MODE, /* gradients are switched on or off, as the making of a model does */
-	SCOPE_MEMORY, /* an allocator says how much is in use */
+	SCOPE_NODE, /* the engine reaches a node */
+	SCOPE_EDGES, /* ... which returns gradients */
+	SCOPE_GRAD_MODE, /* gradients are enabled or disabled, as happens when a model is created */
+	SCOPE_MEMORY, /* an allocator reports how much is in use */
 	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
 	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
 	SCOPE_MARKER, /* an operator that ends a step */
@@ -133,26 +133,26 @@ bool torch_watch_wait(void *work);
 
 /* ---- operators (operators.c) ---- */
 
-/* True if this may be the name of a listed operator (which one exactly is known when the library has been loaded). */
+/* True if this may be the name of a listed operator (the exact one is known when the library has been loaded). */
 bool torch_op_wanted(const char *symbol);
 
-/* Fills in a row, but for its link name. False: it is not listed, or cannot be called this way. */
+/* Fills in a row, except for its link name. False: it is not listed, or cannot be called this way. */
 bool torch_op_fill(struct torch_function *r, const char *symbol);
 
-/* Why a listed operator has no row: struct runtime_provider. */
+/* The reason why a listed operator has no row: struct runtime_provider. */
 bool torch_op_refused(
 	const char *symbol, char *out, size_t cap, const char **lib, const char **why);
 
 /* True if an overload of that operator is listed, or this one (NULL: not known). By any of its Python names. */
 bool torch_op_listed(const char *base, const char *overload);
 
-/* The result: if an operator returns a tensor, or a reference to one, its TensorImpl; NULL: nothing. */
+/* The result: if an operator returns a tensor, or a reference to one, its TensorImpl; NULL: no tensor. */
 const void *torch_result_of(const struct call *c);
 
 /* A tensor of a call, unless it is undefined or its shape is not known. */
 void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);
 
-/* Kept for n results that are described when the call returns. */
+/* Reserved for n results that are described when the call returns. */
 uint32_t torch_out_room(uint32_t n);
 
 /* ---- autograd's nodes (autograd_node.c) ---- */
@@ -164,13 +164,16 @@ bool torch_node_fill(struct torch_function *r, const char *symbol);
 
 /* ---- sums of gradients (node_sums.c) ---- */
 
-/* True if gradients are wanted as autograd hands them on. */
+/* True if gradients are wanted as autograd passes them on. */
 bool torch_node_sums_wanted(void);
 
-/* A node's function has returned that vector of gradients; seq: its record's. On the engine's thread, as all of these. */
+/*
+ * A node's function has returned that vector of gradients; seq: its record's. Like all these functions it runs on the engine's
+ * thread.
+ */
 void torch_record_node(struct api *row, uint64_t seq, const void *gradients);
 
-/* Gradients are about to be brought into the shapes of their arguments, or have been. */
+/* Gradients are about to be summed to the shapes of their arguments, or have been. */
 void torch_check_node_sums(const void *gradients);
 void torch_record_node_sums(const void *gradients);
 
@@ -183,12 +186,12 @@ uint64_t torch_node_number(const void *node);
 /* The number that the calling thread's next node will have. False: not known. */
 bool torch_node_next(uint64_t *number);
 
-/* Notes in c the nodes that were made since the next one was to have the number `from`. */
+/* Notes in c the nodes that were made since the next node's number was `from`. */
 void torch_node_made(struct call *c, uint64_t from);
 
 /* ---- kinds (kinds_accumulate.c) ---- */
 
-/* True if nodes of leaves are watched for kinds. */
+/* True if nodes of leaves are observed for kinds. */
 bool torch_accumulate_wanted(void);
 bool torch_leaves_wanted(void); /* ... or names of gradients */
 bool torch_names_gradients(void); /* for the rows of calls, or to know which group reduces them */
@@ -197,18 +200,18 @@ bool torch_names_gradients(void); /* for the rows of calls, or to know which gro
 void torch_leaf_made(struct call *c, bool leaving);
 void torch_accumulated(struct call *c, bool leaving);
 
-/* A gradient scaler has skipped the current step: writes its gradients as far as they are known. */
+/* A gradient scaler has skipped the current step: writes those of its gradients that are known. */
 void torch_step_was_skipped(void);
 
 /* ---- operators that end a step (opmarker.c) ---- */
 
-bool torch_marker_may_be(const char *name); /* of the C++ struct: add_Tensor */
+bool torch_marker_may_be(const char *name); /* name of the C++ struct: add_Tensor */
 bool torch_marker_looks(const char *name, bool call);
 enum torch_scope torch_marker_scope(
 	const char *base, const char *overload); /* SCOPE_NONE: it has none */
 void torch_marker(const struct call *c, bool leaving);
 
-/* An operator that is only watched is called, or left. */
+/* An operator that is only observed is called, or left. */
 void torch_op_scope(const struct call *c, bool leaving);
 
 /* ---- buckets of DDP (buckets.c) ---- */
@@ -219,9 +222,9 @@ void torch_bucket_scope(const struct call *c, bool leaving);
 void torch_bucket_reduced(int ranks);
 
 /*
- * The content of FSDP's reduce_scatter, from the gradient that this thread has accumulated last: in a group of that
- * many ranks, with that many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call
- * keeps it until it is left.
+ * Describes the content of FSDP's reduce_scatter by the gradient that this thread accumulated last: in a group of that many
+ * ranks, with that many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call keeps it until
+ * it is left.
  */
 uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks);
 void torch_shard_bucket_leave(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version of PyTorch: none of its libraries tells it, but the file version.py next to them does. */
+/* The version of PyTorch: none of its libraries contains it, but the file version.py next to them does. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ static bool version_text(char *out, size_t cap)
 
 bool torch_is_1_13(void)
 {
-	static _Atomic int known; /* 0: not looked at, 1: yes, 2: no */
+	static _Atomic int known; /* 0: not examined, 1: yes, 2: no */
 	char version[LIBRARY_TEXT_MAX];
 	int is = atomic_load_explicit(&known, memory_order_relaxed);
 

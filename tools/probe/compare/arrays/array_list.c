@@ -91,7 +91,7 @@ static double byte_to_double(uint8_t b, enum dtype dt)
 	return b & 128 ? -v : v;
 }
 
-/* Not hypot(), which has another symbol version since glibc 2.35. A long double holds the squares. */
+/* hypot() is avoided because it has another symbol version since glibc 2.35. A long double holds the squares. */
 static double find_modulus(double re, double im)
 {
 	if (isinf(re) || isinf(im))
@@ -218,16 +218,16 @@ static const char *parse_npy_header(struct array_file *f, const char *s, uint64_
 	char *end;
 
 	if (!descr || !shape || !(p = strchr(descr + 7, '\'')) || !(shape = strchr(shape, '(')))
-		return "is no .npy file";
+		return "is not an .npy file";
 	if (p[1] == '>')
-		return "has numbers with the highest byte first";
+		return "has big-endian numbers";
 	p += 2;
 	for (i = 0; i < TYPES; i++)
 		if (*types[i].npy && strncmp(p, types[i].npy, strlen(types[i].npy)) == 0 &&
 			p[strlen(types[i].npy)] == '\'')
 			break;
 	if (i == TYPES)
-		return "has elements of a type that is not known here";
+		return "has elements of an unsupported type";
 	for (p = shape + 1; *p && *p != ')' && n < ARRAY_DIMS_MAX; n++) {
 		dim[n] = strtoll(p, &end, 10);
 		if (end == p)
@@ -245,7 +245,7 @@ static const char *parse_npy_header(struct array_file *f, const char *s, uint64_
 	a->dtype = types[i].dtype;
 	a->at = at;
 	a->end = array_file_bytes(f);
-	return set_array_shape(a, dim, fortran ? stride : NULL, n) ? NULL : "its end is missing";
+	return set_array_shape(a, dim, fortran ? stride : NULL, n) ? NULL : "is truncated";
 }
 
 const char *list_npy_array(struct array_file *f)
@@ -256,14 +256,14 @@ const char *list_npy_array(struct array_file *f)
 	char *text;
 
 	if (pread(f->fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
-		return "its end is missing";
+		return "is truncated";
 	at = head[6] == 1 ? 10 : 12;
 	n = head[8] | (size_t)head[9] << 8;
 	if (head[6] > 1)
 		n |= (size_t)head[10] << 16 | (size_t)head[11] << 24;
 	text = n <= HEADER_MAX ? read_file_part(f, at, n) : NULL;
 	if (!text)
-		return "its end is missing";
+		return "is truncated";
 	why = parse_npy_header(f, text, at + n);
 	free(text);
 	return why;
@@ -295,7 +295,7 @@ static const char *add_safetensor(
 	for (i = 0; i < TYPES && strcmp(types[i].safetensors, type) != 0; i++)
 		;
 	if (i == TYPES)
-		return "has elements of a type that is not known here";
+		return "has elements of an unsupported type";
 	if (!(at[0] >= 0 && at[1] >= at[0] && at[1] < 9e15))
 		return "has wrong offsets";
 	a = add_array(f, name);
@@ -303,7 +303,7 @@ static const char *add_safetensor(
 	a->at = data + (uint64_t)at[0];
 	a->end = data + (uint64_t)at[1];
 	if (a->end > array_file_bytes(f))
-		return "its end is missing";
+		return "is truncated";
 	return set_array_shape(a, dim, NULL, n) ? NULL : "has wrong offsets";
 }
 
@@ -314,7 +314,7 @@ static const char *list_safetensors_header(
 	const char *why = NULL;
 
 	if (!top || top->kind != JSON_OBJECT)
-		return "is no .npy file, no zip file of torch.save() and no safetensors file";
+		return "is not an .npy file, a zip file of torch.save() or a safetensors file";
 	for (const struct json_node *c = top->child; c && !why; c = c->next->next)
 		if (strcmp(c->text, "__metadata__") != 0)
 			why = add_safetensor(f, c->text, c->next, 8 + n);
@@ -326,7 +326,7 @@ const char *list_safetensors(struct array_file *f)
 	unsigned char head[8];
 	struct json_in j = {.src.fd = -1};
 	struct json_tree t = {.max = 8 * HEADER_MAX};
-	const char *why = "is no .npy file, no zip file of torch.save() and no safetensors file";
+	const char *why = "is not an .npy file, a zip file of torch.save() or a safetensors file";
 	uint64_t n = 0;
 
 	if (pread(f->fd, head, sizeof(head), 0) != (ssize_t)sizeof(head))
@@ -387,7 +387,7 @@ static bool fill_torch_storage(struct torch_file *t, struct array *a, const stru
 		if (strcmp(type == dtype ? types[i].torch : types[i].storage, word) == 0)
 			break;
 	if (i == TYPES) {
-		t->why = "has elements of a type that is not known here";
+		t->why = "has elements of an unsupported type";
 		return false;
 	}
 	name = tool_format("%sdata/%s", t->top, key->text);

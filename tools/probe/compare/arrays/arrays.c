@@ -47,7 +47,8 @@ int open_array_file(struct array_file *f, const char *path)
 	else if (memcmp(head, "PK\3\4", 4) == 0)
 		why = list_torch_arrays(f);
 	else if (head[0] == 0x80 && head[1] < 6 && head[1] > 0)
-		why = "was written by torch.save() in its form before PyTorch 1.6; save it again";
+		why = "was written by torch.save() in its format before PyTorch 1.6; save it "
+		      "again";
 	else
 		why = list_safetensors(f);
 	if (why) {
@@ -194,7 +195,7 @@ static bool inflate_window(struct array_reader *r)
 	return r->window_n > 0;
 }
 
-/* Copies n bytes from there to `to`; n is at most the size of an element, or a multiple that lies in one window. */
+/* Copies n bytes at that offset to `to`; n is at most the size of an element, or a multiple that lies within one window. */
 static bool copy_array_bytes(struct array_reader *r, uint64_t at, void *to, unsigned n)
 {
 	unsigned char *p = to;
@@ -255,13 +256,13 @@ unsigned read_elements(struct array_reader *r, double *out, void *bytes, unsigne
 		raw = own = tool_alloc((size_t)n * size);
 	if (r->contiguous) {
 		if (!copy_array_bytes(r, a->at + r->index * size, raw, n * size))
-			r->why = "its end is missing";
+			r->why = "is truncated";
 		r->index += n;
 	} else {
 		for (unsigned i = 0; i < n && !r->why; i++) {
 			if (!copy_array_bytes(r, a->at + (uint64_t)r->offset * size,
 				    raw + (size_t)i * size, size))
-				r->why = "its end is missing";
+				r->why = "is truncated";
 			go_to_next_element(r);
 		}
 	}

@@ -40,7 +40,7 @@ struct array_file {
 int open_array_file(struct array_file *f, const char *path);
 void close_array_file(struct array_file *f);
 
-/* Does the name have the extension of a file of tensors? */
+/* Whether the name has the extension of a tensor file. */
 bool is_array_name(const char *name);
 
 /* "[4, 3]" into buf. */

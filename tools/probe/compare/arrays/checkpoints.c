@@ -89,7 +89,7 @@ static int by_param_name(const void *x, const void *y)
 	return order ? order : a->file < b->file ? -1 : a->file > b->file;
 }
 
-/* If there are too many files to keep open, each is opened again when it is read. */
+/* If there are too many files to keep them open, each is opened again when it is read. */
 static int list_checkpoint_file(struct checkpoint *c, unsigned i)
 {
 	char *whole = *c->relative[i] ? tool_format("%s/%s", c->path, c->relative[i])
@@ -125,8 +125,9 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 	else
 		add_checkpoint_file(c, "");
 	if (!c->n) {
-		tool_error("compare: %s: has no file of tensors: .safetensors, .pt, .pth, .bin, "
-			   ".ckpt or .npy",
+		tool_error(
+			"compare: %s: has no tensor file: .safetensors, .pt, .pth, .bin, .ckpt or "
+			".npy",
 			path);
 		return STATUS_USAGE;
 	}
@@ -188,7 +189,7 @@ static bool reopen_file(struct array_file *f)
 	return true;
 }
 
-/* Exactly 1 for equal tensors: the root of a single product, if it is a number. */
+/* Exactly 1 for equal tensors: takes the root of a single product, if it is finite. */
 static double find_parameter_cosine(const struct element_sums *s)
 {
 	double product = s->squares_a * s->squares_b;
@@ -207,7 +208,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 
 	s->l2 = s->cosine = s->relative = NAN;
 	if (!reopen_file(fa) || !reopen_file(fb)) {
-		s->why = "its file has changed meanwhile";
+		s->why = "its file was changed in the meantime";
 		return;
 	}
 	x = &fa->array[s->a->array];
@@ -227,7 +228,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 				    : na == 0 || nb == 0 ? NAN
 							 : find_parameter_cosine(&sums);
 			if (sums.odd_places)
-				s->why = "NaN or Inf in other places";
+				s->why = "NaN or Inf at different positions";
 		}
 	}
 	/* Only one pair of files is open at a time. */
@@ -238,7 +239,7 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 	fb->fd = -1;
 }
 
-/* ---- what is printed ---- */
+/* ---- output ---- */
 
 static void put_shape_json(struct target *t, const struct array *a)
 {
@@ -255,7 +256,7 @@ static void put_metric_json(struct target *t, const char *key, double v)
 		t, "  \"%s\": %s,\n", key, isfinite(v) ? print_python_double(text, v) : "null");
 }
 
-/* As the peer's ckpt_similarity.json. */
+/* In the format of msprobe's ckpt_similarity.json. */
 static void put_similarities(struct target *t, const struct similarity *s, unsigned n,
 	const struct checkpoint *a, const struct checkpoint *b)
 {
@@ -353,7 +354,7 @@ static void print_worst(const struct similarity *s, unsigned n)
 		out_cell(&t, w->why ? w->why : "");
 	}
 	if (k) {
-		out_heading("Parameters that differ, the most first");
+		out_heading("Parameters that differ, largest difference first");
 		out_table_end(&t);
 	}
 	if (k > SHOWN)
@@ -456,8 +457,8 @@ int compare_checkpoints(const char *path_a, const char *path_b, const char *out,
 	}
 	status = same ? STATUS_DONE : STATUS_PROBLEM;
 	if (!paired) {
-		tool_error("compare: %s and %s: nothing was compared: A has %s, B has %s, and no "
-			   "name is in both",
+		tool_error("compare: %s and %s: nothing was compared: A has %s, B has %s, and they "
+			   "have no name in common",
 			path_a, path_b, out_plural(a.nparam, "parameter", "parameters"),
 			out_plural(b.nparam, "parameter", "parameters"));
 		status = STATUS_USAGE;

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* out: folder for ckpt_similarity.json, NULL: none is written; json: it goes to stdout. Returns the exit status. */
+/* out: folder for ckpt_similarity.json, NULL: it is not written; json: prints it to stdout. Returns the exit status. */
 int compare_checkpoints(const char *path_a, const char *path_b, const char *out, bool json);
 
 #endif

@@ -10,11 +10,11 @@
 #include "tools/lib/tool.h"
 
 #define AT_ONCE 4096u
-#define COSINE_ROUND 0.9999 /* above it the peer rounds to six digits */
+#define COSINE_ROUND 0.9999 /* above it msprobe rounds to six digits */
 
 /*
- * The relative error in the arithmetic of the tensors' own type (numpy.result_type of both and float32): if b is 0, the smallest difference
- * of that type is added to both.
+ * The relative error in the arithmetic of the tensors' own type (numpy.result_type of both and float32): if b is 0, the machine
+ * epsilon of that type is added to both.
  */
 static double find_relative_error(double a, double b, bool narrow)
 {
@@ -112,7 +112,7 @@ static void set_all_metrics(struct row *r, const char *text)
 		r->metric[m] = text;
 }
 
-/* Rounded as '{:.12f}' reads back. */
+/* Rounded to the value that '{:.12f}' parses back to. */
 static double round_metric(double v)
 {
 	char text[400];
@@ -135,7 +135,7 @@ static double find_cosine(const struct element_sums *s)
 	return v > COSINE_ROUND ? round(v * 1e6) / 1e6 : v;
 }
 
-/* The shape without dimensions of one element, as the peer compares it. */
+/* The shape without dimensions of size one, as msprobe compares it. */
 static unsigned squeeze_shape(const struct array *a, uint64_t out[ARRAY_DIMS_MAX])
 {
 	unsigned n = 0;
@@ -150,7 +150,7 @@ static void fill_metrics(struct row *r, const struct element_sums *s, struct poo
 {
 	if (s->odd_places) {
 		set_all_metrics(r, "N/A");
-		r->note = "NaN or Inf are in other places";
+		r->note = "NaN or Inf at different positions";
 		return;
 	}
 	set_metric(r, METRIC_MAX_ABS, round_metric(s->max_abs), p);
@@ -162,7 +162,7 @@ static void fill_metrics(struct row *r, const struct element_sums *s, struct poo
 		round_metric((double)s->five_thousandths / (double)s->n), p);
 }
 
-/* Rounded as numpy does arithmetic of one element in the tensors' own type. */
+/* Rounded as numpy does arithmetic on one-element tensors of that type. */
 static double round_to_type(double v, enum dtype a, enum dtype b)
 {
 	int exponent;
@@ -176,7 +176,7 @@ static double round_to_type(double v, enum dtype a, enum dtype b)
 	return ldexp(nearbyint(ldexp(v, -exponent)), exponent);
 }
 
-/* A tensor of one element: NaN and Inf stay as they are, and only two metrics are meaningful. */
+/* A tensor of one element: NaN and Inf are kept, and only two metrics are meaningful. */
 static const char *compare_two_scalars(
 	struct row *r, const struct array_file *fa, const struct array_file *fb, struct pool *p)
 {
@@ -246,7 +246,7 @@ void fill_row_metrics(
 	if (open_array_file(&fa, a) || open_array_file(&fb, b) || fa.n != 1 || fb.n != 1) {
 		r->note = pool_text(p, fa.why	? fa.why
 				       : fb.why ? fb.why
-						: "holds more or less than one tensor");
+						: "holds not exactly one tensor");
 		r->differs = true;
 	} else {
 		compare_two_arrays(r, &fa, &fb, exact, p);

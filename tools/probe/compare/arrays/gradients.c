@@ -17,7 +17,7 @@
 #include "tools/probe/compare/entries/entry.h"
 
 #define AT_ONCE 4096u
-/* The peer's rules of thumb: below it in the first step, or a fall by more than that, something is wrong. */
+/* msprobe's rules of thumb: a share below this in the first step, or a larger fall than that, indicates a fault. */
 #define FIRST_LEAST 0.97
 #define FALL_MOST 0.03
 
@@ -47,7 +47,7 @@ static bool has_number_behind(const char *name, const char *word)
 	return strncmp(name, word, n) == 0 && name[n] && !name[n + strspn(name + n, "0123456789")];
 }
 
-/* Names in a folder that the other one has too: with a word only "word<number>", else files of tensors. */
+/* Names that both folders have: with a word only "word<number>", otherwise tensor files. */
 static void list_common_names(struct name_list *l, const char *a, const char *b, const char *word)
 {
 	DIR *d = opendir(a);
@@ -92,7 +92,7 @@ static const char *count_same_signs(
 	unsigned n, m;
 
 	if (a->n != 1 || b->n != 1 || a->array->dtype != DT_BOOL || b->array->dtype != DT_BOOL)
-		return "holds no booleans";
+		return "does not hold booleans";
 	if (a->array->count != b->array->count)
 		return "has another shape";
 	x = open_array(a, a->array);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 
 /*
- * Folders rank<R>/step<N>/<param>.npy (or .pt) of booleans, as the peer's grad_probe writes them. out: folder for
+ * Folders rank<R>/step<N>/<param>.npy (or .pt) of booleans, as msprobe's grad_probe writes them. out: folder for
  * rank<R>/similarities.csv; NULL: none is written. Returns the exit status.
  */
 int compare_gradients(const char *a, const char *b, const char *out);

@@ -30,7 +30,7 @@ static char *format_word(const char *s)
 	return out;
 }
 
-/* Returns its first line in `line` and the status of waitpid(); -1: it could not be started. */
+/* Returns the command's first line in `line` and the status of waitpid(); -1: it could not be started. */
 static int read_first_line(const char *command, char line[LINE_MAX_BYTES])
 {
 	char rest[4096];
@@ -41,7 +41,7 @@ static int read_first_line(const char *command, char line[LINE_MAX_BYTES])
 		return -1;
 	if (!fgets(line, LINE_MAX_BYTES, f))
 		line[0] = 0;
-	/* It may print more, and must not die of a closed pipe. */
+	/* Reads the rest of its output, so that it is not killed by a closed pipe. */
 	while (fread(rest, 1, sizeof(rest), f) > 0)
 		;
 	line[strcspn(line, "\r\n")] = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `compare`: shared by its parts. A is examined ("NPU" in the columns), B is the reference ("Bench"). */
+/* Shared by the parts of the verb `compare`. A is examined ("NPU" in the columns), B is the reference ("Bench"). */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 #define PROBE_TOOLS_PROBE_COMPARE_COMPARE_H
 
@@ -13,10 +13,10 @@
 
 enum content {
 	CONTENT_NONE = 0,
-	CONTENT_CALLS = 1, /* an output folder of ours */
+	CONTENT_CALLS = 1, /* an output folder of libprobe */
 	CONTENT_DUMP = 2, /* step<N>/rank<R>/dump.json */
 	CONTENT_TRAINING =
-		4, /* scalars and parameter statistics of a training, ours or of monitor folders */
+		4, /* scalars and parameter statistics of a training, from libprobe or monitor folders */
 };
 
 /* A dump.json, its step and rank. */
@@ -39,11 +39,11 @@ void free_side(struct compared *s);
 
 /* ---- the comparison ---- */
 
-/* The first item that differs, and what differs in it. */
+/* The first item that differs, and the difference. */
 struct first_diff {
 	bool any;
 	int64_t step, rank;
-	uint64_t order; /* place in the rank's step */
+	uint64_t order; /* position in the rank's step */
 	char *name, *other; /* the call in A and in B; other NULL: B has none */
 	char *what; /* "output 0", "input group", "parameter weight" */
 	char *values; /* the difference, for people */
@@ -61,7 +61,7 @@ struct odd_input {
 };
 
 #define ORIGINS_KEPT \
-	16 /* of a rank: most of them may be collectives whose inputs differ on another rank */
+	16 /* per rank: most of them may be collectives whose inputs differ on another rank */
 
 /* A number of a step, or a parameter statistic, that differs. */
 struct first_number {
@@ -78,7 +78,7 @@ struct rank_sums {
 	int64_t step, rank;
 	uint64_t calls_a, calls_b, paired, only_a, only_b, rows, differing;
 	uint64_t
-		unwritten; /* rows that differ in memory that may never have been written, or that is only a view */
+		unwritten; /* differing rows in memory that may never have been written, or that is only a view */
 	uint64_t not_finite; /* values with NaN or Inf on one side only */
 	/*
 	 * Not compared, to keep max_overhead on one side: values that the other side has, calls without a partner of A and of B.
@@ -89,7 +89,7 @@ struct rank_sums {
 	struct first_diff first; /* the first that differs at all */
 	struct first_diff origin[ORIGINS_KEPT]; /* calls with equal inputs and different outputs */
 	unsigned norigin;
-	struct first_diff blamed; /* the first that a rule found wrong */
+	struct first_diff blamed; /* the first that a rule judged wrong */
 	char *table; /* file; NULL: none was written */
 };
 
@@ -107,7 +107,7 @@ struct comparison {
 	enum compare_mode mode;
 	struct rank_sums *sums;
 	unsigned nsums, cap_sums;
-	char **note; /* lines for the summary: what was done differently, what was skipped */
+	char **note; /* lines for the summary: what was done differently, and what was skipped */
 	unsigned nnote, cap_note;
 	struct target merged; /* with merge */
 	bool merged_open;
@@ -128,19 +128,19 @@ void add_compare_note(struct comparison *c, const char *fmt, ...)
 
 struct rank_sums *add_rank_sums(struct comparison *c, int64_t step, int64_t rank);
 
-/* The folder that holds both sides' dump.json. Returns STATUS_DONE or STATUS_USAGE (reported). */
+/* Compares folders of dump.json files. Returns STATUS_DONE or STATUS_USAGE (reported). */
 int compare_dump_folders(struct comparison *c);
-/* Output folders of ours. */
+/* Compares output folders of libprobe. */
 int compare_run_folders(struct comparison *c);
 
 /*
- * One rank's numbers and parameter statistics, into first_number and first_kind. oa, ob: what the ranks' journals have beyond their
- * folders.
+ * Compares one rank's numbers and parameter statistics, into first_number and first_kind. oa, ob: rows that are only in the
+ * ranks' journals.
  */
 void compare_numbers(struct comparison *c, const struct rank_dir *a, const struct overlay *oa,
 	const struct rank_dir *b, const struct overlay *ob);
 
-/* Is a rank or step to be compared? */
+/* Whether the user selected that rank or step. */
 bool is_number_wanted(const struct ranges *r, int64_t n);
 
 /* ---- a table of differences ---- */
@@ -148,7 +148,7 @@ bool is_number_wanted(const struct ranges *r, int64_t n);
 struct diff_table {
 	struct target t;
 	bool open; /* false: nothing is written */
-	bool run; /* with the columns that only our folders have */
+	bool run; /* with the columns that only libprobe's folders have */
 	enum compare_mode mode;
 	bool stacks;
 	struct comparison *c;
@@ -160,7 +160,7 @@ struct diff_table {
 	struct pool pool;
 };
 
-/* True if the rank's last calls may be in its journal alone (overlay_make()). */
+/* True if the rank's last calls may be in its journal only (overlay_make()). */
 bool is_rank_gone(const struct rank_dir *d);
 
 /* Returns 0 or STATUS_USAGE (reported). */
@@ -168,13 +168,13 @@ int open_diff_table(struct diff_table *t, struct comparison *c, struct rank_sums
 	enum compare_mode mode, bool stacks, bool run);
 int close_diff_table(struct diff_table *t, bool keep);
 
-/* A call of A with its partner; b NULL: it has none. dir_a, dir_b: folders of their elements. */
+/* A call of A with its partner; b NULL: none. dir_a, dir_b: folders of the tensors' elements. */
 void put_call_pair(struct diff_table *t, const struct entry *a, const struct entry *b,
 	const char *dir_a, const char *dir_b);
-/* The same with the partner of each item given: index into b's items or UINT32_MAX. */
+/* The same with a partner for each item: index into b's items or UINT32_MAX. */
 void put_item_pairs(struct diff_table *t, const struct entry *a, const struct item *const *partner,
 	const struct entry *b, const char *dir_a, const char *dir_b);
-/* A call that A does not have. */
+/* Counts a call that A does not have. */
 void count_call_without_partner(struct diff_table *t, const struct entry *b);
 
 /* ---- summary ---- */
@@ -185,7 +185,10 @@ int print_comparison_json(struct comparison *c);
 
 void free_first_diff(struct first_diff *f);
 
-/* Adds it if there is none; NULL: there are too many. find_odd_input(): NULL: the inputs are equal on all ranks, as far as is known. */
+/*
+ * get_odd_input() adds it if there is none; NULL: there are too many. find_odd_input(): NULL: the inputs are equal on all
+ * ranks, as far as known.
+ */
 struct odd_input *get_odd_input(struct comparison *c, const char *comm, int64_t seq);
 const struct odd_input *find_odd_input(const struct comparison *c, const struct first_diff *f);
 void free_odd_inputs(struct comparison *c);

@@ -11,7 +11,7 @@
 #include "tools/lib/tool.h"
 
 #define CALLS_MAX (1u << 28)
-#define ENTRY_BYTES_MAX ((size_t)256 << 20) /* of one call; more means damage */
+#define ENTRY_BYTES_MAX ((size_t)256 << 20) /* limit for one call; more means damage */
 
 uint64_t hash_call_name(const char *s, size_t n)
 {
@@ -31,7 +31,7 @@ static void keep_place(struct table *t, uint64_t a, uint64_t b, uint64_t at)
 {
 	struct place *p = table_get(t, a, b);
 
-	/* Of two with one name the first one is used. */
+	/* If two calls have one name, the first is used. */
 	if (p && !p->at)
 		p->at = at + 1;
 }
@@ -83,8 +83,8 @@ static bool is_digits(const char *s, size_t n)
 }
 
 /*
- * Splits "Functional.linear.3.forward", "Module.fc1.Linear.forward.3", "Module.fc1.Linear.parameters_grad" (and the latter followed by a
- * number) as the peer does. False: it is no such name.
+ * Splits "Functional.linear.3.forward", "Module.fc1.Linear.forward.3", "Module.fc1.Linear.parameters_grad" (and the latter
+ * followed by a number) as msprobe does. False: it is not such a name.
  */
 static bool split_call_name(const char *s, size_t n, bool debug, struct call_name *c)
 {
@@ -130,8 +130,8 @@ struct nth {
 };
 
 /*
- * Backward calls are numbered as autograd ran them, which recomputation shifts: they are numbered again in their order. counts: how many
- * there were.
+ * Backward calls are numbered in the order in which autograd ran them, which recomputation shifts: they are renumbered by their
+ * position. counts: calls so far.
  */
 static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const struct call_name *c,
 	struct table *counts)
@@ -156,7 +156,7 @@ static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const str
 
 /* ---- stack.json ---- */
 
-/* {"0": [[names], [frames]]}, or of older versions {name: [frames]}. */
+/* {"0": [[names], [frames]]}, or in older versions {name: [frames]}. */
 static void index_stacks(struct dump *d)
 {
 	struct json_in *j = &d->stack_in;
@@ -348,7 +348,7 @@ static bool index_calls(struct dump *d)
 		k.offset = j->offset;
 		k.back = (uint32_t)(j->offset - name_at);
 		k.content = 1;
-		/* As json_skip, but looks for checksums. */
+		/* Like json_skip, but looks for checksums. */
 		for (depth = 0;; t = json_next(j)) {
 			if (t == JSON_WRONG || t == JSON_DONE)
 				goto out;
@@ -408,7 +408,7 @@ static bool read_dump_header(struct dump *d)
 	if (t != JSON_OBJECT_END)
 		return false;
 	if (!data)
-		j->why = "has no object \"data\": it is no dump of calls";
+		j->why = "has no object \"data\": it is not a dump of calls";
 	return data;
 }
 
@@ -445,7 +445,7 @@ int open_dump(struct dump *d, const char *path, bool stacks)
 	}
 	if (!read_dump_header(d)) {
 		d->why = tool_format("%s: byte %llu: %s", path, (unsigned long long)d->in.offset,
-			d->in.why ? d->in.why : "no dump of calls");
+			d->in.why ? d->in.why : "not a dump of calls");
 		return -1;
 	}
 	return 0;
@@ -471,7 +471,7 @@ void close_dump(struct dump *d)
 	*d = (struct dump){.in.src.fd = -1, .stack_in.src.fd = -1};
 }
 
-/* IO_NAME_MAPPING of the peer: its fields of a call, in its order, and the part after the call's name. */
+/* IO_NAME_MAPPING of msprobe: the fields of a call in its order, and the text that follows the call's name. */
 static const struct {
 	const char *field, *tail;
 	enum item_state state;
@@ -521,7 +521,7 @@ bool load_dump_entry(struct dump *d, unsigned i, struct entry *e)
 		if (!d->why)
 			d->why = tool_format("%s: byte %llu: %s; has it changed meanwhile?",
 				d->path, (unsigned long long)d->in.offset,
-				d->in.why ? d->in.why : "not what it was");
+				d->in.why ? d->in.why : "its content has changed");
 		return false;
 	}
 	fill_dump_items(d, e, n);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tensors and scalars of a call of a dump.json, as the peer's `compare` sees them: an item without statistics (numbers, texts, sizes,
- * groups) gets its value in place of these.
+ * The tensors and scalars of a call of a dump.json, as msprobe's `compare` sees them: an item without statistics (numbers,
+ * texts, sizes, groups) gets its value instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/compare/entries/dump.h"
 
-#define NESTING_MAX 400 /* as the peer's */
+#define NESTING_MAX 400 /* the same limit as msprobe */
 
-/* ---- Python's texts ---- */
+/* ---- Python strings ---- */
 
 struct growing {
 	char *s;
@@ -36,7 +36,7 @@ static void grow_string(struct growing *g, const char *s)
 	grow_text(g, s, strlen(s));
 }
 
-/* repr() of a text. */
+/* repr() of a string. */
 static void grow_quoted(struct growing *g, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'', hex[8];
@@ -155,7 +155,7 @@ static bool is_null(const struct json_node *n)
 	return !n || n->kind == JSON_NULL;
 }
 
-/* Truth in Python's sense. */
+/* Whether Python treats the value as false. */
 static bool is_empty_value(const struct json_node *n)
 {
 	double v;
@@ -192,7 +192,7 @@ static void set_all_stats(struct item *i, const char *text)
 		i->stat[s] = make_cell(text);
 }
 
-/* An item that is no tensor. */
+/* Fills an item that is not a tensor. */
 static void fill_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
 	const struct json_node *n)
 {
@@ -292,7 +292,7 @@ static void add_nothing(struct entry *e, const char *name, enum item_state state
 	i->state = state;
 	i->name = name;
 	i->tail = cut_call_name(e, name);
-	i->dtype = i->shape = "N/A"; /* as the peer writes it */
+	i->dtype = i->shape = "N/A"; /* as msprobe writes it */
 	i->scalar = true;
 	set_all_stats(i, "None");
 }

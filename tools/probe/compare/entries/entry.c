@@ -74,7 +74,7 @@ void pool_reset(struct pool *p)
 {
 	p->at = 0;
 	p->used = 0;
-	/* The first one may have been enlarged; it is known to have at least this size. */
+	/* The first block may have been enlarged; it has at least this size. */
 	p->size = p->n ? POOL_BLOCK : 0;
 }
 
@@ -132,7 +132,7 @@ struct cell make_cell(const char *text)
 	if (strcasecmp(text, "nan") == 0) {
 		c.kind = CELL_NAN;
 		c.v = NAN;
-		c.text = "Nan"; /* as the peer has it */
+		c.text = "Nan"; /* as msprobe spells it */
 	} else if (strcasecmp(text, "inf") == 0 || strcmp(text, "Infinity") == 0) {
 		c.kind = CELL_INF;
 		c.v = INFINITY;

@@ -16,12 +16,12 @@ struct pool {
 
 void *pool_take(struct pool *p, size_t bytes);
 char *pool_copy(struct pool *p, const char *s, size_t n);
-char *pool_text(struct pool *p, const char *s); /* NULL stays NULL */
+char *pool_text(struct pool *p, const char *s); /* NULL for NULL */
 char *pool_format(struct pool *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pool_reset(struct pool *p);
 void pool_free(struct pool *p);
 
-/* The type of a statistic, in the words of the peer's rules (numbers in texts are numbers). */
+/* The type of a statistic, as msprobe's rules distinguish them (numbers in strings count as numbers). */
 enum cell_kind {
 	CELL_NUMBER,
 	CELL_NAN,
@@ -36,7 +36,7 @@ enum cell_kind {
 struct cell {
 	enum cell_kind kind;
 	double v;
-	const char *text; /* as it is printed */
+	const char *text; /* as printed */
 };
 
 /* Classifies a text of a file. The text must stay valid. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs calls of two frameworks by their position in the model: each call has a scope, made of the modules around it and the functions of
- * the framework on its stack; rules say which part of a scope has another name in B. As the peer does it (26.2.0,
- * msprobe/core/compare/layer_mapping).
+ * Pairs calls of two frameworks by their position in the model: each call has a scope, made of the modules around it and the
+ * framework's functions on its stack; rules map a part of a scope to another name in B. The algorithm is that of msprobe
+ * (26.2.0, msprobe/core/compare/layer_mapping).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -97,14 +97,14 @@ static bool read_rule_events(
 				free(key);
 				key = NULL;
 			} else {
-				*why = "accepted are CLASS: and below it lines \"NAME IN A: NAME "
-				       "IN B\"";
+				*why = "accepted: CLASS: and below it lines \"NAME IN A: NAME IN "
+				       "B\"";
 			}
 		} else if (e.type == YAML_STREAM_END_EVENT) {
 			end = true;
 		} else if (e.type == YAML_SEQUENCE_START_EVENT || e.type == YAML_ALIAS_EVENT ||
 			   e.type == YAML_MAPPING_START_EVENT || e.type == YAML_SCALAR_EVENT) {
-			*why = "accepted are CLASS: and below it lines \"NAME IN A: NAME IN B\"";
+			*why = "accepted: CLASS: and below it lines \"NAME IN A: NAME IN B\"";
 		}
 		yaml_event_delete(&e);
 	}
@@ -147,7 +147,7 @@ struct scoped_call {
 struct scope_node {
 	struct table_key key; /* parent's number, hash of the word */
 	uint32_t number;
-	const char *type; /* of the call that was added last */
+	const char *type; /* of the latest call added */
 };
 
 /* Calls of one node and one state, in order. */
@@ -308,7 +308,7 @@ static void take_forward_scopes(struct scope_tree *t)
 	}
 }
 
-/* For "prefix.layers.12.x" with that prefix the 12; -1: none. *at, *end: position of the word. */
+/* The number 12 in "prefix.layers.12.x" for that prefix; -1: none. *at, *end: position of the word. */
 static int64_t find_layer_number(const char *scope, const char *prefix, size_t *at, size_t *end)
 {
 	size_t n = strlen(prefix);
@@ -328,7 +328,7 @@ static int64_t find_layer_number(const char *scope, const char *prefix, size_t *
 	return number;
 }
 
-/* Pipeline stages number their layers from 0 in one framework and continuously in the other: here all begin at 0. */
+/* Pipeline stages number their layers from 0 in one framework and continuously in the other: here every stage starts at 0. */
 static void renumber_layers(struct scope_tree *t)
 {
 	size_t at, end;
@@ -499,7 +499,7 @@ static const struct layer_rule *find_layer_rule(const struct layer_rules *r, str
 	return NULL;
 }
 
-/* The scope of a call of A with the names of B. */
+/* The scope of a call of A with the names used in B. */
 static const char *convert_call_scope(
 	struct scope_tree *t, const struct layer_rules *r, const char *scope, uint32_t *node)
 {

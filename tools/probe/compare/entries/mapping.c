@@ -85,7 +85,7 @@ static bool read_mapping_pairs(
 		} else if (e.type == YAML_MAPPING_START_EVENT ||
 			   e.type == YAML_SEQUENCE_START_EVENT || e.type == YAML_ALIAS_EVENT ||
 			   e.type == YAML_SCALAR_EVENT) {
-			*why = "accepted are lines \"NAME IN A: NAME IN B\"";
+			*why = "accepted: lines \"NAME IN A: NAME IN B\"";
 			good = false;
 		}
 		yaml_event_delete(&e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names of A with other names in B: files that the user gives. */
+/* Files of the user that map names in A to other names in B. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
 #define PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
 

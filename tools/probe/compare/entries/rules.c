@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* From the manual. The peer's code has 0.1 for the third; its own message says 0.6. */
+/* From the manual. msprobe's code has 0.1 for the third; its message says 0.6. */
 #define RELATIVE_IN 0.1
 #define RELATIVE_OUT 0.5
 #define RELATIVE_TIMES 10
@@ -50,7 +50,7 @@ static bool is_float_dtype(const char *s)
 	return false;
 }
 
-/* int8 ... of one framework and Int8 ... of the other are equal for the peer. */
+/* int8 ... of one framework and Int8 ... of the other are equal for msprobe. */
 static const char *find_dtype_class(const char *s)
 {
 	static const struct {
@@ -73,14 +73,14 @@ bool is_dtype_comparable(const struct item *a, const struct item *b)
 
 	if (strcmp(x, y) == 0 || (is_float_dtype(x) && is_float_dtype(y)))
 		return true;
-	/* For two frameworks the class decides. */
+	/* For two frameworks the type class decides. */
 	return torch_x != torch_y && !a->scalar && !b->scalar &&
 	       strcmp(find_dtype_class(x), find_dtype_class(y)) == 0;
 }
 
 /*
- * The text of the columns of difference and relative error if two statistics are not both numbers; by the types of both. NULL: they are
- * numbers.
+ * The text for the columns of difference and relative error if one of two statistics is not a number, by the types of both.
+ * NULL: both are numbers.
  */
 static const char *tell_cell_difference(enum cell_kind a, enum cell_kind b)
 {
@@ -191,7 +191,7 @@ static enum ignore find_ignored_part(const struct row *row, unsigned n)
 	const char *word, *end;
 
 	for (unsigned i = 0; i < n; i++) {
-		/* If a function has no recorded inputs (empty: only numbers), the name is taken from its outputs. */
+		/* If a function has no recorded inputs (or only numbers, as empty), the name is taken from its outputs. */
 		if (is_output_row(&row[i]) && i + 1 < n)
 			continue;
 		word = strchr(row[i].a->name, '.');
@@ -229,7 +229,7 @@ static bool are_limits_finite(const struct item *i)
 	return is_cell_finite(&i->stat[STAT_MAX]) && is_cell_finite(&i->stat[STAT_MIN]);
 }
 
-/* The fault of a row by itself. */
+/* Judges a row by itself. */
 static void judge_row_alone(struct row *r, enum ignore ignore)
 {
 	const struct item *a = r->a, *b = r->b;

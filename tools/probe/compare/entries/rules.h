@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The differences between two calls and their verdicts: the peer's columns and its rules for pass, warning and error (mindstudio-probe
- * 26.2.0, msprobe/core/compare/indicator_analysis/algorithm.py), as in its manual.
+ * The differences between two calls and their verdicts: msprobe's columns and its rules for pass, warning and error
+ * (mindstudio-probe 26.2.0, msprobe/core/compare/indicator_analysis/algorithm.py), as in its manual.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_RULES_H
 #define PROBE_TOOLS_PROBE_COMPARE_RULES_H
@@ -19,7 +19,7 @@ enum compare_mode {
 enum verdict { VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERDICTS };
 extern const char *const verdict_words[VERDICTS];
 
-/* Why a row does not pass; a bit each. */
+/* Why a row does not pass; one bit each. */
 enum rule {
 	RULE_NOT_FINITE,
 	RULE_RELATIVE,
@@ -29,7 +29,7 @@ enum rule {
 	RULE_DTYPE,
 	RULE_SHAPE,
 	RULE_CRC,
-	RULE_EXACT, /* ours: --exact without checksums */
+	RULE_EXACT, /* libprobe's own: --exact without checksums */
 	RULE_UNPAIRED,
 	RULE_TENFOLD,
 	RULE_COSINE,
@@ -62,7 +62,7 @@ struct row {
 	bool unrecorded; /* one side has no values, to keep max_overhead: only type and shape are compared */
 };
 
-/* Can these two be compared? Types must be equal, or both floating-point. */
+/* Whether the two can be compared: types must be equal, or both floating-point. */
 bool is_dtype_comparable(const struct item *a, const struct item *b);
 
 /* Fills diff, relative and differs. Texts go into the pool. */

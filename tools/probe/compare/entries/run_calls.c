@@ -26,7 +26,7 @@ struct run_stack {
 	uint64_t whole, functions;
 };
 
-/* "dir/file.py:12 function", "dir/module!function+0x1f": without the folder, and for `functions` without the number. */
+/* "dir/file.py:12 function", "dir/module!function+0x1f": hashed without the folder, and for `functions` without the number. */
 static void hash_run_frames(struct run_stack *s, const char *text)
 {
 	const char *f;
@@ -86,7 +86,7 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 				continue;
 			s->text = pool_format(&r->texts, "%.*s%s%.*s", (int)py->n, py->s,
 				py->n && native->n ? " <- " : "", (int)native->n, native->s);
-			/* Native frames say little if there is a Python stack, and change with each build. */
+			/* Native frames are of little use if there is a Python stack, and change with each build. */
 			if (py->n)
 				hash_run_frames(s, pool_copy(&r->texts, py->s, py->n));
 			else
@@ -125,7 +125,7 @@ static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
 	return &r->step[i];
 }
 
-/* The name that the peer's files give to a library's calls. */
+/* The prefix that msprobe's files give to a library's calls. */
 static const char *name_call_family(const char *lib)
 {
 	static const char *const collective[] = {
@@ -201,7 +201,7 @@ static void add_tensor_item(struct calls *s, struct run_step *step, struct entry
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		const struct csv_text *v = calls_column(s, stat[k]);
 
-		/* As in msprobe's files, which include NaN. */
+		/* As in msprobe's files: NaN if any element is NaN. */
 		i->stat[k] = make_cell(t->n && !csv_is(t, "0") ? "nan"
 				       : v->n		       ? copy_field(&step->pool, v)
 							       : "None");
@@ -332,7 +332,7 @@ static void fill_run_keys(struct run_call *call, const struct call *c, const str
 	k->content = hash_u64(k->stack, content) | 1;
 }
 
-/* All rows of a call were read. */
+/* Called when all rows of a call were read. */
 static void finish_run_call(struct run_calls *r, struct run_step *step, const struct call *c)
 {
 	struct run_call *call = &step->call[step->n - 1];
@@ -409,7 +409,7 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 	struct run_step *s = &r->step[0];
 
 	if (n < s->n) {
-		/* Texts stay until the step ends. */
+		/* Texts stay valid until the step ends. */
 		memmove(s->call, s->call + n, (s->n - n) * sizeof(*s->call));
 		s->n -= n;
 		return;

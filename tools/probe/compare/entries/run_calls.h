@@ -42,7 +42,7 @@ struct run_calls {
 	struct run_step *step; /* ascending */
 	unsigned nstep, cap_step;
 	uint64_t newest,
-		done; /* steps before `done` were handed out: later calls of theirs are counted */
+		done; /* steps before `done` were returned: later calls of these steps are only counted */
 	bool ended, begun;
 	uint64_t late;
 	unsigned
@@ -56,9 +56,9 @@ void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t ra
 	const struct overlay *o, const struct ranges *steps);
 void close_run_calls(struct run_calls *r);
 
-/* The lowest step whose calls are complete, or that has too many calls to wait for the rest; NULL: no more. */
+/* The lowest step whose calls are complete, or that has too many calls to wait for the rest; NULL: no more steps. */
 struct run_step *next_run_step(struct run_calls *r);
-/* After the use of a step: drops its first n calls, all of them with UINT32_MAX. */
+/* Called after a step was used: drops its first n calls; UINT32_MAX: all. */
 void drop_run_calls(struct run_calls *r, unsigned n);
 
 #endif

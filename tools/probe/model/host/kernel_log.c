@@ -17,7 +17,7 @@
 /* PROC_PID_INIT_INO: the namespace whose process ids the log has */
 #define FIRST_PID_NAMESPACE UINT64_C(0xeffffffc)
 
-/* A message of that kind has `before`, the number, `after`; and `with` anywhere (NULL: not needed). */
+/* A message of that kind contains `before`, a number, `after`; and `with` anywhere (NULL: not needed). */
 static const struct {
 	const char *before, *after, *with;
 	int signal;

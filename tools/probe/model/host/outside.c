@@ -53,8 +53,8 @@ static void add_outside_journal(
 }
 
 /*
- * Parses lines of the kernel's list of segments: key, id, ..., memory taken (bytes), and how much of it is swapped out. A segment is
- * created with the maximum size of its journal, and takes only the memory that was touched.
+ * Parses lines of the kernel's list of segments: key, id, ..., resident memory (bytes), and swapped-out memory. A segment is
+ * created with the maximum size of its journal, and occupies only the memory that was touched.
  */
 static bool parse_segment_line(const char *line, struct segment *s, uint64_t *taken)
 {
@@ -69,7 +69,7 @@ static bool parse_segment_line(const char *line, struct segment *s, uint64_t *ta
 	return true;
 }
 
-/* Bytes of memory that a segment takes; 0: none, or the kernel does not say. */
+/* Bytes of memory that a segment occupies; 0: none, or the kernel does not report it. */
 static uint64_t segment_bytes_taken(const struct segment *which)
 {
 	FILE *f = fopen("/proc/sysvipc/shm", "re");
@@ -216,7 +216,7 @@ static int open_outside_file(const char *path)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Whether the owner lives, by its lock on the file; needs the same kernel. */
+/* Whether the owner runs, by its lock on the file; only works on the same kernel. */
 static enum owner_life sign_of_lock(const char *path, const struct journal_owner *o)
 {
 	enum owner_life life = OWNER_UNKNOWN;
@@ -232,7 +232,7 @@ static enum owner_life sign_of_lock(const char *path, const struct journal_owner
 	fd = locked ? open_outside_file(path) : -1;
 	if (fd < 0)
 		return OWNER_UNKNOWN;
-	/* Shared, so that several readers do not mistake each other for the owner. */
+	/* A shared lock, so that several readers do not mistake each other for the owner. */
 	if (flock(fd, LOCK_SH | LOCK_NB) == 0)
 		life = OWNER_DEAD;
 	else if (errno == EWOULDBLOCK)

@@ -39,8 +39,9 @@ char *outside_of(const struct journal_owner *o);
 int outside_user(const char *path, uid_t *uid);
 
 /*
- * Asks the journal itself about its process: by a file's lock, or by how many processes have mapped the segment, `mine` of them the caller.
- * OWNER_UNKNOWN: no answer. A pid means nothing in another pid namespace; this works everywhere on the same kernel.
+ * Determines from the journal itself whether its process runs: by a file's lock, or by the number of processes that have mapped
+ * the segment, `mine` of them the caller. OWNER_UNKNOWN: no answer. A pid is meaningless in another pid namespace; this works
+ * everywhere on the same kernel.
  */
 enum owner_life outside_sign(const char *path, const struct journal_owner *o, uint32_t mine);
 

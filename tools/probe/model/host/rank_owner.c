@@ -15,8 +15,9 @@
 #define LET_GO_TRIES 50
 
 /*
- * A program that inspects a process (ps, pgrep) holds that process's memory for a moment, and with it the locks of its files, even after
- * the process has ended. That is waited for once in a run. A forked copy of the process that holds the locks does not release them.
+ * A program that inspects a process (ps, pgrep) holds that process's memory for a moment, and with it the locks of its files,
+ * even after the process has ended. The tool waits for that once in a run. A forked copy of the process that holds the locks
+ * does not release them.
  */
 static enum owner_life wait_for_dead(const char *path, const struct journal_owner *o, uint32_t mine)
 {
@@ -36,7 +37,7 @@ enum owner_life recover_owner_life(
 	enum owner_life life = owner_life(o, noted), sign;
 	char *now;
 
-	/* A process that has another path mapped than the noted one may still have this journal: the folder was moved. */
+	/* If the process has mapped another path than the one noted, it may still have this journal: the folder was moved. */
 	if (life == OWNER_DEAD && (now = realpath(path, NULL))) {
 		if (strcmp(now, noted))
 			life = owner_life(o, now);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TASK_EXITING 4u /* PF_EXITING: it runs no more user code */
+#define TASK_EXITING 4u /* PF_EXITING: it no longer runs user code */
 
 struct task_stat {
 	char name[64]; /* without its parentheses */

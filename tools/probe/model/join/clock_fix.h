@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* The clock was `ahead` ns ahead of the first host's at its own time `at`, and gains `drift` ns per ns since. */
+/* The clock was `ahead` ns ahead of the first host's at its own time `at`, and has gained `drift` ns per ns since. */
 struct clock_fix {
 	int64_t ahead;
 	double drift; /* 0: too small to be measured */

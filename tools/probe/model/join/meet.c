@@ -95,7 +95,7 @@ static bool is_op_of_one_size(const char *op)
 /* Operations in which every rank contributes the same amount. */
 static struct name_question one_size = {.ask = is_op_of_one_size};
 
-/* In the others each rank's part is a tensor of its own, which is copied by index. */
+/* In the others each rank's part is a separate tensor, which is copied by index. */
 static bool is_op_by_element(const char *op)
 {
 	return strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce") == 0 ||
@@ -105,14 +105,14 @@ static bool is_op_by_element(const char *op)
 /* Operations that combine the elements at the same place of each rank's memory. */
 static struct name_question by_element = {.ask = is_op_by_element};
 
-/* PyTorch's may have splits, which no column shows: results.c checks whether everything that is sent is received. */
+/* PyTorch's may have splits, which no column shows: results.c checks whether everything that was sent is received. */
 static bool may_be_split(const struct terms *t)
 {
 	return strcmp(intern_name(t->op), "all_to_all") == 0 &&
 	       strncmp(intern_name(t->api), "c10d::", 6) == 0;
 }
 
-/* For an open call without inputs: the bytes that it is to receive. 0: not known. */
+/* For an open call without inputs: the number of bytes that it will receive. 0: not known. */
 static uint64_t awaited_bytes(const struct call *c)
 {
 	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
@@ -139,7 +139,7 @@ static struct terms terms_of(const struct call *c)
 		.open = c->bits & CALL_OPEN};
 }
 
-/* Counts how many of the terms are known. */
+/* Counts the known parameters. */
 static unsigned count_known(const struct terms *t)
 {
 	return (t->op != 0) + (t->redop != 0) + (t->root != NO_NUMBER) + t->tensor +
@@ -197,7 +197,7 @@ static void add_sides(struct meeting *k, const struct call *c)
 	}
 }
 
-/* True if that rank is there already; otherwise notes it. */
+/* True if that rank has already arrived; otherwise notes it. */
 static bool has_come(struct meeting *k, uint32_t rank)
 {
 	uint64_t bit = UINT64_C(1) << (rank % 64);
@@ -273,7 +273,8 @@ void meet_add(struct meet *m, const struct call *c)
 	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
 		k->other = t;
 	else if (!k->unlike && count_known(&t) > count_known(&k->first))
-		k->first = t; /* the others are compared with the call that has most terms */
+		k->first =
+			t; /* the others are compared with the call that has the most parameters */
 	if (!k->n || c->dur > k->longest.dur)
 		k->longest = *c;
 	k->open += open;

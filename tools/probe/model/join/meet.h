@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Joins the ranks: calls with the same communicator and comm_seq are one collective operation. Ranks are read in parallel, so only
- * operations that some ranks have reached and others have not are kept. If even these are too many (a rank that stopped early), the oldest
- * are given up as incomplete.
+ * Joins the ranks: calls with the same communicator and comm_seq are one collective operation. Ranks are read in parallel, so
+ * only operations are kept that some ranks have reached and others have not. If these are too many (a rank that stopped early),
+ * the oldest are given up as incomplete.
  */
 #ifndef PROBE_TOOLS_PROBE_JOIN_MEET_H
 #define PROBE_TOOLS_PROBE_JOIN_MEET_H
@@ -12,7 +12,7 @@
 
 struct arrival {
 	uint32_t rank; /* index of the folder */
-	uint32_t nth; /* its number at its site in the step */
+	uint32_t nth; /* its number at its call site in the step */
 	uint64_t start, dur; /* dur: UINT64_MAX while open */
 	uint64_t site, seq;
 	uint64_t in, out; /* digests of inputs and outputs; 0: not known */
@@ -20,20 +20,23 @@ struct arrival {
 	float in_reach; /* the largest absolute value */
 	uint32_t stack; /* an id of that rank's stack table */
 	uint32_t step; /* step of the rank, modulo 2^32 */
-	uint32_t in_bytes, out_bytes; /* modulo 2^32: for what must add up */
-	bool telling; /* equal digests of inputs are no coincidence */
+	uint32_t in_bytes, out_bytes; /* modulo 2^32: used to check that totals match */
+	bool telling; /* the digests have enough digits: equal ones are not a coincidence */
 	bool out_bad; /* NaN or Inf in an output */
 	bool failed; /* it returned an error, or completed with one */
 };
 
-/* Terms of the call, for comparing the ranks with each other. 0 or NO_NUMBER: not known, an open call does not have all of them. */
+/*
+ * The parameters of a call, for comparing the ranks with each other. 0 or NO_NUMBER: not known; an open call does not have all
+ * of them.
+ */
 struct terms {
 	uint32_t rank, api, op, redop, dtype;
 	int64_t root;
 	uint64_t bytes;
-	uint32_t stack, phase; /* where the rank made it */
-	uint64_t seq; /* of the rank's calls */
-	bool tensor; /* bytes and dtype mean something */
+	uint32_t stack, phase; /* where the rank made the call */
+	uint64_t seq; /* numbered within the rank */
+	bool tensor; /* bytes and dtype are meaningful */
 	bool permuted; /* its elements are read in another order than that of their indices */
 	bool open; /* bytes of 0 may mean that they are not known yet */
 };
@@ -48,7 +51,7 @@ enum meet_unlike {
 	UNLIKE_LAYOUT
 };
 
-/* Members that every call needs come first: with a thousand ranks no meeting is still in the cache. */
+/* Members that every call needs come first: with a thousand ranks no meeting stays in the cache. */
 struct meeting {
 	uint64_t comm;
 	int64_t seq;
@@ -56,15 +59,15 @@ struct meeting {
 	struct arrival *a; /* n of them, in no order */
 	uint64_t some; /* internal: a bit per folder number modulo 64 */
 	uint64_t *
-		seen; /* internal: a bit per folder; NULL: few are wanted, and `who` has those that came */
+		seen; /* internal: a bit per folder; NULL: few are expected, and `who` lists those that arrived */
 	uint32_t *who;
 	unsigned n, want, open;
 	enum meet_unlike unlike;
 	bool async;
 	uint64_t step;
 	struct terms first, other; /* other: the first one that differs */
-	struct call longest; /* the call that took longest */
-	/* Over all ranks; nin, nout: how many of them were measured. */
+	struct call longest; /* the call with the longest duration */
+	/* Over all ranks; nin, nout: the number of ranks whose values were measured. */
 	unsigned nin, nout;
 	bool bad; /* NaN or Inf among them */
 	uint64_t in_count, out_count;
@@ -84,7 +87,7 @@ struct meet {
 	meet_fn *fn;
 	void *arg;
 	struct meeting **bucket, *oldest, *newest;
-	uint64_t places; /* arrivals that the meetings now kept have room for */
+	uint64_t places; /* total capacity for arrivals of the meetings now kept */
 	uint64_t given_up; /* meetings dropped for lack of room */
 	uint64_t cached_comm; /* communicator of the latest call */
 	unsigned cached_want;
@@ -98,10 +101,10 @@ void meet_add(struct meet *m, const struct call *c);
  * of n different operations, none of which is in the cache if there are many ranks.
  */
 void meet_fetch(const struct meet *m, const struct call *c, unsigned n);
-/* Everything left is incomplete; frees everything. */
+/* Gives up everything that is still incomplete; frees everything. */
 void meet_end(struct meet *m);
 
-/* The call on that rank, as far as a meeting keeps it. */
+/* The call on that rank, with the data that a meeting keeps. */
 struct call call_of_arrival(const struct meeting *m, const struct arrival *a);
 
 /* "operation", "root" ... */

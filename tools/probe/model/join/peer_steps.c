@@ -32,7 +32,7 @@ static bool key_of_shared(const struct call *c, uint64_t *b)
 		return true;
 	if ((!send && !recv) || c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER)
 		return false;
-	/* Not a collective's number. */
+	/* Different from the number of any collective. */
 	*b = hash_u64(hash_u64(hash_u64(hash_u64(1, (uint64_t)from), (uint64_t)to),
 			      c->tag == NO_NUMBER ? 0 : (uint64_t)c->tag),
 		     *b) |
@@ -51,14 +51,14 @@ static void keep_shared_steps(struct table *t, const struct rank_dir *d, const s
 		struct shared_call *s =
 			key_of_shared(&c->call, &b) ? table_get(t, c->call.comm, b) : NULL;
 
-		/* The latest one: if ranks run ahead of each other, the step of the rank that was there at completion. */
+		/* The latest one: if ranks run ahead of each other, the step of the rank that arrived last. */
 		if (s && c->call.step > s->step)
 			s->step = c->call.step;
 	}
 	walk_close(&w);
 }
 
-/* A call that no rank shares belongs to the step of the call before. */
+/* A call that no other rank shares belongs to the step of the previous call. */
 static void follow_shared_steps(struct rank_dir *d, const struct table *t, const struct overlay *o)
 {
 	const struct walk_call *c;

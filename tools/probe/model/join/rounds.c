@@ -21,7 +21,7 @@
 struct finder {
 	struct rounds *out;
 	struct period period;
-	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period remembers */
+	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period keeps */
 	uint64_t *token; /* the token of each end's call */
 	unsigned cap;
 	uint64_t first;
@@ -38,14 +38,14 @@ static void add_round_end(struct finder *f, uint64_t token)
 	r->end[r->n++] = f->kept[token % PERIOD_KEPT];
 }
 
-/* A pattern was found, and the latest calls have followed it already. */
+/* A pattern was found that the latest calls already follow. */
 static void begin_rounds(struct finder *f)
 {
 	const struct period *p = &f->period;
 	struct rounds *r = f->out;
 
 	f->first = p->first;
-	/* The pattern before was a loop within a step: none of its rounds counts any more. */
+	/* The previous pattern was a loop within a step: its rounds no longer count. */
 	if (p->rounds == (p->n - p->first) / p->length)
 		r->n = 0;
 	while (r->n && f->token[r->n - 1] >= p->first)
@@ -101,8 +101,8 @@ struct common_ends {
 };
 
 /*
- * An operation of all ranks. An asynchronous one that is waited for later ends no round: it may be started before an earlier one has
- * completed.
+ * An operation of all ranks. An asynchronous one with a later wait does not end a round: it may be started before an earlier
+ * one has completed.
  */
 static bool is_of_all(const struct call *c, const struct folders *f)
 {
@@ -113,18 +113,18 @@ static bool is_of_all(const struct call *c, const struct folders *f)
 	       (c->bits & (CALL_ASYNC | CALL_WAITED)) != (CALL_ASYNC | CALL_WAITED);
 }
 
-/* ---- places that are called as often as most ---- */
+/* ---- places with the most common number of calls ---- */
 
 struct place_count {
 	struct table_key key; /* a: stack */
 	uint64_t n, first; /* times; number of its first call among all calls */
 	uint64_t comm; /* of its first call, if that is an operation of all ranks; else 0 */
 	unsigned before,
-		after; /* times that it came directly before the end of a round, directly after it */
+		after; /* how often it came directly before the end of a round, directly after it */
 	unsigned round; /* round of its last call */
 	uint64_t since,
 		early; /* calls at places with the same count since its latest call; how often these were few */
-	bool bursts; /* its calls come several in a row, then none for long */
+	bool bursts; /* its calls come several in a row, followed by long gaps */
 };
 
 static void count_places(
@@ -150,7 +150,7 @@ static void count_places(
 	walk_close(&w);
 }
 
-/* One more or less is the same: the run ended in the middle of a step. */
+/* One call more or less counts as equal: the run ended in the middle of a step. */
 static bool is_as_often(const struct place_count *p, uint64_t n)
 {
 	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
@@ -179,8 +179,8 @@ static const struct place_count *find_last_as_often(const struct table *t, uint6
 }
 
 /*
- * Most places of the loop over the steps are called once in each step. Of the places with the most common number of calls, the last
- * operation of all ranks ends the steps; NULL: there is none.
+ * Most places of the loop over the steps are called once in each step. Among the places with the most common number of calls,
+ * the last operation of all ranks ends the steps; NULL: there is none.
  */
 static const struct place_count *find_last_place(const struct table *t, uint64_t *times)
 {
@@ -204,8 +204,8 @@ static const struct place_count *find_last_place(const struct table *t, uint64_t
 }
 
 /*
- * Marks places that have that number of calls by chance (the layers of a few checkpoints): their calls come several in a row, with few
- * calls of the other such places in between. False: there is none.
+ * Marks places that have that number of calls by chance (the layers of a few checkpoints): their calls come several in a row,
+ * with few calls of the other such places in between. False: there is none.
  */
 static bool mark_bursts(
 	struct table *t, uint64_t often, const struct rank_dir *d, const struct overlay *o)
@@ -275,8 +275,8 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 }
 
 /*
- * Rounds may be those of a loop inside of a longer one (a solver's iterations, say, until it has converged). If the longer loop has places
- * of its own, its end is the last of them that is an operation of all ranks.
+ * Rounds may be iterations of an inner loop (a solver that iterates until it has converged). If the outer loop has places of
+ * its own, its end is the last of them that is an operation of all ranks.
  */
 static void find_longer_ends(struct common_ends *longer, unsigned rounds, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
@@ -361,8 +361,9 @@ static int by_number_of_calls(const void *x, const void *y)
 }
 
 /*
- * In a loop over steps most rounds have about as many calls. Something that the program does a few times with other sizes (a test, a solver
- * for other inputs) is no step, as nothing in it repeats. The first round is not counted: the program's start is part of it.
+ * In a loop over steps most rounds have about the same number of calls. Something that the program does a few times with other
+ * sizes (a test, a solver for other inputs) is not a step, because nothing in it repeats. The first round is not counted: it
+ * includes the program's start.
  */
 static bool are_rounds_alike(const struct common_ends *e, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
@@ -393,8 +394,8 @@ static bool are_rounds_alike(const struct common_ends *e, const struct folders *
 }
 
 /*
- * True if the call after the operation that ends a step is still part of that step: its place was first called after the operation's place.
- * Calls that begin a step came before. A place with a single call shows nothing.
+ * True if the call after the operation that ends a step still belongs to that step: its place was first called after the
+ * operation's place. Calls that begin a step came earlier. A place with a single call proves nothing.
  */
 static bool is_after_end(
 	const struct table *places, const struct call *c, const struct place_count *end)
@@ -405,8 +406,8 @@ static bool is_after_end(
 }
 
 /*
- * True for the call that has always been the last before the end of a round, that is missing in this round, and that comes directly after
- * its end: the two were swapped. A call that begins rounds has come directly after an end before.
+ * True for a call that always came directly before the end of a round, is missing in this round, and comes directly after its
+ * end: the two were swapped. A call that begins rounds has come directly after an end before.
  */
 static bool is_swapped_with_end(const struct place_count *p, unsigned round)
 {
@@ -423,8 +424,8 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 	struct walk w;
 	struct round_end *end = NULL;
 	unsigned n = 0, cap = 0, cap_longer = 0;
-	bool over = false, /* the operation has been, and no call of the next step */
-		first; /* directly after it */
+	bool over = false, /* the operation was seen, and no call of the next step yet */
+		first; /* directly after the operation */
 
 	table_init(&places, sizeof(struct place_count), PLACES_MOST);
 	count_places(&places, f, d, o);

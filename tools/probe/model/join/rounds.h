@@ -18,24 +18,25 @@ struct rounds {
 	double confidence; /* 0..1 */
 };
 
-/* For all calls of that rank. o: NULL, or what its journal has beyond its files. */
+/* Finds the rounds in all calls of that rank. o: NULL, or the additional rows of its journal. */
 void find_rounds(struct rounds *r, const struct rank_dir *d, const struct overlay *o);
 
 /* How dir[i].round of a run's ranks is filled in. */
 struct numbering {
 	uint64_t
-		most; /* bytes of calls files; a larger run is not searched, as the files are read a second time */
+		most; /* bytes of calls files; a larger run is not searched, because the files are read a second time */
 	unsigned threads; /* 0, 1: one */
 	const bool
 		*want; /* by folder; NULL: all. The rounds are the same for a subset as for all. */
-	bool longer; /* output: there are longer rounds than those that are the steps */
+	bool longer; /* output: there are longer rounds than those used as steps */
 };
 
 /*
- * Fills in dir[i].round of all ranks, so that their calls get the same step numbers. A step ends with an operation on a communicator of all
- * ranks. It is the last one of the places with the most common number of calls; if these show nothing, the last one in each round of the
- * period of the calls. Calls after it belong to the step until a place comes that begins a step. If these are rounds of a loop inside a
- * longer one, fills in dir[i].longer too. overlay[i]: as above. False, with nothing filled in: no such operation, or the run is too large.
+ * Fills in dir[i].round of all ranks, so that their calls get the same step numbers. A step ends with an operation on a
+ * communicator of all ranks: the last one of the places with the most common number of calls, or if these give no answer, the
+ * last one in each round of the period of the calls. Calls after it belong to the step until a place comes that begins a step.
+ * If these are rounds of an inner loop, fills in dir[i].longer too. overlay[i]: as above. False, with nothing filled in: there
+ * is no such operation, or the run is too large.
  */
 bool number_by_rounds(
 	struct folders *f, const struct overlay *const *overlay, struct numbering *how);

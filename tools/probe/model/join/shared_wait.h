@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that one Waitall completed each have its whole duration as their wait. A sum over a rank's waits must count it once. The
- * requests need not be consecutive if calls are sorted by their starts.
+ * Requests that one Waitall completed each have its whole duration as their wait. A sum over a rank's waits must count it once.
+ * The requests need not be consecutive if calls are sorted by their starts.
  */
 #ifndef PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
 #define PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
@@ -19,7 +19,7 @@ struct shared_waits {
 	unsigned at;
 };
 
-/* True if the wait was already counted with a call before. c: a call that was waited for. */
+/* True if the wait was already counted with an earlier call. c: a call with a wait. */
 static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
@@ -34,7 +34,7 @@ static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 	return false;
 }
 
-/* The time that the call held up its rank's thread: for an asynchronous call only the wait for it. */
+/* The time for which the call blocked its rank's thread: for an asynchronous call only the wait for it. */
 static inline uint64_t add_held_time(struct shared_waits *s, const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))

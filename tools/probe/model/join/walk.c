@@ -19,7 +19,7 @@
 struct walk_reader {
 	struct calls calls;
 	struct walk_call *
-		*ahead; /* a heap, the earliest first; free elements follow its n elements */
+		*ahead; /* a heap, the earliest first; unused elements follow its n elements */
 	unsigned n, made, cap;
 	struct walk_call row; /* data from the rows of the call that is being read */
 	struct clock_fix clock;
@@ -82,7 +82,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 		w->out_dtype = dtype;
 		take_stats(&w->out, s);
-		/* The destination is in its `in` row; it has none if it sends nothing. */
+		/* The destination is in its `in` row; if it sends nothing it has none. */
 		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
 			if (csv_i64(calls_column(s, COL_peer), &v))
 				w->source = v;
@@ -97,7 +97,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- calls read ahead of one rank ---- */
 
-/* Of calls that began at the same time, the one that was entered first comes first. */
+/* If calls began at the same time, the one that was entered first comes first. */
 static bool begins_before(const struct walk_call *a, const struct walk_call *b)
 {
 	return a->start != b->start ? a->start < b->start : a->call.seq < b->call.seq;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of several ranks in the order of their starts, for output call by call. A rank's files have its calls in the order in which
- * they ended; enough of them are read ahead that nearly all come in order.
+ * The calls of several ranks in the order of their starts, for output call by call. A rank's files have its calls in the order
+ * in which they ended; enough of them are read ahead that nearly all are returned in order.
  */
 #ifndef PROBE_TOOLS_PROBE_JOIN_WALK_H
 #define PROBE_TOOLS_PROBE_JOIN_WALK_H
@@ -41,13 +41,16 @@ struct walk {
 };
 
 /*
- * Opens the folders f->dir[i] for which want[i] is set (NULL: all). overlay[i]: NULL, or what the journal adds. skew[i]: ns to add to its
- * clock (NULL: none). f stays the caller's.
+ * Opens the folders f->dir[i] for which want[i] is set (NULL: all). overlay[i]: NULL, or the additional rows of the journal.
+ * skew[i]: ns to add to its clock (NULL: none). The caller keeps f.
  */
 void walk_open(struct walk *w, const struct folders *f, const bool *want,
 	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
 	uint64_t step_hi);
-/* The calls of one rank, d, without data that only its rows have (shape, statistics, dtypes, counts of all tensors), which takes longer. */
+/*
+ * Opens the calls of one rank, d, without data that only its rows have (shape, statistics, dtypes, counts of all tensors),
+ * which takes longer to read.
+ */
 void walk_calls_of_rank(struct walk *w, const struct rank_dir *d, const struct overlay *o);
 void walk_close(struct walk *w);
 

@@ -15,7 +15,7 @@
 /* A row with bad values, as calls_bad_fn gets it. */
 struct bad_copy {
 	struct bad_copy *next;
-	unsigned before; /* the call of the batch that it precedes */
+	unsigned before; /* the call of the batch that follows it */
 	struct call call;
 	uint64_t nans, infs;
 	struct {
@@ -164,8 +164,8 @@ static void swap_batches(struct ahead *a, struct rank_ahead *r)
 
 	pthread_mutex_lock(&a->lock);
 	/*
-	 * While another thread fills it, this one fills the next in the queue: otherwise the joining thread would sleep as often as it is
-	 * faster than the readers.
+	 * While another thread fills it, this one fills the next in the queue: otherwise the joining thread would sleep
+	 * whenever it is faster than the readers.
 	 */
 	while (r->state != FILL_READY)
 		if (r->state == FILL_WAITING || a->first)

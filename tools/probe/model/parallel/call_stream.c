@@ -15,12 +15,13 @@
 
 #define MAGIC UINT64_C(0x314c4c4143425250) /* "PRBCALL1" */
 #define BLOCK_BYTES 16384 /* a rank's turn ends after this many bytes */
-#define TURN_NS UINT64_C(50000000) /* ... or after this much time ahead of the others */
+#define TURN_NS UINT64_C(50000000) /* ... or when it is this far ahead of the others */
 #define WORDS (sizeof(struct call) / 8)
 #define REOPEN_MS 1000
 #define NAMES 6 /* interned members */
 
-_Static_assert(sizeof(struct call) % 8 == 0 && WORDS < 64, "a call is not as the stream has it");
+_Static_assert(
+	sizeof(struct call) % 8 == 0 && WORDS < 64, "a call differs from the format of the stream");
 
 enum block_kind { BLOCK_CALLS = 1, BLOCK_NAME, BLOCK_END };
 enum record_kind { RECORD_CALL = 1, RECORD_BAD, RECORD_ROUNDS };
@@ -74,7 +75,7 @@ struct stream_out {
 	struct buffer_out block, all;
 	struct rank_out *rank;
 	struct rank_out *now; /* the rank whose calls are being read */
-	unsigned char *told; /* a bit per interned number whose text is in the stream */
+	unsigned char *told; /* a bit per interned number whose text is already in the stream */
 	uint32_t ntold;
 };
 
@@ -117,7 +118,7 @@ static void names_of_call(const struct call *c, uint32_t id[NAMES])
 	id[5] = c->phase;
 }
 
-/* The words that differ, preceded by a mask with a bit for each. */
+/* Writes the words that differ, preceded by a mask with a bit for each. */
 static void put_call_words(struct stream_out *o, struct rank_out *r, const struct call *c)
 {
 	uint64_t mask = 0, changed[1 + WORDS];
@@ -316,7 +317,7 @@ struct piece {
 };
 
 struct rank_in {
-	struct piece *first, *last; /* read ahead of its turn */
+	struct piece *first, *last; /* blocks read before their turn */
 	struct call now;
 	bool ended;
 };
@@ -329,13 +330,13 @@ struct call_source {
 	bool begun, broken;
 	unsigned nrank;
 	struct rank_in *rank; /* by folder index; only ranks of the stream are used */
-	uint32_t *name; /* maps the other side's numbers to ours */
+	uint32_t *name; /* maps the writer's numbers to the reader's */
 	uint32_t nname;
 };
 
 /*
- * Reopens the file at the position up to which it was read: a file server's client checks whether a file has grown when it is opened, and
- * may otherwise not see the growth for a minute.
+ * Reopens the file at the position up to which it was read: a file server's client checks whether a file has grown when it is
+ * opened, and may otherwise not notice the growth for a minute.
  */
 static void reopen_source(struct call_source *s)
 {
@@ -578,8 +579,9 @@ static bool end_early(struct call_source *from, struct calls *s, struct rank_in 
 	from->broken = true;
 	r->ended = true;
 	if (!s->wrong)
-		s->wrong = tool_strdup("the process that read these files ended too early; what "
-				       "it had not read is not here");
+		s->wrong = tool_strdup(
+			"the process that read these files ended too early; the rest of its files "
+			"was not read");
 	s->unreadable++;
 	return false;
 }

@@ -31,8 +31,8 @@ struct shares {
 };
 
 /*
- * Part 0 joins the calls that the others read, which is half of the work. It has ranks of its own only if files are read twice: a share by
- * the cost of either. Neighbouring ranks go to different parts, as they are similar in size.
+ * Part 0 joins the calls that the others read, which is half of the work. It has ranks of its own only if files are read twice:
+ * shares are chosen by the cost of both. Neighbouring ranks go to different parts, because they are similar in size.
  */
 static unsigned owner_of_rank(unsigned i, unsigned parts, bool twice)
 {
@@ -107,12 +107,12 @@ static uint64_t key_of_run(const struct division *d, const struct folders *f)
 /* ---- on any hosts ---- */
 
 /*
- * The parts find each other through files in their folder, whose names contain a number that part 0 has drawn: an earlier report that
- * was ended in the middle may have left some files.
+ * The parts find each other through files in their folder, whose names contain a number that part 0 has drawn: an earlier
+ * report that was interrupted may have left some files.
  *
- *	merged-by   contains the number
- *	part-K-X    made by part K to say that it is there; later its stream
- *	go-X        all parts are there, and part 0 lives: begin
+ * \tmerged-by   contains the number
+ * \tpart-K-X    created by part K to show that it has started; later its stream
+ * \tgo-X        all parts have started, and part 0 runs: begin
  */
 static char *lock_path(const char *folder)
 {
@@ -130,8 +130,8 @@ static char *go_path(const char *folder, uint64_t nonce)
 }
 
 /*
- * The interval grows each time: the folder may be on a file server, and there may be a thousand parts. The statx() makes the server's
- * client ask again; otherwise it would not see a new file for half a minute.
+ * The interval grows each time: the folder may be on a file server, and there may be a thousand parts. The statx() makes the
+ * server's client ask again; otherwise it would not notice a new file for half a minute.
  */
 static void wait_for_look(const char *folder, unsigned *ms)
 {
@@ -212,9 +212,8 @@ static uint64_t draw_nonce(uint64_t key)
 
 static int fail_in_folder(const char *path, int err)
 {
-	tool_error(
-		"report: %s: %s; --parts names a folder for partial results that all hosts see and "
-		"may write into",
+	tool_error("report: %s: %s; --parts names a folder for partial results that all hosts "
+		   "see and may write into",
 		path, strerror(-err));
 	return err;
 }
@@ -243,7 +242,7 @@ static char *name_missing_parts(const struct shares *s)
 	return names;
 }
 
-/* Part 0: waits for all others. false: one did not come (reported). */
+/* Part 0: waits for all others. False: one did not start (reported). */
 static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
 	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names;
@@ -281,8 +280,8 @@ static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 }
 
 /*
- * Another part: creates its file, and waits until part 0 says that all are there. If its file for a number exists already, the number is an
- * earlier report's. false: part 0 did not come (reported), or *stop.
+ * Another part: creates its file, and waits until part 0 reports that all have started. If its file for a number exists
+ * already, the number is an earlier report's. False: part 0 did not start (reported), or *stop.
  */
 static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
@@ -317,9 +316,10 @@ static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 			if (fd < 0)
 				say_missing(s->folder, me, parts, "0", true);
 			else
-				tool_error("report: part %u of %u: part 0 did not begin for %d s: "
-					   "it or "
-					   "another part did not come (what part 0 says)",
+				tool_error(
+					"report: part %u of %u: part 0 did not start within %d s: "
+					"it or another part was not started (see the output of "
+					"part 0)",
 					me, parts, SOURCE_MISSING_S);
 			err = -ETIMEDOUT;
 		}
@@ -347,8 +347,9 @@ static enum share_result write_part(struct shares *s, const volatile sig_atomic_
 		err = -errno;
 	s->fd = -1;
 	if (err)
-		tool_error("report: a part in %s: %s; part 0 waits for it in vain: give --parts a "
-			   "folder with room that all hosts see",
+		tool_error(
+			"report: a part in %s: %s; part 0 will wait for it in vain: give --parts a "
+			"folder with room that all hosts see",
 			s->folder, strerror(-err));
 	free(own);
 	return err ? SHARE_FAILED : SHARE_LEFT;

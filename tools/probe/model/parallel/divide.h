@@ -2,11 +2,13 @@
 /*
  * A report of many ranks by several processors, with the same output as by one.
  *
- *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and runs the rules; if there are many,
- *	            one does nothing but join (relay.h)
- *	--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
- *	            (call_stream.h) into a temporary folder; part 0 reads the streams while they are written, joins, runs the rules and
- *	            prints. Started by srun or mpirun, k and N are the launcher's variables.
+ * \t-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and runs the rules; if there are
+ * many,
+ * \t            one only joins (relay.h)
+ * \t--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
+ * \t            (call_stream.h) into a temporary folder; part 0 reads the streams while they are written, joins, runs the rules
+ * and
+ * \t            prints. Started by srun or mpirun, k and N are the launcher's variables.
  */
 #ifndef PROBE_TOOLS_DIVIDE_H
 #define PROBE_TOOLS_DIVIDE_H
@@ -21,7 +23,7 @@
 
 #define PARTS_MAX 4096u
 #define JOBS_OF_JOIN \
-	4u /* from this number of threads on, one does nothing but join: half of the work that cannot be divided */
+	4u /* from this number of threads on, one only joins: half of the work that cannot be divided */
 
 struct division {
 	unsigned jobs; /* threads on this host; 0, 1: one */
@@ -37,8 +39,8 @@ bool division_by_launcher(struct division *d);
 bool division_parse(struct division *d, const char *text);
 
 /*
- * Does this part read the files of rank i? The streams of other parts have everything that their files have. twice: files are read twice,
- * for the rounds of a run that marks no steps.
+ * Whether this part reads the files of rank i. The streams of other parts contain everything that their files have. twice:
+ * files are read twice, for the rounds of a run that marks no steps.
  */
 bool division_reads(const struct division *d, unsigned i, bool twice);
 
@@ -61,13 +63,13 @@ struct run_readers {
 
 enum share_result {
 	SHARE_READ, /* the calls are returned by shares_next() */
-	SHARE_LEFT, /* this process has done its part, another one reports */
+	SHARE_LEFT, /* this process has finished its part, another one reports */
 	SHARE_FAILED /* reported */
 };
 
 /*
- * The parts of a report, if it has some, wait for each other here, before the long work. f: the folders as all of them have read them.
- * NULL: they did not meet (reported), or *stop is not 0.
+ * The parts of a report, if there are several, wait for each other here, before the long work. f: the folders, read in the same
+ * way by all of them. NULL: they did not meet (reported), or *stop is not 0.
  */
 struct shares *shares_meet(
 	const struct division *d, const struct folders *f, const volatile sig_atomic_t *stop);
@@ -76,7 +78,7 @@ enum share_result shares_begin(
 	struct shares *s, const struct run_readers *run, const volatile sig_atomic_t *stop);
 /* Returns the next call of that rank as r->next gave it, here or in another thread. */
 bool shares_next(struct shares *s, uint32_t rank, struct call *out);
-/* The same as it is in the rank's files. */
+/* Returns the next call as stored in the rank's files. */
 bool shares_read(struct shares *s, struct calls *reader, struct call *out);
 /* Bytes of its files after the calls that were returned. */
 uint64_t shares_done(const struct shares *s, const struct calls *reader);

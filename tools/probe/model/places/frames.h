@@ -16,15 +16,15 @@ const char *stack_frame(const char *text, unsigned n, size_t *len);
 unsigned stack_own_frame(const char *text);
 
 /*
- * Number of frames of a Python stack that make a place: the program's innermost frame and its callers. A program may wrap all its calls in
- * functions of one file: then up to the first frame of another file.
+ * Number of frames of a Python stack that identify a place: the program's innermost frame and its callers. If a program wraps
+ * all its calls in functions of one file: the frames up to the first one of another file.
  */
 unsigned stack_place_frames(const char *python);
 
 /* The frame, of length n, begins with that word. */
 bool stack_frame_begins_with(const char *f, size_t n, const char *word);
 
-/* True for a frame that starts a Python program or imports a module: the program has the same stack without it. */
+/* True for a frame that starts a Python program or imports a module: without it the program has the same stack. */
 bool is_launcher_frame(const char *f, size_t n);
 
 #endif

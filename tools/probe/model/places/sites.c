@@ -15,9 +15,9 @@
 #define TURNS_MAX (1u << 21) /* of all ranks together ... */
 #define TURNS_MIN 8192u /* ... but at least this many of each */
 #define FRAMES_OF_SITE 3
-#define READS_MAX 3 /* reads of a file that a running process goes on writing */
+#define READS_MAX 3 /* how often a file is read that a running process still writes */
 
-/* How often a rank has been at a place in its current step. */
+/* How often a rank has called a place in its current step. */
 struct site_turn {
 	struct table_key key; /* a: place */
 	uint64_t step, seq;
@@ -71,8 +71,8 @@ static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
 }
 
 /*
- * The first frames: outer ones may differ between ranks. In a Python stack up to the program's innermost frame and its caller's: a trainer
- * makes many calls from one line of the program.
+ * Hashes the first frames: outer ones may differ between ranks. In a Python stack up to the program's innermost frame and its
+ * caller's: a trainer makes many calls from one line of the program.
  */
 static uint64_t hash_site_frames(const char *python, const char *native)
 {
@@ -80,7 +80,7 @@ static uint64_t hash_site_frames(const char *python, const char *native)
 		       : hash_frames(native, 0, FRAMES_OF_SITE);
 }
 
-/* In a Python stack the framework's function and the program's line. */
+/* In a Python stack, hashes the framework's function and the program's line. */
 static uint64_t hash_near_frames(const char *python, const char *native)
 {
 	unsigned own = *python ? stack_own_frame(python) : 0;
@@ -163,7 +163,7 @@ void find_site(struct sites *s, struct call *c)
 	t = table_get(&r->turns, hash_u64(hash_u64(c->site, c->comm), c->api), 0);
 	if (!t)
 		return;
-	/* Rows of a call that was open for a long time come late. */
+	/* Rows of a call that was open for a long time are written late. */
 	if (t->step == c->step && t->seq > c->seq)
 		c->bits |= CALL_LATE;
 	t->seq = c->seq > t->seq ? c->seq : t->seq;

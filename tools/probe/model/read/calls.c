@@ -78,7 +78,10 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 		closedir(d);
 }
 
-/* Of a block of steps that is there both ways: the same rows. (The first part of a CSV file is made last.) */
+/*
+ * Removes compact files of blocks that also exist as CSV: they have the same rows. (The first part of a CSV file is created
+ * last.)
+ */
 static void remove_compact_files(struct calls *s)
 {
 	unsigned n = 0;
@@ -152,7 +155,7 @@ void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank,
 
 static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 {
-	/* In a run without steps the names mean nothing. */
+	/* In a run without steps the numbers in the names are meaningless. */
 	return s->dir->nround || (f->first <= s->step_hi && f->last >= s->step_lo);
 }
 
@@ -196,7 +199,7 @@ static bool has_needed_columns(struct calls *s)
 	return true;
 }
 
-/* Puts the fields into the order of enum column, for files of other versions and of other programs. */
+/* Puts the fields into the order of enum column, for files of other versions and other programs. */
 static void put_in_order(struct calls *s)
 {
 	struct csv_text found[COLUMNS];
@@ -206,7 +209,7 @@ static void put_in_order(struct calls *s)
 	memcpy(s->csv.field, found, sizeof(found));
 }
 
-/* The next call of a compact file takes the place of a row. */
+/* Reads the next call of a compact file instead of a row. */
 static bool read_compact_call(struct calls *s)
 {
 	int got = compact_read_next_call(s->compact, &s->csv.src);
@@ -229,7 +232,7 @@ static bool read_row(struct calls *s)
 	return true;
 }
 
-/* Makes row i of a compact file's call the present one of csv. */
+/* Makes row i of a compact file's call the current row of csv. */
 static void set_shown_row(struct calls *s, unsigned i)
 {
 	uint64_t rows = s->csv.rows;
@@ -249,7 +252,7 @@ static void end_file(struct calls *s)
 {
 	s->rows += s->csv.rows;
 	s->damaged += s->csv.damaged + s->csv.src.damaged;
-	/* While the process writes, the last line of its last file may be half written: nothing is lost then. */
+	/* While the process writes, the last line of its last file may be half written: that is not a loss. */
 	if (s->csv.truncated &&
 		((s->dir->state != RANK_RUNNING && !s->dir->lives) || s->csv.src.gz))
 		s->truncated++;
@@ -303,7 +306,7 @@ static bool begin_file(struct calls *s)
 		s->compact = NULL;
 		s->bytes_done += f->bytes;
 		if (err == -ENODATA)
-			continue; /* just begun */
+			continue; /* the file was just created */
 		s->unreadable++;
 		if (!s->wrong)
 			s->wrong = s->lacking ? tool_format(
@@ -332,7 +335,7 @@ static int64_t number_or_none(const struct calls *s, enum column c)
 	return t->n && csv_i64(t, &v) ? v : NO_NUMBER;
 }
 
-/* If the column's text is that of the row before, as it mostly is: the cached result. */
+/* If the column's text is that of the previous row, which is usual: the cached result. */
 static inline struct calls_repeat *find_repeat(
 	struct calls_repeat *repeat, const struct csv_text *t)
 {
@@ -561,7 +564,7 @@ static void add_compact_call(
 			.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
 		whole = !s->row && compact_copy_call(s->compact, c);
 	}
-	/* Of an odd call all is text. */
+	/* In an unusual call, everything is text. */
 	if (!whole) {
 		set_shown_row(s, 0);
 		begin_call(s, c, step, seq);

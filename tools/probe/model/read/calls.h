@@ -18,19 +18,19 @@ enum call_bits {
 	CALL_ASYNC = 2,
 	CALL_ERROR = 4,
 	CALL_LOCAL = 8, /* its communicator's id has no meaning for other ranks */
-	CALL_NESTED = 16, /* inside another recorded call */
+	CALL_NESTED = 16, /* its communicator's id is meaningless for other ranks */
 	CALL_P2P = 32, /* has a peer: its comm_seq does not join ranks */
 	CALL_WAITED = 64, /* `wait` is known */
 	CALL_WAIT_SHARED =
-		128, /* ... and is shared with the call before, as the same Wait completed both */
-	CALL_MORE = 256, /* it has tensors that have no row */
+		128, /* ... and is shared with the previous call, because the same Wait completed both */
+	CALL_MORE = 256, /* it has tensors without a row */
 	CALL_LATE = 512, /* its rows came after those of later calls: `nth` is not reliable */
 	CALL_UNWOUND = 1024, /* left by an exception */
 	CALL_PERMUTED =
-		2048, /* the order in memory of a tensor's elements is not that of their indices */
-	CALL_GAPS = 4096, /* other elements lie between those of a tensor */
+		2048, /* a tensor's elements are stored in another order than that of their indices */
+	CALL_GAPS = 4096, /* a tensor's elements have other elements between them */
 	CALL_PEERS_STEP =
-		8192, /* its rank marks no steps: `step` is that of the rank it shares the call with */
+		8192, /* its rank marks no steps: `step` is that of the rank that shares the call */
 };
 
 struct call {
@@ -43,7 +43,10 @@ struct call {
 	uint32_t pass; /* backward pass of the step, from 1; 0: not known */
 	uint64_t step, seq, comm; /* comm 0: none */
 	int64_t comm_seq, comm_rank, size, root, peer, tag; /* NO_NUMBER: empty */
-	/* For a send_recv, whose peer is the destination: source and tag from its output's row. Not known while it is open. */
+	/*
+	 * For a send_recv, whose peer is the destination: source and tag from its output's row. Not known while the call is
+	 * open.
+	 */
 	int64_t source, source_seq, source_tag;
 	int64_t error;
 	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
@@ -53,7 +56,7 @@ struct call {
 	uint32_t blind; /* inputs whose values were not measured */
 	uint32_t nth; /* its number at its site in the step, from 0; filled in by find_site() */
 	uint64_t
-		site; /* where the program made it, the same on all ranks; 0: not known; filled in likewise */
+		site; /* where the program made the call, the same on all ranks; 0: not known; filled in by find_site() */
 	struct side in, out;
 };
 
@@ -66,7 +69,7 @@ static inline double side_reach(const struct side *s)
 	return -s->least > s->most ? -s->least : s->most;
 }
 
-/* Bytes that the call moved: the larger side, as the bandwidth of a collective is usually given. */
+/* Bytes that the call moved: the larger side, which is the usual definition for the bandwidth of a collective. */
 static inline uint64_t call_bytes(const struct call *c)
 {
 	return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
@@ -82,7 +85,7 @@ struct calls_file {
 struct calls;
 struct compact_reader;
 
-/* Called for a row with a NaN or an Inf; its columns: calls_column(). c holds the call as far as it was read. */
+/* Called for a row with a NaN or an Inf; its columns: calls_column(). c holds the part of the call read so far. */
 typedef void calls_bad_fn(
 	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
 
@@ -104,7 +107,7 @@ struct calls {
 	struct calls_file *file;
 	unsigned nfile, cap_file, at;
 	uint64_t step_lo, step_hi; /* only these */
-	uint64_t tail; /* of a plain file only the last `tail` bytes; 0: all */
+	uint64_t tail; /* only the last `tail` bytes of a plain file; 0: all */
 	bool cut; /* therefore its first call may lack rows */
 	bool keep_open;
 	bool times_only; /* statistics are not read: in, out and bad() stay empty */
@@ -115,13 +118,13 @@ struct calls {
 	void *row_arg;
 	struct csv csv;
 	struct compact_reader *
-		compact; /* reads the present file, whose rows csv has as text where that is wanted; NULL: a CSV file */
+		compact; /* reads the current file, whose rows are given to csv as text on demand; NULL: a CSV file */
 	struct compact_reader *compact_kept; /* for the next such file; NULL: none yet */
-	unsigned shown; /* rows of its call that csv has had */
+	unsigned shown; /* rows of its call that csv has received */
 	bool reading; /* csv is open */
 	bool ahead; /* csv.field, by enum column, already has the first row of the next call */
 	int column[CALL_COLUMNS_MAX]; /* columns of the file by enum column; found by their names */
-	bool in_order; /* every column is at its place of enum column */
+	bool in_order; /* every column is at its index of enum column */
 	struct {
 		struct calls_repeat lib, api, op, redop, dtype, await_dtype, comm, phase;
 	} repeat;
@@ -135,7 +138,7 @@ void calls_open(
 	struct calls *s, const struct rank_dir *dir, uint32_t rank, const struct overlay *o);
 void calls_close(struct calls *s);
 
-/* Opens one of its files as the CSV file that it is, or that is made from it. As csv_open(). */
+/* Opens one of its files as CSV: the file itself, or the text made from a compact file. Returns the same as csv_open(). */
 int calls_open_file(struct csv *csv, const struct calls_file *f, bool keep_open, size_t buffer);
 
 /* Reads only the end of the files, about that many bytes: sets `cut`. */
@@ -148,7 +151,10 @@ bool calls_next(struct calls *s, struct call *out);
 uint64_t calls_bytes(const struct calls *s);
 uint64_t calls_done(const struct calls *s);
 
-/* column: enum column (journal/columns.h), which only those include who name one. Of the present row; empty where the file has no such column. */
+/*
+ * A column of the current row; empty if the file has no such column. column: enum column (journal/columns.h), which only those
+ * include that name one.
+ */
 static inline const struct csv_text *calls_column(const struct calls *s, unsigned column)
 {
 	return &s->csv.field[column];

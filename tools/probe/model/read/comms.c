@@ -81,7 +81,7 @@ static uint64_t parse_hex(const struct csv_text *t)
 	return *end ? 0 : v;
 }
 
-/* Libraries that start from a shared id do not know the members; a rank that lists the communicator is one. */
+/* Libraries that start from a shared id do not know the members; a rank that lists the communicator is a member. */
 static void add_seen(struct comm_info *k, int rank)
 {
 	if (k->nseen && k->seen[k->nseen - 1] == rank)
@@ -90,7 +90,7 @@ static void add_seen(struct comm_info *k, int rank)
 	k->seen[k->nseen++] = rank;
 }
 
-/* They are the members if they are as many as its size. */
+/* They are all members if their number equals the communicator's size. */
 static void settle_seen(struct comm_info *k)
 {
 	if (k->member || k->size < 1 || k->nseen != (uint64_t)k->size)
@@ -140,7 +140,7 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 	csv_close(&csv);
 }
 
-/* Reads the format of formats/csv_training/parallel_json.c: a line for each. */
+/* Reads the format of formats/csv_training/parallel_json.c: one line per communicator. */
 static void read_roles(struct comms *c, const char *path)
 {
 	FILE *f = fopen(path, "re");

@@ -35,7 +35,7 @@ void comms_free(struct comms *c);
 /* Adds one rank's communicators. o: NULL, or the journal's part. */
 void comms_read(struct comms *c, const struct rank_dir *dir, const struct overlay *o);
 
-/* Counts the members that are there, after all have been read. dir: the run's folders. */
+/* Counts the members that have a folder, after all folders have been read. dir: the run's folders. */
 void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n);
 
 /* NULL: comms.csv does not list it. */

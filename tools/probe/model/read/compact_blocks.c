@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block is read as a whole and checked, and its dictionaries with it. Every number is compared with what there is room for: the file may be anything. */
+/*
+ * A block is read as a whole and checked, including its dictionaries. Every number is compared with the space available: the
+ * file may contain anything.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,7 +76,7 @@ static void read_comms(struct compact_reader *r)
 	}
 }
 
-/* rows_format() knows an api by its number. */
+/* rows_format() identifies an api by its number. */
 static uint16_t find_api_number(struct compact_reader *r, const struct row_api *a)
 {
 	for (unsigned i = r->napi; i-- > 0;)
@@ -197,7 +200,7 @@ static void start_reading_block(struct compact_reader *r, size_t bytes)
 	for (unsigned i = 0; i < columns; i++) {
 		uint64_t n = read_compact_number(r, 0);
 
-		/* Those of a later version come after ours. */
+		/* Columns of a later version follow those known here. */
 		if (i < COMPACT_COLUMNS)
 			size[i] = n;
 	}
@@ -243,7 +246,7 @@ int read_compact_block(struct compact_reader *r, struct source *s)
 		if (memcmp(head, COMPACT_MAGIC, 4) || bytes < COMPACT_HEAD ||
 			bytes > COMPACT_BLOCK_MAX) {
 			s->truncated = true;
-			s->at = s->limit; /* where the next one begins is not known */
+			s->at = s->limit; /* the start of the next block is not known */
 			return 0;
 		}
 		if (bytes > r->cap_block) {
@@ -271,7 +274,7 @@ int read_compact_block(struct compact_reader *r, struct source *s)
 				return 1;
 			continue;
 		}
-		/* Without it the next ones say nothing, up to where dictionaries begin. */
+		/* Without this block the next ones are meaningless, up to one that begins with dictionaries. */
 		s->damaged += r->left < COMPACT_CALLS_MAX ? r->left : COMPACT_CALLS_MAX;
 		r->left = 0;
 		r->known = false;

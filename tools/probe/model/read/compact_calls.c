@@ -114,7 +114,7 @@ void compact_record_form(struct compact_reader *r, const struct call *c)
 {
 	bool open = r->record.open;
 
-	/* Other reasons for that are no reasons for all of its calls. */
+	/* Other reasons do not apply to all calls of the site. */
 	if (r->present & (CP_ERROR | CP_NODE | CP_AWAIT) || !!(c->bits & CALL_OPEN) != open)
 		return;
 	r->site_of_call->form = (struct site_form){.lib = c->lib,
@@ -145,7 +145,7 @@ static bool is_telling_wide(double v)
 	return has_telling_digits(&t);
 }
 
-/* The share as its text has it. */
+/* The key of the share as printed in text. */
 static uint64_t compute_zeros_key(const struct stats *s)
 {
 	char text[64 + WRITE_SLACK];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of a block: each becomes what a journal would have of it, with nanoseconds for ticks. compact_calls.c takes its numbers as they are,
- * and rows_format() makes text of it where text is wanted.
+ * The calls of a block: each becomes what a journal would have of it, with nanoseconds instead of ticks. compact_calls.c uses
+ * its numbers directly, and rows_format() makes text of it if text is needed.
  */
 #include <errno.h>
 #include <math.h>
@@ -58,7 +58,10 @@ void compact_reader_free(struct compact_reader *r)
 static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12,
 	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Nine digits, the first of which has the weight 10^(exponent + 8), where a double cannot have the power exactly. */
+/*
+ * Nine digits, the first of which has the weight 10^(exponent + 8); for exponents whose power a double cannot represent
+ * exactly.
+ */
 static __attribute__((noinline)) double compute_far_decimal(uint32_t digits, int exponent)
 {
 	char text[32];
@@ -80,13 +83,15 @@ static inline double compute_decimal(uint32_t digits, int exponent)
 					       : compute_far_decimal(digits, exponent);
 }
 
-/* Whether text shows at least SIDE_TELLING_DIGITS of them: those without zeros at the end, but for zeros before the point. */
+/*
+ * Whether text shows at least SIDE_TELLING_DIGITS digits: trailing zeros do not count, except zeros before the decimal point.
+ */
 static inline bool is_telling_decimal(uint32_t digits, int exponent)
 {
 	return digits % 1000 || (exponent >= SIDE_TELLING_DIGITS - 1 && exponent < 9);
 }
 
-/* The same of a number whose digits are not easily found. */
+/* The same for a number whose digits are not easily found. */
 static __attribute__((noinline)) double compute_odd_text_value(double v, bool *telling)
 {
 	char text[DECIMAL_TEXT_MAX + WRITE_SLACK];
@@ -101,7 +106,7 @@ static __attribute__((noinline)) double compute_odd_text_value(double v, bool *t
 	return v;
 }
 
-/* The number that its nine digits are: what a reader of the text finds. */
+/* The number given by its nine digits: the value that a reader of the text gets. */
 static inline double compute_text_value(double v, bool *telling)
 {
 	uint32_t digits;
@@ -240,7 +245,7 @@ static void read_row_values(struct compact_reader *r, unsigned row)
 	}
 }
 
-/* What the call has that was not to be expected. */
+/* Reads the parts of the call that its site does not predict. */
 static void read_rare(struct compact_reader *r, struct function *f, struct comm *comm)
 {
 	struct journal_call *c = &r->call.c;
@@ -345,7 +350,7 @@ int compact_read_next_call(struct compact_reader *r, struct source *s)
 	}
 }
 
-/* What the dictionaries have of the call. */
+/* Copies the data of the call that the dictionaries have. */
 static void copy_call_constants(struct compact_reader *r)
 {
 	const struct site *site = r->site_of_call;
@@ -365,7 +370,7 @@ static void copy_call_constants(struct compact_reader *r)
 	r->end.peer = r->end.tag = JOURNAL_NONE;
 }
 
-/* What the dictionary has of the tensors. */
+/* Copies the data of the tensors that the dictionary has. */
 static void copy_row_constants(struct compact_reader *r)
 {
 	const struct site *site = r->site_of_call;
@@ -393,7 +398,7 @@ static size_t format_call(struct compact_reader *r, const char **text, struct ro
 
 	copy_call_constants(r);
 	copy_row_constants(r);
-	/* The call's own start is the clock's anchor: all 64 bits of it count. */
+	/* The call's own start is the clock's anchor: all 64 bits of it are used. */
 	r->clock = (struct clock_base){
 		.ns_per_tick = 1, .tick = r->call.c.start, .real_ns = r->call.c.start};
 	r->record.clock = &r->clock;
@@ -427,14 +432,17 @@ int compact_read_call(
 	return got;
 }
 
-/* The last block before that byte with which dictionaries begin: from there on all is read, and shown from the byte on. */
+/*
+ * Finds the last block before that byte that begins with dictionaries: reading starts there, and calls are returned from the
+ * byte on.
+ */
 void compact_start_at(struct compact_reader *r, struct source *s, uint64_t offset)
 {
 	uint64_t first = s->at, at = s->at;
 	unsigned char head[COMPACT_HEAD];
 
 	if (r->left || at)
-		return; /* it was begun */
+		return; /* reading has begun already */
 	while (at < offset) {
 		s->at = at;
 		if (source_read_piece(s, head, sizeof(head)) != (ssize_t)sizeof(head) ||

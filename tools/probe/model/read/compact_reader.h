@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of compact files from the inside: for compact_blocks.c, which reads blocks, and compact_read.c, which reads their calls. */
+/*
+ * The internals of the reader of compact files: for compact_blocks.c, which reads blocks, and compact_read.c, which reads their
+ * calls.
+ */
 #ifndef PROBE_TOOLS_COMPACT_READER_H
 #define PROBE_TOOLS_COMPACT_READER_H
 
@@ -8,11 +11,11 @@
 #include "sink/sink.h"
 #include "tools/probe/model/read/compact_read.h"
 
-#define APIS_MAX 60000 /* that rows_format() can tell from each other */
+#define APIS_MAX 60000 /* number of apis that rows_format() can distinguish */
 
-/* ---- what a file has said so far ---- */
+/* ---- state from the file so far ---- */
 
-/* A communicator, a function and so on as the dictionaries have them. */
+/* A communicator, a function and so on, as stored in the dictionaries. */
 struct comm {
 	uint64_t id;
 	int64_t next; /* the comm_seq that is expected */
@@ -32,7 +35,10 @@ struct tensor {
 	const char *name;
 };
 
-/* What all calls of a site have in common, as struct call has it; of the function on a communicator, the stack and the first tensor. */
+/*
+ * The values that all calls of a site share, as in struct call: those of the function on a communicator, the stack and the
+ * first tensor.
+ */
 struct site_form {
 	uint32_t lib, api, op, redop, dtype, phase; /* interned */
 	uint32_t bits, stack, thread;
@@ -44,13 +50,13 @@ struct site_form {
 struct site {
 	uint32_t function, stack, n;
 	uint32_t first; /* of its tensors in site_tensor */
-	struct site_form form; /* made of its first call */
+	struct site_form form; /* taken from its first call */
 };
 
-/* A number of a row before, as its text has it. */
+/* A number of the previous row, as printed in its text. */
 struct lane {
 	union stats_value v;
-	bool telling; /* as in struct side; not known of 64-bit types that are no integers */
+	bool telling; /* as in struct side; unknown for 64-bit types that are not integers */
 };
 
 struct bytes {
@@ -68,16 +74,17 @@ struct compact_reader {
 	struct row_api *api;
 	unsigned ntext, ncomm, nfunction, ntensor, nsite, nsite_tensor, napi;
 	unsigned cap_text, cap_comm, cap_function, cap_tensor, cap_site, cap_site_tensor, cap_api;
-	bool known; /* nothing of them was missed */
+	bool known; /* complete: no entry was missed */
 	struct row_memory *memory;
 	/* The block. */
 	unsigned char *block;
 	size_t cap_block;
-	uint64_t skip_to; /* blocks that begin before that byte only tell what the others need */
+	uint64_t
+		skip_to; /* blocks that begin before that byte are only read for the state that later ones need */
 	bool skips;
 	struct bytes column[COMPACT_COLUMNS];
 	uint32_t left; /* calls in it */
-	bool bad; /* a number led out of its column, or to nothing */
+	bool bad; /* a number was out of range for its column, or an entry did not exist */
 	uint64_t seq, start;
 	struct lane before[2][COMPACT_LANES][4];
 	int64_t step;
@@ -92,9 +99,9 @@ struct compact_reader {
 	struct clock_base clock;
 	struct site *site_of_call;
 	uint64_t present; /* enum compact_present */
-	/* Of its rows: what is not in `kind` is in `row` at once, the rest of it once text is wanted. */
+	/* Its rows: data that is not in `kind` is put into `row` immediately, the rest once text is needed. */
 	const struct journal_tensor *kind[RECORD_TENSORS_MAX];
-	bool telling[RECORD_TENSORS_MAX]; /* as in struct lane, of min or max */
+	bool telling[RECORD_TENSORS_MAX]; /* as in struct lane, for min or max */
 	struct {
 		struct journal_tensor t;
 		uint64_t dim[ROW_DIMS_MAX];
@@ -103,7 +110,7 @@ struct compact_reader {
 	const char *row_name[RECORD_TENSORS_MAX];
 	char *rows;
 	size_t cap_rows;
-	/* As a source of text. */
+	/* State of the text source. */
 	const char *out;
 	size_t nout;
 	bool begun;
@@ -111,10 +118,10 @@ struct compact_reader {
 
 /* ---- numbers ---- */
 
-/* One that may have more than eight bytes. */
+/* A number that may have more than eight bytes. */
 uint64_t read_long_number(struct compact_reader *r, unsigned column);
 
-/* Bytes after the block that may be read with its last ones. */
+/* Bytes after the block that may be read together with its last ones. */
 #define BLOCK_SLACK 8
 
 static inline uint64_t read_compact_number(struct compact_reader *r, unsigned column)
@@ -135,7 +142,7 @@ static inline uint64_t read_compact_number(struct compact_reader *r, unsigned co
 		return 0;
 	}
 	c->at += n;
-	/* Without the bytes after it and without the top bits; then two, four and eight bytes are put together. */
+	/* Removes the bytes after it and the top bits; then joins two, four and eight bytes. */
 	v &= (last ^ (last - 1)) & ~tops;
 	v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
 	v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
@@ -147,7 +154,7 @@ static inline int64_t read_signed(struct compact_reader *r, unsigned column)
 	return compact_read_zigzag(read_compact_number(r, column));
 }
 
-/* A number below that of a dictionary's entries. */
+/* A number below the number of a dictionary's entries. */
 static inline uint32_t read_entry(struct compact_reader *r, unsigned column, uint32_t n)
 {
 	uint64_t v = read_compact_number(r, column);
@@ -172,7 +179,7 @@ static inline void read_bytes(struct compact_reader *r, unsigned column, void *t
 	c->at += n;
 }
 
-/* The next block that can be read, with calls: 1; 0: there is no more; -errno. What is damaged is counted. */
+/* Reads the next valid block with calls: 1; 0: there are no more; -errno. Damaged ones are counted. */
 int read_compact_block(struct compact_reader *r, struct source *s);
 void reset_dictionaries(struct compact_reader *r);
 

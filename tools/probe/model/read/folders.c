@@ -18,7 +18,7 @@
 #include "tools/probe/model/host/rank_owner.h"
 
 enum folder_class {
-	CLASS_NONE, /* not ours */
+	CLASS_NONE, /* not a folder of libprobe */
 	CLASS_RANK, /* rank3 */
 	CLASS_OLD, /* rank3.1 */
 	CLASS_SECOND, /* rank3-pid77 */
@@ -135,8 +135,8 @@ static uint64_t clock_now_ns(void)
 }
 
 /*
- * The journal's head is newer than meta.json: it has a sign of life from every second. A journal in another folder may belong to another
- * process by now.
+ * The journal's header is newer than meta.json: it has a sign of life every second. A journal in another folder may belong to
+ * another process by now.
  */
 static void look_at_journal(struct rank_dir *r)
 {
@@ -159,7 +159,7 @@ static void look_at_journal(struct rank_dir *r)
 	r->alive_ns = h->clock_last.real_ns;
 	r->ended = atomic_load(&h->state) != JS_RUNNING;
 	r->died_ns = j.died_ns;
-	/* A rank that was stopped has not written its meta.json since. */
+	/* A rank that was stopped has not updated its meta.json since. */
 	if (atomic_load(&h->step) > r->meta.step_now)
 		r->meta.step_now = atomic_load(&h->step);
 	if (h->progress.at_ns)
@@ -207,8 +207,8 @@ static uint64_t earlier_known(uint64_t a, uint64_t b)
 }
 
 /*
- * From the start of its process to its end: other ranks of its run may have started and ended before its first record, or after its last.
- * Versions that do not write the start have the first reading of the clock, at the first call.
+ * From the start of its process to its end: other ranks of its run may have started and ended before its first record, or after
+ * its last. Versions that do not write the start have the first reading of the clock, at the first call.
  */
 static void find_lifetime(struct rank_dir *r)
 {
@@ -248,7 +248,7 @@ static void open_rank_dir(
 	/* A process that is alive, or that was alive long after its last record, lived until then. */
 	if (r->journal && r->alive_ns > r->last_ns)
 		r->last_ns = r->alive_ns;
-	/* Its last drain may be a second ago, and the other ranks have begun since. */
+	/* Its last drain may be a second old, and the other ranks may have begun since. */
 	if (r->state == RANK_RUNNING && clock_now_ns() > r->last_ns)
 		r->last_ns = clock_now_ns();
 	find_lifetime(r);
@@ -281,7 +281,7 @@ static void add_unused_folder(struct folders *f, const char *name, char *why, in
 	f->out[f->nout++] = (struct unused_folder){tool_strdup(name), why, rank};
 }
 
-/* Compares run, attempt and size first: 0 if only the times can tell two runs apart. */
+/* Compares run, attempt and size first: 0 if only the times can distinguish two runs. */
 static int compare_jobs(const struct rank_dir *a, const struct rank_dir *b)
 {
 	int c = strcmp(a->meta.run, b->meta.run);
@@ -307,8 +307,8 @@ static int by_rank_then_name(const void *x, const void *y)
 }
 
 /*
- * Does a folder belong to the run of the folders before it, whose last process ended at end_ns? If the launcher has given the job an id, a
- * rank may come after all others have ended: only a rank that is there already belongs to another run.
+ * Whether a folder belongs to the run of the previous folders, whose last process ended at end_ns. If the launcher has given
+ * the job an id, a rank may start after all others have ended: only a duplicate rank belongs to another run.
  */
 static bool is_of_run(
 	const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
@@ -323,7 +323,7 @@ static bool is_of_run(
 	return *d->meta.run && d->rank >= 0;
 }
 
-/* Why a readable folder is not part of the chosen run. */
+/* The reason why a readable folder is not part of the chosen run. */
 static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
 {
 	if (strcmp(r->meta.run, chosen->meta.run))
@@ -497,8 +497,8 @@ void folders_each_unused(const struct folders *f, unsigned most,
 static int report_no_folder(const struct folders *f)
 {
 	if (f->nout)
-		tool_error("%s: no folder named rank<R>; there is %s: give its path to read it",
-			f->path, f->out[0].name);
+		tool_error("%s: no folder named rank<R>, but %s: give its path to read it", f->path,
+			f->out[0].name);
 	else if (file_exists(f->path, "probe_output"))
 		tool_error("%s: no rank folders here; did you mean %s/probe_output?", f->path,
 			f->path);

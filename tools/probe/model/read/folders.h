@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the folders of an output folder that belong to the newest run (docs/reference/output-format.md): plainly named rank<R>, the same
- * run attempt and world_size, overlapping lifetimes of the processes. Every other folder is listed with the reason why it is not used.
+ * Finds the folders of an output folder that belong to the newest run (docs/reference/output-format.md): named rank<R> without
+ * a suffix, the same run attempt and world_size, overlapping lifetimes of the processes. Every other folder is listed with the
+ * reason why it is not used.
  */
 #ifndef PROBE_TOOLS_FOLDERS_H
 #define PROBE_TOOLS_FOLDERS_H
@@ -13,9 +14,9 @@ enum rank_state {
 	RANK_FINISHED,
 	RANK_RECOVERED,
 	RANK_RUNNING, /* its process runs */
-	RANK_KILLED, /* its process is gone, its folder is not completed */
+	RANK_KILLED, /* its process is gone, its folder is incomplete */
 	RANK_UNSEEN, /* its process is on another host, or in another container */
-	RANK_UNWRITTEN, /* its process ended properly, its folder is not completed */
+	RANK_UNWRITTEN, /* its process ended normally, its folder is incomplete */
 	RANK_STATES
 };
 
@@ -42,14 +43,15 @@ struct rank_dir {
 	struct round_end
 		*round; /* steps of a run that marks none: its calls are numbered by these */
 	unsigned nround;
-	bool peers_steps; /* ... while other ranks do mark steps: these are theirs (model/join/peer_steps.h) */
-	struct round_end *longer; /* rounds of many of those; NULL: there are none */
+	bool peers_steps; /* ... while other ranks do mark steps: these are taken from them (model/join/peer_steps.h) */
+	struct round_end
+		*longer; /* longer rounds, each made of many rounds; NULL: there are none */
 	unsigned nlonger;
 };
 
 struct unused_folder {
 	char *name, *why;
-	int rank; /* the rank of its name; -1: no rank's folder, or of another run */
+	int rank; /* the rank in its name; -1: not a rank's folder, or of another run */
 };
 
 struct folders {

@@ -21,10 +21,10 @@ struct lines *lines_new(void);
 void lines_free(struct lines *l);
 
 /*
- * Writes "file:line" of the call that returns to pc (pc - 1 is looked up); the file as the compiler recorded it,
- * made absolute by its working directory. The innermost function counts where calls were inlined. Returns 0, -ENOENT: no debugging information or none for pc,
- * -ESTALE: the file is another one than the module was (build id), -ENOBUFS: does not fit into cap bytes. Later calls
- * for the same file are fast.
+ * Writes "file:line" of the call that returns to pc (pc - 1 is looked up); the file as the compiler recorded it, made absolute
+ * by its working directory. For inlined calls the innermost function is used. Returns 0, -ENOENT: no debugging information or
+ * none for pc, -ESTALE: the file differs from the module that was loaded (build id), -ENOBUFS: does not fit into cap bytes.
+ * Later calls for the same file are fast.
  */
 int lines_find(struct lines *l, const struct module *m, uint64_t pc, char *buf, size_t cap);
 

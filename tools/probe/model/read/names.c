@@ -39,7 +39,7 @@ static void free_name_row(struct name_row *r)
 	free(r->flags);
 }
 
-/* The place for a row: that of the parameter's earlier row, if any. last: by number of the parameter, place + 1. */
+/* The slot for a row: that of the parameter's earlier row, if any. last: by number of the parameter, slot + 1. */
 static struct name_row *row_place(
 	struct names *names, unsigned **last, unsigned *nlast, const struct name_row *r)
 {
@@ -121,7 +121,7 @@ static char *tensor_text(const char *name)
 	return tool_format("%s", name);
 }
 
-/* The contents of a bucket, if it is not known which of them is meant. */
+/* Describes the contents of a bucket, if it is not known which of them is meant. */
 static char *bucket_text_of(const struct names *names, uint64_t bucket)
 {
 	char *text = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.csv of a rank's folder: parameters of a training, modules, what buckets hold. */
+/* Reads names.csv of a rank's folder: parameters of a training, modules, contents of buckets. */
 #ifndef PROBE_TOOLS_NAMES_H
 #define PROBE_TOOLS_NAMES_H
 
@@ -16,7 +16,7 @@ struct name_row {
 };
 
 struct names {
-	struct name_row *row; /* of a parameter only the last row: earlier ones are skipped */
+	struct name_row *row; /* only the last row of a parameter: earlier ones are skipped */
 	unsigned n, cap;
 	uint64_t damaged;
 };

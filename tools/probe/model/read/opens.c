@@ -30,7 +30,7 @@ void opens_free(struct opens *o)
 	free(o->call);
 }
 
-/* The time up to which an open call of that process is known to have lasted. */
+/* The time until which an open call of that process is known to have lasted. */
 static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
 {
 	if (dir->state == RANK_RUNNING)
@@ -182,7 +182,7 @@ static void take_opened_line(
 	add_open_call(o, dir, &now);
 }
 
-/* The journal is gone, or on another host: reads what its process wrote about open calls while it lived. */
+/* The journal is gone, or on another host: reads what its process wrote about open calls while it ran. */
 static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
 	char *path = tool_format("%s/%s", dir->path, OPENED_FILE), *line = NULL;
@@ -235,7 +235,7 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 	int err;
 
 	if (dir->state == RANK_RECOVERED) {
-		/* Otherwise it was blocked in nothing, and meta.json need not be read again. */
+		/* Otherwise no thread was blocked, and meta.json need not be read again. */
 		if (*dir->meta.end.inside)
 			read_waits_from_meta(o, dir, rank);
 		return NULL;
@@ -248,7 +248,7 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 	if (err == -EPROTO)
 		return tool_strdup("the journal is one of another version of libprobe: open calls "
 				   "are not shown");
-	/* It may have ended a moment ago, or be about to begin. */
+	/* The process may have ended a moment ago, or be about to start recording. */
 	if (err == -ENOENT || err == -ENODATA)
 		return NULL;
 	if (err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls that were entered and not left, and the Wait calls that threads are blocked in: for running processes from their journals, for
- * others from their rows.
+ * The calls that were entered and not left, and the Wait calls in which threads are blocked: for running processes from their
+ * journals, for others from their rows.
  */
 #ifndef PROBE_TOOLS_OPENS_H
 #define PROBE_TOOLS_OPENS_H
@@ -11,7 +11,7 @@
 struct open_call {
 	struct call call;
 	uint64_t age; /* ns: until now, or until the last sign of life of the process */
-	bool waiting; /* not a data call: a Wait */
+	bool waiting; /* a Wait, not a data call */
 	bool ended_ok; /* asynchronous, and the process ended normally without completing it */
 };
 
@@ -25,12 +25,12 @@ struct opens {
 void opens_init(struct opens *o);
 void opens_free(struct opens *o);
 
-/* A row with the flag `open`. */
+/* Handles a row with the flag `open`. */
 void opens_row(struct opens *o, const struct rank_dir *dir, const struct call *c);
 
 /*
- * Reads the open calls of the journal. calls: data calls too, not only threads in a Wait. NULL: it succeeded, or there is no journal; else
- * why it cannot be read, malloc'd.
+ * Reads the open calls of the journal. calls: data calls too, not only threads in a Wait. NULL: success, or there is no
+ * journal; otherwise the reason why it cannot be read, malloc'd.
  */
 char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, bool calls);
 

@@ -45,7 +45,7 @@ static void *map_privately(const struct journal *j, const char *path)
 	return p;
 }
 
-/* A private copy: the changes that draining makes never reach the journal. */
+/* A private copy: changes made by draining never reach the journal. */
 static int open_private(struct journal *j, const char *path)
 {
 	int err = journal_open(j, AT_FDCWD, path, true);
@@ -103,7 +103,7 @@ static char *make_overlay_folder(void)
 	return NULL;
 }
 
-/* The part of the dictionary, "end\0{...}\0". */
+/* The part "end\0{...}\0" of the dictionary. */
 static char *take_ending(const struct journal *j)
 {
 	const char *part = journal_dict_get(j, DICT_META, META_END);

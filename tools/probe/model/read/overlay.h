@@ -12,17 +12,17 @@
 struct overlay {
 	char *path; /* temporary folder; NULL: there is none */
 	uint64_t rows, spilled;
-	char *ending; /* what the process left about its own end, as JSON; NULL: nothing */
+	char *ending; /* what the process recorded about its own end, as JSON; NULL: nothing */
 	unsigned nfile;
 	struct journal_file
 		file[JOURNAL_FILES]; /* committed lengths of files in the rank's folder */
 };
 
-/* Makes the overlay of a folder whose owner is gone. NULL: it succeeded; else the problem, malloc'd. */
+/* Makes the overlay of a folder whose owner is gone. NULL: success; otherwise the problem, malloc'd. */
 char *overlay_make(struct overlay *o, const struct rank_dir *r);
 void overlay_remove(struct overlay *o);
 
-/* The length up to which that file of the rank's folder is used. */
+/* The length up to which that file of the rank's folder is valid. */
 uint64_t overlay_limit(const struct overlay *o, const char *file);
 
 #endif

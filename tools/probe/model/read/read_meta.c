@@ -133,7 +133,7 @@ static char *read_command_line(const struct json_node *list)
 		}
 		at += sprintf(at, quote ? "%s'%s'" : "%s%s", at > buf ? " " : "", word);
 	}
-	/* One line on the screen, whatever the job was given. */
+	/* Keeps it to one line on the screen, whatever the arguments contain. */
 	for (char *p = buf; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = ' ';
@@ -243,7 +243,7 @@ static void read_progress(struct rank_progress *p, const struct json_node *n)
 		read_count(json_member(n, "moved_ns")), read_count(json_member(n, "quiet_ns")));
 }
 
-/* Keys that cost time for each call or step, if they are on. */
+/* Lists the enabled keys that cost time for each call or step. */
 static void find_costly_keys(struct meta *m, const struct json_node *config)
 {
 	static const char *const key[] = {"stack", "statistics", "backward", "scalars", "metrics",

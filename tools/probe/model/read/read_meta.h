@@ -32,7 +32,7 @@ struct rank_progress {
 	bool known;
 	bool unseen; /* descendants could not be examined */
 	uint64_t
-		still_ns; /* for this long nothing used processor time, read or wrote; 0: something did, or wanted to */
+		still_ns; /* for how long nothing used processor time, read or wrote; 0: something did, or was waiting to */
 	unsigned cpu_percent; /* of one core, in the second before */
 };
 
@@ -57,7 +57,7 @@ struct meta {
 	uint64_t step_now;
 	int64_t step_last; /* -1: no row yet */
 	uint64_t
-		steps_before; /* steps of the optimizer before the first one here; 0: none, or not known */
+		steps_before; /* steps of the optimizer before the first one seen; 0: none, or not known */
 	uint64_t cfg_start_iteration;
 	char *step_source;
 	uint64_t block_steps; /* steps per calls file */
@@ -66,13 +66,13 @@ struct meta {
 	struct meta_count dropped[META_LIST_MAX], skipped[META_LIST_MAX];
 	struct meta_text missing[META_LIST_MAX]; /* kind of loss, its text */
 	struct meta_text libraries[META_LIST_MAX]; /* name, version */
-	struct meta_text invisible[META_LIST_MAX]; /* what could not be seen, and why */
+	struct meta_text invisible[META_LIST_MAX]; /* what could not be observed, and why */
 	double own_calls_s, own_writer_s;
 	struct rank_progress progress;
 	char *derived; /* scalars that were computed, not observed, each between two spaces */
 	double own_start_s; /* the part of own_calls_s before the third step; -1: not known */
 	uint64_t own_start_ns; /* end of that part, Unix epoch */
-	char costly[96]; /* keys that are on and cost time, joined by commas */
+	char costly[96]; /* enabled keys that cost time, joined by commas */
 	char *program; /* the command line, quoted where needed */
 	char *cfg_step, *cfg_rank,
 		*cfg_step_marker; /* from the effective configuration; "" = not set */
@@ -83,8 +83,8 @@ struct meta {
 	bool cfg_dynamic_on; /* the value in use now */
 	uint64_t cfg_ctl_margin_s;
 	char *cfg_armable;
-	uint64_t config_from_step; /* the configuration in use holds from this step on */
-	bool thinned; /* it skipped calls to keep max_overhead: a call that is absent may have been made */
+	uint64_t config_from_step; /* the configuration in use is valid from this step on */
+	bool thinned; /* it skipped calls to keep max_overhead: a missing call may have been made */
 	bool thinned_values; /* ... or did not measure the largest tensors */
 	struct thinned_steps {
 		uint64_t from,
@@ -97,7 +97,7 @@ struct meta {
 	bool switch_late;
 };
 
-/* Reads the file. NULL: it succeeded; else the problem, malloc'd; *m is then empty but may be freed. */
+/* Reads the file. NULL: success; otherwise the problem, malloc'd; *m is then empty but may be freed. */
 char *meta_read(struct meta *m, const char *path);
 /* The same from memory. */
 char *meta_read_text(struct meta *m, const char *text, size_t n);

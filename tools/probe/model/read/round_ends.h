@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a rank that marks none: the ends of the repetitions of its calls (found by tools/probe/model/join/rounds.h). The readers of its
- * calls then take step numbers from these instead of the column `step`.
+ * Steps of a rank that marks none: the ends of the repetitions of its calls (found by tools/probe/model/join/rounds.h). The
+ * readers of its calls then take step numbers from these instead of the column `step`.
  */
 #ifndef PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
 #define PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H

@@ -13,7 +13,7 @@
 typedef void scalar_row_fn(
 	void *arg, uint64_t step, const struct csv_text *name, double value, uint64_t wall_ns);
 
-/* Calls fn for the rows of steps lo to hi, file by file. o: what the rank's journal has beyond its folder `dir`, or NULL. */
+/* Calls fn for the rows of steps lo to hi, file by file. o: the additional rows of the journal of `dir`, or NULL. */
 void read_scalar_rows(const char *dir, const struct overlay *o, uint64_t lo, uint64_t hi,
 	scalar_row_fn *fn, void *arg);
 

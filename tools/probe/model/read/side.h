@@ -19,17 +19,17 @@ struct side {
 	uint32_t rows;
 	bool blind; /* a row has no statistics */
 	bool bad; /* NaN or Inf: the sum does not include all elements */
-	bool telling; /* only equal tensors have the same numbers, which have enough digits for that */
+	bool telling; /* the numbers have enough digits that only equal tensors have the same ones */
 };
 
-/* A row's numbers, as its text has them: rounded to its digits. */
+/* A row's numbers, as printed in text: rounded to its digits. */
 struct side_row {
 	uint64_t count, nans, infs;
 	double min, max, mean, norm;
 	uint64_t min_key,
 		max_key; /* equal for equal text: an integer may have more digits than a double */
 	uint64_t zeros_key, checksum_key;
-	bool measured; /* else only count, nans and infs are set */
+	bool measured; /* otherwise only count, nans and infs are set */
 	bool telling; /* min or max has SIDE_TELLING_DIGITS; not needed if the side has it */
 };
 
@@ -38,7 +38,7 @@ void add_to_side(struct side *d, const struct side_row *r);
 /* Whether the number has SIDE_TELLING_DIGITS digits before its exponent, not counting leading zeros. */
 bool has_telling_digits(const struct csv_text *t);
 
-#define DOUBLE_INTEGERS 0x1p53 /* from there on a double is not every integer */
+#define DOUBLE_INTEGERS 0x1p53 /* from here on a double cannot represent every integer */
 
 static inline uint64_t compute_double_key(double v)
 {
@@ -50,7 +50,7 @@ static inline uint64_t compute_double_key(double v)
 
 /* v: the text's value. */
 uint64_t compute_text_key(const struct csv_text *t, double v);
-/* Of a number whose text is all digits where it is an integer. */
+/* For a number whose text consists of digits only if it is an integer. */
 uint64_t compute_wide_key(double v);
 
 static inline uint64_t compute_signed_key(int64_t v)

@@ -9,8 +9,8 @@
 #include "tools/lib/tool.h"
 
 /*
- * Asynchronous calls are in the files where they were completed. Those that another thread completed come after everything else that the
- * writer found at that time, up to half a journal: calls are sorted among this many.
+ * Asynchronous calls are stored where they completed. Those that another thread completed follow everything else that the
+ * writer found at that time, up to half a journal: calls are sorted within a window of this size.
  */
 #define HELD_MAX 65536u
 
@@ -21,7 +21,7 @@ struct held {
 
 struct cycle {
 	struct period period;
-	struct held kept[PERIOD_KEPT]; /* calls of the tokens that the period remembers */
+	struct held kept[PERIOD_KEPT]; /* calls of the tokens that the period keeps */
 	struct held *held; /* a heap, the earliest first */
 	unsigned nheld, capheld;
 	uint64_t first, first_seq, round_start;

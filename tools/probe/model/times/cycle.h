@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The period of a rank's calls (tools/lib/period.h), if nothing marks its steps: how many calls make a round, how often it repeated, how
- * long it takes. The rows' column `step` does not change.
+ * Describes the period of a rank's calls (tools/lib/period.h), if its steps are not marked: the number of calls in a round, of
+ * its repetitions, and its duration. The rows' column `step` does not change.
  */
 #ifndef PROBE_TOOLS_CYCLE_H
 #define PROBE_TOOLS_CYCLE_H
@@ -10,7 +10,7 @@
 #include "tools/probe/model/times/hist.h"
 
 #define CYCLE_SURE 0.5 /* least confidence of a period that is shown */
-#define CYCLE_RANKS_MAX 64 /* ranks whose calls are followed; others are likely to be the same */
+#define CYCLE_RANKS_MAX 64 /* ranks whose calls are examined; others are likely to be the same */
 
 struct cycle; /* of one rank */
 

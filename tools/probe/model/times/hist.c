@@ -7,7 +7,7 @@
 
 #define SUB (1u << HIST_SUB_BITS)
 
-/* Octave 0 holds 0..31 exactly, octave k the values of k + 5 bits, in 32 classes by the five bits after the first. */
+/* Octave 0 holds 0..31 exactly, octave k the values of k + 5 bits, in 32 classes by the five bits after the leading one. */
 static unsigned octave_of(uint64_t v)
 {
 	return v < SUB ? 0 : (unsigned)(63 - __builtin_clzll(v)) - HIST_SUB_BITS + 1;

@@ -8,8 +8,8 @@
 #include "tools/probe/model/values/evidence.h"
 
 #define TAIL 0.25 /* share of the values that the tail is fitted to */
-#define VALUES_MIN 8 /* of all, and in each further tail */
-#define CLOCK_NS 1e3 /* shorter times are of the clock's own size */
+#define VALUES_MIN 8 /* in total, and in each further tail */
+#define CLOCK_NS 1e3 /* shorter times are within the clock's resolution */
 
 static int by_duration(const void *x, const void *y)
 {
@@ -63,7 +63,7 @@ static unsigned count_above(const struct noise *all, const struct noise *own, do
 	return all->n - find_above(all, x) - (own ? own->n - find_above(own, x) : 0);
 }
 
-/* The smallest value above which no more than `share` of the others are. */
+/* The smallest value that no more than `share` of the other ranks' values exceed. */
 static double find_level(const struct noise *all, const struct noise *own, double share)
 {
 	unsigned low = 0, high = all->n - 1;
@@ -79,7 +79,7 @@ static double find_level(const struct noise *all, const struct noise *own, doubl
 	return all->sorted[low];
 }
 
-/* By the tail that is fitted to the values above `from`. */
+/* By the tail fitted to the values above `from`. */
 static double chance_by_tail(
 	const struct noise *all, const struct noise *own, double x, double from, double share)
 {
@@ -90,9 +90,9 @@ static double chance_by_tail(
 		return 1;
 	sum = all->logs[find_above(all, from)] - (own ? own->logs[find_above(own, from)] : 0) -
 	      k * log(from);
-	/* A factor of two is within the range of any value, were all of them equal. */
+	/* A factor of two is within the range of any value, even if all are equal. */
 	sum = fmax(sum, 0) + LEVEL_WIDTH;
-	/* Values as large as the level itself are of the tail, too. */
+	/* Values equal to the level itself belong to the tail, too. */
 	if (count_above(all, own, nextafter(from, 0)) > share * n)
 		k = (unsigned)fmax(k, share * n);
 	return (k + 1.0) / (n + 1) * pow(1 + log(x / from) / sum, -(double)(k + 1));
@@ -106,12 +106,12 @@ double chance_of_excess(const struct noise *all, const struct noise *own, double
 	*usual = 0;
 	if (n < VALUES_MIN)
 		return 1;
-	/* Of two ranks the faster one has no excess: these zeros are no sizes. */
+	/* With two ranks the faster one has no excess: these zeros are not sizes. */
 	*usual = fmax(find_level(all, own, TAIL * n),
 		find_level(all, own, count_above(all, own, CLOCK_NS) / 2.0));
 	*usual = fmax(*usual, CLOCK_NS);
 	chance = chance_by_tail(all, own, x, *usual, TAIL);
-	/* Rare delays of another kind have a tail of their own. */
+	/* Rare delays of another kind have a separate tail. */
 	for (double share = TAIL / 4; share * n >= VALUES_MIN; share /= 4, tails++)
 		chance = fmin(
 			chance, chance_by_tail(all, own, x,
@@ -125,7 +125,7 @@ double chance_of_events(double expected, unsigned n)
 
 	for (unsigned i = 0; i < n; i++, term *= expected / i)
 		below += term;
-	/* The difference to 1 has no digits left where it is small: the first term of what is left then, which bounds it. */
+	/* If the difference from 1 is too small for its digits, the first remaining term is used, which bounds it. */
 	return below < 1 - 1e-9 ? 1 - below : term / fmax(1 - expected / (n + 1), 0.5);
 }
 

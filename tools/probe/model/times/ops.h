@@ -28,7 +28,7 @@ struct ops {
 	struct op_stat rest; /* calls that came when the table was full */
 };
 
-/* Is it known how long the job's threads were blocked in some of these calls? */
+/* Whether it is known how long the job's threads were blocked in some of these calls. */
 static inline bool ops_blocked_known(const struct op_stat *s)
 {
 	return s->waited || s->dur.n > s->async;

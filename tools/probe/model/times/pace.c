@@ -71,8 +71,8 @@ static void end_pace_step(struct rank_pace *r, uint64_t until)
 }
 
 /*
- * An asynchronous operation is in flight until it has completed. If no Wait for it is recorded, the rank may have waited all the time, so
- * this is not counted as computing: for the rank that arrives last it is only a moment.
+ * An asynchronous operation is in flight until it has completed. If no Wait for it is recorded, the rank may have been waiting,
+ * so this time is not counted as computing: for the rank that arrives last it is only a moment.
  */
 static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
 {
@@ -91,7 +91,7 @@ static void take_next_call(struct rank_pace *r)
 
 	r->first_ahead = (r->first_ahead + 1) % PACE_AHEAD;
 	r->nahead--;
-	/* Too late: that step has been counted. */
+	/* Too late: that step has been counted already. */
 	if (r->any && c.step < r->step)
 		return;
 	if (r->any && c.step != r->step)
@@ -129,7 +129,9 @@ void note_pace(struct pace *p, const struct call *c)
 	r->ahead[at % PACE_AHEAD] = (struct pace_call){c->start, c->dur, c->wait, c->step, c->bits};
 }
 
-/* Merges cells until they have the given number of steps, from step base * per_cell on. false: there are more steps than cells. */
+/*
+ * Merges cells until they have the given number of steps, from step base * per_cell on. False: there are more steps than cells.
+ */
 static bool fit_cells(struct pace *p, uint64_t base)
 {
 	for (unsigned i = 0; i < p->n; i++) {
@@ -142,7 +144,7 @@ static bool fit_cells(struct pace *p, uint64_t base)
 	return true;
 }
 
-/* The same cells for all ranks. */
+/* Gives all ranks the same cells. */
 static void align_cells(struct pace *p)
 {
 	uint64_t base;

@@ -11,25 +11,28 @@
 #include "tools/probe/model/values/evidence.h"
 
 #define SLOW_SHARE \
-	0.9 /* of the steps from the first slow one on: a wait for the others may hide some */
+	0.9 /* of the steps from the first slow one on: waits for the others may hide some of them */
 #define SLOW_ABOVE \
-	0.25 /* relative to the others' time: ranks with different parts differ by less */
-#define STALL_MIN 500e6 /* ns: a shorter one is no stall for a person */
-#define JITTER_SHARE 0.1 /* of the rank's steps: any rank is late now and then */
-#define LATE 0.02 /* a step is late that chance makes so in fewer than this many */
-#define WORK_USUAL 0.3 /* share of a rank's steps: their number of calls is usual */
-#define WORK_ALIKE 4 /* other steps of one number of calls: fewer show no habit of theirs */
+	0.25 /* relative to the others' time: ranks with different parts of the model differ by less */
+#define STALL_MIN 500e6 /* ns: a shorter delay does not look like a stall to a person */
+#define JITTER_SHARE 0.1 /* of the rank's steps: every rank is occasionally late */
+#define LATE 0.02 /* a step is late if chance makes fewer steps than this number so late */
+#define WORK_USUAL 0.3 /* share of a rank's steps from which on their number of calls is usual */
+#define WORK_ALIKE 4 /* other steps with the same number of calls: with fewer there is no habit */
 
-/* Time outside of calls above the lower median of all ranks: of two ranks the faster one, as the other may be the slow one. */
+/*
+ * Time outside of calls above the lower median of all ranks: with two ranks that of the faster one, because the other may be
+ * the slow one.
+ */
 struct pace_matrix {
 	double *excess; /* by rank and cell; NAN: unknown */
-	double *base; /* the usual excess of each rank: of its calmer steps */
-	double *rest; /* excess above the usual one, of the time before or after a rank became slow */
+	double *base; /* the usual excess of each rank: that of its calmer steps */
+	double *rest; /* excess above the usual one, for the time before and after a rank became slow */
 	double middle[PACE_CELLS];
 	unsigned known; /* cells of all ranks */
 	struct noise noise; /* of all ranks: above the usual one of each */
-	double level; /* noise above it is long, ... */
-	unsigned longs, following; /* ... their number, and of those that follow one */
+	double level; /* noise above this level is long, ... */
+	unsigned longs, following; /* ... their number, and how many of them follow a long one */
 };
 
 static double *find_matrix_row(const struct pace_matrix *m, unsigned i)
@@ -58,13 +61,13 @@ static double compute_quantile_since(const double *row, unsigned first, double q
 /* ---- work ---- */
 
 /*
- * A rank's steps by their numbers of calls. If one number is usual, steps with another one (an evaluation, a checkpoint) have a usual time
- * of their own. If none is, the number of calls is the measure of the work in a step.
+ * A rank's steps by their numbers of calls. If one number is usual, steps with another one (an evaluation, a checkpoint) have
+ * their own usual time. Otherwise the number of calls is the measure of the work in a step.
  */
 struct work {
-	unsigned alike[PACE_CELLS]; /* cells with as many calls */
+	unsigned alike[PACE_CELLS]; /* cells with the same number of calls */
 	unsigned known;
-	double calls; /* the median of a step; 0: a number is usual */
+	double calls; /* the median of a step; 0: there is a usual number */
 };
 
 static void measure_work(struct work *w, const struct rank_pace *r)
@@ -91,7 +94,7 @@ static double time_in_cell(const struct rank_pace *r, const struct work *w, unsi
 	       (w->calls > 0 && r->calls[k] ? w->calls * r->n[k] / r->calls[k] : 1);
 }
 
-/* Removes what steps with an unusual number of calls usually take in addition. */
+/* Removes the additional time that steps with an unusual number of calls usually take. */
 static void remove_usual_work(
 	const struct pace *p, const struct rank_pace *r, const struct work *w, double *row)
 {
@@ -115,7 +118,7 @@ static void remove_usual_work(
 	}
 }
 
-/* Removes long steps at a fixed distance: something that the program does periodically. */
+/* Removes long steps at a fixed distance: periodic work of the program. */
 static void remove_periodic(double *row)
 {
 	double base = compute_quantile_since(row, 0, 0.25),
@@ -178,7 +181,7 @@ static double find_last_level(const double *row)
 	return n < last ? 0 : quantile_of(v + n - last, last, 0.5);
 }
 
-/* What is left of a row without its levels: one change to a higher level is no noise. */
+/* The residuals of a row without its levels: one change to a higher level is not noise. */
 static void find_rest(const double *row, double base, double *rest)
 {
 	double level = find_last_level(row);
@@ -264,12 +267,12 @@ void free_pace_matrix(struct pace_matrix *m)
 
 /* ---- readings ---- */
 
-/* One rank, against the noise of the others. */
+/* One rank, compared with the noise of the others. */
 struct row {
 	const double *excess, *rest;
 	double base;
 	struct noise own;
-	double again; /* chance that one of the others' long steps follows such a one */
+	double again; /* chance that a long step of the others follows a long one */
 };
 
 static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
@@ -286,8 +289,8 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
 }
 
 /*
- * The expected number of runs of at least k of n more long steps after a first one, of which `alone` are expected. Long delays may come in
- * larger groups than short ones: where the number is small, those of the others above `level` are counted, too.
+ * The expected number of runs of at least k of n more long steps after a first one, of which `alone` are expected. Long delays
+ * may come in larger groups than short ones: if the number is small, the others' groups above `level` are counted, too.
  */
 static double compute_groups(const struct pace *p, const struct pace_matrix *m, const struct row *w,
 	double alone, double level, unsigned k, unsigned n)
@@ -303,7 +306,7 @@ static double compute_groups(const struct pace *p, const struct pace_matrix *m, 
 	return alone * chance_of_run(fmax(w->again, chance_of_following(following, longs)), k, n);
 }
 
-/* The share of the rank's steps before that with which something as long began. */
+/* The share of the rank's earlier steps in which an equally long delay began. */
 static double compute_share_before(const double *row, unsigned first, double limit)
 {
 	unsigned known = 0, events = 0;
@@ -349,7 +352,7 @@ static struct pace_found check_slow(
 	return f;
 }
 
-/* Steps that are late by `least` or more, and by more than chance makes. Steps in a row are one event. */
+/* Steps that are late by `least` or more, and more often than by chance. Consecutive steps are one event. */
 static struct pace_found check_late(const struct pace *p, const struct pace_matrix *m, unsigned i,
 	const struct row *w, double least)
 {
@@ -384,12 +387,12 @@ static struct pace_found check_late(const struct pace *p, const struct pace_matr
 	f.share = (double)late / (late + ncalm);
 	f.usual = quantile_of(calm, ncalm, 0.5);
 	f.seen = most;
-	/* Hits that have not been seen on another rank yet may be as frequent as one break of a habit. */
+	/* Delays that have not been seen on another rank yet may be as frequent as one break of a habit. */
 	expected = w->own.n * fmax(chance_of_excess(&m->noise, &w->own, level, &f.spread),
 				      chance_of_break(m->noise.n - w->own.n));
 	f.chance = compute_groups(p, m, w, p->n * chance_of_events(expected, events), level / 2,
 		late - events, late - 1);
-	/* The largest of all, once. */
+	/* For the largest of all, once. */
 	f.chance_once = m->known * chance_of_excess(&m->noise, &w->own, most, &f.spread);
 	if (events >= HABIT_TIMES && f.share >= JITTER_SHARE && f.chance <= FALSE_ALARMS)
 		f.kind = PACE_JITTER;
@@ -421,7 +424,7 @@ static struct pace_found judge_pace_row(
 	return f;
 }
 
-/* How much longer the rank's steps are, by which the worst rank is chosen. */
+/* How much longer the rank's steps are; the worst rank is chosen by it. */
 static double find_loss(const struct pace_found *f)
 {
 	return f->kind == PACE_SLOW ? f->seen - f->usual : f->seen;

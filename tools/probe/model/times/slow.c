@@ -16,7 +16,7 @@ void slow_free(struct slow *s)
 	free(s->top);
 }
 
-/* A total order, so that equal runs print the same. */
+/* A total order, so that equal runs give equal output. */
 static int by_call_duration(const void *x, const void *y)
 {
 	const struct call *a = &((const struct slow_call *)x)->call,

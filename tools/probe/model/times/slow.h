@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slowest calls. A collective operation counts once, with the rank that was in it longest. */
+/* The slowest calls. A collective operation counts once, with the rank that spent the longest time in it. */
 #ifndef PROBE_TOOLS_SLOW_H
 #define PROBE_TOOLS_SLOW_H
 
@@ -9,7 +9,7 @@ struct slow_call {
 	struct call call;
 	unsigned ranks; /* ranks that took part; 1: a local call */
 	uint32_t
-		last_rank; /* the rank that arrived last, and how much later than the one that waited longest */
+		last_rank; /* the rank that arrived last, and how much later than the rank that waited longest */
 	uint64_t lag;
 };
 

@@ -9,17 +9,17 @@
 
 #define RANKS_TOGETHER_MAX 4096 /* `together` has room for this many */
 /*
- * A 24-bit float that is a sum of many numbers is off by a few units in the last place, and this accumulates over the steps: smaller
- * differences are rounding. Faults in the tests begin at 4e-6 of a float32 and grow.
+ * A 24-bit float that is a sum of many numbers is off by a few units in the last place, and this accumulates over the steps:
+ * smaller differences are rounding. Faults in the tests begin at 4e-6 of a float32 and grow.
  */
 #define ROUNDING_UNITS 16
 /*
- * Rows of an embedding that no token of a batch selects have a gradient of 0; a layer that multiplies by the same matrix has hardly any
- * zeros. If the shares of zeros differ this much, the copies have different uses.
+ * Rows of an embedding that no token of a batch selects have a gradient of 0; a layer that multiplies by the same matrix has
+ * hardly any zeros. If the shares of zeros differ by this much, the copies are used differently.
  */
 #define MORE_ZEROS 0.25F
 
-/* The copies of one parameter while its steps are examined. */
+/* The copies of one parameter, for the step being examined. */
 struct copies {
 	const struct parameters *all;
 	uint32_t parameter;
@@ -67,7 +67,7 @@ static int compare_digests(const void *x, const void *y)
 	return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Two ranks have the same gradient. Did a reduction cause that? For shards nothing before the reduction is recorded. */
+/* Two ranks have the same gradient: whether a reduction caused that. For shards nothing before the reduction is recorded. */
 static bool is_made_by_reduction(const struct param_value *a, const struct param_value *b)
 {
 	uint64_t x = a->digest[VIEW_OWN_GRADIENT], y = b->digest[VIEW_OWN_GRADIENT];
@@ -75,7 +75,7 @@ static bool is_made_by_reduction(const struct param_value *a, const struct param
 	return x != y || !x;
 }
 
-/* Joins the ranks whose optimizer step had the same gradient. at: room for one of each rank. */
+/* Joins the ranks whose optimizer step had the same gradient. at: scratch space for one entry per rank. */
 static void join_by_gradient(struct copies *c, struct digest_at *at)
 {
 	unsigned n = 0;
@@ -114,7 +114,7 @@ static struct set_state look_at_set(const struct copies *c, const unsigned *memb
 			continue;
 		s.present++;
 		first = first ? first : v;
-		/* An unknown value differs from nothing. */
+		/* An unknown value counts as equal to any other. */
 		for (unsigned k = 0; k < PARAM_VIEWS; k++)
 			s.equal[k] &= v->digest[k] == first->digest[k] || !v->digest[k] ||
 				      !first->digest[k];
@@ -147,7 +147,7 @@ static bool is_rounding(const struct parameters *p, uint32_t parameter, double d
 	return distance <= ROUNDING_UNITS * find_rounding(parameter_at(p, parameter)->type);
 }
 
-/* The largest part of the set stays; the rest is odd. None is, if there is no majority. */
+/* The largest part of the set counts as correct; the rest is odd. If there is no majority, none is odd. */
 static void mark_odd(
 	const struct copies *c, const unsigned *member, unsigned n, enum param_view view, bool *odd)
 {
@@ -226,8 +226,8 @@ static void keep_parted(struct parameters *p, const struct copies *c, const unsi
 }
 
 /*
- * Copies that become equal again and again are averaged periodically (local SGD): they diverge on purpose. This is learnt from the longest
- * period in which they differed before; a far longer one is a fault.
+ * Copies that repeatedly become equal are averaged periodically (local SGD): they diverge on purpose. This is inferred from the
+ * longest earlier period in which they differed; a far longer one is a fault.
  */
 static void judge_set(
 	struct parameters *p, struct copies *c, const unsigned *member, unsigned n, bool reduced)
@@ -300,7 +300,7 @@ static void judge_parameter(struct parameters *p, uint32_t parameter)
 		.reduced = tool_alloc(p->nrank * sizeof(*c.reduced))};
 	struct digest_at *at = tool_alloc(p->nrank * sizeof(*at));
 
-	/* Ranks that have it in any step; those of a pipeline's other stages do not. */
+	/* Ranks that have it in any step; ranks of other pipeline stages do not. */
 	for (uint32_t i = 0; i < p->nrank; i++)
 		for (unsigned s = 0; s < p->nstep; s++)
 			if (table_find(&p->values, value_key(parameter, i), p->step[s])) {
@@ -322,7 +322,7 @@ static void judge_parameter(struct parameters *p, uint32_t parameter)
 	free(at);
 }
 
-/* ---- one matrix with two uses ---- */
+/* ---- one matrix used twice ---- */
 
 static bool is_matrix(const struct parameter *k)
 {
@@ -335,8 +335,8 @@ static bool has_parameter(const struct parameters *p, uint32_t parameter, uint32
 }
 
 /*
- * a: the embedding, b: the layer. They began equal and are not equal any more. Not if one of the ranks has both parameters and both began
- * equal there too: some programs initialize a layer that way.
+ * a: the embedding, b: the layer. They began equal and are no longer equal. Skipped if one of the ranks has both parameters and
+ * both began equal there too: some programs initialize a layer that way.
  */
 static void judge_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
 {

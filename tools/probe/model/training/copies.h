@@ -5,7 +5,7 @@
 
 #include "tools/probe/model/training/parameters.h"
 
-#define DIGEST_ZEROS 1 /* of a gradient that is all zeros */
+#define DIGEST_ZEROS 1 /* digest of a gradient that is all zeros */
 
 /* Key of table `values`. */
 static inline uint64_t value_key(uint32_t parameter, uint32_t rank)

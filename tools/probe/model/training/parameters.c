@@ -86,7 +86,7 @@ static void add_view_step(struct parameters *p, uint64_t step)
 	p->nstep++;
 }
 
-/* 0: it was not measured, or has NaN or Inf: it cannot be compared. */
+/* 0: it was not measured, or has NaN or Inf, so it cannot be compared. */
 static uint64_t hash_statistics(const struct csv *c, const int *col)
 {
 	uint64_t h = 1;
@@ -132,7 +132,7 @@ static void add_view_row(const struct view_reading *r, const struct csv *c, cons
 	add_view_step(p, step);
 	v->digest[r->view] = hash_statistics(c, col);
 	if (r->view >= VIEW_OWN_GRADIENT) {
-		/* Gradients of zeros are equal everywhere: that is no sign of a reduction. */
+		/* Gradients of zeros are equal everywhere: that is not a sign of a reduction. */
 		if (norm == 0 && v->digest[r->view])
 			v->digest[r->view] = DIGEST_ZEROS;
 		if (r->view == VIEW_OWN_GRADIENT)
@@ -155,7 +155,7 @@ static bool has_view_columns(const struct csv *c, int *col)
 	       col[AT_MAX] >= 0;
 }
 
-/* Returns whether there is such a file. */
+/* Returns whether the file exists. */
 static bool read_view(const struct view_reading *r, const char *dir, const struct overlay *overlay)
 {
 	struct step_files files;
@@ -194,7 +194,7 @@ void parameters_read(struct parameters *p, const struct gather *g, uint64_t lo, 
 		}
 		p->ranks_with += any;
 	}
-	/* Half of the ranks would look as if the others had no values. */
+	/* Otherwise half of the ranks would appear to have no values. */
 	if (!p->full)
 		judge_copies(p);
 }

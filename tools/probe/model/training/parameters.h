@@ -3,10 +3,10 @@
  * The parameters of a training on all ranks, step by step, from the files of parameter statistics (param_origin, param_updated,
  * grad_unreduced, grad_reduced): which ranks hold the same parameter, and where their copies diverge.
  *
- * Ranks hold copies of one parameter if its gradients show it: the optimizer's step has the same bits on them, though the ranks had
- * accumulated different gradients. That means a reduction over these ranks, by whatever code (DDP, HSDP's replicate group, experts' data
- * group, calls of the program itself). Ranks that accumulate the same gradient by themselves, as copies under tensor parallelism do, hold
- * copies too, but nothing keeps these equal.
+ * Ranks hold copies of one parameter if its gradients show it: the optimizer's step has the same bits on them, though the ranks
+ * had accumulated different gradients. That means a reduction over these ranks, by whatever code (DDP, HSDP's replicate group,
+ * experts' data group, calls of the program itself). Ranks that accumulate the same gradient by themselves, as copies under
+ * tensor parallelism do, hold copies too, but no operation keeps these equal.
  *
  * Tensors count as equal if the nine digits of min, max, mean and norm, and the counts, are equal.
  */
@@ -51,17 +51,17 @@ enum parting {
 struct parted {
 	uint32_t parameter;
 	uint32_t *rank; /* indices of the folders that hold it, ascending */
-	bool *odd; /* of each: its value differs from most of them; none is set: no majority */
+	bool *odd; /* for each: whether its value differs from most of them; none is set if there is no majority */
 	unsigned n;
 	enum parting cause;
-	bool reduced; /* a reduction keeps them equal; else each rank computes the same by itself */
-	bool tiny; /* no more than rounding */
+	bool reduced; /* a reduction keeps them equal; otherwise each rank computes the same values by itself */
+	bool tiny; /* the difference is within rounding */
 	uint64_t step, last_step; /* where they diverged, and the last step with all of them */
 	uint64_t equal_steps; /* steps before it with equal copies */
 	double distance; /* at last_step, relative to the largest value or the norm */
 };
 
-/* One matrix of which two ranks hold copies with different uses: the gradient of one is that of an embedding. */
+/* One matrix of which two ranks hold copies that they use differently: the gradient of one is that of an embedding. */
 struct untied {
 	uint32_t parameter[2], rank[2];
 	uint64_t step, last_step;
@@ -81,14 +81,14 @@ struct parameters {
 	struct untied *untied;
 	unsigned nuntied, cap_untied;
 	unsigned copies; /* parameters whose copies a reduction kept equal on several ranks */
-	bool *together; /* nrank * nrank: some parameter's copies on these two ranks are kept equal by a reduction; NULL: none */
+	bool *together; /* nrank * nrank: a reduction keeps some parameter's copies on these two ranks equal; NULL: none */
 };
 
 /* Reads the files of steps lo to hi and judges them. Free with parameters_free(). */
 void parameters_read(struct parameters *p, const struct gather *g, uint64_t lo, uint64_t hi);
 void parameters_free(struct parameters *p);
 
-/* Do these ranks hold copies of a parameter that a reduction keeps equal? */
+/* Whether these ranks hold copies of a parameter that a reduction keeps equal. */
 bool have_common_parameter(const struct parameters *p, uint32_t rank, uint32_t other);
 
 const struct parameter *parameter_at(const struct parameters *p, uint32_t i);

@@ -21,7 +21,8 @@ struct step_files {
 };
 
 /*
- * Lists the files of that word in the folder `dir`. overlay: what the rank's journal has beyond it, or NULL. Free with step_files_free().
+ * Lists the files of that word in the folder `dir`. overlay: the additional rows of the rank's journal, or NULL. Free with
+ * step_files_free().
  */
 void step_files_list(
 	struct step_files *files, const char *dir, const struct overlay *overlay, const char *word);

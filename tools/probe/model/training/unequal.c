@@ -10,7 +10,8 @@
 #include "tools/probe/model/read/scalar_rows.h"
 
 #define NUMBERS_MAX_KEPT (1u << 20)
-#define DIFFERENT_MIN 2 /* steps: in a single one a rank may have read it a moment later */
+#define DIFFERENT_MIN \
+	2 /* in steps: a difference in a single step may only mean that a rank read the number a moment later */
 
 /* Which ranks must agree on a number. */
 enum agreement {
@@ -27,8 +28,8 @@ static const struct {
 	{"loss-scale", AGREE_TRAINING, 1e-9,
 		"one of them skips optimizer steps that the other makes"},
 	{"learning-rate", AGREE_REPLICAS, 1e-6,
-		"they make different steps from the same gradients"},
-	/* The root of a sum over many elements, which each rank may add up in another order. */
+		"they compute different steps from the same gradients"},
+	/* The root of a sum over many elements, which each rank may add in another order. */
 	{"grad-norm", AGREE_REPLICAS, 1e-3,
 		"each clips by the norm of its own part, and not by that of all gradients"},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers of a training's steps (scalars) that ranks of one model must agree on, and do not. */
+/* Numbers of a training's steps (scalars) on which ranks of one model must agree, and do not. */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_UNEQUAL_H
 #define PROBE_TOOLS_PROBE_TRAINING_UNEQUAL_H
 
@@ -23,7 +23,7 @@ struct unequals {
 	unsigned n, cap;
 	unsigned ranks_with; /* ranks that have such numbers */
 	uint64_t *
-		scale_fell; /* steps after which a rank's loss scale is smaller, so that a scaler skipped them; ascending */
+		scale_fell; /* steps after which a rank's loss scale decreased, so that a scaler skipped them; ascending */
 	unsigned nfell, cap_fell;
 };
 

@@ -56,7 +56,7 @@ static void copy_field_text(char *to, size_t cap, const struct csv_text *t)
 	snprintf(to, cap, "%.*s", (int)(t->n < cap ? t->n : cap), t->s);
 }
 
-/* a before b, both of the same communicator and kind. */
+/* True if a is earlier than b; both must have the same communicator and kind. */
 static bool is_row_earlier(const struct bad_row *a, const struct bad_row *b)
 {
 	const struct call *x = &a->call, *y = &b->call;
@@ -71,7 +71,7 @@ static bool is_row_earlier(const struct bad_row *a, const struct bad_row *b)
 	return a->event < b->event;
 }
 
-/* True if both are about the same side of the same collective operation. */
+/* True if both concern the same side of the same collective operation. */
 static bool same_operation(const struct bad_row *a, const struct bad_row *b)
 {
 	return !a->key.b && a->call.comm_seq != NO_NUMBER && a->call.comm_seq == b->call.comm_seq &&

@@ -18,11 +18,11 @@ struct bad_row {
 	struct call call;
 	bool out;
 	int64_t index;
-	uint64_t count, nans, infs, event; /* event: ns when the value was there */
+	uint64_t count, nans, infs, event; /* event: ns when the value existed */
 	char dtype[24], shape[64], name[128], min[32], max[32];
-	/* Folders that put bad values into the same operation, or if none did, got some out of it. */
+	/* Folders that put bad values into the same operation, or if none did, received some from it. */
 	uint32_t same[BAD_SAME_MAX];
-	unsigned nsame; /* may be more than there is room for */
+	unsigned nsame; /* may be more than fit into same[] */
 };
 
 struct bad_rank {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Operations that some ranks had given up (a time limit, an error after a wait) when another rank entered them. */
+/* Operations that some ranks had given up (a timeout, an error after a wait) when another rank entered them. */
 #ifndef PROBE_TOOLS_GIVEN_UP_H
 #define PROBE_TOOLS_GIVEN_UP_H
 
@@ -7,9 +7,9 @@
 #include "tools/probe/model/join/meet.h"
 
 #define GIVEN_UP_NS \
-	UINT64_C(1000000000) /* a call that took this long to fail waited for another rank */
+	UINT64_C(1000000000) /* a call that failed after this time waited for another rank */
 
-/* The first one. Times by the first host's clock. */
+/* The first such operation. Times by the first host's clock. */
 struct given_up {
 	bool any;
 	struct call late; /* on the rank that arrived last */
@@ -23,7 +23,7 @@ struct given_up {
 
 void note_given_up(struct given_up *g, const struct meeting *m, const struct clock_fix *skew);
 
-/* Is it that operation, on any rank? */
+/* Whether the call belongs to that operation, on any rank. */
 bool is_given_up(const struct given_up *g, const struct call *c);
 
 #endif

@@ -14,36 +14,36 @@
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u /* of each list */
 #define SPIKE_WIDTHS \
-	20.0 /* relative to the range of a value that hardly changes: a million times the largest */
-#define TURNS_SALT 2 /* keeps the keys of lines apart from those of places */
+	20.0 /* relative to the range of a value that hardly changes: a million times the largest value */
+#define TURNS_SALT 2 /* keeps the keys of lines distinct from those of places */
 
 struct rank_habits {
 	struct table_key key; /* a: place */
-	uint64_t shared; /* the same for that place on all ranks */
+	uint64_t shared; /* the key that this place has on all ranks */
 	uint64_t digest, step, count; /* of the latest call */
 	float hi, lo; /* largest and smallest reach, zeros excluded */
 	uint32_t seen, fresh,
 		filled; /* calls; new values that could not be predicted; values other than all zeros */
 	uint32_t repeat, zeros; /* item of the list + 1, while it lasts */
 	struct trend trend;
-	bool loops; /* of a line: it was called twice in a step */
-	bool tested; /* its values are such that a repetition would mean something */
+	bool loops; /* for a line: it was called twice in a step */
+	bool tested; /* its values are such that a repetition would be meaningful */
 	bool varies,
 		empties; /* it repeated a value, or was zero, before it had a habit; its count changes */
 	bool kept,
-		moved; /* the largest value of new data was that of the step before, or another one */
+		moved; /* how often the largest value of new data equalled that of the previous step, or differed */
 };
 
 /* Broken habits at a place, on all ranks. */
 struct breaks {
 	uint64_t step; /* of the first one */
-	uint32_t ranks; /* in that step */
-	bool varies; /* in another step too, or before there was a habit */
+	uint32_t ranks; /* ranks that broke it in that step */
+	bool varies; /* also broken in another step, or before there was a habit */
 };
 
 struct place_habits {
 	struct table_key key; /* a: place that ranks share */
-	double fresh, filled; /* confirmations of all ranks */
+	double fresh, filled; /* confirmations from all ranks */
 	bool tested; /* the repetition of a rank would be reported */
 	struct breaks stale, zero;
 };
@@ -51,7 +51,7 @@ struct place_habits {
 struct beside {
 	struct table_key key; /* a: line */
 	uint64_t step;
-	float hi, lo, times; /* largest value; times: the largest factor above the second one */
+	float hi, lo, times; /* largest value; times: the largest factor above the second largest */
 	uint32_t seen, steps;
 };
 
@@ -126,7 +126,10 @@ static bool is_name_of_contribution(const char *op)
 	return false;
 }
 
-/* Each rank contributes something of its own, as for sums; the root of a broadcast may send the same again. */
+/*
+ * True if each rank contributes its own data, as in a reduction. In a broadcast the root may legitimately send the same data
+ * again.
+ */
 static bool is_contribution(const struct call *c)
 {
 	static struct name_question q = {.ask = is_name_of_contribution};
@@ -134,7 +137,7 @@ static bool is_contribution(const struct call *c)
 	return ask_name(&q, c->op);
 }
 
-/* Messages too, which each rank sends to another peer: the ranks do the same. */
+/* Covers messages too, which each rank sends to another peer: the ranks do the same thing. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
 	struct call k = *c;
@@ -144,9 +147,9 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
 }
 
 /*
- * New data whose largest value is that of the step before, where it is mostly another one: a part of the data was the same again, and all of it
- * may be (a batch that is used twice, of which few points change their cluster). A largest value that never changes is a border or a clip, and
- * says nothing.
+ * New data whose largest value equals that of the previous step, although it usually changes: a part of the data was repeated,
+ * possibly all of it (a batch that is used twice, of which few points change their cluster). A largest value that never changes
+ * is a border or a clip, and proves nothing.
  */
 static void note_part(struct rank_habits *v, const struct call *c)
 {
@@ -190,7 +193,7 @@ static void note_latest(struct rank_habits *v, const struct call *c)
 	v->seen++;
 }
 
-/* The turns of a line that is called several times in a step: micro-batches, iterations. */
+/* The repetitions of a line that is called several times in a step: micro-batches, iterations. */
 static void note_turns(struct habits *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
@@ -213,7 +216,7 @@ static void note_zeros(struct habits *h, struct rank_habits *v, const struct cal
 	bool varies = v->seen && v->count != c->in.count;
 
 	v->empties |= varies;
-	/* NaN are not counted in the norm. */
+	/* The norm does not include NaN. */
 	if (!(c->in.squares <= 0) || c->in.bad) {
 		if (v->zeros)
 			h->zero.item[v->zeros - 1].ended = true;
@@ -235,7 +238,7 @@ static void note_level(struct habits *h, struct rank_habits *v, const struct cal
 	if (!(now > 0) || isinf(now))
 		return;
 	h->levels++;
-	/* Logarithms are slow, and values within the range need none. */
+	/* Logarithms are slow, and values within the range do not need them. */
 	if (v->hi > 0 && now > 2 * (double)v->hi) {
 		distance = log(now / (double)v->hi);
 		width = log((double)v->hi / (double)v->lo) + LEVEL_WIDTH;
@@ -273,8 +276,8 @@ void note_values(struct habits *h, const struct call *c)
 }
 
 /*
- * Compares the rank with the largest value to the second one: something that all ranks do together is no rank's fault. Uses the line of
- * another rank, because a branch that is taken once makes the call from a line of its own.
+ * Compares the rank with the largest value to the second one: if all ranks do something together, no single rank is at fault.
+ * Uses the line of another rank, because a branch that is taken only once makes the call from a line of its own.
  */
 void note_values_beside_others(struct habits *h, const struct meeting *m)
 {
@@ -379,7 +382,7 @@ static bool is_once(const struct breaks *b, const struct call *c)
 	return !b->varies && (c->size <= 1 || 2 * (int64_t)b->ranks <= c->size);
 }
 
-/* Keeps it if it weighs more than the one so far, or as much and is earlier. */
+/* Keeps it if it has more weight than the current one, or the same weight and is earlier. */
 static void keep_weighed(struct strange *have, const struct strange *now, enum weight w)
 {
 	uint64_t more = have->more + have->any;
@@ -397,7 +400,8 @@ static void keep_weighed(struct strange *have, const struct strange *now, enum w
 }
 
 /*
- * Repeated once, and new again after that: a buffer that was not filled. A place that stays the same has converged, or its data has ended.
+ * Repeated once, and new again after that: a buffer that was not filled. At a place that stays the same the computation has
+ * converged, or its data has ended.
  */
 static void weigh_stale(struct habits *h)
 {
@@ -416,8 +420,9 @@ static void weigh_stale(struct habits *h)
 }
 
 /*
- * Zeros to the end of the record are an accusation if they lasted: data that was missing for n steps may come in the next one, with a
- * probability of its own. Zeros that ended after one step are a note, those of several steps (an expert without tokens) are not reported.
+ * Zeros to the end of the record are an accusation if they lasted long enough: data that was missing for n steps may appear in
+ * the next one, with a known probability. Zeros that ended after one step are a note; those of several steps (an expert without
+ * tokens) are not reported.
  */
 static void weigh_zeros(struct habits *h)
 {
@@ -439,8 +444,8 @@ static void weigh_zeros(struct habits *h)
 }
 
 /*
- * Others at that line got such values by themselves: later than in the next step, or not all of them together. A fault that spreads through
- * the result reaches all in the next step.
+ * Other ranks got such values at that line independently: later than in the next step, or not all of them together. A fault
+ * that spreads through the result reaches all ranks in the next step.
  */
 static bool is_wave(const struct habits *h, const struct strange *s)
 {
@@ -465,7 +470,7 @@ static bool is_same_collective(const struct call *a, const struct call *b)
 	       a->comm_seq == b->comm_seq && a->comm_seq != NO_NUMBER;
 }
 
-/* expected: values as far outside, among all that were compared. */
+/* expected: number of values as far outside, among all that were compared. */
 static enum weight weigh_distance(const struct strange *s, double compared, double seen, double n)
 {
 	double z = s->distance / s->width;
@@ -509,11 +514,11 @@ static void measure_power(struct habits *h)
 	for (uint32_t i = 0; i < h->places.n; i++) {
 		const struct place_habits *p = table_at(&h->places, i);
 
-		/* Where parts of the data come again, or counts change, nothing would be accused. */
+		/* If parts of the data are repeated, or counts change, nothing would be reported. */
 		if (p->tested)
 			add_power(&h->stale_power,
 				p->stale.varies ? 1 : h->fresh_places * chance_of_break(p->fresh));
-		/* Zeros that last as long as the data did. */
+		/* Zeros that last as long as the data lasted. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
 				p->zero.varies

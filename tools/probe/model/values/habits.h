@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Habits of the values at each place of the program, by rank: new in each step (else stale), not all zeros (zero), in a range, also
- * relative to the other ranks (spike). One pass keeps the breaks of habits. When all calls are read, they are weighed by the habits of the
- * whole run (evidence.h). Memory depends on ranks and places.
+ * Habits of the values at each place of the program, by rank: new in each step (else stale), not all zeros (zero), in a range,
+ * also relative to the other ranks (spike). One pass collects broken habits. When all calls are read, they are weighed by the
+ * habits of the whole run (evidence.h). Memory depends on the number of ranks and places.
  */
 #ifndef PROBE_TOOLS_HABITS_H
 #define PROBE_TOOLS_HABITS_H
@@ -20,12 +20,12 @@ struct strange {
 	struct call call;
 	double now,
 		before; /* spike: largest absolute value, and the largest one of the steps before */
-	bool turn; /* stale: as in the turn before in a loop, and not in the step before */
+	bool turn; /* stale: equal to the previous turn in a loop, and not to the previous step */
 	uint32_t seen; /* steps at this place on this rank until then */
 	uint64_t more; /* similar values elsewhere */
 	uint32_t ranks; /* spike: of the same operation */
 	uint64_t event; /* ns, by the corrected clocks */
-	/* Internal: the place that ranks share; steps that it lasted; whether the habit came back. */
+	/* Internal: the place that ranks share; steps that it lasted; whether the habit resumed. */
 	uint64_t place;
 	uint32_t length;
 	bool ended;
@@ -38,7 +38,7 @@ struct strange_list {
 	unsigned n, cap;
 };
 
-/* Places at which a habit is under test, and those where breaking it would be an accusation: the others have too few confirmations. */
+/* Places at which a habit is tested, and those where breaking it would be reported: the others have too few confirmations. */
 struct habit_power {
 	uint32_t tested, able;
 };
@@ -46,7 +46,7 @@ struct habit_power {
 struct habits {
 	struct table *rank; /* of each rank, struct rank_habits */
 	unsigned n;
-	struct table places; /* struct place_habits: all ranks together, filled in at the end */
+	struct table places; /* struct place_habits: all ranks combined, filled in at the end */
 	struct table
 		beside; /* struct beside: for a line, the largest value and its factor above the second one */
 	const struct clock_fix *skew;
@@ -60,13 +60,13 @@ struct habits {
 void habits_init(struct habits *h, unsigned nrank, const struct clock_fix *skew);
 void habits_free(struct habits *h);
 
-/* A call with its site and values. */
+/* Handles a call with its site and values. */
 void note_values(struct habits *h, const struct call *c);
 
-/* A complete meeting: compares the inputs of the ranks. */
+/* Handles a complete meeting: compares the inputs of the ranks. */
 void note_values_beside_others(struct habits *h, const struct meeting *m);
 
-/* All calls were read: fills in spike, first_stale, first_zero, first_once; once: zeros in one step only. */
+/* Called after the last call: fills in spike, first_stale, first_zero, first_once; once: zeros in one step only. */
 void weigh_habits(struct habits *h);
 
 #endif

@@ -84,7 +84,7 @@ void note_reduction(struct reductions *r, const struct meeting *m)
 	s->call = *c;
 }
 
-/* Buckets are rebuilt when the order of the gradients is known: then other sizes replace the first ones. */
+/* Buckets are rebuilt once the order of the gradients is known: then other sizes replace the first ones. */
 static bool is_replaced(const struct reductions *r, const struct reduction_size *ended)
 {
 	for (uint32_t i = 0; i < r->sizes.n; i++) {

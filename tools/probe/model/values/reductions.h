@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reductions of backward passes: which of them end while the training goes on, and communicators on which all ranks contribute the same
- * to each of them. Also the last broadcast before the first of them: what made the ranks' parameters equal, if anything did.
+ * The reductions of backward passes: which of them stop while the training continues, and communicators on which all ranks
+ * contribute the same data to each of them. Also the last broadcast before the first reduction: it is what made the ranks'
+ * parameters equal, if anything did.
  */
 #ifndef PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
 #define PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
@@ -22,7 +23,7 @@ struct reduction_group {
 	uint64_t made, equal; /* reductions; reductions to which all ranks contributed the same */
 	uint64_t steps, last; /* steps that have some; the last of these */
 	struct call call; /* the first one */
-	struct call broadcast; /* the last one before; rows 0: none */
+	struct call broadcast; /* the last one before it; rows 0: none */
 };
 
 struct reductions {
@@ -31,12 +32,12 @@ struct reductions {
 
 void reductions_init(struct reductions *r);
 void reductions_free(struct reductions *r);
-/* A complete meeting with equal terms on all ranks. */
+/* Handles a complete meeting with equal parameters on all ranks. */
 void note_reduction(struct reductions *r, const struct meeting *m);
 
 /*
- * The size of reductions that ended: made in each step from the first ones on, at least REDUCTION_STEPS_MIN of them, and in none of as many
- * steps or more before `last_step`. NULL: there is none. skip: how many such sizes to skip.
+ * The size of reductions that stopped: made in each step from the first ones on, at least REDUCTION_STEPS_MIN of them, and in
+ * none of as many steps or more before `last_step`. NULL: there is none. skip: how many such sizes to skip.
  */
 #define REDUCTION_STEPS_MIN 3
 const struct reduction_size *find_ended_reduction(

@@ -9,21 +9,21 @@
 #define PLACES_MAX (1u << 18)
 
 struct replica {
-	uint32_t rank, first; /* first: number of the first one of its class */
+	uint32_t rank, first; /* first: number of the first member of its class */
 	uint64_t last; /* digest */
-	struct trend trend; /* for the first one */
-	bool parted; /* it differs from its class by now */
-	uint32_t equal; /* for the first one: values that all had in common */
-	double kept; /* for the first one: how many of these numbers could not be predicted */
+	struct trend trend; /* for the first member */
+	bool parted; /* it has diverged from its class */
+	uint32_t equal; /* for the first member: values that all had in common */
+	double kept; /* for the first member: how many of these numbers could not be predicted */
 };
 
 struct replica_place {
 	struct table_key key; /* a: communicator, b: place */
 	unsigned n;
 	struct replica *member; /* by rank, ascending */
-	bool ended; /* they diverged, and were equal again */
-	bool late; /* the rank that diverged has what the others had before: its count of steps differs */
-	bool scattered; /* of three or more, each had another value */
+	bool ended; /* they diverged, and became equal again */
+	bool late; /* the rank that diverged has the values that the others had earlier: its count of steps differs */
+	bool scattered; /* with three or more ranks: each had another value */
 	struct odd_meeting diverged;
 };
 
@@ -48,7 +48,7 @@ static int by_arrival_rank(const void *x, const void *y)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The largest part stays, the others are the culprits; of two halves it is not known which one. */
+/* The largest part counts as correct, the others are the culprits; with two halves the culprit is unknown. */
 static void part_class(struct replicas *r, const struct meeting *m, struct replica_place *p,
 	const struct arrival *const *a, uint32_t class)
 {
@@ -70,7 +70,7 @@ static void part_class(struct replicas *r, const struct meeting *m, struct repli
 		k->parted = a[i]->in != best;
 		alike += !k->parted;
 		p->late |= k->parted && a[i]->in == k->last;
-		/* Ranks of another class may have been there long before. */
+		/* Ranks of another class may have arrived long before. */
 		o.event = !o.event || start < o.event ? start : o.event;
 		if (!o.unsure && !k->parted) {
 			add_rank_index(o.other, &o.nother, k->rank);
@@ -85,7 +85,7 @@ static void part_class(struct replicas *r, const struct meeting *m, struct repli
 	keep_odd(&p->diverged, &o);
 }
 
-/* The numbers by which a tensor could differ between two ranks: all its numbers, or one if all are the same. */
+/* The number of values by which a tensor could differ between two ranks: all its elements, or one if all are equal. */
 static double count_numbers(const struct meeting *m)
 {
 	double n = (double)m->in_count / m->nin;
@@ -93,7 +93,7 @@ static double count_numbers(const struct meeting *m)
 	return m->in_least < m->in_most && n > 1 ? (n < NUMBERS_MAX ? n : NUMBERS_MAX) : 1;
 }
 
-/* No habit yet: ranks that still have the same values form new classes. */
+/* There is no habit yet: ranks that still have the same values form new classes. */
 static void split_class(struct replica_place *p, const struct arrival *const *a, uint32_t class)
 {
 	for (unsigned i = class; i < p->n; i++) {
@@ -167,7 +167,7 @@ static struct replica_place *find_replica_place(
 	return p;
 }
 
-#define FEW_RANKS 32 /* qsort() of so few takes longer */
+#define FEW_RANKS 32 /* for so few elements qsort() is slower */
 
 static void set_rank_order(const struct arrival **a, unsigned n)
 {

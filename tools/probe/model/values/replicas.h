@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that have always put the same values into an operation at a place: replicas. Each new value that they have in common confirms it by
- * as many numbers as could have differed (evidence.h).
+ * Replicas: ranks that have always put the same values into an operation at a place. Each new value that they have in common
+ * confirms this, with the weight of as many numbers as could have differed (evidence.h).
  */
 #ifndef PROBE_TOOLS_REPLICAS_H
 #define PROBE_TOOLS_REPLICAS_H
@@ -19,9 +19,9 @@ struct replicas {
 
 void replicas_init(struct replicas *r, const struct clock_fix *skew);
 void replicas_free(struct replicas *r);
-/* A complete meeting on whose terms all ranks agree. */
+/* Handles a complete meeting on whose parameters all ranks agree. */
 void judge_replicas(struct replicas *r, const struct meeting *m);
-/* All calls were read. */
+/* Called after the last call. */
 void weigh_replicas(struct replicas *r);
 
 #endif

@@ -12,13 +12,13 @@
 
 #define TABLE_MAX (1u << 18)
 /*
- * Correct results before an incorrect one. The operation guarantees them, so this is no habit: it shows that we read the buffers correctly
- * (in place, another type), and one more than by accident is enough.
+ * Correct results needed before an incorrect one. The operation guarantees correct results, so this is not a habit: they show
+ * that the buffers are read correctly (in place, another type), and two cannot be an accident.
  */
 #define CONTRACT_MIN 2
 #define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
-#define VOLUME_MIN 3 /* meetings with the correct number of bytes, or with a rank's usual one */
-#define ALONE_MIN 3 /* meetings of a place only with itself */
+#define VOLUME_MIN 3 /* meetings with the correct number of bytes, or with a rank's usual number */
+#define ALONE_MIN 3 /* meetings in which all ranks called from the same place */
 
 struct contract {
 	struct table_key key; /* a: communicator, b: operation */
@@ -137,7 +137,7 @@ static bool is_move(const struct meeting *m)
 	return is_operation(m, moved);
 }
 
-/* The sum over all results that the inputs require. false: it is not known. */
+/* The sum over all results that follows from the inputs. False: it is not known. */
 static bool sum_wanted(const struct meeting *m, double *want, double *have, double *bound)
 {
 	static const char *const reduced[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
@@ -151,13 +151,13 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	if (m->bad || m->nin != m->n || !m->nout || error < 0 || (!sum && !is_move(m)))
 		return false;
 	if (sum && m->nout == m->n && m->out_count == m->in_count)
-		*have = m->out_sum / (double)m->n; /* all_reduce: each has all of it */
+		*have = m->out_sum / (double)m->n; /* all_reduce: each rank has the whole result */
 	else if (sum && m->out_count == per)
-		*have = m->out_sum; /* reduce to one, or each has its part */
+		*have = m->out_sum; /* reduce to one, or each rank has a part */
 	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
 		*have = m->out_sum / (double)m->nout;
 	else if (!sum && m->nout == m->n && m->out_count == m->in_count)
-		*have = m->out_sum; /* all-to-all: each part goes to one */
+		*have = m->out_sum; /* all-to-all: each part goes to one rank */
 	else
 		return false;
 	*want = m->in_sum / parts;
@@ -175,7 +175,7 @@ static double find_distance_to_multiple(double x, double m)
 	return fabs(x - m * nearbyint(x / m));
 }
 
-/* Integer sums that overflow wrap around. */
+/* Whether an integer sum overflowed and wrapped around. */
 static bool goes_around(const struct meeting *m, double want, double have, double bound)
 {
 	int dtype = dtype_from_name(intern_name(m->longest.dtype));
@@ -185,7 +185,7 @@ static bool goes_around(const struct meeting *m, double want, double have, doubl
 	       find_distance_to_multiple(have - want, ldexp(1, 8 * t->size)) <= bound;
 }
 
-/* If it is not clear which rank it is, none is named. */
+/* Names no rank if the culprit is not certain. */
 static struct odd_meeting odd_result(const struct results *r, const struct meeting *m,
 	const struct contract *k, const struct arrival *missing)
 {
@@ -259,7 +259,7 @@ static void judge_sum(struct results *r, const struct meeting *m, struct contrac
 		return;
 	}
 	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
-		return; /* the buffer may not be what we take it for */
+		return; /* the buffer may have another layout than assumed */
 	/* Finds the rank whose contribution explains the difference. */
 	for (unsigned i = 0; i < m->n && !is_move(m); i++) {
 		if (fabs(want - have - m->a[i].in_sum) > bound + fabs(m->a[i].in_sum) * 1e-5)
@@ -299,7 +299,7 @@ bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
 			top = same;
 			*best = v[i];
 		}
-		/* In a large communicator the first ones are enough. */
+		/* In a large communicator the first members suffice. */
 		if (i > 64)
 			break;
 	}
@@ -336,8 +336,8 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	for (unsigned i = 0; i < m->n; i++)
 		bad &= m->a[i].out_bad;
 	/*
-	 * Which of several NaN an element becomes, its sign and its payload, depends on the order of the additions; whether the minimum of
-	 * a NaN and a number is the number depends on the order of the two.
+	 * If several elements are NaN, the sign and payload of the result depend on the order of the additions; whether the
+	 * minimum of a NaN and a number is the number depends on their order.
 	 */
 	if (!same && m->bad && is_of_extremes(m))
 		note_parted(r, m);
@@ -371,7 +371,7 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 		}
 		sure = nearest < bound && second > 4 * nearest + 1e-9 * m->in_abs;
 	}
-	/* The sender has what it sent. */
+	/* The sender's own data is the reference. */
 	if (!sure && m->nin == 1)
 		for (unsigned i = 0; i < m->n; i++)
 			if (m->a[i].in) {
@@ -401,7 +401,7 @@ static uint64_t volume_place(const struct meeting *m, const struct arrival *a)
 	return hash_u64(hash_u64(hash_u64(a->site, m->comm), m->longest.api), a->nth);
 }
 
-/* Do all ranks together receive what all together send? *known is false for operations about which nothing is known. */
+/* Whether all ranks together receive what all together send. *known is false for operations about which nothing is known. */
 static bool is_conserved(const struct meeting *m, bool *known)
 {
 	static const char *const moved[] = {"all_to_all_v", "gather_v", "scatter_v",
@@ -429,7 +429,7 @@ static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
 	       (u->in != a->in_bytes || u->out != a->out_bytes);
 }
 
-/* The culprits are ranks that have always had another amount there; if amounts change from step to step, none is known. */
+/* The culprits are ranks that have always had another amount there; if amounts change from step to step, there are none. */
 static void keep_odd_volume(struct results *r, const struct meeting *m, const struct exchange *k)
 {
 	struct odd_meeting o = {.any = true, .want = -1, .agreed = k->conserved};
@@ -478,7 +478,7 @@ static void judge_volumes(struct results *r, const struct meeting *m)
 	else if (k->conserved >= VOLUME_MIN)
 		keep_odd_volume(r, m, k);
 	else
-		return; /* the buffer may not be what we take it for: in place, another type on the other side */
+		return; /* the buffer may have another layout than assumed: in place, or another type on the other side */
 	for (unsigned i = 0; conserved && i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
 		struct usual_volume *u = table_get(&r->volumes, a->rank, volume_place(m, a));
@@ -492,7 +492,7 @@ static void judge_volumes(struct results *r, const struct meeting *m)
 	}
 }
 
-/* ---- the places that meet ---- */
+/* ---- the places from which ranks meet ---- */
 
 static struct place_met *get_place(struct results *r, const struct meeting *m, unsigned i)
 {
@@ -507,8 +507,8 @@ static struct place_met *get_place(struct results *r, const struct meeting *m, u
 }
 
 /*
- * Where calls of that line have been made so far: a branch that is taken only once makes them with other callers. NULL: nowhere, or at
- * several places.
+ * The place from which calls of that line have been made so far: a branch that is taken only once makes them with other
+ * callers. NULL: none, or several places.
  */
 static const struct place_met *find_usual_place(const struct results *r, const struct place_met *p)
 {
@@ -533,7 +533,7 @@ static bool is_met_alone(const struct place_met *p)
 	return p && !p->mixed && p->alone >= ALONE_MIN;
 }
 
-/* Lists all ranks, first those of the place with fewer of them: there is not room for all ranks of a large communicator. */
+/* Lists all ranks, first those of the place with fewer of them: a large communicator's ranks do not all fit. */
 static void list_fewer_first(const struct meeting *m, struct odd_meeting *o)
 {
 	unsigned first = 0;

@@ -13,15 +13,15 @@
 #include "tools/probe/model/places/sites.h"
 #include "tools/probe/model/values/odd_meeting.h"
 
-/* For a communicator: a rank that is some steps behind the others, or ahead of them, and stays so. */
+/* For a communicator: a rank that is some steps behind the others, or ahead of them, and stays there. */
 struct step_lag {
 	struct table_key key; /* a: communicator */
 	uint64_t equal,
-		since; /* steps that all were in together; steps of the others since one rank was not */
+		since; /* number of steps in which all were together; number of steps of the others since one rank was not */
 	uint64_t last; /* step of the others */
 	int64_t lag; /* > 0: this many steps behind */
 	uint32_t rank; /* index */
-	bool mixed; /* it did not stay so */
+	bool mixed; /* the lag changed */
 	struct call call; /* its first such call */
 	uint64_t event;
 };
@@ -36,7 +36,9 @@ struct results {
 	const struct clock_fix *skew;
 	const struct sites *sites;
 	struct odd_meeting corruption, not_sum, volume, places;
-	/* The first minimum or maximum from which some ranks got a NaN and others did not: from then on they act differently. */
+	/*
+	 * The first minimum or maximum from which some ranks got a NaN and others did not: from then on they act differently.
+	 */
 	struct {
 		bool any;
 		uint64_t event;
@@ -47,9 +49,9 @@ void results_init(struct results *r, const struct clock_fix *skew, const struct 
 void results_free(struct results *r);
 /* The earliest; NULL: none. */
 const struct step_lag *first_step_lag(const struct results *r);
-/* When the first rank entered it, by the first host's clock. */
+/* The time when the first rank entered it, by the first host's clock. */
 uint64_t meeting_event(const struct results *r, const struct meeting *m);
-/* For judge_results(). */
+/* Called by judge_results(). */
 void judge_steps(struct results *r, const struct meeting *m);
 void judge_results(struct results *r, const struct meeting *m, bool complete);
 

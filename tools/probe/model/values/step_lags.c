@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number of the step in which the ranks make a call: finds the rank that skipped a step (results.h). */
+/* Compares the step numbers in which the ranks make a call, to find a rank that skipped a step (results.h). */
 #include "tools/probe/model/values/results.h"
 
 #include <stdlib.h>
 
 #define LAG_EQUAL \
-	8 /* steps that all ranks were in together, before a rank one step behind has skipped one */
-#define LAG_STEPS 3 /* steps for which it has been behind since */
+	8 /* steps in which all were together, before a rank that is one step behind counts as having skipped one */
+#define LAG_STEPS 3 /* steps for which it has been behind since then */
 
-/* The step of more than half, and the only rank in another one. NULL: there is none, or there are several. */
+/* The step of more than half of the ranks, and the only rank in another step. NULL: there is none, or there are several. */
 static const struct arrival *find_one_in_other_step(const struct meeting *m, uint32_t *usual)
 {
 	const struct arrival *odd = NULL;
@@ -30,8 +30,9 @@ static const struct arrival *find_one_in_other_step(const struct meeting *m, uin
 }
 
 /*
- * Steps are those of an optimizer, or marked by the program: all ranks are in the same one whenever they meet. A rank that is one behind
- * from then on has skipped a step, and its weights differ. If ranks are in different steps from time to time, nothing is reported.
+ * Steps are those of an optimizer, or marked by the program: all ranks are in the same one whenever they meet. A rank that is
+ * one behind from some point on has skipped a step, and its weights differ. If ranks are in different steps only occasionally,
+ * nothing is reported.
  */
 void judge_steps(struct results *r, const struct meeting *m)
 {
@@ -41,7 +42,7 @@ void judge_steps(struct results *r, const struct meeting *m)
 	bool equal = true;
 	int64_t lag;
 
-	/* Of two ranks it is not known which one is wrong. */
+	/* With two ranks it is unknown which one is wrong. */
 	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)) || k->mixed)
 		return;
 	for (unsigned i = 1; i < m->n; i++)

@@ -5,7 +5,7 @@
 
 #include "tools/probe/rules/report.h"
 
-/* Has every rank completed every call that it made, without an error, and did all ranks of every operation take part? */
+/* Whether every rank completed every call that it made, without an error, and all ranks of every operation took part. */
 bool are_all_calls_complete(const struct report *r);
 
 /* True if rank `index` is a member of that operation's communicator and never entered the operation. */

@@ -51,12 +51,13 @@ char *ended_by_text(const struct ended_by *e)
 			"for that",
 			(unsigned long long)e->oom_kills, e->oom_kills == 1 ? "" : "es");
 	if (e->log == KERNEL_IS_SILENT)
-		return tool_strdup("without a word: a signal ended it; the kernel's log has no "
-				   "word of memory that ran out, or of "
-				   "a crash that nothing caught (SIGKILL or SIGTERM by a user, "
-				   "or a caught crash)");
-	return tool_strdup("without a word: a signal ended it (SIGKILL, as by the kernel when "
-			   "memory runs out, or a crash)");
+		return tool_strdup(
+			"without a message: a signal ended it; the kernel's log mentions neither "
+			"an out-of-memory kill nor an uncaught crash (SIGKILL or SIGTERM by a "
+			"user, or a caught crash)");
+	return tool_strdup(
+		"without a message: a signal ended it (SIGKILL, as by the kernel when memory runs "
+		"out, or a crash)");
 }
 
 bool has_own_terms(const struct report *r, const struct call *c)

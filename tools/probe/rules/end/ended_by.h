@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is known of the signal that ended a rank without a message: the kernel's log, and the count of OOM kills of its control group. Both
- * exist only on the host where it ran. Also whether a library ended a rank inside a call to which this rank alone passed something unusual.
+ * Information about the signal that ended a rank without a message: the kernel's log, and the count of OOM kills of its control
+ * group. Both exist only on the host where it ran. Also whether a library ended a rank inside a call to which only this rank
+ * passed something unusual.
  */
 #ifndef PROBE_TOOLS_PROBE_REPORT_ENDED_BY_H
 #define PROBE_TOOLS_PROBE_REPORT_ENDED_BY_H
@@ -10,7 +11,7 @@
 
 struct ended_by {
 	enum kernel_says log;
-	struct kernel_word word; /* if the log says something */
+	struct kernel_word word; /* if the log has a message about it */
 	uint64_t oom_kills; /* in its control group since it started; 0: none, or not known */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that left while others needed them: which was first, how it ended (`end` of meta.json), and what became of the others. The launcher
- * ends the rest, and their errors follow from the first end.
+ * Ranks that ended while others needed them: which was first, how it ended (`end` of meta.json), and how the others ended. The
+ * launcher ends the rest, and their errors follow from the first end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,25 +19,27 @@
 #define TEXT_SHOWN 500
 #define TEXT_OF_OTHERS 160
 #define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* from the first end to those of the others */
-#define PAUSE_NS UINT64_C(5000000) /* after a last call; shorter pauses mean nothing */
+#define PAUSE_NS UINT64_C(5000000) /* after a last call; shorter pauses are not significant */
 #define CALLS_TO_KNOW_PAUSES 6
 #define OTHERS_TEXT 3 /* other ranks whose own messages are shown */
 /* A launcher needs some time to end the others, which then end together; ranks that are all ended at once end together too. */
 #define LEAD_NS 15000000u
-/* Enough if the last calls also say that this rank was first; more than a tick of the kernel's clock, see clock_tick_ns(). */
+/*
+ * Sufficient if the last calls also show that this rank was first; more than a tick of the kernel's clock, see clock_tick_ns().
+ */
 #define LEAD_SEEN_NS 6000000u
 #define LEAD_SURE_NS 500000000u
 #define STANDSTILL_NS 1000000000u
 
 enum leaving { STAYED, SPOKE, SILENT };
 
-/* Did it end before its work was done, and leave a message why? */
+/* How it left: whether it ended before its work was done, and left a message about the reason. */
 static enum leaving how_it_left(const struct report *r, uint32_t i)
 {
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	const struct meta_ending *e = &d->meta.end;
 
-	/* A program may print an exception, or ask to exit because of one, and go on until it is killed. */
+	/* A program may print an exception, or ask to exit because of one, and continue until it is killed. */
 	if ((strcmp(e->how, "exception") == 0 || strcmp(e->how, "exit") == 0) && e->at_ns &&
 		d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN && r->g.rank[i].last.rows &&
 		r->g.rank[i].last.start > e->at_ns)
@@ -62,8 +64,8 @@ static bool was_told_of_error(const struct report *r, uint32_t i)
 }
 
 /*
- * Its library ended it, or returned an error that it did not survive. It may only have noticed what another rank did, or that another rank
- * was gone.
+ * Its library ended it, or returned an error that it did not survive. It may only have noticed an action of another rank, or
+ * that another rank was gone.
  */
 static bool left_by_communication(const struct report *r, uint32_t i)
 {
@@ -124,8 +126,8 @@ static struct earliest find_earliest(const struct report *r)
 }
 
 /*
- * Its last call was left by an exception after another rank had gone: a closed connection is reported that way. What was wrong with the
- * call itself is reported while all ranks are there.
+ * Its last call was left by an exception after another rank had ended: a closed connection is reported that way. An error in
+ * the call itself is reported while all ranks still run.
  */
 static bool exited_after_another_rank(const struct report *r, uint32_t i, const struct earliest *e)
 {
@@ -178,8 +180,8 @@ static unsigned count_leaving(const struct report *r, enum leaving how)
 }
 
 /*
- * Did other ranks go on after the last silent one was gone, and end properly? Then no launcher ended the silent ones: each left by itself
- * (a program that survives it: ULFM).
+ * Whether other ranks continued after the last silent one had ended, and ended normally. Then no launcher ended the silent
+ * ones: each left by itself (a program that survives it: ULFM).
  */
 static bool others_went_on(const struct report *r)
 {
@@ -213,7 +215,7 @@ bool all_ended_by_signal(const struct report *r)
 
 static char *leaving_text(struct report *r, uint32_t i, int most)
 {
-	/* A rank that went on after its message has survived that error. */
+	/* A rank that continued after its message has survived that error. */
 	char *said = how_it_left(r, i) == SILENT
 			     ? NULL
 			     : last_words_text(&r->g.folders.dir[i].meta.end, most);
@@ -303,7 +305,8 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		char *who = out_ranks(rank, n);
 
 		append_text(text,
-			tool_format("then %s left too, without a word; the others went on", who));
+			tool_format(
+				"then %s ended too, without a message; the others continued", who));
 		free(who);
 	} else if (n && how_it_left(r, first) == SPOKE) {
 		char *who = out_ranks(rank, n);
@@ -341,7 +344,10 @@ static bool any_ended_by_library(const struct report *r)
 	return false;
 }
 
-/* The library found an error that it does not survive. Another rank may have caused it: a message that is too long, a peer that is gone. */
+/*
+ * Names ranks whose library found an error that it does not survive. Another rank may have caused it: a message that is too
+ * long, a peer that has ended.
+ */
 void find_fatal_errors(struct report *r)
 {
 	if (r->left)
@@ -389,8 +395,8 @@ static bool is_started_only(const struct report *r, uint32_t i)
 }
 
 /*
- * All ranks were ended by a signal after calls had returned errors to some, and all other ranks but one were in a call: that one was gone
- * first. -1: not so.
+ * If all ranks were ended by a signal after calls had returned errors to some, and all other ranks but one were in a call, that
+ * one ended first. -1: not so.
  */
 static int only_one_without_error(const struct report *r)
 {
@@ -408,7 +414,7 @@ static int only_one_without_error(const struct report *r)
 	return told ? one : -1;
 }
 
-/* Is that rank the message's other end? */
+/* Whether that rank is the message's other end. */
 static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -417,7 +423,7 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
-/* Did it end like a program that is done, without entering an operation that then failed on another rank? */
+/* Whether it ended like a program that is done, without entering an operation that then failed on another rank. */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
@@ -463,7 +469,7 @@ static int only_early_leaver(const struct report *r)
 	return one;
 }
 
-/* The first of the ranks that, says the kernel, ended by a crash or for lack of memory; -1: none. */
+/* The first of the ranks that, according to the kernel, ended by a crash or for lack of memory; -1: none. */
 static int first_by_kernel(struct report *r, uint64_t *at)
 {
 	int first = -1;
@@ -508,7 +514,9 @@ static int only_one_in_no_call(const struct report *r, const bool *passed)
 	return one;
 }
 
-/* The only rank in no call that has no pending request. A rank with a pending request may test for its completion again and again. */
+/*
+ * The only rank in no call that has no pending request. A rank with a pending request may repeatedly test for its completion.
+ */
 static int only_one_without_request(const struct report *r)
 {
 	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
@@ -522,8 +530,8 @@ static int only_one_without_request(const struct report *r)
 }
 
 /*
- * One of its threads is blocked in a call of another communicator, and its other thread is missing in the call that all other ranks wait
- * in. -1: not so.
+ * One of its threads is blocked in a call of another communicator, and its other thread is missing in the call in which all
+ * other ranks wait. -1: not so.
  */
 static int only_one_missing(const struct report *r)
 {
@@ -556,9 +564,9 @@ static int only_one_silent(const struct report *r, uint64_t until)
 }
 
 /*
- * A signal ended all ranks, and one of them had not entered the call that the others waited in, or was silent before: it was first, for a
- * launcher ends the others soon after the first one. If the others waited for longer, the rank was stalled, and whatever ended the job
- * ended it together with them.
+ * A signal ended all ranks, and one of them had not entered the call in which the others waited, or was silent before: it was
+ * first, because a launcher ends the others soon after the first one. If the others waited for longer, the rank was stalled,
+ * and whatever ended the job ended all of them together.
  */
 static int only_one_late(const struct report *r)
 {
@@ -580,7 +588,7 @@ static int only_one_late(const struct report *r)
 		       : -1;
 }
 
-/* True if rank i alone holds up the others. */
+/* True if rank i alone blocks the others. */
 static bool is_only_holder(struct report *r, uint32_t i)
 {
 	struct waiting_ranks hold;
@@ -634,7 +642,10 @@ static bool find_lead(const struct report *r, struct lead *l)
 	return second != UINT64_MAX;
 }
 
-/* Times of death are read in ticks: 4 ms on most kernels, up to 10 ms. Returns this kernel's tick; hosts of a job mostly have the same. */
+/*
+ * Times of death are read in ticks: 4 ms on most kernels, up to 10 ms. Returns this kernel's tick; the hosts of a job usually
+ * have the same.
+ */
 static uint64_t clock_tick_ns(void)
 {
 	struct timespec t;
@@ -669,8 +680,8 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 }
 
 /*
- * The first rank, if the others ended some time after it and close together, as when a launcher ends them. If ranks of several hosts are
- * told to end, there is some time between hosts too. -1: not so.
+ * The first rank, if the others ended some time after it and close together, as when a launcher ends them. If ranks of several
+ * hosts are ended, there is also some time between the hosts. -1: not so.
  */
 static int first_before_others(struct report *r, const struct lead *l)
 {
@@ -730,8 +741,9 @@ static int look_for_first(struct report *r)
 }
 
 /*
- * Did that rank's end affect no other rank? True if all calls that it shared with others were complete, and no other rank was ended by a
- * signal while it still worked. What a program or its launcher does after the work is done says nothing about the run.
+ * Whether that rank's end affected no other rank: true if all calls that it shared with others were complete, and no other rank
+ * was ended by a signal while it still worked. What a program or its launcher does after the work is done says nothing about
+ * the run.
  */
 static bool is_end_harmless(const struct report *r, uint32_t first)
 {

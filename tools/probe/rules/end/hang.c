@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides whether a wait is a hang. If fewer than SITE_WAITS_LEAST waits at the place show what is usual, time alone is never enough: it
- * takes a closed circle, a rank that is stopped or gone, or a rank without progress for longer than the place's own waits explain. The
- * delay until each is reported was measured: docs/reference/findings.md.
+ * Decides whether a wait is a hang. If fewer than SITE_WAITS_LEAST waits at the place show what is usual, time alone is never
+ * enough: it takes a closed circle, a rank that has stopped or ended, or a rank without progress for longer than the place's
+ * own waits explain. The delay until each is reported was measured: docs/reference/findings.md.
  */
 #include "tools/probe/rules/end/hang.h"
 
@@ -141,7 +141,7 @@ static char *format_usual(const struct site_wait *usual)
 		     : tool_strdup("no wait in this function on this communicator ended before");
 }
 
-/* NULL: it is no hang, or not yet. */
+/* NULL: it is not a hang, or not yet. */
 static char *find_hang_reason(struct report *r, const struct stuck *s)
 {
 	const struct site_wait *usual = find_usual(r, s);
@@ -153,7 +153,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 		return NULL;
 	if (is_circle_closed(r)) {
 		r->circle_closed = true;
-		return tool_strdup("ranks wait for each other: nothing can move");
+		return tool_strdup("ranks wait for each other: none can proceed");
 	}
 	m = look_at_movers(r);
 	/* find_stuck() says which. */
@@ -172,7 +172,8 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 	if (!m.still)
 		return is_file_operation(s->sample) || s->age_max < STILL_NS
 			       ? NULL
-			       : tool_strdup("each rank is in a call, or gone: nothing can move");
+			       : tool_strdup("each rank is blocked in a call, or gone: none can "
+					     "proceed");
 	need = is_explained_by_place(usual, s->age_max) ? STILL_ALONE_NS : STILL_NS;
 	if (m.still_ns < need || s->age_max < STILL_NS)
 		return NULL;

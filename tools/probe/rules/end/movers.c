@@ -135,9 +135,8 @@ static char *describe_mover(const struct report *r, uint32_t index, const struct
 				"%s",
 				rank, m->cpu_percent, (long long)o->pid, (long long)o->pid,
 				o->host);
-		return tool_format(
-			"%s gets on: it, or a process that it started, used processor time, "
-			"read or wrote within the last seconds",
+		return tool_format("%s makes progress: it, or a process that it started, used "
+				   "processor time, read or wrote within the last seconds",
 			rank);
 	case MOVER_STARTING:
 		return tool_format(
@@ -146,7 +145,7 @@ static char *describe_mover(const struct report *r, uint32_t index, const struct
 		if (m->since_ns)
 			return tool_format("%s has given no sign of life for %s", rank,
 				out_time((double)m->since_ns));
-		return tool_format("whether %s gets on cannot be told: %s", rank,
+		return tool_format("whether %s makes progress cannot be told: %s", rank,
 			r->g.folders.dir[index].meta.thinned
 				? "it skips calls to keep max_overhead"
 				: "its processor time was not measured");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that are in no recorded call while others wait: is each of them making progress? The answer comes from what its own writer measured
- * (journal_progress, `progress` of meta.json), so a reader in another container or on another host gets the same one. /proc of the reader's
- * host only shows sooner that a process is stopped.
+ * Ranks that are in no recorded call while others wait: whether each of them makes progress. The answer comes from what its own
+ * writer measured (journal_progress, `progress` of meta.json), so a reader in another container or on another host gets the
+ * same one. /proc of the reader's host only shows earlier that a process is stopped.
  */
 #ifndef PROBE_TOOLS_RULES_MOVERS_H
 #define PROBE_TOOLS_RULES_MOVERS_H
@@ -13,7 +13,7 @@ enum mover_state {
 	MOVER_NONE, /* it is blocked in a call, or has no more work */
 	MOVER_GONE, /* its process has ended */
 	MOVER_STOPPED, /* by SIGSTOP, a terminal or a debugger */
-	MOVER_SILENT, /* its process is there, and gives no sign of life: stopped, frozen or out of reach */
+	MOVER_SILENT, /* its process exists, but gives no sign of life: stopped, frozen or unreachable */
 	MOVER_STILL, /* neither it nor a descendant uses processor time, reads or writes */
 	MOVER_WAITING, /* it uses its processor, in a function that waits */
 	MOVER_BUSY, /* it makes progress, or spins: these look the same */
@@ -23,7 +23,7 @@ enum mover_state {
 
 struct mover {
 	enum mover_state state;
-	uint64_t since_ns; /* how long it has been so; 0: not known */
+	uint64_t since_ns; /* for how long; 0: not known */
 	unsigned cpu_percent; /* of one core, of BUSY and WAITING */
 	const char *function; /* MOVER_WAITING */
 };
@@ -33,7 +33,9 @@ struct mover look_at_mover(struct report *r, uint32_t index);
 /* True if stopped by SIGSTOP, a terminal or a debugger, or if there is no sign of life. */
 bool is_rank_stopped(const struct report *r, uint32_t index);
 
-/* "rank 2 uses 98 % of a core ...", one line for each rank that keeps a wait from being called a hang; "": none. malloc'd. */
+/*
+ * "rank 2 uses 98 % of a core ...", one line for each rank that prevents a wait from being called a hang; "": none. malloc'd.
+ */
 char *describe_unknown_movers(struct report *r);
 
 #endif

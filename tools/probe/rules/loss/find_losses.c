@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is not in the files, and why. */
+/* Finds what is missing in the files, and why. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-/* A text that ranks have reported, with these ranks. */
+/* A text that ranks have reported, with the ranks. */
 struct said {
 	const char *kind, *text;
 	int *rank;
@@ -102,7 +102,7 @@ static void journals_wrong(struct report *r)
 	free(said);
 }
 
-/* Folders that may be of this run, and that could not be read. */
+/* Folders that may belong to this run, and that could not be read. */
 static void unread_folders(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -113,7 +113,7 @@ static void unread_folders(struct report *r)
 				tool_format("%s was not read: %s", f->out[i].name, f->out[i].why));
 }
 
-/* These ranks are what the finding is about; it has no culprits. */
+/* Names the ranks that the finding concerns; it has no culprits. */
 static void name_ranks(const struct report *r, struct finding *f, const int *rank, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -153,8 +153,8 @@ static void find_rank_states(struct report *r)
 		journals |= d->journal != NULL;
 		if (d->meta_wrong)
 			add_finding(r, FINDING_FILES,
-				tool_format("%s: meta.json: %s; what it would say is not known",
-					d->label, d->meta_wrong));
+				tool_format("%s: meta.json: %s; its content is not known", d->label,
+					d->meta_wrong));
 		if (r->g.rank[i].files_wrong)
 			add_finding(r, FINDING_FILES, tool_strdup(r->g.rank[i].files_wrong));
 	}
@@ -162,11 +162,12 @@ static void find_rank_states(struct report *r)
 		char *who = out_ranks(killed, n);
 
 		struct finding *f = add_finding(r, FINDING_KILLED,
-			journals ? tool_format("%s did not end properly; what the journals hold is "
-					       "shown here, `probe "
-					       "recover %s` writes it into the files",
-					   who, r->g.folders.path)
-				 : tool_format("%s did not end properly and left no journal", who));
+			journals
+				? tool_format("%s did not end properly; the rows in their journals "
+					      "are shown "
+					      "here; `probe recover %s` writes them into the files",
+					  who, r->g.folders.path)
+				: tool_format("%s did not end properly and left no journal", who));
 		name_ranks(r, f, killed, n);
 		if (journals)
 			f->next = tool_format("probe recover %s", r->g.folders.path);
@@ -224,9 +225,9 @@ static uint64_t sum_count(const struct meta *m, enum journal_count k)
 }
 
 /*
- * Calls that were not recorded because the user chose so: a sentence for each reason of counts.def. A reason without a sentence here is
- * reported with its help text. Two reasons get no sentence: ranks that are not recorded have a finding of their own, and inner calls are
- * part of the outer one.
+ * Calls that were not recorded because the user chose so: a sentence for each reason of counts.def. A reason without a sentence
+ * here is reported with its help text. Two reasons get no sentence: ranks that are not recorded have a separate finding, and
+ * inner calls are part of the outer one.
  */
 static void find_skipped_calls(struct report *r)
 {
@@ -292,7 +293,7 @@ static void find_lost_counts(struct report *r)
 		"no stack: there are too many different ones");
 	add_counted_finding(r, FINDING_LOST, lost, "row", "rows", "could not be written");
 	add_counted_finding(r, FINDING_LOST, spilled, "asynchronous call", "asynchronous calls",
-		"kept outside the journal went with the killed processes");
+		"kept outside the journal were lost with the killed processes");
 	add_counted_finding(r, FINDING_LOST, entries, "entry of a journal was",
 		"entries of journals were", "damaged");
 	add_counted_finding(r, FINDING_DAMAGED, damaged, "damaged line was", "damaged lines were",
@@ -306,7 +307,7 @@ static void find_lost_counts(struct report *r)
 
 #define UNMEASURED_MIN 4 /* calls of a rank */
 
-/* The tables look the same whether values were good or were not measured at all. */
+/* Reports tensors that were not measured: the tables look the same whether values were good or not measured. */
 static void find_unmeasured(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -379,20 +380,20 @@ static void find_said_by_ranks(struct report *r, bool invisible)
 	free(list);
 }
 
-/* A marker was configured and has not ended a single step; malloc'd. */
+/* A marker was configured but has not ended a single step; malloc'd. */
 static char *marker_missed(const char *marker, bool by_rounds)
 {
-	const char *so =
-		by_rounds ? "the rounds of the calls are counted instead" : "everything is step 0";
+	const char *so = by_rounds ? "repetitions of the call sequence are counted instead"
+				   : "everything is step 0";
 	struct marker m;
 
 	if (marker_parse(marker, strlen(marker), &m) == NULL && m.form == MARKER_LANGUAGE)
-		return tool_format("of the step marker %s no second call was seen, so %s. A call "
-				   "is seen where the function makes recorded "
-				   "calls, and told from the one before where there are recorded "
-				   "calls outside of it, or at several places in it: record some "
-				   "operators too (PROBE_WRAP_OPS). The file is matched by its "
-				   "end, the function by its name",
+		return tool_format(
+			"the step marker %s was seen called at most once, so %s. A call is seen "
+			"where the function makes recorded calls, and distinguished from the "
+			"previous call if there are recorded calls outside of it, or at several "
+			"places in it: record some operators too (PROBE_WRAP_OPS). The file is "
+			"matched by its end, the function by its name",
 			marker, so);
 	return tool_format("the step marker %s was never called outside of other recorded "
 			   "calls, so %s. It must be a function that "
@@ -400,7 +401,7 @@ static char *marker_missed(const char *marker, bool by_rounds)
 		marker, so);
 }
 
-/* A training that resumes from a checkpoint, and whose steps have been numbered from 0. */
+/* Reports a training that resumes from a checkpoint while its steps are numbered from 0. */
 static void find_late_start(struct report *r)
 {
 	const struct meta *m = &r->g.folders.dir[0].meta;
@@ -428,7 +429,7 @@ static void find_step_losses(struct report *r)
 	if (!marked && report_period(r, &period)) {
 		char *text = report_period_text(r, &period), *rest = strstr(text, "; ");
 
-		/* The line is shared: that everything is step 0 is stated once. */
+		/* Both share a line: that everything is step 0 is stated once. */
 		if (missed && rest) {
 			char *both = marker_missed(marker, g->by_rounds);
 
@@ -450,8 +451,9 @@ static void find_step_losses(struct report *r)
 				    "probe_step() (C, or Python's ctypes), MPI_Pcontrol(2), or "
 				    "PROBE_STEP_MARKER=<a function "
 				    "that is called once a step>",
-				g->by_rounds ? "the rounds of the calls are counted instead"
-					     : "everything is step 0"));
+				g->by_rounds
+					? "repetitions of the call sequence are counted instead"
+					: "everything is step 0"));
 }
 
 void find_losses(struct report *r)

@@ -8,8 +8,8 @@
 #include "tools/probe/model/times/noise.h"
 #include "tools/probe/rules/report.h"
 
-#define LONGER_BEFORE 4 /* longer rounds that are needed before a rank is slow in them */
-#define LINK_SAMPLE 64u /* messages of a link that are compared */
+#define LONGER_BEFORE 4 /* longer rounds that are needed before a rank is called slow in them */
+#define LINK_SAMPLE 64u /* maximum number of messages of a link that are compared */
 
 static struct finding *add_pace(
 	struct report *r, enum finding_kind kind, const struct pace_found *p, char *text)
@@ -24,8 +24,8 @@ static struct finding *add_pace(
 }
 
 /*
- * How much more time libprobe itself took on this rank than on any other, in ns a step. That time is between calls: if one rank alone gets
- * results, they are measured after its flush.
+ * How much more time libprobe itself took on this rank than on any other, in ns a step. That time is between calls: if only one
+ * rank gets results, they are measured after its flush.
  */
 static double own_surplus(const struct report *r, uint32_t rank, uint64_t steps)
 {
@@ -49,8 +49,8 @@ static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint
 }
 
 /*
- * If steps are the rounds of a loop inside of a longer round, a rank that computes longer between the longer rounds does so in few steps.
- * It must have become slow: extra work from the beginning on may be its task (a checkpoint).
+ * If steps are the rounds of an inner loop, a rank that computes longer between the outer rounds does so in few steps. It must
+ * have become slow: extra work from the beginning on may be its task (a checkpoint).
  */
 static struct pace_found judge_longer_rounds(struct report *r, enum pace_kind kind)
 {
@@ -74,7 +74,8 @@ static void find_slow_rank(struct report *r)
 	if (longer && p.kind == PACE_SLOW)
 		steps = r->g.folders.dir[p.rank].nlonger + 1;
 	/*
-	 * More than a third is enough: a rank that loses its processor also loses it while libprobe works, and not all of that is counted.
+	 * More than a third is enough: a rank that loses its processor also loses it while libprobe works, and not all of that
+	 * is counted.
 	 */
 	if (p.kind != PACE_SLOW || own_surplus(r, p.rank, steps) >= (p.seen - p.usual) / 3)
 		return;
@@ -137,7 +138,7 @@ static void find_stalls(struct report *r, bool jitter)
 				out_time(p.spread)));
 }
 
-/* Up to LINK_SAMPLE quantiles of the link's shortest n messages. Returns how many. */
+/* Takes up to LINK_SAMPLE quantiles of the link's shortest n messages. Returns their number. */
 static unsigned sample_link(const struct link_stat *l, uint64_t n, double *v)
 {
 	unsigned k = n < LINK_SAMPLE ? (unsigned)n : LINK_SAMPLE;
@@ -149,8 +150,8 @@ static unsigned sample_link(const struct link_stat *l, uint64_t n, double *v)
 }
 
 /*
- * Messages of the other links. Two ranks with traffic in one direction have no other link: they are compared with their own other messages.
- * Returns true if so.
+ * Measures the messages of the other links. Two ranks with traffic in one direction have no other link: they are compared with
+ * their own other messages. Returns true in that case.
  */
 static bool measure_links(const struct table *t, const struct link_stat *but, struct noise *s,
 	uint64_t *messages, double *again)
@@ -225,7 +226,7 @@ static void find_slow_link(struct report *r)
 
 void find_pace(struct report *r)
 {
-	/* The time between two calls is not the program's if calls between them were skipped. */
+	/* If calls were skipped, the time between two recorded calls is not the program's alone. */
 	if (r->g.thinned)
 		return;
 	find_slow_rank(r);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Steps of a run in which nothing marks them: the period of its calls. */
+/* Finds the steps of a run that marks none, by the period of its calls. */
 #include <stdlib.h>
 
 #include "tools/lib/intern.h"
@@ -77,7 +77,7 @@ char *report_period_text(const struct report *r, const struct period_found *f)
 	return all;
 }
 
-/* If nothing marks steps. The period's steps are not the steps of the rows. */
+/* Used if steps are not marked. The period's steps are not those in the rows. */
 void report_period_json(const struct report *r)
 {
 	struct period_found f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that hold the others up, and the cost of the recording itself. */
+/* Finds ranks that delay the others, and the cost of the recording itself. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,27 +11,28 @@
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-#define WAITS_MIN 8 /* long waits: fewer show no habit, and these show one only if ... */
+#define WAITS_MIN 8 /* long waits: fewer are not a habit, and these are one only if ... */
 #define WAITS_SHARE 0.1 /* ... they are this share of the operations, ... */
 #define WAITS_ENOUGH 20 /* ... or there are this many: a step may have hundreds of operations */
 #define COST_MIN \
 	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
-#define WARN_COST 0.1 /* share of the run: below it there is a note, and no warning */
-#define OWN_MIN 0.05 /* share of the run spent in our own code that is worth a line */
-#define LIFE_MIN 2e9 /* ns; in a shorter run it is mostly the beginning that is seen */
+#define WARN_COST 0.1 /* share of the run: below it there is a note instead of a warning */
+#define OWN_MIN 0.05 /* share of the run spent in libprobe's code that is worth a line */
+#define LIFE_MIN 2e9 /* ns; a shorter run consists mostly of its start */
 #define LIST_MAX 4 /* stragglers that are named */
 
-/* The share of the waiting time that is more than any rank has by chance: half of it with two ranks. */
+/* The share of the waiting time that exceeds any rank's share by chance: half of it with two ranks. */
 static double share_min(unsigned ranks)
 {
 	return 0.5 + 0.5 / ranks;
 }
 
 /*
- * Is more waiting time for this rank than chance explains? By chance each operation's wait is for any of the ranks: the share of one of
- * them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. A step has several operations, and a slow rank is late for the first
- * one only: which rank arrives last in the others is chance, but it costs little. The worst wait is not counted: one wait is no habit.
- * Returns an upper bound of the probability that a rank of the communicator gets this much of it by chance.
+ * Whether this rank causes more waiting time than chance explains. By chance each operation's wait is caused by any of the
+ * ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. A step has several operations,
+ * and a slow rank is late for the first one only: which rank arrives last in the others is chance, but it costs little. The
+ * worst wait is not counted, because a single wait is not a habit. Returns an upper bound of the probability that a rank of the
+ * communicator causes this much by chance.
  */
 static double chance_of_waits(const struct member *m, const struct late_comm *c)
 {
@@ -42,7 +43,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	if (all <= 0 || squares <= 0 || own < share_min(c->ranks) * all)
 		return 1;
 
-	/* This many operations with equal waits would weigh as much. */
+	/* This many operations with equal waits would have the same weight. */
 	double long_ones = all * all / squares;
 
 	if (long_ones < WAITS_MIN ||
@@ -63,7 +64,7 @@ static struct straggler judge_last_rank(const struct report *r, const struct lat
 	s.share = (double)s.who->last / (double)c->held;
 	s.cost = (c->wait_ns + c->stood_ns) / r->g.life_ns;
 	s.habit = (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns;
-	/* Each communicator is one of several tests. */
+	/* Each communicator counts as one of several tests. */
 	s.matters = s.habit >= COST_MIN &&
 		    chance_of_waits(s.who, c) * r->g.late.comms.n <= FALSE_ALARMS;
 	return s;
@@ -78,7 +79,7 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	return s;
 }
 
-/* Ranks of the run on this host. */
+/* Number of the run's ranks on this host. */
 static unsigned count_ranks_here(const struct report *r)
 {
 	struct journal_owner me;
@@ -95,9 +96,9 @@ static unsigned count_ranks_here(const struct report *r)
 }
 
 /*
- * The sentence that the ranks of the run on this host are as many as its cores, or more; malloc'd. NULL: they are not, or it is unknown
- * (other hosts). Then each rank waits for a core from time to time, because of the libraries' threads or of other work on the host, and the
- * others wait for that rank.
+ * The sentence that this host runs as many ranks as it has cores, or more; malloc'd. NULL: it does not, or this is unknown
+ * (other hosts). Then each rank occasionally waits for a core, because of the libraries' threads or of other work on the host,
+ * and the others wait for that rank.
  */
 char *describe_oversubscription(const struct report *r)
 {
@@ -113,7 +114,7 @@ char *describe_oversubscription(const struct report *r)
 		here, cores);
 }
 
-/* The ranks that a comparison does not contain; malloc'd. */
+/* The ranks that a comparison lacks; malloc'd. */
 static char *unread_text(const struct report *r, uint64_t comm)
 {
 	struct unread u;
@@ -180,7 +181,7 @@ static void find_stragglers(struct report *r)
 				at, unread, crowded ? crowded : ""));
 		name_culprit(r, f, (uint32_t)s->who->key.b);
 		name_call(f, c);
-		f->event = 0; /* a habit has no beginning */
+		f->event = 0; /* a habit has no start time */
 		free(at);
 		free(unread);
 	}
@@ -203,10 +204,10 @@ static void find_wrong_clocks(struct report *r)
 			out_time(fabs(h->drift) * 1e9));
 	if (h->corrected)
 		add_finding(r, FINDING_CLOCKS,
-			tool_format("the clocks of %s are wrong against the first host's (%s: %s "
-				    "%s%s), told from "
-				    "collective operations; times that compare ranks are corrected "
-				    "for that, to +-%s",
+			tool_format(
+				"the clocks of %s differ from the first host's (%s: %s %s%s), told "
+				"from collective operations; times that compare ranks are "
+				"corrected for that, to +-%s",
 				out_plural(h->corrected, "host", "hosts"), h->host,
 				out_time(fabs((double)h->largest)),
 				h->largest < 0 ? "behind" : "ahead", drift ? drift : "",
@@ -220,7 +221,7 @@ static void find_wrong_clocks(struct report *r)
 				out_plural(h->unknown, "host", "hosts")));
 }
 
-/* Keys that cost time at the start: they look for parameters before the first step is over. */
+/* Keys that cost time at the start: they search for parameters before the first step has ended. */
 static bool is_key_on(const struct report *r, const char *key)
 {
 	for (unsigned i = 0; i < r->g.folders.n; i++)
@@ -229,7 +230,7 @@ static bool is_key_on(const struct report *r, const char *key)
 	return false;
 }
 
-/* The cost of the recording: once, before the third step, and after that. */
+/* The cost of the recording: once, before the third step, and after it. */
 static void own_cost(struct report *r)
 {
 	double own = 0, start = 0, life = 0, share, all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of the steps on which ranks must agree, and do not; reductions of gradients that are no longer made, or to which all ranks
- * contribute the same.
+ * Finds numbers of the steps on which ranks must agree and do not; reductions of gradients that stopped, or to which all ranks
+ * contribute the same data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static void find_same_inputs(struct report *r)
 
 void find_odd_reductions(struct report *r)
 {
-	/* That a reduction is absent shows nothing if calls were skipped. */
+	/* If calls were skipped, a missing reduction proves nothing. */
 	if (!r->g.thinned)
 		find_ended_reductions(r);
 	find_same_inputs(r);

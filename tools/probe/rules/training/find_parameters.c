@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of parameters that diverge. */
+/* Finds copies of parameters that diverge. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,14 +8,14 @@
 #include "tools/probe/rules/training/training.h"
 
 #define NAMES_SHOWN 3
-#define PARTINGS_SHOWN 3 /* findings; copies that diverge later follow from them */
+#define PARTINGS_SHOWN 3 /* findings; copies that diverge later are consequences of them */
 
 static bool are_same_ranks(const struct parted *a, const struct parted *b)
 {
 	return a->n == b->n && memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)) == 0;
 }
 
-/* Do both belong in one finding? */
+/* Whether both belong in one finding. */
 static bool are_alike(const struct parted *a, const struct parted *b)
 {
 	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
@@ -91,8 +91,9 @@ static char *describe_cause(struct report *r, const struct parted *k)
 	switch (k->cause) {
 	case PARTED_BEFORE_START:
 		if (!g || !g->broadcast.rows)
-			return tool_strdup("they were never equal: nothing has made them so before "
-					   "the first optimizer step");
+			return tool_strdup(
+				"they were never equal: nothing made them equal before the first "
+				"optimizer step");
 		what = report_call(r, &g->broadcast);
 		at = called_from_text(r, &g->broadcast);
 		text = tool_format("they were different before the first optimizer step; the last "
@@ -106,16 +107,18 @@ static char *describe_cause(struct report *r, const struct parted *k)
 		return tool_strdup("they were changed between two optimizer steps, not by one");
 	case PARTED_BY_OPTIMIZER:
 		return tool_strdup(
-			"the optimizer's step had the same gradient on them and computed another "
-			"parameter: its state, its learning rate or its clipping differs");
+			"the optimizer's step had the same gradient on them but computed "
+			"different parameters: its state, its learning rate or its "
+			"clipping differs");
 	case PARTED_BY_GRADIENT:
 		break;
 	}
 	if (!g || !g->made)
-		return tool_strdup("the optimizer's step had another gradient on each of them");
+		return tool_strdup("the optimizer's step had different gradients on them");
 	at = called_from_text(r, &g->call);
-	text = tool_format("the optimizer's step had another gradient on each of them; the first "
-			   "reduction of gradients was%s",
+	text = tool_format(
+		"the optimizer's step had different gradients on them; the first reduction of "
+		"gradients was%s",
 		*at ? at + 1 : " made by an unknown line");
 	free(at);
 	return text;
@@ -206,7 +209,7 @@ static bool is_said_before(const struct parameters *p, unsigned i)
 	return false;
 }
 
-/* The earliest copies that a reduction should have kept equal; then those that are no fault by themselves. */
+/* First the earliest copies that a reduction should have kept equal; then those that are not a fault by themselves. */
 void find_parted_parameters(struct report *r)
 {
 	const struct parameters *p = &r->parameters;

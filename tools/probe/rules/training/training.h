@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults of a training that raise no error: what its parameters, numbers and reductions show. */
+/* Faults of a training that raise no error: found in its parameters, numbers and reductions. */
 #ifndef PROBE_TOOLS_RULES_TRAINING_H
 #define PROBE_TOOLS_RULES_TRAINING_H
 
@@ -7,7 +7,7 @@
 
 void find_parted_parameters(struct report *r);
 void find_unequal_numbers(struct report *r);
-/* Judged by calls alone; after the two above, which say more about the same fault. */
+/* Judged by calls alone; called after the two above, which give more detail about the same fault. */
 void find_odd_reductions(struct report *r);
 
 #endif

@@ -11,7 +11,7 @@
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/report.h"
 
-/* "12.5": no more digits than are useful. */
+/* "12.5": only as many digits as are useful. */
 static const char *short_number(double v)
 {
 	static char text[8][32];
@@ -44,7 +44,7 @@ static char *index_ranks(const struct report *r, const uint32_t *list, unsigned 
 	return out_ranks(rank, n);
 }
 
-/* Ranks that run and have not written this far: if they did the same, the program did it and not a rank. */
+/* Ranks that run and have not written this far yet: if they did the same, the program caused it and not a rank. */
 static bool may_others_follow(const struct report *r, const struct call *c, uint64_t step)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -108,7 +108,7 @@ static void find_spike(struct report *r)
 	free(at);
 }
 
-/* how: what is unusual about the input; taken over. */
+/* how: what is unusual about the input; takes ownership. */
 static struct finding *add_strange(struct report *r, enum finding_kind kind,
 	const struct strange *s, const char *since, char *how)
 {
@@ -163,7 +163,7 @@ static void find_broken_habits(struct report *r)
 	}
 }
 
-/* Adds a finding about an operation; text: taken over. */
+/* Adds a finding about an operation; takes ownership of text. */
 static struct finding *add_odd(
 	struct report *r, enum finding_kind kind, const struct odd_meeting *o, char *text)
 {
@@ -259,7 +259,7 @@ static void find_not_sum(struct report *r)
 		      ? tool_strdup(
 				"its tensor is a strided view, and the library read "
 				"memory contiguously, including elements between the view's own")
-	      : o->moved  ? tool_strdup("it cannot be told which of the parts arrived changed")
+	      : o->moved  ? tool_strdup("which of the parts was changed on its way cannot be told")
 	      : o->unsure ? tool_strdup("it cannot be told whose input is missing")
 			  : tool_format("%s what %s put in",
 				    o->extreme ? "that is" : "the difference is",

@@ -8,7 +8,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-/* Is this call, of rank i, part of the operation that b is a result of? */
+/* Whether this call, of rank i, is part of the operation that b is a result of. */
 static bool takes_part(const struct bad_row *b, const struct call *c, uint32_t i)
 {
 	if (i == b->call.rank)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a bad result came from. It may be attributed to the operation itself only if the inputs of all its ranks were read and measured:
- * the rows of that one operation are read once more for this.
+ * The origin of a bad result. It may be attributed to the operation itself only if the inputs of all its ranks were read and
+ * measured: the rows of that one operation are read once more for this.
  */
 #ifndef PROBE_TOOLS_INPUTS_H
 #define PROBE_TOOLS_INPUTS_H
@@ -18,8 +18,8 @@ char *inputs_origin(struct gather *g, const struct bad_row *b, bool *awaited);
 bool may_write_more(const struct gather *g, const struct rank_dir *d);
 
 /*
- * For a NaN that went into a minimum or maximum reduction: how many ranks' results do not have it, which depends on the library
- * (docs/reference/compatibility.md), as the end of a sentence; "" if all have it, or nothing is known. malloc'd.
+ * For a NaN in the input of a minimum or maximum reduction: how many ranks' results do not have it, which depends on the
+ * library (docs/reference/compatibility.md), as the end of a sentence; "" if all have it, or nothing is known. malloc'd.
  */
 char *lost_nan_text(struct gather *g, const struct bad_row *b);
 
