@@ -377,6 +377,9 @@ const struct config_key config_keys[] = {
 	WORDS(targets, "", any_words,
 		"Parameters and modules of kinds: names, beginnings of names, regular expressions, "
 		"=NAME (no modules within it); empty: all"),
+	WORDS(watch_functions, "", any_words,
+		"Python functions, python:FILE:FUNCTION each, whose numeric arguments and results "
+		"are written to watched_<a>-<b>.csv; empty: none"),
 	RANGES(dp_ranks, "Ranks in their data-parallel group that write kinds; empty: all"),
 	RANGES(tp_ranks, "Ranks in their tensor-parallel group that write kinds; empty: all"),
 	RANGES(pp_ranks, "Ranks in their pipeline that write kinds; empty: all"),
