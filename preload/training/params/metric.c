@@ -11,6 +11,7 @@
 #include "config/metrics_asked.h"
 #include "config/rooms/alerts.h"
 #include "config/rooms/tensorboard.h"
+#include "config/rooms/kinds.h"
 #include "config/rooms/training.h"
 #include "session/state.h"
 #include "stats/convert.h"
@@ -153,6 +154,10 @@ struct norm_sum {
 /* The steps of optimizers are measured one at a time (kinds of the adapter). */
 static struct norm_sum grads, weights;
 
+/* Gradients as accumulated after each micro step, with monitor_mbs_grad. */
+#define MICRO_MAX 64
+static struct norm_sum micro_grads[MICRO_MAX];
+
 /* Parameters that were updated, if the adapter counts them. */
 static struct {
 	uint32_t step; /* + 1; 0: none */
@@ -197,11 +202,32 @@ static void put_norm(enum metric m, enum scalar which, uint32_t step, struct nor
 	s->step = 0;
 }
 
+/* A micro step in which not all parameters were measured has none. */
+static void put_micro_norms(uint32_t step)
+{
+	uint32_t most = 0;
+
+	for (unsigned i = 0; i < MICRO_MAX; i++)
+		if (micro_grads[i].step == step + 1 && micro_grads[i].n > most)
+			most = micro_grads[i].n;
+	for (unsigned i = 0; i < MICRO_MAX; i++) {
+		const struct norm_sum *s = &micro_grads[i];
+
+		if (s->step == step + 1 && s->n == most && !s->unread && most >= updates.last &&
+			metric_is_due(METRIC_DEVICE_LOCAL_NORM, step))
+			record_metric_of(
+				SCALAR_MICRO_NORM, step, (uint16_t)i, stats_sqrt(s->squares));
+	}
+}
+
 static void put_norms(uint32_t step)
 {
 	if (updates.step == step + 1)
 		updates.last = updates.n;
-	put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
+	if (get_kinds_keys(config_now())->monitor_mbs_grad)
+		put_micro_norms(step);
+	else
+		put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
 	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
 }
 
@@ -261,6 +287,9 @@ void metric_see_value(const struct train_value *v)
 		add_norm(&grads, v);
 		if (v->stats.n)
 			write_local_norm(v);
+	} else if (v->kind == TK_GRAD_UNREDUCED && v->micro_step < MICRO_MAX) {
+		step_add_source(put_norms);
+		add_norm(&micro_grads[v->micro_step], v);
 	} else if (v->kind == TK_PARAM_UPDATED) {
 		step_add_source(put_norms);
 		add_norm(&weights, v);

@@ -7,6 +7,7 @@
 
 void find_parted_parameters(struct report *r);
 void find_unequal_numbers(struct report *r);
+void find_odd_losses(struct report *r);
 /* Judged by calls alone; after the two above, which say more about the same fault. */
 void find_odd_reductions(struct report *r);
 
