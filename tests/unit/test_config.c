@@ -107,6 +107,8 @@ static const struct {
 		"[\"norm\"]", "[\"norm\"]"},
 	{"monitor_mbs_grad", "false", "true", "true"},
 	{"squash_name", "false", "true", "true"},
+	{"router_targets", "[]", "[\"gate$\"]", "gate$"},
+	{"expert_capacity_factor", "0.0", "1.25", "1.25"},
 	{"watch_functions", "[]", "[\"python:a.py:f\", \"python:b/c.py:D.g\"]",
 		"python:a.py:f,python:b/c.py:D.g"},
 	{"targets", "[]", "[\"fc1\", \"layers.[0,1]\", \"a{1,2}\"]", "fc1,\"layers.[0,1]\",a{1,2}"},

@@ -443,7 +443,7 @@ bool py_calls_directly(void)
 	return strncmp(py.version(), "3.11.", 5) == 0;
 }
 
-static long take_long(py_object *of, const char *name)
+static long get_long_attribute(py_object *of, const char *name)
 {
 	py_object *o = py.attribute(of, name);
 	long n = o ? py.as_long(o) : -1;
@@ -458,7 +458,7 @@ py_object *py_parameter_names(py_object *function, size_t *n)
 	int rested = py.gc_disable ? py.gc_disable() : 0;
 	py_object *code = py.attribute(function, "__code__");
 	py_object *names = code ? py.attribute(code, "co_varnames") : NULL;
-	long count = code ? take_long(code, "co_argcount") : -1;
+	long count = code ? get_long_attribute(code, "co_argcount") : -1;
 
 	if (code)
 		py.drop(code);

@@ -67,7 +67,7 @@ struct target_set {
 };
 
 /* From the configuration at process start: the keys are fixed. */
-static struct target_set of_metrics, of_stable_rank, of_summary;
+static struct target_set of_metrics, of_stable_rank, of_summary, of_routers;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
 static void read_target_set(struct target_set *set, const char *words)
@@ -93,6 +93,7 @@ static void read_metric_targets(void)
 
 	read_target_set(&of_metrics, keys->metrics_targets);
 	read_target_set(&of_stable_rank, keys->stable_rank_targets);
+	read_target_set(&of_routers, get_kinds_keys(cfg)->router_targets);
 	read_target_set(&of_summary, get_tensorboard_keys(cfg)->summary_targets);
 }
 
@@ -131,6 +132,11 @@ bool metric_has_target(const char *name)
 bool stable_rank_has_target(const char *name)
 {
 	return is_in_set(&of_stable_rank, name, false);
+}
+
+bool router_has_target(const char *name)
+{
+	return is_in_set(&of_routers, name, false);
 }
 
 bool histogram_has_target(const char *name, unsigned index)
@@ -203,7 +209,7 @@ static void put_norm(enum metric m, enum scalar which, uint32_t step, struct nor
 }
 
 /* A micro step in which not all parameters were measured has none. */
-static void put_micro_norms(uint32_t step)
+static void write_micro_norms(uint32_t step)
 {
 	uint32_t most = 0;
 
@@ -225,7 +231,7 @@ static void put_norms(uint32_t step)
 	if (updates.step == step + 1)
 		updates.last = updates.n;
 	if (get_kinds_keys(config_now())->monitor_mbs_grad)
-		put_micro_norms(step);
+		write_micro_norms(step);
 	else
 		put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
 	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);

@@ -140,7 +140,7 @@ static void add_watched_number(struct side *s, const char *name, double value)
 	s->number[s->n++].value = value;
 }
 
-static void put_parameter_name(const struct watched *w, size_t i, size_t npositional,
+static void format_parameter_name(const struct watched *w, size_t i, size_t npositional,
 	py_object *const *keywords, char *out)
 {
 	py_object *name = NULL;
@@ -161,7 +161,7 @@ static bool is_part_of_series(const char *name, py_object *o)
 	return strncmp(name, "layer", 5) == 0 && py_get_integer(o, &i);
 }
 
-static void collect_watched_arguments(const struct watched *w, struct side *s, char *series,
+static void read_watched_arguments(const struct watched *w, struct side *s, char *series,
 	py_object *const *args, size_t npositional, size_t n, py_object *const *keywords)
 {
 	size_t len = (size_t)snprintf(series, SERIES_MAX, "%s", w->name);
@@ -170,7 +170,7 @@ static void collect_watched_arguments(const struct watched *w, struct side *s, c
 		char name[TEXT_MAX], text[TEXT_MAX];
 		double value;
 
-		put_parameter_name(w, i, npositional, keywords, name);
+		format_parameter_name(w, i, npositional, keywords, name);
 		if (py_is_str(args[i]) && py_get_text(args[i], text, sizeof(text))) {
 			if (len < SERIES_MAX)
 				len += (size_t)snprintf(
@@ -186,7 +186,7 @@ static void collect_watched_arguments(const struct watched *w, struct side *s, c
 	s->series = series;
 }
 
-static void collect_result(struct side *s, py_object *result)
+static void read_watched_result(struct side *s, py_object *result)
 {
 	char name[TEXT_MAX], key_text[TEXT_MAX - 8];
 	void *key, *value;
@@ -235,7 +235,7 @@ static __attribute__((noinline)) void write_arguments(const struct watched *w, c
 	if (py_hold_objects(&hold, &why)) {
 		if (kwnames)
 			py_sequence(kwnames, &keywords, &more);
-		collect_watched_arguments(
+		read_watched_arguments(
 			w, &s, series, args, npositional, npositional + more, keywords);
 		py_release_objects(&hold);
 		if (s.n)
@@ -256,7 +256,7 @@ static __attribute__((noinline)) void write_result(const char *series, py_object
 	s.series = series;
 	thread_state.busy++;
 	if (py_hold_objects(&hold, &why)) {
-		collect_result(&s, result);
+		read_watched_result(&s, result);
 		py_release_objects(&hold);
 		if (s.n)
 			apart_call(write_numbers, &s);
@@ -293,7 +293,7 @@ static bool is_watched_file(const void *arg, const char *file)
 	return !marker_parse(w->text, w->len, &m) && marker_is(&m, "python", file, w->name);
 }
 
-static void hook_watched(struct watched *w)
+static void register_watched(struct watched *w)
 {
 	py_object *f = py_find_function(is_watched_file, w, w->name);
 	const char *wrong;
@@ -313,7 +313,7 @@ static void hook_watched(struct watched *w)
 			"are seen");
 }
 
-static void look_for_functions(void)
+static void find_watched_functions(void)
 {
 	static size_t modules;
 	static unsigned tries;
@@ -328,13 +328,13 @@ static void look_for_functions(void)
 	modules = now;
 	for (unsigned i = 0; i < nwatched && tries < TRIES_MAX; i++)
 		if (!watched[i].function)
-			hook_watched(&watched[i]);
+			register_watched(&watched[i]);
 }
 
 void torch_watch_functions_now(void)
 {
 	if (torch_watches_functions() && py_is_held())
-		look_for_functions();
+		find_watched_functions();
 }
 
 static void watch_functions_at_event(const struct torch_train_event *e)
@@ -345,7 +345,7 @@ static void watch_functions_at_event(const struct torch_train_event *e)
 	(void)e;
 	if ((is_list_read && nhooked == nwatched) || !py_hold(&gil, &why))
 		return;
-	look_for_functions();
+	find_watched_functions();
 	py_let_go(gil);
 }
 

@@ -78,7 +78,7 @@ static int compare_doubles(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static double median_of(double *v, unsigned n)
+static double compute_loss_median(double *v, unsigned n)
 {
 	qsort(v, n, sizeof(*v), compare_doubles);
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
@@ -92,18 +92,19 @@ struct loss_step {
 };
 
 /* The median of a step without that rank's; room: for all of them. */
-static double median_of_others(const struct loss_step *s, const struct rank_loss *but, double *room)
+static double compute_others_median(
+	const struct loss_step *s, const struct rank_loss *but, double *room)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < s->n; i++)
 		if (&s->at[i] != but)
 			room[n++] = s->at[i].value;
-	return median_of(room, n);
+	return compute_loss_median(room, n);
 }
 
 /* The median of the steps around step i of n. */
-static double median_around(const struct loss_step *step, unsigned n, unsigned i)
+static double compute_median_around(const struct loss_step *step, unsigned n, unsigned i)
 {
 	double v[2 * AROUND];
 	unsigned k = 0;
@@ -114,7 +115,7 @@ static double median_around(const struct loss_step *step, unsigned n, unsigned i
 		if (i + d < n)
 			v[k++] = step[i + d].median;
 	}
-	return median_of(v, k);
+	return compute_loss_median(v, k);
 }
 
 static void measure_distances(struct loss_step *step, unsigned n, double *room)
@@ -122,14 +123,14 @@ static void measure_distances(struct loss_step *step, unsigned n, double *room)
 	for (unsigned i = 0; i < n; i++) {
 		for (unsigned k = 0; k < step[i].n; k++)
 			room[k] = step[i].at[k].value;
-		step[i].median = median_of(room, step[i].n);
+		step[i].median = compute_loss_median(room, step[i].n);
 	}
 	for (unsigned i = 0; i < n; i++) {
-		double around = median_around(step, n, i);
+		double around = compute_median_around(step, n, i);
 
 		for (unsigned k = 0; k < step[i].n; k++) {
 			struct rank_loss *l = &step[i].at[k];
-			double others = median_of_others(&step[i], l, room);
+			double others = compute_others_median(&step[i], l, room);
 			double size = fmax(fmax(fabs(others), fabs(around)), 1e-300);
 
 			l->distance = fmin(fabs(l->value - others), fabs(l->value - around));
@@ -139,7 +140,7 @@ static void measure_distances(struct loss_step *step, unsigned n, double *room)
 }
 
 /* How many of the losses, the most distant first, are odd. */
-static unsigned count_odd(struct rank_loss *const *by, unsigned n)
+static unsigned compute_odd_count(struct rank_loss *const *by, unsigned n)
 {
 	double least = INFINITY, most = 0;
 	unsigned k = 1;
@@ -166,7 +167,7 @@ static bool has_odd_micro(const struct odd_losses *l, const struct rank_loss *v)
 	return false;
 }
 
-static void judge_losses(struct odd_losses *out, struct rank_loss *at, unsigned n, unsigned nrank)
+static void check_losses(struct odd_losses *out, struct rank_loss *at, unsigned n, unsigned nrank)
 {
 	struct loss_step *step = tool_alloc(n * sizeof(*step));
 	double *room = tool_alloc(nrank * sizeof(*room));
@@ -185,7 +186,7 @@ static void judge_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 	if (nstep >= STEPS_MIN) {
 		measure_distances(step, nstep, room);
 		qsort(by, nby, sizeof(struct rank_loss *), compare_distances);
-		odd = count_odd(by, nby);
+		odd = compute_odd_count(by, nby);
 	}
 	for (unsigned i = 0; i < odd; i++) {
 		struct odd_loss o = {.name = by[i]->name,
@@ -200,7 +201,7 @@ static void judge_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 		for (unsigned k = 0; k < nstep; k++)
 			if (step[k].at[0].step == o.step) {
 				o.nothers = step[k].n - 1;
-				o.others = median_of_others(&step[k], by[i], room);
+				o.others = compute_others_median(&step[k], by[i], room);
 			}
 		TOOL_GROW(out->item, out->n, out->cap);
 		out->item[out->n++] = o;
@@ -210,7 +211,7 @@ static void judge_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 	free(by);
 }
 
-void odd_losses_read(struct odd_losses *l, const struct gather *g, uint64_t lo, uint64_t hi)
+void read_odd_losses(struct odd_losses *l, const struct gather *g, uint64_t lo, uint64_t hi)
 {
 	uint32_t whole = intern_text("loss", 4);
 	struct loss_list list = {0};
@@ -230,12 +231,12 @@ void odd_losses_read(struct odd_losses *l, const struct gather *g, uint64_t lo, 
 			for (k = i; k < list.n && list.at[k].name == list.at[i].name;)
 				k++;
 			if ((list.at[i].name != whole) == micro)
-				judge_losses(l, &list.at[i], k - i, g->folders.n);
+				check_losses(l, &list.at[i], k - i, g->folders.n);
 		}
 	free(list.at);
 }
 
-void odd_losses_free(struct odd_losses *l)
+void free_odd_losses(struct odd_losses *l)
 {
 	free(l->item);
 	*l = (struct odd_losses){0};

@@ -31,8 +31,8 @@ struct odd_losses {
 	unsigned n, cap;
 };
 
-/* Reads the losses of steps lo to hi of all ranks. Free with odd_losses_free(). */
-void odd_losses_read(struct odd_losses *l, const struct gather *g, uint64_t lo, uint64_t hi);
-void odd_losses_free(struct odd_losses *l);
+/* Reads the losses of steps lo to hi of all ranks. Free with free_odd_losses(). */
+void read_odd_losses(struct odd_losses *l, const struct gather *g, uint64_t lo, uint64_t hi);
+void free_odd_losses(struct odd_losses *l);
 
 #endif

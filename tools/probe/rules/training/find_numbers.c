@@ -47,7 +47,7 @@ void find_unequal_numbers(struct report *r)
 }
 
 /* "step 3", "step 3, micro step 1" */
-static char *describe_loss_step(const struct odd_loss *o)
+static char *format_loss_step(const struct odd_loss *o)
 {
 	static const char micro[] = "micro-loss/micro";
 	const char *name = intern_name(o->name);
@@ -62,7 +62,7 @@ void find_odd_losses(struct report *r)
 {
 	for (unsigned i = 0; i < r->odd_losses.n; i++) {
 		const struct odd_loss *o = &r->odd_losses.item[i];
-		char *at = describe_loss_step(o);
+		char *at = format_loss_step(o);
 		struct finding *f = add_finding(r, FINDING_ODD_LOSS,
 			tool_format(
 				"%s: the loss is %.6g on %s and %.6g on %s (median); none of the "
