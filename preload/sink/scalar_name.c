@@ -18,7 +18,9 @@ void put_scalar_name(struct text *out, const struct record_scalar *e)
 	}
 	if (e->group != JOURNAL_NO_GROUP) {
 		text_char(out, mark);
-		text_str(out, e->which == SCALAR_MICRO_LOSS ? "micro" : "group");
+		text_str(out, e->which == SCALAR_MICRO_LOSS || e->which == SCALAR_MICRO_NORM
+				      ? "micro"
+				      : "group");
 		text_u64(out, e->group);
 	}
 }

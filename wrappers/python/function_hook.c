@@ -42,6 +42,9 @@ static struct {
 	int (*gc_disable)(void), (*gc_enable)(void); /* 3.10 */
 	void (*set_vectorcall)(py_object *, py_vectorcall_fn *); /* 3.12 */
 	py_vectorcall_fn *usual;
+	py_object *(*attribute)(py_object *, const char *);
+	long (*as_long)(py_object *);
+	py_object *static_method, *class_method;
 	py_object *str, *dict, *type, *module, *function, *tuple, *list, *True, *False, *None;
 } py;
 
@@ -85,7 +88,11 @@ static const struct {
 	{"PyGC_Disable", &py.gc_disable, false, true},
 	{"PyGC_Enable", &py.gc_enable, false, true},
 	{"PyFunction_SetVectorcall", &py.set_vectorcall, false, true},
-	{"_PyFunction_Vectorcall", &py.usual, false, true}, /* its name before 3.13 */
+	{"_PyFunction_Vectorcall", &py.usual, false, true}, /* before 3.13 */
+	{"PyObject_GetAttrString", &py.attribute, false, false},
+	{"PyLong_AsLong", &py.as_long, false, false},
+	{"PyStaticMethod_Type", &py.static_method, true, true},
+	{"PyClassMethod_Type", &py.class_method, true, true},
 	{"PyUnicode_Type", &py.str, true, false},
 	{"PyDict_Type", &py.dict, true, false},
 	{"PyType_Type", &py.type, true, false},
@@ -335,4 +342,130 @@ const char *py_hook_call(const char *module, const char *class_name, py_vectorca
 		return NULL;
 	put_vectorcall(f, at, usual);
 	return "a trial call did not arrive";
+}
+
+/* ---- a function by its name ---- */
+
+#define METHOD_CALLABLE 16 /* of staticmethod and classmethod */
+#define WRAPPED_MAX 8 /* functions around it */
+#define NAME_PART_MAX 128
+#define DICT_USED 16
+
+static py_object *find_in_namespace(py_object *of, const char *name)
+{
+	if (TYPE_OF(of) == py.module)
+		return find_in_dict(py.dict_of_module(of), name);
+	return py_is_kind_of(of, py.type) ? find_in_dict(AT(of, TYPE_DICT, py_object *), name)
+					  : NULL;
+}
+
+/* Under decorators. NULL: it is no plain function. */
+static py_object *find_plain_function(py_object *o)
+{
+	if (o && (TYPE_OF(o) == py.static_method || TYPE_OF(o) == py.class_method))
+		o = AT(o, METHOD_CALLABLE, py_object *);
+	for (int i = 0; i < WRAPPED_MAX && o && TYPE_OF(o) == py.function; i++) {
+		py_object *inner = py_own_attribute(o, "__wrapped__");
+
+		if (!inner || TYPE_OF(inner) != py.function)
+			return o;
+		o = inner;
+	}
+	return o && TYPE_OF(o) == py.function ? o : NULL;
+}
+
+static py_object *find_by_path(py_object *of, const char *name)
+{
+	char part[NAME_PART_MAX];
+
+	while (of) {
+		size_t n = strcspn(name, ".");
+
+		if (n >= sizeof(part))
+			return NULL;
+		memcpy(part, name, n);
+		part[n] = 0;
+		of = find_in_namespace(of, part);
+		if (!name[n])
+			return find_plain_function(of);
+		name += n + 1;
+	}
+	return NULL;
+}
+
+py_object *py_find_function(
+	bool (*is_file)(const void *arg, const char *file), const void *arg, const char *name)
+{
+	py_object *key, *module, *function = NULL;
+	intptr_t at = 0;
+
+	while (!function && py_dict_next(py.module_dict(), &at, &key, &module)) {
+		py_object *file;
+		const char *path;
+		size_t n;
+
+		if (TYPE_OF(module) != py.module)
+			continue;
+		file = find_in_dict(py.dict_of_module(module), "__file__");
+		path = file && TYPE_OF(file) == py.str ? py.utf8(file, &n) : NULL;
+		if (path && is_file(arg, path))
+			function = find_by_path(module, name);
+	}
+	if (py.occurred())
+		py.clear();
+	return function;
+}
+
+const char *py_hook_function(
+	py_object *function, py_vectorcall_fn *with, py_vectorcall_fn *_Atomic *old)
+{
+	size_t at = AT(py.function, TYPE_VECTORCALL, size_t);
+	py_vectorcall_fn *usual;
+
+	if (at < 24 || at % 8 || at + 8 > AT(py.function, TYPE_BASIC_SIZE, size_t))
+		return "functions are run in an unusual way";
+	usual = find_usual_vectorcall(at);
+	if (!usual || AT(function, at, py_vectorcall_fn *) != usual)
+		return "the function is run in an unusual way";
+	atomic_store(old, usual);
+	py.keep(function);
+	put_vectorcall(function, at, with);
+	return NULL;
+}
+
+size_t py_count_modules(void)
+{
+	return AT(py.module_dict(), DICT_USED, size_t);
+}
+
+bool py_calls_directly(void)
+{
+	return strncmp(py.version(), "3.11.", 5) == 0;
+}
+
+static long get_long_attribute(py_object *of, const char *name)
+{
+	py_object *o = py.attribute(of, name);
+	long n = o ? py.as_long(o) : -1;
+
+	if (o)
+		py.drop(o);
+	return n;
+}
+
+py_object *py_parameter_names(py_object *function, size_t *n)
+{
+	int rested = py.gc_disable ? py.gc_disable() : 0;
+	py_object *code = py.attribute(function, "__code__");
+	py_object *names = code ? py.attribute(code, "co_varnames") : NULL;
+	long count = code ? get_long_attribute(code, "co_argcount") : -1;
+
+	if (code)
+		py.drop(code);
+	if (py.occurred())
+		py.clear();
+	if (rested && py.gc_enable)
+		py.gc_enable();
+	*n = count > 0 ? (size_t)count : 0;
+	return names;
 }

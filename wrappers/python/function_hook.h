@@ -45,7 +45,34 @@ bool py_has_module(const char *name);
 const char *py_hook_call(const char *module, const char *class_name, py_vectorcall_fn *with,
 	py_vectorcall_fn *_Atomic *old);
 
-/* `with` must call this first: if this call is the trial, it sets *result, which must be returned immediately. */
+/*
+ * The plain function of that name ("f", "Class.f") in a module that the program has imported and whose file `is_file` accepts, under
+ * what decorators have put around it (staticmethod, classmethod, functools.wraps); borrowed. NULL: there is none.
+ */
+py_object *py_find_function(
+	bool (*is_file)(const void *arg, const char *file), const void *arg, const char *name);
+
+/*
+ * Replaces the vectorcall of that function by `with`, which is called with it as `callable`, and stores the original in *old,
+ * the same for all functions. The function is kept. Returns NULL, or the reason why it does not work. CPython 3.11 asks a
+ * function for its vectorcall only if C calls it, which includes calls with * and **: see py_calls_directly().
+ */
+const char *py_hook_function(
+	py_object *function, py_vectorcall_fn *with, py_vectorcall_fn *_Atomic *old);
+
+/* How many modules the program has imported. */
+size_t py_count_modules(void);
+
+/* True if this Python runs a call written as f(x) without asking the function for its vectorcall. */
+bool py_calls_directly(void);
+
+/*
+ * Names of its parameters that can be given by position, a tuple that is kept for as long as the process lives; *n: how many of
+ * its first items they are. NULL: not known.
+ */
+py_object *py_parameter_names(py_object *function, size_t *n);
+
+/* `with` must call this first: if this call is the trial, it sets *result, which is to be returned at once. */
 bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, py_object **result);
 
 /* The entry of an object's own dictionary under that name, borrowed; NULL: there is none. No code of the program runs. */

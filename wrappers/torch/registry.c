@@ -18,6 +18,7 @@
 #include "training/steps/skip.h"
 #include "wrappers/torch/passes/gradient_nodes.h"
 #include "wrappers/torch/passes/kinds.h"
+#include "wrappers/torch/passes/function_watch.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/passes/module_dump.h"
 #include "wrappers/torch/passes/step_boundary.h"
@@ -157,7 +158,8 @@ static bool may_be_torch_symbol(const char *s)
 	       (strncmp(s, "_ZN5torch8autograd16validate_outputsERKSt6vectorINS0_4EdgeE", 58) ==
 			       0 &&
 		       (torch_module_gradients_dumped() || torch_node_sums_wanted())) ||
-	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 && torch_module_calls_early()) ||
+	       (strcmp(s, "_ZN3c108GradMode11set_enabledEb") == 0 &&
+		       (torch_module_calls_early() || torch_watches_functions())) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGrad5apply", 40) == 0 &&
 		       torch_leaves_wanted());
 }

@@ -9,6 +9,7 @@ const struct torch_train_observer *const train_observers[] = {
 	&kinds_observer,
 	&scalars_observer,
 	&module_call_observer,
+	&function_watch_observer,
 	&gradients_observer,
 	&compiled_observer,
 	&flops_observer,

@@ -11,6 +11,9 @@ struct kinds_keys {
 	char *kinds, *ops; /* terms/train_kind.h */
 	bool monitor_mbs_grad; /* gradients after each micro step */
 	bool squash_name; /* names without the part before layers, embeddings ... */
+	char *router_targets; /* names of modules, "": those named gate or router */
+	double expert_capacity_factor; /* for drop_rate; 0: not given */
+	char *watch_functions; /* config/marker.h: python:FILE:FUNCTION each, "": none */
 	char *targets; /* names of parameters and modules, "": all */
 	struct ranges dp_ranks, tp_ranks, pp_ranks; /* of the groups that write kinds; empty: all */
 	struct ranges dp_group, tp_group,

@@ -345,7 +345,8 @@ static bool has_events_of_metric(const struct tensorboard *t, uint8_t kind)
 		[TK_SR] = METRIC_STABLE_RANK,
 		[TK_KERNEL_NORM] = METRIC_STABLE_RANK};
 
-	return kind < TK_LOCAL_NORM || get_training_keys(t->cfg)->metrics >> of[kind] & 1;
+	return kind < TK_LOCAL_NORM || kind > TK_KERNEL_NORM ||
+	       get_training_keys(t->cfg)->metrics >> of[kind] & 1;
 }
 
 static bool has_events_of(const struct tensorboard *t, uint8_t kind)

@@ -11,6 +11,7 @@
 #include "config/metrics_asked.h"
 #include "config/rooms/alerts.h"
 #include "config/rooms/tensorboard.h"
+#include "config/rooms/kinds.h"
 #include "config/rooms/training.h"
 #include "session/state.h"
 #include "stats/convert.h"
@@ -66,7 +67,7 @@ struct target_set {
 };
 
 /* From the configuration at process start: the keys are fixed. */
-static struct target_set of_metrics, of_stable_rank, of_summary;
+static struct target_set of_metrics, of_stable_rank, of_summary, of_routers;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
 static void read_target_set(struct target_set *set, const char *words)
@@ -92,6 +93,7 @@ static void read_metric_targets(void)
 
 	read_target_set(&of_metrics, keys->metrics_targets);
 	read_target_set(&of_stable_rank, keys->stable_rank_targets);
+	read_target_set(&of_routers, get_kinds_keys(cfg)->router_targets);
 	read_target_set(&of_summary, get_tensorboard_keys(cfg)->summary_targets);
 }
 
@@ -132,6 +134,11 @@ bool stable_rank_has_target(const char *name)
 	return is_in_set(&of_stable_rank, name, false);
 }
 
+bool router_has_target(const char *name)
+{
+	return is_in_set(&of_routers, name, false);
+}
+
 bool histogram_has_target(const char *name, unsigned index)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(config_now());
@@ -152,6 +159,10 @@ struct norm_sum {
 
 /* The steps of optimizers are measured one at a time (kinds of the adapter). */
 static struct norm_sum grads, weights;
+
+/* Gradients as accumulated after each micro step, with monitor_mbs_grad. */
+#define MICRO_MAX 64
+static struct norm_sum micro_grads[MICRO_MAX];
 
 /* Parameters that were updated, if the adapter counts them. */
 static struct {
@@ -197,11 +208,32 @@ static void put_norm(enum metric m, enum scalar which, uint32_t step, struct nor
 	s->step = 0;
 }
 
+/* A micro step in which not all parameters were measured has none. */
+static void write_micro_norms(uint32_t step)
+{
+	uint32_t most = 0;
+
+	for (unsigned i = 0; i < MICRO_MAX; i++)
+		if (micro_grads[i].step == step + 1 && micro_grads[i].n > most)
+			most = micro_grads[i].n;
+	for (unsigned i = 0; i < MICRO_MAX; i++) {
+		const struct norm_sum *s = &micro_grads[i];
+
+		if (s->step == step + 1 && s->n == most && !s->unread && most >= updates.last &&
+			metric_is_due(METRIC_DEVICE_LOCAL_NORM, step))
+			record_metric_of(
+				SCALAR_MICRO_NORM, step, (uint16_t)i, stats_sqrt(s->squares));
+	}
+}
+
 static void put_norms(uint32_t step)
 {
 	if (updates.step == step + 1)
 		updates.last = updates.n;
-	put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
+	if (get_kinds_keys(config_now())->monitor_mbs_grad)
+		write_micro_norms(step);
+	else
+		put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
 	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
 }
 
@@ -261,6 +293,9 @@ void metric_see_value(const struct train_value *v)
 		add_norm(&grads, v);
 		if (v->stats.n)
 			write_local_norm(v);
+	} else if (v->kind == TK_GRAD_UNREDUCED && v->micro_step < MICRO_MAX) {
+		step_add_source(put_norms);
+		add_norm(&micro_grads[v->micro_step], v);
 	} else if (v->kind == TK_PARAM_UPDATED) {
 		step_add_source(put_norms);
 		add_norm(&weights, v);

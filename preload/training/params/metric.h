@@ -23,6 +23,9 @@ bool metric_is_due(enum metric m, uint32_t step);
 bool metric_has_target(const char *name);
 bool stable_rank_has_target(const char *name);
 
+/* Key router_targets: a module's full name. */
+bool router_has_target(const char *name);
+
 /* True by key summary_targets, or if that is empty for the first summary_first: index from 0. */
 bool histogram_has_target(const char *name, unsigned index);
 

@@ -673,6 +673,7 @@ void report_findings(struct report *r)
 	find_odd_values(r);
 	find_parted_parameters(r);
 	find_unequal_numbers(r);
+	find_odd_losses(r);
 	find_odd_reductions(r);
 	find_fatal_errors(r);
 	find_errors(r);

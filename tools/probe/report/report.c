@@ -272,6 +272,7 @@ int report_gather(struct report *r, const struct gather_options *o)
 	step_numbers_read(&r->numbers, &r->g, o->step_lo, o->step_hi);
 	parameters_read(&r->parameters, &r->g, o->step_lo, o->step_hi);
 	unequals_read(&r->unequals, &r->g, &r->parameters, o->step_lo, o->step_hi);
+	read_odd_losses(&r->odd_losses, &r->g, o->step_lo, o->step_hi);
 	report_findings(r);
 	r->steps_chosen = o->step_lo || o->step_hi != UINT64_MAX;
 	compute_verdict(r);
@@ -290,6 +291,7 @@ void report_free(struct report *r)
 	stacks_free(&r->stacks);
 	kernel_log_free(&r->kernel_log);
 	step_numbers_free(&r->numbers);
+	free_odd_losses(&r->odd_losses);
 	unequals_free(&r->unequals);
 	parameters_free(&r->parameters);
 	free_wait_graph(r->waits);

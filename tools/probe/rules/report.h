@@ -9,6 +9,7 @@
 #include "tools/probe/model/step_numbers.h"
 #include "tools/probe/model/stuck.h"
 #include "tools/probe/model/training/parameters.h"
+#include "tools/probe/model/training/odd_losses.h"
 #include "tools/probe/model/training/unequal.h"
 #include "tools/probe/rules/attempts.h"
 #include "tools/probe/rules/verdict.h"
@@ -59,6 +60,7 @@ struct report {
 	struct step_numbers numbers;
 	struct parameters parameters;
 	struct unequals unequals;
+	struct odd_losses odd_losses;
 	struct finding *finding;
 	unsigned nfinding, cap_finding;
 	struct run_verdict verdict;

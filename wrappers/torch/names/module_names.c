@@ -188,7 +188,8 @@ static bool add_module(struct walk *w, py_object *module)
 		/* A wrapper around the model (DDP) that parameter names omit is not a module of its own. */
 		.wrapper = wrapper,
 		.targetable = !wrapper && len + 1 >= w->cut,
-		.step = UINT32_MAX};
+		.step = UINT32_MAX,
+		.routed_step = UINT32_MAX};
 	return true;
 }
 

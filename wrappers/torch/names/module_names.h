@@ -20,10 +20,11 @@ struct named_module {
 	const char *full; /* the same, ignoring squash_name */
 	uint16_t vpp_stage;
 	bool targetable, target; /* a module of the model; one of key targets, */
-	const void *target_by; /* ... by that value of the key: train_targets_now() */
-	bool wrapper; /* it wraps another module, whose name it has */
-	uint32_t step, micro_step; /* the step in which activations.c last measured it */
-	uint32_t calls; /* ... and how often it was called in it */
+	const void *target_by; /* ... of that value of it: train_targets_now() */
+	bool wrapper; /* it wraps the module in it, whose name it has */
+	uint32_t routed_step; /* it was last a router in, by expert_routing.c */
+	uint32_t step, micro_step; /* it was last measured in, by activations.c */
+	uint32_t calls; /* ... and how often it was called there */
 	struct module_rows *rows; /* module_rows.h; NULL: not made yet */
 };
 

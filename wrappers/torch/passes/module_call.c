@@ -119,7 +119,7 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 static bool is_first_call_needed(void)
 {
 	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
-	       torch_module_stacks_wanted();
+	       torch_module_stacks_wanted() || torch_routing_wanted();
 }
 
 /*

@@ -31,6 +31,7 @@
 #include "wrappers/torch/numbers/scalars.h"
 #include "wrappers/torch/passes/optimizer_identity.h"
 #include "wrappers/torch/passes/gradient_nodes.h"
+#include "wrappers/torch/passes/function_watch.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/passes/step_boundary.h"
 #include "wrappers/torch/tensors/torch.h"
@@ -417,8 +418,10 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 	} else if (s == SCOPE_EDGES) {
 		torch_edges_pass(c->v[0].cp, c->v[1].cp);
 		torch_check_node_sums(c->v[1].cp);
-	} else if (s == SCOPE_GRAD_MODE)
+	} else if (s == SCOPE_GRAD_MODE) {
 		torch_module_calls_now();
+		torch_watch_functions_now();
+	}
 }
 
 void torch_mark_leave(struct call *c, enum torch_scope s)

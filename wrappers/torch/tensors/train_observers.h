@@ -40,6 +40,7 @@ extern const struct torch_train_observer *const train_observers[];
 extern const struct torch_train_observer names_observer, kinds_observer, scalars_observer;
 extern const struct torch_train_observer gradients_observer; /* activations.c */
 extern const struct torch_train_observer module_call_observer; /* module_call.h */
+extern const struct torch_train_observer function_watch_observer; /* function_watch.h */
 extern const struct torch_train_observer compiled_observer; /* compiled.c */
 extern const struct torch_train_observer flops_observer; /* flop_ops.c */
 extern const struct torch_train_observer withhold_observer; /* withhold.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds numbers of the steps on which ranks must agree and do not; reductions of gradients that stopped, or to which all ranks
- * contribute the same data.
+ * Numbers of the steps on which ranks must agree, and do not; losses far from those of the other ranks; reductions of gradients that are no longer made, or to which all ranks
+ * contribute the same.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +43,38 @@ void find_unequal_numbers(struct report *r)
 		free(rank);
 		free(ranks);
 		free(since);
+	}
+}
+
+/* "step 3", "step 3, micro step 1" */
+static char *format_loss_step(const struct odd_loss *o)
+{
+	static const char micro[] = "micro-loss/micro";
+	const char *name = intern_name(o->name);
+
+	if (strncmp(name, micro, sizeof(micro) - 1) != 0)
+		return tool_format("step %llu", (unsigned long long)o->step);
+	return tool_format(
+		"step %llu, micro step %s", (unsigned long long)o->step, name + sizeof(micro) - 1);
+}
+
+void find_odd_losses(struct report *r)
+{
+	for (unsigned i = 0; i < r->odd_losses.n; i++) {
+		const struct odd_loss *o = &r->odd_losses.item[i];
+		char *at = format_loss_step(o);
+		struct finding *f = add_finding(r, FINDING_ODD_LOSS,
+			tool_format(
+				"%s: the loss is %.6g on %s and %.6g on %s (median); none of the "
+				"other %u losses is further than %.3g from those around it",
+				at, o->value, report_rank(r, o->rank), o->others,
+				o->nothers == 1 ? "the other rank" : "the other ranks", o->compared,
+				o->farthest));
+
+		name_culprit(r, f, o->rank);
+		f->evidence = tool_format("rows of %s in scalars_*.csv of all ranks, step %llu",
+			intern_name(o->name), (unsigned long long)o->step);
+		free(at);
 	}
 }
 

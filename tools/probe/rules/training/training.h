@@ -7,7 +7,8 @@
 
 void find_parted_parameters(struct report *r);
 void find_unequal_numbers(struct report *r);
-/* Judged by calls alone; called after the two above, which give more detail about the same fault. */
+void find_odd_losses(struct report *r);
+/* Judged by calls alone; after the two above, which say more about the same fault. */
 void find_odd_reductions(struct report *r);
 
 #endif

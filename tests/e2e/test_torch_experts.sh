@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Kinds of experts (router_similarity, expert_entropy, tokens_per_expert, expert_balance), against what the script itself computes, and, where
+# there is one, against msprobe's own functions on the same numbers.
+# beside: does not wait busily
+# timeout: 400
+. "$(dirname "$0")/lib.sh"
+. tests/e2e/torch.sh
+torch_python 'routers of experts'
+new_out
+python_plain "$tmp/plain" tests/apps/py/experts.py "$tmp/truth"
+train() { # [NAME=VALUE ...]
+	env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" "$@" timeout -k 5 150 "$python" tests/apps/py/experts.py "$tmp/truth" \
+		>"$tmp/with" 2>"$tmp/with.err" </dev/null
+	status=$?
+	echo $status >"$tmp/with.status"
+}
+differing() { # SKIPPED: a pattern of rows that the script alone has
+	python3 - "$out" "$tmp/truth" "$1" <<'PY'
+import csv, glob, re, sys
+out, truth, skipped = sys.argv[1:]
+want = {(int(s), k, n): float(v) for s, k, n, v in map(str.split, open(truth)) if not re.search(skipped, f"{s} {k} {n}")}
+have = {(int(r["step"]), k, r["name"]): float(r["value"]) for k in {k for _, k, _ in want}
+        for f in glob.glob(f"{out}/[hr]*/{k}_*.csv") for r in csv.DictReader(open(f))}
+print(len(want), sorted(have.keys() ^ want.keys())[:4], [(k, have[k], want[k]) for k in have.keys() & want.keys() if abs(have[k] - want[k]) > 1e-6 * abs(want[k]) + 1e-12][:4])
+PY
+}
+if [ -n "$test_msprobe" ]; then
+	new_out
+	ok "msprobe's own functions on the same numbers" "$test_msprobe" tests/apps/py/experts.py "$tmp/truth.peer" msprobe
+	env OMP_NUM_THREADS=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_KINDS=router_similarity,expert_entropy "$python" tests/apps/py/experts.py "$tmp/truth" >/dev/null
+	cp "$tmp/truth.peer" "$tmp/truth"
+	is "the same values as msprobe's" "$(differing .^)" '32 [] []'
+else
+	skip "the same values as msprobe's" 'PROBE_TEST_MSPROBE is not set'
+fi
+kinds=tokens_per_expert,expert_balance,router_similarity,expert_entropy
+train PROBE_KINDS=$kinds PROBE_EXPERT_CAPACITY_FACTOR=1.1
+same_output 'routers of experts'
+# What a counter has counted before its second look is not known.
+is 'routers of four forms: entropy, similarity, tokens, balance' \
+	"$(differing '^0 (tokens_per_expert|expert_balance) layers.3')" '212 [] []'
+is 'nothing on stderr' "$(grep -c libprobe "$tmp/with.err")" 0
+new_out
+train PROBE_KINDS=tokens_per_expert,expert_balance PROBE_ROUTER_TARGETS='layers\.[01]\.'
+same_output 'some routers, no capacity'
+is 'targets; without a capacity no drop rate' "$(differing 'layers.[23]|drop_rate|router_similarity|entropy')" '88 [] []'
+finish

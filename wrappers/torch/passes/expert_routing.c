@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds of experts: what a router's module has and gives back (training/params/experts.h). A router is a module named gate or
+ * router, or one of key router_targets, whose parameter `weight` is a matrix. Its first result whose last dimension is the experts has the logits, as
+ * far as it gives them back (msprobe takes the first result, too). Its tokens are, the first that it has:
+ *
+ *	a buffer tokens_per_expert or local_tokens_per_expert, of which the increase since the call before counts
+ *	a result of integers, the chosen experts of each token; a result of booleans, which experts each token has
+ *	the largest logits, as many as attribute top_k, num_experts_per_tok or topk of the router, or of the module that called it, says
+ *
+ * Recomputed activations do not count. The GIL is the lock of everything here.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/apart.h"
+#include "base/thread.h"
+#include "call/step.h"
+#include "config/rooms/kinds.h"
+#include "session/state.h"
+#include "terms/dtype.h"
+#include "training/params/experts.h"
+#include "training/params/kind.h"
+#include "training/params/metric.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/tensors/tensor.h"
+#include "wrappers/torch/tensors/torch.h"
+
+#define EXPERT_KINDS                                                          \
+	(KIND_BIT(TOKENS) | KIND_BIT(BALANCE) | KIND_BIT(ROUTER_SIMILARITY) | \
+		KIND_BIT(EXPERT_ENTROPY))
+#define RESULTS_MAX 8
+#define DEPTH_MAX 64
+#define ROUTERS_MAX 1024 /* with a counter of their own; further ones have no tokens from it */
+
+static THREAD_OWN py_object *callers[DEPTH_MAX]; /* the modules being called, outermost first */
+
+/* The counters of routers when they were called last. */
+static struct counter {
+	const py_object *self;
+	struct expert_counts *was; /* NULL: not yet */
+} counters[ROUTERS_MAX];
+
+/* Memory for the life of the process; NULL: none. */
+static struct expert_counts *map_counts(void)
+{
+	void *at = mmap(NULL, sizeof(struct expert_counts), PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static bool is_named_router(const char *name)
+{
+	const char *dot = strrchr(name, '.'), *last = dot ? dot + 1 : name;
+
+	return strcmp(last, "gate") == 0 || strcmp(last, "router") == 0;
+}
+
+static bool is_router(const struct named_module *m)
+{
+	const char *targets = get_kinds_keys(config_now())->router_targets;
+
+	return targets && *targets ? router_has_target(m->full) : is_named_router(m->full);
+}
+
+/* A tensor in one of the module's dictionaries. */
+static const void *find_module_tensor(py_object *self, const char *dictionary, const char *name)
+{
+	py_object *all = py_own_attribute(self, dictionary), *key, *value;
+	intptr_t at = 0;
+
+	while (py_dict_next(all, &at, &key, &value)) {
+		const char *text = py_ascii(key);
+
+		if (text && strcmp(text, name) == 0)
+			return torch_object_tensor(value);
+	}
+	return NULL;
+}
+
+/* ---- on a stack of ours ---- */
+
+struct routing {
+	const struct named_module *module;
+	py_object *self;
+	const void *weight, *counter;
+	const void *result[RESULTS_MAX];
+	unsigned nresult;
+	uint32_t top; /* experts of a token; 0: not known */
+	bool first; /* call in this step */
+	struct expert_counts counts, now;
+};
+
+static void write_routing_value(
+	const struct routing *r, enum train_kind kind, const char *part, double value)
+{
+	uint32_t micro = step_micro();
+	char name[TRAIN_NAME_MAX + 32];
+	struct train_value v = {.kind = kind,
+		.name = name,
+		.step = step_now(),
+		.micro_step = micro == UINT32_MAX ? 0 : micro,
+		.vpp_stage = r->module->vpp_stage,
+		.dtype = DT_FLOAT64,
+		.count = 1,
+		.nvalue = 1,
+		.value = &value};
+
+	snprintf(name, sizeof(name), "%.*s%s", TRAIN_NAME_MAX, r->module->name, part);
+	if (train_kinds_wanted() >> kind & 1)
+		train_kind_write(&v);
+}
+
+static struct counter *find_counter(const py_object *self)
+{
+	for (unsigned i = 0; i < ROUTERS_MAX; i++) {
+		if (!counters[i].self)
+			counters[i].self = self;
+		if (counters[i].self == self)
+			return &counters[i];
+	}
+	return NULL;
+}
+
+/* What a counter has grown by. False: it is the first look, or it cannot be read. */
+static bool read_counter_growth(struct routing *r)
+{
+	struct counter *k = find_counter(r->self);
+	bool known, reset = false;
+	struct buffer b;
+
+	if (!k || !torch_tensor_buffer(r->counter, &b) || !read_expert_counts(&b, &r->now))
+		return false;
+	known = k->was && k->was->n == r->now.n;
+	if (!k->was)
+		k->was = map_counts();
+	if (!k->was)
+		return false;
+	for (uint32_t i = 0; known && i < r->now.n; i++)
+		reset |= r->now.at[i] < k->was->at[i];
+	r->counts.n = r->now.n;
+	for (uint32_t i = 0; i < r->now.n; i++)
+		r->counts.at[i] = r->now.at[i] - (known && !reset ? k->was->at[i] : 0);
+	memcpy(k->was, &r->now, sizeof(r->now));
+	return known;
+}
+
+static bool find_token_counts(struct routing *r, uint32_t experts, const struct buffer *logits)
+{
+	struct buffer b;
+
+	if (r->counter)
+		return read_counter_growth(r);
+	for (unsigned i = 0; i < r->nresult; i++) {
+		r->counts.n = experts;
+		if (torch_tensor_buffer(r->result[i], &b) &&
+			(compute_mask_counts(&b, &r->counts) ||
+				compute_index_counts(&b, &r->counts)))
+			return true;
+	}
+	return logits && r->top && compute_top_counts(logits, r->top, &r->counts);
+}
+
+static void write_tokens(struct routing *r)
+{
+	double capacity = get_kinds_keys(config_now())->expert_capacity_factor;
+	struct expert_balance b;
+	char part[32];
+
+	for (uint32_t i = 0; i < r->counts.n; i++) {
+		snprintf(part, sizeof(part), "/expert_%u", i);
+		write_routing_value(r, TK_TOKENS, part, r->counts.at[i]);
+	}
+	if (!compute_expert_balance(&r->counts, capacity, &b))
+		return;
+	if (capacity > 0)
+		write_routing_value(r, TK_BALANCE, "/drop_rate", b.drop_rate);
+	write_routing_value(r, TK_BALANCE, "/utilization_min", b.utilization_min);
+	write_routing_value(r, TK_BALANCE, "/utilization_max", b.utilization_max);
+	write_routing_value(r, TK_BALANCE, "/cv", b.cv);
+	write_routing_value(r, TK_BALANCE, "/dead_share", b.dead_share);
+	write_routing_value(r, TK_BALANCE, "/diversity", b.diversity);
+}
+
+static void measure_routing(void *arg)
+{
+	struct routing *r = arg;
+	uint32_t wanted = train_kinds_wanted(), experts;
+	const int64_t *dims;
+	struct buffer weight, logits;
+	double value;
+	bool has_logits = false;
+
+	if (!torch_tensor_buffer(r->weight, &weight) || weight.ndim != 2)
+		return;
+	dims = weight.counts;
+	experts = (uint32_t)(dims[0] < dims[1] ? dims[0] : dims[1]);
+	if (wanted & KIND_BIT(ROUTER_SIMILARITY) && r->first &&
+		compute_router_similarity(&weight, &value))
+		write_routing_value(r, TK_ROUTER_SIMILARITY, "", value);
+	for (unsigned i = 0; i < r->nresult && !has_logits; i++)
+		has_logits = torch_tensor_buffer(r->result[i], &logits) &&
+			     dtype_info(logits.dtype)->cls == DTC_FLOAT && logits.ndim >= 2 &&
+			     ((const int64_t *)logits.counts)[logits.ndim - 1] == experts;
+	if (has_logits && wanted & KIND_BIT(EXPERT_ENTROPY) &&
+		compute_expert_entropy(&logits, &value))
+		write_routing_value(r, TK_EXPERT_ENTROPY, "", value);
+	if (wanted & (KIND_BIT(TOKENS) | KIND_BIT(BALANCE)) &&
+		find_token_counts(r, experts, has_logits ? &logits : NULL))
+		write_tokens(r);
+}
+
+/* ---- calls ---- */
+
+static void find_result_tensors(struct routing *r, py_object *result)
+{
+	py_object *const *item;
+	size_t n;
+
+	r->result[0] = torch_object_tensor(result);
+	r->nresult = r->result[0] != NULL;
+	if (r->nresult || !py_sequence(result, &item, &n))
+		return;
+	for (size_t i = 0; i < n && r->nresult < RESULTS_MAX; i++) {
+		const void *impl = torch_object_tensor(item[i]);
+
+		if (impl)
+			r->result[r->nresult++] = impl;
+	}
+}
+
+static uint32_t find_top_of(py_object *module)
+{
+	static const char *const names[] = {"top_k", "num_experts_per_tok", "topk"};
+	int64_t k;
+
+	for (unsigned i = 0; module && i < sizeof(names) / sizeof(*names); i++) {
+		py_object *o = py_own_attribute(module, names[i]);
+
+		if (o && py_get_integer(o, &k) && k > 0 && k <= TOP_MAX)
+			return (uint32_t)k;
+	}
+	return 0;
+}
+
+static uint32_t find_top(const struct torch_module_call *c)
+{
+	struct py_hold hold;
+	uint32_t top = 0;
+	const char *why;
+
+	if (!py_hold_objects(&hold, &why))
+		return 0;
+	top = find_top_of(c->self);
+	if (!top && c->depth && c->depth <= DEPTH_MAX)
+		top = find_top_of(own(callers)[c->depth - 1]);
+	py_release_objects(&hold);
+	return top;
+}
+
+static void handle_router_begin(const struct torch_module_call *c)
+{
+	if (c->depth < DEPTH_MAX)
+		own(callers)[c->depth] = c->self;
+	if (c->depth == 0 && !c->again && c->training && train_kinds_due())
+		module_name_of(c->self, true);
+}
+
+static void handle_router_end(const struct torch_module_call *c)
+{
+	static struct routing r; /* the GIL is held */
+	struct named_module *m;
+
+	if (!c->training || c->again || !c->result || !train_kinds_due())
+		return;
+	m = module_name_of(c->self, false);
+	if (!m || !is_router(m))
+		return;
+	r.weight = find_module_tensor(c->self, "_parameters", "weight");
+	if (!r.weight)
+		return;
+	r.module = m;
+	r.self = c->self;
+	r.first = m->routed_step != step_now();
+	m->routed_step = step_now();
+	r.counter = find_module_tensor(c->self, "_buffers", "tokens_per_expert");
+	if (!r.counter)
+		r.counter = find_module_tensor(c->self, "_buffers", "local_tokens_per_expert");
+	find_result_tensors(&r, c->result);
+	r.top = find_top(c);
+	apart_call(measure_routing, &r);
+}
+
+bool torch_routing_wanted(void)
+{
+	return train_kinds_wanted() & EXPERT_KINDS;
+}
+
+const struct torch_module_observer expert_routing_observer = {
+	.wanted = torch_routing_wanted,
+	.begin = handle_router_begin,
+	.end = handle_router_end,
+};
