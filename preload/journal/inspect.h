@@ -21,8 +21,8 @@ struct inspect_call {
 	bool async; /* started and not completed; false: a thread is inside the call */
 	/*
 	 * not a data call: a thread is blocked in this Wait. If it waits for a message, comm, peer and tag say which. If
-	 * it waits for all members of comm (MPI_Comm_split), comm_seq is the number of the collective that comes next.
-	 * Otherwise all of these are empty.
+	 * it waits for all members of comm, comm_seq is the number of the collective that comes next. Otherwise all of
+	 * these are empty.
 	 */
 	bool waiting;
 };

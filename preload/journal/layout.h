@@ -82,8 +82,8 @@ struct journal_thread {
 	int64_t tid;
 	_Atomic uint32_t first; /* first chunk + 1, 0: none yet */
 	/*
-	 * For a Wait for all members of wait_comm (MPI_Comm_split): how many collectives of that communicator this rank
-	 * entered before, + 1. 0: it is no such wait, or written by an earlier version.
+	 * For a Wait for all members of wait_comm, to make another communicator: how many collectives of wait_comm this
+	 * rank entered before, + 1. 0: it is no such wait, or an earlier version wrote the journal.
 	 */
 	uint32_t wait_number;
 	/* The completion call (Wait ...) in which the thread is blocked; 0: none. */

@@ -238,7 +238,7 @@ static bool is_made_by(const struct call *c, const char *const *how)
  * Marks where this thread is blocked until all members of the communicator have come. Those of a group are not known
  * here. MPIX_Comm_shrink() does not wait for members that are dead.
  */
-static void begin_making(struct call *c)
+static void start_making_wait(struct call *c)
 {
 	static const char *const at_once[] = {"parent", NULL};
 	static const char *const by_some[] = {"create_group", "shrink", NULL};
@@ -267,7 +267,7 @@ void mpi_comm_enter(struct call *c)
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
 		c->note.u[0] = comm_serial();
-		begin_making(c);
+		start_making_wait(c);
 		break;
 	case TASK_COMM_END:
 		p = call_arg(c, ROLE_COMMP);
