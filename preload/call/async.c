@@ -321,12 +321,9 @@ void async_freed(
 	remove_claimed(claim);
 }
 
-void async_wait_begin(struct call *c)
-{
-	async_wait_for_message(c, NULL, JOURNAL_NONE, JOURNAL_NONE);
-}
-
-void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag)
+/* number: see journal_thread.wait_number. */
+static void open_wait(
+	struct call *c, const struct comm *comm, int32_t peer, int32_t tag, uint32_t number)
 {
 	if (!session_is_on() || !(c->t = thread_get()))
 		return;
@@ -336,6 +333,7 @@ void async_wait_for_message(struct call *c, const struct comm *comm, int32_t pee
 	s->wait_comm = comm ? comm->id : 0;
 	s->wait_peer = peer;
 	s->wait_tag = tag;
+	s->wait_number = number;
 	s->wait_rank = comm ? comm->rank : -1;
 	s->wait_size = comm ? comm->size : -1;
 	s->wait_stack = stack_id_wanted() ? stack_id(c->t, c->api, c->pc, c->frame) : 0;
@@ -343,6 +341,33 @@ void async_wait_for_message(struct call *c, const struct comm *comm, int32_t pee
 		s->wait_stack = 0;
 	s->wait_tick = clock_ticks();
 	atomic_store_explicit(&s->wait_api, record_api(c->api), memory_order_release);
+}
+
+void async_wait_begin(struct call *c)
+{
+	open_wait(c, NULL, JOURNAL_NONE, JOURNAL_NONE, 0);
+}
+
+void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag)
+{
+	open_wait(c, comm, peer, tag, 0);
+}
+
+void async_wait_for_members(struct call *c, struct comm *comm)
+{
+	uint64_t next = comm ? atomic_load_explicit(&comm->seq, memory_order_relaxed) : 0;
+	struct thread *t;
+
+	/* Often a program's first calls: a job that hangs there must be seen. */
+	if (!async_ready() || !(t = thread_get()))
+		return;
+	if (!comm || next >= UINT32_MAX || comm->flags & CF_LOCALCOMM) {
+		async_wait_begin(c);
+		return;
+	}
+	if (!atomic_load_explicit(&comm->announced, memory_order_relaxed))
+		comm_announce(comm, t);
+	open_wait(c, comm, JOURNAL_NONE, JOURNAL_NONE, (uint32_t)next + 1);
 }
 
 void async_left(struct call *c)

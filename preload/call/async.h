@@ -165,6 +165,11 @@ void async_freed(
 void async_wait_begin(struct call *c);
 /* The same for a call that waits for a message. peer, tag: JOURNAL_NONE is any; comm NULL: not known. */
 void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag);
+/*
+ * The same for a call that all members of comm make, and that is no numbered collective (MPI_Comm_split). Begins the
+ * session. comm NULL: not known.
+ */
+void async_wait_for_members(struct call *c, struct comm *comm);
 void async_wait_end(struct call *c);
 
 /* The call was left by an exception; clears its claims and its wait. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/record.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/apart.h"
@@ -27,6 +28,12 @@ uint32_t record_api_new(struct api *a)
 	/* A C++ function is recorded by its name, not by the linker's. */
 	const char *name = strncmp(s->symbol, "_Z", 2) ? s->symbol : s->list_name;
 	const char *text[3] = {NULL, name, s->kind ? s->kind->op : ""};
+	char op[32];
+
+	if (s->task == TASK_COMM_NEW && s->how) {
+		snprintf(op, sizeof(op), "comm_%s", s->how);
+		text[2] = op;
+	}
 
 	/*
 	 * The label is that of one copy of the library, even if several are loaded, because the entry belongs to the

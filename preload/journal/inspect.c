@@ -215,7 +215,9 @@ static void show_waits(struct look *l)
 		if (!api || atomic_load_explicit(&t->state, memory_order_relaxed) != JT_LIVE)
 			continue;
 		fill_api_names(l, api, &c);
-		if (t->wait_comm)
+		if (t->wait_comm && t->wait_number)
+			c.comm_seq = (int64_t)t->wait_number - 1;
+		else if (t->wait_comm)
 			c.op = "probe";
 		l->fn(l->arg, &c);
 		l->n++;

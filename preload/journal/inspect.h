@@ -20,8 +20,9 @@ struct inspect_call {
 	int32_t rank, size, root, peer, tag; /* rank: in comm; -1 or JOURNAL_NONE: none */
 	bool async; /* started and not completed; false: a thread is inside the call */
 	/*
-	 * not a data call: a thread is blocked in this Wait. comm_seq is empty, and so are the others unless it waits
-	 * for a message.
+	 * not a data call: a thread is blocked in this Wait. If it waits for a message, comm, peer and tag say which. If
+	 * it waits for all members of comm, comm_seq is the number of the collective that comes next. Otherwise all of
+	 * these are empty.
 	 */
 	bool waiting;
 };

@@ -81,15 +81,19 @@ struct journal_thread {
 	uint32_t generation; /* +1 each time the slot is taken */
 	int64_t tid;
 	_Atomic uint32_t first; /* first chunk + 1, 0: none yet */
-	uint32_t pad;
+	/*
+	 * For a Wait for all members of wait_comm, to make another communicator: how many collectives of wait_comm this
+	 * rank entered before, + 1. 0: it is no such wait, or an earlier version wrote the journal.
+	 */
+	uint32_t wait_number;
 	/* The completion call (Wait ...) in which the thread is blocked; 0: none. */
 	_Atomic uint32_t wait_api; /* dictionary id */
 	uint32_t wait_stack;
 	uint64_t wait_tick;
 	uint64_t count[JC_COUNT]; /* totals of all owners of this slot */
 	uint64_t self_ticks; /* time spent in our own code on this thread */
-	/* For a Wait that waits for a message (a blocking probe): which message. */
-	uint64_t wait_comm; /* 0: it waits for no message, or that is not known */
+	/* For a Wait that waits for a message (a blocking probe) or for all members: which. */
+	uint64_t wait_comm; /* 0: it waits for neither, or that is not known */
 	int32_t wait_peer, wait_tag; /* JOURNAL_NONE: any */
 	int32_t wait_rank, wait_size; /* of the communicator */
 };

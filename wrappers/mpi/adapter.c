@@ -135,6 +135,9 @@ static void mpi_leave(struct call *c, int64_t ret)
 		mpi_request_leave(c, ret);
 		break;
 	case TASK_COMM_NEW:
+		async_wait_end(c);
+		mpi_comm_leave(c);
+		break;
 	case TASK_COMM_NAME:
 		mpi_comm_leave(c);
 		break;

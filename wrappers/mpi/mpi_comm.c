@@ -227,6 +227,39 @@ static bool is_predefined_comm(uint64_t handle)
 	       handle == (uint64_t)mpi.constant[CONST_MPI_COMM_SELF];
 }
 
+static bool is_made_by(const struct call *c, const char *const *how)
+{
+	for (; *how; how++)
+		if (strcmp(c->api->spec->how, *how) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * Marks where this thread is blocked until all members of the communicator have come. Those of a group are not known
+ * here. MPIX_Comm_shrink() does not wait for members that are dead.
+ */
+static void start_making_wait(struct call *c)
+{
+	static const char *const at_once[] = {"parent", NULL};
+	static const char *const by_some[] = {"create_group", "shrink", NULL};
+	/* A rank may wait there for others, too, that are not in its communicator. */
+	static const char *const with_others[] = {"intercomm", "spawn", "accept", "connect", NULL};
+	const union arg *comm = call_arg(c, ROLE_COMM);
+	struct comm *m;
+
+	if (!mpi_ready() || thread_inside()->depth || c->api->spec->completion == DONE_REQUEST ||
+		is_made_by(c, at_once))
+		return;
+	m = comm ? mpi_comm(comm->u) : NULL;
+	if (m && m->size + m->remote < 2) {
+		if (!is_made_by(c, with_others))
+			return;
+		m = NULL;
+	}
+	async_wait_for_members(c, is_made_by(c, by_some) ? NULL : m);
+}
+
 void mpi_comm_enter(struct call *c)
 {
 	const union arg *p;
@@ -235,6 +268,7 @@ void mpi_comm_enter(struct call *c)
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
 		c->note.u[0] = comm_serial();
+		start_making_wait(c);
 		break;
 	case TASK_COMM_END:
 		p = call_arg(c, ROLE_COMMP);

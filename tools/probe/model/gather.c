@@ -343,6 +343,7 @@ static void gather_turn(struct gather *g, struct reader *r, struct relay *join, 
 
 	for (; n < turn && r->has; n++) {
 		c[n] = r->next;
+		comms_number_call(&g->comms, &c[n], g->folders.dir[c[n].rank].rank);
 		gather_call(g, &c[n]);
 		read_next_call(r);
 	}
@@ -609,8 +610,11 @@ static void finish_gather(struct gather *g)
 		if (d->state == RANK_RUNNING || d->state == RANK_KILLED ||
 			d->state == RANK_UNSEEN || d->state == RANK_UNWRITTEN ||
 			d->state == RANK_RECOVERED) {
+			unsigned before = g->opens.n;
 			char *wrong = opens_journal(&g->opens, d, i, !gather_gone(g, d));
 
+			for (unsigned k = before; k < g->opens.n; k++)
+				comms_number_call(&g->comms, &g->opens.call[k].call, d->rank);
 			/* The message of overlay_make() is more detailed. */
 			if (g->rank[i].journal_wrong)
 				free(wrong);

@@ -14,7 +14,7 @@
 
 static bool is_joined(const struct open_call *c)
 {
-	return !c->waiting && c->call.comm && c->call.comm_seq != NO_NUMBER &&
+	return c->call.comm && c->call.comm_seq != NO_NUMBER &&
 	       !(c->call.bits & (CALL_P2P | CALL_LOCAL));
 }
 

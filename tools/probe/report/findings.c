@@ -469,7 +469,7 @@ void find_stuck(struct report *r)
 	append_group_sizes(r, s, &text);
 	for (unsigned i = 0; i < s->nabsent; i++)
 		append_line(&text, absent_text(r, &s->absent[i]));
-	if (s->sample->waiting && !is_probe_wait(s->sample))
+	if (s->sample->waiting && !s->sample->call.comm)
 		pending_of(r, s->sample->call.rank, &text);
 	if (!s->knows) {
 		blocked_ranks(r, &text);

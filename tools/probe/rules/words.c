@@ -140,15 +140,17 @@ char *report_call(const struct report *r, const struct call *c)
 	char label[COMM_LABEL_MAX];
 	const char *op = intern_name(c->op), *api = intern_name(c->api);
 	char number[32] = "", who[64] = "";
+	int64_t peer = comm_number_in_group(comms_find(&r->g.comms, c->comm), c->peer);
 
 	if (!*op)
 		return tool_strdup(api);
-	if (c->comm_seq != NO_NUMBER)
+	/* A constructor has the number of the collective that comes next. */
+	if (c->comm_seq != NO_NUMBER && strncmp(op, "comm_", 5) != 0)
 		snprintf(number, sizeof(number), " #%lld", (long long)c->comm_seq);
 	if (c->peer != NO_NUMBER && (strcmp(op, "recv") == 0 || strcmp(op, "probe") == 0))
-		snprintf(who, sizeof(who), " from %lld", (long long)c->peer);
+		snprintf(who, sizeof(who), " from %lld", (long long)peer);
 	else if (c->peer != NO_NUMBER)
-		snprintf(who, sizeof(who), " to %lld", (long long)c->peer);
+		snprintf(who, sizeof(who), " to %lld", (long long)peer);
 	if (c->tag != NO_NUMBER)
 		snprintf(who + strlen(who), sizeof(who) - strlen(who), " tag %lld",
 			(long long)c->tag);

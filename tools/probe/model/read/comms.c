@@ -9,6 +9,7 @@
 #include "tools/lib/files/csv.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/read/calls.h"
 
 #define COMMS_MAX 262144u
 #define MEMBERS_MAX (1u << 20) /* of one communicator */
@@ -52,13 +53,15 @@ static void parse_members(struct comm_info *c)
 			c->nmember + (hi - lo) >= MEMBERS_MAX) {
 			free(c->member);
 			c->member = NULL;
-			c->nmember = 0;
+			c->nmember = c->nfirst = 0;
 			return;
 		}
 		for (; lo <= hi; lo++) {
 			TOOL_GROW(c->member, c->nmember, cap);
 			c->member[c->nmember++] = (int)lo;
 		}
+		if (*p == '|')
+			c->nfirst = c->nmember;
 		p += *p != 0;
 	}
 	c->in_order = c->nmember && !strchr(c->ranks, '|');
@@ -135,6 +138,7 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 		t = csv_at(&csv, col[COMM_COL_world_ranks]);
 		k->ranks = tool_strndup(t->s, t->n);
 		parse_members(k);
+		c->inter += k->nfirst != 0;
 	}
 	c->damaged += csv.damaged;
 	csv_close(&csv);
@@ -226,7 +230,7 @@ int comm_member_at(const struct comm_info *c, int64_t n)
 			hi = strtol(p + 1, &end, 10);
 			p = end;
 		}
-		if ((*p && *p != ';') || hi < lo)
+		if ((*p && *p != ';' && *p != '|') || hi < lo)
 			return -1;
 		if (n <= hi - lo)
 			return (int)(lo + n);
@@ -234,6 +238,31 @@ int comm_member_at(const struct comm_info *c, int64_t n)
 		p += *p != 0;
 	}
 	return -1;
+}
+
+static int64_t number_if(int64_t n, unsigned added)
+{
+	return n == NO_NUMBER || n < 0 ? n : n + added;
+}
+
+void comms_number_call(const struct comms *c, struct call *call, int rank)
+{
+	const struct comm_info *k = c->inter ? comms_find(c, call->comm) : NULL;
+	bool second;
+
+	if (!k || !k->nfirst)
+		return;
+	second = comm_member_at(k, call->comm_rank) != rank || call->comm_rank >= k->nfirst;
+	call->comm_rank = number_if(call->comm_rank, second ? k->nfirst : 0);
+	call->peer = number_if(call->peer, second ? 0 : k->nfirst);
+	call->source = number_if(call->source, second ? 0 : k->nfirst);
+	if (call->size != NO_NUMBER)
+		call->size = k->nmember;
+}
+
+int64_t comm_number_in_group(const struct comm_info *c, int64_t n)
+{
+	return c && c->nfirst && n >= c->nfirst ? n - c->nfirst : n;
 }
 
 bool comm_has(const struct comm_info *c, int rank)
@@ -267,6 +296,9 @@ const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_M
 		snprintf(buf, COMM_LABEL_MAX, "group %.40s of ranks %s", kind + 5, k->ranks);
 	else if (k && *name && strcmp(kind, "world") == 0)
 		snprintf(buf, COMM_LABEL_MAX, "%s", name);
+	else if (k && k->nfirst && strlen(k->ranks) < 80)
+		snprintf(buf, COMM_LABEL_MAX, "%016llx (%.40s, ranks %s)", (unsigned long long)id,
+			*name ? name : kind, k->ranks);
 	else if (k && k->size >= 0)
 		snprintf(buf, COMM_LABEL_MAX, "%016llx (%s%s%s, %lld ranks)",
 			(unsigned long long)id, *name ? name : kind, *name && *kind ? ", " : "",

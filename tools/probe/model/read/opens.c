@@ -78,6 +78,14 @@ static int64_t number_or_none_if(int64_t v, bool none)
 	return none ? NO_NUMBER : v;
 }
 
+/* A Wait on a communicator waits for a message, or has the number of a meeting. */
+static void set_message_bit(struct open_call *c)
+{
+	if (c->call.peer != NO_NUMBER || c->call.tag != NO_NUMBER ||
+		(c->waiting && c->call.comm && c->call.comm_seq == NO_NUMBER))
+		c->call.bits |= CALL_P2P;
+}
+
 static void take_inspected_call(void *arg, const struct inspect_call *c)
 {
 	struct look *l = arg;
@@ -109,8 +117,7 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 		.source = NO_NUMBER,
 		.start = c->start_ns,
 	};
-	if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER || (c->waiting && c->comm))
-		now.call.bits |= CALL_P2P;
+	set_message_bit(&now);
 	if (c->flags & CF_LOCALCOMM)
 		now.call.bits |= CALL_LOCAL;
 	add_open_call(l->o, l->dir, &now);
@@ -176,9 +183,7 @@ static void take_opened_line(
 		.source = NO_NUMBER,
 		.start = (uint64_t)start,
 	};
-	if (now.call.peer != NO_NUMBER || now.call.tag != NO_NUMBER ||
-		(now.waiting && now.call.comm))
-		now.call.bits |= CALL_P2P;
+	set_message_bit(&now);
 	add_open_call(o, dir, &now);
 }
 

@@ -11,7 +11,8 @@
 struct open_call {
 	struct call call;
 	uint64_t age; /* ns: until now, or until the last sign of life of the process */
-	bool waiting; /* a Wait, not a data call */
+	/* Not a data call: a Wait. With a number it waits for all members of its communicator, before that collective. */
+	bool waiting;
 	bool ended_ok; /* asynchronous, and the process ended normally without completing it */
 };
 

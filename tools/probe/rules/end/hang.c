@@ -51,7 +51,7 @@ bool are_all_finished(const struct report *r)
 
 bool is_probe_wait(const struct open_call *c)
 {
-	return c->waiting && c->call.comm;
+	return c->waiting && c->call.comm && c->call.bits & CALL_P2P;
 }
 
 static const struct site_wait *find_usual(const struct report *r, const struct stuck *s)
