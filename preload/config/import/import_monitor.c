@@ -37,9 +37,8 @@ static const struct import_row rows[] = {
 	{"cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
 	{"cc_distribution.cc_log_only", "cc_log_only", FT_BOOL, FH_SET, "", ""},
 	{"recording_l2_features", "", FT_BOOL, FH_NOTE, "",
-		"what lies within attention (entropy, maxima) needs the model's own code; kinds "
-		"actv, router_similarity, expert_entropy, and sr, kernel_norm with metrics: "
-		"[stable_rank] are what there is of it"},
+		"attention's entropy and maxima are not recorded; kinds actv, router_similarity, "
+		"expert_entropy, and sr, kernel_norm with metrics: [stable_rank] are"},
 	{"l2_targets", "", FT_MAP, FH_NOTE, "", "it belongs to recording_l2_features"},
 	{"sa_order", "", FT_TEXT, FH_NOTE, "s,b,h,d", "it belongs to recording_l2_features"},
 	{"alert", "", FT_MAP, FH_GROUP, "", ""},
