@@ -103,7 +103,7 @@ static bool is_new_activation(const struct foreign_stack *s, int at)
 	return is && was_any;
 }
 
-static void look_for_marker(void *arg)
+static void find_marker(void *arg)
 {
 	struct foreign_stack s;
 	int at = -1;
@@ -130,5 +130,5 @@ static void look_for_marker(void *arg)
 
 void activation_look(void)
 {
-	apart_call(look_for_marker, NULL);
+	apart_call(find_marker, NULL);
 }

@@ -48,7 +48,7 @@ void call_forked(void)
 	rows_each(tell_adapter_of_fork, &last);
 }
 
-static void forget_dict(struct api *a, void *arg)
+static void remove_dict(struct api *a, void *arg)
 {
 	(void)arg;
 	atomic_store(&a->dict, 0);
@@ -92,7 +92,7 @@ void child_after_fork(void)
 	atomic_store(&session_rank_wanted, 0);
 	for (unsigned i = 0; i < api_count; i++)
 		atomic_store(&api_get(i)->dict, 0);
-	rows_each(forget_dict, NULL);
+	rows_each(remove_dict, NULL);
 	stack_id_reset();
 	log_forget();
 	if (session.wiped)

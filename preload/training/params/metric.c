@@ -174,7 +174,7 @@ static void add_norm(struct norm_sum *s, const struct train_value *v)
 }
 
 /* A sum over some of them is not a number of the training. */
-static void put_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
+static void write_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
 {
 	bool any = s->step == step + 1, updated = updates.step == step + 1;
 	uint32_t expected;
@@ -197,12 +197,12 @@ static void put_norm(enum metric m, enum scalar which, uint32_t step, struct nor
 	s->step = 0;
 }
 
-static void put_norms(uint32_t step)
+static void write_norms(uint32_t step)
 {
 	if (updates.step == step + 1)
 		updates.last = updates.n;
-	put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
-	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
+	write_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
+	write_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
 }
 
 void metric_expect_values(uint32_t n)
@@ -214,7 +214,7 @@ void metric_expect_value(uint32_t step)
 {
 	if (!config_metrics(config_now()))
 		return;
-	step_add_source(put_norms);
+	step_add_source(write_norms);
 	if (updates.step != step + 1) {
 		updates.step = step + 1;
 		updates.n = 0;
@@ -257,12 +257,12 @@ void metric_see_value(const struct train_value *v)
 	if (!config_metrics(cfg))
 		return;
 	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
-		step_add_source(put_norms);
+		step_add_source(write_norms);
 		add_norm(&grads, v);
 		if (v->stats.n)
 			write_local_norm(v);
 	} else if (v->kind == TK_PARAM_UPDATED) {
-		step_add_source(put_norms);
+		step_add_source(write_norms);
 		add_norm(&weights, v);
 	}
 }
