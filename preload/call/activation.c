@@ -108,7 +108,7 @@ static bool is_new_activation(const struct foreign_stack *s, int at)
 	return is && was_any;
 }
 
-static void look_for_marker(void *arg)
+static void find_marker(void *arg)
 {
 	struct foreign_stack s;
 	int at = -1;
@@ -135,5 +135,5 @@ static void look_for_marker(void *arg)
 
 void activation_look(void)
 {
-	apart_call(look_for_marker, NULL);
+	apart_call(find_marker, NULL);
 }

@@ -77,7 +77,7 @@ static inline bool async_claims_begin(struct async_claims *a, struct thread *t, 
 	a->claim = list->claim;
 	a->n = n;
 	a->level = claims_enter(t->claims, true);
-	claims_say(t->claims, 0, claim_of_list(t->claims, 0, false));
+	claims_say(t->claims, 0, get_list_claim(t->claims, 0, false));
 	return true;
 }
 
@@ -91,7 +91,7 @@ static inline __attribute__((always_inline)) void async_claim_each(struct async_
 {
 	struct claims *claims = a->thread->claims;
 	const struct claim_list *list = &claims->list[a->level][0];
-	uint64_t mark = claim_of_list(claims, a->level, false), n = a->n, known = list->n;
+	uint64_t mark = get_list_claim(claims, a->level, false), n = a->n, known = list->n;
 	const struct pending_claim *c = list->claim;
 
 	for (uint64_t i = 0; i < n; i++, c++) {
@@ -99,7 +99,7 @@ static inline __attribute__((always_inline)) void async_claim_each(struct async_
 
 		if (__builtin_expect(i < known && pending_still_claimed(c, h, mark), 1))
 			continue;
-		pending_claim_anew(claims, a->level, i, key_of(h), false);
+		pending_claim_again(claims, a->level, i, key_of(h), false);
 		known = list->n;
 	}
 }

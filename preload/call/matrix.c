@@ -7,7 +7,7 @@
 #include "journal/layout.h"
 
 /* Reads an integer through a pointer; of size 1 it is a letter. */
-static int64_t integer_behind(const void *p, unsigned size)
+static int64_t read_integer_at(const void *p, unsigned size)
 {
 	int64_t wide;
 	int32_t narrow;
@@ -36,7 +36,7 @@ static int64_t integer_of(const struct call *c, unsigned role, int64_t none)
 	if (s->args[i - 1].ctype != CT_P)
 		return c->v[i - 1].i;
 	return c->v[i - 1].cp
-		       ? integer_behind(c->v[i - 1].cp, dtype_info(s->args[i - 1].dtype)->size)
+		       ? read_integer_at(c->v[i - 1].cp, dtype_info(s->args[i - 1].dtype)->size)
 		       : none;
 }
 
@@ -90,7 +90,7 @@ static int64_t dimension_of(const struct call *c, uint8_t term)
 	return v > 0 ? v : 0;
 }
 
-static unsigned put_dimension(
+static unsigned write_dimension(
 	int64_t (*shape)[MATRIX_DIMS], unsigned n, int64_t size, int64_t stride)
 {
 	shape[0][n] = size;
@@ -99,7 +99,7 @@ static unsigned put_dimension(
 }
 
 /* Returns false if the leading dimension is too small; libraries refuse that. */
-static bool put_matrix(
+static bool write_matrix(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
 	bool turned = is_transposed(c, e->trans), by_row = is_row_major(c);
@@ -107,19 +107,19 @@ static bool put_matrix(
 		columns = dimension_of(c, e->term[!turned]);
 	int64_t ld = integer_of(c, e->step, by_row ? columns : rows);
 
-	*n = put_dimension(shape, *n, rows, by_row ? ld : 1);
-	*n = put_dimension(shape, *n, columns, by_row ? 1 : ld);
+	*n = write_dimension(shape, *n, rows, by_row ? ld : 1);
+	*n = write_dimension(shape, *n, columns, by_row ? 1 : ld);
 	return ld >= (by_row ? columns : rows);
 }
 
 /* With a negative increment the vector is traversed backwards, but the pointer is still that of its lowest address. */
-static void put_vector(
+static void write_vector(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
 	int64_t inc = integer_of(c, e->step, 1);
 	uint8_t term = e->term[e->nterm > 1 && is_transposed(c, e->trans)];
 
-	*n = put_dimension(shape, *n, dimension_of(c, term),
+	*n = write_dimension(shape, *n, dimension_of(c, term),
 		inc == INT64_MIN ? 0
 		: inc < 0	 ? -inc
 				 : inc);
@@ -134,7 +134,7 @@ static bool is_array_of_pointers(const struct call *c, uint8_t role)
 }
 
 /* Adds the dimension of a batch; without a batch there is none. */
-static void put_batch(
+static void write_batch(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
 	const union arg *stride = call_arg(c, ROLE_STRIDEA + (e->buf == ROLE_BUF	   ? 1
@@ -143,7 +143,8 @@ static void put_batch(
 	const union arg *items = call_arg(c, ROLE_NITEMS);
 
 	if (items)
-		*n = put_dimension(shape, *n, items->i > 0 ? items->i : 0, stride ? stride->i : 0);
+		*n = write_dimension(
+			shape, *n, items->i > 0 ? items->i : 0, stride ? stride->i : 0);
 }
 
 void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffer *v)
@@ -153,11 +154,11 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 	bool refused = false;
 	uint64_t count = 1;
 
-	put_batch(c, e, shape, &n);
+	write_batch(c, e, shape, &n);
 	if (e->form == EXT_VECTOR)
-		put_vector(c, e, shape, &n);
+		write_vector(c, e, shape, &n);
 	else
-		refused = !put_matrix(c, e, shape, &n);
+		refused = !write_matrix(c, e, shape, &n);
 	for (unsigned i = 0; i < n; i++)
 		if (__builtin_mul_overflow(count, (uint64_t)shape[0][i], &count))
 			count = 0;

@@ -80,7 +80,7 @@ static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t 
 		struct pending_entry *e = list->claim[k].entry;
 
 		if (e && pending_has_key(e, list->claim[k].key))
-			replace_claim(e, claim_of_list(claims, level, idle), claims->place);
+			replace_claim(e, get_list_claim(claims, level, idle), claims->place);
 	}
 	if (i < list->n)
 		list->n = i;
@@ -274,11 +274,11 @@ struct claim_list *pending_claims_begin(
 		cut_list(claims, level, false, level ? 0 : n);
 	if (!make_claim_room(list, n))
 		return NULL;
-	claims_say(claims, level, claim_of_list(claims, level, idle));
+	claims_say(claims, level, get_list_claim(claims, level, idle));
 	return list;
 }
 
-void pending_claim_anew(struct claims *claims, unsigned level, uint64_t i, uint64_t key, bool idle)
+void pending_claim_again(struct claims *claims, unsigned level, uint64_t i, uint64_t key, bool idle)
 {
 	struct claim_list *list = &claims->list[level][idle];
 	struct pending_claim *c = &list->claim[i];
@@ -292,7 +292,7 @@ void pending_claim_anew(struct claims *claims, unsigned level, uint64_t i, uint6
 		cut_list(claims, level, idle, i);
 	c->key = key;
 	c->entry =
-		key ? claim_for_list(claims, key, idle, claim_of_list(claims, level, idle)) : NULL;
+		key ? claim_for_list(claims, key, idle, get_list_claim(claims, level, idle)) : NULL;
 	if (i >= list->n)
 		list->n = i + 1;
 }

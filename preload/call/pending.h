@@ -56,7 +56,7 @@ struct pending {
 #define CLAIM_LISTED (UINT64_C(1) << 62)
 #define CLAIM_HELD (UINT64_C(1) << 63)
 
-/* A place in the table. Its memory is never given back. */
+/* A place in the table. Its memory is never freed. */
 struct pending_entry {
 	struct pending_entry *next; /* next in the same list, oldest first */
 	_Atomic uint64_t key; /* constant while it is claimed */
@@ -122,14 +122,15 @@ static inline void pending_claim_one(
  */
 struct claim_list *pending_claims_begin(
 	struct claims *claims, unsigned level, uint64_t n, bool idle);
-void pending_claim_anew(struct claims *claims, unsigned level, uint64_t i, uint64_t key, bool idle);
+void pending_claim_again(
+	struct claims *claims, unsigned level, uint64_t i, uint64_t key, bool idle);
 
-static inline uint64_t claim_of_list(const struct claims *claims, unsigned level, bool idle)
+static inline uint64_t get_list_claim(const struct claims *claims, unsigned level, bool idle)
 {
 	return CLAIM_LISTED | (uint64_t)(2 * level + idle) << CLAIM_LIST_SHIFT | claims->place;
 }
 
-/* mark: claim_of_list(). True if the last such call claimed an entry of that handle, and the entry is unchanged. */
+/* mark: get_list_claim(). True if the last such call claimed an entry of that handle, and the entry is unchanged. */
 static inline bool pending_still_claimed(const struct pending_claim *c, uint64_t key, uint64_t mark)
 {
 	const struct pending_entry *e = c->entry;
@@ -144,8 +145,8 @@ static inline void pending_claim_next(
 	const struct claim_list *list = &claims->list[level][idle];
 
 	if (i >= list->n ||
-		!pending_still_claimed(&list->claim[i], key, claim_of_list(claims, level, idle)))
-		pending_claim_anew(claims, level, i, key, idle);
+		!pending_still_claimed(&list->claim[i], key, get_list_claim(claims, level, idle)))
+		pending_claim_again(claims, level, i, key, idle);
 }
 
 /*

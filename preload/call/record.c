@@ -119,7 +119,7 @@ void operation_fit(struct operation *w)
  * longer than all else here. Padding, and unused statistics, keep the content of an older record.
  */
 
-static inline void put_tensor(struct journal_tensor *restrict t, const struct buffer *restrict v)
+static inline void write_tensor(struct journal_tensor *restrict t, const struct buffer *restrict v)
 {
 	t->count = v->count;
 	t->bytes = v->bytes;
@@ -144,7 +144,8 @@ static inline void put_tensor(struct journal_tensor *restrict t, const struct bu
 	}
 }
 
-static inline struct journal_tensor *tensor_behind(struct journal_tensor *t, const struct buffer *v)
+static inline struct journal_tensor *get_next_tensor(
+	struct journal_tensor *t, const struct buffer *v)
 {
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
@@ -204,7 +205,7 @@ static void show_apart(void *arg)
 	struct stats_fenv fenv;
 
 	stats_fenv_enter(&fenv);
-	for (; n; n--, t = tensor_behind(t, v), v++) {
+	for (; n; n--, t = get_next_tensor(t, v), v++) {
 		if (!tensor_is_watched(v))
 			continue;
 		if (__builtin_expect(b != NULL, 0) && SHOT_IS_MEASURED(v->shot))
@@ -225,7 +226,7 @@ static bool show_few(
 	if (tensor_bad || device_watch())
 		return false;
 	stats_fenv_enter(&fenv);
-	for (; n && done; n--, t = tensor_behind(t, v), v++)
+	for (; n && done; n--, t = get_next_tensor(t, v), v++)
 		done = !tensor_is_watched(v) || tensor_observe_few(w, v, t);
 	stats_fenv_leave(&fenv);
 	return done;
@@ -250,9 +251,9 @@ static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 	bool look = false;
 
 	for (unsigned i = 0; i < n; i++) {
-		put_tensor(at, &v[i]);
+		write_tensor(at, &v[i]);
 		look |= tensor_is_watched(&v[i]);
-		at = tensor_behind(at, &v[i]);
+		at = get_next_tensor(at, &v[i]);
 	}
 	if (look)
 		show_tensors(w, seq, t, v, n);

@@ -96,7 +96,7 @@ static void put_module(void *arg, const struct module *m)
 }
 
 /* Adds the modules: addresses have a meaning only together with the current mappings. */
-static void put_modules(void)
+static void write_modules(void)
 {
 	uint64_t generation = modules_generation();
 
@@ -160,7 +160,7 @@ static uint32_t next_id(void)
  * Writes the stack's addresses and text into the journal with a new number. 0: no room, or no number left. This comes
  * before the number is in the table: a thread that finds it there may have its record written, or be killed, at once.
  */
-static uint32_t put_stack(struct thread *t, const struct api *api, const struct walked *w,
+static uint32_t write_stack(struct thread *t, const struct api *api, const struct walked *w,
 	const char *text, size_t text_len)
 {
 	uint32_t bytes = (uint32_t)(sizeof(struct journal_stack) + (size_t)w->n * 8 +
@@ -168,7 +168,7 @@ static uint32_t put_stack(struct thread *t, const struct api *api, const struct 
 		 id;
 	struct journal_stack *e;
 
-	put_modules();
+	write_modules();
 	e = thread_reserve(t, bytes);
 	if (!e)
 		return 0;
@@ -214,7 +214,7 @@ static void describe_stack(void *arg)
 	if (!selected)
 		new->id = ID_UNWANTED;
 	else if (get_calls_keys(config_now())->stack)
-		new->id = put_stack(new->t, new->api, w, text, len);
+		new->id = write_stack(new->t, new->api, w, text, len);
 }
 
 __attribute__((noinline)) static uint32_t new_stack(struct thread *t, const struct api *api)

@@ -98,7 +98,7 @@ static THREAD_OWN struct {
 	uint64_t reached[CARRIED_MAX / 64]; /* outputs that the group has written */
 } carrier;
 
-static void begin_carrying(struct call *c)
+static void start_carrying(struct call *c)
 {
 	own(carrier).call = c;
 	own(carrier).depth = 0;
@@ -189,7 +189,7 @@ void stream_enter(struct call *c)
 	if (c->api->spec->completion == DONE_STREAM)
 		device_collective_begins(b);
 	if (b && c->api->spec->lib->carried && !get_calls_keys(c->by->cfg)->nested)
-		begin_carrying(c);
+		start_carrying(c);
 }
 
 static bool has_shots(const struct buffer *v, unsigned n)
@@ -206,7 +206,7 @@ static bool waits_for_stream(struct operation *w)
 	       has_shots(stream_outputs(w), w->nout);
 }
 
-static void drop_shots(struct buffer *v, unsigned n)
+static void remove_shots(struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
 		if (v->shot) {
@@ -215,7 +215,7 @@ static void drop_shots(struct buffer *v, unsigned n)
 		}
 }
 
-static void drop_stream_mark(uint32_t *mark)
+static void remove_stream_mark(uint32_t *mark)
 {
 	if (*mark)
 		stream_drop_shot(device_known(), *mark);
@@ -227,10 +227,10 @@ void stream_drop(struct operation *w)
 	end_carrying(w);
 	if (!device_known())
 		return;
-	drop_shots(stream_inputs(w), w->nin);
-	drop_shots(stream_outputs(w), w->nout);
-	drop_stream_mark(&w->before);
-	drop_stream_mark(&w->after);
+	remove_shots(stream_inputs(w), w->nin);
+	remove_shots(stream_outputs(w), w->nout);
+	remove_stream_mark(&w->before);
+	remove_stream_mark(&w->after);
 }
 
 /* ---- pending snapshots ---- */
@@ -585,7 +585,7 @@ void stream_leave(struct call *c, int64_t ret)
 		stream_point_end(&point);
 	}
 	if (!q && !waits_for_stream(w)) {
-		drop_stream_mark(&w->before);
+		remove_stream_mark(&w->before);
 		record_close(c->rec, w, c->end, false, ret);
 		return;
 	}

@@ -21,7 +21,7 @@ struct list {
 	const char *wrong; /* the first error */
 };
 
-static void note_wrong_rule(struct list *l, const char *wrong)
+static void record_wrong_rule(struct list *l, const char *wrong)
 {
 	if (!l->wrong)
 		l->wrong = wrong;
@@ -161,7 +161,7 @@ static int take_rule(struct reader *r, struct list *l)
 				alert_field_accepted("rule"));
 		wrong = whole;
 	}
-	note_wrong_rule(l, wrong);
+	record_wrong_rule(l, wrong);
 	return 0;
 }
 
@@ -181,7 +181,7 @@ int alert_list_read(struct reader *r, char **out, const char **wrong)
 					"alerts: %s where a rule is expected, such as {rule: "
 					"spike, threshold: 3}; it is skipped",
 					reader_shape(r));
-				note_wrong_rule(&l, "not a rule");
+				record_wrong_rule(&l, "not a rule");
 				ev = reader_skip(r);
 			}
 			if (ev < 0)

@@ -27,7 +27,7 @@ static void format_text(struct out *o, const char *s)
 		format_char(o, *s++);
 }
 
-static void put_int(struct out *o, int64_t v)
+static void write_int(struct out *o, int64_t v)
 {
 	char tmp[24];
 
@@ -121,7 +121,7 @@ static void put_quoted(struct out *o, const char *text)
 	put_quoted_part(o, text, strlen(text));
 }
 
-static void put_word_list(struct out *o, const char *words)
+static void write_word_list(struct out *o, const char *words)
 {
 	format_char(o, '[');
 	for (size_t n; *words; words += n) {
@@ -136,7 +136,7 @@ static void put_word_list(struct out *o, const char *words)
 }
 
 /* Lines of JSON. */
-static void put_rule_list(struct out *o, const char *lines)
+static void write_rule_list(struct out *o, const char *lines)
 {
 	format_char(o, '[');
 	for (; *lines; lines++)
@@ -147,7 +147,7 @@ static void put_rule_list(struct out *o, const char *lines)
 	format_char(o, ']');
 }
 
-static void put_ranges(struct out *o, const struct ranges *r)
+static void write_ranges(struct out *o, const struct ranges *r)
 {
 	format_char(o, '[');
 	for (uint32_t i = 0; i < r->n; i++) {
@@ -156,20 +156,20 @@ static void put_ranges(struct out *o, const struct ranges *r)
 		if (i)
 			format_text(o, ", ");
 		if (x->lo == x->hi) {
-			put_int(o, (int64_t)x->lo);
+			write_int(o, (int64_t)x->lo);
 			continue;
 		}
 		format_char(o, '"');
-		put_int(o, (int64_t)x->lo);
+		write_int(o, (int64_t)x->lo);
 		format_char(o, '-');
-		put_int(o, (int64_t)x->hi);
+		write_int(o, (int64_t)x->hi);
 		format_char(o, '"');
 	}
 	format_char(o, ']');
 }
 
 /* In the notation that parse_choice() reads. */
-static void put_choice(struct out *o, const struct config_key *k, uint64_t words)
+static void write_choice(struct out *o, const struct config_key *k, uint64_t words)
 {
 	const char *const *names = config_key_words(k);
 	uint64_t all = 0;
@@ -212,7 +212,7 @@ static void format_share(struct out *o, double percent)
 }
 
 /* The numbers as they were written. */
-static void put_number_list(struct out *o, const char *lines)
+static void write_number_list(struct out *o, const char *lines)
 {
 	format_char(o, '[');
 	for (const char *s = lines; *s; s++) {
@@ -235,7 +235,7 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		format_text(&o, *(const bool *)at ? "true" : "false");
 		break;
 	case KEY_INT:
-		put_int(&o, *(const int64_t *)at);
+		write_int(&o, *(const int64_t *)at);
 		break;
 	case KEY_FLOAT:
 		fpenv_enter(&env);
@@ -257,16 +257,17 @@ int config_format(const struct config *cfg, const struct config_key *k, char *bu
 		put_quoted(&o, config_key_words(k)[*(const unsigned *)at]);
 		break;
 	case KEY_WORDS:
-		(config_has_numbers(k) ? put_number_list : put_word_list)(&o, *(char *const *)at);
+		(config_has_numbers(k) ? write_number_list : write_word_list)(
+			&o, *(char *const *)at);
 		break;
 	case KEY_ALERTS:
-		put_rule_list(&o, *(char *const *)at);
+		write_rule_list(&o, *(char *const *)at);
 		break;
 	case KEY_CHOICE:
-		put_choice(&o, k, *(const uint64_t *)at);
+		write_choice(&o, k, *(const uint64_t *)at);
 		break;
 	case KEY_RANGES:
-		put_ranges(&o, at);
+		write_ranges(&o, at);
 		break;
 	}
 	if (cap)

@@ -371,7 +371,7 @@ bool device_batch_begin(struct device_batch *batch, const struct device_backend 
 	return true;
 }
 
-static uint32_t put_job(struct device_batch *b, uint32_t index)
+static uint32_t write_job(struct device_batch *b, uint32_t index)
 {
 	struct measure_context *m = b->context;
 	struct launched *l = &m->launched[b->slot];
@@ -410,7 +410,7 @@ uint32_t device_batch_add(struct device_batch *b, const struct device_tensor *t,
 	m->launched[b->slot].job[n] =
 		(struct device_measured){t->eps, t->count, (uint8_t)t->dtype, t->checksum};
 	m->launch.jobs = n + 1;
-	return put_job(b, n);
+	return write_job(b, n);
 }
 
 uint32_t device_batch_mark(struct device_batch *b, bool alone)
@@ -421,7 +421,7 @@ uint32_t device_batch_mark(struct device_batch *b, bool alone)
 		b->slot = NO_SLOT;
 		return 0;
 	}
-	return put_job(b, STATS_JOBS);
+	return write_job(b, STATS_JOBS);
 }
 
 void device_batch_end(struct device_batch *b)

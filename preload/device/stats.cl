@@ -475,7 +475,7 @@ INLINE long offset_of(const ARGUMENT struct stats_job *job, ulong index)
 
 /*
  * Lane `lane` of `lanes`. Elements before the first multiple of 16 bytes and after the last one are taken singly, and so are
- * those of a quad with extreme values, from memory: registers cannot be indexed. Four loads are under way at any time.
+ * those of a quad with extreme values, from memory: registers cannot be indexed. Four loads are in progress at any time.
  */
 #define SHARE_OF(name, state, family, bits_type, size)                                            \
 	INLINE void share_##name(const ARGUMENT struct stats_job *job, ulong lane, ulong lanes,    \

@@ -26,7 +26,7 @@ static const uint8_t formats[DT_COUNT] = {
 _Static_assert(sizeof(struct stats_launch) <= 4096, "CUDA takes no more arguments");
 
 /* The tensor's dimensions, with the parts of complex numbers as the innermost one. */
-static void put_dims(
+static void write_dims(
 	struct stats_job *job, const struct device_tensor *t, uint64_t parts, uint64_t component)
 {
 	unsigned n = 0;
@@ -64,7 +64,7 @@ bool stats_job_make(struct stats_job *job, const struct device_tensor *t)
 	memcpy(&job->eps, &acc.eps.f, sizeof(job->eps));
 	job->eps_whole = acc.eps.u;
 	if (t->ndim)
-		put_dims(job, t, parts, component);
+		write_dims(job, t, parts, component);
 	blocks = (job->count * component + STATS_STRETCH - 1) / STATS_STRETCH;
 	job->blocks = blocks < STATS_PARTS ? (uint32_t)blocks : STATS_PARTS;
 	return true;

@@ -85,7 +85,7 @@ struct symbols *symbols_new(size_t limit_bytes)
 	return s;
 }
 
-static void drop_table(struct symbols *s, struct known *k)
+static void remove_table(struct symbols *s, struct known *k)
 {
 	if (!k->table)
 		return;
@@ -101,9 +101,9 @@ static size_t known_bytes(const struct known *k)
 	return sizeof(*k) + strlen(k->path) + 1;
 }
 
-static void forget_module(struct symbols *s, struct known *k)
+static void remove_module(struct symbols *s, struct known *k)
 {
-	drop_table(s, k);
+	remove_table(s, k);
 	s->used -= known_bytes(k);
 	free(k->path);
 }
@@ -113,7 +113,7 @@ void symbols_free(struct symbols *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->n; i++)
-		forget_module(s, &s->v[i]);
+		remove_module(s, &s->v[i]);
 	free(s->v);
 	if (s->names)
 		free(s->names->text);
@@ -185,7 +185,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 	names_forget(s);
 	if (last > first) {
 		for (size_t i = first; i < last; i++)
-			forget_module(s, &s->v[i]);
+			remove_module(s, &s->v[i]);
 		memmove(&s->v[first], &s->v[last], (s->n - last) * sizeof(*s->v));
 		s->n -= last - first;
 	}
@@ -215,7 +215,7 @@ static bool make_room(struct symbols *s, const struct known *keep, size_t need)
 				largest = &s->v[i];
 		if (!largest)
 			return false;
-		drop_table(s, largest);
+		remove_table(s, largest);
 	}
 	return true;
 }

@@ -47,14 +47,14 @@ static bool is_exported_by_us(const char *name)
 }
 
 /* True if the loader, for RTLD_DEFAULT or RTLD_NEXT from the caller at pc, would search objects after libprobe.so at all. */
-static bool looks_behind_us(void *handle, const char *name, uintptr_t pc)
+static bool searches_after_libprobe(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
 	if (elfsym_before_us(name))
 		return false;
 	/* RTLD_NEXT in an object after libprobe.so, or in a library with a separate scope, does not find libprobe.so. */
-	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.behind_us);
+	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.after_libprobe);
 }
 
 /*
@@ -66,7 +66,7 @@ static struct tail in_scope(struct tail to, void *handle, const char *name, uint
 	struct provider own, stub;
 	bool wrapper = is_exported_by_us(name), there;
 
-	if ((!wrapper && !elfsym_stub(name, &stub)) || !looks_behind_us(handle, name, pc))
+	if ((!wrapper && !elfsym_stub(name, &stub)) || !searches_after_libprobe(handle, name, pc))
 		return to;
 	there = real_next(name) || (handle == RTLD_DEFAULT && elfsym_scope(name, pc, &own));
 	if (wrapper && !there)
@@ -129,7 +129,7 @@ static bool concerns_us(const char *name)
 }
 
 /* A caller that looks up dlopen() may get the loader's own. */
-static void note_way_past_us(const char *name)
+static void record_way_past_us(const char *name)
 {
 	if (name && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0))
 		device_loading(true);
@@ -175,7 +175,7 @@ struct tail hook_dlsym(
 	(void)a3;
 	(void)from;
 	real_loaded();
-	note_way_past_us(name);
+	record_way_past_us(name);
 	if (!q.to.target || !concerns_us(name))
 		return q.to;
 	thread_state.busy++;
@@ -193,7 +193,7 @@ struct tail hook_dlvsym(void *handle, const char *name, const char *version, uin
 
 	(void)a3;
 	(void)from;
-	note_way_past_us(name);
+	record_way_past_us(name);
 	if (!q.to.target || !version || !concerns_us(name) || handle == RTLD_DEFAULT ||
 		handle == RTLD_NEXT)
 		return q.to;

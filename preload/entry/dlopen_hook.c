@@ -220,7 +220,7 @@ void stub_names_free(struct stub_names *l)
 }
 
 /* The program's own functions cannot get stubs: it comes first in every search. */
-static bool collect_behind_first(const struct queued *q, void *arg)
+static bool collect_after_first(const struct queued *q, void *arg)
 {
 	struct collect *c = arg;
 
@@ -233,10 +233,8 @@ static bool collect_behind_first(const struct queued *q, void *arg)
 void stub_collect(struct stub_names *names, const char *program, const char *library_path)
 {
 	struct collect c = {.names = names};
-	struct walk w = {.all = true,
-		.library_path = library_path,
-		.visit = collect_behind_first,
-		.arg = &c};
+	struct walk w = {
+		.all = true, .library_path = library_path, .visit = collect_after_first, .arg = &c};
 
 	walk_dependencies(&w, program, NULL);
 	settle_stub_names(names);
@@ -285,7 +283,7 @@ static bool is_wanted_function(const struct elf_function *fn, void *arg)
 	return !d->any;
 }
 
-static void note_deepbind(const struct elf_file *f, const char *path)
+static void record_deepbind(const struct elf_file *f, const char *path)
 {
 	struct deep d = {path, false};
 	char *none = NULL, *copy;
@@ -317,7 +315,7 @@ static bool collect_library(const struct queued *q, void *arg)
 	uint64_t key = file_key_of(q->file.dev, q->file.ino, q->file.size);
 
 	if (l->deepbind)
-		note_deepbind(&q->file, q->path);
+		record_deepbind(&q->file, q->path);
 	if (l->in_use)
 		second_copies(&q->file);
 	if (!l->wanted) {

@@ -14,7 +14,7 @@
 
 #include "entry/stubs/hook_jump.h"
 
-/* Behind the gate: dl_hooks.c and process.c. */
+/* After the gate: dl_hooks.c and process.c. */
 struct tail hook_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);
 struct tail hook_dlvsym(void *handle, const char *name, const char *version, uintptr_t a3,

@@ -106,7 +106,7 @@ static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool
  * True if a name that will be written is taken by something that is not libprobe's file: made by another user while the folder
  * was open to all, or by hand.
  */
-static bool holds_strange(int dirfd)
+static bool has_strange(int dirfd)
 {
 	/* Every .csv belongs to libprobe: kinds of values have names given by the training. */
 	static const char *const ours[] = {
@@ -136,7 +136,7 @@ static bool holds_strange(int dirfd)
  * meta.json appears atomically with all its text, and only if there is none: it is made under another name, then
  * linked. On file systems without links, by an exclusive create.
  */
-static int put_meta(int dirfd, const struct journal_owner *me, const char *text, size_t n)
+static int write_meta(int dirfd, const struct journal_owner *me, const char *text, size_t n)
 {
 	char tmp[64];
 	int err = 0, fd;
@@ -249,7 +249,7 @@ static int resume_in_folder(struct claim *c, int out, int dirfd)
 	/* Another process may have taken it between the check and the mark. */
 	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
 		err = -EAGAIN;
-	else if (holds_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
+	else if (has_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
 		 io_replace_file(dirfd, "meta.json", c->meta, c->meta_bytes))
 		err = 1;
 	unmark_folder(dirfd, mark);
@@ -266,12 +266,12 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 	if (c->why)
 		return -EEXIST;
 	if (!err)
-		err = put_meta(fd, c->me, c->meta, c->meta_bytes);
+		err = write_meta(fd, c->me, c->meta, c->meta_bytes);
 	/* Overwritten by a rename, or moved and removed: it is another folder now. */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	if (!err) {
-		if (!holds_strange(fd))
+		if (!has_strange(fd))
 			return 0;
 		unlinkat(fd, "meta.json", 0);
 		c->why = strange;
@@ -324,7 +324,7 @@ static int try_claim(struct claim *c)
 	return err ? err : fd;
 }
 
-static int put_path(char *path, size_t cap, const char *out, const char *name)
+static int write_path(char *path, size_t cap, const char *out, const char *name)
 {
 	return (size_t)snprintf(path, cap, "%s/%s", out, name) < cap ? 0 : -ENAMETOOLONG;
 }
@@ -332,7 +332,7 @@ static int put_path(char *path, size_t cap, const char *out, const char *name)
 /* Returns 0: taken; -EEXIST: another process owns it; -errno. */
 static int take_name(struct folder *f, struct claim *c)
 {
-	int err = put_path(f->path, sizeof(f->path), c->out, c->name);
+	int err = write_path(f->path, sizeof(f->path), c->out, c->name);
 
 	for (int tries = 0; !err && tries < 8; tries++) {
 		int fd = try_claim(c);
@@ -435,7 +435,7 @@ int folder_rename(struct folder *f, const char *out, int rank, const struct jour
 	for (int second = 0; second < 2 && err == -EEXIST; second++) {
 		err = rank_name(name, sizeof(name), rank, me, second);
 		if (!err)
-			err = put_path(path, sizeof(path), out, name);
+			err = write_path(path, sizeof(path), out, name);
 		for (int tries = 0; !err && tries < 8; tries++) {
 			err = rename_to_new(dir, from, name);
 			if (!err) {

@@ -60,7 +60,7 @@ bool json_member_next(const char **at, struct json_span *key, struct json_span *
 	return true;
 }
 
-static void put_code_point(struct text *out, uint32_t c)
+static void write_code_point(struct text *out, uint32_t c)
 {
 	if (c < 0x80) {
 		text_char(out, (char)c);
@@ -116,7 +116,7 @@ static const char *put_escaped(struct text *out, const char *p, const char *end)
 		c = 0x10000 + ((c & 0x3ff) << 10 | (low & 0x3ff));
 		p += 6;
 	}
-	put_code_point(out, c);
+	write_code_point(out, c);
 	return p;
 }
 

@@ -20,7 +20,7 @@ static const char *const kind_name[] = {
 	[JK_SEGMENT] = "segment",
 };
 
-static void put_meta_key(struct text *t, const char *name)
+static void write_meta_key(struct text *t, const char *name)
 {
 	text_str(t, ",\n \"");
 	text_str(t, name);
@@ -60,7 +60,7 @@ static void write_thinned(struct text *t, const struct journal_head *h)
 
 	if (!n)
 		return;
-	put_meta_key(t, "thinned");
+	write_meta_key(t, "thinned");
 	for (uint32_t i = 0; i < n && i < JOURNAL_THINNED; i++) {
 		const struct journal_thinned *k = &h->thinned[i];
 
@@ -88,9 +88,9 @@ static void write_thinned(struct text *t, const struct journal_head *h)
 }
 
 /* Times are in the same clock as mono_ns of `clock`. */
-static void put_progress(struct text *t, const struct journal_progress *p)
+static void write_progress(struct text *t, const struct journal_progress *p)
 {
-	put_meta_key(t, "progress");
+	write_meta_key(t, "progress");
 	text_str(t, "{\"mono_ns\": ");
 	text_u64(t, p->at_ns);
 	text_str(t, ", \"moved_ns\": ");
@@ -120,13 +120,13 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 
 	/* These come first, because readers that look for the owner read only the beginning. */
 	text_str(t, "{\n \"format\": 1");
-	put_meta_key(t, "state");
+	write_meta_key(t, "state");
 	text_json(t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");
 	text_str(t, ",\n ");
 	owner_format(t, &h->owner);
-	put_meta_key(t, "journal_path");
+	write_meta_key(t, "journal_path");
 	text_json(t, h->journal_path);
-	put_meta_key(t, "journal");
+	write_meta_key(t, "journal");
 	text_str(t, "{\"bytes\": ");
 	text_u64(t, journal_size(j));
 	text_str(t, ", \"kind\": ");
@@ -136,35 +136,35 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"damaged\": ");
 	text_u64(t, h->damaged);
 	text_char(t, '}');
-	put_meta_key(t, "next_seq");
+	write_meta_key(t, "next_seq");
 	text_u64(t, h->seq_next);
-	put_meta_key(t, "run");
+	write_meta_key(t, "run");
 	text_json(t, h->run);
-	put_meta_key(t, "rank");
+	write_meta_key(t, "rank");
 	if (h->rank >= 0)
 		text_i64(t, h->rank);
 	else
 		text_str(t, "null");
-	put_meta_key(t, "rank_guessed");
+	write_meta_key(t, "rank_guessed");
 	text_str(t, h->rank_guessed ? "true" : "false");
-	put_meta_key(t, "world_size");
+	write_meta_key(t, "world_size");
 	if (h->world_size >= 0)
 		text_i64(t, h->world_size);
 	else
 		text_str(t, "null");
-	put_meta_key(t, "version");
+	write_meta_key(t, "version");
 	text_json(t, PROBE_VERSION);
-	put_meta_key(t, "clock");
+	write_meta_key(t, "clock");
 	text_str(t, "{\"first\": ");
 	clock_part(t, &h->clock);
 	text_str(t, ", \"last\": ");
 	clock_part(t, &h->clock_last);
 	text_char(t, '}');
-	put_meta_key(t, "first_record_ns");
+	write_meta_key(t, "first_record_ns");
 	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->first_tick) : 0);
-	put_meta_key(t, "last_record_ns");
+	write_meta_key(t, "last_record_ns");
 	text_u64(t, c && c->have_rows ? clock_to_real(&h->clock, c->last_tick) : 0);
-	put_meta_key(t, "steps");
+	write_meta_key(t, "steps");
 	text_str(t, "{\"current\": ");
 	text_u64(t, h->step);
 	text_str(t, ", \"last_recorded\": ");
@@ -177,7 +177,7 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_str(t, ", \"per_file\": ");
 	text_u64(t, h->block_steps);
 	text_char(t, '}');
-	put_meta_key(t, "calls");
+	write_meta_key(t, "calls");
 	text_char(t, '{');
 	put_counts(t, count, COUNTS_TOP);
 	text_str(t, ", \"dropped\": {");
@@ -186,13 +186,13 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	put_counts(t, count, COUNTS_SKIPPED);
 	text_char(t, '}');
 	text_char(t, '}');
-	put_meta_key(t, "rows");
+	write_meta_key(t, "rows");
 	text_u64(t, c ? c->rows : 0);
-	put_meta_key(t, "lost_rows");
+	write_meta_key(t, "lost_rows");
 	text_u64(t, h->lost_rows);
-	put_meta_key(t, "removed_blocks");
+	write_meta_key(t, "removed_blocks");
 	text_u64(t, h->removed_blocks);
-	put_meta_key(t, "own_time");
+	write_meta_key(t, "own_time");
 	text_str(t, "{\"in_calls_s\": ");
 	text_double(t, (double)self * h->clock.ns_per_tick * 1e-9, 6);
 	text_str(t, ", \"writer_s\": ");
@@ -200,8 +200,8 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 	text_char(t, '}');
 	write_thinned(t, h);
 	if (h->progress.at_ns)
-		put_progress(t, &h->progress);
-	put_meta_key(t, "missing");
+		write_progress(t, &h->progress);
+	write_meta_key(t, "missing");
 	text_char(t, '{');
 
 	bool first = true;

@@ -10,7 +10,7 @@
 #define KEY "end"
 #define TAIL_ROOM 64 /* reserved for the fields after the text */
 
-static void put_ending_number(struct text *t, const char *key, int v)
+static void write_ending_number(struct text *t, const char *key, int v)
 {
 	text_fmt(t, ", \"%s\": ", key);
 	if (v == ENDING_NONE)
@@ -30,8 +30,8 @@ int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, si
 	t = text_over(buf + sizeof(KEY), cap - sizeof(KEY) - TAIL_ROOM);
 	text_str(&t, "{\"how\": ");
 	text_json(&t, e->how);
-	put_ending_number(&t, "code", e->code);
-	put_ending_number(&t, "signal", e->signal);
+	write_ending_number(&t, "code", e->code);
+	write_ending_number(&t, "signal", e->signal);
 	text_str(&t, ", \"inside\": ");
 	if (e->inside)
 		text_json(&t, e->inside);

@@ -84,7 +84,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 	l->n++;
 }
 
-static void note_pending(struct look *l, const struct journal_call *c, size_t room)
+static void record_pending(struct look *l, const struct journal_call *c, size_t room)
 {
 	if (l->npending == l->cap) {
 		size_t want = l->cap ? l->cap * 2 : 256;
@@ -146,7 +146,7 @@ static void visit_call(struct look *l, const struct journal_entry *e)
 	if (state == JCS_OPEN)
 		show_open_call(l, c, e->bytes, false);
 	else if (state == JCS_ASYNC)
-		note_pending(l, c, e->bytes);
+		record_pending(l, c, e->bytes);
 }
 
 static void visit_end(struct look *l, const struct journal_entry *e)
@@ -179,7 +179,7 @@ static void show_pending_calls(struct look *l, uint64_t commit)
 		}
 		if (born <= commit && (!died || died > commit) && c->e.type == JE_CALL && c->seq &&
 			units * PENDING_UNIT >= sizeof(*s) + sizeof(*c))
-			note_pending(l, c, units * PENDING_UNIT - sizeof(*s));
+			record_pending(l, c, units * PENDING_UNIT - sizeof(*s));
 		i += units;
 	}
 }

@@ -55,7 +55,7 @@ static uint64_t read_limit_file(void)
 }
 
 /* The number after a word at the start of a line, times unit; 0: none. */
-static uint64_t number_behind(const char *word, uint64_t unit)
+static uint64_t read_number_after(const char *word, uint64_t unit)
 {
 	ssize_t n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
 	size_t len = strlen(word);
@@ -98,7 +98,7 @@ static uint64_t group_free(const char *root, const struct version *v, const char
 	if (limit >= V1_UNLIMITED || used == UINT64_MAX)
 		return UINT64_MAX;
 	snprintf(path, sizeof(path), "%s%s%s/memory.stat", root, v->mount, group);
-	cache = number_behind(v->cache, 1);
+	cache = read_number_after(v->cache, 1);
 	used -= lesser_of(cache, used);
 	return limit - lesser_of(used, limit);
 }
@@ -133,7 +133,7 @@ uint64_t place_free_memory(const char *root)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "%s/proc/meminfo", root);
-	free = number_behind("MemAvailable:", 1024);
+	free = read_number_after("MemAvailable:", 1024);
 	if (!free)
 		free = UINT64_MAX;
 	snprintf(path, sizeof(path), "%s/proc/self/cgroup", root);

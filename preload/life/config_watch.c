@@ -296,7 +296,7 @@ static void keep_config_text(void)
  * When the limit of collect_times is reached, the file is updated, so that the user can start again with an edit. An edit that
  * has not been read yet is kept.
  */
-static void note_monitor_end(void)
+static void record_monitor_end(void)
 {
 	static uint32_t noted; /* generation + 1 */
 	const struct generation *g = generation_now();
@@ -335,14 +335,14 @@ static void look_at_files(void *arg)
 	if (by)
 		watch.list = mark_file(config_now()->wrap_ops);
 	if (clock_ns(CLOCK_MONOTONIC) - watch.config_read_ns > OTHERS_READ_NS)
-		note_monitor_end();
+		record_monitor_end();
 }
 
 void config_watch_end(void)
 {
 	if (pthread_mutex_trylock(&watch.lock))
 		return;
-	note_monitor_end();
+	record_monitor_end();
 	pthread_mutex_unlock(&watch.lock);
 }
 

@@ -90,7 +90,7 @@ void session_invisible(const char *what, const char *why)
 static uint64_t steps_before;
 
 /* With session.lock held. */
-static void put_steps_before(void)
+static void write_steps_before(void)
 {
 	char text[24];
 
@@ -103,12 +103,12 @@ void session_steps_before(uint64_t n)
 	pthread_mutex_lock(&session.lock);
 	steps_before = n;
 	if (session_is_on())
-		put_steps_before();
+		write_steps_before();
 	pthread_mutex_unlock(&session.lock);
 }
 
 /* Call with session.lock held. Facts that nothing depended on are omitted. */
-static void put_layout_facts(void)
+static void write_layout_facts(void)
 {
 	static char json[LAYOUT_FACTS_MAX * 160];
 	struct text t = list_begin(json, sizeof(json), '{');
@@ -139,7 +139,7 @@ void session_layout_fact(unsigned fact, bool holds)
 			layout_facts[fact].name, layout_facts[fact].off);
 	pthread_mutex_lock(&session.lock);
 	if (session_is_on())
-		put_layout_facts();
+		write_layout_facts();
 	pthread_mutex_unlock(&session.lock);
 }
 
@@ -173,7 +173,7 @@ static struct {
 	} of[SWITCHES_MAX];
 } switches;
 
-static int put_switches(void)
+static int write_switches(void)
 {
 	char json[SWITCHES_MAX * 96 + 64];
 	struct text t = text_over(json, sizeof(json));
@@ -192,7 +192,7 @@ static int put_switches(void)
 	return session_meta(META_SWITCHES, "switches", json);
 }
 
-static void note_switch(const struct generation *g, uint64_t step)
+static void record_switch(const struct generation *g, uint64_t step)
 {
 	memmove(switches.of + 1, switches.of, sizeof(switches.of) - sizeof(switches.of[0]));
 	switches.of[0].step = step;
@@ -208,12 +208,12 @@ void session_config_changed(uint64_t step)
 
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
 	pthread_mutex_lock(&session.lock);
-	note_switch(generation_now(), step);
+	record_switch(generation_now(), step);
 	/* The step first: its configuration replaces the one from the start. */
 	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
 		err = put_config();
 	if (!err && session_is_on())
-		err = put_switches();
+		err = write_switches();
 	pthread_mutex_unlock(&session.lock);
 	if (err)
 		log_loss(LOSS_CONFIG,
@@ -235,7 +235,7 @@ static ssize_t cut_title_padding(const char *line, ssize_t n)
 	return n - end > EMPTY_ARGUMENTS_MAX && end ? end + 1 : n;
 }
 
-static void put_process(void)
+static void write_process(void)
 {
 	const struct training_keys *keys = get_training_keys(config_now());
 	static char text[META_PART_MAX], value[4096];
@@ -258,7 +258,7 @@ static void put_process(void)
 }
 
 /* Distinguishes folders of one run from those of another: its start, and the launcher's attempt number. */
-static void put_lifetime(void)
+static void write_lifetime(void)
 {
 	/* An escaped byte takes six. */
 	char json[6 * sizeof(((struct identity *)0)->attempt) + 3], start[24];
@@ -288,7 +288,7 @@ static void put_resumed(void)
 }
 
 /* Notes where one can read later whether the kernel has killed processes of this group for lack of memory. */
-static void put_memory_group(void)
+static void write_memory_group(void)
 {
 	/* Guarded by session.lock, like the others. */
 	static char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
@@ -306,17 +306,17 @@ static void put_memory_group(void)
 
 void session_about(void)
 {
-	put_process();
-	put_lifetime();
-	put_memory_group();
+	write_process();
+	write_lifetime();
+	write_memory_group();
 	put_settings();
 	put_named(&libraries);
 	if (steps_before)
-		put_steps_before();
+		write_steps_before();
 	if (invisible.n)
 		put_named(&invisible);
-	put_layout_facts();
+	write_layout_facts();
 	put_resumed();
 	if (switches.n)
-		put_switches();
+		write_switches();
 }

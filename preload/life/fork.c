@@ -61,7 +61,7 @@ static void run_all_adapter_handlers(void)
 	rows_each(run_adapter_handlers, &last);
 }
 
-static void forget_dict(struct api *a, void *arg)
+static void remove_dict(struct api *a, void *arg)
 {
 	(void)arg;
 	atomic_store(&a->dict, 0);

@@ -39,7 +39,7 @@ void note_exit_asked(int code);
 /* Writes the ending, as known so far, to the journal. */
 void keep_last_words(void);
 
-/* Called in a forked child, which starts anew without an ending. */
+/* Called in a forked child, which starts again without an ending. */
 void forget_last_words(void);
 
 #endif

@@ -49,7 +49,7 @@ static bool is_told_variable(const char *v)
 }
 
 /* all: the variables at process start, n bytes; variables that the program has set since may change while they are read. */
-static void put_environment(char *all, size_t n)
+static void write_environment(char *all, size_t n)
 {
 	static char text[META_PART_MAX];
 	struct text t = list_begin(text, sizeof(text), '{');
@@ -93,7 +93,7 @@ struct sites {
 };
 
 /* The folder of packages that contains a loaded object. */
-static void note_package_folder(void *arg, const struct module *m)
+static void record_package_folder(void *arg, const struct module *m)
 {
 	static const char folders[][20] = {"/site-packages/", "/dist-packages/"};
 	struct sites *s = arg;
@@ -137,7 +137,7 @@ static void add_package(struct text *t, const char *name)
 
 static struct sites sites;
 
-static void put_packages(void)
+static void write_packages(void)
 {
 	static char text[META_PART_MAX];
 	struct text t = list_begin(text, sizeof(text), '{');
@@ -187,7 +187,7 @@ void life_describe_late(void)
 	self = (int)syscall(SYS_gettid);
 	if (atomic_compare_exchange_strong(&packages, &state, PACKAGES_READ)) {
 		atomic_store(&packages_reader, self);
-		put_packages();
+		write_packages();
 		atomic_store(&packages, PACKAGES_PUT);
 		syscall(SYS_futex, &packages, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 	} else if (state == PACKAGES_READ && atomic_load(&packages_reader) != self) {
@@ -204,7 +204,7 @@ static void find_package_folders(void)
 	if (atomic_load(&packages) != PACKAGES_NEW)
 		return;
 	sites.n = 0;
-	modules_each(note_package_folder, &sites);
+	modules_each(record_package_folder, &sites);
 }
 
 void settings_forked(void)
@@ -298,7 +298,7 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 	list_add(t, reproducible[i].name, value, true);
 }
 
-static void put_reproducible(const char *all, size_t n)
+static void write_reproducible(const char *all, size_t n)
 {
 	const struct config *c = config_now();
 	const struct process_keys *keys = get_process_keys(c);
@@ -321,7 +321,7 @@ static void put_reproducible(const char *all, size_t n)
 static char seeds[200];
 
 /* With session.lock held. */
-static void put_seeds(void)
+static void write_seeds(void)
 {
 	if (*seeds)
 		session_meta(META_SEEDS, "seeds", seeds);
@@ -332,7 +332,7 @@ void session_seeds(const char *json)
 	pthread_mutex_lock(&session.lock);
 	snprintf(seeds, sizeof(seeds), "%s", json);
 	if (session_is_on())
-		put_seeds();
+		write_seeds();
 	pthread_mutex_unlock(&session.lock);
 }
 
@@ -344,10 +344,10 @@ void put_settings(void)
 
 	if (n > 0) {
 		all[n] = 0;
-		put_environment(all, (size_t)n);
+		write_environment(all, (size_t)n);
 	}
 	find_package_folders();
-	put_reproducible(all, n > 0 ? (size_t)n : 0);
-	put_seeds();
+	write_reproducible(all, n > 0 ? (size_t)n : 0);
+	write_seeds();
 	free(all);
 }

@@ -28,7 +28,7 @@
 /* Only in glibc; without it nothing is recorded. */
 extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
 
-static void note_status(int code, void *arg)
+static void record_status(int code, void *arg)
 {
 	(void)arg;
 	if (getpid() == session.pid)
@@ -51,7 +51,7 @@ static void once_per_process(void)
 	thread_init();
 	at_quick_exit(end_quickly);
 	if (on_exit)
-		on_exit(note_status, NULL);
+		on_exit(record_status, NULL);
 
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -33,44 +33,44 @@ static inline void put_comma(struct text *out)
 	text_char(out, ',');
 }
 
-static inline void put_nonzero(struct text *out, uint64_t v)
+static inline void write_nonzero(struct text *out, uint64_t v)
 {
 	if (v)
 		text_u64(out, v);
 }
 
-static inline void put_known_number(struct text *out, int64_t v)
+static inline void write_known_number(struct text *out, int64_t v)
 {
 	if (v != JOURNAL_NONE64)
 		text_i64(out, v);
 }
 
-static inline void put_known_i32(struct text *out, int32_t v)
+static inline void write_known_i32(struct text *out, int32_t v)
 {
 	if (v != JOURNAL_NONE)
 		text_i64(out, v);
 }
 
-static inline void put_known_rank(struct text *out, int32_t v)
+static inline void write_known_rank(struct text *out, int32_t v)
 {
 	if (v >= 0)
 		text_i64(out, v);
 }
 
-static inline void put_nonzero_id(struct text *out, uint64_t v)
+static inline void write_nonzero_id(struct text *out, uint64_t v)
 {
 	if (v)
 		text_hex(out, v, 16);
 }
 
 #define PUT_WHOLE(v) text_u64(out, v)
-#define PUT_NONZERO(v) put_nonzero(out, v) /* 0: empty */
+#define PUT_NONZERO(v) write_nonzero(out, v) /* 0: empty */
 #define PUT_INTEGER(v) text_i64(out, v)
-#define PUT_NUMBER(v) put_known_number(out, v) /* JOURNAL_NONE64: empty */
-#define PUT_NUMBER32(v) put_known_i32(out, v) /* JOURNAL_NONE: empty */
-#define PUT_RANK(v) put_known_rank(out, v) /* below 0: empty */
+#define PUT_NUMBER(v) write_known_number(out, v) /* JOURNAL_NONE64: empty */
+#define PUT_NUMBER32(v) write_known_i32(out, v) /* JOURNAL_NONE: empty */
+#define PUT_RANK(v) write_known_rank(out, v) /* below 0: empty */
 #define PUT_HEX(v) text_hex(out, v, 16)
-#define PUT_ID(v) put_nonzero_id(out, v) /* 0: empty */
+#define PUT_ID(v) write_nonzero_id(out, v) /* 0: empty */
 #define PUT_WORD(s) text_str(out, s) /* never to be quoted */
 #define PUT_TEXT(s) csv_field_max(out, s, ROW_STRING_MAX)
 #define PUT_LONG_TEXT(s) csv_field(out, s)

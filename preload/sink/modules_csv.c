@@ -51,15 +51,15 @@ static const struct module *next_module(
 	return NULL;
 }
 
-static void put_build_id(struct text *out, const struct module *m)
+static void write_build_id(struct text *out, const struct module *m)
 {
 	for (unsigned b = 0; b < m->build_id_len; b++)
 		text_hex(out, m->build_id[b], 2);
 }
 
-#define PUT_BYTES(m) put_build_id(out, m)
+#define PUT_BYTES(m) write_build_id(out, m)
 
-static void put_module_row(struct text *out, const struct module *m)
+static void write_module_row(struct text *out, const struct module *m)
 {
 #define MODULE_COLUMN(name, type, source, help) \
 	PUT_##type(source);                     \
@@ -92,7 +92,7 @@ int modules_write(const struct journal *j, int dirfd, uint64_t *written)
 	text_str(&t, MODULES_HEADER);
 	at = 0;
 	for (size_t i = 0; i < n && next_module(j, &at, &gap, &m); i++)
-		put_module_row(&t, &m);
+		write_module_row(&t, &m);
 	err = t.cut ? -EMSGSIZE : io_replace_file(dirfd, "modules.csv", buf, t.len);
 	free(buf);
 	if (!err)

@@ -40,7 +40,7 @@ static const char *skip_name_arguments(const char *name)
 	while ((p = strpbrk(p, "(<"))) {
 		if (strncmp(p, "(anonymous namespace)", 21) != 0 && (!last || p < last))
 			return "has arguments: write the name without (...) and <...>; overloads "
-			       "are told apart by sig";
+			       "are distinguished by sig";
 		p++;
 	}
 	return NULL;

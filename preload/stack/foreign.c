@@ -31,7 +31,7 @@ static const struct stack_language *stack_language_at(unsigned i)
 	return stack_languages && i < LANGUAGES_MAX ? stack_languages[i] : NULL;
 }
 
-static void look_for_languages(bool again)
+static void find_languages(bool again)
 {
 	uint64_t now;
 
@@ -52,7 +52,7 @@ static void look_for_languages(bool again)
 
 void foreign_look(void)
 {
-	look_for_languages(true);
+	find_languages(true);
 }
 
 void foreign_watch_end(void)
@@ -144,7 +144,7 @@ bool foreign_walk_own(struct foreign_stack *s)
 		uint8_t k = atomic_load_explicit(&known[i], memory_order_acquire);
 
 		if (k == UNKNOWN) {
-			look_for_languages(false);
+			find_languages(false);
 			k = atomic_load_explicit(&known[i], memory_order_acquire);
 		}
 		if (k != PRESENT)
@@ -245,7 +245,7 @@ static bool matches_rule(const regex_t *re, const char *text)
 	return regexec(re, text, 0, NULL, 0) == 0;
 }
 
-static void judge_frame(
+static void check_frame(
 	const struct foreign_rules *r, const struct foreign_name *n, bool *selected, bool *dropped)
 {
 	char line[sizeof(n->file) + sizeof(n->function) + 24];
@@ -271,7 +271,7 @@ size_t foreign_text(const struct foreign_stack *s, const struct foreign_rules *r
 		if (!s->language->describe(&s->frame[i], &n))
 			continue;
 		if (rules)
-			judge_frame(rules, &n, selected, &dropped);
+			check_frame(rules, &n, selected, &dropped);
 		if (dropped || t.cut)
 			continue;
 		text_fmt(&t, "%s%s:%d %s", t.len ? " <- " : "", n.file, n.line, n.function);

@@ -53,7 +53,7 @@ static bool place_of(struct trail *t, uintptr_t a, int32_t *at)
 	return *at == d;
 }
 
-static void note_trail_word(struct trail *t, uintptr_t a, uintptr_t raw)
+static void record_trail_word(struct trail *t, uintptr_t a, uintptr_t raw)
 {
 	int32_t at;
 
@@ -78,7 +78,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 {
 	if (!read_word(w, a, v))
 		return false;
-	note_trail_word(w->t, a, *v);
+	record_trail_word(w->t, a, *v);
 	return true;
 }
 
@@ -86,7 +86,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 static uintptr_t use_fp(struct walk *w, struct frame *f)
 {
 	if (f->fp_at) {
-		note_trail_word(w->t, f->fp_at, f->fp);
+		record_trail_word(w->t, f->fp_at, f->fp);
 		f->fp_at = 0;
 	}
 	return f->fp;
@@ -101,7 +101,7 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 	if (!read_word(w, a, &raw))
 		return false;
 	if (!raw) {
-		note_trail_word(t, a, raw);
+		record_trail_word(t, a, raw);
 		return false;
 	}
 	/* At most n = STACK_DEPTH_MAX - 1 here: unwind_stack() does not step past the last frame that fits. */
@@ -135,7 +135,7 @@ MEMORY_RAW static bool read_code(uintptr_t a, uint8_t b[8])
 }
 
 /* True if the instruction before pc is a call. Used if no table covers pc. */
-static bool is_behind_call_instruction(uintptr_t pc)
+static bool is_after_call_instruction(uintptr_t pc)
 {
 	uint8_t b[8];
 
@@ -238,13 +238,13 @@ static bool step_fp(struct walk *w, struct frame *f)
 {
 	uintptr_t fp, next;
 
-	if (!f->fp_known || f->exact || !is_behind_call_instruction(f->pc))
+	if (!f->fp_known || f->exact || !is_after_call_instruction(f->pc))
 		return false;
 	fp = use_fp(w, f);
 	if (fp < f->sp || fp - f->sp > FRAME_MAX || !read_word(w, fp, &next) ||
 		!read_pc(w, f, fp + sizeof(fp)))
 		return false;
-	if (!is_behind_call_instruction(f->pc))
+	if (!is_after_call_instruction(f->pc))
 		return note_disbelieved(w->t);
 	f->fp = next;
 	f->fp_at = fp;
@@ -393,7 +393,7 @@ void unwind_stack(struct memory *m, struct stack_cache *cache, uintptr_t pc, uin
 		find_rule(&w, &f, &r);
 		if (r.kind == CFI_FOREIGN && is_sigreturn(f.pc)) {
 			r.kind = CFI_SIGNAL;
-		} else if (r.kind == CFI_FOREIGN && !f.exact && !is_behind_call_instruction(f.pc)) {
+		} else if (r.kind == CFI_FOREIGN && !f.exact && !is_after_call_instruction(f.pc)) {
 			note_disbelieved(t);
 			break;
 		}

@@ -253,7 +253,7 @@ const char *alert_rule_complete(struct alert_rule *r)
 
 /* ---- as one line of JSON ---- */
 
-static void put_member(struct text *t, const char *field)
+static void write_member(struct text *t, const char *field)
 {
 	text_str(t, ", \"");
 	text_str(t, field);
@@ -264,7 +264,7 @@ static void put_member(struct text *t, const char *field)
 static void put_word(struct text *t, const char *field, const char *word, unsigned *n)
 {
 	if (!(*n)++) {
-		put_member(t, field);
+		write_member(t, field);
 		text_char(t, '[');
 	} else {
 		text_str(t, ", ");
@@ -278,7 +278,7 @@ static void end_word_list(struct text *t, unsigned n)
 		text_char(t, ']');
 }
 
-static void put_sources(struct text *t, const struct alert_rule *r)
+static void write_sources(struct text *t, const struct alert_rule *r)
 {
 	unsigned n = 0;
 
@@ -297,7 +297,7 @@ static void put_sources(struct text *t, const struct alert_rule *r)
 	end_word_list(t, n);
 }
 
-static void put_name_patterns(struct text *t, const char *names)
+static void write_name_patterns(struct text *t, const char *names)
 {
 	char one[ALERT_NAMES_MAX];
 	unsigned count = 0;
@@ -312,7 +312,7 @@ static void put_name_patterns(struct text *t, const char *names)
 }
 
 /* A number with an exponent gets a point: YAML 1.1 reads 1e+10 as a string. */
-static void put_alert_number(struct text *t, double v)
+static void write_alert_number(struct text *t, double v)
 {
 	char digits[48];
 	struct text d = text_over(digits, sizeof(digits));
@@ -335,28 +335,28 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 
 	text_str(t, "{\"rule\": ");
 	text_json(t, alert_rule_words[r->rule]);
-	put_sources(t, r);
-	put_name_patterns(t, r->names);
+	write_sources(t, r);
+	write_name_patterns(t, r->names);
 	for (unsigned op = TO_MIN; op <= TO_INFS; op++)
 		if (r->ops >> op & 1)
 			put_word(t, "op", train_op_words[op], &n);
 	end_word_list(t, n);
 	if (r->has_threshold) {
-		put_member(t, "threshold");
-		put_alert_number(t, r->threshold);
+		write_member(t, "threshold");
+		write_alert_number(t, r->threshold);
 	}
-	put_member(t, "direction");
+	write_member(t, "direction");
 	text_json(t, direction_words[r->direction]);
-	put_member(t, "warmup");
+	write_member(t, "warmup");
 	text_u64(t, r->warmup);
 	n = 0;
 	for (unsigned i = 0; i < ALERT_ACTIONS; i++)
 		if (r->actions >> i & 1)
 			put_word(t, "action", alert_action_words[i], &n);
 	end_word_list(t, n);
-	put_member(t, "n");
+	write_member(t, "n");
 	text_u64(t, r->n);
-	put_member(t, "preset");
+	write_member(t, "preset");
 	text_json(t, alert_preset_words[r->preset]);
 	text_char(t, '}');
 }

@@ -24,7 +24,7 @@ static void leave_c_locale(locale_t was)
 		uselocale(was);
 }
 
-static bool put_odd_number(struct text *t, double v)
+static bool write_odd_number(struct text *t, double v)
 {
 	if (isfinite(v))
 		return false;
@@ -38,7 +38,7 @@ void text_fixed(struct text *t, double v, int width, int decimals)
 	locale_t was;
 	int n;
 
-	if (put_odd_number(t, v))
+	if (write_odd_number(t, v))
 		return;
 	was = enter_c_locale();
 	n = snprintf(tmp, sizeof(tmp), "%*.*f", width, decimals, v);
@@ -75,7 +75,7 @@ static void find_shortest_digits(struct digits *d, double v, bool single, int mo
 		d->n--;
 }
 
-static void put_python_positional(struct text *t, const struct digits *d)
+static void write_python_positional(struct text *t, const struct digits *d)
 {
 	if (d->point <= 0)
 		text_char(t, '0');
@@ -90,7 +90,7 @@ static void put_python_positional(struct text *t, const struct digits *d)
 }
 
 /* point: write it even if no digit follows it. */
-static void put_python_exponent(struct text *t, const struct digits *d, bool point)
+static void write_python_exponent(struct text *t, const struct digits *d, bool point)
 {
 	int e = d->point - 1;
 
@@ -104,32 +104,32 @@ static void put_python_exponent(struct text *t, const struct digits *d, bool poi
 	text_u64(t, (uint64_t)abs(e));
 }
 
-static void put_shortest(struct text *t, double v, bool single, int most)
+static void write_shortest(struct text *t, double v, bool single, int most)
 {
 	struct digits d;
 
-	if (put_odd_number(t, v))
+	if (write_odd_number(t, v))
 		return;
 	find_shortest_digits(&d, v, single, most);
 	if (signbit(v))
 		text_char(t, '-');
 	if (d.point <= -4 || d.point > 16) {
-		put_python_exponent(t, &d, false);
+		write_python_exponent(t, &d, false);
 		return;
 	}
-	put_python_positional(t, &d);
+	write_python_positional(t, &d);
 	if (d.n <= d.point)
 		text_char(t, '0');
 }
 
 void text_python_float(struct text *t, double v)
 {
-	put_shortest(t, v, false, 17);
+	write_shortest(t, v, false, 17);
 }
 
 void text_python_single(struct text *t, float v)
 {
-	put_shortest(t, (double)v, true, 9);
+	write_shortest(t, (double)v, true, 9);
 }
 
 /* NumPy's printing precision: number of digits after the point. */
@@ -141,7 +141,7 @@ void text_numpy_single(struct text *t, float v)
 	double size = fabs((double)v);
 
 	text_char(t, '[');
-	if (!put_odd_number(t, (double)v)) {
+	if (!write_odd_number(t, (double)v)) {
 		bool exponent = size >= 1e8 || (size > 0 && size < 1e-4);
 
 		find_shortest_digits(&d, (double)v, true, 9);
@@ -153,9 +153,9 @@ void text_numpy_single(struct text *t, float v)
 		if (signbit((double)v))
 			text_char(t, '-');
 		if (exponent)
-			put_python_exponent(t, &d, true);
+			write_python_exponent(t, &d, true);
 		else
-			put_python_positional(t, &d);
+			write_python_positional(t, &d);
 	}
 	text_char(t, ']');
 }

@@ -42,7 +42,7 @@ struct innermost {
 	uint64_t start;
 };
 
-static void note_innermost(void *arg, const struct inspect_call *c)
+static void record_innermost(void *arg, const struct inspect_call *c)
 {
 	struct innermost *in = arg;
 
@@ -56,7 +56,7 @@ static void note_innermost(void *arg, const struct inspect_call *c)
 static void find_innermost(const struct journal *j, struct innermost *in)
 {
 	*in = (struct innermost){0};
-	inspect_open(j, note_innermost, in);
+	inspect_open(j, record_innermost, in);
 }
 
 /*

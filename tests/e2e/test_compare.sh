@@ -129,7 +129,7 @@ is 'a_quarter_of_the_ranks_in_common_is_in_json' "$(json 'd["under_half_paired"]
 compare good four_ranks
 like 'ranks_that_only_one_run_has_count' "$said" '^A '
 compare one_rank four_ranks
-like 'a_quarter_of_the_ranks_in_common_is_said_first' "$said" '^Only 120 of 120 calls in A and 120 of 480 in B have a partner'
+like 'a_quarter_of_the_ranks_in_common_is_said_first' "$said" '^Only 120 of 120 calls in A and 120 of 480 in B could be paired'
 
 # ---- weights on their way from a training to what serves them ----
 
@@ -331,7 +331,7 @@ wrong() { # TEXT PATTERN ARGS...
 }
 wrong 'one operand' 'two folders are needed' "$f/good"
 wrong 'no such folder' 'nonesuch: No such file' "$f/good" "$f/nonesuch"
-wrong 'nothing in it' 'holds nothing that can be compared' "$f/good" "$tmp/m"
+wrong 'nothing in it' 'contains nothing to compare' "$f/good" "$tmp/m"
 mkdir -p "$tmp/bad/step0/rank0"
 echo '{"task": "statistics", "data": {"Torch.add.0.forward": {"input_args": [' >"$tmp/bad/step0/rank0/dump.json"
 wrong 'a dump that was cut' 'dump.json: byte [0-9]*: the file is truncated' "$tmp/bad" "$f/dump"

@@ -89,7 +89,7 @@ is 'ranks' "$(part ranks)" '[3, "5-7"]'
 explain PROBE_STEP_INTERVAL=3 PROBE_START_STEP=2
 is 'steps in words' "$(part steps)$(part 'that is' | head -1)" '2, 5, 8, 11 ...every 3rd from 2 on'
 explain PROBE_STEP=3 PROBE_START_STEP=4
-like 'no step at all' "$(part steps)" '^none: no step from 0 on fits'
+like 'no step at all' "$(part steps)" '^none: no step from 0 on matches'
 
 [ -n "$flavours" ] || { skip 'runs' 'no MPI, or its programs are not built (make apps)'; finish; }
 f=${flavours%%[[:space:]]*}
@@ -117,7 +117,7 @@ new_out
 run_with $f 2 PROBE_STEP_INTERVAL=x PROBE_EPS=abc PROBE_STACK=maybe PROBE_STEP_MARKER=MPI_Zap train_digits --steps 60
 stands_out=$("$probe" report "$out" | sed '/^run  /,$d')
 for wrong in STEP_INTERVAL=x EPS=abc STACK=maybe; do
-	like "three wrong settings: PROBE_$wrong" "$stands_out" "PROBE_$wrong: not a"
+	like "three wrong settings: PROBE_$wrong" "$stands_out" "PROBE_$wrong: not "
 done
 is 'one line of steps' "$(grep -c '^  steps ' <<<"$stands_out")" 1
 like 'of the marker, and of what repeats' "$stands_out" 'steps .*the step marker MPI_Zap was never called.*the call sequence repeats every 3 calls'

@@ -79,7 +79,7 @@ said=$("$probe" top --once "$dir")
 is 'top --once: status' $? 0
 like 'top: the job' "$said" "$dir step 20 .*4 ranks finished loss 2.25 grad-norm nan learning-rate 0.01"
 like 'top: its speed' "$said" '30 ms a step .*exposed communication 12.5 %'
-like 'top: the late rank' "$said" '2 node1 finished 20 30 ms 15.0 % 2.25 nan 3 ms [0-9.]+ ms .*the others wait for it: last in [0-9]+ of [0-9]+ collectives'
+like 'top: the late rank' "$said" '2 node1 finished 20 30 ms 15.0 % 2.25 nan 3 ms [0-9.]+ ms .*the others wait for it: it arrived last in [0-9]+ of [0-9]+ collectives'
 like 'top: alerts' "$said" 'alerts rank 3 AnomalyNan: loss 3 times, last in step 19 rank 3 spike: grad-norm 9.5'
 
 # 100 ms: 10 and 10 in calls, 5 of an asynchronous one in its wait, a call inside another one is that; step 5 does not follow step 1.

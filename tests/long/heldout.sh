@@ -14,7 +14,7 @@ flavours=$(mpi_flavours | grep -x 'openmpi\|mpich' | paste -sd,)
 }
 for m in ${flavours//,/ }; do
 	mkdir -p "$at/$m"
-	mpi_cc "$m" -O1 -g -fPIC -shared -o "$at/$m/libunder.so" $room/under.c || fail "$m: libunder.so is built"
+	mpi_cc "$m" -O1 -g -fPIC -shared -o "$at/$m/libbit_flip.so" $room/bit_flip.c || fail "$m: libbit_flip.so is built"
 	for p in $(python3 -c "import sys; sys.path.insert(0, '$room'); from sites import PROGRAMS; print(*PROGRAMS)"); do
 		# MPICH's header takes a null pointer of its own for a room of no size.
 		mpi_cc "$m" -std=gnu11 -D_GNU_SOURCE -O1 -g -Wall -Wextra -Wno-stringop-overflow -rdynamic -o "$at/$m/$p" \

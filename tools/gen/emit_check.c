@@ -9,7 +9,7 @@
 
 #include "terms/dtype.h"
 
-static void put_headers(struct out *o, const struct library *lib)
+static void write_headers(struct out *o, const struct library *lib)
 {
 	put_head(o, lib->spec->base, "Compares that file with an installed header.");
 	for (unsigned i = 0; i < lib->check.headers->n; i++) {
@@ -26,7 +26,7 @@ static void put_headers(struct out *o, const struct library *lib)
 }
 
 /* text: the header. A type that this header's version lacks has no functions in it either. */
-static void put_types(struct out *o, const struct library *lib, const char *text)
+static void write_types(struct out *o, const struct library *lib, const char *text)
 {
 	for (unsigned i = 0; i < lib->spec->types.n; i++) {
 		const struct type_name *t = &lib->spec->types.item[i];
@@ -51,7 +51,7 @@ static void put_types(struct out *o, const struct library *lib, const char *text
 	}
 }
 
-static void put_prototype(struct out *o, const struct func *f)
+static void write_prototype(struct out *o, const struct func *f)
 {
 	put_format(o, "_Static_assert(__builtin_types_compatible_p(__typeof__(%s), %s(", f->symbol,
 		f->ret.spelling);
@@ -89,7 +89,7 @@ static const char helpers[] =
 	"\t\tsame++;\n"
 	"}\n";
 
-static void put_helpers(struct out *o, const struct library *lib)
+static void write_helpers(struct out *o, const struct library *lib)
 {
 	put_format(o, "\n#define SPEC \"%s\"\n%s", lib->spec->base, helpers);
 	if (!lib->check.dtype_size)
@@ -108,7 +108,7 @@ static void put_helpers(struct out *o, const struct library *lib)
 }
 
 /* guard: the row's name is a macro that this version of the header may lack. */
-static void put_table(struct out *o, const struct library *lib, const struct abi_table *t,
+static void write_abi_table(struct out *o, const struct library *lib, const struct abi_table *t,
 	unsigned flavour, bool guard)
 {
 	for (unsigned i = 0; i < t->n; i++) {
@@ -133,7 +133,7 @@ static void put_table(struct out *o, const struct library *lib, const struct abi
  * Compares the header's enumerators and their meanings with the file's tables of values. An enumerator that an older header lacks counts as
  * absent.
  */
-static void put_enum(struct out *o, const char *text, const struct node *map,
+static void write_enum(struct out *o, const char *text, const struct node *map,
 	const struct value_map *values, bool redop)
 {
 	for (unsigned i = 0; map && i < map->n; i++) {
@@ -155,7 +155,7 @@ static void put_enum(struct out *o, const char *text, const struct node *map,
 	}
 }
 
-static void put_sizes(struct out *o, const struct library *lib)
+static void write_sizes(struct out *o, const struct library *lib)
 {
 	put_format(o, "\t%s;\n", lib->check.start ? lib->check.start : "");
 	for (unsigned i = 0; i < lib->abi.dtype.n; i++) {
@@ -184,8 +184,8 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 			"without a key 'check' there is nothing to compare with");
 		return;
 	}
-	put_headers(o, lib);
-	put_types(o, lib, text);
+	write_headers(o, lib);
+	write_types(o, lib, text);
 	for (unsigned i = 0; i < f->n; i++) {
 		int agree = check_param_names(lib, f->item[i], text);
 
@@ -193,24 +193,24 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 			continue;
 		declared++;
 		names += (unsigned)agree;
-		put_prototype(o, f->item[i]);
+		write_prototype(o, f->item[i]);
 	}
-	put_helpers(o, lib);
+	write_helpers(o, lib);
 	put_format(o, "\nint main(void)\n{\n");
 	for (unsigned i = 0; i < lib->abi.nflavour; i++) {
 		put_format(o, "#%s %s\n", i ? "elif" : "if", lib->abi.when[i]);
-		put_table(o, lib, &lib->abi.dtype, i, true);
-		put_table(o, lib, &lib->abi.redop, i, true);
-		put_table(o, lib, &lib->abi.constant, i, false);
+		write_abi_table(o, lib, &lib->abi.dtype, i, true);
+		write_abi_table(o, lib, &lib->abi.redop, i, true);
+		write_abi_table(o, lib, &lib->abi.constant, i, false);
 	}
 	if (lib->abi.nflavour)
 		put_format(o,
 			"#else\n#error \"%s: no flavour of 'abi' fits this header\"\n#endif\n",
 			lib->spec->base);
-	put_enum(o, text, lib->check.dtypes, &lib->spec->dtype, false);
-	put_enum(o, text, lib->check.redops, &lib->spec->redop, true);
+	write_enum(o, text, lib->check.dtypes, &lib->spec->dtype, false);
+	write_enum(o, text, lib->check.redops, &lib->spec->redop, true);
 	if (lib->check.dtype_size)
-		put_sizes(o, lib);
+		write_sizes(o, lib);
 	put_format(o, "\tprintf(\"%s: %u of %u prototypes declared and equal, \"\n",
 		lib->spec->library, declared, f->n);
 	put_format(

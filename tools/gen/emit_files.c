@@ -34,7 +34,7 @@ static const char *c_redop(uint8_t op)
 	return op == REDOP_NONE ? "REDOP_NONE" : upper_text(mem_print("redop_%s", redop_name[op]));
 }
 
-static void put_abi_header(struct out *o, const struct library *lib)
+static void write_abi_header(struct out *o, const struct library *lib)
 {
 	const struct spec *s = lib->spec;
 	const struct abi *a = &lib->abi;
@@ -105,7 +105,7 @@ void emit_tables(const struct library *lib)
 	if (s->redop.n)
 		put_format(o, "extern const struct spec_values %s_redops;\n", s->library);
 	if (lib->abi.nflavour)
-		put_abi_header(o, lib);
+		write_abi_header(o, lib);
 	if (s->has_matrix)
 		put_format(o, "\nextern const struct matrix_codes %s_matrix;\n", s->library);
 	if (s->id_bytes)
@@ -113,14 +113,14 @@ void emit_tables(const struct library *lib)
 	put_format(o, "\n#endif\n");
 }
 
-static void put_query(struct out *o, const char *name, const struct query *q)
+static void write_query(struct out *o, const char *name, const struct query *q)
 {
 	put_format(o, "\t.%s = {\"%s\", %s, %s, %u},\n", name, q->function,
 		q->comm ? "true" : "false", q->out ? "true" : "false", q->bytes);
 }
 
 /* The parameters of wrappers/ccl. */
-static void put_ccl(struct out *o, const struct spec *s)
+static void write_ccl(struct out *o, const struct spec *s)
 {
 	if (!s->id_bytes)
 		return;
@@ -128,8 +128,8 @@ static void put_ccl(struct out *o, const struct spec *s)
 		"\nconst struct ccl_library ccl_%s = {\n\t.lib = &adapter_%s,\n\t.id_bytes = "
 		"%lld,\n",
 		s->library, s->library, (long long)s->id_bytes);
-	put_query(o, "rank", &s->rank);
-	put_query(o, "size", &s->size);
+	write_query(o, "rank", &s->rank);
+	write_query(o, "size", &s->size);
 	put_format(o, "\t.parent = {");
 	for (unsigned i = 0; s->parent && i < s->parent->n; i++)
 		put_format(o, "\"%s\", ", node_text(&gen, s->parent->item[i], ""));
@@ -137,7 +137,7 @@ static void put_ccl(struct out *o, const struct spec *s)
 	put_format(o, "};\n");
 }
 
-static void put_values(struct out *o, const char *library, const char *what,
+static void write_values(struct out *o, const char *library, const char *what,
 	const char *(*c_to)(uint8_t), const struct value_map *m)
 {
 	if (!m->n)
@@ -154,7 +154,7 @@ static const char *c_none(uint8_t to)
 	return "0";
 }
 
-static void put_abi(struct out *o, const struct library *lib, const char *what,
+static void write_abi(struct out *o, const struct library *lib, const char *what,
 	const char *(*c_to)(uint8_t), const struct abi_table *t)
 {
 	if (!t->n)
@@ -182,7 +182,7 @@ static void put_abi(struct out *o, const struct library *lib, const char *what,
 	put_format(o, "};\n");
 }
 
-static void put_codes(struct out *o, const char *field, const int16_t *list, unsigned n)
+static void write_codes(struct out *o, const char *field, const int16_t *list, unsigned n)
 {
 	put_format(o, ", .%s = {", field);
 	for (unsigned i = 0; i < n && list[i]; i++)
@@ -190,7 +190,7 @@ static void put_codes(struct out *o, const char *field, const int16_t *list, uns
 	put_format(o, "}");
 }
 
-static void put_matrix_codes(struct out *o, const struct spec *s)
+static void write_matrix_codes(struct out *o, const struct spec *s)
 {
 	const struct matrix_codes *m = &s->matrix;
 
@@ -198,8 +198,8 @@ static void put_matrix_codes(struct out *o, const struct spec *s)
 		return;
 	put_format(o, "\nconst struct matrix_codes %s_matrix = {.row_major = %d", s->library,
 		m->row_major);
-	put_codes(o, "transposed", m->transposed, sizeof(m->transposed) / sizeof(int16_t));
-	put_codes(o, "left", m->left, sizeof(m->left) / sizeof(int16_t));
+	write_codes(o, "transposed", m->transposed, sizeof(m->transposed) / sizeof(int16_t));
+	write_codes(o, "left", m->left, sizeof(m->left) / sizeof(int16_t));
 	if (m->right)
 		put_format(o, ", .right = %d", m->right);
 	put_format(o, "};\n");
@@ -213,13 +213,13 @@ void emit_table_rows(struct out *o, const struct library *lib)
 	for (unsigned i = 0; i < s->sonames->n; i++)
 		put_format(o, "\"%s\", ", node_text(&gen, s->sonames->item[i], ""));
 	put_format(o, "NULL};\n");
-	put_values(o, s->library, "dtype", c_dtype, &s->dtype);
-	put_values(o, s->library, "redop", c_redop, &s->redop);
-	put_abi(o, lib, "dtype", c_dtype, &lib->abi.dtype);
-	put_abi(o, lib, "redop", c_redop, &lib->abi.redop);
-	put_abi(o, lib, "const", c_none, &lib->abi.constant);
-	put_ccl(o, s);
-	put_matrix_codes(o, s);
+	write_values(o, s->library, "dtype", c_dtype, &s->dtype);
+	write_values(o, s->library, "redop", c_redop, &s->redop);
+	write_abi(o, lib, "dtype", c_dtype, &lib->abi.dtype);
+	write_abi(o, lib, "redop", c_redop, &lib->abi.redop);
+	write_abi(o, lib, "const", c_none, &lib->abi.constant);
+	write_ccl(o, s);
+	write_matrix_codes(o, s);
 }
 
 void emit_map(const struct funcs *f, const char *const *hooks, unsigned nhook)

@@ -100,7 +100,7 @@ static const char *bounded_name(const char *name)
 	return name;
 }
 
-static void put_words(struct out *o, const char *field, const uint8_t *w, unsigned n)
+static void write_words(struct out *o, const char *field, const uint8_t *w, unsigned n)
 {
 	if (!n)
 		return;
@@ -110,7 +110,7 @@ static void put_words(struct out *o, const char *field, const uint8_t *w, unsign
 	put_format(o, "}, .n%s = %u", field, n);
 }
 
-static void put_extents(
+static void write_extents(
 	struct out *o, const char *count, const char *field, const struct extent *list, unsigned n)
 {
 	if (!n)
@@ -121,8 +121,8 @@ static void put_extents(
 
 		put_format(o, "\t\t\t{.form = %s, .where = %s, .buf = %s, .dtype = %s",
 			form_c[e->form], where_c[e->where], word_c(e->buf), word_c(e->dtype));
-		put_words(o, "term", e->term, e->nterm);
-		put_words(o, "offset", e->offset, e->noffset);
+		write_words(o, "term", e->term, e->nterm);
+		write_words(o, "offset", e->offset, e->noffset);
 		if (e->counts)
 			put_format(o, ", .counts = %s", word_c(e->counts));
 		if (e->displs)
@@ -140,7 +140,7 @@ static void put_extents(
 	put_format(o, "\t\t},\n");
 }
 
-static void put_kinds(struct out *o, const struct kinds *k)
+static void write_kinds(struct out *o, const struct kinds *k)
 {
 	put_format(o, "static struct kind kinds[] = {\n");
 	for (unsigned i = 0; i < k->n; i++) {
@@ -152,12 +152,12 @@ static void put_kinds(struct out *o, const struct kinds *k)
 			put_format(o, "\t\t.same = true,\n");
 		if (x->local)
 			put_format(o, "\t\t.local = true,\n");
-		put_extents(o, "nin", "in", x->in, x->nin);
-		put_extents(o, "nout", "out", x->out, x->nout);
+		write_extents(o, "nin", "in", x->in, x->nin);
+		write_extents(o, "nout", "out", x->out, x->nout);
 		if (x->alt_buf) {
 			put_format(o, "\t\t.alt_buf = %s, .alt_no_out = %s,\n", word_c(x->alt_buf),
 				x->alt_no_out ? "true" : "false");
-			put_extents(o, "alt_nin", "alt_in", x->alt_in, x->alt_nin);
+			write_extents(o, "alt_nin", "alt_in", x->alt_in, x->alt_nin);
 		}
 		put_format(o, "\t},\n");
 	}
@@ -177,7 +177,7 @@ static const char *dtype_word(uint8_t dt)
 	return upper_with_prefix("DT_", dtype_info(dt)->name);
 }
 
-static void put_buf_dtypes(struct out *o, const struct func *f)
+static void write_buf_dtypes(struct out *o, const struct func *f)
 {
 	for (unsigned i = 0; i < f->args.n; i++) {
 		const struct param *p = &f->args.item[i];
@@ -209,7 +209,7 @@ static unsigned get_row_number(const struct funcs *f, unsigned i)
 }
 
 /* Names of functions in one array, and rows with their offsets. */
-static void put_names(struct out *o, const struct funcs *f)
+static void write_names(struct out *o, const struct funcs *f)
 {
 	size_t end = 1, *at = mem_new(3 * f->n * sizeof(*at));
 
@@ -235,13 +235,13 @@ static void put_names(struct out *o, const struct funcs *f)
 	put_format(o, "};\n");
 }
 
-static void put_spec(struct out *o, const struct func *f)
+static void write_spec(struct out *o, const struct func *f)
 {
 	put_format(o, "\t{ /* %s */\n\t\t", f->symbol);
 	put_format(o, ".task = %s, .sub = %s, .completion = %s, .nargs = %u,\n", task_c[f->task],
 		sub_c[f->sub], upper_with_prefix("DONE_", completion_name[f->completion]),
 		f->args.n);
-	put_buf_dtypes(o, f);
+	write_buf_dtypes(o, f);
 	if (f->args.n) {
 		put_format(o, "\t\t.args = {\n");
 		for (unsigned i = 0; i < f->args.n; i++) {
@@ -324,7 +324,7 @@ static const char functions[] = "struct api *api_get(unsigned i)\n"
 				"}\n";
 
 /* The libraries, with the number of rows of each. */
-static void put_libraries(
+static void write_libraries(
 	struct out *o, const struct library *libs, unsigned nlib, const struct funcs *f)
 {
 	put_format(o, "\nenum {");
@@ -352,11 +352,11 @@ void emit_api_table(
 	for (unsigned i = 0; i < nlib; i++)
 		put_format(o, "#include \"%s_gen.h\"\n", libs[i].spec->library);
 	put_format(o, "\n");
-	put_kinds(o, k);
-	put_libraries(o, libs, nlib, f);
-	put_names(o, f);
+	write_kinds(o, k);
+	write_libraries(o, libs, nlib, f);
+	write_names(o, f);
 	put_format(o, "\nstatic struct api_spec specs[] = {\n");
 	for (unsigned i = 0; i < f->n; i++)
-		put_spec(o, f->item[i]);
+		write_spec(o, f->item[i]);
 	put_format(o, "};\n\nconst unsigned api_count = %u;\n\n%s", f->n, functions);
 }

@@ -70,7 +70,7 @@ static const char *union_member_of(const struct func *f, const struct type *t)
 }
 
 /* "const void *a0, int a1", without names, or "void". */
-static void put_params(struct out *o, const struct func *f, bool names)
+static void write_params(struct out *o, const struct func *f, bool names)
 {
 	if (!f->args.n)
 		put_format(o, "void");
@@ -88,7 +88,7 @@ void emit_prototype(struct out *o, const struct func *f, bool names)
 	const char *ret = c_type(&f->ret);
 
 	put_format(o, "%s%s%s(", ret, ret[strlen(ret) - 1] == '*' ? "" : " ", f->symbol);
-	put_params(o, f, names);
+	write_params(o, f, names);
 	put_format(o, ")");
 }
 
@@ -123,7 +123,7 @@ static void put_real(struct out *o, const struct func *f)
 	put_format(o, ")");
 }
 
-static void put_last(struct out *o, const struct func *f)
+static void write_last(struct out *o, const struct func *f)
 {
 	switch (f->ret.ctype) {
 	case CT_VOID:
@@ -157,7 +157,7 @@ static void emit_wrapper(struct out *o, const struct func *f, unsigned row)
 	put_format(o, "\n");
 	emit_prototype(o, f, true);
 	put_format(o, "\n{\n\ttypedef %s fn(", c_type(&f->ret));
-	put_params(o, f, false);
+	write_params(o, f, false);
 	put_format(o, ");\n\tstruct api *const f = &%s_rows[%u];\n\n\tif (WRAPPER_OFF(f))%s\n",
 		f->spec->library, row, f->ret.ctype == CT_VOID ? " {" : "");
 	put_format(o, "\t\t%s((fn *)WRAPPER_REAL(f))(", f->ret.ctype == CT_VOID ? "" : "return ");
@@ -166,12 +166,12 @@ static void emit_wrapper(struct out *o, const struct func *f, unsigned row)
 	put_format(o, ");\n%s", f->ret.ctype == CT_VOID ? "\t\treturn;\n\t}\n" : "");
 	put_packed(o, f);
 	put_format(o, "\tWRAPPER_ENTER(f, v, %s);\n", c_type(&f->ret));
-	put_last(o, f);
+	write_last(o, f);
 	put_format(o, "}\n");
 }
 
 /* The structures that the library's functions take by value, and prototypes of its wrappers. */
-static void put_declarations(struct out *o, const struct spec *s, const struct funcs *f)
+static void write_declarations(struct out *o, const struct spec *s, const struct funcs *f)
 {
 	bool seen[UINT16_MAX + 1] = {false};
 
@@ -198,7 +198,7 @@ static void put_declarations(struct out *o, const struct spec *s, const struct f
 }
 
 /* A switch, which compilers turn into code: a table of addresses would be relocated at every start. */
-static void put_addresses(struct out *o, const struct spec *s, const struct funcs *f)
+static void write_addresses(struct out *o, const struct spec *s, const struct funcs *f)
 {
 	unsigned row = 0;
 
@@ -227,11 +227,11 @@ void emit_wrappers(const struct library *lib, const struct funcs *f)
 
 	put_head(o, s->base, "Shape: preload/call/wrapper.h.");
 	put_format(o, "#include \"call/wrapper.h\"\n#include \"%s_gen.h\"\n", s->library);
-	put_declarations(o, s, f);
+	write_declarations(o, s, f);
 	put_format(o, "\nstruct api %s_rows[%u];\n", s->library, get_row_count(s, f));
 	emit_table_rows(o, lib);
 	for (unsigned i = 0; i < f->n; i++)
 		if (f->item[i]->spec == s)
 			emit_wrapper(o, f->item[i], row++);
-	put_addresses(o, s, f);
+	write_addresses(o, s, f);
 }

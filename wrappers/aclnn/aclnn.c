@@ -134,7 +134,7 @@ static uint64_t written_by_rule(const struct aclnn_executor *x, unsigned n)
 	return n ? UINT64_C(1) << (x->tensor[x->op->in_place ? 0 : n - 1].word & 63) : 0;
 }
 
-static void put_buffer(struct cxx_work *w, const struct acl_tensor *t, unsigned k,
+static void write_buffer(struct cxx_work *w, const struct acl_tensor *t, unsigned k,
 	const struct aclnn_tensor *from, bool out)
 {
 	uint16_t *n = out ? &w->nout : &w->nin;
@@ -163,9 +163,9 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 		bool out = t->word < 64 && writes >> t->word & 1;
 
 		if (!out || both >> t->word & 1)
-			put_buffer(w, &t->t, k, t, false);
+			write_buffer(w, &t->t, k, t, false);
 		if (out)
-			put_buffer(w, &t->t, k, t, true);
+			write_buffer(w, &t->t, k, t, true);
 	}
 	/* Later changes from outside are not tracked. */
 	for (unsigned k = 0; x->repeatable && k < n; k++)
@@ -259,7 +259,7 @@ static const struct adapter adapter_first_phase = {
 };
 
 /* Its arguments from the shape on. */
-static void note_tensor(uint64_t handle, const union arg *v)
+static void record_tensor(uint64_t handle, const union arg *v)
 {
 	acl_tensor_made(handle, &(struct acl_tensor_args){
 					.dims = v[0].cp,
@@ -274,13 +274,13 @@ static void note_tensor(uint64_t handle, const union arg *v)
 
 static void tensor_created(const struct call *c, int64_t ret)
 {
-	note_tensor((uint64_t)ret, c->v);
+	record_tensor((uint64_t)ret, c->v);
 }
 
 static void tensor_initialised(const struct call *c, int64_t ret)
 {
 	if (!ret)
-		note_tensor(c->v[0].u, c->v + 1);
+		record_tensor(c->v[0].u, c->v + 1);
 }
 
 static void tensor_moved(const struct call *c, int64_t ret)

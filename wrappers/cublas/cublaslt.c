@@ -105,7 +105,7 @@ static void set_matrix_type(struct buffer *v, int64_t type)
 }
 
 /* shape: sizes, then strides. The number of dimensions. */
-static unsigned put_matrix_shape(
+static unsigned write_matrix_shape(
 	attribute_query *ask, uint64_t layout, bool by_row, int64_t (*shape)[MATRIX_DIMS])
 {
 	int64_t ld = wide_attribute(ask, layout, LAYOUT_LD),
@@ -162,7 +162,7 @@ static bool describe_lt_matrix(
 		.counts = shape[0],
 		.displs = shape[1],
 	};
-	v->n = put_matrix_shape(ask, layout, order == ORDER_ROW, shape);
+	v->n = write_matrix_shape(ask, layout, order == ORDER_ROW, shape);
 	v->ndim = (uint8_t)v->n;
 	v->count = elements_of(shape[0], v->n);
 	set_matrix_type(v, narrow_attribute(ask, layout, LAYOUT_TYPE));

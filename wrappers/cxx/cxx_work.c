@@ -128,7 +128,7 @@ static struct cxx_work *work_of(const struct pending *p)
  * Drops a Work that was never waited for and no longer exists, because another one has its address: its record stays open.
  * Otherwise a wait for the new one could be mistaken for its completion, and its tensors may be freed, too.
  */
-static void forget_gone_work(const struct adapter *lib, const void *handle)
+static void remove_gone_work(const struct adapter *lib, const void *handle)
 {
 	struct pending p;
 
@@ -152,7 +152,7 @@ void cxx_work_follow(struct cxx_work *w, const void *handle)
 
 	if (!c->rec || w->started)
 		return;
-	forget_gone_work(c->api->spec->lib, handle);
+	remove_gone_work(c->api->spec->lib, handle);
 	w->handle = handle;
 	atomic_fetch_add_explicit(&w->users, 1, memory_order_relaxed);
 	w->started = true;

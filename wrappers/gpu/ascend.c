@@ -154,7 +154,7 @@ static int poll_ascend(uint32_t shot, const void **at)
 	return snapshot_poll(&snapshots, shot, at);
 }
 
-static void drop_ascend(uint32_t shot)
+static void remove_ascend(uint32_t shot)
 {
 	snapshot_drop(&snapshots, shot);
 }
@@ -167,5 +167,5 @@ const struct device_backend ascend_device = {
 	.capturing = is_ascend_capturing,
 	.copy = copy_ascend,
 	.poll = poll_ascend,
-	.drop = drop_ascend,
+	.drop = remove_ascend,
 };

@@ -140,7 +140,7 @@ static uint64_t hash_name(const char *name)
 	return hash_str(hash_str(0, "hccl"), name);
 }
 
-static void note_comm_name(uint64_t handle, const char *name)
+static void record_comm_name(uint64_t handle, const char *name)
 {
 	uint64_t h = hash_name(name);
 	struct comm *m = ccl_comm_hccl(handle);
@@ -158,7 +158,7 @@ static void note_comm_name(uint64_t handle, const char *name)
 }
 
 /* Its name may soon belong to another communicator. */
-static void forget_names(uint64_t handle)
+static void remove_names(uint64_t handle)
 {
 	for (unsigned i = 0; i < NAMES_MAX && atomic_load(&names[i].name); i++)
 		atomic_compare_exchange_strong(&names[i].handle, &(uint64_t){handle}, UINT64_C(0));
@@ -208,14 +208,14 @@ static void enter_hccl(struct call *c)
 	if (c->api->spec->task == TASK_COMM_NEW)
 		c->note.u[0] = 0;
 	if (c->api->spec->task == TASK_COMM_END)
-		forget_names(call_arg(c, ROLE_COMM)->u);
+		remove_names(call_arg(c, ROLE_COMM)->u);
 }
 
 static void leave_hccl(struct call *c, int64_t ret)
 {
 	ccl_leave_hccl(c, ret);
 	if (c->api->spec->task == TASK_COMM_NAME && c->ok && call_arg(c, ROLE_NAME)->cp)
-		note_comm_name(call_arg(c, ROLE_COMM)->u, call_arg(c, ROLE_NAME)->cp);
+		record_comm_name(call_arg(c, ROLE_COMM)->u, call_arg(c, ROLE_NAME)->cp);
 }
 
 const struct adapter adapter_hccl = {

@@ -213,7 +213,7 @@ static bool describe_ms_call(struct call *c)
 }
 
 /* MindSpore's own threads communicate: the thread that ends the step is in none of these calls. */
-static void begin_ms_call(struct call *c)
+static void start_ms_call(struct call *c)
 {
 	if (c->api->spec->completion == DONE_RETURN)
 		step_comm_begins();
@@ -249,7 +249,7 @@ const struct adapter adapter_ms = {
 	.unknown_streams = true,
 	.describe = describe_ms_call,
 	.hooked = true,
-	.enter = begin_ms_call,
+	.enter = start_ms_call,
 	.leave = end_ms_call,
 	.dtype = read_ms_dtype,
 	.redop = read_ms_redop,

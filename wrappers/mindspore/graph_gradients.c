@@ -252,7 +252,7 @@ static bool is_given_unmeasured(const struct kernel_tensors *in)
 	return false;
 }
 
-void ms_graph_gradients_behind(enum ms_place place, uint64_t key, bool updates,
+void ms_graph_gradients_after(enum ms_place place, uint64_t key, bool updates,
 	const struct kernel_tensors *in, const struct kernel_tensors *out)
 {
 	unsigned n = (unsigned)(out->end - out->begin);

@@ -78,7 +78,7 @@ static void launch_operator(void *const *primitive, const void *context,
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		launch(primitive, context, in, out, stream, flag);
 		if (values)
-			ms_values_behind(k, NULL, in, out);
+			ms_values_after(k, NULL, in, out);
 		return;
 	}
 
@@ -90,7 +90,7 @@ static void launch_operator(void *const *primitive, const void *context,
 	launch(primitive, context, in, out, stream, flag);
 	call_leave(&c, true);
 	if (values)
-		ms_values_behind(k, NULL, in, out);
+		ms_values_after(k, NULL, in, out);
 }
 
 /* ---- executors ---- */
@@ -120,7 +120,7 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 	if (!k || WRAPPER_OFF(&k->cxx.api)) {
 		ok = launch(executor, node, in, workspace, out, mod, stream);
 		if (values)
-			ms_values_behind(k, *node, in, out);
+			ms_values_after(k, *node, in, out);
 		return ok;
 	}
 
@@ -133,7 +133,7 @@ static inline __attribute__((always_inline)) bool launch_executed(launch_kernel_
 		(uintptr_t)__builtin_frame_address(0));
 	ok = call_leave(&c, launch(executor, node, in, workspace, out, mod, stream));
 	if (values)
-		ms_values_behind(k, *node, in, out);
+		ms_values_after(k, *node, in, out);
 	return ok;
 }
 

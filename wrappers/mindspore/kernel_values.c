@@ -82,7 +82,7 @@ struct kernel_run {
 	const void *node;
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
-	bool looks_behind; /* also measures what it has written */
+	bool measures_output; /* also measures what it has written */
 	bool flows; /* gradients of graphs are tracked; then: */
 	enum ms_place place;
 	uint64_t key;
@@ -291,7 +291,7 @@ static void see_updated(const struct kernel_run *r)
 
 /* ---- gradients returned by a pass: their first use shows them unchanged ---- */
 
-static void see_inputs(const struct kernel_run *r)
+static void handle_inputs(const struct kernel_run *r)
 {
 	const struct kernel_layout *l = ms_layout();
 
@@ -321,17 +321,17 @@ static void see_before(void *arg)
 	if (r->k->update)
 		see_update(r);
 	else if (r->phase != PHASE_BACKWARD && ms_gradients_wait())
-		see_inputs(r);
+		handle_inputs(r);
 }
 
-static void see_behind(void *arg)
+static void record_after_kernel(void *arg)
 {
 	const struct kernel_run *r = arg;
 	double value;
 
 	if (r->flows)
-		ms_graph_gradients_behind(r->place, r->key, r->k->update, r->in, r->out);
-	if (!r->looks_behind)
+		ms_graph_gradients_after(r->place, r->key, r->k->update, r->in, r->out);
+	if (!r->measures_output)
 		return;
 	if (r->k->update) {
 		see_updated(r);
@@ -356,7 +356,7 @@ static bool gives_number(const struct kernel_tensors *out)
 	       v.count == 1 && dtype_info(v.dtype)->cls == DTC_FLOAT;
 }
 
-static void see_apart(void (*see)(void *), struct kernel_run *r)
+static void handle_apart(void (*see)(void *), struct kernel_run *r)
 {
 	struct thread_self *w = &thread_state;
 	int err = errno;
@@ -395,11 +395,11 @@ bool ms_values_before(const struct ms_kernel *k, const void *node, const struct 
 		return r.flows;
 	}
 	if (k->update || ms_gradients_wait() || (r.flows && ms_graph_gradients_wait()))
-		see_apart(see_before, &r);
+		handle_apart(see_before, &r);
 	return k->update || k->takes_root || r.flows || !ms_graph_runs();
 }
 
-void ms_values_behind(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
+void ms_values_after(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out)
 {
 	struct kernel_run r = {.k = k, .node = node, .in = in, .out = out};
@@ -407,8 +407,8 @@ void ms_values_behind(const struct ms_kernel *k, const void *node, const struct 
 	if (thread_state.busy)
 		return;
 	r.phase = ms_kernel_phase(k, node);
-	r.looks_behind = r.phase != PHASE_BACKWARD && (k->update || gives_number(out));
+	r.measures_output = r.phase != PHASE_BACKWARD && (k->update || gives_number(out));
 	r.flows = follows_gradients(&r);
-	if (r.looks_behind || r.flows)
-		see_apart(see_behind, &r);
+	if (r.measures_output || r.flows)
+		handle_apart(record_after_kernel, &r);
 }

@@ -24,7 +24,7 @@ bool ms_values_wanted(void);
  */
 bool ms_values_before(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out);
-void ms_values_behind(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
+void ms_values_after(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in,
 	const struct kernel_tensors *out);
 
 /* A readable tensor of a kernel; false: not readable. */
@@ -67,7 +67,7 @@ bool ms_graph_gradients_wait(void);
  */
 void ms_graph_gradients_before(
 	enum ms_place place, const struct kernel_tensors *in, const struct kernel_tensors *out);
-void ms_graph_gradients_behind(enum ms_place place, uint64_t key, bool updates,
+void ms_graph_gradients_after(enum ms_place place, uint64_t key, bool updates,
 	const struct kernel_tensors *in, const struct kernel_tensors *out);
 /*
  * The original gradient from which p's update input in that memory was computed: *v without a name; dims: room for

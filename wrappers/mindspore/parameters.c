@@ -414,7 +414,7 @@ static bool is_unknown(uint64_t key, uint32_t step)
 }
 
 /* Under `looking`. */
-static void note_unknown(uint64_t key, uint32_t step)
+static void record_unknown(uint64_t key, uint32_t step)
 {
 	unsigned i = (unsigned)(key >> 32) % UNKNOWN_SLOTS;
 	uint64_t power = 0;
@@ -449,7 +449,7 @@ const struct train_param *ms_parameter_updated(
 		*all = train_params_now();
 		p = train_param_by_address(*all, u->parameter);
 		if (!p && !found)
-			note_unknown(key_of_unknown(u->parameter, *all), step);
+			record_unknown(key_of_unknown(u->parameter, *all), step);
 	}
 	pthread_mutex_unlock(&looking);
 	return p;

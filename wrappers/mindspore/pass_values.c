@@ -78,7 +78,7 @@ const struct train_param *ms_gradient_take(const void *address, const struct tra
 }
 
 /* Drops gradients of the previous pass, which were never used. */
-static void forget_gradients(void)
+static void remove_gradients(void)
 {
 	pthread_mutex_lock(&lock);
 	if (!gradients) {
@@ -263,7 +263,7 @@ static void read_pass(void *arg)
 		ms_expect_values(measured);
 	if (!(train_kinds_wanted() & KIND_BIT(GRAD_UNREDUCED)))
 		return;
-	forget_gradients();
+	remove_gradients();
 	for (size_t i = 0; i < n && of; i++) {
 		const void *w = weight_of_pass(p, i);
 		const void *g = tensor_of_object(
@@ -312,7 +312,7 @@ static void see_left_out(void *arg)
 	optimizer_called = false;
 }
 
-static void see_optimizer(void *arg)
+static void handle_optimizer(void *arg)
 {
 	(void)arg;
 	if (find_caller("mindspore.nn.optim.optimizer", "Optimizer"))
@@ -326,7 +326,7 @@ void ms_graph_is_called(void)
 
 	if (!pass_cell || optimizer_called || !py_hold_objects(&h, &why))
 		return;
-	apart_call(see_optimizer, NULL);
+	apart_call(handle_optimizer, NULL);
 	py_release_objects(&h);
 }
 

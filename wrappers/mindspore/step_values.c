@@ -78,7 +78,7 @@ void ms_numbers_forked(void)
 	numbers.n = begun = told = settled = 0;
 }
 
-static void put_step_numbers(uint32_t step);
+static void write_step_numbers(uint32_t step);
 
 void ms_number_made(const void *address, double value)
 {
@@ -158,7 +158,7 @@ void ms_backward_made(bool in_graph)
 		settle_passes(false);
 	}
 	pthread_mutex_unlock(&lock);
-	step_add_source(put_step_numbers);
+	step_add_source(write_step_numbers);
 }
 
 static void add_rate(uint32_t id, double rate)
@@ -188,12 +188,12 @@ void ms_update_made(uint32_t id, double rate, double squares)
 	now.late = 0;
 	now.late_squares = 0;
 	pthread_mutex_unlock(&lock);
-	step_add_source(put_step_numbers);
+	step_add_source(write_step_numbers);
 }
 
 /* ---- the end of a step ---- */
 
-static void put_group_rates(uint32_t step, struct step_numbers *n)
+static void write_group_rates(uint32_t step, struct step_numbers *n)
 {
 	for (uint32_t i = 1; i < n->nrate; i++) {
 		struct group_rate r = n->rate[i];
@@ -208,7 +208,7 @@ static void put_group_rates(uint32_t step, struct step_numbers *n)
 			n->nrate == 1 ? JOURNAL_NO_GROUP : (uint16_t)i, n->rate[i].rate);
 }
 
-static void put_mean_loss(uint32_t step, double mean, uint32_t passes)
+static void write_mean_loss(uint32_t step, double mean, uint32_t passes)
 {
 	scalar_put(SCALAR_LOSS, step, mean);
 	metric_put_losses(step, mean, passes);
@@ -228,7 +228,7 @@ static bool are_updates_unclipped(const struct step_numbers *n)
  * In a step with a skipped update, all square roots up to its end have been seen, including those of a callback: the
  * first one is the norm, if it was in the last step with an update.
  */
-static void put_grad_norm(uint32_t step, const struct step_numbers *n)
+static void write_grad_norm(uint32_t step, const struct step_numbers *n)
 {
 	static bool root_is_norm; /* steps end one after the other */
 
@@ -242,7 +242,7 @@ static void put_grad_norm(uint32_t step, const struct step_numbers *n)
 	}
 }
 
-static void put_step_numbers(uint32_t step)
+static void write_step_numbers(uint32_t step)
 {
 	struct step_numbers n;
 
@@ -254,15 +254,15 @@ static void put_step_numbers(uint32_t step)
 	now = no_numbers;
 	pthread_mutex_unlock(&lock);
 	if (n.passes)
-		put_mean_loss(step, n.loss / n.passes, n.passes);
-	put_group_rates(step, &n);
-	put_grad_norm(step, &n);
+		write_mean_loss(step, n.loss / n.passes, n.passes);
+	write_group_rates(step, &n);
+	write_grad_norm(step, &n);
 }
 
 void ms_loss_returned(bool ended, uint32_t step, double value)
 {
 	if (ended) {
-		put_mean_loss(step, value, 1);
+		write_mean_loss(step, value, 1);
 		return;
 	}
 	pthread_mutex_lock(&lock);

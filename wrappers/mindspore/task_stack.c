@@ -62,7 +62,7 @@ static bool take_place(struct waiting *w, uintptr_t from)
 		&w->task, &from, BUSY, memory_order_acquire, memory_order_relaxed);
 }
 
-static void note_waiting_task(const void *task, const struct foreign_kept *stack, uint32_t phase)
+static void record_waiting_task(const void *task, const struct foreign_kept *stack, uint32_t phase)
 {
 	struct waiting *w = waiting_of(task), *to = NULL;
 	uintptr_t key = (uintptr_t)task;
@@ -124,7 +124,7 @@ static void push_task(const struct call *c)
 		activation_look();
 	/* An earlier task at that address ran without being seen: its note does not belong to this one. */
 	if (stack || phase)
-		note_waiting_task(task, stack, phase);
+		record_waiting_task(task, stack, phase);
 	else
 		take_waiting_task(task, &phase);
 }

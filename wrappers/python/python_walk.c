@@ -126,7 +126,7 @@ uintptr_t py_frame_code(const struct py *p, uintptr_t frame)
 
 /* ---- text ---- */
 
-static size_t put_utf8(char *out, uint32_t c)
+static size_t write_utf8(char *out, uint32_t c)
 {
 	if (c < 0x80) {
 		out[0] = (char)(c < 0x20 || c == 0x7f ? '?' : c); /* no line breaks in a table */
@@ -180,7 +180,7 @@ bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
 			     : width == 2 ? *(const uint16_t *)at
 					  : *(const uint32_t *)at;
 
-		n += put_utf8(out + n, c);
+		n += write_utf8(out + n, c);
 	}
 	out[n] = 0;
 	return true;

@@ -124,7 +124,7 @@ static void *get_attribute_of(void *o, const char *name)
 	return v;
 }
 
-static void drop_object(void *o)
+static void remove_object(void *o)
 {
 	if (o)
 		py.drop(o);
@@ -171,10 +171,10 @@ static void put_message(struct text *t, void *value)
 			any = true;
 		}
 	}
-	drop_object(args);
+	remove_object(args);
 }
 
-static void put_traceback_entry(struct text *t, void *tb, const char *separator)
+static void write_traceback_entry(struct text *t, void *tb, const char *separator)
 {
 	void *frame = get_attribute_of(tb, "tb_frame"), *code = get_attribute_of(frame, "f_code"),
 	     *line = get_attribute_of(tb, "tb_lineno");
@@ -191,15 +191,15 @@ static void put_traceback_entry(struct text *t, void *tb, const char *separator)
 		text_str(t, separator);
 		text_fmt(t, "%.300s:%ld %.100s", f, v, n);
 	}
-	drop_object(name);
-	drop_object(file);
-	drop_object(line);
-	drop_object(code);
-	drop_object(frame);
+	remove_object(name);
+	remove_object(file);
+	remove_object(line);
+	remove_object(code);
+	remove_object(frame);
 }
 
 /* Innermost first, as stacks are in stack_info.csv. */
-static void put_traceback(struct text *t, void *tb)
+static void write_traceback(struct text *t, void *tb)
 {
 	void *last[FRAMES_SAID] = {NULL};
 	unsigned n = 0;
@@ -211,11 +211,11 @@ static void put_traceback(struct text *t, void *tb)
 		void *next = get_attribute_of(at, "tb_next");
 
 		last[n % FRAMES_SAID] = at;
-		drop_object(next);
+		remove_object(next);
 		at = next;
 	}
 	for (unsigned i = 0; i < n && i < FRAMES_SAID; i++)
-		put_traceback_entry(t, last[(n - 1 - i) % FRAMES_SAID], i ? " <- " : "; at ");
+		write_traceback_entry(t, last[(n - 1 - i) % FRAMES_SAID], i ? " <- " : "; at ");
 	if (n > FRAMES_SAID)
 		text_str(t, " <- ...");
 }
@@ -228,7 +228,7 @@ static void describe_exception(void *value, void *tb, char *words)
 
 	text_str(&t, name);
 	put_message(&t, value);
-	put_traceback(&t, tb);
+	write_traceback(&t, tb);
 	words[t.len] = 0;
 }
 
@@ -270,11 +270,11 @@ static void describe_handled(void *tb)
 			described = value;
 			described_at = first;
 		}
-		drop_object(first);
+		remove_object(first);
 	}
-	drop_object(type);
-	drop_object(value);
-	drop_object(its);
+	remove_object(type);
+	remove_object(value);
+	remove_object(its);
 }
 
 /* True for the interpreter of this thread's state; others are not queried. */

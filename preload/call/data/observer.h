@@ -4,7 +4,7 @@
  * two. The bytes are read once, piece by piece, for all observers. A buffer of segments or strides is passed in its
  * contiguous pieces; a device's buffer as the copy that its stream made.
  *
- * All are called on the thread of the job that made or completed the call, on a stack of ours (base/apart.h), in the
+ * All are called on the thread of the job that made or completed the call, on a stack of libprobe's (base/apart.h), in the
  * default floating-point environment. They do not wait, lock or allocate, and keep no pointer into a piece.
  *
  * tensor_observers[] is the table. If no observer wants anything under the configuration, that costs one comparison for

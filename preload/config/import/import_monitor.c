@@ -277,7 +277,7 @@ static void take_monitor_key(
 }
 
 /* Common to both versions: the tool's defaults, the output folder, and that names are needed. */
-static void begin_monitor(struct import *f)
+static void start_monitor(struct import *f)
 {
 	import_set_text(f, "format", NULL, "monitor");
 	import_set_text(f, "step_count_per_record", NULL, "1");
@@ -289,7 +289,7 @@ void import_apply_monitor(struct import *f)
 {
 	const char *dir = import_env(f, "MONITOR_OUTPUT_DIR");
 
-	begin_monitor(f);
+	start_monitor(f);
 	import_set_text(f, "ops", NULL, "norm");
 	import_set_text(f, "collect_times", NULL, "100000000");
 	if (dir && *dir) {
@@ -407,7 +407,7 @@ void import_apply_monitor_v2(struct import *f)
 {
 	const struct tree_node *monitors = tree_get(f->top, "monitors");
 
-	begin_monitor(f);
+	start_monitor(f);
 	import_set_text(f, "monitor_layout", NULL, "v2");
 	import_set_text(f, "monitor_dir", NULL, "./");
 	import_set_text(f, "ops", NULL, "min,max,mean,norm,nans");

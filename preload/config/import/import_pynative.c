@@ -80,7 +80,7 @@ static void log_metric(struct import *f, const char *metric)
 
 /* ---- which parameters: a part of their names, several parts, or true ---- */
 
-static void put_pattern(struct text *t, const char *part)
+static void write_pattern(struct text *t, const char *part)
 {
 	text_char(t, '\'');
 	for (; *part; part++) {
@@ -106,7 +106,7 @@ static void add_norm_name(struct norm_names *names, const struct tree_node *n)
 	if (!n->len)
 		return;
 	text_str(&names->t, names->any ? ", " : "[");
-	put_pattern(&names->t, n->text);
+	write_pattern(&names->t, n->text);
 	names->any = true;
 }
 

@@ -110,7 +110,7 @@ static bool is_python_float(const struct tree_node *n, double *v)
 	return tree_number(n, v) && strchr(n->text, '.') && (!e || e[1] == '-' || e[1] == '+');
 }
 
-static void put_python_scalar(struct text *out, const struct tree_node *n, bool nested)
+static void write_python_scalar(struct text *out, const struct tree_node *n, bool nested)
 {
 	double v;
 	bool b;
@@ -129,10 +129,10 @@ static void put_python_scalar(struct text *out, const struct tree_node *n, bool 
 		text_str(out, n->text);
 }
 
-static void put_python_value(struct text *out, const struct tree_node *n, bool nested)
+static void write_python_value(struct text *out, const struct tree_node *n, bool nested)
 {
 	if (!n || n->kind == TREE_SCALAR) {
-		put_python_scalar(out, n, nested);
+		write_python_scalar(out, n, nested);
 		return;
 	}
 	text_char(out, n->kind == TREE_MAP ? '{' : '[');
@@ -141,7 +141,7 @@ static void put_python_value(struct text *out, const struct tree_node *n, bool n
 			put_python_quoted(out, c->key);
 			text_str(out, ": ");
 		}
-		put_python_value(out, c, true);
+		write_python_value(out, c, true);
 		if (c->next)
 			text_str(out, ", ");
 	}
@@ -150,5 +150,5 @@ static void put_python_value(struct text *out, const struct tree_node *n, bool n
 
 void python_text_put(struct text *out, const struct tree_node *n)
 {
-	put_python_value(out, n, false);
+	write_python_value(out, n, false);
 }

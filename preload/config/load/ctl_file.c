@@ -44,7 +44,7 @@ void ctl_free(struct ctl_file *c)
 
 /* ---- the keys of one change ---- */
 
-static size_t put_variable_name(char *to, const char *key)
+static size_t write_variable_name(char *to, const char *key)
 {
 	size_t n = sizeof(PREFIX) - 1;
 
@@ -55,7 +55,7 @@ static size_t put_variable_name(char *to, const char *key)
 	return n;
 }
 
-static void drop_variable(struct ctl_change *change, const char *name, size_t n)
+static void remove_variable(struct ctl_change *change, const char *name, size_t n)
 {
 	for (size_t at = 0, size; at < change->len; at += size) {
 		size = strlen(change->keys + at) + 1;
@@ -70,9 +70,9 @@ static void drop_variable(struct ctl_change *change, const char *name, size_t n)
 int ctl_set(struct ctl_change *change, const char *key, const char *value, size_t len)
 {
 	char name[NAME_MAX_LEN + 1], *more;
-	size_t n = put_variable_name(name, key);
+	size_t n = write_variable_name(name, key);
 
-	drop_variable(change, name, n);
+	remove_variable(change, name, n);
 	if (!len)
 		return 0;
 	more = realloc(change->keys, change->len + n + len + 1);

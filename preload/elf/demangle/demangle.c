@@ -21,7 +21,7 @@ static void put_demangled(struct dm *d, const char *s, size_t n)
 }
 
 /* One more component of the outermost name. */
-static void put_component(struct dm *d, const char *mark, const char *s, size_t n)
+static void write_component(struct dm *d, const char *mark, const char *s, size_t n)
 {
 	if (d->quiet)
 		return;
@@ -64,9 +64,9 @@ void dm_source_name(struct dm *d)
 		return;
 	}
 	if (n >= 10 && memcmp(d->p, "_GLOBAL_", 8) == 0 && strchr("._$", d->p[8]) && d->p[9] == 'N')
-		put_component(d, "", "(anonymous namespace)", 21);
+		write_component(d, "", "(anonymous namespace)", 21);
 	else
-		put_component(d, "", d->p, n);
+		write_component(d, "", d->p, n);
 	if (!d->bad)
 		d->p += n;
 }
@@ -89,7 +89,7 @@ static void operator_name(struct dm *d)
 
 	for (const char *o = ops; *o; o += strlen(o) + 1) {
 		if (dm_take_two(d, o)) {
-			put_component(d, "operator", o + 2, strlen(o + 2));
+			write_component(d, "operator", o + 2, strlen(o + 2));
 			return;
 		}
 	}
@@ -117,7 +117,7 @@ static void demangle_structor(struct dm *d)
 	if (d->quiet || d->bad)
 		return;
 	memcpy(again, d->out + d->last, n);
-	put_component(d, dtor ? "~" : "", again, n);
+	write_component(d, dtor ? "~" : "", again, n);
 	d->no_return = d->method = true;
 }
 
@@ -130,7 +130,7 @@ static void skip_unnamed(struct dm *d)
 		give_up(d);
 		return;
 	}
-	put_component(d, "", lambda ? "{lambda}" : "{unnamed}", lambda ? 8 : 9);
+	write_component(d, "", lambda ? "{lambda}" : "{unnamed}", lambda ? 8 : 9);
 	if (dm_take_two(d, "Ul"))
 		while (!d->bad && !dm_take(d, 'E'))
 			dm_type(d);
@@ -166,8 +166,8 @@ static bool demangle_abbreviation(struct dm *d)
 		if (d->p[1] != *s)
 			continue;
 		d->p += 2;
-		put_component(d, "", "std", 3);
-		put_component(d, "", s + 1, strlen(s + 1));
+		write_component(d, "", "std", 3);
+		write_component(d, "", s + 1, strlen(s + 1));
 		return true;
 	}
 	return false;
@@ -191,7 +191,7 @@ static void prefix_part(struct dm *d)
 	switch (*d->p) {
 	case 'S':
 		if (dm_take_two(d, "St"))
-			put_component(d, "", "std", 3);
+			write_component(d, "", "std", 3);
 		else if (!demangle_abbreviation(d))
 			dm_substitution(d);
 		break;
@@ -264,7 +264,7 @@ void dm_name(struct dm *d)
 		local_name(d);
 	} else {
 		if (dm_take_two(d, "St")) {
-			put_component(d, "", "std", 3);
+			write_component(d, "", "std", 3);
 			demangle_unqualified(d);
 		} else if (*d->p == 'S') {
 			known = true;

@@ -24,7 +24,7 @@ static void fill_place(const struct loaded_object *at, void *arg)
 	*a->out = (struct elf_place){.path = info->dlpi_name,
 		.base = info->dlpi_addr,
 		.us = at->us,
-		.behind_us = at->behind_us};
+		.after_libprobe = at->after_libprobe};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 

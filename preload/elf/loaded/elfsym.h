@@ -66,7 +66,7 @@ struct elf_place {
 	bool no_default; /* DF_1_NODEFLIB */
 	bool code; /* the address is in an executable segment */
 	bool us, stubs; /* it is libprobe.so; it is a stub object */
-	bool behind_us; /* the object is after libprobe.so in the loader's order, or libprobe.so itself */
+	bool after_libprobe; /* the object is after libprobe.so in the loader's order, or libprobe.so itself */
 };
 
 /* The object around an address; false: none. */

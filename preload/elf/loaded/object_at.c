@@ -26,7 +26,7 @@ static int is_around(struct dl_phdr_info *info, size_t size, void *arg)
 	object_bounds(info, &o.lo, &o.hi);
 	o.us = object_self() >= o.lo && object_self() < o.hi;
 	a->passed_us |= o.us;
-	o.behind_us = a->passed_us;
+	o.after_libprobe = a->passed_us;
 	if (a->addr < o.lo || a->addr >= o.hi)
 		return 0;
 	a->fn(&o, a->arg);

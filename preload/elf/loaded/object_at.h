@@ -11,7 +11,7 @@ struct loaded_object {
 	const struct dl_phdr_info *info;
 	uintptr_t lo, hi; /* its load segments */
 	bool us,
-		behind_us; /* it is libprobe.so; libprobe.so or an object after it in the loader's order */
+		after_libprobe; /* it is libprobe.so; libprobe.so or an object after it in the loader's order */
 };
 
 /* The addresses [*lo, *hi) that the object occupies. */

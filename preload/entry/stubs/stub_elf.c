@@ -88,7 +88,8 @@ static void lay_out(struct layout *l, const struct machine *m, const struct stub
 	l->end = l->entries + (uint64_t)n * sizeof(struct stub_entry);
 }
 
-static void put_heads(uint8_t *image, const struct layout *l, const struct machine *m, int machine)
+static void write_heads(
+	uint8_t *image, const struct layout *l, const struct machine *m, int machine)
 {
 	Elf64_Ehdr *e = (Elf64_Ehdr *)image;
 	Elf64_Phdr *p = (Elf64_Phdr *)(e + 1);
@@ -124,7 +125,7 @@ static uint32_t add_string(uint8_t *image, const struct layout *l, uint64_t *at,
 	return (uint32_t)here;
 }
 
-static void put_dynamic(
+static void write_dynamic(
 	uint8_t *image, const struct layout *l, uint32_t soname, uint32_t needed, bool has_needed)
 {
 	Elf64_Dyn *d = (Elf64_Dyn *)(image + l->data);
@@ -160,7 +161,7 @@ static uint32_t hash_sysv(const char *s)
 }
 
 /* There is no entry for the base version: with one, references with a version would not be satisfied by it. */
-static void put_version(uint8_t *image, const struct layout *l, uint32_t version)
+static void write_version(uint8_t *image, const struct layout *l, uint32_t version)
 {
 	Elf64_Verdef *d = (Elf64_Verdef *)(image + l->verdef);
 
@@ -173,7 +174,7 @@ static void put_version(uint8_t *image, const struct layout *l, uint32_t version
 }
 
 /* Symbol, stub, entry and relocations of the k-th function in the order of the hash table. */
-static void put_function(
+static void write_function(
 	uint8_t *image, const struct layout *l, const struct machine *m, uint32_t k, uint32_t str)
 {
 	uint64_t at = l->text + (uint64_t)k * STUB_BYTES;
@@ -190,7 +191,7 @@ static void put_function(
 		first + offsetof(struct stub_target, code), ELF64_R_INFO(1, m->absolute), 0};
 }
 
-static void put_symbol(
+static void write_symbol(
 	uint8_t *image, const struct layout *l, uint32_t i, uint32_t str, uint64_t at, bool defined)
 {
 	Elf64_Sym *s = (Elf64_Sym *)(image + l->sym) + i;
@@ -203,7 +204,7 @@ static void put_symbol(
 	s->st_size = defined ? STUB_BYTES : 0;
 }
 
-static void put_hash(uint8_t *image, const struct layout *l, const struct item *item)
+static void write_hash(uint8_t *image, const struct layout *l, const struct item *item)
 {
 	uint32_t *t = (uint32_t *)(image + l->hash), *bucket, *chain;
 	uint64_t *bloom = (uint64_t *)(t + 4);
@@ -244,18 +245,18 @@ static void fill_stub_image(uint8_t *image, const struct layout *l, const struct
 	uint32_t lib = needed ? add_string(image, l, &at, needed) : 0;
 	Elf64_Half *versym = (Elf64_Half *)(image + l->versym);
 
-	put_symbol(image, l, 1, add_string(image, l, &at, ENTRY_SYMBOL), 0, false);
-	put_dynamic(image, l, soname, lib, needed);
-	put_version(image, l, version);
+	write_symbol(image, l, 1, add_string(image, l, &at, ENTRY_SYMBOL), 0, false);
+	write_dynamic(image, l, soname, lib, needed);
+	write_version(image, l, version);
 	for (uint32_t i = 0; i < l->n; i++) {
 		const struct stub_name *n = &name[item[i].name];
 		uint32_t str = add_string(image, l, &at, n->text);
 
-		put_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * i, true);
-		put_function(image, l, m, i, str);
+		write_symbol(image, l, FIRST + i, str, l->text + (uint64_t)STUB_BYTES * i, true);
+		write_function(image, l, m, i, str);
 		versym[FIRST + i] = n->versioned ? VERSION_BASE : VERSIONED_HIDDEN;
 	}
-	put_hash(image, l, item);
+	write_hash(image, l, item);
 }
 
 void *stub_elf_build(
@@ -289,7 +290,7 @@ void *stub_elf_build(
 		item[i].name = i;
 	}
 	qsort(item, n, sizeof(*item), by_bucket);
-	put_heads(image, &l, m, machine);
+	write_heads(image, &l, m, machine);
 	fill_stub_image(image, &l, m, name, item, needed);
 	free(item);
 	*size = l.end;

@@ -175,7 +175,7 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 	return m;
 }
 
-static uint64_t handle_behind(const struct api_arg *a, const void *p)
+static uint64_t read_handle_at(const struct api_arg *a, const void *p)
 {
 	int32_t narrow;
 	uint64_t wide;
@@ -195,7 +195,7 @@ static bool handle_of(const struct call *c, enum role pointer, enum role value, 
 	int at = s->at[pointer] - 1;
 
 	if (at >= 0 && c->v[at].cp)
-		*handle = handle_behind(&s->args[at], c->v[at].cp);
+		*handle = read_handle_at(&s->args[at], c->v[at].cp);
 	else if (value != ROLE_NONE && s->at[value])
 		*handle = c->v[s->at[value] - 1].u;
 	else

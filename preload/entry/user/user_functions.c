@@ -325,7 +325,7 @@ static unsigned integer_bytes_of(uint8_t ctype)
 	return ctype >= CT_I8 && ctype <= CT_U64 ? 1u << (ctype - CT_I8) / 2 : 0;
 }
 
-static bool holds_pointer(const struct type *t)
+static bool has_pointer(const struct type *t)
 {
 	return t->ctype == CT_P || integer_bytes_of(t->ctype) == 8;
 }
@@ -340,7 +340,7 @@ static bool custom_param_fits(uint8_t is, const struct type *t)
 	case CXX_NEVER:
 		return false;
 	case CT_P:
-		return holds_pointer(t);
+		return has_pointer(t);
 	case CT_F32:
 	case CT_F64:
 		return t->ctype == is;
@@ -359,7 +359,7 @@ static bool custom_params_fit(const struct params *args, const struct cxx_params
 	if (p->n < 0)
 		return true; /* nothing is known */
 	/* `this` comes before the parameters of the name. */
-	if (skip == 0 ? p->method : skip != 1 || !p->nested || !holds_pointer(&args->item[0].type))
+	if (skip == 0 ? p->method : skip != 1 || !p->nested || !has_pointer(&args->item[0].type))
 		return false;
 	for (int i = 0; i < p->n; i++)
 		if (!custom_param_fits(p->type[i], &args->item[i + skip].type))

@@ -46,7 +46,7 @@ static void close_kinds_sink(void *state)
 	memset(s->header, 0, sizeof(s->header));
 }
 
-static void put_bin_columns(struct text *t)
+static void write_bin_columns(struct text *t)
 {
 	for (unsigned i = 0; i < KIND_VALUES_MAX; i++) {
 		text_str(t, i < KIND_BINS_EACH ? "update_" : "ratio_");
@@ -67,7 +67,7 @@ static char *make_kind_header(const struct kind_header *h)
 
 	text_str(&t, h->micro ? "vpp_stage,name,step,micro_step," : "vpp_stage,name,step,");
 	if (h->form == KIND_BINS)
-		put_bin_columns(&t);
+		write_bin_columns(&t);
 	else if (h->form == KIND_VALUE)
 		text_str(&t, "value,");
 	else
@@ -100,51 +100,51 @@ static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind
 	return NULL;
 }
 
-static void put_nan(struct text *out)
+static void write_nan(struct text *out)
 {
 	text_str(out, "nan");
 }
 
-static void put_number(struct text *out, double v, bool wide)
+static void write_number(struct text *out, double v, bool wide)
 {
 	text_double(out, v == 0 ? 0 : v, wide ? 17 : 9);
 }
 
-static void put_extreme(struct text *out, const struct dtype_info *d, union stats_value v)
+static void write_extreme(struct text *out, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
 		text_i64(out, v.i);
 	else if (d->cls == DTC_UNSIGNED)
 		text_u64(out, v.u);
 	else
-		put_number(out, v.f, d->wide);
+		write_number(out, v.f, d->wide);
 }
 
-static void put_statistic(struct text *out, enum train_op op, const struct journal_kind_row *k,
+static void write_statistic(struct text *out, enum train_op op, const struct journal_kind_row *k,
 	const struct dtype_info *d)
 {
 	const struct stats *s = &k->stats;
 
 	if (!s->n || (op == TO_ID && k->count != 1)) {
-		put_nan(out);
+		write_nan(out);
 		return;
 	}
 	switch (op) {
 	case TO_MIN:
 	case TO_ID:
-		put_extreme(out, d, s->min);
+		write_extreme(out, d, s->min);
 		break;
 	case TO_MAX:
-		put_extreme(out, d, s->max);
+		write_extreme(out, d, s->max);
 		break;
 	case TO_MEAN:
-		put_number(out, s->mean, d->wide);
+		write_number(out, s->mean, d->wide);
 		break;
 	case TO_NORM:
-		put_number(out, s->norm, d->wide);
+		write_number(out, s->norm, d->wide);
 		break;
 	case TO_ZEROS:
-		put_number(out, (double)s->zeros / (double)s->n, false);
+		write_number(out, (double)s->zeros / (double)s->n, false);
 		break;
 	case TO_NANS:
 		text_u64(out, s->nans);
@@ -153,12 +153,12 @@ static void put_statistic(struct text *out, enum train_op op, const struct journ
 		text_u64(out, s->infs);
 		break;
 	default:
-		put_nan(out);
+		write_nan(out);
 	}
 }
 
 /* [16, 8]: with a comma inside it has to be quoted. */
-static void put_kind_shape(struct text *out, const struct record_kind *r)
+static void write_kind_shape(struct text *out, const struct record_kind *r)
 {
 	if (r->kind->ndim > 1)
 		text_char(out, '"');
@@ -191,15 +191,15 @@ static void put_kind_row(struct text *out, const struct record_kind *r)
 	}
 	if (train_kinds[k->kind].form == KIND_OPS)
 		for (unsigned i = 0; (op = train_op_at(k->ops, i)) && op < TRAIN_OPS_END; i++) {
-			put_statistic(out, op, k, d);
+			write_statistic(out, op, k, d);
 			put_comma(out);
 		}
 	else
 		for (unsigned i = 0; i < k->e.n; i++) {
-			put_number(out, r->value[i], false);
+			write_number(out, r->value[i], false);
 			put_comma(out);
 		}
-	put_kind_shape(out, r);
+	write_kind_shape(out, r);
 	put_comma(out);
 	csv_field_max(out, r->dtype_prefix, ROW_STRING_MAX);
 	text_str(out, d->name);

@@ -45,7 +45,7 @@ static const char *find_requires_grad(const struct record_name *e)
 	return e->flags & JN_FROZEN ? "false" : "true";
 }
 
-static void put_name_shape(struct text *out, const struct record_name *e)
+static void write_name_shape(struct text *out, const struct record_name *e)
 {
 	if (e->what == JN_MODULE)
 		return;
@@ -58,7 +58,7 @@ static void put_name_shape(struct text *out, const struct record_name *e)
 	}
 }
 
-static void put_name_flags(struct text *out, uint32_t flags)
+static void write_name_flags(struct text *out, uint32_t flags)
 {
 	bool first = true;
 
@@ -72,8 +72,8 @@ static void put_name_flags(struct text *out, uint32_t flags)
 	}
 }
 
-#define PUT_DIMS(e) put_name_shape(out, e)
-#define PUT_NAME_FLAGS(v) put_name_flags(out, v)
+#define PUT_DIMS(e) write_name_shape(out, e)
+#define PUT_NAME_FLAGS(v) write_name_flags(out, v)
 /* For parameters; for parameters and modules; for parts. */
 #define PUT_OWNER(v)                                                 \
 	do {                                                         \

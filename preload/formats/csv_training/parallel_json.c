@@ -203,7 +203,7 @@ static bool is_name_of_experts(const char *name)
 	return strstr(name, "expert") || strstr(name, "router") || strstr(name, ".moe.");
 }
 
-static int look_for_experts(void *state, const struct record_name *e)
+static int find_experts(void *state, const struct record_name *e)
 {
 	struct parallel *p = state;
 
@@ -267,7 +267,7 @@ const struct sink_format parallel_format = {
 	.open = open_parallel,
 	.record = count_call,
 	.comm = add_comm,
-	.name = look_for_experts,
+	.name = find_experts,
 	.commit = commit_parallel,
 	.close = close_parallel,
 };

@@ -78,7 +78,7 @@ void structure_add(struct structure **all, const struct record_name *e)
 	s->text += 6 * (name + more) + 320;
 }
 
-static void put_param(struct text *t, const struct node *p)
+static void write_param(struct text *t, const struct node *p)
 {
 	size_t below = strlen(p->more);
 	const char *own = below && strncmp(p->name, p->more, below) == 0 && p->name[below] == '.'
@@ -98,7 +98,7 @@ static void put_param(struct text *t, const struct node *p)
 }
 
 /* Keys as in msprobe: <model chunk>:<module>. */
-static void put_module_node(struct text *t, const struct structure *s, const struct node *m)
+static void write_module_node(struct text *t, const struct structure *s, const struct node *m)
 {
 	bool first = true;
 
@@ -115,7 +115,7 @@ static void put_module_node(struct text *t, const struct structure *s, const str
 			strcmp(p->more, m->name) != 0)
 			continue;
 		text_str(t, first ? "\n" : ",\n");
-		put_param(t, p);
+		write_param(t, p);
 		first = false;
 	}
 	text_str(t, first ? "}\n  }" : "\n    }\n  }");
@@ -138,7 +138,7 @@ void structure_write(const struct structure *s, int dirfd)
 			continue;
 		if (!first)
 			text_str(&t, ",\n");
-		put_module_node(&t, s, &s->module.at[i]);
+		write_module_node(&t, s, &s->module.at[i]);
 		first = false;
 	}
 	text_str(&t, "\n}\n");

@@ -33,7 +33,7 @@ int compose_note_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_
 	return 0;
 }
 
-static int note_made_nodes(
+static int record_made_nodes(
 	struct compose *c, const struct dump_group *g, uint32_t name, uint32_t number)
 {
 	for (unsigned i = 0; i < g->n; i++) {
@@ -80,7 +80,7 @@ static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t 
 	return other;
 }
 
-static void put_construct(struct compose *c, const char *name, const char *parent)
+static void write_construct(struct compose *c, const char *name, const char *parent)
 {
 	dump_json_raw(&c->construct, c->parents++ ? ",\n " : "\n ");
 	dump_json_text(&c->construct, name);
@@ -96,7 +96,7 @@ void compose_begin_entry(struct compose *c, const char *parent)
 	dump_json_raw(&c->data, c->entries++ ? ",\n  " : "\n  ");
 	dump_json_text(&c->data, c->w.name);
 	dump_json_raw(&c->data, ": {");
-	put_construct(c, c->w.name, parent);
+	write_construct(c, c->w.name, parent);
 }
 
 /*
@@ -112,7 +112,7 @@ static const char *name_forward_parent(struct compose *c, char *out, size_t cap)
 		(keys->level != DUMP_L0 && keys->level != DUMP_MIX))
 		return compose_name_parent(c, c->module, false, out, cap);
 	if (!c->optimizer)
-		put_construct(c, "optimizer", NULL);
+		write_construct(c, "optimizer", NULL);
 	c->optimizer = true;
 	return "optimizer";
 }
@@ -173,7 +173,7 @@ static int write_forward(struct compose *c)
 	if (name == UINT32_MAX)
 		return -ENOMEM;
 	number = dump_names_count(c->names, name);
-	err = note_made_nodes(c, g, name, number);
+	err = record_made_nodes(c, g, name, number);
 	if (err)
 		return err;
 	compose_full_name(c->w.name, sizeof(c->w.name), base, number, "forward");
@@ -267,7 +267,7 @@ static void clean_saved_name(const char *from, char *out, size_t cap)
 	out[n] = 0;
 }
 
-static void put_dump_head(struct compose *c, struct dump_json *j);
+static void write_dump_head(struct compose *c, struct dump_json *j);
 
 static int write_saved(struct compose *c)
 {
@@ -282,7 +282,7 @@ static int write_saved(struct compose *c)
 	if (!c->debugs) {
 		if (dump_json_open(&c->debug, c->dirfd, DUMP_DEBUG_JSON))
 			return c->debug.err;
-		put_dump_head(c, &c->debug);
+		write_dump_head(c, &c->debug);
 	}
 	snprintf(name, sizeof(name), "%s.%u.debug", base, dump_names_count(c->names, at));
 	dump_json_raw(&c->debug, c->debugs++ ? ",\n  " : "\n  ");
@@ -467,7 +467,7 @@ static const char *level_word(const struct config *cfg)
 }
 
 /* Folder of tensor files; null if there are none. */
-static void put_data_folder(struct compose *c, struct dump_json *j)
+static void write_data_folder(struct compose *c, struct dump_json *j)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
 	char link[48], path[4096 + 32];
@@ -485,7 +485,7 @@ static void put_data_folder(struct compose *c, struct dump_json *j)
 	dump_json_text(j, path);
 }
 
-static void put_dump_head(struct compose *c, struct dump_json *j)
+static void write_dump_head(struct compose *c, struct dump_json *j)
 {
 	dump_json_raw(j, "{\n \"task\": \"");
 	dump_json_raw(j, task_word(c->cfg));
@@ -495,7 +495,7 @@ static void put_dump_head(struct compose *c, struct dump_json *j)
 	j->mindspore = c->mindspore;
 	dump_json_raw(j, c->mindspore ? "mindspore" : "pytorch");
 	dump_json_raw(j, "\",\n \"dump_data_dir\": ");
-	put_data_folder(c, j);
+	write_data_folder(c, j);
 	dump_json_raw(j, ",\n \"data\": {");
 }
 
@@ -527,7 +527,7 @@ static int write_entries(struct compose *c, int dirfd)
 		return err;
 	err = dump_json_open(&c->construct, dirfd, DUMP_CONSTRUCT_JSON);
 	c->mindspore = is_step_of_mindspore(c);
-	put_dump_head(c, &c->data);
+	write_dump_head(c, &c->data);
 	dump_json_raw(&c->construct, "{");
 	for (uint32_t i = 0; i < c->order.n && !err; i++)
 		err = take_staged_call(c, i);

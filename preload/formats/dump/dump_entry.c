@@ -146,7 +146,7 @@ static unsigned dist_sides(enum dist_args args, struct dist_side side[2])
 	return of[args].n;
 }
 
-static void put_side_list(struct dump_writer *w, const struct staged_call *c, enum tensor_io io,
+static void write_side_list(struct dump_writer *w, const struct staged_call *c, enum tensor_io io,
 	const char *where, unsigned at, bool blank)
 {
 	unsigned n = count_tensors(c, io);
@@ -160,7 +160,7 @@ static void put_side_list(struct dump_writer *w, const struct staged_call *c, en
 }
 
 /* Tensors of the arguments, before the call (after false) or after it. Returns the number of arguments. */
-static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call *c,
+static unsigned write_dist_tensors(struct dump_writer *w, const struct staged_call *c,
 	enum dist_args args, bool after, unsigned n)
 {
 	const char *where = after ? "output" : "input";
@@ -182,7 +182,7 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 	}
 	if (args == ARGS_TENSORS) {
 		begin_item(w, &n);
-		put_side_list(w, c, after && count_tensors(c, IO_OUT) ? IO_OUT : IO_IN, where,
+		write_side_list(w, c, after && count_tensors(c, IO_OUT) ? IO_OUT : IO_IN, where,
 			n - 1, false);
 		return n;
 	}
@@ -199,7 +199,7 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 		}
 		begin_item(w, &n);
 		if (side[i].list)
-			put_side_list(w, c, side[i].io, where, n - 1, blank);
+			write_side_list(w, c, side[i].io, where, n - 1, blank);
 		else
 			put_placed_tensor(
 				w, c, nth_tensor(c, side[i].io, 0), where, n - 1, -1, blank);
@@ -208,7 +208,7 @@ static unsigned put_dist_tensors(struct dump_writer *w, const struct staged_call
 }
 
 /* Inputs, or outputs, one after the other, for functions that are not in the table. */
-static unsigned put_flat_tensors(struct dump_writer *w, const struct staged_call *c,
+static unsigned write_flat_tensors(struct dump_writer *w, const struct staged_call *c,
 	enum tensor_io io, const char *where, unsigned n)
 {
 	unsigned count = count_tensors(c, io);
@@ -250,7 +250,7 @@ static void find_dist_extra(
 			(g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "group")));
 }
 
-static void put_keyword(struct dump_writer *w, const char *key, unsigned *n)
+static void write_keyword(struct dump_writer *w, const char *key, unsigned *n)
 {
 	dump_json_raw(w->j, (*n)++ ? ",\n    " : "\n    ");
 	if (key) {
@@ -260,30 +260,30 @@ static void put_keyword(struct dump_writer *w, const char *key, unsigned *n)
 }
 
 /* named: as members of an object, else as items. */
-static unsigned put_dist_extra(struct dump_writer *w, const struct dump_group *g,
+static unsigned write_dist_extra(struct dump_writer *w, const struct dump_group *g,
 	const struct dist_function *f, const struct dist_extra *e, bool named, unsigned n)
 {
 	if (e->root && e->root_named) {
-		put_keyword(w, named ? f->root : NULL, &n);
+		write_keyword(w, named ? f->root : NULL, &n);
 		dump_put_int(w->j, e->rank);
 	}
 	if (e->op) {
-		put_keyword(w, named ? "op" : NULL, &n);
+		write_keyword(w, named ? "op" : NULL, &n);
 		dump_put_redop(w->j, g->call[0].call->redop);
 	}
 	if (e->group) {
-		put_keyword(w, named ? "group" : NULL, &n);
+		write_keyword(w, named ? "group" : NULL, &n);
 		dump_put_group(w->j, g->comm);
 	}
 	if (e->async) {
-		put_keyword(w, named ? "async_op" : NULL, &n);
+		write_keyword(w, named ? "async_op" : NULL, &n);
 		dump_put_bool(w->j, true);
 	}
 	return n;
 }
 
 /* The messages of batch_isend_irecv. */
-static void put_messages(struct dump_writer *w, const struct dump_group *g, bool after)
+static void write_messages(struct dump_writer *w, const struct dump_group *g, bool after)
 {
 	char id[9];
 
@@ -333,10 +333,10 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 	if (w->input) {
 		dump_json_raw(w->j, "\n   \"input_args\": [");
 		if (batch) {
-			put_messages(w, g, false);
+			write_messages(w, g, false);
 		} else {
-			n = f ? put_dist_tensors(w, c, f->args, false, 0)
-			      : put_flat_tensors(w, c, IO_IN, "input", 0);
+			n = f ? write_dist_tensors(w, c, f->args, false, 0)
+			      : write_flat_tensors(w, c, IO_IN, "input", 0);
 			if (e.root && !e.root_named) {
 				begin_item(w, &n);
 				dump_put_int(w->j, e.rank);
@@ -344,25 +344,25 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 			end_items(w, n);
 		}
 		dump_json_raw(w->j, ",\n   \"input_kwargs\": {");
-		n = batch ? 0 : put_dist_extra(w, g, f, &e, true, 0);
+		n = batch ? 0 : write_dist_extra(w, g, f, &e, true, 0);
 		dump_json_raw(w->j, n ? "\n   }" : "}");
 	}
 	if (!w->output)
 		return;
 	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
 	if (batch) {
-		put_messages(w, g, true);
+		write_messages(w, g, true);
 		return;
 	}
 	n = c->open ? 0
-	    : f	    ? put_dist_tensors(w, c, f->args, true, 0)
-		    : put_flat_tensors(w, c, IO_OUT, "output", 0);
+	    : f	    ? write_dist_tensors(w, c, f->args, true, 0)
+		    : write_flat_tensors(w, c, IO_OUT, "output", 0);
 	if (!c->open && e.root && !e.root_named) {
 		begin_item(w, &n);
 		dump_put_int(w->j, e.rank);
 	}
 	if (!c->open)
-		n = put_dist_extra(w, g, f, &e, false, n);
+		n = write_dist_extra(w, g, f, &e, false, n);
 	end_items(w, n);
 }
 
@@ -380,7 +380,7 @@ static unsigned item_of_tensor(const struct journal_tensor *t)
 }
 
 /* By their positions. Gaps between recorded tensors (an operator's other arguments) become null. */
-static void put_by_places(
+static void write_by_places(
 	struct dump_writer *w, const struct staged_call *c, enum tensor_io io, const char *where)
 {
 	unsigned n = 0;
@@ -419,12 +419,12 @@ void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
 		dump_json_raw(w->j, "\n   \"input_args\": [");
-		put_by_places(w, &g->call[0], IO_IN, "input");
+		write_by_places(w, &g->call[0], IO_IN, "input");
 		dump_json_raw(w->j, ",\n   \"input_kwargs\": {}");
 	}
 	if (w->output) {
 		dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
-		end_items(w, put_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
+		end_items(w, write_flat_tensors(w, &g->call[g->n - 1], IO_OUT, "output", 0));
 	}
 }
 
@@ -533,7 +533,7 @@ static void put_module_part(struct dump_writer *w, const struct dump_group *g,
 		if (dump_module_part(c) != part)
 			continue;
 		snprintf(where, sizeof(where), "%s%.100s", folder, own_name_of(c));
-		put_keyword(w, own_name_of(c), &n);
+		write_keyword(w, own_name_of(c), &n);
 		put_named_values(w, c, where);
 	}
 	dump_json_raw(w->j, n ? "\n   }" : "}");
@@ -543,7 +543,7 @@ void dump_put_module(struct dump_writer *w, const struct dump_group *g)
 {
 	if (w->input) {
 		dump_json_raw(w->j, "\n   \"input_args\": [");
-		put_by_places(w, &g->call[0], IO_IN, "input");
+		write_by_places(w, &g->call[0], IO_IN, "input");
 		dump_json_raw(w->j, ",\n   \"input_kwargs\": ");
 		put_module_part(w, g, MODULE_KEYWORD, "kwargs.");
 	}
@@ -551,7 +551,7 @@ void dump_put_module(struct dump_writer *w, const struct dump_group *g)
 		return;
 	dump_json_raw(w->j, w->input ? ",\n   \"output\": [" : "\n   \"output\": [");
 	if (dump_module_part(&g->call[g->n - 1]) == MODULE_OUTPUT)
-		put_by_places(w, &g->call[g->n - 1], IO_OUT, "output");
+		write_by_places(w, &g->call[g->n - 1], IO_OUT, "output");
 	else
 		dump_json_raw(w->j, "]");
 	dump_json_raw(w->j, ",\n   \"parameters\": ");
@@ -613,7 +613,7 @@ void dump_put_module_parameters(struct dump_writer *w, const struct dump_group *
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < g->n; i++) {
-		put_keyword(w, own_name_of(&g->call[i]), &n);
+		write_keyword(w, own_name_of(&g->call[i]), &n);
 		dump_json_raw(w->j, "[");
 		put_named_values(w, &g->call[i], own_name_of(&g->call[i]));
 		dump_json_raw(w->j, "]");

@@ -36,7 +36,7 @@ static void flush_json(struct dump_json *j)
 	j->len = 0;
 }
 
-static void put_json_bytes(struct dump_json *j, const char *s, size_t n)
+static void write_json_bytes(struct dump_json *j, const char *s, size_t n)
 {
 	while (n) {
 		size_t room = sizeof(j->buf) - j->len, k = n < room ? n : room;
@@ -52,7 +52,7 @@ static void put_json_bytes(struct dump_json *j, const char *s, size_t n)
 
 void dump_json_raw(struct dump_json *j, const char *s)
 {
-	put_json_bytes(j, s, strlen(s));
+	write_json_bytes(j, s, strlen(s));
 }
 
 void dump_json_text(struct dump_json *j, const char *s)
@@ -66,7 +66,7 @@ void dump_json_text(struct dump_json *j, const char *s)
 		t = text_over(buf, sizeof(buf));
 		text_str(&t, "\"...\"");
 	}
-	put_json_bytes(j, t.buf, t.len);
+	write_json_bytes(j, t.buf, t.len);
 }
 
 void dump_json_u64(struct dump_json *j, uint64_t v)
@@ -75,7 +75,7 @@ void dump_json_u64(struct dump_json *j, uint64_t v)
 	struct text t = text_over(buf, sizeof(buf));
 
 	text_u64(&t, v);
-	put_json_bytes(j, t.buf, t.len);
+	write_json_bytes(j, t.buf, t.len);
 }
 
 void dump_json_i64(struct dump_json *j, int64_t v)
@@ -84,7 +84,7 @@ void dump_json_i64(struct dump_json *j, int64_t v)
 	struct text t = text_over(buf, sizeof(buf));
 
 	text_i64(&t, v);
-	put_json_bytes(j, t.buf, t.len);
+	write_json_bytes(j, t.buf, t.len);
 }
 
 void dump_json_float(struct dump_json *j, double v, int digits)
@@ -101,7 +101,7 @@ void dump_json_float(struct dump_json *j, double v, int digits)
 		if (!strpbrk(t.buf, ".e"))
 			text_str(&t, ".0");
 	}
-	put_json_bytes(j, t.buf, t.len);
+	write_json_bytes(j, t.buf, t.len);
 }
 
 int dump_json_close(struct dump_json *j)

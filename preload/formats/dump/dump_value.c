@@ -10,7 +10,8 @@
 #include "terms/redop.h"
 #include "text/text.h"
 
-static void put_extreme_value(struct dump_json *j, const struct dtype_info *d, union stats_value v)
+static void write_extreme_value(
+	struct dump_json *j, const struct dtype_info *d, union stats_value v)
 {
 	if (d->cls == DTC_SIGNED)
 		dump_json_i64(j, v.i);
@@ -71,7 +72,7 @@ static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
 	}
 }
 
-static void put_four(struct dump_json *j, const struct journal_tensor *t, bool blank)
+static void write_four(struct dump_json *j, const struct journal_tensor *t, bool blank)
 {
 	const struct dtype_info *d = dtype_info(t->dtype);
 	const struct stats *s = &t->stats;
@@ -92,17 +93,17 @@ static void put_four(struct dump_json *j, const struct journal_tensor *t, bool b
 					 ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
 					 : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
 	} else {
-		put_extreme_value(j, d, s->max);
+		write_extreme_value(j, d, s->max);
 		dump_json_raw(j, ", \"Min\": ");
-		put_extreme_value(j, d, s->min);
+		write_extreme_value(j, d, s->min);
 		dump_json_raw(j, ", \"Mean\": ");
 		if (shown != SHOWN_ALL) {
 			dump_json_raw(j, "null, \"Norm\": null");
 		} else if (scalar) {
 			/* For a scalar, all four are its value. */
-			put_extreme_value(j, d, s->max);
+			write_extreme_value(j, d, s->max);
 			dump_json_raw(j, ", \"Norm\": ");
-			put_extreme_value(j, d, s->max);
+			write_extreme_value(j, d, s->max);
 		} else {
 			dump_json_float(j, round_to_dtype(s->mean, t->dtype), 17);
 			dump_json_raw(j, ", \"Norm\": ");
@@ -111,7 +112,7 @@ static void put_four(struct dump_json *j, const struct journal_tensor *t, bool b
 	}
 }
 
-static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t)
+static void write_tensor_shape(struct dump_json *j, const struct journal_tensor *t)
 {
 	const uint64_t *dims = (const uint64_t *)(t + 1);
 
@@ -127,7 +128,7 @@ static void put_tensor_shape(struct dump_json *j, const struct journal_tensor *t
 }
 
 /* A numeric argument; None, and other values, are null. */
-static void put_argument_number(struct dump_json *j, const struct journal_tensor *t)
+static void write_argument_number(struct dump_json *j, const struct journal_tensor *t)
 {
 	if (!t->count || !t->stats.n) {
 		dump_json_raw(j, "null");
@@ -175,11 +176,11 @@ bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
 
 void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
 {
-	put_argument_number(j, t);
+	write_argument_number(j, t);
 }
 
 /* As the framework's str() prints it: torch.float32, Float32. */
-static void put_tensor_type(struct dump_json *j, const struct journal_tensor *t)
+static void write_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 {
 	static const char names[DT_COUNT][16] = {[DT_BOOL] = "Bool",
 		[DT_INT8] = "Int8",
@@ -229,13 +230,13 @@ void dump_put_tensor(struct dump_json *j, const struct config *cfg, const struct
 	char sum[24];
 
 	if (t->ndim != JOURNAL_NDIM_NONE && TENSOR_IS_VALUE(t->arg)) {
-		put_argument_number(j, t);
+		write_argument_number(j, t);
 		return;
 	}
-	put_tensor_type(j, t);
-	put_tensor_shape(j, t);
+	write_tensor_type(j, t);
+	write_tensor_shape(j, t);
 	if (keys->summary_mode != SUMMARY_XOR)
-		put_four(j, t, blank);
+		write_four(j, t, blank);
 	if (t->ndim != JOURNAL_NDIM_NONE && t->arg & (TENSOR_GRAD | TENSOR_NO_GRAD))
 		dump_json_raw(j, t->arg & TENSOR_GRAD ? ", \"requires_grad\": true"
 						      : ", \"requires_grad\": false");

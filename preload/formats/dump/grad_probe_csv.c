@@ -53,7 +53,7 @@ static char *name_grad_folder(const struct files *f)
 }
 
 /* (-inf, -1],"(-1, 0]","(0, inf)",=0 */
-static void put_interval_columns(struct text *t, const char *lines)
+static void write_interval_columns(struct text *t, const char *lines)
 {
 	const char *before = "-inf";
 	size_t nbefore = 4;
@@ -84,7 +84,7 @@ static char *make_grad_header(const struct config *cfg)
 	if (keys->grad_level == GRAD_L0)
 		text_str(&t, "MD5,");
 	if (keys->grad_level == GRAD_L2)
-		put_interval_columns(&t, keys->bounds);
+		write_interval_columns(&t, keys->bounds);
 	text_str(&t, "max,min,norm,shape\n");
 	return header;
 }
@@ -159,7 +159,7 @@ static void clear_grad_folder(const struct grad_probe *g)
 	}
 }
 
-static int begin_grad_folder(struct grad_probe *g)
+static int start_grad_folder(struct grad_probe *g)
 {
 	char *now;
 
@@ -202,7 +202,7 @@ static int open_sign_folder(struct grad_probe *g, uint32_t step)
 	return fd < 0 ? -errno : fd;
 }
 
-static void note_lost_signs(struct grad_probe *g, uint32_t step)
+static void record_lost_signs(struct grad_probe *g, uint32_t step)
 {
 	char folder[32];
 
@@ -235,7 +235,7 @@ static void place_signs(struct grad_probe *g, const struct record_kind *r)
 	if (fd >= 0)
 		close(fd);
 	if (err == -ENOENT && g->files->j->left)
-		note_lost_signs(g, r->kind->step);
+		record_lost_signs(g, r->kind->step);
 	else if (err)
 		log_loss(LOSS_DUMP, "grad_probe: the file of signs of %.100s cannot be written: %s",
 			r->name, io_error_text(err));
@@ -244,7 +244,7 @@ static void place_signs(struct grad_probe *g, const struct record_kind *r)
 /* ---- rows ---- */
 
 /* As float32, which that tool converts to before printing. */
-static void put_grad_number(struct text *out, double v, uint64_t nans)
+static void write_grad_number(struct text *out, double v, uint64_t nans)
 {
 	if (nans)
 		v = __builtin_nan("");
@@ -266,9 +266,9 @@ static void put_grad_row(struct text *out, const struct grad_probe *g, const str
 		text_double(out, r->value[i], 17);
 		put_comma(out);
 	}
-	put_grad_number(out, s->max.f, s->nans);
-	put_grad_number(out, s->min.f, s->nans);
-	put_grad_number(out, s->norm, s->nans);
+	write_grad_number(out, s->max.f, s->nans);
+	write_grad_number(out, s->min.f, s->nans);
+	write_grad_number(out, s->norm, s->nans);
 	text_str(out, r->kind->ndim > 1 ? "\"[" : "[");
 	for (unsigned i = 0; i < r->kind->ndim; i++) {
 		text_str(out, i ? ", " : "");
@@ -292,7 +292,7 @@ static int write_grad_row(void *state, const struct record_kind *r)
 		g->files->j->head->damaged++;
 		return 0;
 	}
-	err = begin_grad_folder(g);
+	err = start_grad_folder(g);
 	if (err)
 		return err;
 	snprintf(path, sizeof(path), "%s" TABLE "%u.csv", g->folder ? TAG : "", r->kind->step);

@@ -75,7 +75,7 @@ static void retract_abnormal(void *state)
 }
 
 /* As Python's json module writes a float. */
-static void put_abnormal_norm(struct text *t, double v)
+static void write_abnormal_norm(struct text *t, double v)
 {
 	if (isnan(v))
 		text_str(t, "NaN");
@@ -86,7 +86,7 @@ static void put_abnormal_norm(struct text *t, double v)
 }
 
 /* Writes the file's content with one more norm. `have`: a JSON object, or nothing. */
-static void put_with(struct text *t, const char *have, uint64_t step, double norm)
+static void write_with(struct text *t, const char *have, uint64_t step, double norm)
 {
 	char name[32];
 	struct text key = text_over(name, sizeof(name));
@@ -110,7 +110,7 @@ static void put_with(struct text *t, const char *have, uint64_t step, double nor
 		}
 		text_put(t, v.at, v.n - 1);
 		text_str(t, v.n > 2 ? ", " : "");
-		put_abnormal_norm(t, norm);
+		write_abnormal_norm(t, norm);
 		text_char(t, ']');
 		there = true;
 	}
@@ -118,7 +118,7 @@ static void put_with(struct text *t, const char *have, uint64_t step, double nor
 		text_str(t, any ? ", " : "");
 		text_str(t, name);
 		text_str(t, ": [");
-		put_abnormal_norm(t, norm);
+		write_abnormal_norm(t, norm);
 		text_char(t, ']');
 	}
 	text_char(t, '}');
@@ -147,7 +147,7 @@ static int add_abnormal(const struct abnormal *a)
 			char *other = have;
 
 			t = text_over(want, FILE_MOST);
-			put_with(&t, *have == '{' ? have : "{}", a->at[i].step, a->at[i].norm);
+			write_with(&t, *have == '{' ? have : "{}", a->at[i].step, a->at[i].norm);
 			err = t.cut ? -EFBIG : 0;
 			have = want;
 			want = other;

@@ -128,7 +128,7 @@ void comm_places_step(struct comm_places *l, uint32_t next)
 }
 
 /* "a.py:12 f <- b.py:3 g" as "a.py[12]   f", "b.py[3]   g": what can be put into cc_codeline. */
-static void put_place_frames(struct text *t, const char *frames)
+static void write_place_frames(struct text *t, const char *frames)
 {
 	char frame[1024];
 
@@ -156,7 +156,8 @@ static void put_place_frames(struct text *t, const char *frames)
 	text_char(t, ']');
 }
 
-static void put_comm_place(struct text *t, const struct comm_places *l, const struct comm_place *p)
+static void write_comm_place(
+	struct text *t, const struct comm_places *l, const struct comm_place *p)
 {
 	const char *frames = "";
 
@@ -164,7 +165,7 @@ static void put_comm_place(struct text *t, const struct comm_places *l, const st
 		if (p->stack && l->stack[i].id == p->stack)
 			frames = l->stack[i].frames;
 	text_str(t, "{\"stack\": ");
-	put_place_frames(t, frames);
+	write_place_frames(t, frames);
 	text_str(t, ", \"dtype\": ");
 	text_json(t, dtype_info(p->dtype)->name);
 	for (unsigned i = 0; i < l->ngroup; i++) {
@@ -197,7 +198,7 @@ static void put_comm_places(struct text *t, const struct comm_places *l)
 			if (strcmp(l->place[k].op, l->place[i].op))
 				continue;
 			text_str(t, k > i ? ", " : "");
-			put_comm_place(t, l, &l->place[k]);
+			write_comm_place(t, l, &l->place[k]);
 		}
 		text_char(t, ']');
 	}

@@ -322,7 +322,7 @@ static int write_monitor_record(void *state, const struct record *r)
 	return 0;
 }
 
-static int note_monitor_comm(void *state, const struct record_comm *e)
+static int record_monitor_comm(void *state, const struct record_comm *e)
 {
 	struct monitor *m = state;
 
@@ -452,7 +452,7 @@ const struct sink_format monitor_format = {
 	.record = write_monitor_record,
 	.kind = write_monitor_kind,
 	.stack = write_monitor_stack,
-	.comm = note_monitor_comm,
+	.comm = record_monitor_comm,
 	.step = end_monitor_step,
 	.retract = retract_monitor,
 	.commit = commit_monitor,

@@ -231,7 +231,7 @@ static void put_padded(struct text *t, uint64_t v, int width)
 	text_str(t, digits);
 }
 
-static void put_log_place(struct text *t, const struct log_place *p)
+static void write_log_place(struct text *t, const struct log_place *p)
 {
 	text_str(t, "Epoch:[");
 	put_padded(t, p->epoch, 3);
@@ -259,7 +259,7 @@ static double time_of_step(const struct step_numbers *s)
 	return sum;
 }
 
-static void put_loss(struct text *t, const struct monitor_log *m, double loss)
+static void write_loss(struct text *t, const struct monitor_log *m, double loss)
 {
 	const struct log_progress *p = &m->now;
 
@@ -283,8 +283,8 @@ static void put_loss_line(struct text *t, const struct monitor_log *m, const str
 	bool normed = find_kept(s, SCALAR_GRAD_NORM, &norm), overflow = scaled && !isfinite(norm);
 
 	text_str(t, "{ ");
-	put_log_place(t, p);
-	put_loss(t, m, loss);
+	write_log_place(t, p);
+	write_loss(t, m, loss);
 	text_str(t, ", per_step_time: ");
 	text_u64(t, (uint64_t)ms);
 	text_str(t, "ms");
@@ -324,7 +324,7 @@ static double rate_of_step(const struct monitor_log *m, const struct step_number
 	return v / (world > 0 ? world : 1) / ms * 1e3;
 }
 
-static void put_progress_line(struct text *t, const struct log_place *p, double rate, double ms)
+static void write_progress_line(struct text *t, const struct log_place *p, double rate, double ms)
 {
 	double share = p->total ? (double)p->global / (double)p->total : 0;
 	uint64_t left = p->total > p->global ? p->total - p->global : 0;
@@ -370,9 +370,10 @@ static unsigned metric_of_number(unsigned which)
 	}
 }
 
-static void put_metric_line(struct text *t, const struct kept_number *n, const struct log_place *p)
+static void write_metric_line(
+	struct text *t, const struct kept_number *n, const struct log_place *p)
 {
-	put_log_place(t, p);
+	write_log_place(t, p);
 	text_char(t, ' ');
 	/* That tool's log uses this name for the local loss. */
 	if (n->which == SCALAR_LOCAL_LOSS || n->which == SCALAR_MICRO_LOSS)
@@ -441,7 +442,7 @@ static bool add_loss_lines(
 	if (!is_loss_due(m, p->global))
 		return true;
 	put_loss_line(&line, m, s, p, loss, ms);
-	put_progress_line(&line, p, rate_of_step(m, s, ms), ms);
+	write_progress_line(&line, p, rate_of_step(m, s, ms), ms);
 	return add_log_text(m, &line);
 }
 
@@ -462,7 +463,7 @@ static bool add_metric_lines(
 		/* A line for each micro-batch, and none for their mean. */
 		if (has_micro && s->at[i]->which == SCALAR_LOCAL_LOSS)
 			continue;
-		put_metric_line(&line, s->at[i], p);
+		write_metric_line(&line, s->at[i], p);
 		if (!add_log_text(m, &line))
 			return false;
 	}
@@ -603,7 +604,7 @@ static void retract_log_entry(void *state)
 	}
 }
 
-static void drop_shown_numbers(struct monitor_log *m)
+static void remove_shown_numbers(struct monitor_log *m)
 {
 	size_t to = 0;
 
@@ -643,7 +644,7 @@ static void commit_log(void *state, bool written)
 		if (m->ntext && get_monitor_keys(m->files->cfg)->monitor_stderr && m->files->look)
 			say_log_lines(m);
 		if (m->kept)
-			drop_shown_numbers(m);
+			remove_shown_numbers(m);
 		m->carried = m->len;
 		m->committed = m->now;
 	}

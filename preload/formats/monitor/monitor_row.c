@@ -70,7 +70,7 @@ static void format_rounded(struct text *t, double v, int ndigits)
  * With that many decimals, without zeros at the end except the first: 0.25, 3.0. Unrounded if beyond an integer's
  * range.
  */
-static void put_decimals(struct text *t, double v, int ndigits)
+static void write_decimals(struct text *t, double v, int ndigits)
 {
 	static const uint64_t ten[] = {
 		1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, 1000000000};
@@ -101,7 +101,7 @@ static void put_decimals(struct text *t, double v, int ndigits)
 	text_u64(t, part);
 }
 
-static void put_monitor_number(
+static void write_monitor_number(
 	struct text *t, double v, const struct dtype_info *d, const struct monitor_style *style)
 {
 	if (isnan(v))
@@ -109,12 +109,12 @@ static void put_monitor_number(
 	else if (isinf(v))
 		text_str(t, v < 0 ? "-inf" : "inf");
 	else if (style->ndigits >= 0)
-		put_decimals(t, v, style->ndigits);
+		write_decimals(t, v, style->ndigits);
 	else
 		text_double(t, v == 0 ? 0 : v, d->wide ? 17 : 9);
 }
 
-static void put_monitor_extreme(struct text *t, const struct dtype_info *d, union stats_value v,
+static void write_monitor_extreme(struct text *t, const struct dtype_info *d, union stats_value v,
 	const struct monitor_style *style)
 {
 	if (d->cls == DTC_SIGNED)
@@ -122,7 +122,7 @@ static void put_monitor_extreme(struct text *t, const struct dtype_info *d, unio
 	else if (d->cls == DTC_UNSIGNED)
 		text_u64(t, v.u);
 	else
-		put_monitor_number(t, v.f, d, style);
+		write_monitor_number(t, v.f, d, style);
 }
 
 void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
@@ -138,15 +138,15 @@ void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uin
 		else if (op == TO_INFS && s->n)
 			text_u64(t, s->infs);
 		else if (op == TO_ZEROS && s->n)
-			put_monitor_number(t, (double)s->zeros / (double)s->n, d, style);
+			write_monitor_number(t, (double)s->zeros / (double)s->n, d, style);
 		else if (bad || (op == TO_ID && count != 1))
 			text_str(t, "nan");
 		else if (op == TO_MIN || op == TO_ID)
-			put_monitor_extreme(t, d, s->min, style);
+			write_monitor_extreme(t, d, s->min, style);
 		else if (op == TO_MAX)
-			put_monitor_extreme(t, d, s->max, style);
+			write_monitor_extreme(t, d, s->max, style);
 		else
-			put_monitor_number(t, op == TO_MEAN ? s->mean : s->norm, d, style);
+			write_monitor_number(t, op == TO_MEAN ? s->mean : s->norm, d, style);
 		put_comma(t);
 	}
 }

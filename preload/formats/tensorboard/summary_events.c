@@ -97,7 +97,7 @@ static bool is_too_much(struct summary *s, uint64_t bytes)
 }
 
 /* x: of the entry; TensorBoard drops an earlier run's events from there on. */
-static int put_summary(struct summary *s, double wall, int64_t x)
+static int write_summary(struct summary *s, double wall, int64_t x)
 {
 	struct tfevents first = {0};
 	struct out_file *o;
@@ -130,7 +130,7 @@ static int put_summary(struct summary *s, double wall, int64_t x)
 	return err;
 }
 
-static bool begin_summary(struct summary *s, uint32_t step)
+static bool start_summary(struct summary *s, uint32_t step)
 {
 	s->events.len = 0;
 	s->events.failed = false;
@@ -143,10 +143,10 @@ static int write_summary_loss(void *state, const struct record_scalar *e)
 	double wall = (double)e->wall_ns * 1e-9;
 
 	if (e->which != SCALAR_LOSS || e->optimizer ||
-		!get_tensorboard_keys(s->cfg)->summary_loss || !begin_summary(s, e->step))
+		!get_tensorboard_keys(s->cfg)->summary_loss || !start_summary(s, e->step))
 		return 0;
 	tfevent_scalar(&s->events, wall, (int64_t)e->step + 1, "loss/auto", (float)e->value);
-	return put_summary(s, wall, (int64_t)e->step + 1);
+	return write_summary(s, wall, (int64_t)e->step + 1);
 }
 
 static int write_summary_histogram(void *state, const struct record_kind *r)
@@ -159,7 +159,7 @@ static int write_summary_histogram(void *state, const struct record_kind *r)
 	char tag[TB_TAG_MAX];
 	struct text t = text_over(tag, sizeof(tag));
 
-	if (k->kind != TK_HISTOGRAM || !n || n > HISTOGRAM_BINS_MAX || !begin_summary(s, k->step))
+	if (k->kind != TK_HISTOGRAM || !n || n > HISTOGRAM_BINS_MAX || !start_summary(s, k->step))
 		return 0;
 	h = (struct tfevent_histogram){.min = r->value[HISTOGRAM_LEAST],
 		.max = r->value[HISTOGRAM_MOST],
@@ -176,7 +176,7 @@ static int write_summary_histogram(void *state, const struct record_kind *r)
 	tb_summary_tag(&t, r);
 	wall = (double)clock_to_real(&s->files->j->head->clock, k->tick) * 1e-9;
 	tfevent_histogram(&s->events, wall, (int64_t)k->step + 1, tag, &h);
-	return put_summary(s, wall, (int64_t)k->step + 1);
+	return write_summary(s, wall, (int64_t)k->step + 1);
 }
 
 static enum sink_file own_summary_file(const char *path)

@@ -35,7 +35,7 @@ static const char *meta_text(const struct journal *j, uint16_t part)
 	return key ? key + strlen(key) + 1 : NULL;
 }
 
-static void put_text_event(
+static void write_text_event(
 	struct tfevents *e, double wall, const char *key, size_t n, const struct text *text)
 {
 	char tag[256];
@@ -47,7 +47,7 @@ static void put_text_event(
 }
 
 /* An object as a table of Markdown. */
-static void put_member_table(struct text *out, const char *json)
+static void write_member_table(struct text *out, const char *json)
 {
 	struct json_span key, value;
 
@@ -62,7 +62,7 @@ static void put_member_table(struct text *out, const char *json)
 	}
 }
 
-static void put_run_texts(struct tfevents *e, double wall, const struct journal *j, char *buf)
+static void write_run_texts(struct tfevents *e, double wall, const struct journal *j, char *buf)
 {
 	static const struct {
 		const char *key;
@@ -77,15 +77,16 @@ static void put_run_texts(struct tfevents *e, double wall, const struct journal 
 		if (!json)
 			continue;
 		if (*json == '{')
-			put_member_table(&t, json);
+			write_member_table(&t, json);
 		else
 			text_str(&t, json);
-		put_text_event(e, wall, of[i].key, strlen(of[i].key), &t);
+		write_text_event(e, wall, of[i].key, strlen(of[i].key), &t);
 	}
 }
 
 /* A training's own file, as MindSpore Transformers writes it: a text for each key. */
-static void put_training_texts(struct tfevents *e, double wall, const struct journal *j, char *buf)
+static void write_training_texts(
+	struct tfevents *e, double wall, const struct journal *j, char *buf)
 {
 	const char *json = meta_text(j, META_TRAINING);
 	struct json_span key, value;
@@ -96,7 +97,7 @@ static void put_training_texts(struct tfevents *e, double wall, const struct jou
 
 		text_json_value(&n, &key);
 		text_json_value(&t, &value);
-		put_text_event(e, wall, name, n.len, &t);
+		write_text_event(e, wall, name, n.len, &t);
 	}
 }
 
@@ -109,10 +110,10 @@ void tb_put_start(struct tfevents *e, const struct journal *j, const struct conf
 	tfevent_version(e, wall);
 	tfevent_session_start(e, wall, first_x);
 	if (buf && keys->tensorboard_tags == TB_TAGS_PROBE) {
-		put_run_texts(e, wall, j, buf);
+		write_run_texts(e, wall, j, buf);
 		tfevent_layout(e, wall, charts, sizeof(charts) / sizeof(*charts));
 	} else if (buf && keys->tensorboard_tags == TB_TAGS_MINDFORMERS) {
-		put_training_texts(e, wall, j, buf);
+		write_training_texts(e, wall, j, buf);
 	}
 	free(buf);
 }

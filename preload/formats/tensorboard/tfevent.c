@@ -72,7 +72,7 @@ static unsigned char *take_room(struct tfevents *e, size_t n)
 	return e->at + e->len - n;
 }
 
-static void put_proto_bytes(struct tfevents *e, const void *p, size_t n)
+static void write_proto_bytes(struct tfevents *e, const void *p, size_t n)
 {
 	unsigned char *to = n ? take_room(e, n) : NULL;
 
@@ -90,54 +90,54 @@ static unsigned make_varint(unsigned char out[10], uint64_t v)
 	return n;
 }
 
-static void put_varint(struct tfevents *e, uint64_t v)
+static void write_varint(struct tfevents *e, uint64_t v)
 {
 	unsigned char b[10];
 
-	put_proto_bytes(e, b, make_varint(b, v));
+	write_proto_bytes(e, b, make_varint(b, v));
 }
 
 enum wire { WIRE_VARINT, WIRE_64, WIRE_BYTES, WIRE_32 = 5 };
 
-static void put_proto_key(struct tfevents *e, unsigned field, enum wire wire)
+static void write_proto_key(struct tfevents *e, unsigned field, enum wire wire)
 {
-	put_varint(e, field << 3 | wire);
+	write_varint(e, field << 3 | wire);
 }
 
-static void put_number_field(struct tfevents *e, unsigned field, uint64_t v)
+static void write_number_field(struct tfevents *e, unsigned field, uint64_t v)
 {
-	put_proto_key(e, field, WIRE_VARINT);
-	put_varint(e, v);
+	write_proto_key(e, field, WIRE_VARINT);
+	write_varint(e, v);
 }
 
-static void put_double_field(struct tfevents *e, unsigned field, double v)
+static void write_double_field(struct tfevents *e, unsigned field, double v)
 {
 	uint64_t bits;
 	unsigned char *to;
 
 	memcpy(&bits, &v, 8);
-	put_proto_key(e, field, WIRE_64);
+	write_proto_key(e, field, WIRE_64);
 	to = take_room(e, 8);
 	if (to)
 		store_le(to, bits, 8);
 }
 
-static void put_bytes_field(struct tfevents *e, unsigned field, const void *p, size_t n)
+static void write_bytes_field(struct tfevents *e, unsigned field, const void *p, size_t n)
 {
-	put_proto_key(e, field, WIRE_BYTES);
-	put_varint(e, n);
-	put_proto_bytes(e, p, n);
+	write_proto_key(e, field, WIRE_BYTES);
+	write_varint(e, n);
+	write_proto_bytes(e, p, n);
 }
 
-static void put_text_field(struct tfevents *e, unsigned field, const char *s)
+static void write_text_field(struct tfevents *e, unsigned field, const char *s)
 {
-	put_bytes_field(e, field, s, strlen(s));
+	write_bytes_field(e, field, s, strlen(s));
 }
 
 /* Content of a field is written between the two. Its length is inserted before it when it is known. */
 static size_t open_field(struct tfevents *e, unsigned field)
 {
-	put_proto_key(e, field, WIRE_BYTES);
+	write_proto_key(e, field, WIRE_BYTES);
 	return e->len;
 }
 
@@ -163,14 +163,14 @@ struct open_event {
 	size_t summary, value; /* 0: none */
 };
 
-static struct open_event begin_tf_event(struct tfevents *e, double wall, int64_t step)
+static struct open_event start_tf_event(struct tfevents *e, double wall, int64_t step)
 {
 	struct open_event o = {.frame = e->len};
 
 	take_room(e, FRAME_HEAD);
-	put_double_field(e, EVENT_WALL, wall);
+	write_double_field(e, EVENT_WALL, wall);
 	if (step)
-		put_number_field(e, EVENT_STEP, (uint64_t)step);
+		write_number_field(e, EVENT_STEP, (uint64_t)step);
 	return o;
 }
 
@@ -197,28 +197,28 @@ static void end_tf_event(struct tfevents *e, const struct open_event *o)
 
 static struct open_event begin_value(struct tfevents *e, double wall, int64_t step, const char *tag)
 {
-	struct open_event o = begin_tf_event(e, wall, step);
+	struct open_event o = start_tf_event(e, wall, step);
 
 	o.summary = open_field(e, EVENT_SUMMARY);
 	o.value = open_field(e, 1);
-	put_text_field(e, VALUE_TAG, tag);
+	write_text_field(e, VALUE_TAG, tag);
 	return o;
 }
 
 void tfevent_version(struct tfevents *e, double wall)
 {
-	struct open_event o = begin_tf_event(e, wall, 0);
+	struct open_event o = start_tf_event(e, wall, 0);
 
-	put_text_field(e, EVENT_VERSION, "brain.Event:2");
+	write_text_field(e, EVENT_VERSION, "brain.Event:2");
 	end_tf_event(e, &o);
 }
 
 void tfevent_session_start(struct tfevents *e, double wall, int64_t step)
 {
-	struct open_event o = begin_tf_event(e, wall, step);
+	struct open_event o = start_tf_event(e, wall, step);
 	size_t log = open_field(e, EVENT_SESSION);
 
-	put_number_field(e, 1, 1); /* status: START */
+	write_number_field(e, 1, 1); /* status: START */
 	close_field(e, log);
 	end_tf_event(e, &o);
 }
@@ -230,7 +230,7 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 	uint32_t bits;
 
 	memcpy(&bits, &value, 4);
-	put_proto_key(e, VALUE_SIMPLE, WIRE_32);
+	write_proto_key(e, VALUE_SIMPLE, WIRE_32);
 	to = take_room(e, 4);
 	if (to)
 		store_le(to, bits, 4);
@@ -238,24 +238,24 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 }
 
 /* A tensor of one string, for the plug-in of that name. */
-static void put_string_tensor(
+static void write_string_tensor(
 	struct tfevents *e, const char *plugin, const void *p, size_t n, bool vector)
 {
 	size_t tensor = open_field(e, VALUE_TENSOR), shape, dim, metadata;
 
-	put_number_field(e, 1, 7); /* DT_STRING */
+	write_number_field(e, 1, 7); /* DT_STRING */
 	shape = open_field(e, 2);
 	if (vector) {
 		dim = open_field(e, 2);
-		put_number_field(e, 1, 1);
+		write_number_field(e, 1, 1);
 		close_field(e, dim);
 	}
 	close_field(e, shape);
-	put_bytes_field(e, 8, p, n);
+	write_bytes_field(e, 8, p, n);
 	close_field(e, tensor);
 	metadata = open_field(e, VALUE_METADATA);
 	dim = open_field(e, 1);
-	put_text_field(e, 1, plugin);
+	write_text_field(e, 1, plugin);
 	close_field(e, dim);
 	close_field(e, metadata);
 }
@@ -265,7 +265,7 @@ void tfevent_text(
 {
 	struct open_event o = begin_value(e, wall, step, tag);
 
-	put_string_tensor(e, "text", text, n, true);
+	write_string_tensor(e, "text", text, n, true);
 	end_tf_event(e, &o);
 }
 
@@ -273,8 +273,8 @@ static void put_packed_doubles(struct tfevents *e, unsigned field, const double 
 {
 	unsigned char *to;
 
-	put_proto_key(e, field, WIRE_BYTES);
-	put_varint(e, 8 * (uint64_t)n);
+	write_proto_key(e, field, WIRE_BYTES);
+	write_varint(e, 8 * (uint64_t)n);
 	to = take_room(e, 8 * (size_t)n);
 	for (unsigned i = 0; to && i < n; i++) {
 		uint64_t bits;
@@ -292,7 +292,7 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 	size_t histogram = open_field(e, VALUE_HISTOGRAM);
 
 	for (unsigned i = 0; i < 5; i++)
-		put_double_field(e, i + 1, v[i]);
+		write_double_field(e, i + 1, v[i]);
 	put_packed_doubles(e, 6, h->limit, h->n);
 	put_packed_doubles(e, 7, h->bucket, h->n);
 	close_field(e, histogram);
@@ -300,18 +300,18 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 }
 
 /* tensorboard/plugins/custom_scalar/layout.proto */
-static void put_layout(struct tfevents *e, const struct tfevent_chart *chart, unsigned n)
+static void write_layout(struct tfevents *e, const struct tfevent_chart *chart, unsigned n)
 {
 	for (unsigned i = 0; i < n;) {
 		const char *category = chart[i].category;
 		size_t at = open_field(e, 2), one, lines;
 
-		put_text_field(e, 1, category);
+		write_text_field(e, 1, category);
 		for (; i < n && strcmp(chart[i].category, category) == 0; i++) {
 			one = open_field(e, 2);
-			put_text_field(e, 1, chart[i].title);
+			write_text_field(e, 1, chart[i].title);
 			lines = open_field(e, 2);
-			put_text_field(e, 1, chart[i].tags);
+			write_text_field(e, 1, chart[i].tags);
 			close_field(e, lines);
 			close_field(e, one);
 		}
@@ -324,9 +324,9 @@ void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart 
 	struct tfevents layout = {0};
 	struct open_event o;
 
-	put_layout(&layout, chart, n);
+	write_layout(&layout, chart, n);
 	o = begin_value(e, wall, 0, "custom_scalars__config__");
-	put_string_tensor(e, "custom_scalars", layout.at, layout.len, false);
+	write_string_tensor(e, "custom_scalars", layout.at, layout.len, false);
 	e->failed |= layout.failed;
 	end_tf_event(e, &o);
 	tfevents_free(&layout);

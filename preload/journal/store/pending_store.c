@@ -153,7 +153,7 @@ void pending_store_close(struct pending_store *p)
 	*p = (struct pending_store){0};
 }
 
-static int note_store_change(uint64_t **list, uint32_t *n, uint32_t *cap, uint64_t seq)
+static int record_store_change(uint64_t **list, uint32_t *n, uint32_t *cap, uint64_t seq)
 {
 	if (*n == *cap) {
 		uint32_t want = *cap ? *cap * 2 : 256;
@@ -225,7 +225,7 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 	}
 	err = insert_store_entry(p, call->seq, s, heap);
 	if (!err) {
-		err = note_store_change(&p->added, &p->nadded, &p->cap_added, call->seq);
+		err = record_store_change(&p->added, &p->nadded, &p->cap_added, call->seq);
 		if (err)
 			erase_store_place(p, find_store_place(p, call->seq));
 	}
@@ -266,7 +266,7 @@ int pending_store_take(struct pending_store *p, uint64_t number, uint64_t seq)
 	if (e->seq != seq || e->gone)
 		return -ENOENT;
 
-	int err = note_store_change(&p->taken, &p->ntaken, &p->cap_taken, seq);
+	int err = record_store_change(&p->taken, &p->ntaken, &p->cap_taken, seq);
 
 	if (err)
 		return err;

@@ -7,7 +7,7 @@
 
 #define EMA_BETA 0.99
 
-static bool judge_turbulence(const struct alert_rule *r, struct alert_series *s,
+static bool check_turbulence(const struct alert_rule *r, struct alert_series *s,
 	const struct alert_value *v, double *history)
 {
 	double x = fabs(v->x), average = s->n ? s->mean : x;
@@ -26,7 +26,7 @@ static bool judge_turbulence(const struct alert_rule *r, struct alert_series *s,
 	return speaks;
 }
 
-static bool judge_stuck(
+static bool check_stuck(
 	const struct alert_rule *r, struct alert_series *s, const struct alert_value *v)
 {
 	bool same = s->n && memcmp(&v->x, &s->last, sizeof(v->x)) == 0;
@@ -37,7 +37,7 @@ static bool judge_stuck(
 	return (double)s->same + 1 >= r->threshold;
 }
 
-static bool judge_zero(struct alert_series *s, const struct alert_value *v)
+static bool check_zero(struct alert_series *s, const struct alert_value *v)
 {
 	bool was = s->n != 0;
 
@@ -53,7 +53,7 @@ static int compare_recent(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static bool judge_slow(const struct alert_rule *r, struct alert_series *s,
+static bool check_slow_ranks(const struct alert_rule *r, struct alert_series *s,
 	const struct alert_value *v, double *history)
 {
 	double sorted[ALERT_RECENT];
@@ -84,7 +84,7 @@ bool alert_judge(const struct alert_rule *r, struct alert_series *s, const struc
 	*history = NAN;
 	switch ((enum alert_rule_word)r->rule) {
 	case ALERT_TURBULENCE:
-		return judge_turbulence(r, s, v, history);
+		return check_turbulence(r, s, v, history);
 	case ALERT_NAN:
 		return v->nan || isnan(v->x) || (r->has_threshold && fabs(v->x) > r->threshold);
 	case ALERT_SPIKE:
@@ -92,11 +92,11 @@ bool alert_judge(const struct alert_rule *r, struct alert_series *s, const struc
 	case ALERT_INF:
 		return v->inf || isinf(v->x);
 	case ALERT_STUCK:
-		return judge_stuck(r, s, v);
+		return check_stuck(r, s, v);
 	case ALERT_ZERO:
-		return judge_zero(s, v);
+		return check_zero(s, v);
 	case ALERT_SLOW:
-		return judge_slow(r, s, v, history);
+		return check_slow_ranks(r, s, v, history);
 	case ALERT_RULE_WORDS:
 		break;
 	}

@@ -154,7 +154,7 @@ static bool alerts_are_idle(const void *state)
 
 /* ---- values ---- */
 
-static int see_kind_values(void *state, const struct record_kind *r)
+static int handle_kind_values(void *state, const struct record_kind *r)
 {
 	struct alerts *a = state;
 
@@ -162,7 +162,7 @@ static int see_kind_values(void *state, const struct record_kind *r)
 	return a->of_kind[r->kind->kind] ? alert_values_add_kind(&a->pass, r) : 0;
 }
 
-static int see_scalar_value(void *state, const struct record_scalar *r)
+static int handle_scalar_value(void *state, const struct record_scalar *r)
 {
 	struct alerts *a = state;
 
@@ -170,7 +170,7 @@ static int see_scalar_value(void *state, const struct record_scalar *r)
 	return a->of_scalar[r->which] ? alert_values_add_scalar(&a->pass, r) : 0;
 }
 
-static int see_call_values(void *state, const struct record *r)
+static int handle_call_values(void *state, const struct record *r)
 {
 	struct alerts *a = state;
 
@@ -262,7 +262,7 @@ static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_s
 /* ---- lines ---- */
 
 /* JSON has no notation for numbers that are not finite. */
-static void put_json_number(struct text *t, double v)
+static void write_json_number(struct text *t, double v)
 {
 	char digits[48];
 	struct text d = text_over(digits, sizeof(digits));
@@ -275,21 +275,21 @@ static void put_json_number(struct text *t, double v)
 	text_json(t, digits);
 }
 
-static void put_alert_member(struct text *t, const char *key)
+static void write_alert_member(struct text *t, const char *key)
 {
 	text_str(t, ", \"");
 	text_str(t, key);
 	text_str(t, "\": ");
 }
 
-static void put_alert_text(struct text *t, const char *key, const char *value)
+static void write_alert_text(struct text *t, const char *key, const char *value)
 {
-	put_alert_member(t, key);
+	write_alert_member(t, key);
 	text_json(t, value);
 }
 
 /* The subject, for people: "grad_reduced of fc1.weight". */
-static void put_subject(struct text *t, const struct alert_seen *v)
+static void write_subject(struct text *t, const struct alert_seen *v)
 {
 	if (v->source == ALERT_OF_KIND) {
 		text_str(t, v->word);
@@ -309,12 +309,12 @@ static void put_subject(struct text *t, const struct alert_seen *v)
 	}
 }
 
-static void put_sentence(struct text *t, const struct alert_rule *r, const struct alert_seen *v,
+static void write_sentence(struct text *t, const struct alert_rule *r, const struct alert_seen *v,
 	const char *op, double value, double history)
 {
 	text_str(t, alert_rule_words[r->rule]);
 	text_str(t, ": ");
-	put_subject(t, v);
+	write_subject(t, v);
 	if (*op) {
 		text_str(t, ", ");
 		text_str(t, op);
@@ -347,72 +347,72 @@ static char *make_head(const struct alert_rule *r, const struct alert_seen *v, c
 	char line[8192];
 	struct text t = text_over(line, sizeof(line));
 
-	put_alert_member(&t, "step");
+	write_alert_member(&t, "step");
 	text_u64(&t, v->step);
-	put_alert_member(&t, "micro_step");
+	write_alert_member(&t, "micro_step");
 	if (v->micro_step == UINT32_MAX)
 		text_str(&t, "null");
 	else
 		text_u64(&t, v->micro_step);
-	put_alert_text(&t, "rule", alert_rule_words[r->rule]);
-	put_alert_text(&t, "kind", v->word);
-	put_alert_text(&t, "name", v->name);
+	write_alert_text(&t, "rule", alert_rule_words[r->rule]);
+	write_alert_text(&t, "kind", v->word);
+	write_alert_text(&t, "name", v->name);
 	if (*op)
-		put_alert_text(&t, "op", op);
+		write_alert_text(&t, "op", op);
 	if (v->source == ALERT_OF_CALL) {
-		put_alert_text(&t, "api", v->api);
-		put_alert_text(&t, "operation", v->operation);
-		put_alert_text(&t, "io", v->io == IO_IN ? "in" : "out");
-		put_alert_member(&t, "index");
+		write_alert_text(&t, "api", v->api);
+		write_alert_text(&t, "operation", v->operation);
+		write_alert_text(&t, "io", v->io == IO_IN ? "in" : "out");
+		write_alert_member(&t, "index");
 		text_u64(&t, v->index);
-		put_alert_member(&t, "seq");
+		write_alert_member(&t, "seq");
 		text_u64(&t, v->seq);
 		if (v->comm) {
-			put_alert_member(&t, "comm");
+			write_alert_member(&t, "comm");
 			text_char(&t, '"');
 			text_hex(&t, v->comm, 16);
 			text_char(&t, '"');
 		}
 	}
-	put_alert_member(&t, "value");
-	put_json_number(&t, value);
-	put_alert_member(&t, "threshold");
+	write_alert_member(&t, "value");
+	write_json_number(&t, value);
+	write_alert_member(&t, "threshold");
 	if (r->has_threshold)
-		put_json_number(&t, r->threshold);
+		write_json_number(&t, r->threshold);
 	else
 		text_str(&t, "null");
-	put_alert_member(&t, "history");
+	write_alert_member(&t, "history");
 	if (isnan(history))
 		text_str(&t, "null");
 	else
-		put_json_number(&t, history);
-	put_alert_member(&t, "stack_id");
+		write_json_number(&t, history);
+	write_alert_member(&t, "stack_id");
 	if (v->source == ALERT_OF_CALL && v->stack)
 		text_u64(&t, v->stack);
 	else
 		text_str(&t, "null");
-	put_alert_text(&t, "text", sentence);
-	put_alert_member(&t, "id");
+	write_alert_text(&t, "text", sentence);
+	write_alert_member(&t, "id");
 	text_char(&t, '"');
 	text_hex(&t, id, 16);
 	text_char(&t, '"');
-	put_alert_member(&t, "first_step");
+	write_alert_member(&t, "first_step");
 	text_u64(&t, v->step);
 	return t.cut ? NULL : strdup(line);
 }
 
-static void put_alert_line(struct text *t, const struct alert *a, int32_t rank)
+static void write_alert_line(struct text *t, const struct alert *a, int32_t rank)
 {
 	text_str(t, "{\"rank\": ");
 	text_i64(t, rank);
 	text_str(t, a->head);
-	put_alert_member(t, "last_step");
+	write_alert_member(t, "last_step");
 	text_u64(t, a->last_step);
-	put_alert_member(t, "last_value");
-	put_json_number(t, a->last_value);
-	put_alert_member(t, "count");
+	write_alert_member(t, "last_value");
+	write_json_number(t, a->last_value);
+	write_alert_member(t, "count");
 	text_u64(t, a->count);
-	put_alert_text(t, "action", a->action);
+	write_alert_text(t, "action", a->action);
 	text_str(t, "}\n");
 }
 
@@ -515,7 +515,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	if (to && (v->step < to->last_step ||
 			  (v->step == to->last_step && a->files->j->left && !to->last_seq)))
 		return;
-	put_sentence(&t, r, v, op, value, history);
+	write_sentence(&t, r, v, op, value, history);
 	if (a->anomalies && v->source == ALERT_OF_KIND)
 		anomalies_add(a->anomalies, v, r, op, value, history);
 	if (!to && a->n == ALERTS_MAX) {
@@ -548,7 +548,7 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 }
 
 /* Applies one rule to one value. spoken: ops for which one of msprobe's two rules has fired; the first one counts. */
-static void judge_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
+static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
 	const char *word, uint32_t *spoken)
 {
 	const struct alert_rule *r = &a->rule[rule];
@@ -571,7 +571,7 @@ static void judge_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 }
 
 /* Rules that check elements instead of one of their statistics. */
-static void judge_elements(
+static void check_elements(
 	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
 {
 	const struct alert_rule *r = &a->rule[rule];
@@ -588,26 +588,26 @@ static void judge_elements(
 			raise_alert(a, rule, v, "infs", v->x[TO_INFS], NAN);
 		break;
 	case ALERT_ZERO:
-		judge_op(a, rule, v, TO_NORM, "", spoken);
+		check_op(a, rule, v, TO_NORM, "", spoken);
 		break;
 	}
 }
 
-static void judge_tensor(
+static void check_tensor(
 	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
 {
 	const struct alert_rule *r = &a->rule[rule];
 	bool elements = r->rule == ALERT_NAN || r->rule == ALERT_INF || r->rule == ALERT_ZERO;
 
 	if (elements)
-		judge_elements(a, rule, v, spoken);
+		check_elements(a, rule, v, spoken);
 	/* A NaN cannot be compared. */
 	if (v->nan && r->rule != ALERT_SPIKE)
 		return;
 	if (!elements || (r->rule == ALERT_NAN && r->has_threshold))
 		for (unsigned op = TO_MIN; op <= TO_INFS; op++)
 			if (r->ops >> op & 1)
-				judge_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
+				check_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
 }
 
 /* Values of one thread come in order. */
@@ -639,9 +639,9 @@ static void judge_seen(struct alerts *a, struct alert_seen *v)
 		if (!is_name_wanted(a, rule, v))
 			continue;
 		if (number)
-			judge_op(a, rule, v, TO_NORM, "", &spoken);
+			check_op(a, rule, v, TO_NORM, "", &spoken);
 		else
-			judge_tensor(a, rule, v, &spoken);
+			check_tensor(a, rule, v, &spoken);
 	}
 }
 
@@ -659,7 +659,7 @@ static void write_alerts(struct alerts *a, int32_t rank)
 	for (unsigned i = 0; i < a->n; i++) {
 		size_t len = t.len;
 
-		put_alert_line(&t, &a->alert[i], rank);
+		write_alert_line(&t, &a->alert[i], rank);
 		if (t.cut) {
 			t.len = len;
 			break;
@@ -713,9 +713,9 @@ const struct sink_format alerts_format = {
 	.state_bytes = sizeof(struct alerts),
 	.open = open_alerts,
 	.idle = alerts_are_idle,
-	.record = see_call_values,
-	.kind = see_kind_values,
-	.scalar = see_scalar_value,
+	.record = handle_call_values,
+	.kind = handle_kind_values,
+	.scalar = handle_scalar_value,
 	.retract = retract_value,
 	.commit = commit_alerts,
 	.close = close_alerts,

@@ -133,7 +133,7 @@ void anomaly_place_read(struct anomaly_place *p, const struct config *cfg, int32
 			p->mate[p->nmates++] = (int32_t)r;
 }
 
-static void put_mates(struct text *t, const struct anomaly_place *p, int32_t world)
+static void write_mates(struct text *t, const struct anomaly_place *p, int32_t world)
 {
 	uint32_t n = p->nmates ? p->nmates : world > 0 ? (uint32_t)world : 1;
 
@@ -153,7 +153,7 @@ static int32_t find_stage(const struct anomaly_place *p)
 	return p->nmates ? 0 : p->rank;
 }
 
-static void put_tag(struct text *t, const struct anomaly *a, int32_t rank)
+static void write_tag(struct text *t, const struct anomaly *a, int32_t rank)
 {
 	text_u64(t, a->vpp_stage);
 	text_char(t, ':');
@@ -164,7 +164,7 @@ static void put_tag(struct text *t, const struct anomaly *a, int32_t rank)
 	text_str(t, a->word);
 }
 
-static void put_count(struct text *t, const char *key, int64_t v)
+static void write_count(struct text *t, const char *key, int64_t v)
 {
 	text_str(t, "  \"");
 	text_str(t, key);
@@ -173,23 +173,23 @@ static void put_count(struct text *t, const char *key, int64_t v)
 	text_str(t, ",\n");
 }
 
-static void put_anomaly(struct text *t, const struct anomaly *a, const struct anomaly_place *p)
+static void write_anomaly(struct text *t, const struct anomaly *a, const struct anomaly_place *p)
 {
 	char buf[2048], tag[1200];
 	struct text line = text_over(buf, sizeof(buf)), name = text_over(tag, sizeof(tag));
 
-	put_tag(&name, a, p->rank);
+	write_tag(&name, a, p->rank);
 	text_str(&line, tag);
 	text_fmt(&line, "_step_%u_call_%d", a->step, a->call_id);
 	text_char(t, ' ');
 	text_json(t, buf);
 	text_str(t, ": {\n");
-	put_count(t, "rank", p->rank);
-	put_count(t, "step", a->step);
-	put_count(t, "micro_step", a->micro_step);
-	put_count(t, "pp_stage", find_stage(p));
-	put_count(t, "vpp_stage", a->vpp_stage);
-	put_count(t, "call_id", a->call_id);
+	write_count(t, "rank", p->rank);
+	write_count(t, "step", a->step);
+	write_count(t, "micro_step", a->micro_step);
+	write_count(t, "pp_stage", find_stage(p));
+	write_count(t, "vpp_stage", a->vpp_stage);
+	write_count(t, "call_id", a->call_id);
 	text_str(t, "  \"tag_name\": ");
 	text_json(t, tag);
 	line = text_over(buf, sizeof(buf));
@@ -245,8 +245,8 @@ void anomalies_write(
 	t = text_over(buf, cap);
 	text_str(&t, "{\n");
 	for (unsigned i = 0; i < a->n; i++) {
-		put_anomaly(&t, &a->at[i], p);
-		put_mates(&t, p, world);
+		write_anomaly(&t, &a->at[i], p);
+		write_mates(&t, p, world);
 		text_str(&t, i + 1 < a->n ? " },\n" : " }\n");
 	}
 	text_str(&t, "}\n");

@@ -295,7 +295,7 @@ static void look_for_files(struct health *h)
 
 /* ---- judging ---- */
 
-static void judge_health_ckpt(struct health *h, struct health_ckpt *c)
+static void check_health_ckpt(struct health *h, struct health_ckpt *c)
 {
 	const struct config *cfg = h->files->cfg;
 	double value;
@@ -402,12 +402,12 @@ static void look_at_health(struct health *h, bool last)
 	/* Those of the previous look: steps that had ended by then are all known now. */
 	for (unsigned i = 0; i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
-			judge_health_ckpt(h, &h->ckpt[i]);
+			check_health_ckpt(h, &h->ckpt[i]);
 	h->look_ns = last ? UINT64_MAX : clock_ns(CLOCK_REALTIME);
 	look_for_files(h);
 	for (unsigned i = 0; last && i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
-			judge_health_ckpt(h, &h->ckpt[i]);
+			check_health_ckpt(h, &h->ckpt[i]);
 	take_votes(h, last);
 	took = clock_ns(CLOCK_MONOTONIC) - began;
 	h->next_look = began + (took * 20 > LOOK_NS ? took * 20 : LOOK_NS);

@@ -128,7 +128,7 @@ int health_write_head(const struct files *f)
 	return append_health_line(f, &t);
 }
 
-static void put_health_value(struct text *t, double v)
+static void write_health_value(struct text *t, double v)
 {
 	char digits[48];
 	struct text d = text_over(digits, sizeof(digits));
@@ -140,7 +140,7 @@ static void put_health_value(struct text *t, double v)
 		text_json(t, digits);
 }
 
-static void put_health_reason(struct text *t, const struct files *f, const struct health_ckpt *c)
+static void write_health_reason(struct text *t, const struct files *f, const struct health_ckpt *c)
 {
 	const struct alerts_keys *keys = get_alerts_keys(f->cfg);
 	char why[HEALTH_WHY_MAX + 200] = "";
@@ -176,11 +176,11 @@ int health_write_line(const struct files *f, const struct health_ckpt *c)
 		c->step);
 	text_u64(&t, c->begun_ns);
 	text_str(&t, ", \"embedding_local_norm\": ");
-	put_health_value(&t, c->value);
+	write_health_value(&t, c->value);
 	text_str(&t, ", \"threshold\": ");
-	put_health_value(&t, get_alerts_keys(f->cfg)->embedding_local_norm_threshold);
+	write_health_value(&t, get_alerts_keys(f->cfg)->embedding_local_norm_threshold);
 	text_fmt(&t, ", \"is_health\": %d, \"why\": ", !c->healthy);
-	put_health_reason(&t, f, c);
+	write_health_reason(&t, f, c);
 	text_str(&t, "}\n");
 	return append_health_line(f, &t);
 }
@@ -299,7 +299,7 @@ void health_peers_free(struct health_peers *p)
 
 /* ---- health_ckpts.json ---- */
 
-static void put_health_entry(struct text *t, unsigned *n, bool unhealthy, const char *quoted)
+static void write_health_entry(struct text *t, unsigned *n, bool unhealthy, const char *quoted)
 {
 	text_str(t, (*n)++ ? ",\n    {\n" : "\n    {\n");
 	text_fmt(t, "        \"is_health\": %d,\n        \"ckpt_name\": %s\n    }", unhealthy,
@@ -307,7 +307,7 @@ static void put_health_entry(struct text *t, unsigned *n, bool unhealthy, const 
 }
 
 /* Writes the existing entries, except that of this name, in their order. */
-static void put_old_entries(struct text *t, unsigned *n, const char *old, const char *quoted)
+static void write_old_entries(struct text *t, unsigned *n, const char *old, const char *quoted)
 {
 	for (const char *p = strchr(old, '{'); p; p = strchr(p + 1, '{')) {
 		const char *at = p;
@@ -323,7 +323,7 @@ static void put_old_entries(struct text *t, unsigned *n, const char *old, const 
 				unhealthy = value.n == 1 && *value.at == '1';
 		}
 		if (*name && strcmp(name, quoted))
-			put_health_entry(t, n, unhealthy, name);
+			write_health_entry(t, n, unhealthy, name);
 	}
 }
 
@@ -376,8 +376,8 @@ int health_write_entry(const struct files *f, const struct health_ckpt *c)
 		io_read_file(dir, HEALTH_FILE, old, ENTRIES_BYTES - 1);
 		text_json(&q, name_of_path(c->path));
 		text_char(&t, '[');
-		put_old_entries(&t, &n, old, quoted);
-		put_health_entry(&t, &n, c->against != 0, quoted);
+		write_old_entries(&t, &n, old, quoted);
+		write_health_entry(&t, &n, c->against != 0, quoted);
 		text_str(&t, "\n]");
 		err = t.cut || q.cut ? -EMSGSIZE : io_replace_file(dir, HEALTH_FILE, t.buf, t.len);
 	}

@@ -104,7 +104,7 @@ static struct {
 	double value;
 } seen;
 
-static void put_embedding_norm(uint32_t step)
+static void write_embedding_norm(uint32_t step)
 {
 	if (seen.step == step + 1)
 		scalar_put_metric(SCALAR_EMBEDDING_NORM, step, seen.value);
@@ -138,7 +138,7 @@ bool health_see_value(const struct train_value *v)
 			"max_bytes): checkpoints are not judged; see keys device and max_bytes");
 		return alone;
 	}
-	step_add_source(put_embedding_norm);
+	step_add_source(write_embedding_norm);
 	seen.step = v->step + 1;
 	seen.value = !v->count				     ? 0
 		     : v->stats.nans			     ? (double)NAN

@@ -137,7 +137,7 @@ static uint32_t wanted_ops(void)
 	return ops;
 }
 
-static size_t put_kind_text(char *to, const char *s, size_t max)
+static size_t write_kind_text(char *to, const char *s, size_t max)
 {
 	size_t n = s ? strnlen(s, max) : 0;
 
@@ -229,9 +229,9 @@ static bool enter_kind(const struct train_value *v)
 	if (v->nvalue)
 		memcpy(to, v->value, 8 * (size_t)v->nvalue);
 	to += 8 * (size_t)v->nvalue;
-	to += put_kind_text(to, v->name, TRAIN_NAME_MAX);
-	to += put_kind_text(to, v->word, KIND_WORD_MAX);
-	put_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
+	to += write_kind_text(to, v->name, TRAIN_NAME_MAX);
+	to += write_kind_text(to, v->word, KIND_WORD_MAX);
+	write_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
 	chain_publish(&t->chain, bytes);
 	return true;
 }

@@ -263,7 +263,7 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 #define NAMES_SHOWN 8 /* of those that an entry matches */
 
 /* Writes one entry of meta.json's `targets`; returns how many parameters it matches. */
-static uint32_t put_target_matches(
+static uint32_t write_target_matches(
 	struct text *out, const struct target *t, const struct train_params *all)
 {
 	char entry[512];
@@ -303,7 +303,7 @@ static void report_targets(const struct train_params *all, const struct target_s
 	text_char(&t, '[');
 	for (unsigned i = 0; i < s->n; i++) {
 		text_str(&t, i ? ", " : "");
-		if (!put_target_matches(&t, &s->at[i], all) && !modules)
+		if (!write_target_matches(&t, &s->at[i], all) && !modules)
 			log_loss(LOSS_CONFIG,
 				"targets: %.*s is the name of no parameter: no kind is written for "
 				"it; "

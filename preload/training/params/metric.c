@@ -185,7 +185,7 @@ static void add_norm(struct norm_sum *s, const struct train_value *v)
 }
 
 /* A sum over some of them is not a number of the training. */
-static void put_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
+static void write_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
 {
 	bool any = s->step == step + 1, updated = updates.step == step + 1;
 	uint32_t expected;
@@ -246,7 +246,7 @@ void metric_expect_value(uint32_t step)
 {
 	if (!config_metrics(config_now()))
 		return;
-	step_add_source(put_norms);
+	step_add_source(write_norms);
 	if (updates.step != step + 1) {
 		updates.step = step + 1;
 		updates.n = 0;
@@ -289,7 +289,7 @@ void metric_see_value(const struct train_value *v)
 	if (!config_metrics(cfg))
 		return;
 	if (v->kind == TK_GRAD_UNREDUCED && v->micro_step == UINT32_MAX) {
-		step_add_source(put_norms);
+		step_add_source(write_norms);
 		add_norm(&grads, v);
 		if (v->stats.n)
 			write_local_norm(v);
@@ -297,7 +297,7 @@ void metric_see_value(const struct train_value *v)
 		step_add_source(put_norms);
 		add_norm(&micro_grads[v->micro_step], v);
 	} else if (v->kind == TK_PARAM_UPDATED) {
-		step_add_source(put_norms);
+		step_add_source(write_norms);
 		add_norm(&weights, v);
 	}
 }

@@ -210,7 +210,7 @@ static bool has_time(const struct stack *s, bool *ever)
 	return rounds.spent < budget_ns() && need <= (double)(budget_ns() - rounds.spent);
 }
 
-static void note_time(uint64_t took, const struct stack *s, bool whole)
+static void record_time(uint64_t took, const struct stack *s, bool whole)
 {
 	double each =
 		(double)took /
@@ -255,7 +255,7 @@ void stable_rank_see(const struct train_value *of, uint32_t id, const struct buf
 	begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	whole = ever && measure_stack(&v, &s, begin + (budget_ns() - rounds.spent));
 	if (ever)
-		note_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, &s, whole);
+		record_time(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin, &s, whole);
 	if (ever && !whole && !fresh) {
 		rounds.left = true;
 		return;

@@ -72,7 +72,7 @@ bool skip_is_refused(void)
 
 /* ---- content of meta.json ---- */
 
-static void put_skip_member(struct text *t, const char *key, bool first)
+static void write_skip_member(struct text *t, const char *key, bool first)
 {
 	text_str(t, first ? "{" : ", ");
 	text_json(t, key);
@@ -91,19 +91,19 @@ static void tell_meta(bool changed)
 	if (!session.journal.head || (!changed && withheld > 16 && withheld & (withheld - 1)))
 		return;
 	text_put(&t, "skip_on_spike", sizeof("skip_on_spike"));
-	put_skip_member(&t, "state", true);
+	write_skip_member(&t, "state", true);
 	text_json(&t, state_words[atomic_load(&state)]);
-	put_skip_member(&t, "why", false);
+	write_skip_member(&t, "why", false);
 	text_json(&t, atomic_load(&state) == SKIP_WAITING
 			      ? "no step of an optimizer has been seen (a compiled one shows none)"
 			      : refusal);
-	put_skip_member(&t, "threshold", false);
+	write_skip_member(&t, "threshold", false);
 	text_double(&t, keys->global_norm_spike_threshold, 17);
-	put_skip_member(&t, "count_threshold", false);
+	write_skip_member(&t, "count_threshold", false);
 	text_i64(&t, keys->global_norm_spike_count_threshold);
-	put_skip_member(&t, "withheld", false);
+	write_skip_member(&t, "withheld", false);
 	text_u64(&t, withheld);
-	put_skip_member(&t, "last_step", false);
+	write_skip_member(&t, "last_step", false);
 	if (withheld)
 		text_u64(&t, last_step);
 	else
@@ -128,7 +128,7 @@ void skip_begin(void)
  * Identifies the job: equal on all its ranks, and different from other jobs that use the same folder, if the launcher
  * gives a name.
  */
-static void put_peer_text(struct text *t, const char *word)
+static void write_peer_text(struct text *t, const char *word)
 {
 	text_str(t, word);
 	text_char(t, ' ');
@@ -146,7 +146,7 @@ static void format_promise(struct text *t)
 	text_char(t, '\n');
 }
 
-static void put_peer_path(struct text *t, int rank)
+static void write_peer_path(struct text *t, int rank)
 {
 	text_str(t, get_files_keys(config_now())->output_dir);
 	text_str(t, "/" PEER_FOLDER);
@@ -163,7 +163,7 @@ static int append_peer_off(const char *text, size_t n)
 	struct text p = text_over(path, sizeof(path));
 	int fd, err = 0;
 
-	put_peer_path(&p, -1);
+	write_peer_path(&p, -1);
 	text_str(&p, "/" PEER_OFF);
 	fd = io_open_regular(
 		AT_FDCWD, path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644);
@@ -187,13 +187,13 @@ static int tell_peers(const char *word)
 
 	if (session.world_size <= 1)
 		return 0;
-	put_peer_path(&p, -1);
-	put_peer_text(&l, word);
+	write_peer_path(&p, -1);
+	write_peer_text(&l, word);
 	if (strcmp(word, "on") == 0 && promised)
 		format_promise(&l);
 	err = io_mkdirs(path);
 	p = text_over(path, sizeof(path));
-	put_peer_path(&p, session.world_rank);
+	write_peer_path(&p, session.world_rank);
 	if (!err)
 		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
 	if (!err || strcmp(word, "off") == 0)
@@ -212,9 +212,9 @@ static bool has_peer_left(void)
 	ssize_t n = -1;
 	bool left;
 
-	put_peer_path(&p, -1);
+	write_peer_path(&p, -1);
 	text_str(&p, "/" PEER_OFF);
-	put_peer_text(&l, "off");
+	write_peer_text(&l, "off");
 	if (have)
 		n = io_read_file(AT_FDCWD, path, have, PEER_OFF_BYTES);
 	left = n < 0 || n == PEER_OFF_BYTES || memmem(have, (size_t)n, line, l.len) != NULL;
@@ -229,12 +229,12 @@ static int find_unready_peer(bool first)
 	struct text l = text_over(line, sizeof(line)), p;
 	ssize_t n;
 
-	put_peer_text(&l, "on");
+	write_peer_text(&l, "on");
 	if (first)
 		format_promise(&l);
 	for (int r = 0; r < session.world_size; r++) {
 		p = text_over(path, sizeof(path));
-		put_peer_path(&p, r);
+		write_peer_path(&p, r);
 		n = io_read_file(AT_FDCWD, path, have, sizeof(have));
 		if (n < 0 || (size_t)n < l.len || memcmp(have, line, l.len) != 0)
 			return r;
@@ -338,7 +338,7 @@ static void say_withheld(double norm)
 }
 
 /* An optimizer may step several times in a step of the training: the first withheld one counts. */
-static void put_withheld(unsigned optimizer)
+static void write_withheld(unsigned optimizer)
 {
 	if (of[optimizer].put != last_step + 1)
 		scalar_put_of(SCALAR_WITHHELD, last_step, (uint16_t)optimizer, JOURNAL_NO_GROUP,
@@ -380,7 +380,7 @@ bool skip_judge(unsigned optimizer, double norm, bool is_promised)
 	was_withheld = true;
 	tell_meta(false);
 	say_withheld(norm);
-	put_withheld(optimizer);
+	write_withheld(optimizer);
 	return true;
 }
 

@@ -251,7 +251,7 @@ static uint64_t resident_bytes(void)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void put_memory(uint32_t step)
+static void write_memory(uint32_t step)
 {
 	struct rusage used;
 	uint64_t bytes;
@@ -320,7 +320,7 @@ static struct batch find_batch(const __typeof__(now) *was)
 	return b;
 }
 
-static void put_batch_size(uint32_t step, const struct batch *b)
+static void write_batch_size(uint32_t step, const struct batch *b)
 {
 	if (b->derived) {
 		scalar_is_derived(SCALAR_BATCH_SIZE);
@@ -333,7 +333,7 @@ static void put_batch_size(uint32_t step, const struct batch *b)
 }
 
 /* all: samples a second of all ranks, 0: not known. */
-static void put_throughput(uint32_t step, double all, double world)
+static void write_throughput(uint32_t step, double all, double world)
 {
 	double baseline = get_training_keys(config_now())->throughput_baseline;
 
@@ -346,7 +346,7 @@ static void put_throughput(uint32_t step, double all, double world)
 }
 
 /* For a step of `ms`; counted: the work of its operators, 0: not known. */
-static void put_flops(uint32_t step, const struct flops *counted, double ms)
+static void write_flops(uint32_t step, const struct flops *counted, double ms)
 {
 	const struct config *cfg = config_now();
 	const struct training_keys *keys = get_training_keys(cfg);
@@ -365,7 +365,8 @@ static void put_flops(uint32_t step, const struct flops *counted, double ms)
 		scalar_put(SCALAR_HFU, step, counted->all / ms * 1e3 / keys->peak_flops);
 }
 
-static void put_rates(uint32_t step, const struct batch *b, const struct flops *counted, double ms)
+static void write_rates(
+	uint32_t step, const struct batch *b, const struct flops *counted, double ms)
 {
 	double world = session.world_size > 0 ? session.world_size : 1;
 
@@ -373,8 +374,8 @@ static void put_rates(uint32_t step, const struct batch *b, const struct flops *
 		return;
 	if (b->tokens > 0)
 		scalar_put(SCALAR_TOKENS_PER_SECOND, step, b->tokens / ms * 1e3);
-	put_throughput(step, b->samples / ms * 1e3, world);
-	put_flops(step, counted, ms);
+	write_throughput(step, b->samples / ms * 1e3, world);
+	write_flops(step, counted, ms);
 }
 
 /* Takes the values of the step, and begins a new one. False: another thread has just ended it. */
@@ -426,7 +427,7 @@ static double find_comm_time(const __typeof__(now) *was)
 	return ticks_in_ms(was->comm);
 }
 
-static void put_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
+static void write_times(uint32_t step, const __typeof__(now) *was, const struct batch *b,
 	const struct flops *counted)
 {
 	bool trains = was->steps && (was->passes || was->part[PART_OPTIMIZER]);
@@ -445,7 +446,7 @@ static void put_times(uint32_t step, const __typeof__(now) *was, const struct ba
 		scalar_put(SCALAR_OPTIMIZER_TIME, step, ticks_in_ms(was->part[PART_OPTIMIZER]));
 	if (!isnan(comm))
 		scalar_put(SCALAR_COMM_TIME, step, comm);
-	put_rates(step, b, counted, ms);
+	write_rates(step, b, counted, ms);
 }
 
 void step_times_end(uint32_t step)
@@ -462,7 +463,7 @@ void step_times_end(uint32_t step)
 		return;
 	/* Done first: the other values are shown relative to it. */
 	batch = find_batch(&was);
-	put_batch_size(step, &batch);
+	write_batch_size(step, &batch);
 	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
 		step_source_fn *source = atomic_load(&sources[i]);
 
@@ -471,6 +472,6 @@ void step_times_end(uint32_t step)
 	}
 	if (flops_are_wanted() && flops_end_step(step, &f))
 		counted = f;
-	put_times(step, &was, &batch, &counted);
-	put_memory(step);
+	write_times(step, &was, &batch, &counted);
+	write_memory(step);
 }

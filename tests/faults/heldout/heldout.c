@@ -14,7 +14,7 @@ extern long probe_step(void) __attribute__((weak));
 
 int rank, ranks, step;
 
-/* Read by under.c: a bit to flip in the next result, and how many were flipped. */
+/* Read by bit_flip.c: a bit to flip in the next result, and how many were flipped. */
 int heldout_flip, heldout_flipped;
 
 static struct {

@@ -35,7 +35,7 @@ lock = threading.Lock()
 
 def start_mpi(a, run, out, options, err):
     folder = f"{a.build}/heldout/{run['mpi']}"
-    names = dict(PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", LD_PRELOAD=f"{a.build}/libprobe.so:{folder}/libunder.so")
+    names = dict(PROBE_OUTPUT_DIR=out, HELDOUT_TRUTH=f"{out}.truth", LD_PRELOAD=f"{a.build}/libprobe.so:{folder}/libbit_flip.so")
     if run["mpi"] == "openmpi":
         command = ["mpirun.openmpi", "--oversubscribe", "-n", str(run["ranks"])]
         command += [w for k, v in names.items() for w in ("-x", f"{k}={v}")]

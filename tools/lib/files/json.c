@@ -33,7 +33,7 @@ static void print_json_text(const char *s)
 	free(buf);
 }
 
-static void begin_json_item(const char *key)
+static void start_json_item(const char *key)
 {
 	if (depth) {
 		fputs(some ? ",\n" : "\n", json_out());
@@ -61,7 +61,7 @@ void json_begin(void)
 
 static void open_json_bracket(const char *key, char open, char close)
 {
-	begin_json_item(key);
+	start_json_item(key);
 	putc(open, json_out());
 	if (depth < DEPTH_MAX)
 		closing[depth++] = close;
@@ -97,19 +97,19 @@ void json_string(const char *key, const char *value)
 		json_null(key);
 		return;
 	}
-	begin_json_item(key);
+	start_json_item(key);
 	print_json_text(value);
 }
 
 void json_u64(const char *key, uint64_t v)
 {
-	begin_json_item(key);
+	start_json_item(key);
 	fprintf(json_out(), "%" PRIu64, v);
 }
 
 void json_i64(const char *key, int64_t v)
 {
-	begin_json_item(key);
+	start_json_item(key);
 	fprintf(json_out(), "%" PRId64, v);
 }
 
@@ -119,18 +119,18 @@ void json_double(const char *key, double v)
 		json_null(key);
 		return;
 	}
-	begin_json_item(key);
+	start_json_item(key);
 	fprintf(json_out(), "%.9g", v);
 }
 
 void json_bool(const char *key, bool v)
 {
-	begin_json_item(key);
+	start_json_item(key);
 	fputs(v ? "true" : "false", json_out());
 }
 
 void json_null(const char *key)
 {
-	begin_json_item(key);
+	start_json_item(key);
 	fputs("null", json_out());
 }

@@ -105,7 +105,7 @@ static int peek_json_word(struct json_in *j)
 	return c;
 }
 
-static bool put_json_byte(struct json_in *j, char c)
+static bool write_json_byte(struct json_in *j, char c)
 {
 	if (j->len == JSON_TEXT_MAX)
 		return false;
@@ -117,21 +117,21 @@ static bool put_json_byte(struct json_in *j, char c)
 	return true;
 }
 
-static bool put_json_character(struct json_in *j, uint32_t c)
+static bool write_json_character(struct json_in *j, uint32_t c)
 {
 	if (c < 0x80)
-		return put_json_byte(j, (char)c);
+		return write_json_byte(j, (char)c);
 	if (c < 0x800)
-		return put_json_byte(j, (char)(0xc0 | c >> 6)) &&
-		       put_json_byte(j, (char)(0x80 | (c & 63)));
+		return write_json_byte(j, (char)(0xc0 | c >> 6)) &&
+		       write_json_byte(j, (char)(0x80 | (c & 63)));
 	if (c < 0x10000)
-		return put_json_byte(j, (char)(0xe0 | c >> 12)) &&
-		       put_json_byte(j, (char)(0x80 | (c >> 6 & 63))) &&
-		       put_json_byte(j, (char)(0x80 | (c & 63)));
-	return put_json_byte(j, (char)(0xf0 | c >> 18)) &&
-	       put_json_byte(j, (char)(0x80 | (c >> 12 & 63))) &&
-	       put_json_byte(j, (char)(0x80 | (c >> 6 & 63))) &&
-	       put_json_byte(j, (char)(0x80 | (c & 63)));
+		return write_json_byte(j, (char)(0xe0 | c >> 12)) &&
+		       write_json_byte(j, (char)(0x80 | (c >> 6 & 63))) &&
+		       write_json_byte(j, (char)(0x80 | (c & 63)));
+	return write_json_byte(j, (char)(0xf0 | c >> 18)) &&
+	       write_json_byte(j, (char)(0x80 | (c >> 12 & 63))) &&
+	       write_json_byte(j, (char)(0x80 | (c >> 6 & 63))) &&
+	       write_json_byte(j, (char)(0x80 | (c & 63)));
 }
 
 /* Four hex digits. */
@@ -161,7 +161,7 @@ static bool read_json_escape(struct json_in *j)
 		return false;
 	while (c >= 0xd800 && c < 0xdc00) {
 		if (peek_json_byte(j) != '\\')
-			return put_json_character(j, 0xfffd);
+			return write_json_character(j, 0xfffd);
 		j->at++;
 		if (peek_json_byte(j) != 'u') {
 			/* The character after the backslash is read here, because the backslash is consumed. */
@@ -172,19 +172,19 @@ static bool read_json_escape(struct json_in *j)
 			if (!at || !*at)
 				return false;
 			j->at++;
-			return put_json_character(j, 0xfffd) && put_json_byte(j, to[at - from]);
+			return write_json_character(j, 0xfffd) && write_json_byte(j, to[at - from]);
 		}
 		j->at++;
 		if (!read_json_hex(j, &low))
 			return false;
 		if (low >= 0xdc00 && low < 0xe000)
-			return put_json_character(
+			return write_json_character(
 				j, 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00));
-		if (!put_json_character(j, 0xfffd))
+		if (!write_json_character(j, 0xfffd))
 			return false;
 		c = low;
 	}
-	return put_json_character(j, c >= 0xdc00 && c < 0xe000 ? 0xfffd : c);
+	return write_json_character(j, c >= 0xdc00 && c < 0xe000 ? 0xfffd : c);
 }
 
 /* The rest of a text after its first quote. */
@@ -203,14 +203,14 @@ static bool read_json_text(struct json_in *j)
 		if (c == '"')
 			break;
 		if (c != '\\') {
-			if (!put_json_byte(j, (char)c))
+			if (!write_json_byte(j, (char)c))
 				return say_json_wrong(j, "a string is too long") && false;
 			continue;
 		}
 		c = peek_json_byte(j);
 		j->at += c >= 0;
 		at = c > 0 ? strchr(from, c) : NULL;
-		if (c == 'u' ? !read_json_escape(j) : !at || !put_json_byte(j, to[at - from]))
+		if (c == 'u' ? !read_json_escape(j) : !at || !write_json_byte(j, to[at - from]))
 			return say_json_wrong(j, "an invalid escape in a string") && false;
 	}
 	j->text[j->len] = 0;
@@ -232,7 +232,7 @@ static enum json_token read_json_word(struct json_in *j)
 	while ((c = peek_json_byte(j)) >= 0 &&
 		(c == '-' || c == '+' || c == '.' || (c >= '0' && c <= '9') ||
 			((c | 32) >= 'a' && (c | 32) <= 'z'))) {
-		if (!put_json_byte(j, (char)c))
+		if (!write_json_byte(j, (char)c))
 			return say_json_wrong(j, "a number is too long");
 		j->at++;
 	}

@@ -13,7 +13,7 @@ void pickle_end(struct target *t)
 	target_put(t, ".", 1); /* STOP */
 }
 
-static void put_little(struct target *t, uint64_t v, unsigned bytes)
+static void write_little(struct target *t, uint64_t v, unsigned bytes)
 {
 	unsigned char b[8];
 
@@ -51,7 +51,7 @@ void pickle_text(struct target *t, const char *s)
 		n += k ? k : 1;
 	}
 	target_put(t, "X", 1);
-	put_little(t, n, 4);
+	write_little(t, n, 4);
 	for (; *s; s += k ? k : 1) {
 		k = measure_character((const unsigned char *)s);
 		target_put(t, k ? s : "?", k ? k : 1);
@@ -62,10 +62,10 @@ void pickle_int(struct target *t, int64_t v)
 {
 	if (v >= INT32_MIN && v <= INT32_MAX) {
 		target_put(t, "J", 1); /* BININT */
-		put_little(t, (uint32_t)v, 4);
+		write_little(t, (uint32_t)v, 4);
 	} else {
 		target_put(t, "\x8a\x08", 2); /* LONG1 of 8 bytes, two's complement */
-		put_little(t, (uint64_t)v, 8);
+		write_little(t, (uint64_t)v, 8);
 	}
 }
 

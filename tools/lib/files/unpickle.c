@@ -338,7 +338,7 @@ static bool set_pickled_state(struct machine *m)
 	return true;
 }
 
-static bool drop_mark(struct machine *m)
+static bool remove_mark(struct machine *m)
 {
 	unsigned n;
 
@@ -450,7 +450,7 @@ static bool run_opcode(struct machine *m, unsigned char op)
 	case '0':
 		return pop_pickled(m) != NULL;
 	case '1':
-		return drop_mark(m);
+		return remove_mark(m);
 	case '2':
 		if (m->n <= stack_floor(m))
 			return say_pickle_wrong(m, wrong);

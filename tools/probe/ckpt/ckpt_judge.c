@@ -159,7 +159,7 @@ static bool is_embedding(const struct ckpt_rule *r, const char *name, const stru
 	return is_embedding_name(name);
 }
 
-static void note_candidate(struct judging *j, const char *name)
+static void record_candidate(struct judging *j, const char *name)
 {
 	for (unsigned i = 0; i < j->ncandidate; i++)
 		if (strcmp(j->candidate[i], name) == 0)
@@ -185,7 +185,7 @@ static void take_gradient(void *arg, struct csv *c, const int *column)
 	if (!is_embedding(t->j->rule, name, csv_at(c, column[5])) ||
 		(t->name && strcmp(t->name, name))) {
 		if (!t->name)
-			note_candidate(t->j, name);
+			record_candidate(t->j, name);
 		free(name);
 		return;
 	}
@@ -295,7 +295,7 @@ static void call_unhealthy(struct checkpoint *c, int rank, char *reason)
 	}
 }
 
-static void judge_value(
+static void check_value(
 	struct checkpoint *c, const struct rank_health *h, const struct ckpt_rule *r)
 {
 	const char *what = r->l2 ? "norm" : "sum of squares";
@@ -325,7 +325,7 @@ static void judge_value(
  * Alerts after the previous checkpoint, up to this one. If an alert fired before and after it, it is unknown whether it fired
  * in between too.
  */
-static void judge_alerts(struct checkpoint *c, const struct rank_health *h, int64_t before)
+static void check_alerts(struct checkpoint *c, const struct rank_health *h, int64_t before)
 {
 	for (unsigned i = 0; i < h->nalert; i++) {
 		const struct alert_span *a = &h->alert[i];
@@ -389,8 +389,8 @@ int checkpoints_judge(struct checkpoints *c, const struct folders *f, const stru
 			at->step = step > at->step ? step : at->step;
 		}
 		for (unsigned i = 0; i < f->n && at->step >= 0; i++) {
-			judge_value(at, &h[i], r);
-			judge_alerts(at, &h[i], before);
+			check_value(at, &h[i], r);
+			check_alerts(at, &h[i], before);
 		}
 	}
 	if (!ended) {

@@ -183,7 +183,7 @@ static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct d
 	return good;
 }
 
-static bool put_dump_calls(struct diff_table *t, struct comparison *c, struct dump *a,
+static bool write_dump_calls(struct diff_table *t, struct comparison *c, struct dump *a,
 	struct dump *b, const uint32_t *partner)
 {
 	bool *used = tool_alloc(b->n + 1), good = true;
@@ -236,7 +236,7 @@ static int compare_dump_files(
 	partner = pair_dump_calls(c, &a, &b);
 	if (open_diff_table(&t, c, sums, c->mode, a.has_stack, false))
 		goto out;
-	kept = put_dump_calls(&t, c, &a, &b, partner);
+	kept = write_dump_calls(&t, c, &a, &b, partner);
 	if (close_diff_table(&t, kept) == 0 && kept)
 		status = STATUS_DONE;
 	if (a.skipped || b.skipped)
@@ -274,7 +274,7 @@ static bool has_one_step(const struct compared *s)
 	return s->dump[0].step == s->dump[s->ndump - 1].step;
 }
 
-static void note_missing_places(struct comparison *c, const struct compared *s,
+static void record_missing_places(struct comparison *c, const struct compared *s,
 	const struct compared *other, bool any_step, const char *which)
 {
 	for (unsigned i = 0; i < s->ndump; i++) {
@@ -307,8 +307,8 @@ int compare_dump_folders(struct comparison *c)
 			status = s;
 	}
 	if (!one) {
-		note_missing_places(c, &c->a, &c->b, any_step, "A");
-		note_missing_places(c, &c->b, &c->a, any_step, "B");
+		record_missing_places(c, &c->a, &c->b, any_step, "A");
+		record_missing_places(c, &c->b, &c->a, any_step, "B");
 	}
 	if (!c->nsums) {
 		tool_error("compare: %s and %s: no rank and step that both have", c->a.path,

@@ -59,7 +59,7 @@ static uint64_t hash_setup_name(const char *name)
 	return h;
 }
 
-static void put_setup_value(
+static void write_setup_value(
 	struct setup *s, unsigned part, const char *name, const char *text, bool of_b)
 {
 	struct setup_part *p = &s->part[part];
@@ -105,20 +105,20 @@ static const struct {
 	{"seeds.", PART_SEEDS},
 };
 
-static void put_meta_value(struct setup *s, const char *name, const char *text, bool of_b)
+static void write_meta_value(struct setup *s, const char *name, const char *text, bool of_b)
 {
 	for (unsigned i = 0; i < sizeof(meta_parts) / sizeof(*meta_parts); i++) {
 		size_t n = strlen(meta_parts[i].key);
 
 		if (strncmp(name, meta_parts[i].key, n) == 0) {
-			put_setup_value(s, meta_parts[i].part, name + n, text, of_b);
+			write_setup_value(s, meta_parts[i].part, name + n, text, of_b);
 			return;
 		}
 	}
-	put_setup_value(s, PART_RECORD, name, text, of_b);
+	write_setup_value(s, PART_RECORD, name, text, of_b);
 }
 
-static void put_meta_values(
+static void write_meta_values(
 	struct setup *s, const char *name, const struct json_node *n, bool of_b, unsigned depth)
 {
 	unsigned k = 0;
@@ -127,15 +127,15 @@ static void put_meta_values(
 		return;
 	if (n->kind == JSON_OBJECT) {
 		for (const struct json_node *c = n->child; c; c = c->next->next)
-			put_meta_values(s,
+			write_meta_values(s,
 				pool_format(&s->pool, "%s%s%s", name, *name ? "." : "", c->text),
 				c->next, of_b, depth + 1);
 	} else if (n->kind == JSON_LIST) {
 		for (const struct json_node *c = n->child; c; c = c->next, k++)
-			put_meta_values(
+			write_meta_values(
 				s, pool_format(&s->pool, "%s.%u", name, k), c, of_b, depth + 1);
 	} else {
-		put_meta_value(s, name,
+		write_meta_value(s, name,
 			n->text			? n->text
 			: n->kind == JSON_TRUE	? "true"
 			: n->kind == JSON_FALSE ? "false"
@@ -148,7 +148,7 @@ static void put_meta_values(
  * Hyper-parameters given on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 are keyed by name, so that an additional one
  * does not shift all others; arguments without a name are keyed by position.
  */
-static void put_arguments(struct setup *s, const struct json_node *list, bool of_b)
+static void write_arguments(struct setup *s, const struct json_node *list, bool of_b)
 {
 	unsigned place = 0;
 
@@ -158,16 +158,16 @@ static void put_arguments(struct setup *s, const struct json_node *list, bool of
 		const char *next = c->next && c->next->text ? c->next->text : NULL;
 
 		if (*text != '-' && !is) {
-			put_setup_value(s, PART_ARGUMENTS,
+			write_setup_value(s, PART_ARGUMENTS,
 				pool_format(&s->pool, "argument %u", place++), text, of_b);
 		} else if (is) {
-			put_setup_value(s, PART_ARGUMENTS,
+			write_setup_value(s, PART_ARGUMENTS,
 				pool_copy(&s->pool, text, (size_t)(is - text)), is + 1, of_b);
 		} else if (next && (*next != '-' || (next[1] >= '0' && next[1] <= '9'))) {
-			put_setup_value(s, PART_ARGUMENTS, text, next, of_b);
+			write_setup_value(s, PART_ARGUMENTS, text, next, of_b);
 			c = c->next;
 		} else {
-			put_setup_value(s, PART_ARGUMENTS, text, "given", of_b);
+			write_setup_value(s, PART_ARGUMENTS, text, "given", of_b);
 		}
 	}
 }
@@ -179,8 +179,8 @@ static bool read_setup_meta(struct setup *s, const char *folder, bool of_b)
 	const struct json_node *n = json_load_tree(&t, path, META_MAX, &why);
 
 	if (n) {
-		put_meta_values(s, "", n, of_b, 0);
-		put_arguments(s, json_member(n, "program"), of_b);
+		write_meta_values(s, "", n, of_b, 0);
+		write_arguments(s, json_member(n, "program"), of_b);
 	} else {
 		tool_error("compare: %s: %s", path, why);
 	}
@@ -252,7 +252,7 @@ static void read_first_weights(struct setup *s, const char *folder, bool of_b)
 				first = v;
 			if (v != first)
 				break;
-			put_setup_value(s, PART_WEIGHTS,
+			write_setup_value(s, PART_WEIGHTS,
 				pool_copy(&s->pool, csv_at(&c, name)->s, csv_at(&c, name)->n),
 				join_weight_row(&s->pool, &c, name, step), of_b);
 		}
@@ -303,7 +303,7 @@ static int name_length(const char *name)
 }
 
 /* place: position among the calls that were used. False: no input is meaningful. */
-static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
+static bool write_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
 {
 	bool some = false;
 
@@ -316,7 +316,7 @@ static bool put_call_inputs(struct setup *s, const struct entry *e, unsigned pla
 		if (x->state != ITEM_INPUT)
 			continue;
 		some = true;
-		put_setup_value(s, PART_INPUTS,
+		write_setup_value(s, PART_INPUTS,
 			pool_format(&s->pool, "call %u, %.*s, %s", place, name_length(e->name),
 				e->name, x->tail),
 			x->scalar ? x->stat[0].text
@@ -342,7 +342,7 @@ static void read_first_inputs(struct setup *s, const struct rank_dir *d, bool of
 	r.late_steps = STEPS_LATE_MAX;
 	while (taken < FIRST_CALLS && (step = next_run_step(&r))) {
 		for (unsigned i = 0; i < step->n && taken < FIRST_CALLS; i++)
-			taken += put_call_inputs(s, &step->call[i].e, taken, of_b);
+			taken += write_call_inputs(s, &step->call[i].e, taken, of_b);
 		drop_run_calls(&r, UINT32_MAX);
 	}
 	close_run_calls(&r);
@@ -389,7 +389,7 @@ static void count_random_calls(struct setup *s, const struct rank_dir *d, bool o
 	for (uint32_t i = 0; i < counts.n; i++) {
 		const struct random_count *c = table_at(&counts, i);
 
-		put_setup_value(s, PART_RANDOM, c->name,
+		write_setup_value(s, PART_RANDOM, c->name,
 			pool_format(&s->pool, "%llu calls", (unsigned long long)c->calls), of_b);
 	}
 	table_free(&counts);
@@ -444,7 +444,7 @@ static void print_setup_part(struct setup_part *p, const char *title, const char
 	}
 }
 
-static void put_setup_part_json(struct setup_part *p, const char *title)
+static void write_setup_part_json(struct setup_part *p, const char *title)
 {
 	json_object(title);
 	json_bool("in_a", p->any_a);
@@ -489,7 +489,7 @@ static unsigned compare_rank_setup(const struct rank_dir *a, const struct rank_d
 	}
 	for (unsigned i = 0; i < PARTS; i++) {
 		if (json)
-			put_setup_part_json(&s.part[i], titles[i]);
+			write_setup_part_json(&s.part[i], titles[i]);
 		else
 			print_setup_part(&s.part[i], titles[i], a->label);
 		differing += s.part[i].differing;

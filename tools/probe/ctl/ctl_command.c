@@ -231,7 +231,7 @@ static void read_ctl_file(struct ctl *c)
 	free(path);
 }
 
-static void put_change(struct target *t, const struct ctl_change *change, const char *indent)
+static void write_change(struct target *t, const struct ctl_change *change, const char *indent)
 {
 	char name[64];
 
@@ -266,7 +266,7 @@ static int write_ctl_file(struct ctl *c)
 	clock_gettime(CLOCK_REALTIME, &now);
 	target_text(&t, "# Written by `probe ctl`: what the running job records, and from which "
 			"step on.\n");
-	put_change(&t, &c->next, "");
+	write_change(&t, &c->next, "");
 	target_text(&t, "run: ");
 	target_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
@@ -279,7 +279,7 @@ static int write_ctl_file(struct ctl *c)
 		if (i == from)
 			target_text(&t, "earlier:\n");
 		target_text(&t, "  - ");
-		put_change(&t, &c->file.change[i], "    ");
+		write_change(&t, &c->file.change[i], "    ");
 	}
 	return target_close(&t, true);
 }

@@ -109,7 +109,7 @@ static void add_dot_call(struct dot *d, const struct walk_call *w)
  * Graphviz interprets \ and " in a text;
  *  is a new line.
  */
-static void put_dot_text(struct target *t, const char *s)
+static void write_dot_text(struct target *t, const char *s)
 {
 	for (; *s; s++) {
 		if (*s == '"' || *s == '\\')
@@ -118,7 +118,7 @@ static void put_dot_text(struct target *t, const char *s)
 	}
 }
 
-static void put_dot_node(struct dot *d, struct target *t, const struct dot_node *n)
+static void write_dot_node(struct dot *d, struct target *t, const struct dot_node *n)
 {
 	char label[COMM_LABEL_MAX];
 	const char *arrow = " <- ", *end = strstr(n->where, arrow);
@@ -126,34 +126,34 @@ static void put_dot_node(struct dot *d, struct target *t, const struct dot_node 
 		end ? tool_strndup(n->where, (size_t)(end - n->where)) : tool_strdup(n->where);
 
 	target_print(t, "  n%u [label=\"", n->number);
-	put_dot_text(t, intern_name(n->op));
+	write_dot_text(t, intern_name(n->op));
 	if (n->from != NO_NUMBER && n->to != NO_NUMBER)
 		target_print(t, " %lld to %lld", (long long)n->from, (long long)n->to);
 	if (n->seq != NO_NUMBER)
 		target_print(t, " #%lld", (long long)n->seq);
 	if (n->comm) {
 		target_text(t, "\\n");
-		put_dot_text(t, comm_label(&d->e->report.g.comms, n->comm, label));
+		write_dot_text(t, comm_label(&d->e->report.g.comms, n->comm, label));
 	}
 	target_print(t, "\\n%s, %s",
 		n->ranks == 1 ? "1 rank" : out_plural(n->ranks, "rank", "ranks"),
 		out_bytes((double)n->bytes));
 	if (*first) {
 		target_text(t, "\\n");
-		put_dot_text(t, first);
+		write_dot_text(t, first);
 	}
 	target_print(t, "%s\"%s];\n", n->open ? "\\nopen" : "",
 		n->open ? ", color=red, fontcolor=red" : "");
 	free(first);
 }
 
-static void put_dot(struct dot *d, struct target *t)
+static void write_dot(struct dot *d, struct target *t)
 {
 	target_text(
 		t, "digraph step {\n  rankdir=TB;\n  node [shape=box, fontname=\"sans-serif\"];\n");
 	target_print(t, "  label=\"step %llu\";\n", (unsigned long long)d->e->step_lo);
 	for (uint32_t i = 0; i < d->nodes.n; i++)
-		put_dot_node(d, t, table_at(&d->nodes, i));
+		write_dot_node(d, t, table_at(&d->nodes, i));
 	for (uint32_t i = 0; i < d->edges.n; i++) {
 		const struct dot_edge *x = table_at(&d->edges, i);
 
@@ -203,7 +203,7 @@ int export_dot(struct export *e)
 	progress_end(&e->bar);
 	walk_close(&w);
 	if (on)
-		put_dot(&d, &t);
+		write_dot(&d, &t);
 	status = target_close(&t, on);
 	if (d.more)
 		tool_warn("export: %s beyond the first %u operations are skipped",

@@ -82,7 +82,7 @@ static void read_flag_words(struct journal_call *c, const struct csv_text *t)
 	}
 }
 
-static void begin_fed_call(struct feed_calls *all, const struct calls *s, const struct call *c)
+static void start_call_record(struct feed_calls *all, const struct calls *s, const struct call *c)
 {
 	struct feed_call *f = all->reading;
 	struct journal_call *e = &f->entry;
@@ -224,7 +224,7 @@ static void take_call_row(void *arg, struct calls *s, const struct call *c)
 
 	if (c->rows == 1) {
 		f->reading->n = 0;
-		begin_fed_call(f, s, c);
+		start_call_record(f, s, c);
 	}
 	if (calls_column(s, COL_io)->n)
 		add_fed_tensor(f->reading, s);

@@ -106,7 +106,7 @@ static void list_block_files(struct feed *f, const char *path, bool overlay,
 
 /* ---- the next row of a source ---- */
 
-static bool begin_rows(struct feed *f, struct feed_source *s)
+static bool start_rows(struct feed *f, struct feed_source *s)
 {
 	for (; s->at < s->nfile; s->at++) {
 		if (csv_open(&s->csv, s->file[s->at], s->limit[s->at], true, BUFFER) == 0 &&
@@ -152,7 +152,7 @@ void feed_source_next(struct feed *f, struct feed_source *s)
 	s->have = false;
 	while (!s->have) {
 		if (!s->reading) {
-			if (!begin_rows(f, s))
+			if (!start_rows(f, s))
 				return;
 			learn_columns(s);
 		}

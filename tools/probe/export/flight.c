@@ -142,7 +142,7 @@ static void learn_flight(struct flight *f, const struct walk_call *w)
 
 /* ---- one entry ---- */
 
-static void put_flight_sizes(struct target *t, const char *key, bool known, uint64_t count)
+static void write_flight_sizes(struct target *t, const char *key, bool known, uint64_t count)
 {
 	pickle_text(t, key);
 	pickle_begin_list(t);
@@ -153,7 +153,7 @@ static void put_flight_sizes(struct target *t, const char *key, bool known, uint
 	pickle_end_list(t);
 }
 
-static void put_dtypes(struct target *t, const char *key, uint32_t dtype)
+static void write_dtypes(struct target *t, const char *key, uint32_t dtype)
 {
 	static const struct {
 		const char *ours, *theirs;
@@ -173,7 +173,7 @@ static void put_dtypes(struct target *t, const char *key, uint32_t dtype)
 }
 
 /* "train.py:12 step" or "module!function+0x10". */
-static void put_frame(struct target *t, const char *f, size_t n)
+static void write_frame(struct target *t, const char *f, size_t n)
 {
 	const char *space = memrchr(f, ' ', n), *colon, *bang = memchr(f, '!', n);
 	const char *file = f, *name = f;
@@ -205,7 +205,7 @@ static void put_frame(struct target *t, const char *f, size_t n)
 	pickle_end_dict(t);
 }
 
-static void put_frames(struct flight *f, struct target *t, const struct call *c)
+static void write_frames(struct flight *f, struct target *t, const struct call *c)
 {
 	const struct stack_text *s;
 	const char *p;
@@ -217,7 +217,7 @@ static void put_frames(struct flight *f, struct target *t, const struct call *c)
 	for (unsigned i = 0;
 		s && i < FRAMES_MAX && (p = stack_frame(*s->python ? s->python : s->native, i, &n));
 		i++)
-		put_frame(t, p, n);
+		write_frame(t, p, n);
 	pickle_end_list(t);
 }
 
@@ -300,7 +300,7 @@ static bool is_product_odd(const struct flight_name *n, const struct flight_side
 	return strcmp(n->name, "reduce_scatter") == 0 && s->in != s->out * (uint64_t)size;
 }
 
-static void put_flight_entry(struct flight *f, struct target *t, const struct walk_call *w,
+static void write_flight_entry(struct flight *f, struct target *t, const struct walk_call *w,
 	uint64_t *record, struct table *used)
 {
 	const struct call *c = &w->call;
@@ -361,10 +361,10 @@ static void put_flight_entry(struct flight *f, struct target *t, const struct wa
 	pickle_int(t, (int64_t)c->seq);
 	pickle_text(t, "profiling_name");
 	pickle_text(t, name);
-	put_flight_sizes(t, "input_sizes", s.known, s.in);
-	put_flight_sizes(t, "output_sizes", s.known, s.out);
-	put_dtypes(t, "input_dtypes", s.known ? s.in_dtype : 0);
-	put_dtypes(t, "output_dtypes", s.known ? s.out_dtype : 0);
+	write_flight_sizes(t, "input_sizes", s.known, s.in);
+	write_flight_sizes(t, "output_sizes", s.known, s.out);
+	write_dtypes(t, "input_dtypes", s.known ? s.in_dtype : 0);
+	write_dtypes(t, "output_dtypes", s.known ? s.out_dtype : 0);
 	pickle_text(t, "state");
 	pickle_text(t, c->bits & CALL_OPEN ? "started" : "completed");
 	pickle_text(t, "time_created_ns");
@@ -375,14 +375,14 @@ static void put_flight_entry(struct flight *f, struct target *t, const struct wa
 	pickle_bool(t, message);
 	pickle_text(t, "retired");
 	pickle_bool(t, !(c->bits & CALL_OPEN));
-	put_frames(f, t, c);
+	write_frames(f, t, c);
 	pickle_end_dict(t);
 	f->e->calls++;
 }
 
 /* ---- one rank ---- */
 
-static void put_members(struct target *t, const struct comm_info *k)
+static void write_members(struct target *t, const struct comm_info *k)
 {
 	char *all = tool_alloc(k->nmember * 13 + 3);
 	size_t n = 0;
@@ -395,7 +395,7 @@ static void put_members(struct target *t, const struct comm_info *k)
 	free(all);
 }
 
-static void put_groups(struct flight *f, struct target *t, const struct table *used)
+static void write_groups(struct flight *f, struct target *t, const struct table *used)
 {
 	char name[96], label[COMM_LABEL_MAX];
 
@@ -422,7 +422,7 @@ static void put_groups(struct flight *f, struct target *t, const struct table *u
 				p->from < p->to ? p->to : p->from);
 			pickle_text(t, name);
 		} else if (k && k->member) {
-			put_members(t, k);
+			write_members(t, k);
 		} else {
 			pickle_text(t, "[]");
 		}
@@ -464,7 +464,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 	/* Its elements are appended one by one. */
 	pickle_begin_list(&t);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
-		put_flight_entry(f, &t, c, &record, &used);
+		write_flight_entry(f, &t, c, &record, &used);
 		on = i % 256 || export_goes_on(e, &t, &w, c->call.step);
 	}
 	for (unsigned i = 0; i < o->n; i++) {
@@ -475,10 +475,10 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 		open.in_count = open.call.count;
 		open.in_rows = open.call.count != 0;
 		if (is_open_here(e, &o->call[i], (int)index))
-			put_flight_entry(f, &t, &open, &record, &used);
+			write_flight_entry(f, &t, &open, &record, &used);
 	}
 	pickle_end_list(&t);
-	put_groups(f, &t, &used);
+	write_groups(f, &t, &used);
 	pickle_end_dict(&t);
 	pickle_end(&t);
 	walk_close(&w);

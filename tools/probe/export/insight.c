@@ -92,7 +92,7 @@ static bool is_computing_call(const struct call *c)
 	return false;
 }
 
-static void note_insight_step(struct insight *x, const struct walk_call *w, uint64_t end)
+static void record_insight_step(struct insight *x, const struct walk_call *w, uint64_t end)
 {
 	const struct call *c = &w->call;
 	struct insight_step *s = x->nstep ? &x->step[x->nstep - 1] : NULL;
@@ -118,7 +118,7 @@ static void note_insight_step(struct insight *x, const struct walk_call *w, uint
 	add_interval(w->start, end, &s->flight, &s->flight_end, s->compute_end, &s->both);
 }
 
-static void note_insight_call(struct insight *x, const struct walk_call *w)
+static void record_insight_call(struct insight *x, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
 	const struct insight_last *l;
@@ -127,7 +127,7 @@ static void note_insight_call(struct insight *x, const struct walk_call *w)
 
 	if (c->bits & CALL_OPEN && x->e->report.g.until_ns > c->start)
 		dur = x->e->report.g.until_ns - c->start;
-	note_insight_step(x, w, w->start + dur);
+	record_insight_step(x, w, w->start + dur);
 	x->e->calls++;
 	if (!c->comm || c->bits & CALL_NESTED)
 		return;
@@ -168,7 +168,7 @@ static double in_mb(uint64_t bytes)
 	return (double)bytes * 1e-6;
 }
 
-static void put_op_times(
+static void write_op_times(
 	struct target *t, const struct export *e, uint64_t start, uint64_t dur, uint64_t wait)
 {
 	target_print(t,
@@ -181,7 +181,7 @@ static void put_op_times(
 		dur ? (double)wait / (double)dur : 0);
 }
 
-static void put_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
+static void write_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 {
 	static const char *const link[] = {"RDMA", "HCCS", "PCIE", "SDMA", "SIO"};
 
@@ -202,7 +202,7 @@ static void put_bandwidth(struct target *t, uint64_t bytes, uint64_t ns)
 	target_text(t, "}");
 }
 
-static void put_op_name(struct target *t, const struct insight_op *o, const char *suffix)
+static void write_op_name(struct target *t, const struct insight_op *o, const char *suffix)
 {
 	target_print(t, "\"%s%s", intern_name(o->op), suffix);
 	if (o->from >= 0 || o->to >= 0)
@@ -213,7 +213,7 @@ static void put_op_name(struct target *t, const struct insight_op *o, const char
 }
 
 /* The operations of one step, messages or collectives. */
-static void put_comm_ops(const struct insight *x, struct target *t, uint64_t step, bool messages)
+static void write_comm_ops(const struct insight *x, struct target *t, uint64_t step, bool messages)
 {
 	uint64_t bytes = 0, dur = 0, wait = 0, start = 0;
 	bool some = false;
@@ -225,11 +225,11 @@ static void put_comm_ops(const struct insight *x, struct target *t, uint64_t ste
 		if (o->step != step || messages != (o->from >= 0 || o->to >= 0))
 			continue;
 		target_text(t, some ? ",\n" : "\n");
-		put_op_name(t, o, "");
+		write_op_name(t, o, "");
 		target_text(t, "{");
-		put_op_times(t, x->e, o->start, o->dur, o->wait);
+		write_op_times(t, x->e, o->start, o->dur, o->wait);
 		target_text(t, ", ");
-		put_bandwidth(t, o->bytes, o->dur - o->wait);
+		write_bandwidth(t, o->bytes, o->dur - o->wait);
 		target_text(t, "}");
 		if (!some)
 			start = o->start;
@@ -240,16 +240,16 @@ static void put_comm_ops(const struct insight *x, struct target *t, uint64_t ste
 	}
 	if (some) {
 		target_text(t, ",\n\"Total Op Info\": {");
-		put_op_times(t, x->e, start, dur, wait);
+		write_op_times(t, x->e, start, dur, wait);
 		target_text(t, ", ");
-		put_bandwidth(t, bytes, dur - wait);
+		write_bandwidth(t, bytes, dur - wait);
 		target_text(t, "}");
 	}
 	target_text(t, "}");
 }
 
 /* Sums over the operations of one kind and communicator, from the first of them on. */
-static void put_matrix_ops(
+static void write_matrix_ops(
 	const struct insight *x, struct target *t, uint64_t step, bool messages, int rank)
 {
 	bool some = false, *done = tool_alloc((x->nop + 1) * sizeof(*done));
@@ -270,7 +270,7 @@ static void put_matrix_ops(
 			}
 		target_text(t, some ? ",\n" : "\n");
 		some = true;
-		put_op_name(t, o, "-total");
+		write_op_name(t, o, "-total");
 		target_print(t,
 			"{\"%d-%d\": {\"Transport Type\": \"%s\", \"Transit Size(MB)\": %.6f, "
 			"\"Transit Time(ms)\": %.6f, \"Bandwidth(GB/s)\": %.6f, \"op_name\": ",
@@ -284,7 +284,7 @@ static void put_matrix_ops(
 	free(done);
 }
 
-static void put_step_times(const struct insight *x, struct target *t)
+static void write_step_times(const struct insight *x, struct target *t)
 {
 	target_text(t,
 		"Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,"
@@ -312,7 +312,7 @@ static void put_step_times(const struct insight *x, struct target *t)
 	}
 }
 
-static void put_step_files(const struct insight *x, struct target *t, bool matrix, int rank)
+static void write_step_files(const struct insight *x, struct target *t, bool matrix, int rank)
 {
 	target_text(t, "{");
 	for (unsigned i = 0; i < x->nstep; i++) {
@@ -320,16 +320,16 @@ static void put_step_files(const struct insight *x, struct target *t, bool matri
 			(unsigned long long)x->step[i].step);
 		for (int messages = 1; messages >= 0; messages--) {
 			if (matrix)
-				put_matrix_ops(x, t, x->step[i].step, messages, rank);
+				write_matrix_ops(x, t, x->step[i].step, messages, rank);
 			else
-				put_comm_ops(x, t, x->step[i].step, messages);
+				write_comm_ops(x, t, x->step[i].step, messages);
 			target_text(t, messages ? ",\n" : "}");
 		}
 	}
 	target_text(t, "\n}\n");
 }
 
-static void put_metadata(const struct insight *x, struct target *t, int rank)
+static void write_metadata(const struct insight *x, struct target *t, int rank)
 {
 	const struct gather *g = &x->e->report.g;
 	int world = g->folders.world_size < 0 ? (int)g->folders.n : g->folders.world_size;
@@ -382,14 +382,14 @@ static int write_insight_file(struct insight *x, enum insight_file file, const c
 		return status;
 	switch (file) {
 	case FILE_TIMES:
-		put_step_times(x, &t);
+		write_step_times(x, &t);
 		break;
 	case FILE_COMM:
 	case FILE_MATRIX:
-		put_step_files(x, &t, file == FILE_MATRIX, rank);
+		write_step_files(x, &t, file == FILE_MATRIX, rank);
 		break;
 	case FILE_META:
-		put_metadata(x, &t, rank);
+		write_metadata(x, &t, rank);
 		break;
 	default:
 		target_print(&t, "{\"rank_id\": %d, \"libprobe_version\": \"%s\"}\n", rank,
@@ -414,7 +414,7 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 	x->waits = (struct shared_waits){0};
 	export_walk_rank(e, &w, index);
 	while ((c = walk_next(&w)))
-		note_insight_call(x, c);
+		record_insight_call(x, c);
 	walk_close(&w);
 	calls = e->calls;
 	status = export_rank_trace(e, trace, (int)index);

@@ -37,7 +37,7 @@ void means_add(struct means *m, const struct rank_dir *d, const struct overlay *
 		m->first_ns = d->meta.clock_first_ns;
 }
 
-static void put_rank_value(
+static void write_rank_value(
 	struct tfevents *e, double wall, uint64_t step, uint32_t name, const char *part, double v)
 {
 	char *tag = tool_format("%s/%s", intern_name(name), part);
@@ -64,11 +64,11 @@ static void put_means(const struct means *m, struct target *t)
 			if (!n)
 				continue;
 			if (scalar_is_equal_on_ranks(intern_name(s->name[k]))) {
-				put_rank_value(&e, wall, s->step[i], s->name[k], "min", n->min);
-				put_rank_value(&e, wall, s->step[i], s->name[k], "max",
+				write_rank_value(&e, wall, s->step[i], s->name[k], "min", n->min);
+				write_rank_value(&e, wall, s->step[i], s->name[k], "max",
 					n->nans ? NAN : n->max);
 			} else {
-				put_rank_value(&e, wall, s->step[i], s->name[k], "mean",
+				write_rank_value(&e, wall, s->step[i], s->name[k], "mean",
 					n->sum / n->ranks);
 			}
 			if (e.len > 1u << 20) {

@@ -317,7 +317,7 @@ static uint64_t hash_field(uint64_t h, const struct csv_text *t)
 }
 
 /* The part before the statistic. */
-static void put_row_tag(struct tb_writer *w, struct text *t, const struct csv_text *vpp,
+static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_text *vpp,
 	const struct csv_text *name, const struct csv_text *micro)
 {
 	bool live = w->o->layout == TB_LAYOUT_LIVE;
@@ -337,7 +337,7 @@ static void put_row_tag(struct tb_writer *w, struct text *t, const struct csv_te
 }
 
 /* 0, or STATUS_USAGE (reported). */
-static int put_tb_row(struct tb_writer *w, const struct csv *c, const int column[4],
+static int write_tb_row(struct tb_writer *w, const struct csv *c, const int column[4],
 	const int *op_at, unsigned nop)
 {
 	const struct csv_text *vpp = csv_at(c, column[0]), *name = csv_at(c, column[1]),
@@ -364,7 +364,7 @@ static int put_tb_row(struct tb_writer *w, const struct csv *c, const int column
 			continue;
 		if (!csv_double(csv_at(c, op_at[i]), &v))
 			v = (double)NAN;
-		put_row_tag(w, &t, vpp, name, micro);
+		write_row_tag(w, &t, vpp, name, micro);
 		text_str(&t, ops[i]);
 		tfevent_scalar(&w->events, w->wall, (int64_t)step, tag, (float)v);
 	}
@@ -398,7 +398,7 @@ static int write_tb_file(struct tb_writer *w, const char *path, const char *out)
 		if (!w->open)
 			status = open_tb_target(w, out);
 		if (!status)
-			status = put_tb_row(w, &c, column, op_at, NOPS);
+			status = write_tb_row(w, &c, column, op_at, NOPS);
 	}
 	w->damaged += c.damaged;
 	csv_close(&c);

@@ -69,27 +69,27 @@ struct trace {
 
 /* ---- pieces of events ---- */
 
-static void begin_event(struct trace *x, const char *ph, const char *cat, const char *name)
+static void start_event(struct trace *x, const char *ph, const char *cat, const char *name)
 {
 	target_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t, "{\"ph\":\"%s\",\"cat\":\"%s\",\"name\":", ph, cat);
 	target_json(&x->t, name);
 }
 
-static void put_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t at)
+static void write_place(struct trace *x, uint64_t pid, uint64_t tid, uint64_t at)
 {
 	target_print(&x->t, ",\"pid\":%llu,\"tid\":%llu,\"ts\":", (unsigned long long)pid,
 		(unsigned long long)tid);
 	target_us(&x->t, (int64_t)(at - x->e->base_ns));
 }
 
-static void put_dur(struct trace *x, uint64_t ns)
+static void write_dur(struct trace *x, uint64_t ns)
 {
 	target_text(&x->t, ",\"dur\":");
 	target_us(&x->t, (int64_t)ns);
 }
 
-static void put_track_name(
+static void write_track_name(
 	struct trace *x, const char *what, uint64_t pid, uint64_t tid, const char *name)
 {
 	target_text(&x->t, x->events++ ? ",\n" : "\n");
@@ -100,7 +100,7 @@ static void put_track_name(
 	target_text(&x->t, "}}");
 }
 
-static void put_sort_index(struct trace *x, uint64_t pid, uint64_t index)
+static void write_sort_index(struct trace *x, uint64_t pid, uint64_t index)
 {
 	target_text(&x->t, x->events++ ? ",\n" : "\n");
 	target_print(&x->t,
@@ -127,8 +127,8 @@ static void name_trace_rank(struct trace *x, uint32_t index)
 		return;
 	x->rank[index].named = true;
 	text = tool_format("%s (%s)", d->label, d->meta.owner.host);
-	put_track_name(x, "process_name", pid, 0, text);
-	put_sort_index(x, pid, pid);
+	write_track_name(x, "process_name", pid, 0, text);
+	write_sort_index(x, pid, pid);
 	free(text);
 }
 
@@ -147,7 +147,7 @@ static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t sta
 	if (!t->lanes) {
 		t->lanes = 1;
 		snprintf(name, sizeof(name), "thread %u", c->thread);
-		put_track_name(x, "thread_name", trace_pid(x, c->rank), c->thread, name);
+		write_track_name(x, "thread_name", trace_pid(x, c->rank), c->thread, name);
 	}
 	if (!async)
 		return c->thread;
@@ -159,7 +159,7 @@ static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t sta
 	if (i == t->lanes) {
 		t->lanes++;
 		snprintf(name, sizeof(name), "thread %u: asynchronous %u", c->thread, i);
-		put_track_name(x, "thread_name", trace_pid(x, c->rank),
+		write_track_name(x, "thread_name", trace_pid(x, c->rank),
 			c->thread + (uint64_t)i * LANE_TID, name);
 	}
 	if (end > t->lane_end[i])
@@ -184,10 +184,10 @@ static unsigned number_comm(struct trace *x, uint64_t comm)
 		c->number = x->comms.n;
 		if (x->only < 0) {
 			if (c->number == 1) {
-				put_track_name(x, "process_name", COMMS_PID, 0, "communicators");
-				put_sort_index(x, COMMS_PID, COMMS_PID);
+				write_track_name(x, "process_name", COMMS_PID, 0, "communicators");
+				write_sort_index(x, COMMS_PID, COMMS_PID);
 			}
-			put_track_name(x, "thread_name", COMMS_PID, c->number,
+			write_track_name(x, "thread_name", COMMS_PID, c->number,
 				comm_label(&x->e->report.g.comms, comm, label));
 		}
 	}
@@ -205,9 +205,9 @@ static void end_trace_phase(struct trace *x, uint32_t index)
 	struct trace_rank *r = &x->rank[index];
 
 	if (r->phase && r->phase_end > r->phase_begin) {
-		begin_event(x, "X", "user_annotation", intern_name(r->phase));
-		put_place(x, trace_pid(x, index), r->phase_tid, r->phase_begin);
-		put_dur(x, r->phase_end - r->phase_begin + 1);
+		start_event(x, "X", "user_annotation", intern_name(r->phase));
+		write_place(x, trace_pid(x, index), r->phase_tid, r->phase_begin);
+		write_dur(x, r->phase_end - r->phase_begin + 1);
 		target_text(&x->t, "}");
 	}
 	r->phase = 0;
@@ -222,13 +222,13 @@ static void end_trace_step(struct trace *x, uint32_t index, uint64_t end)
 	if (!r->any)
 		return;
 	snprintf(name, sizeof(name), "ProfilerStep#%llu", (unsigned long long)r->step);
-	begin_event(x, "X", "user_annotation", name);
-	put_place(x, trace_pid(x, index), r->step_tid, r->step_begin);
-	put_dur(x, end > r->step_begin ? end - r->step_begin : 0);
+	start_event(x, "X", "user_annotation", name);
+	write_place(x, trace_pid(x, index), r->step_tid, r->step_begin);
+	write_dur(x, end > r->step_begin ? end - r->step_begin : 0);
 	target_print(&x->t, ",\"args\":{\"step\":%llu}}", (unsigned long long)r->step);
 }
 
-static void note_step(struct trace *x, const struct walk_call *w)
+static void record_step(struct trace *x, const struct walk_call *w)
 {
 	struct trace_rank *r = &x->rank[w->call.rank];
 	uint64_t end;
@@ -252,10 +252,10 @@ static void note_step(struct trace *x, const struct walk_call *w)
 		r->phase_end = end;
 }
 
-static void put_counter(struct trace *x, uint32_t index, uint64_t at)
+static void write_counter(struct trace *x, uint32_t index, uint64_t at)
 {
-	begin_event(x, "C", "memory", "bytes in flight");
-	put_place(x, trace_pid(x, index), 0, at);
+	start_event(x, "C", "memory", "bytes in flight");
+	write_place(x, trace_pid(x, index), 0, at);
 	target_print(
 		&x->t, ",\"args\":{\"bytes\":%llu}}", (unsigned long long)x->rank[index].in_flight);
 }
@@ -265,7 +265,7 @@ struct memory_of {
 	uint32_t index;
 };
 
-static void put_memory_counter(
+static void write_memory_counter(
 	void *arg, uint64_t step, const struct csv_text *name, double v, uint64_t wall_ns)
 {
 	static const struct {
@@ -281,22 +281,22 @@ static void put_memory_counter(
 
 		if (strlen(wanted) != name->n || memcmp(wanted, name->s, name->n))
 			continue;
-		begin_event(m->x, "C", "memory", list[i].track);
-		put_place(m->x, trace_pid(m->x, m->index), 0, at);
+		start_event(m->x, "C", "memory", list[i].track);
+		write_place(m->x, trace_pid(m->x, m->index), 0, at);
 		target_print(&m->x->t, ",\"args\":{\"bytes\":%.0f,\"step\":%llu}}", v,
 			(unsigned long long)step);
 	}
 }
 
 /* Numbers of the steps (key `scalars`), each at the end of its step. */
-static void put_memory_of_rank(struct trace *x, uint32_t index)
+static void write_memory_of_rank(struct trace *x, uint32_t index)
 {
 	struct memory_of m = {x, index};
 	const struct gather *g = &x->e->report.g;
 
 	if (x->e->want[index] && (x->only < 0 || (uint32_t)x->only == index))
 		read_scalar_rows(g->folders.dir[index].path, &g->rank[index].overlay, x->e->step_lo,
-			x->e->step_hi, put_memory_counter, &m);
+			x->e->step_hi, write_memory_counter, &m);
 }
 
 static void end_flights(struct trace *x, uint32_t index, uint64_t until)
@@ -317,11 +317,11 @@ static void end_flights(struct trace *x, uint32_t index, uint64_t until)
 		r->end[i] = last;
 		r->in_flight -= first.bytes;
 		if (!r->n || r->end[0].at != first.at)
-			put_counter(x, index, first.at);
+			write_counter(x, index, first.at);
 	}
 }
 
-static void begin_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t end, uint64_t bytes)
+static void start_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t end, uint64_t bytes)
 {
 	struct trace_rank *r = &x->rank[index];
 	unsigned i;
@@ -334,22 +334,22 @@ static void begin_flight(struct trace *x, uint32_t index, uint64_t at, uint64_t 
 		r->end[i] = r->end[(i - 1) / 2];
 	r->end[i] = (struct trace_end){end, bytes};
 	r->in_flight += bytes;
-	put_counter(x, index, at);
+	write_counter(x, index, at);
 }
 
 /* ---- messages ---- */
 
-static void put_flow(struct trace *x, const struct trace_message *m, const char *ph, uint64_t id)
+static void write_flow(struct trace *x, const struct trace_message *m, const char *ph, uint64_t id)
 {
-	begin_event(x, ph, "message", "message");
+	start_event(x, ph, "message", "message");
 	target_print(
 		&x->t, ",\"id\":%llu%s", (unsigned long long)id, *ph == 'f' ? ",\"bp\":\"e\"" : "");
-	put_place(x, trace_pid(x, m->rank), m->tid, m->at);
+	write_place(x, trace_pid(x, m->rank), m->tid, m->at);
 	target_text(&x->t, "}");
 }
 
 /* from, to: ranks of the communicator. */
-static void note_message(
+static void record_message(
 	struct trace *x, struct trace_message now, uint64_t comm, const int64_t id[4])
 {
 	struct trace_message *m;
@@ -373,11 +373,11 @@ static void note_message(
 		return;
 	m->matched = true;
 	x->flows++;
-	put_flow(x, m->send ? m : &now, "s", x->flows);
-	put_flow(x, m->send ? &now : m, "f", x->flows);
+	write_flow(x, m->send ? m : &now, "s", x->flows);
+	write_flow(x, m->send ? &now : m, "f", x->flows);
 }
 
-static void note_messages(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t end)
+static void record_messages(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t end)
 {
 	const struct call *c = &w->call;
 	const char *op = intern_name(c->op);
@@ -391,16 +391,16 @@ static void note_messages(struct trace *x, const struct walk_call *w, uint64_t t
 	if (send && (w->in_rows || strcmp(op, "send") == 0)) {
 		m.send = true;
 		m.at = w->start;
-		note_message(
+		record_message(
 			x, m, c->comm, (int64_t[]){c->comm_rank, c->peer, c->tag, c->comm_seq});
 	}
 	m.send = false;
 	m.at = arrives;
 	if (recv)
-		note_message(
+		record_message(
 			x, m, c->comm, (int64_t[]){c->peer, c->comm_rank, c->tag, c->comm_seq});
 	else if (send && w->source != NO_NUMBER)
-		note_message(x, m, c->comm,
+		record_message(x, m, c->comm,
 			(int64_t[]){w->source, c->comm_rank, w->source_tag, w->source_seq});
 }
 
@@ -423,7 +423,7 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 		comm_label(&x->e->report.g.comms, c->comm, name);
 		if (i)
 			snprintf(label, sizeof(label), "%s: %u", name, i + 1);
-		put_track_name(x, "thread_name", trace_pid(x, c->rank), STREAM_TID + stream,
+		write_track_name(x, "thread_name", trace_pid(x, c->rank), STREAM_TID + stream,
 			i ? label : name);
 	}
 	if (end > s->lane_end[i])
@@ -435,23 +435,23 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
  * For HTA: the launch on the track of the call, and the work on the stream, which begins after it. HTA counts queued work in
  * whole microseconds; if both begin in the same one, it takes either for the first.
  */
-static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
+static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
 	const struct call *c = &w->call;
 	uint64_t pid = trace_pid(x, c->rank), launch = dur < 2000 ? dur / 2 : 1000;
 	unsigned stream = choose_stream(x, c, w->start + launch, w->start + dur);
 	char *name;
 
-	begin_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
-	put_place(x, pid, tid, w->start);
-	put_dur(x, launch);
+	start_event(x, "X", "cuda_runtime", "cudaLaunchKernel");
+	write_place(x, pid, tid, w->start);
+	write_dur(x, launch);
 	target_print(&x->t, ",\"args\":{\"External id\":%llu,\"correlation\":%llu}}",
 		(unsigned long long)c->seq, (unsigned long long)c->seq);
 	name = tool_format("ncclKernel_%s (%s)", intern_name(c->op), intern_name(c->api));
-	begin_event(x, "X", "kernel", name);
+	start_event(x, "X", "kernel", name);
 	free(name);
-	put_place(x, pid, STREAM_TID + stream, w->start + launch);
-	put_dur(x, dur - launch);
+	write_place(x, pid, STREAM_TID + stream, w->start + launch);
+	write_dur(x, dur - launch);
 	target_print(&x->t,
 		",\"args\":{\"External "
 		"id\":%llu,\"correlation\":%llu,\"stream\":%u,\"device\":%llu",
@@ -462,7 +462,7 @@ static void put_kernel(struct trace *x, const struct walk_call *w, uint64_t tid,
 	target_text(&x->t, "}}");
 }
 
-static void put_trace_call(struct trace *x, const struct walk_call *w)
+static void write_trace_call(struct trace *x, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
 	bool open = c->bits & CALL_OPEN;
@@ -472,21 +472,21 @@ static void put_trace_call(struct trace *x, const struct walk_call *w)
 	if (open)
 		dur = until > c->start ? until - c->start : 0;
 	name_trace_rank(x, c->rank);
-	note_step(x, w);
+	record_step(x, w);
 	tid = choose_track(x, c, w->start, w->start + dur);
 	name = open ? tool_format("%s (open)", intern_name(c->api)) : NULL;
-	begin_event(x, "X", "cpu_op", open ? name : intern_name(c->api));
+	start_event(x, "X", "cpu_op", open ? name : intern_name(c->api));
 	free(name);
-	put_place(x, trace_pid(x, c->rank), tid, w->start);
-	put_dur(x, dur);
+	write_place(x, trace_pid(x, c->rank), tid, w->start);
+	write_dur(x, dur);
 	if (open || c->bits & CALL_ERROR)
 		target_text(&x->t, ",\"cname\":\"terrible\"");
 	put_call_args(x->e, &x->t, w);
 	if (x->only >= 0 && c->comm && !(c->bits & CALL_NESTED))
-		put_kernel(x, w, tid, dur);
+		write_kernel(x, w, tid, dur);
 	if (c->comm)
-		begin_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
-	note_messages(x, w, tid, w->start + dur);
+		start_flight(x, c->rank, w->start, w->start + dur, call_bytes(c));
+	record_messages(x, w, tid, w->start + dur);
 	if (w->start + dur > x->rank[c->rank].last_end)
 		x->rank[c->rank].last_end = w->start + dur;
 	if (x->only < 0 && c->comm && c->comm_seq != NO_NUMBER &&
@@ -516,7 +516,7 @@ static uint64_t choose_comm_track(
 		snprintf(label, sizeof(label), "%s: %u",
 			comm_label(&x->e->report.g.comms, comm, name), i + 1);
 		if (i)
-			put_track_name(x, "thread_name", COMMS_PID, number + i * LANE_TID, label);
+			write_track_name(x, "thread_name", COMMS_PID, number + i * LANE_TID, label);
 	}
 	if (*begin < c->lane_end[i])
 		*begin = c->lane_end[i] < end ? c->lane_end[i] : end;
@@ -526,7 +526,7 @@ static uint64_t choose_comm_track(
 }
 
 /* A collective with all its ranks, on the communicator's own track: from the first arrival to the last end. */
-static void put_meeting(void *arg, const struct meeting *m, bool complete)
+static void write_meeting(void *arg, const struct meeting *m, bool complete)
 {
 	struct trace *x = arg;
 	const struct gather *g = &x->e->report.g;
@@ -553,10 +553,10 @@ static void put_meeting(void *arg, const struct meeting *m, bool complete)
 	shown = begin;
 	track = choose_comm_track(x, m->comm, last, &shown, end);
 	name = tool_format("%s #%lld", intern_name(m->longest.op), (long long)m->seq);
-	begin_event(x, "X", "collective", name);
+	start_event(x, "X", "collective", name);
 	free(name);
-	put_place(x, COMMS_PID, track, shown);
-	put_dur(x, end > shown ? end - shown : 0);
+	write_place(x, COMMS_PID, track, shown);
+	write_dur(x, end > shown ? end - shown : 0);
 	if (m->unlike || m->open || !complete)
 		target_text(&x->t, ",\"cname\":\"terrible\"");
 	target_print(&x->t,
@@ -577,8 +577,8 @@ static void put_meeting(void *arg, const struct meeting *m, bool complete)
 		char comm[COMM_LABEL_MAX];
 
 		snprintf(label, sizeof(label), "GB/s %s", comm_label(&g->comms, m->comm, comm));
-		begin_event(x, "C", "bandwidth", label);
-		put_place(x, COMMS_PID, track, last);
+		start_event(x, "C", "bandwidth", label);
+		write_place(x, COMMS_PID, track, last);
 		target_text(&x->t, ",\"args\":{\"GB/s\":");
 		target_double(&x->t, (double)call_bytes(&m->longest) / (double)(end - last));
 		target_text(&x->t, "}}");
@@ -604,11 +604,11 @@ static void put_open_calls(struct trace *x)
 		w.call.bits |= CALL_OPEN;
 		if (c->waiting)
 			w.call.comm = 0;
-		put_trace_call(x, &w);
+		write_trace_call(x, &w);
 	}
 }
 
-static void put_trace_head(struct trace *x)
+static void write_trace_head(struct trace *x)
 {
 	const struct export *e = x->e;
 	const struct folders *f = &e->report.g.folders;
@@ -653,15 +653,15 @@ static int write_trace(struct export *e, const char *path, int only)
 	table_init(&x.streams, sizeof(struct trace_comm), 1u << 20);
 	table_init(&x.messages, sizeof(struct trace_message), MESSAGES_KEPT);
 	if (only < 0) {
-		meet_init(&x.meet, &e->report.g.comms, n, put_meeting, &x);
+		meet_init(&x.meet, &e->report.g.comms, n, write_meeting, &x);
 		export_walk(e, &w);
 	} else {
 		export_walk_rank(e, &w, (unsigned)only);
 	}
 	progress_begin(&e->bar, true, w.bytes);
-	put_trace_head(&x);
+	write_trace_head(&x);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
-		put_trace_call(&x, c);
+		write_trace_call(&x, c);
 		on = i % 256 || export_goes_on(e, &x.t, &w, c->call.step);
 	}
 	if (on) {
@@ -672,7 +672,7 @@ static int write_trace(struct export *e, const char *path, int only)
 		if (on) {
 			end_flights(&x, i, UINT64_MAX);
 			end_trace_step(&x, i, x.rank[i].last_end + 1);
-			put_memory_of_rank(&x, i);
+			write_memory_of_rank(&x, i);
 		}
 		free(x.rank[i].end);
 	}

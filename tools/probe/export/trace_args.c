@@ -5,7 +5,7 @@
 
 #include "tools/lib/intern.h"
 
-static void put_number_arg(struct target *t, const char *key, int64_t v)
+static void write_number_arg(struct target *t, const char *key, int64_t v)
 {
 	if (v != NO_NUMBER)
 		target_print(t, ",\"%s\":%lld", key, (long long)v);
@@ -19,7 +19,7 @@ void put_text_arg(struct target *t, const char *key, const char *v)
 	target_json(t, v);
 }
 
-static void put_stats_arg(struct target *t, const char *key, const struct walk_stats *s)
+static void write_stats_arg(struct target *t, const char *key, const struct walk_stats *s)
 {
 	if (!s->known)
 		return;
@@ -48,7 +48,7 @@ void put_collective_args(struct export *e, struct target *t, const struct walk_c
 	put_text_arg(t, "Collective name", intern_name(c->op));
 	target_print(t, ",\"In msg nelems\":%llu,\"Out msg nelems\":%llu",
 		(unsigned long long)w->in_count, (unsigned long long)w->out_count);
-	put_number_arg(t, "Group size", c->size);
+	write_number_arg(t, "Group size", c->size);
 	put_text_arg(t, "Process Group Name", id);
 	put_text_arg(
 		t, "Process Group Description", comm_label(&e->report.g.comms, c->comm, label));
@@ -70,11 +70,11 @@ void put_call_args(struct export *e, struct target *t, const struct walk_call *w
 	put_collective_args(e, t, w);
 	put_text_arg(t, "dtype", intern_name(c->dtype));
 	put_text_arg(t, "shape", w->has_shape ? w->shape : "");
-	put_number_arg(t, "comm_seq", c->comm_seq);
+	write_number_arg(t, "comm_seq", c->comm_seq);
 	put_text_arg(t, "redop", intern_name(c->redop));
-	put_number_arg(t, "root", c->root);
-	put_number_arg(t, "peer", c->peer);
-	put_number_arg(t, "tag", c->tag);
+	write_number_arg(t, "root", c->root);
+	write_number_arg(t, "peer", c->peer);
+	write_number_arg(t, "tag", c->tag);
 	target_print(t, ",\"bytes\":%llu", (unsigned long long)call_bytes(c));
 	if (c->bits & CALL_WAITED) {
 		target_text(t, ",\"wait_us\":");
@@ -86,8 +86,8 @@ void put_call_args(struct export *e, struct target *t, const struct walk_call *w
 		target_print(t, ",\"error\":%lld", (long long)c->error);
 	put_text_arg(t, "phase", intern_name(w->phase));
 	if (e->level >= 2) {
-		put_stats_arg(t, "in", &w->in);
-		put_stats_arg(t, "out", &w->out);
+		write_stats_arg(t, "in", &w->in);
+		write_stats_arg(t, "out", &w->out);
 	}
 	put_text_arg(t, "called from", export_stack(e, c->rank, c->stack));
 	target_text(t, "}}");

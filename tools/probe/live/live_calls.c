@@ -116,7 +116,7 @@ static void count_live_op(struct live_rank *r, const struct call *c)
 
 /* ---- collectives that ranks have in common ---- */
 
-static void note_meeting(struct live_calls *a, uint32_t rank, const struct call *c)
+static void record_meeting(struct live_calls *a, uint32_t rank, const struct call *c)
 {
 	struct live_meeting *m = table_get(&a->meetings, c->comm, (uint64_t)c->comm_seq);
 
@@ -133,7 +133,7 @@ static void note_meeting(struct live_calls *a, uint32_t rank, const struct call 
 	a->entry[a->n++] = (struct live_entry){m, c->start, c->start + c->dur, rank};
 }
 
-static void judge_meetings(struct live *l, const struct live_calls *a)
+static void check_meetings(struct live *l, const struct live_calls *a)
 {
 	double *sum = tool_alloc((l->folders.n + 1) * sizeof(*sum));
 
@@ -236,7 +236,7 @@ static void read_calls_of_rank(struct live *l, struct live_calls *a, uint32_t ra
 		blocked += blocked_ns(&c);
 		count_live_op(r, &c);
 		if (!(c.bits & (CALL_P2P | CALL_LOCAL)) && c.comm_seq != NO_NUMBER)
-			note_meeting(a, rank, &c);
+			record_meeting(a, rank, &c);
 	}
 	if (end > begin)
 		r->exposed = (double)blocked / (double)(end - begin);
@@ -252,7 +252,7 @@ void live_read_calls(struct live *l)
 	table_init(&a.meetings, sizeof(struct live_meeting), MEETINGS_MAX);
 	for (unsigned i = 0; i < l->folders.n; i++)
 		read_calls_of_rank(l, &a, i);
-	judge_meetings(l, &a);
+	check_meetings(l, &a);
 	find_late_ranks(l);
 	table_free(&a.meetings);
 	free(a.entry);

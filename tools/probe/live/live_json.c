@@ -9,7 +9,7 @@
 #include "tools/probe/model/read/calls.h"
 
 /* JSON has no non-finite numbers: they are written as strings, as in alerts.jsonl. */
-static void put_live_number(const struct live_number *n)
+static void write_live_number(const struct live_number *n)
 {
 	if (isfinite(n->value))
 		json_double(n->name, n->value);
@@ -17,15 +17,15 @@ static void put_live_number(const struct live_number *n)
 		json_string(n->name, isnan(n->value) ? "nan" : n->value < 0 ? "-inf" : "inf");
 }
 
-static void put_live_numbers(const struct live_rank *r)
+static void write_live_numbers(const struct live_rank *r)
 {
 	json_object("numbers");
 	for (unsigned i = 0; i < r->nnumber; i++)
-		put_live_number(&r->number[i]);
+		write_live_number(&r->number[i]);
 	json_end();
 }
 
-static void put_live_ops(const struct live *l, const struct live_rank *r)
+static void write_live_ops(const struct live *l, const struct live_rank *r)
 {
 	char bucket[LIVE_BUCKET_MAX], label[COMM_LABEL_MAX], id[24];
 
@@ -53,7 +53,7 @@ static void put_live_ops(const struct live *l, const struct live_rank *r)
 	json_end();
 }
 
-static void put_live_rank(const struct live *l, const struct live_rank *r)
+static void write_live_rank(const struct live *l, const struct live_rank *r)
 {
 	json_object(NULL);
 	json_i64("rank", r->rank);
@@ -86,12 +86,12 @@ static void put_live_rank(const struct live *l, const struct live_rank *r)
 	json_end();
 	json_u64("calls_seen", r->dir->meta.seen);
 	json_u64("calls_recorded", r->dir->meta.recorded);
-	put_live_numbers(r);
-	put_live_ops(l, r);
+	write_live_numbers(r);
+	write_live_ops(l, r);
 	json_end();
 }
 
-static void put_live_verdict(const struct live_verdict *v)
+static void write_live_verdict(const struct live_verdict *v)
 {
 	if (!v || !v->known)
 		return;
@@ -123,10 +123,10 @@ void live_print_json(const struct live *l, FILE *f)
 	json_double("unix_s", (double)l->now / 1e9);
 	json_bool("running", l->runs);
 	json_u64("step", l->step);
-	put_live_verdict(l->verdict);
+	write_live_verdict(l->verdict);
 	json_list("ranks");
 	for (unsigned i = 0; i < l->folders.n; i++)
-		put_live_rank(l, &l->rank[i]);
+		write_live_rank(l, &l->rank[i]);
 	json_end();
 	json_list("alerts");
 	for (unsigned i = 0; i < l->nalert; i++) {

@@ -37,7 +37,7 @@ static bool has_turn(struct call_order *o, const struct call *c)
 	return !next || c->seq <= *next || (is_first_of_block(c->seq) && is_first_of_block(*next));
 }
 
-static void note_taken_call(struct call_order *o, const struct call *c)
+static void record_taken_call(struct call_order *o, const struct call *c)
 {
 	uint64_t *next = find_thread_next(o, c->thread);
 
@@ -64,7 +64,7 @@ bool hold_early_call(struct call_order *o, const struct call *c)
 	uint8_t at;
 
 	if (has_turn(o, c)) {
-		note_taken_call(o, c);
+		record_taken_call(o, c);
 		return false;
 	}
 	if (!h) {
@@ -99,7 +99,7 @@ bool take_held_call(struct call_order *o, struct call *c, bool ended)
 	h->spare[HELD_MAX - h->n] = at;
 	h->n--;
 	memmove(h->order + i, h->order + i + 1, h->n - i);
-	note_taken_call(o, c);
+	record_taken_call(o, c);
 	if (!h->n)
 		free_call_order(o);
 	return true;

@@ -73,7 +73,7 @@ bool gather_gone(const struct gather *g, const struct rank_dir *d)
 
 /* ---- one call: data of its rank alone ---- */
 
-static void note_extent(struct rank_info *r, const struct call *c)
+static void record_extent(struct rank_info *r, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
 
@@ -111,7 +111,7 @@ struct latest_collective {
 	uint64_t n; /* one more than the highest number; 0: none */
 };
 
-static void note_collective(struct rank_info *r, const struct call *c)
+static void record_collective(struct rank_info *r, const struct call *c)
 {
 	struct latest_collective *l;
 
@@ -129,7 +129,7 @@ int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t
 	return l && l->n ? (int64_t)(l->n - 1) : NO_NUMBER;
 }
 
-static void note_longer_round(struct diagnose *to, const struct rank_dir *d, const struct call *c)
+static void record_longer_round(struct diagnose *to, const struct rank_dir *d, const struct call *c)
 {
 	struct call k = *c;
 
@@ -151,10 +151,10 @@ static void gather_rank_call(struct gather *g, struct call *c)
 		c->bits |= CALL_WAIT_SHARED;
 	diagnose_rank_call(&g->diagnose, c);
 	if (d->nlonger)
-		note_longer_round(&g->diagnose, d, c);
-	note_extent(r, c);
+		record_longer_round(&g->diagnose, d, c);
+	record_extent(r, c);
 	note_measured(r, c);
-	note_collective(r, c);
+	record_collective(r, c);
 	if (d->state == RANK_RUNNING || d->state == RANK_UNSEEN)
 		add_site_wait(&r->site_waits, c);
 	if (r->cycle)
@@ -584,7 +584,7 @@ static bool has_said_its_end(const struct rank_dir *d)
  * The time when a signal ended a rank is taken from its journal's modification time. If that is long after the last sign of
  * life of all ranks, the file was copied or touched, and the time must not be compared with those of other ranks.
  */
-static void forget_late_deaths(struct gather *g)
+static void remove_late_deaths(struct gather *g)
 {
 	bool any = false;
 
@@ -634,7 +634,7 @@ static void finish_gather(struct gather *g)
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
-	forget_late_deaths(g);
+	remove_late_deaths(g);
 	/* An open call of a rank may show that it does something else than the others. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i];
@@ -643,7 +643,7 @@ static void finish_gather(struct gather *g)
 		if (c->waiting || (d->state != RANK_RUNNING && d->state != RANK_UNSEEN) ||
 			gather_gone(g, d))
 			continue;
-		note_collective(&g->rank[c->call.rank], &c->call);
+		record_collective(&g->rank[c->call.rank], &c->call);
 		find_site(&g->diagnose.sites, &g->opens.call[i].call);
 		if (c->call.bits & CALL_P2P)
 			match_message(&g->diagnose.messages, &c->call);

@@ -115,7 +115,7 @@ static struct message **message_bucket(const struct messages *m, uint64_t comm, 
 	return &m->bucket[h % BUCKETS];
 }
 
-static void drop_message(struct messages *m, struct message *k)
+static void remove_message(struct messages *m, struct message *k)
 {
 	struct message **at = message_bucket(m, k->comm, k->from, k->to, k->tag, k->number);
 
@@ -142,7 +142,7 @@ static void keep_message(struct messages *m, const struct message *now)
 	m->newest = k;
 	if (++m->n > UNDER_WAY_MAX) {
 		m->given_up++;
-		drop_message(m, m->oldest);
+		remove_message(m, m->oldest);
 	}
 }
 
@@ -164,7 +164,7 @@ static uint64_t moment_of_being_there(const struct messages *m, const struct cal
 		       : start;
 }
 
-static void note_streak(struct link_stat *l, uint64_t took, uint64_t step)
+static void record_streak(struct link_stat *l, uint64_t took, uint64_t step)
 {
 	if ((double)took < MATTERS_NS) {
 		l->now.n = 0;
@@ -202,7 +202,7 @@ static void remove_lagging(struct messages *m, struct lagging *g)
 	m->nlagging--;
 }
 
-static void note_lag(
+static void record_lag(
 	struct messages *m, struct tag_stat *t, const struct call *send, const struct call *recv)
 {
 	int64_t lag = (int64_t)recv->step - (int64_t)send->step;
@@ -269,7 +269,7 @@ static struct usual_count *count_of_place(struct messages *m, const struct call 
 	return table_get(&m->counts, c->rank, hash_u64(hash_place(c), send));
 }
 
-static void note_count(struct messages *m, const struct call *c, bool send)
+static void record_count(struct messages *m, const struct call *c, bool send)
 {
 	struct usual_count *u = count_of_place(m, c, send);
 	uint64_t count = send ? c->in.count : c->out.count;
@@ -304,7 +304,7 @@ static uint64_t hash_way(const struct call *recv)
 	return hash_u64(hash_ends(recv->peer, recv->comm_rank), (uint64_t)recv->tag);
 }
 
-static void note_length(struct tag_stat *t, const struct call *recv)
+static void record_length(struct tag_stat *t, const struct call *recv)
 {
 	if (recv->comm_seq != t->next)
 		t->nlength = 0;
@@ -416,7 +416,7 @@ static bool is_typed(uint32_t dtype)
 }
 
 /* Compares the types of a message of pair p. True: this is the first message whose sides differ. */
-static bool note_types(struct type_pair *p, const struct call *send, const struct call *recv)
+static bool record_types(struct type_pair *p, const struct call *send, const struct call *recv)
 {
 	bool unlike;
 
@@ -441,14 +441,14 @@ static void compare_types(struct messages *m, const struct call *send, const str
 	if (!send->site || !recv->site || !is_typed(send->dtype) || !is_typed(recv->dtype) ||
 		!(way = table_get(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT))))
 		return;
-	unlike = note_types(way, send, recv);
+	unlike = record_types(way, send, recv);
 	/* table_get() may have moved the other entry. */
 	p = table_get(&m->types, recv->comm, hash_u64(send->site, recv->site));
 	if (!p)
 		return;
 	fresh = !p->n && !p->mixed;
 	way = table_find(&m->types, recv->comm, hash_u64(hash_way(recv), WAY_SALT));
-	if (note_types(p, send, recv) || (fresh && unlike)) {
+	if (record_types(p, send, recv) || (fresh && unlike)) {
 		const struct type_pair *usual = fresh ? way : p;
 
 		if (m->unlike.any)
@@ -553,14 +553,14 @@ static void join_message(struct messages *m, const struct call *send, const stru
 
 	if (t) {
 		t->n++;
-		note_length(t, recv);
+		record_length(t, recv);
 	}
 	compare_types(m, send, recv);
 	compare_counts(m, t, send, recv);
 	if (t)
 		t->agreed = send->in.count == recv->out.count ? t->agreed + 1 : 0;
-	note_count(m, send, true);
-	note_count(m, recv, false);
+	record_count(m, send, true);
+	record_count(m, recv, false);
 	compare_values(m, send, recv);
 	/* The time of a send_recv is that of two messages. */
 	if (!l || is_exchange(recv) || is_exchange(send))
@@ -568,12 +568,12 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	l->from = send->rank;
 	l->to = recv->rank;
 	if (t)
-		note_lag(m, t, send, recv);
+		record_lag(m, t, send, recv);
 	/* Its Wait began after it had arrived. */
 	if (end < both)
 		return;
 	hist_add(&l->time, end - both);
-	note_streak(l, end - both, recv->step);
+	record_streak(l, end - both, recv->step);
 	if (end - both >= l->slowest_ns) {
 		l->slowest_ns = end - both;
 		l->slowest = *recv;
@@ -598,14 +598,14 @@ static void match_side(struct messages *m, const struct call *c, bool send)
 			continue;
 		if (k->send != send && !((k->call.bits | c->bits) & CALL_OPEN)) {
 			join_message(m, send ? c : &k->call, send ? &k->call : c);
-			drop_message(m, k);
+			remove_message(m, k);
 			return;
 		}
 		if (k->send != send) {
 			/* Both sides have begun, and one of them is not complete. */
 			if (!is_exchange(c) && !is_exchange(&k->call))
 				compare_room(m, send ? c : &k->call, send ? &k->call : c);
-			drop_message(m, k);
+			remove_message(m, k);
 			return;
 		}
 		return; /* the same side again: as a row, and as the journal's copy of it */
@@ -618,7 +618,7 @@ static uint64_t hash_exchange(const struct call *c)
 	return hash_u64(hash_u64(c->site, c->comm), c->api);
 }
 
-static void note_partner(struct messages *m, const struct call *c)
+static void record_partner(struct messages *m, const struct call *c)
 {
 	struct partner *p = table_get(&m->partners, c->rank, hash_exchange(c));
 	int64_t apart = c->source - c->comm_rank;
@@ -675,7 +675,7 @@ void match_message(struct messages *m, const struct call *c)
 		return;
 	match_side(m, &half, false);
 	if (!(c->bits & CALL_OPEN))
-		note_partner(m, c);
+		record_partner(m, c);
 }
 
 bool is_message_alone(const struct messages *m, const struct call *c)

@@ -354,7 +354,7 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	return k;
 }
 
-static void note_shortest(struct table *known, const struct host *h)
+static void record_shortest(struct table *known, const struct host *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
 		struct moment *m = table_find(known, h->moment[i].key.a, h->moment[i].key.b);
@@ -371,7 +371,7 @@ static bool align_host_clock(struct host *h, struct table *known)
 	double error = 0;
 	unsigned n = 0;
 
-	note_shortest(known, h);
+	record_shortest(known, h);
 	for (unsigned i = 0; i < h->n; i++) {
 		const struct moment *o = &h->moment[i], *m = table_find(known, o->key.a, o->key.b);
 
@@ -406,7 +406,7 @@ static void learn_moments(struct table *known, const struct host *h)
 		m->shortest = h->moment[i].shortest;
 		m->error = h->clock.error_ns;
 	}
-	note_shortest(known, h);
+	record_shortest(known, h);
 }
 
 static void align_all(struct host *host, unsigned n)

@@ -36,7 +36,7 @@ static struct ordered_step *find_step_sort(struct order_seen *r)
 	return rarest;
 }
 
-static void note_odd_step(struct order_seen *r, const struct call *first, uint64_t usual)
+static void record_odd_step(struct order_seen *r, const struct call *first, uint64_t usual)
 {
 	if (r->odd++)
 		return;
@@ -50,7 +50,7 @@ static void end_ordered_step(struct order_seen *r, const struct call *first)
 	bool known = usual->n >= USUAL_STEPS;
 
 	if (known && usual->order != r->now.order) {
-		note_odd_step(r, first, usual->n);
+		record_odd_step(r, first, usual->n);
 		return;
 	}
 	if (usual->order != r->now.order) {
@@ -59,7 +59,7 @@ static void end_ordered_step(struct order_seen *r, const struct call *first)
 	}
 	usual->n++;
 	if (!known && r->astray)
-		note_odd_step(r, first, r->astray);
+		record_odd_step(r, first, r->astray);
 }
 
 bool is_ordered(const struct call *c)

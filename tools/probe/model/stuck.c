@@ -65,7 +65,8 @@ static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 	(*rank)[(*n)++] = r;
 }
 
-static void put_stuck_call(struct stuck_list *l, const struct gather *g, const struct open_call *c)
+static void write_stuck_call(
+	struct stuck_list *l, const struct gather *g, const struct open_call *c)
 {
 	const struct rank_dir *d = &g->folders.dir[c->call.rank];
 	uint32_t known = l->places.n;
@@ -264,7 +265,7 @@ void stuck_find(struct stuck_list *l, const struct gather *g)
 	find_blocked(l, g);
 	l->in_group = tool_alloc(g->folders.n * sizeof(*l->in_group));
 	for (unsigned i = 0; i < g->opens.n; i++)
-		put_stuck_call(l, g, &g->opens.call[i]);
+		write_stuck_call(l, g, &g->opens.call[i]);
 	for (unsigned i = 0; i < l->n; i++)
 		if (l->stuck[i].joined)
 			find_absent(l, g, &l->stuck[i]);

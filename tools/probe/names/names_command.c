@@ -62,7 +62,7 @@ enum {
 };
 
 /* A cell; control characters become blanks, as names come from the recorded program. */
-static void put_cell(struct out_table *t, const char *text)
+static void write_cell(struct out_table *t, const char *text)
 {
 	char *copy = tool_strdup(text);
 
@@ -73,7 +73,7 @@ static void put_cell(struct out_table *t, const char *text)
 	free(copy);
 }
 
-static void put_number_cell(struct out_table *t, int64_t v)
+static void write_number_cell(struct out_table *t, int64_t v)
 {
 	char text[24] = "";
 
@@ -95,14 +95,14 @@ static void print_params(const struct names *names)
 
 		if (r->what != NAME_PARAM)
 			continue;
-		put_number_cell(&t, (int64_t)r->id);
-		put_cell(&t, r->name);
-		put_cell(&t, r->shape);
-		put_cell(&t, r->dtype);
-		put_number_cell(&t, r->optimizer);
-		put_number_cell(&t, r->group);
-		put_number_cell(&t, r->vpp_stage);
-		put_cell(&t, r->flags);
+		write_number_cell(&t, (int64_t)r->id);
+		write_cell(&t, r->name);
+		write_cell(&t, r->shape);
+		write_cell(&t, r->dtype);
+		write_number_cell(&t, r->optimizer);
+		write_number_cell(&t, r->group);
+		write_number_cell(&t, r->vpp_stage);
+		write_cell(&t, r->flags);
 	}
 	out_table_end(&t);
 }
@@ -124,10 +124,10 @@ static void print_buckets(const struct names *names)
 
 		if (r->what != NAME_PART)
 			continue;
-		put_number_cell(&t, (int64_t)r->bucket);
+		write_number_cell(&t, (int64_t)r->bucket);
 		out_cell(&t, out_count(r->offset));
 		out_cell(&t, out_count(r->count));
-		put_cell(&t, r->name);
+		write_cell(&t, r->name);
 	}
 	out_table_end(&t);
 }
@@ -149,9 +149,9 @@ static void print_modules(const struct names *names)
 
 		if (r->what != NAME_MODULE)
 			continue;
-		put_number_cell(&t, r->vpp_stage);
-		put_cell(&t, *r->name ? r->name : "(the outermost)");
-		put_cell(&t, r->type);
+		write_number_cell(&t, r->vpp_stage);
+		write_cell(&t, *r->name ? r->name : "(the outermost)");
+		write_cell(&t, r->type);
 	}
 	out_table_end(&t);
 }

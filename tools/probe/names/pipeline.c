@@ -231,7 +231,7 @@ static int by_issue(const void *a, const void *b)
  * Finds the stage before the rank, from one of its messages. If steps disagree, the last one counts: in the first one ranks
  * exchange set-up messages.
  */
-static void see_first_message(struct pipelines *p, const struct pipe_message *m)
+static void handle_first_message(struct pipelines *p, const struct pipe_message *m)
 {
 	struct pipe_stage *s = table_get(&p->stage, m->comm, (uint64_t)m->rank);
 
@@ -404,7 +404,7 @@ void pipelines_read(struct pipelines *p, const struct folders *f, const struct c
 	if (p->n)
 		qsort(p->message, p->n, sizeof(*p->message), by_issue);
 	for (size_t i = 0; i < p->n; i++)
-		see_first_message(p, &p->message[i]);
+		handle_first_message(p, &p->message[i]);
 	for (uint32_t i = 0; i < p->stage.n; i++)
 		place_stage(p, table_at(&p->stage, i));
 	refuse_forks(p);

@@ -30,7 +30,7 @@ struct said_comm {
 };
 
 /* Names come from the recorded program. */
-static void put_clean(struct out_table *t, const char *text)
+static void write_clean(struct out_table *t, const char *text)
 {
 	char *copy = tool_strdup(text ? text : "");
 
@@ -41,7 +41,7 @@ static void put_clean(struct out_table *t, const char *text)
 	free(copy);
 }
 
-static void put_comm_roles(struct out_table *t, struct table *said, const struct json_node *top)
+static void write_comm_roles(struct out_table *t, struct table *said, const struct json_node *top)
 {
 	const struct json_node *list = json_member(top, "communicators");
 
@@ -57,12 +57,12 @@ static void put_comm_roles(struct out_table *t, struct table *said, const struct
 		s->seen = true;
 		if (json_number_of(json_member(n, "confidence"), &sure))
 			snprintf(text, sizeof(text), "%.2f", sure);
-		put_clean(t, id);
-		put_clean(t, json_text_of(json_member(n, "role")));
+		write_clean(t, id);
+		write_clean(t, json_text_of(json_member(n, "role")));
 		out_cell(t, text);
-		put_clean(t, json_text_of(json_member(n, "ranks")));
-		put_clean(t, json_text_of(json_member(n, "mesh")));
-		put_clean(t, json_text_of(json_member(n, "why")));
+		write_clean(t, json_text_of(json_member(n, "ranks")));
+		write_clean(t, json_text_of(json_member(n, "mesh")));
+		write_clean(t, json_text_of(json_member(n, "why")));
 	}
 }
 
@@ -82,7 +82,7 @@ static bool print_comm_roles(const struct folders *f, int64_t rank)
 		if (rank >= 0 && f->dir[i].rank != rank)
 			continue;
 		path = tool_format("%s/parallel.json", f->dir[i].path);
-		put_comm_roles(&t, &said, json_load_tree(&tree, path, PARALLEL_MAX, &why));
+		write_comm_roles(&t, &said, json_load_tree(&tree, path, PARALLEL_MAX, &why));
 		json_tree_free(&tree);
 		free(path);
 		free(why);
@@ -139,13 +139,13 @@ static int by_pipeline(const void *a, const void *b)
 	return x->at - y->at;
 }
 
-static void put_stage(struct out_table *t, const struct pipelines *p, const struct pipe_stage *s,
+static void write_stage(struct out_table *t, const struct pipelines *p, const struct pipe_stage *s,
 	const char *label, uint64_t step)
 {
 	struct stage_use use = count_stage(p, s, step);
 	char text[24];
 
-	put_clean(t, label);
+	write_clean(t, label);
 	snprintf(text, sizeof(text), "%d", s->at);
 	out_cell(t, text);
 	snprintf(text, sizeof(text), "%d", (int)s->key.b);
@@ -186,7 +186,7 @@ static bool print_stages(const struct pipelines *p, const struct comms *comms)
 			bool same = i && order[i - 1]->key.a == order[i]->key.a &&
 				    order[i - 1]->first == order[i]->first;
 
-			put_stage(&t, p, order[i],
+			write_stage(&t, p, order[i],
 				same ? "" : comm_label(comms, order[i]->key.a, label), step);
 		}
 		out_table_end(&t);
@@ -229,7 +229,7 @@ static void write_message(const struct pipe_message *m)
 	json_end();
 }
 
-static void put_pipe_message(struct out_table *t, const struct pipe_message *m)
+static void write_pipe_message(struct out_table *t, const struct pipe_message *m)
 {
 	char step[24], rank[16], seq[24], ranks[32], stages[32] = "", micro[24] = "";
 
@@ -278,7 +278,7 @@ static bool print_pipe_messages(const struct pipelines *p, int64_t rank, bool js
 		if (json)
 			write_message(m);
 		else
-			put_pipe_message(&t, m);
+			write_pipe_message(&t, m);
 	}
 	if (json) {
 		json_end();

@@ -44,7 +44,7 @@ struct step_files {
 	int err;
 };
 
-static void put_csv_field(FILE *f, const struct csv_text *t)
+static void write_csv_field(FILE *f, const struct csv_text *t)
 {
 	if (!t->n || !(memchr(t->s, ',', t->n) || memchr(t->s, '"', t->n) ||
 			     memchr(t->s, '\n', t->n) || memchr(t->s, '\r', t->n))) {
@@ -125,7 +125,7 @@ static void copy_rows(struct step_files *s, const struct rounds *r, const struct
 				snprintf(text, sizeof(text), "%" PRIu64, at);
 				fputs(text, s->file);
 			} else {
-				put_csv_field(s->file, &c.field[i]);
+				write_csv_field(s->file, &c.field[i]);
 			}
 		}
 		putc('\n', s->file);

@@ -186,7 +186,7 @@ struct wait_rest {
 	unsigned nstack;
 };
 
-static void drop_place(struct wait_rest *w, uint32_t i)
+static void remove_place(struct wait_rest *w, uint32_t i)
 {
 	if (w->gone[i])
 		return;
@@ -202,10 +202,10 @@ static void trim_rest(struct wait_graph *g, struct wait_rest *w)
 
 		for (uint32_t k = g->first[i]; k < g->first[i + 1]; k++, g->looks++)
 			if (--w->in[g->to[k]] == 0)
-				drop_place(w, g->to[k]);
+				remove_place(w, g->to[k]);
 		for (uint32_t k = g->back_first[i]; k < g->back_first[i + 1]; k++, g->looks++)
 			if (--w->out[g->from[k]] == 0)
-				drop_place(w, g->from[k]);
+				remove_place(w, g->from[k]);
 	}
 }
 
@@ -222,7 +222,7 @@ static void begin_rest(struct wait_graph *g, struct wait_rest *w)
 	}
 	for (uint32_t i = 0; i < g->n; i++)
 		if (!w->in[i] || !w->out[i])
-			drop_place(w, i);
+			remove_place(w, i);
 	trim_rest(g, w);
 }
 
@@ -234,7 +234,7 @@ static void end_rest(struct wait_rest *w)
 	free(w->stack);
 }
 
-static void put_waiting(struct waiting_ranks *out, uint32_t rank)
+static void write_waiting(struct waiting_ranks *out, uint32_t rank)
 {
 	if (out->n < WAITS_NAMED)
 		out->rank[out->n] = rank;
@@ -242,7 +242,7 @@ static void put_waiting(struct waiting_ranks *out, uint32_t rank)
 }
 
 /* Follows before[] backwards from `last` to `from`: stores the ranks on the path, starting with those next to `from`. */
-static void put_way(const struct wait_graph *g, const uint32_t *before, uint32_t from,
+static void write_way(const struct wait_graph *g, const uint32_t *before, uint32_t from,
 	uint32_t last, struct waiting_ranks *out)
 {
 	uint32_t way[WAITS_NAMED];
@@ -252,9 +252,9 @@ static void put_way(const struct wait_graph *g, const uint32_t *before, uint32_t
 		if (k < g->nrank)
 			way[length++ % WAITS_NAMED] = k;
 	*out = (struct waiting_ranks){0};
-	put_waiting(out, from);
+	write_waiting(out, from);
 	for (unsigned k = length, left = WAITS_NAMED; k-- > 0 && left > 0; left--)
-		put_waiting(out, way[k % WAITS_NAMED]);
+		write_waiting(out, way[k % WAITS_NAMED]);
 	out->n = length + 1;
 }
 
@@ -267,7 +267,7 @@ struct wait_search {
 	unsigned head, tail;
 };
 
-static void begin_search(const struct wait_graph *g, struct wait_search *s)
+static void start_search(const struct wait_graph *g, struct wait_search *s)
 {
 	s->before = tool_alloc(g->n * sizeof(*s->before));
 	s->depth = tool_alloc(g->n * sizeof(*s->depth));
@@ -328,7 +328,7 @@ static bool find_way_back(struct wait_graph *g, const struct wait_rest *w, struc
 			found = search_on(g, w, s, at, from, &last);
 	}
 	if (found)
-		put_way(g, s->before, from, last, out);
+		write_way(g, s->before, from, last, out);
 	while (s->tail)
 		s->depth[s->queue[--s->tail]] = 0;
 	return found;
@@ -352,7 +352,7 @@ static void walk_in_circle(struct wait_graph *g, const struct wait_rest *w, stru
 	}
 	for (from = at; from >= g->nrank;)
 		from = s->before[from];
-	put_way(g, s->before, from, s->before[from], out);
+	write_way(g, s->before, from, s->before[from], out);
 }
 
 bool find_wait_circle(struct report *r, struct waiting_ranks *out)
@@ -367,7 +367,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 	if (!g)
 		return false;
 	begin_rest(g, &w);
-	begin_search(g, &s);
+	start_search(g, &s);
 	enough = g->looks + LOOKS_PER_EDGE * ((uint64_t)g->nto + g->n);
 	/* Takes the smallest one: other operations that its ranks wait for are not part of it. */
 	for (uint32_t i = 0; i < g->nrank && out->n != 2; i++) {
@@ -381,7 +381,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 		if (find_way_back(g, &w, &s, i, out->n ? out->n : UINT32_MAX, &one))
 			*out = one;
 		/* No other smallest circle contains it. */
-		drop_place(&w, i);
+		remove_place(&w, i);
 		trim_rest(g, &w);
 	}
 	end_search(&s);
@@ -422,7 +422,7 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 	awaited = list_awaited_places(g, &waiting);
 	for (uint32_t i = 0; i < g->nrank; i++)
 		if (awaited[i] && !r->stuck.standing[i] && !r->g.folders.dir[i].meta.thinned)
-			put_waiting(out, i);
+			write_waiting(out, i);
 	free(awaited);
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
 }

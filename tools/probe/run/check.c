@@ -172,7 +172,7 @@ static int check_command(struct check *k, char **argv)
 	k->obstacle = preload_obstacle(k->argv);
 	k->runtime = sanitizer_of(argv[0]);
 	if (!k->obstacle)
-		k->obstacle = sanitizer_behind(k->argv);
+		k->obstacle = find_sanitizer(k->argv);
 	k->status = run_checked_command(argv, k->library, k->dir, false);
 	checked_read(&k->seen, k->dir);
 	status = check_show(k);

@@ -225,7 +225,7 @@ static int run_command(char **argv, const char *config, const char *output, cons
 	if (why)
 		tool_warn("run: the preload will have no effect: %s", why);
 	free(why);
-	why = sanitizer_behind((const char *const *)argv);
+	why = find_sanitizer((const char *const *)argv);
 	if (why)
 		tool_warn("run: %s", why);
 	free(why);

@@ -42,7 +42,7 @@ char *sanitizer_of(const char *command)
 	return runtime;
 }
 
-char *sanitizer_behind(const char *const *argv)
+char *find_sanitizer(const char *const *argv)
 {
 	for (unsigned i = 1; argv[i]; i++) {
 		char *runtime, *text;

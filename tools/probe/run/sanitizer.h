@@ -15,6 +15,6 @@ bool sanitizer_is_runtime(const char *path);
 char *sanitizer_of(const char *command);
 
 /* If the program is a launcher that starts such a program: the consequence, as a sentence; NULL: none. malloc'd. */
-char *sanitizer_behind(const char *const *argv);
+char *find_sanitizer(const char *const *argv);
 
 #endif

@@ -108,7 +108,7 @@ struct client {
 	long long most; /* ... or, in any case, at this time */
 };
 
-static void drop_client(struct client *c)
+static void remove_client(struct client *c)
 {
 	if (c->answer)
 		shutdown(c->fd, SHUT_WR);
@@ -279,7 +279,7 @@ static void serve_client(
 
 	if (there < 0 || (there && !c->answer && !answer_request(s, c, answer, arg)) ||
 		(there && !send_answer(c)))
-		drop_client(c);
+		remove_client(c);
 }
 
 static void accept_client(const struct http_server *s, struct client *c)
@@ -314,7 +314,7 @@ static void serve_clients(const struct http_server *s, struct client *list,
 			if (list[i].fd >= 0 && p[i].revents)
 				serve_client(s, &list[i], answer, arg);
 			if (list[i].fd >= 0 && read_ms() >= list[i].until)
-				drop_client(&list[i]);
+				remove_client(&list[i]);
 		}
 		if (free_place >= 0 && p[CLIENTS_MAX].revents)
 			accept_client(s, &list[free_place]);
@@ -333,7 +333,7 @@ int http_serve(
 	serve_clients(s, list, stop, answer, arg);
 	for (int i = 0; i < CLIENTS_MAX; i++)
 		if (list[i].fd >= 0)
-			drop_client(&list[i]);
+			remove_client(&list[i]);
 	free(list);
 	return 0;
 }

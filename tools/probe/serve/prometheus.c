@@ -29,7 +29,7 @@ static const struct {
 
 /* ---- text ---- */
 
-static void put_metric_head(FILE *f, const char *name, const char *type, const char *help)
+static void write_metric_head(FILE *f, const char *name, const char *type, const char *help)
 {
 	fprintf(f, "# HELP %s ", name);
 	for (; *help; help++) {
@@ -41,7 +41,7 @@ static void put_metric_head(FILE *f, const char *name, const char *type, const c
 }
 
 /* Labels are UTF-8; invalid bytes and control characters become a question mark. */
-static void put_label(FILE *f, const char *sep, const char *key, const char *value)
+static void write_label(FILE *f, const char *sep, const char *key, const char *value)
 {
 	fprintf(f, "%s%s=\"", sep, key);
 	while (*value) {
@@ -64,17 +64,17 @@ static void put_label(FILE *f, const char *sep, const char *key, const char *val
 	putc('"', f);
 }
 
-static void put_rank_label(FILE *f, const char *sep, const struct live_rank *r)
+static void write_rank_label(FILE *f, const char *sep, const struct live_rank *r)
 {
 	char number[24] = "";
 
 	if (r->rank >= 0)
 		snprintf(number, sizeof(number), "%d", r->rank);
 	/* Two processes without a rank are two series. */
-	put_label(f, sep, "rank", r->rank >= 0 ? number : r->dir->label);
+	write_label(f, sep, "rank", r->rank >= 0 ? number : r->dir->label);
 }
 
-static void put_sample_value(FILE *f, double v)
+static void write_sample_value(FILE *f, double v)
 {
 	if (isnan(v))
 		fputs("} NaN\n", f);
@@ -172,33 +172,33 @@ static const struct rank_metric rank_metrics[] = {
 	{"probe_calls_recorded_total", "counter", "Calls that were recorded", value_of_recorded},
 };
 
-static void put_rank_metrics(const struct live *l, FILE *f)
+static void write_rank_metrics(const struct live *l, FILE *f)
 {
 	for (unsigned i = 0; i < sizeof(rank_metrics) / sizeof(*rank_metrics); i++) {
 		const struct rank_metric *m = &rank_metrics[i];
 
-		put_metric_head(f, m->name, m->type, m->help);
+		write_metric_head(f, m->name, m->type, m->help);
 		for (unsigned k = 0; k < l->folders.n; k++) {
 			double v = m->value(l, &l->rank[k]);
 
 			if (isnan(v))
 				continue;
 			fputs(m->name, f);
-			put_rank_label(f, "{", &l->rank[k]);
-			put_sample_value(f, v);
+			write_rank_label(f, "{", &l->rank[k]);
+			write_sample_value(f, v);
 		}
 	}
-	put_metric_head(f, "probe_rank_info", "gauge", "Where a rank runs, and its state");
+	write_metric_head(f, "probe_rank_info", "gauge", "Where a rank runs, and its state");
 	for (unsigned k = 0; k < l->folders.n; k++) {
 		fputs("probe_rank_info", f);
-		put_rank_label(f, "{", &l->rank[k]);
-		put_label(f, ",", "node", l->rank[k].dir->meta.owner.host);
-		put_label(f, ",", "state", rank_state_key(l->rank[k].dir->state));
-		put_label(f, ",", "version",
+		write_rank_label(f, "{", &l->rank[k]);
+		write_label(f, ",", "node", l->rank[k].dir->meta.owner.host);
+		write_label(f, ",", "state", rank_state_key(l->rank[k].dir->state));
+		write_label(f, ",", "version",
 			l->rank[k].dir->meta.version ? l->rank[k].dir->meta.version : "");
-		put_sample_value(f, 1);
+		write_sample_value(f, 1);
 	}
-	put_metric_head(f, "probe_running", "gauge", "1: a rank of the job runs");
+	write_metric_head(f, "probe_running", "gauge", "1: a rank of the job runs");
 	fprintf(f, "probe_running %d\n", l->runs);
 }
 
@@ -217,19 +217,19 @@ static void name_scalar_metric(char *to, size_t cap, enum scalar which)
 		*p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '_';
 }
 
-static void put_scalar_sample(
+static void write_scalar_sample(
 	FILE *f, const char *name, const struct live_rank *r, const struct live_number *n)
 {
 	const char *part = strchr(n->name, '/');
 
 	fputs(name, f);
-	put_rank_label(f, "{", r);
+	write_rank_label(f, "{", r);
 	if (part)
-		put_label(f, ",", "part", part + 1);
-	put_sample_value(f, n->value);
+		write_label(f, ",", "part", part + 1);
+	write_sample_value(f, n->value);
 }
 
-static void put_scalar_metrics(const struct live *l, FILE *f)
+static void write_scalar_metrics(const struct live *l, FILE *f)
 {
 	char name[96];
 
@@ -237,11 +237,11 @@ static void put_scalar_metrics(const struct live *l, FILE *f)
 		if (!live_number_of_job(l, (enum scalar)s))
 			continue;
 		name_scalar_metric(name, sizeof(name), (enum scalar)s);
-		put_metric_head(f, name, "gauge", scalar_texts[s].help);
+		write_metric_head(f, name, "gauge", scalar_texts[s].help);
 		for (unsigned k = 0; k < l->folders.n; k++)
 			for (unsigned i = 0; i < l->rank[k].nnumber; i++)
 				if (l->rank[k].number[i].which == s)
-					put_scalar_sample(
+					write_scalar_sample(
 						f, name, &l->rank[k], &l->rank[k].number[i]);
 	}
 }
@@ -299,27 +299,27 @@ static unsigned nodes_of_op(const struct live *l, struct table *nodes, const str
 	return k->n;
 }
 
-static void put_op_labels(const struct live *l, FILE *f, struct table *nodes,
+static void write_op_labels(const struct live *l, FILE *f, struct table *nodes,
 	const struct live_rank *r, const struct live_op *o)
 {
 	char text[COMM_LABEL_MAX], bucket[LIVE_BUCKET_MAX];
 	const char *run = l->folders.run && *l->folders.run ? l->folders.run : "unknown";
 
-	put_label(f, "{", "version", r->dir->meta.version ? r->dir->meta.version : "");
-	put_label(f, ",", "slurm_job_id", run);
-	put_label(f, ",", "node", r->dir->meta.owner.host);
-	put_rank_label(f, ",", r);
+	write_label(f, "{", "version", r->dir->meta.version ? r->dir->meta.version : "");
+	write_label(f, ",", "slurm_job_id", run);
+	write_label(f, ",", "node", r->dir->meta.owner.host);
+	write_rank_label(f, ",", r);
 	snprintf(text, sizeof(text), "%016" PRIx64, o->comm);
-	put_label(f, ",", "comm_id", text);
-	put_label(f, ",", "comm_name", comm_label(&l->comms, o->comm, text));
+	write_label(f, ",", "comm_id", text);
+	write_label(f, ",", "comm_name", comm_label(&l->comms, o->comm, text));
 	snprintf(text, sizeof(text), "%u", nodes_of_op(l, nodes, o));
-	put_label(f, ",", "n_nodes", text);
+	write_label(f, ",", "n_nodes", text);
 	snprintf(text, sizeof(text), "%lld", (long long)(o->size == NO_NUMBER ? 0 : o->size));
-	put_label(f, ",", "nranks", text);
+	write_label(f, ",", "nranks", text);
 	name_collective(text, sizeof(text), intern_name(o->op));
-	put_label(f, ",", o->p2p ? "p2p_operation" : "collective", text);
-	put_label(f, ",", "message_size", live_bucket_label(o->bucket, bucket));
-	put_label(f, ",", "lib", intern_name(o->lib));
+	write_label(f, ",", o->p2p ? "p2p_operation" : "collective", text);
+	write_label(f, ",", "message_size", live_bucket_label(o->bucket, bucket));
+	write_label(f, ",", "lib", intern_name(o->lib));
 }
 
 static double bus_of_op(const struct live_op *o)
@@ -352,13 +352,13 @@ static const struct {
 	{"nccl_p2p_exec_time_microseconds", "Time of the latest messages", time_of_op, true},
 };
 
-static void put_op_metrics(const struct live *l, FILE *f)
+static void write_op_metrics(const struct live *l, FILE *f)
 {
 	struct table nodes;
 
 	table_init(&nodes, sizeof(struct node_count), COMMS_COUNTED);
 	for (unsigned m = 0; m < sizeof(op_metrics) / sizeof(*op_metrics); m++) {
-		put_metric_head(f, op_metrics[m].name, "gauge", op_metrics[m].help);
+		write_metric_head(f, op_metrics[m].name, "gauge", op_metrics[m].help);
 		for (unsigned k = 0; k < l->folders.n; k++)
 			for (unsigned i = 0; i < l->rank[k].nop; i++) {
 				const struct live_op *o = &l->rank[k].op[i];
@@ -366,8 +366,8 @@ static void put_op_metrics(const struct live *l, FILE *f)
 				if (!o->timed || o->p2p != op_metrics[m].p2p)
 					continue;
 				fputs(op_metrics[m].name, f);
-				put_op_labels(l, f, &nodes, &l->rank[k], o);
-				put_sample_value(f, op_metrics[m].value(o));
+				write_op_labels(l, f, &nodes, &l->rank[k], o);
+				write_sample_value(f, op_metrics[m].value(o));
 			}
 	}
 	table_free(&nodes);
@@ -375,35 +375,35 @@ static void put_op_metrics(const struct live *l, FILE *f)
 
 /* ---- the verdict ---- */
 
-static void put_verdict_metrics(const struct live_verdict *v, FILE *f)
+static void write_verdict_metrics(const struct live_verdict *v, FILE *f)
 {
 	char step[24];
 
 	if (!v || !v->known)
 		return;
-	put_metric_head(f, "probe_faults", "gauge", "Faults that probe report finds");
+	write_metric_head(f, "probe_faults", "gauge", "Faults that probe report finds");
 	fprintf(f, "probe_faults %u\n", v->verdict.faults);
-	put_metric_head(f, "probe_warnings", "gauge", "Warnings of probe report");
+	write_metric_head(f, "probe_warnings", "gauge", "Warnings of probe report");
 	fprintf(f, "probe_warnings %u\n", v->verdict.warnings);
-	put_metric_head(f, "probe_verdict_incomplete", "gauge",
+	write_metric_head(f, "probe_verdict_incomplete", "gauge",
 		"1: something that should have been recorded or read is missing");
 	fprintf(f, "probe_verdict_incomplete %d\n", v->verdict.incomplete);
-	put_metric_head(f, "probe_verdict_info", "gauge", "The first line of probe report");
+	write_metric_head(f, "probe_verdict_info", "gauge", "The first line of probe report");
 	fputs("probe_verdict_info", f);
-	put_label(f, "{", "text", v->text);
-	put_sample_value(f, 1);
-	put_metric_head(f, "probe_fault_info", "gauge",
+	write_label(f, "{", "text", v->text);
+	write_sample_value(f, 1);
+	write_metric_head(f, "probe_fault_info", "gauge",
 		"A fault or a warning, and the ranks that it names");
 	for (unsigned i = 0; i < v->n; i++) {
 		snprintf(step, sizeof(step), "%llu", (unsigned long long)v->fault[i].step);
 		fputs("probe_fault_info", f);
-		put_label(f, "{", "kind", v->fault[i].kind);
-		put_label(f, ",", "severity", severity_word(v->fault[i].severity));
-		put_label(f, ",", "ranks", v->fault[i].ranks);
-		put_label(f, ",", "step", v->fault[i].has_step ? step : "");
+		write_label(f, "{", "kind", v->fault[i].kind);
+		write_label(f, ",", "severity", severity_word(v->fault[i].severity));
+		write_label(f, ",", "ranks", v->fault[i].ranks);
+		write_label(f, ",", "step", v->fault[i].has_step ? step : "");
 		/* Two of a kind become two series. */
-		put_label(f, ",", "text", v->fault[i].line);
-		put_sample_value(f, 1);
+		write_label(f, ",", "text", v->fault[i].line);
+		write_sample_value(f, 1);
 	}
 }
 
@@ -431,10 +431,10 @@ static void write_finding_metric(const struct live_verdict *v, FILE *f, unsigned
 	if (rank >= 0)
 		snprintf(number, sizeof(number), "%d", rank);
 	fputs("probe_finding", f);
-	put_label(f, "{", "kind", v->fault[fault].kind);
-	put_label(f, ",", "rank", number);
-	put_label(f, ",", "severity", severity_word(v->fault[fault].severity));
-	put_sample_value(f, 1);
+	write_label(f, "{", "kind", v->fault[fault].kind);
+	write_label(f, ",", "rank", number);
+	write_label(f, ",", "severity", severity_word(v->fault[fault].severity));
+	write_sample_value(f, 1);
 }
 
 static void write_finding_metrics(const struct live *l, FILE *f)
@@ -443,7 +443,7 @@ static void write_finding_metrics(const struct live *l, FILE *f)
 
 	if (!v || !v->known)
 		return;
-	put_metric_head(f, "probe_finding", "gauge",
+	write_metric_head(f, "probe_finding", "gauge",
 		"1: a fault or a warning of this kind names this rank; without a rank, none");
 	for (unsigned i = 0; i < v->n; i++) {
 		for (unsigned k = 0; k < v->fault[i].nrank; k++)
@@ -451,7 +451,7 @@ static void write_finding_metrics(const struct live *l, FILE *f)
 		if (!v->fault[i].nrank)
 			write_finding_metric(v, f, i, -1);
 	}
-	put_metric_head(f, "probe_nonfinite_tensors_total", "counter",
+	write_metric_head(f, "probe_nonfinite_tensors_total", "counter",
 		"Recorded tensors with a NaN or an Inf");
 	for (unsigned i = 0; i < l->folders.n; i++) {
 		uint64_t n = get_nonfinite_of_rank(v, l->rank[i].rank);
@@ -459,16 +459,16 @@ static void write_finding_metrics(const struct live *l, FILE *f)
 		if (n == UINT64_MAX)
 			continue;
 		fputs("probe_nonfinite_tensors_total", f);
-		put_rank_label(f, "{", &l->rank[i]);
-		put_sample_value(f, (double)n);
+		write_rank_label(f, "{", &l->rank[i]);
+		write_sample_value(f, (double)n);
 	}
 }
 
 void prometheus_print(const struct live *l, FILE *f)
 {
-	put_verdict_metrics(l->verdict, f);
+	write_verdict_metrics(l->verdict, f);
 	write_finding_metrics(l, f);
-	put_rank_metrics(l, f);
-	put_scalar_metrics(l, f);
-	put_op_metrics(l, f);
+	write_rank_metrics(l, f);
+	write_scalar_metrics(l, f);
+	write_op_metrics(l, f);
 }

@@ -33,7 +33,7 @@ extern const char html_page[], html_page_end[];
  * ns as 1 + 8192 log2(1 + us) in three digits of base64, the highest first; 0: none. Exact to 0.01 %; two matrices of a thousand ranks take
  * 2 MB.
  */
-static void put_code(struct target *t, double ns)
+static void write_code(struct target *t, double ns)
 {
 	static const char digit[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -46,7 +46,7 @@ static void put_code(struct target *t, double ns)
 
 /* ---- parts ---- */
 
-static void put_run(const struct html *h, struct target *t)
+static void write_run(const struct html *h, struct target *t)
 {
 	const struct gather *g = &h->r->g;
 	const struct meta *m = &g->folders.dir[0].meta;
@@ -81,7 +81,7 @@ static void put_run(const struct html *h, struct target *t)
 	target_text(t, "}");
 }
 
-static void put_verdict(const struct html *h, struct target *t)
+static void write_verdict(const struct html *h, struct target *t)
 {
 	const struct run_verdict *v = &h->r->verdict;
 	char *text = format_verdict(v);
@@ -105,7 +105,7 @@ static void write_page_ranks(struct target *t, const char *key, const int *rank,
 	target_text(t, "]");
 }
 
-static void put_findings(const struct html *h, struct target *t)
+static void write_findings(const struct html *h, struct target *t)
 {
 	write_page_key(t, "findings");
 	target_text(t, "[");
@@ -228,7 +228,7 @@ static int by_row_and_start(const void *x, const void *y)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-static void put_window(struct html *h, struct target *t, struct html_window *w)
+static void write_window(struct html *h, struct target *t, struct html_window *w)
 {
 	const struct gather *g = &h->r->g;
 	struct html_words api, comm, stack;
@@ -278,7 +278,7 @@ static void put_window(struct html *h, struct target *t, struct html_window *w)
 	target_text(t, "}");
 }
 
-static void put_heat(const struct html *h, struct target *t)
+static void write_heat(const struct html *h, struct target *t)
 {
 	unsigned n = h->r->g.folders.n;
 
@@ -289,14 +289,14 @@ static void put_heat(const struct html *h, struct target *t)
 		for (size_t i = 0; i < (size_t)n * h->ncol; i++) {
 			const struct html_cell *c = &h->cell[i];
 
-			put_code(t, !c->n ? -1 : (double)(inside ? c->inside : c->dur) / c->n);
+			write_code(t, !c->n ? -1 : (double)(inside ? c->inside : c->dur) / c->n);
 		}
 		target_text(t, "\"");
 	}
 	target_text(t, "}");
 }
 
-static void put_short(struct target *t, double v)
+static void write_short(struct target *t, double v)
 {
 	if (isfinite(v))
 		target_print(t, "%.5g", v);
@@ -304,7 +304,7 @@ static void put_short(struct target *t, double v)
 		target_text(t, "null");
 }
 
-static void put_site(const struct html *h, struct target *t, const struct html_site *s)
+static void write_site(const struct html *h, struct target *t, const struct html_site *s)
 {
 	struct stacks *stacks = &h->r->stacks;
 	char label[COMM_LABEL_MAX], *where;
@@ -330,16 +330,16 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 			continue;
 		}
 		target_text(t, "[");
-		put_short(t, p->min);
+		write_short(t, p->min);
 		target_text(t, ",");
-		put_short(t, p->max);
+		write_short(t, p->max);
 		/* The files have norms over the numeric elements only: for a tensor with a NaN the norm is undefined. */
 		const double sums[] = {p->mean_sum / (double)p->n, p->norm_sum / (double)p->n,
 			p->norm_lo, p->norm_hi};
 
 		for (unsigned k = 0; k < sizeof(sums) / sizeof(*sums); k++) {
 			target_text(t, ",");
-			put_short(t, p->odd ? (double)NAN : sums[k]);
+			write_short(t, p->odd ? (double)NAN : sums[k]);
 		}
 		target_print(
 			t, ",%llu,%llu]", (unsigned long long)p->nans, (unsigned long long)p->infs);
@@ -348,7 +348,7 @@ static void put_site(const struct html *h, struct target *t, const struct html_s
 }
 
 /* For each column: mean (null if ranks must agree and do not), minimum and maximum over the steps and ranks that have the number. */
-static void put_numbers(const struct html *h, struct target *t)
+static void write_numbers(const struct html *h, struct target *t)
 {
 	const struct step_numbers *s = &h->numbers;
 
@@ -385,7 +385,7 @@ static void put_numbers(const struct html *h, struct target *t)
 	target_text(t, "]");
 }
 
-static void put_comms(const struct html *h, struct target *t)
+static void write_comms(const struct html *h, struct target *t)
 {
 	const struct gather *g = &h->r->g;
 
@@ -417,20 +417,20 @@ static void put_comms(const struct html *h, struct target *t)
 	target_text(t, "]");
 }
 
-static void put_document(struct html *h, struct target *t)
+static void write_document(struct html *h, struct target *t)
 {
 	unsigned some = 0;
 
 	target_text(t, "{");
-	put_run(h, t);
-	put_verdict(h, t);
-	put_findings(h, t);
-	put_heat(h, t);
+	write_run(h, t);
+	write_verdict(h, t);
+	write_findings(h, t);
+	write_heat(h, t);
 	write_page_key(t, "windows");
 	target_text(t, "[");
 	for (unsigned i = 0; i < h->nwindow; i++) {
 		write_page_separator(t, i);
-		put_window(h, t, &h->window[i]);
+		write_window(h, t, &h->window[i]);
 	}
 	target_text(t, "]");
 	write_page_key(t, "sites");
@@ -441,14 +441,14 @@ static void put_document(struct html *h, struct target *t)
 		if (!s->wanted)
 			continue;
 		write_page_separator(t, some++);
-		put_site(h, t, s);
+		write_site(h, t, s);
 	}
 	target_text(t, "]");
-	put_numbers(h, t);
+	write_numbers(h, t);
 	write_page_operations(h->r, t);
 	write_page_slowest(h->r, t);
 	write_page_flame(h, t);
-	put_comms(h, t);
+	write_comms(h, t);
 	target_text(t, "}");
 }
 
@@ -464,7 +464,7 @@ int report_html(struct report *r, const struct gather_options *o, const char *pa
 		return status;
 	html_gather(&h, r, o);
 	target_put(&t, html_page, (size_t)(place - html_page));
-	put_document(&h, &t);
+	write_document(&h, &t);
 	place += strlen(PLACE);
 	target_put(&t, place, (size_t)(html_page_end - place));
 	html_free(&h);

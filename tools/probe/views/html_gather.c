@@ -65,7 +65,7 @@ static void record_stack_time(struct html *h, const struct call *c, double ns)
 	s->calls++;
 }
 
-static void note_html_step(struct html *h, const struct walk_call *w)
+static void record_html_step(struct html *h, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
 	struct html_rank *k = &h->rank[c->rank];
@@ -89,7 +89,7 @@ static void note_html_step(struct html *h, const struct walk_call *w)
 
 /* ---- statistics of call sites ---- */
 
-static void note_site(struct html *h, const struct walk_call *w)
+static void record_site(struct html *h, const struct walk_call *w)
 {
 	const struct call *c = &w->call;
 	bool out = w->out.known;
@@ -233,7 +233,7 @@ static void choose_windows(struct html *h)
 	open_window(h, UINT_MAX, &f);
 }
 
-static void note_window(struct html_window *w, const struct walk_call *c)
+static void record_window(struct html_window *w, const struct walk_call *c)
 {
 	struct html_call *k;
 
@@ -271,7 +271,7 @@ static void note_open_calls(struct html *h)
 		c.call.bits |= CALL_OPEN;
 		c.call.dur = o->call[i].age;
 		for (unsigned k = 0; k < h->nwindow; k++)
-			note_window(&h->window[k], &c);
+			record_window(&h->window[k], &c);
 	}
 }
 
@@ -330,10 +330,10 @@ void html_gather(struct html *h, struct report *r, const struct gather_options *
 				g->until_ns > c->call.start ? g->until_ns - c->call.start : 0;
 			c = &open;
 		}
-		note_html_step(h, c);
-		note_site(h, c);
+		record_html_step(h, c);
+		record_site(h, c);
 		for (unsigned k = 0; k < h->nwindow; k++)
-			note_window(&h->window[k], c);
+			record_window(&h->window[k], c);
 		if (i % 4096 == 0 && progress_due(&bar))
 			progress_show(&bar, walk_done(&w));
 	}

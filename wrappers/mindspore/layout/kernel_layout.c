@@ -146,7 +146,7 @@ static bool holds_tensor(const struct kernel_layout *l)
 	"St10shared_ptrINS_6device13DeviceAddressEE"
 
 /* Whether a tensor of the program, on an address as above, matches. Arguments by value are passed by pointer. */
-static bool holds_host_tensor(const struct kernel_layout *l)
+static bool has_host_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[2] = {3, 11};
 	static uint64_t address[OBJECT_BYTES / 8], tensor[2 * OBJECT_BYTES / 8];
@@ -173,7 +173,7 @@ bool ms_host_tensors_hold(void)
 	return layout_fact_state(LAYOUT_MS_TENSORS) == LAYOUT_VERIFIED;
 }
 
-static bool holds_primitive(const struct kernel_layout *l)
+static bool has_primitive(const struct kernel_layout *l)
 {
 	static struct old_string name = {
 		sizeof(PROBE_NAME) - 1, sizeof(name.text) - 1, 1, PROBE_NAME};
@@ -212,7 +212,7 @@ static void decide_layout(void)
 {
 	char version[LIBRARY_TEXT_MAX] = "", why[LIBRARY_TEXT_MAX];
 	const struct kernel_layout *l = find_release(version, sizeof(version));
-	bool holds = l && holds_tensor(l) && holds_primitive(l);
+	bool holds = l && holds_tensor(l) && has_primitive(l);
 
 	if (*version)
 		session_library("mindspore", version);
@@ -230,7 +230,7 @@ static void decide_layout(void)
 	session_layout_fact(LAYOUT_MS_KERNELS, holds);
 	if (holds)
 		session_layout_fact(LAYOUT_MS_TENSORS,
-			l->host_bytes && holds_host_tensor(l) && ms_members_hold(l));
+			l->host_bytes && has_host_tensor(l) && ms_members_hold(l));
 	layout = l;
 	atomic_store_explicit(&state, holds ? KNOWN : REFUSED, memory_order_release);
 }

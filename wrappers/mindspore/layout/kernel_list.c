@@ -56,7 +56,7 @@ static const char python_sections[][20] = {"ops", "mint.ops", "mint.nn.functiona
 #define PYTHON_SECTIONS (sizeof(python_sections) / sizeof(*python_sections))
 
 /* In the form that compare_names() uses: only lower-case letters and digits. False: too long. */
-static bool put_plain_name(char *out, const char *name, size_t len)
+static bool write_plain_name(char *out, const char *name, size_t len)
 {
 	size_t n = 0;
 
@@ -166,7 +166,7 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 {
 	char kernel[PLAIN_MAX], function[PLAIN_MAX];
 
-	if (!put_plain_name(kernel, name, strlen(name)))
+	if (!write_plain_name(kernel, name, strlen(name)))
 		return false;
 	for (size_t i = 0; i < PYTHON_SECTIONS; i++) {
 		uint32_t s = wraplist_section(w, python_sections[i]);
@@ -177,7 +177,7 @@ static bool is_listed_by_python(struct wraplist *w, const char *name)
 			if (w->entry[e].section != s)
 				continue;
 			if (w->entry[e].glob ? glob_match(text, name)
-					     : put_plain_name(
+					     : write_plain_name(
 						       function, text, length_of_function(text)) &&
 						       may_become(function, kernel,
 							       strncmp(text, "__", 2) == 0))

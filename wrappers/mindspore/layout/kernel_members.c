@@ -41,7 +41,7 @@ static bool lies_in_words(unsigned at)
 }
 
 /* 2.7 does not export it; the text read there is accepted only if it is a line of text. */
-static bool holds_parameter_name(const struct kernel_layout *l)
+static bool has_parameter_name(const struct kernel_layout *l)
 {
 	static const uint64_t info[WORDS];
 	const void *(*name)(const void *);
@@ -50,7 +50,7 @@ static bool holds_parameter_name(const struct kernel_layout *l)
 	       name(info) == (const char *)info + l->info_name;
 }
 
-static bool holds_references(const struct kernel_layout *l)
+static bool has_references(const struct kernel_layout *l)
 {
 	static const uint64_t second = 1;
 	uint64_t words[WORDS];
@@ -76,7 +76,7 @@ static bool gives_word(const char *function, unsigned at)
 }
 
 /* Stores a string over one that others share. */
-static bool holds_node_name(const struct kernel_layout *l)
+static bool has_node_name(const struct kernel_layout *l)
 {
 	static struct old_string before = {1, 1, 1 << 20, "x"}, name = {4, 4, 1 << 20, "name"};
 	const char *words[WORDS], *text = name.text;
@@ -92,7 +92,7 @@ static bool holds_node_name(const struct kernel_layout *l)
 
 bool ms_members_hold(const struct kernel_layout *l)
 {
-	return holds_parameter_name(l) && holds_references(l) &&
+	return has_parameter_name(l) && has_references(l) &&
 	       gives_word(REFERENCE_COPY, l->arg_object) && l->py_tensor >= OBJECT_HEAD &&
-	       gives_word(OBJECT_TENSOR, l->py_tensor - OBJECT_HEAD) && holds_node_name(l);
+	       gives_word(OBJECT_TENSOR, l->py_tensor - OBJECT_HEAD) && has_node_name(l);
 }

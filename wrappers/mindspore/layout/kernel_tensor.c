@@ -119,7 +119,7 @@ static bool place_view(const struct kernel_layout *l, const char *view, const ch
 }
 
 /* Contiguous, the last dimension innermost. */
-static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
+static void write_contiguous_strides(const struct dims *shape, int64_t *strides)
 {
 	int64_t next = 1;
 
@@ -131,7 +131,7 @@ static void put_contiguous_strides(const struct dims *shape, int64_t *strides)
 static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
 	enum dtype dtype, int64_t *strides)
 {
-	put_contiguous_strides(shape, strides);
+	write_contiguous_strides(shape, strides);
 	*v = (struct buffer){
 		.count = count,
 		.dtype = dtype,

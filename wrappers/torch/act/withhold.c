@@ -206,7 +206,7 @@ static bool is_kept(const void *dict, const void *key)
  * Removes entries that the step has added: a counter starts that way. One at a time, because a dict must not change during
  * iteration.
  */
-static void drop_new_entries(void *dict)
+static void remove_new_entries(void *dict)
 {
 	void *k, *v;
 	bool more;
@@ -242,7 +242,7 @@ static void put_group_entries_back(void)
 
 	for (struct group_entry *e = own(held).entries; e; e = e->next) {
 		if (e->dict != last)
-			drop_new_entries(e->dict);
+			remove_new_entries(e->dict);
 		last = e->dict;
 		if (entry_of(e->dict, e->key) != e->value)
 			py_put_entry(e->dict, e->key, e->value);
@@ -396,7 +396,7 @@ static bool is_promised(const void *self)
 	return false;
 }
 
-static void judge_step(const struct torch_train_event *e)
+static void check_step(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v = torch_optimizer_now();
 	struct step_look l = look_at_step();
@@ -438,7 +438,7 @@ static void withhold_begins(const struct torch_train_event *e)
 	/* NaN norms raise floating-point flags, or trap. */
 	fpenv_enter(&env);
 	if (e->outermost)
-		judge_step(e);
+		check_step(e);
 	else
 		look_at_inner_step();
 	fpenv_leave(&env);

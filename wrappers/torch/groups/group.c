@@ -262,7 +262,7 @@ static void add_group_tensors(
 }
 
 /* A buffer of gradients that is about to be reduced. */
-static void note_gradients_sent(struct cxx_work *k, const struct comm *m, bool scatters)
+static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool scatters)
 {
 	for (unsigned i = 0; i < k->nin; i++)
 		torch_gradients_sent(&k->in[i]);
@@ -280,7 +280,7 @@ static void note_reduced(const struct operation *w)
 }
 
 /* For keys that select one rank of a group. Gradients returned in parts differ between ranks. */
-static void note_group_use(
+static void record_group_use(
 	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
 {
 	bool whole = strcmp(f->kind, "all_reduce") == 0, grads = false;
@@ -384,9 +384,9 @@ bool torch_describe(struct call *c)
 	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
 		note_reduced(w);
 	if (strstr(m->kind, "reduce"))
-		note_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
+		record_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (w->comm && train_places_wanted())
-		note_group_use(k, w->comm, m);
+		record_group_use(k, w->comm, m);
 	if (m->form >= FORM_SEND && w->comm && w->peer != JOURNAL_NONE) {
 		struct buffer *v = in ? k->in : k->out;
 

@@ -145,7 +145,7 @@ static bool compare_with_params(struct walk *w, py_object *module)
 	return true;
 }
 
-py_object *module_behind(py_object *wrapper)
+py_object *get_wrapped_module(py_object *wrapper)
 {
 	py_object *children = py_own_attribute(wrapper, "_modules"), *key, *child;
 	intptr_t at = 0;
@@ -179,7 +179,7 @@ static bool add_module(struct walk *w, py_object *module)
 		text[--n] = 0;
 	text_used += (size_t)n + 1;
 	filled += !m->self;
-	wrapper = module_behind(module) != NULL;
+	wrapper = get_wrapped_module(module) != NULL;
 	*m = (struct named_module){.self = module,
 		.type = object_type_of(module),
 		.name = get_kinds_keys(config_now())->squash_name ? train_squash(text) : text,

@@ -35,7 +35,7 @@ struct named_module *module_name_of(py_object *self, bool root);
 void module_name_from(py_object *root);
 
 /* The module inside a wrapper around a model (DDP, FSDP); NULL: not a wrapper. */
-py_object *module_behind(py_object *wrapper);
+py_object *get_wrapped_module(py_object *wrapper);
 
 /* True if it currently matches key targets. */
 bool module_is_target(struct named_module *m);

@@ -56,7 +56,7 @@ const struct shard_param *shard_find(const struct tree *t, const void *object)
 }
 
 /* An FSDPParamGroup. */
-static void note_shard_group(struct tree *t, const void *group)
+static void record_shard_group(struct tree *t, const void *group)
 {
 	const void *list = py_get_attribute(group, "fsdp_params");
 	size_t n = list && py_is_list(list) ? py_count_items(list) : 0;
@@ -84,7 +84,7 @@ static void note_shard_group(struct tree *t, const void *group)
 }
 
 /* Notes the object that owns the method used as a hook before forward(). */
-static bool note_hook_owner(void *arg, void *o)
+static bool record_hook_owner(void *arg, void *o)
 {
 	struct tree *t = arg;
 	const void *groups, *one;
@@ -93,10 +93,10 @@ static bool note_hook_owner(void *arg, void *o)
 		return true;
 	groups = py_get_attribute(o, "_fsdp_param_groups");
 	for (size_t i = 0; groups && py_is_list(groups) && i < py_count_items(groups); i++)
-		note_shard_group(t, py_get_item(groups, i));
+		record_shard_group(t, py_get_item(groups, i));
 	one = py_get_attribute(o, "_fsdp_param_group"); /* its name before 2.13 */
 	if (one)
-		note_shard_group(t, one);
+		record_shard_group(t, one);
 	return true;
 }
 
@@ -109,7 +109,7 @@ void shard_note_module(struct tree *t, const void *module)
 	if (!hooks || !py_is_dict(hooks))
 		return;
 	while (py_next_entry(hooks, &at, &k, &v))
-		py_visit_referents(v, note_hook_owner, t);
+		py_visit_referents(v, record_hook_owner, t);
 }
 
 /* ---- FSDP1 ---- */

@@ -110,7 +110,7 @@ bool tree_open(struct tree *t, struct arena *a)
 }
 
 /* Returns false if it has been seen before, or there is no room. */
-static bool note_seen(struct tree *t, const void *o)
+static bool record_seen(struct tree *t, const void *o)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)o) & t->seen_mask;
 
@@ -191,7 +191,7 @@ static bool search_referent(void *arg, void *o)
 		void *k, *v;
 
 		/* If a dict is an attribute's value, its items count as attributes too. */
-		if (is_frame_globals(l->t, o) || !note_seen(l->t, o))
+		if (is_frame_globals(l->t, o) || !record_seen(l->t, o))
 			return true;
 		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
 			search_object(&same, v);
@@ -210,7 +210,7 @@ static bool search_object(void *arg, void *o)
 	if (py_is_type(o) || py_is_str(o) || py_is_instance(o, t->tensor_type) ||
 		(py_is_dict(o) && is_frame_globals(t, o)))
 		return true;
-	if (!note_seen(t, o))
+	if (!record_seen(t, o))
 		return true;
 	if (py_is_instance(o, t->module_type)) {
 		add_found(t, o);
@@ -284,7 +284,7 @@ void tree_search_frames(struct tree *t)
 	t->variable = "";
 }
 
-static bool note_if_module(void *arg, void *o)
+static bool record_if_module(void *arg, void *o)
 {
 	struct tree *t = arg;
 
@@ -296,7 +296,7 @@ static bool note_if_module(void *arg, void *o)
 
 bool tree_search_collected(struct tree *t)
 {
-	return py_visit_collected(note_if_module, t);
+	return py_visit_collected(record_if_module, t);
 }
 
 /* ---- naming ---- */
@@ -455,7 +455,7 @@ static bool stands_for_another(const void *module, const void *modules)
 	return false;
 }
 
-static void note_module(struct walk *w, const void *module)
+static void record_module(struct walk *w, const void *module)
 {
 	struct tree *t = w->t;
 
@@ -478,7 +478,7 @@ static void walk_module(struct walk *w, const void *module)
 	void *k, *v;
 	char key[256];
 
-	if (!note_seen(w->t, module))
+	if (!record_seen(w->t, module))
 		return;
 	w->owner = NULL;
 	shard_note_module(w->t, module);
@@ -486,7 +486,7 @@ static void walk_module(struct walk *w, const void *module)
 	if (flat)
 		add_param(w, "_flat_param", flat);
 	if (!modules || !py_is_dict(modules) || !stands_for_another(module, modules))
-		note_module(w, module);
+		record_module(w, module);
 	if (params && py_is_dict(params))
 		while (py_next_entry(params, &at, &k, &v))
 			if (py_get_text(k, key, sizeof(key)))
@@ -510,7 +510,7 @@ static void walk_module(struct walk *w, const void *module)
 }
 
 /* Notes everything below a module. */
-static void note_below(struct tree *t, const void *module, int depth)
+static void record_below(struct tree *t, const void *module, int depth)
 {
 	const void *modules = py_get_attribute(module, "_modules");
 	size_t at = 0;
@@ -519,8 +519,8 @@ static void note_below(struct tree *t, const void *module, int depth)
 	if (!modules || !py_is_dict(modules) || depth == DEPTH_MAX)
 		return;
 	while (py_next_entry(modules, &at, &k, &v))
-		if (py_is_instance(v, t->module_type) && note_seen(t, v))
-			note_below(t, v, depth + 1);
+		if (py_is_instance(v, t->module_type) && record_seen(t, v))
+			record_below(t, v, depth + 1);
 }
 
 static bool was_seen(const struct tree *t, const void *o)
@@ -561,7 +561,7 @@ void tree_name_params(struct tree *t)
 	t->nflat = 0;
 	forget_seen(t);
 	for (uint32_t i = 0; i < t->nfound; i++)
-		note_below(t, t->found[i].object, 0);
+		record_below(t, t->found[i].object, 0);
 	/* A module that is in no other one is a root. */
 	for (uint32_t i = 0; i < t->nfound; i++)
 		if (!was_seen(t, t->found[i].object))

@@ -106,7 +106,7 @@ static void search_further(struct look *l, struct seen_optimizer *o)
 	collected_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
 }
 
-static void look_for_names(struct look *l, struct seen_optimizer *o, const char *why)
+static void find_names(struct look *l, struct seen_optimizer *o, const char *why)
 {
 	int n;
 
@@ -145,7 +145,7 @@ static void look_at_backward(const struct torch_train_event *e)
 	memset(&l, 0, sizeof(l));
 	if (!looked && !noptimizers && arena_open(&l.arena, LOOK_BYTES) &&
 		tree_open(&l.tree, &l.arena))
-		look_for_names(&l, NULL, "backward");
+		find_names(&l, NULL, "backward");
 	looked = true;
 	py_release_objects(&h);
 	arena_close(&l.arena);
@@ -168,7 +168,7 @@ void torch_names_look(void)
 	}
 	memset(&l, 0, sizeof(l));
 	if (arena_open(&l.arena, LOOK_BYTES) && tree_open(&l.tree, &l.arena))
-		look_for_names(&l, NULL, "forward");
+		find_names(&l, NULL, "forward");
 	looked = l.tree.nparam > 0;
 	py_release_objects(&h);
 	arena_close(&l.arena);
@@ -267,7 +267,7 @@ static const struct torch_optimizer_view *read_optimizer(void)
 			o->zero |= l.zero;
 			/* ZeRO-3 gives its optimizer one partition after the other. */
 			if (!l.zero || !knows_all(v))
-				look_for_names(&l, o,
+				find_names(&l, o,
 					o->params ? "parameter groups changed" : "optimizer");
 			o->params = hash;
 		}

@@ -94,7 +94,7 @@ static bool ends_with_path(const char *s, const char *end)
 	return n >= m && memcmp(s + n - m, end, m) == 0;
 }
 
-static void look_for_clip(void *arg)
+static void find_clip(void *arg)
 {
 	struct foreign_stack s;
 	struct foreign_name n;
@@ -138,7 +138,7 @@ void torch_note_norm_of(const void *of, const void *impl)
 		return;
 	own(notes).stacked = NULL;
 	if (!clips)
-		apart_call(look_for_clip, &clips);
+		apart_call(find_clip, &clips);
 	if (!clips)
 		return;
 	plain = torch_number_of(impl, &norm);

@@ -138,7 +138,7 @@ bool torch_number_of(const void *impl, double *out)
 static _Atomic uint64_t scale_bits;
 static _Atomic bool scale_there;
 
-static void note_scale(double scale)
+static void record_scale(double scale)
 {
 	atomic_store_explicit(&scale_bits, bits_of_double(scale), memory_order_relaxed);
 	atomic_store_explicit(&scale_there, true, memory_order_release);
@@ -168,7 +168,7 @@ static const void *tensor_argument(const struct call *c, unsigned arg)
 	return *(const void *const *)c->v[arg].cp;
 }
 
-static void note_factor(const struct call *c, bool divides)
+static void record_factor(const struct call *c, bool divides)
 {
 	double a, b, value;
 
@@ -199,10 +199,10 @@ void torch_note_scalar_op(const struct call *c)
 			loss_note_ones(NULL, 0);
 		break;
 	case OP_DIV:
-		note_factor(c, true);
+		record_factor(c, true);
 		break;
 	case OP_MUL:
-		note_factor(c, false);
+		record_factor(c, false);
 		break;
 	case OP_STACK:
 		if (torch_function_of(c)->op.arg[0] != OP_LIST)
@@ -227,7 +227,7 @@ void torch_note_scalar_op(const struct call *c)
 	case OP_UNSCALE:
 		sure_norm_saw_unscale();
 		if (torch_number_of(tensor_argument(c, 2), &v) && v > 0)
-			note_scale(1 / v);
+			record_scale(1 / v);
 		break;
 	}
 }

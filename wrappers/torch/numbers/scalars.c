@@ -313,14 +313,14 @@ static void keep_rates(struct kept *k, const struct torch_optimizer_view *v)
 		k->rate[k->ngroup++] = torch_group_number(&v->group[i], "lr");
 }
 
-static void put_scalar_sources(uint32_t step);
+static void write_scalar_sources(uint32_t step);
 
 static void scalars_optimizer_begins(const struct torch_train_event *e)
 {
 	const struct torch_optimizer_view *v;
 	struct kept *k;
 
-	step_add_source(put_scalar_sources);
+	step_add_source(write_scalar_sources);
 	if (!e->outermost)
 		return;
 	measure_own_norm();
@@ -362,7 +362,7 @@ static void scalars_optimizer_ends(const struct torch_train_event *e)
 
 /* ---- the end of the step ---- */
 
-static void put_rates_of(uint32_t step, uint16_t number, const struct kept *k)
+static void write_rates_of(uint32_t step, uint16_t number, const struct kept *k)
 {
 	bool same = true;
 
@@ -375,7 +375,7 @@ static void put_rates_of(uint32_t step, uint16_t number, const struct kept *k)
 }
 
 /* by: the loss scale of the gradient scaler; 1: none. */
-static void put_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
+static void write_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
 {
 	if (k->loss_there)
 		scalar_put_of(SCALAR_LOSS, step, number, JOURNAL_NO_GROUP, k->loss / by);
@@ -388,14 +388,14 @@ static void put_kept(uint32_t step, uint16_t number, const struct kept *k, doubl
 			micro[i] = k->micro[i] / by;
 		record_micro_losses(step, micro, k->passes);
 	}
-	put_rates_of(step, number, k);
+	write_rates_of(step, number, k);
 	if (k->norm_is_own)
 		scalar_is_derived(SCALAR_GRAD_NORM);
 	if (k->norm_there)
 		scalar_put_of(SCALAR_GRAD_NORM, step, number, JOURNAL_NO_GROUP, k->norm);
 }
 
-static void put_scalar_sources(uint32_t step)
+static void write_scalar_sources(uint32_t step)
 {
 	struct kept now;
 	double norm, scale = 1;
@@ -420,7 +420,7 @@ static void put_scalar_sources(uint32_t step)
 			scalar_is_derived(SCALAR_LOSS_SCALE);
 			scalar_put_of(SCALAR_LOSS_SCALE, step, i, JOURNAL_NO_GROUP, now.scale);
 		}
-		put_kept(step, i, &now, scaled || !now.loss_there ? scale : now.scale);
+		write_kept(step, i, &now, scaled || !now.loss_there ? scale : now.scale);
 	}
 	if (scaled)
 		scalar_put(SCALAR_LOSS_SCALE, step, scale);

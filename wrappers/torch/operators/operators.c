@@ -73,7 +73,7 @@ bool torch_op_listed(const char *base, const char *overload)
 /* Extracts the operator's C++ name from the mangled one; false: it is not an operator, or another kind of function. */
 static bool struct_name(const char *symbol, char *out, size_t cap)
 {
-	const char *p = op_name_behind(symbol, PREFIX, out, cap);
+	const char *p = get_op_name_after(symbol, PREFIX, out, cap);
 
 	return p && (strncmp(p, "4callE", 6) == 0 || strncmp(p, "10redispatchE", 13) == 0);
 }
@@ -366,7 +366,7 @@ static uint32_t room_of(const struct op_type *t, const struct call *c)
 }
 
 /* Also for operators without a row. */
-static void begin_op(const struct call *c)
+static void start_op(const struct call *c)
 {
 	torch_report_version();
 	if (torch_function_of(c)->flop_op)
@@ -381,7 +381,7 @@ static bool describe_op(struct call *c)
 	struct operation *w = &c->op;
 	struct cxx_work *k = torch_work_new(c);
 
-	begin_op(c);
+	start_op(c);
 	c->note.p[0] =
 		get_calls_keys(config_now())->backward && torch_node_next(&c->note.u[1]) ? c : NULL;
 	w->phase = thread_state.phase ? 0 : PHASE_FORWARD;
@@ -434,7 +434,7 @@ static bool is_op_idle(const struct api *f)
 static void pass_op(const struct call *c)
 {
 	cxx_work_pass();
-	begin_op(c);
+	start_op(c);
 }
 
 static void add_op_results(struct cxx_work *w, const struct op_type *t, const struct call *c)

@@ -22,7 +22,7 @@
 #define TENSORS_MAX 16 /* on one side of a call */
 #define LEVELS 2 /* levels of nested tuples, lists and dicts */
 
-static void put_activation_name(const struct remembered *r, char *out, unsigned cap)
+static void write_activation_name(const struct remembered *r, char *out, unsigned cap)
 {
 	const char *side = r->output ? "output" : "input";
 
@@ -73,7 +73,7 @@ static void measure_side(void *arg)
 	for (unsigned i = 0; i < s->t->n; i++) {
 		s->what.index = s->t->n > 1 ? (uint8_t)i : UINT8_MAX;
 		if (s->values && torch_tensor_buffer(s->t->impl[i], &b)) {
-			put_activation_name(&s->what, name, sizeof(name));
+			write_activation_name(&s->what, name, sizeof(name));
 			memset(&v, 0, sizeof(v));
 			v.kind = TK_ACTV;
 			v.name = name;
@@ -95,7 +95,7 @@ static void write_gradient_row(const struct remembered *r, const struct buffer *
 	char name[TRAIN_NAME_MAX + 32];
 	struct train_value v;
 
-	put_activation_name(r, name, sizeof(name));
+	write_activation_name(r, name, sizeof(name));
 	memset(&v, 0, sizeof(v));
 	v.kind = TK_ACTV_GRAD;
 	v.name = name;

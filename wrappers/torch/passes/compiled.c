@@ -61,13 +61,13 @@ static bool watches_nodes(void)
 	return train_kinds_wanted() & (KIND_BIT(GRAD_UNREDUCED) | KIND_BIT(ACTV_GRAD));
 }
 
-static void note_nodes_before(const struct torch_train_event *e)
+static void record_nodes_before(const struct torch_train_event *e)
 {
 	if (e->outermost)
 		own(nodes_before) = atomic_load_explicit(&nodes, memory_order_relaxed);
 }
 
-static void look_for_empty_pass(const struct torch_train_event *e)
+static void find_empty_pass(const struct torch_train_event *e)
 {
 	static _Atomic int empty;
 
@@ -83,6 +83,6 @@ static void look_for_empty_pass(const struct torch_train_event *e)
 
 const struct torch_train_observer compiled_observer = {
 	.wanted = watches_nodes,
-	.backward_begin = note_nodes_before,
-	.backward_end = look_for_empty_pass,
+	.backward_begin = record_nodes_before,
+	.backward_end = find_empty_pass,
 };

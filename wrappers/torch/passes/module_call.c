@@ -68,7 +68,7 @@ static bool is_training(py_object *module, bool outermost)
 	for (int i = 0; module && i < WRAPPERS_MAX; i++) {
 		if (py_is_true(py_own_attribute(module, "training")))
 			return true;
-		module = outermost ? module_behind(module) : NULL;
+		module = outermost ? get_wrapped_module(module) : NULL;
 	}
 	return false;
 }

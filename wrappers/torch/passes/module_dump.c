@@ -390,7 +390,7 @@ static struct dumped_call *enter_dumped_call(void)
 }
 
 /* Calls at that depth or deeper have ended, however they were left. */
-static void forget_inner_calls(uint32_t depth)
+static void remove_inner_calls(uint32_t depth)
 {
 	while (own(dumped).n && own(dumped).call[own(dumped).n - 1].depth >= depth)
 		own(dumped).n--;
@@ -530,7 +530,7 @@ static void dump_module_begins(const struct torch_module_call *c)
 	struct named_module *named;
 	bool root = c->depth == 0 && !c->again;
 
-	forget_inner_calls(c->depth);
+	remove_inner_calls(c->depth);
 	if (!is_dump_due())
 		return;
 	if (root)
@@ -547,7 +547,7 @@ static void dump_module_ends(const struct torch_module_call *c)
 {
 	struct module_entry m = {.c = c};
 
-	forget_inner_calls(c->depth + 1);
+	remove_inner_calls(c->depth + 1);
 	if (!own(dumped).n)
 		return;
 	m.d = &own(dumped).call[own(dumped).n - 1];

@@ -6,7 +6,7 @@
 #define PREFIX "_ZN5torch8autograd9generated"
 #define APPLY "5applyEOSt6vectorIN2at6TensorESaIS"
 
-const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap)
+const char *get_op_name_after(const char *symbol, const char *prefix, char *out, size_t cap)
 {
 	size_t n = 0, len = strlen(prefix);
 	const char *p = symbol + len;
@@ -24,7 +24,7 @@ const char *op_name_behind(const char *symbol, const char *prefix, char *out, si
 
 bool node_class(const char *symbol, char *out, size_t cap)
 {
-	const char *p = op_name_behind(symbol, PREFIX, out, cap);
+	const char *p = get_op_name_after(symbol, PREFIX, out, cap);
 
 	if (!p || strncmp(p, APPLY, sizeof(APPLY) - 1) != 0)
 		return false;

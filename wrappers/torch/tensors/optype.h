@@ -59,7 +59,7 @@ bool op_result_of(const char *schema, struct op_type *t);
  * The first name after a prefix of a mangled name: ("_ZN2at4_ops3add4callE...", "_ZN2at4_ops") -> "add". Returns the
  * position after it; NULL: another prefix, or the name does not fit into out.
  */
-const char *op_name_behind(const char *symbol, const char *prefix, char *out, size_t cap);
+const char *get_op_name_after(const char *symbol, const char *prefix, char *out, size_t cap);
 
 /*
  * autograd's nodes (nodetype.c). Extracts the class from the mangled name of its apply(): "AddmmBackward0"; false: it does not

@@ -56,7 +56,7 @@ struct bytes {
 	size_t n;
 };
 
-static void put_file_bytes(struct bytes *b, const void *p, size_t n)
+static void write_file_bytes(struct bytes *b, const void *p, size_t n)
 {
 	if (b->n + n <= sizeof(b->buf)) {
 		memcpy(b->buf + b->n, p, n);
@@ -64,26 +64,26 @@ static void put_file_bytes(struct bytes *b, const void *p, size_t n)
 	}
 }
 
-static void put_file_number(struct bytes *b, uint64_t v, unsigned n)
+static void write_file_number(struct bytes *b, uint64_t v, unsigned n)
 {
 	unsigned char byte[8];
 
 	for (unsigned i = 0; i < n; i++)
 		byte[i] = (unsigned char)(v >> 8 * i);
-	put_file_bytes(b, byte, n);
+	write_file_bytes(b, byte, n);
 }
 
 /* ---- the pickle ---- */
 
 static void pickle_raw(struct bytes *b, const char *s)
 {
-	put_file_bytes(b, s, strlen(s));
+	write_file_bytes(b, s, strlen(s));
 }
 
 static void pickle_word(struct bytes *b, const char *s)
 {
 	pickle_raw(b, "X");
-	put_file_number(b, strlen(s), 4);
+	write_file_number(b, strlen(s), 4);
 	pickle_raw(b, s);
 }
 
@@ -91,15 +91,15 @@ static void pickle_dim(struct bytes *b, uint64_t v)
 {
 	if (v < 256) {
 		pickle_raw(b, "K");
-		put_file_number(b, v, 1);
+		write_file_number(b, v, 1);
 	} else if (v <= INT32_MAX) {
 		pickle_raw(b, "J");
-		put_file_number(b, v, 4);
+		write_file_number(b, v, 4);
 	} else {
 		/* LONG1: two's complement, with a byte for the sign. */
 		pickle_raw(b, "\x8a\x09");
-		put_file_number(b, v, 8);
-		put_file_number(b, 0, 1);
+		write_file_number(b, v, 8);
+		write_file_number(b, 0, 1);
 	}
 }
 
@@ -129,7 +129,7 @@ static void pickle_tensor(struct bytes *b, const struct tensor_copy *c)
 	pickle_word(b, "cpu");
 	pickle_dim(b, *storage ? c->count : c->bytes);
 	pickle_raw(b, "tQK");
-	put_file_number(b, 0, 1);
+	write_file_number(b, 0, 1);
 	pickle_ints(b, size, c->ndim);
 	pickle_ints(b, size + c->ndim, c->ndim);
 	pickle_raw(b, "\x89"
@@ -171,27 +171,27 @@ static uint32_t crc_of_data(const void *p, uint64_t n)
 	return (uint32_t)crc32_z(0, p, n);
 }
 
-static void put_member_sizes(struct bytes *b, const struct member *m)
+static void write_member_sizes(struct bytes *b, const struct member *m)
 {
-	put_file_number(b, m->deflated ? 8 : 0, 2);
-	put_file_number(b, 0, 2); /* time and date: none */
-	put_file_number(b, 0x21, 2);
-	put_file_number(b, m->crc, 4);
-	put_file_number(b, m->packed, 4);
-	put_file_number(b, m->bytes, 4);
-	put_file_number(b, strlen(m->name), 2);
+	write_file_number(b, m->deflated ? 8 : 0, 2);
+	write_file_number(b, 0, 2); /* time and date: none */
+	write_file_number(b, 0x21, 2);
+	write_file_number(b, m->crc, 4);
+	write_file_number(b, m->packed, 4);
+	write_file_number(b, m->bytes, 4);
+	write_file_number(b, strlen(m->name), 2);
 }
 
-static void put_local_head(struct archive *a, const struct member *m)
+static void write_local_head(struct archive *a, const struct member *m)
 {
 	struct bytes b = {.n = 0};
 
-	put_file_number(&b, 0x04034b50, 4);
-	put_file_number(&b, 20, 2);
-	put_file_number(&b, 0, 2);
-	put_member_sizes(&b, m);
-	put_file_number(&b, 0, 2);
-	put_file_bytes(&b, m->name, strlen(m->name));
+	write_file_number(&b, 0x04034b50, 4);
+	write_file_number(&b, 20, 2);
+	write_file_number(&b, 0, 2);
+	write_member_sizes(&b, m);
+	write_file_number(&b, 0, 2);
+	write_file_bytes(&b, m->name, strlen(m->name));
 	write_archive(a, b.buf, b.n);
 }
 
@@ -208,7 +208,7 @@ static void deflate_member(struct archive *a, struct member *m)
 		a->err = a->err ? a->err : -ENOMEM;
 		return;
 	}
-	put_local_head(a, m);
+	write_local_head(a, m);
 	while (end != Z_STREAM_END && !a->err) {
 		z.next_out = out;
 		z.avail_out = CHUNK;
@@ -230,7 +230,7 @@ static void deflate_member(struct archive *a, struct member *m)
 
 	if (!a->err && lseek(a->fd, (off_t)head, SEEK_SET) < 0)
 		a->err = -errno;
-	put_local_head(a, m);
+	write_local_head(a, m);
 	a->at = after;
 	if (!a->err && lseek(a->fd, (off_t)after, SEEK_SET) < 0)
 		a->err = -errno;
@@ -252,7 +252,7 @@ static void add_archive_member(
 		return;
 	}
 	m->packed = bytes;
-	put_local_head(a, m);
+	write_local_head(a, m);
 	write_archive(a, data, bytes);
 }
 
@@ -264,28 +264,28 @@ static void end_archive(struct archive *a)
 	for (unsigned i = 0; i < a->n; i++) {
 		const struct member *m = &a->member[i];
 
-		put_file_number(&b, 0x02014b50, 4);
-		put_file_number(&b, 20, 2);
-		put_file_number(&b, 20, 2);
-		put_file_number(&b, 0, 2);
-		put_member_sizes(&b, m);
+		write_file_number(&b, 0x02014b50, 4);
+		write_file_number(&b, 20, 2);
+		write_file_number(&b, 20, 2);
+		write_file_number(&b, 0, 2);
+		write_member_sizes(&b, m);
 		for (unsigned k = 0; k < 4;
 			k++) /* no extra field, no comment, one disk, no attributes */
-			put_file_number(&b, 0, 2);
-		put_file_number(&b, 0, 4);
-		put_file_number(&b, m->at, 4);
-		put_file_bytes(&b, m->name, strlen(m->name));
+			write_file_number(&b, 0, 2);
+		write_file_number(&b, 0, 4);
+		write_file_number(&b, m->at, 4);
+		write_file_bytes(&b, m->name, strlen(m->name));
 	}
 
 	uint64_t length = b.n;
 
-	put_file_number(&b, 0x06054b50, 4);
-	put_file_number(&b, 0, 4);
-	put_file_number(&b, a->n, 2);
-	put_file_number(&b, a->n, 2);
-	put_file_number(&b, length, 4);
-	put_file_number(&b, from, 4);
-	put_file_number(&b, 0, 2);
+	write_file_number(&b, 0x06054b50, 4);
+	write_file_number(&b, 0, 4);
+	write_file_number(&b, a->n, 2);
+	write_file_number(&b, a->n, 2);
+	write_file_number(&b, length, 4);
+	write_file_number(&b, from, 4);
+	write_file_number(&b, 0, 2);
 	write_archive(a, b.buf, b.n);
 }
 
@@ -333,7 +333,7 @@ static void flush_npy(struct npy_out *o)
 	o->used = 0;
 }
 
-static void put_npy_elements(struct npy_out *o, const unsigned char *p, uint64_t n)
+static void write_npy_elements(struct npy_out *o, const unsigned char *p, uint64_t n)
 {
 	for (; n; n--, p += o->size) {
 		if (o->used + 16 > sizeof(o->buf))
@@ -357,7 +357,7 @@ static void put_npy_strided(struct npy_out *o, const struct tensor_copy *c)
 	const unsigned char *data = tensor_copy_data(c);
 
 	for (uint64_t n = c->count; n && !o->err; n--) {
-		put_npy_elements(o, data + at * o->size, 1);
+		write_npy_elements(o, data + at * o->size, 1);
 		for (unsigned d = c->ndim; d-- > 0;) {
 			at += stride[d];
 			if (++index[d] < size[d])
@@ -368,14 +368,14 @@ static void put_npy_strided(struct npy_out *o, const struct tensor_copy *c)
 	}
 }
 
-static void put_npy_bits(struct npy_out *o, const struct tensor_copy *c)
+static void write_npy_bits(struct npy_out *o, const struct tensor_copy *c)
 {
 	const unsigned char *bits = tensor_copy_data(c);
 
 	for (uint64_t i = 0; i < c->count && !o->err; i++) {
 		unsigned char one = bits[i / 8] >> i % 8 & 1;
 
-		put_npy_elements(o, &one, 1);
+		write_npy_elements(o, &one, 1);
 	}
 }
 
@@ -406,16 +406,16 @@ static int write_npy(int fd, const struct tensor_copy *c)
 
 	struct bytes b = {.n = 0};
 
-	put_file_bytes(&b, "\x93NUMPY\x01", 8);
-	put_file_number(&b, (uint64_t)n, 2);
-	put_file_bytes(&b, head, (size_t)n);
+	write_file_bytes(&b, "\x93NUMPY\x01", 8);
+	write_file_number(&b, (uint64_t)n, 2);
+	write_file_bytes(&b, head, (size_t)n);
 	o->err = io_write_all(fd, b.buf, b.n);
 	if (c->bits)
-		put_npy_bits(o, c);
+		write_npy_bits(o, c);
 	else if (is_in_order(c) && !o->widen)
 		o->err = o->err ? o->err : io_write_all(fd, tensor_copy_data(c), c->bytes);
 	else if (is_in_order(c))
-		put_npy_elements(o, tensor_copy_data(c), c->count);
+		write_npy_elements(o, tensor_copy_data(c), c->count);
 	else
 		put_npy_strided(o, c);
 	flush_npy(o);

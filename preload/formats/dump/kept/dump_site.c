@@ -133,7 +133,7 @@ static bool is_decorator(const struct site_frame *f)
 }
 
 /* True if the frame belongs to the framework, inside the program's frames. Notes its function. */
-static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
+static bool record_inner_frame(struct dump_site *s, const struct site_frame *f)
 {
 	const char *name = own_function_name(f->function), *prefix = python_prefix(f->file);
 
@@ -159,7 +159,7 @@ static bool note_inner_frame(struct dump_site *s, const struct site_frame *f)
 	       ((s->dist[0] || s->api[0] || prefix) && is_decorator(f));
 }
 
-static void put_site_frame(
+static void write_site_frame(
 	struct text *out, const struct site_frame *f, const char *line, const char *sep)
 {
 	char buf[LINE_BYTES + 1400];
@@ -200,7 +200,7 @@ struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 	while (take_site_frame(&text, &f)) {
 		size_t before = out.len;
 
-		if (inner && note_inner_frame(s, &f))
+		if (inner && record_inner_frame(s, &f))
 			continue;
 		if (inner)
 			s->engine = is_engine_frame(&f);
@@ -209,7 +209,7 @@ struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 			s->line = strdup(line);
 		inner = false;
 		s->caller = hash_str(hash_u64(s->caller, f.line), f.file) | 1;
-		put_site_frame(&out, &f, line, n++ ? ",\n   " : "\n   ");
+		write_site_frame(&out, &f, line, n++ ? ",\n   " : "\n   ");
 		/* Reserved for the end of the array. */
 		if (out.cut || out.len + 16 > FRAMES_BYTES) {
 			out.len = before;

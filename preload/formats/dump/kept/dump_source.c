@@ -32,7 +32,7 @@ struct dump_source *dump_source_new(void)
 	return calloc(1, sizeof(struct dump_source));
 }
 
-static void forget_source(struct source_file *f)
+static void remove_source(struct source_file *f)
 {
 	free(f->path);
 	free(f->text);
@@ -43,7 +43,7 @@ static void forget_source(struct source_file *f)
 void dump_source_free(struct dump_source *s)
 {
 	for (unsigned i = 0; s && i < FILES_MAX; i++)
-		forget_source(&s->file[i]);
+		remove_source(&s->file[i]);
 	free(s);
 }
 
@@ -95,7 +95,7 @@ static struct source_file *find_source(struct dump_source *s, const char *path)
 		if (f->used < oldest->used)
 			oldest = f;
 	}
-	forget_source(oldest);
+	remove_source(oldest);
 	read_source(oldest, path);
 	return oldest;
 }

@@ -241,14 +241,14 @@ static void compare_parameter(struct similarity *s, struct checkpoint *a, struct
 
 /* ---- output ---- */
 
-static void put_shape_json(struct target *t, const struct array *a)
+static void write_shape_json(struct target *t, const struct array *a)
 {
 	char text[ARRAY_SHAPE_MAX];
 
 	target_text(t, print_array_shape(text, a));
 }
 
-static void put_metric_json(struct target *t, const char *key, double v)
+static void write_metric_json(struct target *t, const char *key, double v)
 {
 	char text[PYTHON_DOUBLE_MAX];
 
@@ -277,18 +277,18 @@ static void put_similarities(struct target *t, const struct similarity *s, unsig
 		some = true;
 		target_json(t, s[i].a->name);
 		target_text(t, ": {\n");
-		put_metric_json(t, "l2", s[i].l2);
-		put_metric_json(t, "cos", s[i].cosine);
+		write_metric_json(t, "l2", s[i].l2);
+		write_metric_json(t, "cos", s[i].cosine);
 		if (x->count == y->count)
 			target_print(t, "  \"numel\": %llu,\n", (unsigned long long)x->count);
 		else
 			target_print(t, "  \"numel\": [%llu, %llu],\n",
 				(unsigned long long)x->count, (unsigned long long)y->count);
 		target_text(t, same_shape ? "  \"shape\": " : "  \"shape\": [");
-		put_shape_json(t, x);
+		write_shape_json(t, x);
 		if (!same_shape) {
 			target_text(t, ", ");
-			put_shape_json(t, y);
+			write_shape_json(t, y);
 			target_text(t, "]");
 		}
 		target_text(t, "\n }");

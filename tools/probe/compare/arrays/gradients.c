@@ -40,7 +40,7 @@ static int by_sign_name(const void *x, const void *y)
 	return strcmp(*(char *const *)x, *(char *const *)y);
 }
 
-static bool has_number_behind(const char *name, const char *word)
+static bool has_number_after(const char *name, const char *word)
 {
 	size_t n = strlen(word);
 
@@ -55,7 +55,7 @@ static void list_common_names(struct name_list *l, const char *a, const char *b,
 	*l = (struct name_list){0};
 	for (struct dirent *e; d && (e = readdir(d));) {
 		char *other;
-		bool wanted = word ? has_number_behind(e->d_name, word) : is_array_name(e->d_name);
+		bool wanted = word ? has_number_after(e->d_name, word) : is_array_name(e->d_name);
 
 		if (!wanted)
 			continue;
@@ -130,7 +130,7 @@ static bool compare_sign_file(const char *a, const char *b, const char *name, st
 }
 
 /* The table of a rank: a column for each step, a row for each parameter, the last one for all. */
-static void put_sign_table(struct target *t, const struct name_list *steps,
+static void write_sign_table(struct target *t, const struct name_list *steps,
 	const struct name_list *params, const struct sign_count *c)
 {
 	char text[PYTHON_DOUBLE_MAX];
@@ -219,7 +219,7 @@ static int compare_rank_signs(const char *a, const char *b, const char *rank, co
 		if (target_open(&t, path)) {
 			status = STATUS_USAGE;
 		} else {
-			put_sign_table(&t, &steps, &params, c);
+			write_sign_table(&t, &steps, &params, c);
 			if (target_close(&t, true))
 				status = STATUS_USAGE;
 		}

@@ -54,7 +54,7 @@ static void end_meeting(struct meet *m, struct meeting *k, bool complete)
 	free(k);
 }
 
-static struct meeting *begin_meeting(struct meet *m, const struct call *c, unsigned want)
+static struct meeting *start_meeting(struct meet *m, const struct call *c, unsigned want)
 {
 	/* A single allocation; the arrivals need no zeros. */
 	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t)
@@ -261,7 +261,7 @@ void meet_add(struct meet *m, const struct call *c)
 	struct meeting *k = find_meeting(m, c);
 
 	if (!k)
-		k = begin_meeting(m, c, want);
+		k = start_meeting(m, c, want);
 	if (has_come(k, c->rank))
 		return; /* the rank has the same number twice: such calls cannot be joined */
 

@@ -39,7 +39,7 @@ static void add_round_end(struct finder *f, uint64_t token)
 }
 
 /* A pattern was found that the latest calls already follow. */
-static void begin_rounds(struct finder *f)
+static void start_rounds(struct finder *f)
 {
 	const struct period *p = &f->period;
 	struct rounds *r = f->out;
@@ -66,7 +66,7 @@ static void follow_rounds(struct finder *f, const struct call *c)
 	f->kept[at % PERIOD_KEPT] = (struct round_end){c->start, c->seq};
 	ends = period_call(p, token);
 	if (p->length && p->first != f->first)
-		begin_rounds(f);
+		start_rounds(f);
 	else if (ends)
 		add_round_end(f, at);
 }

@@ -57,7 +57,7 @@ static char *reserve_out(struct buffer_out *b, size_t n)
 	return b->p + b->n - n;
 }
 
-static void put_out(struct buffer_out *b, const void *p, size_t n)
+static void write_out(struct buffer_out *b, const void *p, size_t n)
 {
 	memcpy(reserve_out(b, n), p, n);
 }
@@ -82,8 +82,8 @@ struct stream_out {
 static void write_block(struct stream_out *o, const struct block_head *h, const void *p)
 {
 	o->all.n = 0;
-	put_out(&o->all, h, sizeof(*h));
-	put_out(&o->all, p, h->bytes);
+	write_out(&o->all, h, sizeof(*h));
+	write_out(&o->all, p, h->bytes);
 	if (!o->err)
 		o->err = io_write_all(o->fd, o->all.p, o->all.n);
 }
@@ -119,7 +119,7 @@ static void names_of_call(const struct call *c, uint32_t id[NAMES])
 }
 
 /* Writes the words that differ, preceded by a mask with a bit for each. */
-static void put_call_words(struct stream_out *o, struct rank_out *r, const struct call *c)
+static void write_call_words(struct stream_out *o, struct rank_out *r, const struct call *c)
 {
 	uint64_t mask = 0, changed[1 + WORDS];
 	uint32_t id[NAMES];
@@ -139,26 +139,26 @@ static void put_call_words(struct stream_out *o, struct rank_out *r, const struc
 		n += now != was;
 	}
 	changed[0] = mask;
-	put_out(&o->block, changed, n * sizeof(*changed));
+	write_out(&o->block, changed, n * sizeof(*changed));
 	r->last = *c;
 }
 
 /* A calls_bad_fn. */
-static void put_bad_row(
+static void write_bad_row(
 	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
 	struct stream_out *o = arg;
 	uint64_t count[2] = {nans, infs};
 
 	*reserve_out(&o->block, 1) = RECORD_BAD;
-	put_call_words(o, o->now, c);
-	put_out(&o->block, count, sizeof(count));
+	write_call_words(o, o->now, c);
+	write_out(&o->block, count, sizeof(count));
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct csv_text *t = calls_column(s, (enum column)i);
 		uint32_t n = (uint32_t)t->n;
 
-		put_out(&o->block, &n, sizeof(n));
-		put_out(&o->block, t->s, n);
+		write_out(&o->block, &n, sizeof(n));
+		write_out(&o->block, t->s, n);
 	}
 }
 
@@ -167,9 +167,9 @@ static void write_rank_end(struct stream_out *o, const struct calls *s)
 	struct rank_end e = {s->rows, s->damaged, s->truncated, s->unreadable};
 
 	o->block.n = 0;
-	put_out(&o->block, &e, sizeof(e));
+	write_out(&o->block, &e, sizeof(e));
 	if (s->wrong)
-		put_out(&o->block, s->wrong, strlen(s->wrong));
+		write_out(&o->block, s->wrong, strlen(s->wrong));
 	write_block(o,
 		&(struct block_head){.kind = BLOCK_END,
 			.rank = s->rank,
@@ -203,17 +203,17 @@ static void sift_out(struct rank_out **heap, unsigned n, unsigned i)
 	}
 }
 
-static void put_rounds(struct stream_out *o, const struct rank_dir *d)
+static void write_rounds(struct stream_out *o, const struct rank_dir *d)
 {
 	uint64_t n[3] = {d->nround, d->nlonger, d->peers_steps};
 
 	if (!n[0])
 		return;
 	*reserve_out(&o->block, 1) = RECORD_ROUNDS;
-	put_out(&o->block, n, sizeof(n));
-	put_out(&o->block, d->round, n[0] * sizeof(*d->round));
+	write_out(&o->block, n, sizeof(n));
+	write_out(&o->block, d->round, n[0] * sizeof(*d->round));
 	if (n[1])
-		put_out(&o->block, d->longer, n[1] * sizeof(*d->longer));
+		write_out(&o->block, d->longer, n[1] * sizeof(*d->longer));
 }
 
 static void read_next_out(struct stream_out *o, struct rank_out *r)
@@ -242,7 +242,7 @@ static void write_turn(struct stream_out *o, struct rank_out *r)
 
 	while (r->has && o->block.n < BLOCK_BYTES && r->next.start <= until) {
 		*reserve_out(&o->block, 1) = RECORD_CALL;
-		put_call_words(o, r, &r->next);
+		write_call_words(o, r, &r->next);
 		read_next_out(o, r);
 	}
 	write_calls_block(o, r);
@@ -256,7 +256,7 @@ static void write_all_ranks(struct stream_out *o, unsigned n, const volatile sig
 	for (unsigned i = 0; i < n; i++) {
 		struct rank_out *r = &o->rank[i];
 
-		put_rounds(o, r->calls->dir);
+		write_rounds(o, r->calls->dir);
 		read_next_out(o, r);
 		/* Includes the bad rows of the first call. */
 		write_calls_block(o, r);
@@ -292,7 +292,7 @@ int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsign
 		o.rank[i].calls = reader[i];
 		o.rank[i].bad = reader[i]->bad;
 		o.rank[i].bad_arg = reader[i]->bad_arg;
-		reader[i]->bad = put_bad_row;
+		reader[i]->bad = write_bad_row;
 		reader[i]->bad_arg = &o;
 	}
 	write_all_ranks(&o, n, stop);

@@ -348,7 +348,7 @@ static enum share_result write_part(struct shares *s, const volatile sig_atomic_
 	s->fd = -1;
 	if (err)
 		tool_error(
-			"report: a part in %s: %s; part 0 will wait for it in vain: give --parts a "
+			"report: a part in %s: %s; part 0 will wait for it and not finish: give --parts a "
 			"folder with room that all hosts see",
 			s->folder, strerror(-err));
 	free(own);

@@ -200,7 +200,7 @@ static bool has_needed_columns(struct calls *s)
 }
 
 /* Puts the fields into the order of enum column, for files of other versions and other programs. */
-static void put_in_order(struct calls *s)
+static void write_in_order(struct calls *s)
 {
 	struct csv_text found[COLUMNS];
 
@@ -228,7 +228,7 @@ static bool read_row(struct calls *s)
 	if (!csv_next(&s->csv))
 		return false;
 	if (__builtin_expect(!s->in_order, 0))
-		put_in_order(s);
+		write_in_order(s);
 	return true;
 }
 
@@ -283,7 +283,7 @@ static int open_calls_file(struct calls *s, const struct calls_file *f)
 }
 
 /* Opens the next file that can be read. */
-static bool begin_file(struct calls *s)
+static bool start_file(struct calls *s)
 {
 	for (; s->at < s->nfile; s->at++) {
 		const struct calls_file *f = &s->file[s->at];
@@ -430,7 +430,7 @@ static void parse_flags(struct call *c, const struct csv_text *t)
 }
 
 /* Reads the first row of a call. False: its numbers cannot be parsed. */
-static bool begin_call(struct calls *s, struct call *c, uint64_t step, uint64_t seq)
+static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t seq)
 {
 	const struct csv_text *t = calls_column(s, COL_flags);
 	uint64_t v;
@@ -567,7 +567,7 @@ static void add_compact_call(
 	/* In an unusual call, everything is text. */
 	if (!whole) {
 		set_shown_row(s, 0);
-		begin_call(s, c, step, seq);
+		start_call(s, c, step, seq);
 		compact_record_form(s->compact, c);
 	}
 	for (unsigned i = 0; i < n; i++) {
@@ -607,7 +607,7 @@ bool calls_next(struct calls *s, struct call *out)
 
 	for (;;) {
 		if (!s->reading) {
-			if (!begin_file(s))
+			if (!start_file(s))
 				return have;
 			s->ahead = false;
 		}
@@ -639,7 +639,7 @@ bool calls_next(struct calls *s, struct call *out)
 			continue;
 		}
 		if (!have) {
-			if (!begin_call(s, out, step, seq)) {
+			if (!start_call(s, out, step, seq)) {
 				s->csv.rows--;
 				s->csv.damaged++;
 				continue;

@@ -368,7 +368,7 @@ static void choose_newest_run(struct folders *f)
 }
 
 /* A folder whose meta.json cannot be read may be part of any run: it is used only if there is no other. */
-static void drop_unreadable(struct folders *f)
+static void remove_unreadable(struct folders *f)
 {
 	unsigned good = 0, n = 0;
 
@@ -548,7 +548,7 @@ int folders_open(struct folders *f, const char *path)
 		free(full);
 	} else {
 		collect_rank_dirs(f);
-		drop_unreadable(f);
+		remove_unreadable(f);
 		if (f->n)
 			choose_newest_run(f);
 	}

@@ -69,7 +69,7 @@ static uint32_t called_once(const struct cycle *y)
 }
 
 /* A pattern has been found: the rounds that led to it are already in `kept`. */
-static void begin_cycle(struct cycle *y)
+static void start_cycle(struct cycle *y)
 {
 	const struct period *p = &y->period;
 	uint64_t i = p->first;
@@ -94,7 +94,7 @@ static void follow_call(struct cycle *y, const struct held *h)
 	if (!p->length)
 		return;
 	if (p->first != y->first) {
-		begin_cycle(y);
+		start_cycle(y);
 	} else if (at == settled) {
 		/* The first call after a round begins the next one. */
 		if (y->round_start)

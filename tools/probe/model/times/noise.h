@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only test behind all timing findings: how often would chance alone, as measured in this run, cause what one rank or link
+ * The only test of all timing findings: how often would chance alone, as measured in this run, cause what one rank or link
  * shows? A rank is compared with all other ranks, in all steps. Delays of a busy machine have no usual size, so their tail is
  * fitted; and they come in groups, so this tendency is measured too.
  */

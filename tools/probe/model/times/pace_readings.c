@@ -399,7 +399,7 @@ static struct pace_found check_late(const struct pace *p, const struct pace_matr
 	return f;
 }
 
-static struct pace_found judge_pace_row(
+static struct pace_found check_pace_row(
 	const struct pace *p, const struct pace_matrix *m, unsigned i, enum pace_kind kind)
 {
 	struct pace_found f = {.kind = PACE_EVEN};
@@ -436,7 +436,7 @@ struct pace_found judge_pace(const struct pace *p, enum pace_kind kind)
 	const struct pace_matrix *m = kind == PACE_STALL ? p->longest : p->mean;
 
 	for (unsigned i = 0; m && i < p->n; i++) {
-		f = judge_pace_row(p, m, i, kind);
+		f = check_pace_row(p, m, i, kind);
 		if (f.kind != PACE_EVEN && find_loss(&f) > find_loss(&best))
 			best = f;
 	}

@@ -178,7 +178,7 @@ struct stretch {
 	unsigned length, longest; /* steps; the longest period that ended */
 };
 
-static void begin_stretch(struct stretch *t, const struct copies *c, const unsigned *member,
+static void start_stretch(struct stretch *t, const struct copies *c, const unsigned *member,
 	unsigned n, const struct set_state *s, uint64_t step, uint64_t equal, bool first)
 {
 	enum param_view view = s->equal[VIEW_BEFORE] ? VIEW_AFTER : VIEW_BEFORE;
@@ -249,7 +249,7 @@ static void judge_set(
 			equal = 0;
 		}
 		if (!t.open && (!s.equal[VIEW_BEFORE] || !s.equal[VIEW_AFTER]))
-			begin_stretch(&t, c, member, n, &s, p->step[i], equal, first);
+			start_stretch(&t, c, member, n, &s, p->step[i], equal, first);
 		if (t.open) {
 			t.length++;
 			t.p.last_step = p->step[i];
@@ -264,7 +264,7 @@ static void judge_set(
 	free(t.p.odd);
 }
 
-static void judge_sets(struct parameters *p, struct copies *c)
+static void check_sets(struct parameters *p, struct copies *c)
 {
 	unsigned *member = tool_alloc(c->nrank * sizeof(*member));
 	bool any = false;
@@ -290,7 +290,7 @@ static void judge_sets(struct parameters *p, struct copies *c)
 	free(member);
 }
 
-static void judge_parameter(struct parameters *p, uint32_t parameter)
+static void check_parameter(struct parameters *p, uint32_t parameter)
 {
 	struct copies c = {.all = p,
 		.parameter = parameter,
@@ -314,7 +314,7 @@ static void judge_parameter(struct parameters *p, uint32_t parameter)
 		join_by_gradient(&c, at);
 	}
 	if (c.nrank > 1)
-		judge_sets(p, &c);
+		check_sets(p, &c);
 	free(c.rank);
 	free(c.value);
 	free(c.set);
@@ -338,7 +338,7 @@ static bool has_parameter(const struct parameters *p, uint32_t parameter, uint32
  * a: the embedding, b: the layer. They began equal and are no longer equal. Skipped if one of the ranks has both parameters and
  * both began equal there too: some programs initialize a layer that way.
  */
-static void judge_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
+static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
 {
 	const struct param_value *x, *y;
 	struct untied u = {.parameter = {i, k}, .rank = {a, b}};
@@ -406,7 +406,7 @@ static void judge_untied(struct parameters *p)
 		for (unsigned a = i; a < end && !p->nuntied; a++)
 			for (unsigned b = i; v[a].zeros >= MORE_ZEROS && b < end && !p->nuntied;
 				b++)
-				judge_uses(p, v[a].parameter, v[a].rank, v[b].parameter, v[b].rank);
+				check_uses(p, v[a].parameter, v[a].rank, v[b].parameter, v[b].rank);
 	}
 	free(v);
 }
@@ -418,6 +418,6 @@ void judge_copies(struct parameters *p)
 	if (p->nrank <= RANKS_TOGETHER_MAX)
 		p->together = tool_alloc((size_t)p->nrank * p->nrank * sizeof(*p->together));
 	for (uint32_t i = 0; i < p->list.n; i++)
-		judge_parameter(p, i);
+		check_parameter(p, i);
 	judge_untied(p);
 }

@@ -179,7 +179,7 @@ static struct spread measure_spread(
 	return s;
 }
 
-static void judge_number(struct unequals *u, const struct number_reading *r, uint32_t name,
+static void check_number(struct unequals *u, const struct number_reading *r, uint32_t name,
 	const uint32_t *rank, unsigned n)
 {
 	double same = numbers[find_agreed_number(intern_name(name))].same;
@@ -215,7 +215,7 @@ static void judge_number(struct unequals *u, const struct number_reading *r, uin
 	u->item[u->n++] = k;
 }
 
-static void judge_agreement(struct unequals *u, const struct number_reading *r,
+static void check_agreement(struct unequals *u, const struct number_reading *r,
 	const struct gather *g, const struct parameters *p, enum agreement agreement)
 {
 	uint32_t *first = tool_alloc(g->folders.n * sizeof(*first));
@@ -231,13 +231,13 @@ static void judge_agreement(struct unequals *u, const struct number_reading *r,
 		for (unsigned k = 0; n > 1 && k < *r->nname; k++)
 			if (numbers[find_agreed_number(intern_name((*r->name)[k]))].agreement ==
 				agreement)
-				judge_number(u, r, (*r->name)[k], rank, n);
+				check_number(u, r, (*r->name)[k], rank, n);
 	}
 	free(first);
 	free(rank);
 }
 
-static void note_falls(struct unequals *u, const struct number_reading *r, uint32_t nrank)
+static void record_falls(struct unequals *u, const struct number_reading *r, uint32_t nrank)
 {
 	uint32_t name = intern_text("loss-scale", strlen("loss-scale"));
 
@@ -284,10 +284,10 @@ void unequals_read(struct unequals *u, const struct gather *g, const struct para
 			add_number_of_step, &r);
 		u->ranks_with += values.n > before;
 	}
-	note_falls(u, &r, g->folders.n);
+	record_falls(u, &r, g->folders.n);
 	if (nname) {
-		judge_agreement(u, &r, g, p, AGREE_TRAINING);
-		judge_agreement(u, &r, g, p, AGREE_REPLICAS);
+		check_agreement(u, &r, g, p, AGREE_TRAINING);
+		check_agreement(u, &r, g, p, AGREE_REPLICAS);
 	}
 	table_free(&values);
 	free(name);

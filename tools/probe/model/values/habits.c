@@ -151,7 +151,7 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
  * possibly all of it (a batch that is used twice, of which few points change their cluster). A largest value that never changes
  * is a border or a clip, and proves nothing.
  */
-static void note_part(struct rank_habits *v, const struct call *c)
+static void record_part(struct rank_habits *v, const struct call *c)
 {
 	bool kept = (float)side_reach(&c->in) == v->trend.reach;
 
@@ -160,7 +160,7 @@ static void note_part(struct rank_habits *v, const struct call *c)
 	v->varies |= v->kept && v->moved;
 }
 
-static void note_repetition(
+static void record_repetition(
 	struct habits *h, struct rank_habits *v, const struct call *c, bool turn)
 {
 	v->tested = c->in.count >= TELLING_COUNT && is_contribution(c);
@@ -169,7 +169,7 @@ static void note_repetition(
 			h->stale.item[v->repeat - 1].ended = true;
 		v->repeat = 0;
 		if (v->seen)
-			note_part(v, c);
+			record_part(v, c);
 		return;
 	}
 	if ((c->step == v->step && !turn) || !v->tested || !c->in.telling)
@@ -183,7 +183,7 @@ static void note_repetition(
 	}
 }
 
-static void note_latest(struct rank_habits *v, const struct call *c)
+static void record_latest(struct rank_habits *v, const struct call *c)
 {
 	if (!v->seen || v->digest != c->in.digest)
 		v->fresh += add_to_trend(&v->trend, c->in.sum, side_reach(&c->in));
@@ -194,7 +194,7 @@ static void note_latest(struct rank_habits *v, const struct call *c)
 }
 
 /* The repetitions of a line that is called several times in a step: micro-batches, iterations. */
-static void note_turns(struct habits *h, const struct call *c)
+static void record_turns(struct habits *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
 	uint64_t line = hash_u64(hash_line(c), TURNS_SALT);
@@ -206,12 +206,12 @@ static void note_turns(struct habits *h, const struct call *c)
 		v->shared = hash_u64(hash_shared(c, hash_line), TURNS_SALT);
 	/* The first time that it is called twice in a step may be one call too many: then the buffer is not at fault. */
 	if (v->loops || !v->seen || v->step != c->step)
-		note_repetition(h, v, c, true);
+		record_repetition(h, v, c, true);
 	v->loops |= v->seen && v->step == c->step;
-	note_latest(v, c);
+	record_latest(v, c);
 }
 
-static void note_zeros(struct habits *h, struct rank_habits *v, const struct call *c)
+static void record_zeros(struct habits *h, struct rank_habits *v, const struct call *c)
 {
 	bool varies = v->seen && v->count != c->in.count;
 
@@ -231,7 +231,7 @@ static void note_zeros(struct habits *h, struct rank_habits *v, const struct cal
 	}
 }
 
-static void note_level(struct habits *h, struct rank_habits *v, const struct call *c)
+static void record_level(struct habits *h, struct rank_habits *v, const struct call *c)
 {
 	double now = side_reach(&c->in), width, distance;
 
@@ -268,11 +268,11 @@ void note_values(struct habits *h, const struct call *c)
 		return;
 	if (!v->seen)
 		v->shared = hash_shared(c, hash_place);
-	note_repetition(h, v, c, false);
-	note_turns(h, c);
-	note_level(h, v, c);
-	note_zeros(h, v, c);
-	note_latest(v, c);
+	record_repetition(h, v, c, false);
+	record_turns(h, c);
+	record_level(h, v, c);
+	record_zeros(h, v, c);
+	record_latest(v, c);
 }
 
 /*

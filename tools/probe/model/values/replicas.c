@@ -112,7 +112,7 @@ static void split_class(struct replica_place *p, const struct arrival *const *a,
 	}
 }
 
-static void judge_class(struct replicas *r, const struct meeting *m, struct replica_place *p,
+static void check_class(struct replicas *r, const struct meeting *m, struct replica_place *p,
 	const struct arrival *const *a, uint32_t class)
 {
 	struct replica *k = &p->member[class];
@@ -207,7 +207,7 @@ void judge_replicas(struct replicas *r, const struct meeting *m)
 		split_class(p, a, 0);
 	for (unsigned i = 0; p && !fresh && i < p->n; i++)
 		if (p->member[i].first == i)
-			judge_class(r, m, p, a, i);
+			check_class(r, m, p, a, i);
 	for (unsigned i = 0; p && i < p->n; i++)
 		p->member[i].last = a[i]->in;
 	free(a);

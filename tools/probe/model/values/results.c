@@ -211,7 +211,7 @@ static bool is_of_extremes(const struct meeting *m)
 }
 
 /* The minimum of the results must be the minimum of all inputs. If it is not, the rank that had it is missing in the result. */
-static void judge_extremes(struct results *r, const struct meeting *m, struct contract *k)
+static void check_extremes(struct results *r, const struct meeting *m, struct contract *k)
 {
 	static const char *const list[] = {"all_reduce", "reduce", NULL};
 	bool max = strcmp(intern_name(m->longest.redop), "max") == 0;
@@ -242,14 +242,14 @@ static void judge_extremes(struct results *r, const struct meeting *m, struct co
 	keep_odd(&r->not_sum, &o);
 }
 
-static void judge_sum(struct results *r, const struct meeting *m, struct contract *k)
+static void check_sum(struct results *r, const struct meeting *m, struct contract *k)
 {
 	double want, have, bound;
 	const struct arrival *missing = NULL;
 	struct odd_meeting o;
 
 	if (is_of_extremes(m)) {
-		judge_extremes(r, m, k);
+		check_extremes(r, m, k);
 		return;
 	}
 	if (!sum_wanted(m, &want, &have, &bound))
@@ -319,7 +319,7 @@ static void note_parted(struct results *r, const struct meeting *m)
 	r->parted.event = event;
 }
 
-static void judge_equal(struct results *r, const struct meeting *m, struct contract *k)
+static void check_equal(struct results *r, const struct meeting *m, struct contract *k)
 {
 	static const char *const list[] = {"all_reduce", "broadcast", "all_gather", NULL};
 	struct odd_meeting o = {.any = true};
@@ -328,7 +328,7 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 	bool same = true, bad = true, sure;
 
 	if (!is_operation(m, list) || m->nout != m->n) {
-		judge_sum(r, m, k);
+		check_sum(r, m, k);
 		return;
 	}
 	for (unsigned i = 1; i < m->n; i++)
@@ -345,7 +345,7 @@ static void judge_equal(struct results *r, const struct meeting *m, struct contr
 		return;
 	if (same) {
 		k->equal++;
-		judge_sum(r, m, k);
+		check_sum(r, m, k);
 		return;
 	}
 	if (k->equal < CONTRACT_MIN)
@@ -460,7 +460,7 @@ static void keep_odd_volume(struct results *r, const struct meeting *m, const st
 	keep_odd(&r->volume, &o);
 }
 
-static void judge_volumes(struct results *r, const struct meeting *m)
+static void check_volumes(struct results *r, const struct meeting *m)
 {
 	bool known, conserved = is_conserved(m, &known);
 	struct exchange *k;
@@ -546,7 +546,7 @@ static void list_fewer_first(const struct meeting *m, struct odd_meeting *o)
 				add_rank_index(o->rank, &o->nrank, m->a[i].rank);
 }
 
-static void judge_places(struct results *r, const struct meeting *m)
+static void check_places(struct results *r, const struct meeting *m)
 {
 	const struct place_met *usual_a, *usual_b;
 	struct place_met *a, *b;
@@ -597,10 +597,10 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 	if (m->unlike)
 		return;
 	judge_steps(r, m);
-	judge_places(r, m);
+	check_places(r, m);
 	k = table_get(&r->contracts, m->comm, m->longest.op);
 	if (!k)
 		return;
-	judge_equal(r, m, k);
-	judge_volumes(r, m);
+	check_equal(r, m, k);
+	check_volumes(r, m);
 }

@@ -13,7 +13,7 @@
 #include "tools/probe/model/places/sites.h"
 #include "tools/probe/model/values/odd_meeting.h"
 
-/* For a communicator: a rank that is some steps behind the others, or ahead of them, and stays there. */
+/* For a communicator: a rank that is some steps later or earlier than the others, and stays there. */
 struct step_lag {
 	struct table_key key; /* a: communicator */
 	uint64_t equal,

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 
 #define LAG_EQUAL \
-	8 /* steps in which all were together, before a rank that is one step behind counts as having skipped one */
-#define LAG_STEPS 3 /* steps for which it has been behind since then */
+	8 /* steps in which all were together, before a rank that lags by one step counts as having skipped one */
+#define LAG_STEPS 3 /* steps for which it has lagged since then */
 
 /* The step of more than half of the ranks, and the only rank in another step. NULL: there is none, or there are several. */
-static const struct arrival *find_one_in_other_step(const struct meeting *m, uint32_t *usual)
+static const struct arrival *find_rank_in_other_step(const struct meeting *m, uint32_t *usual)
 {
 	const struct arrival *odd = NULL;
 	unsigned same = 0;
@@ -53,7 +53,7 @@ void judge_steps(struct results *r, const struct meeting *m)
 		k->last = m->a[0].step;
 		return;
 	}
-	odd = find_one_in_other_step(m, &usual);
+	odd = find_rank_in_other_step(m, &usual);
 	lag = odd ? (int64_t)usual - (int64_t)odd->step : 0;
 	if (!odd || k->equal < LAG_EQUAL || (k->since && (k->rank != odd->rank || k->lag != lag))) {
 		k->mixed = true;

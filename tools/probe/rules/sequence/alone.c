@@ -75,7 +75,7 @@ unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum me
 			second = votes;
 		}
 	}
-	/* Places are told apart by their number in the step, which skipped calls change. */
+	/* Places are distinguished by their number in the step, which skipped calls change. */
 	if (best == second && w->g->thinned)
 		return 0;
 	if (best == second) {

@@ -315,7 +315,7 @@ static void settle_order(struct report *r, struct verdict *v)
  * The end of a rank by a signal is known to a tick, or by its last sign of life. A call that another rank made wrongly in that time is the
  * cause of the death, not its consequence.
  */
-static void put_before_death(const struct report *r, struct finding *f)
+static void write_before_death(const struct report *r, struct finding *f)
 {
 	const struct finding *left = &r->finding[0]; /* find_left() comes first */
 
@@ -386,7 +386,7 @@ static void add_verdict(
 	f->event = v->event && v->event < t->event ? v->event : t->event;
 	/* After a death is reported to it, a rank may skip calls, or make others. */
 	if (v->kind == VERDICT_ORDER || v->kind == VERDICT_TERMS)
-		put_before_death(r, f);
+		write_before_death(r, f);
 	f->evidence =
 		tool_format("what rank %d called in the steps before, in order, and in this one",
 			r->g.folders.dir[v->rank].rank);

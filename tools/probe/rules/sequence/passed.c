@@ -59,7 +59,7 @@ static bool is_collective(const struct entry *e)
 	return !(e->call.bits & (CALL_P2P | CALL_LOCAL)) && e->call.comm_seq != NO_NUMBER;
 }
 
-static void note_found(struct table *t, uint64_t hash, unsigned rank, unsigned at)
+static void record_found(struct table *t, uint64_t hash, unsigned rank, unsigned at)
 {
 	uint32_t n = t->n;
 	struct found *f = table_get(t, hash, rank);
@@ -80,10 +80,10 @@ static void index_window(const struct window *w, struct table *t)
 
 			if (!is_judged(w, &w->rank[j], i))
 				continue;
-			note_found(t, hash_found(BY_TOKEN, e->token, e->call.step), j, i);
-			note_found(t, hash_found(BY_PLACE, e->place, e->call.step), j, i);
+			record_found(t, hash_found(BY_TOKEN, e->token, e->call.step), j, i);
+			record_found(t, hash_found(BY_PLACE, e->place, e->call.step), j, i);
 			if (is_collective(e))
-				note_found(t,
+				record_found(t,
 					hash_found(BY_NUMBER, e->call.comm,
 						(uint64_t)e->call.comm_seq),
 					j, i);

@@ -52,7 +52,7 @@ static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint
  * If steps are the rounds of an inner loop, a rank that computes longer between the outer rounds does so in few steps. It must
  * have become slow: extra work from the beginning on may be its task (a checkpoint).
  */
-static struct pace_found judge_longer_rounds(struct report *r, enum pace_kind kind)
+static struct pace_found check_longer_rounds(struct report *r, enum pace_kind kind)
 {
 	const struct pace *longer = &r->g.diagnose.longer;
 	struct pace_found p = judge_pace(longer, kind);
@@ -70,7 +70,7 @@ static void find_slow_rank(struct report *r)
 	bool longer = p.kind != PACE_SLOW;
 
 	if (longer)
-		p = judge_longer_rounds(r, PACE_SLOW);
+		p = check_longer_rounds(r, PACE_SLOW);
 	if (longer && p.kind == PACE_SLOW)
 		steps = r->g.folders.dir[p.rank].nlonger + 1;
 	/*
@@ -92,7 +92,7 @@ static void find_slow_rank(struct report *r)
 
 static bool find_jitter(struct report *r)
 {
-	struct pace_found p = judge_longer_rounds(r, PACE_JITTER);
+	struct pace_found p = check_longer_rounds(r, PACE_JITTER);
 	bool longer = p.kind == PACE_JITTER;
 	char *crowded;
 

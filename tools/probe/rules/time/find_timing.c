@@ -55,7 +55,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	return 0.5 * erfc(z / M_SQRT2) * c->ranks;
 }
 
-static struct straggler judge_last_rank(const struct report *r, const struct late_comm *c)
+static struct straggler check_last_rank(const struct report *r, const struct late_comm *c)
 {
 	struct straggler s = {.comm = c, .who = c->costly};
 
@@ -72,7 +72,7 @@ static struct straggler judge_last_rank(const struct report *r, const struct lat
 
 struct straggler report_straggler(const struct report *r, const struct late_comm *c)
 {
-	struct straggler s = judge_last_rank(r, c);
+	struct straggler s = check_last_rank(r, c);
 
 	s.matters = s.matters && !is_late_by_messages(&r->g.diagnose.pace, (uint32_t)s.who->key.b,
 					 (double)hist_quantile(&s.who->lag, 0.5));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libunder.so, preloaded after libprobe.so: what libprobe sees as the library. It flips one bit of a result if the program has set
+ * libbit_flip.so, preloaded after libprobe.so: what libprobe sees as the library. It flips one bit of a result if the program has set
  * heldout_flip, and gives the core away for longer than sched_yield() does: ranks that wait cost a shared machine nothing.
  */
 #include <mpi.h>
