@@ -71,8 +71,8 @@ static void remove_dict(struct api *a, void *arg)
 static void dict_forked(void)
 {
 	for (unsigned i = 0; i < api_count; i++)
-		forget_dict(api_get(i), NULL);
-	rows_each(forget_dict, NULL);
+		remove_dict(api_get(i), NULL);
+	rows_each(remove_dict, NULL);
 }
 
 /* Its environment may say another rank. */

@@ -226,15 +226,15 @@ static void write_micro_norms(uint32_t step)
 	}
 }
 
-static void put_norms(uint32_t step)
+static void write_norms(uint32_t step)
 {
 	if (updates.step == step + 1)
 		updates.last = updates.n;
 	if (get_kinds_keys(config_now())->monitor_mbs_grad)
 		write_micro_norms(step);
 	else
-		put_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
-	put_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
+		write_norm(METRIC_DEVICE_LOCAL_NORM, SCALAR_DEVICE_LOCAL_NORM, step, &grads);
+	write_norm(METRIC_WEIGHT_NORM, SCALAR_WEIGHT_NORM, step, &weights);
 }
 
 void metric_expect_values(uint32_t n)
@@ -294,7 +294,7 @@ void metric_see_value(const struct train_value *v)
 		if (v->stats.n)
 			write_local_norm(v);
 	} else if (v->kind == TK_GRAD_UNREDUCED && v->micro_step < MICRO_MAX) {
-		step_add_source(put_norms);
+		step_add_source(write_norms);
 		add_norm(&micro_grads[v->micro_step], v);
 	} else if (v->kind == TK_PARAM_UPDATED) {
 		step_add_source(write_norms);
