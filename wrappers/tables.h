@@ -2,9 +2,9 @@
 /*
  * Types of the tables that the generator makes from a spec for its adapter; the tables are declared in <library>_gen.h:
  *
- * \tLIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec provides, for an initializer
- * \t<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums, for spec_value_find()
- * \t<library>_abi_dtypes, ...     `abi:` of a library whose implementations differ
+ *	LIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec provides, for an initializer
+ *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums, for spec_value_find()
+ *	<library>_abi_dtypes, ...     `abi:` of a library whose implementations differ
  */
 #ifndef PROBE_WRAPPERS_TABLES_H
 #define PROBE_WRAPPERS_TABLES_H

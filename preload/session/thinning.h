@@ -2,9 +2,9 @@
 /*
  * The amount of recording that key max_overhead allows: a level that the writer sets (writer/overhead.c) and that calls read.
  *
- * \t0\t\teverything
- * \t1 to 3\t\tno values of tensors of 4 MiB, 512 KiB, 64 KiB and more
- * \t3 + k\t\talso only one call in 2^k
+ *	0		everything
+ *	1 to 3		no values of tensors of 4 MiB, 512 KiB, 64 KiB and more
+ *	3 + k		also only one call in 2^k
  *
  * Ranks choose the same calls: a call is kept if a hash of its communicator and its number there is 0 modulo 2^k. So the calls
  * of a rank at a higher level are a subset of those of a rank at a lower one. Calls without a number (operators, receives from

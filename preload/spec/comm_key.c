@@ -2,7 +2,7 @@
 /*
  * Reads how to get rank and size of a communicator from a library, and how its communicators are made:
  *
- * \tcomm: {id: 128, rank: ..., size: ..., parent: [split]}     id only for an adapter (wrappers/ccl)
+ *	comm: {id: 128, rank: ..., size: ..., parent: [split]}     id only for an adapter (wrappers/ccl)
  */
 #include <ctype.h>
 #include <string.h>

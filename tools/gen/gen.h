@@ -3,9 +3,9 @@
  * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs at build time only. preload/spec/, which is
  * shared with libprobe.so, reads the files; this folder has
  *
- * \tkinds.c   kinds.yaml
- * \tabi.c     constants that differ between implementations, and the headers to compare a file with
- * \temit_*.c  the output; emit.c writes it, and only if no error was found
+ *	kinds.c   kinds.yaml
+ *	abi.c     constants that differ between implementations, and the headers to compare a file with
+ *	emit_*.c  the output; emit.c writes it, and only if no error was found
  *
  * Every error in a file is reported as file:line:column, with the error and the accepted form; then nothing is written. Memory
  * is never freed: the process lives for milliseconds.

@@ -143,7 +143,7 @@ static void register_ucc_team(const struct call *c)
 /*
  * Requests that were posted and have not been seen complete. Any thread that gives the library time may end the record
  * of another thread's request, while that thread, which reads the status itself, posts or frees it again.
- * Locks: `ending` of a request is held while its record is ended, and waited for by whoever posts or frees that request;
+ * Locks: `ending` of a request is held while its record is ended, and waited for by the thread that posts or frees that request;
  * they are held for as long as the outputs take to be measured, and are only tried where records of others are ended.
  * `lock` is a leaf after them: it keeps a request from being freed by another thread while its status is read. Held for
  * a few instructions. Neither is held across a call of the library. A forked child makes both again.
@@ -159,9 +159,19 @@ static struct {
 	.ending = {[0 ... ENDINGS - 1] = PTHREAD_MUTEX_INITIALIZER},
 };
 
-static pthread_mutex_t *ending_of(uint64_t key)
+static void lock_ending(uint64_t key)
 {
-	return &posted.ending[hash_mix(key) % ENDINGS];
+	pthread_mutex_lock(&posted.ending[hash_mix(key) % ENDINGS]);
+}
+
+static bool try_lock_ending(uint64_t key)
+{
+	return pthread_mutex_trylock(&posted.ending[hash_mix(key) % ENDINGS]) == 0;
+}
+
+static void unlock_ending(uint64_t key)
+{
+	pthread_mutex_unlock(&posted.ending[hash_mix(key) % ENDINGS]);
 }
 
 static void lock_posted(void)
@@ -227,7 +237,7 @@ static uint64_t take_complete(int32_t *status)
 		uint64_t key = posted.key[i];
 
 		*status = status_of(key);
-		if (*status > 0 || pthread_mutex_trylock(ending_of(key)))
+		if (*status > 0 || !try_lock_ending(key))
 			continue;
 		found = key;
 		remove_posted(i);
@@ -264,7 +274,7 @@ static void look_at_posted(struct call *c)
 		return;
 	while ((key = take_complete(&status)) != 0) {
 		finish_posted(c, t, key, status, call_ended(c), call_ended(c) - c->start);
-		pthread_mutex_unlock(ending_of(key));
+		unlock_ending(key);
 	}
 }
 
@@ -333,10 +343,10 @@ static void enter_post(struct call *c)
 	t = thread_get();
 	/* Its last round is over, or it could not be posted. */
 	if (t) {
-		pthread_mutex_lock(ending_of(key));
+		lock_ending(key);
 		if (take_posted(key, &status))
 			finish_posted(c, t, key, status, clock_ticks(), 0);
-		pthread_mutex_unlock(ending_of(key));
+		unlock_ending(key);
 	}
 	begin_post(c, t, key, post);
 }
@@ -367,11 +377,11 @@ static void enter_free(struct call *c)
 	uint64_t key = request_of(c);
 
 	e->status = 0;
-	pthread_mutex_lock(ending_of(key));
+	lock_ending(key);
 	e->was_posted = key && take_posted(key, &e->status);
 	e->end = clock_ticks();
 	async_claim_one(&e->claims, key && pending_count() ? thread_get() : NULL, key);
-	pthread_mutex_unlock(ending_of(key));
+	unlock_ending(key);
 }
 
 static void leave_free(struct call *c)

@@ -2,10 +2,10 @@
 /*
  * Stub objects in use.
  *
- * \tdlopen_hook.c  a library is about to be loaded: finds the stubs that it needs
- * \tstub_load.c    puts a stub object into the process
- * \tstub.c         the first call of each stub, and their rows
- * \tstub_file.c    stub objects for libraries that a program loads at start: `probe stub`, `probe run`
+ *	dlopen_hook.c  a library is about to be loaded: finds the stubs that it needs
+ *	stub_load.c    puts a stub object into the process
+ *	stub.c         the first call of each stub, and their rows
+ *	stub_file.c    stub objects for libraries that a program loads at start: `probe stub`, `probe run`
  *
  * Locks: the loader's come before libprobe's. The stub lock is held only while a row is made; the loader is not called under it
  * (except dl_iterate_phdr, which no constructor can block). It is taken before session.lock. A forked child initialises it

@@ -151,10 +151,7 @@ static uint64_t corrected_time(const struct messages *m, const struct call *c, b
 	return clock_set_right(&m->skew[c->rank], c->start + (end ? c->dur : 0));
 }
 
-/*
- * The time from which a side was ready. For an asynchronous call, the start of the Wait that completed it: computation before
- * that is not transport time.
- */
+/* The time from which a side was ready; for an asynchronous call, the start of the Wait that completed it. */
 static uint64_t moment_of_being_there(const struct messages *m, const struct call *c)
 {
 	uint64_t start = corrected_time(m, c, false), end = corrected_time(m, c, true);
@@ -369,9 +366,7 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 			     : 0};
 }
 
-/*
- * The message fits into the receive, and both sides always had more elements: only the program knows whether that is correct.
- */
+/* The message fits into the receive, and both sides always had more elements: only the program knows if that is correct. */
 static void compare_counts(struct messages *m, const struct tag_stat *way, const struct call *send,
 	const struct call *recv)
 {

@@ -2,8 +2,8 @@
 /*
  * Kernels: what a MindSpore operator becomes. All are launched by two functions, which get the kernel as an argument:
  *
- * \tPyBoostUtils::LaunchKernel       operators that Python calls one by one, and their gradients
- * \tKernelExecutor::LaunchKernel     those of graphs, and the older operators
+ *	PyBoostUtils::LaunchKernel       operators that Python calls one by one, and their gradients
+ *	KernelExecutor::LaunchKernel     those of graphs, and the older operators
  *
  * Each kernel that was seen has its own row for either function, made at its first call and found by its name: whether it is
  * listed, and everything else that is decided for a function, is decided once.

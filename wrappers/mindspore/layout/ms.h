@@ -3,10 +3,10 @@
  * MindSpore's adapter. Its functions have C++ names: registry.c decides which exported ones are observed. The recorded calls
  * are virtual functions of hidden classes, which are reached through objects (wrappers/cxx/cxx_shadow.h).
  *
- * \tCollectiveCommunicationLib's virtual functions    collectives and messages    adapter_ms, collective.c
- * \tCollectiveManager::Initialize and similar         where its instances are     adapter_ms_watch, collective_instance.c
- * \t... CreateCommunicationGroup                      groups and their members
- * \tAsyncRQueue::Push, <...>Task::Run                 work that is queued: stacks adapter_ms_watch, task_stack.c
+ *	CollectiveCommunicationLib's virtual functions    collectives and messages    adapter_ms, collective.c
+ *	CollectiveManager::Initialize and similar         where its instances are     adapter_ms_watch, collective_instance.c
+ *	... CreateCommunicationGroup                      groups and their members
+ *	AsyncRQueue::Push, <...>Task::Run                 work that is queued: stacks adapter_ms_watch, task_stack.c
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_MS_H
 #define PROBE_WRAPPERS_MINDSPORE_MS_H

@@ -98,7 +98,7 @@ struct side {
 	unsigned n;
 };
 
-static void write_numbers(void *arg)
+static void write_watched_numbers(void *arg)
 {
 	const struct side *s = arg;
 	uint32_t micro = step_micro();
@@ -220,7 +220,7 @@ static const struct watched *find_watched(const py_object *function)
 	return NULL;
 }
 
-static __attribute__((noinline)) void write_arguments(const struct watched *w, char *series,
+static __attribute__((noinline)) void write_watched_arguments(const struct watched *w, char *series,
 	py_object *const *args, size_t nargsf, py_object *kwnames)
 {
 	size_t npositional = py_nargs(nargsf), more = 0;
@@ -239,7 +239,7 @@ static __attribute__((noinline)) void write_arguments(const struct watched *w, c
 			w, &s, series, args, npositional, npositional + more, keywords);
 		py_release_objects(&hold);
 		if (s.n)
-			apart_call(write_numbers, &s);
+			apart_call(write_watched_numbers, &s);
 	}
 	thread_state.busy--;
 	errno = error;
@@ -259,7 +259,7 @@ static __attribute__((noinline)) void write_result(const char *series, py_object
 		read_watched_result(&s, result);
 		py_release_objects(&hold);
 		if (s.n)
-			apart_call(write_numbers, &s);
+			apart_call(write_watched_numbers, &s);
 	}
 	thread_state.busy--;
 	errno = error;
@@ -276,7 +276,7 @@ static py_object *call_watched(
 
 	if (thread_state.busy || !train_kinds_due() || !(w = find_watched(function)))
 		return run(function, args, nargsf, kwnames);
-	write_arguments(w, series, args, nargsf, kwnames);
+	write_watched_arguments(w, series, args, nargsf, kwnames);
 	result = run(function, args, nargsf, kwnames);
 	if (result && *series)
 		write_result(series, result);

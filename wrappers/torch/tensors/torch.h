@@ -4,11 +4,11 @@
  * names of a libtorch are wanted and makes their rows; group.c reads the calls of process groups, work.c tracks their
  * completion, train_events.c observes optimizers and backward passes, tensor.c reads tensors.
  *
- * \tc10d::ProcessGroup*::<method>     collectives and messages        adapter_c10d
- * \tenqueue, finish, wait of a Work   their completion                adapter_torch, observed only
- * \tautograd, profiler marks          steps and phases                adapter_torch, observed only
- * \tat::_ops::<operator>::*           operators, if they are listed   adapter_aten
- * \ttorch::autograd::generated::*     their nodes (autograd_node.c)   adapter_node
+ *	c10d::ProcessGroup*::<method>     collectives and messages        adapter_c10d
+ *	enqueue, finish, wait of a Work   their completion                adapter_torch, observed only
+ *	autograd, profiler marks          steps and phases                adapter_torch, observed only
+ *	at::_ops::<operator>::*           operators, if they are listed   adapter_aten
+ *	torch::autograd::generated::*     their nodes (autograd_node.c)   adapter_node
  */
 #ifndef PROBE_WRAPPERS_TORCH_TORCH_H
 #define PROBE_WRAPPERS_TORCH_TORCH_H

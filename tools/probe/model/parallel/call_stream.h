@@ -4,9 +4,9 @@
  * file on a disk that both see, read while it is being written. The writer sorts by time, so the reader need not look far
  * ahead.
  *
- * \thead, then blocks: a rank's calls, each as its difference from the rank's last one, preceded by the ends of its rounds
+ *	head, then blocks: a rank's calls, each as its difference from the rank's last one, preceded by the ends of its rounds
  * (dir->round),
- * \tif it has some; the texts of interned numbers; a rank's end
+ *	if it has some; the texts of interned numbers; a rank's end
  *
  * Writer and reader are the same program on the same kind of machine: numbers are in native byte order, and the head refuses
  * others.

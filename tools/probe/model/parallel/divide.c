@@ -110,9 +110,9 @@ static uint64_t key_of_run(const struct division *d, const struct folders *f)
  * The parts find each other through files in their folder, whose names contain a number that part 0 has drawn: an earlier
  * report that was interrupted may have left some files.
  *
- * \tmerged-by   contains the number
- * \tpart-K-X    created by part K to show that it has started; later its stream
- * \tgo-X        all parts have started, and part 0 runs: begin
+ *	merged-by   contains the number
+ *	part-K-X    created by part K to show that it has started; later its stream
+ *	go-X        all parts have started, and part 0 runs: begin
  */
 static char *lock_path(const char *folder)
 {
@@ -347,9 +347,9 @@ static enum share_result write_part(struct shares *s, const volatile sig_atomic_
 		err = -errno;
 	s->fd = -1;
 	if (err)
-		tool_error(
-			"report: a part in %s: %s; part 0 will wait for it and not finish: give --parts a "
-			"folder with room that all hosts see",
+		tool_error("report: a part in %s: %s; part 0 will wait for it and not finish: give "
+			   "--parts a "
+			   "folder with room that all hosts see",
 			s->folder, strerror(-err));
 	free(own);
 	return err ? SHARE_FAILED : SHARE_LEFT;

@@ -2,13 +2,13 @@
 /*
  * A report of many ranks by several processors, with the same output as by one.
  *
- * \t-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and runs the rules; if there are
+ *	-j N        on this host: N threads read the files (ahead.h), one of them joins the ranks and runs the rules; if there are
  * many,
- * \t            one only joins (relay.h)
- * \t--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
- * \t            (call_stream.h) into a temporary folder; part 0 reads the streams while they are written, joins, runs the rules
+ *	            one only joins (relay.h)
+ *	--part k/N  on any hosts that see the folder: each process reads its share of the ranks and writes their calls as a stream
+ *	            (call_stream.h) into a temporary folder; part 0 reads the streams while they are written, joins, runs the rules
  * and
- * \t            prints. Started by srun or mpirun, k and N are the launcher's variables.
+ *	            prints. Started by srun or mpirun, k and N are the launcher's variables.
  */
 #ifndef PROBE_TOOLS_DIVIDE_H
 #define PROBE_TOOLS_DIVIDE_H

@@ -24,9 +24,7 @@
 #define OTHERS_TEXT 3 /* other ranks whose own messages are shown */
 /* A launcher needs some time to end the others, which then end together; ranks that are all ended at once end together too. */
 #define LEAD_NS 15000000u
-/*
- * Sufficient if the last calls also show that this rank was first; more than a tick of the kernel's clock, see clock_tick_ns().
- */
+/* Sufficient if the last calls also show that this rank was first; more than one tick, see clock_tick_ns(). */
 #define LEAD_SEEN_NS 6000000u
 #define LEAD_SURE_NS 500000000u
 #define STANDSTILL_NS 1000000000u
@@ -344,10 +342,7 @@ static bool any_ended_by_library(const struct report *r)
 	return false;
 }
 
-/*
- * Names ranks whose library found an error that it does not survive. Another rank may have caused it: a message that is too
- * long, a peer that has ended.
- */
+/* Names ranks whose library found a fatal error. Another rank may have caused it: too long a message, an ended peer. */
 void find_fatal_errors(struct report *r)
 {
 	if (r->left)
@@ -514,9 +509,7 @@ static int only_one_in_no_call(const struct report *r, const bool *passed)
 	return one;
 }
 
-/*
- * The only rank in no call that has no pending request. A rank with a pending request may repeatedly test for its completion.
- */
+/* The only rank in no call that has no pending request; one with a pending request may repeatedly test for it. */
 static int only_one_without_request(const struct report *r)
 {
 	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
@@ -642,10 +635,7 @@ static bool find_lead(const struct report *r, struct lead *l)
 	return second != UINT64_MAX;
 }
 
-/*
- * Times of death are read in ticks: 4 ms on most kernels, up to 10 ms. Returns this kernel's tick; the hosts of a job usually
- * have the same.
- */
+/* Times of death are read in ticks of 4 to 10 ms. Returns this kernel's tick; the hosts of a job usually have the same. */
 static uint64_t clock_tick_ns(void)
 {
 	struct timespec t;
