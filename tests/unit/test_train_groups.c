@@ -28,7 +28,7 @@ static struct config *begin_run(int rank, int size, const char *dp, const char *
 	session_on(1 << 20);
 	session.world_rank = rank;
 	session.world_size = size;
-	train_groups_forget();
+	train_places_forked();
 	set_ranks(&c->dp_ranks, dp);
 	if (*tp)
 		set_ranks(&c->tp_ranks, tp);
