@@ -109,7 +109,7 @@ says 'preset: the lists are lists' 0 "mpi: 1 entry.*aten: 1 entry|aten" env PROB
 says 'preset: and this one too' 0 'aten' env PROBE_WRAP_OPS="$conf/presets/nan.yaml" "$probe" config --explain
 # A library whose presets are not beside it, as of an installation by hand.
 mkdir -p "$tmp/flat/lib" && cp "$B/libprobe.so" "$B/probe" "$tmp/flat/lib"
-lacks="preset ops: its list of functions, presets/ops.yaml, was not found; looked for in $tmp/flat/lib/../configs/, $tmp/flat/lib/../share/libprobe/, $tmp/flat/lib/../../share/libprobe/; the default list holds"
+lacks="preset ops: its list of functions, presets/ops.yaml, was not found; looked for in $tmp/flat/lib/../configs/, $tmp/flat/lib/../share/libprobe/, $tmp/flat/lib/../../share/libprobe/; the default list is used"
 says 'preset without its list: probe config says where it was looked for' 2 "$lacks" env PROBE_PRESET=ops "$tmp/flat/lib/probe" config
 says 'preset without its list: so does the library in a program that loads libraries and records nothing' 0 "^libprobe: $lacks" \
 	env PROBE_PRESET=ops PROBE_OUTPUT_DIR="$tmp/flat/out" LD_PRELOAD="$tmp/flat/lib/libprobe.so" python3 -c 'import ctypes; ctypes.CDLL("libm.so.6")'

@@ -44,7 +44,7 @@ done
 like 'the report has them' "$("$probe" report "$out")" 'steps 0 to 249 \(from period\)'
 like 'and so has an export' "$("$probe" export -F trace -o "$tmp/t.json" --step 100-101 "$out")" '32 calls'
 sums "$out" >"$tmp/sums"
-like 'again: they are there' "$("$probe" recover --steps "$out")" 'its steps are there \(from period\)'
+like 'again: they are there' "$("$probe" recover --steps "$out")" 'its steps are known \(from period\)'
 is 'no file of the folder is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 
 # Interrupted while new files replace the old ones.
@@ -102,9 +102,9 @@ run_with $f 1 mpi_period 4
 sums "$out" >"$tmp/sums"
 said=$("$probe" recover --steps "$out" 2>&1)
 is 'too short to tell: status' $? 2
-like 'it is reported' "$said" 'no period that is sure enough'
+like 'it is reported' "$said" 'no period that is'
 is 'nothing is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 new_out
 run_with $f 1 PROBE_STEP_MARKER=MPI_Barrier mpi_period 60
-like 'steps that were marked stay' "$("$probe" recover --steps "$out")" 'its steps are there \(from marker\)'
+like 'steps that were marked stay' "$("$probe" recover --steps "$out")" 'its steps are known \(from marker\)'
 finish

@@ -58,7 +58,7 @@ static void what_is_wrong(void **state)
 			0},
 		{"alerts:\n- {threshold: 3}\n- {rule: inf}\n",
 			"f.yaml:2:3: alerts: a rule has no `rule`", 1},
-		{"alerts: [{rule: inf, kinds: loss}]\n", "\"kinds\": no field of a rule", 0},
+		{"alerts: [{rule: inf, kinds: loss}]\n", "\"kinds\": not a field of a rule", 0},
 		{"alerts: [{rule: inf, kind: [loss, los]}]\n", "kind: \"los\": not one", 0},
 		{"alerts: [{rule: spike, threshold: x}]\n", "threshold: \"x\": not a number", 0},
 		{"alerts: [{rule: spike, threshold: -1}]\n", "not a number of 0 or more", 0},

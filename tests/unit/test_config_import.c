@@ -337,7 +337,7 @@ static void pynative_sections(void **state)
 	assert_key(&c, "statistics", "true");
 	assert_key(&c, "stack", "false");
 	assert_said(&l, "device_loss: the mean over all ranks needs a communication");
-	assert_said(&l, "global_norm_skip_threshold: that version looks at it nowhere");
+	assert_said(&l, "global_norm_skip_threshold: that version never reads it");
 	config_free(&c);
 
 	/* Only what is not finite is withheld, and the job ended after the given number. */
@@ -382,7 +382,7 @@ static void wrong_values(void **state)
 			"scope: 1 names; accepted: two full names"},
 		{"{\"task\": \"statistics\",\n \"statistics\": {\"data_mode\": [\"all\", "
 		 "\"input\"]}}",
-			"data_mode: all beside other words"},
+			"data_mode: all together with other words"},
 		{"{\"task\": \"statistics\", \"risk_level\": \"HIGH\"}",
 			"risk_level: \"HIGH\": not one of the names; accepted: ALL or CORE or "
 			"FOCUS"},

@@ -225,7 +225,7 @@ static void head_said(void)
 {
 	nothing();
 	CHECK(hears(":2:11: 'handel' is no type; known are handle") || hears("is no type"));
-	CHECK(hears("no function of this library is recorded before"));
+	CHECK(hears("no function of this library is recorded until"));
 }
 
 static void syntax_said(void)
