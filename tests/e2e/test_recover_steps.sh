@@ -102,7 +102,7 @@ run_with $f 1 mpi_period 4
 sums "$out" >"$tmp/sums"
 said=$("$probe" recover --steps "$out" 2>&1)
 is 'too short to tell: status' $? 2
-like 'it is reported' "$said" 'no period that is'
+like 'it is reported' "$said" 'no sufficiently certain period'
 is 'nothing is changed' "$(sums "$out")" "$(cat "$tmp/sums")"
 new_out
 run_with $f 1 PROBE_STEP_MARKER=MPI_Barrier mpi_period 60
