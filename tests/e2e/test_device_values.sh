@@ -28,7 +28,7 @@ try many
 is 'no call that waits for the device, or asks it, in 1,000 collectives' "$(sort "$tmp/with" | grep -c ': 0 waits in 1000')" 2
 is 'more than 64 calls have values, for the device gets on meanwhile' "$(rows "$out" 'sum(r["max"] == "4" for r in on("rank0")) > 128')" True
 is 'what is missing was counted' "$(rows "$out" 'sum(r["max"] == "" for r in on("rank0")) <= 2 * M["rank0"]["calls"]["dropped"]["device_values"]')" True
-is 'missing values are reported once per rank' "$(grep -c 'libprobe.*launches a stream' "$tmp/with.err")" 2
+is 'missing values are reported once per rank' "$(grep -c 'libprobe.*launches pending on a stream' "$tmp/with.err")" 2
 
 try full
 is 'of a stream that does not get on 128 launches are under way: 64 calls' \
@@ -51,11 +51,11 @@ is 'values that had arrived are there, others are not' "$(rows "$out" '[r["max"]
 
 try usual DOUBLE_NO_KERNEL=1
 is 'a driver that does not take the kernel: rows without values' "$(rows "$out" '{r["max"] for r in on("rank0")}')" "{''}"
-like 'and that is reported' "$(said_of_device)" 'stay off'
-is 'once' "$(grep -c 'libprobe.*stay off' "$tmp/with.err")" 2
+like 'and that is reported' "$(said_of_device)" 'tensors on a device are not measured'
+is 'once' "$(grep -c 'libprobe.*are not measured' "$tmp/with.err")" 2
 
 try usual DOUBLE_LOSE_AT=5
-like 'a launch that the driver refuses: the values end, and that is reported' "$(said_of_device)" 'end here'
+like 'a launch that the driver refuses: the values end, and that is reported' "$(said_of_device)" 'are no longer measured'
 is 'values measured before stay' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"
 
 # Values are switched on in rank 1 while a collective of its spins.
