@@ -4,8 +4,8 @@
 # Question: float4_e2m1fn, float6_e2m3fn and float6_e3m2fn have neither NaN nor infinity. What becomes of these?
 # Guess:    an error, or the largest number for both.
 # Real:     infinity becomes the largest number; NaN becomes -0. int4 makes 0 of all three.
-# Matters:  a NaN in weights or activations is an ordinary zero once it is quantised. In an MX block its mark can only be the block's
-#           scale, which whoever computes it with a maximum that skips NaN never sees.
+# Matters:  a NaN in weights or activations is an ordinary zero once it is quantised. In an MX block only the block's scale can show
+#           it, and does not if that is computed with a maximum that skips NaN.
 . "$(dirname "$0")/lib.sh"
 environment ml_dtypes ml_dtypes==0.6.0 numpy==2.4.6
 cat >"$work/program.py" <<'P'

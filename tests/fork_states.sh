@@ -43,10 +43,8 @@ match($0, /^[a-z].*[ *][a-z_0-9]+\(/) {
 	print FILENAME ":" FNR ": " name "() is called; it belongs in a table of handlers alone"
 }
 # Locks: static ones, of a struct, of arrays. Those on a stack belong to a call.
-/^(static )?(pthread_mutex_t|atomic_flag) / {
-	line = $0
+function note_locks(line, part, n, i) {
 	gsub(/\[[^]]*\]|=[^,;]*/, "", line)
-	sub(/^(static )?(pthread_mutex_t|atomic_flag) /, "", line)
 	n = split(line, part, /[,;]/)
 	for (i = 1; i <= n; i++) {
 		gsub(/[ \t]/, "", part[i])
@@ -54,17 +52,24 @@ match($0, /^[a-z].*[ *][a-z_0-9]+\(/) {
 			lock[FILENAME " " part[i]] = FNR
 	}
 }
+/^(static )?(pthread_mutex_t|atomic_flag) / {
+	line = $0
+	sub(/^(static )?(pthread_mutex_t|atomic_flag) /, "", line)
+	note_locks(line)
+}
 /^\tstatic pthread_mutex_t / {
 	print FILENAME ":" FNR ": a lock within a function, which no handler can initialise again"
 }
-/^\tpthread_mutex_t [a-z_]+;/ {
-	line = $2
-	sub(/;.*/, "", line)
-	lock[FILENAME " " line] = FNR
+/^\tpthread_mutex_t [a-z_]/ {
+	line = $0
+	sub(/^\tpthread_mutex_t /, "", line)
+	sub(/;.*/, ";", line)
+	note_locks(line)
 }
 match($0, /(pthread_mutex_init|atomic_flag_clear)\(&?[^,)]*/) {
 	line = substr($0, RSTART, RLENGTH)
 	sub(/.*(\(&?|\.|->)/, "", line)
+	sub(/\[.*/, "", line)
 	if (!((FILENAME " " line) in made))
 		made[FILENAME " " line] = ""
 	made[FILENAME " " line] = made[FILENAME " " line] " " fn

@@ -80,7 +80,6 @@ static inline bool is_plain_tensor(const struct journal_tensor *t)
 }
 
 /* settle_row() for such a call and such a tensor. */
-
 static inline struct row_values settle_plain_row(const struct clock_base *clock,
 	const struct journal_call *c, const struct journal_tensor *t)
 {

@@ -30,8 +30,8 @@ static const struct arrival *find_rank_in_other_step(const struct meeting *m, ui
 }
 
 /*
- * Steps are those of an optimizer, or marked by the program: all ranks are in the same one whenever they meet. A rank that is
- * one behind from some point on has skipped a step, and its weights differ. If ranks are in different steps only occasionally,
+ * Steps are those of an optimizer, or marked by the program: all ranks are in the same one whenever they meet. A rank whose
+ * step is one less from some point on has skipped a step, and its weights differ. If ranks are in different steps only occasionally,
  * nothing is reported.
  */
 void judge_steps(struct results *r, const struct meeting *m)
