@@ -19,7 +19,7 @@ for isa in scalar auto avx2 avx512 neon; do
 	said=$(grep -ohE 'statistics by [a-z0-9]+' "$tmp/with.err" | sort -u)
 	if [ $isa = auto ]; then
 		pass "auto: $said"
-	elif grep -q 'stats_isa: this CPU cannot run' "$tmp/with.err"; then
+	elif grep -q 'stats_isa: this CPU lacks' "$tmp/with.err"; then
 		unlike "$isa: not on this CPU, and another measures" "$said" "by $isa"
 	else
 		is "$isa: is what measures" "$said" "statistics by $isa"

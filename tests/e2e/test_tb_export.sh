@@ -39,7 +39,7 @@ wrong 'no run at that time' 'no folder of these ranks and times' --from Dec01_00
 wrong 'a time that is none' 'accepted: a time as' --from yesterday "$mon"
 wrong 'a kind that is none' 'accepted: actv' --kinds grads "$mon"
 wrong 'a layout that is none' 'accepted: live, csv2tb' --layout x "$mon"
-wrong 'nothing is overwritten' 'is there already' -o "$tmp/a" "$mon"
+wrong 'nothing is overwritten' 'exists already' -o "$tmp/a" "$mon"
 cp "$mon"/Nov21_10-00-00-rank0-*/grad_reduced_0-1.csv "$mon/Nov22_11-30-59-rank2-0badcafe/grad_reduced_4-5.csv"
 wrong 'a step that is there twice' 'step 0 twice' -o "$tmp/d" "$mon"
 
@@ -60,5 +60,5 @@ ok 'the others into the same folder' "$probe" export --format tensorboard --rank
 ok 'two more of them' "$probe" export --format tensorboard --rank 0,2 -o "$tmp/h" "$tmp/run"
 ok 'and again' "$probe" export --format tensorboard --rank 1 -o "$tmp/h" "$tmp/run"
 is 'means are those of all ranks: of some there are none' "$(cd "$tmp" && echo g/* h/*)" 'g/rank_0 g/rank_1 g/rank_2 h/rank_0 h/rank_1 h/rank_2'
-wrong 'nothing is overwritten there either' 'is there already' -o "$tmp/e" "$tmp/run"
+wrong 'nothing is overwritten there either' 'exists already' -o "$tmp/e" "$tmp/run"
 finish

@@ -72,7 +72,7 @@ for r in 0 1; do
 done
 "$probe" export --format monitor -o "$tmp/later" "$tmp/copy" >"$tmp/said" 2>&1
 is 'what is there is not written over' "$?" 2
-like '... and is reported' "$(cat "$tmp/said")" 'is there already'
+like '... and is reported' "$(cat "$tmp/said")" 'exists already'
 
 # The second version.
 cat >"$tmp/v2.json" <<'JSON'
