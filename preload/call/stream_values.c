@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/stream_values.h"
 
-#include "base/log.h"
 #include "base/thread.h"
 #include "call/data/observer.h"
 #include "call/recorder.h"
@@ -97,10 +96,6 @@ static void count_unmeasured(void)
 {
 	if (thread_state.recorder)
 		thread_count(thread_state.recorder, JC_DROP_DEVICE);
-	log_loss(LOSS_DEVICE,
-		"libprobe has %u kernel launches pending on a stream, which is its limit: "
-		"further tensors are not measured until the device has caught up",
-		MEASURE_STREAM_MAX);
 }
 
 /* Opens the batch at the first tensor that needs it. False: nothing is measured on the device at this point. */

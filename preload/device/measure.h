@@ -10,8 +10,8 @@
  * Limits, for each context: 1,024 pending launches, MEASURE_STREAM_MAX on one stream, parts of 65,536 blocks. Beyond them
  * nothing is measured, and that is counted.
  *
- * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to device_batch_end().
- * Results are read without a lock.
+ * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to device_batch_end(). A thread
+ * waits for it for at most 0.2 ms. Results are read and dropped without a lock.
  */
 #ifndef PROBE_DEVICE_MEASURE_H
 #define PROBE_DEVICE_MEASURE_H
@@ -34,8 +34,8 @@ struct device_backend;
 #define SHOT_IS_MEASURED(shot) (((shot)&UINT32_C(0xc0000000)) == SHOT_MEASURED)
 
 /*
- * Prepares the measurement for the thread's current context. Call it when a communicator is made, before and after: at that
- * time none of its collectives runs yet. Cheap once it is done.
+ * Prepares the measurement for the thread's current context, and for each device that the process has started. Call it when a
+ * communicator is made, before and after: at that time none of its collectives runs yet. Cheap once it is done.
  */
 void device_prepare(const struct device_backend *b);
 
@@ -53,7 +53,7 @@ struct device_batch {
 
 /*
  * False: nothing can be measured on that stream, and device_batch_end() is not needed. memory: an address of a tensor.
- * *dropped: because too many launches are pending.
+ * *dropped: because the kernel is still being loaded, or another thread's launch is blocked in the driver.
  */
 bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped);

@@ -127,3 +127,6 @@ $(B)/doubles/libascendcl.so: $(wildcard tests/doubles/ascend/*.c tests/doubles/c
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
 $(B)/unit/test_device_ascend: $(B)/obj/wrappers/gpu/ascend.o $(B)/obj/wrappers/gpu/find.o | $(B)/doubles/libascendcl.so
+
+# CUDA's driver as it is used, on its double.
+$(B)/unit/test_device_cuda: $(patsubst %,$(B)/obj/wrappers/%.o,cuda/cuda gpu/cuda_kernel gpu/ascend gpu/find gpu/images) | $(B)/doubles/libcuda.so.1

@@ -92,6 +92,13 @@ static bool enter_current(struct device_guard *g)
 	return enter(g, 0, NULL);
 }
 
+/* One device, whose context is the thread's. */
+static int enter_device(struct device_guard *g, unsigned n)
+{
+	enter(g, 0, NULL);
+	return n ? -1 : 1;
+}
+
 static void leave(struct device_guard *g)
 {
 	(void)g;
@@ -154,7 +161,7 @@ static bool warm(void *function, uint64_t clear, size_t bytes, const void *argum
 }
 
 static const struct device_driver driver = {
-	enter, enter_current, leave, covers, load, share, allocate, warm, launch};
+	enter, enter_current, enter_device, leave, covers, load, share, allocate, warm, launch};
 
 static enum device_memory memory_is_started(const void *p)
 {

@@ -109,12 +109,12 @@ struct guard {
 };
 
 /*
- * Each context has its own stream 0. The one of the memory's context is meant, whatever the thread's current context
- * is.
+ * Each context has its own default streams (0, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD). Those of the memory's context are
+ * meant, whatever the thread's current context is.
  */
 static bool find_context(void *stream, const void *memory, void **ctx)
 {
-	if (!stream &&
+	if ((uintptr_t)stream <= 2 &&
 		cu.pointer_get_attribute(ctx, CONTEXT, (uint64_t)(uintptr_t)memory) == SUCCESS &&
 		*ctx)
 		return true;
