@@ -166,6 +166,20 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone)
 	return p->open ? device_batch_mark(&p->batch, alone) : 0;
 }
 
+void stream_prepare(void)
+{
+	enum config_device how = get_calls_keys(config_now())->device;
+	const struct device_backend *b = device_present();
+
+	if (!b || how == CONFIG_DEVICE_OFF)
+		return;
+	if (how <= CONFIG_DEVICE_KERNEL)
+		device_prepare(b);
+	if ((how == CONFIG_DEVICE_COPY || tensor_watch.bytes) && b->prepare_copies &&
+		device_may_wait())
+		b->prepare_copies();
+}
+
 /* ---- each buffer ---- */
 
 void stream_decide(struct stream_point *p, struct buffer *v)

@@ -39,6 +39,11 @@ struct device_backend {
 	 */
 	bool (*capturing)(uint64_t stream);
 	/*
+	 * Allocates the host memory of snapshots, in the thread's current context. Later snapshots allocate nothing. That may wait for
+	 * the device: call it only while device_may_wait() (measure.h). NULL, as copy: there are no snapshots.
+	 */
+	void (*prepare_copies)(void);
+	/*
 	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so far, and
 	 * a mark after the copy. *shot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or -EIO (the runtime
 	 * refuses).

@@ -67,6 +67,11 @@ void device_collective_begins(const struct device_backend *b)
 		atomic_store_explicit(&collectives, true, memory_order_relaxed);
 }
 
+bool device_may_wait(void)
+{
+	return !atomic_load_explicit(&collectives, memory_order_relaxed);
+}
+
 /* ---- contexts ---- */
 
 static struct measure_context *find_measure_context(const struct device_guard *g)
@@ -152,7 +157,7 @@ static struct measure_context *make_context(
 		m = &contexts[i];
 		pthread_mutex_init(&m->lock, NULL);
 		m->id = g->id;
-		if (atomic_load_explicit(&collectives, memory_order_relaxed)) {
+		if (!device_may_wait()) {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
 				"tensors on a device are not measured: collectives had "

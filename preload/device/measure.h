@@ -42,6 +42,9 @@ void device_prepare(const struct device_backend *b);
 /* A collective of that runtime is about to begin: if the runtime has started, nothing more is prepared from now on. */
 void device_collective_begins(const struct device_backend *b);
 
+/* True until a collective has begun: functions of a runtime that may wait for its device can be called. */
+bool device_may_wait(void);
+
 /* Tensors that are measured at one point of one stream. */
 struct device_batch {
 	const struct device_driver *driver;

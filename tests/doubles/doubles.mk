@@ -129,4 +129,11 @@ $(B)/doubles/libascendcl.so: $(wildcard tests/doubles/ascend/*.c tests/doubles/c
 $(B)/unit/test_device_ascend: $(B)/obj/wrappers/gpu/ascend.o $(B)/obj/wrappers/gpu/find.o | $(B)/doubles/libascendcl.so
 
 # CUDA's driver as it is used, on its double.
-$(B)/unit/test_device_cuda: $(patsubst %,$(B)/obj/wrappers/%.o,cuda/cuda gpu/cuda_kernel gpu/ascend gpu/find gpu/images) | $(B)/doubles/libcuda.so.1
+$(B)/unit/test_device_cuda: $(patsubst %,$(B)/obj/wrappers/%.o,cuda/cuda gpu/cuda_kernel gpu/hip gpu/ascend gpu/find gpu/images) | $(B)/doubles/libcuda.so.1
+
+# HIP's runtime, by the double of CUDA's driver.
+$(B)/doubles/libamdhip64.so: $(wildcard tests/doubles/hip/*.c tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
+$(B)/unit/test_device_hip: $(patsubst %,$(B)/obj/wrappers/gpu/%.o,hip find images) | $(B)/doubles/libamdhip64.so

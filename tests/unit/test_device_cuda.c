@@ -6,6 +6,7 @@
 #include "tmp_helper.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -135,9 +136,10 @@ static void test_every_started_device_is_prepared_with_a_communicator(void **sta
 {
 	CUcontext before = NULL, after = NULL;
 	int active = 1;
+	unsigned flags, before_waits;
 	CUstream other;
-	unsigned flags;
 	float *numbers;
+	uint32_t shot;
 
 	(void)state;
 	/* A device that the program has not started stays so. */
@@ -158,6 +160,11 @@ static void test_every_started_device_is_prepared_with_a_communicator(void **sta
 	assert_true(max_of(other, numbers, 50) == 50);
 	assert_true(max_of(stream, make_numbers(60), 60) == 60);
 	assert_null(log_loss_text(LOSS_DEVICE));
+	/* Copies were not prepared: their host memory is not allocated any more. */
+	before_waits = DRIVER(double_waits)();
+	assert_int_equal(cuda->copy((uintptr_t)stream, make_numbers(4), 16, &shot), -ENOBUFS);
+	assert_int_equal(DRIVER(double_waits)(), before_waits + 1); /* make_numbers() */
+	assert_non_null(log_loss_text(LOSS_DEVICE));
 	/* Memory of a peer. */
 	assert_true(max_of(stream, numbers, 50) == 0);
 	DRIVER(cuCtxGetCurrent)(&after);

@@ -238,8 +238,8 @@ static CUresult answer_attribute(const struct memory *m, int what, CUdeviceptr p
 		*(bool *)out = m->kind != RESERVED;
 		return CUDA_SUCCESS;
 	case 16:
-		*(unsigned *)out = m->no_access || m->kind == RESERVED ? 0 : 3;
-		return CUDA_SUCCESS;
+		*(unsigned *)out = m->no_access ? 0 : 3;
+		return m->kind == RESERVED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 	case 18:
 		*(size_t *)out = m->bytes;
 		return pieces ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
