@@ -128,12 +128,11 @@ static void test_memory_is_told_apart_by_the_releases_numbers(void **state)
 }
 
 /* hipGetLastError() is how PyTorch checks its launches. */
-static void test_the_programs_errors_are_left_as_found(void **state)
+static void check_errors(void)
 {
 	const void *at = NULL;
 	uint32_t shot;
 
-	(void)state;
 	/* Calls of ours fail. */
 	hip_device.memory(&at);
 	assert_int_equal(HIP(hipPeekAtLastError, void)(), 0);
@@ -153,6 +152,15 @@ static void test_the_programs_errors_are_left_as_found(void **state)
 	hip_device.drop(shot);
 	assert_int_equal(HIP(hipGetLastError, void)(), 101);
 	assert_true(max_of(stream, numbers, 1024) == 5);
+}
+
+static void test_the_programs_errors_are_left_as_found(void **state)
+{
+	(void)state;
+	check_errors();
+	setenv("DOUBLE_ROCM_7", "1", 1);
+	check_errors();
+	unsetenv("DOUBLE_ROCM_7");
 }
 
 int main(void)
