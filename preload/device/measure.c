@@ -576,7 +576,10 @@ void device_measured_drop(uint32_t shot)
 void device_measure_reset(void)
 {
 	pthread_mutex_init(&making, NULL);
+	/* Without a device their pages were never touched, and stay so. */
 	for (unsigned i = 0; i < CONTEXTS; i++) {
+		if (!atomic_load_explicit(&contexts[i].context, memory_order_relaxed))
+			break;
 		pthread_mutex_init(&contexts[i].lock, NULL);
 		atomic_store_explicit(&contexts[i].state, CONTEXT_OFF, memory_order_relaxed);
 	}
