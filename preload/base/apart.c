@@ -49,7 +49,7 @@ static char *map_stack(size_t bytes)
 	return mem ? mem + GUARD_BYTES : NULL;
 }
 
-static void unmap_stack(char *s, size_t bytes)
+static void free_stack_map(char *s, size_t bytes)
 {
 	int err = errno;
 
@@ -87,7 +87,7 @@ static void put_stack_back(char *s)
 				place, &none, s, memory_order_release, memory_order_relaxed))
 			return;
 	}
-	unmap_stack(s, APART_BYTES);
+	free_stack_map(s, APART_BYTES);
 }
 
 static inline struct apart_top *top_of(uintptr_t s)
@@ -107,7 +107,7 @@ static inline struct apart_top *top_of(uintptr_t s)
 #endif
 
 /* s: the lowest address of the APART_BYTES that end at the stack's upper end. origin: see apart_origin(). */
-static void call_on_stack(char *s, uintptr_t origin, void (*fn)(void *), void *arg)
+static void start_on_stack(char *s, uintptr_t origin, void (*fn)(void *), void *arg)
 {
 	struct thread_self *w = thread_self();
 	struct apart_top *top = top_of((uintptr_t)s);
@@ -132,7 +132,7 @@ __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 		return;
 	}
 
-	call_on_stack(s, (uintptr_t)__builtin_frame_address(0), fn, arg);
+	start_on_stack(s, (uintptr_t)__builtin_frame_address(0), fn, arg);
 	put_stack_back(s);
 }
 
@@ -145,8 +145,8 @@ __attribute__((noinline)) void apart_call_deep(void (*fn)(void *), void *arg)
 		return;
 	}
 	/* Its upper part is as any other stack's; frames below that part are not taken for libprobe's, which only costs. */
-	call_on_stack(s + APART_DEEP_BYTES - APART_BYTES, apart_origin(), fn, arg);
-	unmap_stack(s, APART_DEEP_BYTES);
+	start_on_stack(s + APART_DEEP_BYTES - APART_BYTES, apart_origin(), fn, arg);
+	free_stack_map(s, APART_DEEP_BYTES);
 }
 
 __attribute__((noinline)) uintptr_t apart_origin(void)

@@ -166,7 +166,7 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone)
 	return p->open ? device_batch_mark(&p->batch, alone) : 0;
 }
 
-void stream_prepare(void)
+void stream_init_device(void)
 {
 	enum config_device how = get_calls_keys(config_now())->device;
 	const struct device_backend *b = device_present();
@@ -175,9 +175,9 @@ void stream_prepare(void)
 		return;
 	if (how <= CONFIG_DEVICE_KERNEL)
 		device_prepare(b);
-	if ((how == CONFIG_DEVICE_COPY || tensor_watch.bytes) && b->prepare_copies &&
-		device_may_wait())
-		b->prepare_copies();
+	if ((how == CONFIG_DEVICE_COPY || tensor_watch.bytes) && b->init_copies &&
+		device_can_wait())
+		b->init_copies();
 }
 
 /* ---- each buffer ---- */

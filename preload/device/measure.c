@@ -67,7 +67,7 @@ void device_collective_begins(const struct device_backend *b)
 		atomic_store_explicit(&collectives, true, memory_order_relaxed);
 }
 
-bool device_may_wait(void)
+bool device_can_wait(void)
 {
 	return !atomic_load_explicit(&collectives, memory_order_relaxed);
 }
@@ -122,7 +122,7 @@ struct making {
 	bool ready;
 };
 
-static void make_ready_apart(void *arg)
+static void load_kernel_apart(void *arg)
 {
 	struct making *a = arg;
 
@@ -130,11 +130,11 @@ static void make_ready_apart(void *arg)
 }
 
 /* The driver compiles the kernel on the thread that asks, with an unknown need of stack. */
-static bool make_ready_on_deep_stack(struct measure_context *m, const struct device_driver *d)
+static bool load_on_deep_stack(struct measure_context *m, const struct device_driver *d)
 {
 	struct making a = {m, d, false};
 
-	apart_call_deep(make_ready_apart, &a);
+	apart_call_deep(load_kernel_apart, &a);
 	return a.ready;
 }
 
@@ -157,13 +157,13 @@ static struct measure_context *make_context(
 		m = &contexts[i];
 		pthread_mutex_init(&m->lock, NULL);
 		m->id = g->id;
-		if (!device_may_wait()) {
+		if (!device_can_wait()) {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
 				"tensors on a device are not measured: collectives had "
 				"started before the measurement was set up; start the "
 				"program with device: auto");
-		} else if (make_ready_on_deep_stack(m, d)) {
+		} else if (load_on_deep_stack(m, d)) {
 			atomic_store_explicit(&m->state, CONTEXT_WARMING, memory_order_release);
 		} else {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
@@ -302,7 +302,7 @@ static uint32_t find_units(const struct measure_context *m, uint32_t n)
 	return UNITS;
 }
 
-static bool has_room(struct measure_context *m, uint64_t stream)
+static bool has_stream_room(struct measure_context *m, uint64_t stream)
 {
 	uint32_t *pending = stream_pending(m, stream);
 
@@ -318,10 +318,10 @@ static bool open_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
 
-	b->slot = has_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
+	b->slot = has_stream_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
 	if (b->slot == NO_SLOT) {
 		sweep_launched(m);
-		b->slot = has_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
+		b->slot = has_stream_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
 	}
 	if (b->slot == NO_SLOT) {
 		log_loss(LOSS_DEVICE,

@@ -43,7 +43,7 @@ void device_prepare(const struct device_backend *b);
 void device_collective_begins(const struct device_backend *b);
 
 /* True until a collective has begun: functions of a runtime that may wait for its device can be called. */
-bool device_may_wait(void);
+bool device_can_wait(void);
 
 /* Tensors that are measured at one point of one stream. */
 struct device_batch {

@@ -78,28 +78,28 @@ static bool have_event(const struct snapshot_runtime *r, struct shot *s, void *c
 }
 
 /* Call with the lock held. */
-static void allocate_region(const struct snapshot_runtime *r)
+static void init_snapshot_region(const struct snapshot_runtime *r)
 {
 	void *memory = NULL;
 
 	if (region || refused)
 		return;
-	refused = !device_may_wait() || !r->allocate(&memory, PAGE * PAGES);
+	refused = !device_can_wait() || !r->allocate(&memory, PAGE * PAGES);
 	if (!refused)
 		region = memory;
 	else
 		log_loss(LOSS_DEVICE,
-			device_may_wait()
+			device_can_wait()
 				? "tensors on a device are not copied: its runtime has no "
 				  "page-locked memory"
 				: "tensors on a device are not copied: collectives had started "
 				  "before copies were wanted; start the program with device: copy");
 }
 
-void snapshots_prepare(const struct snapshot_runtime *r)
+void snapshots_init(const struct snapshot_runtime *r)
 {
 	pthread_mutex_lock(&lock);
-	allocate_region(r);
+	init_snapshot_region(r);
 	pthread_mutex_unlock(&lock);
 }
 
@@ -110,7 +110,7 @@ static int take_shot(const struct snapshot_runtime *r, void *context, void *stre
 	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
 	struct shot *s;
 
-	allocate_region(r);
+	init_snapshot_region(r);
 	if (!region)
 		return -ENOBUFS;
 	at = find_pages(n);

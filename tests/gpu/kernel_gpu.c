@@ -154,7 +154,7 @@ static void report(const char *what)
 }
 
 /* Types that the processor reads by tables are not the kernel's. */
-static int is_known(unsigned dt)
+static int is_measured_type(unsigned dt)
 {
 	struct device_tensor t = {.address = data, .count = 1, .dtype = dt, .eps = 1e-8};
 	struct stats_job job;
@@ -171,7 +171,7 @@ static void check_types(void)
 	int worst = 0;
 
 	for (unsigned dt = DT_BOOL; dt < DT_COUNT; dt++) {
-		if (!is_known(dt))
+		if (!is_measured_type(dt))
 			continue;
 		bad = 0;
 		for (unsigned c = 0; c < sizeof(counts) / sizeof(*counts); c++)
@@ -267,7 +267,7 @@ static void print_rates(void)
 			.eps = 1e-8};
 		double s;
 
-		if (!is_known(dt))
+		if (!is_measured_type(dt))
 			continue;
 		fill_tensor(dt, host, t.count, FILL_USUAL, &seed);
 		upload(bytes);

@@ -80,7 +80,7 @@ static void test_copies_are_prepared_before_collectives_begin(void **state)
 
 	(void)state;
 	*(void **)&waits = dlsym(acl, "double_waits");
-	ascend_device.prepare_copies();
+	ascend_device.init_copies();
 	device_collective_begins(&ascend_device);
 	before = waits();
 	assert_int_equal(ascend_device.copy((uintptr_t)stream, numbers, 16, &shot), 0);

@@ -44,7 +44,7 @@ static void test_the_runtime_is_not_started_for_us(void **state)
 	assert_int_equal(hip_device.memory(&before), DEVICE_IDLE);
 	assert_false(hip_device.capturing(0));
 	device_prepare(&hip_device);
-	hip_device.prepare_copies();
+	hip_device.init_copies();
 	assert_false(started());
 	assert_int_equal(HIP(hipGetDevice, int *)(&before), 0);
 	assert_true(started());
@@ -97,7 +97,7 @@ static void test_values_of_both_devices(void **state)
 	assert_int_equal(HIP(hipMalloc, void **, size_t)((void **)&far, 4096), 0);
 	((float *)alias(far))[1000] = 6;
 	device_prepare(&hip_device);
-	hip_device.prepare_copies();
+	hip_device.init_copies();
 	device_collective_begins(&hip_device);
 	assert_true(max_of(stream, numbers, 1024) == 5);
 	assert_true(max_of(other, far, 1024) == 6);
@@ -163,6 +163,16 @@ static void test_the_programs_errors_are_left_as_found(void **state)
 	unsetenv("DOUBLE_ROCM_7");
 }
 
+/* Not forked really: what a child's handler does. */
+static void test_a_forked_child_does_not_call_the_parents_runtime(void **state)
+{
+	(void)state;
+	device_forked();
+	assert_int_equal(hip_device.memory(numbers), DEVICE_IDLE);
+	assert_false(hip_device.capturing((uintptr_t)stream));
+	assert_true(max_of(stream, numbers, 1024) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +180,7 @@ int main(void)
 		cmocka_unit_test(test_values_of_both_devices),
 		cmocka_unit_test(test_memory_is_told_apart_by_the_releases_numbers),
 		cmocka_unit_test(test_the_programs_errors_are_left_as_found),
+		cmocka_unit_test(test_a_forked_child_does_not_call_the_parents_runtime),
 	};
 
 	return cmocka_run_group_tests(tests, start, NULL);

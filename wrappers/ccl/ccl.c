@@ -288,7 +288,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
-		stream_prepare();
+		stream_init_device();
 		/* All ranks of the parent take part in a split, even those that will not be in any part. */
 		if (m)
 			c->note.u[0] = atomic_fetch_add(
@@ -311,7 +311,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 {
 	if (c->api->spec->task == TASK_COMM_NEW) {
-		stream_prepare();
+		stream_init_device();
 		register_ccl_comm(l, c);
 	} else if (c->api->spec->task == TASK_WIN_NEW)
 		register_ccl_window(l, c, ret);

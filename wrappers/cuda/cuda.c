@@ -200,14 +200,14 @@ static const struct snapshot_runtime snapshots = {
 };
 
 /* A communicator is made: its context is the thread's. */
-static void prepare_cuda_copies(void)
+static void init_cuda_copies(void)
 {
 	int mode = RELAXED;
 	bool relaxed = cu.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
 	void *ctx = NULL;
 
 	if (cu.ctx_get_current(&ctx) == SUCCESS && ctx)
-		snapshots_prepare(&snapshots);
+		snapshots_init(&snapshots);
 	if (relaxed)
 		cu.thread_exchange_stream_capture_mode(&mode);
 }
@@ -240,7 +240,7 @@ static const struct device_backend cuda = {
 	.attach = cuda_attach,
 	.memory = cuda_memory_kind,
 	.capturing = is_stream_capturing,
-	.prepare_copies = prepare_cuda_copies,
+	.init_copies = init_cuda_copies,
 	.copy = cuda_copy,
 	.poll = cuda_poll,
 	.drop = cuda_drop,

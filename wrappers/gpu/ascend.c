@@ -140,10 +140,10 @@ static const struct snapshot_runtime snapshots = {
 	.query = query_mark,
 };
 
-static void prepare_ascend_copies(void)
+static void init_ascend_copies(void)
 {
 	if (current_context())
-		snapshots_prepare(&snapshots);
+		snapshots_init(&snapshots);
 }
 
 static int copy_ascend(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
@@ -171,7 +171,7 @@ const struct device_backend ascend_device = {
 	.attach = attach_ascend,
 	.memory = ascend_memory_kind,
 	.capturing = is_ascend_capturing,
-	.prepare_copies = prepare_ascend_copies,
+	.init_copies = init_ascend_copies,
 	.copy = copy_ascend,
 	.poll = poll_ascend,
 	.drop = remove_ascend,

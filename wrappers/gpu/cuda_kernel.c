@@ -4,9 +4,8 @@
  * driver has no error state whose change a program could notice. It translates the PTX for the chip, and keeps the result in
  * its own cache in the user's home.
  */
-#include <string.h>
-
 #include "base/clock.h"
+#include "base/log.h"
 #include "device/stats_launch.h"
 #include "wrappers/gpu/gpu.h"
 
@@ -55,7 +54,7 @@ static struct {
 	int (*device_primary_ctx_get_state)(int device, unsigned *flags, int *active);
 	int (*device_primary_ctx_retain)(void **ctx, int device);
 	int (*device_primary_ctx_release)(int device);
-	/* Since CUDA 12; NULL if it is missing. */
+	/* Since CUDA 12. Without it a new context at the address of an old one would be taken for that. */
 	int (*ctx_get_id)(void *ctx, unsigned long long *id);
 } cu;
 static bool attached;
@@ -79,15 +78,14 @@ bool cuda_kernel_attach(void)
 		{"cuModuleGetFunction", &cu.module_get_function},
 		{"cuStreamCreate", &cu.stream_create},
 		{"cuLaunchKernel", &cu.launch_kernel},
+		{"cuCtxGetId", &cu.ctx_get_id},
 		{"cuDeviceGet", &cu.device_get},
 		{"cuDevicePrimaryCtxGetState", &cu.device_primary_ctx_get_state},
 		{"cuDevicePrimaryCtxRetain", &cu.device_primary_ctx_retain},
 		{"cuDevicePrimaryCtxRelease_v2", &cu.device_primary_ctx_release},
 	};
 	const size_t n = sizeof(want) / sizeof(*want);
-	void *id = gpu_find_function("cuCtxGetId", "libcuda.so");
 
-	memcpy(&cu.ctx_get_id, &id, sizeof(id));
 	attached = gpu_find_functions(want, n, "libcuda.so") == n;
 	return attached;
 }
@@ -104,9 +102,7 @@ static bool describe_context(struct device_guard *g)
 	unsigned long long id = 0;
 	int device = 0;
 
-	if (cu.ctx_get_id && cu.ctx_get_id(g->context, &id) != SUCCESS)
-		return false;
-	if (cu.ctx_get_device(&device) != SUCCESS)
+	if (cu.ctx_get_id(g->context, &id) != SUCCESS || cu.ctx_get_device(&device) != SUCCESS)
 		return false;
 	g->id = id;
 	g->device = (uint64_t)device;
@@ -134,6 +130,9 @@ static bool enter_cuda(struct device_guard *g, uint64_t stream, const void *memo
 {
 	if (!attached) {
 		*g = (struct device_guard){0};
+		log_loss(LOSS_DEVICE,
+			"tensors on a device are not measured: that needs a driver of CUDA 12 or "
+			"later; device: copy measures copies");
 		return false;
 	}
 	relax_capture(g);
@@ -157,7 +156,7 @@ static bool enter_cuda_current(struct device_guard *g)
  * A primary context is retained while it is used here: the program may release it on another thread. Retaining one that is not
  * active would create it.
  */
-static int enter_cuda_device(struct device_guard *g, unsigned n)
+static int set_cuda_device(struct device_guard *g, unsigned n)
 {
 	int device, active = 0;
 	unsigned flags;
@@ -296,7 +295,7 @@ static bool warm_kernel(
 const struct device_driver cuda_driver = {
 	.enter = enter_cuda,
 	.enter_current = enter_cuda_current,
-	.enter_device = enter_cuda_device,
+	.enter_device = set_cuda_device,
 	.leave = leave_cuda,
 	.covers = is_covered,
 	.load = load_kernel,

@@ -72,7 +72,7 @@ static struct {
 	int (*event_query)(void *event);
 } hip;
 
-static bool attach_hip(void)
+static bool find_hip(void)
 {
 	static const struct gpu_function want[] = {
 		{"hipPeekAtLastError", &hip.peek_at_last_error},
@@ -128,34 +128,37 @@ static bool has_opened_kfd(void)
 	return found;
 }
 
-/* Asks at most once in LOOK_NS. Keeps errno. */
+/* Asks at most once in LOOK_NS. Keeps errno. A child of a process that has started it must not call it: false there. */
 static bool is_hip_started(void)
 {
 	static _Atomic bool started;
+	static _Atomic uint32_t by; /* device_get_forks() */
 	static _Atomic uint64_t last;
 	uint64_t now;
 	int err = errno;
 
-	if (atomic_load_explicit(&started, memory_order_relaxed))
-		return true;
+	if (atomic_load_explicit(&started, memory_order_acquire))
+		return atomic_load_explicit(&by, memory_order_relaxed) == device_get_forks();
 	now = clock_ns(CLOCK_MONOTONIC);
 	if (now - atomic_load_explicit(&last, memory_order_relaxed) < LOOK_NS)
 		return false;
 	atomic_store_explicit(&last, now, memory_order_relaxed);
-	if (has_opened_kfd())
-		atomic_store_explicit(&started, true, memory_order_relaxed);
+	if (has_opened_kfd()) {
+		atomic_store_explicit(&by, device_get_forks(), memory_order_relaxed);
+		atomic_store_explicit(&started, true, memory_order_release);
+	}
 	errno = err;
 	return atomic_load_explicit(&started, memory_order_relaxed);
 }
 
 /* False: the program has an error to see, which a call of libprobe's would clear. */
-static bool may_call_hip(void)
+static bool can_call_hip(void)
 {
 	return hip.peek_at_last_error() == SUCCESS;
 }
 
 /* After calls that may have failed. */
-static void clear_own_error(void)
+static void reset_own_error(void)
 {
 	if (hip.peek_at_last_error() != SUCCESS)
 		hip.get_last_error();
@@ -185,16 +188,16 @@ static enum device_memory find_memory_kind(void *p)
 	return DEVICE_PINNED;
 }
 
-static enum device_memory hip_memory_kind(const void *p)
+static enum device_memory get_hip_memory_kind(const void *p)
 {
 	enum device_memory kind;
 
 	if (!is_hip_started())
 		return DEVICE_IDLE;
-	if (!may_call_hip())
+	if (!can_call_hip())
 		return DEVICE_MEMORY;
 	kind = find_memory_kind((void *)(uintptr_t)p);
-	clear_own_error();
+	reset_own_error();
 	return kind;
 }
 
@@ -205,10 +208,10 @@ static bool is_hip_capturing(uint64_t stream)
 
 	if (!is_hip_started())
 		return false;
-	if (!may_call_hip())
+	if (!can_call_hip())
 		return true;
 	captures = hip.stream_is_capturing((void *)(uintptr_t)stream, &state) != SUCCESS || state;
-	clear_own_error();
+	reset_own_error();
 	return captures;
 }
 
@@ -217,7 +220,7 @@ static bool is_hip_capturing(uint64_t stream)
 /* What stands for a device's context. */
 static char devices[64];
 
-static bool is_default_stream(uint64_t stream)
+static bool is_default_hip_stream(uint64_t stream)
 {
 	return stream <= 2; /* 0, hipStreamLegacy, hipStreamPerThread */
 }
@@ -235,25 +238,25 @@ static bool set_device(struct device_guard *g, int device)
 	return g->pushed || before == device;
 }
 
-/* False: nothing may be called; leave_hip() is called nevertheless. */
-static bool begin_calls(struct device_guard *g)
+/* False: nothing may be called; reset_hip() is called nevertheless. */
+static bool start_hip_calls(struct device_guard *g)
 {
 	*g = (struct device_guard){.mode = RELAXED};
 	/* retained: HIP was called, and an error may have to be cleared */
-	g->retained = is_hip_started() && may_call_hip();
+	g->retained = is_hip_started() && can_call_hip();
 	if (!g->retained)
 		return false;
 	g->relaxed = hip.thread_exchange_stream_capture_mode(&g->mode) == SUCCESS;
 	return true;
 }
 
-static bool enter_hip(struct device_guard *g, uint64_t stream, const void *memory)
+static bool set_hip_context(struct device_guard *g, uint64_t stream, const void *memory)
 {
 	int device = -1;
 
-	if (!begin_calls(g))
+	if (!start_hip_calls(g))
 		return false;
-	if (is_default_stream(stream)) {
+	if (is_default_hip_stream(stream)) {
 		/* The default stream of the memory's device is meant. */
 		if ((!memory || hip.pointer_get_attribute(&device, DEVICE_ORDINAL,
 					(void *)(uintptr_t)memory) != SUCCESS) &&
@@ -265,33 +268,33 @@ static bool enter_hip(struct device_guard *g, uint64_t stream, const void *memor
 	return set_device(g, device);
 }
 
-static bool enter_hip_current(struct device_guard *g)
+static bool set_hip_current(struct device_guard *g)
 {
 	int device;
 
-	return begin_calls(g) && hip.get_device(&device) == SUCCESS && set_device(g, device);
+	return start_hip_calls(g) && hip.get_device(&device) == SUCCESS && set_device(g, device);
 }
 
-static int enter_hip_device(struct device_guard *g, unsigned n)
+static int set_hip_device(struct device_guard *g, unsigned n)
 {
 	int count = 0, active = 0;
 	unsigned flags;
 
-	if (!begin_calls(g) || hip.get_device_count(&count) != SUCCESS || (int)n >= count)
+	if (!start_hip_calls(g) || hip.get_device_count(&count) != SUCCESS || (int)n >= count)
 		return -1;
 	if (hip.device_primary_ctx_get_state((int)n, &flags, &active) != SUCCESS || !active)
 		return 0;
 	return set_device(g, (int)n);
 }
 
-static void leave_hip(struct device_guard *g)
+static void reset_hip(struct device_guard *g)
 {
 	if (g->pushed)
 		hip.set_device((int)((char *)g->before - devices));
 	if (g->relaxed)
 		hip.thread_exchange_stream_capture_mode(&g->mode);
 	if (g->retained)
-		clear_own_error();
+		reset_own_error();
 }
 
 /* ---- the kernel ---- */
@@ -300,7 +303,7 @@ static void leave_hip(struct device_guard *g)
  * hipMemGetAddressRange answers for one allocation, or one piece of mapped memory. DEVICE_POINTER is the address for kernels of
  * the current device.
  */
-static uint64_t readable_until(const struct device_guard *g, uint64_t p)
+static uint64_t find_readable_end(const struct device_guard *g, uint64_t p)
 {
 	void *at = (void *)(uintptr_t)p, *here = NULL, *base = NULL;
 	unsigned type = 0;
@@ -324,7 +327,7 @@ static uint64_t readable_until(const struct device_guard *g, uint64_t p)
 static bool is_readable_by_hip(const struct device_guard *g, uint64_t lo, uint64_t hi)
 {
 	for (unsigned i = 0; i < PIECES_MAX && lo < hi; i++) {
-		lo = readable_until(g, lo);
+		lo = find_readable_end(g, lo);
 		if (!lo)
 			return false;
 	}
@@ -346,7 +349,7 @@ static bool load_code_object(void **function, uint64_t *ns)
 	return ok;
 }
 
-static bool share_with_hip(void *host, size_t bytes, uint64_t *device)
+static bool register_with_hip(void *host, size_t bytes, uint64_t *device)
 {
 	void *at = NULL;
 
@@ -357,7 +360,7 @@ static bool share_with_hip(void *host, size_t bytes, uint64_t *device)
 	return true;
 }
 
-static bool allocate_by_hip(uint64_t *device, size_t bytes)
+static bool get_hip_memory(uint64_t *device, size_t bytes)
 {
 	void *at = NULL;
 
@@ -367,7 +370,7 @@ static bool allocate_by_hip(uint64_t *device, size_t bytes)
 	return true;
 }
 
-static bool launch_by_hip(
+static bool start_hip_kernel(
 	void *function, uint32_t blocks, const void *arguments, size_t size, uint64_t stream)
 {
 	void *list[] = {(void *)(uintptr_t)arguments};
@@ -377,42 +380,42 @@ static bool launch_by_hip(
 		       (void *)(uintptr_t)stream, list, NULL) == SUCCESS;
 }
 
-static bool warm_by_hip(
+static bool start_first_hip_kernel(
 	void *function, uint64_t clear, size_t bytes, const void *arguments, size_t size)
 {
 	void *stream; /* kept, because destroying it might wait */
 
 	return hip.stream_create_with_flags(&stream, NON_BLOCKING) == SUCCESS &&
 	       hip.memset_async((void *)(uintptr_t)clear, 0, bytes, stream) == SUCCESS &&
-	       launch_by_hip(function, 1, arguments, size, (uint64_t)(uintptr_t)stream);
+	       start_hip_kernel(function, 1, arguments, size, (uint64_t)(uintptr_t)stream);
 }
 
 static const struct device_driver hip_driver = {
-	.enter = enter_hip,
-	.enter_current = enter_hip_current,
-	.enter_device = enter_hip_device,
-	.leave = leave_hip,
+	.enter = set_hip_context,
+	.enter_current = set_hip_current,
+	.enter_device = set_hip_device,
+	.leave = reset_hip,
 	.covers = is_readable_by_hip,
 	.load = load_code_object,
-	.share = share_with_hip,
-	.allocate = allocate_by_hip,
-	.warm = warm_by_hip,
-	.launch = launch_by_hip,
+	.share = register_with_hip,
+	.allocate = get_hip_memory,
+	.warm = start_first_hip_kernel,
+	.launch = start_hip_kernel,
 };
 
 /* ---- snapshots ---- */
 
-static bool allocate_host(void **region, size_t bytes)
+static bool get_hip_host_memory(void **region, size_t bytes)
 {
 	return hip.host_malloc(region, bytes, PORTABLE) == SUCCESS;
 }
 
-static bool create_hip_event(void **event)
+static bool open_hip_event(void **event)
 {
 	return hip.event_create_with_flags(event, NO_TIMING) == SUCCESS;
 }
 
-static void destroy_hip_event(void *event)
+static void close_hip_event(void *event)
 {
 	hip.event_destroy(event);
 }
@@ -428,37 +431,37 @@ static bool record_hip_event(void *event, void *stream)
 }
 
 /* While the program has an error to see, nothing is asked: not yet. */
-static int query_hip_event(void *event)
+static int check_hip_event(void *event)
 {
 	int mode = RELAXED, state;
 	bool relaxed;
 
-	if (!may_call_hip())
+	if (!can_call_hip())
 		return 0;
 	relaxed = hip.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
 	state = hip.event_query(event);
 	if (relaxed)
 		hip.thread_exchange_stream_capture_mode(&mode);
-	clear_own_error();
+	reset_own_error();
 	return state == SUCCESS ? 1 : state == NOT_READY ? 0 : -1;
 }
 
 static const struct snapshot_runtime hip_snapshots = {
-	.allocate = allocate_host,
-	.create_event = create_hip_event,
-	.destroy_event = destroy_hip_event,
+	.allocate = get_hip_host_memory,
+	.create_event = open_hip_event,
+	.destroy_event = close_hip_event,
 	.copy = copy_by_hip,
 	.record = record_hip_event,
-	.query = query_hip_event,
+	.query = check_hip_event,
 };
 
-static void prepare_hip_copies(void)
+static void init_hip_copies(void)
 {
 	struct device_guard g;
 
-	if (enter_hip_current(&g))
-		snapshots_prepare(&hip_snapshots);
-	leave_hip(&g);
+	if (set_hip_current(&g))
+		snapshots_init(&hip_snapshots);
+	reset_hip(&g);
 }
 
 static int copy_hip(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
@@ -466,14 +469,14 @@ static int copy_hip(uint64_t stream, const void *from, size_t bytes, uint32_t *s
 	struct device_guard g;
 	int err = -EIO;
 
-	if (enter_hip(&g, stream, from))
+	if (set_hip_context(&g, stream, from))
 		err = snapshot_copy(
 			&hip_snapshots, g.context, (void *)(uintptr_t)stream, from, bytes, shot);
-	leave_hip(&g);
+	reset_hip(&g);
 	return err;
 }
 
-static int poll_hip(uint32_t shot, const void **at)
+static int check_hip_copy(uint32_t shot, const void **at)
 {
 	return snapshot_poll(&hip_snapshots, shot, at);
 }
@@ -486,12 +489,12 @@ static void remove_hip(uint32_t shot)
 const struct device_backend hip_device = {
 	.name = "hip",
 	.library = "libamdhip64.so",
-	.attach = attach_hip,
-	.memory = hip_memory_kind,
+	.attach = find_hip,
+	.memory = get_hip_memory_kind,
 	.capturing = is_hip_capturing,
-	.prepare_copies = prepare_hip_copies,
+	.init_copies = init_hip_copies,
 	.copy = copy_hip,
-	.poll = poll_hip,
+	.poll = check_hip_copy,
 	.drop = remove_hip,
 	.driver = &hip_driver,
 };
