@@ -77,10 +77,17 @@ void stream_point_begin(
 	p->open = p->refused = false;
 }
 
+static void count_unmeasured(void)
+{
+	if (thread_state.recorder)
+		thread_count(thread_state.recorder, JC_DROP_DEVICE);
+}
+
 void stream_point_end(struct stream_point *p)
 {
 	if (p->open)
-		device_batch_end(&p->batch);
+		for (uint32_t lost = device_batch_end(&p->batch); lost; lost--)
+			count_unmeasured();
 	p->open = false;
 }
 
@@ -90,12 +97,6 @@ void stream_point_move(struct stream_point *p, uint64_t stream)
 		return;
 	stream_point_end(p);
 	stream_point_begin(p, p->backend, stream);
-}
-
-static void count_unmeasured(void)
-{
-	if (thread_state.recorder)
-		thread_count(thread_state.recorder, JC_DROP_DEVICE);
 }
 
 /* Opens the batch at the first tensor that needs it. False: nothing is measured on the device at this point. */

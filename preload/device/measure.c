@@ -374,6 +374,12 @@ static void close_slot(struct device_batch *b)
 	/* Its shots report the failure when they are queried. */
 	if (unit == UNITS || !pending) {
 		l->number = 0;
+		b->lost += m->launch.jobs;
+		log_loss(LOSS_DEVICE,
+			"libprobe's kernel launches pending on a device use all of its %zu MiB "
+			"there: "
+			"further tensors are not measured until the device has caught up",
+			(size_t)UNITS * UNIT_PARTS * sizeof(struct stats_part) >> 20);
 		return;
 	}
 	++*pending;
@@ -446,6 +452,7 @@ bool device_batch_begin(struct device_batch *batch, const struct device_backend 
 	batch->context = NULL;
 	batch->stream = stream;
 	batch->slot = NO_SLOT;
+	batch->lost = 0;
 	if (!d)
 		return false;
 	if (d->enter(&batch->guard, stream, memory))
@@ -508,15 +515,16 @@ uint32_t device_batch_mark(struct device_batch *b, bool alone)
 	return write_job(b, STATS_JOBS);
 }
 
-void device_batch_end(struct device_batch *b)
+uint32_t device_batch_end(struct device_batch *b)
 {
 	if (!b->context)
-		return;
+		return 0;
 	if (b->slot != NO_SLOT)
 		close_slot(b);
 	pthread_mutex_unlock(&b->context->lock);
 	b->driver->leave(&b->guard);
 	b->context = NULL;
+	return b->lost;
 }
 
 /* ---- results ---- */

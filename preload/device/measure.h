@@ -52,6 +52,7 @@ struct device_batch {
 	struct device_guard guard;
 	uint64_t stream;
 	uint32_t slot; /* being filled; UINT32_MAX: none */
+	uint32_t lost; /* tensors that were added, and whose launch found no scratch memory */
 };
 
 /*
@@ -70,8 +71,8 @@ uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor
  */
 uint32_t device_batch_mark(struct device_batch *batch, bool alone);
 
-/* Launches the tensors that were added. */
-void device_batch_end(struct device_batch *batch);
+/* Launches the tensors that were added. Returns how many of all of them were dropped: their shots never come. */
+uint32_t device_batch_end(struct device_batch *batch);
 
 /* 1: complete, and *out and *crc are the results; 0: not yet; -EIO: never. */
 int device_measured(uint32_t shot, struct stats *out, uint32_t *crc);
