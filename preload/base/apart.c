@@ -32,6 +32,31 @@ static inline uint32_t first_place(void)
 	return (uint32_t)hash_mix((uintptr_t)thread_inside());
 }
 
+/* Returns the lowest address of a new stack, above its guard; NULL: there is no memory. Keeps errno. */
+static char *map_stack(size_t bytes)
+{
+	int err = errno;
+	char *mem = mmap(NULL, GUARD_BYTES + bytes, PROT_NONE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+
+	if (mem == MAP_FAILED) {
+		mem = NULL;
+	} else if (mprotect(mem + GUARD_BYTES, bytes, PROT_READ | PROT_WRITE)) {
+		munmap(mem, GUARD_BYTES + bytes);
+		mem = NULL;
+	}
+	errno = err;
+	return mem ? mem + GUARD_BYTES : NULL;
+}
+
+static void free_stack_map(char *s, size_t bytes)
+{
+	int err = errno;
+
+	munmap(s - GUARD_BYTES, GUARD_BYTES + bytes);
+	errno = err;
+}
+
 static char *take_stack(void)
 {
 	uint32_t at = first_place();
@@ -46,19 +71,7 @@ static char *take_stack(void)
 				return s;
 		}
 	}
-
-	int err = errno;
-	char *mem = mmap(NULL, GUARD_BYTES + APART_BYTES, PROT_NONE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-
-	if (mem == MAP_FAILED) {
-		mem = NULL;
-	} else if (mprotect(mem + GUARD_BYTES, APART_BYTES, PROT_READ | PROT_WRITE)) {
-		munmap(mem, GUARD_BYTES + APART_BYTES);
-		mem = NULL;
-	}
-	errno = err;
-	return mem ? mem + GUARD_BYTES : NULL;
+	return map_stack(APART_BYTES);
 }
 
 static void put_stack_back(char *s)
@@ -74,11 +87,7 @@ static void put_stack_back(char *s)
 				place, &none, s, memory_order_release, memory_order_relaxed))
 			return;
 	}
-
-	int err = errno;
-
-	munmap(s - GUARD_BYTES, GUARD_BYTES + APART_BYTES);
-	errno = err;
+	free_stack_map(s, APART_BYTES);
 }
 
 static inline struct apart_top *top_of(uintptr_t s)
@@ -97,9 +106,21 @@ static inline struct apart_top *top_of(uintptr_t s)
 #define SANITIZED 0
 #endif
 
-__attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
+/* s: the lowest address of the APART_BYTES that end at the stack's upper end. origin: see apart_origin(). */
+static void start_on_stack(char *s, uintptr_t origin, void (*fn)(void *), void *arg)
 {
 	struct thread_self *w = thread_self();
+	struct apart_top *top = top_of((uintptr_t)s);
+
+	top->origin = origin;
+	top->outer = w->apart;
+	w->apart = (uintptr_t)s;
+	apart_switch(fn, arg, top);
+	w->apart = top->outer;
+}
+
+__attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
+{
 	/*
 	 * Sanitizers know the bounds of a thread's stack, and libprobe's frames would exceed them. A thread without a block
 	 * cannot store which stack it is on.
@@ -111,14 +132,21 @@ __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 		return;
 	}
 
-	struct apart_top *top = top_of((uintptr_t)s);
-
-	top->origin = (uintptr_t)__builtin_frame_address(0);
-	top->outer = w->apart;
-	w->apart = (uintptr_t)s;
-	apart_switch(fn, arg, top);
-	w->apart = top->outer;
+	start_on_stack(s, (uintptr_t)__builtin_frame_address(0), fn, arg);
 	put_stack_back(s);
+}
+
+__attribute__((noinline)) void apart_call_deep(void (*fn)(void *), void *arg)
+{
+	char *s = SANITIZED || !thread_has_block() ? NULL : map_stack(APART_DEEP_BYTES);
+
+	if (!s) {
+		fn(arg);
+		return;
+	}
+	/* Its upper part is as any other stack's; frames below that part are not taken for libprobe's, which only costs. */
+	start_on_stack(s + APART_DEEP_BYTES - APART_BYTES, apart_origin(), fn, arg);
+	free_stack_map(s, APART_DEEP_BYTES);
 }
 
 __attribute__((noinline)) uintptr_t apart_origin(void)

@@ -30,6 +30,13 @@ static inline bool apart_is_here(void)
 void apart_call(void (*fn)(void *), void *arg);
 
 /*
+ * The same on a new stack of APART_DEEP_BYTES that is unmapped afterwards, for work whose need is not known, as a driver's
+ * compiler. Slow: two mappings a call.
+ */
+#define APART_DEEP_BYTES (8u << 20)
+void apart_call_deep(void (*fn)(void *), void *arg);
+
+/*
  * Address of a frame on the job's stack above all of libprobe's work: the caller's own frame, or the one that called
  * apart_call().
  */

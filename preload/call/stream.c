@@ -238,8 +238,8 @@ void stream_drop(struct operation *w)
 #define FLIGHT_MAX 1024u
 #define FLIGHT_LATE 16 /* number of pending snapshots that are checked in one pass */
 
-static struct pending *flight; /* oldest first */
-static uint32_t nflight;
+static struct pending *flight; /* room for twice as many: nflight from `oldest` on, oldest first */
+static uint32_t oldest, nflight;
 static _Atomic uint32_t flying;
 static pthread_mutex_t flight_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -249,14 +249,18 @@ static bool flight_add(const struct pending *p)
 
 	pthread_mutex_lock(&flight_lock);
 	if (!flight) {
-		void *m = mmap(NULL, FLIGHT_MAX * sizeof(*flight), PROT_READ | PROT_WRITE,
+		void *m = mmap(NULL, 2 * FLIGHT_MAX * sizeof(*flight), PROT_READ | PROT_WRITE,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 		flight = m == MAP_FAILED ? NULL : m;
 	}
 	ok = flight && nflight < FLIGHT_MAX;
 	if (ok) {
-		flight[nflight++] = *p;
+		if (oldest + nflight == 2 * FLIGHT_MAX) {
+			memmove(flight, flight + oldest, nflight * sizeof(*flight));
+			oldest = 0;
+		}
+		flight[oldest + nflight++] = *p;
 		atomic_store_explicit(&flying, nflight, memory_order_relaxed);
 	}
 	pthread_mutex_unlock(&flight_lock);
@@ -278,6 +282,15 @@ static bool have_marks_arrived(const struct operation *w)
 	return !w->after || stream_poll_mark(w->after) != 0;
 }
 
+/* Removes the i-th: the few before it move up, and not the many after it. */
+static void remove_flight(uint32_t i)
+{
+	memmove(flight + oldest + 1, flight + oldest, i * sizeof(*flight));
+	oldest++;
+	nflight--;
+	atomic_store_explicit(&flying, nflight, memory_order_relaxed);
+}
+
 /* Removes the first complete one from the list. */
 static bool flight_take(struct pending *out)
 {
@@ -288,7 +301,7 @@ static bool flight_take(struct pending *out)
 	if (!b || pthread_mutex_trylock(&flight_lock) != 0)
 		return false;
 	for (uint32_t i = 0; i < nflight && late < FLIGHT_LATE; i++) {
-		struct operation *w = &flight[i].op;
+		struct operation *w = &flight[oldest + i].op;
 
 		if (!have_snapshots_arrived(b, stream_inputs(w), w->nin) ||
 			!have_snapshots_arrived(b, stream_outputs(w), w->nout) ||
@@ -296,10 +309,8 @@ static bool flight_take(struct pending *out)
 			late++;
 			continue;
 		}
-		*out = flight[i];
-		nflight--;
-		memmove(&flight[i], &flight[i + 1], (nflight - i) * sizeof(*flight));
-		atomic_store_explicit(&flying, nflight, memory_order_relaxed);
+		*out = flight[oldest + i];
+		remove_flight(i);
 		found = true;
 		break;
 	}
@@ -607,7 +618,7 @@ void stream_leave(struct call *c, int64_t ret)
 void stream_reset(void)
 {
 	pthread_mutex_init(&flight_lock, NULL);
-	nflight = 0;
+	oldest = nflight = 0;
 	atomic_store(&flying, 0);
 	own(here).n = 0;
 	thread_inside()->carrying = false;

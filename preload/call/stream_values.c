@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/stream_values.h"
 
-#include "base/log.h"
 #include "base/thread.h"
 #include "call/data/observer.h"
 #include "call/recorder.h"
@@ -78,10 +77,17 @@ void stream_point_begin(
 	p->open = p->refused = false;
 }
 
+static void count_unmeasured(void)
+{
+	if (thread_state.recorder)
+		thread_count(thread_state.recorder, JC_DROP_DEVICE);
+}
+
 void stream_point_end(struct stream_point *p)
 {
 	if (p->open)
-		device_batch_end(&p->batch);
+		for (uint32_t lost = device_batch_end(&p->batch); lost; lost--)
+			count_unmeasured();
 	p->open = false;
 }
 
@@ -91,16 +97,6 @@ void stream_point_move(struct stream_point *p, uint64_t stream)
 		return;
 	stream_point_end(p);
 	stream_point_begin(p, p->backend, stream);
-}
-
-static void count_unmeasured(void)
-{
-	if (thread_state.recorder)
-		thread_count(thread_state.recorder, JC_DROP_DEVICE);
-	log_loss(LOSS_DEVICE,
-		"libprobe has %u kernel launches pending on a stream, which is its limit: "
-		"further tensors are not measured until the device has caught up",
-		MEASURE_STREAM_MAX);
 }
 
 /* Opens the batch at the first tensor that needs it. False: nothing is measured on the device at this point. */
@@ -169,6 +165,20 @@ uint32_t stream_point_mark(struct stream_point *p, bool alone)
 		get_calls_keys(config_now())->device <= CONFIG_DEVICE_KERNEL && !tensor_watch.bytes)
 		open_batch(p, NULL);
 	return p->open ? device_batch_mark(&p->batch, alone) : 0;
+}
+
+void stream_init_device(void)
+{
+	enum config_device how = get_calls_keys(config_now())->device;
+	const struct device_backend *b = device_present();
+
+	if (!b || how == CONFIG_DEVICE_OFF)
+		return;
+	if (how <= CONFIG_DEVICE_KERNEL)
+		device_prepare(b);
+	if ((how == CONFIG_DEVICE_COPY || tensor_watch.bytes) && b->init_copies &&
+		device_can_wait())
+		b->init_copies();
 }
 
 /* ---- each buffer ---- */

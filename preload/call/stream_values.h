@@ -13,6 +13,12 @@
 struct device_backend;
 struct adapter;
 
+/*
+ * Prepares whatever way of measuring is configured, while no collective can be pending: call it when a communicator is made, before
+ * and after (the library may have been the first to work with the device).
+ */
+void stream_init_device(void);
+
 /* The point of a stream at which buffers are looked at. */
 struct stream_point {
 	const struct device_backend *backend; /* NULL: there is none */

@@ -12,6 +12,18 @@
 static _Atomic(const struct device_backend *) known;
 static _Atomic uint64_t looked; /* generation of the modules, + 1 */
 
+static _Atomic uint32_t forks;
+
+uint32_t device_get_forks(void)
+{
+	return atomic_load_explicit(&forks, memory_order_relaxed);
+}
+
+void device_forked(void)
+{
+	atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
 static int has_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	const char *want = arg, *path = info->dlpi_name ? info->dlpi_name : "";

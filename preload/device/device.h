@@ -39,6 +39,11 @@ struct device_backend {
 	 */
 	bool (*capturing)(uint64_t stream);
 	/*
+	 * Allocates the host memory of snapshots, in the thread's current context. Later snapshots allocate nothing. That may wait for
+	 * the device: call it only while device_can_wait() (measure.h). NULL, as copy: there are no snapshots.
+	 */
+	void (*init_copies)(void);
+	/*
 	 * Takes a snapshot: puts a copy of [from, from + bytes) to host memory on the stream, after all of its work so far, and
 	 * a mark after the copy. *shot: its number, not 0. Returns 0, -ENOBUFS (no memory left for it), or -EIO (the runtime
 	 * refuses).
@@ -66,6 +71,10 @@ const struct device_backend *device_known(void);
  * if nothing was loaded for 10 s.
  */
 const struct device_backend *device_watch(void);
+
+/* In a forked child: how often it and its ancestors were forked. A runtime that had been started before does not work there. */
+uint32_t device_get_forks(void);
+void device_forked(void);
 
 /*
  * The program is about to load a library. untold: it may load further ones that libprobe does not see. Any thread, also before

@@ -3,7 +3,8 @@
  * Functions of a device's driver that are needed to measure values on the device (measure.h): struct device_driver,
  * provided by adapters (wrappers/gpu/). Every function is called between enter() and leave(), on a thread of the job,
  * waits for nothing, and ends or starts nothing of the job. Functions that may wait for the device if one of its
- * kernels cannot end (load, allocate, warm) are called before there is any collective.
+ * kernels cannot end (load, share, allocate, warm) are called before there is any collective, and on a stack of
+ * APART_DEEP_BYTES: the driver compiles the kernel there.
  */
 #ifndef PROBE_DEVICE_DRIVER_H
 #define PROBE_DEVICE_DRIVER_H
@@ -20,7 +21,7 @@ struct device_guard {
 	uint64_t device; /* its device */
 	void *before; /* private to the driver */
 	int mode;
-	bool relaxed, pushed;
+	bool relaxed, pushed, retained;
 };
 
 struct device_driver {
@@ -31,6 +32,11 @@ struct device_driver {
 	bool (*enter)(struct device_guard *g, uint64_t stream, const void *memory);
 	/* The same for the thread's current context. False: it has none. */
 	bool (*enter_current)(struct device_guard *g);
+	/*
+	 * The same for the context of the n-th device that its runtime shares in the process (the primary one). Returns 1, 0 (the
+	 * program has not started that device; nothing is started for it), or -1 (there is no n-th device).
+	 */
+	int (*enter_device)(struct device_guard *g, unsigned n);
 	void (*leave)(struct device_guard *g);
 	/*
 	 * Whether kernels of the current context may read all of [lo, hi): memory that is allocated, not freed, and belongs to

@@ -6,7 +6,9 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 
+#include "base/apart.h"
 #include "base/log.h"
 #include "device/device.h"
 
@@ -22,7 +24,7 @@ struct launched {
 	uint32_t number; /* equals slot->done when it has completed; 0: it never will */
 	uint64_t stream;
 	uint16_t unit, units; /* part of the scratch memory; units 0: it was not launched */
-	uint16_t wanted; /* its shots that have not been dropped */
+	_Atomic uint16_t wanted; /* its shots that have not been dropped */
 	bool used;
 	struct device_measured job[STATS_JOBS];
 };
@@ -63,6 +65,11 @@ void device_collective_begins(const struct device_backend *b)
 	if (b && !atomic_load_explicit(&collectives, memory_order_relaxed) &&
 		b->memory(&collectives) != DEVICE_IDLE)
 		atomic_store_explicit(&collectives, true, memory_order_relaxed);
+}
+
+bool device_can_wait(void)
+{
+	return !atomic_load_explicit(&collectives, memory_order_relaxed);
 }
 
 /* ---- contexts ---- */
@@ -109,6 +116,28 @@ static bool make_ready(struct measure_context *m, const struct device_driver *d)
 	return d->warm(m->function, m->counters_at, counters, &m->launch, sizeof(m->launch));
 }
 
+struct making {
+	struct measure_context *m;
+	const struct device_driver *d;
+	bool ready;
+};
+
+static void load_kernel_apart(void *arg)
+{
+	struct making *a = arg;
+
+	a->ready = make_ready(a->m, a->d);
+}
+
+/* The driver compiles the kernel on the thread that asks, with an unknown need of stack. */
+static bool load_on_deep_stack(struct measure_context *m, const struct device_driver *d)
+{
+	struct making a = {m, d, false};
+
+	apart_call_deep(load_kernel_apart, &a);
+	return a.ready;
+}
+
 /* Called in the context. Returns its entry, usable or not; NULL: there are too many. */
 static struct measure_context *make_context(
 	const struct device_driver *d, const struct device_guard *g)
@@ -128,13 +157,13 @@ static struct measure_context *make_context(
 		m = &contexts[i];
 		pthread_mutex_init(&m->lock, NULL);
 		m->id = g->id;
-		if (atomic_load_explicit(&collectives, memory_order_relaxed)) {
+		if (!device_can_wait()) {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 			log_loss(LOSS_DEVICE,
 				"tensors on a device are not measured: collectives had "
 				"started before the measurement was set up; start the "
 				"program with device: auto");
-		} else if (make_ready(m, d)) {
+		} else if (load_on_deep_stack(m, d)) {
 			atomic_store_explicit(&m->state, CONTEXT_WARMING, memory_order_release);
 		} else {
 			atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
@@ -149,15 +178,27 @@ static struct measure_context *make_context(
 	return m;
 }
 
+static void prepare_entered(const struct device_driver *d, struct device_guard *g, bool entered)
+{
+	if (entered && !find_measure_context(g))
+		make_context(d, g);
+	d->leave(g);
+}
+
 void device_prepare(const struct device_backend *b)
 {
+	const struct device_driver *d = b ? b->driver : NULL;
 	struct device_guard g;
+	int state = 1;
 
-	if (!b || !b->driver)
+	if (!d)
 		return;
-	if (b->driver->enter_current(&g) && !find_measure_context(&g))
-		make_context(b->driver, &g);
-	b->driver->leave(&g);
+	prepare_entered(d, &g, d->enter_current(&g));
+	/* One thread may work with all devices of the process, each with a communicator of its own. */
+	for (unsigned i = 0; i < CONTEXTS && state >= 0; i++) {
+		state = d->enter_device(&g, i);
+		prepare_entered(d, &g, state == 1);
+	}
 }
 
 /* ---- launches ---- */
@@ -207,13 +248,17 @@ static void free_launched(struct measure_context *m, struct launched *l)
 	l->used = false;
 }
 
-/* Removes launches that have completed or failed, and whose results are no longer needed. */
+/*
+ * Removes launches that have completed or failed, and whose results are no longer needed. Who drops a result leaves that to
+ * the next launch that finds no room: dropping takes no lock, because its holder may be inside the driver.
+ */
 static void sweep_launched(struct measure_context *m)
 {
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		struct launched *l = &m->launched[i];
 
-		if (l->used && !l->wanted && (!l->number || slot_done(m, i) == l->number))
+		if (l->used && !atomic_load_explicit(&l->wanted, memory_order_acquire) &&
+			(!l->number || slot_done(m, i) == l->number))
 			free_launched(m, l);
 	}
 }
@@ -257,25 +302,34 @@ static uint32_t find_units(const struct measure_context *m, uint32_t n)
 	return UNITS;
 }
 
+static bool has_stream_room(struct measure_context *m, uint64_t stream)
+{
+	uint32_t *pending = stream_pending(m, stream);
+
+	if (pending && *pending < MEASURE_STREAM_MAX)
+		return true;
+	sweep_launched(m);
+	pending = stream_pending(m, stream);
+	return pending &&
+	       (*pending < MEASURE_STREAM_MAX || count_under_way(m, stream) < MEASURE_STREAM_MAX);
+}
+
 static bool open_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
-	uint32_t *pending = stream_pending(m, b->stream);
 
-	if (!pending || *pending >= MEASURE_STREAM_MAX) {
-		sweep_launched(m);
-		pending = stream_pending(m, b->stream);
-		if (!pending || (*pending >= MEASURE_STREAM_MAX &&
-					count_under_way(m, b->stream) >= MEASURE_STREAM_MAX))
-			return false;
-	}
-	b->slot = find_launch_slot(m);
+	b->slot = has_stream_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
 	if (b->slot == NO_SLOT) {
 		sweep_launched(m);
-		b->slot = find_launch_slot(m);
+		b->slot = has_stream_room(m, b->stream) ? find_launch_slot(m) : NO_SLOT;
 	}
-	if (b->slot == NO_SLOT)
+	if (b->slot == NO_SLOT) {
+		log_loss(LOSS_DEVICE,
+			"libprobe has %u kernel launches pending on a stream, which is its limit: "
+			"further tensors are not measured until the device has caught up",
+			MEASURE_STREAM_MAX);
 		return false;
+	}
 	m->next = (b->slot + 1) % SLOTS;
 	m->launch.jobs = 0;
 	return true;
@@ -320,6 +374,12 @@ static void close_slot(struct device_batch *b)
 	/* Its shots report the failure when they are queried. */
 	if (unit == UNITS || !pending) {
 		l->number = 0;
+		b->lost += m->launch.jobs;
+		log_loss(LOSS_DEVICE,
+			"libprobe's kernel launches pending on a device use all of its %zu MiB "
+			"there: "
+			"further tensors are not measured until the device has caught up",
+			(size_t)UNITS * UNIT_PARTS * sizeof(struct stats_part) >> 20);
 		return;
 	}
 	++*pending;
@@ -342,33 +402,64 @@ static void close_slot(struct device_batch *b)
 	}
 }
 
+/*
+ * A launch blocks in the driver when the stream's queue is full (of the job's own work). If the thread that can end that came
+ * here, waiting for the lock would be a deadlock: its values are dropped instead.
+ */
+#define LOCK_NS 200000
+
+static bool lock_context(struct measure_context *m)
+{
+	struct timespec until;
+
+	if (pthread_mutex_trylock(&m->lock) == 0)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += LOCK_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
+	return pthread_mutex_timedlock(&m->lock, &until) == 0;
+}
+
+/* Returns the entry of the guard's context if the device runs the kernel there; it is locked. */
+static struct measure_context *lock_ready_context(
+	const struct device_driver *d, const struct device_guard *g, bool *dropped)
+{
+	struct measure_context *m = find_measure_context(g);
+
+	if (!m)
+		m = make_context(d, g);
+	if (!m)
+		return NULL;
+	if (!is_ready(m)) {
+		/* The kernel is being loaded: some microseconds at the start, no loss that is worth a message. */
+		*dropped = atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
+		return NULL;
+	}
+	*dropped = !lock_context(m);
+	return *dropped ? NULL : m;
+}
+
 bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped)
 {
 	const struct device_driver *d = b->driver;
-	struct measure_context *m = NULL;
 
 	*dropped = false;
 	batch->driver = d;
 	batch->context = NULL;
 	batch->stream = stream;
 	batch->slot = NO_SLOT;
+	batch->lost = 0;
 	if (!d)
 		return false;
-	if (d->enter(&batch->guard, stream, memory)) {
-		m = find_measure_context(&batch->guard);
-		if (!m)
-			m = make_context(d, &batch->guard);
-	}
-	if (!m || !is_ready(m)) {
+	if (d->enter(&batch->guard, stream, memory))
+		batch->context = lock_ready_context(d, &batch->guard, dropped);
+	if (!batch->context)
 		d->leave(&batch->guard);
-		*dropped = m &&
-			   atomic_load_explicit(&m->state, memory_order_relaxed) == CONTEXT_WARMING;
-		return false;
-	}
-	pthread_mutex_lock(&m->lock);
-	batch->context = m;
-	return true;
+	return batch->context != NULL;
 }
 
 static uint32_t write_job(struct device_batch *b, uint32_t index)
@@ -424,15 +515,16 @@ uint32_t device_batch_mark(struct device_batch *b, bool alone)
 	return write_job(b, STATS_JOBS);
 }
 
-void device_batch_end(struct device_batch *b)
+uint32_t device_batch_end(struct device_batch *b)
 {
 	if (!b->context)
-		return;
+		return 0;
 	if (b->slot != NO_SLOT)
 		close_slot(b);
 	pthread_mutex_unlock(&b->context->lock);
 	b->driver->leave(&b->guard);
 	b->context = NULL;
+	return b->lost;
 }
 
 /* ---- results ---- */
@@ -484,20 +576,18 @@ bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end)
 
 void device_measured_drop(uint32_t shot)
 {
-	struct measure_context *m = context_of(shot);
-	struct launched *l = &m->launched[slot_of_shot(shot)];
+	struct launched *l = &context_of(shot)->launched[slot_of_shot(shot)];
 
-	pthread_mutex_lock(&m->lock);
-	if (l->used && l->wanted && !--l->wanted &&
-		(!l->number || slot_done(m, slot_of_shot(shot)) == l->number))
-		free_launched(m, l);
-	pthread_mutex_unlock(&m->lock);
+	atomic_fetch_sub_explicit(&l->wanted, 1, memory_order_release);
 }
 
 void device_measure_reset(void)
 {
 	pthread_mutex_init(&making, NULL);
+	/* Without a device their pages were never touched, and stay so. */
 	for (unsigned i = 0; i < CONTEXTS; i++) {
+		if (!atomic_load_explicit(&contexts[i].context, memory_order_relaxed))
+			break;
 		pthread_mutex_init(&contexts[i].lock, NULL);
 		atomic_store_explicit(&contexts[i].state, CONTEXT_OFF, memory_order_relaxed);
 	}

@@ -10,8 +10,8 @@
  * Limits, for each context: 1,024 pending launches, MEASURE_STREAM_MAX on one stream, parts of 65,536 blocks. Beyond them
  * nothing is measured, and that is counted.
  *
- * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to device_batch_end().
- * Results are read without a lock.
+ * Locks: one for each context, a leaf except for the driver's own, held from device_batch_begin() to device_batch_end(). A thread
+ * waits for it for at most 0.2 ms. Results are read and dropped without a lock.
  */
 #ifndef PROBE_DEVICE_MEASURE_H
 #define PROBE_DEVICE_MEASURE_H
@@ -34,13 +34,16 @@ struct device_backend;
 #define SHOT_IS_MEASURED(shot) (((shot)&UINT32_C(0xc0000000)) == SHOT_MEASURED)
 
 /*
- * Prepares the measurement for the thread's current context. Call it when a communicator is made, before and after: at that
- * time none of its collectives runs yet. Cheap once it is done.
+ * Prepares the measurement for the thread's current context, and for each device that the process has started. Call it when a
+ * communicator is made, before and after: at that time none of its collectives runs yet. Cheap once it is done.
  */
 void device_prepare(const struct device_backend *b);
 
 /* A collective of that runtime is about to begin: if the runtime has started, nothing more is prepared from now on. */
 void device_collective_begins(const struct device_backend *b);
+
+/* True until a collective has begun: functions of a runtime that may wait for its device can be called. */
+bool device_can_wait(void);
 
 /* Tensors that are measured at one point of one stream. */
 struct device_batch {
@@ -49,11 +52,12 @@ struct device_batch {
 	struct device_guard guard;
 	uint64_t stream;
 	uint32_t slot; /* being filled; UINT32_MAX: none */
+	uint32_t lost; /* tensors that were added, and whose launch found no scratch memory */
 };
 
 /*
  * False: nothing can be measured on that stream, and device_batch_end() is not needed. memory: an address of a tensor.
- * *dropped: because too many launches are pending.
+ * *dropped: because the kernel is still being loaded, or another thread's launch is blocked in the driver.
  */
 bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped);
@@ -67,8 +71,8 @@ uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor
  */
 uint32_t device_batch_mark(struct device_batch *batch, bool alone);
 
-/* Launches the tensors that were added. */
-void device_batch_end(struct device_batch *batch);
+/* Launches the tensors that were added. Returns how many of all of them were dropped: their shots never come. */
+uint32_t device_batch_end(struct device_batch *batch);
 
 /* 1: complete, and *out and *crc are the results; 0: not yet; -EIO: never. */
 int device_measured(uint32_t shot, struct stats *out, uint32_t *crc);

@@ -5,6 +5,9 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "base/log.h"
+#include "device/measure.h"
+
 #define PAGE ((size_t)64 << 10)
 #define PAGES 1024u
 #define SHOTS 4096u
@@ -75,17 +78,39 @@ static bool have_event(const struct snapshot_runtime *r, struct shot *s, void *c
 }
 
 /* Call with the lock held. */
+static void init_snapshot_region(const struct snapshot_runtime *r)
+{
+	void *memory = NULL;
+
+	if (region || refused)
+		return;
+	refused = !device_can_wait() || !r->allocate(&memory, PAGE * PAGES);
+	if (!refused)
+		region = memory;
+	else
+		log_loss(LOSS_DEVICE,
+			device_can_wait()
+				? "tensors on a device are not copied: its runtime has no "
+				  "page-locked memory"
+				: "tensors on a device are not copied: collectives had started "
+				  "before copies were wanted; start the program with device: copy");
+}
+
+void snapshots_init(const struct snapshot_runtime *r)
+{
+	pthread_mutex_lock(&lock);
+	init_snapshot_region(r);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Call with the lock held. */
 static int take_shot(const struct snapshot_runtime *r, void *context, void *stream,
 	const void *from, size_t bytes, uint32_t *shot)
 {
 	uint32_t n = (uint32_t)((bytes + PAGE - 1) / PAGE), at;
 	struct shot *s;
-	void *memory = NULL;
 
-	if (!region && !refused) {
-		refused = !r->allocate(&memory, PAGE * PAGES);
-		region = refused ? NULL : memory;
-	}
+	init_snapshot_region(r);
 	if (!region)
 		return -ENOBUFS;
 	at = find_pages(n);

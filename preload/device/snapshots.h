@@ -3,7 +3,8 @@
  * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime that copies on streams and has
  * events.
  *
- * They are in one region of page-locked host memory, allocated at the first snapshot (copies to other memory would wait). It is
+ * They are in one region of page-locked host memory (copies to other memory would wait), allocated by snapshots_init() when a
+ * communicator is made, or at the first snapshot if no collective has begun before: allocating may wait for the device. It is
  * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. Only one runtime of
  * a process can use them.
  *
@@ -25,6 +26,9 @@ struct snapshot_runtime {
 	bool (*record)(void *event, void *stream);
 	int (*query)(void *event); /* 1: passed; 0: not yet; -1: it never will */
 };
+
+/* Allocates the region, in the current context. Call it while device_can_wait() (measure.h). */
+void snapshots_init(const struct snapshot_runtime *r);
 
 /* Call in the stream's context, which is `context`. Returns 0, -ENOBUFS or -EIO, like device_backend.copy. */
 int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,

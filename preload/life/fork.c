@@ -12,6 +12,7 @@
 #include "call/stackid.h"
 #include "call/stream.h"
 #include "config/rooms/process.h"
+#include "device/device.h"
 #include "device/measure.h"
 #include "device/snapshots.h"
 #include "life/last_words.h"
@@ -107,6 +108,7 @@ static void (*const all_fork_handlers[])(void) = {
 	activation_forked,
 	tensor_pool_forked,
 	stats_threads_forked,
+	device_forked,
 	snapshots_forked,
 	config_watch_forked,
 	step_times_forked,

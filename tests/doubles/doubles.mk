@@ -7,7 +7,7 @@ NCCL_FLAGS   := -I$(NCCL_INCLUDE) -idirafter tests/doubles/cuda/include
 NCCL_APP_C   := $(sort $(wildcard tests/apps/nccl_*.c))
 NCCL_APPS    := $(NCCL_APP_C:tests/apps/%.c=$(B)/apps/nccl/%)
 XCCL         := $(B)/xccl/libprobe.so $(B)/xccl/xccl_calls
-DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles/libcuda.so.1
+DOUBLES      := $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1 $(B)/doubles/libcuda.so.1 $(B)/doubles/cuda11/libcuda.so.1
 
 HCCL         := $(B)/doubles/libhccl.so $(B)/apps/hccl/hccl_contract
 UCC          := $(B)/doubles/libucc.so.1 $(B)/apps/ucc_calls
@@ -27,6 +27,11 @@ $(B)/doubles/libnccl.so.2 $(B)/doubles/librccl.so.1: $(wildcard tests/doubles/nc
 $(B)/doubles/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
 	@mkdir -p $(@D)
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden \
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
+# A driver of CUDA 11.
+$(B)/doubles/cuda11/libcuda.so.1: $(wildcard tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -DDOUBLE_CUDA_11 -fPIC -shared -fvisibility=hidden \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
 $(B)/apps/nccl/nccl_device $(B)/apps/nccl/nccl_values: NCCL_LIBS = -l:libcuda.so.1
 $(B)/apps/nccl/nccl_device $(B)/apps/nccl/nccl_values: $(B)/doubles/libcuda.so.1
@@ -127,3 +132,13 @@ $(B)/doubles/libascendcl.so: $(wildcard tests/doubles/ascend/*.c tests/doubles/c
 	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
 		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
 $(B)/unit/test_device_ascend: $(B)/obj/wrappers/gpu/ascend.o $(B)/obj/wrappers/gpu/find.o | $(B)/doubles/libascendcl.so
+
+# CUDA's driver as it is used, on its double.
+$(B)/unit/test_device_cuda: $(patsubst %,$(B)/obj/wrappers/%.o,cuda/cuda gpu/cuda_kernel gpu/hip gpu/ascend gpu/find gpu/images) | $(B)/doubles/libcuda.so.1
+
+# HIP's runtime, by the double of CUDA's driver.
+$(B)/doubles/libamdhip64.so: $(wildcard tests/doubles/hip/*.c tests/doubles/cuda/*.c tests/doubles/cuda/*.h) preload/device/stats.cl preload/device/stats_launch.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@) $(CC) $(CFLAGS) -std=gnu11 $(WARN) -D_GNU_SOURCE -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes \
+		-Wl,-soname,$(@F) -o $@ $(filter %.c,$^) -lpthread
+$(B)/unit/test_device_hip: $(patsubst %,$(B)/obj/wrappers/gpu/%.o,hip find images) | $(B)/doubles/libamdhip64.so

@@ -54,6 +54,10 @@ is 'a driver that does not take the kernel: rows without values' "$(rows "$out" 
 like 'and that is reported' "$(said_of_device)" 'tensors on a device are not measured'
 is 'once' "$(grep -c 'libprobe.*are not measured' "$tmp/with.err")" 2
 
+try usual LD_LIBRARY_PATH="$B/doubles/cuda11"
+is 'a driver of CUDA 11, which does not number contexts: rows without values' "$(rows "$out" '{r["max"] for r in on("rank0")}')" "{''}"
+like 'and that is reported' "$(said_of_device)" 'needs a driver of CUDA 12'
+
 try usual DOUBLE_LOSE_AT=5
 like 'a launch that the driver refuses: the values end, and that is reported' "$(said_of_device)" 'are no longer measured'
 is 'values measured before stay' "$(rows "$out" '[r["max"] for r in on("rank0")[:4]]')" "['4', '8', '4', '8']"

@@ -11,8 +11,11 @@ PyTorch with the nccl backend at world size 1. Prints what it computed, and figu
     graph        an all_reduce inside of a CUDA graph
     profiler     the training under torch.profiler
     gloo         two processes on one GPU: a DDP training by gloo
+    step         DDP of a transformer whose step takes 100 ms and more (STEP_LAYERS, STEP_WIDTH, STEP_STEPS): what a step takes
+    eager        what PyTorch's own min, max, norm and isnan take of 256 MiB
 """
 import hashlib
+import os
 import sys
 import time
 
@@ -25,7 +28,7 @@ torch.use_deterministic_algorithms(True, warn_only=True)
 torch.cuda.set_device(0)
 if part == "gloo":
     dist.init_process_group("gloo")
-elif part != "operators":
+elif part not in ("operators", "eager"):
     dist.init_process_group("nccl", device_id=torch.device("cuda", 0))
 
 
@@ -160,8 +163,66 @@ def graph():
     print("graph", x.sum().item(), y.sum().item())
 
 
+def step():
+    from torch.nn.parallel import DistributedDataParallel
+
+    layers, width = int(os.environ.get("STEP_LAYERS", 8)), int(os.environ.get("STEP_WIDTH", 2048))
+    layer = torch.nn.TransformerEncoderLayer(width, width // 128, 4 * width, dropout=0.0, batch_first=True, norm_first=True)
+    model = DistributedDataParallel(torch.nn.TransformerEncoder(layer, layers, enable_nested_tensor=False).cuda(), device_ids=[0])
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, foreach=True)
+    batch, warm, steps = 4, 2, int(os.environ.get("STEP_STEPS", 20))
+    while True:
+        x = torch.randn(batch, 1024, width, device="cuda")
+
+        def one():
+            with torch.autocast("cuda", torch.bfloat16):
+                loss = model(x).float().square().mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+
+        for _ in range(warm):
+            one()
+        torch.cuda.synchronize()
+        begin = time.monotonic()
+        one()
+        torch.cuda.synchronize()
+        # The batch of the first run is that of all: STEP_BATCH.
+        if "STEP_BATCH" in os.environ and batch != int(os.environ["STEP_BATCH"]):
+            batch = int(os.environ["STEP_BATCH"])
+        elif "STEP_BATCH" in os.environ or time.monotonic() - begin > 0.1:
+            break
+        else:
+            batch *= 2
+    begin = time.monotonic()
+    for _ in range(steps):
+        one()
+    torch.cuda.synchronize()
+    print("batch", batch, file=sys.stderr)
+    print("%.3f ms a step" % ((time.monotonic() - begin) / steps * 1e3), file=sys.stderr)
+
+
+def eager():
+    for dtype in torch.float32, torch.bfloat16, torch.float16, torch.uint8:
+        x = torch.ones(1 << 28, dtype=torch.uint8, device="cuda").view(dtype)
+        ask = [torch.min, torch.max] + ([torch.linalg.vector_norm, lambda t: torch.isnan(t).any()] if dtype.is_floating_point else [])
+        best = 1e9
+        for _ in range(5):
+            torch.cuda.synchronize()
+            begin = time.monotonic()
+            for f in ask:
+                f(x)
+            torch.cuda.synchronize()
+            best = min(best, time.monotonic() - begin)
+        print("# eager %s: %d functions, %.0f GB/s of the tensor" % (dtype, len(ask), x.nbytes / best / 1e9))
+
+
 if part == "collectives":
     collectives()
+elif part == "step":
+    step()
+elif part == "eager":
+    eager()
 elif part == "operators":
     operators()
 elif part == "profiler":

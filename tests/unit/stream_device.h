@@ -81,7 +81,7 @@ static void drop(uint32_t shot)
 }
 
 static const struct device_backend fake = {
-	"fake", "libcmocka", attach, memory, capturing, copy, poll, drop, NULL};
+	"fake", "libcmocka", attach, memory, capturing, NULL, copy, poll, drop, NULL};
 const struct device_backend *const device_backends[] = {&fake, NULL};
 
 /* "in MAX FLAGS; out MAX FLAGS" of a call; numbered: the index after in and out. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "device/device.h"
+#include "device/measure.h"
 #include "wrappers/gpu/gpu.h"
 
 static void *acl;
@@ -71,6 +72,22 @@ static const float *arrival(uint32_t shot)
 	return NULL;
 }
 
+/* A communicator is made, and then collectives begin: from then on nothing is allocated. */
+static void test_copies_are_prepared_before_collectives_begin(void **state)
+{
+	unsigned (*waits)(void), before;
+	uint32_t shot;
+
+	(void)state;
+	*(void **)&waits = dlsym(acl, "double_waits");
+	ascend_device.init_copies();
+	device_collective_begins(&ascend_device);
+	before = waits();
+	assert_int_equal(ascend_device.copy((uintptr_t)stream, numbers, 16, &shot), 0);
+	assert_int_equal(waits(), before);
+	ascend_device.drop(shot);
+}
+
 static void test_a_copy_has_what_the_stream_has_come_to(void **state)
 {
 	float *seen = alias(numbers);
@@ -117,6 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_before_the_runtime_is_started_nothing_is_its),
 		cmocka_unit_test(test_memory_is_told_apart),
+		cmocka_unit_test(test_copies_are_prepared_before_collectives_begin),
 		cmocka_unit_test(test_a_copy_has_what_the_stream_has_come_to),
 		cmocka_unit_test(test_too_much_is_refused),
 		cmocka_unit_test(test_a_capture_is_seen),

@@ -26,7 +26,7 @@ struct work {
 	size_t bytes;
 };
 
-#define STREAMS 4
+#define STREAMS 10
 static struct stream {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
@@ -92,6 +92,13 @@ static bool enter_current(struct device_guard *g)
 	return enter(g, 0, NULL);
 }
 
+/* One device, whose context is the thread's. */
+static int enter_device(struct device_guard *g, unsigned n)
+{
+	enter(g, 0, NULL);
+	return n ? -1 : 1;
+}
+
 static void leave(struct device_guard *g)
 {
 	(void)g;
@@ -154,7 +161,7 @@ static bool warm(void *function, uint64_t clear, size_t bytes, const void *argum
 }
 
 static const struct device_driver driver = {
-	enter, enter_current, leave, covers, load, share, allocate, warm, launch};
+	enter, enter_current, enter_device, leave, covers, load, share, allocate, warm, launch};
 
 static enum device_memory memory_is_started(const void *p)
 {
@@ -312,6 +319,89 @@ static void test_a_stream_that_does_not_get_on_takes_no_more_than_its_share(void
 	device_measured_drop(shot[0]);
 }
 
+static void hold_all(bool held)
+{
+	for (unsigned i = 0; i < STREAMS; i++)
+		hold(&streams[i], held);
+}
+
+static void drop_arrived(const uint32_t *shot, unsigned n, double min)
+{
+	struct stats s;
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_int_equal(arrival(shot[i], &s), 1);
+		assert_true(s.min.f == min);
+		device_measured_drop(shot[i]);
+	}
+}
+
+static void test_a_full_ring_drops_what_it_has_no_slot_for(void **state)
+{
+	static uint32_t shot[STREAMS * MEASURE_STREAM_MAX];
+	unsigned n = 0, refused = 0;
+	bool dropped;
+
+	(void)state;
+	hold_all(true);
+	for (unsigned i = 0; i < STREAMS * MEASURE_STREAM_MAX; i++) {
+		shot[n] = measure(i % STREAMS, numbers + 5, 10, &dropped);
+		n += shot[n] != 0;
+		refused += dropped;
+	}
+	assert_int_equal(n, 1024);
+	assert_int_equal(refused, STREAMS * MEASURE_STREAM_MAX - 1024);
+	hold_all(false);
+	drop_arrived(shot, n, 5);
+}
+
+/* Each takes a sixtieth of the scratch memory: 2 million times the same number. */
+static uint32_t measure_large(uint32_t *lost)
+{
+	static double number = 3;
+	struct device_tensor t = {.address = (uintptr_t)&number,
+		.lo = (uintptr_t)&number,
+		.hi = (uintptr_t)(&number + 1),
+		.count = 2 << 20,
+		.dtype = DT_FLOAT64,
+		.ndim = 1,
+		.size = {2 << 20}};
+	struct device_batch b;
+	uint32_t shot;
+	bool dropped;
+
+	assert_true(device_batch_begin(&b, &backend, 1, &number, &dropped));
+	shot = device_batch_add(&b, &t, &dropped);
+	assert_false(dropped);
+	*lost = device_batch_end(&b);
+	return shot;
+}
+
+static void test_values_without_scratch_memory_are_counted(void **state)
+{
+	uint32_t shot[62], lost, n = 0, all = 0;
+
+	(void)state;
+	hold(&streams[1], true);
+	for (unsigned i = 0; i < 62; i++) {
+		shot[n] = measure_large(&lost);
+		all += lost;
+		if (lost) {
+			assert_int_equal(device_measured(shot[n], NULL, NULL), -EIO);
+			device_measured_drop(shot[n]);
+		} else {
+			n++;
+		}
+	}
+	assert_int_equal(n, 1024 / 17);
+	assert_int_equal(all, 62 - n);
+	hold(&streams[1], false);
+	drop_arrived(shot, n, 3);
+	shot[0] = measure_large(&lost);
+	assert_int_equal(lost, 0);
+	drop_arrived(shot, 1, 3);
+}
+
 static void test_what_is_not_all_there_is_not_measured(void **state)
 {
 	bool dropped;
@@ -399,6 +489,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_list_has_its_values),
 		cmocka_unit_test(test_a_stream_that_does_not_get_on_takes_no_more_than_its_share),
+		cmocka_unit_test(test_a_full_ring_drops_what_it_has_no_slot_for),
+		cmocka_unit_test(test_values_without_scratch_memory_are_counted),
 		cmocka_unit_test(test_what_is_not_all_there_is_not_measured),
 		cmocka_unit_test(test_threads_measure_at_the_same_time),
 		cmocka_unit_test(test_nothing_is_made_while_collectives_may_be_under_way),

@@ -6,9 +6,7 @@
 
 #include "base/hash.h"
 #include "call/stream.h"
-#include "config/rooms/calls.h"
-#include "device/device.h"
-#include "device/measure.h"
+#include "call/stream_values.h"
 #include "elf/loaded/object_of.h"
 #include "life/life.h"
 #include "session/state.h"
@@ -283,13 +281,6 @@ static void end_ccl_window(const struct ccl_library *l, struct call *c)
 		call_ends_comm(c, l->lib, handle);
 }
 
-/* Prepares measuring on the device while no collective of this communicator can be pending. */
-static void prepare_device(void)
-{
-	if (get_calls_keys(config_now())->device <= CONFIG_DEVICE_KERNEL)
-		device_prepare(device_present());
-}
-
 void ccl_enter(const struct ccl_library *l, struct call *c)
 {
 	uint64_t from = parent_of(c);
@@ -297,7 +288,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 
 	switch (c->api->spec->task) {
 	case TASK_COMM_NEW:
-		prepare_device();
+		stream_init_device();
 		/* All ranks of the parent take part in a split, even those that will not be in any part. */
 		if (m)
 			c->note.u[0] = atomic_fetch_add(
@@ -320,8 +311,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 {
 	if (c->api->spec->task == TASK_COMM_NEW) {
-		/* The library may have been the first to work with the device. */
-		prepare_device();
+		stream_init_device();
 		register_ccl_comm(l, c);
 	} else if (c->api->spec->task == TASK_WIN_NEW)
 		register_ccl_window(l, c, ret);

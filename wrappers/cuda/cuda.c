@@ -36,6 +36,7 @@ static struct {
 	int (*stream_is_capturing)(void *stream, int *state);
 	int (*thread_exchange_stream_capture_mode)(int *mode);
 	int (*stream_get_ctx)(void *stream, void **ctx);
+	int (*ctx_get_current)(void **ctx);
 	int (*ctx_push_current)(void *ctx);
 	int (*ctx_pop_current)(void **ctx);
 	int (*mem_host_alloc)(void **p, size_t bytes, unsigned flags);
@@ -53,6 +54,7 @@ static bool cuda_attach(void)
 		{"cuStreamIsCapturing", &cu.stream_is_capturing},
 		{"cuThreadExchangeStreamCaptureMode", &cu.thread_exchange_stream_capture_mode},
 		{"cuStreamGetCtx", &cu.stream_get_ctx},
+		{"cuCtxGetCurrent", &cu.ctx_get_current},
 		{"cuCtxPushCurrent_v2", &cu.ctx_push_current},
 		{"cuCtxPopCurrent_v2", &cu.ctx_pop_current},
 		{"cuMemHostAlloc", &cu.mem_host_alloc},
@@ -109,12 +111,12 @@ struct guard {
 };
 
 /*
- * Each context has its own stream 0. The one of the memory's context is meant, whatever the thread's current context
- * is.
+ * Each context has its own default streams (0, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD). Those of the memory's context are
+ * meant, whatever the thread's current context is.
  */
 static bool find_context(void *stream, const void *memory, void **ctx)
 {
-	if (!stream &&
+	if ((uintptr_t)stream <= 2 &&
 		cu.pointer_get_attribute(ctx, CONTEXT, (uint64_t)(uintptr_t)memory) == SUCCESS &&
 		*ctx)
 		return true;
@@ -197,6 +199,19 @@ static const struct snapshot_runtime snapshots = {
 	.query = query_event,
 };
 
+/* A communicator is made: its context is the thread's. */
+static void init_cuda_copies(void)
+{
+	int mode = RELAXED;
+	bool relaxed = cu.thread_exchange_stream_capture_mode(&mode) == SUCCESS;
+	void *ctx = NULL;
+
+	if (cu.ctx_get_current(&ctx) == SUCCESS && ctx)
+		snapshots_init(&snapshots);
+	if (relaxed)
+		cu.thread_exchange_stream_capture_mode(&mode);
+}
+
 static int cuda_copy(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
 {
 	void *s = (void *)(uintptr_t)stream;
@@ -225,10 +240,11 @@ static const struct device_backend cuda = {
 	.attach = cuda_attach,
 	.memory = cuda_memory_kind,
 	.capturing = is_stream_capturing,
+	.init_copies = init_cuda_copies,
 	.copy = cuda_copy,
 	.poll = cuda_poll,
 	.drop = cuda_drop,
 	.driver = &cuda_driver,
 };
 
-const struct device_backend *const device_backends[] = {&cuda, &ascend_device, NULL};
+const struct device_backend *const device_backends[] = {&cuda, &hip_device, &ascend_device, NULL};

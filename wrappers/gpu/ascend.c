@@ -140,6 +140,12 @@ static const struct snapshot_runtime snapshots = {
 	.query = query_mark,
 };
 
+static void init_ascend_copies(void)
+{
+	if (current_context())
+		snapshots_init(&snapshots);
+}
+
 static int copy_ascend(uint64_t stream, const void *from, size_t bytes, uint32_t *shot)
 {
 	void *context = current_context();
@@ -165,6 +171,7 @@ const struct device_backend ascend_device = {
 	.attach = attach_ascend,
 	.memory = ascend_memory_kind,
 	.capturing = is_ascend_capturing,
+	.init_copies = init_ascend_copies,
 	.copy = copy_ascend,
 	.poll = poll_ascend,
 	.drop = remove_ascend,

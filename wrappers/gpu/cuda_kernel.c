@@ -4,22 +4,26 @@
  * driver has no error state whose change a program could notice. It translates the PTX for the chip, and keeps the result in
  * its own cache in the user's home.
  */
-#include <string.h>
-
 #include "base/clock.h"
+#include "base/log.h"
 #include "device/stats_launch.h"
 #include "wrappers/gpu/gpu.h"
 
 enum {
 	SUCCESS = 0,
 
+	NOT_FOUND = 500,
+
 	CONTEXT = 1, /* CU_POINTER_ATTRIBUTE_... */
 	MEMORY_TYPE = 2,
+	DEVICE_POINTER = 3,
 	DEVICE_ORDINAL = 9,
 	MAPPED = 13,
+	ACCESS_FLAGS = 16,
 	MAPPING_SIZE = 18,
 	MAPPING_BASE = 19,
 	MEMORY_OF_DEVICE = 2, /* CU_MEMORYTYPE_DEVICE */
+	MAY_READ = 1, /* CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ */
 	RELAXED = 2, /* CU_STREAM_CAPTURE_MODE_RELAXED */
 	NON_BLOCKING = 1, /* CU_STREAM_NON_BLOCKING */
 	REGISTER = 1 | 2, /* CU_MEMHOSTREGISTER_PORTABLE, _DEVICEMAP */
@@ -46,7 +50,11 @@ static struct {
 	int (*launch_kernel)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
 		unsigned by, unsigned bz, unsigned shared, void *stream, void **arguments,
 		void **extra);
-	/* Since CUDA 12; NULL if it is missing. */
+	int (*device_get)(int *device, int ordinal);
+	int (*device_primary_ctx_get_state)(int device, unsigned *flags, int *active);
+	int (*device_primary_ctx_retain)(void **ctx, int device);
+	int (*device_primary_ctx_release)(int device);
+	/* Since CUDA 12. Without it a new context at the address of an old one would be taken for that. */
 	int (*ctx_get_id)(void *ctx, unsigned long long *id);
 } cu;
 static bool attached;
@@ -70,11 +78,14 @@ bool cuda_kernel_attach(void)
 		{"cuModuleGetFunction", &cu.module_get_function},
 		{"cuStreamCreate", &cu.stream_create},
 		{"cuLaunchKernel", &cu.launch_kernel},
+		{"cuCtxGetId", &cu.ctx_get_id},
+		{"cuDeviceGet", &cu.device_get},
+		{"cuDevicePrimaryCtxGetState", &cu.device_primary_ctx_get_state},
+		{"cuDevicePrimaryCtxRetain", &cu.device_primary_ctx_retain},
+		{"cuDevicePrimaryCtxRelease_v2", &cu.device_primary_ctx_release},
 	};
 	const size_t n = sizeof(want) / sizeof(*want);
-	void *id = gpu_find_function("cuCtxGetId", "libcuda.so");
 
-	memcpy(&cu.ctx_get_id, &id, sizeof(id));
 	attached = gpu_find_functions(want, n, "libcuda.so") == n;
 	return attached;
 }
@@ -91,19 +102,23 @@ static bool describe_context(struct device_guard *g)
 	unsigned long long id = 0;
 	int device = 0;
 
-	if (cu.ctx_get_id && cu.ctx_get_id(g->context, &id) != SUCCESS)
-		return false;
-	if (cu.ctx_get_device(&device) != SUCCESS)
+	if (cu.ctx_get_id(g->context, &id) != SUCCESS || cu.ctx_get_device(&device) != SUCCESS)
 		return false;
 	g->id = id;
 	g->device = (uint64_t)device;
 	return true;
 }
 
-/* Each context has its own stream 0: the one of the memory's context is meant, whatever the thread's current context is. */
+/* Streams that each context has: 0, CU_STREAM_LEGACY (1) and, for each thread, CU_STREAM_PER_THREAD (2). */
+static bool is_default_stream(const void *stream)
+{
+	return (uintptr_t)stream <= 2;
+}
+
+/* The default stream of the memory's context is meant, whatever the thread's current context is. */
 static bool find_stream_context(struct device_guard *g, void *stream, const void *memory)
 {
-	if (!stream && memory &&
+	if (is_default_stream(stream) && memory &&
 		cu.pointer_get_attribute(&g->context, CONTEXT, (uint64_t)(uintptr_t)memory) ==
 			SUCCESS &&
 		g->context)
@@ -115,6 +130,9 @@ static bool enter_cuda(struct device_guard *g, uint64_t stream, const void *memo
 {
 	if (!attached) {
 		*g = (struct device_guard){0};
+		log_loss(LOSS_DEVICE,
+			"tensors on a device are not measured: that needs a driver of CUDA 12 or "
+			"later; device: copy measures copies");
 		return false;
 	}
 	relax_capture(g);
@@ -134,46 +152,93 @@ static bool enter_cuda_current(struct device_guard *g)
 	return cu.ctx_get_current(&g->context) == SUCCESS && g->context && describe_context(g);
 }
 
+/*
+ * A primary context is retained while it is used here: the program may release it on another thread. Retaining one that is not
+ * active would create it.
+ */
+static int set_cuda_device(struct device_guard *g, unsigned n)
+{
+	int device, active = 0;
+	unsigned flags;
+
+	if (!attached || cu.device_get(&device, (int)n) != SUCCESS) {
+		*g = (struct device_guard){0};
+		return -1;
+	}
+	relax_capture(g);
+	if (cu.device_primary_ctx_get_state(device, &flags, &active) != SUCCESS || !active ||
+		cu.device_primary_ctx_retain(&g->context, device) != SUCCESS)
+		return 0;
+	g->retained = true;
+	g->device = (uint64_t)device;
+	g->pushed = cu.ctx_push_current(g->context) == SUCCESS;
+	return g->pushed && describe_context(g);
+}
+
 static void leave_cuda(struct device_guard *g)
 {
 	void *ctx;
 
 	if (g->pushed)
 		cu.ctx_pop_current(&ctx);
+	if (g->retained)
+		cu.device_primary_ctx_release((int)g->device);
 	if (g->relaxed)
 		cu.thread_exchange_stream_capture_mode(&g->mode);
 }
 
 /*
- * The end of the mapping around p. Memory that is mapped piece by piece (cuMemMap) may be part of a larger reservation:
- * the smaller of the two answers is used. 0: it cannot be read.
+ * True if kernels of the current context may read at p, by that address. CUDA's reference says of each: DEVICE_POINTER is the
+ * address "through which kernels running in the current context may access" the memory (another one for host memory that
+ * was registered where addresses are disjoint), an error if there is none; MAPPED is 0 for addresses that are only reserved;
+ * ACCESS_FLAGS are those of the current context's device. The last two are missing in drivers before CUDA 10.2 and 11.4.
+ * Memory of another device can be read only if the program has enabled that; it is not read.
  */
-static uint64_t mapped_until(const struct device_guard *g, uint64_t p)
+static bool is_readable(const struct device_guard *g, uint64_t p)
 {
-	uint64_t base = 0, end, map_base = 0;
-	unsigned type = 0, mapped = 1;
-	size_t bytes = 0, map_bytes = 0;
+	uint64_t here = 0;
+	unsigned type = 0, mapped = 0, flags = 0;
 	int device = -1;
 
 	if (cu.pointer_get_attribute(&type, MEMORY_TYPE, p) != SUCCESS ||
-		cu.mem_get_address_range(&base, &bytes, p) != SUCCESS || p < base ||
-		p - base >= bytes)
-		return 0;
+		cu.pointer_get_attribute(&here, DEVICE_POINTER, p) != SUCCESS || here != p)
+		return false;
 	if (type == MEMORY_OF_DEVICE &&
 		(cu.pointer_get_attribute(&device, DEVICE_ORDINAL, p) != SUCCESS ||
 			(uint64_t)device != g->device))
-		return 0; /* memory of another device: it can be read only if the program has enabled that */
+		return false;
+	/* A bool, or an int. */
 	if (cu.pointer_get_attribute(&mapped, MAPPED, p) == SUCCESS && !(mapped & 0xff))
-		return 0;
-	end = base + bytes;
-	if (cu.pointer_get_attribute(&map_bytes, MAPPING_SIZE, p) == SUCCESS && map_bytes &&
-		cu.pointer_get_attribute(&map_base, MAPPING_BASE, p) == SUCCESS &&
-		p - map_base < map_bytes && map_base + map_bytes < end)
-		end = map_base + map_bytes;
-	return end;
+		return false;
+	return cu.pointer_get_attribute(&flags, ACCESS_FLAGS, p) != SUCCESS || flags & MAY_READ;
 }
 
-#define PIECES_MAX 64 /* maximum number of mappings of one tensor */
+/*
+ * The end of the mapping around p; 0: it cannot be read. Of memory that is mapped piece by piece (cuMemMap; PyTorch's
+ * expandable segments) drivers answer cuMemGetAddressRange with the piece (openucx/ucx #11461), or with NOT_FOUND
+ * (NVIDIA/nccl #2332); MAPPING_SIZE is the piece. The smaller of the answers is used.
+ */
+static uint64_t mapped_until(const struct device_guard *g, uint64_t p)
+{
+	uint64_t base = 0, map_base = 0, end = UINT64_MAX;
+	size_t bytes = 0, map_bytes = 0;
+	int range;
+
+	if (!is_readable(g, p))
+		return 0;
+	range = cu.mem_get_address_range(&base, &bytes, p);
+	if (range == SUCCESS && p >= base && p - base < bytes)
+		end = base + bytes;
+	else if (range != NOT_FOUND)
+		return 0;
+	if (cu.pointer_get_attribute(&map_bytes, MAPPING_SIZE, p) == SUCCESS && map_bytes &&
+		cu.pointer_get_attribute(&map_base, MAPPING_BASE, p) == SUCCESS && p >= map_base &&
+		p - map_base < map_bytes && map_base + map_bytes < end)
+		end = map_base + map_bytes;
+	return end == UINT64_MAX ? 0 : end;
+}
+
+#define PIECES_MAX 512 /* mappings of one tensor; PyTorch's are of 20 MiB, so this is 10 GiB */
 
 static bool is_covered(const struct device_guard *g, uint64_t lo, uint64_t hi)
 {
@@ -230,6 +295,7 @@ static bool warm_kernel(
 const struct device_driver cuda_driver = {
 	.enter = enter_cuda,
 	.enter_current = enter_cuda_current,
+	.enter_device = set_cuda_device,
 	.leave = leave_cuda,
 	.covers = is_covered,
 	.load = load_kernel,

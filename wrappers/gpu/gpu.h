@@ -25,6 +25,9 @@ size_t gpu_find_functions(const struct gpu_function *f, size_t n, const char *li
 /* Ascend: copies only. Never run on an NPU. */
 extern const struct device_backend ascend_device;
 
+/* AMD's GPUs. Never run on one. */
+extern const struct device_backend hip_device;
+
 /* images.S: the kernel as text for NVIDIA's driver, which ends with a NUL, and as code objects of AMD. */
 extern const char gpu_stats_ptx[], gpu_stats_gfx90a[], gpu_stats_gfx942[], gpu_stats_gfx1100[];
 

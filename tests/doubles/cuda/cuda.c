@@ -27,7 +27,8 @@ struct item {
 
 struct CUstream_st {
 	int number;
-	bool held, busy;
+	struct context *context;
+	bool held, busy, blocking;
 	int capture; /* CU_STREAM_CAPTURE_STATUS_: none, active, invalidated */
 	struct item *first, **end;
 	pthread_cond_t change;
@@ -38,22 +39,39 @@ struct CUevent_st {
 	unsigned under_way; /* marks of it that streams have not passed */
 };
 
-enum kind { DEVICE = 2, PINNED = 1, MANAGED = 3 };
+enum kind { DEVICE = 2, PINNED = 1, MANAGED = 3, MAPPED = 4, RESERVED = 5 };
 
 static struct memory {
 	char *address, *alias;
 	size_t bytes;
 	enum kind kind;
-} memories[64];
+	int device;
+	bool no_access,
+		elsewhere; /* cuMemSetAccess has not been called; a kernel finds it at another address */
+} memories[256];
 static int nmemories, nstreams, ncaptures;
 static unsigned waits;
 static bool initialised;
-static struct CUstream_st streams[8];
+static struct CUstream_st streams[16];
+static struct context {
+	int device;
+	unsigned users;
+	unsigned long long id;
+	bool launched; /* the kernel is there: it is loaded when it is first launched */
+	CUstream stream;
+} contexts[2];
+static unsigned long long last_context;
 static char log_text[65536], log_copy[65536];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char the_context;
-static __thread CUcontext current;
+#define DEPTH 16
+static __thread struct context *stack[DEPTH];
+static __thread int depth; /* the current context is the last */
 static __thread int capture_mode; /* global */
+
+static struct context *current(void)
+{
+	return depth ? stack[depth - 1] : NULL;
+}
 
 static void note(const char *fmt, ...)
 {
@@ -95,8 +113,8 @@ static CUresult allocate(void **out, size_t bytes, enum kind kind)
 
 	if (fd < 0 || ftruncate(fd, (off_t)bytes))
 		abort();
-	m->bytes = bytes;
-	m->kind = kind;
+	*m = (struct memory){
+		.bytes = bytes, .kind = kind, .device = current() ? current()->device : 0};
 	m->alias = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	m->address = kind == PINNED ? m->alias : mmap(NULL, bytes, PROT_NONE, MAP_SHARED, fd, 0);
 	close(fd);
@@ -183,6 +201,56 @@ EXPORT CUresult cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 	return allocate_safely(out, bytes, PINNED);
 }
 
+/*
+ * By CUDA's reference: whether kernels of the current context can read the memory at that address. Of memory without access nothing
+ * but ACCESS_FLAGS tells.
+ */
+static CUresult device_pointer(const struct memory *m, CUdeviceptr p, CUdeviceptr *out)
+{
+	if (!current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	if (m->kind != PINNED && m->kind != MANAGED && m->device != current()->device)
+		return CUDA_ERROR_INVALID_VALUE;
+	*out = m->elsewhere ? p + (1 << 20) : p;
+	return CUDA_SUCCESS;
+}
+
+static CUresult answer_attribute(const struct memory *m, int what, CUdeviceptr p, void *out)
+{
+	bool pieces = m->kind == MAPPED || m->kind == RESERVED;
+
+	switch (what) {
+	case 1:
+		*(CUcontext *)out = pieces ? NULL : &contexts[m->device];
+		return CUDA_SUCCESS;
+	case 2:
+		*(unsigned *)out = m->kind == PINNED ? 1 : 2;
+		return CUDA_SUCCESS;
+	case 3:
+		return device_pointer(m, p, out);
+	case 8:
+		*(unsigned *)out = m->kind == MANAGED;
+		return CUDA_SUCCESS;
+	case 9:
+		*(int *)out = m->device;
+		return CUDA_SUCCESS;
+	case 13:
+		*(bool *)out = m->kind != RESERVED;
+		return CUDA_SUCCESS;
+	case 16:
+		*(unsigned *)out = m->no_access ? 0 : 3;
+		return m->kind == RESERVED ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+	case 18:
+		*(size_t *)out = m->bytes;
+		return pieces ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	case 19:
+		*(CUdeviceptr *)out = (CUdeviceptr)(uintptr_t)m->address;
+		return pieces ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	default:
+		return CUDA_ERROR_INVALID_VALUE;
+	}
+}
+
 EXPORT CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p)
 {
 	CUresult r = CUDA_SUCCESS;
@@ -192,25 +260,20 @@ EXPORT CUresult cuPointerGetAttribute(void *out, int what, CUdeviceptr p)
 	m = find((const void *)(uintptr_t)p);
 	if (!initialised)
 		r = CUDA_ERROR_NOT_INITIALIZED;
-	else if (!m || (what != 1 && what != 2 && what != 8 && what != 9 && what != 13))
-		r = CUDA_ERROR_INVALID_VALUE;
-	else if (what == 1)
-		*(CUcontext *)out = &the_context;
-	else if (what == 9)
-		*(unsigned *)out = 0;
-	else if (what == 13)
-		*(bool *)out = true;
 	else
-		*(unsigned *)out = what == 8 ? m->kind == MANAGED : m->kind == PINNED ? 1 : 2;
+		r = m ? answer_attribute(m, what, p, out) : CUDA_ERROR_INVALID_VALUE;
 	pthread_mutex_unlock(&lock);
 	return r;
 }
 
 /* ---- streams ---- */
 
+/* 0, CU_STREAM_LEGACY and CU_STREAM_PER_THREAD are the current context's, here one stream. */
 static CUstream double_stream_of(CUstream s)
 {
-	return s ? s : &streams[0];
+	struct context *c = current() ? current() : &contexts[0];
+
+	return (uintptr_t)s <= 2 ? c->stream : s;
 }
 
 static void do_item(struct item *i)
@@ -247,12 +310,16 @@ static void *stream_main(void *arg)
 	return NULL;
 }
 
-static void new_stream(CUstream *out)
+static void new_stream(CUstream *out, struct context *c, bool blocking)
 {
 	CUstream s = &streams[nstreams];
 	pthread_t thread;
 
+	if (nstreams == sizeof(streams) / sizeof(*streams))
+		abort();
 	s->number = nstreams++;
+	s->context = c;
+	s->blocking = blocking;
 	s->end = &s->first;
 	pthread_cond_init(&s->change, NULL);
 	if (pthread_create(&thread, NULL, stream_main, s))
@@ -261,27 +328,58 @@ static void new_stream(CUstream *out)
 	*out = s;
 }
 
+static void activate(struct context *c)
+{
+	if (c->users++)
+		return;
+	c->device = (int)(c - contexts);
+	c->id = ++last_context;
+	c->launched = false;
+	if (!c->stream)
+		new_stream(&c->stream, c, true);
+}
+
+/* As the first call of CUDA's runtime: the first device's context is there, and is the thread's. */
 EXPORT CUresult cuInit(unsigned flags)
 {
-	CUstream s;
-
 	(void)flags;
 	pthread_mutex_lock(&lock);
 	if (!initialised)
-		new_stream(&s);
+		activate(&contexts[0]);
 	initialised = true;
-	current = &the_context;
+	if (!depth)
+		stack[depth++] = &contexts[0];
 	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuStreamCreate(CUstream *out, unsigned flags)
 {
-	(void)flags;
+	if (!current())
+		return CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_lock(&lock);
-	new_stream(out);
+	new_stream(out, current(), !flags);
 	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
+}
+
+/* A call on the legacy stream depends on all blocking streams of its context: while one is captured it is forbidden. */
+static bool depends_on_capture(CUstream s)
+{
+	if (s != s->context->stream)
+		return false;
+	for (int i = 0; i < nstreams; i++)
+		if (streams[i].context == s->context && streams[i].blocking && &streams[i] != s &&
+			streams[i].capture)
+			return true;
+	return false;
+}
+
+static void spoil_captures(struct context *c)
+{
+	for (int i = 0; i < nstreams; i++)
+		if (streams[i].context == c && streams[i].blocking && streams[i].capture)
+			streams[i].capture = 2;
 }
 
 /* Puts a thing on the stream, or into the capture, where it is forgotten. */
@@ -294,8 +392,11 @@ static CUresult put(CUstream s, struct item what, const char *name)
 	pthread_mutex_lock(&lock);
 	if (!initialised) {
 		r = CUDA_ERROR_NOT_INITIALIZED;
-	} else if (current != &the_context) {
+	} else if (current() != s->context) {
 		r = CUDA_ERROR_INVALID_CONTEXT;
+	} else if (depends_on_capture(s)) {
+		spoil_captures(s->context);
+		r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
 	} else if (s->capture) {
 		note("s%d captured %s\n", s->number, name);
 		r = s->capture == 2 ? CUDA_ERROR_STREAM_CAPTURE_INVALIDATED : CUDA_SUCCESS;
@@ -349,221 +450,119 @@ EXPORT CUresult cuStreamSynchronize(CUstream s)
 
 EXPORT CUresult cuStreamGetCtx(CUstream s, CUcontext *ctx)
 {
-	(void)s;
-	*ctx = initialised ? &the_context : NULL;
-	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+	if (!initialised)
+		return CUDA_ERROR_NOT_INITIALIZED;
+	if ((uintptr_t)s <= 2 && !current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*ctx = double_stream_of(s)->context;
+	return CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxPushCurrent_v2(CUcontext ctx)
 {
-	current = ctx;
+	struct context *c = ctx;
+
+	if (!c || !c->users || depth == DEPTH)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	stack[depth++] = c;
 	return CUDA_SUCCESS;
 }
 
-/* One level is enough here: what was there before is the same context. */
 EXPORT CUresult cuCtxPopCurrent_v2(CUcontext *ctx)
 {
-	*ctx = current;
+	if (!depth)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*ctx = stack[--depth];
 	return CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuCtxSetCurrent(CUcontext ctx)
+{
+	depth -= depth > 0;
+	return ctx ? cuCtxPushCurrent_v2(ctx) : CUDA_SUCCESS;
 }
 
 EXPORT CUresult cuCtxGetCurrent(CUcontext *ctx)
 {
-	*ctx = current;
+	*ctx = current();
 	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 EXPORT CUresult cuCtxGetDevice(int *device)
 {
-	*device = 0;
-	return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+	if (!current())
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*device = current()->device;
+	return CUDA_SUCCESS;
 }
 
+#ifndef DOUBLE_CUDA_11
 EXPORT CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id)
 {
-	*id = ctx ? 7 : 0;
+	struct context *c = ctx;
+
+	if (!c || !c->users)
+		return CUDA_ERROR_INVALID_CONTEXT;
+	*id = c->id;
+	return CUDA_SUCCESS;
+}
+#endif
+
+EXPORT CUresult cuDeviceGet(int *device, int ordinal)
+{
+	*device = ordinal;
+	return ordinal < 0 || ordinal > 1 ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+EXPORT CUresult cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
+{
+	*flags = 0;
+	pthread_mutex_lock(&lock);
+	*active = contexts[device].users > 0;
+	pthread_mutex_unlock(&lock);
 	return CUDA_SUCCESS;
 }
 
-/* ---- kernels: the one that we know ---- */
-
-EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr p)
+EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, int device)
 {
-	struct memory *m;
-
 	pthread_mutex_lock(&lock);
-	m = find((const void *)(uintptr_t)p);
-	if (m) {
-		*base = (CUdeviceptr)(uintptr_t)m->address;
-		*bytes = m->bytes;
-	}
+	activate(&contexts[device]);
 	pthread_mutex_unlock(&lock);
-	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+	*ctx = &contexts[device];
+	return CUDA_SUCCESS;
 }
 
-/* When all that streams were given is done. */
-EXPORT CUresult cuMemFree_v2(CUdeviceptr p)
+EXPORT CUresult cuDevicePrimaryCtxRelease_v2(int device)
 {
-	struct memory *m;
+	CUresult r = CUDA_SUCCESS;
 
 	pthread_mutex_lock(&lock);
-	waits++;
-	while (!is_idle()) {
-		pthread_mutex_unlock(&lock);
-		usleep(1000);
-		pthread_mutex_lock(&lock);
-	}
-	m = find((const void *)(uintptr_t)p);
-	if (m) {
-		munmap(m->address, m->bytes);
-		if (m->alias != m->address)
-			munmap(m->alias, m->bytes);
-		*m = memories[--nmemories];
-	}
-	pthread_mutex_unlock(&lock);
-	return m ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-static CUresult do_carefully(void)
-{
-	CUresult r;
-
-	pthread_mutex_lock(&lock);
-	wait_if_strict();
-	r = !initialised ? CUDA_ERROR_NOT_INITIALIZED
-	    : unsafe()	 ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
-			 : CUDA_SUCCESS;
+	if (contexts[device].users)
+		contexts[device].users--;
+	else
+		r = CUDA_ERROR_INVALID_CONTEXT;
 	pthread_mutex_unlock(&lock);
 	return r;
 }
 
-EXPORT CUresult cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags)
-{
-	(void)p;
-	(void)bytes;
-	(void)flags;
-	return do_carefully();
-}
-
-EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr *device, void *p, unsigned flags)
-{
-	(void)flags;
-	*device = (CUdeviceptr)(uintptr_t)p;
-	return CUDA_SUCCESS;
-}
-
-EXPORT CUresult cuModuleLoadData(void **module, const void *image)
-{
-	CUresult r = do_carefully();
-
-	*module = &the_context;
-	if (getenv("DOUBLE_NO_KERNEL") || !strstr(image, ".entry probe_stats("))
-		r = CUDA_ERROR_INVALID_VALUE;
-	return r;
-}
-
-EXPORT CUresult cuModuleGetFunction(void **function, void *module, const char *name)
-{
-	*function = module;
-	return strcmp(name, "probe_stats") ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
-}
-
-struct filling {
-	CUdeviceptr at;
-	size_t bytes;
-	unsigned char value;
-};
-
-static void fill_memory(void *arg)
-{
-	struct filling *f = arg;
-
-	memset(double_device_alias((void *)(uintptr_t)f->at), f->value, f->bytes);
-	free(f);
-}
-
-EXPORT CUresult cuMemsetD8Async(CUdeviceptr p, unsigned char value, size_t bytes, CUstream s)
-{
-	struct filling *f = malloc(sizeof(*f));
-
-	*f = (struct filling){p, bytes, value};
-	return put(s, (struct item){.fn = fill_memory, .arg = f}, "fill");
-}
-
-/* A device's fault ends the context; here it ends the test. */
-static void check_extent(const struct stats_job *job)
-{
-	static const uint8_t size_of[STATS_FORMATS] = {
-		[STATS_U8] = 1, 1, 2, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8, 1};
-	uint64_t lo = job->address, hi = lo + size_of[job->format];
-	struct memory *m;
-
-	if (!job->ndim)
-		hi = lo + job->count * size_of[job->format];
-	for (uint32_t d = 0; d < job->ndim; d++)
-		hi += (job->size[d] - 1) * (uint64_t)job->step[d];
-	pthread_mutex_lock(&lock);
-	m = find((const void *)(uintptr_t)lo);
-	if (!m || hi > (uint64_t)(uintptr_t)m->address + m->bytes) {
-		fprintf(stderr, "the kernel reads %llu bytes at %#llx, which are not all there\n",
-			(unsigned long long)(hi - lo), (unsigned long long)lo);
-		abort();
-	}
-	pthread_mutex_unlock(&lock);
-}
-
-static uint64_t alias_of(uint64_t at)
-{
-	return (uint64_t)(uintptr_t)double_device_alias((void *)(uintptr_t)at);
-}
-
-struct launching {
-	struct stats_launch launch;
-	unsigned blocks;
-};
-
-static void run_kernel(void *arg)
-{
-	struct launching *l = arg;
-
-	for (uint32_t i = 0; i < l->launch.jobs; i++) {
-		check_extent(&l->launch.job[i]);
-		l->launch.job[i].address = alias_of(l->launch.job[i].address);
-	}
-	l->launch.parts = alias_of(l->launch.parts);
-	l->launch.counters = alias_of(l->launch.counters);
-	stats_run_on_host(&l->launch, l->blocks);
-	free(l);
-}
-
-EXPORT CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
-	unsigned by, unsigned bz, unsigned shared, CUstream s, void **arguments, void **extra)
-{
-	struct launching *l = malloc(sizeof(*l));
-	static unsigned launches;
-	char name[32];
-
-	(void)shared;
-	(void)extra;
-	if (function != &the_context || gy != 1 || gz != 1 || bx != STATS_THREADS || by != 1 ||
-		bz != 1)
-		abort();
-	memcpy(&l->launch, arguments[0], sizeof(l->launch));
-	l->blocks = gx;
-	snprintf(name, sizeof(name), "values of %u", l->launch.jobs);
-	if (getenv("DOUBLE_LOSE_AT") && launches++ == (unsigned)atoi(getenv("DOUBLE_LOSE_AT")))
-		return 700;
-	return put(s, (struct item){.fn = run_kernel, .arg = l}, name);
-}
+#include "cuda_launches.h"
 
 /* ---- captures ---- */
 
+/* Asked about the legacy stream while a blocking one is captured: an error, and no capture is invalidated. */
 EXPORT CUresult cuStreamIsCapturing(CUstream s, int *state)
 {
+	CUresult r = CUDA_SUCCESS;
+
 	pthread_mutex_lock(&lock);
-	*state = double_stream_of(s)->capture;
+	if (!initialised)
+		r = CUDA_ERROR_NOT_INITIALIZED;
+	else if (depends_on_capture(double_stream_of(s)))
+		r = CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+	else
+		*state = double_stream_of(s)->capture;
 	pthread_mutex_unlock(&lock);
-	return initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
+	return r;
 }
 
 EXPORT CUresult cuStreamBeginCapture_v2(CUstream s, int mode)
@@ -645,6 +644,44 @@ EXPORT void double_hold(CUstream s)
 EXPORT void double_release(CUstream s)
 {
 	set_held(s, false);
+}
+
+/*
+ * Memory of the current context that is mapped piece by piece, as PyTorch's expandable segments: one address range of `pieces`. The hole is
+ * reserved only; to the locked one cuMemSetAccess has not given access. -1: there is none.
+ */
+EXPORT void *double_map(int pieces, size_t bytes, int hole, int locked)
+{
+	void *first = NULL;
+	struct memory *m;
+
+	pthread_mutex_lock(&lock);
+	allocate(&first, (size_t)pieces * bytes, MAPPED);
+	m = &memories[nmemories - 1];
+	m->bytes = bytes;
+	m->kind = hole == 0 ? RESERVED : MAPPED;
+	m->no_access = locked == 0;
+	for (int i = 1; i < pieces; i++) {
+		memories[nmemories] = *m;
+		memories[nmemories].address += (size_t)i * bytes;
+		memories[nmemories].alias += (size_t)i * bytes;
+		memories[nmemories].kind = i == hole ? RESERVED : MAPPED;
+		memories[nmemories++].no_access = i == locked;
+	}
+	pthread_mutex_unlock(&lock);
+	return first;
+}
+
+/* Host memory that was registered where kernels find it at another address. */
+EXPORT void *double_register_elsewhere(size_t bytes)
+{
+	void *p = NULL;
+
+	pthread_mutex_lock(&lock);
+	allocate(&p, bytes, PINNED);
+	memories[nmemories - 1].elsewhere = true;
+	pthread_mutex_unlock(&lock);
+	return p;
 }
 
 EXPORT const char *double_log(void)

@@ -2,7 +2,8 @@
 /*
  * A libcuda.so.1 without a device, for tests. Streams are threads, the device's memory is memory that the processor must
  * not touch: its addresses are mapped without any right, so a wrong read ends the test; the device's side uses a
- * second mapping of it. Captures record nothing; what must not be done while one is under way spoils it.
+ * second mapping of it. Captures record nothing; what must not be done while one is under way spoils it. There are two devices, of
+ * which the second is started by cuDevicePrimaryCtxRetain(). A context refuses streams, functions and memory of the other.
  *
  * The first functions are those of CUDA's driver that the tests use, the last ones are the double's own.
  */
@@ -22,10 +23,14 @@ enum {
 	CUDA_SUCCESS = 0,
 	CUDA_ERROR_INVALID_VALUE = 1,
 	CUDA_ERROR_NOT_INITIALIZED = 3,
+	CUDA_ERROR_INVALID_DEVICE = 101,
 	CUDA_ERROR_INVALID_CONTEXT = 201,
+	CUDA_ERROR_INVALID_HANDLE = 400,
+	CUDA_ERROR_NOT_FOUND = 500,
 	CUDA_ERROR_NOT_READY = 600,
 	CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED = 900,
 	CUDA_ERROR_STREAM_CAPTURE_INVALIDATED = 901,
+	CUDA_ERROR_STREAM_CAPTURE_IMPLICIT = 906,
 };
 
 CUresult cuInit(unsigned flags);
@@ -50,7 +55,12 @@ CUresult cuEventDestroy_v2(CUevent e);
 CUresult cuEventRecord(CUevent e, CUstream s);
 CUresult cuEventQuery(CUevent e);
 
+CUresult cuCtxSetCurrent(CUcontext ctx);
 CUresult cuCtxGetCurrent(CUcontext *ctx);
+CUresult cuDeviceGet(int *device, int ordinal);
+CUresult cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active);
+CUresult cuDevicePrimaryCtxRetain(CUcontext *ctx, int device);
+CUresult cuDevicePrimaryCtxRelease_v2(int device);
 CUresult cuCtxGetDevice(int *device);
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *id);
 CUresult cuMemGetAddressRange_v2(CUdeviceptr *base, size_t *bytes, CUdeviceptr p);
@@ -65,6 +75,9 @@ CUresult cuLaunchKernel(void *function, unsigned gx, unsigned gy, unsigned gz, u
 
 /* The address at which the device's side finds the memory that the program calls p. */
 void *double_device_alias(const void *p);
+/* Memory that is mapped piece by piece, see there. */
+void *double_map(int pieces, size_t bytes, int hole, int locked);
+void *double_register_elsewhere(size_t bytes);
 /* Holds the stream: its work waits until double_release(). */
 void double_hold(CUstream s);
 void double_release(CUstream s);

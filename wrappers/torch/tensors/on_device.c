@@ -28,15 +28,21 @@ static _Atomic uint32_t looked; /* how often they were not found */
 
 static bool have_streams(void)
 {
-	current_stream *current;
-	stream_handle *handle;
+	/* The same class in builds for AMD's GPUs, whose tensors have CUDA's device type: c10/hip/HIPStream.h. Never run there. */
+	static const char *const names[2][2] = {
+		{"_ZN3c104cuda20getCurrentCUDAStreamEa", "_ZNK3c104cuda10CUDAStream6streamEv"},
+		{"_ZN3c103hip19getCurrentHIPStreamEa", "_ZNK3c103hip9HIPStream6streamEv"}};
+	current_stream *current = NULL;
+	stream_handle *handle = NULL;
 
 	if (atomic_load_explicit(&ask_handle, memory_order_acquire))
 		return true;
 	if (atomic_load_explicit(&looked, memory_order_relaxed) >= LOOKS_MAX)
 		return false;
-	current = (current_stream *)torch_function_at("_ZN3c104cuda20getCurrentCUDAStreamEa");
-	handle = (stream_handle *)torch_function_at("_ZNK3c104cuda10CUDAStream6streamEv");
+	for (unsigned i = 0; i < 2 && !(current && handle); i++) {
+		current = (current_stream *)torch_function_at(names[i][0]);
+		handle = (stream_handle *)torch_function_at(names[i][1]);
+	}
 	if (!current || !handle) {
 		atomic_fetch_add_explicit(&looked, 1, memory_order_relaxed);
 		return false;
