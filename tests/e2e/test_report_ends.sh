@@ -45,7 +45,7 @@ for case in all_at_once all_on_two_hosts; do
 done
 said=$(field all_at_once 'f["text"]')
 like 'all_at_once_names_the_host_and_the_calls' "$said" \
-	'^step 9: all 4 ranks, all on host a, .*within 4 ms.* no rank failed first ranks 0,1 were in all_reduce #20 .* for .* called from train .train.py:20. ranks 2,3 were in no recorded call; .* was barrier #19'
+	'^step 9: all 4 ranks, all on host a, .*within 4 ms.* nothing shows that a rank failed first ranks 0,1 were in all_reduce #20 .* for .* called from train .train.py:20. ranks 2,3 were in no recorded call; .* was barrier #19'
 unlike 'all_on_two_hosts_names_no_host' "$(field all_on_two_hosts 'f["text"]')" 'on host'
 is 'first_host_is_named_with_all_its_ranks' "$(ends first_host)" "[('died', 'bad', [2, 3], [0, 1])]"
 like 'first_host_is_named' "$(field first_host 'f["text"]')" '^all 2 ranks on host b .ranks 2,3. .* 996 ms before any other rank'

@@ -432,7 +432,7 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
-	if (!s || r->left || is_circle_said(r) || add_to_circle(r, s))
+	if (!s || r->left || r->ended_together || is_circle_said(r) || add_to_circle(r, s))
 		return;
 	what = report_kind(r, s);
 	who = out_ranks(s->rank, s->n);

@@ -183,9 +183,9 @@ void find_ended_together(struct report *r)
 				     (unsigned long long)high)
 			   : tool_format("step %llu", (unsigned long long)low);
 	text = tool_format(
-		"%s: all %u ranks%s were ended by a signal at about the same time%s: from "
-		"outside, by a user, a scheduler or a lack of memory on the host; no rank "
-		"failed first",
+		"%s: all %u ranks%s were ended by a signal at about the same time%s: by a user, a "
+		"scheduler, a lack of memory on the host, or by the launcher after an error that a "
+		"library printed; nothing shows that a rank failed first",
 		steps, n, host, within);
 	append_activities(r, &text);
 	append_times(r, &text);
@@ -197,7 +197,7 @@ void find_ended_together(struct report *r)
 		name_call(f, &r->g.rank[sample].last);
 	f->event = moment_of_leaving(r, 0);
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
-	r->left = true;
+	r->ended_together = true;
 	free(host);
 	free(within);
 	free(steps);
