@@ -160,6 +160,7 @@ int main(int argc, char **argv)
 {
 	void (*mark)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "probe_step");
 	static char op[64];
+	int *meddle = dlsym(RTLD_DEFAULT, "meddle_now");
 	char *tail;
 
 	MPI_Init(&argc, &argv);
@@ -183,6 +184,11 @@ int main(int argc, char **argv)
 		for (int i = 0; i < ROOM; i++)
 			a[i] = (float)((step * 131 + rank * 17 + i * 7) % 1009) / 8;
 		MPI_Allreduce(a, c, 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+		/* tests/faults/meddle.c: 1: what it receives is changed, 2: what it sends. */
+		if (meddle && step == at && rank == who)
+			*meddle = strcmp(fault, "arrives_changed") == 0	 ? 1
+				  : strcmp(fault, "leaves_changed") == 0 ? 2
+									 : 0;
 		call_op(op);
 		if (mark)
 			mark();
