@@ -117,6 +117,38 @@ def stood_and_was_killed(top, lead=60):
     job.write([dict(how="signal", text="gone", at=job.now + (lead * MS if r else 0)) for r in range(RANKS)], state="recovered")
 
 
+def work_and_end(top, hosts, ends, waiting=(0, 1)):
+    """Ranks wait for 3 ms in an all_reduce for the others, which compute, when signals end all: hosts and ends (ms) by rank."""
+    job = Job(top)
+    steps(job)
+    for r in waiting:
+        job.call(r, "all_reduce", STEPS - 1, job.now + r * 1000, "", "open")
+    job.now += 3 * MS
+    for rank, host in zip(job.ranks, hosts):
+        rank.meta["owner"] = dict(rank.meta["owner"], host=host)
+    job.write([dict(how="signal", text="gone", at=job.now + at * MS) for at in ends], state="recovered")
+
+
+def all_at_once(top):
+    """One signal ended all ranks: two of them one tick later."""
+    work_and_end(top, "aaaa", (0, 4, 0, 4))
+
+
+def all_on_two_hosts(top):
+    """A scheduler ended all ranks of two hosts: some ms lie between any two of them."""
+    work_and_end(top, "aabb", (8, 0, 4, 0))
+
+
+def first_host(top):
+    """All ranks of host b ended, and a launcher ended the others a second later."""
+    work_and_end(top, "aabb", (1000, 1002, 4, 0))
+
+
+def first_of_host(top):
+    """One rank of host b ended, and a launcher ended the others, which waited for it."""
+    work_and_end(top, "aabb", (1000, 1002, 1000, 0), (0, 1, 2))
+
+
 def started_and_not_complete(top):
     """Rank 0 waits for a message that no rank sends; the others have started an all_reduce, and wait for it where nothing is recorded."""
     job = Job(top, "c10d")
@@ -130,7 +162,7 @@ def started_and_not_complete(top):
 
 
 CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, crash_at_exit, exit_code_of_one, left_while_others_wait, stood_and_was_killed,
-                                 started_and_not_complete)}
+                                 started_and_not_complete, all_at_once, all_on_two_hosts, first_host, first_of_host)}
 
 if __name__ == "__main__":
     for case in sys.argv[2:]:

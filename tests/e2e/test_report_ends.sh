@@ -36,6 +36,44 @@ for case in exit_code_of_one left_while_others_wait; do
 	is "${case}_is_the_fault" "$(field $case 'f["kind"], f["severity"], f["ranks"]')" "('died', 'bad', [2])"
 done
 
+# Signals that end all ranks at about the same time accuse none of them.
+ends() { # CASE: the findings that are no notes
+	field "$1" '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["severity"] != "note"]'
+}
+python3 tests/e2e/end_folders.py "$tmp" all_at_once all_on_two_hosts first_host first_of_host
+for case in all_at_once all_on_two_hosts; do
+	is "${case}_accuses_no_rank" "$(ends $case)" "[('killed', 'warn', [], [0, 1, 2, 3])]"
+done
+said=$(field all_at_once 'f["text"]')
+like 'all_at_once_names_the_host_and_the_calls' "$said" \
+	'^step 9: all 4 ranks, all on host a, .*within 4 ms.* nothing shows that a rank failed first ranks 0,1 were in all_reduce #20 .* for .* called from train .train.py:20. ranks 2,3 were in no recorded call; .* was barrier #19'
+unlike 'all_on_two_hosts_names_no_host' "$(field all_on_two_hosts 'f["text"]')" 'on host'
+is 'first_host_is_named_with_all_its_ranks' "$(ends first_host)" "[('died', 'bad', [2, 3], [0, 1])]"
+like 'first_host_is_named' "$(field first_host 'f["text"]')" '^all 2 ranks on host b .ranks 2,3. .* 996 ms before any other rank'
+is 'first_of_host_is_named_alone' "$(ends first_of_host)" "[('died', 'bad', [3], [0, 1, 2])]"
+
+# The same with real programs: `kill -9` of all ranks at any moment, and of one.
+all_running() {
+	[ "$(ls "$out"/rank*/journal.bin 2>/dev/null | wc -l)" -eq "$1" ]
+}
+for f in $flavours; do
+	new_out
+	start_with $f 4 mpi_loop 100000000 1024
+	ok "$f: four ranks run" wait_until 30 all_running 4
+	sleep 1.5
+	kill -9 $(ranks_of "$out")
+	gone "$out"
+	launcher_ends
+	is "$f: kill -9 of all ranks accuses none" "$("$probe" report --json "$out" | python3 -c 'import json, sys
+print([(f["kind"], f["ranks"]) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note"])')" "[('killed', [])]"
+	new_out
+	run_with $f 4 mpi_exit kill 20 2
+	gone "$out"
+	is "$f: the one that was killed first is named, or none" "$("$probe" report --json "$out" | python3 -c 'import json, sys
+f = [f for f in json.load(sys.stdin)["findings"] if f["severity"] != "note"][0]
+print((f["kind"], f["ranks"]) if (f["kind"], f["ranks"]) != ("killed", []) else ("died", [2]))')" "('died', [2])"
+done
+
 # A user killed a job that had been blocked for 14 s: being killed first is no fault.
 python3 tests/e2e/end_folders.py "$tmp" stood_and_was_killed started_and_not_complete
 is 'stood_and_was_killed_blames_no_victim' "$(field stood_and_was_killed '[(x["kind"], x["ranks"]) for x in all if x["severity"] == "bad"]')" "[('skip', [2])]"

@@ -79,7 +79,7 @@ partner_asleep stopped warn [2] 9 None send_recv
 exit_other died bad [2] 8 None gather
 exit_message died bad [2] 9 None all_reduce
 killed_first died bad [2] 8 None gather
-killed_all stopped warn [2] 9 None all_reduce
+killed_all killed warn [] 9 None all_reduce
 bursts None None None None None None
 stale_alone stale note [2] 9 None all_reduce
 rare_missing skip bad [2] 9 missing all_reduce
@@ -118,14 +118,14 @@ killed_silent died bad [2] 8 None gather
 killed_asleep stopped warn [2] 9 None all_reduce
 killed_around stopped warn [2] 9 None all_reduce
 killed_late stopped warn [2] 9 None all_reduce
-killed_any stopped warn [1, 2] 9 None all_reduce
+killed_any killed warn [] 9 None all_reduce
 async_message stopped warn [2] 9 None all_reduce
 async_root stopped warn [2] 9 None broadcast
 turn_missing skip bad [2] 9 missing recv
 count_crash mismatch bad [2] 9 count all_reduce
 dtype_ended mismatch bad [2] 9 dtype send
 asleep_behind stopped warn [2] 9 None broadcast
-killed_tick died warn [2] 9 None all_reduce
+killed_tick killed warn [] 9 None all_reduce
 rare_first skip bad [2] 9 missing all_reduce
 peer mismatch bad [2] 9 peer send
 wrappers None None None None None None

@@ -19,7 +19,6 @@
 
 #define PENDING_MAX 3 /* requests that are named */
 #define GROUPS_FROM 4 /* with more ranks than this the numbers are printed too */
-#define JUST_BEGUN_NS 0.1e9 /* a rank that has been in a call for less had only just entered it */
 
 /* ---- stuck ---- */
 
@@ -377,25 +376,6 @@ static void name_own_step(const struct report *r, struct finding *f)
 		tool_format("rank %d is still in step %llu", f->rank[0], (unsigned long long)step));
 }
 
-/*
- * All ranks were ended by signals when the others had just begun to wait for one rank. Either this rank ended first and its
- * launcher ended the rest, or a user ended the job at that moment.
- */
-static void doubt_death(struct report *r, struct finding *f, const struct stuck *s)
-{
-	if (f->nrank != 1 || (double)s->age_max >= JUST_BEGUN_NS || !all_ended_by_signal(r))
-		return;
-	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		if (r->stuck.standing[i] && (double)r->stuck.standing[i]->age >= JUST_BEGUN_NS)
-			return;
-	set_finding_kind(f, FINDING_DIED_DOUBTFUL);
-	append_line(&f->text,
-		tool_format(
-			"rank %d, for which others waited, ended first, and a launcher ended the "
-			"rest; or a signal ended all at once: the launcher's output may tell which",
-			f->rank[0]));
-}
-
 /* "511 of 512 ranks are in it; 1 of 512 is elsewhere": for jobs with too many ranks to read through. */
 static void append_group_sizes(const struct report *r, const struct stuck *s, char **text)
 {
@@ -452,7 +432,7 @@ void find_stuck(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	char *what, *who, *text, *at;
 
-	if (!s || r->left || is_circle_said(r) || add_to_circle(r, s))
+	if (!s || r->left || r->ended_together || is_circle_said(r) || add_to_circle(r, s))
 		return;
 	what = report_kind(r, s);
 	who = out_ranks(s->rank, s->n);
@@ -489,8 +469,6 @@ void find_stuck(struct report *r)
 	name_own_step(r, f);
 	if (over && !(s->sample->call.bits & CALL_ERROR) && are_all_ended_by_themselves(r, f))
 		set_finding_kind(f, FINDING_DIED);
-	else if (over && !hang)
-		doubt_death(r, f, s);
 	free(what);
 	free(who);
 	free(at);

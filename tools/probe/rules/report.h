@@ -72,6 +72,7 @@ struct report {
 	struct kernel_log kernel_log; /* read at the first use */
 	bool kernel_log_known;
 	bool left; /* a rank ended and that is reported: what the others did then follows from it */
+	bool ended_together; /* signals ended all ranks, and that is reported: in which call they were says nothing */
 	const struct stuck *stands;
 	bool with_stacks; /* complete stacks, with file:line */
 	unsigned top;

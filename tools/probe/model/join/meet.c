@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "terms/dtype.h"
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/join/signature.h"
 
 #define BUCKETS 65536u
 #define FEW 32 /* up to this many arrivals are searched linearly */
@@ -81,48 +81,9 @@ static struct meeting *start_meeting(struct meet *m, const struct call *c, unsig
 	return k;
 }
 
-static bool is_op_of_one_size(const char *op)
+static struct terms terms_of(const struct call *c, bool inter)
 {
-	static const char *const list[] = {"all_reduce", "reduce", "broadcast", "reduce_scatter",
-		"all_gather", "all_to_all", "scan", "exscan"};
-
-	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
-		if (strcmp(op, list[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Operations in which every rank contributes the same amount. */
-static struct name_question one_size = {.ask = is_op_of_one_size};
-
-/* In the others each rank's part is a separate tensor, which is copied by index. */
-static bool is_op_by_element(const char *op)
-{
-	return strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce") == 0 ||
-	       strcmp(op, "broadcast") == 0;
-}
-
-/* Operations that combine the elements at the same place of each rank's memory. */
-static struct name_question by_element = {.ask = is_op_by_element};
-
-/* PyTorch's may have splits, which no column shows: results.c checks whether everything that was sent is received. */
-static bool may_be_split(const struct terms *t)
-{
-	return strcmp(intern_name(t->op), "all_to_all") == 0 &&
-	       strncmp(intern_name(t->api), "c10d::", 6) == 0;
-}
-
-/* For an open call without inputs: the number of bytes that it will receive. 0: not known. */
-static uint64_t awaited_bytes(const struct call *c)
-{
-	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
-
-	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
-}
-
-static struct terms terms_of(const struct call *c)
-{
-	uint64_t in = c->in_bytes, out = c->out_bytes ? c->out_bytes : awaited_bytes(c);
+	struct part p = find_part(c, inter);
 
 	return (struct terms){.rank = c->rank,
 		.api = c->api,
@@ -130,11 +91,13 @@ static struct terms terms_of(const struct call *c)
 		.redop = c->redop,
 		.dtype = c->dtype,
 		.root = c->root,
-		.bytes = in ? in : out,
+		.bytes = p.bytes,
+		.received = p.received,
 		.stack = c->stack,
 		.phase = c->phase,
 		.seq = c->seq,
-		.tensor = c->dtype != 0,
+		.tensor = c->dtype != 0 && p.typed,
+		.sized = p.sized,
 		.permuted = c->bits & CALL_PERMUTED,
 		.open = c->bits & CALL_OPEN};
 }
@@ -146,6 +109,26 @@ static unsigned count_known(const struct terms *t)
 	       (t->bytes || !t->open);
 }
 
+/* What one rank receives from each, or from the root, must be what the other one sends. */
+static bool have_unlike_sizes(const struct terms *a, const struct terms *b)
+{
+	if (!a->sized || !b->sized)
+		return false;
+	if (a->bytes != b->bytes && (a->bytes || !a->open) && (b->bytes || !b->open))
+		return true;
+	return (a->received && b->bytes && a->received != b->bytes) ||
+	       (b->received && a->bytes && b->received != a->bytes);
+}
+
+static bool have_unlike_types(const struct terms *a, const struct terms *b)
+{
+	/* Without elements any type is right, if the parts have sizes of their own. */
+	if (!a->sized && (!a->bytes || !b->bytes))
+		return false;
+	return a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype) &&
+	       !is_copied_alike(a->op, a->dtype, b->dtype);
+}
+
 /* Compares only what both sides have. Derived types may differ and still match: they are compared by size only. */
 static enum meet_unlike compare_terms(const struct terms *a, const struct terms *b)
 {
@@ -155,15 +138,14 @@ static enum meet_unlike compare_terms(const struct terms *a, const struct terms 
 		return UNLIKE_REDOP;
 	if (a->root != b->root && a->root != NO_NUMBER && b->root != NO_NUMBER)
 		return UNLIKE_ROOT;
-	if (!a->tensor || !b->tensor || !ask_name(&one_size, a->op))
+	if (!a->tensor || !b->tensor)
 		return UNLIKE_NOTHING;
-	if (a->bytes != b->bytes && !may_be_split(a) && (a->bytes || !a->open) &&
-		(b->bytes || !b->open))
+	if (have_unlike_sizes(a, b))
 		return UNLIKE_BYTES;
-	if (a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype))
+	if (have_unlike_types(a, b))
 		return UNLIKE_DTYPE;
-	return a->permuted != b->permuted && ask_name(&by_element, a->op) ? UNLIKE_LAYOUT
-									  : UNLIKE_NOTHING;
+	return a->permuted != b->permuted && is_combined_by_element(a->op) ? UNLIKE_LAYOUT
+									   : UNLIKE_NOTHING;
 }
 
 static unsigned wanted_ranks(struct meet *m, const struct call *c)
@@ -173,6 +155,7 @@ static unsigned wanted_ranks(struct meet *m, const struct call *c)
 		uint64_t size = c->size > 0 ? (uint64_t)c->size : 0;
 
 		m->cached_comm = c->comm;
+		m->cached_inter = k && k->nfirst;
 		m->cached_want = k ? k->present : size < m->nrank ? (unsigned)size : m->nrank;
 	}
 	return m->cached_want;
@@ -265,7 +248,7 @@ void meet_add(struct meet *m, const struct call *c)
 	if (has_come(k, c->rank))
 		return; /* the rank has the same number twice: such calls cannot be joined */
 
-	struct terms t = terms_of(c);
+	struct terms t = terms_of(c, m->cached_inter);
 	bool open = c->bits & CALL_OPEN;
 
 	if (!k->n)

@@ -33,10 +33,11 @@ struct arrival {
 struct terms {
 	uint32_t rank, api, op, redop, dtype;
 	int64_t root;
-	uint64_t bytes;
+	uint64_t bytes, received; /* of one rank's part, see signature.h */
 	uint32_t stack, phase; /* where the rank made the call */
 	uint64_t seq; /* numbered within the rank */
-	bool tensor; /* bytes and dtype are meaningful */
+	bool tensor; /* dtype is meaningful */
+	bool sized; /* so are the bytes */
 	bool permuted; /* its elements are read in another order than that of their indices */
 	bool open; /* bytes of 0 may mean that they are not known yet */
 };
@@ -91,6 +92,7 @@ struct meet {
 	uint64_t given_up; /* meetings dropped for lack of room */
 	uint64_t cached_comm; /* communicator of the latest call */
 	unsigned cached_want;
+	bool cached_inter; /* it has two groups */
 };
 
 /* fn is called once for each meeting that has at least two members. */

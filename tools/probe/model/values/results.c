@@ -131,16 +131,26 @@ static double rounding_of_type(uint32_t dtype)
 /* Operations that only move their inputs. */
 static bool is_move(const struct meeting *m)
 {
-	static const char *const moved[] = {
-		"all_gather", "gather", "all_to_all", "all_to_all_v", "all_to_all_w", NULL};
+	static const char *const moved[] = {"all_gather", "all_gather_v", "gather", "gather_v",
+		"scatter", "scatter_v", "all_to_all", "all_to_all_v", "all_to_all_w", NULL};
 
 	return is_operation(m, moved);
+}
+
+/* A rank that puts nothing in, such as all but the root of a scatter, has no values. */
+static bool are_inputs_known(const struct meeting *m)
+{
+	for (unsigned i = 0; i < m->n; i++)
+		if (!m->a[i].in && m->a[i].in_bytes)
+			return false;
+	return m->nin;
 }
 
 /* The sum over all results that follows from the inputs. False: it is not known. */
 static bool sum_wanted(const struct meeting *m, double *want, double *have, double *bound)
 {
-	static const char *const reduced[] = {"all_reduce", "reduce", "reduce_scatter", NULL};
+	static const char *const reduced[] = {
+		"all_reduce", "reduce", "reduce_scatter", "reduce_scatter_v", NULL};
 	double error = rounding_of_type(m->longest.dtype);
 	const char *redop = intern_name(m->longest.redop);
 	bool sum = is_operation(m, reduced) &&
@@ -148,7 +158,7 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	double parts = strcmp(redop, "avg") == 0 ? (double)m->n : 1;
 	uint64_t per = m->nin ? m->in_count / m->nin : 0;
 
-	if (m->bad || m->nin != m->n || !m->nout || error < 0 || (!sum && !is_move(m)))
+	if (m->bad || !are_inputs_known(m) || !m->nout || error < 0 || (!sum && !is_move(m)))
 		return false;
 	if (sum && m->nout == m->n && m->out_count == m->in_count)
 		*have = m->out_sum / (double)m->n; /* all_reduce: each rank has the whole result */
@@ -156,8 +166,8 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 		*have = m->out_sum; /* reduce to one, or each rank has a part */
 	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
 		*have = m->out_sum / (double)m->nout;
-	else if (!sum && m->nout == m->n && m->out_count == m->in_count)
-		*have = m->out_sum; /* all-to-all: each part goes to one rank */
+	else if (!sum && m->out_count == m->in_count)
+		*have = m->out_sum; /* each part goes to one rank */
 	else
 		return false;
 	*want = m->in_sum / parts;
@@ -321,7 +331,8 @@ static void note_parted(struct results *r, const struct meeting *m)
 
 static void check_equal(struct results *r, const struct meeting *m, struct contract *k)
 {
-	static const char *const list[] = {"all_reduce", "broadcast", "all_gather", NULL};
+	static const char *const list[] = {
+		"all_reduce", "broadcast", "all_gather", "all_gather_v", NULL};
 	struct odd_meeting o = {.any = true};
 	uint64_t *v, best;
 	double want, have, bound;

@@ -5,61 +5,21 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "tools/lib/intern.h"
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/end/complete_calls.h"
 #include "tools/probe/rules/end/ended_by.h"
+#include "tools/probe/rules/end/ended_together.h"
+#include "tools/probe/rules/end/first_by_signal.h"
+#include "tools/probe/rules/end/leaving.h"
 #include "tools/probe/rules/last_words.h"
 #include "tools/probe/rules/report.h"
-#include "tools/probe/rules/waits.h"
 
 #define TEXT_SHOWN 500
 #define TEXT_OF_OTHERS 160
-#define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* from the first end to those of the others */
-#define PAUSE_NS UINT64_C(5000000) /* after a last call; shorter pauses are not significant */
-#define CALLS_TO_KNOW_PAUSES 6
 #define OTHERS_TEXT 3 /* other ranks whose own messages are shown */
-/* A launcher needs some time to end the others, which then end together; ranks that are all ended at once end together too. */
-#define LEAD_NS 15000000u
-/* Sufficient if the last calls also show that this rank was first; more than one tick, see clock_tick_ns(). */
-#define LEAD_SEEN_NS 6000000u
-#define LEAD_SURE_NS 500000000u
-#define STANDSTILL_NS 1000000000u
-
-enum leaving { STAYED, SPOKE, SILENT };
-
-/* How it left: whether it ended before its work was done, and left a message about the reason. */
-static enum leaving how_it_left(const struct report *r, uint32_t i)
-{
-	const struct rank_dir *d = &r->g.folders.dir[i];
-	const struct meta_ending *e = &d->meta.end;
-
-	/* A program may print an exception, or ask to exit because of one, and continue until it is killed. */
-	if ((strcmp(e->how, "exception") == 0 || strcmp(e->how, "exit") == 0) && e->at_ns &&
-		d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN && r->g.rank[i].last.rows &&
-		r->g.rank[i].last.start > e->at_ns)
-		return d->state == RANK_RUNNING ? STAYED : SILENT;
-	if (strcmp(e->how, "exception") == 0 || strcmp(e->how, "abort") == 0)
-		return SPOKE;
-	if ((strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0) &&
-		e->code != ENDING_NONE && e->code)
-		return SPOKE;
-	if (strcmp(e->how, "signal") == 0 || (d->state == RANK_KILLED && !*e->how))
-		return SILENT;
-	return STAYED;
-}
-
-/* True if its last call failed, or one that it had started before and that completed later. */
-static bool was_told_of_error(const struct report *r, uint32_t i)
-{
-	const struct rank_info *k = &r->g.rank[i];
-
-	return k->last.rows &&
-	       (k->last.bits & CALL_ERROR || (k->error_end && k->error_end >= k->last.start));
-}
 
 /*
  * Its library ended it, or returned an error that it did not survive. It may only have noticed an action of another rank, or
@@ -77,24 +37,6 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	if (*e->inside)
 		return true;
 	return mid_call;
-}
-
-/* By the rank's own clock. */
-static uint64_t own_moment_of_leaving(const struct report *r, uint32_t i)
-{
-	const struct rank_dir *d = &r->g.folders.dir[i];
-	uint64_t at = d->meta.end.at_ns;
-
-	if (how_it_left(r, i) == SILENT && d->died_ns)
-		return d->died_ns;
-	if (strcmp(d->meta.end.how, "signal") == 0 || !at)
-		at = d->alive_ns > d->last_ns ? d->alive_ns : d->last_ns;
-	return at;
-}
-
-static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
-{
-	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
 /* Corrected times; UINT64_MAX: no rank. */
@@ -135,17 +77,6 @@ static bool exited_after_another_rank(const struct report *r, uint32_t i, const 
 	       e->left < clock_set_right(&r->g.skew[i], last->start + last->dur);
 }
 
-static bool is_standing(const struct report *r, uint32_t i)
-{
-	return r->stuck.standing && r->stuck.standing[i];
-}
-
-/* It waits for an operation that it has started. */
-static bool is_blocked(const struct report *r, uint32_t i)
-{
-	return r->stuck.blocked && r->stuck.blocked[i];
-}
-
 /* The first of the ranks that left in that way; -1: there is none. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
@@ -166,15 +97,6 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 			first = (int)i;
 	}
 	return first;
-}
-
-static unsigned count_leaving(const struct report *r, enum leaving how)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		n += how_it_left(r, i) == how;
-	return n;
 }
 
 /*
@@ -199,16 +121,6 @@ static bool others_went_on(const struct report *r)
 		}
 	}
 	return silent && going > silent;
-}
-
-/* A rank in MPI_Finalize has no part in it. */
-bool all_ended_by_signal(const struct report *r)
-{
-	unsigned n = 0;
-
-	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		n += how_it_left(r, i) == SILENT || has_finalized(&r->g.folders.dir[i]);
-	return n == r->g.folders.n && count_leaving(r, SILENT);
 }
 
 static char *leaving_text(struct report *r, uint32_t i, int most)
@@ -485,230 +397,18 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 	return first;
 }
 
-/* When the rank last entered or left a call, by the first host's clock. */
-static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
-{
-	uint64_t end = r->g.rank[i].last_ns, start = r->g.rank[i].last.start;
-
-	return clock_set_right(&r->g.skew[i], end > start ? end : start);
-}
-
-/* The only rank that is in no call and that is not marked in `passed` (NULL: none is marked). -1: none, or several. */
-static int only_one_in_no_call(const struct report *r, const bool *passed)
-{
-	int one = -1;
-
-	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		if (is_standing(r, i) || has_finalized(&r->g.folders.dir[i]) ||
-			(passed && passed[i]))
-			continue;
-		if (one >= 0)
-			return -1;
-		one = (int)i;
-	}
-	return one;
-}
-
-/* The only rank in no call that has no pending request; one with a pending request may repeatedly test for it. */
-static int only_one_without_request(const struct report *r)
-{
-	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
-	int one;
-
-	for (unsigned k = 0; k < r->g.opens.n; k++)
-		awaits[r->g.opens.call[k].call.rank] |= !r->g.opens.call[k].ended_ok;
-	one = only_one_in_no_call(r, awaits);
-	free(awaits);
-	return one;
-}
-
-/*
- * One of its threads is blocked in a call of another communicator, and its other thread is missing in the call in which all
- * other ranks wait. -1: not so.
- */
-static int only_one_missing(const struct report *r)
-{
-	const struct stuck *s = stuck_cause(&r->stuck, &r->g);
-	int one;
-
-	if (!s || s->n + 1 != r->g.folders.n || s->nabsent != 1 || s->absent[0].n != 1 ||
-		s->absent[0].why != ABSENT_OTHER ||
-		s->absent[0].in->call.comm == s->sample->call.comm)
-		return -1;
-	one = gather_index(&r->g, s->absent[0].rank[0]);
-	return one >= 0 && r->g.rank[one].last.rows ? one : -1;
-}
-
-/* The only rank in no call that was silent for twice its longest pause before, while others went on. -1: none, or several. */
-static int only_one_silent(const struct report *r, uint64_t until)
-{
-	bool *heard = tool_alloc(r->g.folders.n * sizeof(*heard));
-	int one;
-
-	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		const struct rank_info *k = &r->g.rank[i];
-
-		heard[i] = k->calls < CALLS_TO_KNOW_PAUSES ||
-			   until < moment_of_last_call(r, i) + PAUSE_NS + 2 * k->longest_pause;
-	}
-	one = only_one_in_no_call(r, heard);
-	free(heard);
-	return one;
-}
-
-/*
- * A signal ended all ranks, and one of them had not entered the call in which the others waited, or was silent before: it was
- * first, because a launcher ends the others soon after the first one. If the others waited for longer, the rank was stalled,
- * and whatever ended the job ended all of them together.
- */
-static int only_one_late(const struct report *r)
-{
-	uint64_t until = 0;
-	int one;
-
-	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		uint64_t at = moment_of_leaving(r, i);
-
-		until = at > until && how_it_left(r, i) == SILENT ? at : until;
-	}
-	one = only_one_in_no_call(r, NULL);
-	one = one < 0 ? only_one_silent(r, until) : one;
-	one = one < 0 ? only_one_without_request(r) : one;
-	one = one < 0 ? only_one_missing(r) : one;
-	return one >= 0 && r->g.folders.n > 1 && r->g.rank[one].last.rows &&
-			       until < moment_of_last_call(r, (uint32_t)one) + LAUNCHER_ENDS_NS
-		       ? one
-		       : -1;
-}
-
-/* True if rank i alone blocks the others. */
-static bool is_only_holder(struct report *r, uint32_t i)
-{
-	struct waiting_ranks hold;
-
-	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
-}
-
-/* True if it made no call for STANDSTILL_NS plus twice its longest pause before: it slept, or was stopped. */
-static bool was_silent_before(const struct report *r, uint32_t i)
-{
-	const struct rank_info *k = &r->g.rank[i];
-
-	return k->calls >= CALLS_TO_KNOW_PAUSES &&
-	       own_moment_of_leaving(r, i) > k->last_ns + STANDSTILL_NS + 2 * k->longest_pause;
-}
-
-/* Among ranks ended by signals: the first one, the time from its end to the second one's, and from the second one's to the last one's. */
-struct lead {
-	uint32_t first;
-	uint64_t by, others;
-	bool one_host;
-};
-
-/* False: fewer than two ended so, or their times of death are not known. */
-static bool find_lead(const struct report *r, struct lead *l)
-{
-	uint64_t first_at = UINT64_MAX, second = UINT64_MAX, last = 0;
-
-	*l = (struct lead){.one_host = true};
-	for (uint32_t i = 0; i < r->g.folders.n; i++) {
-		const struct rank_dir *d = &r->g.folders.dir[i];
-		uint64_t at;
-
-		if (how_it_left(r, i) != SILENT)
-			continue;
-		if (!d->died_ns)
-			return false;
-		l->one_host &= strcmp(d->meta.owner.host, r->g.folders.dir[0].meta.owner.host) == 0;
-		at = moment_of_leaving(r, i);
-		last = at > last ? at : last;
-		if (at < first_at) {
-			second = first_at;
-			first_at = at;
-			l->first = i;
-		} else if (at < second) {
-			second = at;
-		}
-	}
-	l->by = second - first_at;
-	l->others = last - second;
-	return second != UINT64_MAX;
-}
-
-/* Times of death are read in ticks of 4 to 10 ms. Returns this kernel's tick; the hosts of a job usually have the same. */
-static uint64_t clock_tick_ns(void)
-{
-	struct timespec t;
-
-	return clock_getres(CLOCK_REALTIME_COARSE, &t) == 0 && !t.tv_sec ? (uint64_t)t.tv_nsec : 0;
-}
-
-/* True if the lead is longer than the resolution of the clock. */
-static bool is_lead_seen(const struct lead *l)
-{
-	return l->by >= LEAD_SEEN_NS && l->by > clock_tick_ns() + clock_tick_ns() / 4;
-}
-
-/*
- * True if no rank moved for STANDSTILL_NS before the first one ended, except ranks that were done: then they did not wait because of its
- * end. All others were blocked in a call or slept. The first one was too; if it slept, it ended at the same time as the others.
- */
-static bool was_standstill_before(const struct report *r, const struct lead *l)
-{
-	uint32_t i = l->first;
-
-	for (uint32_t k = 0; k < r->g.folders.n; k++)
-		if (k != i && !is_standing(r, k) && !is_blocked(r, k) && !was_silent_before(r, k) &&
-			!has_finalized(&r->g.folders.dir[k]))
-			return false;
-	if (is_blocked(r, i))
-		return own_moment_of_leaving(r, i) >
-		       r->stuck.blocked[i]->call.start + STANDSTILL_NS;
-	return is_standing(r, i) ? own_moment_of_leaving(r, i) >
-					   r->stuck.standing[i]->call.start + STANDSTILL_NS
-				 : l->by < LEAD_SURE_NS && was_silent_before(r, i);
-}
-
-/*
- * The first rank, if the others ended some time after it and close together, as when a launcher ends them. If ranks of several
- * hosts are ended, there is also some time between the hosts. -1: not so.
- */
-static int first_before_others(struct report *r, const struct lead *l)
-{
-	if (!is_lead_seen(l) || was_standstill_before(r, l))
-		return -1;
-	if (is_only_holder(r, l->first))
-		return (int)l->first;
-	return l->one_host && l->by >= LEAD_NS && (l->by >= LEAD_SURE_NS || l->by >= l->others)
-		       ? (int)l->first
-		       : -1;
-}
-
-/* Signals ended all ranks. The last calls decide unless the times of death contradict them. */
-static int first_by_signal(struct report *r)
-{
-	struct lead l;
-	bool known = find_lead(r, &l);
-	int first = known ? first_before_others(r, &l) : -1, last;
-
-	if (first >= 0)
-		return first;
-	last = only_one_late(r);
-	return last >= 0 && known && ((uint32_t)last != l.first || !is_lead_seen(&l)) ? -1 : last;
-}
-
 /*
  * A rank that left a message, and did not get the error from its library, is the first, unless the kernel ended another one before. If all
  * messages are errors from the library, a silent rank that was in no call is the first. If no rank left a message, a signal ended all: then
  * the first is the rank that ended before the others, or the one for which all others had just begun to wait.
  */
-static int look_for_first(struct report *r)
+static int look_for_first(struct report *r, bool *doubtful)
 {
 	unsigned silent = count_leaving(r, SILENT), spoke = count_leaving(r, SPOKE);
 	int first = first_to_leave(r, SPOKE, true), ended;
-	struct lead lead;
 	uint64_t at = 0;
 
+	*doubtful = false;
 	ended = silent ? first_by_kernel(r, &at) : -1;
 	if (ended >= 0 && (first < 0 || at <= moment_of_leaving(r, (uint32_t)first)))
 		return ended;
@@ -717,7 +417,7 @@ static int look_for_first(struct report *r)
 	if (first >= 0)
 		return first;
 	if (all_ended_by_signal(r)) {
-		first = first_by_signal(r);
+		first = find_first_by_signal(r, doubtful);
 		return first >= 0 ? first : only_one_without_error(r);
 	}
 	if (!silent)
@@ -727,7 +427,7 @@ static int look_for_first(struct report *r)
 	/* A rank in a call was ended there by a launcher, or others got exceptions because it was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
-	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
+	return find_first_by_lead(r, doubtful);
 }
 
 /*
@@ -747,15 +447,20 @@ static bool is_end_harmless(const struct report *r, uint32_t first)
 
 void find_left(struct report *r)
 {
-	int first = look_for_first(r);
+	bool doubtful;
+	int first = look_for_first(r, &doubtful);
 	const struct rank_dir *d;
 	const struct rank_info *k;
 	struct finding *f;
 	char *how, *last, *text;
 	uint64_t step;
 
-	if (first < 0)
+	if ((first < 0 || how_it_left(r, (uint32_t)first) == SILENT) && find_ended_host(r))
 		return;
+	if (first < 0) {
+		find_ended_together(r);
+		return;
+	}
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
 	/* A step may have ended after its last call. */
@@ -778,7 +483,14 @@ void find_left(struct report *r)
 		free(last);
 		return;
 	}
-	f = add_finding(r, FINDING_DIED, text);
+	if (doubtful)
+		append_text(&text,
+			tool_format("%s ended first, and a launcher ended the rest; or signals to "
+				    "all were "
+				    "sent one after the other, by a process that waited for a core "
+				    "between two of them: the launcher's output tells which",
+				report_rank(r, (uint32_t)first)));
+	f = add_finding(r, doubtful ? FINDING_DIED_DOUBTFUL : FINDING_DIED, text);
 	name_culprit(r, f, (uint32_t)first);
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= 1024; i++)
 		if (i != (uint32_t)first)

@@ -2,7 +2,17 @@
 /* Finds the ranks that differ in one argument of an operation on which the ranks do not agree (explain.h). */
 #include "tools/probe/rules/sequence/explain.h"
 
+#include "base/hash.h"
+#include "tools/probe/model/join/signature.h"
 #include "tools/probe/rules/sequence/window.h"
+
+/* If a rank receives another size than it sends, that is no size of any other rank. */
+static uint64_t part_term(const struct call *c)
+{
+	struct part p = find_part(c, false);
+
+	return !p.received || p.received == p.bytes ? p.bytes : hash_u64(p.bytes, p.received);
+}
 
 static uint64_t term_of(const struct call *c, enum meet_unlike what)
 {
@@ -18,7 +28,7 @@ static uint64_t term_of(const struct call *c, enum meet_unlike what)
 	case UNLIKE_LAYOUT:
 		return c->bits & CALL_PERMUTED;
 	default:
-		return c->in_bytes ? c->in_bytes : c->out_bytes;
+		return part_term(c);
 	}
 }
 

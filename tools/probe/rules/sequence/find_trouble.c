@@ -43,6 +43,9 @@ static char *terms_text(const struct report *r, const struct terms *t, enum meet
 	case UNLIKE_DTYPE:
 		return tool_format("%s has %s", label, intern_name(t->dtype));
 	case UNLIKE_BYTES:
+		if (t->received && t->received != t->bytes)
+			return tool_format("%s sends %s B and receives %s B", label,
+				out_count(t->bytes), out_count(t->received));
 		return tool_format("%s has %s B", label, out_count(t->bytes));
 	case UNLIKE_LAYOUT:
 		return tool_format("%s's elements are in the order of %s", label,

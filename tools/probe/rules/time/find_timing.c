@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "folder/owner.h"
 #include "tools/lib/out.h"
+#include "tools/probe/model/shared_cores.h"
 #include "tools/probe/model/times/noise.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
@@ -79,22 +78,6 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 	return s;
 }
 
-/* Number of the run's ranks on this host. */
-static unsigned count_ranks_here(const struct report *r)
-{
-	struct journal_owner me;
-	unsigned here = 0;
-
-	owner_self(&me);
-	for (unsigned i = 0; i < r->g.folders.n; i++) {
-		const struct meta *m = &r->g.folders.dir[i].meta;
-
-		here += m->has_owner && strcmp(m->owner.host, me.host) == 0 &&
-			strcmp(m->owner.boot_id, me.boot_id) == 0;
-	}
-	return here;
-}
-
 /*
  * The sentence that this host runs as many ranks as it has cores, or more; malloc'd. NULL: it does not, or this is unknown
  * (other hosts). Then each rank occasionally waits for a core, because of the libraries' threads or of other work on the host,
@@ -102,16 +85,15 @@ static unsigned count_ranks_here(const struct report *r)
  */
 char *describe_oversubscription(const struct report *r)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned here = count_ranks_here(r);
+	struct shared_cores s;
 
-	if (cores < 1 || here < (unsigned long)cores)
+	if (!are_cores_shared(&r->g, &s))
 		return NULL;
 	return tool_format("; %s: %u ranks on %ld cores, so that a rank "
 			   "also arrives last because it had none",
-		here > (unsigned long)cores ? "the cores are oversubscribed"
-					    : "no core is free for anything else",
-		here, cores);
+		s.ranks > (unsigned long)s.cores ? "the cores are oversubscribed"
+						 : "no core is free for anything else",
+		s.ranks, s.cores);
 }
 
 /* The ranks that a comparison lacks; malloc'd. */

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/model/join/signature.h"
+
+#include <string.h>
+
+#include "terms/dtype.h"
+#include "tools/lib/intern.h"
+
+/*
+ * How many parts a side of the call has: NONE: parts of different sizes, of which no row shows each; ONE; EACH: one for each
+ * rank.
+ */
+enum parts { NONE, ONE, EACH };
+
+/*
+ * each: in each rank's memory the elements at the same place belong together. computes: it computes with them. In all_to_all
+ * both sides have a part for each rank.
+ */
+static const struct signature {
+	const char *op;
+	enum parts in, out;
+	bool each, computes;
+} signatures[] = {
+	{"all_reduce", ONE, ONE, true, true},
+	{"reduce", ONE, ONE, true, true},
+	{"broadcast", ONE, ONE, true, false},
+	{"scan", ONE, ONE, false, true},
+	{"exscan", ONE, ONE, false, true},
+	/* The part is what all ranks put in, a block for each. */
+	{"reduce_scatter", ONE, NONE, false, true},
+	{"reduce_scatter_v", ONE, NONE, false, true},
+	{"all_gather", ONE, EACH, false, false},
+	{"all_to_all", EACH, EACH, false, false},
+	{"gather", ONE, EACH, false, false},
+	{"scatter", EACH, ONE, false, false},
+	{"gather_v", NONE, NONE, false, false},
+	{"scatter_v", NONE, NONE, false, false},
+	{"all_gather_v", NONE, NONE, false, false},
+};
+
+static const struct signature *find_signature(const char *op)
+{
+	for (unsigned i = 0; i < sizeof(signatures) / sizeof(*signatures); i++)
+		if (strcmp(op, signatures[i].op) == 0)
+			return &signatures[i];
+	return NULL;
+}
+
+static bool has_signature(const char *op)
+{
+	return find_signature(op);
+}
+
+static bool has_parts_in(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->in == EACH;
+}
+
+static bool has_parts_out(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->out == EACH;
+}
+
+static bool has_one_size(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->in != NONE;
+}
+
+static bool is_by_element(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->each;
+}
+
+static bool is_computing(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->computes;
+}
+
+/* Answers are kept by the number of the name. */
+static struct name_question typed = {.ask = has_signature}, parts_in = {.ask = has_parts_in},
+			    parts_out = {.ask = has_parts_out}, sized = {.ask = has_one_size},
+			    by_element = {.ask = is_by_element}, computing = {.ask = is_computing};
+
+bool is_combined_by_element(uint32_t op)
+{
+	return ask_name(&by_element, op);
+}
+
+static bool is_c10d_call(const char *api)
+{
+	return strncmp(api, "c10d::", 6) == 0;
+}
+
+static struct name_question c10d = {.ask = is_c10d_call};
+
+/* For an open call without inputs: the number of bytes that it will receive. 0: not known. */
+static uint64_t awaited_bytes(const struct call *c)
+{
+	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
+
+	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
+}
+
+struct part find_part(const struct call *c, bool inter)
+{
+	bool shared_in = ask_name(&parts_in, c->op), shared_out = ask_name(&parts_out, c->op);
+	uint64_t n = c->size > 0 ? (uint64_t)c->size : 0, in = c->in_bytes;
+	uint64_t out = c->out_bytes ? c->out_bytes : in ? 0 : awaited_bytes(c);
+	struct part p = {.sized = ask_name(&sized, c->op), .typed = ask_name(&typed, c->op)};
+
+	/* PyTorch's all_to_all may have splits, which no column shows: results.c checks whether everything that was sent is received. */
+	if ((shared_in && shared_out && ask_name(&c10d, c->api)) ||
+		((shared_in || shared_out) && (inter || !n)))
+		p.sized = false;
+	if (!p.sized) {
+		p.bytes = in ? in : out;
+		return p;
+	}
+	/* A size that is no multiple of the ranks is not that of a part for each. */
+	if (shared_in && n)
+		in = in % n ? 0 : in / n;
+	if (shared_out && n)
+		out = out % n ? 0 : out / n;
+	p.bytes = in ? in : out;
+	/*
+	 * Outputs of PyTorch's lists may have other sizes than the inputs. The result of a reduction has the size of its input, or,
+	 * of a sparse tensor, another one.
+	 */
+	if (!inter && !ask_name(&computing, c->op) && !ask_name(&c10d, c->api))
+		p.received = out;
+	return p;
+}
+
+bool is_copied_alike(uint32_t op, uint32_t a, uint32_t b)
+{
+	int x = dtype_from_name(intern_name(a)), y = dtype_from_name(intern_name(b));
+	const struct dtype_info *p, *q;
+
+	if (ask_name(&computing, op) || x < 0 || y < 0)
+		return false;
+	p = dtype_info((unsigned)x);
+	q = dtype_info((unsigned)y);
+	if (p->size == 1 || q->size == 1)
+		return true;
+	if ((p->cls == DTC_SIGNED || p->cls == DTC_UNSIGNED) &&
+		(q->cls == DTC_SIGNED || q->cls == DTC_UNSIGNED))
+		return p->size == q->size;
+	return p->component == q->component && p->component != DT_OTHER;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether ranks had to share cores. Then a rank waits for a core now and then, and what it does late, or even its end after a
+ * signal, may be that wait.
+ */
+#ifndef PROBE_TOOLS_SHARED_CORES_H
+#define PROBE_TOOLS_SHARED_CORES_H
+
+#include <stdbool.h>
+
+#include "tools/probe/model/gather.h"
+
+struct shared_cores {
+	unsigned ranks; /* of the run on this host */
+	long cores; /* of this host */
+};
+
+/*
+ * True if this host runs as many ranks of the run as it has cores, or more. False: fewer, or not known (other hosts).
+ */
+bool are_cores_shared(const struct gather *g, struct shared_cores *out);
+
+#endif
