@@ -20,7 +20,7 @@ static bool start_heads(struct max_logits *m, uint64_t heads)
 }
 
 /* A NaN stays. */
-static void raise_bound(double *bound, double v)
+static void update_bound(double *bound, double v)
 {
 	if (v > *bound || __builtin_isnan(v))
 		*bound = v;
@@ -72,13 +72,13 @@ bool compute_max_logits(const struct buffer *logits, uint32_t heads, struct max_
 		return false;
 	for (uint64_t i = 0; i < outer; i++) {
 		uint64_t h = i % all_heads;
-		int64_t at = v.ndim == 4 ? (int64_t)(i / all_heads) * v.step[0] +
-						   (int64_t)h * v.step[1]
-					 : (int64_t)i * v.step[0];
+		int64_t at = v.ndim == 4
+				     ? (int64_t)(i / all_heads) * v.step[0] + (int64_t)h * v.step[1]
+				     : (int64_t)i * v.step[0];
 
 		if (!measure_head(logits, v.at + at, logits->count / outer, &s))
 			return false;
-		raise_bound(&m->at[h].upper, s.nans ? __builtin_nan("") : s.max.f);
+		update_bound(&m->at[h].upper, s.nans ? __builtin_nan("") : s.max.f);
 	}
 	for (uint32_t h = 0; h < m->heads; h++)
 		m->at[h].lower = m->at[h].upper;
@@ -112,8 +112,8 @@ static int64_t get_mask_offset(const struct element_view *v, unsigned dim, uint6
 	return v->size[dim] == 1 ? 0 : (int64_t)i * v->step[dim];
 }
 
-static uint64_t count_keys(const struct element_view *v, bool is_bool, uint64_t keys, uint64_t b,
-	uint64_t h, uint64_t row)
+static uint64_t compute_key_count(const struct element_view *v, bool is_bool, uint64_t keys,
+	uint64_t b, uint64_t h, uint64_t row)
 {
 	unsigned last = v->ndim - 1;
 	const unsigned char *at = v->at + get_mask_offset(v, last - 1, row);
@@ -129,7 +129,7 @@ static uint64_t count_keys(const struct element_view *v, bool is_bool, uint64_t 
 	return n;
 }
 
-static bool fits_mask(const struct element_view *m, const struct element_view *lse, uint64_t keys)
+static bool is_mask_of(const struct element_view *m, const struct element_view *lse, uint64_t keys)
 {
 	unsigned last = m->ndim - 1;
 
@@ -148,7 +148,7 @@ bool compute_lse_bounds(
 	if (dtype_info(lse->dtype)->cls != DTC_FLOAT || !read_element_view(lse, &v) ||
 		v.ndim != 3 || !mask->keys || !start_heads(m, v.size[1]))
 		return false;
-	if (mask->mask && (!read_mask(mask->mask, &k) || !fits_mask(&k, &v, mask->keys)))
+	if (mask->mask && (!read_mask(mask->mask, &k) || !is_mask_of(&k, &v, mask->keys)))
 		return false;
 	each = k.ndim == 4 && (k.size[0] > 1 || k.size[1] > 1);
 	for (uint64_t row = 0; row < v.size[2]; row++) {
@@ -160,11 +160,11 @@ bool compute_lse_bounds(
 					  (int64_t)row * v.step[2]);
 
 			if (!i || each)
-				n = k.ndim ? count_keys(&k, is_bool, seen, b, h, row) : seen;
+				n = k.ndim ? compute_key_count(&k, is_bool, seen, b, h, row) : seen;
 			if (!n)
 				continue;
-			raise_bound(&m->at[h].upper, x);
-			raise_bound(&m->at[h].lower, x - stats_log((double)n));
+			update_bound(&m->at[h].upper, x);
+			update_bound(&m->at[h].lower, x - stats_log((double)n));
 		}
 	}
 	return true;
@@ -207,7 +207,7 @@ static double compute_spread_entropy(const struct softmax_row *r)
 	return stats_log(r->z) - r->sum / r->z;
 }
 
-static double compute_dot(const double *a, const double *b, uint64_t n)
+static double compute_dot_product(const double *a, const double *b, uint64_t n)
 {
 	double s[4] = {0};
 	uint64_t i = 0;
@@ -258,7 +258,7 @@ static void add_rows(const struct element_view *q, const struct element_view *k,
 		load_token(k, j, 1, key);
 		for (unsigned r = 0; r < n; r++)
 			if (at[r] >= j)
-				add_key(&row[r], compute_dot(query[r], key, width));
+				add_key(&row[r], compute_dot_product(query[r], key, width));
 	}
 	for (unsigned r = 0; r < n; r++) {
 		double entropy = compute_spread_entropy(&row[r]);

@@ -51,8 +51,7 @@ bool read_max_logits(const struct buffer *values, struct max_logits *m);
 /*
  * Of the first sequence and head of q and k, [batch, heads, tokens, width] or [heads, tokens, width] of equal numbers of tokens:
  * the means over rows of softmax(q k' / sqrt(width)) with a causal mask of -sum p ln p, and of max p. As msprobe 26.2.0 has them
- * (pytorch/monitor/features.py, cal_qkt and cal_entropy), which takes all rows. rows_max: at most so many rows, evenly spaced;
- * 0: all.
+ * (pytorch/monitor/features.py, cal_qkt and cal_entropy), which takes all rows. rows_max: most rows, evenly spaced; 0: all.
  */
 struct attention_spread {
 	double entropy, softmax_max;

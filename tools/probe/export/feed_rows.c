@@ -338,9 +338,9 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 		read_kind_statistics(&k, s);
 	} else {
 		unsigned form = train_kinds[k.kind].form;
-		int first = form == KIND_BOUNDS	  ? C_UPPER
+		int first = form == KIND_BOUNDS	     ? C_UPPER
 			    : is_number_kind(k.kind) ? C_VALUE
-						  : C_BINS;
+						     : C_BINS;
 
 		k.e.n = is_number_kind(k.kind) ? train_forms[form].nvalue : KIND_VALUES_MAX;
 		for (int i = 0; i < k.e.n; i++)

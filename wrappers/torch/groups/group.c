@@ -389,7 +389,7 @@ bool torch_describe(struct call *c)
 	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
 		note_reduced(w);
 	if (w->comm && k->nin == 1 && m->nargs == SPLIT_NARGS)
-		torch_note_split_sizes(w->comm->size, &k->in[0], c->v[SPLIT_SIZES].cp);
+		record_split_sizes(w->comm->size, &k->in[0], c->v[SPLIT_SIZES].cp);
 	if (strstr(m->kind, "reduce"))
 		record_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (w->comm && train_places_wanted())

@@ -38,7 +38,7 @@ static const struct {
 
 static _Atomic uint32_t written; /* kinds that had a value */
 
-bool torch_is_attention_op(const char *name)
+bool is_attention_op(const char *name)
 {
 	for (unsigned i = 0; i < NATTENTION_OPS; i++)
 		if (strcmp(ops[i].name, name) == 0)
@@ -46,7 +46,7 @@ bool torch_is_attention_op(const char *name)
 	return false;
 }
 
-void torch_watch_attention_op(struct torch_function *r, const char *name)
+void set_attention_op(struct torch_function *r, const char *name)
 {
 	for (unsigned i = 0; i < NATTENTION_OPS; i++)
 		if (strcmp(ops[i].name, name) == 0)
@@ -94,8 +94,7 @@ void write_max_logits(const struct module_frame *f, const struct max_logits *m, 
 	char part[24] = "";
 
 	for (uint32_t h = 0; h < m->heads; h++) {
-		double value[] = {
-			m->at[h].upper, f->sink ? -__builtin_inf() : m->at[h].lower};
+		double value[] = {m->at[h].upper, f->sink ? -__builtin_inf() : m->at[h].lower};
 
 		if (!one)
 			snprintf(part, sizeof(part), "/head_%u", h);
@@ -113,7 +112,8 @@ void check_attention_values(void)
 	missing &= ~atomic_fetch_or(&noted, missing);
 	if (missing & LOGIT_KINDS)
 		session_invisible(train_kinds[TK_MAX_LOGIT].word,
-			"no module called softmax with [batch, heads, queries, keys] or attention for "
+			"no module called softmax with [batch, heads, queries, keys] or attention "
+			"for "
 			"the CPU, or has a tensor of its largest logits, in the host's memory");
 	if (missing & SPREAD_KINDS)
 		session_invisible("attention_entropy, softmax_max",
@@ -128,13 +128,13 @@ struct attention {
 	const struct module_frame *frame;
 };
 
-static const void *tensor_argument(const struct call *c, unsigned arg)
+static const void *get_operand(const struct call *c, unsigned arg)
 {
 	return *(const void *const *)c->v[arg].cp;
 }
 
 /* An argument of type optional<Tensor>; NULL: it has none. */
-static const void *optional_argument(const struct call *c, unsigned arg)
+static const void *get_optional_operand(const struct call *c, unsigned arg)
 {
 	const struct op_type *t = &torch_function_of(c)->op;
 	const char *at = c->v[arg].cp;
@@ -151,7 +151,7 @@ static bool measure_softmax(const struct attention *a, struct max_logits *m)
 	uint32_t heads = 0;
 	int64_t dim = c->v[1].i;
 
-	if (!torch_tensor_buffer(tensor_argument(c, 0), &logits) || logits.nostats ||
+	if (!torch_tensor_buffer(get_operand(c, 0), &logits) || logits.nostats ||
 		(dim != -1 && dim != logits.ndim - 1))
 		return false;
 	/* A softmax may be a module of its own, within the one that has heads. */
@@ -174,13 +174,13 @@ static bool measure_fused(const struct attention *a, struct max_logits *m)
 
 	if (t->result != OP_TUPLE || t->nresult != 2 || t->nargs < 6 || !c->result ||
 		(t->arg[5] != OP_OPTIONAL && t->arg[5] != OP_OPTIONAL_1_13) ||
-		!torch_tensor_buffer(tensor_argument(c, 1), &key) || key.ndim < 2 ||
+		!torch_tensor_buffer(get_operand(c, 1), &key) || key.ndim < 2 ||
 		!torch_tensor_buffer(((void *const *)c->result)[0], &lse) || lse.nostats)
 		return false;
 	dims = key.counts;
 	mask.keys = (uint64_t)dims[key.ndim - 2];
 	mask.causal = c->v[4].u & 0xff;
-	if (torch_tensor_buffer(optional_argument(c, 5), &masked))
+	if (torch_tensor_buffer(get_optional_operand(c, 5), &masked))
 		mask.mask = &masked;
 	return compute_lse_bounds(&lse, &mask, m);
 }
@@ -210,8 +210,8 @@ static void write_spread(void *arg)
 	struct buffer q, k;
 	bool known;
 
-	if (!torch_tensor_buffer(tensor_argument(a->call, 0), &q) ||
-		!torch_tensor_buffer(tensor_argument(a->call, 1), &k) || q.nostats || k.nostats)
+	if (!torch_tensor_buffer(get_operand(a->call, 0), &q) ||
+		!torch_tensor_buffer(get_operand(a->call, 1), &k) || q.nostats || k.nostats)
 		return;
 	stats_fenv_enter(&fenv);
 	known = compute_attention_spread(&q, &k, rows_max, &s);
@@ -226,7 +226,7 @@ static void write_spread(void *arg)
 	write_attention_row(a->frame, TK_SOFTMAX_MAX, "", most, 3);
 }
 
-void torch_note_attention_op(const struct call *c)
+void record_attention_op(const struct call *c)
 {
 	uint8_t op = torch_function_of(c)->attention_op;
 	struct attention a = {.call = c, .frame = find_module_frame(0)};

@@ -19,11 +19,11 @@ struct torch_function;
 struct module_frame;
 
 /* True if that operator (name of its C++ struct) is observed for a kind that is wanted. */
-bool torch_is_attention_op(const char *name);
-void torch_watch_attention_op(struct torch_function *r, const char *name);
+bool is_attention_op(const char *name);
+void set_attention_op(struct torch_function *r, const char *name);
 
 /* It has returned. */
-void torch_note_attention_op(const struct call *c);
+void record_attention_op(const struct call *c);
 
 /* True if kinds of attention are wanted; if the current step is one of theirs. */
 bool is_attention_wanted(void);

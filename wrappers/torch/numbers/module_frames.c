@@ -31,7 +31,7 @@ void close_module_frames(uint32_t depth)
 		own(frames).n = depth;
 }
 
-void note_router_called(uint32_t depth, const char *router, uint32_t experts)
+void record_router_call(uint32_t depth, const char *router, uint32_t experts)
 {
 	struct module_frame *f = depth < own(frames).n ? &own(frames).at[depth] : NULL;
 

@@ -10,18 +10,19 @@
 #include "terms/dtype.h"
 #include "training/params/kind.h"
 #include "wrappers/torch/numbers/module_frames.h"
+#include "wrappers/torch/tensors/tensor.h"
 
 #define RANKS_MAX 4096
 #define LEVELS 4 /* from the module that communicates out to the one that called the router */
 
-bool torch_split_sizes_wanted(void)
+bool is_split_wanted(void)
 {
 	return train_kinds_wanted() & KIND_BIT(TOKENS_PER_RANK);
 }
 
-bool torch_split_sizes_due(void)
+bool is_split_due(void)
 {
-	return torch_split_sizes_wanted() && train_kinds_due();
+	return is_split_wanted() && train_kinds_due();
 }
 
 struct split {
@@ -63,7 +64,7 @@ static void write_split(void *arg)
 	}
 }
 
-void torch_note_split_sizes(int32_t ranks, const struct buffer *in, const void *sizes)
+void record_split_sizes(int32_t ranks, const struct buffer *in, const void *sizes)
 {
 	const int64_t *const *v = sizes;
 	const int64_t *dims = in->counts;
@@ -72,7 +73,7 @@ void torch_note_split_sizes(int32_t ranks, const struct buffer *in, const void *
 
 	if (ranks < 2 || ranks > RANKS_MAX || thread_state.phase == PHASE_BACKWARD ||
 		dtype_info(in->dtype)->cls != DTC_FLOAT || !in->ndim ||
-		in->ndim == JOURNAL_NDIM_NONE || !torch_split_sizes_due())
+		in->ndim == JOURNAL_NDIM_NONE || !is_split_due())
 		return;
 	for (uint32_t up = 0; up < LEVELS; up++) {
 		f = find_module_frame(up);

@@ -10,12 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "call/data/view.h"
+struct buffer;
 
-bool torch_split_sizes_wanted(void);
-bool torch_split_sizes_due(void);
+bool is_split_wanted(void);
+bool is_split_due(void);
 
 /* An all_to_all of one tensor among that many ranks. sizes: a std::vector<int64_t>; empty: equal parts. */
-void torch_note_split_sizes(int32_t ranks, const struct buffer *in, const void *sizes);
+void record_split_sizes(int32_t ranks, const struct buffer *in, const void *sizes);
 
 #endif

@@ -115,8 +115,7 @@ bool torch_op_wanted(const char *symbol)
 
 	if (!struct_name(symbol, name, sizeof(name)))
 		return false;
-	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name) ||
-		    torch_is_attention_op(name)) &&
+	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name) || is_attention_op(name)) &&
 		is_call_symbol(symbol, name))
 		return true;
 	if (torch_is_flop_op(name))
@@ -223,8 +222,8 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 		if (!is_listed && !scope)
 			scope = SCOPE_NUMBER;
 	}
-	if (call && torch_is_attention_op(name)) {
-		torch_watch_attention_op(r, name);
+	if (call && is_attention_op(name)) {
+		set_attention_op(r, name);
 		if (!is_listed && !scope)
 			scope = SCOPE_NUMBER;
 	}
@@ -420,7 +419,7 @@ void torch_op_scope(const struct call *c, bool leaving)
 	if (leaving && torch_function_of(c)->scalar_op)
 		torch_note_scalar_op(c);
 	if (leaving && torch_function_of(c)->attention_op)
-		torch_note_attention_op(c);
+		record_attention_op(c);
 	if (torch_function_of(c)->flop_op)
 		(leaving ? torch_flop_leave : torch_flop_enter)(c);
 	if (s == SCOPE_NUMBER || s == SCOPE_FLOPS)
@@ -496,7 +495,7 @@ static void leave_op(struct call *c, int64_t ret)
 	if (torch_function_of(c)->flop_op)
 		torch_flop_leave(c);
 	if (torch_function_of(c)->attention_op)
-		torch_note_attention_op(c);
+		record_attention_op(c);
 	if (c->mode == CALL_WATCH)
 		return;
 	w = cxx_work_of(c);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The modules that operators of attention are called in (numbers/module_frames.h), and what such a module itself says: how many
+ * The modules that operators of attention are called in (wrappers/torch/numbers/module_frames.h), and what such a module itself says: how many
  * heads it has, whether it has an attention sink, and its largest logits, if it keeps a tensor of them. The GIL is the lock of
  * everything here.
  */
@@ -30,7 +30,7 @@ static const char *const maxima[] = {"max_logits_val", "current_max_attn_logits"
 
 #define COUNT(a) (sizeof(a) / sizeof(*(a)))
 
-static const void *find_tensor(py_object *self, const char *const *names, unsigned n)
+static const void *find_named_tensor(py_object *self, const char *const *names, unsigned n)
 {
 	static const char *const places[] = {"_buffers", "_parameters"};
 	py_object *key, *value;
@@ -82,7 +82,7 @@ static void handle_attention_begin(const struct torch_module_call *c)
 
 	if (c->again)
 		return;
-	if (c->training && (is_attention_due() || torch_split_sizes_due())) {
+	if (c->training && (is_attention_due() || is_split_due())) {
 		m = module_name_of(c->self, c->depth == 0);
 		if (m && !m->wrapper) {
 			f = (struct module_frame){.name = m->name,
@@ -91,8 +91,8 @@ static void handle_attention_begin(const struct torch_module_call *c)
 		}
 		if (f.target) {
 			f.heads = find_head_count(c->self);
-			f.sink = find_tensor(c->self, sinks, COUNT(sinks)) != NULL;
-			f.tracked = find_tensor(c->self, maxima, COUNT(maxima)) != NULL;
+			f.sink = find_named_tensor(c->self, sinks, COUNT(sinks)) != NULL;
+			f.tracked = find_named_tensor(c->self, maxima, COUNT(maxima)) != NULL;
 		}
 	}
 	open_module_frame(c->depth, &f);
@@ -124,7 +124,7 @@ static void handle_attention_end(const struct torch_module_call *c)
 	f = c->training && c->result && is_attention_due() ? find_module_frame(0) : NULL;
 	if (f && f->target) {
 		t.frame = f;
-		t.tensor = find_tensor(c->self, maxima, COUNT(maxima));
+		t.tensor = find_named_tensor(c->self, maxima, COUNT(maxima));
 		if (t.tensor && f->name == module_name_of(c->self, false)->name)
 			apart_call(write_tracked, &t);
 	}
@@ -135,7 +135,7 @@ static void handle_attention_end(const struct torch_module_call *c)
 
 bool is_attention_or_split_wanted(void)
 {
-	return is_attention_wanted() || torch_split_sizes_wanted();
+	return is_attention_wanted() || is_split_wanted();
 }
 
 const struct torch_module_observer attention_observer = {

@@ -300,7 +300,7 @@ static void handle_router_end(const struct torch_module_call *c)
 	r.experts = 0;
 	apart_call(measure_routing, &r);
 	if (c->depth)
-		note_router_called(c->depth - 1, m->name, r.experts);
+		record_router_call(c->depth - 1, m->name, r.experts);
 }
 
 bool torch_routing_wanted(void)
