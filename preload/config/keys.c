@@ -385,6 +385,11 @@ const struct config_key config_keys[] = {
 	FLOAT(expert_capacity_factor, "0.0", 0, DBL_MAX,
 		"Capacity of an expert over the mean number of tokens, for drop_rate; 0: not "
 		"given"),
+	INT(attention_interval, "10", 1, STEP_MAX,
+		"Write kinds of attention in one of n steps, from step 0 on"),
+	INT(attention_rows, "64", 0, UINT32_MAX,
+		"Rows of a head that attention_entropy and softmax_max are the mean of, evenly "
+		"spaced; 0: all"),
 	WORDS(watch_functions, "", any_words,
 		"Python functions, python:FILE:FUNCTION each, whose numeric arguments and results "
 		"are written to watched_<a>-<b>.csv; empty: none"),

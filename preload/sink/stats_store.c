@@ -111,7 +111,7 @@ static int open_api(void *state, struct files *files)
 static int keep_kind_value(void *state, const struct record_kind *r)
 {
 	struct files *files = *(struct files **)state;
-	bool number = train_kinds[r->kind->kind].form == KIND_VALUE;
+	bool number = is_number_kind(r->kind->kind);
 	struct stored *s;
 
 	if (train_kinds[r->kind->kind].form >= KIND_BINS)

@@ -10,6 +10,13 @@ const struct train_kind_info train_kinds[TRAIN_KINDS] = {
 #include "terms/train_kind.def"
 };
 
+const struct train_form_info train_forms[KIND_BINS] = {
+	[KIND_OPS] = {0, ""},
+	[KIND_VALUE] = {1, "value,"},
+	[KIND_BOUNDS] = {2, "upper,lower,"},
+	[KIND_SAMPLE] = {3, "value,rows,rows_total,"},
+};
+
 const char train_op_words[TRAIN_OPS_END][8] = {
 #define TRAIN_OP(id, word, help) [TO_##id] = word,
 #include "terms/train_kind.def"

@@ -3,15 +3,24 @@
 #ifndef PROBE_BASE_TRAIN_KIND_H
 #define PROBE_BASE_TRAIN_KIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /*
- * The columns between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, or counts in
- * bins; or no file. Values of KIND_SUMMARY: the number of the file of signs (0: none), the CRC-32, then the shares of
+ * The columns between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, two bounds
+ * of a value, the mean of some rows of a matrix, or counts in bins; or no file. Values of KIND_SUMMARY: the number of the file of signs (0: none), the CRC-32, then the shares of
  * elements in the intervals, and the share of zeros.
  */
-enum train_kind_form { KIND_OPS, KIND_VALUE, KIND_BINS, KIND_HISTOGRAM, KIND_SUMMARY };
+enum train_kind_form {
+	KIND_OPS,
+	KIND_VALUE,
+	KIND_BOUNDS,
+	KIND_SAMPLE,
+	KIND_BINS,
+	KIND_HISTOGRAM,
+	KIND_SUMMARY
+};
 
 #define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
 #define KIND_VALUES_MAX (2 * KIND_BINS_EACH)
@@ -55,6 +64,19 @@ struct train_kind_info {
 };
 extern const struct train_kind_info train_kinds[TRAIN_KINDS];
 extern const char train_op_words[TRAIN_OPS_END][8];
+
+/* Number of values of a form before KIND_BINS; their columns, each with a comma at its end. */
+struct train_form_info {
+	uint8_t nvalue;
+	char columns[24];
+};
+extern const struct train_form_info train_forms[KIND_BINS];
+
+/* True if rows of that kind have a single number, which is their first value: of bounds, the upper one. */
+static inline bool is_number_kind(unsigned kind)
+{
+	return train_kinds[kind].form >= KIND_VALUE && train_kinds[kind].form < KIND_BINS;
+}
 
 /* Words that keys `kinds` and `ops` accept, NULL-terminated. */
 extern const char *const train_kind_names[], *const train_op_names[];

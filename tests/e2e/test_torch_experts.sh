@@ -44,4 +44,20 @@ new_out
 train PROBE_KINDS=tokens_per_expert,expert_balance PROBE_ROUTER_TARGETS='layers\.[01]\.'
 same_output 'some routers, no capacity'
 is 'targets; without a capacity no drop rate' "$(differing 'layers.[23]|drop_rate|router_similarity|entropy')" '88 [] []'
+# ---- split sizes of all_to_all ----
+new_out
+torchrun_plain 2 tests/apps/py/expert_parallel.py
+torchrun_with 2 PROBE_KINDS=tokens_per_rank,tokens_per_expert tests/apps/py/expert_parallel.py "$tmp/sent"
+same_output 'experts on two ranks'
+sent() {
+	python3 - "$out" "$tmp/sent" <<'PY'
+import csv, glob, sys
+out, truth = sys.argv[1:]
+want = {(r, int(s), k, n): float(v) for r in (0, 1) for s, k, n, v in map(str.split, open(f"{truth}.{r}"))}
+have = {(r, int(row["step"]), k, row["name"]): float(row["value"]) for r in (0, 1) for k in ("tokens_per_rank", "tokens_per_expert")
+        for f in glob.glob(f"{out}/*/rank{r}/{k}_*.csv") + glob.glob(f"{out}/rank{r}/{k}_*.csv") for row in csv.DictReader(open(f))}
+print(len(want), sorted(have.keys() ^ want.keys())[:4], [(k, have[k], want[k]) for k in have.keys() & want.keys() if have[k] != want[k]][:4])
+PY
+}
+is 'rows sent to each rank; of experts with one a rank, and of a router that shows its own' "$(sent)" '60 [] []'
 finish

@@ -52,6 +52,18 @@ like "$what: but what is asked for" "$("$probe" export --format trace --step 3 -
 "$probe" export --format insight "$out" >"$tmp/said" 2>&1
 like "$what: so does insight" "$(cat "$tmp/said")" 'steps 2-3, rank 1,'
 is "$what: insight's folder" "$(cd "$out" && ls -d profile/*/* 2>&1)" 'profile/rank_1/rank1_ascend_pt'
+memory() { # memory_record.csv against the scalars: as many rows, MiB that differ, cells that are known, and rows of operators
+	python3 -c 'import csv, glob, sys
+out, rank = sys.argv[1:]
+rss = [float(r["value"]) for f in sorted(glob.glob(f"{out}/**/rank{rank}/scalars_*.csv", recursive=True)) for r in csv.DictReader(open(f))
+       if r["name"] == "memory-rss" and r["step"] in ("2", "3")]
+a, b = ([r for r in csv.DictReader(open(f"{out}/profile/rank_{rank}/rank{rank}_ascend_pt/ASCEND_PROFILER_OUTPUT/{n}_{m}.csv"))]
+        for n, m in (("memory", "record"), ("operator", "memory")))
+print(len(rss), len(a), [x for x, r in zip(rss, a) if abs(x / 2**20 - float(r["Total Reserved(MB)"])) > 1e-6],
+      sorted({k for r in a for k, v in r.items() if v}), all(float(x["Timestamp(us)"]) < float(y["Timestamp(us)"]) for x, y in zip(a, a[1:])), len(b))' "$out" 1
+}
+is "$what: insight's memory is the resident set; what an allocator gave out is not known" "$(memory)" \
+	"2 2 [] ['Component', 'Device Type', 'Timestamp(us)', 'Total Reserved(MB)'] True 0"
 called() { # FILE: do calls of that trace have stacks, statistics
 	python3 -c 'import json, sys
 a = [x.get("args", {}) for x in json.load(open(sys.argv[1]))["traceEvents"]]

@@ -109,6 +109,8 @@ static const struct {
 	{"squash_name", "false", "true", "true"},
 	{"router_targets", "[]", "[\"gate$\"]", "gate$"},
 	{"expert_capacity_factor", "0.0", "1.25", "1.25"},
+	{"attention_interval", "10", "3", "3"},
+	{"attention_rows", "64", "0", "0"},
 	{"watch_functions", "[]", "[\"python:a.py:f\", \"python:b/c.py:D.g\"]",
 		"python:a.py:f,python:b/c.py:D.g"},
 	{"targets", "[]", "[\"fc1\", \"layers.[0,1]\", \"a{1,2}\"]", "fc1,\"layers.[0,1]\",a{1,2}"},

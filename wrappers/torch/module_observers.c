@@ -7,6 +7,7 @@
 const struct torch_module_observer *const module_observers[] = {
 	&activations_observer,
 	&module_dump_observer,
+	&attention_observer,
 	&expert_routing_observer,
 	&batch_observer,
 	&module_stacks_observer,

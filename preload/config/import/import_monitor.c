@@ -37,10 +37,11 @@ static const struct import_row rows[] = {
 	{"cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
 	{"cc_distribution.cc_log_only", "cc_log_only", FT_BOOL, FH_SET, "", ""},
 	{"recording_l2_features", "", FT_BOOL, FH_NOTE, "",
-		"attention's entropy and maxima are not recorded; kinds actv, router_similarity, "
-		"expert_entropy, and sr, kernel_norm with metrics: [stable_rank] are"},
+		"they are libprobe's own kinds, with format: csv: attention_entropy, softmax_max, "
+		"router_similarity, expert_entropy, sr, kernel_norm"},
 	{"l2_targets", "", FT_MAP, FH_NOTE, "", "it belongs to recording_l2_features"},
-	{"sa_order", "", FT_TEXT, FH_NOTE, "s,b,h,d", "it belongs to recording_l2_features"},
+	{"sa_order", "", FT_TEXT, FH_NOTE, "s,b,h,d",
+		"attention's tensors are read as the framework's operator has them"},
 	{"alert", "", FT_MAP, FH_GROUP, "", ""},
 	{"alert.rules", "alerts", FT_LIST, FH_OWN, "", ""},
 	{"alert.dump", "anomaly_json", FT_BOOL, FH_SET, "", ""},

@@ -68,8 +68,8 @@ static char *make_kind_header(const struct kind_header *h)
 	text_str(&t, h->micro ? "vpp_stage,name,step,micro_step," : "vpp_stage,name,step,");
 	if (h->form == KIND_BINS)
 		write_bin_columns(&t);
-	else if (h->form == KIND_VALUE)
-		text_str(&t, "value,");
+	else if (h->form != KIND_OPS)
+		text_str(&t, train_forms[h->form].columns);
 	else
 		for (unsigned i = 0; (op = train_op_at(h->ops, i)) && op < TRAIN_OPS_END; i++) {
 			text_str(&t, train_op_words[op]);
@@ -157,6 +157,14 @@ static void write_statistic(struct text *out, enum train_op op, const struct jou
 	}
 }
 
+/* Without a lower bound the cell is empty: -Inf says the same. */
+static void write_kind_number(
+	struct text *out, const struct journal_kind_row *k, double v, unsigned column)
+{
+	if (train_kinds[k->kind].form != KIND_BOUNDS || !column || v > -__builtin_inf() || v != v)
+		write_number(out, v, false);
+}
+
 /* [16, 8]: with a comma inside it has to be quoted. */
 static void write_kind_shape(struct text *out, const struct record_kind *r)
 {
@@ -196,7 +204,7 @@ static void put_kind_row(struct text *out, const struct record_kind *r)
 		}
 	else
 		for (unsigned i = 0; i < k->e.n; i++) {
-			write_number(out, r->value[i], false);
+			write_kind_number(out, k, r->value[i], i);
 			put_comma(out);
 		}
 	write_kind_shape(out, r);
@@ -217,12 +225,9 @@ static bool is_file_word(const char *word)
 /* True if the number of values differs from the header's columns. */
 static bool has_wrong_values(const struct journal_kind_row *k)
 {
-	static const unsigned n[] = {[KIND_OPS] = 0,
-		[KIND_VALUE] = 1,
-		[KIND_BINS] = KIND_VALUES_MAX,
-		[KIND_SUMMARY] = 0};
+	unsigned form = train_kinds[k->kind].form;
 
-	return k->e.n != n[train_kinds[k->kind].form];
+	return k->e.n != (form == KIND_BINS ? KIND_VALUES_MAX : train_forms[form].nvalue);
 }
 
 static int write_kind_row(void *state, const struct record_kind *r)

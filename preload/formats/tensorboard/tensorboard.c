@@ -379,9 +379,11 @@ static int write_kind_event(void *state, const struct record_kind *r)
 		add_statistics(t, r, wall);
 		break;
 	case KIND_VALUE:
-		if (k->e.n == 1 && k->kind >= TK_LOCAL_NORM)
+	case KIND_BOUNDS:
+	case KIND_SAMPLE:
+		if (k->e.n && k->kind >= TK_LOCAL_NORM)
 			add_metric_event(t, r, wall);
-		else if (k->e.n == 1)
+		else if (k->e.n)
 			add_kind_event(t, r, wall, "value", r->value[0]);
 		break;
 	default:

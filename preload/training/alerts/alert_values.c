@@ -95,7 +95,7 @@ int alert_values_add_kind(struct alert_values *all, const struct record_kind *r)
 	all->before = all->len;
 	if (train_kinds[k->kind].form == KIND_OPS)
 		take_seen_statistics(&v, &k->stats, k->dtype);
-	else if (train_kinds[k->kind].form == KIND_VALUE && k->e.n == 1)
+	else if (is_number_kind(k->kind) && k->e.n)
 		take_seen_number(&v, r->value[0]);
 	if (!v.measured)
 		return 0;

@@ -8,71 +8,14 @@
 #include "stats/exp_log.h"
 #include "stats/sum.h"
 #include "terms/dtype.h"
+#include "training/params/elements.h"
 
 /* ---- elements ---- */
-
-typedef double load_fn(const unsigned char *p);
-
-static double load_float(const unsigned char *p)
-{
-	return load_f32(p);
-}
-
-static double load_double(const unsigned char *p)
-{
-	return load_f64(p);
-}
-
-static double load_half(const unsigned char *p)
-{
-	return load_f16(p);
-}
-
-static double load_brain(const unsigned char *p)
-{
-	return load_bf16(p);
-}
-
-static double load_index(const unsigned char *p)
-{
-	return (double)(int64_t)load_u64(p);
-}
-
-static double load_narrow_index(const unsigned char *p)
-{
-	return (double)(int32_t)load_u32(p);
-}
-
-static double load_bool(const unsigned char *p)
-{
-	return *p != 0;
-}
-
-static load_fn *find_loader(uint8_t dtype)
-{
-	switch (dtype) {
-	case DT_FLOAT32:
-		return load_float;
-	case DT_FLOAT64:
-		return load_double;
-	case DT_FLOAT16:
-		return load_half;
-	case DT_BFLOAT16:
-		return load_brain;
-	case DT_INT64:
-		return load_index;
-	case DT_INT32:
-		return load_narrow_index;
-	case DT_BOOL:
-		return load_bool;
-	}
-	return NULL;
-}
 
 /* Adjacent elements, seen as rows of the last dimension. */
 struct rows {
 	const unsigned char *at;
-	load_fn *load;
+	element_load_fn *load;
 	uint64_t nrow, n;
 	size_t size;
 };
@@ -96,7 +39,7 @@ static bool find_rows(const struct buffer *b, struct rows *r)
 {
 	const int64_t *dims = b->counts;
 
-	r->load = find_loader(b->dtype);
+	r->load = find_element_loader(b->dtype);
 	if (!r->load || b->nostats || !b->base || !b->count || b->ndim == JOURNAL_NDIM_NONE ||
 		!b->ndim || !is_adjacent(b) || dims[b->ndim - 1] <= 0)
 		return false;

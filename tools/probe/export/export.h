@@ -64,6 +64,9 @@ int export_flight_recorder(struct export *e);
 int export_dot(struct export *e);
 int export_insight(struct export *e);
 
+/* Two files of memory in a rank's folder of a profile, if its scalars tell anything of it (insight_memory.c). */
+int write_insight_memory(struct export *e, const char *dir, unsigned index);
+
 /* The trace of one folder, as --per-rank writes it. */
 int export_rank_trace(struct export *e, const char *path, int index);
 

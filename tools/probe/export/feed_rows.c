@@ -121,8 +121,20 @@ static bool start_rows(struct feed *f, struct feed_source *s)
 }
 
 static const char *const value_columns[] = {"vpp_stage", "name", "step", "micro_step", "shape",
-	"dtype", "value", "wall_ns", "update_0"};
-enum { C_VPP, C_NAME, C_STEP, C_MICRO, C_SHAPE, C_DTYPE, C_VALUE, C_WALL, C_BINS, C_COUNT };
+	"dtype", "value", "wall_ns", "update_0", "upper"};
+enum {
+	C_VPP,
+	C_NAME,
+	C_STEP,
+	C_MICRO,
+	C_SHAPE,
+	C_DTYPE,
+	C_VALUE,
+	C_WALL,
+	C_BINS,
+	C_UPPER,
+	C_COUNT
+};
 
 /* Finds the columns, and the order of the statistics. */
 static void learn_columns(struct feed_source *s)
@@ -325,14 +337,17 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 	if (train_kinds[k.kind].form == KIND_OPS) {
 		read_kind_statistics(&k, s);
 	} else {
-		int first = train_kinds[k.kind].form == KIND_VALUE ? C_VALUE : C_BINS;
+		unsigned form = train_kinds[k.kind].form;
+		int first = form == KIND_BOUNDS	     ? C_UPPER
+			    : is_number_kind(k.kind) ? C_VALUE
+						     : C_BINS;
 
-		k.e.n = first == C_VALUE ? 1 : KIND_VALUES_MAX;
+		k.e.n = is_number_kind(k.kind) ? train_forms[form].nvalue : KIND_VALUES_MAX;
 		for (int i = 0; i < k.e.n; i++)
 			if (!csv_double(csv_at(&s->csv,
 						s->column[first] < 0 ? -1 : s->column[first] + i),
 				    &value[i]))
-				value[i] = NAN;
+				value[i] = form == KIND_BOUNDS && i ? -INFINITY : NAN;
 	}
 
 	struct record_kind r = {.kind = &k,

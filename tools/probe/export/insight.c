@@ -2,7 +2,7 @@
 /*
  * A profile of each rank as MindStudio Insight and `msprof-analyze cluster` read it: rank<R>_ascend_pt/ with
  * profiler_info_<R>.json, profiler_metadata.json and ASCEND_PROFILER_OUTPUT/{trace_view.json, step_trace_time.csv,
- * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/).
+ * communication.json, communication_matrix.json} (msprof_analyze 26.2.0, cluster_analyse/); insight_memory.c adds memory.
  *
  * For a step: communication counts as overlapped while one of the step's operators ran. Computing is the time in which
  * operators ran, and the rest is free. If no operators were recorded, the time for which the rank's thread was blocked in calls
@@ -421,6 +421,8 @@ static int write_insight_rank(struct insight *x, unsigned index, const char *top
 	e->calls = calls;
 	for (int i = 0; !status && i < INSIGHT_FILES; i++)
 		status = write_insight_file(x, (enum insight_file)i, dir, rank);
+	if (!status)
+		status = write_insight_memory(e, dir, index);
 	free(below);
 	free(dir);
 	free(trace);

@@ -17,6 +17,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/numbers/scalars.h"
+#include "wrappers/torch/numbers/split_sizes.h"
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
@@ -342,6 +343,10 @@ static uint32_t get_layout_flags(const struct buffer *v, unsigned n)
 	return flags;
 }
 
+/* all_to_all of one tensor: outputs, inputs, sizes of the parts received, and of those sent. */
+#define SPLIT_NARGS 6
+#define SPLIT_SIZES 4
+
 bool torch_describe(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);
@@ -383,6 +388,8 @@ bool torch_describe(struct call *c)
 		torch_note_summed(&k->in[0]);
 	if (w->comm && strcmp(m->kind, "all_reduce") == 0)
 		note_reduced(w);
+	if (w->comm && k->nin == 1 && m->nargs == SPLIT_NARGS)
+		record_split_sizes(w->comm->size, &k->in[0], c->v[SPLIT_SIZES].cp);
 	if (strstr(m->kind, "reduce"))
 		record_gradients_sent(k, w->comm, strstr(m->kind, "scatter"));
 	if (w->comm && train_places_wanted())

@@ -15,6 +15,7 @@
 #include "elf/loaded/elfsym.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/numbers/attention_ops.h"
 #include "wrappers/torch/numbers/flop_ops.h"
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/numbers/scalars.h"
@@ -114,7 +115,7 @@ bool torch_op_wanted(const char *symbol)
 
 	if (!struct_name(symbol, name, sizeof(name)))
 		return false;
-	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name)) &&
+	if ((torch_is_optimizer_op(name) || torch_is_scalar_op(name) || is_attention_op(name)) &&
 		is_call_symbol(symbol, name))
 		return true;
 	if (torch_is_flop_op(name))
@@ -218,6 +219,11 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 	}
 	if (call && torch_is_scalar_op(name)) {
 		torch_watch_scalar_op(r, name);
+		if (!is_listed && !scope)
+			scope = SCOPE_NUMBER;
+	}
+	if (call && is_attention_op(name)) {
+		set_attention_op(r, name);
 		if (!is_listed && !scope)
 			scope = SCOPE_NUMBER;
 	}
@@ -412,6 +418,8 @@ void torch_op_scope(const struct call *c, bool leaving)
 
 	if (leaving && torch_function_of(c)->scalar_op)
 		torch_note_scalar_op(c);
+	if (leaving && torch_function_of(c)->attention_op)
+		record_attention_op(c);
 	if (torch_function_of(c)->flop_op)
 		(leaving ? torch_flop_leave : torch_flop_enter)(c);
 	if (s == SCOPE_NUMBER || s == SCOPE_FLOPS)
@@ -428,7 +436,8 @@ static bool is_op_idle(const struct api *f)
 {
 	const struct torch_function *r = (const struct torch_function *)f;
 
-	return !r->flop_op && !r->scalar_op && (!r->optimizer_op || torch_has_seen_optimizer());
+	return !r->flop_op && !r->scalar_op && !r->attention_op &&
+	       (!r->optimizer_op || torch_has_seen_optimizer());
 }
 
 static void pass_op(const struct call *c)
@@ -473,10 +482,9 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 /* For an operator inside a recorded one: its computation counts nevertheless, and the outer one's does not. */
 static bool enter_nested_op(const struct call *c)
 {
-	if (!torch_function_of(c)->flop_op)
-		return false;
-	torch_flop_enter(c);
-	return true;
+	if (torch_function_of(c)->flop_op)
+		torch_flop_enter(c);
+	return torch_function_of(c)->flop_op || torch_function_of(c)->attention_op;
 }
 
 static void leave_op(struct call *c, int64_t ret)
@@ -486,6 +494,8 @@ static void leave_op(struct call *c, int64_t ret)
 	(void)ret;
 	if (torch_function_of(c)->flop_op)
 		torch_flop_leave(c);
+	if (torch_function_of(c)->attention_op)
+		record_attention_op(c);
 	if (c->mode == CALL_WATCH)
 		return;
 	w = cxx_work_of(c);

@@ -25,13 +25,14 @@
 #include "training/params/metric.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/numbers/module_frames.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
 #define EXPERT_KINDS                                                          \
 	(KIND_BIT(TOKENS) | KIND_BIT(BALANCE) | KIND_BIT(ROUTER_SIMILARITY) | \
-		KIND_BIT(EXPERT_ENTROPY))
+		KIND_BIT(EXPERT_ENTROPY) | KIND_BIT(TOKENS_PER_RANK))
 #define RESULTS_MAX 8
 #define DEPTH_MAX 64
 #define ROUTERS_MAX 1024 /* with a counter of their own; further ones have no tokens from it */
@@ -92,6 +93,7 @@ struct routing {
 	unsigned nresult;
 	uint32_t top; /* experts of a token; 0: not known */
 	bool first; /* call in this step */
+	uint32_t experts; /* set if their tokens are not known */
 	struct expert_counts counts, now;
 };
 
@@ -209,9 +211,12 @@ static void measure_routing(void *arg)
 	if (has_logits && wanted & KIND_BIT(EXPERT_ENTROPY) &&
 		compute_expert_entropy(&logits, &value))
 		write_routing_value(r, TK_EXPERT_ENTROPY, "", value);
+	r->experts = experts;
 	if (wanted & (KIND_BIT(TOKENS) | KIND_BIT(BALANCE)) &&
-		find_token_counts(r, experts, has_logits ? &logits : NULL))
+		find_token_counts(r, experts, has_logits ? &logits : NULL)) {
+		r->experts = 0;
 		write_tokens(r);
+	}
 }
 
 /* ---- calls ---- */
@@ -292,7 +297,10 @@ static void handle_router_end(const struct torch_module_call *c)
 		r.counter = find_module_tensor(c->self, "_buffers", "local_tokens_per_expert");
 	find_result_tensors(&r, c->result);
 	r.top = find_top(c);
+	r.experts = 0;
 	apart_call(measure_routing, &r);
+	if (c->depth)
+		record_router_call(c->depth - 1, m->name, r.experts);
 }
 
 bool torch_routing_wanted(void)

@@ -119,7 +119,8 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 static bool is_first_call_needed(void)
 {
 	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
-	       torch_module_stacks_wanted() || torch_routing_wanted();
+	       torch_module_stacks_wanted() || torch_routing_wanted() ||
+	       is_attention_or_split_wanted();
 }
 
 /*

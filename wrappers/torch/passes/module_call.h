@@ -35,11 +35,13 @@ struct torch_module_observer {
 extern const struct torch_module_observer *const module_observers[]; /* NULL-terminated */
 extern const struct torch_module_observer activations_observer, module_dump_observer;
 extern const struct torch_module_observer expert_routing_observer; /* expert_routing.c */
+extern const struct torch_module_observer attention_observer; /* attention_modules.c */
 extern const struct torch_module_observer batch_observer; /* model_input.c */
 extern const struct torch_module_observer module_stacks_observer; /* module_stacks.c */
 
-/* True if kinds of experts are wanted. */
+/* True if kinds of experts, or of attention, are wanted. */
 bool torch_routing_wanted(void);
+bool is_attention_or_split_wanted(void);
 
 /* True if the stacks of modules are wanted, and the first monitored step is not over. */
 bool torch_module_stacks_wanted(void);

@@ -76,6 +76,7 @@ struct torch_function {
 	_Atomic bool indirect;
 	uint8_t scope; /* adapter_torch: enum torch_scope */
 	uint8_t scalar_op; /* its role for the training's numbers (scalar_ops.c); 0: none */
+	uint8_t attention_op; /* ... for kinds of attention (attention_ops.c); 0: none */
 	bool optimizer_op; /* one of those that count an optimizer's steps (optimizer_state.c) */
 	uint8_t flop_op; /* its floating-point operations are counted (flop_ops.c); 0: no */
 	struct op_type op; /* adapter_aten */

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The modules that operators of attention are called in (wrappers/torch/numbers/module_frames.h), and what such a module itself says: how many
+ * heads it has, whether it has an attention sink, and its largest logits, if it keeps a tensor of them. The GIL is the lock of
+ * everything here.
+ */
+#include <string.h>
+
+#include "base/apart.h"
+#include "session/state.h"
+#include "training/params/kind.h"
+#include "wrappers/python/objects.h"
+#include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/numbers/attention_ops.h"
+#include "wrappers/torch/numbers/module_frames.h"
+#include "wrappers/torch/numbers/split_sizes.h"
+#include "wrappers/torch/passes/module_call.h"
+#include "wrappers/torch/tensors/tensor.h"
+
+/* By torch.nn, Megatron-Core, Transformers, NanoGPT, torchtitan. */
+static const char *const head_counts[] = {"num_heads", "num_attention_heads_per_partition",
+	"num_attention_heads", "n_heads", "n_head", "heads"};
+
+/* A parameter whose logit is one more term of each row's softmax: Transformers (GPT-OSS), Megatron-Core. */
+static const char *const sinks[] = {"sinks", "sink", "attention_sink", "softmax_offset"};
+
+/* MindSpore Transformers (max_logits_val), Megatron-Core (current_max_attn_logits), and the plain names. */
+static const char *const maxima[] = {"max_logits_val", "current_max_attn_logits",
+	"max_attention_logit", "max_attention_logits", "max_attn_logits"};
+
+#define COUNT(a) (sizeof(a) / sizeof(*(a)))
+
+static const void *find_named_tensor(py_object *self, const char *const *names, unsigned n)
+{
+	static const char *const places[] = {"_buffers", "_parameters"};
+	py_object *key, *value;
+
+	for (unsigned i = 0; i < COUNT(places); i++) {
+		py_object *all = py_own_attribute(self, places[i]);
+		intptr_t at = 0;
+
+		while (py_dict_next(all, &at, &key, &value)) {
+			const char *text = py_ascii(key);
+
+			for (unsigned k = 0; text && k < n; k++)
+				if (strcmp(text, names[k]) == 0 && torch_object_tensor(value))
+					return torch_object_tensor(value);
+		}
+	}
+	for (unsigned k = 0; k < n; k++) {
+		py_object *o = py_own_attribute(self, names[k]);
+
+		if (o && torch_object_tensor(o))
+			return torch_object_tensor(o);
+	}
+	return NULL;
+}
+
+static uint16_t find_head_count(py_object *self)
+{
+	struct py_hold hold;
+	uint16_t heads = 0;
+	const char *why;
+	int64_t n;
+
+	if (!py_hold_objects(&hold, &why))
+		return 0;
+	for (unsigned i = 0; i < COUNT(head_counts) && !heads; i++) {
+		py_object *o = py_own_attribute(self, head_counts[i]);
+
+		if (o && py_get_integer(o, &n) && n > 0 && n <= ATTENTION_HEADS_MAX)
+			heads = (uint16_t)n;
+	}
+	py_release_objects(&hold);
+	return heads;
+}
+
+static void handle_attention_begin(const struct torch_module_call *c)
+{
+	struct module_frame f = {.name = NULL};
+	struct named_module *m;
+
+	if (c->again)
+		return;
+	if (c->training && (is_attention_due() || is_split_due())) {
+		m = module_name_of(c->self, c->depth == 0);
+		if (m && !m->wrapper) {
+			f = (struct module_frame){.name = m->name,
+				.vpp_stage = m->vpp_stage,
+				.target = is_attention_due() && module_is_target(m)};
+		}
+		if (f.target) {
+			f.heads = find_head_count(c->self);
+			f.sink = find_named_tensor(c->self, sinks, COUNT(sinks)) != NULL;
+			f.tracked = find_named_tensor(c->self, maxima, COUNT(maxima)) != NULL;
+		}
+	}
+	open_module_frame(c->depth, &f);
+}
+
+struct tracked {
+	const struct module_frame *frame;
+	const void *tensor;
+};
+
+static void write_tracked(void *arg)
+{
+	const struct tracked *t = arg;
+	struct max_logits m;
+	struct buffer b;
+
+	if (torch_tensor_buffer(t->tensor, &b) && read_max_logits(&b, &m))
+		write_max_logits(t->frame, &m, b.ndim == 0);
+}
+
+static void handle_attention_end(const struct torch_module_call *c)
+{
+	struct module_frame *f;
+	struct tracked t;
+
+	if (c->again)
+		return;
+	close_module_frames(c->depth + 1);
+	f = c->training && c->result && is_attention_due() ? find_module_frame(0) : NULL;
+	if (f && f->target) {
+		t.frame = f;
+		t.tensor = find_named_tensor(c->self, maxima, COUNT(maxima));
+		if (t.tensor && f->name == module_name_of(c->self, false)->name)
+			apart_call(write_tracked, &t);
+	}
+	close_module_frames(c->depth);
+	if (f && c->depth == 0)
+		check_attention_values();
+}
+
+bool is_attention_or_split_wanted(void)
+{
+	return is_attention_wanted() || is_split_wanted();
+}
+
+const struct torch_module_observer attention_observer = {
+	.wanted = is_attention_or_split_wanted,
+	.begin = handle_attention_begin,
+	.end = handle_attention_end,
+};
