@@ -259,15 +259,14 @@ static char *put_row_columns(
  * It is made once, in pieces, and copied. What a piece is made of is in the key, or is written beside it: so nothing has
  * to be forgotten when a communicator ends, a parameter gets a name or a key is edited.
  */
-_Static_assert(COL_micro_step == COL_step + 1 && COL_seq == COL_micro_step + 1 &&
-		       COL_lib == COL_seq + 1 && COL_comm_seq == COL_comm + 1 &&
-		       COL_rank == COL_comm_seq + 1 && COL_peer == COL_root + 1 &&
-		       COL_io == COL_peer + 1 && COL_min == COL_bytes + 1 &&
-		       COL_start_ns == COL_infs + 1 && COL_dur_ns == COL_start_ns + 1 &&
-		       COL_thread == COL_dur_ns + 1 && COL_stack_id == COL_thread + 1 &&
-		       COL_flags == COL_stack_id + 1 && COL_parent == COL_flags + 1 &&
-		       COL_phase == COL_parent + 1 && COL_name == COL_phase + 1 &&
-		       COL_tag == COL_name + 1,
+_Static_assert(
+	COL_micro_step == COL_step + 1 && COL_seq == COL_micro_step + 1 && COL_lib == COL_seq + 1 &&
+		COL_comm_seq == COL_comm + 1 && COL_rank == COL_comm_seq + 1 &&
+		COL_peer == COL_root + 1 && COL_io == COL_peer + 1 && COL_min == COL_bytes + 1 &&
+		COL_start_ns == COL_infs + 1 && COL_dur_ns == COL_start_ns + 1 &&
+		COL_thread == COL_dur_ns + 1 && COL_stack_id == COL_thread + 1 &&
+		COL_flags == COL_stack_id + 1 && COL_parent == COL_flags + 1 &&
+		COL_phase == COL_parent + 1 && COL_name == COL_phase + 1 && COL_tag == COL_name + 1,
 	"the order in which put_known_row() writes");
 
 enum row_piece {
@@ -284,6 +283,7 @@ enum row_piece {
 #define SITES 512u
 #define SITE_TEXT 192
 #define SITE_TAIL 64
+#define STATISTICS_TEXT 96
 #define SITE_WORDS 4
 #define SITE_TENSORS 4
 #define SHAPES 256u
@@ -316,7 +316,21 @@ struct row_shape {
 	char text[SHAPE_TEXT + COPY_STEP];
 };
 
+/* The statistics of the last row with an input, or an output. */
+struct row_statistics {
+	struct stats of;
+	uint8_t bytes; /* 0: none yet */
+	char text[STATISTICS_TEXT + COPY_STEP];
+};
+
+_Static_assert(sizeof(struct stats) == 64 &&
+		       offsetof(struct stats, max) == offsetof(struct stats, min) + 8 &&
+		       offsetof(struct stats, mean) == offsetof(struct stats, min) + 16 &&
+		       offsetof(struct stats, norm) == offsetof(struct stats, min) + 24,
+	"no gaps, and four numbers one after the other");
+
 struct row_memory {
+	struct row_statistics statistics[2]; /* by enum tensor_io */
 	struct row_number step, seq, comm_seq; /* step: and micro_step, with their commas */
 	uint64_t tenths; /* of a second, of start_ns: all digits but the last eight */
 	char tenths_text[COPY_NUMBER];
@@ -552,12 +566,47 @@ static inline char *put_tensor(char *p, const struct record *r, const struct jou
 	return copy_steps(p, s->text, s->bytes);
 }
 
-/* The columns of the statistics. */
-static inline char *put_statistics(char *p, const struct record *r, const struct journal_tensor *t)
+static inline char *put_nine_digits(char *p, const struct record *r, const struct journal_tensor *t)
+{
+	static const struct row_values none;
+	const uint64_t counts = htole64(UINT64_C(0x2c302c302c30)); /* 0,0,0, */
+	const struct stats *s = &t->stats;
+
+	p = write_doubles_9(p, &s->min.f, 4);
+	if (__builtin_expect(s->zeros | s->nans | s->infs, 0))
+		return put_columns(p, r, t, "", &none, COL_zeros, COL_infs);
+	memcpy(p, &counts, 8);
+	return p + 6;
+}
+
+/* Those of a tensor that has the minimum of the last one. */
+static __attribute__((noinline)) char *put_likely_statistics(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_statistics *k)
+{
+	char *end;
+
+	if (k->bytes && memcmp(&k->of, &t->stats, sizeof(t->stats)) == 0)
+		return copy_steps(p, k->text, k->bytes);
+	end = put_nine_digits(p, r, t);
+	k->bytes = 0;
+	if (end - p <= STATISTICS_TEXT) {
+		k->of = t->stats;
+		k->bytes = (uint8_t)(end - p);
+		memcpy(k->text, p, (size_t)(end - p));
+	}
+	return end;
+}
+
+/*
+ * The columns of the statistics. A buffer that has not changed since the last call, a flag or a constant has those of the
+ * last row. They are kept when the minimum comes a second time: other numbers cost nothing.
+ */
+static inline char *put_statistics(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
 {
 	static const struct row_values none;
 	const struct stats *s = &t->stats;
-	const uint64_t counts = htole64(UINT64_C(0x2c302c302c30)); /* 0,0,0, */
+	struct row_statistics *k = &memory->statistics[t->io != IO_IN];
 
 	if (!s->n) {
 		memset(p, ',', COL_infs - COL_min + 1);
@@ -565,11 +614,11 @@ static inline char *put_statistics(char *p, const struct record *r, const struct
 	}
 	if (__builtin_expect(!has_nine_digits(dtype_info(t->dtype)), 0))
 		return put_columns(p, r, t, "", &none, COL_min, COL_infs);
-	p = write_doubles_9(p, &s->min.f, 4);
-	if (__builtin_expect(s->zeros | s->nans | s->infs, 0))
-		return put_columns(p, r, t, "", &none, COL_zeros, COL_infs);
-	memcpy(p, &counts, 8);
-	return p + 6;
+	if (k->of.min.u == s->min.u)
+		return put_likely_statistics(p, r, t, k);
+	k->of.min.u = s->min.u;
+	k->bytes = 0;
+	return put_nine_digits(p, r, t);
 }
 
 /* True if all columns after the tag are empty. */
@@ -641,7 +690,7 @@ static inline char *put_known_row(char *p, const struct record *r, unsigned i,
 	m->tensor = p = write_char(p, ',');
 	if (__builtin_expect(t != NULL, 1)) {
 		p = put_tensor(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
-		p = put_statistics(p, r, t);
+		p = put_statistics(p, r, t, memory);
 	} else {
 		memset(p, ',', COL_start_ns - COL_io);
 		p += COL_start_ns - COL_io;
@@ -667,8 +716,8 @@ static inline bool is_row_alike(const struct record *r, unsigned a, unsigned b)
 }
 
 /* Writes a further row of the call. */
-static inline char *put_row_alike(char *p, const struct record *r, unsigned i,
-	struct row_memory *memory, struct row_marks *m)
+static inline char *put_row_alike(
+	char *p, const struct record *r, unsigned i, struct row_memory *memory, struct row_marks *m)
 {
 	const char *row = p, *after;
 
@@ -676,7 +725,7 @@ static inline char *put_row_alike(char *p, const struct record *r, unsigned i,
 	m->row = row;
 	m->tensor = p;
 	p = put_tensor(p, r, r->tensor[i], memory, &m->shape[i % SITE_TENSORS]);
-	after = p = put_statistics(p, r, r->tensor[i]);
+	after = p = put_statistics(p, r, r->tensor[i], memory);
 	p = copy_steps(p, m->after, (size_t)(m->end - m->after));
 	m->after = after;
 	m->end = p;
@@ -691,8 +740,8 @@ static inline bool is_tensor_plain(const struct journal_tensor *t, const char *n
 	return is_plain_tensor(t) && !(t->flags & TF_CRC) && !*name;
 }
 
-static __attribute__((noinline)) char *put_new_tail(char *p, const struct record *r,
-	const struct journal_tensor *t, struct row_site *site)
+static __attribute__((noinline)) char *put_new_tail(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_site *site)
 {
 	const struct row_values v = settle_plain_row(r->clock, r->call, t);
 	char *end = put_tail(p, r, t, "", &v, site);
@@ -718,7 +767,8 @@ static char *put_plain_rows(char *p, const struct record *r, struct row_memory *
 	const char *row = p, *tensor, *after, *end;
 	struct row_site *site;
 
-	if (c->parent || c->tag != JOURNAL_NONE || c->comm_seq < 0 || !is_tensor_plain(t, r->name[0]))
+	if (c->parent || c->tag != JOURNAL_NONE || c->comm_seq < 0 ||
+		!is_tensor_plain(t, r->name[0]))
 		return NULL;
 	site = find_row_site(memory, r, c->flags | (no_statistics ? CF_NOSTATS : 0u));
 	if (__builtin_expect(!site, 0))
@@ -731,7 +781,7 @@ static char *put_plain_rows(char *p, const struct record *r, struct row_memory *
 		p = write_i64(p, c->peer);
 	tensor = p = write_char(p, ',');
 	p = put_tensor(p, r, t, memory, &site->shape[0]);
-	after = p = put_statistics(p, r, t);
+	after = p = put_statistics(p, r, t, memory);
 	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
 	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
 	if (__builtin_expect(site->tail_bytes && site->stack == c->stack, 1))
@@ -746,7 +796,7 @@ static char *put_plain_rows(char *p, const struct record *r, struct row_memory *
 			return NULL;
 		p = copy_steps(p, row, (size_t)(tensor - row));
 		p = put_tensor(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
-		p = put_statistics(p, r, t);
+		p = put_statistics(p, r, t, memory);
 		p = copy_steps(p, after, (size_t)(end - after));
 	}
 	return p;
@@ -774,9 +824,10 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 			continue;
 		}
 		if (memory) {
-			const struct row_values v = plain && t && is_plain_tensor(t)
-							    ? settle_plain_row(r->clock, r->call, t)
-							    : settle_row(r->clock, r->call, r->end, t, r->open);
+			const struct row_values v =
+				plain && t && is_plain_tensor(t)
+					? settle_plain_row(r->clock, r->call, t)
+					: settle_row(r->clock, r->call, r->end, t, r->open);
 
 			end = put_known_row(p, r, i, &v, memory, &m);
 		}

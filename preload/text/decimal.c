@@ -271,7 +271,8 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
  * fraction is within two units below one half, or at it.
  */
 struct nines {
-	_Atomic uint64_t cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none; 0: not made yet */
+	_Atomic uint64_t
+		cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none; 0: not made yet */
 	struct nine {
 		uint64_t hi; /* of 10^(8 - exp) */
 		int32_t exp;
