@@ -10,105 +10,11 @@
 #include "journal/columns.h"
 #include "text/write.h"
 
-/* Bytes that a cell cannot hold unquoted, anywhere or at its beginning. */
-static const bool special[256] = {['"'] = true,
-	[','] = true,
-	['\r'] = true,
-	['\n'] = true,
-	['\\'] = true,
-	[0x80 ... 0xff] = true};
-
-/* True if spreadsheets take a cell with those bytes of s, at most max, for a formula. */
-static bool begins_like_formula(const char *s, size_t max)
-{
-	for (; max && *s == '\''; max--)
-		s++;
-	return max && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
-}
-
-/* Writes at most max bytes of s, in at most `most` bytes; whole characters. */
-static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
-{
-	size_t first = strcspn(s, ",\"\r\n");
-	bool quoted = s[first] && first < max, marked = begins_like_formula(s, max);
-
-	if (quoted)
-		text_char(out, '"');
-	if (marked)
-		text_char(out, '\'');
-	most -= marked;
-	while (max && *s) {
-		char c[5];
-		size_t n = (size_t)text_escape(s, c), bytes = strlen(c) + (*s == '"');
-
-		if (n > max || bytes > most)
-			break;
-		if (*s == '"')
-			text_char(out, '"');
-		text_str(out, c);
-		s += n;
-		max -= n;
-		most -= bytes;
-	}
-	if (quoted)
-		text_char(out, '"');
-}
-
-/* Number of bytes of s, at most max, if a cell can hold it unquoted; else SIZE_MAX. */
-static size_t plain_length(const char *s, size_t max)
-{
-	size_t n = 0;
-
-	if (begins_like_formula(s, max))
-		return SIZE_MAX;
-	while (n < max && s[n] && !special[(unsigned char)s[n]])
-		n++;
-	return n == max || !s[n] ? n : SIZE_MAX;
-}
-
-void csv_field_max(struct text *out, const char *s, size_t max)
-{
-	size_t n = plain_length(s, max);
-
-	if (n != SIZE_MAX)
-		text_put(out, s, n);
-	else
-		put_text_cell(out, s, max, 2 * max);
-}
-
-void csv_field(struct text *out, const char *s)
-{
-	put_text_cell(out, s, SIZE_MAX, SIZE_MAX);
-}
-
-void csv_end(struct text *out)
-{
-	out->len--;
-	text_char(out, '\n');
-}
-
 /*
  * ---- the row ----
  *
  * No function below checks for room: ROW_MAX bytes are available, with WRITE_SLACK after the longest row.
  */
-
-/* csv_field_max() */
-static char *put_field(char *p, const char *s, size_t max)
-{
-	char *at = p;
-	size_t n = 0;
-
-	for (; n < max && s[n] && !special[(unsigned char)s[n]]; n++)
-		*at++ = s[n];
-	if (n < max && !s[n] && !begins_like_formula(s, n))
-		return at;
-
-	struct text t = text_over(p, 2 * max + 3);
-
-	csv_field_max(&t, s, max);
-	return p + t.len;
-}
 
 static inline char *put_real_number(char *p, double v, bool wide)
 {
@@ -187,105 +93,151 @@ static char *put_flags(char *p, const struct row_values *v)
 #undef PUT_ID
 #undef PUT_WORD
 #define PUT_WHOLE(v) p = write_u64(p, v)
-#define PUT_STEP(v) p = put_step(p, memory, v)
-#define PUT_SEQ(v) p = put_seq(p, memory, v)
-#define PUT_COMM_SEQ(v) p = put_comm_seq(p, memory, v)
-#define PUT_TIME(v) p = put_time(p, memory, v)
 #define PUT_NONZERO(v) p = (v) ? write_u64(p, v) : p
 #define PUT_NUMBER(v) p = (v) != JOURNAL_NONE64 ? write_i64(p, v) : p
 #define PUT_NUMBER32(v) p = (v) != JOURNAL_NONE ? write_i64(p, v) : p
 #define PUT_RANK(v) p = (v) >= 0 ? write_i64(p, v) : p
 #define PUT_ID(v) p = (v) ? write_hex_16(p, v) : p
 #define PUT_WORD(s) p = write_word(p, s)
-#define PUT_API(field) p = put_field(p, api->field, ROW_STRING_MAX)
-#define PUT_NAME(s) p = s[0] ? put_field(p, s, ROW_STRING_MAX) : p
+#define PUT_API(field) p = csv_write_field(p, api->field, ROW_STRING_MAX)
+#define PUT_NAME(s) p = s[0] ? csv_write_field(p, s, ROW_STRING_MAX) : p
 #define PUT_SHAPE(t) p = put_shape(p, t)
 #define PUT_CHECKSUM(t) p = (t)->flags & TF_CRC ? write_hex_8(p, (t)->crc) : p
 #define PUT_FLAGS(v) p = put_flags(p, &(v))
-#define PUT_VALUE(v) p = nine ? put_real_number(p, (v).f, false) : put_stats_value(p, d, v)
-#define PUT_REAL(v) p = put_real_number(p, v, !nine && d->wide)
+#define PUT_VALUE(v) p = put_stats_value(p, d, v)
+#define PUT_REAL(v) p = put_real_number(p, v, d->wide)
 #define PUT_SHARE(v) p = s->zeros ? put_real_number(p, v, false) : write_char(p, '0')
 
+/* ---- columns, one by one ---- */
+
 /*
- * Columns of tensors that were appended after those of the call (after crc32); rows copied from another row do not
- * cover them. From the first of them on, a row has no columns of its call, or no row is made from another one.
+ * Writes the columns from `first` to `last`, each with its comma. Inlined where these are known, so that the compiler
+ * knows which columns there are.
  */
-static const uint64_t appended_of_tensor = 0
-#define APPENDED_BIT(column) | (COL_##column > COL_crc32 ? UINT64_C(1) << COL_##column : 0)
-#define TENSOR_COLUMN(column, type, source, help) APPENDED_BIT(column)
-#define STATS_COLUMN(column, type, source, help) APPENDED_BIT(column)
+static inline __attribute__((always_inline)) char *put_columns(char *p, const struct record *r,
+	const struct journal_tensor *t, const char *name, const struct row_values *values,
+	int first, int last)
+{
+	const struct clock_base *clock = r->clock;
+	const struct row_api *api = &r->api;
+	const struct journal_call *c = r->call;
+	const struct row_values v = *values;
+	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
+	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
+
+#define IS_ASKED(column) ((int)COL_##column >= first && (int)COL_##column <= last)
+#define CALL_COLUMN(column, type, source, help) \
+	if (IS_ASKED(column)) {                 \
+		PUT_##type(source);             \
+		p = write_char(p, ',');         \
+	}
+#define TENSOR_COLUMN(column, type, source, help) \
+	if (IS_ASKED(column)) {                   \
+		if (t)                            \
+			PUT_##type(source);       \
+		p = write_char(p, ',');           \
+	}
+#define STATS_COLUMN(column, type, source, help) \
+	if (IS_ASKED(column)) {                  \
+		if (s)                           \
+			PUT_##type(source);      \
+		p = write_char(p, ',');          \
+	}
 #include "journal/columns.def"
-	;
-static const uint64_t appended_of_call = 0
-#define CALL_COLUMN(column, type, source, help) APPENDED_BIT(column)
-#include "journal/columns.def"
-	;
-#define FIRST_APPENDED (appended_of_tensor ? __builtin_ctzll(appended_of_tensor) : COLUMNS)
-#define ROWS_SHARE (FIRST_APPENDED == COLUMNS || !(appended_of_call >> FIRST_APPENDED))
-_Static_assert(COLUMNS < 64, "a bit for each column");
+	return p;
+}
+
+static char *put_row_columns(
+	char *p, const struct record *r, const struct journal_tensor *t, const char *name)
+{
+	const struct row_values v = settle_row(r->clock, r->call, r->end, t, r->open);
+
+	p = put_columns(p, r, t, name, &v, 0, COLUMNS - 1);
+	/* The last field has a comma too. */
+	p[-1] = '\n';
+	return p;
+}
 
 /* ---- text that is made once ---- */
 
 /*
- * Groups of adjacent columns whose text is cached: function and communicator; thread; the call's state; and the tensor.
- * From column `first` to column `last`.
+ * The row of a call, between the numbers that differ from call to call, is text that all calls of a site have in common.
+ * It is made once, in pieces, and copied. What a piece is made of is in the key, or is written beside it: so nothing has
+ * to be forgotten when a communicator ends, a parameter gets a name or a key is edited.
  */
-enum row_part {
-	PART_API,
-	PART_COMM,
-	PART_THREAD,
-	PART_STATE,
-	SITE_PARTS,
-	PART_TENSOR = SITE_PARTS,
-	ROW_PARTS
-};
+_Static_assert(
+	COL_micro_step == COL_step + 1 && COL_seq == COL_micro_step + 1 && COL_lib == COL_seq + 1 &&
+		COL_comm_seq == COL_comm + 1 && COL_rank == COL_comm_seq + 1 &&
+		COL_peer == COL_root + 1 && COL_io == COL_peer + 1 && COL_min == COL_bytes + 1 &&
+		COL_start_ns == COL_infs + 1 && COL_dur_ns == COL_start_ns + 1 &&
+		COL_thread == COL_dur_ns + 1 && COL_stack_id == COL_thread + 1 &&
+		COL_flags == COL_stack_id + 1 && COL_parent == COL_flags + 1 &&
+		COL_phase == COL_parent + 1 && COL_name == COL_phase + 1 && COL_tag == COL_name + 1,
+	"the order in which put_known_row() writes");
 
-#define PART_OF(column)                                                                \
-	(COL_##column >= COL_lib && COL_##column <= COL_comm		 ? PART_API    \
-		: COL_##column >= COL_rank && COL_##column <= COL_root	 ? PART_COMM   \
-		: COL_##column == COL_thread				 ? PART_THREAD \
-		: COL_##column >= COL_flags && COL_##column <= COL_phase ? PART_STATE  \
-		: COL_##column >= COL_io && COL_##column <= COL_bytes	 ? PART_TENSOR \
-									 : ROW_PARTS)
-#define BEGINS_PART(column)                                                                   \
-	(COL_##column == COL_lib || COL_##column == COL_rank || COL_##column == COL_thread || \
-		COL_##column == COL_flags || COL_##column == COL_io)
-#define ENDS_PART(column)                                                                      \
-	(COL_##column == COL_comm || COL_##column == COL_root || COL_##column == COL_thread || \
-		COL_##column == COL_phase || COL_##column == COL_bytes)
+enum row_piece {
+	PIECE_API, /* lib to comm */
+	PIECE_COMM, /* rank to root */
+	PIECE_THREAD,
+	PIECE_FLAGS,
+	PIECE_PHASE, /* parent, which is empty, and phase */
+	ROW_PIECES
+};
 
 #define COPY_STEP 32 /* bytes; a copy may read and write up to this many bytes too much */
 #define COPY_NUMBER 16
 #define SITES 512u
 #define SITE_TEXT 192
+#define SITE_TAIL 64
+#define STATISTICS_TEXT 96
 #define SITE_WORDS 4
+#define SITE_TENSORS 4
 #define SHAPES 256u
 #define SHAPE_TEXT 80
 #define SHAPE_DIMS 4
 #define SHAPE_WORDS (3 + SHAPE_DIMS)
+#define COLUMNS_AFTER_TAG (COLUMNS - 1 - COL_tag)
 
-/* All calls whose rows have the same text in their first SITE_PARTS parts. */
-struct row_site {
-	uint64_t key[SITE_WORDS];
-	uint8_t begin[SITE_PARTS], bytes[SITE_PARTS]; /* bytes[PART_API] 0: not in use */
-	char text[SITE_TEXT + COPY_STEP];
-};
-
-struct row_shape {
-	uint64_t key[SHAPE_WORDS];
-	uint8_t bytes; /* 0: not in use */
-	char text[SHAPE_TEXT + COPY_STEP];
-};
-
-/* The last number of a column, with its comma; bytes 0: none yet. */
+/* The last number of a column; bytes 0: none yet. */
 struct row_number {
 	uint64_t value;
 	unsigned bytes;
 	char text[24];
 };
 
+struct row_site {
+	uint64_t key[SITE_WORDS];
+	uint8_t begin[ROW_PIECES], bytes[ROW_PIECES]; /* bytes[PIECE_API] 0: not in use */
+	uint16_t shape[SITE_TENSORS]; /* of its last call: expected in the next one */
+	uint32_t stack; /* of `tail` */
+	uint8_t tail_bytes; /* 0: none yet */
+	char tail[SITE_TAIL + COPY_STEP]; /* of its last plain row, from the thread on */
+	char text[SITE_TEXT + COPY_STEP];
+};
+
+/* A tensor's columns from io to bytes. */
+struct row_shape {
+	uint64_t key[SHAPE_WORDS];
+	uint8_t bytes; /* 0: not in use */
+	char text[SHAPE_TEXT + COPY_STEP];
+};
+
+/* The statistics of the last row with an input, or an output. */
+struct row_statistics {
+	struct stats of;
+	uint8_t bytes; /* 0: none yet */
+	char text[STATISTICS_TEXT + COPY_STEP];
+};
+
+_Static_assert(sizeof(struct stats) == 64 &&
+		       offsetof(struct stats, max) == offsetof(struct stats, min) + 8 &&
+		       offsetof(struct stats, mean) == offsetof(struct stats, min) + 16 &&
+		       offsetof(struct stats, norm) == offsetof(struct stats, min) + 24,
+	"no gaps, and four numbers one after the other");
+
 struct row_memory {
-	struct row_number step, seq, comm_seq;
+	struct row_statistics statistics[2]; /* by enum tensor_io */
+	struct row_number step, seq, comm_seq; /* step: and micro_step, with their commas */
 	uint64_t tenths; /* of a second, of start_ns: all digits but the last eight */
 	char tenths_text[COPY_NUMBER];
 	unsigned tenths_bytes;
@@ -320,108 +272,120 @@ static inline bool has_key_3(const uint64_t *a, const uint64_t *b)
 	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]));
 }
 
-static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
+static void keep_piece(struct row_site *s, unsigned piece, const char *from, const char *end)
 {
-	uint64_t other = 0;
+	unsigned begin = piece ? s->begin[piece - 1] + s->bytes[piece - 1] : 0;
 
-	for (unsigned i = 0; i < n; i++)
-		other |= a[i] ^ b[i];
-	return !other;
+	s->begin[piece] = (uint8_t)begin;
+	s->bytes[piece] = (uint8_t)(end - from);
+	memcpy(s->text + begin, from, (size_t)(end - from));
 }
 
-/* The cache entry of a call's row; *known: it has its text. NULL: its text is not cached. */
-static inline struct row_site *find_row_site(struct row_memory *memory, const struct row_api *api,
-	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS],
-	bool *known)
+/* Makes the text of a site. False: it is too long to be kept. */
+static __attribute__((noinline)) bool make_site(
+	struct row_site *s, const uint64_t *key, const struct record *r, uint32_t flags)
 {
-	struct row_site *s;
-	uint64_t h;
+	const struct row_values values = {.flags = flags};
+	char text[4 * ROW_STRING_MAX * 2 + 1024], *end[ROW_PIECES], *p = text;
+	struct journal_call call = *r->call;
+	struct record site = *r;
 
-	*known = false;
-	/* These have their own numbers. A function that the dictionary lacks may be in it next time. */
-	if (!memory || v->flags & (CF_ERROR | CF_NODE) || c->parent || !api->lib[0])
-		return NULL;
+	/* The parent is no part of a site: its column is empty in the piece. */
+	call.parent = 0;
+	site.call = &call;
+	s->bytes[PIECE_API] = 0;
+	end[PIECE_API] = p = put_columns(p, &site, NULL, "", &values, COL_lib, COL_comm);
+	end[PIECE_COMM] = p = put_columns(p, &site, NULL, "", &values, COL_rank, COL_root);
+	end[PIECE_THREAD] = p = put_columns(p, &site, NULL, "", &values, COL_thread, COL_thread);
+	end[PIECE_FLAGS] = p = put_columns(p, &site, NULL, "", &values, COL_flags, COL_flags);
+	end[PIECE_PHASE] = p = put_columns(p, &site, NULL, "", &values, COL_parent, COL_phase);
+	if (p - text > SITE_TEXT)
+		return false;
+	for (unsigned i = 0; i < ROW_PIECES; i++)
+		keep_piece(s, i, i ? end[i - 1] : text, end[i]);
+	memcpy(s->key, key, sizeof(s->key));
+	memset(s->shape, 0, sizeof(s->shape));
+	s->tail_bytes = 0;
+	return true;
+}
+
+/* The site of a call with these flags, with its text. NULL: its text is not kept. */
+static inline struct row_site *find_row_site(
+	struct row_memory *memory, const struct record *r, uint32_t flags)
+{
+	const struct journal_call *c = r->call;
+	uint64_t key[SITE_WORDS], h;
+	struct row_site *s;
+
 	_Static_assert(
 		offsetof(struct journal_call, phase) == offsetof(struct journal_call, tid) + 7 &&
 			offsetof(struct journal_call, comm_size) ==
 				offsetof(struct journal_call, comm_rank) + 4,
 		"words of the key");
+	/* A function that the dictionary lacks may be in it next time. */
+	if (__builtin_expect(!r->api.lib[0], 0))
+		return NULL;
 	key[0] = c->comm;
 	memcpy(&key[1], &c->comm_rank, 8);
 	memcpy(&key[2], &c->tid, 8); /* tid, api, redop, phase */
-	key[3] = (uint32_t)c->root | (uint64_t)v->flags << 32;
+	key[3] = (uint32_t)c->root | (uint64_t)flags << 32;
 	h = (key[0] ^ key[2] ^ key[3] << 7) * UINT64_C(0x9e3779b97f4a7c15);
 	s = &memory->site[h >> 32 & (SITES - 1)];
-	*known = s->bytes[PART_API] && has_key_3(s->key, key) && s->key[3] == key[3];
-	return s;
+	if (__builtin_expect(
+		    s->bytes[PIECE_API] && has_key_3(s->key, key) && s->key[3] == key[3], 1))
+		return s;
+	return make_site(s, key, r, flags) ? s : NULL;
 }
 
-/* The same for a tensor. */
-static inline struct row_shape *find_row_shape(struct row_memory *memory,
-	const struct journal_tensor *t, uint64_t key[SHAPE_WORDS], bool *known)
+static inline uint64_t compute_type_word(const struct journal_tensor *t)
 {
-	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
-	struct row_shape *s;
-	uint64_t h;
+	return t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
+	       (uint64_t)t->ndim << 32;
+}
 
-	*known = false;
-	if (!memory || dims > SHAPE_DIMS)
-		return NULL;
-	key[0] = t->count;
-	key[1] = t->bytes;
-	key[2] = t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
-		 (uint64_t)t->ndim << 32;
+static inline bool is_row_shape(const struct row_shape *s, const struct journal_tensor *t)
+{
+	const uint64_t *dim = (const uint64_t *)(t + 1);
+	uint64_t other = (s->key[0] ^ t->count) | (s->key[1] ^ t->bytes) |
+			 (s->key[2] ^ compute_type_word(t));
+
+	if (other || !s->bytes)
+		return false;
+	for (unsigned i = 0; t->ndim != JOURNAL_NDIM_NONE && i < t->ndim; i++)
+		other |= s->key[3 + i] ^ dim[i];
+	return !other;
+}
+
+/* Writes the columns of a tensor from io to bytes, and keeps them as the site's expected ones. */
+static __attribute__((noinline)) char *put_new_shape(char *p, const struct record *r,
+	const struct journal_tensor *t, struct row_memory *memory, uint16_t *expected)
+{
+	static const struct row_values none;
+	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
+	uint64_t key[SHAPE_WORDS] = {t->count, t->bytes, compute_type_word(t)}, h;
+	struct row_shape *s;
+	char *end;
+
+	if (dims > SHAPE_DIMS)
+		return put_columns(p, r, t, "", &none, COL_io, COL_bytes);
 	h = key[0] ^ key[1] << 20 ^ key[2];
-	for (unsigned i = 0; __builtin_expect(i < dims, 0); i++) {
+	for (unsigned i = 0; i < dims; i++) {
 		key[3 + i] = ((const uint64_t *)(t + 1))[i];
 		h = h * 31 + key[3 + i];
 	}
-	s = &memory->shape[h * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SHAPES - 1)];
-	*known =
-		s->bytes && has_key_3(s->key, key) && (!dims || has_key(s->key + 3, key + 3, dims));
-	return s;
-}
-
-/* Where a row is, its parts, and its tensor columns: from column `io` on up to `start_ns`, and from `appended` on. */
-struct row_marks {
-	const char *row, *tensor, *after, *appended, *end;
-	const char *begin[ROW_PARTS], *part_end[ROW_PARTS];
-};
-
-static void keep_site(struct row_site *s, const uint64_t key[SITE_WORDS], const struct row_marks *m)
-{
-	size_t used = 0;
-
-	s->bytes[PART_API] = 0;
-	for (unsigned i = 0; i < SITE_PARTS; i++)
-		used += (size_t)(m->part_end[i] - m->begin[i]);
-	if (used > SITE_TEXT)
-		return;
-	memcpy(s->key, key, sizeof(s->key));
-	used = 0;
-	for (unsigned i = 0; i < SITE_PARTS; i++) {
-		size_t n = (size_t)(m->part_end[i] - m->begin[i]);
-
-		s->begin[i] = (uint8_t)used;
-		s->bytes[i] = (uint8_t)n;
-		memcpy(s->text + used, m->begin[i], n);
-		used += n;
-	}
-}
-
-static void keep_shape(
-	struct row_shape *s, const uint64_t key[SHAPE_WORDS], const struct row_marks *m)
-{
-	size_t n = (size_t)(m->part_end[PART_TENSOR] - m->begin[PART_TENSOR]);
-
+	h = h * UINT64_C(0x9e3779b97f4a7c15) >> 32 & (SHAPES - 1);
+	s = &memory->shape[h];
+	*expected = (uint16_t)h;
+	if (is_row_shape(s, t))
+		return copy_steps(p, s->text, s->bytes);
+	end = put_columns(p, r, t, "", &none, COL_io, COL_bytes);
 	s->bytes = 0;
-	if (n > SHAPE_TEXT)
-		return;
-	memcpy(s->key, key, 3 * sizeof(*key));
-	if (key[2] >> 32 != JOURNAL_NDIM_NONE)
-		memcpy(s->key + 3, key + 3, (key[2] >> 32) * sizeof(*key));
-	memcpy(s->text, m->begin[PART_TENSOR], n);
-	s->bytes = (uint8_t)n;
+	if (end - p > SHAPE_TEXT)
+		return end;
+	memcpy(s->key, key, sizeof(key));
+	memcpy(s->text, p, (size_t)(end - p));
+	s->bytes = (uint8_t)(end - p);
+	return end;
 }
 
 static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v)
@@ -437,17 +401,6 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 	return end;
 }
 
-/* A number that does not change in most rows. */
-static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
-{
-	if (!memory)
-		return write_u64(p, v);
-	if (__builtin_expect(!memory->step.bytes || memory->step.value != v, 0))
-		return keep_row_number(p, &memory->step, v);
-	memcpy(p, memory->step.text, COPY_NUMBER);
-	return p + memory->step.bytes;
-}
-
 /* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
 static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
 {
@@ -461,27 +414,32 @@ static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
 	return p + last->bytes;
 }
 
-static inline char *put_seq(char *p, struct row_memory *memory, uint64_t v)
+/* Step and micro step. */
+static inline char *put_steps(char *p, const struct journal_call *c, struct row_number *last)
 {
-	return memory ? put_growing(p, &memory->seq, v) : write_u64(p, v);
-}
+	uint64_t both = c->step | (uint64_t)c->micro_step << 32;
+	char *end;
 
-static inline char *put_comm_seq(char *p, struct row_memory *memory, int64_t v)
-{
-	if (v == JOURNAL_NONE64)
-		return p;
-	return memory && v >= 0 ? put_growing(p, &memory->comm_seq, (uint64_t)v) : write_i64(p, v);
+	if (__builtin_expect(last->bytes && last->value == both, 1)) {
+		memcpy(p, last->text, sizeof(last->text));
+		return p + last->bytes;
+	}
+	end = write_char(write_u64(p, c->step), ',');
+	if (c->micro_step != UINT32_MAX)
+		end = write_u64(end, c->micro_step);
+	end = write_char(end, ',');
+	last->value = both;
+	last->bytes = (unsigned)(end - p); /* 22 at most */
+	memcpy(last->text, p, sizeof(last->text));
+	return end;
 }
 
 /* In a time, all but the last eight digits are usually those of the row before. */
-static char *put_time(char *p, struct row_memory *memory, uint64_t v)
+static inline char *put_time(char *p, struct row_memory *memory, uint64_t v)
 {
 	const uint64_t e8 = 100000000;
-	uint64_t rest;
+	uint64_t rest = v - memory->tenths * e8;
 
-	if (!memory)
-		return write_u64(p, v);
-	rest = v - memory->tenths * e8;
 	if (__builtin_expect(!memory->tenths_bytes || rest >= e8, 0)) {
 		char text[24 + WRITE_SLACK], *end = write_u64(text, v / e8);
 
@@ -496,201 +454,294 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 	return write_digits_8(p + memory->tenths_bytes, (uint32_t)rest);
 }
 
-#define NOTE_MARK(column)                             \
-	if (COL_##column == COL_io)                   \
-		m->tensor = p;                        \
-	if (COL_##column == COL_start_ns)             \
-		m->after = p;                         \
-	if (COL_##column == FIRST_APPENDED)           \
-		m->appended = p;                      \
-	if (BEGINS_PART(column) && !HAS_TEXT(column)) \
-		m->begin[PART_OF(column)] = p;
+/* ---- a call's rows ---- */
 
-#define NOTE_END(column)                            \
-	if (ENDS_PART(column) && !HAS_TEXT(column)) \
-		m->part_end[PART_OF(column)] = p;
-
-/* True if the text of this part is cached. */
-#define HAS_TEXT(column) \
-	(PART_OF(column) < SITE_PARTS ? site_known : PART_OF(column) == PART_TENSOR && shape_known)
-
-#define COPY_PART(column)                                                                         \
-	if (BEGINS_PART(column) && HAS_TEXT(column)) {                                            \
-		if (PART_OF(column) == PART_TENSOR)                                               \
-			p = copy_steps(p, shape->text, shape->bytes);                             \
-		else                                                                              \
-			p = copy_steps(p, site->text + site->begin[PART_OF(column) % SITE_PARTS], \
-				site->bytes[PART_OF(column) % SITE_PARTS]);                       \
-	}
-
-/* Inlined where values and what is known are, so that the compiler knows which columns are empty or copied. */
-static inline __attribute__((always_inline)) char *put_columns(char *p, const struct record *r,
-	const struct journal_tensor *t, const char *name, const struct row_values *values,
-	struct row_memory *memory, struct row_marks *m, const struct row_site *site,
-	bool site_known, const struct row_shape *shape, bool shape_known)
+static inline char *put_piece(char *p, const struct row_site *s, enum row_piece piece)
 {
-	const struct clock_base *clock = r->clock;
-	const struct row_api *api = &r->api;
-	const struct journal_call *c = r->call;
-	const struct row_values v = *values;
-	const struct dtype_info *d = t ? dtype_info(t->dtype) : NULL;
-	const struct stats *s = t && t->stats.n ? &t->stats : NULL;
-	const bool nine = s && has_nine_digits(d);
-
-	m->row = p;
-#define CALL_COLUMN(column, type, source, help) \
-	NOTE_MARK(column)                       \
-	COPY_PART(column)                       \
-	if (!HAS_TEXT(column)) {                \
-		PUT_##type(source);             \
-		p = write_char(p, ',');         \
-	}                                       \
-	NOTE_END(column)
-#define TENSOR_COLUMN(column, type, source, help) \
-	NOTE_MARK(column)                         \
-	COPY_PART(column)                         \
-	if (!HAS_TEXT(column)) {                  \
-		if (t)                            \
-			PUT_##type(source);       \
-		p = write_char(p, ',');           \
-	}                                         \
-	NOTE_END(column)
-#define STATS_COLUMN(column, type, source, help) \
-	NOTE_MARK(column)                        \
-	if (s)                                   \
-		PUT_##type(source);              \
-	p = write_char(p, ',');
-#include "journal/columns.def"
-	/* The last field has a comma too. */
-	p[-1] = '\n';
-	m->end = p;
-	if (FIRST_APPENDED == COLUMNS)
-		m->appended = p;
-	return p;
+	return copy_steps(p, s->text + s->begin[piece], s->bytes[piece]);
 }
 
-static char *put_row_columns(char *p, const struct record *r, const struct journal_tensor *t,
-	const char *name, struct row_memory *memory, struct row_marks *m)
+/* The columns from io to bytes. */
+static inline char *put_tensor(char *p, const struct record *r, const struct journal_tensor *t,
+	struct row_memory *memory, uint16_t *expected)
 {
-	const struct row_values v = settle_row(r->clock, r->call, r->end, t, r->open);
-	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
-	bool site_known, shape_known = false;
-	struct row_site *site = find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
-	struct row_shape *shape = t ? find_row_shape(memory, t, shape_key, &shape_known) : NULL;
+	const struct row_shape *s = &memory->shape[*expected];
 
-	p = put_columns(p, r, t, name, &v, memory, m, site, site_known, shape, shape_known);
-	if (site && !site_known)
-		keep_site(site, site_key, m);
-	if (shape && !shape_known)
-		keep_shape(shape, shape_key, m);
-	return p;
+	if (__builtin_expect(!is_row_shape(s, t), 0))
+		return put_new_shape(p, r, t, memory, expected);
+	return copy_steps(p, s->text, s->bytes);
+}
+
+static inline char *put_nine_digits(char *p, const struct record *r, const struct journal_tensor *t)
+{
+	static const struct row_values none;
+	const uint64_t counts = htole64(UINT64_C(0x2c302c302c30)); /* 0,0,0, */
+	const struct stats *s = &t->stats;
+
+	p = write_doubles_9(p, &s->min.f, 4);
+	if (__builtin_expect(s->zeros | s->nans | s->infs, 0))
+		return put_columns(p, r, t, "", &none, COL_zeros, COL_infs);
+	memcpy(p, &counts, 8);
+	return p + 6;
+}
+
+/* Those of a tensor that has the minimum of the last one. */
+static __attribute__((noinline)) char *put_likely_statistics(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_statistics *k)
+{
+	char *end;
+
+	if (k->bytes && memcmp(&k->of, &t->stats, sizeof(t->stats)) == 0)
+		return copy_steps(p, k->text, k->bytes);
+	end = put_nine_digits(p, r, t);
+	k->bytes = 0;
+	if (end - p <= STATISTICS_TEXT) {
+		k->of = t->stats;
+		k->bytes = (uint8_t)(end - p);
+		memcpy(k->text, p, (size_t)(end - p));
+	}
+	return end;
 }
 
 /*
- * The same for is_plain_call() and is_plain_tensor(), with statistics, without a name, and with cached text: as nearly all
- * rows are. NULL: its text is not cached.
+ * The columns of the statistics. A buffer that has not changed since the last call, a flag or a constant has those of the
+ * last row. They are kept when the minimum comes a second time: other numbers cost nothing.
  */
-static char *put_plain_row(char *p, const struct record *r, const struct journal_tensor *t,
-	struct row_memory *memory, struct row_marks *m)
+static inline char *put_statistics(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
 {
-	const struct row_values v = settle_plain_row(r->clock, r->call, t);
-	uint64_t site_key[SITE_WORDS], shape_key[SHAPE_WORDS];
-	bool site_known, shape_known;
-	const struct row_site *site;
-	const struct row_shape *shape;
+	static const struct row_values none;
+	const struct stats *s = &t->stats;
+	struct row_statistics *k = &memory->statistics[t->io != IO_IN];
 
-	if (!memory || !t->stats.n)
-		return NULL;
-	site = find_row_site(memory, &r->api, r->call, &v, site_key, &site_known);
-	if (!site_known)
-		return NULL;
-	shape = find_row_shape(memory, t, shape_key, &shape_known);
-	if (!shape_known)
-		return NULL;
-	return put_columns(p, r, t, "", &v, memory, m, site, true, shape, true);
+	if (!s->n) {
+		memset(p, ',', COL_infs - COL_min + 1);
+		return p + (COL_infs - COL_min + 1);
+	}
+	if (__builtin_expect(!has_nine_digits(dtype_info(t->dtype)), 0))
+		return put_columns(p, r, t, "", &none, COL_min, COL_infs);
+	if (k->of.min.u == s->min.u)
+		return put_likely_statistics(p, r, t, k);
+	k->of.min.u = s->min.u;
+	k->bytes = 0;
+	return put_nine_digits(p, r, t);
 }
 
-/* True if all columns of two tensors of a call are equal, except the marked ones. */
-static bool is_row_alike(const struct journal_tensor *a, const struct journal_tensor *b)
+/* True if all columns after the tag are empty. */
+static inline bool is_tail_empty(const struct row_values *v)
 {
-	return ROWS_SHARE && a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
-	       !((a->flags ^ b->flags) & TF_NOSTATS) && !((a->flags | b->flags) & TF_CRC);
+	return (v->wait_ns & v->dev_ns & v->issue_ns) == JOURNAL_NONE64 && !v->awaited;
 }
 
-/* Writes the next row of the same call, copied from the one at *m. */
-static char *put_row_alike(
-	char *p, const struct journal_tensor *t, struct row_memory *memory, struct row_marks *m)
+/* The columns from the thread on. */
+static char *put_tail(char *p, const struct record *r, const struct journal_tensor *t,
+	const char *name, const struct row_values *v, struct row_site *site)
 {
-	const struct dtype_info *d = dtype_info(t->dtype);
-	const struct stats *s = t->stats.n ? &t->stats : NULL;
-	const bool nine = has_nine_digits(d);
-	const char *row = p, *name = "";
-	uint64_t shape_key[SHAPE_WORDS];
-	bool site_known = false, shape_known;
-	struct row_shape *shape = find_row_shape(memory, t, shape_key, &shape_known);
+	const struct journal_call *c = r->call;
+
+	p = put_piece(p, site, PIECE_THREAD);
+	if (c->stack)
+		p = write_u64(p, c->stack);
+	p = write_char(p, ',');
+	if (__builtin_expect(!(v->flags & (CF_ERROR | CF_NODE)) && !c->parent, 1))
+		/* With the next piece, which follows it. */
+		p = copy_steps(p, site->text + site->begin[PIECE_FLAGS],
+			(size_t)site->bytes[PIECE_FLAGS] + site->bytes[PIECE_PHASE]);
+	else
+		p = put_columns(p, r, t, name, v, COL_flags, COL_phase);
+	if (__builtin_expect(*name, 0))
+		p = csv_write_field(p, name, ROW_STRING_MAX);
+	p = write_char(p, ',');
+	if (v->tag != JOURNAL_NONE)
+		p = write_i64(p, v->tag);
+	p = write_char(p, ',');
+	if (__builtin_expect(!is_tail_empty(v) || (t && t->flags & TF_CRC), 0)) {
+		p = put_columns(p, r, t, name, v, COL_tag + 1, COLUMNS - 1);
+		p[-1] = '\n';
+		return p;
+	}
+	memset(p, ',', COPY_NUMBER);
+	p[COLUMNS_AFTER_TAG - 1] = '\n';
+	return p + COLUMNS_AFTER_TAG;
+}
+_Static_assert(COLUMNS_AFTER_TAG <= COPY_NUMBER, "the commas of put_tail()");
+
+/* Parts of a row that the next one of the same call has too: `row` to `tensor`, and `after` to `end`. */
+struct row_marks {
+	const char *row, *tensor, *after, *end; /* row NULL: not known */
+	uint16_t *shape; /* of the site */
+};
+
+/* Writes a row, of which only the numbers that differ from call to call are made. NULL: the text of its site is not kept. */
+static inline char *put_known_row(char *p, const struct record *r, unsigned i,
+	const struct row_values *v, struct row_memory *memory, struct row_marks *m)
+{
+	const struct journal_call *c = r->call;
+	const struct journal_tensor *t = r->n ? r->tensor[i] : NULL;
+	struct row_site *site = find_row_site(memory, r, v->flags);
+
+	if (__builtin_expect(!site, 0))
+		return NULL;
+	m->row = p;
+	p = put_steps(p, c, &memory->step);
+	p = write_char(put_growing(p, &memory->seq, c->seq), ',');
+	p = put_piece(p, site, PIECE_API);
+	if (__builtin_expect(v->comm_seq >= 0, 1))
+		p = put_growing(p, &memory->comm_seq, (uint64_t)v->comm_seq);
+	else if (v->comm_seq != JOURNAL_NONE64)
+		p = write_i64(p, v->comm_seq);
+	p = put_piece(write_char(p, ','), site, PIECE_COMM);
+	if (v->peer != JOURNAL_NONE)
+		p = write_i64(p, v->peer);
+	m->tensor = p = write_char(p, ',');
+	if (__builtin_expect(t != NULL, 1)) {
+		p = put_tensor(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
+		p = put_statistics(p, r, t, memory);
+	} else {
+		memset(p, ',', COL_start_ns - COL_io);
+		p += COL_start_ns - COL_io;
+	}
+	m->after = p;
+	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	if (v->dur_ns != JOURNAL_NONE64)
+		p = write_i64(p, v->dur_ns);
+	p = write_char(p, ',');
+	m->end = p = put_tail(p, r, t, t ? r->name[i] : "", v, site);
+	m->shape = site->shape;
+	return p;
+}
+
+/* True if the rows of both tensors of a call have the same columns, except those from io to infs. */
+static inline bool is_row_alike(const struct record *r, unsigned a, unsigned b)
+{
+	const struct journal_tensor *s = r->tensor[a], *t = r->tensor[b];
+
+	return s->comm_seq == t->comm_seq && s->peer == t->peer && s->tag == t->tag &&
+	       !((s->flags ^ t->flags) & TF_NOSTATS) && !((s->flags | t->flags) & TF_CRC) &&
+	       !*r->name[a] && !*r->name[b];
+}
+
+/* Writes a further row of the call. */
+static inline char *put_row_alike(
+	char *p, const struct record *r, unsigned i, struct row_memory *memory, struct row_marks *m)
+{
+	const char *row = p, *after;
 
 	p = copy_steps(p, m->row, (size_t)(m->tensor - m->row));
 	m->row = row;
 	m->tensor = p;
-	if (shape_known)
-		p = copy_steps(p, shape->text, shape->bytes);
-#define IN_MARKS(column) (COL_##column >= COL_io && COL_##column < COL_start_ns)
-#define IS_APPENDED(column) (COL_##column >= FIRST_APPENDED)
-#define TENSOR_COLUMN(column, type, source, help)    \
-	if (IN_MARKS(column) && !HAS_TEXT(column)) { \
-		PUT_##type(source);                  \
-		p = write_char(p, ',');              \
-	}                                            \
-	NOTE_END(column)
-#define STATS_COLUMN(column, type, source, help) \
-	if (IN_MARKS(column)) {                  \
-		if (s)                           \
-			PUT_##type(source);      \
-		p = write_char(p, ',');          \
-	}
-#include "journal/columns.def"
-	if (shape && !shape_known) {
-		m->begin[PART_TENSOR] = m->tensor;
-		keep_shape(shape, shape_key, m);
-	}
-	row = m->after;
-	m->after = p;
-	p = copy_steps(p, row, (size_t)(m->appended - row));
-	m->appended = p;
-#define TENSOR_COLUMN(column, type, source, help) \
-	if (IS_APPENDED(column)) {                \
-		PUT_##type(source);               \
-		p = write_char(p, ',');           \
-	}
-#define STATS_COLUMN(column, type, source, help) \
-	if (IS_APPENDED(column)) {               \
-		if (s)                           \
-			PUT_##type(source);      \
-		p = write_char(p, ',');          \
-	}
-#include "journal/columns.def"
-	p[-1] = '\n';
+	p = put_tensor(p, r, r->tensor[i], memory, &m->shape[i % SITE_TENSORS]);
+	after = p = put_statistics(p, r, r->tensor[i], memory);
+	p = copy_steps(p, m->after, (size_t)(m->end - m->after));
+	m->after = after;
 	m->end = p;
+	return p;
+}
+
+/* ---- plain rows ---- */
+
+/* True if nothing in the row of a tensor differs from the call's columns, except those from io to infs. */
+static inline bool is_tensor_plain(const struct journal_tensor *t, const char *name)
+{
+	return is_plain_tensor(t) && !(t->flags & TF_CRC) && !*name;
+}
+
+static __attribute__((noinline)) char *put_new_tail(
+	char *p, const struct record *r, const struct journal_tensor *t, struct row_site *site)
+{
+	const struct row_values v = settle_plain_row(r->clock, r->call, t);
+	char *end = put_tail(p, r, t, "", &v, site);
+
+	site->tail_bytes = 0;
+	if (end - p <= SITE_TAIL) {
+		memcpy(site->tail, p, (size_t)(end - p));
+		site->tail_bytes = (uint8_t)(end - p);
+		site->stack = r->call->stack;
+	}
+	return end;
+}
+
+/*
+ * The rows of nearly all calls: they were complete when they returned, have no tag, parent or name, and their tensors have
+ * no messages of their own. NULL: it is another one.
+ */
+static char *put_plain_rows(char *p, const struct record *r, struct row_memory *memory)
+{
+	const struct journal_call *c = r->call;
+	const struct journal_tensor *t = r->tensor[0];
+	const uint8_t no_statistics = t->flags & TF_NOSTATS;
+	const char *row = p, *tensor, *after, *end;
+	struct row_site *site;
+
+	if (c->parent || c->tag != JOURNAL_NONE || c->comm_seq < 0 ||
+		!is_tensor_plain(t, r->name[0]))
+		return NULL;
+	site = find_row_site(memory, r, c->flags | (no_statistics ? CF_NOSTATS : 0u));
+	if (__builtin_expect(!site, 0))
+		return NULL;
+	p = put_steps(p, c, &memory->step);
+	p = put_piece(write_char(put_growing(p, &memory->seq, c->seq), ','), site, PIECE_API);
+	p = write_char(put_growing(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
+	p = put_piece(p, site, PIECE_COMM);
+	if (c->peer != JOURNAL_NONE)
+		p = write_i64(p, c->peer);
+	tensor = p = write_char(p, ',');
+	p = put_tensor(p, r, t, memory, &site->shape[0]);
+	after = p = put_statistics(p, r, t, memory);
+	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
+	if (__builtin_expect(site->tail_bytes && site->stack == c->stack, 1))
+		end = p = copy_steps(p, site->tail, site->tail_bytes);
+	else
+		end = p = put_new_tail(p, r, t, site);
+	for (unsigned i = 1; i < r->n; i++) {
+		t = r->tensor[i];
+		if (__builtin_expect(!is_tensor_plain(t, r->name[i]) ||
+					     (t->flags & TF_NOSTATS) != no_statistics,
+			    0))
+			return NULL;
+		p = copy_steps(p, row, (size_t)(tensor - row));
+		p = put_tensor(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
+		p = put_statistics(p, r, t, memory);
+		p = copy_steps(p, after, (size_t)(end - after));
+	}
 	return p;
 }
 
 size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 {
-	struct row_marks m;
+	const bool plain = is_plain_call(r->call, r->end, r->open);
+	struct row_marks m = {0};
 	char *p = at;
-	bool plain = is_plain_call(r->call, r->end, r->open);
+	unsigned i = 0;
 
-	if (!r->n)
-		p = put_row_columns(p, r, NULL, "", memory, &m);
-	for (unsigned i = 0; i < r->n; i++) {
-		const struct journal_tensor *t = r->tensor[i];
+	if (memory && plain && r->n) {
+		p = put_plain_rows(p, r, memory);
+		if (__builtin_expect(p != NULL, 1))
+			return (size_t)(p - at);
+		p = at;
+	}
+	do {
+		const struct journal_tensor *t = r->n ? r->tensor[i] : NULL;
 		char *end = NULL;
 
-		if (i && !*r->name[i] && !*r->name[i - 1] && is_row_alike(r->tensor[i - 1], t))
-			end = put_row_alike(p, t, memory, &m);
-		else if (plain && !*r->name[i] && is_plain_tensor(t))
-			end = put_plain_row(p, r, t, memory, &m);
-		p = end ? end : put_row_columns(p, r, t, r->name[i], memory, &m);
-	}
+		if (m.row && is_row_alike(r, i - 1, i)) {
+			p = put_row_alike(p, r, i, memory, &m);
+			continue;
+		}
+		if (memory) {
+			const struct row_values v =
+				plain && t && is_plain_tensor(t)
+					? settle_plain_row(r->clock, r->call, t)
+					: settle_row(r->clock, r->call, r->end, t, r->open);
+
+			end = put_known_row(p, r, i, &v, memory, &m);
+		}
+		if (!end) {
+			m.row = NULL;
+			end = put_row_columns(p, r, t, t ? r->name[i] : "");
+		}
+		p = end;
+	} while (++i < r->n);
 	return (size_t)(p - at);
 }

@@ -21,6 +21,9 @@ void csv_field(struct text *out, const char *s);
 /* Writes at most max bytes of s, whole characters, in at most 2 * max + 2 bytes. */
 void csv_field_max(struct text *out, const char *s, size_t max);
 
+/* The same at p, without checking for room: at most 2 * max + 3 bytes. Returns the end. */
+char *csv_write_field(char *p, const char *s, size_t max);
+
 /* loss, learning-rate/group1, learning-rate/opt1.group0 */
 struct record_scalar;
 void put_scalar_name(struct text *out, const struct record_scalar *e);

@@ -261,6 +261,7 @@ static inline __attribute__((always_inline)) void collect_rows(
 	bool outputs = !r->open && !(r->call->flags & CF_ERROR), inputs = e == &r->call->e;
 	const struct journal_tensor **tensor = s->tensor + r->n;
 	const char **name = s->name + r->n;
+	bool all = inputs && outputs && !r->end;
 	unsigned n = r->n;
 
 	for (unsigned left = e->n; left && n < RECORD_TENSORS_MAX; left--) {
@@ -269,10 +270,12 @@ static inline __attribute__((always_inline)) void collect_rows(
 		if (__builtin_expect(!t, 0))
 			break;
 		at += journal_tensor_bytes(t->ndim);
-		if (!(t->io == IO_OUT ? outputs : inputs) && t->io <= IO_OUT)
-			continue;
-		if (__builtin_expect(r->end != NULL, 0) && t->io == IO_IN)
-			t = find_measured_late(r->end, t);
+		if (__builtin_expect(!all, 0)) {
+			if (!(t->io == IO_OUT ? outputs : inputs) && t->io <= IO_OUT)
+				continue;
+			if (r->end && t->io == IO_IN)
+				t = find_measured_late(r->end, t);
+		}
 		*name++ = __builtin_expect(t->name, 0) ? name_book_text(s->names, t->name) : "";
 		*tensor++ = t;
 		n++;

@@ -271,11 +271,13 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
  * fraction is within two units below one half, or at it.
  */
 struct nines {
-	uint64_t cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none */
-	uint64_t hi[2]; /* of 10^(8 - exp), 10^(7 - exp) */
-	uint8_t shift[2];
-	int16_t exp;
-	_Atomic uint32_t ready;
+	_Atomic uint64_t
+		cut; /* the first m of the second decimal exponent; UINT64_MAX: there is none; 0: not made yet */
+	struct nine {
+		uint64_t hi; /* of 10^(8 - exp) */
+		int32_t exp;
+		uint32_t shift;
+	} of[2];
 };
 
 static struct nines nines[2048];
@@ -287,30 +289,31 @@ static void make_nines(struct nines *k, int e)
 	bool exact = !next->lo && exp + 1 >= 0 && exp + 1 <= POWER_EXACT;
 
 	/* 10^(exp + 1) is hi * 2^(exp + 64), or a little more: the first m that is not below it. */
-	__atomic_store_n(
-		&k->cut, next->exp + 127 == e ? next->hi + !exact : UINT64_MAX, __ATOMIC_RELAXED);
 	for (int i = 0; i < 2; i++) {
 		const struct power *p = power_of(8 - exp - i);
 
-		__atomic_store_n(&k->hi[i], p->hi, __ATOMIC_RELAXED);
+		__atomic_store_n(&k->of[i].hi, p->hi, __ATOMIC_RELAXED);
 		/* With m's top bit set, the product has 63 or 64 bits in its upper half, 27 to 31 of them whole. */
-		__atomic_store_n(
-			&k->shift[i], (uint8_t)((-160 - (e - 63) - p->exp) & 63), __ATOMIC_RELAXED);
+		__atomic_store_n(&k->of[i].shift, (uint32_t)((-160 - (e - 63) - p->exp) & 63),
+			__ATOMIC_RELAXED);
+		__atomic_store_n(&k->of[i].exp, exp + i, __ATOMIC_RELAXED);
 	}
-	__atomic_store_n(&k->exp, (int16_t)exp, __ATOMIC_RELAXED);
-	atomic_store_explicit(&k->ready, 1, memory_order_release);
+	/* 10^(exp + 1) is hi * 2^(exp + 64), or a little more: the first m that is not below it. */
+	atomic_store_explicit(&k->cut, next->exp + 127 == e ? next->hi + !exact : UINT64_MAX,
+		memory_order_release);
 }
 
 /*
  * Writes nine digits, `first` and the eight in `rest` (as made by digits_of_8()), as %.9g does; `exp` is the decimal
  * exponent of the first. Stores pieces of fixed length; excess bytes are overwritten, or are after the end.
  */
-static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, int exp)
+static inline __attribute__((always_inline)) char *put_9_digit_text(
+	char *at, uint32_t first, uint64_t rest, int64_t exp)
 {
-	int n = __builtin_expect(rest != 0, 1) ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
+	int64_t n = __builtin_expect(rest != 0, 1) ? 2 + (63 - __builtin_clzll(rest)) / 8 : 1;
 	uint64_t text = rest | ZEROS_OF_8, digits = htole64(text), shifted;
 
-	if (__builtin_expect((unsigned)exp < 9, 1)) {
+	if (__builtin_expect((uint64_t)exp < 9, 1)) {
 		shifted = htole64(text >> (8 * exp & 63));
 		at[0] = (char)('0' + first);
 		memcpy(at + 1, &digits, 8);
@@ -330,7 +333,7 @@ static inline char *put_9_digit_text(char *at, uint32_t first, uint64_t rest, in
 	at[0] = (char)('0' + first);
 	at[1] = '.';
 	memcpy(at + 2, &digits, 8);
-	return put_exponent(at + n + (n > 1), exp);
+	return put_exponent(at + n + (n > 1), (int)exp);
 }
 
 /* The nine digits of nearly all numbers. False: they are not certain for this one, or not made ready yet. */
@@ -339,16 +342,16 @@ static inline __attribute__((always_inline)) bool find_9_digits(
 {
 	const struct nines *k = &nines[bits >> 52 & 2047];
 	uint64_t m = bits << 11 | UINT64_C(1) << 63, half = UINT64_C(1) << 31, top;
+	uint64_t cut = atomic_load_explicit(&k->cut, memory_order_acquire);
+	const struct nine *of;
 
 	/* Not of 0, denormal and infinite numbers and NaN. */
-	if (__builtin_expect(!atomic_load_explicit(&k->ready, memory_order_acquire), 0))
+	if (__builtin_expect(!cut, 0))
 		return false;
-
-	unsigned i = m >= k->cut;
-
-	top = (uint64_t)((u128)(m >> k->shift[i]) * k->hi[i] >> 64);
+	of = &k->of[m >= cut];
+	top = (uint64_t)((u128)(m >> of->shift) * of->hi >> 64);
 	*n = (uint32_t)((top + half) >> 32);
-	*exp = k->exp + (int)i;
+	*exp = of->exp;
 	/* A number just below the next exponent is rounded up to ten digits. */
 	return __builtin_expect((uint32_t)top - (uint32_t)(half - 2) > 2 && *n < 1000000000, 1);
 }
@@ -358,7 +361,7 @@ static bool add_nines(uint64_t bits)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
 
-	if (e - 1 > 2045 || atomic_load_explicit(&nines[e].ready, memory_order_acquire))
+	if (e - 1 > 2045 || atomic_load_explicit(&nines[e].cut, memory_order_acquire))
 		return false;
 	make_nines(&nines[e], (int)e - 1023);
 	return true;
@@ -410,6 +413,21 @@ char *write_double_9(char *p, double v)
 	memcpy(&bits, &v, sizeof(bits));
 	end = format_9_quickly(p, bits);
 	return __builtin_expect(end != NULL, 1) ? end : write_rare_9(p, v);
+}
+
+char *write_doubles_9(char *p, const double *v, unsigned n)
+{
+	for (const double *last = v + n; v < last; v++) {
+		uint64_t bits;
+		char *end;
+
+		memcpy(&bits, v, sizeof(bits));
+		end = format_9_quickly(p, bits);
+		if (__builtin_expect(end == NULL, 0))
+			end = bits ? write_rare_9(p, *v) : write_char(p, '0');
+		p = write_char(end, ',');
+	}
+	return p;
 }
 
 int decimal_format(char *buf, double v, int digits)

@@ -17,17 +17,22 @@
 char *write_large_u64(char *p, uint64_t v);
 char *write_double(char *p, double v, int digits); /* as text_double() */
 char *write_double_9(char *p, double v); /* ... with nine digits */
+char *write_doubles_9(char *p, const double *v, unsigned n); /* ... a comma after each */
 
 /* v, below 10^8, as eight bytes with one digit each, the first digit in the lowest byte. */
 static inline uint64_t digits_of_8(uint32_t v)
 {
-	/* All digits at once: halves in lanes of 32 bits, pairs in lanes of 16, digits in lanes of 8. */
-	uint64_t halves = v / 10000 | (uint64_t)(v % 10000) << 32;
+	/*
+	 * All digits at once: halves in lanes of 32 bits, pairs in lanes of 16, digits in lanes of 8. Each lane becomes its
+	 * quotient and, above that, its remainder x - 10000 q: that is x shifted, and q times a constant.
+	 */
+	uint64_t high = v / 10000;
+	uint64_t halves = ((uint64_t)v << 32) + high * (1 - (UINT64_C(10000) << 32));
 	uint64_t hundreds = (halves * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
-	uint64_t pairs = hundreds | (halves - 100 * hundreds) << 16;
+	uint64_t pairs = (halves << 16) + hundreds * (1 - (UINT64_C(100) << 16));
 	uint64_t tens = (pairs * 103 >> 10) & UINT64_C(0x000f000f000f000f);
 
-	return tens | (pairs - 10 * tens) << 8;
+	return (pairs << 8) + tens * (1 - (UINT64_C(10) << 8));
 }
 
 /* Eight digits, leading zeros included. */

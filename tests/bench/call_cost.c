@@ -23,8 +23,9 @@
  *	                                                  the calls, or with -t tests that answer 0, with -w a send
  *	                                                  and its wait; -f: in a forked child of a process that has
  *	                                                  recorded
- *	call_cost rows [-n CALLS] [-y DTYPE]              the same for writing the rows of CALLS calls; prints how many
- *	                                                  `rows` were written by what was counted
+ *	call_cost rows [-n CALLS] [-y DTYPE] [-v]         the same for writing the rows of CALLS calls; prints how many
+ *	                                                  `rows` were written by what was counted, 0: the writer's thread
+ *	                                                  always took some; -v: of calls with other floats each time
  */
 #include <glob.h>
 #include <pthread.h>
@@ -32,6 +33,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +45,7 @@ void chain_fp(int depth, void (*fn)(void *), void *arg);
 void chain_nofp(int depth, void (*fn)(void *), void *arg);
 
 static long bytes = 8, ncalls, nthreads = 1;
-static int dtype = MPI_FLOAT, only_tests, with_waits, in_child;
+static int dtype = MPI_FLOAT, only_tests, with_waits, in_child, varied;
 static int depth, without_fp, count;
 static char *in, *out;
 
@@ -59,6 +61,21 @@ static void calls(long n)
 {
 	for (long i = 0; i < n; i++)
 		MPI_Allreduce(in, out, count, dtype, MPI_SUM, MPI_COMM_WORLD);
+}
+
+/* With other numbers each time. */
+static void varied_calls(long n)
+{
+	static uint32_t x = 1;
+
+	for (long i = 0; i < n; i++) {
+		for (int k = 0; k < count; k++) {
+			x = x * 1664525u + 1013904223u;
+			((float *)in)[k] = (float)(int32_t)x * 0x1p-31f;
+			((float *)out)[k] = (float)(x >> 8) * 0x1p-20f;
+		}
+		MPI_Allreduce(in, out, count, dtype, MPI_SUM, MPI_COMM_WORLD);
+	}
 }
 
 static void direct_calls(long n)
@@ -156,32 +173,51 @@ static void flush_rows(long n)
 	flush();
 }
 
-/* Lines of the calls files so far. */
-static long count_lines(void)
+/* Bytes of the calls files so far. */
+static long measure_files(void)
 {
 	const char *folder = getenv("PROBE_OUTPUT_DIR");
 	char pattern[4096];
-	long lines = 0;
+	long bytes = 0;
 	glob_t files;
 
-	snprintf(pattern, sizeof(pattern), "%s/*/calls_*.csv", folder ? folder : "probe_output");
+	snprintf(pattern, sizeof(pattern), "%s/*/calls_*", folder ? folder : "probe_output");
 	if (glob(pattern, 0, NULL, &files))
 		return 0;
 	for (size_t i = 0; i < files.gl_pathc; i++) {
-		FILE *f = fopen(files.gl_pathv[i], "r");
+		struct stat st;
 
-		for (int c; f && (c = getc(f)) != EOF;)
-			lines += c == '\n';
-		if (f)
-			fclose(f);
+		if (stat(files.gl_pathv[i], &st) == 0)
+			bytes += st.st_size;
 	}
 	globfree(&files);
-	return lines;
+	return bytes;
+}
+
+/*
+ * The writer's thread wakes each second, and on a busy machine the calls take longer than they should: they are made again
+ * until it has written none of them.
+ */
+static void count_rows(void (*fn)(long))
+{
+	for (int i = 0; i < 100; i++) {
+		long before;
+
+		flush();
+		before = measure_files();
+		fn(ncalls);
+		if (measure_files() != before)
+			continue;
+		count_this(flush_rows, 0);
+		printf("rows %ld\n", measure_files() != before ? 2 * ncalls : 0);
+		return;
+	}
+	printf("rows 0\n");
 }
 
 static void counted(void *arg)
 {
-	void (*fn)(long) = only_tests ? tests : with_waits ? sends : calls;
+	void (*fn)(long) = only_tests ? tests : with_waits ? sends : varied ? varied_calls : calls;
 
 	if (only_tests)
 		MPI_Isend(in, 2, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, &request);
@@ -189,13 +225,7 @@ static void counted(void *arg)
 	flush();
 	fn(10);
 	if (arg) {
-		long before;
-
-		fn(ncalls);
-		before = count_lines();
-		count_this(flush_rows, 0);
-		/* The writer's thread may have written some of them: it wakes each second. */
-		printf("rows %ld\n", count_lines() - before);
+		count_rows(fn);
 	} else if (in_child) {
 		pid_t pid = fork();
 
@@ -456,7 +486,7 @@ int main(int argc, char **argv)
 	int c;
 
 	optind = 2;
-	while ((c = getopt(argc, argv, "b:d:fon:p:twy:")) != -1) {
+	while ((c = getopt(argc, argv, "b:d:fon:p:tvwy:")) != -1) {
 		switch (c) {
 		case 'b':
 			bytes = atol(optarg);
@@ -480,6 +510,9 @@ int main(int argc, char **argv)
 			break;
 		case 't':
 			only_tests = 1;
+			break;
+		case 'v':
+			varied = 1;
 			break;
 		case 'w':
 			with_waits = 1;

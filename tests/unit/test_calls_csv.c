@@ -549,6 +549,7 @@ static void usual_rows_do_not_depend_on_the_cache(void **state)
 	static const uint8_t types[] = {DT_FLOAT32, DT_FLOAT32, DT_FLOAT64, DT_INT64, DT_UINT8};
 	struct row_memory *memory = row_memory_new();
 	uint64_t seq = 1, comm_seq = 0;
+	struct stats last[2] = {{0}, {0}};
 
 	(void)state;
 	for (int i = 0; i < 50000; i++) {
@@ -578,6 +579,12 @@ static void usual_rows_do_not_depend_on_the_cache(void **state)
 				.max.u = odd_number(),
 				.mean = (double)odd_number() / 0x1p64,
 				.norm = (double)(odd_number() % 100000)};
+			/* As in the last call, or nearly. */
+			if (odd_number() % 3)
+				t->stats = last[k];
+			if (odd_number() % 4 == 0)
+				((uint64_t *)&t->stats)[odd_number() % 8]++;
+			last[k] = t->stats;
 		}
 		seq = odd_number() % 40 ? seq + 1 : jumps[odd_number() % 6];
 		comm_seq = odd_number() % 40 ? comm_seq + 1 : jumps[odd_number() % 6];
@@ -589,6 +596,9 @@ static void usual_rows_do_not_depend_on_the_cache(void **state)
 		s[0].c.start += odd_number() % 1000000;
 		s[0].c.end = s[0].c.start + odd_number() % 100000;
 		s[0].c.peer = odd_number() % 40 ? JOURNAL_NONE : 2;
+		s[0].c.tag = odd_number() % 40 ? JOURNAL_NONE : 9;
+		s[0].c.stack = (uint32_t)(odd_number() % 5 ? 7 : odd_number() % 1000);
+		s[0].c.parent = odd_number() % 40 ? 0 : 3;
 		s[0].c.micro_step = odd_number() % 40 ? UINT32_MAX : 1;
 		have[rows_format(have, &r, memory)] = 0;
 		want[rows_format(want, &r, NULL)] = 0;

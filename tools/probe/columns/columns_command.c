@@ -61,10 +61,6 @@ struct fact {
 
 /* Types of columns.def, as readers need to know them. */
 #define KIND_WHOLE "integer"
-#define KIND_STEP "integer"
-#define KIND_SEQ "integer"
-#define KIND_COMM_SEQ "integer"
-#define KIND_TIME "integer"
 #define KIND_NONZERO "integer"
 #define KIND_INTEGER "integer"
 #define KIND_NUMBER "integer"

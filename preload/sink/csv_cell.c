@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cells with text, quoted where readers of CSV and spreadsheets need it. */
+#include <string.h>
+
+#include "sink/column.h"
+
+/* Bytes that a cell cannot hold unquoted, anywhere or at its beginning. */
+static const bool special[256] = {['"'] = true,
+	[','] = true,
+	['\r'] = true,
+	['\n'] = true,
+	['\\'] = true,
+	[0x80 ... 0xff] = true};
+
+/* True if spreadsheets take a cell with those bytes of s, at most max, for a formula. */
+static bool begins_like_formula(const char *s, size_t max)
+{
+	for (; max && *s == '\''; max--)
+		s++;
+	return max && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
+}
+
+/* Writes at most max bytes of s, in at most `most` bytes; whole characters. */
+static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
+{
+	size_t first = strcspn(s, ",\"\r\n");
+	bool quoted = s[first] && first < max, marked = begins_like_formula(s, max);
+
+	if (quoted)
+		text_char(out, '"');
+	if (marked)
+		text_char(out, '\'');
+	most -= marked;
+	while (max && *s) {
+		char c[5];
+		size_t n = (size_t)text_escape(s, c), bytes = strlen(c) + (*s == '"');
+
+		if (n > max || bytes > most)
+			break;
+		if (*s == '"')
+			text_char(out, '"');
+		text_str(out, c);
+		s += n;
+		max -= n;
+		most -= bytes;
+	}
+	if (quoted)
+		text_char(out, '"');
+}
+
+/* Number of bytes of s, at most max, if a cell can hold it unquoted; else SIZE_MAX. */
+static size_t plain_length(const char *s, size_t max)
+{
+	size_t n = 0;
+
+	if (begins_like_formula(s, max))
+		return SIZE_MAX;
+	while (n < max && s[n] && !special[(unsigned char)s[n]])
+		n++;
+	return n == max || !s[n] ? n : SIZE_MAX;
+}
+
+void csv_field_max(struct text *out, const char *s, size_t max)
+{
+	size_t n = plain_length(s, max);
+
+	if (n != SIZE_MAX)
+		text_put(out, s, n);
+	else
+		put_text_cell(out, s, max, 2 * max);
+}
+
+void csv_field(struct text *out, const char *s)
+{
+	put_text_cell(out, s, SIZE_MAX, SIZE_MAX);
+}
+
+void csv_end(struct text *out)
+{
+	out->len--;
+	text_char(out, '\n');
+}
+
+char *csv_write_field(char *p, const char *s, size_t max)
+{
+	char *at = p;
+	size_t n = 0;
+
+	for (; n < max && s[n] && !special[(unsigned char)s[n]]; n++)
+		*at++ = s[n];
+	if (n < max && !s[n] && !begins_like_formula(s, n))
+		return at;
+
+	struct text t = text_over(p, 2 * max + 3);
+
+	csv_field_max(&t, s, max);
+	return p + t.len;
+}
