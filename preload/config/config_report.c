@@ -14,7 +14,7 @@ bool config_is_note(const char *line)
 
 void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file)
 {
-	*r = (struct report){fn, arg, file, 0};
+	*r = (struct report){.fn = fn, .arg = arg, .file = file};
 }
 
 /* Moves a cut at `len` back so that no UTF-8 character is cut in two. */
@@ -47,7 +47,12 @@ void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
 	const char *file = r->file;
 	int n;
 
-	if (!r->fn || r->lines++ >= REPORT_LINES)
+	if (!r->fn)
+		return;
+	if (!r->lines && r->can_parse)
+		r->held = !r->can_parse(r->text_of);
+	r->can_parse = NULL;
+	if (r->held || r->lines++ >= REPORT_LINES)
 		return;
 	if (flen > REPORT_FILE_MAX) {
 		file += flen - REPORT_FILE_MAX;

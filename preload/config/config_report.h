@@ -6,6 +6,7 @@
 #ifndef PROBE_CONFIG_CONFIG_REPORT_H
 #define PROBE_CONFIG_CONFIG_REPORT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/rooms/room.h"
@@ -21,6 +22,13 @@ struct report {
 	void *arg;
 	const char *file;
 	unsigned lines;
+	/*
+	 * If not NULL, asked before the first line: false if the text cannot be parsed to its end. Then only the error of syntax is
+	 * reported: values that were read before it may be halves of others, and none of them counts.
+	 */
+	bool (*can_parse)(const void *text_of);
+	const void *text_of;
+	bool held;
 };
 
 void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file);

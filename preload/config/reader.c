@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -48,6 +49,7 @@ static int syntax_error(struct reader *r)
 	const yaml_parser_t *p = &r->parser;
 	size_t line = p->problem_mark.line + 1, col = p->problem_mark.column + 1;
 	const char *problem = p->problem ? p->problem : "cannot be parsed";
+	char since[48] = "";
 
 	if (p->error == YAML_MEMORY_ERROR || p->error == YAML_NO_ERROR)
 		return r->error = -ENOMEM;
@@ -64,8 +66,14 @@ static int syntax_error(struct reader *r)
 	/* A common mistake in a list of patterns (an unquoted *); libyaml's own message does not help. */
 	bool star = p->context && strstr(p->context, "alias");
 
-	report_at(r->report, line, col, "%s%s%s%s%s%s%s", r->lost ? "no valid YAML: " : "", problem,
-		p->context ? ", " : "", p->context ? p->context : "",
+	/* A bracket without its partner is often some lines above. */
+	if (p->context && p->context_mark.line < p->problem_mark.line)
+		snprintf(
+			since, sizeof(since), " that begins in line %zu", p->context_mark.line + 1);
+	r->report->held = false;
+	r->report->can_parse = NULL;
+	report_at(r->report, line, col, "%s%s%s%s%s%s%s%s", r->lost ? "no valid YAML: " : "",
+		problem, p->context ? ", " : "", p->context ? p->context : "", since,
 		star ? " (quotes are needed around what begins with *)" : "", r->lost ? "; " : "",
 		r->lost ? r->lost : "");
 	return r->error = -EINVAL;
@@ -100,6 +108,19 @@ int reader_next(struct reader *r)
 		break;
 	}
 	return (int)r->event.type;
+}
+
+bool reader_can_parse(const void *of)
+{
+	const struct reader *whole = of;
+	struct report silent = {.file = ""};
+	struct reader r;
+	int ev = reader_open(&r, (const char *)whole->text, whole->len, &silent, NULL);
+
+	while (ev >= 0 && ev != YAML_STREAM_END_EVENT)
+		ev = reader_next(&r);
+	reader_close(&r);
+	return ev != -EINVAL;
 }
 
 int reader_enter_mapping(struct reader *r)

@@ -49,6 +49,9 @@ void reader_close(struct reader *r);
  */
 int reader_next(struct reader *r);
 
+/* False if the text of the reader `of` has an error of syntax; it is read by a parser of its own. For can_parse of struct report. */
+bool reader_can_parse(const void *of);
+
 /*
  * Reads up to the first event inside the document's top mapping. Returns 1; 0 if there is no document (comments only); -ENODATA
  * if there is not even a comment; -ENOTSUP if the top is not a mapping; or the same as reader_next.

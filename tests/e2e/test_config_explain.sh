@@ -54,6 +54,8 @@ useless part_mib 9 PROBE_OUTPUT_LIMIT_MIB=5 -- 'not below output_limit_mib, whic
 
 # ---- functions, ranks ----
 
+explain PROBE_WRAP_OPS="$tmp/mpi.yaml" PROBE_ONLY='[all_reduce, "MPI_I*"]' PROBE_SKIP='[broadcast]'
+is 'only and skip' "$(part functions)" $'mpi: 1 entry\nof these only: ["all_reduce", "MPI_I*"]\nof these not: ["broadcast"]'
 explain PROBE_WRAP_OPS="$tmp/more.yaml"
 is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entry\naten: 1 entry\ncustom: 1 entry'
 printf 'functional:\n  - relu\ntensor:\n  - __add__\n  - sum\ndistributed:\n  - all_reduce\n' >"$tmp/theirs.yaml"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `probe compare --html` in a browser: headless Chromium runs the page; what it says of two runs is known beforehand. A picture is left in
+# `probe compare --html` in a browser: headless Chromium runs the page; what it says of two runs is known beforehand. Pictures are left in
 # $B/long/html for a person to look at.
 # timeout: 300
 . "$(dirname "$0")/../e2e/lib.sh"
@@ -27,4 +27,9 @@ like 'it opens at the first difference' "$(cat "$tmp/dom")" '<h2 id="verdict">Fi
 is 'nothing is reported by the browser' "$(grep -c 'Uncaught' "$tmp/console")" 0
 chrome --screenshot="$shots/curves.png" "file://$shots/curves.html#loss" >/dev/null
 ok 'a picture' test -s "$shots/curves.png"
+chrome --blink-settings=preferredColorScheme=0 --screenshot="$shots/curves-dark.png" "file://$shots/curves.html#loss" >/dev/null
+ok 'a dark picture' test -s "$shots/curves-dark.png"
+printf '<body style="margin:0"><iframe src="curves.html#loss" style="border:0;width:420px;height:1500px"></iframe>' >"$shots/curves-narrow.html"
+chrome --window-size=500,1500 --screenshot="$shots/curves-narrow.png" "file://$shots/curves-narrow.html" >/dev/null
+ok 'a narrow picture' test -s "$shots/curves-narrow.png"
 finish

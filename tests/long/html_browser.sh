@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `probe report --html` in a browser: headless Chromium runs the page, and what it made of the data is compared with the
-# report; a picture of each is left in $B/long/html for a person to look at.
+# `probe report --html` and the page of `probe serve` in a browser: headless Chromium runs the page, and what it made of the data is compared
+# with the report; a picture of each, wide and narrow, is left in $B/long/html for a person to look at.
 # timeout: 600
 . "$(dirname "$0")/../e2e/lib.sh"
 browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || {
@@ -83,6 +83,49 @@ look() { # NAME DIR THEME
 
 $gen -r 16 -s 60 -c 4 -g 4 -x 31:6 "$tmp/hang"
 look hang "$tmp/hang" dark
+
+# ---- probe serve ----
+
+"$probe" serve --port 0 "$tmp/hang" >"$tmp/served" 2>&1 </dev/null &
+started+=($!)
+wait_until 20 grep -q http "$tmp/served"
+url=$(grep -o 'http://[0-9.:]*' "$tmp/served")
+verdict=$("$probe" report "$tmp/hang" | sed -n 1p)
+python3 - "$url" "$shots/serve.html" "$tmp/blocked.html" <<'PY'
+# The page with its data inside, for a narrow frame.
+import json, sys, urllib.request
+page, data = (urllib.request.urlopen(sys.argv[1] + "/" + f, timeout=30).read().decode() for f in ("", "json"))
+asks = "await fetch('json', {cache: 'no-store'})"
+assert page.count(asks) == 1
+def write(path, data):
+    open(path, "w").write(page.replace(asks, "{json: () => (" + json.dumps(data).replace("</", "<\\/") + ")}"))
+data = json.loads(data)
+write(sys.argv[2], data)
+data.update(running=True, faults=[], verdict={"text": "Nothing found", "faults": 0, "warnings": 0})
+for r in data["ranks"]:
+    r["stands_s"] = 240 if r["rank"] == 3 else 0
+    r["stands_in"] = "MPI_Allreduce"
+write(sys.argv[3], data)
+PY
+for theme in light dark; do
+	chrome --dump-dom "$url/#$theme" >"$tmp/dom"
+	like "serve, $theme: the script ran to its end" "$(head -c 400 "$tmp/dom")" 'data-ready="1"'
+	is "serve, $theme: the verdict, what was checked in part in small" "$(grep -o '<h2 id="verdict".*</h2>' "$tmp/dom" | sed 's/<[^>]*>//g; s/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g')" "$verdict"
+	like "serve, $theme: only the number of faults is large" "$(cat "$tmp/dom")" '<h2 id="verdict" class="bad">1 fault found<small>'
+	is "serve, $theme: the guilty rank" "$(grep -o '<tr class="guilty" data-rank="[0-9]*"' "$tmp/dom")" '<tr class="guilty" data-rank="6"'
+	is "serve, $theme: no error on the console" "$(grep -i console "$tmp/console" | grep -E 'Uncaught|Error')" ''
+	chrome --screenshot="$shots/serve-$theme.png" "$url/#$theme" >/dev/null
+	ok "serve, $theme: a picture" test -s "$shots/serve-$theme.png"
+	printf '<body style="margin:0"><iframe src="serve.html#%s" style="border:0;width:420px;height:1900px"></iframe>' "$theme" >"$shots/serve-$theme-narrow.html"
+	chrome --window-size=500,1900 --screenshot="$shots/serve-$theme-narrow.png" "file://$shots/serve-$theme-narrow.html" >/dev/null
+	ok "serve, $theme: a narrow picture" test -s "$shots/serve-$theme-narrow.png"
+done
+# Ranks that are blocked in a job that runs, and no rule calls it a hang: that is not green.
+chrome --dump-dom "file://$tmp/blocked.html" >"$tmp/dom"
+like 'serve: blocked ranks without a finding are a warning' "$(cat "$tmp/dom")" '<h2 id="verdict" class="warn">Nothing found</h2>.*blocked</b>1 of 16 ranks, for up to 240 s'
+
+# ---- the report ----
+
 $gen -r 1000 -s 100 -c 4 -g 8 -b 31:700 -l 5:900000 "$tmp/big"
 look thousand "$tmp/big" light
 is 'a thousand ranks: below 10 MB' "$(($(stat -c %s "$shots/thousand.html") < 10000000))" 1

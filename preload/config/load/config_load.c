@@ -314,8 +314,12 @@ static int read_own_text(struct loader *l, const char *text, size_t len)
 	struct reader r;
 	int err = reader_open(&r, plain ? plain : text, len, &l->report, LOST);
 
+	l->report.can_parse = reader_can_parse;
+	l->report.text_of = &r;
 	if (!err)
 		err = read_keys(l, &r);
+	l->report.can_parse = NULL;
+	l->report.held = false;
 	reader_close(&r);
 	free(plain);
 	return err;

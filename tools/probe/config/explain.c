@@ -373,6 +373,19 @@ static void explain_cost(const struct config *c)
 	folders_close(&f);
 }
 
+/* The keys only and skip, which select from the list. */
+static void explain_selection(const struct config *c)
+{
+	char *only = explained_value(c, "only"), *skip = explained_value(c, "skip");
+
+	if (*c->only)
+		print_explained("", "of these only: %s", only);
+	if (*c->skip)
+		print_explained("", "of these not: %s", skip);
+	free(only);
+	free(skip);
+}
+
 /* Calls fn for each of the libraries whose functions libprobe.so exports. */
 static void each_compiled(void (*fn)(struct wraplist *w, const char *library, void *arg),
 	struct wraplist *w, void *arg)
@@ -424,6 +437,7 @@ void explain_config(
 		print_explained("records", "nothing: disable is set");
 	} else {
 		explain_functions(list, e.n > 0);
+		explain_selection(c);
 		print_explained("ranks", "%s", c->rank.n ? ranks : "all");
 		explain_steps(c);
 		doubt_marker(c->step_marker, list, e.name, e.n);

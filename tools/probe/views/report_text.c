@@ -90,10 +90,12 @@ static void head_steps(const struct report *r)
 	const char *source = g->folders.dir[0].meta.step_source;
 	struct period_found period;
 	uint64_t now = 0, least = UINT64_MAX;
+	bool runs = false;
 
 	for (unsigned i = 0; i < g->folders.n; i++) {
 		const struct meta *m = &g->folders.dir[i].meta;
 
+		runs |= g->folders.dir[i].state == RANK_RUNNING;
 		if (m->step_now > now)
 			now = m->step_now;
 		if (g->rank[i].last_step < least)
@@ -110,7 +112,7 @@ static void head_steps(const struct report *r)
 	if (g->calls && least < g->last_step)
 		printf(", the slowest rank at %llu", (unsigned long long)least);
 	if (now > g->last_step)
-		printf(", now in %llu", (unsigned long long)now);
+		printf(runs ? ", now in %llu" : "; the last step was %llu", (unsigned long long)now);
 	if (*source && strcmp(source, "none"))
 		printf(" (from %s)", source);
 	else if (report_period(r, &period)) {
