@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime that copies on streams and has
- * events.
+ * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime
+ * that copies on streams and has events.
  *
- * They are in one region of page-locked host memory, allocated at the first snapshot (copies to other memory would wait). It is
- * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. Only one runtime of
- * a process can use them.
+ * Copies are in one region of page-locked host memory, allocated at the first snapshot (copies to
+ * other memory would wait). The region is divided into pages; the pages of a dropped snapshot are
+ * freed when its event has passed. Only one runtime of a process can use this.
  *
- * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child
- * initialises it again, though devices do not work there.
+ * Lock: `lock` guards the table of snapshots; a leaf except for the runtime's own locks. A forked
+ * child initialises it again, though devices do not work in a forked child.
  */
 #ifndef PROBE_DEVICE_SNAPSHOTS_H
 #define PROBE_DEVICE_SNAPSHOTS_H
@@ -23,10 +23,14 @@ struct snapshot_runtime {
 	void (*destroy_event)(void *event);
 	bool (*copy)(void *to, const void *from, size_t bytes, void *stream);
 	bool (*record)(void *event, void *stream);
-	int (*query)(void *event); /* 1: passed; 0: not yet; -1: it never will */
+	/* 1: the stream has passed the event; 0: not yet; -1: it never will */
+	int (*query)(void *event);
 };
 
-/* Call in the stream's context, which is `context`. Returns 0, -ENOBUFS or -EIO, like device_backend.copy. */
+/*
+ * Call while `context`, the stream's context, is current. Returns 0, -ENOBUFS or -EIO, like
+ * device_backend.copy.
+ */
 int snapshot_copy(const struct snapshot_runtime *r, void *context, void *stream, const void *from,
 	size_t bytes, uint32_t *shot);
 
