@@ -28,7 +28,7 @@
 
 #define STATS_BLOCK 4032 /* maximum number of elements of a real dtype per kernel call */
 #define STATS_BYTES \
-	(4 * STATS_BLOCK) /* the same for bool and 8-bit integers, whose sums are exact at any length */
+	(4 * STATS_BLOCK) /* for bool and 8-bit integers, whose sums are exact at any length */
 #define STATS_LANES 16
 
 /*

@@ -9,8 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STUB_SONAME \
-	"libprobe-stubs.so" /* distinguishes libprobe's stub objects (stub_elf.h) from others */
+#define STUB_SONAME "libprobe-stubs.so" /* name of libprobe's stub objects (stub_elf.h) */
 
 struct provider {
 	void *addr;
