@@ -36,11 +36,11 @@ struct alert_seen {
 	uint8_t kind; /* enum train_kind */
 	uint8_t io;
 	bool nan, inf, zero, measured;
-	uint16_t which; /* number among the step's values of kinds; -1: a parameter itself */
+	uint16_t which; /* enum scalar */
 	uint16_t index, vpp_stage;
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: none */
 	uint32_t stack;
-	int32_t call; /* its number among the step's values of kinds, except parameters: -1 */
+	int32_t call; /* number among the step's values of kinds; -1: a parameter itself */
 	uint64_t seq, comm; /* number and communicator of a call */
 	uint64_t key; /* identifies the subject of the value; equal in each step */
 	double x[TRAIN_OPS_END]; /* by enum train_op; a number uses x[TO_NORM] */
