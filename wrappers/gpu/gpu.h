@@ -11,21 +11,25 @@
 
 struct gpu_function {
 	const char *name;
-	void *at; /* where to store the pointer */
+	void *at; /* where to store the pointer to the function */
 };
 
 /*
- * The function of that name in the library whose file name begins with `library`: another library may define one too.
+ * Returns function `name` of the library whose file name begins with `library`: other libraries
+ * may define one with the same name.
  */
 void *gpu_find_function(const char *name, const char *library);
 
-/* Finds all of them. Returns the number found before the first that is missing. */
+/* Finds n functions. Returns n, or the number found before the first one that is missing. */
 size_t gpu_find_functions(const struct gpu_function *f, size_t n, const char *library);
 
 /* Ascend: copies only. Never run on an NPU. */
 extern const struct device_backend ascend_device;
 
-/* images.S: the kernel as text for NVIDIA's driver, which ends with a NUL, and as code objects of AMD. */
+/*
+ * From images.S: the kernel as text for NVIDIA's driver, NUL-terminated, and as code objects for
+ * AMD.
+ */
 extern const char gpu_stats_ptx[], gpu_stats_gfx90a[], gpu_stats_gfx942[], gpu_stats_gfx1100[];
 
 /* Looks up the functions that cuda_driver needs. */
