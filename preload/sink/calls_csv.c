@@ -10,7 +10,7 @@
 #include "journal/columns.h"
 #include "text/write.h"
 
-/* Bytes that a cell cannot hold unquoted, anywhere or at its beginning. */
+/* Bytes because of which a cell must be quoted, anywhere or at its beginning. */
 static const bool special[256] = {['"'] = true,
 	[','] = true,
 	['\r'] = true,
@@ -18,7 +18,7 @@ static const bool special[256] = {['"'] = true,
 	['\\'] = true,
 	[0x80 ... 0xff] = true};
 
-/* True if spreadsheets take a cell with those bytes of s, at most max, for a formula. */
+/* True if spreadsheets take a cell with the first max bytes of s for a formula. */
 static bool begins_like_formula(const char *s, size_t max)
 {
 	for (; max && *s == '\''; max--)
@@ -26,7 +26,7 @@ static bool begins_like_formula(const char *s, size_t max)
 	return max && (*s == '=' || *s == '+' || *s == '-' || *s == '@');
 }
 
-/* Writes at most max bytes of s, in at most `most` bytes; whole characters. */
+/* Writes whole characters of s, at most max bytes of it, in at most `most` bytes. */
 static void put_text_cell(struct text *out, const char *s, size_t max, size_t most)
 {
 	size_t first = strcspn(s, ",\"\r\n");
@@ -54,7 +54,10 @@ static void put_text_cell(struct text *out, const char *s, size_t max, size_t mo
 		text_char(out, '"');
 }
 
-/* Number of bytes of s, at most max, if a cell can hold it unquoted; else SIZE_MAX. */
+/*
+ * Returns the number of bytes of s, at most max, if a cell with them needs no quotes; else
+ * SIZE_MAX.
+ */
 static size_t plain_length(const char *s, size_t max)
 {
 	size_t n = 0;
@@ -90,10 +93,11 @@ void csv_end(struct text *out)
 /*
  * ---- the row ----
  *
- * No function below checks for room: ROW_MAX bytes are available, with WRITE_SLACK after the longest row.
+ * No function below checks for space: ROW_MAX bytes are available, with WRITE_SLACK after the
+ * longest row.
  */
 
-/* csv_field_max() */
+/* csv_field_max() at p. */
 static char *put_field(char *p, const char *s, size_t max)
 {
 	char *at = p;
@@ -120,7 +124,7 @@ static inline char *put_real_number(char *p, double v, bool wide)
 	return __builtin_expect(wide, 0) ? write_double(p, v, 17) : write_double_9(p, v);
 }
 
-/* Numbers of nearly all tensors: no integers, and nine digits are enough. */
+/* True for nearly all tensors: min and max are not integers, and nine digits are enough. */
 static inline bool has_nine_digits(const struct dtype_info *d)
 {
 	return d->cls == DTC_FLOAT && !d->wide;
@@ -149,7 +153,7 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 	return p;
 }
 
-/* 7, or 7-9 */
+/* Writes node numbers: 7, or 7-9. */
 static char *put_nodes(char *p, int64_t node)
 {
 	p = write_u64(p, JOURNAL_NODE_FIRST(node));
@@ -177,7 +181,7 @@ static char *put_flags(char *p, const struct row_values *v)
 	return p;
 }
 
-/* Text columns of column.h, written at p. */
+/* The text columns of column.h, for functions that write at p. */
 #undef PUT_WHOLE
 #undef PUT_NONZERO
 #undef PUT_INTEGER
@@ -207,8 +211,9 @@ static char *put_flags(char *p, const struct row_values *v)
 #define PUT_SHARE(v) p = s->zeros ? put_real_number(p, v, false) : write_char(p, '0')
 
 /*
- * Columns of tensors that were appended after those of the call (after crc32); rows copied from another row do not
- * cover them. From the first of them on, a row has no columns of its call, or no row is made from another one.
+ * Columns of tensors that were appended after those of the call (after crc32), so that copying
+ * the previous row of the call does not cover them. They must come after all appended columns of
+ * calls; otherwise rows are not copied (ROWS_SHARE).
  */
 static const uint64_t appended_of_tensor = 0
 #define APPENDED_BIT(column) | (COL_##column > COL_crc32 ? UINT64_C(1) << COL_##column : 0)
@@ -254,7 +259,7 @@ enum row_part {
 	(COL_##column == COL_comm || COL_##column == COL_root || COL_##column == COL_thread || \
 		COL_##column == COL_phase || COL_##column == COL_bytes)
 
-#define COPY_STEP 32 /* bytes; a copy may read and write up to this many bytes too much */
+#define COPY_STEP 32 /* bytes; a copy may read and write up to this many additional bytes */
 #define COPY_NUMBER 16
 #define SITES 512u
 #define SITE_TEXT 192
@@ -264,20 +269,20 @@ enum row_part {
 #define SHAPE_DIMS 4
 #define SHAPE_WORDS (3 + SHAPE_DIMS)
 
-/* All calls whose rows have the same text in their first SITE_PARTS parts. */
+/* Cached text of calls whose rows have the same first SITE_PARTS parts. */
 struct row_site {
 	uint64_t key[SITE_WORDS];
-	uint8_t begin[SITE_PARTS], bytes[SITE_PARTS]; /* bytes[PART_API] 0: not in use */
+	uint8_t begin[SITE_PARTS], bytes[SITE_PARTS]; /* bytes[PART_API] 0: the entry is not used */
 	char text[SITE_TEXT + COPY_STEP];
 };
 
 struct row_shape {
 	uint64_t key[SHAPE_WORDS];
-	uint8_t bytes; /* 0: not in use */
+	uint8_t bytes; /* 0: the entry is not used */
 	char text[SHAPE_TEXT + COPY_STEP];
 };
 
-/* The last number of a column, with its comma; bytes 0: none yet. */
+/* The last number written in a column, with its comma; bytes 0: none yet. */
 struct row_number {
 	uint64_t value;
 	unsigned bytes;
@@ -286,7 +291,7 @@ struct row_number {
 
 struct row_memory {
 	struct row_number step, seq, comm_seq;
-	uint64_t tenths; /* of a second, of start_ns: all digits but the last eight */
+	uint64_t tenths; /* start_ns in tenths of a second: all digits except the last eight */
 	char tenths_text[COPY_NUMBER];
 	unsigned tenths_bytes;
 	struct row_site site[SITES];
@@ -303,7 +308,7 @@ void row_memory_free(struct row_memory *memory)
 	free(memory);
 }
 
-/* Copies n bytes in whole steps; both buffers have room for that. */
+/* Copies n bytes in whole steps of COPY_STEP; both buffers have space for that. */
 static inline char *copy_steps(char *p, const char *from, size_t n)
 {
 	size_t i = 0;
@@ -329,7 +334,10 @@ static inline bool has_key(const uint64_t *a, const uint64_t *b, unsigned n)
 	return !other;
 }
 
-/* The cache entry of a call's row; *known: it has its text. NULL: its text is not cached. */
+/*
+ * Returns the cache entry for a call's row; *known: it already has the text. Returns NULL if the
+ * text is not cached.
+ */
 static inline struct row_site *find_row_site(struct row_memory *memory, const struct row_api *api,
 	const struct journal_call *c, const struct row_values *v, uint64_t key[SITE_WORDS],
 	bool *known)
@@ -338,7 +346,10 @@ static inline struct row_site *find_row_site(struct row_memory *memory, const st
 	uint64_t h;
 
 	*known = false;
-	/* These have their own numbers. A function that the dictionary lacks may be in it next time. */
+	/*
+	 * Such calls have numbers of their own. A function that the dictionary lacks may be in it
+	 * next time.
+	 */
 	if (!memory || v->flags & (CF_ERROR | CF_NODE) || c->parent || !api->lib[0])
 		return NULL;
 	_Static_assert(
@@ -356,7 +367,7 @@ static inline struct row_site *find_row_site(struct row_memory *memory, const st
 	return s;
 }
 
-/* The same for a tensor. */
+/* Like find_row_site(), for a tensor. */
 static inline struct row_shape *find_row_shape(struct row_memory *memory,
 	const struct journal_tensor *t, uint64_t key[SHAPE_WORDS], bool *known)
 {
@@ -382,7 +393,10 @@ static inline struct row_shape *find_row_shape(struct row_memory *memory,
 	return s;
 }
 
-/* Where a row is, its parts, and its tensor columns: from column `io` on up to `start_ns`, and from `appended` on. */
+/*
+ * Positions in a written row: its parts, and its tensor columns, which are those from `io` up to
+ * `start_ns`, and from `appended` on.
+ */
 struct row_marks {
 	const char *row, *tensor, *after, *appended, *end;
 	const char *begin[ROW_PARTS], *part_end[ROW_PARTS];
@@ -437,7 +451,7 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 	return end;
 }
 
-/* A number that does not change in most rows. */
+/* Writes a number that is the same in most rows. */
 static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
 {
 	if (!memory)
@@ -448,7 +462,10 @@ static inline char *put_step(char *p, struct row_memory *memory, uint64_t v)
 	return p + memory->step.bytes;
 }
 
-/* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
+/*
+ * Writes a number that is usually 1 more than the last one: in nine of ten cases only the last
+ * digit changes.
+ */
 static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
 {
 	char *digit = &last->text[last->bytes - 1];
@@ -473,7 +490,7 @@ static inline char *put_comm_seq(char *p, struct row_memory *memory, int64_t v)
 	return memory && v >= 0 ? put_growing(p, &memory->comm_seq, (uint64_t)v) : write_i64(p, v);
 }
 
-/* In a time, all but the last eight digits are usually those of the row before. */
+/* Writes a time: usually all digits except the last eight are those of the previous row. */
 static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 {
 	const uint64_t e8 = 100000000;
@@ -523,7 +540,10 @@ static char *put_time(char *p, struct row_memory *memory, uint64_t v)
 				site->bytes[PART_OF(column) % SITE_PARTS]);                       \
 	}
 
-/* Inlined where values and what is known are, so that the compiler knows which columns are empty or copied. */
+/*
+ * Inlined where values and cached parts are known, so that the compiler knows which columns are
+ * empty or copied.
+ */
 static inline __attribute__((always_inline)) char *put_columns(char *p, const struct record *r,
 	const struct journal_tensor *t, const char *name, const struct row_values *values,
 	struct row_memory *memory, struct row_marks *m, const struct row_site *site,
@@ -587,8 +607,8 @@ static char *put_row_columns(char *p, const struct record *r, const struct journ
 }
 
 /*
- * The same for is_plain_call() and is_plain_tensor(), with statistics, without a name, and with cached text: as nearly all
- * rows are. NULL: its text is not cached.
+ * Writes a row like nearly all: is_plain_call(), is_plain_tensor(), with statistics, without a
+ * name, and with cached text. Returns NULL if its text is not cached.
  */
 static char *put_plain_row(char *p, const struct record *r, const struct journal_tensor *t,
 	struct row_memory *memory, struct row_marks *m)
@@ -610,14 +630,14 @@ static char *put_plain_row(char *p, const struct record *r, const struct journal
 	return put_columns(p, r, t, "", &v, memory, m, site, true, shape, true);
 }
 
-/* True if all columns of two tensors of a call are equal, except the marked ones. */
+/* True if two tensors of a call are equal in all columns except the marked ones. */
 static bool is_row_alike(const struct journal_tensor *a, const struct journal_tensor *b)
 {
 	return ROWS_SHARE && a->comm_seq == b->comm_seq && a->peer == b->peer && a->tag == b->tag &&
 	       !((a->flags ^ b->flags) & TF_NOSTATS) && !((a->flags | b->flags) & TF_CRC);
 }
 
-/* Writes the next row of the same call, copied from the one at *m. */
+/* Writes the next row of the same call, by copying the one at *m. */
 static char *put_row_alike(
 	char *p, const struct journal_tensor *t, struct row_memory *memory, struct row_marks *m)
 {
