@@ -17,12 +17,12 @@
 #define STREAMS 256u
 #define NO_SLOT UINT32_MAX
 
-/* A launch that was made, or is being prepared. */
+/* A launch, made or being prepared. */
 struct launched {
-	uint32_t number; /* equals slot->done when it has completed; 0: it never will */
+	uint32_t number; /* equals slot->done when the launch has completed; 0: it never will */
 	uint64_t stream;
-	uint16_t unit, units; /* part of the scratch memory; units 0: it was not launched */
-	uint16_t wanted; /* its shots that have not been dropped */
+	uint16_t unit, units; /* its parts of the scratch memory; units 0: not launched */
+	uint16_t wanted; /* number of its results that have not been dropped */
 	bool used;
 	struct device_measured job[STATS_JOBS];
 };
@@ -41,9 +41,13 @@ struct measure_context {
 	pthread_mutex_t lock;
 	void *function;
 	struct stats_slot *
-		slot; /* libprobe's memory that the device may write: it is kept when the context is destroyed */
+		/*
+		 * libprobe's memory that the device may write: kept even when the context is
+		 * destroyed
+		 */
+		slot;
 	struct launched *launched;
-	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
+	uint64_t slot_at, parts_at, counters_at; /* addresses on the device */
 	uint32_t last; /* number of the latest launch */
 	uint32_t next; /* where the search for a free slot starts */
 	uint8_t taken[UNITS];
@@ -51,7 +55,7 @@ struct measure_context {
 		uint64_t stream;
 		uint32_t pending;
 	} streams[STREAMS]; /* streams with pending launches */
-	struct stats_launch launch; /* being prepared */
+	struct stats_launch launch; /* the launch being prepared */
 };
 
 static struct measure_context contexts[CONTEXTS];
@@ -109,15 +113,18 @@ static bool make_ready(struct measure_context *m, const struct device_driver *d)
 	return d->warm(m->function, m->counters_at, counters, &m->launch, sizeof(m->launch));
 }
 
-/* Called in the context. Returns its entry, usable or not; NULL: there are too many. */
+/*
+ * Called in the context. Returns the context's entry, usable or not; NULL: there are too many
+ * contexts.
+ */
 static struct measure_context *make_context(
 	const struct device_driver *d, const struct device_guard *g)
 {
 	struct measure_context *m;
 
 	/*
-	 * While another thread makes it, this thread's tensors have no values: that takes a second, and no thread waits for
-	 * libprobe.
+	 * While another thread makes the entry, this thread's tensors have no values: making it
+	 * takes a second, and no thread waits for libprobe.
 	 */
 	if (pthread_mutex_trylock(&making))
 		return NULL;
@@ -179,7 +186,10 @@ static bool is_ready(struct measure_context *m)
 	return state == CONTEXT_READY;
 }
 
-/* The stream's count, created if necessary; NULL: too many streams have pending launches. */
+/*
+ * Returns the stream's counter, created if necessary; NULL: too many streams have pending
+ * launches.
+ */
 static uint32_t *stream_pending(struct measure_context *m, uint64_t stream)
 {
 	unsigned unused = STREAMS;
@@ -219,7 +229,8 @@ static void sweep_launched(struct measure_context *m)
 }
 
 /*
- * Number of launches that the stream has not passed yet; completed ones do not count, even if their values have not been read.
+ * Returns the number of launches that the stream has not passed yet; completed ones do not count,
+ * even if their values have not been read.
  */
 static uint32_t count_under_way(const struct measure_context *m, uint64_t stream)
 {
@@ -244,7 +255,10 @@ static uint32_t find_launch_slot(const struct measure_context *m)
 	return NO_SLOT;
 }
 
-/* First fit. UNITS: there is none. */
+/*
+ * Finds n contiguous free parts of the scratch memory (first fit). Returns UNITS if there are
+ * none.
+ */
 static uint32_t find_units(const struct measure_context *m, uint32_t n)
 {
 	uint32_t run = 0;
@@ -297,14 +311,17 @@ static uint32_t shot_of(
 
 static uint32_t next_number(struct measure_context *m)
 {
-	/* Not 0, also in the bits that a shot stores of it. */
+	/*
+	 * The number must not be 0, also in the bits of it that a pending result's number
+	 * contains.
+	 */
 	do
 		m->last++;
 	while (!(m->last & 0xfff));
 	return m->last;
 }
 
-/* The slot belongs to the launch; nothing is on the stream yet. */
+/* Ends the preparation: the slot belongs to the launch; nothing is on the stream yet. */
 static void close_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
@@ -317,7 +334,7 @@ static void close_slot(struct device_batch *b)
 		unit = find_units(m, units);
 		pending = stream_pending(m, b->stream);
 	}
-	/* Its shots report the failure when they are queried. */
+	/* The launch fails; its results report this when they are queried. */
 	if (unit == UNITS || !pending) {
 		l->number = 0;
 		return;
@@ -333,7 +350,10 @@ static void close_slot(struct device_batch *b)
 	m->launch.counters = m->counters_at + b->slot * STATS_COUNTERS * sizeof(uint32_t);
 	if (!b->driver->launch(
 		    m->function, blocks ? blocks : 1, &m->launch, sizeof(m->launch), b->stream)) {
-		/* The job's device or its context is lost, or the kernel is refused: nothing more is tried. */
+		/*
+		 * The job's device or its context is lost, or the driver refuses the kernel:
+		 * nothing more is tried.
+		 */
 		l->number = 0;
 		atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 		log_loss(LOSS_DEVICE,
@@ -447,7 +467,10 @@ static uint32_t slot_of_shot(uint32_t shot)
 	return shot >> 17 & (SLOTS - 1);
 }
 
-/* 1: the launch has completed; 0: not yet; -EIO: it never will, or the number belongs to another launch. */
+/*
+ * Returns 1 if the launch has completed; 0: not yet; -EIO: it never will, or the number belongs
+ * to another launch.
+ */
 static int look_at(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);
