@@ -3,8 +3,10 @@
  * parallel.json: the role of each communicator in a training, from its traffic:
  *
  * - pipeline: messages, and little else
- * - expert: all-to-all in forward passes, if names of parameters or of the mesh contain experts or a router
- * - exchange: all-to-all in forward passes without such names: sequence parallelism, embedding tables on several ranks
+ * - expert: all-to-all in forward passes, if names of parameters or of the mesh contain experts or
+ *   a router
+ * - exchange: all-to-all in forward passes without such names: sequence parallelism, embedding
+ *   tables on several ranks
  * - tensor: reductions in forward and in backward passes that are not of parameters' gradients
  * - data: reductions of gradients (by name, or in backward passes only)
  *
