@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types of the tables that the generator makes from a spec for its adapter; the tables are declared in <library>_gen.h:
+ * Types of the tables that the generator makes from a spec for the library's adapter. The tables
+ * are declared in <library>_gen.h:
  *
- *	LIB_<LIBRARY>_SPEC            the fields of struct adapter that the spec provides, for an initializer
- *	<library>_dtypes, _redops     `dtype:`, `redop:` of a library whose handles are enums, for spec_value_find()
- *	<library>_abi_dtypes, ...     `abi:` of a library whose implementations differ
+ *	LIB_<LIBRARY>_SPEC		fields of struct adapter that the spec provides
+ *	<library>_dtypes, _redops	`dtype:`, `redop:`, if handles are enums: spec_value_find()
+ *	<library>_abi_dtypes, ...	`abi:` of a library whose implementations differ
  */
 #ifndef PROBE_WRAPPERS_TABLES_H
 #define PROBE_WRAPPERS_TABLES_H
@@ -22,14 +23,20 @@ enum abi_form {
 	ABI_ADDRESS, /* the address of `symbol` in the library */
 };
 
-/* Names are stored in the table itself: the loader would have to write pointers at every process start. */
+/*
+ * Names are stored in the table itself, because the loader would have to relocate pointers at
+ * every process start.
+ */
 #define ABI_NAME_BYTES 48u
 
-/* A constant as each implementation defines it; the index of at[] is enum ABI_<LIBRARY>_... in <library>_gen.h. */
+/*
+ * A constant as each implementation defines it. Index of at[]: enum ABI_<LIBRARY>_... in
+ * <library>_gen.h.
+ */
 struct abi_const {
 	char name[ABI_NAME_BYTES];
 	uint8_t to; /* enum dtype or enum redop; 0 for plain constants */
-	bool derived; /* a dtype of several elements: flag `derived` */
+	bool derived; /* a dtype of several elements (flag `derived`) */
 	struct abi_cell {
 		uint8_t form; /* enum abi_form */
 		int64_t value;

@@ -22,7 +22,7 @@ struct dtype_desc {
 	bool derived; /* flag `derived` */
 };
 
-/* Sets *d for elements of that type that follow each other directly. */
+/* Sets *d for contiguous elements of type dtype. */
 static inline void set_plain_dtype(struct dtype_desc *d, uint8_t dtype)
 {
 	d->dtype = dtype;
@@ -30,15 +30,18 @@ static inline void set_plain_dtype(struct dtype_desc *d, uint8_t dtype)
 	d->extent = (int64_t)d->size;
 }
 
-/* Meaning of arguments in a linear algebra library: values of its enums, or letters. Lists end with 0. */
+/*
+ * Meaning of arguments in a linear algebra library: values of the library's enums, or letters.
+ * Lists end with 0.
+ */
 struct matrix_codes {
-	int16_t row_major; /* 0: everything is column-major */
+	int16_t row_major; /* 0: every matrix is column-major */
 	int16_t transposed[5], left[3];
-	/* only if left[] is empty: every other value means left; else 0 */
+	/* used only if left[] is empty: every other value means left; else 0 */
 	int16_t right;
 };
 
-/* Peers and roots as an adapter normalises them. */
+/* Values of peers and roots as the adapters return them. */
 enum { PEER_NULL = -2, PEER_ANY = -1 };
 enum root_is {
 	ROOT_ME,
@@ -54,36 +57,56 @@ enum root_is {
  */
 struct adapter {
 	const char *name; /* `lib` column, section of support_wrap_ops.yaml */
-	const char *const
-		*sonames; /* NULL-terminated: the last place to search for real functions */
+	const char *const *sonames; /* NULL-terminated: searched last for real functions */
 	int64_t success[4]; /* return codes that are not errors */
 	uint8_t nsuccess;
 	int64_t missing; /* return value of a wrapper if there is no real function */
-	int64_t in_progress; /* success, but nothing has happened yet; 0: no such code */
+	/* return code for success before any work was started; 0: no such code */
+	int64_t in_progress;
 	const char *
-		alias_prefix; /* MPI_X exists as PMPI_X too: "P"; NULL: no such names. Used if there is no MPI_X */
-	bool exact; /* real functions are searched in the caller's scope (several copies are normal) */
+		/*
+		 * "P" if MPI_X is also exported as PMPI_X, to be used if there is no MPI_X; NULL:
+		 * no such names
+		 */
+		alias_prefix;
+	/* real functions are searched in the caller's scope (several copies are normal) */
+	bool exact;
 	/*
-	 * Its spec was written by a user, and may be wrong: the kernel is asked about both ends of a buffer before it is read,
-	 * so that a count in bytes instead of elements causes a record without statistics instead of a fault.
+	 * The spec was written by a user, and may be wrong: the kernel is asked about both ends
+	 * of a buffer before it is read, so that a count in bytes instead of elements causes a
+	 * record without statistics instead of a fault.
 	 */
 	bool unsure;
-	/* The `lib` column if it depends on the library that provides the real function at that address; NULL: name. */
+	/*
+	 * Returns the `lib` column if it depends on which library contains the real function;
+	 * NULL: the column is `name`.
+	 */
 	const char *(*label)(const void *real);
 	const struct matrix_codes *matrix; /* for rows with matrices */
 	const struct spec_values *dtypes, *redops; /* from the spec; NULL: it has none */
-	/* its streams may belong to a runtime without struct device_backend: outputs on them are not read */
+	/*
+	 * streams may belong to a runtime without struct device_backend: outputs on them are not
+	 * read
+	 */
 	bool unknown_streams;
 	bool groups; /* describe() finds the communicator */
-	bool one_comm; /* functions need not name their communicator: comm(0) is the only one */
+	/* functions need not have a communicator argument: comm(0) returns the only one */
+	bool one_comm;
 
-	/* True when calls may be recorded now (MPI: between Init and Finalize). May call the library's queries. */
+	/*
+	 * True if calls may be recorded now (MPI: between Init and Finalize). May call the
+	 * library's queries.
+	 */
 	bool (*ready)(void);
-	struct comm *(*comm)(uint64_t handle); /* NULL: comm_find() */
+	struct comm *(*comm)(uint64_t handle); /* communicator of a handle; NULL: comm_find() */
 	struct comm *(*window)(uint64_t handle); /* for rows with a window or a file */
-	void (*dtype)(uint64_t handle, struct dtype_desc *d); /* NULL: by dtypes */
-	enum redop (*redop)(uint64_t handle); /* NULL: by redops */
-	/* True if a one-sided call with that reduction does not read its input. NULL: no such reduction exists. */
+	/* describes a handle; NULL: by table dtypes */
+	void (*dtype)(uint64_t handle, struct dtype_desc *d);
+	enum redop (*redop)(uint64_t handle); /* NULL: by table redops */
+	/*
+	 * True if a one-sided call with this reduction does not read its input. NULL: the library
+	 * has no such reduction.
+	 */
 	bool (*reads_nothing)(uint64_t redop);
 	const int64_t *in_place; /* the address that means "the buffer of the other side" */
 	int (*peer)(int64_t value); /* rank, PEER_NULL or PEER_ANY */
@@ -91,44 +114,52 @@ struct adapter {
 		int *rank); /* *rank: JOURNAL_NONE if unknown */
 	uint64_t (*handle_at)(const void *array, uint64_t i); /* i-th handle of an array */
 	/*
-	 * Fills in c->op instead of the core's description by roles and kind, for calls whose arguments are the library's own
-	 * objects. False: the call is not recorded.
+	 * Fills in c->op, instead of the core's description by roles and kind, for calls whose
+	 * arguments are the library's own objects. Returns false if the call is not to be
+	 * recorded.
 	 */
 	bool (*describe)(struct call *c);
 	/*
-	 * Called instead of describe() if rows are not wanted now (key paused, ranks, steps) and the call is not numbered, for
-	 * state that must be kept up to date anyway. NULL: such calls are described like others.
+	 * Called instead of describe() if rows are not wanted now (paused, key rank or step) and
+	 * the call is not numbered, to update state that must stay correct anyway. NULL: such
+	 * calls are described like others.
 	 */
 	void (*passed)(const struct call *c);
 	/*
-	 * With passed(): true if passed() would do nothing for that row, until the configuration changes. While no rows are
-	 * wanted the row's stub then leads straight to the real function.
+	 * True if passed() would do nothing for this row until the configuration changes. While
+	 * no rows are wanted, the row's stub then leads straight to the real function. Only with
+	 * passed().
 	 */
 	bool (*idle)(const struct api *f);
 	/*
-	 * For rows that their provider chose (API_CHOSEN): whether the current list selects them too. Called when the
-	 * configuration has changed. NULL: they stay selected.
+	 * For rows that their provider chose (API_CHOSEN): whether the current list selects the
+	 * row too. Called when the configuration has changed. NULL: the rows stay selected.
 	 */
 	bool (*listed)(const struct api *f);
 	/*
-	 * For a call inside of a recorded one that is not recorded itself (key nested). True: leave() is called for it, with
-	 * c->mode CALL_WATCH and no description.
+	 * For a call inside a recorded one that is not recorded itself (key nested). If it
+	 * returns true, leave() is called for the call, with c->mode CALL_WATCH and no
+	 * description.
 	 */
 	bool (*nested)(const struct call *c);
 	/*
-	 * Called before and after the real function, for every task except plain DONE_RETURN data (without status, message,
-	 * window); see call.h.
+	 * Called before and after the real function, for every task except plain DONE_RETURN data
+	 * (without status, message, window). See call/call.h.
 	 */
 	void (*enter)(struct call *c);
 	void (*leave)(struct call *c, int64_t ret);
-	bool hooked; /* these two are called for every call that is not passed through */
-	/* The stream work of its calls is done by nested calls of other libraries. */
+	bool hooked; /* enter() and leave() are called for every call that is not passed through */
+	/* The work of its calls on streams is done by nested calls of other libraries. */
 	bool carried;
-	/* The stream of a call that names none, for rows that are completed by a stream or whose buffers are on a device. */
+	/*
+	 * Returns the stream of a call that has no stream argument, for rows that are completed
+	 * by a stream or whose buffers are on a device.
+	 */
 	uint64_t (*stream)(const struct call *c);
 	/*
-	 * NULL-terminated; NULL: it has no state that a fork can meet. Each is called in a forked child, where it initialises
-	 * its locks again, which another thread may have held, and forgets what is the parent's. May be called more than once.
+	 * NULL-terminated array of functions to be called in a forked child; NULL: the adapter
+	 * has no state that a fork can meet. They initialise their locks again, which another
+	 * thread may have held, and drop state of the parent. May be called more than once.
 	 */
 	void (*const *fork_handlers)(void);
 };

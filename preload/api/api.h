@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A wrapped function in this process: `struct api`, its row, with the data on the function (api_spec.h) and on its library
- * (adapter.h).
+ * A wrapped function in this process: `struct api`, called its row, with the data on the function
+ * (api_spec.h) and on its library (adapter.h).
  *
- * The core reads these and never a library's name; adapters (wrappers/) add what is specific to their library.
+ * The core reads these and never a library's name; adapters (wrappers/) add what is specific to
+ * their library.
  */
 #ifndef PROBE_API_API_H
 #define PROBE_API_API_H
@@ -35,7 +36,10 @@ enum api_state {
 	API_NEW = 0, /* not decided yet */
 	API_SKIP = 1, /* pass straight through to `real` */
 	API_ON = 2, /* record, or perform its task */
-	/* like API_ON, but the real function depends on the caller (several copies are loaded) */
+	/*
+	 * like API_ON, but the real function depends on the caller (several copies of the library
+	 * are loaded)
+	 */
 	API_MULTI = 4,
 	API_GONE = 8, /* no real function exists: calls return spec->lib->missing */
 	API_STATES = 15
@@ -43,31 +47,39 @@ enum api_state {
 
 enum api_trait {
 	API_NUMBERED = 0x80, /* counted from the start: its communicator's numbers are exact */
-	API_LISTED = 0x100, /* its records are wanted */
-	API_HOOKED =
-		0x200, /* the adapter's enter and leave are to be called for this TASK_DATA call */
+	API_LISTED = 0x100, /* wanted by the list of functions */
+	API_HOOKED = 0x200, /* the adapter's enter and leave are called for this TASK_DATA call */
 	API_MARKER = 0x400, /* each call (or every n-th) ends a step */
-	API_COUNTED = 0x800, /* only counted: `probe check` */
+	API_COUNTED = 0x800, /* calls are only counted: `probe check` */
 	API_LOOKED =
-		0x1000, /* its calls are used to find out whether the step marker, a function of a language, runs again */
-	/* Set by the maker of the row, and kept when the rest is decided again. */
+		/*
+		 * recorded calls of the row show whether the step marker, a function of a
+		 * language, runs again
+		 */
+	0x1000,
+	/* Set by the maker of the row, and kept when everything else is decided again. */
 	API_BOUND =
-		0x2000, /* `real` was given with the row and is not searched for: dlsym by handle */
-	API_CHOSEN = 0x4000, /* its provider has found it in the list, under any of its names */
-	API_MARKED = 0x8000, /* its provider has found that it is a marker */
+		/*
+		 * `real` was given by the maker of the row and is not searched for: dlsym by
+		 * handle
+		 */
+	0x2000,
+	/* its provider has found the function in the list, under any of its names */
+	API_CHOSEN = 0x4000,
+	API_MARKED = 0x8000, /* its provider has found that the function is a marker */
 	API_GIVEN = API_BOUND | API_CHOSEN | API_MARKED,
 	API_DECIDED = API_NUMBERED | API_LISTED | API_HOOKED | API_MARKER | API_COUNTED | API_LOOKED
 };
 
 #define API_GENERATION 16
 
-/* The buffers of a row whose calls all have the common form: call/plan.h. */
+/* The buffers of a row whose calls all have the common form (call/plan.h). */
 struct plan {
 	_Atomic uint8_t state; /* enum plan_state */
 	uint8_t nin, nout;
 	struct plain_buffer {
-		uint8_t buf, count, dtype; /* arguments, from 0 */
-	} buffer[2 * KIND_VIEWS]; /* nin, then nout */
+		uint8_t buf, count, dtype; /* indices of arguments */
+	} buffer[2 * KIND_VIEWS]; /* nin inputs, then nout outputs */
 };
 
 struct api {
@@ -76,7 +88,7 @@ struct api {
 	_Atomic(void *) real;
 	_Atomic(uintptr_t)
 		copy; /* lowest address of the library that contains `real`; 0: not looked up yet */
-	const struct api_spec *spec; /* of a compiled wrapper: NULL before api_fill() */
+	const struct api_spec *spec; /* for a compiled wrapper: NULL before api_fill() */
 	_Atomic uint64_t hits; /* counted in `probe check` runs only */
 	_Atomic bool elsewhere; /* dlsym by handle returned another real function than `real` */
 	struct plan plan;
@@ -88,8 +100,8 @@ static inline uint32_t api_word(const struct api *a)
 }
 
 /*
- * Sets the row's state to `to` if it is one of `from` (bits of enum api_state; API_NEW is none); everything else stays. False:
- * it is another state.
+ * Sets the row's state to `to` if it is one of `from` (bits of enum api_state, or API_NEW); the
+ * other bits stay. Returns false if it is in another state.
  */
 static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
 {
@@ -102,24 +114,28 @@ static inline bool api_change_state(struct api *a, uint32_t from, uint32_t to)
 	return true;
 }
 
-/* Makes the row's next call decide everything about it again. */
+/* Makes the row's next call decide its state and traits again. */
 static inline void api_renew(struct api *a)
 {
 	api_change_state(a, API_STATES, API_NEW);
 }
 
-/* The row of compiled wrapper i of api_count, in the order of their symbols. Each library has its rows in a table of its own. */
+/*
+ * Returns the row of compiled wrapper i of api_count, in the order of symbols. Each library has
+ * its rows in a table of its own.
+ */
 struct api *api_get(unsigned i);
 extern const unsigned api_count;
 
 /*
- * Puts `spec` into the rows of compiled wrappers and fills kind_table[]; both are empty at process start. Call it before
- * reading them from a row that may not have been called yet. Cheap once it is done; may be called from any thread.
+ * Sets `spec` in the rows of compiled wrappers and fills kind_table[]; both are empty at process
+ * start. Call it before reading them from a row that may not have been called yet. Cheap if it is
+ * done already; may be called from any thread.
  */
 void api_fill(void);
-/* The row of an exported wrapper by its symbol, filled, or NULL. */
+/* Returns the row of an exported wrapper by its symbol, with `spec` set, or NULL. */
 struct api *api_find(const char *symbol);
-/* The wrapper itself (the address that libprobe.so exports for the row). */
+/* Returns the wrapper itself (the address that libprobe.so exports for the row). */
 void *api_wrapper(const struct api *a);
 
 #endif

@@ -13,7 +13,10 @@ void recording_switch(enum off_reason why, bool off)
 		atomic_fetch_or(&off_reasons, why);
 	else
 		atomic_fetch_and(&off_reasons, ~(uint32_t)why);
-	/* If two threads switch at once, the later one must not store the earlier one's result. */
+	/*
+	 * If two threads switch at the same time, the later one must not store the earlier one's
+	 * result.
+	 */
 	do {
 		all = atomic_load(&off_reasons);
 		atomic_store(&pass_states, all ? API_SKIP | API_ON : API_SKIP);

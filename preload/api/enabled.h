@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Switches everything off: one word that every entry point of libprobe reads first (compiled wrappers, entries through libffi,
- * hooks of dlsym and dlopen, probe.h). From the next call on nothing is recorded, whatever a row's state is, and a call costs
- * as much as an unlisted one.
+ * Switches everything off: one word that every entry point of libprobe reads first (compiled
+ * wrappers, entries through libffi, hooks of dlsym and dlopen, probe.h). From the next call on
+ * nothing is recorded, whatever a row's state is, and a call costs as much as an unlisted one.
  *
- * Changes while it was off are not known afterwards: communicators, requests, numbers of calls.
+ * What happened while recording was off is not known afterwards: new communicators, requests,
+ * numbers of calls.
  */
 #ifndef PROBE_API_ENABLED_H
 #define PROBE_API_ENABLED_H
@@ -15,14 +16,21 @@
 
 #include "api/api.h"
 
-/* Each reason switches recording off independently; it is on if no reason is set. */
+/* Each reason switches recording off independently: recording is on if no reason is set. */
 enum off_reason {
 	OFF_SETTLED =
-		1, /* the session ended, cannot record, or is that of a forked child that must not record */
-	OFF_SWITCHED = 2, /* by the user */
+		/*
+		 * the session ended, cannot record, or is that of a forked child that must not
+		 * record
+		 */
+	1,
+	OFF_SWITCHED = 2, /* switched off by the user */
 };
 
-/* The states whose calls go straight to the real function: API_SKIP, and API_ON too while recording is off. */
+/*
+ * Row states whose calls go straight to the real function: API_SKIP, and API_ON too while
+ * recording is off.
+ */
 extern _Atomic uint32_t pass_states __attribute__((visibility("hidden")));
 
 static inline bool recording_enabled(void)
@@ -30,10 +38,13 @@ static inline bool recording_enabled(void)
 	return !(atomic_load_explicit(&pass_states, memory_order_acquire) & API_ON);
 }
 
-/* May be called by any thread and in signal handlers. Keeps errno. */
+/* Sets or removes a reason. Any thread may call it, signal handlers too. Keeps errno. */
 void recording_switch(enum off_reason why, bool off);
 
-/* Reads the global word first, then the row's: this takes as many instructions as comparing the row's alone would. */
+/*
+ * True if calls of f go straight to the real function. Reads the global word first, then the
+ * row's: this takes as many instructions as reading the row's alone.
+ */
 static inline __attribute__((always_inline)) bool api_passes(const struct api *f)
 {
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)

@@ -12,21 +12,24 @@
 
 #define LAYOUT_FACTS_MAX 32
 
-/* Texts within the row: the table has no pointers that the loader would have to relocate. */
+/*
+ * Texts are stored in the row, so that the table has no pointers that the loader would have to
+ * relocate.
+ */
 struct layout_fact {
 	char name[24];
-	char versions[64]; /* versions for which it is known */
+	char versions[64]; /* versions of the library for which the fact is known to hold */
 	char verified_by[120];
-	char off[120]; /* when it does not hold */
+	char off[120]; /* what is off if the fact does not hold */
 };
 
 enum layout_state {
-	LAYOUT_UNSEEN, /* not needed yet in this process */
+	LAYOUT_UNSEEN, /* not checked in this process so far */
 	LAYOUT_VERIFIED,
 	LAYOUT_FAILED,
 };
 
-/* Ends with a row without a name. Defined in wrappers/; programs without wrappers have none. */
+/* The last row has no name. Defined in wrappers/; programs without wrappers have none. */
 extern const struct layout_fact layout_facts[] __attribute__((weak));
 
 extern uint8_t layout_states[LAYOUT_FACTS_MAX];
@@ -38,7 +41,10 @@ static inline enum layout_state layout_fact_state(unsigned fact)
 
 const char *layout_state_name(enum layout_state s);
 
-/* Notes whether the fact was verified; a failure is permanent. True: the result is new. Adapters call session_layout_fact(). */
+/*
+ * Notes whether the fact was verified; a failure is permanent. Returns true if this result is
+ * new. Adapters call session_layout_fact() instead.
+ */
 bool layout_fact_note(unsigned fact, bool holds);
 
 #endif

@@ -12,13 +12,19 @@
 /* A function that returns the rank or size of a communicator: `comm: {rank: ..., size: ...}`. */
 struct query {
 	const char *function; /* NULL: not given */
-	bool comm; /* its first argument is the communicator */
-	/* it stores the number through its last argument and returns a code; otherwise it returns the number */
+	bool comm; /* the first argument is the communicator */
+	/*
+	 * stores the number through its last argument and returns a code; otherwise it returns
+	 * the number
+	 */
 	bool out;
 	uint8_t bytes; /* size of the number: 4 or 8 */
 };
 
-/* Calls the function. *code: its return value, 0 if that is the number. Returns the number, -1 if it stored none. */
+/*
+ * Calls `function`. Returns the rank or size, or -1 if the function stored none. *code: its
+ * return value, 0 if this is the number itself.
+ */
 static inline int64_t query_comm(
 	const struct query *q, void *function, uint64_t comm, int64_t *code)
 {

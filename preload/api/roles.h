@@ -4,7 +4,10 @@
 
 #include "api/api.h"
 
-/* If a function lacks a role, this other role takes its place; the latter has no substitute itself. */
+/*
+ * The role whose argument is used if a function lacks this role. A substitute has no substitute
+ * itself.
+ */
 static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_SCOUNT] = ROLE_COUNT,
 	[ROLE_RCOUNT] = ROLE_COUNT,
@@ -14,7 +17,7 @@ static const uint8_t stand_in[ROLE_NROLES] = {
 	[ROLE_RTAG] = ROLE_TAG,
 };
 
-/* The argument that has the role, + 1; 0: none. */
+/* Returns 1 + the index of the argument with this role, or with its substitute; 0: none. */
 static inline unsigned argument_of(const struct api_spec *s, unsigned role)
 {
 	unsigned i = s->at[role];

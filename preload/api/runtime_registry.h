@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All rows made at run time that have an entry, in addition to those of compiled wrappers: a lock-free list that only grows. */
+/*
+ * All rows made at run time that have an entry, besides those of compiled wrappers: a lock-free
+ * list that only grows.
+ */
 #ifndef PROBE_API_RUNTIME_REGISTRY_H
 #define PROBE_API_RUNTIME_REGISTRY_H
 
 #include "api/api.h"
 
-/* Part of the object that contains the row; never freed. */
+/* List entry inside the object that contains the row; never freed. */
 struct made_row {
 	struct api *api;
 	struct made_row *next;
@@ -13,7 +16,7 @@ struct made_row {
 
 void rows_add(struct made_row *r);
 
-/* Safe in a forked child. */
+/* Calls fn for each row. Safe in a forked child. */
 void rows_each(void (*fn)(struct api *a, void *arg), void *arg);
 
 #endif

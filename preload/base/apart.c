@@ -7,14 +7,14 @@
 
 #include "base/hash.h"
 
-/* Below the stack, so that an overrun faults. A multiple of every page size. */
+/* Guard pages below the stack, so that an overrun faults. A multiple of every page size. */
 #define GUARD_BYTES (64u << 10)
 #define POOL 64u
 #define TRIES 8u
 
-/* At the top of a stack. */
+/* Stored at the top of a stack. */
 struct apart_top {
-	uintptr_t origin; /* the frame that called */
+	uintptr_t origin; /* frame that called apart_call() */
 	uintptr_t outer; /* thread_state.apart before the switch */
 };
 
@@ -22,8 +22,8 @@ struct apart_top {
 __attribute__((visibility("hidden"))) void apart_switch(void (*fn)(void *), void *arg, void *top);
 
 /*
- * Free stacks, by their lowest address. A thread first looks where it returned its last one, which is still in its
- * cache.
+ * Free stacks, by their lowest address. A thread first looks at the position where it returned
+ * its last stack, which is still in its cache.
  */
 static _Atomic(char *) pool[POOL];
 
@@ -122,8 +122,9 @@ static void start_on_stack(char *s, uintptr_t origin, void (*fn)(void *), void *
 __attribute__((noinline)) void apart_call(void (*fn)(void *), void *arg)
 {
 	/*
-	 * Sanitizers know the bounds of a thread's stack, and libprobe's frames would exceed them. A thread without a block
-	 * cannot store which stack it is on.
+	 * Not with sanitizers: they know the bounds of a thread's stack, and libprobe's frames
+	 * would exceed them. Not for a thread without a block: it cannot store which stack it is
+	 * on.
 	 */
 	char *s = SANITIZED || !thread_has_block() || apart_is_here() ? NULL : take_stack();
 

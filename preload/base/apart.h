@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs libprobe's own work on a separate stack. A thread of the job may have only 16 KiB of stack, or run on the alternate
- * stack of a signal handler. There, work that needs more than some hundred bytes of stack is moved to a stack of libprobe. Work
- * that is done once (configuration, start, end, names) always is.
+ * Runs libprobe's own work on a separate stack. A thread of the job may have only 16 KiB of
+ * stack, or run on the alternate stack of a signal handler. So work that needs more than some
+ * hundred bytes of stack is moved to a stack of libprobe if the job's may be too small; work that
+ * is done once (configuration, start, end, names) always is.
  *
- * Unwinders and debuggers can walk across the switch. Calls and returns pair up, as a shadow stack (CET, GCS) requires. If a
- * signal handler interrupts the work and leaves by longjmp, the stack is never used again; nothing else is lost.
+ * Unwinders and debuggers can walk across the switch. Calls and returns pair up, as a shadow
+ * stack (CET, GCS) requires. If a signal handler interrupts the work and leaves it by longjmp,
+ * this separate stack is never used again; nothing else is lost.
  */
 #ifndef PROBE_BASE_APART_H
 #define PROBE_BASE_APART_H
@@ -17,15 +19,16 @@
 
 #define APART_BYTES (256u << 10)
 
-/* True if the caller runs on such a stack. */
+/* True if the caller runs on a separate stack. */
 static inline bool apart_is_here(void)
 {
 	return (uintptr_t)__builtin_frame_address(0) - thread_inside()->apart < APART_BYTES;
 }
 
 /*
- * Calls fn(arg) on a separate stack. Uses the caller's stack if it is one already, or if there is no memory. Stacks come from a
- * lock-free pool and are mapped when the pool is empty; no thread keeps one.
+ * Calls fn(arg) on a separate stack. Stays on the caller's stack if this is a separate one
+ * already, or if there is no memory. Stacks come from a lock-free pool and are mapped when the
+ * pool is empty; no thread keeps one.
  */
 void apart_call(void (*fn)(void *), void *arg);
 

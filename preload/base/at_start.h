@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code and data that every process of a job uses at its start, also thousands of shells and compilers that never
- * record. They are kept together: one page of code, and one page of data that the loader has written already.
+ * Code and data that every process of a job uses at its start, including thousands of shells and
+ * compilers that never record. They are in one page of code, and one page of data that the loader
+ * has written to anyway.
  */
 #ifndef PROBE_BASE_AT_START_H
 #define PROBE_BASE_AT_START_H

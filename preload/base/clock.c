@@ -25,8 +25,8 @@ static bool kernel_uses_tsc(void)
 #endif
 
 /*
- * Reads one (ticks, CLOCK_MONOTONIC) pair, the closest of a few tries: an interrupt between the two reads would spoil a single
- * try.
+ * Reads a pair (ticks, CLOCK_MONOTONIC), the closest of a few tries: an interrupt between the two
+ * reads would spoil a single try.
  */
 static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
 {
@@ -45,7 +45,10 @@ static void sample_clock_pair(uint64_t *tick, uint64_t *mono)
 	}
 }
 
-/* The same for CLOCK_REALTIME, so that ranks on one host agree on the order of events. */
+/*
+ * Measures the difference to CLOCK_REALTIME in the same way, so that ranks on one host agree on
+ * the order of events.
+ */
 static uint64_t real_minus_mono(void)
 {
 	uint64_t best = UINT64_MAX, minus = 0;

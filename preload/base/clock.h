@@ -11,7 +11,10 @@
 #include <stdint.h>
 #include <time.h>
 
-/* ns = real_ns + (ticks - tick) * ns_per_tick. Monotonic within the process: chosen once, never corrected backwards. */
+/*
+ * ns = real_ns + (ticks - tick) * ns_per_tick. Monotonic within the process: the anchor is chosen
+ * once and never set back.
+ */
 struct clock_base {
 	uint64_t tick; /* ticks at the anchor */
 	uint64_t mono_ns; /* CLOCK_MONOTONIC at the anchor */

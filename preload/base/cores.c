@@ -30,7 +30,10 @@ int cores_free(struct cores *c)
 		pid_t tid = (pid_t)atoi(e->d_name);
 
 		memset(&one, 0, sizeof(one));
-		/* Fails for a thread that has just ended, and above CORES_MAX cores. */
+		/*
+		 * Fails for a thread that has just ended, and if there are more than CORES_MAX
+		 * cores.
+		 */
 		if (tid <= 0 || sched_getaffinity(tid, sizeof(one), (cpu_set_t *)&one) < 0)
 			continue;
 		for (unsigned i = 0; i < CORES_MAX / 64; i++) {

@@ -14,8 +14,9 @@ struct cores {
 };
 
 /*
- * Finds the cores given to this process, without those to which a single thread of it is pinned. The set is the union
- * over all threads, because one of them may be pinned already. Returns the number of cores, or -errno. Allocates.
+ * Finds the cores assigned to this process, except those to which one of its threads is pinned.
+ * Considers all threads, because the calling one may be pinned itself. Returns the number of
+ * cores, or -errno. Allocates.
  */
 int cores_free(struct cores *c);
 

@@ -15,11 +15,11 @@
 static START_DATA bool is_read;
 
 /*
- * The working directory, then the variables. Usually less than 512 bytes, and the only memory written at process start.
- * The list of pointers is built on first use.
+ * The working directory, then the variables. Usually less than 512 bytes, and the only memory
+ * written at process start. The list of pointers is made on first use.
  */
 static struct {
-	int n; /* variables */
+	int n; /* number of variables */
 	char text[CWD_BYTES + ENV_BYTES];
 } remembered __attribute__((aligned(512)));
 
@@ -27,8 +27,9 @@ static char *env_list[ENV_MAX + 1];
 extern char **environ;
 
 /*
- * Variables that are kept: HOME for ~ in paths, the loader's search paths, the folder of temporary files, the folder of other
- * tools' configurations, msrun's scheduler, the number of ranks.
+ * True for variables that libprobe needs besides its own: HOME for ~ in paths, the loader's
+ * search paths, the folder of temporary files, the folder of other tools' configurations, msrun's
+ * scheduler, the number of ranks.
  */
 START_CODE static bool is_remembered(const char *entry)
 {
@@ -50,7 +51,7 @@ START_CODE static void read_environment(void)
 
 	is_read = environ != NULL;
 	if (!getcwd(remembered.text, CWD_BYTES))
-		remembered.text[0] = 0; /* the folder may be gone */
+		remembered.text[0] = 0; /* the working directory may have been removed */
 	at = strlen(remembered.text) + 1;
 	for (char **e = environ; e && *e && n < ENV_MAX; e++) {
 		size_t len = strlen(*e) + 1;
@@ -72,7 +73,9 @@ START_CODE void startup_remember(void)
 
 START_CODE char *const *startup_env(void)
 {
-	/* A library's constructor may call a wrapper before libprobe's constructor has run. */
+	/*
+	 * Another library's constructor may call a wrapper before libprobe's constructor has run.
+	 */
 	startup_remember();
 
 	char *s = remembered.text + strlen(remembered.text) + 1;

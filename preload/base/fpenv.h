@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The complete floating-point environment of a thread of the job, x87 unit included. For code that calls libc's number
- * conversions: they obey its rounding mode and may leave flags in it. (The statistics use the cheaper stats_fenv: they
- * never touch the x87 unit.)
+ * The complete floating-point environment of a thread of the job, x87 unit included. For code
+ * that calls libc's number conversions: they obey the thread's rounding mode and may set its
+ * flags. (The statistics use the cheaper stats_fenv, because they never touch the x87 unit.)
  */
 #ifndef PROBE_BASE_FPENV_H
 #define PROBE_BASE_FPENV_H
@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 struct fpenv {
-	uint64_t word[2]; /* MXCSR; FPCR and FPSR */
+	uint64_t word[2]; /* x86-64: MXCSR; aarch64: FPCR and FPSR */
 #if defined(__x86_64__)
 	uint32_t x87[7]; /* as fnstenv stores it */
 #endif
 };
 
-/* Saves it and loads the default one: round to nearest, no traps, no flush to zero. */
+/* Saves the environment and loads the default one: round to nearest, no traps, no flush to zero. */
 static inline void fpenv_enter(struct fpenv *save)
 {
 #if defined(__x86_64__)
@@ -33,7 +33,10 @@ static inline void fpenv_enter(struct fpenv *save)
 #endif
 }
 
-/* Restores it bit for bit, including sticky flags: a flag raised by libprobe must not trigger a trap that the job unmasked. */
+/*
+ * Restores the environment bit for bit, including sticky flags: a flag raised by libprobe must
+ * not trigger a trap that the job has enabled.
+ */
 static inline void fpenv_leave(const struct fpenv *save)
 {
 #if defined(__x86_64__)

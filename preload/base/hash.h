@@ -32,13 +32,15 @@ static inline uint64_t hash_str(uint64_t h, const char *s)
 }
 
 /*
- * The id made from a hash, written as 16 hex digits. The first digit is one of a b c d f, so that readers which guess types do
- * not read it as a number. (12e4567890123456 is +inf for some, and two ids become one; e is excluded because it marks an
- * exponent.) The other 60 bits are the hash's. Never 0, equal on all ranks, and idempotent.
+ * Makes an id from a hash, to be written as 16 hex digits. The first digit is one of a b c d f,
+ * so that readers which guess types do not read the id as a number. (Some would read
+ * 12e4567890123456 as +inf, so that two ids become one; e is excluded because it marks an
+ * exponent.) The other 60 bits are those of the hash. The id is never 0, equal on all ranks, and
+ * hash_to_id() of an id is the id itself.
  */
 static inline uint64_t hash_to_id(uint64_t h)
 {
-	/* Indexed by the hash's own first digit. */
+	/* Index: the hash's own first digit. */
 	static const uint8_t first[16] = {
 		10, 11, 12, 13, 15, 10, 11, 12, 13, 15, 10, 11, 12, 13, 15, 15};
 

@@ -143,7 +143,10 @@ int io_mkdirs(const char *path)
 			int err = errno;
 			struct stat st;
 
-			/* mkdir() of a parent that exists but is not writable returns EACCES or EROFS. */
+			/*
+			 * For a parent that exists but is not writable, mkdir() returns EACCES or
+			 * EROFS.
+			 */
 			if (stat(tmp, &st) < 0 || !S_ISDIR(st.st_mode))
 				return -err;
 		}

@@ -20,33 +20,41 @@ int io_write_all(int fd, const void *buf, size_t n);
 #define IO_ENOTREG EMEDIUMTYPE /* a FIFO, a socket, a device: see io_error_text() */
 
 /*
- * Opens a regular file and nothing else. A FIFO or device of that name does not block the caller and is not read or
- * written. flags: O_NOFOLLOW if the name may be another user's. Returns the descriptor, -IO_ENOTREG, -EISDIR, or
- * -errno.
+ * Opens a regular file and nothing else: a FIFO or device does not block the caller and is not
+ * read or written. flags: O_NOFOLLOW if the name may belong to another user. Returns the
+ * descriptor, -IO_ENOTREG, -EISDIR, or -errno.
  */
 int io_open_regular(int dirfd, const char *path, int flags, mode_t mode);
 
-/* Creates a new file for writing. An existing file of that name (not a directory) is removed, never written into. */
+/*
+ * Creates a new file for writing. An existing file (not a directory) is removed first, and never
+ * written into.
+ */
 int io_create_file(int dirfd, const char *path);
 
 /* strerror() of -errno, plus texts for the error codes of this file. */
 const char *io_error_text(int err);
 
 /*
- * Reads up to cap bytes from the start of the regular file dirfd/path (dirfd AT_FDCWD: no folder). Below another
- * folder, links are not followed. Returns the number of bytes read, or -errno.
+ * Reads up to cap bytes from the start of the regular file `path` in folder dirfd (AT_FDCWD: any
+ * path). If dirfd is a folder, links are not followed. Returns the number of bytes read, or
+ * -errno.
  */
 ssize_t io_read_file(int dirfd, const char *path, void *buf, size_t cap);
 
 /* Writes a whole small file as `path`.tmp, a new file, and renames it. */
 int io_replace_file(int dirfd, const char *path, const void *buf, size_t n);
 
-/* Creates the directory and its parents, mode 0755 & ~umask. Returns 0 also if it exists. */
+/*
+ * Creates the directory and its parents, mode 0755 & ~umask. Returns 0 also if the directory
+ * exists.
+ */
 int io_mkdirs(const char *path);
 
 /*
- * Descriptors that stay open. The program may close any number and get it again for another file, into which libprobe must not
- * write. So these have numbers far above those that programs use, and are checked before each use.
+ * Descriptors that stay open. The program may close any number, and the number may then refer to
+ * another file, into which libprobe must not write. So these descriptors have numbers far above
+ * those that programs use, and are checked before each use.
  */
 struct io_kept {
 	int fd; /* -1: none */
@@ -56,15 +64,18 @@ struct io_kept {
 /* Takes ownership of the open descriptor `fd`. */
 void io_keep(struct io_kept *k, int fd);
 
-/* True if the descriptor still refers to that file; stores its state in *st unless NULL. */
+/*
+ * True if the descriptor still refers to the same file. *st (may be NULL) receives the file's
+ * state.
+ */
 bool io_kept_is(const struct io_kept *k, struct stat *st);
 
-/* Closes it, if it still refers to that file. */
+/* Closes the descriptor if it still refers to the same file. */
 void io_kept_close(struct io_kept *k);
 
 /*
- * Largest size of a file that this process may write (RLIMIT_FSIZE), in bytes. Writing beyond it raises a signal
- * instead of an error.
+ * Largest size in bytes of a file that this process may write (RLIMIT_FSIZE). Writing beyond this
+ * raises a signal.
  */
 uint64_t io_file_limit(void);
 

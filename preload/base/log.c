@@ -44,8 +44,8 @@ void log_rank_set(int r)
 }
 
 /*
- * Programs may close stderr and get its number again for a data file. A regular file that is not open for appending is assumed
- * to be such a file.
+ * False if stderr may be a data file: programs may close stderr and get its number again for one.
+ * A regular file that is not open for appending is assumed to be such a file.
  */
 static int stderr_is_usable(void)
 {
@@ -59,11 +59,17 @@ static int stderr_is_usable(void)
 	int fl = fcntl(2, F_GETFL);
 	off_t at = lseek(2, 0, SEEK_CUR);
 
-	/* A shell's 2>file is not O_APPEND. It is accepted too if the position is at the end, as in a log. */
+	/*
+	 * A shell's 2>file is not O_APPEND. It is accepted if the position is at the end, as in a
+	 * log.
+	 */
 	return fl >= 0 && ((fl & O_APPEND) || at == st.st_size);
 }
 
-/* Writing to a pipe without a reader (SIGPIPE) must not end a program that itself never writes there. */
+/*
+ * Writes a line to stderr. SIGPIPE is blocked: writing to a pipe without a reader must not end a
+ * program that never writes to stderr itself.
+ */
 static void write_line(const char *line, size_t n)
 {
 	const struct timespec now = {0};
@@ -110,7 +116,7 @@ void log_config_now(void)
 		return;
 	n = atomic_load(&nheld);
 	if (n > sizeof(held))
-		n = sizeof(held); /* another thread will find that its line does not fit */
+		n = sizeof(held); /* from now on no line fits */
 	for (size_t at = 0; at < n && log_level() > 0 && stderr_is_usable();) {
 		const char *nl = memchr(held + at, '\n', n - at);
 		size_t len = nl ? (size_t)(nl + 1 - (held + at)) : n - at;
@@ -136,7 +142,7 @@ static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *k
 
 	if (n > 0)
 		t.len += (size_t)n < t.cap - t.len ? (size_t)n : t.cap - t.len - 1;
-	/* Always one line, even if paths and names hold newlines. */
+	/* One line is printed, even if paths and names contain newlines. */
 	for (char *p = line + from; p < line + t.len; p++)
 		if ((unsigned char)*p < 0x20 || *p == 0x7f)
 			*p = '?';
@@ -149,7 +155,7 @@ static void write_loss_line(enum loss kind, const char *fmt, va_list ap, char *k
 		write_line(line, t.len + 1);
 }
 
-/* Several settings may be wrong: the text for each further one is appended to the first one's text. */
+/* Appends the text about another wrong setting to the text about the first one. */
 static void add_setting(char *more)
 {
 	char *text = texts[LOSS_CONFIG];
@@ -163,7 +169,7 @@ static void add_setting(char *more)
 		len = strlen(strcpy(more, "..."));
 	if (n + len + 3 >= LOSS_TEXT_MAX || (n > 3 && strcmp(text + n - 3, "...") == 0))
 		return;
-	/* The text may be read concurrently: its end moves last. */
+	/* The text may be read concurrently, so its NUL is moved last. */
 	memcpy(text + n + 2, more, len + 1);
 	text[n + 1] = ' ';
 	atomic_thread_fence(memory_order_release);

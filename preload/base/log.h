@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-/* Kinds of loss: losses.def. */
+/* Kinds of loss: terms/losses.def. */
 enum loss {
 #define LOSS_KIND(id, name, help) LOSS_##id,
 #include "terms/losses.def"
@@ -26,12 +26,13 @@ void log_loss(enum loss kind, const char *fmt, ...) __attribute__((format(printf
 void log_info(int level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * LOSS_CONFIG messages are buffered until this call, and printed at once after it. Reason: the configuration is read
- * when the library is loaded, also in shells and launchers that never record and must stay silent.
+ * Prints buffered LOSS_CONFIG messages; later ones are printed at once. They are buffered because
+ * the configuration is read when the library is loaded, also in shells and launchers that never
+ * record and must stay silent.
  */
 void log_config_now(void);
 
-/* The first text of that kind, or NULL. */
+/* Returns the first message of this kind of loss, or NULL. */
 const char *log_loss_text(enum loss kind);
 const char *log_loss_name(enum loss kind); /* short name for meta.json */
 

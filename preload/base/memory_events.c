@@ -58,12 +58,12 @@ int find_memory_events(const char *cgroups, char *path, size_t cap)
 		group++;
 		n = (int)strcspn(group, "\n");
 		if (n == 1)
-			n = 0; /* "/" */
+			n = 0; /* the group is the root, "/" */
 		if ((size_t)snprintf(path, cap, MOUNTED "%s%.*s/%s", below, n, group, file) >= cap)
 			return -ENAMETOOLONG;
 		if (read_oom_kills(path) >= 0)
 			return 0;
-		/* In a container the mount point is the group's own folder. */
+		/* In a container the mount point itself is the group's folder. */
 		if ((size_t)snprintf(path, cap, MOUNTED "%s/%s", below, file) >= cap)
 			return -ENAMETOOLONG;
 		if (read_oom_kills(path) >= 0)

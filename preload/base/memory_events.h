@@ -9,12 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The count in that file, or -1 if the file is missing or unreadable. */
+/* Returns the count in file `path`, or -1 if it cannot be read. */
 int64_t read_oom_kills(const char *path);
 
 /*
- * Finds the control group's file from the text of the process' /proc/<pid>/cgroup. Tries all candidate paths in order,
- * because the process may see another root of the hierarchy. Returns 0, -ENOENT, or -ENAMETOOLONG.
+ * Finds the control group's file from the text of the process' /proc/<pid>/cgroup. Tries all
+ * candidate paths in order, because the process may see another root of the hierarchy. Returns 0,
+ * -ENOENT, or -ENAMETOOLONG.
  */
 int find_memory_events(const char *cgroups, char *path, size_t cap);
 

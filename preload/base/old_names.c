@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headers of glibc 2.38 and newer redirect strtol() and sscanf() to names that older versions lack. A program compiled
- * there would not start on a cluster's older system or container. The new functions only add "0b101" for bases 0 and 2.
- * The definitions here call the functions that every glibc has; static libraries linked into us use them too. So
- * numbers are parsed alike whatever machine libprobe was built on.
+ * Headers of glibc 2.38 and newer redirect strtol() and sscanf() to names that older versions
+ * lack. A program compiled with these headers would not start on a cluster's older system or
+ * container. The new functions differ only in accepting "0b101" for bases 0 and 2. The
+ * definitions here call the functions that every glibc has; static libraries linked into libprobe
+ * use them too. So numbers are parsed alike wherever libprobe was built.
  */
 #include <stdarg.h>
 

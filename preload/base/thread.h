@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Per-thread state. Static TLS is scarce: libraries loaded by dlopen() share what glibc keeps in reserve, at least 144 bytes.
- * So a thread has one pointer there. Its variables are in a block of libprobe's own memory (thread_block.c), made when the
- * thread first enters libprobe.
+ * Per-thread state. Static TLS is scarce: libraries loaded by dlopen() share the reserve of
+ * glibc, at least 144 bytes. So in TLS libprobe has one pointer for each thread. The thread's
+ * variables are in a block of libprobe's own memory (thread_block.c), made when the thread first
+ * enters libprobe.
  */
 #ifndef PROBE_BASE_THREAD_H
 #define PROBE_BASE_THREAD_H
@@ -16,22 +17,26 @@ struct thread; /* call/recorder.h */
 /* The core's per-thread state. Variables of single files use THREAD_OWN, below. */
 struct thread_self {
 	ptrdiff_t shift; /* offset from a THREAD_OWN variable to this thread's copy */
-	uint32_t depth; /* nesting depth of wrapped calls in this thread, 0 outside */
+	uint32_t depth; /* nesting depth of wrapped calls of this thread, 0: in none */
 	uint32_t busy; /* > 0: inside libprobe's own code; wrappers pass calls straight through */
-	uint32_t dead; /* the thread's destructor ran: no more records */
-	uint32_t unsampled; /* calls until the next one whose own time is measured (call/call.c) */
+	uint32_t dead; /* the thread's destructor has run: no more records */
+	/* calls until the next one in which libprobe's own time is measured (call/call.c) */
+	uint32_t unsampled;
 	uint32_t phase; /* enum phase of this thread, 0: not known */
-	/* frame and return address of the outermost wrapper, to detect a longjmp over it */
+	/* frame and return address of the outermost wrapper, to detect that longjmp() skipped it */
 	uintptr_t frame, pc;
 	uint64_t call; /* seq of the innermost recorded call in progress, for `parent` */
 	struct thread *recorder;
-	uint32_t weight; /* number of calls that this one represents */
-	/* calls in progress in which others are not nested; not counted in depth */
+	uint32_t weight; /* number of calls that this sampled call represents */
+	/* calls in progress that do not count as outer calls, and are not in `depth` */
 	uint32_t transparent;
 	uint32_t inside; /* calls made inside the current wrapper */
-	/* the separate stack that it runs on, or ran on when it was left (base/apart.h) */
+	/*
+	 * the separate stack that the thread runs on, or ran on when a longjmp() left it
+	 * (base/apart.h)
+	 */
 	uintptr_t apart;
-	/* frames at or above this address have room below them (call/recorder.c) */
+	/* frames at or above this address have enough stack below them (call/recorder.c) */
 	uintptr_t room_at, room_bytes;
 	uint32_t looks; /* calls that relied on the cached state of devices (device/device.c) */
 	bool carrying; /* the outermost call is measured by the calls inside it (call/stream.c) */
@@ -41,17 +46,18 @@ struct thread_self {
 #define THREAD_TLS __attribute__((tls_model("initial-exec")))
 
 /*
- * State of threads that have no block: not yet, or never because memory ran out. Both are shared, and busy, so that calls pass
- * straight through.
+ * State of threads that have no block yet, and of threads that got none because memory ran out.
+ * Both are shared, and have `busy` set, so that calls pass straight through.
  */
 extern struct thread_self thread_blank __attribute__((visibility("hidden")));
 extern struct thread_self thread_refused __attribute__((visibility("hidden")));
 extern __thread struct thread_self *thread_pointer THREAD_TLS __attribute__((visibility("hidden")));
 
 /*
- * Gives the calling thread a block. Returns thread_refused if there is no memory. Returns thread_blank in a child of
- * vfork(), which runs on its parent's variables, and in a process forked without fork(). Takes no lock and calls no
- * allocator. May be interrupted by a signal handler that calls it too. Keeps errno.
+ * Makes a block for the calling thread. Returns thread_refused if there is no memory. Returns
+ * thread_blank in a child of vfork(), which runs on its parent's variables, and in a process
+ * forked without fork(). Takes no lock and calls no allocator. May be interrupted by a signal
+ * handler that calls it too. Keeps errno.
  */
 struct thread_self *thread_block_make(void);
 
@@ -63,7 +69,7 @@ static inline struct thread_self *thread_self(void)
 	return __builtin_expect(t != &thread_blank, 1) ? t : thread_block_make();
 }
 
-/* The same, for code that runs after thread_self() was called on this thread. */
+/* Like thread_self(), for code that runs after thread_self() was called on this thread. */
 static inline struct thread_self *thread_inside(void)
 {
 	return thread_pointer;
@@ -72,7 +78,7 @@ static inline struct thread_self *thread_inside(void)
 /* Used like errno: an expression for this thread's state. */
 #define thread_state (*thread_self())
 
-/* True if the calling thread has variables of its own. */
+/* True if the calling thread has a block of its own. */
 static inline bool thread_has_block(void)
 {
 	return thread_pointer->shift != 0;
@@ -94,14 +100,15 @@ static inline void *thread_own_place(void *shared)
 {
 	uintptr_t at = (uintptr_t)shared;
 
-	/* Hides the variable, whose value the compiler knows. */
+	/* Hides from the compiler which variable it is. */
 	__asm__("" : "+r"(at));
 	return (void *)(at + (uintptr_t)thread_self()->shift);
 }
 
 /*
- * Starts a detached thread of libprobe with all signals blocked, so that none of the job's is delivered to it. It inherits the
- * caller's floating-point environment, cores and priority. Returns 0 or -errno. Allocates.
+ * Starts a detached thread of libprobe with all signals blocked, so that the job's signals are
+ * never delivered to it. The thread inherits the caller's floating-point environment, cores and
+ * priority. Returns 0 or -errno. Allocates.
  */
 int thread_spawn(void *(*main)(void *), void *arg);
 

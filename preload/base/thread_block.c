@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The blocks that hold threads' variables (base/thread.h). Uses neither a lock nor the job's allocator: a thread may
- * come here first in a signal handler, in the middle of malloc(), or with any lock of libc held.
+ * The blocks that contain threads' variables (base/thread.h). Uses neither a lock nor the job's
+ * allocator: a thread may first come here in a signal handler, in the middle of malloc(), or with
+ * any lock of libc held.
  *
- * A block is reused after its thread has ended. That end is not reported in time: destructors of other libraries may
- * still call us after ours. So blocks are swept for threads that the kernel no longer has. A sweep runs once as many
- * threads have started as half of the blocks there are. This keeps the number of blocks below three times the threads
- * alive at once, for two system calls a thread.
+ * A block is reused after its thread has ended. The end of a thread is not reported in time,
+ * because destructors of other libraries may still call libprobe after its own. So blocks are
+ * swept for threads that the kernel no longer has. A sweep runs when as many threads have started
+ * as half of the number of blocks. This keeps the number of blocks below three times the threads
+ * alive at once, for two system calls per thread.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +25,8 @@
 
 #define ALIGN 64u /* alignment of blocks: a cache line */
 #define FIRST_BYTES (32u << 10) /* in libprobe.so's own data; enough for most processes */
-#define MAPPED_BYTES (64u << 10) /* size of the first mapping; each further one is twice as large */
+/* size of the first mapping; each later one is twice as large as the one before */
+#define MAPPED_BYTES (64u << 10)
 #define CHUNKS 12u /* 128 MiB, some 70,000 threads */
 #define SWEEP_FIRST 16u
 
@@ -40,12 +43,13 @@
 #endif
 
 struct block {
-	_Atomic uint64_t owner; /* low half: tid, 0: none; high half: how often it was taken */
-	_Atomic uint32_t next; /* in the free list: number + 1 */
+	/* low half: thread id, 0: none; high half: how often the block was taken */
+	_Atomic uint64_t owner;
+	_Atomic uint32_t next; /* next block in the free list: 1 + number */
 	_Alignas(ALIGN) char variables[];
 };
 
-/* Set by the linker: the section of all THREAD_OWN variables. */
+/* Defined by the linker: the section of all THREAD_OWN variables. */
 extern char own_first[] __asm__("__start_probe_thread") __attribute__((visibility("hidden")));
 extern char own_end[] __asm__("__stop_probe_thread") __attribute__((visibility("hidden")));
 
@@ -56,11 +60,15 @@ __thread struct thread_self *thread_pointer = &thread_blank;
 static _Alignas(ALIGN) char first_chunk[FIRST_BYTES];
 
 static struct {
-	_Atomic(char *) mapped[CHUNKS]; /* mapped[0]: first_chunk */
-	/* low half: number + 1 of the first, 0: none; high half: number of changes */
+	_Atomic(char *) mapped[CHUNKS]; /* mapped[0] is first_chunk */
+	/*
+	 * the free list. low half: 1 + number of the first block, 0: none; high half: number of
+	 * changes
+	 */
 	_Atomic uint64_t unused;
-	_Atomic uint32_t made; /* number of blocks that ever had an owner */
-	_Atomic uint32_t taken, swept; /* number of blocks taken: now, and at the last sweep */
+	_Atomic uint32_t made; /* number of blocks that have had an owner */
+	/* how often blocks were taken so far, and before the last sweep */
+	_Atomic uint32_t taken, swept;
 	_Atomic pid_t pid;
 } pool;
 
@@ -81,7 +89,7 @@ static inline size_t chunk_bytes(uint32_t chunk)
 	return chunk ? (size_t)MAPPED_BYTES << (chunk - 1) : FIRST_BYTES;
 }
 
-/* This block's copy of thread_blank. */
+/* Returns this block's copy of thread_blank. */
 static inline struct thread_self *self_of(struct block *b)
 {
 	return (struct thread_self *)(b->variables +
@@ -107,7 +115,10 @@ static char *map_chunk(uint32_t chunk)
 	return none;
 }
 
-/* The block of that number; its chunk is mapped if necessary. NULL: no memory, or the number is too large. */
+/*
+ * Returns the block with this number; maps its chunk if necessary. Returns NULL if there is no
+ * memory, or the number is too large.
+ */
 static struct block *find_block(uint32_t number)
 {
 	for (uint32_t chunk = 0; chunk < CHUNKS; chunk++) {
@@ -207,8 +218,8 @@ static struct block *take_block(pid_t pid, uint32_t *number)
 }
 
 /*
- * Sets the thread's pointer, once in its life: its depth counter must not move in between. False: a signal handler has
- * set it meanwhile.
+ * Sets the thread's pointer, once in its life: its nesting depth must not move in between.
+ * Returns false if a signal handler has set it meanwhile.
  */
 static bool set_pointer(struct thread_self *t)
 {
@@ -244,14 +255,20 @@ __attribute__((noinline)) struct thread_self *thread_block_make(void)
 	int err = errno;
 	pid_t pid = getpid(), none = 0;
 
-	/* Another process: a child of vfork(), or one forked without fork(). Nothing is recorded there. */
+	/*
+	 * Another process: a child of vfork(), or one forked without fork(). Nothing is recorded
+	 * in it.
+	 */
 	if (atomic_compare_exchange_strong(&pool.pid, &none, pid) || none == pid)
 		give_block(pid, read_tid());
 	errno = err;
 	return thread_pointer;
 }
 
-/* In a forked child: its parent's other threads do not exist. */
+/*
+ * For a forked child: frees all blocks except the caller's, because the parent's other threads do
+ * not exist.
+ */
 static void keep_own_block(void)
 {
 	uint32_t made = atomic_load(&pool.made);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calling thread's id, from the kernel, without the C library's syscall(). A program may interpose syscall(), and one that
- * calls dlsym() in it would be called again here while the thread's variables are being made. Async-signal-safe.
+ * The calling thread's id, from the kernel, without the C library's syscall(). A program may
+ * interpose syscall(); if its syscall() calls dlsym(), it would be entered again while the
+ * thread's variables are being made. Async-signal-safe.
  */
 #ifndef PROBE_BASE_TID_H
 #define PROBE_BASE_TID_H

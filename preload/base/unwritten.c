@@ -4,7 +4,10 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Operators that allocate, view, or fill such memory without reading it. A * at the end is a wildcard. */
+/*
+ * Operators that allocate uninitialised memory, make views of it, or fill it without reading it.
+ * A * at the end matches any text.
+ */
 static const char make[][20] = {
 	"empty*", "new_empty*", "_empty*", "resize_", "resize_as_", "_resize_output_", "set_"};
 static const char look[][20] = {"detach", "detach_", "alias", "view*", "_unsafe_view",

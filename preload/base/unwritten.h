@@ -13,14 +13,14 @@
 bool unwritten_is_made(const char *op);
 
 /*
- * True if that tensor of the call may be uninitialised, so that a NaN there is not reported. index: among its inputs or
- * outputs.
+ * True if an input or output of operator op may be uninitialised, so that a NaN in it is not
+ * reported. out: an output; index: its position among the outputs, or the inputs.
  */
 bool unwritten_may_be(const char *op, bool out, int64_t index);
 
 /*
- * The patterns of names; a trailing * matches anything. *fills: only the first input of such an operator may be such memory.
- * NULL: there is no i-th one.
+ * Returns the i-th pattern for names of operators (a trailing * matches any text), or NULL if
+ * there are fewer. *fills: only the first input of such an operator may be uninitialised.
  */
 const char *get_unwritten_pattern(unsigned i, bool *fills);
 

@@ -13,11 +13,11 @@
 #include "session/state.h"
 #include "stack/foreign.h"
 
-/* ---- whether a frame is that function ---- */
+/* ---- whether a frame is that of the marker function ---- */
 
 /*
- * Cache of answers by code object; the lowest bit is yes. Entries may be overwritten: the answer is then looked up
- * again.
+ * Cache of answers by code object; the lowest bit is set for yes. Entries may be overwritten: the
+ * answer is then computed again.
  */
 #define PLACES 1024u
 static _Atomic uint64_t answers[PLACES];
@@ -42,20 +42,20 @@ static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_
 	return yes;
 }
 
-/* ---- telling activations apart ---- */
+/* ---- distinguishing activations ---- */
 
 #define THREADS \
-	32 /* threads that run the function, each with its own activation; further threads are ignored */
+	32 /* threads that run the function, each with its own activation; others are ignored */
 
 static struct running {
-	uint64_t owner; /* of the frames; 0: free */
+	uint64_t owner; /* id of the frames' owner; 0: free entry */
 	uintptr_t frame; /* 0: the function was not on the stack */
-	uintptr_t caller, place; /* the calling frame, and the place in it */
+	uintptr_t caller, place; /* frame of the caller, and the position in its code */
 	uintptr_t at;
 } running[THREADS];
 static bool any; /* an activation has been seen */
 
-/* A leaf; a forked child initialises it again. */
+/* A leaf lock; a forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void activation_forked(void)
@@ -88,7 +88,7 @@ static bool is_other_activation(
 	return now->at < was->at && s->language->goes_back && !s->language->goes_back(f, was->at);
 }
 
-/* True if this is another activation than before, and not the very first. */
+/* True if this is another activation than before; false for the very first. */
 static bool is_new_activation(const struct foreign_stack *s, int at)
 {
 	bool is, was_any = any;
@@ -121,7 +121,10 @@ static void find_marker(void *arg)
 	for (int i = s.n - 1; i >= 0 && at < 0; i--)
 		if (is_marker_frame(&s, &s.frame[i]))
 			at = i;
-	/* The frames beyond the list may include the function, and the caller of the last one is unknown. */
+	/*
+	 * The function may be among frames beyond the list, or its caller unknown, because it is
+	 * the last frame in the list.
+	 */
 	if (s.n == FOREIGN_FRAMES_MAX && (at < 0 || at + 1 == s.n))
 		return;
 	if (at >= 0 && !s.frame[at].frame)

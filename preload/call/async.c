@@ -13,7 +13,7 @@
 #include "session/state.h"
 #include "session/thinning.h"
 
-/* The claims of this thread. NULL: it does not record. */
+/* Returns the claims of this thread, or NULL if it does not record. */
 static struct claims *claims_here(void)
 {
 	const struct thread *t = thread_state.recorder;
@@ -35,7 +35,7 @@ void async_started(struct call *c, uint64_t key, bool receive)
 		.receive = receive,
 	};
 
-	/* The end of a call without a record is not needed. */
+	/* If a call has no record, its completion is not needed. */
 	if (persistent ? !(c->word & (API_LISTED | API_NUMBERED)) : !c->rec)
 		return;
 	if (pending_add(claims_here(), key, &p)) {
@@ -99,7 +99,7 @@ bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t 
 	return list != NULL;
 }
 
-/* NULL: the request is not in the table, or no longer. */
+/* Returns the claimed request, or NULL if it is not in the table, or no longer. */
 static struct pending *hold_claimed(const struct pending_claim *claim)
 {
 	struct claims *claims = claim->entry ? claims_here() : NULL;
@@ -132,14 +132,20 @@ bool async_starts_begin(struct async_claims *a, struct thread *t, uint64_t n)
 	return async_claims_begin_slow(a, t, n, true);
 }
 
-/* Numbers a start, which is a call of its own. Returns the number if it is a collective. */
+/*
+ * Numbers the start of a persistent request, which counts as a call. Returns the number if it is
+ * a collective.
+ */
 static int64_t number_start(struct operation *w, const struct api *f)
 {
 	const struct kind *k = f->spec->kind;
 	int64_t comm_seq = JOURNAL_NONE64;
 
 	if (!(api_word(f) & API_NUMBERED)) {
-		/* Earlier calls are not known. */
+		/*
+		 * Starts before the function was switched on are not known, so this one has no
+		 * number.
+		 */
 	} else if (k->collective && w->comm) {
 		comm_seq = comm_next(w->comm);
 	} else if (w->comm) {
@@ -200,7 +206,7 @@ void async_restart(
 	s->rec = record_start(c->t, s->p.api, &s->p.op, comm_seq, stack, 0);
 }
 
-/* The entry keeps its description. Only the fields of this start change. */
+/* The entry keeps its description. Only the fields that describe this start change. */
 static void mark_started(struct pending *p, const struct async_start *s)
 {
 	const struct operation *w = &s->p.op;
@@ -223,7 +229,7 @@ static void rename_claimed(struct pending_claim *claim, uint64_t key, const stru
 	struct pending copy = *p;
 
 	remove_claimed(claim);
-	/* pending_add() keeps what the copy needs. */
+	/* pending_add() keeps a reference to what the copy needs. */
 	pending_add(claims_here(), key, &copy);
 	operation_release(&copy.op);
 }
@@ -280,7 +286,10 @@ bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint6
 	/* Its end may have been recorded when it was tested; now the handle is released too. */
 	known = p->state == PENDING_STARTED || (p->state == PENDING_SEEN && !keep);
 	if (p->state == PENDING_STARTED) {
-		/* This time's message may differ from the one that the request was made for. */
+		/*
+		 * record_end() stores the message of this start, which may differ from that of
+		 * the next one.
+		 */
 		if (stays)
 			copy = *p;
 		record_end(c, stays ? &copy : p, end, wait, flags, error, fill, arg);
@@ -321,7 +330,7 @@ void async_freed(
 	remove_claimed(claim);
 }
 
-/* number: see journal_thread.wait_number. */
+/* number: value for journal_thread.wait_number. */
 static void open_wait(
 	struct call *c, const struct comm *comm, int32_t peer, int32_t tag, uint32_t number)
 {
@@ -358,7 +367,9 @@ void async_wait_for_members(struct call *c, struct comm *comm)
 	uint64_t next = comm ? atomic_load_explicit(&comm->seq, memory_order_relaxed) : 0;
 	struct thread *t;
 
-	/* Often a program's first calls: a job that hangs there must be seen. */
+	/*
+	 * These may be a program's first calls: a job that hangs in one of them must be recorded.
+	 */
 	if (!async_ready() || !(t = thread_get()))
 		return;
 	if (!comm || next >= UINT32_MAX || comm->flags & CF_LOCALCOMM) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asynchronous calls, the interface for adapters. The adapter knows handles, statuses, and which of them completed. The
- * records and the table of pending calls are kept here.
+ * The interface for adapters of asynchronous calls. The adapter knows the handles and statuses,
+ * and which operations have completed. This module keeps the records and the table of pending
+ * calls.
  */
 #ifndef PROBE_CALL_ASYNC_H
 #define PROBE_CALL_ASYNC_H
@@ -16,40 +17,43 @@
 void async_started(struct call *c, uint64_t key, bool receive);
 
 /*
- * The operation was complete at tick `end`, without a Wait of the program: outputs are measured now and the record is
- * closed. Call it from leave.
+ * The operation was already complete at tick `end`, without a Wait of the program: measures the
+ * outputs and closes the record. Call it from the adapter's leave.
  */
 void async_at_once(struct call *c, uint64_t end);
 
 /*
- * True if handle `key`, which the call of `c` just returned, is in the table. The library reuses only handles of completed
- * operations. So either the older call ended unseen, or the library has one handle for all calls that complete immediately.
- * complete: the library reports that the new one is complete. async_reused() then closes the older ones, except those claimed
- * by a call that is about to do so. Their memory is not read: the program may have got it back by now.
+ * Handle `key` was just returned by call c. async_stands() is true if it is already in the table.
+ * Libraries reuse only handles of completed operations, so either the program completed the older
+ * operation unseen by us, or the library has one handle for all calls that complete immediately.
+ * async_reused() then closes the older records, except those claimed by a call that is about to
+ * close them. complete: the library reports that the new operation is complete. The buffers of
+ * the older operations are not read: the program may have freed them by now.
  */
 bool async_stands(uint64_t key);
 void async_reused(struct call *c, uint64_t key, bool complete);
 
 /*
- * A communicator is being made under that handle; its own handle will be stored at `at`. async_done() passes it to
- * fill.
+ * A communicator is being made under request `key`; the library will store its handle at `at`.
+ * async_done() passes `at` to the adapter's fill() (pending.newcomm).
  */
 void async_making(struct call *c, uint64_t key, struct comm *parent, void *at);
 
 /*
- * For calls that complete, start or free operations by handle. The adapter's enter claims the entries before the real
- * function runs; its leave reports the outcome. An entry without a report stays as it was: the call failed, or
- * completed nothing (call/pending.h). The struct is in c->note, which has no room for more.
+ * For calls that complete, start or free operations by handle. The adapter's enter claims the
+ * entries before the real function runs; its leave reports what happened to each. An entry
+ * without a report is unchanged: the call failed, or completed nothing (call/pending.h). This
+ * struct fills c->note completely.
  */
 struct async_claims {
-	struct thread *thread; /* NULL: nothing was begun, and nothing is to be done */
-	struct pending_claim *claim; /* `n` of them */
+	struct thread *thread; /* NULL: nothing was claimed, nothing is to be reported */
+	struct pending_claim *claim; /* array of n */
 	uint64_t n;
 	unsigned level;
 	struct pending_claim one;
 };
 
-/* Claims one request. t NULL: nothing is begun. */
+/* Claims request `key`. t NULL: claims nothing. */
 static inline void async_claim_one(struct async_claims *a, struct thread *t, uint64_t key)
 {
 	a->thread = t;
@@ -61,7 +65,10 @@ static inline void async_claim_one(struct async_claims *a, struct thread *t, uin
 	pending_claim_one(t->claims, a->level, key, &a->one);
 }
 
-/* Begins claims of n requests. False: there is no room, and nothing is begun. */
+/*
+ * Begins claims of n requests. idle: of persistent requests that are not started. Returns false,
+ * having done nothing, if there is no memory.
+ */
 bool async_claims_begin_slow(struct async_claims *a, struct thread *t, uint64_t n, bool idle);
 
 static inline bool async_claims_begin(struct async_claims *a, struct thread *t, uint64_t n)
@@ -82,8 +89,8 @@ static inline bool async_claims_begin(struct async_claims *a, struct thread *t, 
 }
 
 /*
- * Claims n requests. handle_at: returns the i-th handle; key_of: 0 if it is not a request. Must be fast: programs test
- * thousands of requests repeatedly.
+ * Claims n requests. handle_at(array, i) returns the i-th handle; key_of() returns its key, or 0
+ * if it is not a request. Both must be fast: programs test thousands of requests repeatedly.
  */
 static inline __attribute__((always_inline)) void async_claim_each(struct async_claims *a,
 	const void *array, uint64_t (*handle_at)(const void *array, uint64_t i),
@@ -104,7 +111,10 @@ static inline __attribute__((always_inline)) void async_claim_each(struct async_
 	}
 }
 
-/* True if there are claims to be handled in leave. In a forked child they belong to the parent. */
+/*
+ * True if leave has claims to report. In a forked child the claims belong to the parent, and are
+ * ignored.
+ */
 static inline bool async_has_claims(const struct async_claims *a)
 {
 	return a->thread && a->thread == thread_state.recorder;
@@ -115,12 +125,13 @@ static inline void async_claims_end(struct async_claims *a)
 	claims_leave(a->thread->claims, a->level);
 }
 
-bool async_ready(void); /* true if starts are recorded now; begins recording if necessary */
+bool async_ready(void); /* true if calls are recorded now; starts recording if necessary */
 
 /*
- * Opens the records of n persistent requests before the real function starts them: async_starts_begin(), then
- * async_restart() for each. After the function: async_restarted() for each, then async_claims_end(). key: the handle
- * afterwards, which may differ. at_once: requests with that handle are complete already.
+ * For a call that starts n persistent requests. Before the real function: async_starts_begin(),
+ * then async_restart() for each request, which opens its record. After it: async_restarted() for
+ * each, then async_claims_end(). In async_restarted(), key is the handle after the call, which
+ * may be a new one, and at_once says that the request is complete already.
  */
 struct async_start {
 	struct journal_call *rec; /* NULL: not recorded */
@@ -132,47 +143,53 @@ void async_restart(
 void async_restarted(struct async_claims *a, uint64_t i, struct async_start *s, uint64_t key,
 	bool ok, int64_t error, bool at_once);
 
-/* Counts the start of an idle request with that handle that cannot be recorded for lack of room. */
+/* Counts the start of idle request `key` if it cannot be recorded for lack of memory. */
 void async_count_start(struct call *c, uint64_t key);
 
 /*
- * The claimed request completed. fill: lets the adapter put what arrived (counts, source, tag) into p->op before
- * outputs are measured, or handle a new communicator; NULL: nothing to add. wait: ticks that the completing call took.
- * keep: the handle stays valid (it was only tested). False: the handle is not ours.
+ * Records that the claimed request completed at tick `end`. fill: lets the adapter put what
+ * arrived (counts, source, tag) into p->op before outputs are measured, or handle a new
+ * communicator; NULL: nothing to add. wait: ticks that the completing call took. keep: the handle
+ * stays valid (it was only tested). Returns false if the claim was lost, or the request was not
+ * pending.
  */
 typedef void async_fill_fn(struct pending *p, void *arg);
 bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint64_t wait,
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg, bool keep);
 
 /*
- * The same for the oldest call with a key that no library reuses, added at tick `before` or earlier (0: at any time).
- * Nothing is claimed.
+ * Like async_done(), without a claim: for the oldest pending call with this key that was added at
+ * tick `before` or earlier (0: at any time). Only for keys that no library reuses. Returns false
+ * if there is none.
  */
 bool async_done_of_key(struct call *c, uint64_t key, uint64_t before, uint64_t end, uint64_t wait,
 	uint32_t flags, int32_t error, async_fill_fn *fill, void *arg);
 
 /*
- * The claimed request was freed. If it was pending, this ends its record: with CF_FREED if no later call can see its
- * end, else with its state at tick `end`.
+ * The claimed request was freed. If it was pending, its record ends at tick `end` with these
+ * flags; CF_FREED: no later call can show when the operation completes.
  */
 void async_freed(
 	struct call *c, struct pending_claim *claim, uint64_t end, uint32_t flags, int32_t error);
 
 /*
- * Marks the completion call in which this thread is blocked, for `probe report` on a hung job; the second function
- * clears it.
+ * Marks call c as the completion call in which this thread is blocked, for `probe report` on a
+ * hung job. async_wait_end() removes the mark.
  */
 void async_wait_begin(struct call *c);
-/* The same for a call that waits for a message. peer, tag: JOURNAL_NONE is any; comm NULL: not known. */
+/*
+ * Like async_wait_begin(), for a call that waits for a message. peer, tag JOURNAL_NONE: any; comm
+ * NULL: not known.
+ */
 void async_wait_for_message(struct call *c, const struct comm *comm, int32_t peer, int32_t tag);
 /*
- * The same for a call that all members of comm make, and that is no numbered collective (MPI_Comm_split). Begins the
- * session. comm NULL: not known.
+ * Like async_wait_begin(), for a call that all members of comm make but that is not a numbered
+ * collective (MPI_Comm_split). Begins the session. comm NULL: not known.
  */
 void async_wait_for_members(struct call *c, struct comm *comm);
 void async_wait_end(struct call *c);
 
-/* The call was left by an exception; clears its claims and its wait. */
+/* Call c was left by an exception: removes its claims and its mark of async_wait_begin(). */
 void async_left(struct call *c);
 
 #endif

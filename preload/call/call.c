@@ -27,10 +27,11 @@
 #include "session/thinning.h"
 
 /*
- * Detects wrappers that were left by longjmp although thread_self lists them as active. That is certain if the wrapper's frame
- * is not above the current one, or its return address is no longer in its frame. The address may also survive in a gap of a
- * larger frame that now covers it. So if many calls have come inside the wrapper, the stack is walked to see whether it passes
- * through it. That takes as long as some hundred other calls.
+ * Detects wrappers that were skipped by longjmp() although thread_self still has them as active.
+ * This is certain if the wrapper's frame is not above the current one, or its return address is
+ * no longer in its frame. But the address may survive in a gap of a larger frame that now covers
+ * it. So after many calls inside the wrapper, the stack is walked to find out whether it passes
+ * through the wrapper. A walk takes as long as some hundred calls.
  */
 struct way_up {
 	const struct stack_bounds *b;
@@ -56,7 +57,10 @@ __attribute__((noinline)) static bool stack_leads_past(
 	return u.past;
 }
 
-/* first walk after this many calls inside; then at 64, 128 ..., and each LOOK_EVERY */
+/*
+ * number of calls inside the wrapper before the first walk; then at 64, 128 ..., and at each
+ * LOOK_EVERY
+ */
 #define LOOK_FIRST 32
 #define LOOK_EVERY 1024
 
@@ -67,7 +71,7 @@ __attribute__((no_sanitize("address", "thread"))) static bool left_by_jump(
 	uint32_t n = ++w->inside;
 
 	if (w->frame < b->floor || w->frame + 16 > b->hi || frame < b->floor || frame >= b->hi)
-		return false; /* another stack (fiber, signal stack): unknown */
+		return false; /* another stack (fiber, signal stack): not known */
 	if (w->frame <= frame || ((const uintptr_t *)w->frame)[1] != w->pc)
 		return true;
 	if (__builtin_expect((n < LOOK_EVERY ? n & (n - 1) : n % LOOK_EVERY) || n < LOOK_FIRST, 1))
@@ -91,7 +95,7 @@ static bool large_enough(const struct operation *w, const struct config *cfg)
 	return largest >= (uint64_t)keys->min_bytes;
 }
 
-/* Returns the reason why no call is recorded now, or JC_RECORDED. */
+/* Returns the reason why no call is recorded at present, or JC_RECORDED. */
 static enum journal_count why_unwanted(const struct call *c)
 {
 	if (c->by->paused)
@@ -109,7 +113,10 @@ static enum journal_count why_filtered(const struct call *c)
 	return why != JC_RECORDED || large_enough(&c->op, c->by->cfg) ? why : JC_SKIP_SIZE;
 }
 
-/* Calls that only produce rows are cheap if rows are not wanted: they are not described. */
+/*
+ * For a call that only produces rows: if rows are not wanted now, handles it cheaply by the
+ * adapter's passed(), without a description.
+ */
 static bool pass_left_out(struct call *c)
 {
 	enum journal_count why = c->word & API_LISTED ? why_unwanted(c) : JC_SKIP_STEP;
@@ -147,7 +154,10 @@ static void enter_data(
 		c->mode = CALL_NESTED;
 		return;
 	}
-	/* On a thread of the library itself, this call cannot be part of one of its recorded calls. */
+	/*
+	 * If this is a thread of the library itself, the call cannot be part of one of the
+	 * library's recorded calls.
+	 */
 	if (__builtin_expect(c->op.comm && c->op.comm->inner, 0) &&
 		!get_calls_keys(c->by->cfg)->nested) {
 		if (w->recorder && session_is_on())
@@ -157,7 +167,7 @@ static void enter_data(
 	}
 	c->op.by = c->by->cfg;
 	if (s->completion == DONE_START) {
-		/* It transfers no data yet: its adapter's leave keeps the description. */
+		/* The call transfers no data yet: its adapter's leave keeps the description. */
 		c->mode = CALL_HOOK;
 		return;
 	}
@@ -206,12 +216,15 @@ static void enter_data(
 	}
 }
 
-/* Done in nested calls too: they may make and free communicators and complete requests. */
+/*
+ * Tasks whose adapters also see nested calls: they may make and free communicators and complete
+ * requests.
+ */
 #define API_ALWAYS                                                                             \
 	(1u << TASK_COMM_NEW | 1u << TASK_COMM_END | 1u << TASK_WIN_NEW | 1u << TASK_WIN_END | \
 		1u << TASK_WAIT | 1u << TASK_TEST | 1u << TASK_REQUEST)
 
-/* True if the call does, on a stream, the work of the enclosing call. */
+/* True if calls of the function do the enclosing call's work, on a stream. */
 static inline bool is_carrier(const struct api_spec *s)
 {
 	return s->completion == DONE_STREAM || s->task == TASK_GROUP_START ||
@@ -276,9 +289,10 @@ static void *find_real_anyway(const struct api *f, uintptr_t pc)
 }
 
 /*
- * Measures libprobe's own time. Reading the clock takes about as long as the work that is measured. So one call in SAMPLE on
- * average is measured, and represents all since the last measured one. The distance is random: otherwise a repeating step could
- * always hit the same call. Slow parts are counted each time (thread_exact_time()).
+ * Measures libprobe's own time. Reading the clock takes about as long as the work that is
+ * measured. So only one call in SAMPLE on average is measured, and represents all calls since the
+ * last measured one. The distance is random, because otherwise a repeating step could always hit
+ * the same call. Slow parts are measured in each call (thread_exact_time()).
  */
 #define SAMPLE_BITS 5 /* distances of 1 to 32 */
 
@@ -314,7 +328,7 @@ static inline void own_time_end(struct call *c, const struct thread_self *w)
 		thread_self_time(c->t, weigh_sample(own - exact, c->weight));
 }
 
-/* The nesting counter that this call increments. */
+/* Returns the nesting counter that this call increments. */
 static inline uint32_t *level_of(const struct api_spec *s, struct thread_self *w)
 {
 	return __builtin_expect(s->transparent, 0) ? &w->transparent : &w->depth;
@@ -325,12 +339,15 @@ static inline void step_out(const struct call *c, struct thread_self *w)
 	uint32_t *level = level_of(c->api->spec, w);
 
 	w->call = c->outer;
-	/* A forked child starts at 0, inside the call that it was forked in. */
+	/* A forked child starts at 0, although it is inside the call in which it was forked. */
 	if (*level)
 		--*level;
 }
 
-/* True if there is enough stack below the wrapper's frame. Not known before the thread's first call. */
+/*
+ * True if there is enough stack below the wrapper's frame. False before the thread's first call,
+ * when that is not known.
+ */
 static inline bool has_room(const struct thread_self *w, uintptr_t frame)
 {
 	return __builtin_expect(frame - w->room_at < w->room_bytes, 1);
@@ -341,7 +358,7 @@ static inline bool is_followed(uint32_t word)
 	return word & API_ON || (word & API_MULTI && word & API_DECIDED);
 }
 
-/* plain: the row's state is API_ON, and its wrapper has just checked that recording is on. */
+/* plain: the row's state is API_ON, and the wrapper has just checked that recording is on. */
 static inline __attribute__((always_inline)) void *enter_wrapped_call(struct call *c, struct api *f,
 	union arg *v, uintptr_t pc, uintptr_t frame, struct thread_self *w, uint32_t word,
 	bool plain)
@@ -438,7 +455,7 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
 
 	c->mode = CALL_PASS;
 	c->done = 0;
-	/* The state of a thread in its first call is busy. */
+	/* In a thread's first call, `busy` is set. */
 	if (w->busy == 0 && word & API_ON && has_room(w, frame)) {
 		w->busy++;
 		real = enter_wrapped_call(c, f, v, pc, frame, w, word, true);
@@ -472,8 +489,9 @@ static void settle_comm(struct call *c, bool ended)
 }
 
 /*
- * True if the thread is another one than at entry. It may have forked inside the real function, and this is the child: the
- * record is the parent's. If the child records again, that memory is not even mapped any more.
+ * True if the thread is not the one at entry: it may have forked inside the real function, and
+ * this is the child. The record is then the parent's; if the child records again, its memory is
+ * not even mapped any more.
  */
 static inline bool is_elsewhere(const struct call *c, const struct thread_self *w)
 {
@@ -527,7 +545,10 @@ static inline __attribute__((always_inline)) void leave_wrapped_call(
 		own_time_end(c, w);
 }
 
-/* True if the call describes a communicator, or the library: that may need much stack, so there is never certainly enough. */
+/*
+ * True if the call describes a communicator, or the library: this may need more stack than is
+ * certain to be available.
+ */
 static inline bool is_rare(unsigned task)
 {
 	return task >= TASK_COMM_NEW && task <= TASK_ABORT;
@@ -557,7 +578,10 @@ int64_t call_leave(struct call *c, int64_t ret)
 	struct thread_self *w = thread_inside();
 	int err = errno;
 
-	/* A program calls Test repeatedly until it succeeds, and reading the clock is a quarter of the cost. */
+	/*
+	 * A program calls Test repeatedly until it succeeds, and reading the clock is a quarter
+	 * of a call's cost.
+	 */
 	c->end = c->api->spec->task == TASK_TEST ? 0 : clock_ticks();
 	w->busy++;
 	if (has_room(w, c->frame) && !is_rare(c->api->spec->task)) {
@@ -594,7 +618,7 @@ static void unwind_apart(void *arg)
 		stream_drop(&c->op);
 		record_close(c->rec, &c->op, clock_ticks(), false, 0);
 	} else if (!c->rec) {
-		/* A completion call: the thread is no longer blocked in it. */
+		/* If it is a completion call: the thread is no longer blocked in it. */
 		async_left(c);
 	}
 	step_out(c, thread_inside());

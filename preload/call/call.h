@@ -12,58 +12,70 @@
 #include "api/api.h"
 #include "call/data/operation.h"
 
-#define MATRIX_DIMS 3 /* of a batch: matrices, rows, columns */
+#define MATRIX_DIMS 3 /* dimensions of a batch of matrices: matrix, row, column */
 
 struct thread;
 struct journal_call;
 struct generation;
 
 enum call_mode {
-	CALL_PASS = 0, /* nothing to do when the function returns */
-	CALL_NESTED, /* counted in depth only */
-	CALL_HOOK, /* the adapter's leave is to be called */
+	CALL_PASS = 0, /* nothing is to be done when the function returns */
+	CALL_NESTED, /* only counted in the nesting depth */
+	CALL_HOOK, /* only the adapter's leave() is to be called */
 	CALL_RECORD, /* a record is open */
-	/* the stream of this call measures an outer call (call/stream.h); not counted */
+	/*
+	 * the stream of this call provides the values of an outer call (call/stream.h); not
+	 * counted
+	 */
 	CALL_CARRIED,
-	/* TASK_SCOPE, or adapter.nested: only the adapter's leave is to be called; not counted */
+	/* TASK_SCOPE, or adapter.nested: only the adapter's leave() is to be called; not counted */
 	CALL_WATCH,
 };
 
 struct call {
 	uint8_t mode; /* enum call_mode */
 	uint8_t done; /* call_leave() was reached */
-	bool ok; /* from call_leave() on: the return value is no error */
+	bool ok; /* from call_leave() on: the return value reports no error */
 	bool async; /* set by the adapter's leave: the operation continues after the return */
-	uint32_t word; /* of the row, at the time of the call */
+	uint32_t word; /* struct api's word at the time of the call */
 	uint32_t weight; /* number of calls that this measured one represents; 0: not measured */
 	struct api *api;
-	const struct generation *by; /* the configuration used by its enter and its leave */
-	/* the function of this call; api->real may belong to another copy of the library */
+	const struct generation *by; /* the configuration used at entry and return */
+	/* the real function; api->real may be that of another copy of the library */
 	const void *real;
 	union arg *v;
 	struct thread *t;
 	struct journal_call *rec; /* NULL: dropped, or not recorded */
-	/* Ticks around the real function. For a TASK_TEST, call_ended() reads the end, which few of them need. */
+	/*
+	 * Ticks around the real function. A TASK_TEST rarely needs `end`: call_ended() reads the
+	 * clock on demand.
+	 */
 	uint64_t start, end;
 	uint64_t outer; /* seq of the enclosing call, 0: none */
-	/* ticks of our own time; and the exactly counted time when the call began */
+	/* ticks spent in libprobe; ticks that had been counted exactly when the call began */
 	uint64_t own, counted;
 	uintptr_t pc, frame;
-	/* the object that it ends, claimed until it returns (call_ends_comm()) */
+	/* the object that this call ends, claimed until the call returns (call_ends_comm()) */
 	struct comm *ending;
-	/* where the result is, once leave is called; only for entries through libffi */
+	/* address of the function's result, in the adapter's leave(); only for entries by libffi */
 	void *result;
 	struct operation op;
 	/* For adapters: values that enter() stores for leave(). */
 	union {
 		uint64_t u[6];
 		void *p[6];
-		/* For calls that complete requests: room for a status after their other notes. */
+		/*
+		 * For calls that complete requests: space for a status after the adapter's other
+		 * notes.
+		 */
 		struct {
 			uint64_t noted[6];
 			uint64_t status[8];
 		} completion;
-		/* For calls with matrices: sizes, then strides, of SEND, RECV and BUF. */
+		/*
+		 * For calls with matrices: the sizes, then the strides, of the buffers with roles
+		 * SEND, RECV and BUF.
+		 */
 		int64_t shape[3][2][MATRIX_DIMS];
 	} note;
 };
@@ -81,13 +93,16 @@ void *call_enter(struct call *c, struct api *f, union arg *v, uintptr_t pc, uint
  */
 uint32_t call_first_use(struct api *f, uintptr_t pc);
 
-/* The real function of a row, or NULL. */
+/* Returns the real function of a row, or NULL. */
 static inline void *call_real(const struct api *f)
 {
 	return atomic_load_explicit(&f->real, memory_order_relaxed);
 }
 
-/* When the real function of a TASK_TEST ended. Approximated by the time of the first query, which follows at once. */
+/*
+ * Ticks when the real function of a TASK_TEST ended: approximated by the time of the first query,
+ * which follows at once.
+ */
 static inline uint64_t call_ended(struct call *c)
 {
 	if (!c->end)
@@ -95,7 +110,7 @@ static inline uint64_t call_ended(struct call *c)
 	return c->end;
 }
 
-/* The argument that has the role, or NULL. */
+/* Returns the argument with role r, or NULL. */
 static inline union arg *call_arg(const struct call *c, enum role r)
 {
 	int i = c->api->spec->at[r];
@@ -104,8 +119,8 @@ static inline union arg *call_arg(const struct call *c, enum role r)
 }
 
 /*
- * From the adapter's enter: the call ends that communicator, window or file. If the call fails or is left early, the
- * object is restored (comm_claim()).
+ * For the adapter's enter(): call c ends the communicator, window or file of that handle. If the
+ * call fails, or is left by an exception, the object is restored (comm_claim()).
  */
 void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle);
 

@@ -8,8 +8,8 @@
 struct call;
 
 /*
- * True if the caller is a recorded library other than the call's own (oneCCL calls MPI). Searches all rows: for rare
- * calls.
+ * True if the caller is a recorded library other than the one called (oneCCL calls MPI). Searches
+ * all rows: for rare calls.
  */
 bool caller_is_recorded(const struct call *c);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Claims of threads on the table of requests (call/pending.h): one place for each thread of the journal. */
+/*
+ * The claims of each thread on entries of the table of requests (call/pending.h): one struct for
+ * each thread of the journal.
+ */
 #ifndef PROBE_CALL_CLAIMS_H
 #define PROBE_CALL_CLAIMS_H
 
@@ -13,7 +16,8 @@ struct pending_entry;
 
 struct pending_claim {
 	uint64_t key;
-	struct pending_entry *entry; /* NULL: no free entry, or the call is done with it */
+	/* NULL: none could be claimed, or the call has finished with it */
+	struct pending_entry *entry;
 };
 
 struct claim_list {
@@ -21,22 +25,26 @@ struct claim_list {
 	uint64_t n, room;
 };
 
-#define CLAIM_LEVELS 2u /* nested calls that claim; deeper ones do without */
+#define CLAIM_LEVELS 2u /* nested calls that can claim; deeper ones claim nothing */
 #define CLAIM_RECENT 64u
 
-/* The claims of one thread. There is one struct for each thread that the journal can have. */
+/* The claims of one thread. */
 struct claims {
-	/* By level. 0: the one entry that the call has claimed, else the claim mark of the entries in its list. */
-	_Atomic uint64_t in_call[CLAIM_LEVELS];
-	uint64_t place; /* from 1 */
 	/*
-	 * By key: entries that it made or claimed, to find them without the lock. Any of them may belong to another
-	 * thread by now.
+	 * By nesting level, while a call is in progress: the one entry that it has claimed, or
+	 * the claim mark of its list. Else 0.
+	 */
+	_Atomic uint64_t in_call[CLAIM_LEVELS];
+	uint64_t place; /* number of the thread's slot in the journal, from 1 */
+	/*
+	 * By hash of the handle: entries that the thread made or claimed last, to find them
+	 * without the lock. Each may belong to another thread by now.
 	 */
 	struct pending_entry *recent[CLAIM_RECENT];
 	/*
-	 * The claims of calls with several requests: by level, for pending and for idle requests. The list of pending
-	 * requests at level 0 is kept after the call: the next call often has the same ones.
+	 * The claims of calls with several requests: by level, for pending and for idle requests.
+	 * The list of pending requests at level 0 is kept after the call, because the next call
+	 * often has the same requests.
 	 */
 	struct claim_list list[CLAIM_LEVELS][2];
 } __attribute__((aligned(64)));
@@ -52,8 +60,8 @@ static inline void claims_say(struct claims *claims, unsigned level, uint64_t wh
 }
 
 /*
- * Begins a call that completes, frees or starts requests. Must be followed by claims_leave() with the returned value.
- * outermost: this thread is in no other wrapped call.
+ * Begins a call that completes, frees or starts requests, and returns its level, to be passed to
+ * claims_leave(). outermost: the thread is in no other wrapped call.
  */
 unsigned claims_enter_inner(const struct claims *claims);
 
@@ -61,7 +69,7 @@ static inline unsigned claims_enter(struct claims *claims, bool outermost)
 {
 	if (__builtin_expect(!outermost, 0))
 		return claims_enter_inner(claims);
-	claims_say(claims, 1, 0); /* a call that was left by a jump */
+	claims_say(claims, 1, 0); /* may still be set by a call that longjmp() left */
 	return 0;
 }
 
@@ -70,7 +78,7 @@ static inline void claims_leave(struct claims *claims, unsigned level)
 	claims_say(claims, level, 0);
 }
 
-/* The thread is not in such a call any more: it was left by an exception, or the thread has ended. */
+/* Removes the claims of a call that was left by an exception, or of a thread that has ended. */
 void claims_clear(struct claims *claims);
 
 #endif

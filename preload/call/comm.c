@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of live communicators: open addressing, read without a lock, changed under `change`. A removed place is
- * marked so that probing continues. Marks at the end of a run become empty places again, so the table does not fill up
- * in a program that makes and frees communicators all the time.
+ * The table of live communicators: open addressing, read without a lock, changed under `change`.
+ * A removed entry is marked so that probing continues. Marks at the end of a probe sequence
+ * become empty entries again, so the table does not fill up in a program that makes and frees
+ * communicators all the time.
  *
  * Lock: `change` is a leaf, held for a few instructions; initialised again in a forked child.
  */
@@ -22,12 +23,12 @@
 #include "device/device.h"
 #include "session/generation.h"
 
-#define TABLE 8192u /* live communicators at most 3/4 of it */
+#define TABLE 8192u /* at most 3/4 of it are live communicators */
 #define KNOWN 4096u /* number of different (parent, how, members ...) that are counted */
 
 /*
- * A place is found by its key alone. A reader must not look into another communicator, which another thread may be
- * freeing. The key is a 64-bit hash of (library, handle).
+ * An entry is found by its key alone: a reader must not look into other communicators, which
+ * another thread may be freeing. The key is a 64-bit hash of (library, handle).
  */
 enum { EMPTY = 0, REMOVED = 1 };
 
@@ -91,7 +92,10 @@ static uint64_t get_key(uint32_t i)
 	return atomic_load_explicit(&table[i].key, memory_order_relaxed);
 }
 
-/* Takes it out of the table; the table's reference passes to the caller. NULL: not in the table. */
+/*
+ * Removes a communicator from the table; the table's reference passes to the caller. Returns NULL
+ * if the handle is not in the table.
+ */
 static struct comm *take_locked(const struct adapter *lib, uint64_t handle)
 {
 	uint64_t key = comm_key_of(lib, handle);
@@ -211,7 +215,10 @@ void comm_expect(struct comm *c, const void *at)
 		comm_release(forgotten);
 }
 
-/* Takes one out whose handle has been stored. NULL: none. */
+/*
+ * Removes and returns an expected communicator whose handle has been stored. Returns NULL if
+ * there is none.
+ */
 static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 {
 	struct comm *c = NULL;
@@ -219,14 +226,20 @@ static struct comm *take_arrived(const struct adapter *lib, uint64_t want)
 
 	pthread_mutex_lock(&change);
 	for (uint32_t i = 0; i < EXPECTED && !c; i++) {
-		/* The program's variable may be out of scope, and its thread's stack unmapped. */
+		/*
+		 * The program's variable for the handle may be out of scope, and its thread's
+		 * stack unmapped.
+		 */
 		if (!expected[i].comm || expected[i].comm->lib != lib ||
 			!device_probe(expected[i].at, sizeof(handle)))
 			continue;
 		memcpy(&handle, expected[i].at, sizeof(handle));
 		if (!handle || (want && handle != want))
 			continue;
-		/* It was never stored, and the program has put something else there. */
+		/*
+		 * The library never stored this handle: the program has stored another
+		 * communicator's in the variable.
+		 */
 		if (expected[i].comm->perhaps && comm_find(lib, handle)) {
 			comm_release(expected[i].comm);
 			expected[i].comm = NULL;
@@ -258,7 +271,7 @@ struct comm *comm_arrived(const struct adapter *lib, uint64_t handle)
 void comm_forked(void)
 {
 	pthread_mutex_init(&change, NULL);
-	/* Rows in the parent's comms.csv are not in the child's. */
+	/* The communicators' rows are in the parent's comms.csv, not in the child's. */
 	for (uint32_t i = 0; i < TABLE; i++) {
 		struct comm *c = atomic_load(&table[i].comm);
 
@@ -403,8 +416,8 @@ uint64_t comm_make_id(uint64_t parent, const char *how, int64_t tag, const int32
 	uint64_t h = hash_str(parent, how);
 
 	/*
-	 * In a resumed run the collectives are counted from 0 again, so these are other communicators. The step is the
-	 * same on all ranks.
+	 * In a resumed run collectives are counted from 0 again, so communicators get other ids
+	 * than in the earlier run. The step is the same on all ranks.
 	 */
 	if (get_files_keys(cfg)->append_output && keys->start_iteration)
 		h = hash_u64(h, (uint64_t)keys->start_iteration);
@@ -481,7 +494,7 @@ static void put_comm_record(void *arg)
 	struct journal_comm *e = thread_reserve(t, bytes);
 
 	if (!e) {
-		/* Retried at its next call. */
+		/* The row is written at the communicator's next call. */
 		atomic_store_explicit(&c->announced, 0, memory_order_relaxed);
 		return;
 	}

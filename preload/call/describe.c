@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From arguments to buffers. The kind of a call tells which roles make up its buffers (configs/apis/kinds.yaml); the
- * adapter tells what handles mean. Nothing here depends on a library.
+ * From arguments to buffers. The kind of a call defines which roles make up its buffers
+ * (configs/apis/kinds.yaml); the adapter explains handles. Nothing here depends on a library.
  */
 #include "call/describe.h"
 
@@ -63,7 +63,7 @@ static inline uint64_t count_of(struct args args, uint8_t role)
 	return a ? positive_or_zero(a->i) : 0;
 }
 
-/* A value taken from a communicator instead of an argument. */
+/* Returns a term that comes from the communicator instead of an argument. */
 static uint64_t comm_term(const struct comm *m, uint8_t t)
 {
 	if (!m)
@@ -116,7 +116,7 @@ static bool takes_part_in_buffer(struct args args, enum extent_where where, enum
 	case ON_BETA:
 		return is_factor_set(args.s, args.v, where);
 	default:
-		/* In an intercommunicator, only the root of the root's group takes part. */
+		/* In an intercommunicator, only the root takes part in the root's group. */
 		return !(args.s->kind->rooted && m && m->remote) || root == ROOT_OTHER;
 	}
 }
@@ -141,7 +141,10 @@ static inline void no_dtype(struct dtype_desc *d)
 	d->derived = false;
 }
 
-/* Out of line: libraries whose handles are no enums pay a comparison for it. No value of an enum has more than 32 bits. */
+/*
+ * Not inlined: libraries whose handles are not enums pay only a comparison for it. No value of an
+ * enum has more than 32 bits.
+ */
 __attribute__((noinline)) static void read_listed_dtype(
 	const struct spec_values *list, uint64_t value, struct dtype_desc *d)
 {
@@ -236,7 +239,7 @@ static void set_segment_arrays(struct args args, const struct extent *e, struct 
 		v->n = 0;
 }
 
-/* Extents with arrays. False: the buffer takes no part on this rank. */
+/* For extents with arrays. Returns false if the buffer is not used on this rank. */
 static bool make_array_buffer(
 	struct call *c, const struct extent *e, struct buffer *v, struct shared *k)
 {
@@ -282,8 +285,9 @@ static bool make_array_buffer(
 }
 
 /*
- * Set field by field: compilers clear a struct of this size with a string instruction that takes longer than all of
- * this. Fields that a contiguous view does not use are not set. The caller sets count, bytes and dtype.
+ * Sets field by field, because compilers clear a struct of this size with a string instruction
+ * that takes longer than all this. Fields that a contiguous view does not use are not set. The
+ * caller sets count, bytes and dtype.
  */
 static inline void make_start_buffer(struct buffer *v, const void *base)
 {
@@ -297,7 +301,7 @@ static inline void make_start_buffer(struct buffer *v, const void *base)
 	v->comm_seq = JOURNAL_NONE64;
 }
 
-/* Fills in *v. False: the buffer takes no part on this rank. */
+/* Fills in *v. Returns false if the buffer is not used on this rank. */
 static inline bool make_buffer(struct call *c, struct args args, const struct extent *e,
 	struct buffer *v, struct shared *k)
 {
@@ -349,7 +353,7 @@ static void buffers_by_plan(struct call *c, const struct plan *p)
 	w->nout = p->nout;
 }
 
-/* In place: for one buffer the program passes only a mark that means "the other buffer". */
+/* True if the program passes, for one of the buffers, the value that means "the other buffer". */
 static bool is_in_place(struct args args)
 {
 	const int64_t *sentinel = args.s->lib->in_place;
@@ -395,7 +399,7 @@ static void buffers_by_extents(struct call *c, enum root_is root, bool in_place)
 	w->nout = (uint16_t)n[IO_OUT];
 }
 
-/* Inputs, then outputs. */
+/* Makes the inputs, then the outputs. */
 static void buffers_of_matrices(struct call *c)
 {
 	const struct kind *k = c->api->spec->kind;
@@ -435,13 +439,13 @@ static void describe_buffers(struct call *c, enum root_is root)
 	} else {
 		buffers_by_extents(c, root, in_place);
 	}
-	/* For a library without an in-place mark, the program passes the same memory twice. */
+	/* Libraries without a value for "in place": the program passes the same memory twice. */
 	if (!c->api->spec->lib->in_place && w->nin && w->nout &&
 		buffer_overlap(&w->in[0], &w->out[0]))
 		w->flags |= CF_INPLACE;
 }
 
-/* Peers, tags and message numbers of the two sides of a point-to-point call. */
+/* Sets peers, tags and message numbers of the two sides of a point-to-point call. */
 static void point_to_point(struct call *c)
 {
 	const struct adapter *lib = c->api->spec->lib;
@@ -468,8 +472,8 @@ static void point_to_point(struct call *c)
 		v->peer = p == PEER_ANY ? JOURNAL_NONE : p;
 		v->tag = t >= 0 ? t : JOURNAL_NONE; /* a wildcard, until the message has arrived */
 		/*
-		 * A wildcard receive gets its number once the sender is known. A persistent receive is no message yet:
-		 * each start draws a new number (async_restart).
+		 * A wildcard receive is numbered when the sender is known. A persistent receive
+		 * is not a message yet: each start gets a new number (async_restart).
 		 */
 		if (!w->unnumbered && w->comm && p != PEER_ANY && (t >= 0 || !tag[side]))
 			v->comm_seq =
@@ -564,7 +568,10 @@ static inline __attribute__((always_inline)) void describe_at_once(
 			root = w->comm && w->comm->rank == w->root ? ROOT_ME : ROOT_OTHER;
 		}
 	}
-	/* Without a communicator, extents that depend on its size or on the root would be guesses. */
+	/*
+	 * Without a communicator, extents that depend on its size or on the root cannot be
+	 * computed.
+	 */
 	if (w->comm || !(s->at[ROLE_COMM] || s->at[ROLE_GROUP] || lib->one_comm))
 		describe_buffers(c, root);
 	if (lib->unsure) {

@@ -4,12 +4,15 @@
 
 #include "call/call.h"
 
-/* Fills c->op from the arguments of a TASK_DATA call. The library must be ready. False: this call moves no data. */
+/*
+ * Fills c->op from the arguments of a TASK_DATA call. The library must be ready. Returns false if
+ * the call moves no data.
+ */
 bool describe_call(struct call *c);
 
 /*
- * The same by the row's roles and kind, on that communicator (NULL: not known), whatever the adapter. For the
- * describe() of an adapter that adds more.
+ * Like describe_call(), but uses only the row's roles and kind, on communicator comm (NULL: not
+ * known), without the adapter's describe(). For adapters whose describe() adds to it.
  */
 void describe_by_kind(struct call *c, struct comm *comm);
 

@@ -29,9 +29,10 @@ static bool has_row_number(const struct api_spec *s)
 }
 
 /*
- * True if its calls are counted from the first one on: it was listed at the start, or may be switched on later.
- * Functions that are switched on otherwise have no numbers: their earlier calls are not known, and they do not count
- * for others.
+ * True if the row's calls are counted from the first one on, because it was listed at the start,
+ * or may be switched on later. Functions that are switched on in another way have no numbers:
+ * their earlier calls are not known, and other calls of the communicator are numbered without
+ * them.
  */
 static bool is_row_counted(const struct api_spec *s, uint32_t given)
 {
@@ -40,7 +41,7 @@ static bool is_row_counted(const struct api_spec *s, uint32_t given)
 	       wraplist_match(generation_armable, s->lib->name, s->list_name);
 }
 
-/* Traits of the row under this configuration; 0: it does not matter. */
+/* Returns the traits of the row under configuration g; 0: none of its calls matters. */
 static uint32_t traits_of(const struct api *f, const struct generation *g, uint32_t given)
 {
 	const struct steps_keys *keys = get_steps_keys(g->cfg);
@@ -74,7 +75,10 @@ static uint32_t traits_of(const struct api *f, const struct generation *g, uint3
 	return t;
 }
 
-/* Returns the row's word. Its state is still API_NEW if the configuration has changed meanwhile. */
+/*
+ * Returns the row's word. The row's state is still API_NEW if the configuration has changed
+ * meanwhile.
+ */
 static uint32_t decide_row(struct api *f, uintptr_t pc)
 {
 	uint32_t was = api_word(f), given = was & API_GIVEN, traits = 0, next;
@@ -85,7 +89,7 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 
 	api_fill();
 	if (was & API_STATES)
-		return was; /* by another thread, just now */
+		return was; /* another thread has decided it just now */
 	real = given & API_BOUND ? call_real(f) : real_find(f->spec, pc, &several);
 	if (!real)
 		return API_GONE;
@@ -104,7 +108,10 @@ static uint32_t decide_row(struct api *f, uintptr_t pc)
 		atomic_store_explicit(&f->copy, 0, memory_order_relaxed);
 	if (!atomic_compare_exchange_strong(&f->word, &was, next))
 		return was;
-	/* A thread that loads another copy of the library may have found the row not decided yet. */
+	/*
+	 * Another thread may be loading a second copy of the library, and may have found this row
+	 * undecided.
+	 */
 	if (!(given & API_BOUND) && !real_settled(loads))
 		api_change_state(f, API_ON | API_SKIP, API_MULTI);
 	if (!(given & API_BOUND) && atomic_load(&f->elsewhere))

@@ -12,20 +12,20 @@
 struct kept_arrays {
 	size_t bytes;
 	/*
-	 * For each buffer with segments: its counts, then its displacements. Before them the buffers, if these are kept
-	 * too.
+	 * For each buffer with segments: its counts, then its displacements. If the buffers
+	 * themselves are kept too, they come first.
 	 */
 	uint64_t data[];
 };
 
-static _Atomic size_t kept_bytes; /* of all */
+static _Atomic size_t kept_bytes; /* sum of all kept_arrays */
 
 static bool has_arrays(const struct buffer *v)
 {
 	return v->layout == BUFFER_SEGMENTS && v->n && v->counts && v->displs;
 }
 
-/* True if it has sizes and strides, which are 64-bit integers. */
+/* True if the buffer has sizes and strides, which are 64-bit integers. */
 static bool has_dims(const struct buffer *v)
 {
 	return v->layout == BUFFER_STRIDED && v->n && v->counts && v->displs;
@@ -61,7 +61,7 @@ static size_t bytes_to_keep(const struct buffer *v, unsigned n)
 	return bytes;
 }
 
-/* Buffers elsewhere (all_in) have an owner that keeps what they need. */
+/* Buffers in all_in and all_out have an owner that keeps their arrays. */
 static size_t bytes_of_arrays(const struct operation *w)
 {
 	return (w->all_in ? 0 : bytes_to_keep(w->in, w->nin)) +
@@ -160,7 +160,10 @@ void operation_keep(struct operation *copy)
 	kept_use(copy, kept_make(copy));
 }
 
-/* Bytes from the first to the last element of an output that exists already and is to be kept. 0: not kept. */
+/*
+ * Returns the bytes from the first to the last element of an output whose values are to be
+ * copied. 0: it is not copied.
+ */
 static size_t bytes_of_elements(const struct buffer *v)
 {
 	uintptr_t lo, hi;
@@ -197,7 +200,7 @@ static void keep_elements(struct buffer *to, size_t bytes, char **at)
 	*at += bytes;
 }
 
-/* Copies n buffers to `to`, and the arrays that they refer to to *arrays. */
+/* Copies n buffers to `to`, and the arrays and elements that they refer to to *arrays. */
 static void copy_whole(struct buffer *to, const struct buffer *v, unsigned n, char **arrays)
 {
 	for (unsigned i = 0; i < n; i++) {

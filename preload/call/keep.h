@@ -11,35 +11,43 @@
 
 #include "call/call.h"
 
-#define KEPT_BYTES_MAX \
-	(64u << 20) /* limit for all pending calls; outputs of further ones are not measured (flag nostats) */
+/* Limit for all pending calls. Above it, outputs of a new call are not measured (flag nostats). */
+#define KEPT_BYTES_MAX (64u << 20)
 
 struct kept_arrays;
 
-/* Copies its arrays, for kept_use(). NULL: it has none, or there is no room (reported). */
+/*
+ * Copies the arrays of w's buffers, for kept_use(). Returns NULL if w has none, or the limit is
+ * reached (reported).
+ */
 struct kept_arrays *kept_make(const struct operation *w);
 
-/* Makes `w`, a copy of that operation, refer to them. k NULL: buffers that would need them are not measured. */
+/*
+ * Lets the buffers of w, itself a copy, refer to the arrays in k. k NULL: buffers that need
+ * arrays are not measured.
+ */
 void kept_use(struct operation *w, struct kept_arrays *k);
 
 void kept_free(struct kept_arrays *k);
 
-/* Does both, and holds the communicator. */
+/* Calls kept_make() and kept_use() for `copy`, and holds its communicator. */
 void operation_keep(struct operation *copy);
 
 /*
- * The same, with copies of everything that the description refers to: buffers elsewhere (all_in, all_out), their sizes and
- * strides, and the elements of existing outputs (buffer.host, no shot) up to KEPT_VALUES_MAX. Other outputs without a shot are
- * not measured. False: there is no room (reported), and nothing is kept.
+ * Like operation_keep(), but copies everything that the description refers to: the buffers in
+ * all_in and all_out, their sizes and strides, and, of each output in host memory that is already
+ * allocated and has no snapshot, the elements, up to KEPT_VALUES_MAX bytes. Other outputs without
+ * a snapshot are not measured. Returns false if there is no memory (reported); then nothing is
+ * kept.
  */
-/* size of one buffer, gaps between its elements included */
+/* Limit for the elements of one buffer, gaps between them included. */
 #define KEPT_VALUES_MAX ((size_t)1 << 20)
 
 bool operation_keep_whole(struct operation *copy);
 
 /*
- * Undoes operation_keep(), for such a copy, or for one taken out of the table of pending calls, that is not used any
- * more.
+ * Undoes operation_keep() or operation_keep_whole() for a copy that is no longer used, or for one
+ * taken out of the table of pending calls.
  */
 void operation_release(struct operation *w);
 

@@ -6,7 +6,7 @@
 #include "api/roles.h"
 #include "journal/layout.h"
 
-/* Reads an integer through a pointer; of size 1 it is a letter. */
+/* Reads an integer through a pointer; if it has size 1, it is a letter. */
 static int64_t read_integer_at(const void *p, unsigned size)
 {
 	int64_t wide;
@@ -98,7 +98,7 @@ static unsigned write_dimension(
 	return n + 1;
 }
 
-/* Returns false if the leading dimension is too small; libraries refuse that. */
+/* Returns false if the leading dimension is too small; libraries refuse such a call. */
 static bool write_matrix(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
@@ -112,7 +112,10 @@ static bool write_matrix(
 	return ld >= (by_row ? columns : rows);
 }
 
-/* With a negative increment the vector is traversed backwards, but the pointer is still that of its lowest address. */
+/*
+ * With a negative increment the vector is traversed backwards, but the pointer is still its
+ * lowest address.
+ */
 static void write_vector(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
@@ -125,7 +128,10 @@ static void write_vector(
 				 : inc);
 }
 
-/* The matrices of a batch may be anywhere. The array of their addresses may be in device memory, so it is not read. */
+/*
+ * True if the matrices of a batch are given by an array of addresses. The array may be in device
+ * memory, so it is not read.
+ */
 static bool is_array_of_pointers(const struct call *c, uint8_t role)
 {
 	unsigned i = argument_of(c->api->spec, role);
@@ -133,7 +139,7 @@ static bool is_array_of_pointers(const struct call *c, uint8_t role)
 	return i && c->api->spec->args[i - 1].pointers;
 }
 
-/* Adds the dimension of a batch; without a batch there is none. */
+/* Adds the dimension of a batch, if the call has one. */
 static void write_batch(
 	const struct call *c, const struct extent *e, int64_t (*shape)[MATRIX_DIMS], unsigned *n)
 {
@@ -173,7 +179,7 @@ void describe_matrix_buffer(struct call *c, const struct extent *e, struct buffe
 	v->displs = shape[1];
 }
 
-/* Tests all bits but the signs. */
+/* All bits except the signs are tested. */
 bool is_zero_element(const void *p, unsigned dt)
 {
 	const struct dtype_info *t = dtype_info(dt);

@@ -6,8 +6,8 @@
 #include "api/api.h"
 
 /*
- * Makes a row for record_open(). It is never freed. symbol (the column api) is referred to, op is copied. NULL: no
- * memory.
+ * Makes a row for record_open(); it is never freed. symbol (column `api`) must stay valid, op is
+ * copied. Returns NULL if there is no memory.
  */
 struct api *named_row_new(const struct adapter *lib, const char *symbol, const char *op);
 

@@ -14,12 +14,12 @@
 #include "journal/layout.h"
 
 #define SHARDS 64u
-#define SLAB 32u /* entries by which a shard grows */
+#define SLAB 32u /* number of entries by which a shard grows */
 #define SLABS_MAX 64u /* per shard; 131072 entries in all, at most about 80 MiB */
 #define BUCKETS 64u
-#define LIST_MAX (UINT64_C(64) << 16) /* requests of one call; their claims take 64 MiB */
+#define LIST_MAX (UINT64_C(64) << 16) /* maximum requests of one call; their claims take 64 MiB */
 
-/* mark of an entry being claimed by any thread, under the lock */
+/* mark of an entry that some thread is claiming, under the lock */
 #define TAKING (CLAIM_HELD | CLAIM_PLACE)
 
 _Static_assert(JOURNAL_THREADS < CLAIM_PLACE, "");
@@ -61,8 +61,8 @@ static bool is_claimed(const struct pending_entry *e, uint64_t claim)
 }
 
 /*
- * True if the entry may be claimed. A call may claim what an outer call has claimed, but no call claims an entry twice.
- * mark: what the caller puts on entries.
+ * True if the entry may be claimed: a call may claim what an outer call has claimed, but nothing
+ * twice. mark: the mark that the caller will put on entries.
  */
 static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t mark)
 {
@@ -71,7 +71,7 @@ static bool is_free_for(const struct pending_entry *e, uint64_t claim, uint64_t 
 		       : !is_claimed(e, claim);
 }
 
-/* Cuts the list at its i-th element: entries from there on are no longer in it. */
+/* Cuts the list at its i-th element: later entries are no longer claimed by it. */
 static void cut_list(struct claims *claims, unsigned level, bool idle, uint64_t i)
 {
 	struct claim_list *list = &claims->list[level][idle];
@@ -128,7 +128,7 @@ static void append_entry(struct shard *s, uint32_t b, struct pending_entry *e)
 	atomic_fetch_add_explicit(&pending_entries, 1, memory_order_relaxed);
 }
 
-/* Unlinks *at, which is claimed. */
+/* Unlinks *at, which must be claimed. */
 static void unlink_entry(struct shard *s, uint32_t b, struct pending_entry **at)
 {
 	struct pending_entry *e = *at;
@@ -157,7 +157,10 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 	struct kept_arrays *kept = kept_make(&p->op);
 	struct pending_entry *e;
 
-	/* Marked before others can find it: of several calls with the same handle, any thread may take any. */
+	/*
+	 * Everything is prepared before other threads can find the entry: of several calls with
+	 * the same handle, any thread may complete any.
+	 */
 	if (comm)
 		comm_hold(comm);
 	pthread_mutex_lock(&s->lock);
@@ -183,13 +186,16 @@ bool pending_add(struct claims *claims, uint64_t key, const struct pending *p)
 
 /* ---- claiming ---- */
 
-/* Rank of an entry among those of one handle: a call means the first one of the lowest rank. */
+/* Order in which the entries of one handle are chosen: the first entry with the lowest number. */
 static unsigned rank_of_state(const struct pending_entry *e)
 {
 	return e->p.state == PENDING_STARTED ? 0 : e->p.state == PENDING_SEEN ? 1 : 2;
 }
 
-/* mark: the claim that is put on it. */
+/*
+ * Claims the entry of handle `key` that is to be chosen, with this mark. Returns NULL if there is
+ * none.
+ */
 static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t mark)
 {
 	uint32_t b;
@@ -212,7 +218,10 @@ static struct pending_entry *claim_in_bucket(uint64_t key, bool idle, uint64_t m
 		if (!idle && e->p.state == PENDING_STARTED)
 			break;
 	}
-	/* Fails if its own thread claims it again: two threads of the program complete one request. */
+	/*
+	 * Fails if the entry's own thread is claiming it again: two threads of the program
+	 * complete one request.
+	 */
 	if (best && !replace_claim(best, best_claim, mark))
 		best = NULL;
 	pthread_mutex_unlock(&s->lock);
@@ -268,7 +277,7 @@ struct claim_list *pending_claims_begin(
 	if (level >= CLAIM_LEVELS)
 		return NULL;
 	list = &claims->list[level][idle];
-	/* A call that was left by a jump has not ended its list. */
+	/* The list of a call that was left by longjmp() may still contain entries. */
 	cut_list(claims, level, true, 0);
 	if (!idle)
 		cut_list(claims, level, false, level ? 0 : n);
@@ -287,7 +296,7 @@ void pending_claim_again(struct claims *claims, unsigned level, uint64_t i, uint
 		c->key = 0;
 		return;
 	}
-	/* The next one in the list may be this one, moved. */
+	/* A later entry of the list may be the one that is to be claimed now. */
 	if (i < list->n && (c->entry || (key && c->key != key)))
 		cut_list(claims, level, idle, i);
 	c->key = key;
@@ -334,7 +343,7 @@ void pending_remove(struct pending_entry *e)
 
 /* ---- entries without a claim ---- */
 
-/* Unlinks *at if it is not claimed. What it keeps passes to the caller. */
+/* Unlinks *at if it is not claimed. Ownership of what it keeps passes to the caller. */
 static bool take_unclaimed(
 	struct shard *s, uint32_t b, struct pending_entry **at, struct pending *out)
 {

@@ -25,15 +25,15 @@
 enum pending_state {
 	PENDING_IDLE, /* a persistent request that is not started */
 	PENDING_STARTED,
-	PENDING_SEEN, /* its end has been recorded, but the handle is still valid */
+	PENDING_SEEN, /* its completion has been recorded, but the handle is still valid */
 };
 
 struct pending {
-	uint64_t seq; /* of its open record; 0: none (dropped, or filtered) */
-	uint64_t start; /* ticks */
-	uint64_t added; /* ticks when the library had returned the handle */
-	uint64_t wait; /* ticks spent in waits that did complete it */
-	uint64_t device_ns; /* time of its work on a device; 0: not known */
+	uint64_t seq; /* number of the open record; 0: none (dropped, or filtered) */
+	uint64_t start; /* tick of the start */
+	uint64_t added; /* tick at which the library had returned the handle */
+	uint64_t wait; /* ticks that the completing call took */
+	uint64_t device_ns; /* duration on a device; 0: not known */
 	/* where the program will store the handle of the communicator being made; NULL: a data call */
 	void *newcomm;
 	struct api *api;
@@ -45,9 +45,11 @@ struct pending {
 };
 
 /*
- * claim: 0, or the place of a thread, from 1, and one of its lists: the thread that made the entry or claimed it. Whether the
- * claim is still valid is stored with the thread, in its state for the current call. So one store ends all claims of a call,
- * and a thread that tests the same requests repeatedly writes to none of them. CLAIM_HELD: the entry is being changed.
+ * claim: the thread that made the entry or claimed it, as the number of its slot in the journal
+ * (from 1), and which of the thread's lists; 0: none. Whether the claim is still valid is stored
+ * with the thread, in its state for the current call. So one store ends all claims of a call, and
+ * a thread that tests the same requests repeatedly writes to none of them. CLAIM_HELD: the entry
+ * is being changed.
  *
  * A claim is changed by compare and exchange: under the lock, or without it by its own thread.
  */
@@ -56,7 +58,7 @@ struct pending {
 #define CLAIM_LISTED (UINT64_C(1) << 62)
 #define CLAIM_HELD (UINT64_C(1) << 63)
 
-/* A place in the table. Its memory is never freed. */
+/* An entry of the table. Its memory is never freed. */
 struct pending_entry {
 	struct pending_entry *next; /* next in the same list, oldest first */
 	_Atomic uint64_t key; /* constant while it is claimed */
@@ -79,7 +81,10 @@ static inline unsigned pending_state_of(const struct pending_entry *e)
 	return __atomic_load_n(&e->p.state, __ATOMIC_RELAXED);
 }
 
-/* The entry that the thread made or claimed last with that handle, if it is still marked as its own. */
+/*
+ * pending_recent_own(): the entry that this thread made or claimed last for handle `key`, if the
+ * entry still has the mark of this thread; else NULL.
+ */
 static inline struct pending_entry **pending_recent(struct claims *claims, uint64_t key)
 {
 	return &claims->recent[(key * UINT64_C(0x9e3779b97f4a7c15) >> 32) % CLAIM_RECENT];
@@ -99,8 +104,8 @@ static inline struct pending_entry *pending_recent_own(
 struct pending_entry *pending_claim_slow(struct claims *claims, uint64_t key);
 
 /*
- * For a call with one request: claims the entry of that handle. Prefers the oldest pending one, then one whose end was already
- * seen, then an idle one.
+ * For a call with one request: claims an entry of handle `key`. Prefers the oldest pending entry,
+ * then one whose completion was already recorded, then an idle one.
  */
 static inline void pending_claim_one(
 	struct claims *claims, unsigned level, uint64_t key, struct pending_claim *claim)
@@ -115,10 +120,11 @@ static inline void pending_claim_one(
 }
 
 /*
- * For a call with n requests: room for the claims, until claims_leave(). NULL: there is no room, or the call is nested
- * too deeply; the outer calls then see the outcome of the requests. Each is then claimed in turn, from 0 on; key 0: no
- * request. idle: persistent requests that are not started; else as in pending_claim_one(). Claiming again what the
- * thread's last such call has claimed is cheap.
+ * For a call with n requests: returns the list for their claims, valid until claims_leave().
+ * Returns NULL if there is no memory, or if the call is nested too deeply; then the outer call
+ * sees what became of the requests. pending_claim_next() claims one after the other, from i = 0
+ * on; key 0: not a request. idle: persistent requests that are not started; else as in
+ * pending_claim_one(). Claiming what the thread's previous such call claimed is cheap.
  */
 struct claim_list *pending_claims_begin(
 	struct claims *claims, unsigned level, uint64_t n, bool idle);
@@ -130,7 +136,10 @@ static inline uint64_t get_list_claim(const struct claims *claims, unsigned leve
 	return CLAIM_LISTED | (uint64_t)(2 * level + idle) << CLAIM_LIST_SHIFT | claims->place;
 }
 
-/* mark: get_list_claim(). True if the last such call claimed an entry of that handle, and the entry is unchanged. */
+/*
+ * True if the thread's previous such call claimed an entry of handle `key`, and the entry is
+ * unchanged. mark: get_list_claim().
+ */
 static inline bool pending_still_claimed(const struct pending_claim *c, uint64_t key, uint64_t mark)
 {
 	const struct pending_entry *e = c->entry;
@@ -150,21 +159,25 @@ static inline void pending_claim_next(
 }
 
 /*
- * The claimed entry, to be read and changed in place until one of the functions below; no lock is held meanwhile. NULL:
- * the claim is lost: another call of this thread has taken it, or two threads of the program complete one request.
+ * Returns the claimed entry, which may be read and changed in place until it is passed to one of
+ * the functions below; no lock is held meanwhile. Returns NULL if the claim is lost: another call
+ * of this thread has taken the entry, or two threads of the program complete one request.
  */
 struct pending *pending_hold(struct claims *claims, const struct pending_claim *claim);
 
-/* Ends the access; the call keeps its claim. */
+/* Ends the access by pending_hold(); the call keeps its claim. */
 void pending_keep_claim(struct pending_entry *entry);
 
-/* Ends the access; the call is done with it. */
+/* Ends the access by pending_hold(), and the claim. */
 void pending_let_go(struct pending_entry *entry);
 
-/* The same, and removes it from the table. What its operation keeps must have been released. */
+/*
+ * Ends the access and the claim, and removes the entry from the table. operation_release() must
+ * have been called for it.
+ */
 void pending_remove(struct pending_entry *entry);
 
-/* For a held entry; others may read the state meanwhile. */
+/* For an entry in access by pending_hold(); other threads may read the state meanwhile. */
 static inline void pending_set_state(struct pending *p, enum pending_state state)
 {
 	__atomic_store_n(&p->state, (uint8_t)state, __ATOMIC_RELAXED);
@@ -188,31 +201,40 @@ static inline uint64_t pending_count(void)
 	return atomic_load_explicit(&pending_entries, memory_order_relaxed);
 }
 
-/* Adds a copy of that call with that handle. claims: of the thread, or NULL. False: the table is full (reported). */
+/*
+ * Adds a copy of *p under handle `key`. claims: those of the calling thread, or NULL. Returns
+ * false if the table is full (reported).
+ */
 bool pending_add(struct claims *claims, uint64_t key, const struct pending *p);
 
-/* True if there is an entry of that handle, in any state, that is not claimed. */
+/* True if an entry of handle `key`, in any state, is not claimed. */
 bool pending_stands(uint64_t key);
 
-/* Copies the newest idle persistent request of that handle that is not claimed. False: there is none. */
+/*
+ * Copies the newest idle persistent request of handle `key` that is not claimed to *out. Returns
+ * false if there is none.
+ */
 bool pending_find_idle(uint64_t key, struct pending *out);
 
-/* Removes the oldest entry of that handle and library, in any state, that is not claimed. False: there is none. */
+/*
+ * Moves the oldest entry of handle `key` and library lib, in any state, that is not claimed, to
+ * *out. Returns false if there is none.
+ */
 bool pending_evict(uint64_t key, const struct adapter *lib, struct pending *out);
 
 /*
- * Removes the oldest pending entry of that handle that was added at tick `before` or earlier (0: at any time) and is
- * not claimed. For keys that no library reuses.
+ * Moves the oldest pending entry of handle `key` that was added at tick `before` or earlier (0:
+ * at any time), and is not claimed, to *out. Only for keys that no library reuses.
  */
 bool pending_take(uint64_t key, uint64_t before, struct pending *out);
 
 /*
- * Marks a request as being cancelled, or takes the mark back. Another thread may be waiting for it, and have claimed
- * it.
+ * Marks request `key` as being cancelled, or removes the mark, even while another thread waits
+ * for it and has claimed it.
  */
 void pending_mark_cancel(uint64_t key, bool cancel);
 
-/* In a forked child that records again. */
+/* For a forked child that records: empties the table. */
 void pending_reset(void);
 
 #endif

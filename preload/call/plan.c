@@ -3,7 +3,10 @@
 
 #include "api/roles.h"
 
-/* Returns false if the buffer has another form, or the function lacks one of the arguments. */
+/*
+ * Returns false if the buffer does not have the common form, or the function lacks one of the
+ * arguments.
+ */
 static bool is_plain(struct plain_buffer *b, const struct api_spec *s, const struct extent *e)
 {
 	unsigned buf = argument_of(s, e->buf), dtype = argument_of(s, e->dtype), count;

@@ -14,7 +14,7 @@ enum plan_state { PLAN_NEW, PLAN_MAKING, PLAN_NONE, PLAN_READY };
 /* Makes the row's plan on its first call. */
 const struct plan *plan_make(struct api *f);
 
-/* The row's plan, or NULL. */
+/* Returns the row's plan, or NULL. */
 static inline const struct plan *plan_of(struct api *f)
 {
 	uint8_t state = atomic_load_explicit(&f->plan.state, memory_order_acquire);

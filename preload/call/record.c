@@ -25,7 +25,7 @@ uint32_t record_api_new(struct api *a)
 	static _Atomic uint32_t last;
 	uint32_t id, none = 0;
 	const struct api_spec *s = a->spec;
-	/* A C++ function is recorded by its name, not by the linker's. */
+	/* A C++ function is recorded under its readable name, not under the linker's. */
 	const char *name = strncmp(s->symbol, "_Z", 2) ? s->symbol : s->list_name;
 	const char *text[3] = {NULL, name, s->kind ? s->kind->op : ""};
 	char op[32];
@@ -42,7 +42,7 @@ uint32_t record_api_new(struct api *a)
 	 * their own copy.
 	 */
 	text[0] = s->lib->label ? s->lib->label(call_real(a)) : s->lib->name;
-	/* Two threads may both add it; the second entry is never referred to. */
+	/* Two threads may both add the api; the second entry is then never referred to. */
 	id = atomic_fetch_add(&last, 1) + 1;
 	if (id > UINT16_MAX ||
 		journal_dict_add_texts(&session.journal, DICT_API, (uint16_t)id, text, 3) < 0)
@@ -151,7 +151,7 @@ static inline struct journal_tensor *get_next_tensor(
 }
 
 #define EXACT_BYTES \
-	THINNING_BYTES_LEAST /* larger buffers take long to look at (thread_exact_time()) */
+	THINNING_BYTES_LEAST /* larger buffers take long to measure (thread_exact_time()) */
 
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)
@@ -170,8 +170,8 @@ static void show_buffer(
 }
 
 /*
- * True if the processor may read it, as far as a device's runtime in this process knows. For calls on streams stream.c
- * has checked already, more closely.
+ * True if the processor may read v, as far as a device's runtime in this process knows. For calls
+ * on streams, stream.c has already checked more closely.
  */
 static bool host_memory(const struct device_backend *b, const struct buffer *v)
 {
@@ -216,7 +216,10 @@ static void show_apart(void *arg)
 	stats_fenv_leave(&fenv);
 }
 
-/* For the usual small message: runs on the current stack, because it needs little. False: use show_apart(). */
+/*
+ * For the usual small message: runs on the current stack, because it needs little. Returns false
+ * if show_apart() is needed.
+ */
 static bool show_few(
 	const struct operation *w, struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
@@ -232,7 +235,10 @@ static bool show_few(
 	return done;
 }
 
-/* Separate from put_tensors(), which costs little more than its stores. Kernels take up to 5 KiB of stack. */
+/*
+ * Kept out of put_tensors(), which otherwise costs little more than its stores. Kernels take up
+ * to 5 KiB of stack.
+ */
 __attribute__((noinline)) static void show_tensors(const struct operation *w, uint64_t seq,
 	struct journal_tensor *t, const struct buffer *v, unsigned n)
 {
@@ -260,7 +266,10 @@ static inline __attribute__((always_inline)) struct journal_tensor *put_tensors(
 	return at;
 }
 
-/* Closes the open records of the thread from the i-th on: their calls were left by longjmp, which runs no cleanup. */
+/*
+ * Closes the open records of the thread from the i-th on: their calls were skipped by longjmp(),
+ * which runs no cleanup.
+ */
 __attribute__((noinline)) static void close_abandoned(struct thread *t, uint32_t i)
 {
 	uint32_t n = t->nopen;
@@ -283,7 +292,10 @@ static void note_open(struct thread *t, struct journal_call *r)
 		t->nmore++;
 }
 
-/* r is not the innermost open record: the calls inside it were left by longjmp. */
+/*
+ * For a record r that is not the innermost open one: the calls inside it were skipped by
+ * longjmp().
+ */
 __attribute__((noinline)) static bool take_open_below(
 	struct thread *t, const struct journal_call *r)
 {
@@ -297,8 +309,8 @@ __attribute__((noinline)) static bool take_open_below(
 }
 
 /*
- * False: the record is no longer this thread's. It was taken for abandoned, or this is a forked child; the memory may
- * hold another record by now.
+ * Returns false if the record is no longer this thread's: it was closed as abandoned, or this is
+ * a forked child. Its memory may contain another record by now.
  */
 static inline bool take_open_record(const struct journal_call *r)
 {
@@ -322,7 +334,9 @@ __attribute__((noinline)) static void count_dropped_record(struct thread *t)
 		(unsigned long long)journal_size(&session.journal) >> 20);
 }
 
-/* Records what a receive waits for, so that a rank blocked in it can tell. */
+/*
+ * Stores what a receive waits for, so that `probe report` can show it for a rank that is blocked.
+ */
 static inline void put_awaited(
 	struct journal_tensor *restrict t, const struct buffer *restrict v, unsigned n)
 {
@@ -334,7 +348,7 @@ static inline void put_awaited(
 	t->dtype = v->dtype;
 }
 
-/* Inlined into both callers: every record goes through here. */
+/* Inlined into both callers, because every record goes through here. */
 static inline __attribute__((always_inline)) struct journal_call *start_record(struct thread *t,
 	struct api *api, struct operation *w, int64_t comm_seq, uint32_t stack, uint64_t parent)
 {
@@ -397,8 +411,8 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 	struct journal_call *r;
 
 	/*
-	 * The outermost wrapper is entered, so no call of this thread is in progress. Open records would block all
-	 * later ones.
+	 * This is the outermost call, so no other call of this thread is in progress. Open
+	 * records would block all later ones.
 	 */
 	if (!thread_on_the_way() && t->nopen) {
 		close_abandoned(t, 0);
@@ -440,7 +454,7 @@ static inline __attribute__((always_inline)) void close_now(
 		for (; __builtin_expect(out > room, 0); r->flags |= CF_MORE)
 			out -= tensor_bytes(&v[--nout]);
 		put_tensors(w, r->seq, t, v, nout);
-		/* At the program's end the writer may read it before it is closed. */
+		/* At the program's end, the writer may read the entry before it is closed. */
 		__atomic_store_n(&r->e.n, (uint16_t)(w->nin + nout), __ATOMIC_RELEASE);
 	}
 	atomic_store_explicit(&r->e.state, JCS_CLOSED, memory_order_release);
@@ -490,9 +504,12 @@ void write_end_record(
 	struct thread *t, const struct pending *p, uint64_t end, uint32_t flags, int32_t error)
 {
 	const struct operation *w = &p->op;
-	/* The content of the buffer after such a request is not known, and the buffer may be gone. */
+	/*
+	 * After such a request the content of the buffer is not known, and the buffer may have
+	 * been freed.
+	 */
 	uint16_t nout = flags & (CF_ERROR | CF_CANCELLED | CF_FREED | CF_UNSEEN) ? 0 : w->nout;
-	uint16_t nin = 0; /* inputs that are looked at only now */
+	uint16_t nin = 0; /* inputs that are measured only now */
 
 	for (unsigned i = 0; i < w->nin; i++)
 		nin += operation_inputs(w)[i].shot != 0;

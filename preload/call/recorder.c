@@ -77,7 +77,7 @@ void thread_forget(void)
 		w->depth = w->transparent = w->busy = 0;
 		w->call = 0;
 	}
-	/* Otherwise the end of this thread would free the parent's slot. */
+	/* With its value kept, the end of this thread would free the parent's slot. */
 	if (have_key)
 		pthread_setspecific(key, NULL);
 }
@@ -88,7 +88,7 @@ void thread_count_shared(enum journal_count c)
 		__atomic_fetch_add(&session.journal.head->count[c], 1, __ATOMIC_RELAXED);
 }
 
-/* Read once in a thread's life; a recording thread has a copy of its own. */
+/* The thread's stack bounds, read once in its life; a recorder has a copy. */
 static THREAD_OWN struct {
 	struct stack_bounds bounds;
 	bool asked;
@@ -156,7 +156,10 @@ struct thread *thread_get_new(void)
 void thread_lost(void)
 {
 	thread_count_shared(JC_DROP_THREADS);
-	/* Not reported if a destructor ran after ours. */
+	/*
+	 * Not reported in a thread whose destructor has run: another library's destructor made
+	 * this call.
+	 */
 	if (thread_state.dead)
 		return;
 	log_loss(LOSS_THREADS,
@@ -190,7 +193,7 @@ void thread_more_seq(struct thread *t)
 	t->seq_next = atomic_fetch_add_explicit(&session.seq, SEQ_BLOCK, memory_order_relaxed);
 	t->seq_end = t->seq_next + SEQ_BLOCK;
 
-	/* For a run that is resumed in this folder. */
+	/* If an earlier run is continued, its numbers are not reused. */
 	_Atomic uint64_t *next = &session.journal.head->seq_next;
 	uint64_t was = atomic_load_explicit(next, memory_order_relaxed);
 
@@ -206,7 +209,7 @@ void thread_more_seq(struct thread *t)
  */
 #define WAIT_NS 1000000
 #define WAIT_PART 20
-#define HELP_PAUSE_NS 1000000 /* pause after a help that freed nothing */
+#define HELP_PAUSE_NS 1000000 /* pause after a small pass that freed nothing */
 
 static bool may_wait(const struct thread *t, uint64_t since, uint64_t now)
 {
@@ -228,7 +231,7 @@ static enum writer_help help_writer(struct thread *t, uint64_t now)
 
 typedef void *chain_reserve_fn(struct chain *c, uint32_t bytes, bool *wake);
 
-/* p: what it has reserved already, or NULL. */
+/* p: what has been reserved already, or NULL. */
 __attribute__((noinline)) static void *reserve_with_help(
 	struct thread *t, uint32_t bytes, void *p, chain_reserve_fn *reserve)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a recording thread: its place in the journal, its call numbers, the bounds of its stack. Made at its
- * first recorded call, in private memory (without the job's allocator).
+ * The state of a recording thread: its slot in the journal, its call numbers, the bounds of its
+ * stack. Made at its first recorded call, in private memory (without the job's allocator).
  */
 #ifndef PROBE_CALL_RECORDER_H
 #define PROBE_CALL_RECORDER_H
@@ -19,36 +19,38 @@ struct thread {
 	struct chain chain;
 	struct stack_bounds bounds;
 	struct stack_cache *stacks; /* NULL: stack walks are slower */
-	uint64_t seq_next, seq_end; /* numbers that this thread may still use */
-	uint64_t
-		unnumbered; /* its calls that no number identifies on all ranks (session/thinning.h) */
+	uint64_t seq_next, seq_end; /* call numbers that this thread may still use */
+	uint64_t unnumbered; /* its calls without a number common to all ranks (thinning.h) */
 	uint32_t tid;
-	uint32_t rounds; /* rounds of destructors so far */
-	uint64_t counted; /* ticks of our own time that were counted exactly: thread_exact_time() */
-	uint64_t made; /* ticks of its first call */
-	uint64_t comm_ticks; /* ticks in communicating calls, and in waiting for them */
-	uint64_t waited; /* ticks for which it yielded the processor, see reserve_with_help() */
-	uint64_t help_from; /* ticks from which on it may help the writer */
-	void *scratch; /* grows, never shared; see thread_scratch() */
+	uint32_t rounds; /* rounds of thread-specific destructors so far */
+	uint64_t counted; /* libprobe's own ticks that were counted exactly: thread_exact_time() */
+	uint64_t made; /* ticks at its first recorded call */
+	uint64_t comm_ticks; /* ticks in communicating calls, and in waits for them */
+	uint64_t waited; /* ticks for which it yielded the processor (reserve_with_help()) */
+	uint64_t help_from; /* tick from which on it may help the writer */
+	void *scratch; /* grows, used by this thread only; see thread_scratch() */
 	size_t scratch_bytes;
-	void *group; /* calls in the group that this thread has open (stream.c) */
+	void *group; /* calls in the group that this thread has opened (stream.c) */
 	size_t group_bytes;
-	/* Records of calls in progress, outermost first (record.c); those that do not fit are only counted. */
+	/*
+	 * Records of calls in progress, outermost first (record.c). Calls beyond THREAD_OPEN_MAX
+	 * are only counted.
+	 */
 	struct journal_call *open[THREAD_OPEN_MAX];
 	uint32_t nopen, nmore;
-	struct claims *claims; /* pending calls that it is about to complete (call/claims.h) */
-	/* the last stack that it walked (stackid.c); follows this struct in the mapping */
+	struct claims *claims; /* pending calls that it is about to complete */
+	/* the last stack that was walked (stackid.c); follows this struct in memory */
 	struct walked *walked;
 };
 
 struct thread *thread_get_new(void);
 
-/* Counts a call that is lost because its thread cannot record; reported once. */
+/* Counts a call that is lost because its thread cannot record. Logged once. */
 void thread_lost(void);
 
 /*
- * The calling thread's recorder, made if necessary. NULL: nothing is recorded (yet), the thread cannot record
- * (counted), or it is ending.
+ * Returns the calling thread's recorder, made if necessary. Returns NULL if nothing is recorded
+ * (yet), if the thread cannot record (counted), or if it is ending.
  */
 static inline struct thread *thread_get(void)
 {
@@ -58,19 +60,23 @@ static inline struct thread *thread_get(void)
 }
 
 /*
- * The bounds of the calling thread's stack; all zero if not known. The first call must not come in a signal handler,
- * which may have interrupted malloc(): a thread that has not recorded must call this beforehand.
+ * Returns the bounds of the calling thread's stack; all zero if not known. A thread's first call
+ * must not be in a signal handler, which may have interrupted malloc(): a thread that has not
+ * recorded yet must call this beforehand.
  */
 const struct stack_bounds *thread_bounds(void);
 void thread_bounds_find(void);
 
-/* Number of wrapped calls of every kind that the calling thread is in. */
+/* Number of wrapped calls, of any kind, that the calling thread is in at present. */
 static inline uint32_t thread_on_the_way(void)
 {
 	return thread_inside()->depth + thread_inside()->transparent;
 }
 
-/* At least that many bytes, valid until the next call of this function. NULL: above 64 MiB, or no memory. */
+/*
+ * Returns at least `bytes` of memory, valid until the next call of this function. Returns NULL if
+ * bytes is above 64 MiB, or if there is no memory.
+ */
 void *thread_scratch_more(struct thread *t, size_t bytes);
 
 static inline void *thread_scratch(struct thread *t, size_t bytes)
@@ -91,8 +97,9 @@ static inline uint64_t thread_next_seq(struct thread *t)
 void *thread_reserve_slow(struct thread *t, uint32_t bytes);
 
 /*
- * Reserves room in the thread's chain; NULL if the journal is full. Wakes the writer as needed, and helps it.
- * thread_reserve_end(): for the end of an asynchronous call.
+ * Reserves `bytes` in the thread's chain of the journal. Wakes the writer as needed, and helps
+ * it. Returns NULL if the journal is full. thread_reserve_end() does so for the end of an
+ * asynchronous call.
  */
 static inline void *thread_reserve(struct thread *t, uint32_t bytes)
 {
@@ -102,7 +109,7 @@ static inline void *thread_reserve(struct thread *t, uint32_t bytes)
 }
 void *thread_reserve_end(struct thread *t, uint32_t bytes);
 
-/* Adds to a sum that the writer may read meanwhile. */
+/* Adds n to *sum, which the writer may read at the same time. */
 static inline void thread_add(uint64_t *sum, uint64_t n)
 {
 	__atomic_store_n(sum, *sum + n, __ATOMIC_RELAXED);
@@ -120,8 +127,9 @@ static inline void thread_self_time(struct thread *t, uint64_t ticks)
 }
 
 /*
- * Adds the time of a sampled call, which represents `weight` calls. A call over this limit (0.1 ms by a time stamp
- * counter) was preempted, or did work that only a first call does. It counts only once.
+ * Adds the time of a sampled call, which represents `weight` calls. A call above SAMPLE_TICKS_MAX
+ * (0.1 ms by a time stamp counter) was preempted, or did work that only a first call does, so its
+ * time is added once only.
  */
 #define SAMPLE_TICKS_MAX (UINT64_C(1) << 18)
 
@@ -130,7 +138,10 @@ static inline uint64_t weigh_sample(uint64_t ticks, uint32_t weight)
 	return ticks > SAMPLE_TICKS_MAX ? ticks : ticks * weight;
 }
 
-/* The same for a slow part of a call: it is counted each time, and not scaled with the sample. */
+/*
+ * Adds ticks of a slow part of a call. This part is measured in each call, so its time is not
+ * scaled with the sample.
+ */
 static inline void thread_exact_time(struct thread *t, uint64_t ticks)
 {
 	t->counted += ticks;
@@ -138,8 +149,9 @@ static inline void thread_exact_time(struct thread *t, uint64_t ticks)
 }
 
 /*
- * Measures libprobe's own work outside recorded calls, or in a call that must not be scaled. Begun and ended on one thread,
- * properly nested. Nothing is counted for a thread without a place in the journal.
+ * Measures libprobe's own work outside recorded calls, or in a call whose time must not be
+ * scaled. Begin and end it on the same thread, properly nested. Nothing is counted for a thread
+ * without a slot in the journal.
  */
 struct own_work {
 	const struct thread *thread;
@@ -158,7 +170,7 @@ static inline void own_work_end(const struct own_work *o)
 	struct thread *t = thread_inside()->recorder;
 	uint64_t took = clock_ticks() - o->since, inside;
 
-	/* The thread may have got its place meanwhile. */
+	/* The thread may have got its slot in the meantime. */
 	if (!t || (o->thread && o->thread != t))
 		return;
 	inside = t->counted - o->counted;
@@ -166,13 +178,16 @@ static inline void own_work_end(const struct own_work *o)
 		thread_exact_time(t, took - inside);
 }
 
-/* Adds to a counter without a thread's own counters. For rare events only. */
+/*
+ * Increments counter c of the whole process, for callers without a slot in the journal. Atomic;
+ * for rare events only.
+ */
 void thread_count_shared(enum journal_count c);
 
-/* Prepares the cleanup of ending threads; once per process. */
+/* Registers the cleanup of ending threads; once per process. */
 void thread_init(void);
 
-/* For a forked child that records again: the calling thread has no state yet. */
+/* For a forked child that records: the calling thread has no recorder yet. */
 void thread_forget(void);
 
 #endif

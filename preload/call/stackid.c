@@ -17,16 +17,17 @@
 #include "session/state.h"
 
 /*
- * Lock-free open addressing: a place holds 40 bits of the stack's hash and its number. The stack is written before the place is
- * won, so a thread that loses the race writes a stack without references; ids stay nearly dense. 64 bits of the hash decide (24
- * of them by position and the rest of the key): among 50,000 stacks, two are confused with a probability of 10^-6.
+ * Lock-free open addressing: an entry contains 40 bits of the stack's hash, and its number. The
+ * stack is written to the journal before the entry is set, so a thread that loses the race writes
+ * a stack without references; ids stay nearly dense. 64 bits of the hash decide (24 by the
+ * position, 40 in the entry): among 50,000 stacks, two are confused with a probability of 10^-6.
  */
 #define PLACES 65536u
 #define ID_BITS 24
 
 static _Atomic(_Atomic uint64_t *) table;
 static _Atomic uint32_t last_id;
-static uint32_t first_id; /* numbers up to it belong to an earlier run */
+static uint32_t first_id; /* numbers up to this one belong to an earlier run */
 
 static _Atomic uint64_t *stack_id_places(void)
 {
@@ -95,7 +96,10 @@ static void put_module(void *arg, const struct module *m)
 	journal_dict_add(&session.journal, DICT_MODULE, 0, buf, t.len + 1);
 }
 
-/* Adds the modules: addresses have a meaning only together with the current mappings. */
+/*
+ * Adds the modules to the dictionary: addresses have a meaning only together with the current
+ * mappings.
+ */
 static void write_modules(void)
 {
 	uint64_t generation = modules_generation();
@@ -112,11 +116,12 @@ static void write_modules(void)
 /* ---- one call's stack ---- */
 
 #define ID_MASK ((1u << ID_BITS) - 1)
-#define ID_UNWANTED ID_MASK /* known, but its calls are not to be recorded (key codeline) */
+#define ID_UNWANTED ID_MASK /* the stack is known, and key codeline excludes its calls */
 
 static _Atomic(struct foreign_rules *) stack_rules;
 /*
- * Changes with the rules: decisions about a stack under earlier rules (its texts, whether it is selected) are invalid.
+ * Increased when the rules change: decisions about a stack under earlier rules (its text, whether
+ * it is selected) are then invalid.
  */
 static _Atomic uint64_t rules_epoch;
 _Atomic bool stack_id_by_code;
@@ -134,7 +139,10 @@ void stack_id_configure(void)
 		return;
 	rules_of = keys;
 
-	/* The texts were compiled when they were read, so only lack of memory can fail. */
+	/*
+	 * The expressions were compiled once when the configuration was read, so only lack of
+	 * memory can make this fail.
+	 */
 	r = foreign_rules_new(keys->codeline, keys->stack_blacklist, &wrong, why, sizeof(why));
 	atomic_fetch_add(&rules_epoch, 1);
 	/* The old rules are not freed: a thread may be reading them, and there are few. */
@@ -157,8 +165,9 @@ static uint32_t next_id(void)
 }
 
 /*
- * Writes the stack's addresses and text into the journal with a new number. 0: no room, or no number left. This comes
- * before the number is in the table: a thread that finds it there may have its record written, or be killed, at once.
+ * Writes the stack's addresses and text into the journal with a new number. Returns 0 if the
+ * journal is full, or no number is left. Must be called before the number is in the table: a
+ * thread that finds it in the table may have its record written, or be killed, at once.
  */
 static uint32_t write_stack(struct thread *t, const struct api *api, const struct walked *w,
 	const char *text, size_t text_len)
@@ -206,7 +215,7 @@ static void describe_stack(void *arg)
 	const struct foreign_rules *rules = atomic_load(&stack_rules);
 	bool selected = !foreign_rules_select(rules);
 
-	/* The stack is from elsewhere, and a language may have been loaded meanwhile. */
+	/* The stack is a new one, so objects may have been loaded, and with them a language. */
 	if (!w->foreign.language)
 		foreign_look();
 	if (w->foreign.language)
@@ -226,8 +235,8 @@ __attribute__((noinline)) static uint32_t new_stack(struct thread *t, const stru
 }
 
 /*
- * Keeps the number with the native stack. It depends on nothing else but the frames of a language, the rules, and the
- * depth.
+ * Stores the number with the cached native stack. Besides the native frames, it depends only on
+ * the frames of a language, the rules, and the depth.
  */
 static uint32_t keep_id(const struct thread *t, struct stack_note *note, uint32_t id)
 {
@@ -285,7 +294,10 @@ uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr
 		if (have >> ID_BITS == key >> ID_BITS)
 			return keep_id(t, &note, (uint32_t)(have & ID_MASK));
 	}
-	/* If no stack is wanted, selected calls have no number and are checked again each time. */
+	/*
+	 * If no stacks are recorded, selected calls have no number, and their stacks are checked
+	 * in each call.
+	 */
 	if (keys->stack)
 		thread_count(t, JC_DROP_STACKS);
 	return 0;
@@ -308,7 +320,7 @@ bool stack_write_named(struct thread *t, const struct api *row)
 
 void stack_id_begin(uint32_t last)
 {
-	/* A larger number would not fit into a place of the table. */
+	/* A larger number would not fit into an entry of the table. */
 	if (last >= ID_UNWANTED - STACKS_MAX)
 		last = 0;
 	first_id = last;
@@ -319,7 +331,10 @@ void stack_id_reset(void)
 {
 	if (table)
 		memset((void *)table, 0, PLACES * sizeof(*table));
-	/* Numbers that threads have kept with their stacks are the parent's. */
+	/*
+	 * Makes numbers invalid that threads have stored with their stacks: they are the
+	 * parent's.
+	 */
 	atomic_fetch_add(&rules_epoch, 1);
 	stack_id_begin(0);
 	memset(known_modules, 0, sizeof(known_modules));

@@ -16,20 +16,25 @@ struct api;
 struct thread;
 
 /*
- * The number of the calling thread's stack, seen from the wrapper with that return address and frame. 0: none (switched
- * off, or the table of STACKS_MAX stacks is full: counted). STACK_UNWANTED: key codeline excludes this call. t: the
- * calling thread.
+ * Returns the number of the call stack of the calling thread, whose struct is t. pc, frame:
+ * return address and frame address of the wrapper. Returns 0 if stacks are switched off or the
+ * table of STACKS_MAX stacks is full (counted), and STACK_UNWANTED if key codeline excludes the
+ * call.
  */
 uint32_t stack_id(struct thread *t, const struct api *api, uintptr_t pc, uintptr_t frame);
 
 /*
- * Writes the language frames of the calling thread's stack under the row's name, without native frames and even if the same
- * stack is known: for one place that is called under many names. False: there are no frames, no room, or the keys exclude it.
- * t: the calling thread.
+ * For one call site that reports under many names: writes the interpreted (for example Python)
+ * frames of the calling thread's stack under the name of `row`, without native frames, even if
+ * the journal has the stack already. t: the calling thread. Returns false if there are no such
+ * frames, the table is full, or key codeline excludes the stack.
  */
 bool stack_write_named(struct thread *t, const struct api *row);
 
-/* The last stack of a thread. In the thread's own memory, because the job's stack may be small. */
+/*
+ * The last call stack of a thread. It is in the thread's own memory, because the job's stack may
+ * be small.
+ */
 struct walked {
 	int n; /* native frames */
 	uintptr_t pcs[STACK_DEPTH_MAX];
@@ -40,9 +45,9 @@ struct walked {
 #define STACK_UNWANTED UINT32_MAX
 
 extern _Atomic bool stack_id_by_code
-	__attribute__((visibility("hidden"))); /* a rule selects calls by their callers */
+	__attribute__((visibility("hidden"))); /* key codeline selects calls by their callers */
 
-/* True if the stacks of calls are wanted at all. */
+/* True if call stacks are recorded at all. */
 static inline bool stack_id_wanted(void)
 {
 	return get_calls_keys(config_now())->stack ||
@@ -52,10 +57,13 @@ static inline bool stack_id_wanted(void)
 /* Call after the configuration has been read. */
 void stack_id_configure(void);
 
-/* Numbers up to `last` were used by the run that this one continues. Call before the first stack. */
+/*
+ * For a run that continues an earlier one, whose last stack number was `last`: continues after
+ * it. Call before the first stack.
+ */
 void stack_id_begin(uint32_t last);
 
-/* In a forked child that records again. */
+/* For a forked child that records: forgets the parent's stacks. */
 void stack_id_reset(void);
 
 #endif

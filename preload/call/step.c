@@ -19,7 +19,10 @@ void step_skipped(uint32_t step)
 	char both[112];
 	struct text t = text_over(both, sizeof(both));
 
-	/* Each text takes room in the dictionary permanently. */
+	/*
+	 * Each text takes space in the dictionary permanently, so this is written less often as n
+	 * grows.
+	 */
 	if (!session.journal.head || (n > 16 && n & (n - 1)))
 		return;
 	text_put(&t, "opt_skipped", sizeof("opt_skipped"));
@@ -42,7 +45,10 @@ void step_configure(void)
 		atomic_fetch_add(
 			&step_state.now, (uint32_t)get_steps_keys(config_now())->start_iteration);
 
-	/* If two threads do this at once, the later one must not store the earlier one's result. */
+	/*
+	 * If two threads do this at the same time, the later one must not store the earlier one's
+	 * result.
+	 */
 	do {
 		step = step_now();
 		g = generation_now();
@@ -68,7 +74,10 @@ uint32_t step_end(enum step_source s)
 
 	if (config_scalars(config_now()) | config_metrics(config_now()))
 		session_hooks.step_ending(step_now());
-	/* Before the number changes: a call that sees the next step sees the next configuration too. */
+	/*
+	 * Done before the number changes: a call that reads the new number then uses the new
+	 * configuration too.
+	 */
 	generation_apply(step_now() + 1);
 
 	uint32_t step = atomic_fetch_add(&step_state.now, 1) + 1;

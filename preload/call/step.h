@@ -24,7 +24,7 @@ static inline uint32_t step_now(void)
 	return atomic_load_explicit(&step_state.now, memory_order_relaxed);
 }
 
-/* The current micro step (gradient accumulation), UINT32_MAX: not known. */
+/* Number of the current micro step (gradient accumulation); UINT32_MAX: not known. */
 static inline uint32_t step_micro(void)
 {
 	return atomic_load_explicit(&step_state.micro, memory_order_relaxed);
@@ -35,13 +35,16 @@ static inline void step_micro_set(uint32_t n)
 	atomic_store_explicit(&step_state.micro, n, memory_order_relaxed);
 }
 
-/* Handles a mark of that source. Returns the step that is now current. Any thread. */
+/*
+ * Handles a mark of source s. Returns the step that is now the current one. Any thread may call
+ * it.
+ */
 uint32_t step_end(enum step_source s);
 
 /* Handles a call of a marker function: every cfg.step_marker_count-th is a mark. */
 void step_marker_hit(void);
 
-/* That step ended without an optimizer step (flag of the step, in meta.json). */
+/* Notes that `step` ended without an optimizer step (flag of the step, in meta.json). */
 void step_skipped(uint32_t step);
 
 /* True if the current step is to be recorded (keys step, start_step, step_interval, collect_times). */
@@ -50,7 +53,10 @@ static inline bool step_selected(void)
 	return atomic_load_explicit(&step_state.selected, memory_order_relaxed);
 }
 
-/* The same for its calls, which key profile_step may limit to fewer steps. */
+/*
+ * True if calls of the current step are to be recorded: key profile_step may limit calls to fewer
+ * steps than step_selected().
+ */
 static inline bool step_profiled(void)
 {
 	return atomic_load_explicit(&step_state.profiled, memory_order_relaxed);

@@ -33,7 +33,10 @@ static uint64_t stream_of(const struct call *c)
 	return stream ? stream->u : lib->stream ? lib->stream(c) : 0;
 }
 
-/* In a local kind, outputs follow the inputs; an adapter may have its buffers elsewhere. Both are decided here. */
+/*
+ * Buffers to be decided on. In a local kind, outputs follow the inputs in one array; an adapter
+ * may have its buffers elsewhere.
+ */
 static struct buffer *stream_inputs(struct operation *w)
 {
 	return (struct buffer *)operation_inputs(w);
@@ -56,7 +59,10 @@ static void no_statistics_but_snapshots(struct buffer *v, unsigned n)
 		v->nostats |= !v->shot;
 }
 
-/* For a call that its stream completes, the device's time is measured too: from the end of the measurement of its inputs ... */
+/*
+ * For a call that its stream completes, the device's time is measured too: it begins when the
+ * inputs were measured.
+ */
 static void decide_inputs(struct call *c)
 {
 	bool own = c->api->spec->completion == DONE_STREAM;
@@ -71,7 +77,7 @@ static void decide_inputs(struct call *c)
 	stream_point_end(&p);
 }
 
-/* ... to the start of the measurement of its outputs. */
+/* The device's time of the call ends when the measurement of its outputs starts. */
 static void decide_outputs(
 	struct stream_point *p, const struct adapter *lib, struct operation *w, bool own)
 {
@@ -85,17 +91,20 @@ static void decide_outputs(
 
 /* ---- calls whose work is done by inner calls ---- */
 
-#define CARRIED_MAX 64u /* outputs; further ones have no statistics */
+#define CARRIED_MAX 64u /* maximum number of outputs; additional ones have no statistics */
 
 static struct open_group *group_of(uintptr_t copy, bool make);
 static uintptr_t copy_of(const struct call *c);
 
 static THREAD_OWN struct {
-	/* the call that is measured by the calls inside it; valid if thread_state.carrying is set */
+	/*
+	 * the outer call, whose outputs the calls inside it provide; valid if
+	 * thread_state.carrying is set
+	 */
 	struct call *call;
-	uint64_t stream; /* of the calls inside the group */
-	uint32_t depth; /* depth of groups opened inside */
-	uint64_t reached[CARRIED_MAX / 64]; /* outputs that the group has written */
+	uint64_t stream; /* stream of the calls inside the group */
+	uint32_t depth; /* nesting depth of groups that were opened inside the outer call */
+	uint64_t reached[CARRIED_MAX / 64]; /* bit i: a call of the group writes output i */
 } carrier;
 
 static void start_carrying(struct call *c)
@@ -112,7 +121,7 @@ static void end_carrying(const struct operation *w)
 		thread_inside()->carrying = false;
 }
 
-/* The group has been put on its stream. */
+/* To be called when the group's work is on its stream: decides how its outputs are measured. */
 static void take_reached_outputs(const struct device_backend *b, struct operation *w)
 {
 	struct buffer *v = stream_outputs(w);
@@ -126,7 +135,7 @@ static void take_reached_outputs(const struct device_backend *b, struct operatio
 	memset(own(carrier).reached, 0, sizeof(own(carrier).reached));
 }
 
-/* The inner call writes at `to`, on that stream. */
+/* Handles an inner call that writes at address `to`. */
 static void note_carried_output(const struct device_backend *b, struct operation *w, const char *to)
 {
 	struct buffer *v = stream_outputs(w);
@@ -154,7 +163,10 @@ void stream_carried(struct call *c)
 	enum task task = c->api->spec->task;
 	const struct device_backend *b = device_known();
 
-	/* A call that was left by a jump is no longer valid: the frames that it called are below it. */
+	/*
+	 * If longjmp() has left the outer call, its frame is not above this one: calls inside it
+	 * have lower frames.
+	 */
 	if (!b || !thread_inside()->carrying || c->frame >= own(carrier).call->frame)
 		return;
 	if (task == TASK_GROUP_START) {
@@ -236,7 +248,7 @@ void stream_drop(struct operation *w)
 /* ---- pending snapshots ---- */
 
 #define FLIGHT_MAX 1024u
-#define FLIGHT_LATE 16 /* number of pending snapshots that are checked in one pass */
+#define FLIGHT_LATE 16 /* number of pending snapshots checked in one pass */
 
 static struct pending *flight; /* room for twice as many: nflight from `oldest` on, oldest first */
 static uint32_t oldest, nflight;
@@ -267,7 +279,10 @@ static bool flight_add(const struct pending *p)
 	return ok;
 }
 
-/* True if the snapshot of each view has arrived (or was lost). Then the views are in host memory. */
+/*
+ * True if the snapshot of each buffer has arrived, or is lost. Then the values are in host
+ * memory.
+ */
 static bool have_snapshots_arrived(const struct device_backend *b, struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
@@ -276,7 +291,7 @@ static bool have_snapshots_arrived(const struct device_backend *b, struct buffer
 	return true;
 }
 
-/* True if its stream has passed both marks. */
+/* True if the stream has passed both marks of the call. */
 static bool have_marks_arrived(const struct operation *w)
 {
 	return !w->after || stream_poll_mark(w->after) != 0;
@@ -318,7 +333,10 @@ static bool flight_take(struct pending *out)
 	return found;
 }
 
-/* Time between the launches before and after it, by the device's clock. 0: not known. */
+/*
+ * Returns the time between the launches before and after the call, by the device's clock. 0: not
+ * known.
+ */
 static uint64_t time_on_device(const struct operation *w)
 {
 	uint64_t begin, end, first, last;
@@ -350,7 +368,7 @@ void stream_poll(void)
 		end_call(&p, clock_ticks(), 0, 0);
 }
 
-/* The call ends when its snapshots have arrived; without any, now. `end`: ticks. */
+/* Ends the call's record when its snapshots have arrived, or now if it has none. end: ticks. */
 static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t flags)
 {
 	if (waits_for_stream(&p->op)) {
@@ -365,7 +383,9 @@ static void end_when_snapshots_arrived(struct pending *p, uint64_t end, uint32_t
 
 /* ---- groups ---- */
 
-/* libraries, or copies of one, of which a thread may have groups open at the same time */
+/*
+ * number of libraries, or copies of one, with groups that a thread may have open at the same time
+ */
 #define GROUPS 2
 #define QUEUE_FIRST 64u
 #define QUEUE_MAX 65536u
@@ -385,8 +405,8 @@ struct open_group {
 
 static THREAD_OWN struct {
 	struct open_group open[GROUPS];
-	uint32_t n; /* number of entries of struct queued in thread->group */
-	uint32_t age; /* of base[]: real_generation() */
+	uint32_t n; /* number of calls in thread->group */
+	uint32_t age; /* real_generation() for which base[] is valid */
 	struct {
 		const void *real;
 		uintptr_t copy;
@@ -401,7 +421,7 @@ static uintptr_t copy_of_function(const void *real)
 	return copy ? copy : 1;
 }
 
-/* For a function of another copy than the row's: cached by the thread. */
+/* For a function of another copy of the library than the row's. Cached by the thread. */
 __attribute__((noinline)) static uintptr_t copy_of_other(const void *real)
 {
 	unsigned i = (unsigned)(hash_mix((uintptr_t)real) % BASES);
@@ -447,7 +467,7 @@ static struct open_group *group_of(uintptr_t copy, bool make)
 	return unused;
 }
 
-/* Room for one more; the queue grows by doubling and is kept. */
+/* Returns the entry for one more call; the queue grows by doubling and is kept. */
 static struct queued *queue_place(struct thread *t)
 {
 	size_t have = t->group_bytes / sizeof(struct queued);
@@ -550,7 +570,10 @@ bool stream_in_group(const struct call *c)
 	return group_of(copy_of(c), false) != NULL;
 }
 
-/* Its outputs may be the first on a device. */
+/*
+ * True if the call's stream is being captured. Asked again at leave for calls that no stream
+ * completes: at entry they may not have had a buffer on a device.
+ */
 static bool is_captured(const struct call *c)
 {
 	const struct device_backend *b = device_known();

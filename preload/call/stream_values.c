@@ -10,11 +10,11 @@
 #include "session/state.h"
 
 #define SPREAD_MAX \
-	4 /* limit on the bytes copied per byte looked at, if elements are not adjacent */
+	4 /* maximum number of copied bytes per wanted byte, if elements are not adjacent */
 
 /*
- * Takes a snapshot of everything between its first and its last element, unless most of that is other data. The
- * elements keep their distances (use_snapshot()).
+ * Takes a snapshot of everything between the first and the last element of v, unless most of it
+ * is other data. The distances between elements stay the same (use_snapshot()).
  */
 static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 	const struct buffer *v, uintptr_t lo, uintptr_t hi)
@@ -26,7 +26,7 @@ static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
 }
 
-/* From now on its elements are in the snapshot. */
+/* Lets v refer to its elements in the snapshot at address `at`. */
 static void use_snapshot(struct buffer *v, const void *at)
 {
 	uintptr_t lo, hi;
@@ -113,7 +113,7 @@ static bool open_batch(struct stream_point *p, const void *memory)
 	return p->open;
 }
 
-/* Describes the tensor for the device. False: it cannot be measured there. */
+/* Describes the tensor for the device. Returns false if the device cannot measure it. */
 static bool describe_on_device(
 	struct device_tensor *t, const struct buffer *v, uintptr_t lo, uintptr_t hi)
 {
@@ -202,8 +202,9 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 	kernel = kernel && kind > DEVICE_HOST && p->backend->driver &&
 		 open_batch(p, (const void *)lo);
 	/*
-	 * Only the stream knows when an output is valid. The same holds for inputs that a stream can write, if the user allows
-	 * querying it.
+	 * An output is valid only when the stream has written it, so it is measured on the
+	 * stream. So is an input in pinned memory, which a stream may still write, if key device
+	 * allows it.
 	 */
 	ours = kind == DEVICE_IDLE ||
 	       (v->io == IO_IN &&
@@ -220,7 +221,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 void stream_decide_all(
 	struct stream_point *p, const struct adapter *lib, struct buffer *v, unsigned n)
 {
-	/* The stream of an unknown runtime does not tell when an output is valid. */
+	/* An unknown runtime cannot tell when its stream has written an output. */
 	bool unknown = !p->backend && p->stream && lib->unknown_streams && n && v->io == IO_OUT;
 
 	for (; n; n--, v++) {

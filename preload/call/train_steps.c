@@ -4,7 +4,7 @@
 #define NSEEN_MAX (sizeof(((struct train *)0)->seen) / sizeof(uint64_t))
 #define INSIDE_BACKWARD UINT64_MAX /* key of all optimizers that step inside a backward pass */
 #define FORGOTTEN_AFTER \
-	16 /* steps of others, and 4 times the largest number between two anchor steps: then the anchor counts as unused */
+	16 /* steps of other optimizers, without one of the anchor, before it is replaced */
 
 static uint32_t number_of(struct train *t, uint64_t which)
 {
@@ -25,10 +25,13 @@ static enum train_mark mark_training_step(struct train *t, enum train_mark m)
 	return m;
 }
 
-/* An outermost optimizer step has ended. */
+/* Handles the end of an outermost optimizer step. */
 static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
 {
-	/* If backward passes are not seen at all, a repetition of the same optimizer is another step. */
+	/*
+	 * Without any backward pass seen, another step of the same optimizer is another training
+	 * step.
+	 */
 	bool chained = t->stepped && t->steps && (t->passes || which != t->anchor);
 	bool is_anchor = t->anchor_wanted == TRAIN_ANCHOR_ANY;
 	uint32_t n = number_of(t, which);
@@ -47,7 +50,7 @@ static enum train_mark count_optimizer_step(struct train *t, uint64_t which)
 			t->others_max = t->others;
 		return mark_training_step(t, TRAIN_STEP);
 	}
-	/* Until the wanted optimizer has stepped, there is none to wait for. */
+	/* The wanted optimizer has not stepped yet: each optimizer step counts. */
 	if (!t->anchor)
 		return mark_training_step(t, TRAIN_STEP);
 	t->others++;
@@ -99,7 +102,10 @@ enum train_mark train_scale_update(struct train *t)
 	bool stepped_before = t->stepped_since_update;
 
 	t->stepped_since_update = false;
-	/* An optimizer has stepped for this update: that was the step, or the anchor's step will be. */
+	/*
+	 * If an optimizer has stepped since the last update, its step ends the training step, or
+	 * the anchor's will.
+	 */
 	if (!t->backwards || stepped_before || t->in_optimizer || t->in_backward)
 		return TRAIN_NOTHING;
 	return mark_training_step(t, TRAIN_SKIPPED);

@@ -22,31 +22,35 @@ enum train_mark {
 	TRAIN_SKIPPED, /* a step has ended whose optimizer step was skipped */
 };
 
-/* The optimizer whose steps end a step: the n-th that stepped (0: the first), or any. */
+/* The optimizer whose steps end a training step: the n-th that was seen (0: the first), or any. */
 #define TRAIN_ANCHOR_ANY (-1)
 
 struct train {
-	int anchor_wanted; /* TRAIN_ANCHOR_ANY or the number of the optimizer */
-	uint32_t accumulate; /* micro steps in a step if the user sets it, 0: as counted */
+	int anchor_wanted; /* TRAIN_ANCHOR_ANY, or the number of the optimizer */
+	uint32_t accumulate; /* micro steps in a step, as set by the user; 0: counted from events */
 	/* the current state */
-	uint32_t in_optimizer, in_backward; /* nesting */
-	uint64_t optimizer; /* of the outermost step in progress */
+	uint32_t in_optimizer, in_backward; /* nesting depth */
+	uint64_t optimizer; /* the one of the outermost optimizer step in progress */
 	/* since the last mark */
-	uint32_t backwards; /* outermost passes that have finished */
+	uint32_t backwards; /* outermost backward passes that have finished */
 	bool stepped_in_backward;
-	bool stepped; /* an optimizer step since the last backward pass */
-	bool stepped_since_update; /* ... since the last update of the loss scale */
+	bool stepped; /* an optimizer has stepped since the last backward pass */
+	/* an optimizer has stepped since the last update of the loss scale */
+	bool stepped_since_update;
 	/* for the whole run */
-	bool active, passes; /* a training has been seen; a backward pass */
+	bool active, passes; /* a training event was seen; a backward pass was seen */
 	uint64_t anchor; /* 0: none yet */
 	uint64_t seen[16];
-	uint32_t nseen; /* different optimizers */
-	/* steps of others since the anchor's last one, and their largest number between two of its steps */
+	uint32_t nseen; /* number of different optimizers seen */
+	/*
+	 * steps of other optimizers since the anchor's last step; the largest such number between
+	 * two
+	 */
 	uint32_t others, others_max;
 	uint64_t steps, skipped;
 };
 
-/* `which`: one value for all steps of an optimizer, never 0. */
+/* which: a value other than 0 that identifies the optimizer. */
 void train_optimizer_begin(struct train *t, uint64_t which);
 enum train_mark train_optimizer_end(struct train *t);
 void train_backward_begin(struct train *t);

@@ -36,7 +36,7 @@ typedef uintptr_t handle;
 #define WRAPPER_OFF(f) __builtin_expect(api_passes(f), 1)
 #define WRAPPER_REAL(f) atomic_load_explicit(&(f)->real, memory_order_relaxed)
 
-/* ret: the type that the wrapper returns. */
+/* ret: the return type of the wrapper. */
 #define WRAPPER_ENTER(f, v, ret)                                                      \
 	struct call c __attribute__((cleanup(call_cleanup)));                         \
 	fn *real = (fn *)call_enter(&c, f, v, (uintptr_t)__builtin_return_address(0), \

@@ -63,7 +63,7 @@ static const char *check_name_pattern(const char *text, size_t len)
 	return NULL;
 }
 
-/* Stores a value of a field, or one of several: the current event. Returns NULL, or what is wrong (reported). */
+/* Stores one value of a field, the current event. Returns NULL, or the error (reported). */
 static const char *take_rule_value(struct reader *r, struct alert_rule *rule, const char *field)
 {
 	const char *text = (const char *)r->event.data.scalar.value, *wrong;
@@ -83,7 +83,7 @@ static const char *take_rule_value(struct reader *r, struct alert_rule *rule, co
 	return wrong;
 }
 
-/* Reads the value of a field, after its key. Returns 0 or the same as reader_next(). */
+/* Reads the value of a field, after its key. Returns 0 or an error of reader_next(). */
 static int take_rule_field(
 	struct reader *r, struct alert_rule *rule, const char *field, const char **wrong)
 {
@@ -127,7 +127,7 @@ static const char *add_rule_line(struct list *l, const struct alert_rule *rule)
 	return NULL;
 }
 
-/* Reads a rule; the current event begins its mapping. Returns 0 or the same as reader_next(). */
+/* Reads a rule, whose mapping the current event begins. Returns 0 or an error of reader_next(). */
 static int take_rule(struct reader *r, struct list *l)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1;
@@ -233,7 +233,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 
 	if (!k || !(kinds & ~have))
 		return NULL;
-	/* The default was not allocated with malloc(). */
+	/* Copies the list, because the default was not allocated with malloc(). */
 	for (const char *p = cfg->kinds; *p && !wrong;) {
 		size_t n = strcspn(p, "\n");
 
@@ -253,7 +253,7 @@ static const char *imply_kinds(struct config *cfg, uint32_t kinds)
 	return NULL;
 }
 
-/* A step that is withheld or noted also causes an alert. */
+/* Adds a rule `spike`, because a step that is withheld, or only reported, also causes an alert. */
 static const char *add_spike_rule(struct config *cfg)
 {
 	const struct config_key *k = config_key_find("alerts", strlen("alerts"), false);
@@ -269,7 +269,7 @@ static const char *add_spike_rule(struct config *cfg)
 	if (alert_rule_complete(&r))
 		return NULL;
 	alert_rule_put(&t, &r);
-	/* A configuration that is read again has the rule already. */
+	/* If a configuration is read again, it has the rule already. */
 	if (t.cut || strstr(cfg->alerts, line))
 		return NULL;
 	all = malloc(len + t.len + 2);
@@ -308,7 +308,7 @@ const char *alert_list_imply(struct config *cfg)
 		kinds |= rule[i].kinds;
 	}
 	free(rule);
-	/* For a training, at least its basic numbers. */
+	/* For a rule about all values: records at least the basic scalars of a training. */
 	if (wide && !cfg->scalars && !*cfg->kinds)
 		cfg->scalars = UINT64_C(1) << SCALAR_LOSS | UINT64_C(1) << SCALAR_GRAD_NORM;
 	return imply_kinds(cfg, kinds & ~KIND_BIT(STATE));

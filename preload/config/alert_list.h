@@ -9,14 +9,15 @@
 #include "config/reader.h"
 
 /*
- * Reads the rules that the current event begins, a list or one mapping, as lines into *out (malloc'd, NULL: none). A wrong rule
- * is reported with its place, and skipped. *wrong: the first error, or NULL. Returns 0 or the same as reader_next().
+ * Reads the list of rules, or the single mapping, that begins at the current event, as lines into
+ * *out (malloc'd, NULL: no rules). A wrong rule is reported with its position, and skipped.
+ * *wrong: the first error, or NULL. Returns 0 or an error of reader_next().
  */
 int alert_list_read(struct reader *r, char **out, const char **wrong);
 
 /*
- * The same from a text such as [{rule: spike, threshold: 3}]. Returns NULL, or a text about the error; *out as above, "" if
- * there are no rules.
+ * Like alert_list_read(), for a text such as [{rule: spike, threshold: 3}]. Returns NULL, and
+ * *out ("" if there are no rules), or a text about the first error.
  */
 const char *alert_list_parse(const char *text, size_t len, char **out);
 

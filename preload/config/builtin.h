@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts compiled in from configs/, used if no file is found next to the library. The generator makes the table
- * (build/gen/builtin.c); it ends with {NULL, NULL}.
+ * Texts compiled in from configs/, used if no file is found next to the library. The generator
+ * makes the table (build/gen/builtin.c), which ends with {NULL, NULL}.
  */
 #ifndef PROBE_CONFIG_BUILTIN_H
 #define PROBE_CONFIG_BUILTIN_H

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All rooms of keys in one struct, for files that load, print or make a configuration. The keys' table is in config/key.h. */
+/*
+ * All groups of keys ("rooms") in one struct, for files that load, print or make a configuration.
+ * The table of keys is in config/key.h.
+ */
 #ifndef PROBE_CONFIG_CONFIG_H
 #define PROBE_CONFIG_CONFIG_H
 
@@ -15,7 +18,10 @@
 #include "config/rooms/tensorboard.h"
 #include "config/rooms/training.h"
 
-/* The rooms in their order, each with its full size. Members are named without their room here: cfg->step. */
+/*
+ * The rooms in their order, each with its full size. Members have no room in their names here:
+ * cfg->step.
+ */
 #define CONFIG_ROOM_IN(room)                         \
 	union {                                      \
 		struct room##_keys;                  \

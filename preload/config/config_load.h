@@ -12,17 +12,23 @@ struct loader {
 	struct config *cfg;
 	struct path_base base;
 	struct report report;
-	/* By position in config_keys[]: the value comes from the file; from the environment. */
+	/*
+	 * For each key, in the order of config_keys[]: whether its value comes from the file or
+	 * from the environment.
+	 */
 	bool from_file[CONFIG_KEYS_MAX], from_env[CONFIG_KEYS_MAX];
-	char *const *env; /* as config_load() was given */
+	char *const *env; /* the one passed to config_load() */
 	int error; /* 0 or -ENOMEM */
 };
 
-/* Reports a wrong value in the file; k keeps its default. value: quoted, or "" if `what` tells everything. */
+/*
+ * Reports a wrong value in the file; k keeps its default. what: the error; value: quoted, or ""
+ * if `what` contains it.
+ */
 void loader_wrong(struct loader *l, const struct config_key *k, size_t line, size_t col,
 	const char *what, const char *value);
 
-/* Applies PROBE_<KEY>; env: NULL-terminated NAME=value strings, or NULL. */
+/* Applies the variables PROBE_<KEY> of env: NULL-terminated NAME=value strings, or NULL. */
 void loader_env(struct loader *l, char *const env[]);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages on their way to the caller: always one line, free of control characters, and at most REPORT_LINES for one
- * file, so that a damaged file cannot flood the job's stderr. Needs no memory.
+ * Messages about a configuration. Each is one line, free of control characters, and there are at
+ * most REPORT_LINES for one file, so that a damaged file cannot flood the job's stderr. Needs no
+ * memory.
  */
 #ifndef PROBE_CONFIG_CONFIG_REPORT_H
 #define PROBE_CONFIG_CONFIG_REPORT_H
@@ -13,7 +14,7 @@
 
 #define CONFIG_NOTE "note: " /* prefix of messages that are not problems */
 #define REPORT_LINES 32
-#define REPORT_LINE_MAX 480 /* bytes of one line, so that log prefixes still fit into 512 */
+#define REPORT_LINE_MAX 480 /* bytes of a line, so that it fits into 512 with a log prefix */
 #define REPORT_FILE_MAX 160 /* only the end of a longer path is shown */
 #define REPORT_VALUE_MAX 48 /* only the beginning of a longer value is shown */
 
@@ -33,14 +34,14 @@ struct report {
 
 void report_begin(struct report *r, config_report_fn *fn, void *arg, const char *file);
 
-/* FILE:LINE:COL: ...; line 0: FILE: ... */
+/* Reports "FILE:LINE:COL: ..."; line 0: "FILE: ...". */
 void report_at(struct report *r, size_t line, size_t col, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
-/* Reports how many lines were skipped, if any. */
+/* Reports how many lines were suppressed, if any. */
 void report_end(struct report *r);
 
-/* A value for a message, cut and quoted: "lots". Returns out. */
+/* Writes a value to `out` for a message, cut and in quotes: "lots". Returns out. */
 char *report_quote(char out[REPORT_VALUE_MAX], const char *text, size_t len);
 
 #endif

@@ -55,7 +55,7 @@ static char *copy_tree_text(struct config_tree *t, const void *s, size_t n)
 
 #define ANCHORS_MAX 64
 
-/* Nodes that a YAML file names by &name, for *name. */
+/* Nodes that a YAML file names by &name, to be referred to by *name. */
 struct anchors {
 	unsigned n;
 	struct {
@@ -125,7 +125,7 @@ static struct tree_node *read_scalar_node(struct tree_reader *t)
 	return n->text ? n : NULL;
 }
 
-/* A copy of the named value; an unknown name gives an empty text. */
+/* Returns a copy of the node named by the alias; for an unknown name, an empty text. */
 static struct tree_node *read_alias_node(struct tree_reader *t)
 {
 	const struct tree_node *of =
@@ -201,7 +201,7 @@ static struct tree_node *read_tree_node(struct tree_reader *t)
 		anchor = copy_tree_text(t->tree, name, strlen((const char *)name));
 	if (!read_tree_children(t, n))
 		return NULL;
-	/* Kept only now: a name used inside its own node has no value. */
+	/* The name is noted only now: used inside its own node, it has no value. */
 	keep_anchor(t, (const yaml_char_t *)anchor, n);
 	return n;
 }
@@ -352,7 +352,10 @@ static int hex_unit(const char *s, size_t len)
 	return v;
 }
 
-/* Joins two escapes that form one character, which YAML's reader does not know, as UTF-8. False: they are not such escapes. */
+/*
+ * Joins two escapes that form one character as UTF-8, because YAML's reader does not know such
+ * pairs. Returns false if s is not such a pair.
+ */
 static bool join_surrogates(const char *s, size_t len, char **to)
 {
 	int hi = hex_unit(s, len), lo = len > 6 ? hex_unit(s + 6, len - 6) : -1;

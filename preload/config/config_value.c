@@ -51,11 +51,11 @@ static const char *parse_int(const struct config_key *k, const char *text, size_
 		if (v <= (INT64_MAX - 9) / 10)
 			v = v * 10 + (text[i] - '0');
 		else
-			v = INT64_MAX; /* remains out of range, because no key allows that much */
+			v = INT64_MAX; /* stays out of range, because no key allows as much */
 	}
 	if (minus)
 		v = -v;
-	/* The bounds are integers that a double holds exactly. */
+	/* The bounds are integers, and exact as doubles. */
 	if (v < (int64_t)k->min || v > (int64_t)k->max)
 		return "out of range";
 	*out = v;
@@ -91,11 +91,11 @@ static const char *parse_float(
 		return "not a number";
 	if (v < k->min || v > k->max)
 		return "out of range";
-	*out = v == 0 ? 0 : v; /* no -0 */
+	*out = v == 0 ? 0 : v; /* without -0 */
 	return NULL;
 }
 
-/* "off", or a number with a percent sign; *out: percent, 0: off. */
+/* Parses "off", or a number with a percent sign. *out: percent, 0: off. */
 static const char *parse_share(
 	const struct config_key *k, const char *text, size_t len, double *out)
 {
@@ -135,7 +135,7 @@ static const char *add_choice(
 	return "not one of the names";
 }
 
-/* A boolean, or names separated by commas or blanks, with or without brackets. */
+/* Parses a boolean, or names separated by commas or blanks, with or without brackets. */
 static const char *parse_choice(
 	const struct config_key *k, const char *text, size_t len, uint64_t *out)
 {
@@ -170,7 +170,10 @@ static const char *parse_choice(
 	return wrong;
 }
 
-/* Line breaks and other control characters would break messages, CSV columns and JSON later; C1 controls too. */
+/*
+ * True if the text has line breaks or other control characters (also C1), which would break
+ * messages, CSV columns and JSON.
+ */
 static bool has_control(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -199,7 +202,7 @@ static const char *parse_string(const char *text, size_t len, char **out)
 	return NULL;
 }
 
-/* ".." and symbolic links stay as they are: messages show the text that the user wrote. */
+/* ".." and symbolic links are not resolved, so that messages show what the user wrote. */
 const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out)
 {
 	const char *dir = NULL;
@@ -252,7 +255,7 @@ static const char *parse_path(const struct config_key *k, const char *text, size
 {
 	if (len == 0 && !*k->dflt)
 		return parse_string("", 0, out);
-	/* Words that are not paths. */
+	/* Words with a meaning, which are not paths. */
 	for (const char *const *word = config_key_words(k); word && *word; word++)
 		if (strlen(*word) == len && memcmp(*word, text, len) == 0)
 			return parse_string(text, len, out);
@@ -284,7 +287,7 @@ static const char *parse_marker(const char *text, size_t len, char **out)
 	return wrong ? wrong : parse_string(text, len, out);
 }
 
-/* Checks that a number is larger than the one before it. */
+/* Returns an error unless the number is larger than the previous one. */
 static const char *check_next_number(
 	const struct config_key *k, const char *all, const char *text, size_t len)
 {
@@ -337,7 +340,7 @@ const char *words_add(const struct config_key *k, char **all, const char *text, 
 	return wrong;
 }
 
-/* Finds the end of the next text of a, "b", [x,y]z: a comma outside quotes and brackets. */
+/* Returns the end of the next text in a, "b", [x,y]z: a comma outside quotes and brackets. */
 static size_t word_end(const char *text, size_t len)
 {
 	int depth = 0;
@@ -361,7 +364,7 @@ static size_t word_end(const char *text, size_t len)
 	return i;
 }
 
-/* No word at all means the default, like an empty list in the file. */
+/* If there are no words, the default is used, as for an empty list in the file. */
 static const char *parse_words(const struct config_key *k, const char *text, size_t len, char **out)
 {
 	const char *given = text, *wrong = NULL;
@@ -371,7 +374,7 @@ static const char *parse_words(const struct config_key *k, const char *text, siz
 		len--;
 	while (len && is_space(text[0]))
 		text++, len--;
-	/* A list in JSON notation, unless the bracket ends earlier. */
+	/* The text is a list in JSON notation, unless its bracket is closed earlier. */
 	if (len > 1 && text[0] == '[' && text[len - 1] == ']' && !memchr(text + 1, ']', len - 2))
 		text++, len -= 2;
 	while (len && !wrong) {
@@ -490,7 +493,7 @@ const char *config_set_default(
 {
 	const char *wrong = config_set(cfg, k, k->dflt, strlen(k->dflt), base);
 
-	/* Out of memory, or the working directory's path is too long: the text as written is better than none. */
+	/* No memory, or the working directory's path is too long: uses the text as written. */
 	if (wrong && config_is_text(k)) {
 		config_drop(cfg, k);
 		*(char **)config_at(cfg, k) = (char *)k->dflt;

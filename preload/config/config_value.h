@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts texts to values of struct config, and describes keys. Independent of the job's locale. */
+/*
+ * Converts texts to values of struct config, and describes keys for messages. Independent of the
+ * job's locale.
+ */
 #ifndef PROBE_CONFIG_CONFIG_VALUE_H
 #define PROBE_CONFIG_CONFIG_VALUE_H
 
@@ -11,7 +14,7 @@
 
 #define CONFIG_KEYS_MAX 160
 #define CONFIG_PATH_MAX \
-	4000 /* maximum length of a stored path; names of files are appended to it, and PATH_MAX is 4096 */
+	4000 /* limit for stored paths: names of files are appended, and PATH_MAX is 4096 */
 
 /* Bases of relative paths and of ~/. */
 struct path_base {
@@ -19,34 +22,40 @@ struct path_base {
 	const char *home; /* NULL: unknown */
 };
 
-/* the only problem that is not the user's fault: compare the pointer */
+/* the text for "no memory", the only error that is not the user's: compare the pointer */
 extern const char config_oom[];
 
 /* Sets key k from text (not NUL-terminated). Returns NULL, or a static string about the error; then *cfg is unchanged. */
 const char *config_set(struct config *cfg, const struct config_key *k, const char *text, size_t len,
 	const struct path_base *base);
 
-/* Sets key k to its default. Always succeeds: without memory, a string points to the text in the key table. */
+/*
+ * Sets key k to its default. Never fails: without memory, a string points to the text in the key
+ * table.
+ */
 const char *config_set_default(
 	struct config *cfg, const struct config_key *k, const struct path_base *base);
 
-/* Frees the value of key k and leaves it empty. */
+/* Frees the value of key k and clears it. */
 void config_drop(struct config *cfg, const struct config_key *k);
 
 #define CONFIG_ACCEPTED_MAX 320
-/* Describes the accepted values: "an integer from 1 to 4096". Returns buf. */
+/* Describes the accepted values in buf: "an integer from 1 to 4096". Returns buf. */
 char *config_accepted(const struct config_key *k, char *buf, size_t cap);
 
-/* The default as written in a file: 16, "", []. */
+/* Returns the default as written in a file: 16, "", []. */
 const char *config_default_text(const struct config_key *k);
 
-/* The key of that name, or NULL. env: the name is in upper case. */
+/* Returns the key with this name, or NULL. env: the name is in upper case. */
 const struct config_key *config_key_find(const char *name, size_t len, bool env);
 
-/* The key that was probably meant, or NULL if none is close. Letter case is ignored. */
+/* Returns the key with the most similar name, or NULL if none is similar. Case is ignored. */
 const struct config_key *config_key_near(const char *name, size_t len);
 
-/* Sets *out to a malloc'd absolute path, without ./ at the start and / at the end. Returns NULL, or a text about the error. */
+/*
+ * Sets *out to a malloc'd absolute path, without a leading ./ and a trailing /. Returns NULL, or
+ * a text about the error.
+ */
 const char *path_absolute(const char *text, size_t len, const struct path_base *base, char **out);
 
 /* Adds the numbers in text, "3", "0,2,4-6" or "[0, 2]", to *r. Returns NULL, or a text about the error (*r may have grown). */
@@ -56,14 +65,14 @@ void ranges_finish(struct ranges *r);
 void ranges_free(struct ranges *r);
 
 /*
- * Adds one text to *all (malloc'd, NULL: none yet) of a KEY_WORDS; an empty one is skipped. Returns NULL, or a text about the
- * error.
+ * Appends a text to the list *all (malloc'd, NULL: empty) of a KEY_WORDS; an empty text is
+ * skipped. Returns NULL, or a text about the error.
  */
 const char *words_add(const struct config_key *k, char **all, const char *text, size_t len);
 
 /*
- * Parses a decimal number as in the C locale, whatever the job's is; false if it is not a number or too large. Call
- * within fpenv_enter.
+ * Parses a decimal number in the C locale, whatever the job's is. Returns false if the text is
+ * not a number, or too large. Call within fpenv_enter.
  */
 bool number_parse(const char *text, size_t len, double *out);
 
@@ -82,7 +91,7 @@ static inline bool config_is_text(const struct config_key *k)
 #define CONFIG_NUMBERS_MAX 50
 #define CONFIG_NUMBERS_MAX_TEXT "50"
 
-/* True for a list of ascending numbers between .min and .max, at most CONFIG_NUMBERS_MAX. */
+/* True for a list of at most CONFIG_NUMBERS_MAX ascending numbers from .min to .max. */
 static inline bool config_has_numbers(const struct config_key *k)
 {
 	return k->type == KEY_WORDS && k->min < k->max;
@@ -93,7 +102,10 @@ static inline bool is_space(char c)
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* For ASCII letters only: in Turkish, the lower case of I is another letter. */
+/*
+ * For ASCII letters. tolower() depends on the locale: in Turkish, the lower case of I is another
+ * letter.
+ */
 static inline char lower_case(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;

@@ -23,7 +23,7 @@ static const char fixed_keys[][40] = {"output_dir", "format", "monitor_dir", "mo
 
 bool config_key_fixed(const struct config_key *k, const struct config *was, const struct config *to)
 {
-	/* Names of autograd's nodes are bound when libraries are loaded, or not at all. */
+	/* Autograd's nodes are intercepted when libraries are loaded, or not at all. */
 	if (strcmp(k->name, "backward") == 0)
 		return !was->backward;
 	/* The task's sink is not opened for other tasks, and their sinks are not opened for it. */

@@ -8,7 +8,10 @@
 #include "text/text.h"
 #include "config/config_value.h"
 
-/* Continues to count after the buffer is full, so that the length is the same as snprintf's. */
+/*
+ * Text whose length is counted even after the buffer is full, so that it can be returned as by
+ * snprintf().
+ */
 struct out {
 	char *buf;
 	size_t cap, len;
@@ -36,8 +39,8 @@ static void write_int(struct out *o, int64_t v)
 }
 
 /*
- * The fewest digits that restore the number. YAML 1.1 reads 1e-8 as a text; with a fraction and a signed exponent every reader
- * recognises a number.
+ * Writes the fewest digits that restore the number. YAML 1.1 reads 1e-8 as a text; a fraction and
+ * a signed exponent make every reader recognise a number.
  */
 static void put_double(struct out *o, double v)
 {
@@ -68,7 +71,10 @@ static void put_double(struct out *o, double v)
 	}
 }
 
-/* Decodes the character at s: returns its length in bytes, and its code in *c. Each invalid byte is one U+FFFD. */
+/*
+ * Decodes the character at s: returns its length in bytes, and its code in *c. Each invalid byte
+ * becomes U+FFFD.
+ */
 static unsigned decode_utf8(const unsigned char *s, uint32_t *c)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -89,7 +95,7 @@ static unsigned decode_utf8(const unsigned char *s, uint32_t *c)
 	return n;
 }
 
-/* In double quotes. Characters that YAML counts as printable stay as they are. */
+/* Writes text inside double quotes. Characters that YAML counts as printable are not escaped. */
 static void put_quoted_part(struct out *o, const char *text, size_t len)
 {
 	const unsigned char *s = (const unsigned char *)text, *end = s + len;
@@ -135,7 +141,7 @@ static void write_word_list(struct out *o, const char *words)
 	format_char(o, ']');
 }
 
-/* Lines of JSON. */
+/* Writes rules, which are stored as lines of JSON. */
 static void write_rule_list(struct out *o, const char *lines)
 {
 	format_char(o, '[');
@@ -168,7 +174,7 @@ static void write_ranges(struct out *o, const struct ranges *r)
 	format_char(o, ']');
 }
 
-/* In the notation that parse_choice() reads. */
+/* Writes words in the notation that parse_choice() reads. */
 static void write_choice(struct out *o, const struct config_key *k, uint64_t words)
 {
 	const char *const *names = config_key_words(k);
@@ -192,7 +198,7 @@ static void write_choice(struct out *o, const struct config_key *k, uint64_t wor
 	format_char(o, ']');
 }
 
-/* Percent, without the ".0" of a number: "1%", "0.5%", "off". */
+/* Writes percent without a trailing ".0": "1%", "0.5%", "off". */
 static void format_share(struct out *o, double percent)
 {
 	char tmp[48];
@@ -211,7 +217,7 @@ static void format_share(struct out *o, double percent)
 	format_text(o, "%\"");
 }
 
-/* The numbers as they were written. */
+/* Writes numbers as the user wrote them. */
 static void write_number_list(struct out *o, const char *lines)
 {
 	format_char(o, '[');

@@ -15,7 +15,7 @@
 #include "terms/train_kind.h"
 #include "config/output_format.h"
 
-#define STEP_MAX 4294967295.0 /* a step is kept in 32 bits */
+#define STEP_MAX 4294967295.0 /* a step is stored in 32 bits */
 #define BYTES_MAX 1e15 /* more than any buffer, and exact as a double */
 
 /* 0, or a compile error if the member's type differs from the row's. */
@@ -81,7 +81,10 @@
 	{                                                            \
 		ROW(m, KEY_ENUM, enum t, d, h), .words = WORDS_OF(n) \
 	}
-/* All are read and written like this one (config_value.c, format.c). */
+/*
+ * The enums of all keys have the same size, so they are read and written alike (config_value.c,
+ * format.c).
+ */
 _Static_assert(sizeof(enum config_fork) == sizeof(enum stats_isa) &&
 		       sizeof(enum config_fork) == sizeof(enum stats_checksum) &&
 		       sizeof(enum config_fork) == sizeof(enum config_loss_reduction) &&
@@ -133,8 +136,8 @@ static const char *const health_norm_names[] = {"sum_squares", "l2", NULL};
 static const char *const device_names[] = {"auto", "kernel", "copy", "off", NULL};
 
 /*
- * The lists of words that rows refer to. This is the only table with pointers, because those are relocated in every
- * process that starts.
+ * The lists of words to which rows refer. This is the only table with pointers, because pointers
+ * are relocated in every process that starts.
  */
 #define WORD_LISTS(LIST)          \
 	LIST(output_format_names) \
@@ -522,14 +525,17 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 	return NULL;
 }
 
-#define NEAR_MAX 40 /* characters compared of a name */
+#define NEAR_MAX 40 /* maximum number of characters compared */
 
 static unsigned smaller_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-/* Number of edits (insert, delete, replace, swap of neighbours) between two names of at most NEAR_MAX characters. */
+/*
+ * Returns the number of edits (insert, delete, replace, swap of neighbours) between two names of
+ * at most NEAR_MAX characters.
+ */
 static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned row[3][NEAR_MAX + 1];
@@ -557,7 +563,7 @@ static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m
 const struct config_key *config_key_near(const char *name, size_t len)
 {
 	const struct config_key *best = NULL;
-	unsigned best_edits = 1 + (unsigned)len / 5; /* with more edits it is another word */
+	unsigned best_edits = 1 + (unsigned)len / 5; /* with more edits it is a different word */
 
 	if (len > NEAR_MAX)
 		return NULL;
@@ -574,7 +580,7 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	return best;
 }
 
-/* False for a second word with the same meaning (train_kind_names). */
+/* False for a word that has the same meaning as an earlier one (train_kind_names). */
 static bool is_first_word(const char *const *words, const char *const *at)
 {
 	for (; words < at; words++)

@@ -39,7 +39,7 @@ const char *marker_parse(const char *text, size_t len, struct marker *m)
 	return NULL;
 }
 
-/* True if s ends with `tail`, starting at the beginning of s or after a separator. */
+/* True if s ends with `tail`, and `tail` starts at the beginning of s or after a separator. */
 static bool has_marker_tail(const char *s, const char *tail, size_t n, char separator)
 {
 	size_t len = strlen(s);

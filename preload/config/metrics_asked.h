@@ -4,13 +4,19 @@
 
 #include "config/rooms/room.h"
 
-/* Not a metric: the embedding's gradient is measured, for checkpoints. */
+/* Bit beside those of metrics: the embedding's gradient is measured, to judge checkpoints. */
 #define METRICS_HEALTH (UINT64_C(1) << 63)
 
-/* Which metrics are computed: those that are written, and those that are logged. Bits of enum metric, and METRICS_HEALTH. */
+/*
+ * Returns the metrics to be computed, because they are written or logged: bits of enum metric,
+ * and METRICS_HEALTH.
+ */
 uint64_t config_metrics(const struct config *c);
 
-/* Which numbers of each step are recorded: the requested ones, and the loss if a summary needs it. Bits of enum scalar. */
+/*
+ * Returns the scalars to be recorded: those of key scalars, and the loss if a summary needs it.
+ * Bits of enum scalar.
+ */
 uint64_t config_scalars(const struct config *c);
 
 #endif

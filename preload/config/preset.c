@@ -3,7 +3,10 @@
 
 #include "config/rooms/process.h"
 
-/* There are thousands of operators in a step: the writer needs some room between two drains. */
+/*
+ * MiB of the journal: it must hold the records of thousands of operators in a step from one drain
+ * to the next.
+ */
 #define ROOM "64"
 
 const struct preset config_presets[] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Presets: values of keys, and a list of functions, for one purpose. `probe run --preset NAME` sets them in the
- * environment; key `preset` (PROBE_PRESET) when the configuration is read. Values set by the user take precedence.
+ * Presets: values of keys, and a list of functions, for one purpose. `probe run --preset NAME`
+ * sets these values in the environment; key `preset` (PROBE_PRESET) sets them when the
+ * configuration is read. Values set by the user take precedence.
  */
 #ifndef PROBE_CONFIG_PRESET_H
 #define PROBE_CONFIG_PRESET_H
@@ -10,16 +11,19 @@
 
 #define PRESET_KEYS_MAX 8
 
-/* Texts within the row, because the loader does not touch data without pointers. "": the end, or none. */
+/*
+ * Texts are stored in the row, so that the loader need not relocate pointers. "": end of the
+ * array, or none.
+ */
 struct preset {
-	char name[12]; /* of preset_names in keys.c */
+	char name[12]; /* a word of preset_names in keys.c */
 	char list[24]; /* list of functions, next to probe.yaml; "": the default list */
 	struct {
 		char key[16], value[96];
 	} set[PRESET_KEYS_MAX];
 };
 
-/* By enum config_preset; the first one sets nothing. */
+/* Index: enum config_preset. The first one sets nothing. */
 extern const struct preset config_presets[];
 extern const unsigned config_npresets;
 

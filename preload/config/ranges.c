@@ -11,7 +11,7 @@ static void skip_spaces(const char **p, const char *end)
 		++*p;
 }
 
-/* A non-negative integer of at most INT64_MAX. */
+/* Parses a non-negative integer of at most INT64_MAX. */
 static bool parse_range_end(const char **p, const char *end, uint64_t *out)
 {
 	const char *from = *p;
@@ -28,7 +28,7 @@ static bool parse_range_end(const char **p, const char *end, uint64_t *out)
 	return *p > from;
 }
 
-/* The capacity is the next power of two from n on, so it need not be stored. */
+/* The capacity is the smallest power of two that is at least n, so it need not be stored. */
 static bool append_range(struct ranges *r, uint64_t lo, uint64_t hi)
 {
 	if ((r->n & (r->n - 1)) == 0) {
@@ -64,7 +64,7 @@ const char *ranges_add(struct ranges *r, const char *text, size_t len)
 		char quote = 0;
 
 		skip_spaces(&p, end);
-		/* In the environment, the file's notation comes with its quotes. */
+		/* An environment variable may contain the file's notation, with quotes. */
 		if (listed && p < end && (*p == '"' || *p == '\''))
 			quote = *p++;
 		if (!parse_range_end(&p, end, &lo))

@@ -39,11 +39,14 @@ void reader_close(struct reader *r)
 	if (r->have_event)
 		yaml_event_delete(&r->event);
 	r->have_event = false;
-	/* works also for one that failed to start: it is all zero */
+	/* also correct for a parser that failed to start: it is all zero */
 	yaml_parser_delete(&r->parser);
 }
 
-/* Reports libyaml's error with its place; for bytes that are not text it knows only the offset. */
+/*
+ * Reports libyaml's error with its position; if the bytes are not text, libyaml knows only the
+ * offset.
+ */
 static int syntax_error(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -228,7 +231,7 @@ int reader_slurp(const char *path, char **text, size_t *len)
 	return 0;
 }
 
-/* Not in musl (entry/libc_gaps.c). */
+/* Missing in musl (entry/libc_gaps.c). */
 extern const char *strerrordesc_np(int err) __attribute__((weak));
 
 const char *reader_why(int err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * YAML files as a stream of events, with limits on everything that a file could make too large: bytes, depth,
- * documents, messages. JSON is read too, because it is YAML.
+ * YAML files as a stream of events, with limits on everything that a file could make too large:
+ * bytes, depth, documents, messages. JSON is read too, because JSON is YAML.
  *
  *	reader_open(&r, text, len, &report, "the defaults are used");
  *	while (reader_next(&r) > 0) ... r.event ...
@@ -18,7 +18,10 @@
 
 #define READER_BYTES_MAX ((size_t)1 << 20)
 #define READER_DEPTH_MAX 32
-/* % signs: libyaml's time grows with the square of the number of %TAG lines */
+/*
+ * number of % characters allowed: libyaml's time grows with the square of the number of %TAG
+ * lines
+ */
 #define READER_PERCENT_MAX 4096
 
 struct reader {
@@ -29,7 +32,10 @@ struct reader {
 	int error; /* 0 or -errno; never reset */
 	unsigned depth;
 	struct report *report;
-	/* for the message: the consequence if the file cannot be parsed; NULL: the caller reports it */
+	/*
+	 * the consequence if the file cannot be parsed, for the message; NULL: the caller reports
+	 * it
+	 */
 	const char *lost;
 	const unsigned char *text;
 	size_t len;
@@ -44,8 +50,8 @@ int reader_open(
 void reader_close(struct reader *r);
 
 /*
- * Reads the next event. Returns its type (> 0: yaml_event_type_t), or -EINVAL for a syntax error, -E2BIG for nesting
- * beyond READER_DEPTH_MAX, -ENOMEM. The first two are reported here.
+ * Reads the next event. Returns its type (> 0: yaml_event_type_t), -EINVAL (syntax error,
+ * reported), -E2BIG (nested deeper than READER_DEPTH_MAX, reported), or -ENOMEM.
  */
 int reader_next(struct reader *r);
 
@@ -53,15 +59,19 @@ int reader_next(struct reader *r);
 bool reader_can_parse(const void *of);
 
 /*
- * Reads up to the first event inside the document's top mapping. Returns 1; 0 if there is no document (comments only); -ENODATA
- * if there is not even a comment; -ENOTSUP if the top is not a mapping; or the same as reader_next.
+ * Reads up to the first event inside the document's top mapping. Returns 1; 0 if there is no
+ * document (comments only); -ENODATA if there is not even a comment; -ENOTSUP if the top is not a
+ * mapping; or an error of reader_next().
  */
 int reader_enter_mapping(struct reader *r);
 
-/* After the end of the top mapping: reports a further document, which is not read. */
+/* After the end of the top mapping: reports a second document, which is not read. */
 int reader_leave_mapping(struct reader *r);
 
-/* Skips the node that the current event begins, up to its last event. Returns 0 or as reader_next. */
+/*
+ * Skips the node that the current event begins, up to its last event. Returns 0, or an error of
+ * reader_next().
+ */
 int reader_skip(struct reader *r);
 
 /* Reports a problem at the beginning of the current event. */
@@ -69,10 +79,10 @@ int reader_skip(struct reader *r);
 	report_at((r)->report, (r)->event.start_mark.line + 1, (r)->event.start_mark.column + 1, \
 		__VA_ARGS__)
 
-/* The kind of the current event, for messages: "a list". */
+/* Returns what the current event is, for messages: "a list". */
 const char *reader_shape(const struct reader *r);
 
-/* True if the current event is a scalar without value: nothing, ~ or null, not quoted. */
+/* True if the current event is a null scalar: empty, ~ or null, not quoted. */
 bool reader_is_null(const struct reader *r);
 
 /*
@@ -81,7 +91,7 @@ bool reader_is_null(const struct reader *r);
  */
 int reader_slurp(const char *path, char **text, size_t *len);
 
-/* Text for an error of reader_slurp, in English whatever the job's locale. */
+/* Returns the text for an error of reader_slurp(), in English whatever the job's locale. */
 const char *reader_why(int err);
 
 #endif

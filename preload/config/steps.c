@@ -17,7 +17,7 @@ static uint64_t interval_of_steps(const struct config *c)
 	return keys->step_interval > 0 ? (uint64_t)keys->step_interval : 1;
 }
 
-/* The first of start_step, start_step + step_interval ... that is not below `from`. */
+/* Returns the first of start_step, start_step + step_interval ... that is not below `from`. */
 static uint64_t first_due_step(const struct config *c, uint64_t from)
 {
 	uint64_t start = (uint64_t)get_steps_keys(c)->start_step, n = interval_of_steps(c);
@@ -32,7 +32,10 @@ static struct range listed_steps(const struct config *c, uint32_t i)
 	return keys->step.n ? keys->step.item[i] : (struct range){0, LAST_STEP};
 }
 
-/* The number of steps before `step`, from the first of the training on, that the list and the interval allow. */
+/*
+ * Returns how many steps before `step`, from the first of the training on, the list and the
+ * interval allow.
+ */
 static uint64_t allowed_before(const struct config *c, uint64_t step)
 {
 	const struct steps_keys *keys = get_steps_keys(c);

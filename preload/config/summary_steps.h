@@ -6,7 +6,10 @@
 #include "config/rooms/steps.h"
 #include "config/rooms/tensorboard.h"
 
-/* True if the summary of key summary_dir includes this step: the training's first one, and each summary_interval-th. */
+/*
+ * True if the summary of key summary_dir includes `step`: the first step, and each
+ * summary_interval-th.
+ */
 static inline bool config_summary_has(const struct config *c, uint32_t step)
 {
 	return step == (uint64_t)get_steps_keys(c)->start_iteration ||

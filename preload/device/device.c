@@ -10,7 +10,7 @@
 #include "elf/loaded/modules.h"
 
 static _Atomic(const struct device_backend *) known;
-static _Atomic uint64_t looked; /* generation of the modules, + 1 */
+static _Atomic uint64_t looked; /* 1 + generation of the modules at the last check */
 
 static _Atomic uint32_t forks;
 
@@ -55,7 +55,7 @@ const struct device_backend *device_present(void)
 	const struct device_backend *b = device_known();
 	uint64_t now;
 
-	/* A device's driver is never unloaded. */
+	/* A device's driver is never unloaded, so the answer is final. */
 	if (b)
 		return b;
 	now = modules_generation() + 1;
@@ -69,18 +69,19 @@ const struct device_backend *device_present(void)
 }
 
 /*
- * Asking the loader takes its lock, so device_watch() asks only after libprobe's dlopen() wrapper has reported a load. That
- * reports a load before it happens, and its duration is not known, so checks continue for QUIET_NS. During that time one check
- * in LOOK_NS is enough: a runtime needs milliseconds to start, and has no pointers before.
+ * Asking the loader takes its lock, so device_watch() asks only after libprobe's hook of dlopen()
+ * has reported a load. The hook reports a load before it happens, and its duration is not known,
+ * so checks continue for QUIET_NS. During this time one check in LOOK_NS is enough: a runtime
+ * needs milliseconds to start, and no pointer of the job is on the device before.
  *
- * If a library is known to find the loader's own dlopen() (RTLD_DEEPBIND, dlsym), checks never stop. Because there may be
- * unknown ways too, one call in ASK_EVERY is checked anyway.
+ * If a library is known to call the loader's own dlopen() (RTLD_DEEPBIND, dlsym), checks never
+ * stop. Because there may be other ways to load, one call in ASK_EVERY is checked anyway.
  */
 #define QUIET_NS UINT64_C(10000000000)
 #define LOOK_NS 5000u
 #define ASK_EVERY 1024
 
-static _Atomic uint32_t loads = 1; /* loads that were reported; 1: the libraries at program start */
+static _Atomic uint32_t loads = 1; /* number of reported loads; 1: the libraries at program start */
 static _Atomic uint32_t quiet; /* number of loads that have finished */
 static _Atomic uint64_t
 	last_load; /* CLOCK_MONOTONIC, because ticks are not valid yet at an early dlopen() */
@@ -139,7 +140,8 @@ bool device_is_host(
 	if (bytes > 1 && *kind != DEVICE_IDLE) {
 		last = b->memory((const char *)p + bytes - 1);
 		if (last != *kind)
-			*kind = DEVICE_MEMORY; /* one buffer in two kinds of memory: undecided */
+			/* the two ends of the buffer are in different memory: undecided */
+			*kind = DEVICE_MEMORY;
 	}
 	return *kind != DEVICE_MEMORY;
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tells which device owns a buffer. A pointer that the processor must not follow may belong to a device (a GPU). Then
- * only the device's own runtime knows, and only a stream of the job can read it in the right order. The core uses the
- * runtime through struct device_backend; adapters provide one for each.
+ * Finds out which device owns a buffer. A pointer that the processor must not follow may belong
+ * to a device (a GPU). Then only the device's own runtime knows about the memory, and only a
+ * stream of the job can read it in the right order. The core uses the runtime through struct
+ * device_backend, which adapters provide.
  *
- * A buffer is host memory if no runtime is active in the process, or if the active one says so. Operations on streams
- * accept memory of any kind, so their buffers are also tested by the kernel before they are read (device_probe).
+ * A buffer is host memory if no runtime is active in the process, or if the active one says so.
+ * Operations on streams accept memory of any kind, so for their buffers the kernel is also asked
+ * before they are read (device_probe).
  */
 #ifndef PROBE_DEVICE_DEVICE_H
 #define PROBE_DEVICE_DEVICE_H
@@ -17,25 +19,29 @@
 struct device_driver;
 
 enum device_memory {
-	DEVICE_IDLE, /* the runtime has not been started: no device has any memory */
+	DEVICE_IDLE, /* the runtime has not been started, so no memory belongs to a device */
 	DEVICE_HOST, /* the runtime does not know the address */
-	DEVICE_PINNED, /* host memory that the runtime knows: both can read it */
+	DEVICE_PINNED, /* host memory that the runtime knows: processor and device can read it */
 	DEVICE_MEMORY, /* anything else, also if the runtime does not answer */
 };
 
 /*
- * A runtime. The functions are called on threads of the job, never wait for the device, never end or start anything of the job,
- * and may be called by several threads at once.
+ * A runtime. The functions are called on threads of the job, possibly by several at once. They
+ * never wait for the device, and never end or start anything of the job.
  */
 struct device_backend {
 	const char *name;
-	const char *library; /* prefix of the file's name */
-	/* The library was loaded: finds its functions. False: not usable. Called again if more libraries are loaded. */
+	const char *library; /* prefix of the library's file name */
+	/*
+	 * Called when the library was loaded, and again when more libraries are loaded: finds its
+	 * functions. False: not usable.
+	 */
 	bool (*attach)(void);
 	enum device_memory (*memory)(const void *p);
 	/*
-	 * True while operations on that stream are only recorded for later (CUDA graphs): libprobe's copies would be replayed
-	 * with them. True also if the runtime does not answer.
+	 * True while operations on the stream are only recorded for later (CUDA graphs):
+	 * libprobe's copies would be replayed with them. True also if the runtime does not
+	 * answer.
 	 */
 	bool (*capturing)(uint64_t stream);
 	/*
@@ -49,9 +55,12 @@ struct device_backend {
 	 * refuses).
 	 */
 	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
-	/* 1: the stream has passed the mark, *at is the copy, until drop(). 0: not yet. -EIO: it never will. */
+	/*
+	 * Returns 1 if the stream has passed the mark: *at is the copy, valid until drop(). 0:
+	 * not yet. -EIO: it never will.
+	 */
 	int (*poll)(uint32_t shot, const void **at);
-	/* Not needed any more; its memory is reused only when the stream has passed the mark. */
+	/* Ends a snapshot. Its memory is reused only when the stream has passed the mark. */
 	void (*drop)(uint32_t shot);
 	const struct device_driver
 		*driver; /* measures values on the device (measure.h); NULL: not possible */
@@ -60,15 +69,18 @@ struct device_backend {
 /* All backends that were compiled in, NULL-terminated; none if there are no adapters. */
 extern const struct device_backend *const device_backends[] __attribute__((weak));
 
-/* The backend whose runtime is loaded, or NULL. Checks again if something was loaded since; about 30 ns. */
+/*
+ * Returns the backend whose runtime is loaded, or NULL. Checks again if a library was loaded
+ * since; about 30 ns.
+ */
 const struct device_backend *device_present(void);
 
-/* The last result of device_present() on any thread. */
+/* Returns the last result of device_present() on any thread. */
 const struct device_backend *device_known(void);
 
 /*
- * The same as device_present() for calls whose buffers are about to be read: without a lock, a clock or a system call
- * if nothing was loaded for 10 s.
+ * Like device_present(), for calls whose buffers are about to be read: without a lock, a clock or
+ * a system call if nothing was loaded for 10 s.
  */
 const struct device_backend *device_watch(void);
 
@@ -77,14 +89,14 @@ uint32_t device_get_forks(void);
 void device_forked(void);
 
 /*
- * The program is about to load a library. untold: it may load further ones that libprobe does not see. Any thread, also before
- * libprobe is initialised.
+ * The program is about to load a library. untold: the library may load others without libprobe
+ * seeing it. Any thread, also before libprobe is initialised.
  */
 void device_loading(bool untold);
 
 /*
- * True if both ends of [p, p + bytes] are host memory according to that runtime (NULL: there is none). Reads nothing. kind: the
- * runtime's answer, DEVICE_IDLE without a runtime.
+ * True if both ends of [p, p + bytes] are host memory according to runtime b (NULL: no runtime).
+ * Reads nothing. *kind: the runtime's answer, DEVICE_IDLE without a runtime.
  */
 bool device_is_host(
 	const struct device_backend *b, const void *p, size_t bytes, enum device_memory *kind);

@@ -19,9 +19,9 @@
 #define STREAMS 256u
 #define NO_SLOT UINT32_MAX
 
-/* A launch that was made, or is being prepared. */
+/* A launch, made or being prepared. */
 struct launched {
-	uint32_t number; /* equals slot->done when it has completed; 0: it never will */
+	uint32_t number; /* equals slot->done when the launch has completed; 0: it never will */
 	uint64_t stream;
 	uint16_t unit, units; /* part of the scratch memory; units 0: it was not launched */
 	_Atomic uint16_t wanted; /* its shots that have not been dropped */
@@ -43,9 +43,13 @@ struct measure_context {
 	pthread_mutex_t lock;
 	void *function;
 	struct stats_slot *
-		slot; /* libprobe's memory that the device may write: it is kept when the context is destroyed */
+		/*
+		 * libprobe's memory that the device may write: kept even when the context is
+		 * destroyed
+		 */
+		slot;
 	struct launched *launched;
-	uint64_t slot_at, parts_at, counters_at; /* addresses of the device */
+	uint64_t slot_at, parts_at, counters_at; /* addresses on the device */
 	uint32_t last; /* number of the latest launch */
 	uint32_t next; /* where the search for a free slot starts */
 	uint8_t taken[UNITS];
@@ -53,7 +57,7 @@ struct measure_context {
 		uint64_t stream;
 		uint32_t pending;
 	} streams[STREAMS]; /* streams with pending launches */
-	struct stats_launch launch; /* being prepared */
+	struct stats_launch launch; /* the launch being prepared */
 };
 
 static struct measure_context contexts[CONTEXTS];
@@ -145,8 +149,8 @@ static struct measure_context *make_context(
 	struct measure_context *m;
 
 	/*
-	 * While another thread makes it, this thread's tensors have no values: that takes a second, and no thread waits for
-	 * libprobe.
+	 * While another thread makes the entry, this thread's tensors have no values: making it
+	 * takes a second, and no thread waits for libprobe.
 	 */
 	if (pthread_mutex_trylock(&making))
 		return NULL;
@@ -220,7 +224,10 @@ static bool is_ready(struct measure_context *m)
 	return state == CONTEXT_READY;
 }
 
-/* The stream's count, created if necessary; NULL: too many streams have pending launches. */
+/*
+ * Returns the stream's counter, created if necessary; NULL: too many streams have pending
+ * launches.
+ */
 static uint32_t *stream_pending(struct measure_context *m, uint64_t stream)
 {
 	unsigned unused = STREAMS;
@@ -264,7 +271,8 @@ static void sweep_launched(struct measure_context *m)
 }
 
 /*
- * Number of launches that the stream has not passed yet; completed ones do not count, even if their values have not been read.
+ * Returns the number of launches that the stream has not passed yet; completed ones do not count,
+ * even if their values have not been read.
  */
 static uint32_t count_under_way(const struct measure_context *m, uint64_t stream)
 {
@@ -289,7 +297,10 @@ static uint32_t find_launch_slot(const struct measure_context *m)
 	return NO_SLOT;
 }
 
-/* First fit. UNITS: there is none. */
+/*
+ * Finds n contiguous free parts of the scratch memory (first fit). Returns UNITS if there are
+ * none.
+ */
 static uint32_t find_units(const struct measure_context *m, uint32_t n)
 {
 	uint32_t run = 0;
@@ -351,14 +362,17 @@ static uint32_t shot_of(
 
 static uint32_t next_number(struct measure_context *m)
 {
-	/* Not 0, also in the bits that a shot stores of it. */
+	/*
+	 * The number must not be 0, also in the bits of it that a pending result's number
+	 * contains.
+	 */
 	do
 		m->last++;
 	while (!(m->last & 0xfff));
 	return m->last;
 }
 
-/* The slot belongs to the launch; nothing is on the stream yet. */
+/* Ends the preparation: the slot belongs to the launch; nothing is on the stream yet. */
 static void close_slot(struct device_batch *b)
 {
 	struct measure_context *m = b->context;
@@ -371,7 +385,7 @@ static void close_slot(struct device_batch *b)
 		unit = find_units(m, units);
 		pending = stream_pending(m, b->stream);
 	}
-	/* Its shots report the failure when they are queried. */
+	/* The launch fails; its results report this when they are queried. */
 	if (unit == UNITS || !pending) {
 		l->number = 0;
 		b->lost += m->launch.jobs;
@@ -393,7 +407,10 @@ static void close_slot(struct device_batch *b)
 	m->launch.counters = m->counters_at + b->slot * STATS_COUNTERS * sizeof(uint32_t);
 	if (!b->driver->launch(
 		    m->function, blocks ? blocks : 1, &m->launch, sizeof(m->launch), b->stream)) {
-		/* The job's device or its context is lost, or the kernel is refused: nothing more is tried. */
+		/*
+		 * The job's device or its context is lost, or the driver refuses the kernel:
+		 * nothing more is tried.
+		 */
 		l->number = 0;
 		atomic_store_explicit(&m->state, CONTEXT_OFF, memory_order_release);
 		log_loss(LOSS_DEVICE,
@@ -539,7 +556,10 @@ static uint32_t slot_of_shot(uint32_t shot)
 	return shot >> 17 & (SLOTS - 1);
 }
 
-/* 1: the launch has completed; 0: not yet; -EIO: it never will, or the number belongs to another launch. */
+/*
+ * Returns 1 if the launch has completed; 0: not yet; -EIO: it never will, or the number belongs
+ * to another launch.
+ */
 static int look_at(uint32_t shot)
 {
 	struct measure_context *m = context_of(shot);

@@ -28,7 +28,8 @@ struct measure_context;
 struct device_backend;
 
 /*
- * A pending result: the number of a shot (struct device_backend) with this bit set. Numbers are reused once they are dropped.
+ * Numbers of pending results have this bit set; they are used like numbers of snapshots (struct
+ * device_backend). A number is reused once its result was dropped.
  */
 #define SHOT_MEASURED (UINT32_C(1) << 30)
 #define SHOT_IS_MEASURED(shot) (((shot)&UINT32_C(0xc0000000)) == SHOT_MEASURED)
@@ -39,7 +40,10 @@ struct device_backend;
  */
 void device_prepare(const struct device_backend *b);
 
-/* A collective of that runtime is about to begin: if the runtime has started, nothing more is prepared from now on. */
+/*
+ * A collective of this runtime is about to begin: if the runtime has started, nothing is prepared
+ * from now on.
+ */
 void device_collective_begins(const struct device_backend *b);
 
 /* True until a collective has begun: functions of a runtime that may wait for its device can be called. */
@@ -62,22 +66,28 @@ struct device_batch {
 bool device_batch_begin(struct device_batch *batch, const struct device_backend *b, uint64_t stream,
 	const void *memory, bool *dropped);
 
-/* The shot of its values, 0: there is none. *dropped: because too many launches are pending. */
+/*
+ * Adds a tensor. Returns the number of its pending result, 0 if it is not measured. *dropped:
+ * true if the reason is that too many launches are pending.
+ */
 uint32_t device_batch_add(struct device_batch *batch, const struct device_tensor *t, bool *dropped);
 
 /*
- * A shot without values, for the time at which the stream reaches this point. 0: there is none. alone: also if nothing is
- * measured.
+ * Returns the number of a pending result without values, which shows when the stream reaches this
+ * point; 0: none. alone: also if no tensor was added.
  */
 uint32_t device_batch_mark(struct device_batch *batch, bool alone);
 
 /* Launches the tensors that were added. Returns how many of all of them were dropped: their shots never come. */
 uint32_t device_batch_end(struct device_batch *batch);
 
-/* 1: complete, and *out and *crc are the results; 0: not yet; -EIO: never. */
+/* Returns 1 if the result is complete, in *out and *crc; 0: not yet; -EIO: it never will be. */
 int device_measured(uint32_t shot, struct stats *out, uint32_t *crc);
 
-/* When the stream reached the launch and when it left it, in ns of the device's clock. False: not known (yet). */
+/*
+ * Returns when the stream began the launch and when it had completed it, in ns of the device's
+ * clock. Returns false if that is not known (yet).
+ */
 bool device_times(uint32_t shot, uint64_t *begin, uint64_t *end);
 
 void device_measured_drop(uint32_t shot);

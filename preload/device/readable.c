@@ -7,9 +7,11 @@
 #include "elf/memory.h"
 
 /*
- * Two ways to let the kernel test memory, neither of which can fault. The one in elf/memory.c takes 0.1 us on all kernels.
- * process_vm_readv on the own process takes several times that (on some kernels 20 us), and sandboxes refuse it, so it is only
- * used on kernels that do not support the first. If neither works, nothing counts as readable.
+ * True if the page can be read. There are two ways to let the kernel test memory, neither of
+ * which can fault. The one in elf/memory.c takes 0.1 us on all kernels. process_vm_readv() on the
+ * own process takes several times as long (on some kernels 20 us), and sandboxes refuse it, so it
+ * is only used on kernels that do not support the first way. If neither works, nothing counts as
+ * readable.
  */
 static bool is_page_readable(uintptr_t a)
 {
@@ -35,7 +37,10 @@ bool device_probe(const void *p, size_t bytes)
 
 	if (!bytes)
 		return true;
-	/* NULL is never a buffer, even if page 0 is mapped; nor is a range that wraps around. */
+	/*
+	 * NULL is never a buffer, even if page 0 is mapped; nor is a range that wraps around the
+	 * end of the address space.
+	 */
 	if (!p || last < first)
 		return false;
 	return is_page_readable(first) && ((first ^ last) < MEMORY_PAGE || is_page_readable(last));

@@ -13,8 +13,8 @@
 #define SHOTS 4096u
 
 static struct shot {
-	void *event, *context; /* kept for the next snapshot in the same context */
-	uint32_t first, pages; /* pages 0: free */
+	void *event, *context; /* kept for another snapshot in the same context */
+	uint32_t first, pages; /* pages 0: the entry is free */
 	bool unwanted;
 } shots[SHOTS];
 static uint8_t taken[PAGES];
@@ -28,7 +28,7 @@ static void give_back_shot(struct shot *s)
 	s->pages = 0;
 }
 
-/* Frees snapshots that are not needed and whose copy is complete. */
+/* Frees snapshots that were dropped and whose copy is complete. */
 static void sweep_unwanted_shots(const struct snapshot_runtime *r)
 {
 	for (uint32_t i = 1; i < SHOTS; i++)
@@ -36,7 +36,7 @@ static void sweep_unwanted_shots(const struct snapshot_runtime *r)
 			give_back_shot(&shots[i]);
 }
 
-/* First fit. PAGES: there is none. */
+/* Finds n contiguous free pages (first fit). Returns PAGES if there are none. */
 static uint32_t find_pages(uint32_t n)
 {
 	uint32_t run = 0;
@@ -126,7 +126,7 @@ static int take_shot(const struct snapshot_runtime *r, void *context, void *stre
 	memset(taken + at, 1, n);
 	s->first = at;
 	s->pages = n;
-	/* Without the mark the end of the copy is unknown: its pages are never used again. */
+	/* Without the mark, the end of the copy is not known: its pages are never reused. */
 	s->unwanted = false;
 	if (!r->record(s->event, stream))
 		return -EIO;

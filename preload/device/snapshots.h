@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime that copies on streams and has
- * events.
+ * Snapshots of a device's memory (copy, poll and drop of struct device_backend), for any runtime
+ * that copies on streams and has events.
  *
  * They are in one region of page-locked host memory (copies to other memory would wait), allocated by snapshots_init() when a
  * communicator is made, or at the first snapshot if no collective has begun before: allocating may wait for the device. It is
  * divided into pages; the pages of a snapshot that is no longer needed are freed when its event has passed. Only one runtime of
  * a process can use them.
  *
- * Lock: `lock` guards the table of snapshots; a leaf but for the runtime's own locks. A forked child
- * initialises it again, though devices do not work there.
+ * Lock: `lock` guards the table of snapshots; a leaf except for the runtime's own locks. A forked
+ * child initialises it again, though devices do not work in a forked child.
  */
 #ifndef PROBE_DEVICE_SNAPSHOTS_H
 #define PROBE_DEVICE_SNAPSHOTS_H
@@ -24,7 +24,8 @@ struct snapshot_runtime {
 	void (*destroy_event)(void *event);
 	bool (*copy)(void *to, const void *from, size_t bytes, void *stream);
 	bool (*record)(void *event, void *stream);
-	int (*query)(void *event); /* 1: passed; 0: not yet; -1: it never will */
+	/* 1: the stream has passed the event; 0: not yet; -1: it never will */
+	int (*query)(void *event);
 };
 
 /* Allocates the region, in the current context. Call it while device_can_wait() (measure.h). */

@@ -3,7 +3,10 @@
 
 #include <string.h>
 
-/* 0: the kernel does not know the type; each byte of such types is read through a table. The CPU code knows all types. */
+/*
+ * Table of the kernel's formats by dtype. 0: the kernel does not support the type, because it
+ * would need a table; the CPU code supports all types.
+ */
 #define FORMAT(f) ((f) + 1)
 static const uint8_t formats[DT_COUNT] = {
 	[DT_BOOL] = FORMAT(STATS_BOOL),
@@ -25,7 +28,7 @@ static const uint8_t formats[DT_COUNT] = {
 
 _Static_assert(sizeof(struct stats_launch) <= 4096, "CUDA takes no more arguments");
 
-/* The tensor's dimensions, with the parts of complex numbers as the innermost one. */
+/* Writes the tensor's dimensions, with the parts of complex numbers as the innermost one. */
 static void write_dims(
 	struct stats_job *job, const struct device_tensor *t, uint64_t parts, uint64_t component)
 {

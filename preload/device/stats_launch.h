@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by the host and the statistics kernel (stats.cl): one launch measures up to STATS_JOBS tensors. Compiled as C
- * and as OpenCL C; both lay out these structures alike, because every member is at a multiple of its size.
+ * Shared by the host and the statistics kernel (stats.cl): one launch measures up to STATS_JOBS
+ * tensors. Compiled as C and as OpenCL C; both use the same layout of these structures, because
+ * every member is at a multiple of its size.
  */
 #ifndef PROBE_DEVICE_STATS_LAUNCH_H
 #define PROBE_DEVICE_STATS_LAUNCH_H
@@ -20,12 +21,11 @@ typedef int64_t stats_i64;
 #ifndef STATS_THREADS
 #define STATS_THREADS 256 /* per block; the variant for a processor has 1 */
 #endif
-#define STATS_JOBS 30 /* per launch: its arguments fit into the 4,096 bytes that CUDA allows */
-#define STATS_DIMS 5 /* four of the tensor, and the two parts of complex numbers */
-#define STATS_PARTS \
-	1024 /* blocks of a launch, because each writes its partial result into the scratch memory */
+#define STATS_JOBS 30 /* per launch: the arguments must fit into the 4,096 bytes that CUDA allows */
+#define STATS_DIMS 5 /* four dimensions of the tensor, and the two parts of complex numbers */
+#define STATS_PARTS 1024 /* maximum blocks of a launch: each writes its result to scratch memory */
 #define STATS_STRETCH \
-	16384 /* bytes that a block processes before another block is worth its start */
+	16384 /* bytes for one block, below which starting another block costs more than it saves */
 #define STATS_COUNTERS 32 /* per launch: one per job, and STATS_JOBS for the launch */
 
 /* Real data types, as the kernel distinguishes them. */
@@ -49,46 +49,52 @@ enum stats_format {
 };
 
 /*
- * A tensor. Elements are contiguous if ndim is 0; else size[] and step[] (bytes, the innermost dimension first) give
- * their places. The address is a multiple of the element's size.
+ * A tensor. Elements are contiguous if ndim is 0; else size[] and step[] (bytes; innermost
+ * dimension first) locate them. The address is a multiple of the element's size.
  */
 struct stats_job {
 	stats_u64 address;
-	stats_u64 count; /* elements; of complex numbers the parts */
+	stats_u64 count; /* real components: a complex element counts as two */
 	stats_u32 format; /* enum stats_format */
 	stats_u32 ndim;
 	stats_u32 first_block, blocks;
 	stats_u64
-		eps; /* an element below counts as a zero: struct stats_eps, the number as its bits */
+		/* bits of the threshold below which an element counts as zero: struct stats_eps */
+		eps;
 	stats_u64 eps_whole;
 	stats_u64 size[STATS_DIMS];
 	stats_i64 step[STATS_DIMS];
 };
 
-/* Results for a tensor, or for the part of it that one block has measured: the sums of struct stats_acc. */
+/*
+ * Results for a tensor, or for the part of a tensor that one block has measured: the sums of
+ * struct stats_acc.
+ */
 struct stats_part {
 	stats_u64 zeros, nans, pinfs, ninfs;
-	stats_u64 min, max; /* bits of a double, or an integer, as the format has it */
+	stats_u64 min, max; /* bits of a double, or an integer, depending on the format */
 	double sum, sq;
 	double sum_big, sq_big, sq_small;
 	stats_u32 word_xor, pad;
 };
 
-/* In host memory that the device writes. `done` is written last; then everything else is valid. */
+/*
+ * Results of a launch, in host memory that the device writes. `done` is written last; then
+ * everything else is valid.
+ */
 struct stats_slot {
-	stats_u64 begin, end; /* device's clock; 0: it has none */
+	stats_u64 begin, end; /* device's clock; 0: it has no clock */
 	stats_u32 pad;
-	stats_u32 done; /* the launch's number */
+	stats_u32 done; /* number of the launch that is complete */
 	struct stats_part result[STATS_JOBS];
 };
 
-/* The kernel's one argument. Addresses are the device's. */
+/* The kernel's only argument. Addresses are those on the device. */
 struct stats_launch {
 	stats_u64 slot; /* struct stats_slot */
 	stats_u64 parts; /* struct stats_part, one per block */
-	stats_u64
-		counters; /* stats_u32, STATS_COUNTERS of them, all 0; the kernel leaves them so */
-	stats_u32 number; /* not 0 */
+	stats_u64 counters; /* STATS_COUNTERS stats_u32, all 0 before and after a launch */
+	stats_u32 number; /* number of the launch, never 0 */
 	stats_u32 jobs; /* 0: only the clock is read */
 	struct stats_job job[STATS_JOBS];
 };

@@ -21,7 +21,10 @@
 
 #define DYN_MAX 4096 /* maximum number of entries of the dynamic section that are read */
 
-/* n items of `size` bytes at file offset `at`, or NULL if they are not inside the file or not aligned. */
+/*
+ * Returns n items of `size` bytes at file offset `at`, or NULL if they are not inside the file or
+ * not aligned.
+ */
 static const void *at_offset(
 	const struct elf_file *f, uint64_t at, uint64_t n, size_t size, size_t align)
 {
@@ -30,7 +33,10 @@ static const void *at_offset(
 	return f->map + at;
 }
 
-/* File offset of an address, UINT64_MAX if no segment has it in the file. *room: bytes of the segment from there on. */
+/*
+ * Returns the file offset of an address, UINT64_MAX if no segment has it in the file. *room:
+ * bytes from this offset to the end of the segment's part in the file.
+ */
 static uint64_t offset_of(const struct elf_file *f, uint64_t addr, uint64_t *room)
 {
 	for (unsigned i = 0; i < f->nphdr; i++) {
@@ -67,7 +73,10 @@ static const char *elf_string_at(const struct elf_file *f, uint64_t at)
 
 /* ---- number of symbols ---- */
 
-/* From the GNU hash table: the end of the longest chain. False: the table is damaged. */
+/*
+ * Finds the number of symbols from the GNU hash table: the end of the longest chain. Returns
+ * false if the table is damaged.
+ */
 static bool count_gnu(struct elf_file *f, uint64_t addr)
 {
 	uint64_t room = 0, at = offset_of(f, addr, &room);
@@ -370,7 +379,10 @@ bool elf_file_defines(const struct elf_file *f, const char *name)
 		return w.found;
 	}
 
-	/* count_gnu() checked that bloom filter and buckets are inside the file, and that the longest chain ends there. */
+	/*
+	 * count_gnu() has checked that bloom filter and buckets are inside the file, and that the
+	 * longest chain ends inside it.
+	 */
 	const unsigned bits = 8 * sizeof(ElfW(Addr));
 	const ElfW(Addr) *bloom = (const void *)(t + 4);
 	uint64_t bucket = 4 + (uint64_t)t[2] * (sizeof(ElfW(Addr)) / 4), chain = bucket + t[0];

@@ -23,8 +23,8 @@ struct elf_file {
 	const ElfW(Dyn) * dyn;
 	size_t ndyn;
 	const ElfW(Sym) * sym;
-	uint32_t nsym, first; /* only symbols first..nsym-1 can be defined ones */
-	const ElfW(Half) * versym; /* nsym of them, or NULL */
+	uint32_t nsym, first; /* only symbols first..nsym-1 can be defined */
+	const ElfW(Half) * versym; /* array of nsym, or NULL */
 	const uint32_t *gnu_hash;
 	size_t gnu_words; /* 32-bit words from gnu_hash to the end of the file */
 	const char *str;
@@ -33,27 +33,33 @@ struct elf_file {
 	bool no_default; /* DF_1_NODEFLIB: neither cache nor standard folders */
 };
 
-/* Maps the file. 0, -errno of opening it, or -ENOEXEC: not a shared object or program for this machine. */
+/*
+ * Maps the file. Returns 0, -errno of opening it, or -ENOEXEC if it is not a shared object or
+ * program for this machine.
+ */
 int elf_file_open(struct elf_file *f, const char *path);
 
-/* The same for a file in memory, which elf_file_close() does not free. Returns 0 or -ENOEXEC. */
+/*
+ * Like elf_file_open(), for a file in memory, which elf_file_close() does not free. Returns 0 or
+ * -ENOEXEC.
+ */
 int elf_file_over(struct elf_file *f, const void *bytes, size_t size);
 void elf_file_close(struct elf_file *f);
 
-/* The next DT_NEEDED from *at (0 at first) on, or NULL. */
+/* Returns the name in the next DT_NEEDED entry, or NULL after the last. *at: 0 at first. */
 const char *elf_file_needed(const struct elf_file *f, size_t *at);
 
 struct elf_function {
 	const char *name;
-	bool versioned; /* it has a version */
-	bool old; /* new references do not bind to it (name@VERSION) */
+	bool versioned; /* the symbol has a version */
+	bool old; /* name@VERSION, to which the linker binds no new references */
 };
 
-/* Calls visit for each function that the file exports, until that returns false. */
+/* Calls visit() for each function that the file exports, until visit() returns false. */
 void elf_file_functions(const struct elf_file *f,
 	bool (*visit)(const struct elf_function *fn, void *arg), void *arg);
 
-/* Calls visit for each weak undefined name of the file, until that returns false. */
+/* Calls visit() for each weak undefined name of the file, until visit() returns false. */
 void elf_file_weak_names(
 	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg);
 

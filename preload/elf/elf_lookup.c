@@ -9,8 +9,8 @@
 #include "elf/elf_read.h"
 #include "elf/elf_symbols.h"
 
-#define ALIASES 16 /* names of one function that are compared */
-#define NESTED 64 /* symbols that begin before an address and may still cover it */
+#define ALIASES 16 /* maximum number of names of one function to be compared */
+#define NESTED 64 /* maximum number of symbols before an address that may still cover it */
 #define NAME_MAX_BYTES 2048
 
 int elf_read(int fd, uint64_t off, void *buf, size_t len)
@@ -27,7 +27,7 @@ int elf_read(int fd, uint64_t off, void *buf, size_t len)
 		if (n < 0)
 			return -errno;
 		if (!n)
-			return -ENOEXEC; /* shorter than its headers claim */
+			return -ENOEXEC; /* the file is shorter than its headers claim */
 		p += n;
 		off += (uint64_t)n;
 		len -= (size_t)n;
@@ -53,7 +53,10 @@ static bool symbol_covers(const struct elf_symbol *e, uint64_t off)
 	return off >= e->off && off - e->off < e->size;
 }
 
-/* The innermost function around off; a symbol without a size is only used if there is no other. */
+/*
+ * Returns the innermost function around off. A symbol without a size is only used if there is no
+ * other.
+ */
 static const struct elf_symbol *find_symbol_around(const struct elf_symbols *s, uint64_t off)
 {
 	const struct elf_symbol *guess = NULL;
@@ -108,7 +111,7 @@ static unsigned int count_underscores(const char *s)
 	return (unsigned int)strspn(s, "_");
 }
 
-/* True if a looks more like the name that programs use. */
+/* True if name a looks more like the one that programs use than name b. */
 static bool is_better_name(const char *a, bool a_local, const char *b, bool b_local)
 {
 	size_t la = strlen(a), lb = strlen(b);
@@ -122,7 +125,10 @@ static bool is_better_name(const char *a, bool a_local, const char *b, bool b_lo
 	return strcmp(a, b) < 0;
 }
 
-/* Chooses among the names of functions that begin where e begins and are equally certain. */
+/*
+ * Chooses among the names of functions that begin where e begins, and whose size is equally
+ * certain.
+ */
 static int best_name(
 	int fd, const struct elf_symbols *s, const struct elf_symbol *e, uint64_t off, char *best)
 {

@@ -7,10 +7,13 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
-/* Descriptor of a regular file and *st, or -errno (-ENOEXEC: not a regular file). Never blocks on a FIFO or device. */
+/*
+ * Returns the descriptor of a regular file, and its *st, or -errno (-ENOEXEC: not a regular
+ * file). Never blocks on a FIFO or device.
+ */
 int elf_open(const char *path, struct stat *st);
 
-/* Reads all `len` bytes at off: 0, -ENOEXEC if the file is shorter, or -errno. */
+/* Reads `len` bytes at off. Returns 0, -ENOEXEC if the file is shorter, or -errno. */
 int elf_read(int fd, uint64_t off, void *buf, size_t len);
 
 #endif

@@ -30,11 +30,14 @@ static const char *const standard[] = {
 struct find {
 	struct elf_file *f;
 	const char *name;
-	char *path; /* ELF_PATH_MAX bytes */
+	char *path; /* buffer of ELF_PATH_MAX bytes */
 };
 
 #if defined(__x86_64__)
-/* __builtin_cpu_supports() is avoided: libgcc's constructor for it would run at every start of a process. */
+/*
+ * Returns the CPU's glibc-hwcaps level. __builtin_cpu_supports() is avoided: libgcc's constructor
+ * for it would run at every process start.
+ */
 static int cpu_level(void)
 {
 	const uint32_t v2 = bit_SSE4_2 | bit_POPCNT, v3 = bit_OSXSAVE | bit_AVX | bit_FMA;
@@ -84,7 +87,7 @@ static bool in_folder(struct find *s, const char *dir)
 {
 	char path[ELF_PATH_MAX];
 
-	/* An empty element is the working directory. */
+	/* An empty element means the working directory. */
 	if (!*dir)
 		dir = ".";
 	if ((size_t)snprintf(path, sizeof(path), "%s/glibc-hwcaps", dir) < sizeof(path) &&
@@ -100,7 +103,7 @@ static bool in_folder(struct find *s, const char *dir)
 	       open_path(path, s);
 }
 
-/* $ORIGIN: the folder of the object's file. */
+/* Writes the value of $ORIGIN, the folder of the object's file. */
 static bool expand_origin(const char *object, char *out)
 {
 	char *slash;
@@ -114,7 +117,7 @@ static bool expand_origin(const char *object, char *out)
 	return true;
 }
 
-/* $NAME or ${NAME}; returns its length, 0 if it is something else. */
+/* Returns the length of $NAME or ${NAME} at p, 0 if p is something else. */
 static size_t match_path_token(const char *p, const char *name)
 {
 	size_t n = strlen(name);
@@ -134,7 +137,10 @@ static bool append_path(char *out, size_t *at, const char *s, size_t n)
 	return true;
 }
 
-/* Replaces $ORIGIN, $LIB and $PLATFORM in s[0..n). False: not possible. *any_lib: $LIB occurs. */
+/*
+ * Replaces $ORIGIN, $LIB and $PLATFORM in s[0..n). Returns false if that is not possible.
+ * *any_lib: s contains $LIB.
+ */
 static bool expand_search_path(
 	const char *s, size_t n, const char *object, const char *lib, char *out, bool *any_lib)
 {
@@ -167,7 +173,7 @@ static bool expand_search_path(
 	return ok;
 }
 
-/* A list of folders. */
+/* Searches a list of folders. */
 static bool in_list(struct find *s, const char *list, const char *separators, const char *object)
 {
 	char dir[ELF_PATH_MAX];

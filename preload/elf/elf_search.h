@@ -16,28 +16,29 @@
 
 #define ELF_PATH_MAX 4096
 
-/* An object that requests libraries. */
+/* An object that needs libraries. */
 struct elf_asker {
-	const char *path; /* of the object's file, for $ORIGIN */
+	const char *path; /* path of the object's file, for $ORIGIN */
 	const char *rpath, *runpath; /* NULL: none */
 	bool no_default;
-	const struct elf_asker *by; /* the object that needs this one; NULL: none */
+	const struct elf_asker *by; /* the object that needs this object; NULL: none */
 };
 
 /*
- * Opens the file that ld.so would load for `name` (with a slash: a path). path gets its name. library_path: LD_LIBRARY_PATH or
- * NULL. False: ld.so would find none; f is closed.
+ * Opens the file that ld.so would load for `name` (with a slash: a path), and stores its path in
+ * path[]. library_path: LD_LIBRARY_PATH or NULL. Returns false, with f closed, if ld.so would
+ * find none.
  */
 bool elf_search(struct elf_file *f, const char *name, const struct elf_asker *by,
 	const char *library_path, char path[ELF_PATH_MAX]);
 
 /*
- * Looks a name up in ld.so.cache: calls visit for each file of that name for this machine, best first, until it
- * returns true. False: none.
+ * Looks a name up in ld.so.cache: calls visit() for each file of this name for this machine, best
+ * first, until visit() returns true. Returns false if it never did.
  */
 bool ld_cache_find(const char *name, bool (*visit)(const char *path, void *arg), void *arg);
 
-/* The same in a file in memory. Nothing in it is trusted. */
+/* Like ld_cache_find(), in a cache file in memory. Nothing in the file is trusted. */
 bool ld_cache_find_in(const void *bytes, size_t size, const char *name,
 	bool (*visit)(const char *path, void *arg), void *arg);
 

@@ -25,7 +25,7 @@ struct text {
 /* Data from the section headers. */
 struct outline {
 	Elf64_Shdr symtab, dynsym;
-	uint32_t symtab_at, dynsym_at; /* their numbers; 0: there is none */
+	uint32_t symtab_at, dynsym_at; /* their indices in the section table; 0: none */
 	struct text text[TEXTS];
 	int texts;
 	uint8_t id[BUILD_ID_MAX], id_len;
@@ -116,7 +116,10 @@ static bool is_function(const struct outline *o, const Elf64_Sym *sym)
 
 	if (sym->st_shndx == SHN_UNDEF || !sym->st_name)
 		return false;
-	/* Labels of assembly; local ones are marks of the assembler ($x) and branch targets. */
+	/*
+	 * Accepts labels of assembly, except local ones: these are marks of the assembler ($x)
+	 * and branch targets.
+	 */
 	if (type == STT_NOTYPE && ELF64_ST_BIND(sym->st_info) != STB_LOCAL)
 		return text_section_of(o, sym->st_value);
 	return (type == STT_FUNC || type == STT_GNU_IFUNC) && text_section_of(o, sym->st_value);
@@ -129,7 +132,10 @@ struct fill {
 	uint32_t at;
 };
 
-/* Addresses are kept in 32 bits; symbols farther from the first function are skipped. */
+/*
+ * Adds a symbol. Addresses are stored in 32 bits; symbols farther from the first function are
+ * skipped.
+ */
 static void keep_elf_symbol(struct fill *f, const Elf64_Sym *sym, uint32_t index)
 {
 	uint64_t off = sym->st_value - f->s->base;
@@ -207,7 +213,7 @@ static void sort_symbols(struct elf_symbol *v, uint32_t n)
 	}
 }
 
-/* A function without a size extends to the next one, but not beyond its section. */
+/* Assumes that a function without a size extends to the next one, but not beyond its section. */
 static void guess_sizes(struct elf_symbols *s, const struct outline *o)
 {
 	uint64_t next = UINT64_MAX;
@@ -254,7 +260,7 @@ static int load_symbol_section(int fd, const struct outline *o, const Elf64_Shdr
 	if (rc)
 		return rc;
 	s->bytes = (size_t)f.count * sizeof(*s->v);
-	/* Not from the job's heap, which would become fragmented. */
+	/* Not in the job's heap, which would become fragmented. */
 	p = mmap(NULL, s->bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (p == MAP_FAILED)
 		return -ENOMEM;

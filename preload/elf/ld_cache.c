@@ -39,7 +39,7 @@ static const char *string_at(const char *head, size_t size, uint32_t at)
 	return at < size && memchr(head + at, 0, size - at) ? head + at : NULL;
 }
 
-/* Entries in subfolders of glibc-hwcaps are only used if the processor supports them. */
+/* True unless the entry is in a subfolder of glibc-hwcaps that the processor does not support. */
 static bool is_cache_entry_usable(const struct cache_entry *e, const char *path)
 {
 	const char *sub = strstr(path, "/glibc-hwcaps/");
@@ -60,7 +60,10 @@ bool ld_cache_find_in(const void *bytes, size_t size, const char *name,
 	if (size >= 16 && memcmp(head, OLD_MAGIC, strlen(OLD_MAGIC)) == 0) {
 		uint32_t n;
 
-		/* The old table comes first: a header of 16 bytes, n entries of 12; the new one begins at a multiple of 8. */
+		/*
+		 * The old table comes first: a header of 16 bytes, n entries of 12. The new table
+		 * begins at the next multiple of 8.
+		 */
 		memcpy(&n, head + 12, sizeof(n));
 
 		uint64_t skip = (16 + (uint64_t)n * 12 + 7) & ~UINT64_C(7);

@@ -11,9 +11,9 @@
 #define EXTEND_PAGES 4096
 
 /*
- * rt_sigprocmask with an invalid `how`: the kernel copies the set from the address first (EFAULT) and checks `how` afterwards
- * (EINVAL), so nothing ever changes. It is allowed in every sandbox; process_vm_readv is not, and mincore does not detect
- * missing permissions.
+ * rt_sigprocmask() with an invalid `how`: the kernel first copies the set from the address
+ * (EFAULT) and then checks `how` (EINVAL), so nothing ever changes. This is allowed in every
+ * sandbox; process_vm_readv() is not, and mincore() does not detect missing permissions.
  */
 static int probe_word_by_kernel(uintptr_t a)
 {
@@ -25,7 +25,10 @@ static int probe_word_by_kernel(uintptr_t a)
 	return err;
 }
 
-/* A kernel (or an emulation of one) that checks `how` first cannot be used as a probe: then nothing outside is read. */
+/*
+ * False if a kernel (or an emulation of one) checks `how` first: then nothing outside the
+ * thread's stack is read.
+ */
 static bool can_kernel_probe(void)
 {
 	static atomic_int known; /* 0: not yet, 1: yes, 2: no */
@@ -44,7 +47,7 @@ static bool can_kernel_probe(void)
 
 bool memory_readable(uintptr_t a)
 {
-	/* A NULL set means success, whatever `how` is. */
+	/* For a NULL set, the call succeeds whatever `how` is. */
 	return a && can_kernel_probe() && probe_word_by_kernel(a) == EINVAL;
 }
 

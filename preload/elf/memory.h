@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads words of stacks that may not be mapped. Inside the thread's own stack a word is simply read. Anywhere else (fibers,
- * alternate signal stacks, garbage interpreted as an address) the kernel is first asked whether the page can be read, which
- * never raises a signal.
+ * Reads words of stacks that may not be mapped. Inside the thread's own stack a word is simply
+ * read. For any other address (fibers, alternate signal stacks, garbage) the kernel is first
+ * asked whether the page can be read, which never raises a signal.
  */
 #ifndef PROBE_ELF_MEMORY_H
 #define PROBE_ELF_MEMORY_H
@@ -10,18 +10,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For code that reads frames of other functions: reading their red zones is not an error, and no other thread accesses them. */
+/*
+ * For code that reads frames of other functions: reading their red zones is not an error, and no
+ * other thread uses them.
+ */
 #define MEMORY_RAW __attribute__((no_sanitize("address", "thread")))
 
 /* The smallest page size in use; larger pages are multiples of it. */
 #define MEMORY_PAGE ((uintptr_t)4096)
 
 struct memory {
-	uintptr_t lo, hi; /* readable without asking: [lo, hi) */
+	uintptr_t lo, hi; /* [lo, hi) can be read without asking */
 	uintptr_t page; /* one more page that the kernel found readable; 0: none */
 };
 
-/* True if the 8 bytes at a can be read. About 0.1 us. Keeps errno. */
+/* True if the 8 bytes at address a can be read. About 0.1 us. Keeps errno. */
 bool memory_readable(uintptr_t a);
 
 /* Extends [lo, hi) of *m down to the page of a if all pages in between can be read, at most 16 MiB at once. */

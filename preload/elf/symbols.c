@@ -11,7 +11,10 @@
 #define DEBUG_DIR "/usr/lib/debug"
 #define NAME_BYTES 2048
 #define READABLE_BYTES 4096
-/* Loading a table takes up to a second: after this many drops for lack of memory it is not loaded again. */
+/*
+ * Loading a table takes up to a second: a table that was dropped this often for lack of memory is
+ * not loaded again.
+ */
 #define LOADS_MAX 3
 #define KEPT_NAMES 4096
 #define KEPT_BYTES_MAX ((size_t)1 << 20)
@@ -27,7 +30,10 @@ struct known {
 	uint8_t loads;
 };
 
-/* Finished texts by address. When the space is used up, all are dropped: the same few stacks occur repeatedly. */
+/*
+ * Cache of finished texts by address. When it is full, all texts are dropped: the same few stacks
+ * occur repeatedly.
+ */
 struct kept_names {
 	struct {
 		uint64_t pc; /* 0: free */
@@ -38,12 +44,12 @@ struct kept_names {
 };
 
 struct symbols {
-	struct known *v; /* by lo */
+	struct known *v; /* sorted by lo */
 	size_t n, cap;
-	size_t limit, used; /* bytes of tables, and of everything that is always in memory */
+	size_t limit, used; /* used: bytes of tables, and of everything that is always in memory */
 	const char *debug_dir;
 	int (*demangle)(const char *name, char *buf, size_t cap);
-	struct kept_names *names; /* NULL: none are kept */
+	struct kept_names *names; /* NULL: no cache */
 };
 
 static void names_forget(struct symbols *s)
@@ -133,7 +139,7 @@ void symbols_set_debug_dir(struct symbols *s, const char *dir)
 	names_forget(s);
 }
 
-/* Number of modules that begin at or before a. */
+/* Returns the number of modules that begin at or before address a. */
 static size_t count_modules_before(const struct symbols *s, uint64_t a)
 {
 	size_t lo = 0, hi = s->n;
@@ -195,7 +201,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 	if (!k.path || s->used + known_bytes(&k) > s->limit ||
 		(s->n == s->cap && !grow_modules(s))) {
 		free(k.path);
-		return; /* its addresses are printed as numbers */
+		return; /* the module's addresses are printed as numbers */
 	}
 	s->used += known_bytes(&k);
 	memmove(&s->v[first + 1], &s->v[first], (s->n - first) * sizeof(*s->v));
@@ -203,7 +209,7 @@ void symbols_add_module(struct symbols *s, const struct module *m)
 	s->n++;
 }
 
-/* Makes room for a table of `need` bytes by dropping the largest others. */
+/* Frees `need` bytes for a table, by dropping the largest other tables. */
 static bool make_room(struct symbols *s, const struct known *keep, size_t need)
 {
 	while (s->used + need > s->limit) {
@@ -232,7 +238,7 @@ static bool debug_path(const struct symbols *s, const struct known *k, char *pat
 	return true;
 }
 
-/* The best of the module's own .symtab, that of a separate file, and .dynsym. */
+/* Loads the best table: the module's own .symtab, or that of a separate file, or .dynsym. */
 static bool load_best(
 	const struct symbols *s, const struct known *k, size_t room, struct elf_symbols *t)
 {
@@ -282,7 +288,7 @@ static void load_module_table(struct symbols *s, struct known *k)
 	k->state = TABLE_LOADED;
 }
 
-/* Replaces control characters, because the text goes into lines of text. */
+/* Replaces control characters, because the text becomes part of a line. */
 static void make_printable(char *s)
 {
 	for (; *s; s++)

@@ -26,9 +26,9 @@
 #include "session/state.h"
 
 #define LINE_MAX_BYTES 1024
-#define ROWS_MADE 8192 /* rows made at run time; beyond this number the list ends */
+#define ROWS_MADE 8192 /* maximum number of rows made at run time; additional ones are not listed */
 
-/* symbol, library, state, hits, object with the real function, note */
+/* Writes a line: symbol, library, state, hits, object with the real function, note. */
 static void check_line(struct text *t, const char *symbol, const char *lib, const char *state,
 	uint64_t hits, const char *where)
 {
@@ -52,7 +52,10 @@ static void check_api(struct api *a, void *arg)
 	const struct api_spec *s = a->spec;
 	struct provider p[2] = {{0}};
 	int n = elfsym_after_us(real_name(s), p, 2);
-	/* Adapters with their own rules have decided already: aten::add is add.Tensor in the row. */
+	/*
+	 * Adapters with rules of their own have decided already: aten::add is add.Tensor in the
+	 * row.
+	 */
 	bool listed = s->task != TASK_DATA ||
 		      ((api_word(a) & API_CHOSEN ||
 			       wraplist_match(list_now(), s->lib->name, s->list_name)) &&
@@ -75,7 +78,7 @@ static void check_api(struct api *a, void *arg)
 	text_char(t, '\n');
 }
 
-/* A function without a stub: its library was loaded before libprobe could act. */
+/* Writes a function without a stub: its library was loaded before libprobe could act. */
 static void check_missed_function(const char *name, const char *object, void *arg)
 {
 	struct api *a = runtime_make(name, object);
@@ -88,7 +91,7 @@ static void check_missed_function(const char *name, const char *object, void *ar
 		    "run`\n");
 }
 
-/* A function that is listed but cannot be recorded: it is reported instead of ignored. */
+/* Writes a function that is listed but cannot be recorded, with the reason. */
 static void check_refused_function(const char *symbol, void *arg)
 {
 	struct text *t = arg;
@@ -115,7 +118,7 @@ static void check_notes(struct text *t)
 		    "come with it cannot be intercepted\n");
 }
 
-/* "# layout NAME STATE VERSIONS VERIFIED-BY OFF", tabs between them. */
+/* Writes "# layout NAME STATE VERSIONS VERIFIED-BY OFF", with tabs between them. */
 static void check_layout_facts(struct text *t)
 {
 	for (unsigned i = 0; layout_facts && layout_facts[i].name[0]; i++)
@@ -124,7 +127,7 @@ static void check_layout_facts(struct text *t)
 			layout_facts[i].verified_by, layout_facts[i].off);
 }
 
-/* "# record CALLS RANK": -1 if the rank is not known. */
+/* Writes "# record CALLS RANK"; RANK -1: not known. */
 static void check_totals(struct text *t)
 {
 	struct identity id;
@@ -184,7 +187,10 @@ START_CODE void check_write(void)
 	const char *dir = check_folder();
 	pid_t last;
 
-	/* Every process of the job ends here: nothing is done in those that are not checked. */
+	/*
+	 * Every process of the job gets here at its end: does nothing in those that are not
+	 * checked.
+	 */
 	if (!dir)
 		return;
 	last = written;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `probe check`: in a process started with PROBE_CHECK=<folder> nothing is recorded; calls are counted, and at its end the
- * process writes <folder>/<pid>.check, which lists for every wrapped function the object with the real one and the number of
- * calls.
+ * `probe check`: in a process started with PROBE_CHECK=<folder> nothing is recorded; calls are
+ * counted. When the process ends it writes <folder>/<pid>.check, which lists for every wrapped
+ * function the object with the real function and the number of calls.
  */
 #ifndef PROBE_ENTRY_CHECK_FILE_H
 #define PROBE_ENTRY_CHECK_FILE_H

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hooks of the program's calls to the loader: dlsym, dlvsym, dlopen, dlmopen, dlclose. All are examined and then jumped
- * to, so the real function sees the program's own return address, which decides the meaning of RTLD_NEXT, the RUNPATH
- * that applies, and the namespace.
+ * Hooks of the program's calls to the loader: dlsym, dlvsym, dlopen, dlmopen, dlclose. Each hook
+ * examines the call and then jumps to the real function, which therefore sees the program's own
+ * return address: this address decides the meaning of RTLD_NEXT, the RUNPATH that applies, and
+ * the namespace.
  *
- * If dlsym(handle, name) finds a function to be recorded, it returns a wrapper bound to that function. A program that
- * tests whether a function exists must get the same answer as without us, although we export the name. If only we have
- * it, the loader is called from a place after which no object has it, and reports the error itself.
+ * If dlsym(handle, name) finds a function to be recorded, it returns a wrapper bound to this
+ * function. A program that tests whether a function exists must get the same answer as without
+ * libprobe, although libprobe exports the name. If only libprobe has the name, the loader is
+ * called as if from an object after which no object has it, and reports the error itself.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,28 +40,35 @@ static void *real_of(const char *name, _Atomic(void *) *cached)
 }
 
 /*
- * Exported by libprobe.so in place of other libraries: wrappers, and hooks written by hand. probe_* functions are libprobe's
- * own.
+ * True for names that libprobe.so exports in place of other libraries: wrappers, and hooks
+ * written by hand. probe_* functions are libprobe's own.
  */
 static bool is_exported_by_us(const char *name)
 {
 	return elfsym_own(name) && strncmp(name, "probe_", 6) != 0;
 }
 
-/* True if the loader, for RTLD_DEFAULT or RTLD_NEXT from the caller at pc, would search objects after libprobe.so at all. */
+/*
+ * True if the loader would search objects after libprobe.so at all, for RTLD_DEFAULT or RTLD_NEXT
+ * from the caller at pc.
+ */
 static bool searches_after_libprobe(void *handle, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
 	if (elfsym_before_us(name))
 		return false;
-	/* RTLD_NEXT in an object after libprobe.so, or in a library with a separate scope, does not find libprobe.so. */
+	/*
+	 * From an object after libprobe.so, or a library with a separate scope, RTLD_NEXT does
+	 * not find libprobe.so.
+	 */
 	return handle != RTLD_NEXT || (elfsym_place(pc, &at) && !at.after_libprobe);
 }
 
 /*
- * RTLD_DEFAULT and RTLD_NEXT. The loader would find libprobe's wrapper: if no other object has the name, the loader is called
- * as if from libprobe.so. It would not find a stub: if the loader finds the function, the stub is returned.
+ * Handles RTLD_DEFAULT and RTLD_NEXT. The loader would find libprobe's wrapper: if no other
+ * object has the name, the loader is called as if from libprobe.so. It would not find a stub: if
+ * the loader finds the function, the stub is returned.
  */
 static struct tail in_scope(struct tail to, void *handle, const char *name, uintptr_t pc)
 {
@@ -76,14 +85,17 @@ static struct tail in_scope(struct tail to, void *handle, const char *name, uint
 	return to;
 }
 
-/* Replaces the function that the loader found for a handle by a wrapper. */
+/* Returns the wrapper for function p that the loader found for a handle, or p itself. */
 static void *wrapper_of_found(void *p, const char *name, uintptr_t pc)
 {
 	struct elf_place at;
 
 	if (!elfsym_place((uintptr_t)p, &at) || !at.code)
 		return p;
-	/* Found through a handle of the program, whose scope is the global one, or through libprobe's own handle. */
+	/*
+	 * p is libprobe's own: found through a handle of the program, whose scope is the global
+	 * one, or through libprobe's handle.
+	 */
 	if (at.us && !is_exported_by_us(name))
 		return p;
 	if (at.us || at.stubs)
@@ -99,7 +111,10 @@ static void any_stub(const char *name, void *arg)
 	*(int *)arg = 1;
 }
 
-/* Whether there are stubs from the start (`probe run`). Later ones are only made once the configuration has been read. */
+/*
+ * True if there were stubs at process start (`probe run`). Later stubs are only made once the
+ * configuration has been read.
+ */
 static bool stubs_at_start(void)
 {
 	static _Atomic int known; /* 1: no, 2: yes */
@@ -112,12 +127,15 @@ static bool stubs_at_start(void)
 	return known == 2;
 }
 
-/* Names that no provider claims pass through; the configuration is not read for them. */
+/* False for names that no provider wants; the configuration is not read for them. */
 static bool concerns_us(const char *name)
 {
 	if (!name || thread_state.busy)
 		return false;
-	/* Also if nothing is recorded (any more): the result must not be the wrapper of a missing function. */
+	/*
+	 * True even if nothing is recorded (any more): the result must not be the wrapper of a
+	 * missing function.
+	 */
 	if (is_exported_by_us(name))
 		return true;
 	if (!recording_enabled())
@@ -128,14 +146,14 @@ static bool concerns_us(const char *name)
 	return session_configure() && runtime_any();
 }
 
-/* A caller that looks up dlopen() may get the loader's own. */
+/* Notes a caller that looks up dlopen(): it may get the loader's own. */
 static void record_way_past_us(const char *name)
 {
 	if (name && (strcmp(name, "dlopen") == 0 || strcmp(name, "dlmopen") == 0))
 		device_loading(true);
 }
 
-/* A relevant lookup, and its result; kept off the caller's stack, which may be small. */
+/* A lookup and its result; not on the caller's stack, which may be small. */
 struct asked {
 	void *handle;
 	const char *name, *version;
@@ -217,7 +235,7 @@ struct tail hook_dlopen(
 	return (struct tail){.target = real_of("dlopen", &cached)};
 }
 
-/* Another namespace has separate libraries, and libprobe.so is not in it. */
+/* Another namespace has separate libraries, without libprobe.so. */
 struct tail hook_dlmopen(
 	long space, const char *file, int mode, uintptr_t a3, uintptr_t from, uintptr_t pc)
 {
@@ -225,7 +243,7 @@ struct tail hook_dlmopen(
 
 	(void)a3;
 	(void)from;
-	device_loading(true); /* in a separate namespace it finds another dlopen() */
+	device_loading(true); /* the library may call the dlopen() of the other namespace */
 	if (space == LM_ID_BASE) {
 		real_loading();
 		stub_before_load(file, mode, pc);
@@ -233,7 +251,7 @@ struct tail hook_dlmopen(
 	return (struct tail){.target = real_of("dlmopen", &cached)};
 }
 
-/* Any library may have been unloaded: real functions are looked up again at the next call. */
+/* Any library may have been unloaded, so real functions are looked up again at the next call. */
 struct tail hook_dlclose(void)
 {
 	static _Atomic(void *) cached;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs before the loader loads a library. The library and its dependencies are examined on disk, in the loader's order, and a
- * stub object is loaded before them for the functions that an adapter wants.
+ * Runs before the loader loads a library. The library and its dependencies are examined on disk,
+ * in the loader's order, and a stub object is loaded before them for the functions that an
+ * adapter wants.
  *
- * Second copies of libraries in use are also detected here: rows whose real function was the only one so far become API_MULTI,
- * because a wrapper's fast path knows only one function.
+ * Second copies of libraries in use are also detected here: rows that had only one real function
+ * so far become API_MULTI, because a wrapper's fast path knows only one.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +34,8 @@
 /* ---- files that were examined ---- */
 
 /*
- * No lock: a file that two threads examine at once is examined twice. If the table is full, every file is examined each time.
+ * Hashes of examined files. No lock: a file that two threads examine at once is examined twice.
+ * If the table is full, every file is examined each time.
  */
 static _Atomic uint64_t seen[SEEN];
 
@@ -42,7 +44,7 @@ static uint64_t file_key_of(dev_t dev, ino_t ino, uint64_t size)
 	return hash_u64(hash_u64(hash_u64(1, dev), ino), size) | 1;
 }
 
-/* True if it is in the table; otherwise adds it if `add` is set. */
+/* True if the file is in the table; if not, adds it if `add` is set. */
 static bool was_file_seen(uint64_t key, bool add)
 {
 	for (unsigned i = 0; i < 16; i++) {
@@ -62,7 +64,7 @@ static bool was_file_seen(uint64_t key, bool add)
 /* ---- the libraries, breadth first ---- */
 
 struct queued {
-	struct elf_asker asker; /* the object, as the one that requests the next ones */
+	struct elf_asker asker; /* the object, as the one that needs the next ones */
 	struct elf_file file;
 	char *path;
 };
@@ -70,15 +72,16 @@ struct queued {
 struct walk {
 	struct queued *item;
 	unsigned n;
-	bool all; /* includes libraries that are loaded already */
+	bool all; /* include libraries that are loaded already */
 	const char *library_path;
-	/* false: its dependencies are not visited */
+	/* returns false if the object's dependencies are not to be visited */
 	bool (*visit)(const struct queued *q, void *arg);
-	void (*end)(const struct walk *w); /* called when all were visited; NULL: not needed */
+	/* called when all objects were visited; NULL: not needed */
+	void (*end)(const struct walk *w);
 	void *arg;
 };
 
-/* Adds one more object, requested by `by`. */
+/* Adds an object that `by` needs. */
 static void queue_object(struct walk *w, const char *name, const struct elf_asker *by)
 {
 	struct queued *q = &w->item[w->n];
@@ -136,7 +139,7 @@ static void walk_dependencies(struct walk *w, const char *file, const struct elf
 struct collect {
 	struct stub_names *names;
 	const char *object;
-	bool here; /* in this process: existing stubs and rows count */
+	bool here; /* for this process: existing stubs and rows are considered */
 };
 
 static bool add_stub_name(struct stub_names *l, const struct elf_function *fn)
@@ -181,7 +184,8 @@ static int by_stub_name(const void *x, const void *y)
 }
 
 /*
- * Sorts, and keeps each name once. Drops names that a library has in several versions: a stub cannot tell which one was meant.
+ * Sorts the names and removes duplicates. Drops names that a library has in several versions: a
+ * stub cannot know which version was meant.
  */
 static void settle_stub_names(struct stub_names *l)
 {
@@ -219,7 +223,10 @@ void stub_names_free(struct stub_names *l)
 	*l = (struct stub_names){0};
 }
 
-/* The program's own functions cannot get stubs: it comes first in every search. */
+/*
+ * Skips the program itself: its own functions cannot get stubs, because it comes first in every
+ * search.
+ */
 static bool collect_after_first(const struct queued *q, void *arg)
 {
 	struct collect *c = arg;
@@ -242,7 +249,7 @@ void stub_collect(struct stub_names *names, const char *program, const char *lib
 
 /* ---- second copies ---- */
 
-/* True if a wrapper was called already: only then another copy can come too late. */
+/* True if a wrapper was called already: only then can a second copy matter. */
 static bool any_in_use(void)
 {
 	for (unsigned i = 0; i < api_count; i++)
@@ -324,7 +331,10 @@ static bool collect_library(const struct queued *q, void *arg)
 		return true;
 	}
 	if (was_file_seen(key, true)) {
-		/* It has its stubs; it may have been unloaded, and another copy may now be the only one. */
+		/*
+		 * The file has stubs; it may have been unloaded, and another copy may now be the
+		 * only one.
+		 */
 		stub_second_copies(&q->file);
 		return true;
 	}
@@ -363,7 +373,10 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	struct elf_place at = {.path = ""};
 	struct elf_asker by;
 
-	/* The caller's own search path; of the objects that loaded it, only the program's path is known. */
+	/*
+	 * The search path of the caller is known; of the objects that loaded the caller, only the
+	 * program's.
+	 */
 	elfsym_place(pc, &at);
 	by = (struct elf_asker){.path = *at.path ? at.path : "/proc/self/exe",
 		.rpath = at.rpath,
@@ -380,7 +393,10 @@ static void before_load(const char *file, uintptr_t pc, struct loading *l)
 	stub_names_free(&names);
 }
 
-/* A library that was loaded before from the same file: the usual case if libraries are opened repeatedly. */
+/*
+ * True if the library was loaded before from the same file, as is usual if libraries are opened
+ * repeatedly.
+ */
 static bool is_loaded_before(const char *file, const struct loading *l)
 {
 	struct stat st;
@@ -409,7 +425,10 @@ static void look_before_load(void *arg)
 	l.wanted = want->wanted && runtime_any();
 	if (l.wanted)
 		stub_report_missed();
-	/* Also if nothing is recorded: results of weak references must be the same as without libprobe. */
+	/*
+	 * Done even if nothing is recorded: results of weak references must be the same as
+	 * without libprobe.
+	 */
 	if (!is_loaded_before(want->file, &l))
 		before_load(want->file, want->pc, &l);
 	pthread_setcancelstate(cancel, NULL);

@@ -8,8 +8,8 @@
 #include "elf/loaded/elf_object.h"
 
 /*
- * glibc's list of objects and musl's; each C library has only its own. Weak, so that libprobe.so does not need ld.so by
- * name. Both begin as in <link.h>.
+ * glibc's list of objects, and musl's; each C library has only its own. Weak, so that libprobe.so
+ * does not need ld.so by name. Both begin as in <link.h>.
  */
 extern struct r_debug _r_debug __attribute__((weak));
 extern struct r_debug *_dl_debug_addr __attribute__((weak));
@@ -45,11 +45,14 @@ static bool has_prefix(const char *s, const char *prefix)
 	return !*prefix;
 }
 
-/* Which objects define the name: one before libprobe.so, libprobe.so, one after it. */
+/*
+ * Which objects define the name: any before libprobe.so, libprobe.so itself, and the first after
+ * it.
+ */
 struct found_in {
 	bool before;
-	void *us; /* libprobe's own */
-	void *after; /* the first function there */
+	void *us; /* the function in libprobe.so */
+	void *after; /* the first function after libprobe.so */
 };
 
 static struct found_in find_early(const char *name)
@@ -62,7 +65,7 @@ static struct found_in find_early(const char *name)
 		struct object o;
 		const ElfW(Sym) * sym;
 
-		/* The kernel's vDSO is in no scope. */
+		/* The kernel's vDSO is not in any scope. */
 		if (m->l_name && has_prefix(m->l_name, "linux-"))
 			continue;
 		if (!object_of_map(m, &o) || object_is_stubs(&o))
@@ -146,8 +149,9 @@ struct tail gate_dlvsym(void *handle, const char *name, const char *version, uin
 }
 
 /*
- * The loader answers, except for a name that only libprobe.so has, in place of a missing library: called from a place after
- * which no object has it, the loader reports that.
+ * The loader answers, except for a name that only libprobe.so has, because the library is
+ * missing: then the loader is called as if from an object after which no object has the name, and
+ * reports the error.
  */
 struct tail gate_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);

@@ -14,7 +14,7 @@
 
 #include "entry/stubs/hook_jump.h"
 
-/* After the gate: dl_hooks.c and process.c. */
+/* The hooks themselves, which run after the gate: dl_hooks.c and process.c. */
 struct tail hook_dlsym(
 	void *handle, const char *name, uintptr_t a2, uintptr_t a3, uintptr_t from, uintptr_t pc);
 struct tail hook_dlvsym(void *handle, const char *name, const char *version, uintptr_t a3,
@@ -36,7 +36,10 @@ struct tail hook_execlp(void);
 struct tail hook_execle(void);
 struct tail hook_fexecve(void);
 
-/* The constructor has run. Without it (another libc than glibc, a privileged program) the gate stays closed permanently. */
+/*
+ * Opens the gate: the constructor has run. If it does not run (another libc than glibc, a
+ * privileged program), the gate stays closed.
+ */
 void entry_open(void);
 bool entry_is_open(void);
 

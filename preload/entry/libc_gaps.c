@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions of glibc that other C libraries lack, inside libprobe.so only. A missing symbol ends the program at its start, with
- * exit code 127, even if the constructor would then turn everything off (musl). So missing functions are weak here. The static
- * libraries linked into libprobe.so are built with _FORTIFY_SOURCE, whose functions end the process; these do not.
+ * Functions of glibc that other C libraries lack, for libprobe.so only. A missing symbol ends the
+ * program at its start, with exit code 127, even if the constructor would then turn everything
+ * off (musl). So such functions are defined weak here. The static libraries linked into
+ * libprobe.so are built with _FORTIFY_SOURCE, whose functions end the process; these do not.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@ int __snprintf_chk(char *to, size_t cap, int flag, size_t room, const char *form
 int __vsnprintf_chk(
 	char *to, size_t cap, int flag, size_t room, const char *format, va_list values);
 
-/* glibc has these two in a static part that refers to the functions above strongly. */
+/* glibc has these two functions in a static part, which refers strongly to the functions above. */
 START_CODE int pthread_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void))
 {
 	return __register_atfork ? __register_atfork(prepare, parent, child, &__dso_handle)

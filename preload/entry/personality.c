@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a C++ exception, pthread_exit() or a cancellation needs to run a wrapper's cleanup on its way: the personality routine
- * that the compiler names in functions with cleanups, and _Unwind_Resume(), which ends a cleanup.
+ * What a C++ exception, pthread_exit() or a cancellation needs to run a wrapper's cleanup on its
+ * way: the personality routine that the compiler names in functions with cleanups, and
+ * _Unwind_Resume(), which ends a cleanup.
  *
- * libgcc's own cannot be used. Linked in statically they meet the context of another libgcc, that of the program, whose layout
- * is private to each version; and they end the process if their own copy of the unwinder was never started (_Unwind_SetGR
- * asserts that). libgcc_s.so.1 cannot be linked either, because libprobe.so needs libc only.
+ * libgcc's own functions cannot be used. Linked in statically they get the context of another
+ * libgcc, that of the program, whose layout is private to each version; and they end the process
+ * if their own copy of the unwinder was never started (_Unwind_SetGR asserts that). libgcc_s.so.1
+ * cannot be linked either, because libprobe.so needs libc only.
  *
- * So these pass everything back to the unwinder that calls: the object that contains the personality's return address exports
- * the functions to read and change the context. An unwinder that was linked into some object and exports nothing skips the
- * cleanup; the next call on the thread notices that the wrapper was left.
+ * So these functions pass everything back to the unwinder that calls: the object that contains
+ * the personality's return address exports the functions to read and change the context. An
+ * unwinder that was linked into some object and exports nothing skips the cleanup; the next call
+ * on the thread notices that the wrapper was left.
  */
 #include <stdatomic.h>
 #include <stddef.h>
@@ -49,7 +52,7 @@ enum unwinder_state { UNWINDER_FREE = 0, UNWINDER_BEING_FILLED, UNWINDER_READY }
 
 static struct unwinder known[UNWINDERS];
 
-/* The unwinder that called the cleanup running on this thread. */
+/* The unwinder that called the cleanup which runs on this thread. */
 static __thread struct unwinder *caller THREAD_TLS;
 
 static void *provided_function(const char *name, uintptr_t by)
@@ -84,7 +87,7 @@ static bool fill_unwinder(struct unwinder *u, uintptr_t by)
 	       u->resume;
 }
 
-/* No lock: if two threads come first at the same time, each may fill a slot. */
+/* No lock: if two threads come first at the same time, each may fill an entry. */
 static struct unwinder *find_unwinder(uintptr_t by)
 {
 	for (int i = 0; i < UNWINDERS; i++) {
@@ -123,7 +126,7 @@ static uint64_t read_call_site_uleb(const uint8_t **p)
 	return v;
 }
 
-/* A field of the call site table; both compilers write uleb128, or udata4. */
+/* Reads a field of the call site table; compilers write uleb128, or udata4. */
 static uint64_t read_call_site_field(const uint8_t **p, uint8_t enc)
 {
 	uint32_t v;
@@ -136,8 +139,9 @@ static uint64_t read_call_site_field(const uint8_t **p, uint8_t enc)
 }
 
 /*
- * Where the function continues when an exception arrives at ip, 0: nowhere. The table belongs to libprobe's own code, as its
- * compiler wrote it: landing pads are relative to the function's start, and all call sites have cleanups or nothing.
+ * Returns where the function continues when an exception arrives at ip, 0: it has no cleanup. The
+ * table belongs to libprobe's own code, as its compiler wrote it: landing pads are relative to
+ * the function's start, and all call sites have cleanups or nothing.
  */
 static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 {
@@ -147,7 +151,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 
 	if (!p || *p++ != 0xff) /* an explicit base of landing pads: libprobe's code has none */
 		return 0;
-	if (*p++ != 0xff) /* type table: not needed */
+	if (*p++ != 0xff) /* offset of the type table: not needed */
 		read_call_site_uleb(&p);
 	enc = *p++;
 	if ((enc & 0x0f) != 0x01 && (enc & 0x0f) != 0x03)
@@ -162,7 +166,7 @@ static uintptr_t landing_pad(const uint8_t *p, uintptr_t start, uintptr_t ip)
 
 		read_call_site_uleb(&p); /* the action at this call site */
 		if (ip < from)
-			return 0; /* sorted */
+			return 0; /* the table is sorted */
 		if (ip - from < len)
 			return pad ? start + pad : 0;
 	}
@@ -178,7 +182,7 @@ int __gcc_personality_v0(
 	int before = 0;
 
 	(void)cls;
-	/* libprobe's code has no catch handlers. */
+	/* libprobe's code has no catch handlers, so it never ends the search. */
 	if (version != 1 || actions & SEARCH_PHASE)
 		return CONTINUE_UNWIND;
 	u = find_unwinder(by);

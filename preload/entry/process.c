@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ways in which a program ends without destructors: _exit and _Exit (used by every multiprocessing worker), abort, and exec.
- * The hooks write all records (abort: only that it was called) and jump to the real function. In a vfork child, which shares
- * the parent's memory, and in any process other than the recorded one, they do nothing.
+ * Ways in which a program ends without destructors: _exit and _Exit (used by every
+ * multiprocessing worker), abort, and exec. The hooks write all records (for abort only that it
+ * was called) and jump to the real function. In a child of vfork(), which shares the parent's
+ * memory, and in any process other than the recorded one, they do nothing.
  */
 #include <stddef.h>
 

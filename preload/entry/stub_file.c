@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Libraries loaded at program start are bound before any of libprobe's code runs: their stubs must exist before, in a file
- * after libprobe.so in LD_PRELOAD. `probe stub` and `probe run` start themselves under libprobe.so with PROBE_STUB_FILE and
- * PROBE_STUB_FOR, so that the names are chosen by the same code and configuration as in the job.
+ * Libraries loaded at program start are bound before any code of libprobe runs, so their stubs
+ * must exist before, in a file after libprobe.so in LD_PRELOAD. `probe stub` and `probe run`
+ * start themselves under libprobe.so with PROBE_STUB_FILE and PROBE_STUB_FOR, so that the names
+ * are chosen by the same code and configuration as in the job.
  *
- * Also lists functions that cannot be recorded because that was not done.
+ * This file also lists functions that cannot be recorded because that was not done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +90,7 @@ struct paths {
 	unsigned n;
 };
 
-/* Path of an object after libprobe.so; the program's own functions cannot be wrapped. */
+/* Adds the path of an object after libprobe.so; the program's own functions cannot be wrapped. */
 static int add_path(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct paths *p = arg;

@@ -44,8 +44,8 @@ static int open_rank_folder(int out, const char *name)
 }
 
 /*
- * A name that no other process uses. The pid alone is not enough: processes in other containers, or on other hosts, may
- * have the same pid.
+ * Writes a name that no other process uses. The pid alone is not enough: processes in other
+ * containers, or on other hosts, may have the same pid.
  */
 static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
 {
@@ -55,13 +55,16 @@ static void draft_name(char *buf, size_t cap, const struct journal_owner *me)
 	snprintf(buf, cap, "meta.json.%016llx", (unsigned long long)name);
 }
 
-/* State of a file that this process creates in the folder: ids may be mapped or squashed there. */
+/*
+ * Reads the state of a file that this process creates in the folder, because the file system may
+ * map or squash user ids.
+ */
 static int look_at_own_file(int dirfd, const char *name, struct stat *mine)
 {
 	int fd = openat(dirfd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600), err = 0;
 	bool named = fd < 0;
 
-	/* Not every file system supports unnamed files. */
+	/* The file system does not support unnamed files: makes one with a name. */
 	if (named)
 		fd = openat(
 			dirfd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -97,18 +100,19 @@ static const char *refuse_folder(int dirfd, const struct journal_owner *me, bool
 	if (st.st_uid != mine.st_uid)
 		return of_another;
 	/*
-	 * If a file of mode 0600 is writable by all, modes are meaningless here; the same holds for modes chosen by the system.
+	 * If a file made with mode 0600 is writable by all, modes have no meaning on this file
+	 * system; the same holds for modes chosen by the system.
 	 */
 	return !made && st.st_mode & 022 && !(mine.st_mode & 022) ? open_to_all : NULL;
 }
 
 /*
- * True if a name that will be written is taken by something that is not libprobe's file: made by another user while the folder
- * was open to all, or by hand.
+ * True if the folder has something that is not libprobe's under a name that will be written: made
+ * by another user while the folder was open to all, or by hand.
  */
 static bool has_strange(int dirfd)
 {
-	/* Every .csv belongs to libprobe: kinds of values have names given by the training. */
+	/* Every .csv belongs to libprobe: files of kinds have names that the training gives. */
 	static const char *const ours[] = {
 		"module_struct.json", "parallel.json", "meta.json", "journal.bin", "open.jsonl"};
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -133,8 +137,8 @@ static bool has_strange(int dirfd)
 }
 
 /*
- * meta.json appears atomically with all its text, and only if there is none: it is made under another name, then
- * linked. On file systems without links, by an exclusive create.
+ * Writes meta.json so that it appears atomically with all its text, and only if there is none: it
+ * is made under another name, then linked. On file systems without links, by an exclusive create.
  */
 static int write_meta(int dirfd, const struct journal_owner *me, const char *text, size_t n)
 {
@@ -184,7 +188,10 @@ static bool is_folder_abandoned(int dirfd, const struct journal_owner *me)
 	meta_string(text, "journal_path", journal, sizeof(journal));
 	if (owner_life(&o, journal) != OWNER_DEAD)
 		return false;
-	/* The folder may have been moved since, or its path cannot be written in JSON. */
+	/*
+	 * Through the descriptor: the folder may have been moved since, or its path cannot be
+	 * written in JSON.
+	 */
 	snprintf(journal, sizeof(journal), "/proc/self/fd/%d/journal.bin", dirfd);
 	return access(journal, F_OK) < 0 || owner_life(&o, journal) == OWNER_DEAD;
 }
@@ -198,8 +205,9 @@ static bool is_at(int out, const char *name, int dirfd)
 }
 
 /*
- * Moves an abandoned folder to <name>.<n>. If several processes try this, only the one that holds the mark in that very
- * folder may rename it. Another one that read the same old meta.json cannot then rename the winner's new folder.
+ * Moves an abandoned folder to <name>.<n>. If several processes try this, only the one that has
+ * set the mark in this very folder may rename it. Another process that read the same old
+ * meta.json then cannot rename the new folder of the first one.
  */
 static int move_away(int out, const char *name, int dirfd)
 {
@@ -230,23 +238,26 @@ static int move_away(int out, const char *name, int dirfd)
 	return err;
 }
 
-/* A name in the output folder, and the outcome. */
+/* An attempt to claim a name in the output folder. */
 struct claim {
 	const char *out, *name, *meta;
 	size_t meta_bytes;
 	const struct journal_owner *me;
 	const struct folder_resume *resume; /* NULL: an abandoned folder is moved away */
-	const char *why; /* the reason why the name is not available */
+	const char *why; /* why the name is not available */
 };
 
-/* Takes over an abandoned folder of that name. Returns 0, -EAGAIN: try again, or 1: this run cannot continue in it. */
+/*
+ * Takes over an abandoned folder with this name. Returns 0, -EAGAIN: try again, or 1: this run
+ * cannot continue in it.
+ */
 static int resume_in_folder(struct claim *c, int out, int dirfd)
 {
 	int err = 0, mark = c->resume ? mark_folder(dirfd) : -ENOENT;
 
 	if (mark < 0)
 		return mark == -EBUSY ? -EAGAIN : 1;
-	/* Another process may have taken it between the check and the mark. */
+	/* Another process may have taken the folder between the check and the mark. */
 	if (!is_at(out, c->name, dirfd) || !is_folder_abandoned(dirfd, c->me))
 		err = -EAGAIN;
 	else if (has_strange(dirfd) || c->resume->prepare(c->resume->arg, out, dirfd, c->name) ||
@@ -267,7 +278,10 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 		return -EEXIST;
 	if (!err)
 		err = write_meta(fd, c->me, c->meta, c->meta_bytes);
-	/* Overwritten by a rename, or moved and removed: it is another folder now. */
+	/*
+	 * The folder was replaced by a rename, or moved and removed: the name belongs to another
+	 * folder now.
+	 */
 	if (err == -ENOENT)
 		return -EAGAIN;
 	if (!err) {
@@ -304,7 +318,7 @@ static int try_claim(struct claim *c)
 		return out == -ENOENT ? -EAGAIN : out;
 	made = mkdirat(out, c->name, IO_FOLDER_MODE) == 0;
 	err = made || errno == EEXIST ? 0 : -errno;
-	/* An existing folder may be usable where none can be made (EACCES, EROFS). */
+	/* An existing folder may be usable even if none can be made (EACCES, EROFS). */
 	fd = open_rank_folder(out, c->name);
 	if (fd >= 0) {
 		err = claim_folder(c, out, fd, made);
@@ -329,7 +343,7 @@ static int write_path(char *path, size_t cap, const char *out, const char *name)
 	return (size_t)snprintf(path, cap, "%s/%s", out, name) < cap ? 0 : -ENAMETOOLONG;
 }
 
-/* Returns 0: taken; -EEXIST: another process owns it; -errno. */
+/* Takes a name. Returns 0; -EEXIST: another process owns it; -errno. */
 static int take_name(struct folder *f, struct claim *c)
 {
 	int err = write_path(f->path, sizeof(f->path), c->out, c->name);
@@ -386,7 +400,7 @@ int folder_take(struct folder *f, const char *out, int rank, const struct journa
 	return err ? err : take_name(f, &c);
 }
 
-/* Replaces nothing, not even an empty folder, which may be another user's. */
+/* Renames without replacing anything, not even an empty folder, which may be another user's. */
 static int rename_to_new(int out, const char *from, const char *to)
 {
 	struct stat st;
@@ -400,7 +414,10 @@ static int rename_to_new(int out, const char *from, const char *to)
 	return renameat(out, from, out, to) == 0 ? 0 : -errno;
 }
 
-/* Makes room for the name if its folder belongs to this user and is abandoned. Returns 0: try again, or -EEXIST: it stays. */
+/*
+ * Frees a name if its folder belongs to this user and is abandoned. Returns 0: try again, or
+ * -EEXIST: the folder stays.
+ */
 static int make_folder_room(int out, const char *name, const struct journal_owner *me)
 {
 	int fd = open_rank_folder(out, name), err = -EEXIST, dead;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A rank's folder, kept by descriptor: takes it, moves an older one out of the way, renames it when the rank becomes
- * known.
+ * A rank's folder, kept by descriptor: takes the folder, moves an older one away, renames it when
+ * the rank becomes known.
  */
 #ifndef PROBE_SINK_FOLDER_H
 #define PROBE_SINK_FOLDER_H
@@ -15,9 +15,9 @@ struct folder {
 };
 
 /*
- * Key append_output: prepares an abandoned folder, so that this process continues in it. Called while no other process
- * may move the folder. name: in `out`. Returns 0: meta.json is replaced, and the folder is taken; else the folder is
- * moved away.
+ * For key append_output: prepares an abandoned folder, so that this process continues in it.
+ * Called while no other process may move the folder. name: the folder's name in `out`. Returns 0
+ * if the folder can be taken (meta.json is then replaced); otherwise it is moved away.
  */
 struct folder_resume {
 	int (*prepare)(void *arg, int out, int dirfd, const char *name);
@@ -25,21 +25,30 @@ struct folder_resume {
 };
 
 /*
- * Takes <out>/rank<R> (rank -1: <out>/host-<name>-pid<pid>) for `me` by putting meta.json with the given text there. A folder
- * whose owner has finished or is provably dead is moved to rank<R>.<n>. Not touched are folders whose owner runs or whose state
- * is unknown, folders that are not this user's or are writable by others, and folders with foreign files under libprobe's
- * names. In that case <out>/rank<R>-pid<pid> is taken, and *why tells what the other "is"; otherwise it is NULL. resume: NULL,
- * or what to do with rank<R> instead of moving it away.
+ * Takes folder <out>/rank<R> (rank -1: <out>/host-<name>-pid<pid>) for process `me`, by writing
+ * meta.json with the given text into it. A folder whose owner has finished or is provably dead is
+ * first moved to rank<R>.<n>. A folder is not touched if its owner runs or its state is unknown,
+ * if it is not this user's or is writable by others, or if it has foreign files under libprobe's
+ * names. In that case <out>/rank<R>-pid<pid> is taken, and *why says what is wrong with the other
+ * folder; otherwise *why is NULL. resume: NULL, or what to do with rank<R> instead of moving it
+ * away.
  *
- * <out> itself may be reached through links and be writable by others. Returns -errno if no folder is available.
+ * <out> itself may be reached through links and be writable by others. Returns -errno if no
+ * folder is available.
  */
 int folder_take(struct folder *f, const char *out, int rank, const struct journal_owner *me,
 	const char *meta, size_t meta_bytes, const struct folder_resume *resume, const char **why);
 
-/* The rank of a host-... folder became known: renames it to the name that folder_take() would have chosen. */
+/*
+ * For a host-... folder whose rank became known: renames it to the name that folder_take() would
+ * have chosen.
+ */
 int folder_rename(struct folder *f, const char *out, int rank, const struct journal_owner *me);
 
-/* Opens the folder again if the program has closed its descriptor. -ENOENT: it is no longer at its place. */
+/*
+ * Opens the folder again if the program has closed its descriptor. Returns -ENOENT if its path is
+ * no longer this folder.
+ */
 int folder_reopen(struct folder *f);
 
 void folder_close(struct folder *f);

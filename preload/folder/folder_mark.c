@@ -13,10 +13,10 @@
 
 #define MARK_FILE "moving"
 #define MARK_TRIES 8
-/* only for files without locks: a mark of that age belongs to a dead process */
+/* only for file systems without locks: a mark of this age belongs to a dead process */
 #define MARK_LEFT_S 60
 
-/* Opens the mark, or makes it. *made: it did not exist. */
+/* Opens the mark, or makes it. *made: it did not exist before. */
 static int open_mark(int dirfd, bool *made)
 {
 	int fd = openat(
@@ -28,7 +28,10 @@ static int open_mark(int dirfd, bool *made)
 	return io_open_regular(dirfd, MARK_FILE, O_RDWR | O_NOFOLLOW, 0);
 }
 
-/* Its previous holder may have removed it between open() and flock() here. */
+/*
+ * True if the mark still exists: the process that held it may have removed it between open() and
+ * flock() here.
+ */
 static bool is_mark_there(int dirfd, int fd)
 {
 	struct stat here, there;
@@ -54,7 +57,7 @@ int mark_folder(int dirfd)
 		if (fd == -ENOENT && !made) {
 			struct stat st;
 
-			/* Either it was removed since, or the folder was removed. */
+			/* Either the mark was removed since, or the folder was. */
 			if (fstat(dirfd, &st) < 0 || st.st_nlink == 0)
 				return -ENOENT;
 			continue;
@@ -83,7 +86,7 @@ int mark_folder(int dirfd)
 void unmark_folder(int dirfd, int mark)
 {
 	unlinkat(dirfd, MARK_FILE, 0);
-	/* A child forked meanwhile has the descriptor too. */
+	/* Unlocks explicitly, because a child forked meanwhile has the descriptor too. */
 	flock(mark, LOCK_UN);
 	close(mark);
 }

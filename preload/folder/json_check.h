@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks text that is copied into meta.json: a damaged journal may contain anything. */
+/* Checks text that is copied into meta.json, because a damaged journal may contain anything. */
 #ifndef PROBE_SINK_JSON_CHECK_H
 #define PROBE_SINK_JSON_CHECK_H
 

@@ -10,7 +10,7 @@ static const char *skip_json_blanks(const char *p)
 	return p + strspn(p, " \t\r\n");
 }
 
-/* Position after a value that begins at p. */
+/* Returns the position after the value that begins at p. */
 static const char *value_end(const char *p)
 {
 	unsigned depth = 0;
@@ -79,7 +79,7 @@ static void write_code_point(struct text *out, uint32_t c)
 	}
 }
 
-/* Four digits at p, or 0. */
+/* Returns the value of four hexadecimal digits at p, or 0. */
 static uint32_t read_hex4(const char *p, const char *end)
 {
 	uint32_t c = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Iterates over the members of a JSON object without decoding them: for parts of meta.json, which are known to be
- * valid.
+ * Iterates over the members of a JSON object without decoding them: for parts of meta.json that
+ * are known to be valid.
  */
 #ifndef PROBE_SINK_JSON_MEMBER_H
 #define PROBE_SINK_JSON_MEMBER_H
@@ -16,16 +16,20 @@ struct json_span {
 	size_t n;
 };
 
-/* *at: the object's first character at first. False: there are no more members. */
+/*
+ * Finds the next member. *at: the object's first character at first. Returns false after the last
+ * member.
+ */
 bool json_member_next(const char **at, struct json_span *key, struct json_span *value);
 
 /*
- * The value of `key` (at most 32 bytes) in a line written by one of libprobe's sinks, with a blank after each colon; NULL: not
- * found. If the key occurs twice, even inside a text, the first.
+ * Returns the value of `key` (at most 32 bytes) in a line written by one of libprobe's sinks,
+ * with a blank after each colon, or NULL. If the key occurs twice, even inside a text, the first
+ * one.
  */
 const char *find_line_member(const char *line, const char *key);
 
-/* Writes a string's characters, or any other value as it is. */
+/* Writes the characters of a string, or any other value unchanged. */
 void text_json_value(struct text *out, const struct json_span *value);
 
 #endif

@@ -53,7 +53,7 @@ static void put_counts(struct text *t, const uint64_t *count, enum count_group g
 	}
 }
 
-/* Key max_overhead. Times are those of the column start_ns. */
+/* Writes the intervals of key max_overhead. Their times are comparable with column start_ns. */
 static void write_thinned(struct text *t, const struct journal_head *h)
 {
 	uint32_t n = __atomic_load_n(&h->nthinned, __ATOMIC_ACQUIRE);
@@ -87,7 +87,7 @@ static void write_thinned(struct text *t, const struct journal_head *h)
 	text_char(t, ']');
 }
 
-/* Times are in the same clock as mono_ns of `clock`. */
+/* Writes the progress. Its times are in the clock of mono_ns in `clock`. */
 static void write_progress(struct text *t, const struct journal_progress *p)
 {
 	write_meta_key(t, "progress");
@@ -118,7 +118,10 @@ void meta_format(struct text *t, const struct journal *j, const struct journal_c
 		self += __atomic_load_n(&s->self_ticks, __ATOMIC_RELAXED);
 	}
 
-	/* These come first, because readers that look for the owner read only the beginning. */
+	/*
+	 * These fields come first, because readers that look for the owner read only the
+	 * beginning.
+	 */
 	text_str(t, "{\n \"format\": 1");
 	write_meta_key(t, "state");
 	text_json(t, state <= JS_RECOVERED && state_name[state] ? state_name[state] : "running");

@@ -10,7 +10,7 @@
 #include "journal/journal.h"
 #include "journal/meta_part.h"
 
-#define META_MAX 262144 /* an upper limit on the length of all parts together */
+#define META_MAX 262144 /* upper limit for the length of all parts together */
 
 /* c: the commit with the counts to write; NULL: none yet. */
 void meta_format(struct text *t, const struct journal *j, const struct journal_commit *c);

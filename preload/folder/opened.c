@@ -121,7 +121,7 @@ int opened_keep_waits(struct journal *j, char *buf, size_t cap)
 	inspect_open(j, write_open_call, &o);
 	if (o.t.len == sizeof(head) - 1)
 		return 0;
-	/* "}\n" after each. */
+	/* Adds "}\n" after each object. */
 	for (size_t i = sizeof(head) - 1; i + 1 < o.t.len; i++)
 		if (buf[i] == '\n')
 			buf[i] = ',';

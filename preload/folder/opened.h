@@ -11,15 +11,16 @@
 #define OPENED_FILE "open.jsonl"
 
 /*
- * Rewrites the file if its content would change; removes it if there are no such calls. *last: 0 at first, kept between
- * calls. Returns 0 or -errno.
+ * Rewrites the file if its content would change; removes it if no call is open that long. *last:
+ * 0 at first, kept between calls. Returns 0 or -errno.
  */
 int opened_write(const struct journal *j, int dirfd, uint64_t *last);
 
 /*
- * For a dead process, before its journal is removed: the Waits in which its threads were blocked become `waits` of meta.json,
- * as a list of the same objects (open calls get rows instead). buf: room for the text; what does not fit is omitted. Returns 0
- * or -errno.
+ * For a dead process, before its journal is removed: stores the Waits in which its threads were
+ * blocked as `waits` of meta.json, as a list of the same objects as in open.jsonl (open calls get
+ * rows instead). buf: space for the text; objects that do not fit are omitted. Returns 0 or
+ * -errno.
  */
 int opened_keep_waits(struct journal *j, char *buf, size_t cap);
 

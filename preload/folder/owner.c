@@ -25,7 +25,10 @@ static void read_line(const char *path, char *buf, size_t cap)
 	buf[strcspn(buf, "\n")] = 0;
 }
 
-/* Field 22 of /proc/<pid>/stat: start time in clock ticks since boot. 0: no such process, or not readable. */
+/*
+ * Returns field 22 of /proc/<pid>/stat: start time in clock ticks since boot. 0: no such process,
+ * or not readable.
+ */
 static uint64_t start_time(int64_t pid)
 {
 	char path[64], buf[1024];
@@ -38,7 +41,7 @@ static uint64_t start_time(int64_t pid)
 		return 0;
 	buf[n] = 0;
 
-	/* The command in parentheses may itself hold spaces and parentheses. */
+	/* The command in parentheses may itself contain spaces and parentheses. */
 	char *p = strrchr(buf, ')');
 	int field = 2;
 
@@ -89,8 +92,9 @@ bool owner_same(const struct journal_owner *a, const struct journal_owner *b)
 }
 
 /*
- * What to search for in a list of mappings. Paths there have their symbolic links resolved, so the file is recognised by its
- * inode number; by its path only if it is no longer at its place.
+ * The file to search for in a list of mappings. The list has paths with symbolic links resolved,
+ * so the file is recognised by its inode number; by its path only if it has been moved or
+ * removed.
  */
 struct wanted {
 	const char *path, *base;
@@ -108,7 +112,8 @@ static const char *path_base_name(const char *path)
 }
 
 /*
- * "lo-hi perms offset major:minor inode path". The device number is not enough: btrfs and overlayfs show another one.
+ * A line is "lo-hi perms offset major:minor inode path". The device number is not compared: btrfs
+ * and overlayfs show another one.
  */
 static bool is_mapping_of(const struct wanted *w, char *line)
 {
@@ -116,7 +121,7 @@ static bool is_mapping_of(const struct wanted *w, char *line)
 	unsigned long long ino;
 	int path = 0;
 
-	/* For a segment, the number is its id, and the name is made from its key. */
+	/* For a segment, the inode number is its id, and the path is made from its key. */
 	if (w->segment)
 		return sscanf(line, "%*s %*s %*s %*s %llu /SYSV%x", &ino, &key) == 2 &&
 		       ino == (unsigned long long)w->shm.id && key == w->shm.key;
@@ -129,7 +134,7 @@ static bool is_mapping_of(const struct wanted *w, char *line)
 	       strcmp(path_base_name(line + path), w->base) == 0;
 }
 
-/* Returns 1: it maps the file, 0: it does not, -1: unknown. */
+/* Returns 1 if the process maps the file, 0 if not, -1: unknown. */
 static int maps_file(int64_t pid, const char *path)
 {
 	struct wanted w = {.path = path, .base = path_base_name(path)};
@@ -171,7 +176,7 @@ enum owner_life owner_life(const struct journal_owner *o, const char *journal_pa
 	struct journal_owner me;
 
 	if (o->pid <= 0)
-		return OWNER_DEAD; /* no process ever took it */
+		return OWNER_DEAD; /* no process has taken the folder */
 	owner_self(&me);
 	if (strcmp(me.host, o->host) || !me.boot_id[0])
 		return OWNER_UNKNOWN;
@@ -200,7 +205,7 @@ void owner_format(struct text *t, const struct journal_owner *o)
 		(unsigned long long)o->start_time);
 }
 
-/* Position after `"key": ` in the text, or NULL. */
+/* Returns the position after `"key": ` in the text, or NULL. */
 static const char *find_owner_value(const char *meta, const char *key)
 {
 	char pat[64];

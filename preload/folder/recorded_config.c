@@ -10,7 +10,9 @@
 int recorded_config_text(struct config *cfg, const char *json, const char *output_dir)
 {
 	const struct config_key *k = config_key_find("output_dir", 10, false);
-	/* Unknown keys of other versions, and values too long to be in it, are ignored silently. */
+	/*
+	 * Keys that only other versions know, and values that are too long, are ignored silently.
+	 */
 	int err = config_load_text(cfg, "meta.json", json ? json : "{}", json ? strlen(json) : 2,
 		NULL, "/", NULL, NULL);
 

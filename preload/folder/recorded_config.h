@@ -7,12 +7,16 @@
 #include "journal/journal.h"
 
 /*
- * Fills in *cfg with the values of the recording, and defaults for keys that it lacks. output_dir: where its folders
- * are now, absolute. Returns 0 or -ENOMEM. Free with config_free.
+ * Fills *cfg with the values of the recording, and defaults for keys that the recording lacks.
+ * output_dir: the current location of the folders, absolute. Returns 0 or -ENOMEM. Free with
+ * config_free.
  */
 int recorded_config(struct config *cfg, const struct journal *j, const char *output_dir);
 
-/* The same from the object "config" of a meta.json, as JSON text; NULL: the defaults. */
+/*
+ * Like recorded_config(), from the object "config" of a meta.json, as JSON text; NULL: the
+ * defaults.
+ */
 int recorded_config_text(struct config *cfg, const char *json, const char *output_dir);
 
 #endif

@@ -37,7 +37,7 @@ const struct sink_format *const sink_formats[] = {
 	&abnormal_norm_format,
 #endif
 #ifndef WITHOUT_compact
-	&compact_format, /* after all others: nothing is taken back of it */
+	&compact_format, /* after all others, because its entries cannot be retracted */
 #endif
 	NULL,
 };

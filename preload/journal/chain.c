@@ -5,7 +5,7 @@
 
 #include "journal/journal.h"
 
-/* Takes the lowest free slot from `from` on. Returns -1 if none is free. */
+/* Takes the first free slot from number `from` on. Returns -1 if none is free. */
 static int64_t take_slot(struct journal *j, uint32_t from)
 {
 	for (uint32_t i = from; i < j->head->nslot; i++) {
@@ -29,7 +29,7 @@ int chain_attach(struct chain *c, struct journal *j, int64_t tid)
 		i = take_slot(j, 0);
 	if (i < 0)
 		return -EAGAIN;
-	/* journal_free_slot() lowers the hint again when a slot below it is freed. */
+	/* If a slot below is freed, journal_free_slot() lowers the hint again. */
 	atomic_compare_exchange_strong(&j->slots_from, &from, (uint32_t)i + 1);
 	s = journal_thread(j, (uint32_t)i);
 	s->tid = tid;
@@ -60,7 +60,7 @@ void chain_detach(struct chain *c)
 {
 	uint32_t live = JT_LIVE;
 
-	/* A slot whose chain was given up is not reused. */
+	/* If the chain of the slot was given up, the slot is not reused. */
 	if (c->slot)
 		atomic_compare_exchange_strong(&c->slot->state, &live, JT_DEAD);
 	c->slot = NULL;
@@ -68,9 +68,10 @@ void chain_detach(struct chain *c)
 }
 
 /*
- * Each thread starts its search at a different place, so that it usually gets chunks that it had before: writing to memory that
- * another core wrote last takes several times as long. From there it takes the lowest free one, so that few pages are touched
- * if there are few records.
+ * Each thread starts its search at a different position, so that it usually gets chunks that it
+ * had before: writing to memory that another core wrote last takes several times as long. From
+ * this position on it takes the first free chunk, so that few pages are touched if there are few
+ * records.
  */
 #define CHUNKS_APART 32u
 
@@ -81,7 +82,7 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 	uint32_t n = atomic_load_explicit(&h->nchunk, memory_order_acquire);
 	uint32_t words = (n + 63) / 64, from = n ? slot * CHUNKS_APART % n : 0;
 
-	/* A forked child has zeros where its parent's journal was. */
+	/* In a forked child, the parent's journal is replaced by zeros. */
 	if (!n)
 		return -1;
 	/* The first word is visited again at the end, for the bits below `from`. */
@@ -105,14 +106,14 @@ static int64_t claim_chunk(struct journal *j, uint32_t slot)
 	return -1;
 }
 
-/* Leaves a chain that was given up. False: no other slot is free. */
+/* Leaves a chain that was given up, and takes another slot. Returns false if no slot is free. */
 static bool leave_lost_chain(struct chain *c)
 {
 	return atomic_load_explicit(&c->slot->state, memory_order_relaxed) != JT_LOST ||
 	       chain_attach(c, c->j, c->slot->tid) == 0;
 }
 
-/* Number of chunks in use at which the writer is woken. */
+/* Returns the number of chunks in use at which the writer is woken. */
 static inline uint32_t count_early_chunks(const struct journal *j, uint32_t all)
 {
 	uint32_t part = all / JOURNAL_EARLY;
@@ -183,7 +184,10 @@ void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake)
 	return reserve_entry(c, bytes, true, wake);
 }
 
-/* Reserves room for an entry whose length is set. NULL: *err is -ENOSPC or -EMSGSIZE. */
+/*
+ * Reserves an entry of the dictionary and sets its length. On failure returns NULL, and *err is
+ * -ENOSPC or -EMSGSIZE.
+ */
 static struct dict_entry *reserve_dict_entry(
 	struct journal *j, enum dict_kind kind, size_t bytes, int *err)
 {
@@ -198,7 +202,10 @@ static struct dict_entry *reserve_dict_entry(
 	if (bytes > JOURNAL_ENTRY_MAX)
 		return NULL;
 	at = atomic_load_explicit(&h->dict_used, memory_order_relaxed);
-	/* Any byte may be damaged in a journal that `recover` writes to: this offset could point anywhere. */
+	/*
+	 * In a journal to which `probe recover` writes, any byte may be damaged: this offset
+	 * could point anywhere.
+	 */
 	do
 		if (at % 8 || at > end || need > end - at)
 			return NULL;
@@ -207,8 +214,8 @@ static struct dict_entry *reserve_dict_entry(
 	struct dict_entry *e = (struct dict_entry *)((char *)h + h->dict_off + at);
 
 	/*
-	 * The length is stored first: if the process dies here, readers still find the entries that other threads add
-	 * after it.
+	 * The length is stored first: if the process is killed now, readers still find the
+	 * entries that other threads added after this one.
 	 */
 	__atomic_store_n(&e->bytes, need, __ATOMIC_RELAXED);
 	return e;

@@ -5,7 +5,10 @@
 
 #include "journal/layout.h"
 
-/* Arrays, because pointers would be relocated in every process. Each begins with a comma that the headers omit. */
+/*
+ * Arrays, because pointers would be relocated in every process. Each text begins with a comma
+ * that is not part of the header.
+ */
 extern const char call_columns[], stack_columns[], comm_columns[], module_columns[], name_columns[],
 	scalar_columns[];
 
@@ -16,7 +19,7 @@ extern const char call_columns[], stack_columns[], comm_columns[], module_column
 #define NAMES_HEADER (name_columns + 1)
 #define SCALAR_HEADER (scalar_columns + 1)
 
-/* Indexes of the columns in the tables, and the number of columns. */
+/* Index of each column in its table, and the number of columns. */
 enum column {
 #define ROW_COLUMN(name, type, source, help) COL_##name,
 #include "journal/columns.def"
@@ -44,21 +47,21 @@ enum name_column {
 	NAME_COLUMNS
 };
 
-/* By bit: the word, and the kind of value that follows it. */
+/* For each bit of the `flags` column: the word, and the kind of value that follows it. */
 struct call_flag_word {
 	char word[12], value[8];
 };
 extern const struct call_flag_word call_flag_words[CALL_FLAGS];
 
-/* By bit of journal_name.flags. */
+/* For each bit of journal_name.flags. */
 extern const char name_flag_words[JN_FLAGS][12];
 
-const char *phase_word(unsigned phase); /* "" if it is not a phase */
+const char *phase_word(unsigned phase); /* "" if phase is not valid */
 
 /* Objects inside `calls` of meta.json. */
 enum count_group { COUNTS_TOP, COUNTS_DROPPED, COUNTS_SKIPPED };
 
-/* By enum journal_count. */
+/* For each enum journal_count. */
 struct call_count_word {
 	uint8_t group;
 	char word[23];

@@ -23,7 +23,10 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-/* A small journal has few slots: slots and their positions should occupy only a small part of it. */
+/*
+ * Number of thread slots: a small journal has few, because slots and their positions should take
+ * only a small part of it.
+ */
 static uint32_t slots_for(uint64_t bytes)
 {
 	uint64_t n = bytes >> 12;
@@ -33,7 +36,10 @@ static uint32_t slots_for(uint64_t bytes)
 				       : (uint32_t)n;
 }
 
-/* Divides the file: 1/16 dictionary, 1/8 parked records, the rest chunks. Returns -EINVAL if no chunk fits. */
+/*
+ * Divides the file: 1/16 dictionary, 1/8 records in flight, the rest chunks. Returns -EINVAL if
+ * no chunk fits.
+ */
 static int divide_journal(struct journal_head *h, uint64_t bytes)
 {
 	uint64_t at = round_up(sizeof(*h), PAGE);
@@ -66,8 +72,8 @@ static int divide_journal(struct journal_head *h, uint64_t bytes)
 
 /* ---- growing ---- */
 
-#define THREADS_PART 4 /* chunks per thread; below that each new thread adds a chunk */
-#define GROW_CHUNKS 64u /* at once */
+#define THREADS_PART 4 /* chunks per thread; with fewer, each new thread adds chunks */
+#define GROW_CHUNKS 64u /* number of chunks added at once */
 
 static uint32_t chunks_at_first(const struct journal_head *h)
 {
@@ -77,7 +83,7 @@ static uint32_t chunks_at_first(const struct journal_head *h)
 	return atomic_load_explicit(&first.nchunk, memory_order_relaxed);
 }
 
-/* The largest number of chunks that it may grow to. */
+/* Returns the maximum number of chunks after growth. */
 static uint32_t chunks_at_most(const struct journal_head *h)
 {
 	uint32_t n = chunks_at_first(h) + h->nslot;
@@ -91,9 +97,10 @@ static uint64_t bytes_with_chunks(const struct journal_head *h, uint32_t nchunk)
 }
 
 /*
- * The journal's file, open for writing. *opened is to be closed after use; -1: it is the descriptor that is kept open. The
- * program may have closed that descriptor, may use its number for another file, or may have put another file at the path.
- * Returns the descriptor, or -errno.
+ * Returns the descriptor of the journal's file, open for writing, or -errno. If *opened is not
+ * -1, the caller must close it; else the descriptor is the one that is kept open. The program may
+ * have closed that descriptor, may use its number for another file, or may have put another file
+ * at the path.
  */
 static int get_journal_fd(const struct journal *j, int *opened)
 {
@@ -121,7 +128,7 @@ static int extend_file(const struct journal *j, uint64_t from, uint64_t to)
 
 	if (to > io_file_limit())
 		return -EFBIG;
-	/* A cancelled thread must not end in here. */
+	/* A cancelled thread must not end in the middle. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	fd = get_journal_fd(j, &opened);
 	err = fd < 0 ? -fd : 0;
@@ -156,7 +163,7 @@ void journal_grow_for_threads(struct journal *j)
 	struct journal_head *h = j->head;
 	uint32_t threads = journal_nthread(j), n = atomic_load(&h->nchunk), first, want;
 
-	/* Usually there is plenty, and nothing else is checked. */
+	/* Usually there are enough chunks, and nothing else is checked. */
 	if (threads * THREADS_PART <= n || atomic_load_explicit(&j->growing, memory_order_relaxed))
 		return;
 	first = chunks_at_first(h);
@@ -166,7 +173,7 @@ void journal_grow_for_threads(struct journal *j)
 	n = atomic_load(&h->nchunk);
 	want = n + GROW_CHUNKS < chunks_at_most(h) ? n + GROW_CHUNKS : chunks_at_most(h);
 	if (extend_journal(j, want) < 0)
-		return; /* it will not succeed later either */
+		return; /* later attempts would fail too */
 	atomic_fetch_add(&h->free_chunks, want - n);
 	atomic_store_explicit(&h->nchunk, want, memory_order_release);
 	atomic_store(&j->growing, false);
@@ -175,10 +182,11 @@ void journal_grow_for_threads(struct journal *j)
 /* ---- making a journal ---- */
 
 /*
- * If another process truncates a mapped file, its owner gets SIGBUS. No kind of file that survives its process is safe
- * from that (docs/explanation/journal-format.md). But no process opens it for writing, so it has no write permission:
- * `truncate`, `: >*` and `rsync --inplace` fail for everyone but root. Its mapping was made with the descriptor that
- * created it.
+ * If another process truncates a mapped file, the process that has mapped it gets SIGBUS. No kind
+ * of file that survives its process is safe from this (docs/explanation/journal-format.md). But
+ * no other process opens the journal for writing, so it has no write permission: `truncate`, `:
+ * >*` and `rsync --inplace` fail for everyone but root. The mapping was made with the descriptor
+ * that created the file.
  */
 #define JOURNAL_MODE 0444
 
@@ -208,7 +216,10 @@ static size_t whole_pages(size_t bytes)
 	return round_up(bytes < JOURNAL_BYTES_MIN ? JOURNAL_BYTES_MIN : bytes, PAGE);
 }
 
-/* Filled in place: the head is large, and the thread whose call starts the recording may have little stack. */
+/*
+ * Filled in place, not on the stack: the head is large, and the thread whose call starts the
+ * recording may have little stack.
+ */
 static void fill_journal_head(
 	struct journal *j, void *p, size_t bytes, size_t mapped, enum journal_kind kind)
 {
@@ -216,7 +227,7 @@ static void fill_journal_head(
 
 	h->version = JOURNAL_VERSION;
 	h->head_bytes = sizeof(*h);
-	divide_journal(h, bytes); /* cannot fail: JOURNAL_BYTES_MIN has room for a chunk */
+	divide_journal(h, bytes); /* cannot fail: a chunk fits into JOURNAL_BYTES_MIN */
 	h->rank = h->world_size = -1;
 	atomic_init(&h->free_chunks, atomic_load(&h->nchunk));
 	atomic_init(&h->state, JS_RUNNING);
@@ -231,7 +242,10 @@ static void fill_journal_head(
 		.lock = {.fd = -1}};
 }
 
-/* Size with room to grow. No such room if the program's address space is limited: the program may need it. */
+/*
+ * Size of the mapping, with space to grow. If the program's address space is limited, there is
+ * none, because the program may need it.
+ */
 static size_t bytes_at_most(size_t bytes)
 {
 	struct journal_head h = {0};
@@ -243,7 +257,10 @@ static size_t bytes_at_most(size_t bytes)
 	return round_up(bytes_with_chunks(&h, chunks_at_most(&h)), PAGE);
 }
 
-/* Maps `most` bytes, of which only `bytes` may be touched yet. A limit on the address space may not allow that much. */
+/*
+ * Maps `most` bytes, of which only `bytes` may be touched so far; fewer if a limit on the address
+ * space does not allow that many.
+ */
 static void *map_new_journal(int fd, size_t bytes, size_t *most)
 {
 	bool file = fd >= 0;
@@ -308,7 +325,7 @@ int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char 
 	bytes = whole_pages(bytes);
 	most = bytes_at_most(bytes);
 	p = segment_make(&s, seed, most, &err);
-	/* The size of a segment may be limited. */
+	/* The size of a segment may be limited: tries a smaller one. */
 	if (!p)
 		p = segment_make(&s, seed, most = bytes, &err);
 	if (!p)
@@ -382,7 +399,7 @@ static int check_journal_head(const struct journal_head *h, uint64_t bytes)
 	return is_sound(h) ? 0 : -EINVAL;
 }
 
-/* Checks that the mapping at p is a journal; unmaps it if not. */
+/* Checks that the mapping at p is a journal. If it is not, unmaps it. */
 static int take_mapping(
 	struct journal *j, void *p, size_t bytes, enum journal_kind kind, bool rdonly)
 {
@@ -422,7 +439,10 @@ int journal_open_file(int dirfd, const char *name, int flags)
 	readable = io_open_regular(dirfd, name, O_RDONLY | flags, 0);
 	if (readable < 0)
 		return readable;
-	/* Only while it is being opened. /proc/self/fd names this very file, even if another file has its name by now. */
+	/*
+	 * Write permission is given only while the file is opened. /proc/self/fd names this very
+	 * file, even if another file has its name by now.
+	 */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", readable);
 	err = fstat(readable, &st) < 0 || fchmod(readable, (st.st_mode & 0777) | 0200) < 0 ? -errno
 											   : 0;

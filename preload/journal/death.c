@@ -31,15 +31,19 @@ void start_death_watch(struct death_watch *w, struct journal *j)
 	again = mmap(NULL, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (again == MAP_FAILED)
 		return;
-	/* Another thread may fork at any moment: its child must know the address before the file is mapped there. */
+	/*
+	 * Another thread may fork at any moment: its child must know the address before the file
+	 * is mapped at it.
+	 */
 	atomic_store(&w->page, again);
 	/*
-	 * mremap() of a shared mapping from 0 bytes maps the same page a second time. Not through libc's mremap(): the
-	 * interposed versions of some communication libraries lose the address, and the kernel then maps at 0.
+	 * mremap() of a shared mapping from 0 bytes maps the same page a second time. It is a
+	 * direct system call: the mremap() of some communication libraries loses the address, and
+	 * the kernel then maps at 0.
 	 */
 	if (syscall(SYS_mremap, (char *)j->head + page, 0, PAGE_BYTES,
 		    MREMAP_MAYMOVE | MREMAP_FIXED, again) < 0) {
-		/* The address may belong to another mapping by now. */
+		/* The mapping failed. The address may belong to another mapping by now. */
 		atomic_store(&w->page, NULL);
 		return;
 	}
@@ -61,8 +65,8 @@ void end_death_watch(struct death_watch *w)
 	if (!page)
 		return;
 	/*
-	 * First the file is unmapped, then the address: an address that a child gives up is never another thread's new
-	 * memory.
+	 * The file is unmapped first, and then the address is freed: a child that drops the page
+	 * never unmaps another thread's new memory.
 	 */
 	mmap(page, PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 	atomic_store(&w->page, NULL);
@@ -85,6 +89,8 @@ uint64_t find_moment_of_death(const struct journal_head *h, int fd, const struct
 	if (!(h->lock.word & FUTEX_OWNER_DIED) || fstatfs(fd, &fs) < 0 ||
 		fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC)
 		return 0;
-	/* The process still ran at that time. */
+	/*
+	 * The process was still running at clock_last, so an earlier time is not that of its end.
+	 */
 	return at + TICK_NS >= h->clock_last.real_ns ? at : 0;
 }

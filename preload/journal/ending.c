@@ -8,7 +8,7 @@
 #include "journal/meta_part.h"
 
 #define KEY "end"
-#define TAIL_ROOM 64 /* reserved for the fields after the text */
+#define TAIL_ROOM 64 /* bytes reserved for the fields after the text */
 
 static void write_ending_number(struct text *t, const char *key, int v)
 {
@@ -42,7 +42,8 @@ int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, si
 	text_json(&t, e->text ? e->text : "");
 	if (t.cut) {
 		/*
-		 * Escapes made it longer than the buffer. The text is omitted, because half of a JSON string would be invalid.
+		 * With escapes, the text is longer than the buffer. It is omitted, because half
+		 * of a JSON string would be invalid.
 		 */
 		t.len = len;
 		t.cut = false;

@@ -8,12 +8,12 @@
 
 #include "journal/journal.h"
 
-#define ENDING_NONE INT32_MIN /* no code or signal, or not known */
+#define ENDING_NONE INT32_MIN /* no exit code or signal, or not known */
 
 struct ending {
 	const char *how; /* finalized, exit, signal, abort, exception, unknown */
 	int code, signal;
-	/* the function that the thread which ended the process was in; NULL: none */
+	/* the function in which the thread was that ended the process; NULL: none */
 	const char *inside;
 	const char *text; /* NULL: no further text */
 	const char *shown; /* for an abort: the exception that was printed before it; NULL: none */
@@ -21,12 +21,12 @@ struct ending {
 };
 
 /*
- * Adds it to the dictionary, replacing an earlier one. buf: room for its text; a longer text is cut. Returns 0 or
- * -errno.
+ * Adds *e to the dictionary; it replaces an earlier one. buf: space for its JSON text, which is
+ * cut if longer. Returns 0 or -errno.
  */
 int journal_keep_ending(struct journal *j, const struct ending *e, char *buf, size_t cap);
 
-/* Whether there is one. */
+/* True if the journal's dictionary has an ending. */
 bool journal_has_ending(const struct journal *j);
 
 #endif

@@ -5,7 +5,7 @@
 #include "journal/journal.h"
 #include "journal/tensor_at.h"
 
-/* Size of the fixed part of this type in bytes; 0: unknown type. */
+/* Returns the size of the fixed part of an entry of this type in bytes; 0: unknown type. */
 static uint32_t fixed_bytes(const struct journal_entry *e)
 {
 	switch (e->type) {
@@ -27,7 +27,7 @@ static uint32_t fixed_bytes(const struct journal_entry *e)
 	return 0;
 }
 
-/* True if its dimensions, its values and three strings lie inside the entry. */
+/* True if the dimensions, the values and three strings are inside the entry. */
 static bool is_kind_whole(const struct journal_kind_row *k)
 {
 	const char *p = (const char *)(k + 1), *end = (const char *)k + k->e.bytes;
@@ -82,7 +82,10 @@ const struct journal_tensor *journal_tensor_next(
 		e, (uint32_t)((const char *)t - (const char *)e) + journal_tensor_bytes(t->ndim));
 }
 
-/* True if the entry holds all strings of its kind, so that no reader runs past its end in search of a NUL. */
+/*
+ * True if the entry contains all strings of its kind, so that no reader runs past its end in
+ * search of a NUL.
+ */
 static bool has_strings(const struct dict_entry *e, uint16_t kind, uint32_t bytes)
 {
 	static const uint8_t want[] = {[DICT_API] = 3, [DICT_META] = 2, [DICT_MODULE] = 2};
@@ -102,8 +105,9 @@ static uint64_t zeros_end(const char *base, uint64_t at, uint64_t end)
 }
 
 /*
- * Finds where entries continue after one that does not even have a length yet. Its thread, or a thread after it, may be
- * filling it in now. Lengths are stored before texts, so the same position found twice is not inside a text.
+ * Returns where entries continue after one without a length. Its thread, or a later one, may be
+ * filling it in now. Lengths are stored before texts, so if a position is found twice, it is not
+ * inside a text.
  */
 static uint64_t skip_gap(const char *base, uint64_t at, uint64_t end)
 {

@@ -36,7 +36,10 @@ static void fill_api_names(const struct look *l, uint32_t id, struct inspect_cal
 	}
 }
 
-/* The tensor that it sends, or waits to receive: its first tensor within `bytes`. NULL: not known. */
+/*
+ * Returns the first tensor of an open call: the one that it sends, or waits to receive. Returns
+ * NULL if it is not known, or is not within `room` bytes.
+ */
 static const struct journal_tensor *tensor_of_open(const struct journal_call *r, size_t room)
 {
 	if (room < sizeof(*r) + sizeof(struct journal_tensor))
@@ -74,7 +77,7 @@ static void show_open_call(struct look *l, const struct journal_call *r, size_t 
 		c.count = t->count;
 		c.bytes = t->bytes;
 	}
-	/* A call that sends to one rank and receives from another has both ranks in its tensors. */
+	/* If a call sends to one rank and receives from another, its tensors have these ranks. */
 	if (t && r->e.n) {
 		c.peer = t->peer != JOURNAL_NONE ? t->peer : c.peer;
 		c.tag = t->tag != JOURNAL_NONE ? t->tag : c.tag;
@@ -119,7 +122,8 @@ static void walk_chain(struct look *l, uint32_t slot, const struct journal_commi
 		if (!journal_chunk_is_of(k, slot, t->generation))
 			break;
 		/*
-		 * The chunk may be freed and reused at any time: an entry that was checked may have been overwritten.
+		 * The chunk may be freed and reused at any time, so an entry may be overwritten
+		 * after it was checked.
 		 */
 		for (const struct journal_entry *e;
 			at < used && (e = journal_entry_at(l->j, k, used, at));) {

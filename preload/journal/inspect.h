@@ -10,7 +10,7 @@
 
 struct inspect_call {
 	const char *lib, *api, *op;
-	/* "": none, or not known. The next: dtype, count and bytes of its first tensor so far. */
+	/* "": none, or not known. dtype, count, bytes: of the first tensor so far. */
 	const char *redop, *dtype;
 	uint64_t count, bytes;
 	uint64_t seq, comm; /* comm 0: none */
@@ -20,9 +20,9 @@ struct inspect_call {
 	int32_t rank, size, root, peer, tag; /* rank: in comm; -1 or JOURNAL_NONE: none */
 	bool async; /* started and not completed; false: a thread is inside the call */
 	/*
-	 * not a data call: a thread is blocked in this Wait. If it waits for a message, comm, peer and tag say which. If
-	 * it waits for all members of comm, comm_seq is the number of the collective that comes next. Otherwise all of
-	 * these are empty.
+	 * Not a data call, but a Wait in which a thread is blocked. If it waits for a message,
+	 * comm, peer and tag identify the message. If it waits for all members of comm, comm_seq
+	 * is the number of the next collective. Otherwise these fields are empty.
 	 */
 	bool waiting;
 };
@@ -31,7 +31,10 @@ struct inspect_call {
 uint32_t inspect_open(
 	const struct journal *j, void (*fn)(void *arg, const struct inspect_call *c), void *arg);
 
-/* Time of the latest event in the journal (Unix epoch); 0: it is empty. Drained entries are not considered. */
+/*
+ * Returns the time of the latest event in the journal (ns, Unix epoch); 0: the journal is empty.
+ * Drained entries are not considered.
+ */
 uint64_t inspect_latest(const struct journal *j);
 
 #endif

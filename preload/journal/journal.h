@@ -17,24 +17,27 @@ enum journal_kind { JK_MEMORY, JK_FILE, JK_SEGMENT };
 
 struct journal {
 	struct journal_head *head;
-	/* of the mapping, which is larger than the usable part if the journal may grow */
+	/* size of the mapping, which is larger than the usable part if the journal may grow */
 	size_t bytes;
 	enum journal_kind kind;
-	bool safe; /* in a file or segment, so it survives the process */
+	bool safe; /* the memory is a file or a segment, so it survives the process */
 	bool rdonly;
 	_Atomic bool growing; /* a thread is growing it, or it cannot grow any more */
 	_Atomic uint32_t slots_from; /* where the search for a free slot starts */
-	/* chunks whose page faults the writer has taken; 0: none, or each thread takes its own */
+	/*
+	 * number of chunks whose pages the writer has touched in advance; 0: each thread does so
+	 * itself
+	 */
 	_Atomic uint32_t touched;
-	/* mapped by journal_open(). If it is drained, its process has ended, and nothing more is added */
+	/* mapped by journal_open(). When it is drained, its process has ended and adds nothing */
 	bool left;
-	/* the writer is also woken at this many chunks in use; 0: only at JOURNAL_EARLY */
+	/* the writer is also woken when this many chunks are in use; 0: only at JOURNAL_EARLY */
 	uint32_t early_chunks;
-	/* new, without any record in flight so far: that region was never touched */
+	/* new journal, no record in flight so far: the region for them was never touched */
 	bool none_parked;
-	/* set by journal_open(): when its process was killed, Unix epoch; 0: not known */
+	/* set by journal_open(): when the process was killed, ns, Unix epoch; 0: not known */
 	uint64_t died_ns;
-	/* the file, locked with flock(2). The kernel releases the lock whenever the process ends */
+	/* the file, locked with flock(2); the kernel releases the lock when the process ends */
 	struct io_kept lock;
 };
 
@@ -47,24 +50,27 @@ struct journal {
 int journal_create(struct journal *j, int dirfd, const char *name, size_t bytes);
 
 /*
- * Called by each new thread before its first entry. The journal grows with the threads that record, so that no thread
- * lacks a chunk because others hold one each. If it cannot grow (disk, limits), records are dropped when no chunk is
- * free.
+ * Called by each new thread before its first entry. The journal grows with the number of
+ * recording threads, so that no thread lacks a chunk because the others have one each. If it
+ * cannot grow (disk, limits), records are dropped when no chunk is free.
  */
 void journal_grow_for_threads(struct journal *j);
 
 /*
- * The same in a shared memory segment. seed: any number that differs between processes. path: gets the path for
- * journal_open().
+ * Like journal_create(), in a shared memory segment. seed: any number that differs between
+ * processes. path: receives the path for journal_open().
  */
 int journal_create_segment(struct journal *j, uint64_t seed, size_t bytes, char *path, size_t cap);
 
-/* Takes the lock again, because the program may have closed its descriptor. path: where the file is now. */
+/*
+ * Locks the file again if the program has closed the descriptor of the lock. path: current path
+ * of the file.
+ */
 void journal_lock_again(struct journal *j, const char *path);
 
 /*
- * Opens a journal's file for reading and writing, though it has no write permission. flags: O_NOFOLLOW. Returns the
- * descriptor or -errno.
+ * Opens a journal's file, which has no write permission, for reading and writing. flags:
+ * O_NOFOLLOW. Returns the descriptor or -errno.
  */
 int journal_open_file(int dirfd, const char *name, int flags);
 
@@ -76,7 +82,9 @@ int journal_open_file(int dirfd, const char *name, int flags);
 int journal_open(struct journal *j, int dirfd, const char *name, bool rdonly);
 void journal_close(struct journal *j);
 
-/* True if there is a file or segment of that absolute path. journal_remove() returns 0 or -errno. */
+/*
+ * True if a file or segment with this absolute path exists. journal_remove() returns 0 or -errno.
+ */
 bool journal_exists(const char *path);
 int journal_remove(const char *path);
 
@@ -96,7 +104,7 @@ static inline struct journal_commit *journal_commit(const struct journal *j, uin
 					 (seq & 1) * journal_commit_bytes(j->head->nslot));
 }
 
-/* Number of slots ever used. */
+/* Number of slots that were ever used. */
 static inline uint32_t journal_nthread(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nthread, memory_order_acquire);
@@ -104,7 +112,7 @@ static inline uint32_t journal_nthread(const struct journal *j)
 	return n < j->head->nslot ? n : j->head->nslot;
 }
 
-/* The size that it has grown to, in bytes. */
+/* Current size of the journal in bytes, after growth. */
 static inline uint64_t journal_size(const struct journal *j)
 {
 	const struct journal_head *h = j->head;
@@ -115,7 +123,7 @@ static inline uint64_t journal_size(const struct journal *j)
 	return end > h->bytes ? end : h->bytes;
 }
 
-/* Number of chunks; the journal may be growing. */
+/* Number of chunks; another thread may be adding some. */
 static inline uint32_t journal_nchunk(const struct journal *j)
 {
 	uint32_t n = atomic_load_explicit(&j->head->nchunk, memory_order_acquire);
@@ -130,7 +138,10 @@ static inline struct journal_chunk *journal_chunk(const struct journal *j, uint3
 					(uint64_t)i * j->head->chunk_bytes);
 }
 
-/* False if the chunk was freed and belongs to another thread by now. */
+/*
+ * True if the chunk still belongs to this generation of the slot; it may have been freed and
+ * taken by another thread.
+ */
 static inline bool journal_chunk_is_of(
 	const struct journal_chunk *k, uint32_t slot, uint32_t generation)
 {
@@ -148,7 +159,7 @@ struct chain {
 	struct journal *j;
 	struct journal_thread *slot;
 	struct journal_chunk *chunk; /* NULL: none yet, or no chunk was free */
-	uint32_t used, cap; /* of the chunk */
+	uint32_t used, cap; /* in the current chunk */
 	uint32_t generation, index;
 };
 
@@ -156,13 +167,14 @@ struct chain {
 int chain_attach(struct chain *c, struct journal *j, int64_t tid);
 /* Frees the slot for new threads. Called by the writer. */
 void journal_free_slot(struct journal *j, uint32_t i);
-/* Leaves the slot to the writer, which frees it when everything in it has been written. */
+/* Gives the slot to the writer, which frees it when everything in it has been written. */
 void chain_detach(struct chain *c);
 
 /*
- * Reserves room for an entry of that many bytes (a multiple of 8, at most JOURNAL_ENTRY_MAX). NULL: no chunk is free.
- * The entry becomes visible with chain_publish(), which must come before the next reserve. *wake is set if an eighth of
- * the chunks, or early_chunks, are in use, or if the chunks run out whose page faults the writer has taken.
+ * Reserves `bytes` for an entry (a multiple of 8, at most JOURNAL_ENTRY_MAX). Returns NULL if no
+ * chunk is free. The entry becomes visible with chain_publish(), which must precede the next
+ * reservation. Sets *wake if the writer must be woken: an eighth of the chunks, or early_chunks,
+ * are in use, or few chunks are left whose pages the writer has touched.
  */
 void *chain_reserve(struct chain *c, uint32_t bytes, bool *wake);
 
@@ -173,15 +185,18 @@ static inline bool journal_is_crowded(const struct journal *j)
 	       atomic_load_explicit(&j->head->nchunk, memory_order_relaxed) / 3;
 }
 
-/* The same if the current chunk has the room. NULL: call chain_reserve(). */
+/*
+ * Like chain_reserve(), but only in the current chunk. Returns NULL if it is too small: call
+ * chain_reserve().
+ */
 static inline void *chain_room(struct chain *c, uint32_t bytes)
 {
 	return c->chunk && c->used + bytes <= c->cap ? c->chunk->data + c->used : NULL;
 }
 
 /*
- * The same for the end of an asynchronous call. It may use the reserved last chunks too: a call without its end would
- * look like a hang in the files.
+ * Like chain_reserve(), for the completion of an asynchronous call. It may use the reserved last
+ * chunks: in the files, a call without completion would look like a hang.
  */
 void *chain_reserve_end(struct chain *c, uint32_t bytes, bool *wake);
 
@@ -198,29 +213,36 @@ static inline void chain_publish(struct chain *c, uint32_t bytes)
 int journal_dict_add(
 	struct journal *j, enum dict_kind kind, uint16_t id, const char *strings, size_t bytes);
 
-/* The same with n separate texts. */
+/* Like journal_dict_add(), with n separate texts. */
 int journal_dict_add_texts(
 	struct journal *j, enum dict_kind kind, uint16_t id, const char *const *text, unsigned n);
 
-/* The strings of entry `id`, or NULL. If `kind` is DICT_META: the last entry added with that id. */
+/*
+ * Returns the strings of entry `id`, or NULL. For DICT_META: those of the last entry added with
+ * this id.
+ */
 const char *journal_dict_get(const struct journal *j, enum dict_kind kind, uint16_t id);
 
 /*
- * Iterates over the dictionary's entries; each has all strings of its kind. *at is 0 at first. NULL: no more for now.
- * *gap is set if an entry was skipped that is being filled in, or that its process did not finish.
+ * Iterates over the dictionary's entries; each has all strings of its kind. *at is 0 at first.
+ * Returns NULL after the last complete entry. Sets *gap if it skipped an entry that is being
+ * filled in, or that its process never completed.
  */
 const struct dict_entry *journal_dict_next(const struct journal *j, uint64_t *at, bool *gap);
 
 /* ---- reading entries ---- */
 
-/* The n-th tensor of a call or end entry. NULL: the entry is too small for it. */
+/*
+ * Tensors of a call or completion, one after the other. Return NULL if the entry has no such
+ * tensor.
+ */
 const struct journal_tensor *journal_tensor_first(const struct journal_entry *e);
 const struct journal_tensor *journal_tensor_next(
 	const struct journal_entry *e, const struct journal_tensor *t);
 
 /*
- * For an open call without tensors: dtype, count and bytes of the data that it will receive; its other fields are not
- * valid. NULL: nothing is received, or that is not known.
+ * For an open call without inputs: returns dtype, count and bytes of the data to be received; the
+ * other fields are not valid. Returns NULL if nothing is received, or the size is not known.
  */
 const struct journal_tensor *journal_awaited(const struct journal_call *c);
 
@@ -231,8 +253,8 @@ static inline uint32_t journal_tensor_bytes(unsigned ndim)
 }
 
 /*
- * The entry at `offset` of a chunk with `used` valid bytes. All its lengths have been checked. NULL: there is no valid
- * entry (a damaged journal).
+ * Returns the entry at `offset` of a chunk with `used` valid bytes, with all its lengths checked.
+ * Returns NULL if the entry is not valid (a damaged journal).
  */
 const struct journal_entry *journal_entry_at(
 	const struct journal *j, const struct journal_chunk *chunk, uint32_t used, uint32_t offset);

@@ -1,28 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The journal: memory of a fixed size, mapped from a file or a shared memory segment
- * (docs/explanation/journal-format.md). The job's threads write records into it and the writer thread drains it. It is
- * the only memory that a wrapped call writes, and it outlives the process: after kill -9 it holds every completed call
- * and the open record of each call in progress.
+ * (docs/explanation/journal-format.md). The job's threads write records into it and the writer
+ * thread drains it. It is the only memory that a wrapped call writes, and it outlives the
+ * process: after kill -9 it contains every completed call and the open record of each call in
+ * progress.
  *
- *   head | thread slots | commits (2) | dictionary | records in flight | chunks ...
+ *	head | thread slots | commits (2) | dictionary | records in flight | chunks ...
  *
- * Threads. A recording thread owns a slot and a chain of chunks, and is the only one that writes into them. Entries are
- * placed one after the other. `used` of the chunk is stored (release) when an entry is complete, `next` when the thread
- * continues in another chunk. Chunks are claimed with one compare-and-swap on a bitmap word; nothing else is shared.
+ * Threads. A recording thread owns a slot and a chain of chunks, and only this thread writes into
+ * them. Entries are adjacent. `used` of the chunk is stored (release) when an entry is complete,
+ * `next` when the thread continues in another chunk. Chunks are claimed with one compare-and-swap
+ * on a bitmap word; nothing else is shared.
  *
- * The writer (a thread of libprobe, or `probe recover`) reads each chain in order up to an entry that is still open. A
- * *commit* makes durable what it has turned into rows and written to files: the position in every chain and the length
- * of every file. There are two copies of it; `commit_seq` (low bit) names the valid one. Chunks are freed only after
- * that. So at any moment: files up to their committed length + everything in the journal after the committed positions
- * = all records. Recovery cuts each file to its committed length and drains. Before a file grows for the first time, a
- * separate commit records its length (sink/files.c: announce).
+ * The writer (a thread of libprobe, or `probe recover`) reads each chain in order up to an entry
+ * that is still open. When it has written rows to files, a *commit* records durably how far it
+ * got: the position in every chain and the length of every file. There are two copies of the
+ * commit; `commit_seq` (low bit) selects the valid one. Chunks are freed only after the commit.
+ * So at any moment: files up to their committed length + everything in the journal after the
+ * committed positions = all records. Recovery cuts each file to its committed length and drains.
+ * Before a file grows for the first time, a separate commit records its length (sink/files.c:
+ * announce).
  *
- * An asynchronous call is two entries: CALL with state ASYNC, from the thread that started it, and END, from the thread
- * that completed it. The writer keeps a drained CALL in flight in a separate region until its END arrives. Such a
- * record is valid for the commits c with born <= c < died.
+ * An asynchronous call is two entries: CALL with state ASYNC, from the thread that started it,
+ * and END, from the thread that completed it. The writer keeps a drained CALL in flight in a
+ * separate region until its END arrives. Such a record is valid for the commits c with born <= c
+ * < died.
  *
- * All integers are in host byte order: a journal is read on the type of machine that wrote it. Times are raw ticks.
+ * All integers are in host byte order: a journal is read on the type of machine that wrote it.
+ * Times are raw ticks.
  */
 #ifndef PROBE_JOURNAL_LAYOUT_H
 #define PROBE_JOURNAL_LAYOUT_H
@@ -36,27 +42,28 @@
 
 #define JOURNAL_MAGIC "PROBEJNL"
 /*
- * Increased with each change of the file's layout or meaning, once a release has written it: an upgraded `probe` reads
- * the journals of running jobs. No release has written 1 yet. The static assertions at the end of this file check the
- * sizes.
+ * To be increased with each change of the file's layout or meaning once a release has written
+ * journals, because an upgraded `probe` reads the journals of running jobs. No release has
+ * written version 1 yet. The static assertions at the end of this file check the sizes.
  */
 #define JOURNAL_VERSION 1
 /*
- * Threads that may record at the same time, in a journal of 16 MiB and more. Further threads record nothing, and their
- * calls are counted.
+ * Maximum number of threads that may record at the same time, in a journal of 16 MiB or more.
+ * Calls of additional threads are only counted.
  */
 #define JOURNAL_THREADS 4096
-#define JOURNAL_THREADS_MIN 512 /* of the smallest journal */
+#define JOURNAL_THREADS_MIN 512 /* in the smallest journal */
 #define JOURNAL_CHUNKS_MAX 8192
 #define JOURNAL_CHUNK_MIN 16384
-#define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* bytes of one entry */
+#define JOURNAL_ENTRY_MAX (JOURNAL_CHUNK_MIN - 64) /* maximum size of an entry in bytes */
 #define JOURNAL_EARLY 8 /* the writer is woken when 1/8 of the chunks is in use */
-#define JOURNAL_ENDS 16 /* 1/16 of the chunks is reserved for the ends of calls */
-#define JOURNAL_FILES 40 /* number of files whose length a commit holds */
+#define JOURNAL_ENDS 16 /* 1/16 of the chunks is reserved for completions of calls */
+#define JOURNAL_FILES 40 /* number of files in a commit */
 #define JOURNAL_PATH_MAX 4096
 #define SEQ_FIRST 1 /* first number of a call (column seq) */
-#define SEQ_BLOCK 64 /* numbers that a thread takes at once for its calls */
-#define JOURNAL_THINNED 64 /* latest changes of max_overhead's level that the head holds */
+#define SEQ_BLOCK 64 /* call numbers that a thread reserves at once */
+/* number of changes of max_overhead's level in the head: the latest ones */
+#define JOURNAL_THINNED 64
 #define JOURNAL_NONE INT32_MIN /* marks an integer column as empty */
 #define JOURNAL_NONE64 INT64_MIN
 
@@ -69,7 +76,7 @@ struct journal_owner {
 	uint64_t start_time; /* field 22 of /proc/<pid>/stat */
 };
 
-/* Outcomes of calls: counts.def. */
+/* What became of calls: counts.def. */
 enum journal_count {
 #define CALL_COUNT(id, group, name, help) JC_##id,
 #include "journal/counts.def"
@@ -78,41 +85,43 @@ enum journal_count {
 
 struct journal_thread {
 	_Atomic uint32_t state; /* enum journal_thread_state */
-	uint32_t generation; /* +1 each time the slot is taken */
+	uint32_t generation; /* incremented each time a thread takes the slot */
 	int64_t tid;
-	_Atomic uint32_t first; /* first chunk + 1, 0: none yet */
+	_Atomic uint32_t first; /* 1 + number of the first chunk; 0: none yet */
 	/*
-	 * For a Wait for all members of wait_comm, to make another communicator: how many collectives of wait_comm this
-	 * rank entered before, + 1. 0: it is no such wait, or an earlier version wrote the journal.
+	 * If the thread waits for all members of wait_comm to make another communicator: 1 + the
+	 * number of collectives of wait_comm that this rank entered before. 0: no such wait, or
+	 * the journal is of an earlier version.
 	 */
 	uint32_t wait_number;
 	/* The completion call (Wait ...) in which the thread is blocked; 0: none. */
 	_Atomic uint32_t wait_api; /* dictionary id */
 	uint32_t wait_stack;
 	uint64_t wait_tick;
-	uint64_t count[JC_COUNT]; /* totals of all owners of this slot */
-	uint64_t self_ticks; /* time spent in our own code on this thread */
-	/* For a Wait that waits for a message (a blocking probe) or for all members: which. */
-	uint64_t wait_comm; /* 0: it waits for neither, or that is not known */
+	uint64_t count[JC_COUNT]; /* summed over all threads that used this slot */
+	uint64_t self_ticks; /* ticks spent in libprobe's code on this thread */
+	/* For a wait for a message (a blocking probe) or for all members of a communicator: */
+	uint64_t wait_comm; /* id of the communicator; 0: another wait, or not known */
 	int32_t wait_peer, wait_tag; /* JOURNAL_NONE: any */
-	int32_t wait_rank, wait_size; /* of the communicator */
+	int32_t wait_rank, wait_size; /* this rank in the communicator, and its size */
 };
 
 /*
- * TAKING: a thread is filling in the slot. DEAD: its thread has ended; the writer frees the slot when everything is
- * written. LOST: its chain contradicts itself. No reader continues in it, its chunks stay taken, and its thread
- * continues in another slot.
+ * TAKING: a thread is filling in the slot. DEAD: the slot's thread has ended; the writer frees
+ * the slot when everything is written. LOST: the chain contradicts itself. It is not read any
+ * further, its chunks stay taken, and its thread continues in another slot.
  */
 enum journal_thread_state { JT_FREE, JT_TAKING, JT_LIVE, JT_DEAD, JT_LOST };
 
 struct journal_pos {
-	uint32_t generation; /* of the slot; if it differs, start at journal_thread.first */
-	uint32_t chunk; /* + 1; 0: start at journal_thread.first */
-	uint32_t offset; /* in the chunk */
+	/* of the slot; if the slot has another one now, start at journal_thread.first */
+	uint32_t generation;
+	uint32_t chunk; /* 1 + number of the chunk; 0: start at journal_thread.first */
+	uint32_t offset; /* bytes in the chunk */
 	uint32_t pad;
 };
 
-/* A file whose tail belongs to a commit. path is relative to the rank's folder; "": unused. */
+/* A file and its committed length. path is relative to the rank's folder; "": unused entry. */
 struct journal_file {
 	char path[48];
 	uint64_t bytes; /* committed length */
@@ -124,67 +133,70 @@ struct journal_commit {
 	uint64_t rows; /* rows written to calls files so far */
 	uint32_t last_step; /* highest step of a written row */
 	uint32_t have_rows;
-	/* start of the first call and end of the last call among them */
+	/* start of the first call and end of the last call among the written rows */
 	uint64_t first_tick, last_tick;
-	uint32_t steps, pad; /* the files hold the end of every step below this number */
+	uint32_t steps, pad; /* the end of every step below this number is in the files */
 	struct journal_file file[JOURNAL_FILES];
 	struct journal_pos pos[]; /* one for each slot; all zero if the slot was never used */
 };
 
 /*
- * ENDED: the recording has ended properly, but the files do not have all of the journal yet: its process may be writing
- * it, or could not. Only FINISHED and RECOVERED mean that no process writes any more.
+ * ENDED: the recording has ended properly, but the files do not have all of the journal yet: the
+ * process may still be writing them, or could not. Only FINISHED and RECOVERED mean that no
+ * process writes any more.
  */
 enum journal_state { JS_RUNNING = 1, JS_FINISHED, JS_RECOVERED, JS_ENDED };
 
 /* A robust lock of the writer thread, which only the kernel marks (death.h). */
 struct journal_lock {
-	uint64_t next; /* address in its process */
-	uint32_t word, pad; /* the thread; FUTEX_OWNER_DIED: it has ended */
+	uint64_t next; /* an address in the recorded process */
+	uint32_t word, pad; /* thread id; FUTEX_OWNER_DIED: the thread has ended */
 };
 
 /*
- * Progress of the process, as its writer measured it last (writer/progress.h). Times are ns of CLOCK_MONOTONIC; the
- * other values grow as long as the process lives. Written by one thread without a lock, so a reader may see fields of
- * two measurements.
+ * Progress of the process at the writer's latest measurement (writer/progress.h). Times are ns of
+ * CLOCK_MONOTONIC; the other values grow as long as the process lives. Written by one thread
+ * without a lock, so a reader may see fields of two measurements.
  */
 struct journal_progress {
 	uint64_t at_ns; /* time of the latest measurement; 0: none */
 	/* when the process or a descendant was last seen to use processor time, read or write */
 	uint64_t moved_ns;
-	/* when it last did none of that and no thread ran or waited for a disk; 0: never */
+	/* when last neither happened and no thread was running or waiting for a disk; 0: never */
 	uint64_t quiet_ns;
-	uint64_t cpu_ns, io_bytes; /* of the process, without the writer's */
-	/* when descendants were looked at, which happens only if the process itself makes no progress */
+	uint64_t cpu_ns, io_bytes; /* of the process, without the writer thread */
+	/* when descendants were measured: only if the process itself makes no progress */
 	uint64_t children_at_ns;
-	uint64_t children_ns, children_io_bytes, children_born; /* theirs; the sum of their pids */
+	/* of the descendants; children_born: sum of their pids */
+	uint64_t children_ns, children_io_bytes, children_born;
 	uint32_t cpu_percent; /* percent of one core, in the second before at_ns */
-	/* its descendants cannot be seen: it may be waiting for one that computes */
+	/* descendants are not visible: the process may be waiting for one that computes */
 	uint32_t unseen;
 };
 
 /*
- * Key max_overhead: the time for which a level was in use (session/thinning.h), during which not all was recorded.
- * Written before any call is skipped.
+ * Key max_overhead: a period in which a level (session/thinning.h) was in use, so that not
+ * everything was recorded. Written before any call is skipped.
  */
 struct journal_thinned {
-	uint64_t from_tick, to_tick; /* to_tick 0: it still is */
+	uint64_t from_tick, to_tick; /* to_tick 0: still in use */
 	uint32_t from_step, to_step;
 	uint32_t level;
 	uint32_t power; /* one call in 2^power was recorded */
-	uint64_t values_from; /* bytes from which on tensors have no values; UINT64_MAX: all have */
+	/* tensors of at least this many bytes have no values; UINT64_MAX: all have values */
+	uint64_t values_from;
 };
 
 struct journal_head {
 	char magic[8];
 	uint32_t version;
-	/* sizeof(struct journal_head); a reader with another size refuses the file */
+	/* sizeof(struct journal_head); a reader compiled with another size refuses the file */
 	uint32_t head_bytes;
 	uint64_t bytes; /* size of the file when it was made; all offsets follow from it */
 	uint64_t thread_off, commit_off, dict_off, dict_bytes, pending_off, pending_bytes,
 		chunk_off;
 	uint32_t chunk_bytes;
-	uint32_t nslot; /* number of thread slots; each commit has as many positions */
+	uint32_t nslot; /* number of thread slots, and of positions in a commit */
 	_Atomic uint32_t
 		nchunk; /* chunks are added at the end of the file as more threads record */
 	uint32_t pad;
@@ -195,7 +207,7 @@ struct journal_head {
 
 	/* Options that the sink needs so that recovery writes the same rows. */
 	uint32_t block_steps;
-	uint32_t locked; /* its file is locked as long as the process lives */
+	uint32_t locked; /* the file is locked as long as the process lives */
 	uint64_t part_bytes, limit_bytes;
 	int32_t rank, world_size; /* -1: unknown */
 	uint32_t rank_guessed;
@@ -205,31 +217,36 @@ struct journal_head {
 	_Atomic uint32_t step; /* the current step */
 	_Atomic uint32_t step_source;
 	_Atomic uint32_t nthread; /* slots ever used */
-	_Atomic uint64_t commit_seq; /* low bit: the valid copy */
+	_Atomic uint64_t commit_seq; /* low bit: index of the valid commit */
 	_Atomic uint64_t dict_used;
 	_Atomic uint64_t free_chunks; /* estimate, used to wake the writer */
-	uint64_t count[JC_COUNT]; /* any thread may add to these atomically: rare events only */
+	uint64_t count[JC_COUNT]; /* counted atomically by any thread: rare events only */
 	uint64_t lost_rows; /* rows that the sink could not write and dropped */
 	uint64_t removed_blocks; /* finished blocks removed for output_limit_mib */
-	/* processor time of writing, on all threads; waiting for the disk is not included */
+	/* processor time spent on writing, by all threads; waiting for the disk not included */
 	uint64_t writer_ns;
-	/* asynchronous calls kept outside the journal: lost if the process is killed */
+	/*
+	 * asynchronous calls that are in flight outside the journal: lost if the process is
+	 * killed
+	 */
 	uint64_t spilled;
-	uint64_t damaged; /* entries that are not valid */
-	/* all call numbers used so far are below it; moves in whole blocks from SEQ_FIRST */
+	uint64_t damaged; /* number of invalid entries */
+	/* above all call numbers used so far; grows by whole blocks from SEQ_FIRST */
 	_Atomic uint64_t seq_next;
 	struct journal_progress progress;
-	uint32_t thinning_level, nthinned; /* level in use; valid entries */
-	struct journal_thinned thinned[JOURNAL_THINNED]; /* oldest first, no level 0 */
+	uint32_t thinning_level, nthinned; /* current level; number of valid entries */
+	struct journal_thinned thinned[JOURNAL_THINNED]; /* oldest first, without level 0 */
 	char journal_path[JOURNAL_PATH_MAX];
-	char folder[JOURNAL_PATH_MAX]; /* of the rank, so that a journal elsewhere leads to it */
-	char loss[LOSS_COUNT][LOSS_TEXT_MAX]; /* what was reported, by kind; "" = nothing */
-	_Atomic uint64_t bitmap[JOURNAL_CHUNKS_MAX / 64]; /* 1: chunk taken */
+	/* path of the rank's folder, for a journal that is elsewhere */
+	char folder[JOURNAL_PATH_MAX];
+	/* what was reported, for each kind of loss; "": nothing */
+	char loss[LOSS_COUNT][LOSS_TEXT_MAX];
+	_Atomic uint64_t bitmap[JOURNAL_CHUNKS_MAX / 64]; /* bit 1: the chunk is taken */
 };
 
 struct journal_chunk {
-	_Atomic uint32_t used; /* bytes after this header with complete entries */
-	/* 1 + the chunk in which the thread continued; 0: this is its last */
+	_Atomic uint32_t used; /* bytes of complete entries after this header */
+	/* 1 + number of the thread's next chunk; 0: this is its last */
 	_Atomic uint32_t next;
 	uint32_t slot;
 	uint32_t generation;
@@ -257,32 +274,35 @@ struct journal_entry {
 	uint16_t n; /* number of valid tensors, frames ... that follow */
 };
 
-/* A tensor of a call; it becomes one row. */
+/* A tensor of a call, which becomes one row. */
 struct journal_tensor {
 	uint64_t count; /* elements */
 	uint64_t bytes;
-	int64_t comm_seq; /* JOURNAL_NONE64: the call's */
-	struct stats stats; /* n == 0: no statistics */
-	int32_t peer, tag; /* JOURNAL_NONE: the call's */
-	uint32_t crc; /* checksum of the bytes, with TF_CRC; the configuration tells which kind */
+	int64_t comm_seq; /* JOURNAL_NONE64: as in the call */
+	struct stats stats; /* n == 0: not measured */
+	int32_t peer, tag; /* JOURNAL_NONE: as in the call */
+	uint32_t crc; /* with TF_CRC: checksum of the bytes, of the kind set by key checksum */
 	uint16_t index;
 	uint8_t dtype;
 	uint8_t io; /* enum tensor_io */
 	uint8_t flags; /* enum tensor_flag */
-	uint8_t ndim; /* dims that follow this struct as uint64_t; JOURNAL_NDIM_NONE: shape unknown */
-	uint8_t arg, item; /* as in struct buffer, if there are dims */
+	uint8_t ndim; /* number of uint64_t dims that follow; JOURNAL_NDIM_NONE: shape unknown */
+	uint8_t arg, item; /* as in struct buffer; valid if there are dims */
 	uint32_t name; /* role of the tensor in the training: JOURNAL_NAME_*; 0: not known */
 };
 
 /*
- * journal_tensor.name: the number of a parameter, as in its JE_NAME entry. With one of these bits it is the parameter's
- * gradient, or a bucket.
+ * Values of journal_tensor.name: the number of a parameter, as in its JE_NAME entry. With one of
+ * these bits the tensor is the parameter's gradient, or a bucket.
  */
 #define JOURNAL_NAME_GRAD (UINT32_C(1) << 31)
 #define JOURNAL_NAME_BUCKET (UINT32_C(1) << 30)
 #define JOURNAL_NAME_ID (JOURNAL_NAME_BUCKET - 1)
 
-/* Fields of `arg`: the argument, and whether a gradient is computed for it, if known. */
+/*
+ * Parts of `arg`: the number of the argument, and whether it requires a gradient, if that is
+ * known.
+ */
 #define TENSOR_ARG(v) ((v)&0x3f)
 #define TENSOR_NO_GRAD 0x40
 #define TENSOR_GRAD 0x80
@@ -298,7 +318,7 @@ enum tensor_flag {
 	TF_CRC = 2,
 	TF_SAVED = 4, /* copied for a dump */
 	TF_LEFT_OUT = 8, /* selected for the dump, but not copied */
-	TF_XOR = 16, /* stats.min.u is the XOR of its 64-bit words; there are no statistics */
+	TF_XOR = 16, /* stats.min.u is the XOR of the 64-bit words; no other statistics */
 };
 
 /* Bits of the `flags` column: flags.def. */
@@ -312,7 +332,10 @@ enum call_flag {
 #include "journal/flags.def"
 };
 
-/* Numbers of the graph nodes that the call made or is: the first, and how many follow it (capped). */
+/*
+ * For CF_NODE: numbers of the graph nodes that the call made, or that it runs: the first, and how
+ * many follow (capped).
+ */
 #define JOURNAL_NODE(first, more) ((int64_t)((first) << 16 | ((more) < 0xffff ? (more) : 0xffff)))
 #define JOURNAL_NODE_FIRST(v) ((uint64_t)(v) >> 16)
 #define JOURNAL_NODE_MORE(v) ((uint64_t)(v)&0xffff)
@@ -324,7 +347,10 @@ enum phase {
 	PHASES
 };
 
-/* journal_call.wait of an asynchronous call that was complete when it returned: no thread waited for it. */
+/*
+ * journal_call.wait of an asynchronous call that was complete when it returned, so that no thread
+ * waited for it.
+ */
 #define JOURNAL_NO_WAIT UINT64_MAX
 
 struct journal_call {
@@ -337,7 +363,7 @@ struct journal_call {
 	/* JOURNAL_NONE64: empty. With CF_NODE: node numbers, and the column is empty */
 	int64_t comm_seq;
 	uint64_t parent; /* 0: none */
-	uint64_t wait; /* ticks; 0: none, or not known; JOURNAL_NO_WAIT: see above */
+	uint64_t wait; /* ticks; 0: none, or not known; or JOURNAL_NO_WAIT */
 	int32_t comm_rank, comm_size; /* -1: empty */
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: empty */
 	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
@@ -349,25 +375,29 @@ struct journal_call {
 	uint8_t redop; /* enum redop, 0: empty */
 	uint8_t phase; /* enum phase, 0: empty */
 	/*
-	 * e.n tensors follow, each a struct journal_tensor with its dims; room for more may follow them. While a call
-	 * without inputs is open, the first tensor in that room holds dtype, count and bytes of the data to receive.
+	 * e.n tensors follow, each a struct journal_tensor with its dims. After them there may be
+	 * reserved space. While a call without inputs is open, the first tensor in this space
+	 * contains dtype, count and bytes of the data to be received.
 	 */
 };
 
-/* journal_tensor.count of a call without inputs whose result size is not known in advance. */
+/*
+ * journal_tensor.count of an open call without inputs, if the size of its result is not known in
+ * advance.
+ */
 #define JOURNAL_UNTOLD UINT64_MAX
 
 struct journal_end {
 	struct journal_entry e;
-	uint64_t seq; /* of the call */
+	uint64_t seq; /* number of the call */
 	uint64_t end; /* ticks */
 	uint64_t wait;
 	int64_t comm_seq; /* JOURNAL_NONE64: as in the call */
-	uint64_t device_ns; /* time of its work on a device; 0: not known */
+	uint64_t device_ns; /* duration on a device; 0: not known */
 	int32_t peer, tag; /* JOURNAL_NONE: as in the call */
 	int32_t error;
 	uint32_t flags; /* or-ed into the call's flags */
-	/* e.n tensors */
+	/* e.n tensors follow */
 };
 
 struct journal_stack {
@@ -375,7 +405,7 @@ struct journal_stack {
 	uint32_t id, step;
 	uint32_t api; /* dictionary id of the first call with this stack */
 	uint32_t text_bytes; /* length of the Python frames' text after the addresses; 0: none */
-	/* e.n uint64_t addresses, then the text */
+	/* e.n uint64_t addresses follow, then the text */
 };
 
 struct journal_comm {
@@ -384,7 +414,7 @@ struct journal_comm {
 	int32_t size, rank;
 	uint32_t flags; /* CF_LOCALCOMM, CF_GUESSED */
 	uint32_t pad;
-	/* four NUL-terminated strings: lib, kind, name, world ranks */
+	/* four NUL-terminated strings follow: lib, kind, name, world ranks */
 };
 
 /* A number recorded for a step. */
@@ -394,23 +424,23 @@ struct journal_scalar {
 	double value;
 	uint32_t step;
 	uint16_t which; /* enum scalar */
-	/* `at` is in ns of the epoch, by the clock of the file that it came from */
+	/* `at` is in ns since the epoch, by the clock of the file that the number came from */
 	uint16_t at_is_real;
-	uint16_t optimizer; /* number of its optimizer, in the order of their first steps */
-	uint16_t group; /* parameter group of that optimizer; JOURNAL_NO_GROUP: all */
+	uint16_t optimizer; /* number of the optimizer, in the order of first steps */
+	uint16_t group; /* parameter group of the optimizer; JOURNAL_NO_GROUP: all */
 	uint32_t pad2;
 };
 
 #define JOURNAL_NO_GROUP UINT16_MAX
 
 /*
- * One row of parameter statistics (terms/train_kind.def): the state of a parameter, or of a tensor that belongs to it,
- * at some point of a step.
+ * One row of parameter statistics (terms/train_kind.def): the state of a parameter, or of a
+ * tensor that belongs to it, at a certain point of a step.
  */
 struct journal_kind_row {
 	struct journal_entry e; /* e.n: number of values, for kinds without statistics */
 	uint64_t count; /* elements */
-	struct stats stats; /* n == 0: none */
+	struct stats stats; /* n == 0: not measured */
 	uint64_t tick; /* when it was measured */
 	uint32_t step, micro_step; /* micro_step UINT32_MAX: the file has no such column */
 	uint32_t ops; /* columns of the file: train_op_at() */
@@ -420,37 +450,41 @@ struct journal_kind_row {
 	uint8_t ndim; /* at most JOURNAL_KIND_DIMS */
 	uint8_t pad[7];
 	/*
-	 * ndim uint64_t, e.n doubles, then three NUL-terminated strings: the name, the file's word if the kind has none
-	 * (TK_STATE), and the framework's prefix of the type name.
+	 * Then follow ndim uint64_t, e.n doubles, and three NUL-terminated strings: the name, the
+	 * first word of the file's name if the kind has none (TK_STATE), and the framework's
+	 * prefix of the type name.
 	 */
 };
 
 #define JOURNAL_KIND_DIMS 64
 enum journal_name_what {
 	JN_PARAM = 1, /* a parameter of the training */
-	JN_PART, /* content of a bucket, from one of its elements on */
+	JN_PART, /* part of a bucket: a parameter, or its gradient */
 	JN_MODULE, /* a module: `class` is its type */
-	JN_BAD, /* the first NaN or Inf of a bucket in a step: its position */
-	JN_STRUCT, /* all modules were entered: module_struct.json is to be written */
+	JN_BAD, /* position of the first NaN or Inf of a bucket in a step */
+	JN_STRUCT, /* all modules were entered: module_struct.json can be written */
 };
 
 /* Bits of journal_name.flags: the words of names.csv, in this order. */
 enum journal_name_flag {
 	JN_FROZEN = 1, /* requires no gradient */
-	JN_UNNAMED = 2, /* it belongs to no module: opt{k}.group{g}.param{i} */
-	JN_FLAT = 4, /* parameters that FSDP1 flattened into one, or one of these */
+	JN_UNNAMED = 2, /* the parameter belongs to no module: opt{k}.group{g}.param{i} */
+	JN_FLAT = 4, /* a parameter that FSDP1 flattened out of several, or one of these */
 	JN_SHARD = 8, /* the local part of a DTensor */
-	JN_TIED = 16, /* several modules share it: the name is the first one's */
-	JN_GRAD = 32, /* JN_PART: the bucket holds its gradient, not the parameter */
-	JN_UNOWNED = 64, /* it belongs to no optimizer */
-	JN_NAN = 128, /* JN_BAD: NaN; without this bit Inf */
+	JN_TIED = 16, /* several modules share the parameter: the name is the first one's */
+	JN_GRAD = 32, /* JN_PART: the bucket contains the gradient, not the parameter */
+	JN_UNOWNED = 64, /* the parameter belongs to no optimizer */
+	JN_NAN = 128, /* JN_BAD: the value is NaN; without this bit Inf */
 	JN_INF = 256,
 };
 #define JN_FLAGS 9
 
 struct journal_name {
 	struct journal_entry e;
-	/* JN_PARAM, JN_MODULE: its number, from 1; JN_PART, JN_BAD: the parameter's number */
+	/*
+	 * JN_PARAM, JN_MODULE: number of this entry, from 1; JN_PART, JN_BAD: number of the
+	 * parameter
+	 */
 	uint32_t id;
 	uint32_t step;
 	uint32_t bucket; /* JN_PART, JN_BAD: number of the bucket */
@@ -458,12 +492,18 @@ struct journal_name {
 	uint8_t what; /* enum journal_name_what */
 	uint8_t dtype;
 	uint32_t flags; /* enum journal_name_flag */
-	/* JN_PART: elements of the bucket. JN_BAD: which element, and how many NaN and Inf */
+	/*
+	 * JN_PART: range of elements in the bucket. JN_BAD: index of the element; number of NaN
+	 * and Inf
+	 */
 	uint64_t offset, count;
-	/* e.n dimensions as uint64_t, then three NUL-terminated strings: name, module, class */
+	/*
+	 * e.n dimensions as uint64_t follow, then three NUL-terminated strings: name, module,
+	 * class
+	 */
 };
 
-/* ---- dictionary: strings that records refer to by number; append only, never drained ---- */
+/* ---- dictionary: strings that records refer to by number; only grows, is never drained ---- */
 
 enum dict_kind { DICT_API = 1, DICT_META, DICT_MODULE };
 
@@ -472,12 +512,12 @@ enum dict_kind { DICT_API = 1, DICT_META, DICT_MODULE };
 
 struct dict_entry {
 	uint32_t bytes; /* multiple of 8; 0: reserved, but not filled in yet */
-	/* storing it (release) publishes the entry; 0: being filled in, or never finished */
+	/* storing a value (release) publishes the entry; 0: being filled in, or never finished */
 	uint16_t kind;
 	uint16_t id;
 	/*
-	 * DICT_API: lib, symbol, op. DICT_META: key, JSON text. DICT_MODULE: "lo hi bias buildid" in
-	 * hex (build id "-": none), path. All NUL-terminated strings.
+	 * NUL-terminated strings follow. DICT_API: lib, symbol, op. DICT_META: key, JSON text.
+	 * DICT_MODULE: "lo hi bias buildid" in hex (build id "-": none), path.
 	 */
 };
 
@@ -486,8 +526,9 @@ struct dict_entry {
 #define PENDING_UNIT 64 /* a record in flight takes a multiple of this many bytes */
 
 struct pending_slot {
-	_Atomic uint64_t born; /* commit number that made it valid; 0: free */
-	_Atomic uint64_t died; /* commit number from which on it is invalid; 0: still valid */
+	_Atomic uint64_t born; /* number of the first commit for which it is valid; 0: free */
+	/* number of the first commit for which it is invalid; 0: still valid */
+	_Atomic uint64_t died;
 	uint32_t units, pad;
 	uint64_t data[]; /* the CALL entry and its tensors */
 };

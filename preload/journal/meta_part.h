@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parts of meta.json that are already text. They are kept in the journal's dictionary (DICT_META) as "key\0JSON\0". The
- * id is the part's number; a later entry replaces an earlier one of the same number.
+ * Parts of meta.json that are already text. They are stored in the journal's dictionary
+ * (DICT_META) as "key\0JSON\0". The id is the part's number; a later entry replaces an earlier
+ * one with the same number.
  */
 #ifndef PROBE_JOURNAL_META_PART_H
 #define PROBE_JOURNAL_META_PART_H

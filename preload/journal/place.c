@@ -37,10 +37,16 @@ bool place_is_local(int dirfd)
 	return fstatfs(dirfd, &fs) == 0 && place_type_is_local((uint32_t)fs.f_type);
 }
 
-/* Not on the stack: the thread whose call starts the recording may have a small one. Only one thread runs this at a time. */
+/*
+ * Not on the stack, because the thread whose call starts the recording may have a small one. Only
+ * one thread runs this at a time.
+ */
 static char text[TEXT_BYTES], groups[TEXT_BYTES], path[PATH_BYTES];
 
-/* A number in a file; UINT64_MAX: no such file, or no number ("max"). */
+/*
+ * Reads the number in file `path`. Returns UINT64_MAX if there is no such file, or it is not a
+ * number ("max").
+ */
 static uint64_t read_limit_file(void)
 {
 	char buf[64], *end;
@@ -54,7 +60,7 @@ static uint64_t read_limit_file(void)
 	return end == buf ? UINT64_MAX : v;
 }
 
-/* The number after a word at the start of a line, times unit; 0: none. */
+/* Returns the number after `word` at the start of a line, times unit; 0: not found. */
 static uint64_t read_number_after(const char *word, uint64_t unit)
 {
 	ssize_t n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
@@ -86,7 +92,7 @@ static uint64_t lesser_of(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The memory that one group has left. */
+/* Returns the memory that one control group has left. */
 static uint64_t group_free(const char *root, const struct version *v, const char *group)
 {
 	uint64_t limit, used, cache;
@@ -104,8 +110,8 @@ static uint64_t group_free(const char *root, const struct version *v, const char
 }
 
 /*
- * The minimum that the group and all groups above it have left. In a container the group's path may be the host's, while the
- * mount begins at the group itself.
+ * Returns the minimum that the control group and all groups above it have left. In a container
+ * the path of the group may be the host's, while the mount begins at the group itself.
  */
 static uint64_t groups_free(const char *root, const struct version *v, char *group)
 {

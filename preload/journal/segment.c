@@ -55,7 +55,10 @@ void *segment_make(struct segment *s, uint64_t seed, size_t bytes, int *err)
 			shmctl(id, IPC_RMID, NULL);
 			return NULL;
 		}
-		/* Keeps it out of the program's core files: it outlives the process anyway. */
+		/*
+		 * Excludes the segment from the program's core files: it outlives the process
+		 * anyway.
+		 */
 		madvise(p, bytes, MADV_DONTDUMP);
 		return p;
 	}
@@ -69,7 +72,7 @@ int segment_look(const struct segment *s, struct segment_state *state)
 
 	if (shmctl(s->id, IPC_STAT, &ds) < 0)
 		return errno == EIDRM || errno == EINVAL ? -ENOENT : -errno;
-	/* Ids are reused; a segment that is being removed has no key any more. */
+	/* Ids are reused; and a segment that is being removed no longer has a key. */
 	if ((uint32_t)ds.shm_perm.__key != s->key)
 		return -ENOENT;
 	*state = (struct segment_state){.bytes = ds.shm_segsz,

@@ -15,6 +15,6 @@ enum step_source {
 	STEP_SOURCES
 };
 
-const char *step_source_name(uint32_t s); /* for meta.json; "none" ... */
+const char *step_source_name(uint32_t s); /* for meta.json */
 
 #endif

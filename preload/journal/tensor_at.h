@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls and their tensors one after the other, where that has to be quick. The journal may be damaged: every length is checked before it is used. */
+/*
+ * Fast access to calls and their tensors in a chunk. The journal may be damaged: every length is
+ * checked before it is used.
+ */
 #ifndef PROBE_JOURNAL_TENSOR_AT_H
 #define PROBE_JOURNAL_TENSOR_AT_H
 
 #include "journal/journal.h"
 
-/* The tensor at that byte of the entry; the first one follows its fixed part. NULL: the entry has no room for it. */
+/*
+ * Returns the tensor at byte `at` of entry e; the first one follows the entry's fixed part.
+ * Returns NULL if no tensor fits.
+ */
 static inline const struct journal_tensor *journal_get_tensor_at(
 	const struct journal_entry *e, uint32_t at)
 {
@@ -16,7 +22,10 @@ static inline const struct journal_tensor *journal_get_tensor_at(
 	return e->bytes - at < journal_tensor_bytes(t->ndim) ? NULL : t;
 }
 
-/* journal_entry_at() for calls, which are nearly all entries. NULL: another entry, or a damaged one. */
+/*
+ * Like journal_entry_at(), for calls, which are nearly all entries. Returns NULL for another or a
+ * damaged entry.
+ */
 static inline const struct journal_entry *journal_get_call_at(
 	const struct journal_chunk *chunk, uint32_t used, uint32_t offset)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Actions of alerts in the running process that caused them. Called on the writer's thread. */
+/* Actions of alerts in the running process that caused them. Called on the writer thread. */
 #include "life/alert_actions.h"
 
 #include <stdio.h>
@@ -18,11 +18,14 @@
 #include "training/alerts/alerts.h"
 #include "training/steps/stop.h"
 
-#define CAPTURES_MAX 16 /* each leaves its configuration in meta.json */
+#define CAPTURES_MAX 16 /* maximum number of captures: each leaves its configuration in meta.json */
 #define WATCHER_FILE "watch.json" /* written by `probe watch` at each of its checks */
-#define WATCHER_SECONDS 60 /* maximum age; clocks of nodes differ */
+#define WATCHER_SECONDS 60 /* maximum age in seconds; clocks of nodes differ */
 
-/* Captured configurations, by preset, and the number of the generation that each was made from. */
+/*
+ * Configurations for captures, by preset, and the number of the generation from which each was
+ * made.
+ */
 static struct {
 	struct generation_pair *pair;
 	uint32_t of;
@@ -37,7 +40,10 @@ static const struct preset *find_capture_preset(const char *word, unsigned *at)
 	return NULL;
 }
 
-/* *cfg is a copy: its pointers belong to another configuration, which lives as long as the process. */
+/*
+ * cfg is a copy: its pointers belong to another configuration, which lives as long as the
+ * process, so they are not freed.
+ */
 static void set_preset_keys(struct config *cfg, const struct preset *p)
 {
 	const struct path_base base = {0};
@@ -110,7 +116,7 @@ static void capture_steps(const struct alert_rule *r, struct text *done)
 	text_str(done, p->name);
 }
 
-/* Whether `probe watch --exec` runs: it writes its file at each check. */
+/* True if `probe watch --exec` is running: it writes its file at each check. */
 static bool is_watched(void)
 {
 	char path[4200];

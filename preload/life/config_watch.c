@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Changes of the configuration while the program runs. At most once a second, and each process at its own times, the writer
- * checks the file that PROBE_CONFIG names, the list that it names, and ctl.yaml in the output folder. A process that records
- * nothing has no writer: from the end of its first step on it has a thread only for this.
+ * Changes of the configuration while the program runs. At most once a second, and each process at
+ * its own times, the writer checks the file that PROBE_CONFIG names, the list named in that file,
+ * and ctl.yaml in the output folder. A process that records nothing has no writer: from the end
+ * of its first step on it has a thread only for this.
  *
- * Changes become generations (session/generation.h): one for the next step if the file changed, and one for each change of
- * ctl.yaml that waits for its step.
+ * Changes become generations (session/generation.h): one for the next step if the file changed,
+ * and one for each change of ctl.yaml that waits for its step.
  *
- * Lock: `watch.lock` is a leaf except for those of generations, and is only taken if it is free; a forked child initialises it
- * again.
+ * Lock: `watch.lock` is a leaf except for the locks of generations, and is only taken if it is
+ * free; a forked child initialises it again.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -44,7 +45,7 @@
  */
 #define OTHERS_READ_NS UINT64_C(10000000000)
 
-/* A file's state when it was read. All zero: it did not exist. */
+/* A file's state when it was read. All zero: the file did not exist. */
 struct file_mark {
 	uint64_t dev, ino, size;
 	int64_t changed_ns;
@@ -52,13 +53,13 @@ struct file_mark {
 
 static struct {
 	pthread_mutex_t lock;
-	_Atomic uint64_t next_ns; /* CLOCK_MONOTONIC */
-	struct file_mark config, list, ctl; /* state at the last check */
+	_Atomic uint64_t next_ns; /* time of the next check, CLOCK_MONOTONIC */
+	struct file_mark config, list, ctl; /* state of the files at the last check */
 	uint64_t config_read_ns; /* CLOCK_MONOTONIC */
-	char *text; /* text of the configuration file in use; NULL: as it was at the start */
+	char *text; /* text of the configuration file in use; NULL: unchanged since process start */
 	size_t len;
-	struct ctl_file wanted; /* content of the ctl.yaml in use */
-	_Atomic bool alone; /* a thread exists only for this */
+	struct ctl_file wanted; /* content of ctl.yaml in use */
+	_Atomic bool alone; /* a thread exists only for these checks */
 } watch = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static int64_t stat_time_ns(const struct stat *st)
@@ -83,7 +84,10 @@ static bool is_mark_equal(const struct file_mark *a, const struct file_mark *b)
 	       a->changed_ns == b->changed_ns;
 }
 
-/* The file may be being written right now. A file server's clock that is ahead must not cause an endless wait. */
+/*
+ * False if the file may be being written at this moment. A file server's clock that is ahead must
+ * not cause an endless wait.
+ */
 static bool is_file_settled(const struct file_mark *m)
 {
 	int64_t age = (int64_t)clock_ns(CLOCK_REALTIME) - m->changed_ns;
@@ -92,8 +96,9 @@ static bool is_file_settled(const struct file_mark *m)
 }
 
 /*
- * Whether the file has changed since *seen, and is complete. If so, returns its text and updates *seen. An empty file counts as
- * incomplete: editors that truncate first would switch everything to its default.
+ * True if the file has changed since *seen, and is complete; then returns its text and updates
+ * *seen. An empty file counts as incomplete: editors that truncate first would switch everything
+ * to its default.
  */
 static bool take_changed_text(const char *path, struct file_mark *seen, char **text, size_t *len)
 {
@@ -107,7 +112,7 @@ static bool take_changed_text(const char *path, struct file_mark *seen, char **t
 	after = mark_file(path);
 	if (!err && !is_mark_equal(&now, &after)) {
 		free(*text);
-		return false; /* checked again the next time */
+		return false; /* checked again next time */
 	}
 	*seen = now;
 	if (err)
@@ -122,7 +127,7 @@ static void refuse_ctl(void *arg, const char *line)
 	log_loss(LOSS_CONFIG, "%s; the last one stays in use", line);
 }
 
-/* Whether ctl.yaml is meant for this run. That of an earlier run in the same folder is ignored. */
+/* True if ctl.yaml is meant for this run. One of an earlier run in the same folder is ignored. */
 static bool is_ctl_ours(const struct ctl_file *c, const struct file_mark *m)
 {
 	static const uint64_t skew_ns = 1000000000;
@@ -159,10 +164,11 @@ static uint64_t hash_change(const struct ctl_change *c)
 static int make_of_change(const struct ctl_change *c, const char *by, struct generation_pair **pair)
 {
 	struct change_text t = {.name = life_config_file ? life_config_file : "configuration",
-		.text = watch.text ? watch.text : "#\n", /* no file, no text: all defaults */
+		/* no file, or an empty one: all keys have their defaults */
+		.text = watch.text ? watch.text : "#\n",
 		.len = watch.text ? watch.len : 2,
 		.change = c,
-		/* 0 means the next step; step 0 has passed in any case. */
+		/* 0 means the next step; a change for step 0 takes effect in the next step too */
 		.asked = c ? c->effective_step + !c->effective_step : 0,
 		.mark = hash_change(c),
 		.by = by};
@@ -170,13 +176,19 @@ static int make_of_change(const struct ctl_change *c, const char *by, struct gen
 	return life_make_pair(&t, pair);
 }
 
-/* Proposes a generation for now, if `again` or if ctl.yaml differs from the one in use, and the pending ones. */
+/*
+ * Proposes a generation for now, if `again` or if ctl.yaml differs from the one in use, and one
+ * for each change that waits for its step.
+ */
 static void propose_all(bool again, const char *by)
 {
 	struct generation_pair *pair[GENERATIONS_AHEAD];
 	uint32_t step = step_now();
 
-	/* The file could not be read: the configuration from ctl.yaml alone differs from the one in use. */
+	/*
+	 * If the file could not be read, a configuration from ctl.yaml alone would differ from
+	 * the one in use.
+	 */
 	if (life_config_file && !watch.text)
 		return;
 
@@ -230,7 +242,8 @@ static bool take_changed_ctl(void)
 }
 
 /*
- * The configuration file's new text is accepted if it can be parsed, and with dynamic_monitor if it contains dynamic_on: true.
+ * True if the configuration file's new text can be parsed, and, with dynamic_monitor, contains
+ * dynamic_on: true.
  */
 static bool is_text_acceptable(const char *text, size_t len)
 {
@@ -263,7 +276,10 @@ static bool take_changed_config(void)
 	return true;
 }
 
-/* The list is a separate file: only the change is detected here; the code that loads the list reads it. */
+/*
+ * True if the list file has changed. Only the change is detected here; the code that loads the
+ * list reads the file.
+ */
 static bool has_list_changed(void)
 {
 	const char *path = config_now()->wrap_ops;
@@ -282,7 +298,7 @@ void config_watch_begin(void)
 	watch.config_read_ns = clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Changes in ctl.yaml are applied on top of the file in use: its text is needed from then on. */
+/* Reads the text of the configuration file in use: changes in ctl.yaml are applied on top of it. */
 static void keep_config_text(void)
 {
 	struct file_mark now = mark_file(life_config_file);
@@ -293,12 +309,12 @@ static void keep_config_text(void)
 }
 
 /*
- * When the limit of collect_times is reached, the file is updated, so that the user can start again with an edit. An edit that
- * has not been read yet is kept.
+ * When the limit of collect_times is reached, sets dynamic_on in the file to false, so that the
+ * user can start again with an edit. An edit that has not been read yet is kept.
  */
 static void record_monitor_end(void)
 {
-	static uint32_t noted; /* generation + 1 */
+	static uint32_t noted; /* 1 + number of the generation */
 	const struct generation *g = generation_now();
 	struct file_mark now;
 
@@ -331,7 +347,7 @@ static void look_at_files(void *arg)
 	ctl = take_changed_ctl();
 	if (by || ctl)
 		propose_all(by != NULL, by ? by : CTL_FILE);
-	/* It is another file by now. */
+	/* The file was replaced by another one meanwhile. */
 	if (by)
 		watch.list = mark_file(config_now()->wrap_ops);
 	if (clock_ns(CLOCK_MONOTONIC) - watch.config_read_ns > OTHERS_READ_NS)
@@ -379,7 +395,7 @@ static void *watch_alone(void *arg)
 			.tv_nsec = (long)(wait % 1000000000)};
 
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &t, NULL);
-		/* From the first record on, the writer does it. */
+		/* From the first record on, the writer thread makes these checks. */
 		if (atomic_load(&session.phase) == SESSION_READY)
 			life_look_at_config();
 	}

@@ -50,7 +50,10 @@ static char *absolute_to_startup(const char *path)
 	return asprintf(&s, "%s/%s", startup_cwd(), path) < 0 ? NULL : s;
 }
 
-/* Logged immediately, not with the first record: without its list a preset may record nothing. */
+/*
+ * Logged immediately, not with the first record: without its list of functions a preset may
+ * record nothing.
+ */
 static void log_missing_list(void *arg, const char *line)
 {
 	(void)arg;
@@ -74,7 +77,7 @@ struct wraplist *life_load_list(const struct config *cfg, config_report_fn *repo
 	return load_list(cfg, report, report, arg);
 }
 
-/* Sections, or functions of one: "aten", "aten.mm" as the list "aten: [mm]". */
+/* Makes a list from sections, or functions of one: "aten", "aten.mm" as the list "aten: [mm]". */
 static void load_armable(const struct config *cfg)
 {
 	size_t cap = 2 * strlen(cfg->armable) + 64, n = 0, words = 1;
@@ -130,7 +133,10 @@ static void configure_session(void)
 	tensor_watch_configure(config_now());
 }
 
-/* Entries of the list that no wrapper of their library has: a misspelt name would silently record nothing. */
+/*
+ * Reports entries of the list for which no wrapper of their library exists: a misspelt name would
+ * silently record nothing.
+ */
 static void check_list_names(void)
 {
 	const struct adapter *seen[64];
@@ -155,7 +161,8 @@ static void check_list_names(void)
 }
 
 /*
- * Whether a word of skip or only matches anything. Operators of PyTorch are not in the table: nothing is known about them yet.
+ * True if a word of skip or only matches anything. PyTorch's operators are not in the table, so
+ * words that may be operators count as known.
  */
 static bool is_chosen_word_known(const char *word, size_t len)
 {
@@ -169,7 +176,7 @@ static bool is_chosen_word_known(const char *word, size_t len)
 	return wraplist_has_names(list_now(), "aten") || wraplist_has_names(list_now(), "custom");
 }
 
-/* A misspelt word would skip nothing, or everything. */
+/* Reports words that match nothing: a misspelt word would skip nothing, or everything. */
 static void check_chosen_words(const char *key, const char *words)
 {
 	char line[512];
@@ -191,10 +198,16 @@ static void configure_once(void *arg)
 	int cancel;
 
 	(void)arg;
-	/* Before the lock is held for the first time: a child forked meanwhile would wait for it endlessly. */
+	/*
+	 * Registered before the lock is taken for the first time: a child forked meanwhile would
+	 * wait for the lock for ever.
+	 */
 	if (!atomic_exchange(&fork_hooked, true))
 		pthread_atfork(NULL, NULL, child_after_fork);
-	/* Opening and reading files are cancellation points: a thread that is cancelled here would keep the lock. */
+	/*
+	 * Opening and reading files are cancellation points: a thread that is cancelled in them
+	 * would keep the lock.
+	 */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	pthread_mutex_lock(&session.lock);
 	if (atomic_load(&session.phase) == SESSION_NEW) {

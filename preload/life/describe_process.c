@@ -51,7 +51,7 @@ struct named {
 static struct named libraries = {.part = META_LIBRARIES, .key = "libraries"};
 static struct named invisible = {.part = META_INVISIBLE, .key = "invisible"};
 
-/* Call with session.lock held, or before any other thread can run this. */
+/* Caller has session.lock, or no other thread can run this yet. */
 static void put_named(const struct named *l)
 {
 	static char json[NAMED_MAX * (6 * LIBRARY_TEXT_MAX + 64)];
@@ -89,7 +89,7 @@ void session_invisible(const char *what, const char *why)
 
 static uint64_t steps_before;
 
-/* With session.lock held. */
+/* Caller has session.lock. */
 static void write_steps_before(void)
 {
 	char text[24];
@@ -107,7 +107,7 @@ void session_steps_before(uint64_t n)
 	pthread_mutex_unlock(&session.lock);
 }
 
-/* Call with session.lock held. Facts that nothing depended on are omitted. */
+/* Caller has session.lock. Facts that were not checked in this process are omitted. */
 static void write_layout_facts(void)
 {
 	static char json[LAYOUT_FACTS_MAX * 160];
@@ -144,7 +144,8 @@ void session_layout_fact(unsigned fact, bool holds)
 }
 
 /*
- * Call with session.lock held, like all functions that put parts. It may run on a thread of the job with a small stack.
+ * Caller has session.lock, as for all functions that write parts. May run on a thread of the job
+ * with a small stack.
  */
 static int put_config(void)
 {
@@ -209,7 +210,7 @@ void session_config_changed(uint64_t step)
 	snprintf(from, sizeof(from), "%llu", (unsigned long long)step);
 	pthread_mutex_lock(&session.lock);
 	record_switch(generation_now(), step);
-	/* The step first: its configuration replaces the one from the start. */
+	/* The step is written first: its configuration replaces the one from process start. */
 	if (session_is_on() && !(err = session_meta(META_CONFIG_STEP, "config_from_step", from)))
 		err = put_config();
 	if (!err && session_is_on())
@@ -222,8 +223,9 @@ void session_config_changed(uint64_t step)
 }
 
 /*
- * A program that has overwritten its arguments with a title leaves zeros in the rest of their space: they are not empty
- * arguments. A few at the end may be real ones. Returns the number of bytes before them.
+ * Returns the bytes of the arguments without trailing zeros: a program that has overwritten its
+ * arguments with a title leaves zeros in the rest of their space, which are not empty arguments.
+ * A few at the end may be real ones.
  */
 #define EMPTY_ARGUMENTS_MAX 8
 static ssize_t cut_title_padding(const char *line, ssize_t n)
@@ -257,10 +259,13 @@ static void write_process(void)
 		session_meta(META_TRAINING, "training", keys->training);
 }
 
-/* Distinguishes folders of one run from those of another: its start, and the launcher's attempt number. */
+/*
+ * Writes what distinguishes the folders of one run from those of another: the run's start, and
+ * the launcher's attempt number.
+ */
 static void write_lifetime(void)
 {
-	/* An escaped byte takes six. */
+	/* A byte takes up to six if it is escaped. */
 	char json[6 * sizeof(((struct identity *)0)->attempt) + 3], start[24];
 	struct text t = text_over(json, sizeof(json));
 	uint64_t start_ns = owner_start_ns(&session.owner);
@@ -275,7 +280,7 @@ static void write_lifetime(void)
 	session_meta(META_ATTEMPT, "attempt", json);
 }
 
-/* Notes that it continues in an earlier run's folder. */
+/* Notes that this run continues in an earlier run's folder. */
 static void put_resumed(void)
 {
 	char json[128];
@@ -287,10 +292,13 @@ static void put_resumed(void)
 	session_meta(META_RESUMED, "resumed", json);
 }
 
-/* Notes where one can read later whether the kernel has killed processes of this group for lack of memory. */
+/*
+ * Notes the file that shows later whether the kernel has killed processes of this control group
+ * for lack of memory.
+ */
 static void write_memory_group(void)
 {
-	/* Guarded by session.lock, like the others. */
+	/* Guarded by session.lock. */
 	static char groups[4096], path[1024], json[sizeof(path) * 6 + 64];
 	ssize_t n = io_read_file(AT_FDCWD, "/proc/self/cgroup", groups, sizeof(groups) - 1);
 	struct text t = text_over(json, sizeof(json));

@@ -32,7 +32,7 @@ static void skip_line(struct scan *s)
 		s->at++;
 }
 
-/* Blanks and comments. */
+/* Skips blanks and comments. */
 static void skip_noise(struct scan *s)
 {
 	while (s->at < s->len) {
@@ -76,7 +76,7 @@ static void skip_word(struct scan *s)
 		s->at++;
 }
 
-/* After the key: `: value`. */
+/* Reads `: value` after the key. */
 static bool find_value_after_key(struct scan *s, size_t *begin, size_t *end)
 {
 	while (char_at(s, s->at) == ' ' || char_at(s, s->at) == '\t')

@@ -7,14 +7,14 @@
 #include <stddef.h>
 
 /*
- * Finds the value of the file's own key dynamic_on in its text (JSON, also with comments and without quotes, or YAML):
- * from *begin to *end. False: there is no such key.
+ * Finds the value of the file's own key dynamic_on in its text (JSON, also with comments and
+ * without quotes, or YAML): [*begin, *end). Returns false if there is no such key.
  */
 bool dynamic_on_find(const char *text, size_t len, size_t *begin, size_t *end);
 
 /*
- * Sets it to false, leaving everything else unchanged, by rename; mode and links are kept. Returns 0, also if there is nothing
- * to do; -errno (reported).
+ * Sets the key to false, leaving everything else unchanged, by renaming a new file; mode and
+ * links are kept. Returns 0, also if there is nothing to do, or -errno (reported).
  */
 int dynamic_on_end(const char *path);
 

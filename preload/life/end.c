@@ -39,7 +39,9 @@ static void keep_words_apart(void *arg)
 	keep_last_words();
 }
 
-/* The last moment before a signal ends the process; a handler of the job may still keep it alive. */
+/*
+ * The last chance before a signal ends the process; a handler of the job may still keep it alive.
+ */
 void life_aborting(void)
 {
 	int err = errno;

@@ -37,12 +37,15 @@ static void run_handlers(void (*const *handler)(void))
 		(*handler)();
 }
 
-/* *arg: the library of the previous row. Rows of one library are usually adjacent. */
+/*
+ * Calls the fork handlers of a row's library. arg: the library of the previous row, because rows
+ * of one library are usually adjacent.
+ */
 static void run_adapter_handlers(struct api *a, void *arg)
 {
 	const struct adapter **last = arg, *l;
 
-	/* Not filled yet: no adapter has been used. */
+	/* The row is not filled in, so its adapter has not been used. */
 	if (!a->spec)
 		return;
 	l = a->spec->lib;
@@ -68,7 +71,7 @@ static void remove_dict(struct api *a, void *arg)
 	atomic_store(&a->dict, 0);
 }
 
-/* Names of functions in the parent's journal are not in the child's. */
+/* The names of functions are in the parent's journal, not in the child's. */
 static void dict_forked(void)
 {
 	for (unsigned i = 0; i < api_count; i++)
@@ -76,7 +79,7 @@ static void dict_forked(void)
 	rows_each(remove_dict, NULL);
 }
 
-/* Its environment may say another rank. */
+/* The child's environment may have another rank. */
 static void rank_forked(void)
 {
 	if (!session.rank_told) {
@@ -92,11 +95,11 @@ static void session_lock_forked(void)
 }
 
 /*
- * Every state of the core that a fork can meet: tests/fork_states.sh finds a lock or a handler that is in no table. No handler
- * depends on another, except on the session's lock.
+ * Every state of the core that a fork can meet: tests/fork_states.sh finds a lock or a handler
+ * that is in no table. No handler depends on another, except on the session's lock.
  *
- * In each child, recorded or not, whatever the session's phase: wrappers take these locks, follow communicators and watch a
- * training before the first record, too.
+ * These run in each child, recorded or not, whatever the session's phase: wrappers take these
+ * locks, follow communicators and watch a training before the first record, too.
  */
 static void (*const all_fork_handlers[])(void) = {
 	session_lock_forked,
@@ -143,8 +146,9 @@ static void (*const follow_fork_handlers[])(void) = {
 };
 
 /*
- * Runs in the child between fork() and its return. The parent's threads, its writer among them, do not exist here and
- * may have held any lock; the journal is still mapped and belongs to the parent.
+ * Runs in the child before fork() returns. The parent's other threads, its writer among them, do
+ * not exist in the child and may have held any lock; the journal is still mapped and belongs to
+ * the parent.
  */
 void child_after_fork(void)
 {

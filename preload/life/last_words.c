@@ -14,14 +14,14 @@
 
 #define WORDS_MAX 4096
 
-/* Bits: several may be noted; the most significant one is reported. */
+/* Bits, of which several may be set; the most significant one is reported. */
 enum { SAID_FINALIZED = 1, SAID_CODE = 2, SAID_ABORT = 4, SAID_EXCEPTION = 8, SAID_EXIT = 16 };
 
 static struct {
 	_Atomic unsigned said;
 	_Atomic int code;
 	int signal;
-	uint64_t at_ns; /* of the exception: handling it may take seconds */
+	uint64_t at_ns; /* time of the exception: handling it may take seconds */
 	char function[64];
 	char text[2048];
 	struct {
@@ -50,10 +50,13 @@ void note_finalized(void)
 
 void note_exit_code(int code)
 {
-	/* A handler of the job has survived that signal. */
+	/* An earlier signal did not end the process: a handler of the job survived it. */
 	if (words.signal)
 		atomic_fetch_and(&words.said, ~(unsigned)SAID_ABORT);
-	/* Only the first code counts: a handler that runs afterwards may end the process with another. */
+	/*
+	 * Only the first code is used: a handler that runs afterwards may end the process with
+	 * another.
+	 */
 	if (atomic_fetch_or(&words.said, SAID_CODE) & SAID_CODE)
 		return;
 	atomic_store(&words.code, code & 0xff);
@@ -75,7 +78,7 @@ void note_abort(const char *function, int code, int signal)
 	atomic_fetch_or(&words.said, signal ? SAID_ABORT : SAID_ABORT | SAID_CODE);
 }
 
-/* The innermost recorded function that the calling thread is inside of; NULL: none. */
+/* Returns the innermost recorded function in which the calling thread is, or NULL. */
 static const char *find_call_inside(void)
 {
 	const struct thread *t = thread_state.recorder;
@@ -89,11 +92,14 @@ static const char *find_call_inside(void)
 	wait = atomic_load_explicit(&t->chain.slot->wait_api, memory_order_relaxed);
 	if (!p && wait)
 		p = journal_dict_get(&session.journal, DICT_API, (uint16_t)wait);
-	/* library, symbol, operation */
+	/* The entry has library, symbol, operation. */
 	return p ? p + strlen(p) + 1 : NULL;
 }
 
-/* An exception that was shown and did not end the program is not the reason for its end. */
+/*
+ * Returns the word for the ending. An exception that was shown and did not end the program is not
+ * the reason.
+ */
 static const char *word_of_ending(unsigned said, int code)
 {
 	return said & SAID_ABORT				       ? "abort"
@@ -103,7 +109,10 @@ static const char *word_of_ending(unsigned said, int code)
 								       : "unknown";
 }
 
-/* True if the exception shown last may be the reason for the end. If the training continued after it, it is not. */
+/*
+ * True if the exception that was shown last may be the reason for the end: the training did not
+ * continue after it.
+ */
 static bool was_exception_shown(void)
 {
 	return atomic_load(&words.shown.any) && step_now() == words.shown.step;
@@ -132,8 +141,9 @@ void keep_last_words(void)
 	} else if (said & SAID_ABORT) {
 		e.text = words.function;
 		/*
-		 * A process that exits because of an exception may be aborted while its libraries are torn down: PyTorch's
-		 * threads do that now and then. Meanwhile other ranks may have failed by this one.
+		 * A process that exits because of an exception may be aborted while its libraries
+		 * are torn down, as PyTorch's threads sometimes do; meanwhile other ranks may
+		 * have failed because of this one. So the exception is noted too.
 		 */
 		if (said & SAID_EXCEPTION) {
 			e.shown = words.text;
@@ -153,7 +163,10 @@ void note_exception(const char *text)
 	keep_words_text(words.text, sizeof(words.text), text);
 	words.at_ns = clock_ns(CLOCK_REALTIME);
 	atomic_fetch_or(&words.said, SAID_EXCEPTION);
-	/* Tearing down libraries may last until a launcher sends a signal, after which nothing more can be written. */
+	/*
+	 * Written now, because tearing down libraries may last until a launcher sends a signal,
+	 * after which nothing can be written.
+	 */
 	if (session_is_on())
 		keep_last_words();
 }

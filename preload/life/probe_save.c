@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * probe_save() of probe.h: a tensor that the program saves under a name of its choice is a call of library `probe` with
- * that name as operation. Rows are made at the first use of a name and are never freed. If two threads add the same
- * name, both rows stay in the list and either may be found.
+ * probe_save() of probe.h: saving a tensor under a name of the program's choice is a call of
+ * library `probe` with this name as operation. Rows are made at the first use of a name and are
+ * never freed. If two threads add the same name, both rows stay in the list and either may be
+ * found.
  */
 #define PROBE_BUILDING
 #include "probe.h"
@@ -64,7 +65,10 @@ static struct api *find_saved_row(const char *name)
 	return s->row;
 }
 
-/* 8x512, or with any separators between the numbers: (8, 512). Returns their number, -1: too many, or one exceeds 63 bits. */
+/*
+ * Parses 8x512, or with any separators between the numbers: (8, 512). Returns the number of
+ * dimensions, -1: too many, or one exceeds 63 bits.
+ */
 static int read_saved_shape(const char *shape, int64_t *dims)
 {
 	int n = 0;
@@ -87,7 +91,7 @@ static int read_saved_shape(const char *shape, int64_t *dims)
 	return n;
 }
 
-/* False: there is no such type, or the elements exceed the address space. */
+/* Returns false if there is no such type, or the elements exceed the address space. */
 static bool describe_saved(struct buffer *v, const void *p, const char *dtype, int64_t *dims,
 	int64_t *strides, int ndim)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rank this process is, once a library tells it. */
+/* Sets the rank of this process, when a library reports it. */
 #include <pthread.h>
 
 #include "base/log.h"
@@ -10,7 +10,7 @@
 #include "session/state.h"
 #include "writer/writer.h"
 
-/* The list of ranks may contain some that this job does not have: the lowest rank reports that, once. */
+/* Reports ranks in key rank that this job does not have. The lowest rank reports this, once. */
 static void check_selected_ranks(int rank, int size)
 {
 	static bool said;
@@ -38,7 +38,7 @@ static void check_selected_ranks(int rank, int size)
 	log_config_now();
 }
 
-/* With session.lock held. */
+/* Caller has session.lock. */
 static void set_rank(int rank, int size, bool guessed)
 {
 	bool named = session.world_rank >= 0 && !session.rank_guessed;
@@ -59,7 +59,10 @@ static void set_rank(int rank, int size, bool guessed)
 	log_rank_set(session.world_rank);
 }
 
-/* Files are opened under the lock: a thread that is cancelled there would keep it. */
+/*
+ * Takes session.lock with cancellation off: files are opened under the lock, and a cancelled
+ * thread would keep it.
+ */
 static void lock_whole(int *cancel)
 {
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel);

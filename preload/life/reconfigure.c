@@ -22,7 +22,7 @@
 #include "session/generation_pair.h"
 #include "session/state.h"
 
-/* Values of the configuration in use for keys that were used up at the start. */
+/* Copies values of the configuration in use for keys that cannot change after the start. */
 static int keep_fixed_keys(struct config *cfg, const struct config *was)
 {
 	char old[1024], new[1024];
@@ -60,7 +60,10 @@ static void refuse_for(void *arg, const char *line)
 	if (config_is_note(line))
 		return;
 
-	/* The part of the message about its default ("the default 100 is used") is not true here. */
+	/*
+	 * The part of the message about the default ("the default 100 is used") is not true here:
+	 * the old value stays.
+	 */
 	const char *instead = strstr(line, "; the default ");
 	int n = instead ? (int)(instead - line) : (int)strlen(line);
 
@@ -120,7 +123,7 @@ static void propose_apart(void *arg)
 	struct generation_pair *pair;
 	int cancel;
 
-	/* Files are opened. */
+	/* Files are opened, so the thread must not be cancelled here. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	p->err = life_make_pair(&p->text, &pair);
 	if (!p->err)
@@ -144,7 +147,7 @@ int session_reconfigure(const char *name, const char *text, size_t len)
 	return p.err;
 }
 
-/* The row was decided by another configuration. */
+/* If the row was decided with another configuration, makes its next call decide again. */
 static void renew_outdated_row(struct api *a, void *arg)
 {
 	const uint32_t *number = arg;
@@ -166,7 +169,7 @@ void life_config_changed(uint32_t step)
 	for (unsigned i = 0; i < api_count; i++)
 		renew_outdated_row(api_get(i), &number);
 	rows_each(renew_outdated_row, &number);
-	/* Stubs of functions that were not listed bypass libprobe. */
+	/* Stubs of functions that were not listed bypass libprobe, so all stubs are reset. */
 	stub_forget();
 	atomic_store(&session_rank_wanted, 0);
 	log_level_set((int)g->cfg->log_level);

@@ -26,7 +26,10 @@
 
 /* ---- the environment ---- */
 
-/* Variables that describe how a job was started: by name, or by prefix. None of them contains secrets. */
+/*
+ * True for variables that describe how a job was started, by name or by prefix. None of them
+ * contains secrets.
+ */
 static bool is_told_variable(const char *v)
 {
 	static const char told[][24] = {"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=",
@@ -48,7 +51,10 @@ static bool is_told_variable(const char *v)
 	return false;
 }
 
-/* all: the variables at process start, n bytes; variables that the program has set since may change while they are read. */
+/*
+ * all: the variables at process start, n bytes. The current environment is not read, because the
+ * program may change it at the same time.
+ */
 static void write_environment(char *all, size_t n)
 {
 	static char text[META_PART_MAX];
@@ -92,7 +98,7 @@ struct sites {
 	bool python;
 };
 
-/* The folder of packages that contains a loaded object. */
+/* Notes the folder of Python packages that contains a loaded object. */
 static void record_package_folder(void *arg, const struct module *m)
 {
 	static const char folders[][20] = {"/site-packages/", "/dist-packages/"};
@@ -115,7 +121,7 @@ static void record_package_folder(void *arg, const struct module *m)
 	}
 }
 
-/* "numpy-2.1.0.dist-info" as name and version. */
+/* Splits "numpy-2.1.0.dist-info" into name and version, and adds them. */
 static void add_package(struct text *t, const char *name)
 {
 	static const char suffix[] = ".dist-info";
@@ -155,14 +161,17 @@ static void write_packages(void)
 		session_meta(META_PACKAGES, "packages", text);
 }
 
-/* Not begun, in progress, done. */
+/* Reading the packages has not begun; is in progress; is done. */
 enum { PACKAGES_NEW, PACKAGES_READ, PACKAGES_PUT };
 
 static _Atomic uint32_t packages;
 
 #define PACKAGES_WAIT_MS 500
 
-/* Does not wait for its own thread: a handler may have interrupted the reading, and end the program. */
+/*
+ * The thread that reads the packages. It must not wait for itself: a signal handler may have
+ * interrupted the reading, and end the program.
+ */
 static _Atomic int packages_reader;
 
 static void wait_for_packages(void)
@@ -196,8 +205,9 @@ void life_describe_late(void)
 }
 
 /*
- * Not on the thread that reads the folders: a race detector does not know the loader's lock, and would report a race
- * between the loader's data and memory that dlclose() frees elsewhere.
+ * Finds the folders, on another thread than the one that reads them: a race detector does not
+ * know the loader's lock, and would report a race between the loader's data and memory that
+ * dlclose() frees elsewhere.
  */
 static void find_package_folders(void)
 {
@@ -235,7 +245,7 @@ static bool is_loaded(const char *name)
 	return l.found;
 }
 
-/* Python with -E, -I or -s reads no PYTHON... at all. */
+/* True if Python was started with -E, -I or -s, so that it reads no PYTHON... variables. */
 static bool ignores_environment(void)
 {
 	const int *flag = elfsym_data("Py_IgnoreEnvironmentFlag");
@@ -250,7 +260,7 @@ static const struct {
 #include "terms/reproducible.def"
 };
 
-/* The reason why it had no effect; NULL: it had. */
+/* Returns the reason why the setting had no effect, or NULL if it had. */
 static const char *why_without_effect(
 	const char *name, const char *library, const char *want, const char *began, bool loaded)
 {
@@ -281,7 +291,7 @@ static void put_asked_variable(struct text *t, unsigned i, const char *all, size
 			(long long)get_process_keys(config_now())->seed);
 		want = seed;
 	}
-	/* If its library is not loaded, the variable has no effect. */
+	/* If the variable's library is not loaded, it has no effect. */
 	if (!loaded && strcmp(reproducible[i].library, "python"))
 		return;
 	began = find_variable(all, n, reproducible[i].name);
@@ -320,7 +330,7 @@ static void write_reproducible(const char *all, size_t n)
 
 static char seeds[200];
 
-/* With session.lock held. */
+/* Caller has session.lock. */
 static void write_seeds(void)
 {
 	if (*seeds)

@@ -3,7 +3,10 @@
 #ifndef PROBE_LIFE_SETTINGS_H
 #define PROBE_LIFE_SETTINGS_H
 
-/* Parts of meta.json, at the first recorded call. Called with session.lock held, so it reads no folder. */
+/*
+ * Writes these parts of meta.json at the first recorded call. Called with session.lock held, so
+ * it reads no folder.
+ */
 void put_settings(void);
 
 /* The hook session_hooks.describe_late: Python's packages, whose folders may be on a slow file server. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From READY to ON: everything that recording needs is made at the first call to be recorded. */
+/* From READY to ON: makes everything that recording needs, at the first call to be recorded. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 #define MADV_WIPEONFORK 18
 #endif
 
-/* Only in glibc; without it nothing is recorded. */
+/* Only glibc has it; without it nothing is recorded. */
 extern int on_exit(void (*fn)(int, void *), void *arg) __attribute__((weak));
 
 static void record_status(int code, void *arg)
@@ -87,7 +87,7 @@ static bool start_recording(void)
 	identify_process();
 	if (!writer_open(step_now()))
 		return false;
-	/* Done afterwards: alerts in an earlier run's journal must not cause actions. */
+	/* Set only now: alerts in an earlier run's journal must not cause actions. */
 	alert_actions_set();
 	stack_id_begin(output.resumed.last_stack);
 	once_per_process();

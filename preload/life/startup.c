@@ -14,21 +14,25 @@
 #include "life/life.h"
 #include "session/state.h"
 
-/* C libraries other than glibc lack it, and much here depends on glibc. */
+/* Other C libraries than glibc lack this function, and much of libprobe depends on glibc. */
 extern const char *gnu_get_libc_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void start_process(void)
 {
 	int err = errno;
 
-	/* The hooks' gate (entry/early.h) stays closed, and wrappers go to the real function. */
+	/*
+	 * Another C library: the hooks' gate (entry/early.h) stays closed, and wrappers call the
+	 * real function.
+	 */
 	if (!gnu_get_libc_version) {
 		session_settle(SESSION_OFF);
 		return;
 	}
 	/*
-	 * Privileged programs (setuid, file capabilities) get here only through /etc/ld.so.preload: the environment
-	 * then belongs to a user who must not make them write files.
+	 * Privileged programs (setuid, file capabilities) load libprobe only through
+	 * /etc/ld.so.preload: the environment then belongs to a user who must not make them write
+	 * files.
 	 */
 	if (getauxval(AT_SECURE)) {
 		session_settle(SESSION_OFF);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call that is bound to one particular function: entry/stubs/bound_stub.c. */
+/* For a call that is bound to one particular function (entry/stubs/bound_stub.c). */
 #ifndef PROBE_RESOLVE_BOUND_CALL_H
 #define PROBE_RESOLVE_BOUND_CALL_H
 
@@ -9,14 +9,17 @@
 #include "base/thread.h"
 
 struct bound {
-	void *wrapper; /* first: bound_enter jumps there */
+	void *wrapper; /* must be the first member: bound_enter jumps to it */
 	struct api *api;
 	void *real;
 };
 
 extern __thread const struct bound *bound_now THREAD_TLS __attribute__((visibility("hidden")));
 
-/* The function that this call of f is bound to, or NULL. Call it once per call. */
+/*
+ * Returns the function that this call of f is bound to, or NULL. Must be called only once per
+ * call.
+ */
 static inline void *bound_take(const struct api *f)
 {
 	const struct bound *b = bound_now;

@@ -11,14 +11,18 @@
 #include "elf/loaded/elfsym.h"
 
 #define PROVIDERS_MAX 8
-#define SITES 4096u /* a power of two; further call sites are looked up each time */
+/* a power of two; functions for additional call sites are looked up each time */
+#define SITES 4096u
 
 typedef void *dlsym_fn(void *handle, const char *name);
 
 /* Written by bound_enter in stub_entry.S. */
 __thread const struct bound *bound_now;
 
-/* dlsym itself is hooked by libprobe: inside libprobe the next one is always meant. */
+/*
+ * Returns the dlsym() after libprobe's own, which is a hook: libprobe's own code always means the
+ * next one.
+ */
 static dlsym_fn *next_dlsym(void)
 {
 	static _Atomic(dlsym_fn *) cached;
@@ -49,11 +53,14 @@ void *real_next(const char *name)
 	void *p = sym ? sym(RTLD_NEXT, name) : NULL;
 	struct elf_place at;
 
-	/* This finds a stub of a versioned name: the function after it cannot be looked up. */
+	/* A stub was found for a versioned name: the function after it cannot be looked up. */
 	return p && elfsym_place((uintptr_t)p, &at) && at.stubs ? NULL : p;
 }
 
-/* Among several functions, the one that the caller would be bound to without libprobe; the first if that is not known. */
+/*
+ * Returns the one of several functions to which the caller would be bound without libprobe; the
+ * first if that is not known.
+ */
 static void *real_for_caller(const char *name, uintptr_t pc, const struct provider *p, int n)
 {
 	struct provider own;
@@ -75,14 +82,14 @@ static void *find_name(const char *name, uintptr_t pc, bool *several)
 	struct provider p[PROVIDERS_MAX];
 	int n = elfsym_after_us(name, p, PROVIDERS_MAX);
 
-	/* A stub object may be searched before libraries that come before libprobe.so. */
+	/* A stub object may come before libprobe.so in the search, and so may libraries. */
 	if (!n && elfsym_stub(name, &p[0]))
 		n = elfsym_all(name, p, PROVIDERS_MAX);
 	*several = false;
 	if (n <= 1)
 		return n ? call_ifunc_resolver(&p[0]) : NULL;
 
-	/* For every caller, the global scope comes before any local one. */
+	/* The global scope precedes any local one, for every caller. */
 	void *global = real_next(name);
 
 	if (global)
@@ -107,7 +114,7 @@ void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several)
 /* ---- libraries being loaded ---- */
 
 static _Atomic uint32_t loads,
-	under_way; /* how often loading has begun; number of threads whose loading may still be in progress */
+	under_way; /* how often loading has begun; number of threads that may still be loading */
 static __thread bool loading THREAD_TLS;
 
 void real_loading(void)
@@ -116,7 +123,10 @@ void real_loading(void)
 		atomic_fetch_add(&under_way, 1);
 	loading = true;
 	atomic_fetch_add(&loads, 1);
-	/* Before the rows are read: a thread that sets one to API_ON reads this afterwards. */
+	/*
+	 * Must precede reading the rows: a thread that sets one to API_ON reads this counter
+	 * afterwards.
+	 */
 	atomic_thread_fence(memory_order_seq_cst);
 }
 
@@ -140,7 +150,7 @@ bool real_settled(uint32_t since)
 
 /* ---- per call site ---- */
 
-/* Filled once (pc, then api, then real); refreshed if age is older than the last unloading. */
+/* Filled in once (pc, then api, then real); refreshed if `age` is older than the last unloading. */
 struct site {
 	_Atomic uintptr_t pc;
 	_Atomic(const struct api *) api;

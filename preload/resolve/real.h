@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The real function of a wrapper: the next function of that name after libprobe.so in the loader's order, as the dynamic linker
- * would have bound the caller without libprobe. So other preloaded tools are still called. Only if no object has the name, the
- * library's alias (PMPI_X for MPI_X) is used.
+ * Finds the real function of a wrapper: the next function with the same name after libprobe.so in
+ * the loader's order, as the dynamic linker would have bound the caller without libprobe. So
+ * other preloaded tools are still called. If no object has the name, the library's alias (PMPI_X
+ * for MPI_X) is used.
  *
- * Several copies of a library may be loaded, none of them in the global scope. Then the function depends on the caller, and the
- * row's state is API_MULTI. No function here calls the loader unless there are several, takes a lock, or allocates.
+ * Several copies of a library may be loaded, none of them in the global scope. Then the function
+ * depends on the caller, and the row's state is API_MULTI. No function of this header takes a
+ * lock or allocates, or calls the loader unless there are several copies.
  */
 #ifndef PROBE_RESOLVE_REAL_H
 #define PROBE_RESOLVE_REAL_H
@@ -15,15 +17,19 @@
 #include "api/api.h"
 
 /*
- * Looks up the real function; NULL if there is none. *several: more than one object defines it and none of them is in
- * the global scope, so that it depends on the caller (pc: a return address in the caller).
+ * Looks up the real function; returns NULL if there is none. *several: more than one object
+ * defines it and none of them is in the global scope, so that it depends on the caller (pc: a
+ * return address in the caller).
  */
 void *real_find(const struct api_spec *spec, uintptr_t pc, bool *several);
 
-/* The same for API_MULTI rows, at each call: cached by call site. */
+/* Like real_find(), for each call of an API_MULTI row: cached by call site. */
 void *real_of_caller(const struct api *a, uintptr_t pc);
 
-/* A library is about to be unloaded: drops the caches and changes real_generation(). */
+/*
+ * To be called when a library is about to be unloaded: drops the caches and changes
+ * real_generation().
+ */
 void real_forget(void);
 uint32_t real_generation(void);
 
@@ -40,12 +46,12 @@ uint32_t real_loads(void);
 bool real_settled(uint32_t loads);
 
 /*
- * The function of any name after libprobe.so, for libprobe's own calls into libraries (queries of an adapter, libc). NULL:
- * none.
+ * Returns the function `name` after libprobe.so in the loader's order, for libprobe's own calls
+ * into libraries (queries of an adapter, libc). Returns NULL if there is none.
  */
 void *real_symbol(const char *name);
 
-/* The linker's name for the function of a row. */
+/* Returns the linker's name for the function of a row. */
 static inline const char *real_name(const struct api_spec *s)
 {
 	return s->link_name ? s->link_name : s->symbol;

@@ -21,21 +21,22 @@ _Atomic(const struct generation *) generation_current = &generation_first.runnin
 
 struct wraplist *generation_armable;
 
-/* Pending pairs, by step; changed and read under change_lock. */
+/* Pairs that wait for their steps, in order; read and changed under change_lock. */
 static struct generation_pair *ahead[GENERATIONS_AHEAD];
 static unsigned nahead;
-/* The step of the first pending pair: if there is none, the end of a step costs only one load. */
+/* The step of the first pair that waits. If none waits, the end of a step costs only this load. */
 static _Atomic uint32_t due = UINT32_MAX;
 static uint32_t last_number;
 
-/* Further work at the end of a step: 0 in a run without alerts. */
+/* Other work at the end of a step; all 0 in a run without alerts. */
 static _Atomic uint32_t pause_left;
-static _Atomic uint32_t lasts_left; /* steps left for the pair in use */
-static _Atomic(struct generation_pair *) lasting; /* proposed for lasting_steps */
-static uint32_t lasting_steps; /* under the lock, like the following */
-static struct generation_pair *before_it; /* used again when lasts_left is 0; NULL: none */
+static _Atomic uint32_t lasts_left; /* steps left for the pair of generation_propose_for() in use */
+/* pair that will be used for lasting_steps steps */
+static _Atomic(struct generation_pair *) lasting;
+static uint32_t lasting_steps; /* this and before_it: under the lock */
+static struct generation_pair *before_it; /* pair to return to when lasts_left is 0; NULL: none */
 
-/* Held while pairs are proposed, and while one comes into use. */
+/* Held while pairs are proposed, and while a pair comes into use. */
 static pthread_mutex_t change_lock = PTHREAD_MUTEX_INITIALIZER;
 
 const struct generation *get_first_generation(void)
@@ -43,7 +44,7 @@ const struct generation *get_first_generation(void)
 	return &generation_first.running;
 }
 
-/* Publishes the member of *now's pair that `on` selects. */
+/* Publishes the paused or the running member of *now's pair, according to `on`. */
 static void point_at(const struct generation *now, const struct generation *running, bool on)
 {
 	const struct generation *next;
@@ -79,15 +80,15 @@ void generation_free(struct generation_pair *p)
 	free(p);
 }
 
-/* Under change_lock. */
+/* Called under change_lock. */
 static void set_due_step(void)
 {
 	atomic_store(&due, nahead ? ahead[0]->running.asked : UINT32_MAX);
 }
 
 /*
- * Under change_lock: p[n] become the pending ones; the previous ones are put into old[]. Returns their number. -ENOSPC:
- * no more numbers.
+ * Called under change_lock: makes p[n] the pairs that wait, and moves the previous ones to old[].
+ * Returns the number of these, or -ENOSPC if there are no more numbers.
  */
 static int replace_ahead(
 	struct generation_pair *const p[], unsigned n, struct generation_pair *old[])
@@ -139,7 +140,7 @@ int generation_propose_next(struct generation_pair *p)
 		if (ahead[i]->running.asked && n < GENERATIONS_AHEAD)
 			all[n++] = ahead[i];
 	nold = replace_ahead(all, n, old);
-	/* Pairs that stay pending must not be freed. */
+	/* Pairs that continue to wait must not be freed. */
 	for (int i = 0, k = nold; nold > 0 && i < k; i++)
 		if (old[i]->running.asked)
 			old[i] = NULL;
@@ -149,7 +150,7 @@ int generation_propose_next(struct generation_pair *p)
 
 static struct generation_pair *pair_of_generation(const struct generation *g)
 {
-	/* The running one is the pair's first member. */
+	/* `running` is the pair's first member. */
 	return (struct generation_pair *)(g->paused ? g->twin : g);
 }
 
@@ -193,7 +194,10 @@ static void end_pause(void)
 		generation_pause(false);
 }
 
-/* Under change_lock: the pair that lasts some steps, or the one before it again. NULL: no change. */
+/*
+ * Called under change_lock: returns the pair of generation_propose_for(), or the pair to return
+ * to. Returns NULL if nothing changes.
+ */
 static struct generation_pair *choose_lasting(void)
 {
 	struct generation_pair *p = atomic_exchange(&lasting, NULL), *now;
@@ -214,7 +218,10 @@ static struct generation_pair *choose_lasting(void)
 	return p;
 }
 
-/* Under change_lock: the last one whose step has been reached; earlier ones are skipped. */
+/*
+ * Called under change_lock: returns the last waiting pair whose step has been reached; earlier
+ * ones are skipped.
+ */
 static struct generation_pair *take_due_pair(uint32_t next)
 {
 	struct generation_pair *p = NULL;
@@ -230,7 +237,7 @@ static struct generation_pair *take_due_pair(uint32_t next)
 	return p;
 }
 
-/* Under change_lock: the next pair stays in use until another one is proposed. */
+/* Called under change_lock: from now on the pair in use stays until another is proposed. */
 static void end_lasting(void)
 {
 	atomic_store(&lasting, NULL);
@@ -238,14 +245,14 @@ static void end_lasting(void)
 	before_it = NULL;
 }
 
-/* Under change_lock. */
+/* Called under change_lock. */
 static void use_pair(struct generation_pair *p, uint32_t step)
 {
 	struct config *c = &p->cfg;
 
-	/* A pair that was in use before is unchanged. */
+	/* A pair that was in use before is not changed. */
 	if (!p->running.number && p != &generation_first) {
-		/* collect_times counts from here on. */
+		/* collect_times counts from this step on. */
 		c->in_force_from = step;
 		if (c->dynamic_monitor)
 			c->start_step = step;
@@ -299,7 +306,7 @@ int generation_apply_now(struct generation_pair *p, uint32_t now)
 void generation_forked(void)
 {
 	pthread_mutex_init(&change_lock, NULL);
-	/* Another thread may have been changing it. */
+	/* Another thread may have been changing the list. */
 	nahead = 0;
 	set_due_step();
 }

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The configuration in use: never changed once it is published, and reached through one pointer. A call loads the pointer once, at
- * its entry, and uses that configuration until it returns.
+ * The configuration in use: never changed once it is published, and reached through one pointer.
+ * A call loads the pointer once, at its entry, and uses this configuration until it returns.
  *
- * A new configuration is prepared separately (life/reconfigure.c) and takes effect at the end of a step, the next one
- * or an agreed one: the pointer is set, and everything decided with the old one is decided again, because its number
- * differs. Old configurations are kept, because calls may still use them: at most GENERATIONS_MAX in a process, then
- * changes are refused.
+ * A new configuration is prepared separately (life/reconfigure.c) and takes effect at the end of
+ * a step, the current one or an agreed one: the pointer is set, and everything decided with the
+ * old configuration is decided again, because the number differs. Old configurations are kept,
+ * because calls may still use them: at most GENERATIONS_MAX in a process; further changes are
+ * refused.
  *
- * Pausing must be cheap, because programs pause and resume in each step. So each generation is a pair that differs only
- * in `paused`, and pausing sets the pointer to the twin. The number stays the same: nothing is decided again. Pausing
- * does not use the word of enabled.h, because communicators are followed and calls are numbered while a rank pauses;
- * otherwise its numbers would not match the other ranks'.
+ * Pausing must be cheap, because programs pause and resume in each step. So each generation is a
+ * pair that differs only in `paused`, and pausing sets the pointer to the twin. The number stays
+ * the same, so nothing is decided again. Pausing does not use the word of enabled.h, because
+ * communicators are followed and calls are numbered while a rank pauses; otherwise its numbers
+ * would not match the other ranks'.
  */
 #ifndef PROBE_SESSION_GENERATION_H
 #define PROBE_SESSION_GENERATION_H
@@ -23,22 +25,22 @@
 #include "config/rooms/room.h"
 
 #define GENERATIONS_MAX 256
-#define GENERATIONS_AHEAD 9 /* that wait for their steps */
+#define GENERATIONS_AHEAD 9 /* maximum number of pairs that wait for their steps */
 
 struct generation {
-	const struct config *cfg; /* its twin has the same */
+	const struct config *cfg; /* the same in its twin */
 	struct wraplist *list;
-	uint32_t number; /* of the pair; 0: the one at process start */
+	uint32_t number; /* number of the pair; 0: the one at process start */
 	bool paused;
-	uint32_t asked; /* first step to be recorded with it; 0: the next one, whichever that is */
-	char by[12]; /* what requested it, for meta.json; "": the start */
-	uint64_t change; /* hash of the change of ctl.yaml that it includes; 0: none */
+	uint32_t asked; /* first step to be recorded with it; 0: the next step */
+	char by[12]; /* what requested the change, for meta.json; "": process start */
+	uint64_t change; /* hash of the last change of ctl.yaml in it; 0: none */
 	const struct generation *twin;
 };
 
 struct generation_pair; /* session/generation_pair.h */
 
-/* The first one: all zero until session_configure() has read it. */
+/* The first generation: all zero until session_configure() has read it. */
 extern struct generation_pair generation_first __attribute__((visibility("hidden")));
 extern _Atomic(const struct generation *) generation_current __attribute__((visibility("hidden")));
 
@@ -52,12 +54,12 @@ static inline const struct config *config_now(void)
 	return generation_now()->cfg;
 }
 
-/* The one that the process started with. */
+/* The generation that the process started with. */
 const struct generation *get_first_generation(void);
 
 /*
- * The functions named by key armable, as a list: they may be switched on later. NULL: none. Set once, with the first
- * configuration.
+ * The functions of key armable, as a list: they may be switched on later. NULL: none. Set once,
+ * with the first configuration.
  */
 extern struct wraplist *generation_armable __attribute__((visibility("hidden")));
 
@@ -66,45 +68,57 @@ static inline struct wraplist *list_now(void)
 	return generation_now()->list;
 }
 
-/* Takes effect at once. Any thread, and signal handlers. */
+/* Pauses or resumes recording at once. May be called by any thread, and in signal handlers. */
 void generation_pause(bool on);
 
-/* Completes the pair from its `running`, whose cfg and list are set. */
+/* Makes the pair's twin from its `running`, whose cfg and list are set. */
 void generation_pair_up(struct generation_pair *p, uint32_t number);
 
 /*
- * Takes n pairs (at most GENERATIONS_AHEAD), malloc'd, ordered by `asked`. Each is used from the end of the step before
- * `asked` on. Earlier proposals that are not in use yet are dropped. Returns 0, or -ENOSPC: there have been
- * GENERATIONS_MAX already (reported in a line); the old one stays, and the caller keeps the pairs.
+ * Schedules n pairs (at most GENERATIONS_AHEAD), malloc'd, ordered by `asked`. Each is used from
+ * step `asked` on. Pairs scheduled earlier that are not in use yet are dropped. Returns 0, or
+ * -ENOSPC if the process has had GENERATIONS_MAX already (reported): then nothing changes, and
+ * the caller keeps the pairs.
  */
 int generation_propose(struct generation_pair *const p[], unsigned n);
 
 /*
- * Uses that pair for `steps` steps, then the previous one again. A pair that was in use before may be given again and
- * keeps its number; it must stay valid. If several overlap, the last one counts. One proposed by generation_propose()
- * ends it.
+ * Uses pair p from the next step on for `steps` steps, then returns to the pair that was in use
+ * before. Called again before that, it replaces p and restarts the count; the pair to return to
+ * stays the same. p may be a pair that was in use before: it keeps its number. It must stay
+ * valid. If a pair of generation_propose() becomes due, that one is used from then on, and
+ * nothing is returned to.
  */
 int generation_propose_for(struct generation_pair *p, uint32_t steps);
 
-/* The pair in use, ignoring those that last only some steps. */
+/* Returns the pair in use; during generation_propose_for(), the pair that will be returned to. */
 const struct generation_pair *generation_base(void);
 
-/* Pauses at once, until `steps` further steps have ended. */
+/* Pauses at once, for the rest of the current step and `steps` further steps. */
 void generation_pause_for(uint32_t steps);
 
-/* The same for a pair to be used from the next step on; pending ones stay pending. */
+/*
+ * Like generation_propose(), for one pair to be used from the next step on. Pairs that wait for
+ * their steps stay scheduled.
+ */
 int generation_propose_next(struct generation_pair *p);
 
-/* Called at the end of the step before `next`. True: another configuration is in use from here on. */
+/*
+ * Called at the end of the step before `next`. Returns true if another configuration is in use
+ * from now on.
+ */
 bool generation_apply(uint32_t next);
 
-/* Takes effect at once, in the middle of step `now`; the pair passes to this module. -ENOSPC as above. */
+/*
+ * Uses p at once, in the middle of step `now`. Takes over p. Returns 0, or -ENOSPC as
+ * generation_propose() (p is freed).
+ */
 int generation_apply_now(struct generation_pair *p, uint32_t now);
 
 /* Frees a pair that is not in use. */
 void generation_free(struct generation_pair *p);
 
-/* Call in a forked child, where the thread that held the lock may not exist. */
+/* Call in a forked child: the thread that held the lock may not exist there. */
 void generation_forked(void);
 
 #endif

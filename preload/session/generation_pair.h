@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A generation and its twin with the configuration of both, for code that makes them: it contains the rooms of all keys. */
+/*
+ * A generation and its twin, with the configuration of both. For code that makes them: it
+ * includes the keys of all layers.
+ */
 #ifndef PROBE_SESSION_GENERATION_PAIR_H
 #define PROBE_SESSION_GENERATION_PAIR_H
 

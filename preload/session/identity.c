@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A non-negative int, or -1. */
+/* Returns a variable's value if it is a non-negative int, else -1. */
 static int env_number(const char *name)
 {
 	const char *s = getenv(name);
@@ -24,7 +24,7 @@ static int env_number(const char *name)
 
 static const struct {
 	const char *rank, *size;
-	bool need_size; /* the variable with the rank is not sufficient alone */
+	bool need_size; /* the rank's variable is used only together with the one of the size */
 } sources[] = {
 	{"RANK", "WORLD_SIZE", true},
 	{"RANK_ID", "RANK_SIZE", true}, /* MindSpore */
@@ -68,10 +68,10 @@ static void find_run(struct identity *id)
 }
 
 /*
- * Attempts are counted by the scheduler, which restarts the whole job, and by a launcher inside it, whose count then
- * starts at 0: only both together identify an attempt. Kubernetes sets no such variable in a container; for a JobSet,
- * the pod's label jobset.sigs.k8s.io/restart-attempt has to be passed on in the manifest
- * (docs/reference/output-format.md).
+ * Attempts are counted by the scheduler, which restarts the whole job, and by a launcher inside
+ * the job, which then starts at 0 again: only both counts together identify an attempt.
+ * Kubernetes sets no such variable in a container; for a JobSet, the manifest must pass on the
+ * pod's label jobset.sigs.k8s.io/restart-attempt (docs/reference/output-format.md).
  */
 static void find_attempt(struct identity *id)
 {

@@ -6,7 +6,10 @@
 #include "config/rooms/steps.h"
 #include "session/state.h"
 
-/* True if calls of this process' rank are to be recorded (key profile_rank), for a rank that is selected. */
+/*
+ * True if calls of this process' rank are to be recorded (key profile_rank); the rank itself is
+ * selected by key rank.
+ */
 static inline bool session_rank_profiled(void)
 {
 	const struct ranges *r = &get_steps_keys(config_now())->profile_rank;

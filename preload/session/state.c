@@ -56,7 +56,7 @@ bool session_rank_look(void)
 	if (!keys->rank.n)
 		k = 1;
 	else if (rank < 0)
-		return false; /* not known yet; a list of ranks excludes unknown ones */
+		return false; /* the rank is not known yet; a list of ranks excludes it */
 	else
 		k = ranges_contain(&keys->rank, (uint64_t)rank) ? 1 : 2;
 	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);

@@ -35,24 +35,28 @@ enum session_phase { SESSION_NEW, SESSION_READY, SESSION_ON, SESSION_ENDED, SESS
 struct session {
 	_Atomic uint32_t phase;
 	/*
-	 * In a page that the kernel clears in a forked child (MADV_WIPEONFORK): 0 there even if the child was made
-	 * without fork() and pthread_atfork. Points to a constant 1 before ON, and if the kernel does not support this.
+	 * Points into a page that the kernel clears in a forked child (MADV_WIPEONFORK): the
+	 * value is 0 there, even if the child was made without fork() and pthread_atfork. Before
+	 * ON, and if the kernel does not support this, points to a constant 1.
 	 */
 	const volatile uint32_t *alive;
-	bool wiped; /* it points to such a page */
+	bool wiped; /* `alive` points into such a page */
 	pid_t pid; /* of the recorded process */
 	struct journal journal;
 	struct journal_owner owner;
 	pthread_mutex_t lock;
 	int world_rank, world_size; /* -1: unknown */
-	/* set by session_rank(), not guessed from the environment; inherited by a forked child */
+	/*
+	 * the rank was set by session_rank(), not guessed from the environment; inherited by a
+	 * forked child
+	 */
 	bool rank_told;
 	bool rank_guessed;
 	char run[128];
-	struct clock_base clock; /* as at the start; the journal's head has the current one */
+	struct clock_base clock; /* at the start; the journal's head has the current one */
 	/*
-	 * Next block of call numbers. All threads write it, so it has its own cache line: phase, which they read in each call,
-	 * must not share it.
+	 * Next block of call numbers. All threads write it, so it has a cache line of its own,
+	 * apart from `phase`, which they read in each call.
 	 */
 	_Alignas(64) _Atomic uint64_t seq;
 };
@@ -60,50 +64,61 @@ struct session {
 extern struct session session __attribute__((visibility("hidden")));
 
 /*
- * Functions of higher rooms that are called from below. Defined in life/hooks.c, constant: a wrapper may be called before any
- * of libprobe's constructors has run.
+ * Functions of higher layers that are called from lower ones. Defined in life/hooks.c, constant:
+ * a wrapper may be called before any of libprobe's constructors has run.
  */
 enum writer_help {
-	HELP_WRITTEN, /* there is more room now */
-	HELP_TAKEN, /* another thread writes */
-	HELP_USELESS, /* nothing could be written, or that freed no room */
+	HELP_WRITTEN, /* the journal has more free space now */
+	HELP_TAKEN, /* another thread is writing */
+	HELP_USELESS, /* nothing could be written, or nothing was freed */
 };
 
 struct session_hooks {
 	bool (*configure)(void); /* NEW: reads the configuration. Calls session_configure(). */
 	bool (*start)(void); /* READY: makes folder, journal and writer. Calls session_start(). */
 	void (*wake_writer)(void); /* asks the writer to drain soon; cheap if it is awake already */
-	enum writer_help (*help_writer)(void); /* a thread of the job writes a little itself */
+	/* lets a thread of the job make one small pass itself */
+	enum writer_help (*help_writer)(void);
 	/* Another configuration is in use: decisions made with the previous one are made again. */
-	void (*config_changed)(uint32_t step); /* from that step on */
+	void (*config_changed)(uint32_t step); /* from `step` on */
 	void (*step_ending)(
-		uint32_t step); /* with key scalars: the step ends, and is still the current one */
+		/* with key scalars: `step` is ending, but is still the current step */
+		uint32_t step);
 	void (*step_ended)(void); /* a step ended: the writer drains, but not too often */
-	/* Whether calls are recorded differs between the current step and the last one. Takes no lock. */
+	/*
+	 * Called when the last step was recorded and the current one is not, or the reverse.
+	 * Takes no lock.
+	 */
 	void (*window_changed)(void);
 	void (*step_unrecorded)(void); /* a step ended, and nothing has been recorded so far */
-	/* Called by the writer while it holds nothing: checks for another configuration. At most once a second. */
+	/*
+	 * Called by the writer thread, without any lock, at most once a second: checks for
+	 * another configuration.
+	 */
 	void (*look_at_config)(void);
 	/*
-	 * Finds details of this process that take long, for meta.json. Once, by the first thread that needs them: the
-	 * writer while it holds nothing, or a thread that writes the files earlier. Others wait a moment, but not
-	 * indefinitely.
+	 * Finds details of this process for meta.json that take long. Runs once, on the first
+	 * thread that needs them: the writer without any lock, or a thread that writes the files
+	 * earlier. Other threads wait for it, for a limited time.
 	 */
 	void (*describe_late)(void);
 	void (*end)(void); /* session_end() of life/life.h */
-	void (*exiting)(int code); /* the same for _exit() */
-	void (*aborting)(void); /* abort() was called: notes the ending, ends nothing */
+	void (*exiting)(int code); /* session_end() for _exit() */
+	void (*aborting)(void); /* abort() was called: records this as the ending, ends nothing */
 };
 
 extern const struct session_hooks session_hooks;
 
-/* Reads configuration and list unless that has been done. False: switched off. */
+/*
+ * Reads configuration and list unless that has been done. Returns false if recording is switched
+ * off.
+ */
 bool session_configure(void);
 
-/* Makes folder, journal and writer unless they exist. False: nothing can be recorded. */
+/* Makes folder, journal and writer unless they exist. Returns false if nothing can be recorded. */
 bool session_start(void);
 
-/* Sets a final phase in which nothing (more) is recorded: SESSION_OFF, SESSION_ENDED. */
+/* Sets a final phase, SESSION_OFF or SESSION_ENDED, in which nothing (more) is recorded. */
 void session_settle(enum session_phase p);
 
 extern _Atomic int session_rank_wanted
@@ -124,7 +139,7 @@ static inline bool session_is_on(void)
 	       *session.alive;
 }
 
-/* True once it is decided that nothing (more) is recorded. */
+/* True once the phase is final: nothing (more) is recorded. */
 static inline bool session_is_settled(void)
 {
 	uint32_t p = atomic_load_explicit(&session.phase, memory_order_acquire);
@@ -133,8 +148,8 @@ static inline bool session_is_settled(void)
 }
 
 /*
- * For `probe check`: the folder of PROBE_CHECK, NULL: none. check_wanted(): nothing is recorded in this process, calls
- * are only counted.
+ * For `probe check`: check_folder() returns the folder of PROBE_CHECK, NULL if not set.
+ * check_wanted(): this process records nothing and only counts calls.
  */
 const char *check_folder(void);
 bool check_wanted(void);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The amount of recording that key max_overhead allows: a level that the writer sets (writer/overhead.c) and that calls read.
+ * The amount of recording that key max_overhead allows: a level that the writer sets
+ * (writer/overhead.c) and that calls read.
  *
  *	0		everything
  *	1 to 3		no values of tensors of 4 MiB, 512 KiB, 64 KiB and more
  *	3 + k		also only one call in 2^k
  *
- * Ranks choose the same calls: a call is kept if a hash of its communicator and its number there is 0 modulo 2^k. So the calls
- * of a rank at a higher level are a subset of those of a rank at a lower one. Calls without a number (operators, receives from
- * any rank) are counted in their thread instead.
+ * Ranks choose the same calls: a call is kept if a hash of its communicator and its number on
+ * this communicator is 0 modulo 2^k. So the calls of a rank at a higher level are a subset of
+ * those of a rank at a lower level. Calls without such a number (operators, receives from any
+ * rank) are selected by their count in their thread.
  */
 #ifndef PROBE_SESSION_THINNING_H
 #define PROBE_SESSION_THINNING_H
@@ -20,7 +22,10 @@
 #include "base/hash.h"
 
 #define THINNING_VALUE_LEVELS 3
-/* One call in 1,024. A skipped call still costs a tenth of a recorded one: fewer records would save no more. */
+/*
+ * One call in 1,024. A skipped call still costs a tenth of a recorded one, so fewer records would
+ * save no more.
+ */
 #define THINNING_LEVEL_MAX (THINNING_VALUE_LEVELS + 10)
 #define THINNING_BYTES_LEAST \
 	(UINT64_C(64) << 10) /* values of smaller tensors are always measured */
@@ -35,17 +40,23 @@ struct thinning {
 
 extern struct thinning thinning __attribute__((visibility("hidden")));
 
-/* Sets the level that calls use from here on. */
+/* Sets the level for all calls from now on. */
 void set_thinning_level(uint32_t level);
 
-/* Notes a tensor of at least THINNING_BYTES_LEAST that was measured. */
+/* Notes that a tensor of `bytes` (at least THINNING_BYTES_LEAST) was measured. */
 void record_tensor_size(uint64_t bytes);
 
-/* The level after that one. Levels that would change nothing, because there are no such tensors, are skipped. */
+/*
+ * Returns the next higher level. Levels that would change nothing, because there are no tensors
+ * of that size, are skipped.
+ */
 uint32_t find_level_above(uint32_t level);
 uint32_t find_level_below(uint32_t level);
 
-/* For a level: the size from which tensors have no values, in bytes (UINT64_MAX: all have values), and k. */
+/*
+ * get_value_limit(): size in bytes from which on tensors have no values at this level;
+ * UINT64_MAX: all have values. The second function returns k.
+ */
 uint64_t get_value_limit(uint32_t level);
 uint32_t get_calls_power(uint32_t level);
 
@@ -56,7 +67,7 @@ static inline bool is_thinning_on(void)
 		atomic_load_explicit(&thinning.calls_mask, memory_order_relaxed) != 0, 0);
 }
 
-/* True if the call with that number on that communicator (or in its thread: comm 0) is kept. */
+/* True if the call with this number on communicator comm (comm 0: in its thread) is kept. */
 static inline bool is_call_kept(uint64_t comm, int64_t number)
 {
 	return !(hash_u64(comm, (uint64_t)number) &

@@ -39,7 +39,7 @@ static bool comes_before(uint32_t block, uint32_t part, const struct out_block *
 	return block != b->block ? block < b->block : part < b->part;
 }
 
-/* Sorted: late rows may recreate a block that comes before others. */
+/* Inserts in order: late rows may recreate a block that belongs before others. */
 struct out_block *blocks_add(
 	struct files *f, enum calls_kind kind, uint32_t block, uint32_t part, uint64_t bytes)
 {
@@ -117,8 +117,8 @@ void blocks_close(struct files *f, const char *path)
 }
 
 /*
- * Of each kind the first block is kept (it shows how the run began), and the last is being written. nblocks: there is none to
- * remove.
+ * For each kind, the first block is kept (it shows how the run began), and the last is still
+ * being written. Returns nblocks if none can be removed.
  */
 static uint32_t find_oldest_removable(const struct files *f)
 {

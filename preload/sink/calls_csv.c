@@ -13,7 +13,8 @@
 /*
  * ---- the row ----
  *
- * No function below checks for room: ROW_MAX bytes are available, with WRITE_SLACK after the longest row.
+ * No function below checks for space: ROW_MAX bytes are available, with WRITE_SLACK after the
+ * longest row.
  */
 
 static inline char *put_real_number(char *p, double v, bool wide)
@@ -26,7 +27,7 @@ static inline char *put_real_number(char *p, double v, bool wide)
 	return __builtin_expect(wide, 0) ? write_double(p, v, 17) : write_double_9(p, v);
 }
 
-/* Numbers of nearly all tensors: no integers, and nine digits are enough. */
+/* True for nearly all tensors: min and max are not integers, and nine digits are enough. */
 static inline bool has_nine_digits(const struct dtype_info *d)
 {
 	return d->cls == DTC_FLOAT && !d->wide;
@@ -55,7 +56,7 @@ static char *put_shape(char *p, const struct journal_tensor *t)
 	return p;
 }
 
-/* 7, or 7-9 */
+/* Writes node numbers: 7, or 7-9. */
 static char *put_nodes(char *p, int64_t node)
 {
 	p = write_u64(p, JOURNAL_NODE_FIRST(node));
@@ -83,7 +84,7 @@ static char *put_flags(char *p, const struct row_values *v)
 	return p;
 }
 
-/* Text columns of column.h, written at p. */
+/* The text columns of column.h, for functions that write at p. */
 #undef PUT_WHOLE
 #undef PUT_NONZERO
 #undef PUT_INTEGER
@@ -184,7 +185,7 @@ enum row_piece {
 	ROW_PIECES
 };
 
-#define COPY_STEP 32 /* bytes; a copy may read and write up to this many bytes too much */
+#define COPY_STEP 32 /* bytes; a copy may read and write up to this many additional bytes */
 #define COPY_NUMBER 16
 #define SITES 512u
 #define SITE_TEXT 192
@@ -255,7 +256,7 @@ void row_memory_free(struct row_memory *memory)
 	free(memory);
 }
 
-/* Copies n bytes in whole steps; both buffers have room for that. */
+/* Copies n bytes in whole steps of COPY_STEP; both buffers have space for that. */
 static inline char *copy_steps(char *p, const char *from, size_t n)
 {
 	size_t i = 0;

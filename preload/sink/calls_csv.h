@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The row of calls_*.csv (docs/reference/output-format.md): one per tensor of a call. Its columns: journal/columns.def.
+ * The rows of calls_*.csv (docs/reference/output-format.md), one per tensor of a call. Columns:
+ * journal/columns.def.
  */
 #ifndef PROBE_SINK_CALLS_CSV_H
 #define PROBE_SINK_CALLS_CSV_H
@@ -12,18 +13,19 @@
 #define ROW_DIMS_MAX 64 /* a shape with more dimensions is left empty */
 
 /*
- * Cached text that rows have in common: columns that do not change between calls of one function on one communicator,
- * those of a tensor's type and shape, a step's number. A bounded table; text without a place in it is made each time.
+ * Cache of text that many rows have in common: columns that depend only on function and
+ * communicator, or on a tensor's type and shape, and the step's number. Bounded: other text is
+ * formatted each time.
  */
 struct row_memory;
 
-/* NULL: no memory; rows_format() accepts NULL. */
+/* Returns NULL if there is no memory; rows_format() accepts NULL. */
 struct row_memory *row_memory_new(void);
 void row_memory_free(struct row_memory *memory);
 
 /*
- * Writes the rows of a call, one after the other, at p, which has room for (n ? n : 1) * ROW_MAX bytes. Returns their
- * size. Text that rows of a call share is made once and copied.
+ * Writes the rows of a call to p, which has space for (n ? n : 1) * ROW_MAX bytes. Returns their
+ * size. Text that rows of a call have in common is formatted once and copied.
  */
 size_t rows_format(char *p, const struct record *r, struct row_memory *memory);
 

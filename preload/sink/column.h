@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How values of columns are written: PUT_<type>() for the types of journal/columns.def, each using `out`, a pointer to
- * the text, in scope. Types used only by calls_*.csv are in calls_csv.c.
+ * How values of columns are written: PUT_<type>() for the types of journal/columns.def. Each
+ * macro uses a variable `out`, a pointer to the text. Types used only by calls_*.csv are in
+ * calls_csv.c.
  */
 #ifndef PROBE_SINK_COLUMN_H
 #define PROBE_SINK_COLUMN_H
@@ -12,13 +13,14 @@
 #define ROW_STRING_MAX 500 /* bytes written at most for an api or a name */
 
 /*
- * Writes text of the job as a CSV field: quoted if necessary (RFC 4180), UTF-8 as in text_escape(), and with a leading
- * ' before = + - @ (and before a ' followed by one of them), so that no spreadsheet takes it for a formula.
- * csv_text_of() of the tool's reader restores it. Needs CSV_FIELD_ROOM bytes of room for each byte of s, and 4.
+ * Writes text of the job as a CSV field: quoted if necessary (RFC 4180), UTF-8 as in
+ * text_escape(), and with a ' before a leading = + - @ (or a ' followed by one of them), so that
+ * no spreadsheet takes it for a formula. The tool reads it back by csv_text_of(). `out` needs
+ * space for CSV_FIELD_ROOM bytes for each byte of s, and 4.
  */
 void csv_field(struct text *out, const char *s);
 #define CSV_FIELD_ROOM 4
-/* Writes at most max bytes of s, whole characters, in at most 2 * max + 2 bytes. */
+/* Writes whole characters of s, at most max bytes; needs at most 2 * max + 2 bytes in `out`. */
 void csv_field_max(struct text *out, const char *s, size_t max);
 
 /* The same at p, without checking for room: at most 2 * max + 3 bytes. Returns the end. */
@@ -28,7 +30,10 @@ char *csv_write_field(char *p, const char *s, size_t max);
 struct record_scalar;
 void put_scalar_name(struct text *out, const struct record_scalar *e);
 
-/* Ends a row whose last field has a comma: a newline replaces it, or the last byte if the text was cut. */
+/*
+ * Ends a row: replaces the comma after its last field (or the last byte, if the text was cut) by
+ * a newline.
+ */
 void csv_end(struct text *out);
 
 static inline void put_comma(struct text *out)
@@ -67,14 +72,14 @@ static inline void write_nonzero_id(struct text *out, uint64_t v)
 }
 
 #define PUT_WHOLE(v) text_u64(out, v)
-#define PUT_NONZERO(v) write_nonzero(out, v) /* 0: empty */
+#define PUT_NONZERO(v) write_nonzero(out, v) /* 0: an empty field */
 #define PUT_INTEGER(v) text_i64(out, v)
-#define PUT_NUMBER(v) write_known_number(out, v) /* JOURNAL_NONE64: empty */
-#define PUT_NUMBER32(v) write_known_i32(out, v) /* JOURNAL_NONE: empty */
-#define PUT_RANK(v) write_known_rank(out, v) /* below 0: empty */
+#define PUT_NUMBER(v) write_known_number(out, v) /* JOURNAL_NONE64: an empty field */
+#define PUT_NUMBER32(v) write_known_i32(out, v) /* JOURNAL_NONE: an empty field */
+#define PUT_RANK(v) write_known_rank(out, v) /* negative: an empty field */
 #define PUT_HEX(v) text_hex(out, v, 16)
-#define PUT_ID(v) write_nonzero_id(out, v) /* 0: empty */
-#define PUT_WORD(s) text_str(out, s) /* never to be quoted */
+#define PUT_ID(v) write_nonzero_id(out, v) /* 0: an empty field */
+#define PUT_WORD(s) text_str(out, s) /* never needs quotes */
 #define PUT_TEXT(s) csv_field_max(out, s, ROW_STRING_MAX)
 #define PUT_LONG_TEXT(s) csv_field(out, s)
 #define PUT_EMPTY(v) ((void)0)

@@ -12,7 +12,7 @@
 
 #define CHUNK 65536
 
-/* The next file of its kind; NULL: it is the last. */
+/* Returns the next file of the same kind; NULL: this is the last. */
 static const struct out_block *find_next_of_kind(const struct files *f, uint32_t i)
 {
 	enum calls_kind kind = f->blocks[i].kind;
@@ -23,7 +23,7 @@ static const struct out_block *find_next_of_kind(const struct files *f, uint32_t
 	return NULL;
 }
 
-/* The oldest file that normally gets no more rows, NULL: none. */
+/* Returns the oldest file that normally gets no more rows, or NULL. */
 static struct out_block *oldest_finished_block(struct files *f)
 {
 	uint64_t steps = f->j->head->block_steps;
@@ -40,7 +40,7 @@ static struct out_block *oldest_finished_block(struct files *f)
 	return NULL;
 }
 
-/* Returns 0 or -errno; -ECANCELED: the caller is in a hurry. */
+/* Returns 0 or -errno; -ECANCELED: other threads wait for the files. */
 static int gzip_file(int from, int to, const _Atomic int *hurry)
 {
 	char *buf = malloc(CHUNK);
@@ -85,12 +85,12 @@ int files_compress(struct files *f, const _Atomic int *hurry)
 	to = io_create_file(f->dirfd, tmp);
 	err = from < 0 ? from : to < 0 ? to : 0;
 	if (!err)
-		err = gzip_file(from, to, hurry); /* closes it */
+		err = gzip_file(from, to, hurry); /* closes `to` */
 	else if (to >= 0)
 		close(to);
 	if (from >= 0)
 		close(from);
-	files_dir(f); /* compression took some time */
+	files_dir(f); /* compressing took some time, so the folder is checked again */
 	if (!err && renameat(f->dirfd, tmp, f->dirfd, gz) < 0)
 		err = -errno;
 	if (err) {

@@ -78,7 +78,10 @@ void files_close(struct files *f)
 	f->nblocks = f->cap_blocks = 0;
 }
 
-/* The sinks tell what the file is. A damaged journal must not make us cut other files. */
+/*
+ * Asks the sinks for the type of the file. A damaged journal must not make libprobe cut other
+ * files.
+ */
 static enum sink_file kind_of_file(const char *path)
 {
 	enum sink_file kind = SINK_FILE_OTHER;
@@ -89,7 +92,7 @@ static enum sink_file kind_of_file(const char *path)
 	return strchr(path, '/') ? SINK_FILE_OTHER : kind;
 }
 
-/* The valid commit's entry of that path, or NULL. */
+/* Returns the valid commit's entry for `path`, or NULL. */
 static const struct journal_file *committed_entry(const struct files *f, const char *path)
 {
 	const struct journal_commit *c = journal_commit(
@@ -127,7 +130,10 @@ static struct out_file *lookup_out_file(struct files *f, const char *path)
 	if (free_one - f->file >= (ptrdiff_t)f->places)
 		f->places = (unsigned)(free_one - f->file) + 1;
 	free_one->lines = kind_of_file(path) != SINK_FILE_BYTES;
-	/* No longer in the commit: it was complete when it was removed from it. */
+	/*
+	 * If the commit no longer lists the file, it was complete when it was removed from the
+	 * commit.
+	 */
 	if (c)
 		free_one->bytes = c->bytes;
 	else if (dir >= 0 && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -206,7 +212,10 @@ char *files_room_row(struct files *f, const char *path, const char *header, size
 	return files_room_table(f, path, header, bytes, which);
 }
 
-/* Size at which a calls file is continued in its next part: the configured size, or the process' limit. */
+/*
+ * Returns the size at which a calls file is continued in its next part: the configured size, or
+ * the process' limit.
+ */
 static uint64_t part_limit(const struct files *f)
 {
 	uint64_t limit = f->limit / 8 * 7, part = f->j->head->part_bytes;
@@ -214,7 +223,10 @@ static uint64_t part_limit(const struct files *f)
 	return part && part < limit ? part : limit;
 }
 
-/* Room in the file of the last row, if this one goes there too: if this pass has text already, it is in the newest part. */
+/*
+ * True if the row belongs into the file of the last row. If this pass has text for a block
+ * already, it is in the newest part.
+ */
 static inline bool is_in_last_file(
 	const struct files *f, enum calls_kind kind, uint32_t step, size_t bytes)
 {
@@ -251,7 +263,7 @@ static __attribute__((noinline)) char *find_calls_room(
 		if (!o)
 			return NULL;
 		if (o->bytes + o->len && o->bytes + o->len + bytes > part_limit(f)) {
-			/* A file that was begun in this pass is known only by its text. */
+			/* A file that was begun in this pass exists only as text in its buffer. */
 			if (!blocks_find(f, kind, block, part) &&
 				!blocks_add(f, kind, block, part, 0))
 				return NULL;
@@ -296,7 +308,10 @@ void files_take_back(struct files *f)
 			f->file[i].len = f->file[i].len_before;
 }
 
-/* The text was collected for appending to a file that is gone: now its first line comes before it. */
+/*
+ * The text was collected to be appended to a file that has been removed: writes the header before
+ * it.
+ */
 static int prepend_header(struct out_file *o)
 {
 	size_t n = strlen(o->header);
@@ -317,7 +332,7 @@ static int prepend_header(struct out_file *o)
 	return 0;
 }
 
-/* The largest length up to `bytes` that ends with a line. */
+/* Returns the largest length up to `bytes` at which a line ends. */
 static uint64_t line_end(int fd, uint64_t bytes)
 {
 	char buf[4096];
@@ -327,7 +342,7 @@ static uint64_t line_end(int fd, uint64_t bytes)
 		const char *nl;
 
 		if (pread(fd, buf, n, (off_t)(bytes - n)) != (ssize_t)n)
-			return bytes; /* cannot be read: assumed to be right */
+			return bytes; /* cannot be read: assumed to end with a line */
 		nl = memrchr(buf, '\n', n);
 		bytes -= n;
 		if (nl)
@@ -337,9 +352,9 @@ static uint64_t line_end(int fd, uint64_t bytes)
 }
 
 /*
- * Makes an open file as long as it was committed. If it is longer, a pass failed or was killed half-way. If it is
- * shorter, or does not end at the end of a line, another process cut it, or the journal is damaged; then text is
- * appended after its last complete line.
+ * Makes an open file as long as it was committed. If it is longer, a pass failed or was killed
+ * half-way: it is cut. If it is shorter, or does not end with a line, another process cut it, or
+ * the journal is damaged: text is then appended after its last complete line.
  */
 static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
 {
@@ -359,8 +374,8 @@ static int fit_to_commit(int fd, uint64_t *bytes, bool lines)
 }
 
 /*
- * Tells whether an open file of the folder may be written: it must belong to the folder's owner and have no other hard
- * link. Links and FIFOs were rejected when it was opened.
+ * Returns 0 if an open file of the folder may be written: it must belong to the folder's owner
+ * and have no other hard link. Links and FIFOs were rejected when it was opened.
  */
 static int refuse_file(int dirfd, int fd)
 {
@@ -381,7 +396,7 @@ int files_open_own(int dirfd, const char *path, int flags)
 	return err ? err : fd;
 }
 
-/* Gives a new file to the folder's owner: `probe recover` may be run by root. */
+/* Makes a new file that belongs to the folder's owner: `probe recover` may be run by root. */
 static int make_own(int dirfd, const char *path)
 {
 	int fd = openat(dirfd, path, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
@@ -392,7 +407,7 @@ static int make_own(int dirfd, const char *path)
 		return -errno;
 	if (fstat(dirfd, &dir) < 0 || fstat(fd, &st) < 0 || dir.st_uid == st.st_uid)
 		return fd;
-	/* If it cannot be given away it keeps its owner. */
+	/* On failure the file keeps its present owner. */
 	int kept = fchown(fd, dir.st_uid, dir.st_gid);
 
 	(void)kept;
@@ -417,13 +432,13 @@ static int ensure_open(struct files *f, struct out_file *o)
 	struct stat st = {0};
 	int err, fd;
 
-	/* Closed by the program; the number may belong to another file now. */
+	/* The program has closed the descriptor; its number may belong to another file now. */
 	if (!io_kept_is(&o->at, &st))
 		o->at.fd = -1;
 	if (o->at.fd >= 0 && st.st_nlink && (uint64_t)st.st_size == o->bytes)
 		return o->bytes ? 0 : prepend_header(o);
 	if (o->at.fd >= 0 && !st.st_nlink) {
-		/* The file was removed: a new one is begun. Rows written into the old one are lost. */
+		/* The file was removed: a new one is begun. The rows in the old one are lost. */
 		io_kept_close(&o->at);
 		o->bytes = 0;
 	}
@@ -456,9 +471,10 @@ static struct journal_file *slot_for(struct journal_commit *c, const char *path)
 }
 
 /*
- * Before the first byte is written to a file, the valid commit must hold its current length. Otherwise recovery could
- * not tell rows of a killed pass, which the journal still holds, from older ones. The new entries go into both copies
- * without touching the valid one: the other copy becomes valid first.
+ * Before the first byte is written to a file, the valid commit must contain its current length.
+ * Otherwise recovery could not distinguish rows of a killed pass, which are still in the journal,
+ * from older ones. The new entries go into both copies without touching the valid one: the other
+ * copy becomes valid first.
  */
 static void announce_files(struct files *f, struct journal_commit *next)
 {
@@ -524,7 +540,8 @@ int files_write(struct files *f, struct journal_commit *next)
 
 			if (o->len && io_kept_is(&o->at, NULL) &&
 				ftruncate(o->at.fd, (off_t)o->bytes) < 0)
-				files_forget(o); /* ensure_open cuts it the next time */
+				/* ensure_open() cuts it to its committed length next time */
+				files_forget(o);
 			o->len = 0;
 		}
 		return err;

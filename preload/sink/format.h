@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sinks process finished records, on the writer thread, or in a tool that reads a rank's files. The CSV files are the
- * first sink. sink_formats[] is the table of all.
+ * Sinks process finished records, on the writer thread, or in a tool that reads a rank's files.
+ * The CSV files are the first sink. sink_formats[] is the table of all.
  *
- * Order. The calls of a thread come in the order in which they were entered; an asynchronous one when it is complete. A
- * stack or a communicator comes before the first call that refers to it, if the same thread made both. step(next) means
- * that every step below `next` has ended: its completed calls have been given, except those after a call that their
- * thread has still open. Those, and open and asynchronous calls, come later with their step's number. Several steps may
- * end in one step(). The last step of a program does not end, so it has none.
+ * Order. The calls of a thread come in the order in which they were entered, except that an
+ * asynchronous one comes when it is complete. A stack or a communicator comes before the first
+ * call that refers to it, if the same thread made both. step(next) means that every step below
+ * `next` has ended. Its completed calls have been given, except those that their thread entered
+ * after a call that is still open. These, and open and asynchronous calls, come later, with the
+ * number of their step. Several steps may end in one step(). The last step of a program does not
+ * end, so step() is not called for it.
  *
- * Passes. All records between two commit() form one pass. Text that sinks write through struct files becomes durable
- * with it, together with the journal's positions: after a crash each entry, and each step(), has left its text in the
- * files once. commit(false): the files are as they were at the last commit(true), and everything since then is given
- * again. If a sink has no room (-ENOBUFS), the pass ends before that entry: no sink keeps it, and it is the first entry
- * of the next pass.
+ * Passes. All records between two commit() form one pass. Text that sinks write through struct
+ * files becomes durable together with the journal's positions: after a crash the files contain
+ * the text of each entry, and of each step(), exactly once. commit(false): the files are as they
+ * were at the last commit(true), and everything since then will be given again. If a sink has no
+ * space (-ENOBUFS), the pass ends before that entry: no sink keeps the entry, and it will be the
+ * first one of the next pass.
  */
 #ifndef PROBE_SINK_FORMAT_H
 #define PROBE_SINK_FORMAT_H
@@ -25,21 +28,30 @@
 #define SINKS_MAX 20
 
 /*
- * Flag next to FORMAT_BIT() of sink_open(): the record is read from the CSV files, and their content is not written
- * again.
+ * Flag of sink_open(), next to FORMAT_BIT(): the records are read from the rank's CSV files,
+ * which are not written again.
  */
 #define SINK_FROM_FILES (UINT32_C(1) << 31)
 
-/* Type of a file by its name: its tail is cut at the end of a line, or at any byte. */
+/* Type of a file: whether its uncommitted tail is cut at the end of a line, or at any byte. */
 enum sink_file { SINK_FILE_OTHER, SINK_FILE_LINES, SINK_FILE_BYTES };
 
-/* A member may be NULL if it is not needed. `state` has state_bytes bytes, zero at first. */
+/*
+ * A function pointer may be NULL if the sink does not need it. `state` has state_bytes bytes,
+ * zero at first.
+ */
 struct sink_format {
-	uint32_t formats; /* FORMAT_BIT(): any of them selects it; 0: always */
+	uint32_t formats; /* FORMAT_BIT(): any of these formats selects the sink; 0: always used */
 	size_t state_bytes;
-	/* Returns 0 or -errno. files: holds all its files and the configuration, valid until close(). */
+	/*
+	 * Returns 0 or -errno. files: holds the sink's files and the configuration, valid until
+	 * close().
+	 */
 	int (*open)(void *state, struct files *files);
-	/* Each returns 0, or -ENOBUFS with nothing changed except text in files, which is undone. */
+	/*
+	 * Each returns 0, or -ENOBUFS: nothing has changed except text in files, which the caller
+	 * undoes.
+	 */
 	int (*record)(void *state, const struct record *r);
 	int (*stack)(void *state, const struct record_stack *e);
 	int (*comm)(void *state, const struct record_comm *e);
@@ -47,19 +59,27 @@ struct sink_format {
 	int (*name)(void *state, const struct record_name *e);
 	int (*scalar)(void *state, const struct record_scalar *e);
 	int (*step)(void *state, uint32_t next);
-	void (*retract)(void *state); /* another sink had no room: forget the last entry */
-	/* Before the pass is written: moves what is not in files yet into their buffers. Returns 0 or -ENOMEM. */
+	void (*retract)(void *state); /* another sink returned -ENOBUFS: undo the last entry */
+	/*
+	 * Called before a pass is written: adds text that the sink still holds to the buffers of
+	 * its files. Returns 0 or -ENOMEM.
+	 */
 	int (*pack)(void *state);
 	void (*commit)(void *state, bool written);
-	void (*finish)(void *state); /* everything is committed, and no more records will come */
+	void (*finish)(void *state); /* everything is committed, and there are no more records */
 	void (*close)(void *state);
-	/* Called after open(). True: it has nothing to do in this run, and gets no records. */
+	/*
+	 * Called after open(). True: the sink has nothing to do in this run, and gets no records.
+	 */
 	bool (*idle)(const void *state);
-	/* Tells whether a file of that name is its own. No other file is ever cut. */
+	/*
+	 * Returns the type of the file if it belongs to this sink. Files of no sink are never
+	 * cut.
+	 */
 	enum sink_file (*owns)(const char *path);
 };
 
-/* NULL-terminated; a test may have another table. */
+/* NULL-terminated; a test may define another table. */
 extern const struct sink_format *const sink_formats[];
 
 extern const struct sink_format csv_format, calls_format, compact_format, kinds_format,

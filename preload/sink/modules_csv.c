@@ -39,7 +39,7 @@ bool module_parse(const char *text, struct module *m)
 	return m->hi > m->lo;
 }
 
-/* The next module of the dictionary from *at on; NULL: no more. */
+/* Returns the next module of the dictionary from *at on; NULL after the last. */
 static const struct module *next_module(
 	const struct journal *j, uint64_t *at, bool *gap, struct module *m)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * modules.csv: path and build id of every file that contains frames of stack_info.csv, so that `probe report --stacks`
- * finds source lines long after the process is gone. It is made from the journal's dictionary, which only grows, so
- * rewriting the whole file is always right, whatever happened to a pass.
+ * modules.csv: path and build id of every file that contains frames of stack_info.csv, so that
+ * `probe report --stacks` finds source lines long after the process has ended. It is made from
+ * the journal's dictionary, which only grows, so rewriting the whole file is right even if a pass
+ * failed.
  */
 #ifndef PROBE_SINK_MODULES_CSV_H
 #define PROBE_SINK_MODULES_CSV_H

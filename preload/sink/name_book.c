@@ -12,14 +12,15 @@
 #include "journal/layout.h"
 
 #define NAMES_MAX JOURNAL_NAME_ID
-#define BUCKETS_KEPT 4096u /* beyond this number, texts are made each time */
+/* number of buckets with cached text; above it, texts are made each time */
+#define BUCKETS_KEPT 4096u
 #define FILE_MAX (256u << 20)
 
-/* "name" NUL "name.grad" NUL */
+/* Texts of a parameter: "name" NUL "name.grad" NUL. */
 struct name_book {
-	char **text; /* by number - 1 */
+	char **text; /* index: number - 1 */
 	uint32_t n;
-	char (*bucket)[20]; /* by number */
+	char (*bucket)[20]; /* index: number */
 	char spare[20];
 };
 
@@ -98,9 +99,9 @@ void name_book_free(struct name_book *b)
 	free(b);
 }
 
-/* ---- reading names.csv: of each row of a parameter its number and name, the second and third field ---- */
+/* ---- reading names.csv: number and name of each parameter, in the second and third field ---- */
 
-/* Removes the quotes of a field in place. Returns the position after its comma. */
+/* Removes the quotes of a field in place. Returns the position after the field's comma. */
 static char *take_field(char *p, char **field)
 {
 	char *to = p;
@@ -140,7 +141,7 @@ static bool read_rows(struct name_book **b, char *text)
 	return true;
 }
 
-/* Length of the part that is valid: the whole file if the commit does not list it any more. */
+/* Returns the valid length of the file: all of it if the commit no longer lists it. */
 static uint64_t certain_bytes(const struct journal *j, int fd, const char *path)
 {
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);

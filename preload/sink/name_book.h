@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names that calls' tensors refer to by number, from the journal's entries. A process that continues the journal of
- * a killed one reads the names drained earlier from names.csv.
+ * The names that tensors of calls refer to by number, from the journal's entries. A process that
+ * continues the journal of a killed one reads the names that were drained before from names.csv.
  */
 #ifndef PROBE_SINK_NAME_BOOK_H
 #define PROBE_SINK_NAME_BOOK_H
@@ -14,9 +14,12 @@
 struct name_book;
 
 bool name_book_add(struct name_book **b, uint32_t id,
-	const char *name); /* false: no memory; a number added again gets the new name */
+	const char *name); /* false: no memory; a number that is added again gets the new name */
 
-/* Text of column `name` for journal_tensor.name: "" if it is not known. Valid until the book is freed. */
+/*
+ * Returns the text of column `name` for number `name` (journal_tensor.name); "" if it is not
+ * known. Valid until the book is freed.
+ */
 const char *name_book_text(struct name_book *b, uint32_t name);
 
 /* Reads names.csv up to its committed length. Returns 0 or -ENOMEM. */

@@ -65,7 +65,10 @@ int files_place_move(struct files *f, char tag, const char *path)
 	return 0;
 }
 
-/* The descriptor of the folder: opened once, and again if the program has closed it. */
+/*
+ * Returns the descriptor of the folder. The folder is opened once, and again if the program has
+ * closed the descriptor.
+ */
 static int open_outside_place(struct files_place *p, bool make)
 {
 	int err, fd;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Folders outside the rank's folder into which sinks write through struct files, with the same guarantee: after a crash
- * each entry is there once. Path "x:NAME" is NAME in the folder that was added as 'x'. If the folder was added with a
- * file's name (which may be longer than struct files' paths), "x:" is that file. A tag always means the same sink's
- * folder, because the journal stores lengths by these paths.
+ * Folders outside the rank's folder into which sinks write through struct files, with the same
+ * guarantee: after a crash each entry is in the files once. Path "x:NAME" is file NAME in the
+ * folder that was added with tag 'x'. If the folder was added with a file name (which may be
+ * longer than paths of struct files), "x:" is that file. A tag always means the folder of the
+ * same sink, because the journal stores lengths by these paths.
  */
 #ifndef PROBE_SINK_PLACES_H
 #define PROBE_SINK_PLACES_H
@@ -11,23 +12,27 @@
 #include "sink/files.h"
 
 /*
- * path: absolute; the folder and its parents are made when its first file is written. file: its only file, or NULL.
- * Returns 0, -ENOMEM, -EEXIST (the tag is taken), or -ENOSPC (FILES_PLACES).
+ * Adds a folder. path: absolute; the folder and its parents are made when its first file is
+ * written. file: name of the only file in it, or NULL. Returns 0, -ENOMEM, -EEXIST (tag is used
+ * already), or -ENOSPC (FILES_PLACES).
  */
 int files_place_add(struct files *f, char tag, const char *path, const char *file);
 
 /*
- * Adds a small file with that text, made before any other file of the folder. name: a constant. Returns 0, -ENOENT, or
- * -ENOMEM.
+ * Sets a small file that is made with this text before any other file of folder `tag`. name: a
+ * constant. Returns 0, -ENOENT (unknown tag), or -ENOMEM.
  */
 int files_place_begin(struct files *f, char tag, const char *name, const char *text);
 
-/* The folder has another path now: it was renamed, or is to be made there. Returns 0, -ENOENT, or -ENOMEM. */
+/*
+ * Changes the path of folder `tag`: it was renamed, or is not made yet. Returns 0, -ENOENT
+ * (unknown tag), or -ENOMEM.
+ */
 int files_place_move(struct files *f, char tag, const char *path);
 
 /*
- * The folder that contains a file of that path, as a descriptor that stays open, and the file's name there. make: make
- * missing folders. Returns -errno on failure.
+ * Returns the descriptor of the folder that contains file `path`, and in *name the file's name in
+ * that folder. The descriptor stays open. make: makes missing folders. Returns -errno on failure.
  */
 int files_place_of(struct files *f, const char *path, bool make, const char **name);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of a row that its call, the call's end and the tensor settle together: for every format that writes rows. */
+/*
+ * The values of a row that follow from its call, the call's completion and the tensor together:
+ * for every format that writes rows.
+ */
 #ifndef PROBE_SINK_ROW_VALUES_H
 #define PROBE_SINK_ROW_VALUES_H
 
@@ -7,15 +10,17 @@
 
 /* What a row has of the call, of its completion and of its tensor. */
 struct row_values {
-	int64_t micro_step, comm_seq, dur_ns, wait_ns, dev_ns, issue_ns; /* JOURNAL_NONE64: empty */
-	int32_t peer, tag; /* JOURNAL_NONE: empty */
+	/* JOURNAL_NONE64: empty field */
+	int64_t micro_step, comm_seq, dur_ns, wait_ns, dev_ns, issue_ns;
+	int32_t peer, tag; /* JOURNAL_NONE: empty field */
 	uint32_t flags;
-	int32_t error; /* with CF_ERROR */
-	int64_t node; /* with CF_NODE */
-	const struct journal_tensor *awaited; /* by an open call; NULL: nothing, or not known */
+	int32_t error; /* valid with CF_ERROR */
+	int64_t node; /* valid with CF_NODE */
+	/* buffer that an open call waits for; NULL: none or not known */
+	const struct journal_tensor *awaited;
 };
 
-/* Ticks of waiting; 0: none, or not known. */
+/* Duration of `wait` ticks of waiting, in ns. wait 0: none, or not known. */
 static inline int64_t row_wait_ns(const struct clock_base *clock, uint64_t wait)
 {
 	if (!wait)
@@ -28,7 +33,7 @@ static inline int64_t row_dur_ns(const struct clock_base *clock, uint64_t start,
 	return end > start ? (int64_t)clock_to_dur(clock, end - start) : 0;
 }
 
-/* t: the row's tensor, NULL: it has none. */
+/* Returns the values for the row of tensor t of call c. t NULL: a row without tensor. */
 static inline struct row_values settle_row(const struct clock_base *clock,
 	const struct journal_call *c, const struct journal_end *end, const struct journal_tensor *t,
 	bool open)
@@ -50,10 +55,16 @@ static inline struct row_values settle_row(const struct clock_base *clock,
 		.awaited = open && !t ? journal_awaited(c) : NULL,
 	};
 
-	/* Killed between the number and its flag: it counts no calls of a communicator. */
+	/*
+	 * The process was killed after it had set comm_seq and before it set CF_NODE, or the call
+	 * has no communicator: comm_seq is not the number of a collective.
+	 */
 	if (v.flags & CF_NODE || (open && !c->comm))
 		v.comm_seq = JOURNAL_NONE64;
-	/* Killed while it was being closed: what its end was going to be is not known. */
+	/*
+	 * The process was killed while it closed the record: whether the call would have failed
+	 * is not known.
+	 */
 	if (open)
 		v.flags = (v.flags & ~(uint32_t)CF_ERROR) | CF_OPEN;
 	if (t) {
@@ -65,21 +76,24 @@ static inline struct row_values settle_row(const struct clock_base *clock,
 	return v;
 }
 
-/* A call as nearly all are: complete when it returns, without an error and without a wait. */
+/*
+ * True for nearly all calls: complete when the function returns, without an error and without a
+ * wait.
+ */
 static inline bool is_plain_call(
 	const struct journal_call *c, const struct journal_end *end, bool open)
 {
 	return !end && !open && !(c->flags & (CF_ERROR | CF_NODE | CF_ASYNC)) && !c->wait;
 }
 
-/* A tensor that has no message of its own. */
+/* True if the tensor is not a message of its own, with its own number, peer or tag. */
 static inline bool is_plain_tensor(const struct journal_tensor *t)
 {
 	return !((uint64_t)(t->comm_seq ^ JOURNAL_NONE64) |
 		 (uint32_t)((t->peer ^ JOURNAL_NONE) | (t->tag ^ JOURNAL_NONE)));
 }
 
-/* settle_row() for such a call and such a tensor. */
+/* settle_row() for a call of is_plain_call() and a tensor of is_plain_tensor(). */
 static inline struct row_values settle_plain_row(const struct clock_base *clock,
 	const struct journal_call *c, const struct journal_tensor *t)
 {

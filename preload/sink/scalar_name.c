@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Name of a number of a training, in files of every format. */
+/* Name of a scalar, in files of every format. */
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "sink/column.h"

@@ -62,7 +62,7 @@ static int open_formats(struct sink *s, uint32_t formats)
 			continue;
 		if (!of || of & formats)
 			err = open_format(s, i);
-		/* Of several: what is the same with each of them. */
+		/* A sink that several formats share does not count as one of their own. */
 		if (!(of & (of - 1)) && of & FORMAT_FILES)
 			known |= of;
 	}
@@ -110,9 +110,9 @@ void sink_close(struct sink *s)
 	*s = (struct sink){0};
 }
 
-/* ---- to all sinks, or to none ---- */
+/* ---- passing an entry to all sinks, or to none ---- */
 
-/* given: bit i: sink_formats[i] got it. */
+/* given: bit i is set if sink_formats[i] got the entry. */
 static void retract_entry(struct sink *s, uint32_t given)
 {
 	for (; given; given &= given - 1) {
@@ -199,8 +199,8 @@ int sink_give_scalar(struct sink *s, const struct record_scalar *e)
 /* ---- records ---- */
 
 /*
- * The dictionary's content for an id, cached because the dictionary can only be searched from its start. NULL: nothing,
- * or no memory.
+ * Returns the dictionary's content for an id, cached because the dictionary can only be searched
+ * from its start. Returns NULL if there is none, or no memory.
  */
 static const struct row_api *find_api(struct sink *s, uint32_t id)
 {
@@ -234,7 +234,10 @@ static inline struct row_api api_of(struct sink *s, uint32_t id)
 	return a ? *a : (struct row_api){"", "", ""};
 }
 
-/* The end of the call has the measurement of an input that a device copied; it replaces the one in the call. */
+/*
+ * Finds the measurement of an input in the call's completion: an input that a device copied is
+ * measured only then. It replaces the one in the call.
+ */
 static const struct journal_tensor *find_measured_late(
 	const struct journal_end *end, const struct journal_tensor *in)
 {
@@ -251,13 +254,16 @@ static const struct journal_tensor *find_measured_late(
 }
 
 /*
- * Collects the tensors of the entry, after `at` bytes of it, that become rows in the call's current state. The end's inputs replace
- * those of the call.
+ * Collects the tensors of the entry, from byte `at` of it on, that become rows in the call's
+ * current state. Inputs in the completion replace those of the call.
  */
 static inline __attribute__((always_inline)) void collect_rows(
 	struct sink *s, struct record *r, const struct journal_entry *e, uint32_t at)
 {
-	/* A call killed on its way out may have outputs that were never reported. */
+	/*
+	 * A process killed while a call closed its record may have left outputs that are not
+	 * complete.
+	 */
 	bool outputs = !r->open && !(r->call->flags & CF_ERROR), inputs = e == &r->call->e;
 	const struct journal_tensor **tensor = s->tensor + r->n;
 	const char **name = s->name + r->n;
@@ -291,8 +297,8 @@ __attribute__((noinline)) static void collect_late_rows(
 }
 
 /*
- * An output of a collective on a bucket, or on a gradient, gets its name: if it is as large as the input with that
- * name.
+ * Names the outputs of a collective on a bucket or a gradient: an output gets the name of an
+ * input of the same size.
  */
 static void name_outputs(struct sink *s, const struct record *r)
 {
@@ -346,7 +352,10 @@ int sink_call(
 	return err;
 }
 
-/* Symbols of the modules that the journal knows so far. NULL: out of memory. */
+/*
+ * Loads the symbols of the modules that the journal has so far. Returns NULL if there is no
+ * memory.
+ */
 static struct symbols *load_symbols(struct sink *s)
 {
 	const struct dict_entry *e;
@@ -359,7 +368,9 @@ static struct symbols *load_symbols(struct sink *s)
 	while (s->symbols && (e = journal_dict_next(s->j, &at, &gap)))
 		if (e->kind == DICT_MODULE && module_parse((const char *)(e + 1), &m))
 			symbols_add_module(s->symbols, &m);
-	/* An entry being filled in is read again next time, with all entries after it. */
+	/*
+	 * If an entry was being filled in, it is read again next time, with all entries after it.
+	 */
 	if (!gap)
 		s->modules_at = at;
 	return s->symbols;
@@ -436,7 +447,7 @@ int sink_scalar(struct sink *s, const struct journal_scalar *e)
 		.value = e->value,
 		.wall_ns = e->at_is_real ? e->at : clock_to_real(&s->j->head->clock, e->at)};
 
-	/* A damaged journal, or one of a newer version. */
+	/* Unknown: the journal is damaged, or was written by a newer version. */
 	if (r.which >= SCALARS) {
 		s->j->head->damaged++;
 		return 0;
@@ -450,7 +461,7 @@ int sink_kind(struct sink *s, const struct journal_kind_row *e)
 	const double *value = (const double *)(dim + e->ndim);
 	const char *name = (const char *)(value + e->e.n), *word = name + strlen(name) + 1;
 
-	/* A kind of a newer version. */
+	/* A kind that only a newer version knows. */
 	if (e->kind >= TRAIN_KINDS)
 		return 0;
 
@@ -594,7 +605,7 @@ int sink_meta(struct sink *s)
 		t.cut ? -EMSGSIZE : io_replace_file(files_dir(&s->files), "meta.json", buf, t.len);
 
 	free(buf);
-	/* Without it only source lines are missing. */
+	/* If this fails, only source lines are missing. */
 	modules_write(s->j, files_dir(&s->files), &s->modules_written);
 	return err;
 }

@@ -17,17 +17,17 @@
 #include "sink/files.h"
 
 #define READ_BYTES (1u << 20)
-#define LINE_BYTES_MAX (64u << 20) /* a longer line was not written by libprobe */
+#define LINE_BYTES_MAX (64u << 20) /* maximum length of a line; libprobe writes no longer ones */
 #define TMP_SUFFIX ".tmp"
 #define ALERTS "alerts.jsonl"
 
-/* ---- lines; in a table one may contain a line break in quotes ---- */
+/* ---- lines; in a table, a line may contain a line break in quotes ---- */
 
 struct lines {
 	gzFile gz; /* also reads uncompressed files */
 	char *buf;
 	size_t cap, n, at;
-	bool table; /* it has quotes */
+	bool table; /* lines are those of a table, with quotes */
 	bool end;
 };
 
@@ -80,7 +80,10 @@ static int read_more_lines(struct lines *l)
 	return 0;
 }
 
-/* The end of the line at `at`, after its line break; 0: it is not in the buffer. */
+/*
+ * Returns the end of the line at `at`, after its line break; 0: the line break is not in the
+ * buffer.
+ */
 static size_t find_line_end(const struct lines *l)
 {
 	bool quoted = false;
@@ -94,7 +97,10 @@ static size_t find_line_end(const struct lines *l)
 	return l->end ? l->n : 0;
 }
 
-/* Returns 1: *line, *n bytes with its line break, valid until the next call; 0: no more; -errno. */
+/*
+ * Returns 1 if there is a line: *line has *n bytes, including its line break, and is valid until
+ * the next call. Returns 0 after the last, or -errno.
+ */
 static int next_line(struct lines *l, const char **line, size_t *n)
 {
 	size_t end = 0;
@@ -115,7 +121,7 @@ static int next_line(struct lines *l, const char **line, size_t *n)
 
 /* ---- fields ---- */
 
-/* Start of field number `column`; NULL: the line has fewer fields. */
+/* Returns the start of field number `column`; NULL: the line has fewer fields. */
 static const char *find_field(const char *line, size_t n, int column)
 {
 	bool quoted = false;
@@ -202,7 +208,7 @@ static int close_copy(struct copy_out *o)
 
 /* ---- one file ---- */
 
-/* The step of a line. False: it has none, and stays where it is. */
+/* Reads the step of a line. Returns false if it has none; the line is then not moved. */
 static bool step_of_line(const char *line, size_t n, int column, uint64_t *step)
 {
 	static const char key[] = "\"step\": ";
@@ -234,7 +240,7 @@ static int split_lines(struct lines *in, int column, uint32_t first, struct copy
 	return more;
 }
 
-/* plain: the name without .gz; the rows that stay are written uncompressed. */
+/* plain: the name without .gz; the rows that are not moved are written uncompressed. */
 static int split_file(int from, int to, const char *name, const char *plain, bool table,
 	uint32_t first, struct split_steps *done)
 {
@@ -278,7 +284,7 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 			err = -errno;
 		else if (strcmp(name, plain))
 			unlinkat(from, name, 0);
-		/* The header alone is of no use. */
+		/* If only the header is left, the file is removed. */
 		if (!err && !here.kept)
 			unlinkat(from, plain, 0);
 		done->files++;
@@ -292,7 +298,10 @@ static int split_file(int from, int to, const char *name, const char *plain, boo
 	return err;
 }
 
-/* <word>_<a>-<b>.csv, <word>_<a>-<b>.<part>.csv, either with .gz, or .compact; <word>_step<a>-<b>.csv. */
+/*
+ * Parses <word>_<a>-<b>.csv, <word>_<a>-<b>.<part>.csv, both also with .gz or .compact; and
+ * <word>_step<a>-<b>.csv.
+ */
 static bool read_block_name(const char *name, unsigned long long *a, unsigned long long *b)
 {
 	const char *at = strrchr(name, '_');
@@ -346,7 +355,7 @@ static int split_one(int from, int to, const char *name, uint32_t first, struct 
 	snprintf(plain, sizeof(plain), "%s", name);
 	if (n > 3 && strcmp(name + n - 3, ".gz") == 0)
 		plain[n - 3] = 0;
-	/* A killed process may have left both: the plain one is valid (files.h). */
+	/* A killed process may have left both files: the plain one is valid (files.h). */
 	if (strcmp(plain, name) && fstatat(from, plain, &st, AT_SYMLINK_NOFOLLOW) == 0)
 		return unlinkat(from, name, 0) < 0 && errno != ENOENT ? -errno : 0;
 	return split_file(from, to, name, plain, true, first, done);

@@ -13,26 +13,26 @@
 #include "sink/format.h"
 #include "sink/statistic.h"
 
-#define VALUES_MAX (1u << 20) /* further parameters count as lost rows */
+#define VALUES_MAX (1u << 20) /* additional parameters count as lost rows */
 #define PAGE_VALUES 1024u
-#define VALUE_OP TRAIN_OPS_END /* of a scalar */
+#define VALUE_OP TRAIN_OPS_END /* op of a scalar */
 
 struct stored {
-	char *kind, *name; /* never freed: callers have pointers to them */
+	char *kind, *name; /* never freed, because callers have pointers to them */
 	uint32_t step;
 	bool scalar;
-	double value[TRAIN_OPS_END]; /* by enum train_op; a scalar uses the first */
+	double value[TRAIN_OPS_END]; /* index: enum train_op; a scalar uses the first */
 };
 
 /*
- * Guarded by `lock`: the writer stores, any thread of the program reads. A leaf: no other lock is taken under it. A
- * forked child initialises it again.
+ * Guarded by `lock`: the writer stores values, any thread of the program reads them. A leaf: no
+ * other lock is taken under it. A forked child initialises it again.
  */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	struct stored *page[VALUES_MAX / PAGE_VALUES];
 	uint32_t n;
-	uint32_t *place; /* by hash, number + 1; 0: free */
+	uint32_t *place; /* hash table of 1 + number; 0: free */
 	uint32_t nplace;
 } * store;
 
@@ -41,7 +41,7 @@ static struct stored *stored_at(uint32_t i)
 	return &store->page[i / PAGE_VALUES][i % PAGE_VALUES];
 }
 
-/* The place of an entry, or the place where it would be. */
+/* Returns the slot of an entry in the hash table, or the free slot for it. */
 static uint32_t *place_of_stored(const char *kind, const char *name)
 {
 	uint32_t i = (uint32_t)hash_str(hash_str(1, kind), name) & (store->nplace - 1);
@@ -73,7 +73,7 @@ static bool enlarge_store(void)
 	return true;
 }
 
-/* NULL: no memory, or too many. Caller holds the lock. */
+/* Returns NULL if there is no memory, or the store is full. Caller holds the lock. */
 static struct stored *store_value(const char *kind, const char *name)
 {
 	struct stored *s, **page;
@@ -203,7 +203,7 @@ int stats_store_next(uint64_t *at, const char **kind, const char **name, const c
 		unsigned which = (unsigned)(*at % TRAIN_OPS_END);
 
 		++*at;
-		/* A scalar has only the first value, statistics have all others. */
+		/* A scalar has only the first value; statistics have all others. */
 		if (s->scalar != (which == 0))
 			continue;
 		*kind = s->kind;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first sinks: stack_info.csv and comms.csv; calls_*.csv. All of their data is in the buffers of their files. */
+/*
+ * The first sinks: one for stack_info.csv and comms.csv, and one for calls_*.csv. They have no
+ * data besides the buffers of their files.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +17,7 @@
 
 struct csv {
 	struct files *files;
-	/* For a resumed run: communicators that have a row already. */
+	/* For a resumed run: ids of communicators that have a row already. */
 	bool looked;
 	uint64_t *known;
 	uint32_t nknown, cap_known;
@@ -67,8 +70,9 @@ static int write_call_rows(void *state, const struct record *r)
 	struct out_file *o;
 
 	/*
-	 * Room for all rows before the first one: if the pass ended between two rows of a call, the first would be
-	 * written already, and the next pass writes the whole call.
+	 * Reserves space for all rows before writing the first: if the pass ended between two
+	 * rows of a call, the first row would be written twice, because the next pass writes the
+	 * whole call.
 	 */
 	char *at = files_room_calls(
 		s->files, CALLS_CSV, r->call->step, (r->n ? r->n : 1) * (size_t)ROW_MAX, &o);
@@ -79,7 +83,7 @@ static int write_call_rows(void *state, const struct record *r)
 	return 0;
 }
 
-/* With .gz, and without. */
+/* Accepts names with .gz and without. */
 static enum sink_file get_calls_file_kind(const char *path)
 {
 	return strncmp(path, "calls_", 6) == 0 && strstr(path, ".csv") ? SINK_FILE_LINES
@@ -139,8 +143,8 @@ static void keep_known_comm(void *arg, const char *field, const char *end)
 }
 
 /*
- * Reads the file when the first communicator comes: by then the rows that a killed process had not committed have been
- * cut off.
+ * Reads the file when the first communicator comes: by then the rows that a killed process had
+ * not committed have been removed.
  */
 static bool has_comm_row(struct csv *s, uint64_t id)
 {

@@ -11,7 +11,8 @@
 #endif
 
 /*
- * With a sanitizer that checks each access, every piece is a separate block, so that an overrun by one byte is noticed.
+ * With a sanitizer that checks each access, every piece is a separate block, so that an overrun
+ * by one byte is detected.
  */
 #if defined(__SANITIZE_ADDRESS__) || CLANG_ASAN
 #define BLOCK_MIN 0
@@ -21,7 +22,7 @@
 
 struct arena_block {
 	struct arena_block *next;
-	size_t size; /* of data */
+	size_t size; /* bytes of data */
 	max_align_t data[];
 };
 
@@ -42,7 +43,10 @@ void *arena_new(struct arena *a, size_t n)
 		if (!b)
 			return NULL;
 		b->size = size;
-		/* A large piece fills its own block: the previous block may have more room. */
+		/*
+		 * A large piece fills a block of its own: the previous block may have more space
+		 * left.
+		 */
 		if (a->blocks && size - n < a->room) {
 			b->next = a->blocks->next;
 			a->blocks->next = b;

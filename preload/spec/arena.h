@@ -9,13 +9,16 @@ struct arena {
 	struct arena_block *blocks;
 	size_t room; /* bytes left in the first block */
 	size_t used; /* bytes handed out */
-	size_t limit; /* of `used` */
+	size_t limit; /* maximum of `used` */
 };
 
-/* Returns n bytes, zeroed, aligned for any type; NULL: no memory, or beyond the limit. */
+/*
+ * Returns n bytes, zeroed, aligned for any type. Returns NULL if there is no memory, or the limit
+ * would be exceeded.
+ */
 void *arena_new(struct arena *a, size_t n);
 
-/* Frees all of it; the arena can be used again. */
+/* Frees all memory; the arena can be used again. */
 void arena_free(struct arena *a);
 
 #endif

@@ -14,7 +14,7 @@
 static const char *const comm_keys[] = {"id", "rank", "size", "parent", NULL};
 static const char *const user_comm_keys[] = {"rank", "size", NULL};
 
-/* The remaining text of a query. */
+/* The part of a query that has not been read yet. */
 struct rest {
 	const struct node *node;
 	const char *p;
@@ -34,7 +34,7 @@ static bool take_token(struct rest *r, const char *s)
 	return true;
 }
 
-/* Reads an integer type; returns its size in bytes, 0 if there is none. */
+/* Reads an integer type. Returns its size in bytes, 0 if there is none. */
 static uint8_t take_int(struct rest *r)
 {
 	static const struct {

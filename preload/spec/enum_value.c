@@ -13,7 +13,7 @@ uint8_t spec_value_find(const struct spec_values *values, int64_t value, uint8_t
 	return other;
 }
 
-/* ---- of a spec ---- */
+/* ---- values in a spec ---- */
 
 uint8_t value_dtype(struct spec_load *l, const struct node *n, bool *derived)
 {

@@ -17,9 +17,9 @@ struct spec_values {
 };
 
 /*
- * Meaning of that value of the library's enum; `other` if the spec does not list it. values: NULL for a library without
- * such a table. A C enum is an int: if an argument was passed as one, only its low 32 bits are defined, so the caller
- * passes (int32_t)value.
+ * Returns the meaning of `value` in the library's enum; `other` if the spec does not list it.
+ * values: NULL for a library without such a table. A C enum is an int: if an argument was passed
+ * as one, only its low 32 bits are defined, so the caller passes (int32_t)value.
  */
 uint8_t spec_value_find(const struct spec_values *values, int64_t value, uint8_t other);
 

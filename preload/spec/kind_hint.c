@@ -33,7 +33,8 @@ static unsigned count_name_edits(const char *a, const char *b)
 
 const struct kind *kinds_nearest(const struct kinds *k, const char *name)
 {
-	unsigned least = 1 + (unsigned)strlen(name) / 3; /* with more edits it is another word */
+	/* with more edits it is a different word */
+	unsigned least = 1 + (unsigned)strlen(name) / 3;
 	const struct kind *best = NULL;
 
 	for (unsigned i = 0; i < k->n; i++) {
@@ -49,7 +50,7 @@ const struct kind *kinds_nearest(const struct kinds *k, const char *name)
 	return best;
 }
 
-/* Bits of ROLE_SEND, ROLE_RECV and ROLE_BUF. */
+/* Returns bits for ROLE_SEND, ROLE_RECV and ROLE_BUF. */
 static unsigned buffers_of_kind(const struct kind *k)
 {
 	unsigned roles = 0;

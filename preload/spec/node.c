@@ -8,7 +8,7 @@
 #include "config/reader.h"
 #include "spec/spec_names.h"
 
-#define KEYS_MAX 8192 /* of one map; each key is compared with those before it */
+#define KEYS_MAX 8192 /* maximum per map; each key is compared with those before it */
 #define ANCHORS_MAX 256
 
 /* State while a file is turned from events into nodes. */
@@ -35,7 +35,10 @@ static struct pos event_position(const struct build *b)
 	return (struct pos){b->file, (unsigned)m->line + 1, (unsigned)m->column + 1};
 }
 
-/* Forwards the reader's message about bytes that are not YAML, as "FILE:LINE:COL: text" like all others. */
+/*
+ * Forwards the reader's message about bytes that are not YAML, as "FILE:LINE:COL: text" like all
+ * other messages.
+ */
 static void report_reader_error(void *arg, const char *line)
 {
 	struct build *b = arg;
@@ -94,12 +97,12 @@ static struct node *build_scalar(struct build *b)
 	return n;
 }
 
-/* *name: the node of its anchor, position included. */
+/* Returns the node with the anchor `name`, position included. */
 static struct node *build_alias(struct build *b)
 {
 	const char *name = (const char *)b->r.event.data.alias.anchor;
 
-	/* As in YAML, the last anchor of that name counts. */
+	/* As in YAML, the last anchor with this name is used. */
 	for (unsigned i = b->nanchor; i-- > 0;) {
 		struct node *n = b->anchor[i].node;
 
@@ -131,7 +134,7 @@ static struct node *build_list(struct build *b)
 	return ev ? n : NULL;
 }
 
-/* True if the pair is to be kept. */
+/* True if the pair with this key is valid and is to be stored. */
 static bool key_fits(struct build *b, const struct node *map, const struct node *key)
 {
 	if (key->type != NODE_SCALAR) {
@@ -178,7 +181,8 @@ static struct node *build_map(struct build *b)
 }
 
 /*
- * Builds the node that the current event begins; NULL if reading cannot continue. Depth is limited by READER_DEPTH_MAX.
+ * Builds the node that the current event begins. Returns NULL if reading cannot continue. Depth
+ * is limited by READER_DEPTH_MAX.
  */
 static struct node *build_node(struct build *b)
 {
@@ -220,7 +224,7 @@ static bool read_documents(struct build *b, struct nodes *out)
 	return ev != 0;
 }
 
-/* Removes nodes that are not maps, with a report. */
+/* Removes nodes that are not maps, and reports them. */
 static struct nodes maps_only(struct spec_load *l, struct nodes n)
 {
 	unsigned kept = 0;
@@ -244,7 +248,7 @@ struct nodes nodes_read(struct spec_load *l, const char *file, const char *text,
 
 	b->l = l;
 	b->file = file;
-	/* With a fixed name: the file's may be too long for a line of the reader. */
+	/* A fixed name is used: the file's may be too long for a line of the reader. */
 	report_begin(&b->report, report_reader_error, b, "yaml");
 	l->reader = &b->r;
 	err = reader_open(&b->r, text, len, &b->report, NULL);

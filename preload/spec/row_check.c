@@ -143,7 +143,7 @@ static void sorts_check(struct spec_load *l, const struct func *f)
 	}
 }
 
-/* The roles of a row that a kind uses. */
+/* The roles of a row, and which of them its kind uses. */
 struct use {
 	struct spec_load *l;
 	const struct func *f;
@@ -169,14 +169,14 @@ static void mark_role_used(struct use *u, uint8_t role)
 	else if (second != ROLE_NONE && func_has(u->f, second))
 		u->used[second] = true;
 	else if (!u->used[role]) {
-		u->used[role] = true; /* one report is enough */
+		u->used[role] = true; /* so that it is reported only once */
 		load_fail(u->l, u->f->at, "'%s' has no '%s'%s%s%s, which kind '%s' needs",
 			u->f->symbol, role_name[role], second ? " (or '" : "",
 			second ? role_name[second] : "", second ? "')" : "", u->f->kind->name);
 	}
 }
 
-/* True if the C type of a buffer gives the dtype: float *send. */
+/* True if the C type of a buffer, such as float *send, determines the dtype. */
 static bool has_typed_buffer(const struct use *u, const struct extent *e)
 {
 	uint8_t second = role_fallback(e->dtype);
@@ -226,7 +226,10 @@ static bool is_reducing_op(const char *op)
 	       strstr(op, "fetch_and_op");
 }
 
-/* Checks roles that only some kinds may have; `wanted` but absent is an error too. */
+/*
+ * For roles that only some kinds may have: reports the role if it is present and not wanted, or
+ * wanted and absent.
+ */
 static void require_role_only_if(
 	struct spec_load *l, const struct func *f, uint8_t role, bool wanted, const char *why)
 {
@@ -260,7 +263,10 @@ static void kind_check(struct spec_load *l, const struct func *f)
 			load_fail(l, p->at, "kind '%s' does not use '%s'", k->name, p->name);
 	}
 	require_role_only_if(l, f, ROLE_ROOT, k->rooted, k->rooted ? "is rooted" : "is not rooted");
-	/* A user's function may know only one reduction; if options hold it, the adapter reads them. */
+	/*
+	 * A function of a user's file may have only one reduction. If options contain the
+	 * reduction, the adapter reads them.
+	 */
 	if (!(l->run_time || func_has(f, ROLE_ITEMS)) || !is_reducing_op(k->op))
 		require_role_only_if(l, f, ROLE_OP, is_reducing_op(k->op),
 			is_reducing_op(k->op) ? "reduces" : "does not reduce");

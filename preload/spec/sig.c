@@ -6,7 +6,10 @@
 #include "terms/dtype.h"
 #include "spec/spec.h"
 
-/* Names of C scalars, LP64. Words of one type are sorted in their usual order: "unsigned long", not "long unsigned". */
+/*
+ * Names of C scalars, LP64. Words of a type are sorted in their usual order: "unsigned long", not
+ * "long unsigned".
+ */
 static const struct scalar {
 	char name[20];
 	uint8_t ctype;
@@ -65,7 +68,7 @@ static void skip_blanks(struct text *t)
 		t->p++;
 }
 
-/* Reads the character c if it is next. */
+/* Reads the character c, if it is the next one. */
 static bool take_char(struct text *t, char c)
 {
 	skip_blanks(t);
@@ -80,7 +83,7 @@ static bool begins_word(char c)
 	return isalpha((unsigned char)c) || c == '_';
 }
 
-/* Length of <...> at s, 0 if it does not end. */
+/* Returns the length of <...> at s, 0 if it is not closed. */
 static size_t template_args(const char *s)
 {
 	size_t depth = 0, n = 0;
@@ -93,7 +96,10 @@ static size_t template_args(const char *s)
 	return depth ? 0 : n;
 }
 
-/* Length of the next word, 0: none. In a user's file it may be C++: ns::vec<float>. */
+/*
+ * Returns the length of the next word, 0: none. In a user's file it may be a C++ name:
+ * ns::vec<float>.
+ */
 static size_t word_length(struct text *t)
 {
 	size_t n = 0;
@@ -148,7 +154,7 @@ static bool find_type(const struct text *t, const char *name, struct type_name *
 	return false;
 }
 
-/* "const unsigned long": spelling with the qualifiers, name without. */
+/* Reads "const unsigned long": the spelling includes qualifiers, the name does not. */
 static bool read_base(struct text *t, const char **spelling, struct type_name *base, bool *is_const)
 {
 	const char *name = "", *spelled = "";
@@ -184,7 +190,7 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 	return true;
 }
 
-/* enum dtype of the elements that a pointer to that type points to. */
+/* Returns the enum dtype of the elements behind a pointer to this type. */
 static uint8_t pointee_dtype(const struct type_name *base)
 {
 	static const uint8_t of[] = {
@@ -233,7 +239,7 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 		out->points_handle = base->handle || base->ctype == CT_P;
 		out->points_void = strcmp(base->name, "void") == 0;
 	}
-	/* An array of matrices: the type of their elements counts. */
+	/* An array of matrices: its dtype is that of the matrices' elements. */
 	if (depth == 2) {
 		out->dtype = pointee_dtype(base);
 		out->points_pointer = true;
@@ -241,7 +247,10 @@ static bool finish_type(const struct text *t, struct pos at, const struct type_n
 	return true;
 }
 
-/* fixed: it points to a const pointer. A pointer to const is passed like any other pointer. */
+/*
+ * *fixed: the pointer points to a const pointer. A pointer to const is passed like any other
+ * pointer.
+ */
 static void add_pointer(struct text *t, const char **spelling, unsigned *depth, bool *fixed)
 {
 	*spelling = load_print(t->l, "%s%s*", *spelling, *fixed ? "const " : *depth ? "" : " ");
@@ -342,7 +351,7 @@ static bool read_param(struct text *t, struct params *args)
 		p.role = (uint8_t)role;
 	}
 	if (p.type.object) {
-		/* It is passed by the address of a separate copy in memory. */
+		/* The struct is passed as the address of a separate copy in memory. */
 		p.type.ctype = CT_P;
 		p.type.object = false;
 	}

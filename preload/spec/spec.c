@@ -143,7 +143,10 @@ static void func_read(struct spec_load *l, struct spec *s, const char *symbol,
 				"function",
 				key->text, k->name);
 	}
-	/* A user's other rows stay valid. This one must not be called with wrong parameters. */
+	/*
+	 * A row of a user's file with an error is dropped, because it must not be called with
+	 * wrong parameters; the other rows stay valid.
+	 */
 	if (l->run_time && l->failures != before)
 		out->n = n;
 }
@@ -166,7 +169,7 @@ static void row_of_file_read(struct spec_load *l, struct spec *s, const struct n
 			key->text);
 		return;
 	}
-	/* An error in the row would be repeated for every instance. */
+	/* Stops at the first error, which would be repeated for every instance. */
 	for (unsigned i = 0; i < instances->n && l->failures == before; i++)
 		func_read(l, s,
 			load_print(l, "%.*s%s%s", (int)(at - key->text), key->text,
@@ -180,7 +183,7 @@ static void success_read(struct spec_load *l, struct spec *s, const struct node 
 
 	if (!success ? l->run_time
 		     : success->type == NODE_SCALAR && strcmp(success->text, "any") == 0)
-		return; /* having no result is an error */
+		return; /* no return value means an error */
 	if (!success || !node_is(l, success, NODE_LIST, "success") || success->n == 0 ||
 		success->n > 4) {
 		load_fail(l, success ? success->at : top->at,
@@ -202,7 +205,7 @@ static void missing_read(struct spec_load *l, struct spec *s, const struct node 
 			"the file needs missing: the code that stands for 'no such function'");
 }
 
-/* A code that does not count as success would never be checked. */
+/* A code that is not among the successful ones would never be checked. */
 static void in_progress_read(struct spec_load *l, struct spec *s, const struct node *n)
 {
 	if (!n || !node_int(l, n, &s->in_progress))

@@ -28,7 +28,7 @@ struct type {
 	uint8_t ctype; /* enum ctype */
 	uint8_t elem; /* pointer to an integer: the integer's size in bytes */
 	uint8_t dtype; /* pointer to a number: its enum dtype, else DT_OTHER */
-	uint16_t words; /* CT_STRUCT */
+	uint16_t words; /* CT_STRUCT: number of 8-byte words */
 	const struct api_struct *members; /* CT_STRUCT at run time */
 	bool handle;
 	bool object; /* a C++ object by value */
@@ -38,11 +38,11 @@ struct type {
 	bool points_pointer; /* float *const * */
 };
 
-/* A name in `types`. */
+/* A name in key `types`. */
 struct type_name {
 	const char *name;
 	uint8_t ctype; /* CT_VOID: opaque */
-	uint8_t dtype; /* opaque, but a pointer to it points to elements of that dtype */
+	uint8_t dtype; /* opaque, but a pointer to this type points to elements of this dtype */
 	uint16_t words;
 	const struct api_struct *members;
 	bool handle;
@@ -68,14 +68,17 @@ struct params {
 	unsigned n;
 };
 
-/* "int (const void *send, ...)". All return false if an error was reported. */
+/*
+ * Read a signature such as "int (const void *send, ...)". All return false if an error was
+ * reported.
+ */
 bool sig_read(struct spec_load *l, const struct node *n, const struct type_names *types,
 	struct type *ret, struct params *args);
 bool sig_read_params(struct spec_load *l, const struct node *n, const struct type_names *types,
 	struct params *args);
 bool sig_read_type(struct spec_load *l, const struct node *n, const struct type_names *types,
 	struct type *out);
-/* Adds a parameter, with the role of its name. Returns false if an error was reported. */
+/* Adds a parameter, with the role that its name gives. Returns false if an error was reported. */
 bool params_add(struct spec_load *l, struct params *args, const struct param *p);
 struct param *params_role(struct params *args, uint8_t role); /* NULL: none */
 
@@ -98,14 +101,14 @@ struct variant {
 	} * widen;
 	unsigned nwiden;
 	int completion; /* -1: as in the row */
-	bool alone; /* does not combine with widening variants */
+	bool alone; /* cannot be combined with widening variants */
 };
 
 /* How a row of a user's file names its functions. */
 enum find {
 	FIND_SYMBOL, /* `symbol` is the name in the library's symbol table */
-	FIND_GLOB, /* ... a pattern of such names */
-	FIND_NAME, /* ... a C++ name without arguments, or a pattern of such names */
+	FIND_GLOB, /* `symbol` is a pattern of such names */
+	FIND_NAME, /* `name` is a C++ name without arguments, or a pattern of such names */
 };
 
 struct func {
@@ -117,15 +120,16 @@ struct func {
 	uint8_t task, sub, completion;
 	uint8_t find; /* enum find */
 	/*
-	 * Another function with other parameters has the same name. The wrapper passes every integer on as the whole
-	 * register or stack slot that it came in; the row's type is the lower part.
+	 * Another function has the same name and other parameters. The wrapper passes every
+	 * integer on as the whole register or stack slot in which it arrived; the row's type is
+	 * the lower part.
 	 */
 	bool wide;
 	struct type ret;
 	struct params args;
 };
 
-/* value -> dtype or redop of a library with enums. */
+/* Value of a library's enum -> dtype or redop. */
 struct value_map {
 	struct spec_value *row;
 	unsigned n;
@@ -134,28 +138,29 @@ struct value_map {
 struct spec {
 	const char *path, *base, *library;
 	const char *section; /* of the wrap list, and the `lib` column */
-	const struct node *top; /* `abi` and `check` are read by genwrap only */
+	const struct node *top; /* genwrap also reads its keys `abi` and `check` */
 	struct type_names types;
 	const char *twin;
-	/* prefix of an alternative name that is not wrapped; "": none, or the twin's */
+	/* prefix of alternative names that are not wrapped; "": none, or the twin's names */
 	const char *alias;
 	int64_t missing, in_progress, success[4];
 	unsigned nsuccess;
 	const struct node *sonames;
 	int completion;
-	uint8_t counts; /* size of a count in arrays declared as void * */
+	uint8_t counts; /* bytes of a count in arrays declared as void * */
 	struct variant *variant;
 	unsigned nvariant;
 	struct value_map dtype, redop;
 	bool has_matrix;
 	struct matrix_codes matrix; /* `matrix`: meaning of the values */
-	/* `comm`. */
+	/* Key `comm`. */
 	struct query rank, size;
-	/* size of the unique id that communicators are made from; 0: none, or a user's file */
+	/* bytes of the unique id from which communicators are made; 0: none, or a user's file */
 	int64_t id_bytes;
 	const struct node
-		*parent; /* `how` of rows whose communicator is numbered by its parent, or NULL */
-	/* For a user's file. */
+		/* `how` of the rows whose communicator is numbered by its parent, or NULL */
+		*parent;
+	/* Only in a user's file. */
 	const struct node *objects; /* patterns of file names, or NULL */
 };
 
@@ -170,19 +175,25 @@ struct funcs {
  */
 struct spec *spec_read(struct spec_load *l, const char *path, const struct node *top,
 	const struct kinds *kinds, struct funcs *out);
-/* Sorts by symbol and reports duplicate symbols. */
+/* Sorts the functions by symbol and reports duplicate symbols. */
 void funcs_sort(struct spec_load *l, struct funcs *f);
 
 const struct kind *kinds_find(const struct kinds *k, const char *name);
-/* The name that was probably meant, or NULL: the first kind of that operation, or a name with few changed letters. */
+/*
+ * Returns the kind that was probably meant, or NULL: the first kind of the operation `name`, or a
+ * kind with a similar name.
+ */
 const struct kind *kinds_nearest(const struct kinds *k, const char *name);
-/* The kind of the same operation with the function's buffers, if its own kind has others; else NULL. */
+/*
+ * Returns the kind of the same operation that has the function's buffers, if its own kind has
+ * others; else NULL.
+ */
 const struct kind *kinds_with_buffers(const struct kinds *k, const struct func *f);
 
 /* ---- variants.c ---- */
 
 void variants_read(struct spec_load *l, struct spec *s, const struct node *map);
-/* Appends the row, its variants (list of keys, may be NULL) and their twins. */
+/* Appends the row `plain`, its variants (list of keys v, may be NULL) and their twins. */
 void variants_expand(struct spec_load *l, struct spec *s, const struct func *plain,
 	const struct node *v, struct funcs *out);
 
@@ -196,7 +207,7 @@ bool func_has(const struct func *f, uint8_t role);
 
 /* Reads the keys that only a user's file has. */
 void user_read(struct spec_load *l, struct spec *s);
-/* Reads the row's `name` or `symbol`. Returns false if an error was reported. */
+/* Reads key `name` or `symbol` of the row. Returns false if an error was reported. */
 bool user_row_read(struct spec_load *l, struct func *f, const struct node *row);
 /* Reports parts of a row that only an adapter could use. */
 void user_row_check(struct spec_load *l, const struct func *f);
@@ -211,7 +222,10 @@ void comm_read(struct spec_load *l, struct spec *s);
 /* Reads the key `matrix` of the file. */
 void matrix_read(struct spec_load *l, struct spec *s);
 void values_read(struct spec_load *l, struct value_map *m, const struct node *map, bool redop);
-/* "float32" -> enum dtype; "derived" is DT_OTHER and *derived. DT_OTHER if an error was reported. */
+/*
+ * Returns the enum dtype for "float32". For "derived" returns DT_OTHER and sets *derived. Returns
+ * DT_OTHER if an error was reported.
+ */
 uint8_t value_dtype(struct spec_load *l, const struct node *n, bool *derived);
 uint8_t value_redop(struct spec_load *l, const struct node *n);
 

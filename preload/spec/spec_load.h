@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State while a spec file is read: its memory, and the receiver of error messages. Every function in this room gets the load
- * that it works for; there is no other state.
+ * State while a spec file is read: its memory, and the receiver of error messages. Every function
+ * in spec/ gets the load that it works for; there is no other state.
  *
- * If memory or the arena's limit is exceeded, reading ends by a jump back into load_try(). So no function here holds anything
- * that would have to be freed (the YAML reader belongs to the load).
+ * If memory or the arena's limit is exceeded, reading ends by a longjmp() into load_try(). So no
+ * function of spec/ holds anything that would have to be freed (the YAML reader belongs to the
+ * load).
  */
 #ifndef PROBE_SPEC_SPEC_LOAD_H
 #define PROBE_SPEC_SPEC_LOAD_H
@@ -31,8 +32,8 @@ struct spec_load {
 	void *arg;
 	unsigned failures;
 	/*
-	 * The file is a user's, read in the job's process: its functions have no adapter, are called through libffi,
-	 * and may be C++.
+	 * The file is a user's, read in the job's process: its functions have no adapter, are
+	 * called through libffi, and may be C++ functions.
 	 */
 	bool run_time;
 	struct reader *reader; /* open, or NULL */
@@ -50,12 +51,15 @@ int load_try(struct spec_load *l, void (*run)(struct spec_load *l, void *arg), v
 /* Reports an error; reading continues, so that all errors are reported. */
 void load_fail(struct spec_load *l, struct pos at, const char *fmt, ...) LOAD_PRINTF(3, 4);
 
-/* These never return NULL. */
+/* Allocate from the load's arena. Never return NULL. */
 void *load_new(struct spec_load *l, size_t size); /* zeroed */
 char *load_print(struct spec_load *l, const char *fmt, ...) LOAD_PRINTF(2, 3);
 char *load_vprint(struct spec_load *l, const char *fmt, va_list ap) LOAD_PRINTF(2, 0);
 char *load_text(struct spec_load *l, const char *s, size_t n);
-/* Returns `array` with room for one more element after n elements of `size` bytes. */
+/*
+ * Returns `array`, moved if necessary, with space for one more element after n elements of `size`
+ * bytes.
+ */
 void *load_grow(struct spec_load *l, void *array, size_t n, size_t size);
 
 #endif

@@ -120,9 +120,9 @@ const struct task_name task_names[] = {
 	{"test_all", TASK_TEST, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS, ROLE_FLAG}},
 	{"test_any", TASK_TEST, SUB_ANY, {ROLE_NREQ, ROLE_REQUESTS, ROLE_INDEX, ROLE_FLAG}},
 	{"test_some", TASK_TEST, SUB_SOME, {ROLE_NREQ, ROLE_REQUESTS, ROLE_OUTCOUNT, ROLE_INDICES}},
-	/* the result tells whether it is complete */
+	/* the result shows whether the request is complete */
 	{"ask_one", TASK_TEST, SUB_LOOK, {ROLE_REQUEST}},
-	{"progress", TASK_TEST, SUB_NONE, {ROLE_NONE}}, /* for all pending requests */
+	{"progress", TASK_TEST, SUB_NONE, {ROLE_NONE}}, /* works on all pending requests */
 	{"start_one", TASK_START, SUB_ONE, {ROLE_REQUEST}},
 	{"start_all", TASK_START, SUB_ALL, {ROLE_NREQ, ROLE_REQUESTS}},
 	{"request_free", TASK_REQUEST, SUB_FREE, {ROLE_REQUEST}},
@@ -133,11 +133,11 @@ const struct task_name task_names[] = {
 	{"look_some", TASK_TEST, SUB_LOOK_SOME,
 		{ROLE_NREQ, ROLE_REQUESTS, ROLE_OUTCOUNT, ROLE_INDICES}},
 	{"comm_new", TASK_COMM_NEW, SUB_NONE, {ROLE_NEWCOMM}},
-	{"comm_end", TASK_COMM_END, SUB_NONE, {ROLE_NONE}}, /* comm or commp */
+	{"comm_end", TASK_COMM_END, SUB_NONE, {ROLE_NONE}}, /* needs comm or commp */
 	{"comm_name", TASK_COMM_NAME, SUB_NONE, {ROLE_COMM, ROLE_NAME}},
 	{"win_new", TASK_WIN_NEW, SUB_NONE, {ROLE_COMM, ROLE_NEWWIN}},
 	{"win_end", TASK_WIN_END, SUB_NONE,
-		{ROLE_NONE}}, /* win, winp; name: of a file that is not open */
+		{ROLE_NONE}}, /* needs win or winp; or name, that of a file that is not open */
 	{"probe", TASK_PROBE, SUB_NONE, {ROLE_PEER, ROLE_TAG, ROLE_COMM}},
 	{"match", TASK_MATCH, SUB_NONE, {ROLE_PEER, ROLE_TAG, ROLE_COMM, ROLE_MESSAGE}},
 	{"init", TASK_INIT, SUB_NONE, {ROLE_NONE}},

@@ -8,7 +8,7 @@
 
 #define MEMBERS_MAX 512 /* 4 KiB of 8-byte words */
 
-/* "struct(128)": returns its size in bytes, 0 if it is something else or not usable. */
+/* Parses "struct(128)". Returns its size in bytes, 0 if n is something else or not usable. */
 static unsigned struct_bytes(struct spec_load *l, const struct node *n)
 {
 	char *end;
@@ -20,7 +20,7 @@ static unsigned struct_bytes(struct spec_load *l, const struct node *n)
 	if (strcmp(end, ")") == 0 && size > 16 && size % 8 == 0 && size <= 8 * UINT16_MAX &&
 		(!l->run_time || size <= 8 * MEMBERS_MAX))
 		return (unsigned)size;
-	/* Structs of up to 16 bytes are passed in registers, whose kind depends on the members. */
+	/* Structs of up to 16 bytes are passed in registers, whose type depends on the members. */
 	load_fail(l, n->at, "'%s': the size must be a multiple of 8 above 16%s", n->text,
 		l->run_time ? " and at most 4096; smaller structs are lists of their members: "
 			      "[f32, i32]"
@@ -47,7 +47,7 @@ static unsigned size_of(uint8_t ctype)
 	return size[ctype];
 }
 
-/* Adds `count` members of that type. Their offsets follow from the types, as in C. */
+/* Adds `count` members of type ctype. Their offsets follow from the types, as in C. */
 static void add_members(struct api_struct *s, uint8_t *list, uint8_t ctype, unsigned long count)
 {
 	unsigned size = size_of(ctype);
@@ -60,7 +60,7 @@ static void add_members(struct api_struct *s, uint8_t *list, uint8_t ctype, unsi
 	s->member = list;
 }
 
-/* "f32" or "f32[4]". */
+/* Adds a member given as "f32" or "f32[4]". */
 static bool add_member(
 	struct spec_load *l, const struct node *n, struct api_struct *s, uint8_t *list)
 {
@@ -86,7 +86,7 @@ static bool add_member(
 	return true;
 }
 
-/* [f32, i32]: a struct described by its members. */
+/* Reads a struct given by its members, such as [f32, i32]. */
 static void members_read(struct spec_load *l, const struct node *n, struct type_name *to)
 {
 	struct api_struct *s = load_new(l, sizeof(*s));
@@ -119,7 +119,10 @@ static void struct_read(struct spec_load *l, unsigned size, struct type_name *to
 	to->members = s;
 }
 
-/* Types that only functions called through libffi may have; true if it was one of these. */
+/*
+ * Reads a type that only functions called through libffi may have. Returns true if it was one of
+ * these.
+ */
 static bool user_type_read(struct spec_load *l, const struct node *n, struct type_name *to)
 {
 	if (!l->run_time)
@@ -132,7 +135,7 @@ static bool user_type_read(struct spec_load *l, const struct node *n, struct typ
 	return to->object;
 }
 
-/* Elements that have no C type. */
+/* Reads a dtype whose elements have no C type. */
 static bool dtype_read(const struct node *n, struct type_name *to)
 {
 	int dt = n->type == NODE_SCALAR ? dtype_from_name(n->text) : -1;
@@ -153,7 +156,7 @@ static void type_read(struct spec_load *l, const struct node *n, struct type_nam
 	text = node_text(l, n, "");
 	size = *text ? struct_bytes(l, n) : 0;
 	ct = name_find(abi_name, 0, text, strlen(text));
-	/* A wrong type counts as a handle, so that not every signature is reported. */
+	/* A wrong type is treated as a handle, so that not every signature is reported. */
 	if (!size && ct < 0 && *text && strcmp(text, "handle") != 0 &&
 		strncmp(text, "struct(", 7) != 0)
 		load_fail(l, n->at, "'%s' is no type; known are handle, struct(n), %s%s", text,

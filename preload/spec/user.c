@@ -74,7 +74,7 @@ bool user_row_read(struct spec_load *l, struct func *f, const struct node *row)
 	return !wrong;
 }
 
-/* True if any of its buffers depends on rank, size or root. */
+/* True if a buffer in the list depends on rank, size or root. */
 static bool needs_comm(const struct extent *list, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {

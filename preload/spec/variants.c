@@ -73,7 +73,7 @@ static const char *replace_first(
 	return at ? load_print(l, "%.*s%s%s", (int)(at - s), s, with, at + strlen(what)) : s;
 }
 
-/* The name of variant v of `from`; plain is the name of the row. */
+/* Returns the name of variant v of `from`; plain is the name of the row. */
 static const char *variant_name(
 	struct spec_load *l, const struct variant *v, const char *plain, const char *from)
 {
@@ -91,7 +91,7 @@ static const char *variant_name(
 		from);
 }
 
-/* Finds it by its role, or by its name if it has none. */
+/* Finds the parameter by its role, or by its name if it has none. */
 static struct param *widened_param(const struct widen *w, struct params *args)
 {
 	if (w->role >= 0)
@@ -150,7 +150,7 @@ static void append_func(struct spec_load *l, struct funcs *out, struct func *f)
 	out->item[out->n++] = f;
 }
 
-/* `loud`: reports an unknown one. */
+/* loud: reports an unknown variant. */
 static const struct variant *find_variant(
 	struct spec_load *l, const struct spec *s, const struct node *n, bool loud)
 {
@@ -196,7 +196,7 @@ void variants_expand(struct spec_load *l, struct spec *s, const struct func *pla
 		for (unsigned j = 0; x && x->widens && j < wide.n && l->failures == before; j++)
 			append_func(l, &family, make_variant(l, x, plain->symbol, wide.item[j]));
 	}
-	/* An error in the row would be repeated for every variant. */
+	/* Stops at the first error, which would be repeated for every variant. */
 	for (unsigned i = 0; i < family.n && l->failures == before; i++)
 		row_check(l, family.item[i]);
 	for (unsigned i = 0; i < family.n; i++) {

@@ -11,10 +11,13 @@
 #define SETS 128
 #define WAYS 4
 
-/* A kept stack in the ring; it is followed by pc_raw[n - 1], extra_raw[extra], pc_at[n - 1], extra_at[extra]. */
+/*
+ * A cached stack in the ring. pc_raw[n - 1], extra_raw[extra], pc_at[n - 1], extra_at[extra]
+ * follow it.
+ */
 struct kept {
 	struct cache_key key;
-	int32_t lowest, highest; /* of all places, in words relative to fp */
+	int32_t lowest, highest; /* of all its words, in words relative to fp */
 	uint16_t n, extra;
 	uint16_t ended;
 	uint16_t reserved;
@@ -22,20 +25,20 @@ struct kept {
 };
 
 struct rule_slot {
-	uint64_t key; /* 0: free */
+	uint64_t key; /* 0: the entry is free */
 	struct cfi_rule rule;
 };
 
 /*
- * All zero means empty. The ring is written in order, and head counts all words ever written. A stack at position p is
- * complete as long as head - p is at most the ring's size.
+ * All zero means empty. The ring is written in order, and head counts all words ever written. A
+ * stack at position p is complete as long as head - p is at most the ring's size.
  */
 struct stack_cache {
-	uintptr_t inside; /* frame address of the walk that is using it, 0: none */
-	uint64_t generation; /* of the modules, + 1; 0: new */
+	uintptr_t inside; /* frame address of the walk that is using the cache, 0: none */
+	uint64_t generation; /* 1 + generation of the modules; 0: new cache */
 	uint64_t head;
 	struct rule_slot rules[RULES];
-	uint64_t index[SETS][WAYS]; /* position + 1 */
+	uint64_t index[SETS][WAYS]; /* 1 + position in the ring */
 	uint64_t ring[];
 };
 
@@ -69,7 +72,9 @@ static bool on_stack(const struct stack_bounds *b, uintptr_t a)
 
 bool cache_enter(struct stack_cache *c, const struct stack_bounds *b, uintptr_t fp)
 {
-	/* A signal handler on the same stack is below the code that it interrupted. */
+	/*
+	 * A signal handler on the same stack has a lower frame than the code that it interrupted.
+	 */
 	if (c->inside && !(on_stack(b, fp) && on_stack(b, c->inside) && fp > c->inside))
 		return false;
 	c->inside = fp;
@@ -87,7 +92,7 @@ void cache_check_modules(struct stack_cache *c, uint64_t generation)
 {
 	if (c->generation == generation + 1)
 		return;
-	/* A new cache is empty already: most of its pages are never touched. */
+	/* If the cache is new, it is empty already; most of its pages are never touched. */
 	if (c->generation) {
 		memset(c->index, 0, sizeof(c->index));
 		memset(c->rules, 0, sizeof(c->rules));

@@ -25,7 +25,7 @@ static int32_t signed_at(const uint8_t *p)
 	return v;
 }
 
-/* Address of the entry for the last function that starts at or before pc; 0: none. */
+/* Returns the address of the entry for the last function that starts at or before pc; 0: none. */
 static uintptr_t find_entry(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc)
 {
 	struct cursor c = cursor_at(lo, hi, table);
@@ -64,8 +64,8 @@ static bool enter_cfi_entry(struct cursor *c)
 }
 
 /*
- * Reads the "zPLRSBG" string and its data. 'R' tells how to read code addresses, so an unknown letter before it is an
- * error.
+ * Reads the "zPLRSBG" string and its data. 'R' defines how code addresses are read, so an unknown
+ * letter before it is an error.
  */
 static bool read_augmentation(struct cursor *c, const char *aug, struct cfi_common *cie)
 {

@@ -14,11 +14,11 @@
 #if defined(__x86_64__)
 #define CFI_FP 6
 #define CFI_SP 7
-#define CFI_PC 16 /* also the return address column */
+#define CFI_PC 16 /* DWARF number of the pc, and of the return address column */
 #elif defined(__aarch64__)
 #define CFI_FP 29
 #define CFI_SP 31
-#define CFI_PC 0xffff /* no number */
+#define CFI_PC 0xffff /* has no DWARF number */
 #else
 #error "stack walking is written for x86-64 and aarch64"
 #endif
@@ -26,18 +26,21 @@
 enum cfi_kind {
 	CFI_NONE = 0, /* no information for this address */
 	CFI_FRAME, /* the fields below are valid */
-	/* code that a signal handler returns to: the kernel's frame is at the stack pointer */
+	/*
+	 * code that a signal handler returns to: the kernel's signal frame is at the stack
+	 * pointer
+	 */
 	CFI_SIGNAL,
-	CFI_FOREIGN, /* in no loaded object (code made at run time, or no code at all) */
+	CFI_FOREIGN, /* not in a loaded object (code made at run time, or not code at all) */
 };
 
 enum cfi_base {
 	CFI_AT_CFA = 0, /* location: CFA + off */
-	CFI_AT_SP, /* ... this frame's stack pointer + off */
-	CFI_AT_FP, /* ... this frame's frame pointer + off */
+	CFI_AT_SP, /* location: this frame's stack pointer + off */
+	CFI_AT_FP, /* location: this frame's frame pointer + off */
 	CFI_SAME, /* not saved: still in its register */
 	CFI_UNDEFINED, /* lost; for the return address: this is the outermost frame */
-	CFI_LOST, /* saved in a way that a rule cannot express */
+	CFI_LOST, /* saved in a way that a rule cannot describe */
 };
 
 struct cfi_place {
@@ -51,12 +54,13 @@ struct cfi_rule {
 	int32_t add; /* if deref: CFA = *(base + off) + add */
 	uint8_t deref;
 	uint8_t kind; /* enum cfi_kind */
-	uint8_t exact; /* the caller was interrupted at its pc; it did not make a call */
+	uint8_t exact; /* the caller was interrupted at its pc, instead of making a call */
 };
 
 /*
- * Finds the rule for the instruction at pc. table: .eh_frame_hdr; [lo, hi): the readable memory that contains it and
- * .eh_frame. Always sets *r; r->kind is CFI_NONE or CFI_FRAME.
+ * Finds the rule for the instruction at pc. table: address of .eh_frame_hdr; [lo, hi): the
+ * readable memory that contains it and .eh_frame. Always sets *r; r->kind is CFI_NONE or
+ * CFI_FRAME.
  */
 void cfi_find(uintptr_t table, uintptr_t lo, uintptr_t hi, uintptr_t pc, struct cfi_rule *r);
 

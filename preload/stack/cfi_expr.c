@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Location expressions in unwind tables. A rule may depend only on pc, stack pointer and frame pointer, so the
- * expression is evaluated once, symbolically. That covers the expressions that occur: frames of realigned functions
- * ("*(fp - 8)"), assembly that keeps the old stack pointer on the stack ("*(sp + 40) + 8"), and the PLT ("sp + 8, and 8
- * more after the push", which depends on pc only).
+ * Location expressions in unwind tables. A rule may depend only on pc, stack pointer and frame
+ * pointer, so the expression is evaluated once, symbolically. This covers the expressions that
+ * occur: frames of realigned functions ("*(fp - 8)"), assembly that stores the old stack pointer
+ * on the stack ("*(sp + 40) + 8"), and the PLT ("sp + 8, and 8 more after the push", which
+ * depends on pc only).
  */
 #include "stack/cfi_read.h"
 
@@ -107,7 +108,7 @@ static bool read_constant(struct cursor *e, uint8_t op, int64_t *v)
 	return false;
 }
 
-/* a and b become a. */
+/* Sets a to the result of the operation on a and b. */
 static bool apply_binary_op(uint8_t op, struct cfi_value *a, const struct cfi_value *b)
 {
 	if (op == OP_PLUS && is_plain_value(a)) {

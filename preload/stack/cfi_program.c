@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The interpreter of call frame programs: a table of rules, one row for each range of addresses, encoded as differences
- * from row to row. It keeps the three columns of struct cfi_rule and skips all others.
+ * The interpreter of call frame programs. A program is a table of rules, one row for each range
+ * of addresses, encoded as differences from row to row. Keeps the three columns of struct
+ * cfi_rule and skips all others.
  */
 #include "stack/cfi_read.h"
 
@@ -36,16 +37,19 @@ enum {
 	CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
-	CFA_ADVANCE_LOC = 0x40, /* the operand is in the lower six bits of these three */
+	CFA_ADVANCE_LOC = 0x40, /* of this and the next two, the operand is in the lower six bits */
 	CFA_OFFSET = 0x80,
 	CFA_RESTORE = 0xc0,
 };
 
-/* One row. The CFA's register is stored by number: a program may name one that a rule cannot express, and change it later. */
+/*
+ * One row. The register of the CFA is stored by number, because a program may name one that a
+ * rule cannot describe, and change it later.
+ */
 struct row {
 	uint64_t reg;
 	int64_t off;
-	bool expression; /* true: cfa is valid instead of reg and off */
+	bool expression; /* the CFA is `cfa`, instead of reg and off */
 	struct cfi_value cfa;
 	struct cfi_place ra, fp;
 };
@@ -115,7 +119,10 @@ static struct cursor read_block(struct cursor *c)
 	return b;
 }
 
-/* "Saved at that address". With `deref` the address itself would have to be read, which a rule cannot express. */
+/*
+ * Location of a register saved at address e. With `deref` the address itself would have to be
+ * read, which a rule cannot describe.
+ */
 static struct cfi_place saved_at(struct machine *m, struct cursor e)
 {
 	struct cfi_value v;
@@ -136,14 +143,14 @@ static void cfa_is(struct machine *m, uint64_t reg, int64_t off)
 	m->row.expression = false;
 }
 
-/* Returns false if the program continues after pc: the row is complete. */
+/* Returns false if the next row begins after pc: the current row is complete. */
 static bool advance_location(struct machine *m, uint64_t delta)
 {
 	m->loc += delta * m->cie->code_align;
 	return m->loc <= m->pc;
 }
 
-/* Operations that change a saved register's place. */
+/* Runs operations that change where a register is saved. */
 static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	uint64_t reg;
@@ -191,7 +198,7 @@ static bool run_register_op(struct machine *m, struct cursor *c, uint8_t op)
 	return false;
 }
 
-/* Operations that change the CFA. */
+/* Runs operations that change the CFA. */
 static bool run_cfa_op(struct machine *m, struct cursor *c, uint8_t op)
 {
 	struct cfi_value v = {.base = CFI_LOST};

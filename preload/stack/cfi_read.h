@@ -106,25 +106,26 @@ static inline uint64_t cursor_pointer(struct cursor *c, uint8_t enc)
 	}
 }
 
-/* Fields of a common information entry that apply to all functions referring to it. */
+/* Fields of a common information entry (CIE) that apply to all functions referring to it. */
 struct cfi_common {
 	uint64_t code_align;
 	int64_t data_align;
 	uint64_t ra; /* number of the return address column */
-	uint8_t enc; /* of code addresses */
+	uint8_t enc; /* encoding of code addresses */
 	bool augmented; /* entries have augmentation data before the program */
 	bool signal;
 	struct cursor program;
 };
 
 /*
- * Runs the common program and then the function's own up to pc; start is the function's first address. Fills in r->cfa, ra, fp,
- * deref, add. False: the programs have unsupported operations.
+ * Runs the common program and then the function's own up to pc; start: the function's first
+ * address. Fills in r->cfa, ra, fp, deref, add. Returns false if the programs have unsupported
+ * operations.
  */
 bool cfi_run(const struct cfi_common *cie, struct cursor program, uint64_t start, uint64_t pc,
 	struct cfi_rule *r);
 
-/* The value of a location expression of the forms that occur; see cfi_expr.c. */
+/* The value of a location expression of the supported forms; see cfi_expr.c. */
 struct cfi_value {
 	uint8_t base; /* CFI_AT_SP, CFI_AT_FP, or CFI_SAME: a plain number (in off) */
 	uint8_t deref; /* value = *(base + off) + add, else base + off */

@@ -18,13 +18,14 @@
 #define MORE " <- ..."
 
 /*
- * State of each language. One thread searches at a time; the others do without until it has finished. A forked child clears
- * `looking`: the thread that searches may not exist there.
+ * State of each language. One thread searches at a time; the others continue without the language
+ * until it has finished. A forked child clears `looking`: the thread that searches may not exist
+ * there.
  */
 enum { UNKNOWN, ABSENT, PRESENT };
 static _Atomic uint8_t known[LANGUAGES_MAX];
 static atomic_flag looking = ATOMIC_FLAG_INIT;
-static _Atomic uint64_t looked_at; /* generation of the modules */
+static _Atomic uint64_t looked_at; /* generation of the modules at the last search */
 
 static const struct stack_language *stack_language_at(unsigned i)
 {
@@ -96,7 +97,7 @@ static void lend_own(void *arg)
 
 	(void)arg;
 
-	/* The count is always incremented, because foreign_unlend() decrements it. */
+	/* The counter is always incremented, because foreign_unlend() decrements it. */
 	bool own = foreign_walk_own(&s) || foreign_walk_given(&s);
 
 	pthread_mutex_lock(&lending);
@@ -292,7 +293,7 @@ bool foreign_goes_on(const struct foreign_stack *was, const struct foreign_stack
 {
 	int n = was->n < now->n ? was->n : now->n;
 
-	/* The outermost frames may be missing. */
+	/* If a list is full, the outermost frames may be missing. */
 	if (was->n == FOREIGN_FRAMES_MAX || now->n == FOREIGN_FRAMES_MAX)
 		return false;
 	for (int i = 1; i <= n; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks that outlive their frames. Each distinct one is kept once, and described while its thread is still in it: the objects
- * that the frames refer to may be freed later. No lock: lists that only grow.
+ * Stacks that outlive their frames. Each distinct one is kept once, and described as text while
+ * its thread is still in it: the objects to which frames refer may be freed later. No lock: lists
+ * that only grow.
  */
 #include "base/thread.h"
 #include "stack/foreign.h"
@@ -14,12 +15,12 @@
 #include "base/log.h"
 #include "text/text.h"
 
-#define KEPT_MAX 4096 /* different ones */
+#define KEPT_MAX 4096 /* maximum number of distinct stacks */
 #define BUCKETS 512u
 
 struct foreign_kept {
 	struct foreign_kept *next;
-	struct stack_language language; /* has the name of the language that owned the frames */
+	struct stack_language language; /* name of the language that owned the frames */
 	uint64_t hash;
 	int n;
 	struct foreign_frame frame[]; /* code: the file, followed by the function; at: the line */
@@ -163,7 +164,8 @@ bool foreign_walk_given(struct foreign_stack *s)
 		return false;
 	s->language = &k->language;
 	s->hash = k->hash;
-	s->owner = 0; /* the thread has moved on: these frames do not show what runs now */
+	/* 0, because the thread has moved on: these frames do not show what runs now */
+	s->owner = 0;
 	s->n = k->n;
 	memcpy(s->frame, k->frame, (size_t)k->n * sizeof(k->frame[0]));
 	return true;

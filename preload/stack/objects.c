@@ -13,9 +13,9 @@
 #define LOADER_LOCKED MEMORY_RAW
 
 /*
- * `busy` is set while a callback runs. Code that finds it set is in a signal handler that interrupted that callback
- * (the lock is recursive), or in a fork child of a thread that ran one. It must not touch the table, and searches the
- * objects one by one instead.
+ * `busy` is set while a callback runs. Code that finds it set is in a signal handler that
+ * interrupted the callback (the lock is recursive), or in a forked child of a thread that ran
+ * one. It must not touch the table, and searches the objects one by one instead.
  */
 static struct {
 	struct object *v;
@@ -48,7 +48,10 @@ static void widen_bounds(uintptr_t *lo, uintptr_t *hi, uintptr_t a, uintptr_t b)
 		*hi = b;
 }
 
-/* A segment that includes the last byte of the address space would wrap: ignored. */
+/*
+ * Ignores a segment that includes the last byte of the address space, because its end would wrap
+ * around.
+ */
 static bool segment_bounds(
 	const struct dl_phdr_info *info, const ElfW(Phdr) * ph, uintptr_t *a, uintptr_t *b)
 {
@@ -74,7 +77,10 @@ static bool describe_object(const struct dl_phdr_info *info, struct object *o)
 		widen_bounds(&o->lo, &o->hi, a, b);
 		if (!(ph->p_flags & PF_X))
 			continue;
-		/* There are several such segments: the memory between them may be anything. */
+		/*
+		 * If there are several executable segments, the memory between them may be
+		 * anything.
+		 */
 		o->text_readable = o->text_lo == o->text_hi && (ph->p_flags & PF_R);
 		widen_bounds(&o->text_lo, &o->text_hi, a, b);
 	}

@@ -16,7 +16,7 @@
 static const uint8_t sigreturn[] = {
 	0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f}; /* mov $15,%rax; syscall */
 #else
-#define CONTEXT_AT 128 /* after the siginfo */
+#define CONTEXT_AT 128 /* offset of the context, after the siginfo */
 #define MC_PC offsetof(ucontext_t, uc_mcontext.pc)
 #define MC_SP offsetof(ucontext_t, uc_mcontext.sp)
 #define MC_FP offsetof(ucontext_t, uc_mcontext.regs[29])
@@ -28,12 +28,15 @@ static const uint8_t sigreturn[] = {
 /* If a frame pointer is further than this from the stack pointer, it belongs to another stack. */
 #define FRAME_MAX ((uintptr_t)256 * 1024)
 
-/* One frame: its registers where known, and the places that the last known values were read from. */
+/*
+ * One frame: its registers as far as known, and the addresses from which the last known values
+ * were read.
+ */
 struct frame {
 	uintptr_t pc, sp, fp;
-	uintptr_t fp_at; /* word that fp was read from, not in the trail yet; 0: none */
+	uintptr_t fp_at; /* address from which fp was read, not in the trail yet; 0: none */
 	uintptr_t
-		lr_at; /* aarch64, after a signal: word that holds the link register; 0: unknown */
+		lr_at; /* aarch64, after a signal: address of the saved link register; 0: unknown */
 	bool sp_known; /* false: sp is a lower bound */
 	bool fp_known;
 	bool exact; /* pc is the next instruction itself, not the one after a call */
@@ -65,7 +68,7 @@ static void record_trail_word(struct trail *t, uintptr_t a, uintptr_t raw)
 	t->extra_raw[t->extra++] = raw;
 }
 
-/* A word that cannot be read now may be readable later: such a walk is not kept. */
+/* If a word cannot be read now, it may be readable later, so the walk is not cached. */
 static bool read_word(struct walk *w, uintptr_t a, uintptr_t *v)
 {
 	if (memory_read(w->m, a, v))
@@ -82,7 +85,7 @@ static bool read_noted(struct walk *w, uintptr_t a, uintptr_t *v)
 	return true;
 }
 
-/* The walk continues by the frame pointer: from now on its word belongs to the trail. */
+/* To be called when the walk continues by the frame pointer: its word then belongs to the trail. */
 static uintptr_t use_fp(struct walk *w, struct frame *f)
 {
 	if (f->fp_at) {
@@ -92,7 +95,10 @@ static uintptr_t use_fp(struct walk *w, struct frame *f)
 	return f->fp;
 }
 
-/* Reads the return address for the next frame. False at the outermost frame, or if it cannot be read. */
+/*
+ * Reads the return address for the next frame. Returns false at the outermost frame, or if it
+ * cannot be read.
+ */
 static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 {
 	struct trail *t = w->t;
@@ -112,7 +118,10 @@ static bool read_pc(struct walk *w, struct frame *f, uintptr_t a)
 	return true;
 }
 
-/* Notes a return address that was read and rejected: the result depends on it, but it is not a frame. */
+/*
+ * Notes a return address that was read and rejected: the result depends on the word, but it is
+ * not a frame.
+ */
 static bool note_disbelieved(struct trail *t)
 {
 	if (t->extra == TRAIL_WORDS) {
@@ -124,7 +133,7 @@ static bool note_disbelieved(struct trail *t)
 	return false;
 }
 
-/* Reads the 8 bytes at a, which may be unaligned and need not be code. */
+/* Reads the 8 bytes at address a, which may be unaligned and need not be code. */
 MEMORY_RAW static bool read_code(uintptr_t a, uint8_t b[8])
 {
 	if (!memory_readable(a))
@@ -209,7 +218,7 @@ static void find_rule(struct walk *w, const struct frame *f, struct cfi_rule *r)
 		cache_put_rule(w->cache, f->pc, f->exact, r);
 }
 
-/* Steps by the kernel's frame, which holds all registers of the interrupted code. */
+/* Steps by the kernel's signal frame, which contains all registers of the interrupted code. */
 static bool step_signal(struct walk *w, struct frame *f)
 {
 	uintptr_t uc = f->sp + CONTEXT_AT, sp;
@@ -228,11 +237,12 @@ static bool step_signal(struct walk *w, struct frame *f)
 }
 
 /*
- * Steps by frame pointer: for code without tables (made at run time, or assembly), and if the rule is not sufficient.
- * The frame pointer may be left over from an outer function or from the creator of this fiber, or be any number. So the
- * frame must have called the one before it. (A fiber's first frame did not; an interrupted function may not have its
- * own frame yet, and its caller would be missed.) And the frame pointer must lead up the stack, not far, to a return
- * address: directly after a call.
+ * Steps by frame pointer: for code without tables (made at run time, or assembly), and if the
+ * rule is not sufficient. The frame pointer may be left over from an outer function or from the
+ * creator of this fiber, or be any number. So the new frame must have called the previous one. (A
+ * fiber's first frame did not; an interrupted function may not have its own frame yet, and its
+ * caller would be missed.) And the frame pointer must lead up the stack, not far, to a return
+ * address that directly follows a call instruction.
  */
 static bool step_fp(struct walk *w, struct frame *f)
 {
@@ -259,13 +269,13 @@ static bool step_fp(struct walk *w, struct frame *f)
 	return true;
 }
 
-/* Returns true and *cfa if the rule gives it. */
+/* Returns true, with *cfa, if the rule determines it. */
 static bool find_cfa(struct walk *w, struct frame *f, const struct cfi_rule *r, uintptr_t *cfa)
 {
 	uintptr_t a;
 
 	if (r->cfa.base == CFI_AT_SP && !f->sp_known) {
-		/* aarch64: the frame pointer holds the address of its own save slot. */
+		/* aarch64: the frame pointer contains the address of its own save slot. */
 		if (r->fp.base != CFI_AT_CFA || !f->fp_known)
 			return false;
 		*cfa = use_fp(w, f) - (uintptr_t)(intptr_t)r->fp.off;
@@ -287,7 +297,7 @@ static bool find_cfa(struct walk *w, struct frame *f, const struct cfi_rule *r, 
 	return true;
 }
 
-/* The address where a register was saved; 0: not known. */
+/* Returns the address at which a register was saved; 0: not known. */
 static uintptr_t address_of(
 	struct walk *w, struct frame *f, const struct cfi_place *p, uintptr_t cfa)
 {
@@ -312,7 +322,10 @@ static bool step_cfi(struct walk *w, struct frame *f, const struct cfi_rule *r)
 		return false;
 	if (!find_cfa(w, f, r, &cfa))
 		return step_fp(w, f);
-	/* Must go up the stack; only an interrupted function may not have pushed anything yet. */
+	/*
+	 * A step must go up the stack; only an interrupted function may not have pushed anything
+	 * yet.
+	 */
 	if (cfa < f->sp || (cfa == f->sp && !f->exact))
 		return false;
 	at = r->ra.base == CFI_SAME ? f->lr_at : address_of(w, f, &r->ra, cfa);
@@ -343,7 +356,10 @@ static bool step_frame(struct walk *w, struct frame *f, const struct cfi_rule *r
 	return step_fp(w, f);
 }
 
-/* The frame of the wrapper's caller. libprobe's own code keeps frame pointers, so [fp] holds the caller's. */
+/*
+ * Fills in the frame of the wrapper's caller. libprobe's own code keeps frame pointers, so [fp]
+ * contains the caller's.
+ */
 static bool first_frame(
 	struct walk *w, struct frame *f, uintptr_t pc, uintptr_t fp, uintptr_t wrapper_pc)
 {

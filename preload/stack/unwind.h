@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps from frame to frame. All words that a walk reads from the stack are noted in the trail, so that the result can
- * be kept and verified later (cache.h).
+ * Steps from frame to frame. All words that a walk reads from the stack are noted in the trail,
+ * so that the result can be cached and verified later (cache.h).
  *
- * libgcc's _Unwind_Backtrace is not used: it reads wherever the tables or a broken chain lead, aborts on tables that it
- * does not understand, and does not tell where return addresses are. Here each word is read through memory.h and each
- * step must go up the stack, so garbage ends the walk.
+ * libgcc's _Unwind_Backtrace is not used: it reads wherever the tables or a broken chain lead,
+ * aborts on tables that it does not understand, and does not report where return addresses are.
+ * Here each word is read through memory.h and each step must go up the stack, so garbage ends the
+ * walk.
  */
 #ifndef PROBE_STACK_UNWIND_H
 #define PROBE_STACK_UNWIND_H
@@ -18,20 +19,20 @@
 
 struct stack_cache;
 
-/* Words of the stack, by their position in units of 8 bytes from `base`, and their values. */
+/* Words of the stack: their positions in units of 8 bytes from `base`, and their values. */
 struct trail {
 	uintptr_t base;
-	int n; /* frames; frame 0 has no word, because its pc was given */
-	int extra; /* other words that were read */
-	bool lossy; /* more words were read than are noted here */
+	int n; /* number of frames; frame 0 has no word, because its pc was given */
+	int extra; /* number of other words that were read */
+	bool lossy; /* more words were read than fit into the trail */
 	int32_t pc_at[STACK_DEPTH_MAX];
-	/* as on the stack: on aarch64 it may include a signature */
+	/* as on the stack: on aarch64 a return address may be signed */
 	uintptr_t pc_raw[STACK_DEPTH_MAX];
 	int32_t extra_at[TRAIL_WORDS];
 	uintptr_t extra_raw[TRAIL_WORDS];
 };
 
-/* The return address without the signature that aarch64 may put into its upper bits. */
+/* Removes the signature that aarch64 may put into the upper bits of a return address. */
 static inline uintptr_t unwind_strip(uintptr_t ra)
 {
 #if defined(__aarch64__)

@@ -27,19 +27,22 @@ void stack_bounds_init(struct stack_bounds *b)
 		b->hi = b->floor + size;
 		b->roomy = size > STACK_ROOM ? b->floor + STACK_ROOM : b->hi;
 		/*
-		 * Memory below this frame may be unmapped: the main thread's stack is mapped as it grows, and guard pages may
-		 * count as part of a thread's stack.
+		 * Memory below this frame may not be mapped: the main thread's stack is mapped as
+		 * it grows, and guard pages may count as part of a thread's stack.
 		 */
 		b->lo = here & ~(MEMORY_PAGE - 1);
 		if (b->lo < b->floor || b->lo >= b->hi)
-			b->lo = b->hi; /* called on another stack */
+			b->lo = b->hi; /* this function runs on another stack */
 	}
 	pthread_attr_destroy(&a);
 	errno = saved;
 }
 
 #if defined(__aarch64__)
-/* An address in the wrapper: its frame size, and with it the caller's stack pointer, depend on that. */
+/*
+ * Returns an address in the wrapper: its frame size, and with it the caller's stack pointer, are
+ * found by it.
+ */
 MEMORY_RAW static uintptr_t find_wrapper_pc(uintptr_t fp)
 {
 	uintptr_t at = apart_origin();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AVX2 with FMA and F16C: registers of 32 bytes. Compiled with its own flags; stats.c calls it only where the CPU and
- * the kernel support that.
+ * AVX2 with FMA and F16C: registers of 32 bytes. Compiled with its own flags; stats.c calls it
+ * only if the CPU and the kernel support these.
  */
 #if defined(__x86_64__)
 
@@ -44,7 +44,7 @@ INLINE vec v_high(vec x)
 	return _mm256_srli_epi64(x, 32);
 }
 
-/* What AVX2 lacks. */
+/* Operations that AVX2 lacks. */
 #define _mm_min_epi64(x, y) _mm_blendv_epi8(x, y, _mm_cmpgt_epi64(x, y))
 #define _mm_max_epi64(x, y) _mm_blendv_epi8(y, x, _mm_cmpgt_epi64(x, y))
 #define _mm256_min_epi64(x, y) _mm256_blendv_epi8(x, y, _mm256_cmpgt_epi64(x, y))
@@ -205,8 +205,8 @@ INLINE d8 widen_f32(const unsigned char *p)
 }
 
 /*
- * One operation widens V / 4 elements, with zeros below each. That uses 4 of 8 elements: the first 4 of each 8 are in
- * the first register, the others in the second.
+ * One operation widens V / 4 elements, with zeros below each. It uses 4 of 8 elements: the first
+ * 4 of each 8 go into the first register, the others into the second.
  */
 INLINE void stage_bf16(float *to, const unsigned char *p)
 {
@@ -222,7 +222,7 @@ INLINE void stage_bf16(float *to, const unsigned char *p)
 	}
 }
 
-/* Reads them in the order in which stage_bf16() stored them. */
+/* Reads the elements in the order in which stage_bf16() stored them. */
 INLINE d8 widen_spread(const unsigned char *p)
 {
 	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
@@ -254,7 +254,7 @@ INLINE d8 widen_i32(const unsigned char *p)
 	return (d8){{_mm256_cvtepi32_pd(load_128(p)), _mm256_cvtepi32_pd(load_128(p + 16))}};
 }
 
-/* 2^52 with the integer in its last digits, minus 2^52. */
+/* Computes 2^52 with the integer in its last digits, minus 2^52. */
 INLINE vd of_u32(const unsigned char *p)
 {
 	__m256i x = _mm256_or_si256(
@@ -269,9 +269,9 @@ INLINE d8 widen_u32(const unsigned char *p)
 }
 
 /*
- * The upper half in the last digits of 2^84 (in units of 2^32), the lower half in those of 2^52. Subtracting the powers
- * from the first is exact, adding the second rounds once. Signed: the top bit of the upper half is flipped, which adds
- * 2^63.
+ * The upper half goes into the last digits of 2^84 (in units of 2^32), the lower half into those
+ * of 2^52. Subtracting the powers from the first is exact, adding the second rounds once. Signed:
+ * the top bit of the upper half is flipped, which adds 2^63.
  */
 INLINE vd of_64(const unsigned char *p, int64_t magic, double powers)
 {
@@ -364,8 +364,9 @@ INLINE int64_t total_sum_16(vec acc)
 }
 
 /*
- * The sum of two squares is at most 2^31: an unsigned 32-bit number. It is added up twice in 32 bits: modulo 2^32, and
- * the upper halves alone. The lower halves add up to less than 2^32, so their sum follows from the first total.
+ * The sum of two squares is at most 2^31, an unsigned 32-bit number. Such sums are added twice in
+ * 32 bits: modulo 2^32, and the upper halves alone. The lower halves add up to less than 2^32, so
+ * their sum follows from the first total.
  */
 struct squares {
 	vec all, upper;

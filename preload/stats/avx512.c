@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AVX-512 (F, BW, DQ, VL) with F16C: registers of 64 bytes. Compiled with its own flags; stats.c calls it only where
- * the CPU and the kernel support that. vnni.c is the same with VNNI.
+ * AVX-512 (F, BW, DQ, VL) with F16C: registers of 64 bytes. Compiled with its own flags; stats.c
+ * calls it only if the CPU and the kernel support these. vnni.c compiles this file with VNNI.
  */
 #if defined(__x86_64__)
 
@@ -14,7 +14,7 @@
 #define V 64
 #define W 4
 #define SPLIT 0
-/* fused multiply-adds use two pipes of a Zen 4 that additions and conversions leave free */
+/* of a Zen 4, fused multiply-adds use two pipes that additions and conversions leave free */
 #define FMA_SUMS 1
 
 typedef __m512i vec;
@@ -184,8 +184,8 @@ INLINE d8 widen_f32(const unsigned char *p)
 }
 
 /*
- * One operation widens V / 4 elements, with zeros below each. That uses 4 of 8 elements: the first 4 of each 8 are in
- * the first register, the others in the second.
+ * One operation widens V / 4 elements, with zeros below each. It uses 4 of 8 elements: the first
+ * 4 of each 8 go into the first register, the others into the second.
  */
 INLINE void stage_bf16(float *to, const unsigned char *p)
 {
@@ -201,7 +201,7 @@ INLINE void stage_bf16(float *to, const unsigned char *p)
 	}
 }
 
-/* Reads them in the order in which stage_bf16() stored them. */
+/* Reads the elements in the order in which stage_bf16() stored them. */
 INLINE d8 widen_spread(const unsigned char *p)
 {
 	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
@@ -305,8 +305,8 @@ INLINE int64_t total_sum_8(vec acc)
 
 #ifdef __AVX512VNNI__
 /*
- * The sum of z (z - 128), because one factor is unsigned and the other signed. It is the sum of z^2 minus 128 times the
- * sum of z.
+ * Computes the sum of z (z - 128), because one factor is unsigned and the other signed: the sum
+ * of z^2 minus 128 times the sum of z.
  */
 INLINE vec sq_8(vec acc, vec z)
 {
@@ -350,8 +350,9 @@ INLINE int64_t total_sum_16(vec acc)
 }
 
 /*
- * The sum of two squares is at most 2^31: an unsigned 32-bit number. It is added up twice in 32 bits: modulo 2^32, and
- * the upper halves alone. The lower halves add up to less than 2^32, so their sum follows from the first total.
+ * The sum of two squares is at most 2^31, an unsigned 32-bit number. Such sums are added twice in
+ * 32 bits: modulo 2^32, and the upper halves alone. The lower halves add up to less than 2^32, so
+ * their sum follows from the first total.
  */
 struct squares {
 	vec all, upper;

@@ -30,7 +30,7 @@ static uint32_t by_table(uint32_t crc, const void *p, size_t n, uint64_t before)
 
 #define CLMUL static inline __attribute__((target("pclmul,sse4.1")))
 
-/* x times x^bits of the two powers in k, plus y. */
+/* Returns x times x^bits, with the two powers in k, plus y. */
 CLMUL __m128i fold(__m128i x, __m128i k, __m128i y)
 {
 	__m128i low = _mm_clmulepi64_si128(x, k, 0x00), high = _mm_clmulepi64_si128(x, k, 0x11);
@@ -86,7 +86,10 @@ static int has_clmul(void)
 #define has_clmul() 0
 #endif
 
-/* XOR of n bytes with 0 or more registers of that type. Four at once: a single one would wait for its own result. */
+/*
+ * XOR of n bytes with 0 or more registers of this type. Four registers alternate, because a
+ * single one would wait for its own result.
+ */
 #define XOR_LOOP(name, register_of, attribute)                             \
 	attribute static uint64_t name(const unsigned char *p, size_t n)   \
 	{                                                                  \
@@ -139,7 +142,7 @@ static uint32_t xor_with(uint64_t (*loop)(const unsigned char *p, size_t n), uin
 		memcpy(&last, p, n);
 		all ^= last;
 	}
-	/* Earlier bytes may have ended within a word. */
+	/* Rotates the result if the bytes before ended within a word. */
 	return sum ^ (turn ? all << turn | all >> (32 - turn) : all);
 }
 
@@ -156,7 +159,7 @@ static uint32_t by_wide_xor(uint32_t sum, const void *p, size_t n, uint64_t befo
 /* Detected once; a race is harmless, because either answer is right. */
 static stats_checksum_fn *xor_fn(void)
 {
-	static _Atomic int known; /* 1: 16 bytes, 2: 32 */
+	static _Atomic int known; /* 1: 16 bytes at once, 2: 32 */
 	int how = atomic_load_explicit(&known, memory_order_relaxed);
 
 	if (!how) {

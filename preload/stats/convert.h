@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Converts elements in memory, of any alignment, to double. Exact for every type here; NaN stays NaN, Inf stays Inf. */
+/*
+ * Converts elements in memory, of any alignment, to double. Exact for every type; NaN stays NaN,
+ * Inf stays Inf.
+ */
 #ifndef PROBE_STATS_CONVERT_H
 #define PROBE_STATS_CONVERT_H
 
@@ -47,9 +50,10 @@ static inline uint64_t load_u64(const unsigned char *p)
 }
 
 /*
- * A small format with `mant` bits of mantissa. `mag` holds exponent and mantissa, `sign` only the sign bit, where
- * double has it. The mantissa is converted as an integer and multiplied by a power of two. This needs no branch (signs
- * are unpredictable), and no arithmetic on denormal doubles, which costs a microcode assist per element on many CPUs.
+ * Converts a small format with `mant` bits of mantissa. mag: exponent and mantissa; sign: only
+ * the sign bit, at its position in a double. The mantissa is converted as an integer and
+ * multiplied by a power of two. This needs no branch (signs are unpredictable), and no arithmetic
+ * on denormal doubles, which costs a microcode assist per element on many CPUs.
  */
 static inline double small_float(uint64_t sign, uint32_t mag, unsigned mant, unsigned bias)
 {
@@ -76,13 +80,13 @@ static inline double load_f16(const unsigned char *p)
 	return half_of(load_u16(p));
 }
 
-/* The upper half of float16. */
+/* float8_e5m2 is the upper half of float16. */
 static inline double load_e5m2(const unsigned char *p)
 {
 	return half_of((uint32_t)*p << 8);
 }
 
-/* No Inf: the largest exponent is an ordinary one, and only all ones is NaN. */
+/* e4m3fn has no Inf: the largest exponent is an ordinary one, and only all ones is NaN. */
 static inline double load_e4m3fn(const unsigned char *p)
 {
 	uint32_t mag = *p & 0x7f;
@@ -92,7 +96,7 @@ static inline double load_e4m3fn(const unsigned char *p)
 	return small_float((uint64_t)(*p & 0x80) << 56, mag, 3, 7);
 }
 
-/* The bias is one higher than that of e4m3fn and e5m2; the code of -0 is NaN. */
+/* fnuz formats: the bias is one higher than that of e4m3fn and e5m2; the code of -0 is NaN. */
 static inline double load_fnuz(const unsigned char *p, unsigned mant, unsigned bias)
 {
 	if (__builtin_expect(*p == 0x80, 0))
@@ -110,7 +114,7 @@ static inline double load_e5m2fnuz(const unsigned char *p)
 	return load_fnuz(p, 2, 16);
 }
 
-/* 2^(x - 127): no sign, no zero, no Inf. */
+/* e8m0fnu is 2^(x - 127): no sign, no zero, no Inf. */
 static inline double load_e8m0fnu(const unsigned char *p)
 {
 	if (__builtin_expect(*p == 0xff, 0))
@@ -118,7 +122,7 @@ static inline double load_e8m0fnu(const unsigned char *p)
 	return double_of((uint64_t)(*p + 1023 - 127) << 52);
 }
 
-/* The low 4 bits: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and a sign. */
+/* e2m1 in the low 4 bits of x: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and a sign. */
 static inline double e2m1_of(uint32_t x)
 {
 	return small_float((uint64_t)(x & 8) << 60, x & 7, 1, 1);
@@ -137,7 +141,7 @@ static inline double load_f32(const unsigned char *p)
 	return single_of(load_u32(p));
 }
 
-/* The upper half of float32. */
+/* bfloat16 is the upper half of float32. */
 static inline double load_bf16(const unsigned char *p)
 {
 	return single_of((uint32_t)load_u16(p) << 16);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the variants that this CPU can run. Not with __builtin_cpu_supports(): a constructor of libgcc fills its
- * tables, and wrappers may be called before that has run.
+ * Finds the variants that this CPU can run. __builtin_cpu_supports() is not used: a constructor
+ * of libgcc fills its tables, and wrappers may be called before that has run.
  */
 #include "stats/kernel.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The floating-point environment of the job's thread. Not <fenv.h>: its functions also write the x87 control and status
- * words, which are not used here and stay unchanged, and they would make libm a dependency.
+ * The floating-point environment of the job's thread. <fenv.h> is not used: its functions also
+ * write the x87 control and status words, which are not used here and stay unchanged, and they
+ * would make libm a dependency.
  */
 #include "stats/stats.h"
 
@@ -18,7 +19,10 @@ static inline uint32_t load_mxcsr(void)
 	return mxcsr;
 }
 
-/* Storing it costs as much as about ten additions, so it is skipped if the value is right already. */
+/*
+ * Storing the environment costs as much as about ten additions, so it is skipped if the value is
+ * right already.
+ */
 void stats_fenv_enter(struct stats_fenv *save)
 {
 	uint32_t mxcsr = load_mxcsr();

@@ -28,7 +28,7 @@
 
 #define STATS_BLOCK 4032 /* maximum number of elements of a real dtype per kernel call */
 #define STATS_BYTES \
-	(4 * STATS_BLOCK) /* the same for bool and 8-bit integers, whose sums are exact at any length */
+	(4 * STATS_BLOCK) /* for bool and 8-bit integers, whose sums are exact at any length */
 #define STATS_LANES 16
 
 /*
@@ -49,26 +49,26 @@ enum stats_range {
 struct stats_block {
 	uint32_t zeros, nans, pinfs, ninfs;
 	uint32_t range; /* enum stats_range of sum and sq */
-	/* of the elements that are not NaN; +Inf and -Inf if all are NaN */
+	/* of the elements that are not NaN; if all are NaN: +Inf and -Inf */
 	union stats_value min, max;
 	struct stats_sum sum,
-		sq; /* of the finite elements; sum.lo need not be smaller than hi, sq.lo is 0 */
+		sq; /* of the finite elements; |sum.lo| may exceed |sum.hi|, sq.lo is 0 */
 };
 
 /*
- * Measures n elements at p: 1 to STATS_BLOCK (STATS_BYTES), any alignment. Call it in the default floating-point
- * environment. `ahead`: an equal number of bytes from there on will be needed soon, and may be prefetched; any address
- * is allowed.
+ * Measures n elements at p: 1 to STATS_BLOCK (STATS_BYTES), any alignment. Call it in the default
+ * floating-point environment. ahead: an equal number of bytes from this address on will be needed
+ * soon, and may be prefetched; any address is allowed.
  */
 typedef void stats_kernel(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 	struct stats_block *b);
 
-/* A variant. */
+/* A variant: the kernels for one instruction set. */
 struct stats_kernels {
 	const char *name;
 	/*
-	 * By real dtype. NULL for DT_OTHER and complex ones, or if a variant has no kernel of its own
-	 * (stats_kernel_of()).
+	 * Index: real dtype. NULL for DT_OTHER, for complex types, and if the variant has no
+	 * kernel of its own (stats_kernel_of()).
 	 */
 	stats_kernel *block[DT_COUNT];
 };
@@ -76,8 +76,8 @@ struct stats_kernels {
 extern const struct stats_kernels stats_scalar;
 
 /*
- * The variant's kernel of a dtype; for a complex dtype that of its components. Rarely used types have the scalar kernel
- * in all variants.
+ * Returns the variant's kernel for a dtype; for a complex dtype that of its components. Rarely
+ * used types have the scalar kernel in all variants.
  */
 static inline stats_kernel *stats_kernel_of(const struct stats_kernels *k, enum dtype dt)
 {
@@ -87,8 +87,9 @@ static inline stats_kernel *stats_kernel_of(const struct stats_kernels *k, enum 
 }
 
 /*
- * Measures 1 to STATS_LANES elements of the most common types, with the same results, on 1 KiB of stack. False: another
- * type, or NaN, Inf or extreme values among them; *b is then undefined. Floats use eps->f, integers both members.
+ * Measures 1 to STATS_LANES elements of the most common types, with the same results, on 1 KiB of
+ * stack. Floats use eps->f, integers both members. Returns false, with *b undefined, for another
+ * type, or if an element is NaN, Inf or extreme.
  */
 bool stats_scalar_tiny(
 	const void *p, size_t n, enum dtype dt, const struct stats_eps *eps, struct stats_block *b);
@@ -100,8 +101,9 @@ extern const struct stats_kernels stats_neon; /* aarch64 */
 void stats_combine(struct stats_acc *a, const struct stats_block *b);
 
 /*
- * Measures n bytes of elements at p with helper threads (threads.h), with the same results and checksum. Returns false,
- * with nothing done, if there are too few bytes or the helpers work for another thread.
+ * Measures n bytes of elements at p with helper threads (threads.h), with the same results and
+ * checksum. Returns false, having done nothing, if there are too few bytes or the helpers work
+ * for another thread.
  */
 typedef bool stats_share_fn(struct stats_acc *a, const void *p, uint64_t n, uint64_t before);
 
@@ -114,7 +116,10 @@ extern _Atomic(stats_share_fn *) stats_share;
  */
 uint32_t stats_checksum_join(stats_checksum_fn *kind, uint32_t sum, uint32_t next, uint64_t n);
 
-/* The variant, or NULL if this CPU (or system) cannot run it. STATS_AUTO: the fastest one that it can run. */
+/*
+ * Returns the kernels of a variant, or NULL if this CPU (or system) cannot run them. STATS_AUTO:
+ * the fastest variant that it can run.
+ */
 const struct stats_kernels *stats_variant(enum stats_isa isa);
 
 #endif

@@ -157,7 +157,7 @@ INLINE vd vd_fma(vd x, vd y, vd z)
 	return vfmaq_f64(z, x, y);
 }
 
-/* Not FMINNM: with a signalling NaN and a number it returns NaN. */
+/* FMINNM is not used: for a signalling NaN and a number it returns NaN. */
 INLINE vd vd_min(vd x, vd y)
 {
 	return vbslq_f64(vcltq_f64(x, y), x, y);

@@ -8,8 +8,8 @@
 #define INLINE static inline __attribute__((always_inline))
 
 /*
- * Floating-point elements are converted one chunk at a time, so that all other code exists once, for double. A chunk is
- * small because it is on the stack of a thread of the job.
+ * Elements are converted to double one chunk at a time, so that all other code exists once, for
+ * double. A chunk is small because it is on the stack of a thread of the job.
  */
 #define CHUNK 256
 _Static_assert(CHUNK % STATS_LANES == 0, "each chunk begins with lane 0");
@@ -33,7 +33,7 @@ CONVERT(from_f16, 2, load_f16)
 CONVERT(from_f32, 4, load_f32)
 CONVERT(from_f64, 8, load_f64)
 
-/* Converts n numbers, an even number: two in a byte. */
+/* Converts n numbers, where n is even: each byte contains two. */
 static void from_e2m1fn(double *x, const unsigned char *p, size_t n)
 {
 	for (size_t i = 0; i < n / 2; i++) {
@@ -87,7 +87,7 @@ static void sum_chunk(struct lanes *l, const double *x, size_t n)
 	}
 }
 
-/* Folds in the same order as wide registers: upper half onto lower half. */
+/* Folds in the same order as wide registers: the upper half is added to the lower half. */
 static double fold(double *lane)
 {
 	for (unsigned half = STATS_LANES / 2; half; half /= 2)
@@ -135,7 +135,10 @@ static double classify_chunk(
 	for (size_t i = 0; i < n; i++) {
 		double abs = __builtin_fabs(x[i]);
 
-		/* Comparisons with NaN are false: it is no zero and becomes neither min nor max. */
+		/*
+		 * Comparisons with NaN are false: it counts as not zero and becomes neither min
+		 * nor max.
+		 */
 		b->nans += x[i] != x[i];
 		b->pinfs += x[i] > DBL_MAX;
 		b->ninfs += x[i] < -DBL_MAX;
@@ -159,8 +162,8 @@ INLINE void empty_block(struct stats_block *b)
 }
 
 /*
- * Measures any block: first its min, max and counts, then the sums of its finite elements in the range that suits the
- * largest.
+ * Measures any block: first its min, max and counts, then the sums of its finite elements, in the
+ * range that suits the largest.
  */
 static void careful_block(const unsigned char *p, size_t n, size_t size, convert *conv, double eps,
 	struct stats_block *b)
@@ -186,7 +189,10 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 		size_t len = chunk_length(n, at);
 
 		conv(x, p + at * size, len);
-		/* Compared with `top` instead of tested for finite: the job may be writing here at the same time. */
+		/*
+		 * Elements are compared with `top`, instead of tested for being finite, because
+		 * the job may be writing to the tensor at the same time.
+		 */
 		for (size_t i = 0; i < len; i++)
 			x[i] = __builtin_fabs(x[i]) <= top ? x[i] * scale : 0;
 		sum_chunk(&l, x, len);
@@ -227,8 +233,9 @@ INLINE bool is_usual_block(const struct stats_block *b)
 }
 
 /*
- * The usual block has finite elements only and no square out of range. It is measured as such, and again if that turns
- * out to be wrong. There is no test for NaN and Inf: they make the sum of squares NaN or Inf.
+ * Measures a block as if it had only finite elements and no square out of range, as usual; if
+ * that turns out to be wrong, measures it again. NaN and Inf need no test: they make the sum of
+ * squares NaN or Inf.
  */
 static void float_block(const unsigned char *p, size_t n, size_t size, convert *conv,
 	const struct stats_eps *eps, struct stats_block *b)
@@ -283,7 +290,7 @@ INLINE void int_block(const unsigned char *p, size_t n, size_t size, load_int *l
 	b->sq = (struct stats_sum){(double)sq, 0};
 }
 
-/* 32 bits: squares have up to 64 bits and do not cancel, so double is accurate enough. */
+/* 32 bits: squares have up to 64 bits and are all positive, so double is accurate enough. */
 INLINE void mid_block(const unsigned char *p, size_t n, load_int *load, const struct stats_eps *eps,
 	struct stats_block *b)
 {
@@ -310,13 +317,15 @@ INLINE void mid_block(const unsigned char *p, size_t n, load_int *load, const st
 }
 
 /*
- * 64-bit integers. The halves are summed separately and exactly: a double holding a whole element would lose the digits
- * that remain when large elements cancel. Squares do not cancel, so double is accurate enough for them.
+ * 64-bit integers. Their halves are summed separately and exactly: a double containing a whole
+ * element would lose the digits that remain when large elements cancel. Squares are all positive,
+ * so double is accurate enough for them.
  */
 INLINE void wide_block(const unsigned char *p, size_t n, int is_signed, const struct stats_eps *eps,
 	struct stats_block *b)
 {
-	const uint64_t flip = is_signed ? (uint64_t)1 << 63 : 0; /* orders signed as unsigned */
+	/* makes signed numbers compare like unsigned ones */
+	const uint64_t flip = is_signed ? (uint64_t)1 << 63 : 0;
 	uint64_t min = UINT64_MAX, max = 0, low = 0, limit = eps->u;
 	double sq[STATS_LANES] = {0};
 	uint32_t zeros = 0;
@@ -403,7 +412,10 @@ KERNEL(float16_kernel, float_block, 2, from_f16)
 KERNEL(float32_kernel, float_block, 4, from_f32)
 KERNEL(float64_kernel, float_block, 8, from_f64)
 
-/* There is no NaN or Inf, and sums of multiples of 1/2 and 1/4 are exact: no lanes and no second pass. */
+/*
+ * The type has no NaN or Inf, and sums of multiples of 1/2 and 1/4 are exact: no lanes and no
+ * second pass are needed.
+ */
 static void float4_e2m1fn_x2_kernel(const void *p, size_t n, const void *ahead,
 	const struct stats_eps *eps, struct stats_block *b)
 {

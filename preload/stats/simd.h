@@ -72,8 +72,8 @@ INLINE struct sums no_sums(void)
 }
 
 /*
- * 16 elements. exact: their squares are exact doubles, so that a fused multiply-add rounds like an addition (always if
- * multiplied by 1).
+ * Adds 16 elements. exact: their squares are exact doubles, so that a fused multiply-add rounds
+ * like an addition (as it always does when multiplying by 1).
  */
 INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size_t size, int exact)
 {
@@ -93,7 +93,7 @@ INLINE void add_lanes(struct sums *l, widen *load8, const unsigned char *p, size
 	}
 }
 
-/* Upper half onto lower half, as in scalar.c. */
+/* Adds the upper half to the lower half, as in scalar.c. */
 INLINE double fold(const d8 *a)
 {
 	double x[8];
@@ -106,8 +106,8 @@ INLINE double fold(const d8 *a)
 }
 
 /*
- * The elements that do not fill a step, followed by zeros. These change no sum, and are subtracted from the count of
- * zeros.
+ * The elements that do not fill a step, followed by zeros. The zeros change no sum, and are
+ * subtracted from the count of zeros.
  */
 struct tail {
 	_Alignas(64) unsigned char bytes[128];
@@ -155,7 +155,10 @@ INLINE double extreme(d8 a, int largest)
 	return x[0];
 }
 
-/* The last n elements of a block, fewer than 8, as a d8. Missing elements are NaN, which counts for nothing. */
+/*
+ * The last n elements of a block, fewer than 8, as a d8. Missing elements are NaN, which does not
+ * contribute to any result.
+ */
 INLINE d8 widen_rest(const unsigned char *p, size_t n, size_t size, widen *load8)
 {
 	struct tail t;
@@ -208,7 +211,8 @@ INLINE void careful_walk(const unsigned char *p, size_t n, size_t size, widen *l
 }
 
 /*
- * Sums up elements that are not above the largest one found, instead of finite ones: the job may be writing meanwhile.
+ * Adds up the elements that are not above the largest finite one found, instead of testing each
+ * for Inf: the job may be writing to the tensor meanwhile.
  */
 INLINE void careful_block(const unsigned char *p, size_t n, size_t size, widen *load8, double eps,
 	struct stats_block *b)
@@ -254,12 +258,12 @@ INLINE void fetch(const unsigned char *p, size_t bytes)
 		__builtin_prefetch(p + i);
 }
 
-/* Elements of a step: whole cache lines, and the 16 lanes. */
+/* Number of elements in a step: whole cache lines, and at least the 16 lanes. */
 #define STEP(size) ((size) > 4 ? (size_t)16 : 64 / (size))
 
 /*
- * Min and max of a step at p, zeros of a step at `at`. They are usually the same; in the last step some elements are
- * looked at twice.
+ * Min and max of a step at p, zeros of a step at `at`. Usually both are the same; in the last
+ * step p repeats some elements.
  */
 INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned char *at, size_t bytes,
 	look *bound, look *zero, vec limit)
@@ -273,10 +277,13 @@ INLINE void look_at(struct bounds *b, const unsigned char *p, const unsigned cha
 	}
 }
 
-/* Prevents the compiler from keeping x in registers across this. */
+/* Prevents the compiler from keeping x in registers at this point. */
 #define IN_MEMORY(x) __asm__("" : "+m"(x))
 
-/* n elements, at least one step. Returns the number of elements searched for zeros, the tail's padding included. */
+/*
+ * Measures n elements, at least one step. Returns the number of elements that were tested for
+ * zero, including the tail's padding.
+ */
 INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
 	widen *load8, look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
 {
@@ -303,12 +310,13 @@ INLINE size_t walk(const unsigned char *p, size_t n, const unsigned char *ahead,
 
 #if STAGED
 /*
- * The same for types of less than 32 bits, if doubles are made much faster from float32 in memory than from a register
- * (x86.h). Elements are first stored as float32, and added up RING steps later, so that no load waits for its store.
- * Meanwhile the next elements are looked at: adding up alone waits for the latency of its chains half of the time. With
- * SPLIT there are too few registers for that, and each of the two has RING steps for itself.
+ * Like walk(), for types of less than 32 bits if doubles are made much faster from float32 in
+ * memory than from a register (x86.h). Elements are first stored as float32, and added up RING
+ * steps later, so that no load waits for its store. Meanwhile the next elements are compared:
+ * addition alone would spend half of the time waiting for the latency of its chains. With SPLIT
+ * there are too few registers for both, so each of the two runs alone for RING steps.
  */
-#define RING 8 /* steps; they are on a stack of the job */
+#define RING 8 /* steps; the buffer is on a stack of the job */
 #define IN_ORDER __asm__ volatile("" ::: "memory")
 
 INLINE void add_staged(struct sums *l, const float *x, size_t step, int spread)

@@ -17,8 +17,8 @@
 #define PROBE_STATS_SIMD_E4M3_H
 
 struct e4m3 {
-	vec sum[2]; /* of t * 4^n, with the sign: exponents up to 7, above */
-	vec sq[4]; /* of u^2: all, those with e2, with e3, with both */
+	vec sum[2]; /* of t * 4^n, with the sign: for exponents up to 7, and above */
+	vec sq[4]; /* of u^2: for all, those with e2, with e3, with both */
 };
 
 INLINE void add_e4m3(struct e4m3 *a, vec x)
@@ -49,7 +49,7 @@ INLINE d8 first_lane(double x)
 	return widen_f64((const unsigned char *)lanes);
 }
 
-/* Like walk(), with the totals in the first lane. */
+/* Like walk(). The totals are in the first lane. */
 INLINE size_t walk_e4m3fn(const unsigned char *p, size_t n, const unsigned char *ahead, size_t size,
 	widen *load8, look *bound, look *zero, vec limit, struct sums *l, struct bounds *b)
 {

@@ -10,7 +10,8 @@
 #define PROBE_STATS_SIMD_INT_H
 
 struct zero_range {
-	int64_t shift; /* y + shift > most, as signed numbers of the type: not a zero */
+	/* y + shift > most, as signed numbers of the type: the element does not count as zero */
+	int64_t shift;
 	int64_t most;
 };
 
@@ -24,32 +25,33 @@ INLINE struct zero_range zero_range(uint64_t u, unsigned bits, int is_signed)
 }
 
 /*
- * Number of the n elements that count as zeros if eps is above 1; otherwise those equal to 0 have been counted already.
+ * Number of the n elements that count as zeros if eps is above 1. Otherwise only elements equal
+ * to 0 do, which have been counted already.
  */
-#define NEAR_ZERO(bits)                                                                       \
-	static uint32_t near_zero_##bits(                                                     \
-		const unsigned char *p, size_t n, uint64_t u, int is_signed)                  \
-	{                                                                                     \
-		const size_t size = bits / 8, lanes = V / size;                               \
-		struct zero_range z = zero_range(u, bits, is_signed);                         \
-		vec flip = v_set_##bits(is_signed ? 0 : INT##bits##_MIN);                     \
-		vec shift = v_set_##bits((int##bits##_t)z.shift);                             \
-		vec most = v_set_##bits((int##bits##_t)z.most), y;                            \
-		const count none = NO_COUNT;                                                  \
-		uint64_t others = 0;                                                          \
-		struct tail t;                                                                \
-                                                                                              \
-		for (size_t i = 0; i < n; i += lanes) {                                       \
-			const unsigned char *at = p + i * size;                               \
-                                                                                              \
-			if (i + lanes > n) { /* zeros of the padding are not counted again */ \
-				tail_load(&t, at, (n - i) * size);                            \
-				at = t.bytes;                                                 \
-			}                                                                     \
-			y = v_add_##bits(v_xor(v_load(at), flip), shift);                     \
-			others += v_total_##bits(v_count_##bits(none, y, most));              \
-		}                                                                             \
-		return (uint32_t)(n - others);                                                \
+#define NEAR_ZERO(bits)                                                                 \
+	static uint32_t near_zero_##bits(                                               \
+		const unsigned char *p, size_t n, uint64_t u, int is_signed)            \
+	{                                                                               \
+		const size_t size = bits / 8, lanes = V / size;                         \
+		struct zero_range z = zero_range(u, bits, is_signed);                   \
+		vec flip = v_set_##bits(is_signed ? 0 : INT##bits##_MIN);               \
+		vec shift = v_set_##bits((int##bits##_t)z.shift);                       \
+		vec most = v_set_##bits((int##bits##_t)z.most), y;                      \
+		const count none = NO_COUNT;                                            \
+		uint64_t others = 0;                                                    \
+		struct tail t;                                                          \
+                                                                                        \
+		for (size_t i = 0; i < n; i += lanes) {                                 \
+			const unsigned char *at = p + i * size;                         \
+                                                                                        \
+			if (i + lanes > n) { /* zeros of the padding are not counted */ \
+				tail_load(&t, at, (n - i) * size);                      \
+				at = t.bytes;                                           \
+			}                                                               \
+			y = v_add_##bits(v_xor(v_load(at), flip), shift);               \
+			others += v_total_##bits(v_count_##bits(none, y, most));        \
+		}                                                                       \
+		return (uint32_t)(n - others);                                          \
 	}
 
 NEAR_ZERO(8)
@@ -63,8 +65,9 @@ struct look {
 };
 
 /*
- * A step: the elements at `at` for sums and zeros, those at `last` for min and max. Usually they are the same. In the
- * last step the elements at `at` are padded with zeros, and `last` is the last full register instead.
+ * One step: the elements at `at` for sums and zeros, those at `last` for min and max. Usually
+ * both are the same. In the last step the elements at `at` are padded with zeros, and `last` is
+ * the last full register instead.
  */
 typedef void step(void *state, const unsigned char *at, const unsigned char *last);
 
@@ -204,9 +207,10 @@ SHORTS(int16, DT_INT16, 1)
 SHORTS(uint16, DT_UINT16, 0)
 
 /*
- * 32 and 64 bits: squares as double, in lanes. Sums of 32-bit elements are exact as double. Those of 64-bit elements
- * are added up modulo 2^64, and their upper halves once more (signed ones with the top bit flipped, so that they are
- * not negative). The lower halves add up to far less than 2^64, so their sum follows from the first total.
+ * 32 and 64 bits: squares as double, in lanes. Sums of 32-bit elements are exact as double. Sums
+ * of 64-bit elements are added up modulo 2^64, and separately the upper halves of the elements
+ * (of signed ones with the top bit flipped, so that they are not negative). The lower halves add
+ * up to far less than 2^64, so their sum follows from the first total.
  */
 struct wides {
 	struct look l;
@@ -272,7 +276,7 @@ WIDE(uint32, DT_UINT32, 32, 0, widen_u32)
 WIDE(int64, DT_INT64, 64, 1, widen_i64)
 WIDE(uint64, DT_UINT64, 64, 0, widen_u64)
 
-/* Any byte but 0 is true: all results follow from the number of such bytes. */
+/* Any byte except 0 is true: all results follow from the number of such bytes. */
 static void bool_block(const void *data, size_t n, const void *ahead, const struct stats_eps *eps,
 	struct stats_block *b)
 {
@@ -280,7 +284,10 @@ static void bool_block(const void *data, size_t n, const void *ahead, const stru
 	const count none = NO_COUNT;
 	size_t i = 0, trues = 0;
 
-	/* there is so little work that the CPU prefetches far enough by itself; doing more only slows it down */
+	/*
+	 * there is so little work that the CPU prefetches far enough by itself; explicit
+	 * prefetches only slow it down
+	 */
 	(void)ahead;
 
 	while (i + 64 <= n) { /* as in BYTES */

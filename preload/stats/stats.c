@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts a tensor into blocks, combines the results of the kernels, and computes the final results. The same for all
- * variants; kernel.h explains the exactness.
+ * Cuts a tensor into blocks, combines the results of the kernels, and computes the final results,
+ * in the same way for all variants; kernel.h explains the exactness.
  */
 #include "stats/stats.h"
 
@@ -17,7 +17,7 @@
 static _Atomic(const struct stats_kernels *) selected;
 _Atomic(stats_share_fn *) stats_share;
 
-/* Threads that come here first at the same time choose the same. */
+/* If several threads come here first at the same time, they choose the same variant. */
 static const struct stats_kernels *kernels(void)
 {
 	const struct stats_kernels *k = atomic_load_explicit(&selected, memory_order_relaxed);
@@ -42,7 +42,7 @@ const char *stats_selected(void)
 	return kernels()->name;
 }
 
-/* The largest integer below eps; 0 if there is none. */
+/* Returns the largest integer below eps; 0 if there is none. */
 static uint64_t integer_below(double eps)
 {
 	uint64_t whole;
@@ -56,8 +56,9 @@ static uint64_t integer_below(double eps)
 }
 
 /*
- * The number of magnitudes (exponent and mantissa as one number) below eps, for a float type of at most 32 bits with
- * `mant` bits of mantissa. `top` is the first magnitude that is not a finite number.
+ * Returns the number of magnitudes (exponent and mantissa as one number) below eps, for a float
+ * type of at most 32 bits with `mant` bits of mantissa. `top` is the first magnitude that is not
+ * a finite number.
  */
 static uint64_t magnitudes_below(double eps, unsigned mant, int bias, uint32_t top)
 {
@@ -95,7 +96,9 @@ static uint64_t whole_limit(double eps, enum dtype dt)
 	}
 }
 
-/* The result of stats_end() for a block that is the whole tensor and has only numbers of the middle range. */
+/*
+ * The result of stats_end() for a tensor of one block, whose squares are all in the middle range.
+ */
 static inline void describe_block(
 	unsigned cls, double eps, const struct stats_block *b, uint64_t n, struct stats *out)
 {
@@ -136,8 +139,9 @@ bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, str
 _Static_assert(STATS_TINY == STATS_LANES, "no lane has more than one");
 
 /*
- * The same for up to four numbers, such as a loss or a norm: the sums of stats_scalar_tiny(), without a block in between.
- * Absent ones add 0. False: there is NaN or Inf, or a square out of range.
+ * stats_measure_tiny() for up to four numbers, such as a loss or a norm: the sums of
+ * stats_scalar_tiny(), without a block in between. Missing ones add 0. Returns false if there is
+ * NaN or Inf, or a square out of range.
  */
 static inline __attribute__((always_inline)) bool measure_four(const unsigned char *p, unsigned n,
 	double (*load)(const unsigned char *), unsigned size, double eps, struct stats *out)
@@ -249,7 +253,7 @@ void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void 
 {
 	uint64_t bytes = n * a->parts * a->size, at = 0;
 	uint64_t most = a->size == 1 && a->cls != DTC_FLOAT ? STATS_BYTES : STATS_BLOCK * a->size;
-	/* A piece shorter than the distance is followed by another whole piece. */
+	/* A piece shorter than this distance is followed by another whole piece. */
 	uint64_t lead = bytes < STATS_FAR ? bytes : STATS_FAR;
 	stats_share_fn *share = atomic_load_explicit(&stats_share, memory_order_acquire);
 	struct stats_block b;
@@ -299,7 +303,10 @@ static double mean(const struct stats_acc *a, double n)
 		stats_sum_add(&total, a->sum.hi * STATS_DOWN);
 		m = total.hi / n * STATS_UP;
 	}
-	/* Rounding must not move it past the extremes: not to Inf if all elements are DBL_MAX. */
+	/*
+	 * Rounding must not move the mean past min or max: not to Inf if all elements are
+	 * DBL_MAX.
+	 */
 	if (m < min)
 		m = min;
 	if (m > max)
@@ -314,7 +321,7 @@ static double norm(const struct stats_acc *a)
 	if (a->pinfs || a->ninfs)
 		return __builtin_inf();
 	if (a->sq_big.hi > 0) {
-		/* Next to a block of the big range, the small range is negligible. */
+		/* Compared with a block of the big range, the small range is negligible. */
 		total = a->sq_big;
 		stats_sum_add(&total, a->sq.hi * STATS_DOWN * STATS_DOWN);
 		return stats_sqrt(total.hi) * STATS_UP;

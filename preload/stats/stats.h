@@ -23,7 +23,7 @@
 #include "terms/dtype.h"
 #include "base/isa.h"
 
-/* min and max of a tensor: dtype_info(dtype)->cls tells which member is valid. */
+/* min and max of a tensor: dtype_info(dtype)->cls selects the valid member. */
 union stats_value {
 	double f;
 	int64_t i;
@@ -48,17 +48,18 @@ struct stats {
 };
 
 /*
- * Running totals, private to preload/stats. The sums of finite values are kept as an unevaluated pair hi + lo
- * (double-double), in several ranges so that neither overflow nor underflow loses them: `big` holds them times 2^-600,
- * `small` the squares of elements times 2^600 (kernel.h).
+ * Running totals, private to preload/stats. The sums of finite values are stored as an
+ * unevaluated pair hi + lo (double-double), in several ranges so that neither overflow nor
+ * underflow loses them: `big` contains sums times 2^-600, `small` the squares of elements times
+ * 2^600 (kernel.h).
  */
 struct stats_sum {
 	double hi, lo;
 };
 
 /*
- * Elements that count in `zeros`: |x| < f; integers: |x| <= u, the largest integer below f (undefined if f is 0).
- * Floats up to float32: those whose bits without the sign are below u.
+ * The limit for `zeros`. Element x counts if |x| < f; integers: |x| <= u, the largest integer
+ * below f (undefined if f is 0); floats up to float32: if the bits of |x| are below u.
  */
 struct stats_eps {
 	double f;
@@ -67,7 +68,7 @@ struct stats_eps {
 
 struct stats_block;
 
-/* The checksum of the bytes in `sum` and n more; `before`: the number of bytes before them. */
+/* Continues checksum `sum` with n bytes at p. before: the number of bytes already in `sum`. */
 typedef uint32_t stats_checksum_fn(uint32_t sum, const void *p, size_t n, uint64_t before);
 
 struct stats_acc {
@@ -78,15 +79,18 @@ struct stats_acc {
 	struct stats_eps eps;
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 		struct stats_block *b);
-	stats_checksum_fn *add_to_checksum; /* NULL: not wanted */
+	stats_checksum_fn *add_to_checksum; /* NULL: no checksum */
 	uint32_t checksum; /* of the bytes added */
 	uint8_t cls; /* enum dtype_class */
-	uint8_t size; /* bytes of one real component; 1 where a byte has two */
-	uint8_t packed; /* real numbers in `size` bytes, less 1 */
+	uint8_t size; /* bytes of one real component; 1 if a byte contains two */
+	uint8_t packed; /* number of real components in `size` bytes, minus 1 */
 	uint8_t parts; /* real components of one element: 2 for complex types, 0 after a failed stats_begin() */
 };
 
-/* A thread's floating-point environment: control bits and sticky flags (MXCSR; FPCR and FPSR). */
+/*
+ * A thread's floating-point environment: control bits and sticky flags (x86-64: MXCSR; aarch64:
+ * FPCR and FPSR).
+ */
 struct stats_fenv {
 	uint64_t word[2];
 };
@@ -100,50 +104,59 @@ void stats_fenv_leave(const struct stats_fenv *save);
  */
 int stats_select(enum stats_isa isa);
 
-/* Its name: scalar, avx2, avx512, neon. */
+/* Name of the selected variant: scalar, avx2, avx512, neon. */
 const char *stats_selected(void);
 
 /*
- * Starts a tensor of that dtype. eps: threshold of `zeros`, 0 or more. Returns 0, or -ENOTSUP for DT_OTHER; then the
- * tensor stays empty, whatever is added.
+ * Begins a tensor of type dt. eps: threshold of `zeros`, 0 or more. Returns 0, or -ENOTSUP for
+ * DT_OTHER; then the tensor stays empty, whatever is added.
  */
 int stats_begin(struct stats_acc *a, enum dtype dt, double eps);
 
-/* Call right after stats_begin(): a->checksum will be that of the elements' bytes in the order added. */
+/*
+ * Call right after stats_begin(): a->checksum will be the checksum of the elements' bytes in the
+ * order of addition.
+ */
 void stats_with_checksum(struct stats_acc *a, enum stats_checksum kind);
 
-/* The checksum of n contiguous bytes by itself; kind: not off or auto. */
+/* Returns the checksum of n contiguous bytes. kind: not off or auto. */
 uint32_t stats_checksum_of(enum stats_checksum kind, const void *p, size_t n);
 
 /* Adds n elements (not bytes) at p, of any alignment; p is not read when n is 0. */
 void stats_add(struct stats_acc *a, const void *p, uint64_t n);
 
 /*
- * The same for a tensor of many pieces. next: the piece that will be added about STATS_FAR bytes of elements later (the
- * next one, if pieces are longer), or NULL; it is not read, only prefetched.
+ * Like stats_add(), for a tensor of many pieces. next: the piece that will be added about
+ * STATS_FAR bytes of elements later (the next piece, if pieces are longer), or NULL; it is not
+ * read, only prefetched.
  */
 void stats_add_piece(struct stats_acc *a, const void *p, uint64_t n, const void *next);
 
 /*
- * Prefetch distance in bytes. The CPUs' own prefetchers use a shorter distance, because they do not know that all of it
- * will be read. Measured with float64 in AVX-512 on a Zen 4, in percent of the rate of plain reading: 67 % at 1 KiB, 76
- * % at 2, 81 % at 4, 89 % at 8, 91 % at 12, no more beyond.
+ * Prefetch distance in bytes. The CPUs' own prefetchers use a shorter distance, because they do
+ * not know that all of the memory will be read. Measured with float64 in AVX-512 on a Zen 4, in
+ * percent of the rate of plain reading: 67 % at 1 KiB, 76 % at 2, 81 % at 4, 89 % at 8, 91 % at
+ * 12, not better beyond.
  */
 #define STATS_FAR 12288
 
 /*
- * Computes the same results in one call for contiguous elements: most of the cost of few elements is in the running
- * totals for many. False, with nothing in *out, if it cannot: more than STATS_FEW elements, complex ones, or NaN, Inf
- * or extreme values among them.
+ * Computes the same results in one call for contiguous elements, at most STATS_FEW: for few
+ * elements, most of the cost of stats_begin() to stats_end() is in running totals that only long
+ * tensors need. Returns false, without a result, for more elements, complex types, or if an
+ * element is NaN, Inf or extreme.
  */
 #define STATS_FEW 1024
 bool stats_measure_few(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
 
-/* The same for up to STATS_TINY elements of the most common types, on 1 KiB of stack; the others need up to 5 KiB. */
+/*
+ * Like stats_measure_few(), for up to STATS_TINY elements of the most common types, on 1 KiB of
+ * stack; the other functions need up to 5 KiB.
+ */
 #define STATS_TINY 16
 bool stats_measure_tiny(const void *p, uint64_t n, enum dtype dt, double eps, struct stats *out);
 
-/* Ends the tensor. */
+/* Ends the tensor and computes the results. */
 void stats_end(const struct stats_acc *a, struct stats *out);
 
 #endif

@@ -19,7 +19,7 @@
 /* Adds x. The error is at most 2^-104 of the largest of |hi|, |x| and their sum. */
 static inline void stats_sum_add(struct stats_sum *s, double x)
 {
-	/* Knuth's TwoSum: hi + x = t + e exactly, in either order of size. */
+	/* Knuth's TwoSum: hi + x = t + e exactly, whichever of hi and x is larger. */
 	double t = s->hi + x;
 	double part = t - s->hi;
 	double e = (s->hi - (t - part)) + (x - part);

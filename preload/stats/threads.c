@@ -19,54 +19,57 @@
 #include "stats/kernel.h"
 
 /*
- * A thread takes one chunk at a time. A chunk is long compared with the taking (128 KiB of float32 in about 5 us), and
- * short enough for the calling thread to wait for at the end. A round is shared out at a time. It limits the memory for
- * results, which are kept until all before them are combined.
+ * A thread takes one chunk at a time. A chunk takes long compared with taking it (128 KiB of
+ * float32 in about 5 us), and is short enough for the calling thread to wait for at the end. A
+ * round is shared at a time: it limits the memory for results, which are stored until all results
+ * before them are combined.
  */
 #define CHUNK_BLOCKS 16
 #define ROUND_CHUNKS 512
 #define ROUND_BLOCKS (ROUND_CHUNKS * CHUNK_BLOCKS)
 
 #define SPINS 500 /* about the duration of a chunk; then the thread waits in the kernel */
-#define LOOK_S 1 /* after this time a helper may be dead */
+#define LOOK_S 1 /* seconds of waiting after which the helper is checked: it may be dead */
 
-/* The data measured in this round; constant while any chunk of it is left or being measured. */
+/* The data measured in this round; constant until all of its chunks have been measured. */
 struct round {
 	const unsigned char *p;
-	uint64_t bytes, before; /* before: bytes of the tensor that were added before */
+	uint64_t bytes, before; /* before: number of the tensor's bytes before this round */
 	size_t chunk; /* size of a full chunk in bytes */
 	uint32_t chunks;
-	unsigned size; /* of a component */
+	unsigned size; /* bytes of a component */
 	void (*kernel)(const void *p, size_t n, const void *ahead, const struct stats_eps *eps,
 		struct stats_block *b);
 	stats_checksum_fn *add_to_checksum;
 	struct stats_eps eps;
 };
 
-/* A result that waits for those before it. */
+/* The result of a chunk, stored until all results before it are combined. */
 struct chunk {
 	_Atomic uint32_t done; /* futex */
-	_Atomic uint32_t by; /* the helper that measures it, + 1; 0: none, or not stored yet */
+	/* 1 + number of the helper that measures it; 0: none, or not stored yet */
+	_Atomic uint32_t by;
 	uint32_t checksum;
 	struct stats_block block[CHUNK_BLOCKS];
 };
 
 static struct {
 	/*
-	 * The round's number << 16 | number of chunks not taken yet. A thread that has taken one by counting down may
-	 * read `round`, because the calling thread does not continue until that chunk is done.
+	 * The round's number << 16 | number of chunks that have not been taken. A thread that has
+	 * taken one by counting down may read `round`, because the calling thread does not
+	 * continue until this chunk is done.
 	 */
 	_Alignas(64) _Atomic uint64_t open;
 	_Alignas(64) _Atomic uint32_t go; /* futex: helpers sleep on it; changes with each round */
-	_Atomic uint32_t waited; /* number + 1 of the chunk that the calling thread waits for */
+	_Atomic uint32_t waited; /* 1 + number of the chunk that the calling thread waits for */
 	_Atomic uint32_t ended; /* how often helpers were asked to end */
 	_Atomic uintptr_t user; /* &thread_state of the thread that uses the helpers */
 	_Atomic int tid[STATS_THREADS_MAX];
 	uint32_t helpers;
 	uint64_t min_bytes;
-	_Atomic(const struct cores *) where; /* for helpers, when they start */
+	_Atomic(const struct cores *) where; /* cores for helpers that start */
 	struct round round;
-	struct chunk *chunk; /* ROUND_CHUNKS of them */
+	struct chunk *chunk; /* array of ROUND_CHUNKS */
 } team;
 
 static long futex(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *time)
@@ -87,7 +90,7 @@ static inline void pause_core(void)
 
 #define LEFT 0xffffu
 
-/* Returns false if nothing is left of the round. */
+/* Takes a chunk. Returns false if no chunk of the round is left. */
 static bool take(uint32_t *i)
 {
 	uint64_t v = atomic_load_explicit(&team.open, memory_order_acquire);
@@ -114,7 +117,10 @@ static void measure(uint32_t i)
 		const unsigned char *p = r->p + at;
 
 		len = len < end - at ? len : (size_t)(end - at);
-		/* The chunk after this one will be needed next, by this thread or another. */
+		/*
+		 * Prefetches the chunk after this one, which this thread or another will need
+		 * next.
+		 */
 		r->kernel(p, len / r->size, at + STATS_FAR < r->bytes ? p + STATS_FAR : p, &r->eps,
 			b++);
 		if (r->add_to_checksum)
@@ -141,20 +147,21 @@ static int settle(uint32_t me)
 	struct stats_fenv env;
 	sigset_t faults;
 
-	thread_state.busy++; /* none of our own calls is recorded */
+	thread_state.busy++; /* calls that libprobe makes itself are not recorded */
 	prctl(PR_SET_NAME, "probe-stats");
 	sigemptyset(&faults);
 	sigaddset(&faults, SIGSEGV);
 	sigaddset(&faults, SIGBUS);
 	pthread_sigmask(SIG_UNBLOCK, &faults, NULL);
 	/*
-	 * A helper that wakes up never takes the core from a thread of the job. It keeps the job's priority, because a
-	 * thread of the job may wait for it.
+	 * With batch scheduling, a helper that wakes up never takes the core from a thread of the
+	 * job. Its priority is that of the job, because a thread of the job may wait for it.
 	 */
 	sched_setscheduler(0, SCHED_BATCH, &none);
 	if (where)
 		sched_setaffinity(0, sizeof(*where), (const cpu_set_t *)where);
-	stats_fenv_enter(&env); /* inherited from the thread that made it */
+	/* the environment was inherited from the thread that started this one */
+	stats_fenv_enter(&env);
 	atomic_store(&team.tid[me], tid);
 	return tid;
 }
@@ -177,7 +184,7 @@ static void *helper_main(void *arg)
 			break;
 		futex(&team.go, FUTEX_WAIT, go, NULL);
 	}
-	/* It ended on request and left no work undone: it must not count as missing. */
+	/* The helper ended on request, and all its chunks are done: it must not count as dead. */
 	atomic_compare_exchange_strong(&team.tid[me], &tid, 0);
 	return NULL;
 }
@@ -190,9 +197,10 @@ static bool is_done(uint32_t i)
 }
 
 /*
- * True if the helper that has begun chunk i is dead: in a child forked from a signal handler in the middle of a round,
- * or if the job's handler of SIGSEGV ended the thread. That another helper is dead proves nothing about this one: it
- * would go on reading a tensor that the job has freed, and writing here.
+ * True if the helper that has begun chunk i is dead: in a child forked from a signal handler in
+ * the middle of a round, or if the job's handler of SIGSEGV ended the thread. If it is known
+ * which helper that is, only this one is checked: while it lives, it goes on reading a tensor
+ * that the job may free, and writing its result.
  */
 static bool is_gone(uint32_t i)
 {
@@ -243,7 +251,7 @@ static void combine(struct stats_acc *a, uint32_t i)
 			stats_checksum_join(a->add_to_checksum, a->checksum, c->checksum, bytes);
 }
 
-/* At most ROUND_BLOCKS blocks. */
+/* n: at most ROUND_BLOCKS blocks. */
 static void measure_round(struct stats_acc *a, const unsigned char *p, uint64_t n, uint64_t before)
 {
 	struct round *r = &team.round;
@@ -345,12 +353,15 @@ void stats_threads_forked(void)
 {
 	atomic_store(&stats_share, NULL);
 	/*
-	 * Another thread may have had the helpers. If a signal handler forks, it may be this one: then it still has
-	 * them.
+	 * Another thread of the parent may have had the helpers. The forking thread itself may
+	 * have had them too, if it forked in a signal handler: then it still has them.
 	 */
 	if (atomic_load(&team.user) == (uintptr_t)&thread_state)
 		return;
-	/* No thread may take chunks of that thread's round here, least of all helpers that are started again. */
+	/*
+	 * No chunk of the other thread's round may be taken in this process, least of all by
+	 * helpers that are started again.
+	 */
 	atomic_fetch_and(&team.open, ~(uint64_t)LEFT);
 	atomic_store(&team.user, 0);
 }

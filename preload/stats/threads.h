@@ -21,16 +21,17 @@
 #define STATS_THREADS_MAX 16
 
 /*
- * Starts n helpers, for runs of at least min_bytes, on the cores in *where (NULL: those of the calling thread).
- * Allocates. Returns the number started, or -errno if none.
+ * Starts n helpers, for runs of at least min_bytes, on the cores in *where (NULL: those of the
+ * calling thread). Allocates. Returns the number started, or -errno if none.
  *
- * They block every signal but SIGSEGV and SIGBUS. If reading the tensor raises one of these, the job's handler must get
- * it, as if the calling thread had read it; a blocked one would end the process. (Rights by memory protection keys
- * belong to a thread: helpers have those of the thread that starts them.)
+ * Helpers block every signal except SIGSEGV and SIGBUS. If reading the tensor raises one of
+ * these, the job's handler must get it, as if the calling thread had read the tensor; if it were
+ * blocked, the process would end. (Rights by memory protection keys belong to a thread: helpers
+ * have those of the thread that starts them.)
  */
 int stats_threads_start(unsigned n, uint64_t min_bytes, const struct cores *where);
 
-/* Makes the helpers end after the chunks they have begun. Does not wait. */
+/* Makes each helper end after the chunk that it has begun. Does not wait for them. */
 void stats_threads_stop(void);
 
 /* Call in a forked child, which has no helpers: the calling thread measures tensors until they are started again. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For loops over the registers that form one vector: each compiler has its own pragma. */
+/* Unrolls loops over the registers that form one vector; each compiler has its own pragma. */
 #ifndef PROBE_STATS_UNROLL_H
 #define PROBE_STATS_UNROLL_H
 

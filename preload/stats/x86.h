@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What avx2.c and avx512.c share: conversions of 8 elements, and folding a register down to one lane. */
+/*
+ * Code that avx2.c and avx512.c share: conversions of 8 elements, and folding a register to one
+ * lane.
+ */
 #ifndef PROBE_STATS_X86_H
 #define PROBE_STATS_X86_H
 
@@ -18,21 +21,22 @@ INLINE __m256i load_256(const unsigned char *p)
 	return _mm256_loadu_si256((const __m256i *)p);
 }
 
-/* The upper half of float32. */
+/* bfloat16 is the upper half of float32. */
 INLINE __m256 eight_bf16(const unsigned char *p)
 {
 	return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_128(p)), 16));
 }
 
-/* The upper half of float16. */
+/* float8_e5m2 is the upper half of float16. */
 INLINE __m128i half_of_e5m2(const unsigned char *p)
 {
 	return _mm_unpacklo_epi8(_mm_setzero_si128(), load_64(p));
 }
 
 /*
- * Exponent and mantissa moved to where float16 has them give a number that is 2^8 too small, because the bias is 7, not
- * 15; denormals included. Only all ones is NaN: it becomes 480 here and is made NaN afterwards.
+ * Exponent and mantissa, moved to their positions in float16, give a number that is 2^8 too
+ * small, because the bias is 7, not 15; this holds for denormals too. Only the code of all ones
+ * is NaN: it becomes 480 here and is made NaN afterwards.
  */
 INLINE __m256 eight_e4m3fn(const unsigned char *p)
 {
@@ -50,8 +54,9 @@ INLINE __m256 eight_e4m3fn(const unsigned char *p)
 #define LANE_64(x) _mm_cvtsi128_si64(x)
 
 /*
- * vcvtps2pd takes one operation if its operand is in memory, and two if it is in a register, plus those that move the
- * upper half of a register down. Storing the results of 64 bytes and loading them again costs less.
+ * vcvtps2pd takes one operation if its operand is in memory, and two if it is in a register, plus
+ * those that move the upper half of a register down. So it costs less to store the results of 64
+ * bytes and load them again.
  */
 #define STAGED 1
 
@@ -74,7 +79,7 @@ INLINE void stage_e5m2(float *to, const unsigned char *p)
 	}
 }
 
-/* halves(op, x): op of the upper and the lower half of x, 256 bits. */
+/* halves(op, x): applies op to the upper and the lower half of x, 256 bits each. */
 #define REDUCE(name, type, reg, halves, op, bits)                                                \
 	INLINE type name(reg v)                                                                  \
 	{                                                                                        \

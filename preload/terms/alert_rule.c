@@ -76,7 +76,7 @@ static int find_scalar(const char *text, size_t len)
 	return -1;
 }
 
-/* Independent of the job's locale. */
+/* Parses a number independent of the job's locale. */
 static bool read_alert_number(const char *text, size_t len, double *out)
 {
 	char buf[64], *end;
@@ -234,7 +234,10 @@ const char *alert_rule_complete(struct alert_rule *r)
 			add_alert_op(r, words, n);
 		}
 	}
-	/* 0: the rule needs no threshold; for AnomalyNan it adds a rule. */
+	/*
+	 * Default 0: the rule needs no threshold. For AnomalyNan, a threshold that is given also
+	 * limits |value|.
+	 */
 	if (!r->has_threshold && rule_defaults[r->rule].threshold > 0) {
 		r->threshold = rule_defaults[r->rule].threshold;
 		r->has_threshold = true;
@@ -251,7 +254,7 @@ const char *alert_rule_complete(struct alert_rule *r)
 	return NULL;
 }
 
-/* ---- as one line of JSON ---- */
+/* ---- a rule as one line of JSON ---- */
 
 static void write_member(struct text *t, const char *field)
 {
@@ -260,7 +263,10 @@ static void write_member(struct text *t, const char *field)
 	text_str(t, "\": ");
 }
 
-/* The opening bracket is written before the first word; the caller writes the closing one. */
+/*
+ * Writes a word of a list. The opening bracket is written before the first word; the caller
+ * writes the closing one.
+ */
 static void put_word(struct text *t, const char *field, const char *word, unsigned *n)
 {
 	if (!(*n)++) {
@@ -311,7 +317,7 @@ static void write_name_patterns(struct text *t, const char *names)
 	end_word_list(t, count);
 }
 
-/* A number with an exponent gets a point: YAML 1.1 reads 1e+10 as a string. */
+/* If the number has an exponent, it gets a point: YAML 1.1 reads 1e+10 as a string. */
 static void write_alert_number(struct text *t, double v)
 {
 	char digits[48];
@@ -362,8 +368,8 @@ void alert_rule_put(struct text *t, const struct alert_rule *r)
 }
 
 /*
- * Reads a quoted string at *p and undoes the escapes of text_json(); returns the position after it. NULL: it does not
- * end, or is too long.
+ * Reads a quoted string at *p and undoes the escapes of text_json(). Returns the position after
+ * it, or NULL if it is not closed, or too long.
  */
 static const char *read_quoted(const char *p, char *to, size_t cap)
 {
@@ -392,7 +398,7 @@ static const char *read_quoted(const char *p, char *to, size_t cap)
 	return *p ? p + 1 : NULL;
 }
 
-/* Reads a string or a number; returns the position after it. */
+/* Reads a string or a number. Returns the position after it. */
 static const char *read_value(const char *p, char *to, size_t cap)
 {
 	size_t n;
@@ -407,7 +413,7 @@ static const char *read_value(const char *p, char *to, size_t cap)
 	return p + n;
 }
 
-/* Reads the rule that begins at `{`; returns the position after it. */
+/* Reads the rule that begins at `{`. Returns the position after it. */
 static const char *read_alert_rule(const char *p, struct alert_rule *r)
 {
 	char field[16], value[ALERT_NAMES_MAX];

@@ -28,20 +28,21 @@ enum dtype {
 	DT_FLOAT8_E8M0FNU, /* a power of two without a sign: scales of MXFP8 */
 	DT_FLOAT8_E4M3FNUZ, /* no -0, no Inf, 0x80 is NaN */
 	DT_FLOAT8_E5M2FNUZ,
-	DT_FLOAT4_E2M1FN_X2, /* one element is a byte with two numbers, the first in its low half */
+	/* an element is a byte with two numbers, the first in the lower half */
+	DT_FLOAT4_E2M1FN_X2,
 	DT_COUNT
 };
 
-/* Which member holds min and max of a dtype in struct stats. */
+/* The member of union stats_value that contains min and max of a dtype. */
 enum dtype_class { DTC_NONE, DTC_SIGNED, DTC_UNSIGNED, DTC_FLOAT };
 
 struct dtype_info {
 	const char *name;
 	uint8_t size; /* bytes of one element; 0 for DT_OTHER */
-	uint8_t cls; /* enum dtype_class of its real components */
+	uint8_t cls; /* enum dtype_class of the real components */
 	/*
-	 * Enum dtype of one real component: float32 for complex64, otherwise the type itself; DT_OTHER: half a byte, which is
-	 * not a dtype.
+	 * Enum dtype of one real component: float32 for complex64, otherwise the type itself.
+	 * DT_OTHER: the component is half a byte, which is not a dtype.
 	 */
 	uint8_t component;
 	uint8_t wide; /* 1: 64-bit type, printed with 17 digits instead of 9 */
@@ -54,7 +55,7 @@ static inline const struct dtype_info *dtype_info(unsigned dt)
 	return &dtype_table[dt < DT_COUNT ? dt : DT_OTHER];
 }
 
-/* Returns the dtype of that name (exact match), or -ENOENT. */
+/* Returns the dtype with this name (exact match), or -ENOENT. */
 int dtype_from_name(const char *name);
 
 #endif

@@ -15,7 +15,7 @@ enum metric {
 /* Words of key `metrics`, NULL-terminated. */
 extern const char *const metric_names[METRICS + 1];
 
-/* Words of key `monitor_log`: the metrics, and two more. */
+/* Words of key `monitor_log`: the metrics, and two more words. */
 enum monitor_log_word { MONITOR_LOG_LOSS = METRICS, MONITOR_LOG_LINEARITY, MONITOR_LOG_WORDS };
 #define METRIC_BITS ((UINT64_C(1) << METRICS) - 1)
 

@@ -11,12 +11,12 @@ enum scalar {
 	SCALARS
 };
 
-/* Their names, NULL-terminated. */
+/* Names of the scalars, NULL-terminated. */
 extern const char *const scalar_names[SCALARS + 1];
 
 /*
- * True if the ranks of one model must have the same value. name: as in scalars_<a>-<b>.csv, with or without a part
- * after a slash.
+ * True if the ranks of one model must have the same value of scalar `name`: the name in
+ * scalars_<a>-<b>.csv, with or without a part after a slash.
  */
 bool scalar_is_equal_on_ranks(const char *name);
 

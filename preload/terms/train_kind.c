@@ -22,7 +22,7 @@ const char train_op_words[TRAIN_OPS_END][8] = {
 #include "terms/train_kind.def"
 };
 
-/* TK_STATE has no word: it is written together with others. */
+/* TK_STATE has no word of its own: it is written together with other kinds. */
 const char *const train_kind_names[] = {
 #define TRAIN_KIND(id, word, form, help) sizeof(word) > 1 ? word : "exp_avg",
 #define TRAIN_KIND_SET(word, kinds) word,

@@ -22,12 +22,12 @@ enum train_kind_form {
 	KIND_SUMMARY
 };
 
-#define KIND_BINS_EACH 30 /* update_0 ... update_29, ratio_0 ... ratio_29 */
+#define KIND_BINS_EACH 30 /* columns update_0 ... update_29, and ratio_0 ... ratio_29 */
 #define KIND_VALUES_MAX (2 * KIND_BINS_EACH)
 
 /*
- * The values of a KIND_HISTOGRAM, which is in no file of kinds: those of the finite elements, then the counts of the
- * bins.
+ * Indices of the values of a KIND_HISTOGRAM, which has no file: first these values of the finite
+ * elements, then the counts of the bins.
  */
 enum { HISTOGRAM_LEAST, HISTOGRAM_MOST, HISTOGRAM_SUM, HISTOGRAM_SQUARES, HISTOGRAM_HEAD };
 #define HISTOGRAM_BINS_MAX 90
@@ -48,7 +48,7 @@ enum train_op {
 	TRAIN_OPS_END
 };
 
-/* The columns in order: 4 bits each, the first one lowest, TO_NONE after the last. */
+/* The columns in order, 4 bits each, the first one in the lowest bits; TO_NONE after the last. */
 #define TRAIN_OPS_MAX 8
 #define TRAIN_OPS_TEXT "[\"min\", \"max\", \"mean\", \"norm\", \"zeros\", \"nans\", \"infs\"]"
 _Static_assert(TRAIN_OPS_END - 1 <= TRAIN_OPS_MAX, "all of them at once must fit");
@@ -81,10 +81,13 @@ static inline bool is_number_kind(unsigned kind)
 /* Words that keys `kinds` and `ops` accept, NULL-terminated. */
 extern const char *const train_kind_names[], *const train_op_names[];
 
-/* The mask of kinds for a word of key `kinds`; 0: it is no such word. */
+/* Returns the mask of kinds for a word of key `kinds`; 0 if it is not a valid word. */
 uint32_t train_kind_mask(const char *word, size_t len);
 
-/* Words separated by newlines, as in struct config: a mask of kinds; or columns, each once. */
+/*
+ * For words separated by newlines, as in struct config: the first function returns a mask of
+ * kinds, the second the columns, each once.
+ */
 uint32_t train_kinds_of(const char *words);
 uint32_t train_ops_of(const char *words);
 

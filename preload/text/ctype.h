@@ -23,8 +23,9 @@ enum ctype {
 #define API_ARGS_MAX 24 /* parameters of one function */
 
 /*
- * For a function with unknown parameters (struct api_ffi, open): the words that hold integers and pointers, first those
- * in registers, then those on the stack, 8 bytes each (System V ABI for x86-64, 3.2.3; AAPCS64, 6.8.2).
+ * For a function with unknown parameters (`open` in struct api_ffi): numbers of words for
+ * integers and pointers, those in registers and those on the stack, 8 bytes each (System V ABI
+ * for x86-64, 3.2.3; AAPCS64, 6.8.2).
  */
 #if defined(__x86_64__)
 #define API_OPEN_REGISTERS 6

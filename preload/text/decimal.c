@@ -26,10 +26,10 @@ __extension__ typedef unsigned __int128 u128;
 
 #define POWER_MIN (-308)
 #define POWER_MAX \
-	342 /* the smallest denormal with 17 digits needs 323 + 16, plus one or two for a wrong first guess */
+	342 /* the smallest denormal with 17 digits needs 323 + 16; plus a wrong guess */
 #define POWER_EXACT 55 /* 5^55 < 2^128 < 5^56 */
 
-/* 10^n = (hi * 2^64 + lo) * 2^exp, truncated; hi's top bit is set. */
+/* 10^n = (hi * 2^64 + lo) * 2^exp, truncated; the top bit of hi is set. */
 struct power {
 	uint64_t hi, lo;
 	int32_t exp;
@@ -128,7 +128,7 @@ static const struct power *power_of(int n)
 	struct power *p = &powers[n - POWER_MIN], own;
 
 	if (!atomic_load_explicit(&p->ready, memory_order_acquire)) {
-		/* If two threads compute it at once, both store the same value. */
+		/* If two threads compute the power at the same time, both store the same value. */
 		make_power(&own, n);
 		__atomic_store_n(&p->hi, own.hi, __ATOMIC_RELAXED);
 		__atomic_store_n(&p->lo, own.lo, __ATOMIC_RELAXED);
@@ -143,7 +143,10 @@ static const uint64_t tens[DECIMAL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 1
 	UINT64_C(1000000000000), UINT64_C(10000000000000), UINT64_C(100000000000000),
 	UINT64_C(1000000000000000), UINT64_C(10000000000000000), UINT64_C(100000000000000000)};
 
-/* m * 2^e * 10^n, which is 1 to 2^60: its whole part, and whether it is rounded up. False: that is not certain. */
+/*
+ * Computes m * 2^e * 10^n, which is between 1 and 2^60: its whole part, and whether it is rounded
+ * up. Returns false if that is not certain.
+ */
 static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 {
 	const struct power *p = power_of(n);
@@ -168,7 +171,7 @@ static bool scale_to_digits(uint64_t m, int e, int n, uint64_t *whole, bool *up)
 		return *up || part + 1 < half || (n >= 0 && n <= POWER_EXACT);
 	}
 	if (n < 0 || n > POWER_EXACT || (uint64_t)low)
-		*up = true; /* something was truncated: it is more than one half */
+		*up = true; /* something was truncated, so the fraction is above one half */
 	else
 		*up = *whole & 1;
 	return true;
@@ -196,7 +199,7 @@ static int put_digits(char *at, uint64_t v, int n)
 	return n;
 }
 
-/* The same for 9 digits. */
+/* Like put_digits(), for 9 digits. */
 static inline int put_9_digits(char *at, uint32_t v)
 {
 	uint64_t low = digits_of_8(v % 100000000), text = htole64(low | ZEROS_OF_8);
@@ -206,7 +209,7 @@ static inline int put_9_digits(char *at, uint32_t v)
 	return low ? 9 - __builtin_clzll(low) / 8 : 1;
 }
 
-/* ... and for 17. */
+/* Like put_digits(), for 17 digits. */
 static inline int put_17_digits(char *at, uint64_t v)
 {
 	uint64_t low = digits_of_8((uint32_t)(v % 100000000)), text = htole64(low | ZEROS_OF_8);
@@ -263,12 +266,14 @@ static inline int put_decimal_text(char *buf, const char *digits, int n, int exp
 }
 
 /*
- * What nine digits of the numbers from 2^e to 2^(e + 1) take, by the number's own exponent: both decimal exponents that occur
- * there, the second one from m = cut on. Made on first use, as the powers are.
+ * Data for writing nine digits of numbers from 2^e to 2^(e + 1), by the number's own exponent:
+ * the two decimal exponents that occur, the second from m = cut on. Made on first use, as the
+ * powers are.
  *
- * m, which has 53 bits, is shifted so that 32 bits of the upper half of m * hi are fraction: one multiplication. The result is
- * too small by at most one unit for the power's lower half and one for the product's. So the rounding is certain unless the
- * fraction is within two units below one half, or at it.
+ * m, which has 53 bits, is shifted so that 32 bits of the upper half of m * hi are fraction: one
+ * multiplication. The result is too small by at most one unit for the power's lower half and one
+ * for the product's. So the rounding is certain unless the fraction is within two units below one
+ * half, or at it.
  */
 struct nines {
 	_Atomic uint64_t
@@ -336,7 +341,10 @@ static inline __attribute__((always_inline)) char *put_9_digit_text(
 	return put_exponent(at + n + (n > 1), (int)exp);
 }
 
-/* The nine digits of nearly all numbers. False: they are not certain for this one, or not made ready yet. */
+/*
+ * Finds the nine digits of nearly all numbers. Returns false if they are not certain for this
+ * one, or its data has not been made yet.
+ */
 static inline __attribute__((always_inline)) bool find_9_digits(
 	uint64_t bits, uint32_t *n, int *exp)
 {
@@ -356,7 +364,7 @@ static inline __attribute__((always_inline)) bool find_9_digits(
 	return __builtin_expect((uint32_t)top - (uint32_t)(half - 2) > 2 && *n < 1000000000, 1);
 }
 
-/* Makes it ready. False: it was, or there is nothing to make. */
+/* Makes the data for a number's exponent. Returns false if it exists already, or cannot be made. */
 static bool add_nines(uint64_t bits)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
@@ -376,7 +384,10 @@ bool decimal_find_digits_9(double v, uint32_t *digits, int *exponent)
 	       (add_nines(bits) && find_9_digits(bits, digits, exponent));
 }
 
-/* decimal_format() for nine digits, which works for nearly all numbers. NULL: not certain for this one. */
+/*
+ * decimal_format() for nine digits, for nearly all numbers. Returns NULL if the digits are not
+ * certain for this one.
+ */
 static inline __attribute__((always_inline)) char *format_9_quickly(char *p, uint64_t bits)
 {
 	uint32_t n, first;

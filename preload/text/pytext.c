@@ -47,13 +47,15 @@ void text_fixed(struct text *t, double v, int width, int decimals)
 		text_put(t, tmp, (size_t)n);
 }
 
-/* The digits without a point, and the position of the point: 0.0123 is 123 and -1. */
+/* The digits of a number without the point, and the position of the point: 0.0123 is 123 and -1. */
 struct digits {
 	char text[24];
 	int n, point;
 };
 
-/* Finds `most` digits, or the fewest that restore the number: a float, or a double. */
+/*
+ * Finds `most` digits, or the fewest that restore the number, as a float (single) or as a double.
+ */
 static void find_shortest_digits(struct digits *d, double v, bool single, int most)
 {
 	locale_t was = enter_c_locale();
@@ -89,7 +91,7 @@ static void write_python_positional(struct text *t, const struct digits *d)
 			(size_t)(d->n - (d->point > 0 ? d->point : 0)));
 }
 
-/* point: write it even if no digit follows it. */
+/* point: write a point even if no digit follows it. */
 static void write_python_exponent(struct text *t, const struct digits *d, bool point)
 {
 	int e = d->point - 1;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers and times as Python writes them, for files that are used together with those of Python programs. In the C
- * locale.
+ * Numbers and times in the C locale as Python writes them, for files that are used together with
+ * those of Python programs.
  */
 #ifndef PROBE_BASE_PYTEXT_H
 #define PROBE_BASE_PYTEXT_H
 
 #include "text/text.h"
 
-/* %<width>.<decimals>f; width 0: no padding. */
+/* Writes %<width>.<decimals>f; width 0: no padding. */
 void text_fixed(struct text *t, double v, int width, int decimals);
 
 /* repr() of a float: 0.01, 1e-05, 1024.0, inf, nan. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The same text as text/text.h, without checking for room: for rows, of which the writer makes two per call and whose
- * maximum length is known. Each function writes at `p`, adds no NUL, and returns the end of the text. Up to WRITE_SLACK
- * bytes after that end may be overwritten.
+ * Writes the same text as text/text.h, without checking for space: for rows, of which the writer
+ * makes two per call and whose maximum length is known. Each function writes at `p`, adds no NUL,
+ * and returns the end of the text. Up to WRITE_SLACK bytes after this end may be overwritten.
  */
 #ifndef PROBE_BASE_WRITE_H
 #define PROBE_BASE_WRITE_H
@@ -35,7 +35,7 @@ static inline uint64_t digits_of_8(uint32_t v)
 	return (pairs << 8) + tens * (1 - (UINT64_C(10) << 8));
 }
 
-/* Eight digits, leading zeros included. */
+/* Writes eight digits, leading zeros included. */
 static inline char *write_digits_8(char *p, uint32_t v)
 {
 	uint64_t text = htole64(digits_of_8(v) | UINT64_C(0x3030303030303030));
@@ -60,10 +60,13 @@ static inline char *write_i64(char *p, int64_t v)
 	return write_u64(p + 1, 0 - (uint64_t)v);
 }
 
-/* Eight hexadecimal digits, leading zeros included. */
+/* Writes eight hexadecimal digits, leading zeros included. */
 static inline char *write_hex_8(char *p, uint32_t v)
 {
-	/* A digit in each byte, the first one in the highest; those above 9 are letters. */
+	/*
+	 * One hexadecimal digit in each byte, the first one in the highest byte; digits above 9
+	 * become letters.
+	 */
 	uint64_t x = (v | (uint64_t)v << 16) & UINT64_C(0x0000ffff0000ffff);
 
 	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
@@ -86,7 +89,7 @@ static inline char *write_char(char *p, char c)
 	return p + 1;
 }
 
-/* A few letters. */
+/* Writes a short word. */
 static inline char *write_word(char *p, const char *s)
 {
 	while (*s)

@@ -60,8 +60,9 @@ static void find_innermost(const struct journal *j, struct innermost *in)
 }
 
 /*
- * Ending of a process that left no record of it: exit(), _exit(), abort() and MPI_Abort() would have left one. The remaining
- * causes are a signal that cannot be or was not caught, or the failure of the whole machine.
+ * Writes the ending of a process that left none: exit(), _exit(), abort() and MPI_Abort() would
+ * have left one. The remaining causes are a signal that cannot be caught, or was not, or a
+ * failure of the whole machine.
  */
 static void write_ending(struct journal *j, const struct innermost *in)
 {
@@ -84,7 +85,10 @@ static void write_ending(struct journal *j, const struct innermost *in)
 	journal_keep_ending(j, &e, json, sizeof(json));
 }
 
-/* Path of the output folder as it is now: the rank's folder may have been moved together with it. */
+/*
+ * Writes the current path of the output folder: the rank's folder may have been moved together
+ * with it.
+ */
 static void name_parent(int dirfd, char *path, size_t cap)
 {
 	char self[64], *slash;
@@ -98,11 +102,12 @@ static void name_parent(int dirfd, char *path, size_t cap)
 		slash[slash == path] = 0;
 }
 
-/* The dead process had forgotten modules that it had read. Stacks that are still in the journal need them. */
+/* Writes the records and the open calls of journal j into the files of folder dirfd. */
 static int complete_with(const struct config *cfg, struct journal *j, int dirfd, uint32_t formats,
 	struct completed *done)
 {
-	static char waits[15000]; /* static: one process completes folders one after the other */
+	/* static, because a process completes folders one after the other */
+	static char waits[15000];
 	struct sink sink;
 	struct drain drain;
 	struct innermost in;

@@ -13,7 +13,7 @@ int drain_open(struct drain *d, struct journal *j, struct sink *sink)
 {
 	*d = (struct drain){.j = j, .sink = sink};
 	d->next = malloc(journal_commit_bytes(j->head->nslot));
-	/* It may grow. */
+	/* Sized for the maximum, because the journal may grow. */
 	d->freed = malloc(JOURNAL_CHUNKS_MAX * sizeof(*d->freed));
 	d->slot = malloc(j->head->nslot * sizeof(*d->slot));
 	d->copy = malloc(JOURNAL_ENTRY_MAX);
@@ -35,7 +35,7 @@ void drain_close(struct drain *d)
 	*d = (struct drain){0};
 }
 
-#define ENTRY_TEXT 64 /* average lower limit of the text of one entry, in bytes */
+#define ENTRY_TEXT 64 /* bytes of text that an entry produces, at least, on average */
 #define STACKS_NS 1000000 /* time for symbolising stacks in one pass */
 
 enum step { NEXT_ENTRY, STOP_CHAIN, END_PASS };
@@ -45,7 +45,7 @@ static enum step step_after_taking(int err)
 	return err == 0 ? NEXT_ENTRY : END_PASS;
 }
 
-/* Updates the number of slots. New slots have no position yet. */
+/* Updates the number of slots. New slots start without a position. */
 static uint32_t follow_slots(struct drain *d)
 {
 	uint32_t n = journal_nthread(d->j);
@@ -57,7 +57,7 @@ static uint32_t follow_slots(struct drain *d)
 	return d->nslot;
 }
 
-/* The n-th chunk (from 1) if it belongs to that thread, else NULL. */
+/* Returns the n-th chunk (from 1) if it belongs to this generation of the slot, else NULL. */
 static struct journal_chunk *chunk_of(
 	const struct journal *j, uint32_t n, uint32_t slot, uint32_t generation)
 {
@@ -73,7 +73,10 @@ static uint64_t seq_of(const struct journal_entry *e)
 				   : 0;
 }
 
-/* Finds the entry of that type and call after the positions reached so far. NULL: none. */
+/*
+ * Finds the entry of this type and call number after the positions reached so far. Returns NULL
+ * if there is none.
+ */
 static const struct journal_entry *find_ahead(struct drain *d, enum journal_type type, uint64_t seq)
 {
 	const struct journal *j = d->j;
@@ -88,7 +91,7 @@ static const struct journal_entry *find_ahead(struct drain *d, enum journal_type
 
 		if ((state != JT_LIVE && state != JT_DEAD) || d->slot[i].ended)
 			continue;
-		/* The thread may have started after its slot was looked at. */
+		/* The thread may have started after its slot was read. */
 		if (pos->generation != t->generation || !chunk) {
 			chunk = atomic_load_explicit(&t->first, memory_order_acquire);
 			at = 0;
@@ -113,8 +116,9 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	int err;
 
 	/*
-	 * Recovery keeps nothing on the heap: it would be lost if recovery were killed too. It needs no heap either,
-	 * because all completions come before the row that is written now. Each is skipped later, as an orphan.
+	 * Recovery keeps no calls on the heap: they would be lost if recovery were killed too. It
+	 * need not either: all completions are found before the row is written now, and each of
+	 * them is skipped later, as an orphan.
 	 */
 	if (d->j->left && !pending_store_has_room(&d->store, c)) {
 		const struct journal_entry *e = find_ahead(d, JE_END, c->seq);
@@ -125,8 +129,9 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 	if (!err || err == -ENOMEM)
 		return step_after_taking(err);
 	/*
-	 * There is no room at all. The drain must not stop here either: the completions that would make room may come
-	 * later in this chain. So the row is written now, and its completion will be an orphan.
+	 * No space at all, not even on the heap. The drain must not stop, because the completions
+	 * that free space may come later in this chain. So the row is written now, and its
+	 * completion will be an orphan.
 	 */
 	((struct journal_call *)c)->flags |= CF_UNTRACKED;
 	if (sink_call(d->sink, c, NULL, true))
@@ -139,9 +144,9 @@ static enum step take_started(struct drain *d, const struct journal_call *c)
 }
 
 /*
- * Copies an entry of a call that is open at the end. Its thread may leave the call now, and write fields into the entry
- * that the row of an open call does not show. So the entry is read once, as it is. Its outputs are complete when its
- * number of tensors includes them.
+ * Copies an entry of a call that is open at the end. Its thread may return from the call now, and
+ * write fields that the row of an open call does not show. So the entry is read once, as it is.
+ * Its outputs are complete if its number of tensors includes them.
  */
 __attribute__((no_sanitize("thread"))) static void copy_open(
 	struct drain *d, const struct journal_call *c)
@@ -186,7 +191,7 @@ static enum step take_end(struct drain *d, const struct journal_end *e, uint32_t
 		d->orphan = 0;
 		return NEXT_ENTRY;
 	}
-	/* Its call is in the chain of another thread, which this round has not reached. */
+	/* The call is in the chain of another thread, which this round has not reached yet. */
 	if (!c) {
 		d->slot[slot].stuck = e->seq;
 		return STOP_CHAIN;
@@ -209,7 +214,7 @@ static enum step take_stack_entry(struct drain *d, const struct journal_stack *e
 	enum step s = step_after_taking(sink_stack(d->sink, e));
 
 	if (clock_ns(CLOCK_MONOTONIC) > d->until)
-		d->entries = 1; /* this one */
+		d->entries = 1; /* end the pass after this entry */
 	return s;
 }
 
@@ -266,8 +271,9 @@ static enum step drain_chunk(
 }
 
 /*
- * Gives up a chain that contradicts itself: it is counted once and no longer read. Other chains continue. The rest of
- * it is lost. Its thread starts a new chain when it needs its next chunk.
+ * Gives up a chain that contradicts itself: it is counted once and no longer read, and the rest
+ * of it is lost. Other chains are still read. Its thread starts a new chain when it needs its
+ * next chunk.
  */
 static void give_chain_up(struct drain *d, uint32_t slot)
 {
@@ -301,7 +307,10 @@ static void drain_chain(struct drain *d, uint32_t slot)
 	while (pos->chunk) {
 		struct journal_chunk *k = chunk_of(d->j, pos->chunk, slot, t->generation);
 
-		/* In a damaged journal a chain may be circular. No chain is longer than the number of chunks. */
+		/*
+		 * In a damaged journal a chain may be circular: it is given up after as many
+		 * chunks as the journal has.
+		 */
 		if (!k || d->nfreed >= journal_nchunk(d->j) || d->passed > journal_nchunk(d->j)) {
 			give_chain_up(d, slot);
 			return;
@@ -340,8 +349,9 @@ static void drain_chain(struct drain *d, uint32_t slot)
 }
 
 /*
- * Slots are freed before chunks: until a dead thread's slot is free, its last chunk must not belong to another thread.
- * If the process were killed in between, recovery would read on there.
+ * Slots are freed before chunks: until a dead thread's slot is free, its last chunk must not
+ * belong to another thread. If the process were killed in between, recovery would continue
+ * reading in that chunk.
  */
 static void give_back_chunks(struct drain *d)
 {
@@ -365,9 +375,12 @@ static void begin_commit(struct drain *d, size_t text)
 
 	d->nslot = journal_nthread(d->j);
 	memcpy(d->next, journal_commit(d->j, seq), journal_commit_bytes(d->nslot));
-	/* +1: announcing new files may take one number. */
+	/* +2, because announcing new files may take one number. */
 	d->next->number = seq + 2;
-	/* Read before the chains: they then hold all calls left before that step began. */
+	/*
+	 * Read before the chains, which then contain all calls that returned before this step
+	 * began.
+	 */
 	d->step = atomic_load_explicit(&d->j->head->step, memory_order_acquire);
 	d->entries = (uint32_t)(text / ENTRY_TEXT);
 	d->until = clock_ns(CLOCK_MONOTONIC) + STACKS_NS;
@@ -391,16 +404,16 @@ static int commit_pass(struct drain *d)
 	uint64_t now = atomic_load_explicit(&h->commit_seq, memory_order_relaxed);
 	uint64_t seq = d->next->number;
 
-	/* The valid copy must not be the one that is written to. */
+	/* The copy that is written to must not be the valid one. */
 	if (((seq ^ now) & 1) == 0)
 		seq++;
 	d->next->number = seq;
-	/* Positions of newer slots are zero in both copies. */
+	/* Positions of additional slots are zero in both copies. */
 	memcpy(journal_commit(d->j, seq), d->next, journal_commit_bytes(d->nslot));
 	atomic_store_explicit(&h->commit_seq, seq, memory_order_release);
 	/*
-	 * From here on the process may be killed while freeing what the new commit no longer needs. Nothing is freed
-	 * before.
+	 * From here on the process may be killed at any time; chunks that the new commit no
+	 * longer needs are freed only after this point.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);
 	pending_store_commit(&d->store);
@@ -409,8 +422,9 @@ static int commit_pass(struct drain *d)
 }
 
 /*
- * Finds a completion that blocks a chain and whose call exists nowhere. 0: none. A call is published before its
- * completion can be, so a search that starts after the completion was seen is conclusive.
+ * Finds a completion that blocks a chain and whose call exists nowhere. Returns its number, 0 if
+ * there is none. A call is published before its completion can be, so a search that starts after
+ * the completion was seen is conclusive.
  */
 static uint64_t find_orphan(struct drain *d)
 {
@@ -428,7 +442,8 @@ static void drain_pass(struct drain *d)
 
 		d->progress = false;
 		/*
-		 * Round robin: a thread that fills its chain as fast as it is drained must not keep the others' full.
+		 * Round robin: a thread that fills its chain as fast as it is drained must not
+		 * keep the other chains from being drained.
 		 */
 		for (uint32_t i = 0, from = d->turn; i < n && !d->full; i++) {
 			drain_chain(d, (from + i) % n);

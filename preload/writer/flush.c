@@ -16,14 +16,17 @@
 #include "writer/role.h"
 #include "writer/writer.h"
 
-/* At its end the program waits for the thread that writes: this long without progress, and this long in total. */
+/*
+ * At its end the program waits for the thread that has the role: at most this long without
+ * progress, and this long in total.
+ */
 #define END_IDLE_MS 2000
 #define END_MOST_MS 30000
 #define END_LOOK_MS 250
 
 /*
- * True if the holder of the role could run: it waits for a processor, and not for an event that may never occur (a dead file
- * server).
+ * True if the holder of the role could run: it waits for a processor, not for an event that may
+ * never occur (a dead file server).
  */
 static bool holder_is_runnable(void)
 {
@@ -40,14 +43,20 @@ static bool holder_is_runnable(void)
 	return end && stat + n - end > 2 && end[2] == 'R';
 }
 
-/* A pass takes 1 ms of processor time. So this waits only on a very crowded machine, or for a slow disk. */
+/*
+ * Takes the role. A pass takes 1 ms of processor time, so waiting is long only on a very crowded
+ * machine, or with a slow disk.
+ */
 static bool take_role_at_end(void)
 {
 	uint64_t seq = 0;
 	int idle = 0;
 
 	atomic_store(&output.hurry, 1);
-	/* A signal handler that interrupted its own thread's writing ends the program. */
+	/*
+	 * This thread has the role itself: a signal handler that interrupted its writing ends the
+	 * program.
+	 */
 	if (role_holder() == (int)read_tid())
 		return false;
 	for (int waited = 0; waited < END_MOST_MS && idle < END_IDLE_MS; waited += END_LOOK_MS) {
@@ -95,7 +104,7 @@ void session_exec(void)
 	errno = err;
 }
 
-/* With the role. */
+/* Caller has the role. */
 static void write_the_end(void)
 {
 	int bad = drain_now(true);
@@ -111,7 +120,7 @@ static void write_the_end(void)
 
 void writer_end(void)
 {
-	/* Whatever happens to the rest: this process was not killed. */
+	/* Even if the rest fails: this process was not killed. */
 	atomic_store(&session.journal.head->state, JS_ENDED);
 	atomic_store(&output.stop, true);
 	session_hooks.describe_late();

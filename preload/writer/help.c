@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread of the job writes a small part when the journal is crowded: the writer gets too little processor time, and a record
- * without room is lost.
+ * A thread of the job writes a small part when the journal is crowded: the writer gets too little
+ * processor time, and records that find no chunk are lost.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,7 +15,7 @@
 #include "writer/role.h"
 #include "writer/writer.h"
 
-/* Makes one small pass, with the role. */
+/* Makes one small pass. Caller has the role. */
 static enum writer_help write_a_little(void)
 {
 	_Atomic uint64_t *room = &session.journal.head->free_chunks;
@@ -37,7 +37,10 @@ static enum writer_help write_a_little(void)
 	return HELP_WRITTEN;
 }
 
-/* A signal handler that leaves by longjmp, or a cancelled thread, would keep the role. */
+/*
+ * Signals and cancellation are blocked: a signal handler that leaves by longjmp(), or a cancelled
+ * thread, would keep the role.
+ */
 static void help_apart(void *arg)
 {
 	enum writer_help *done = arg;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses where the journal of this process is. A file, if it is safe there: in the rank's folder, or in the folder of
- * key journal_dir, on a local file system. Else a shared memory segment: no disk or server can fail under its pages and
- * nothing can truncate it, but it ends with the container, or with the user's last login. Else a file in /dev/shm. Else
- * private memory, which is lost with the process.
+ * Chooses the location of this process' journal. A file, if that is safe: in the rank's folder,
+ * or in the folder of key journal_dir, on a local file system. Else a shared memory segment: no
+ * disk or server can fail under its pages and nothing can truncate it, but it ends with the
+ * container, or with the user's last login. Else a file in /dev/shm. Else private memory, which
+ * is lost with the process.
  */
 #include "writer/output.h"
 
@@ -26,14 +27,17 @@
 #include "folder/meta.h"
 #include "writer/writer.h"
 
-/* Its size if the key is not set: one 1/AUTO_PART of what is free, within these limits. */
+/*
+ * If the key is not set, the journal's size is 1/AUTO_PART of the free memory, within these
+ * limits.
+ */
 #define AUTO_PART 256
 #define AUTO_LEAST (16u << 20)
 #define AUTO_MOST (64u << 20)
 #define MEMORY_PART 8 /* the journal takes at most this fraction (1/n) of the free memory */
 #define NAME_BYTES 160
 
-/* Returned if a file could be made, but another place is better. */
+/* Returned if a file can be made, but another location is better. */
 enum { NOT_LOCAL = 1 };
 
 static void journal_name(char name[NAME_BYTES])
@@ -42,7 +46,10 @@ static void journal_name(char name[NAME_BYTES])
 		(long long)session.owner.pid, (unsigned long long)session.owner.start_time);
 }
 
-/* Makes the journal in a folder. *at gets its path, also if that fails. Returns 0, NOT_LOCAL, or -errno. */
+/*
+ * Makes the journal in a folder. *at receives its path, also on failure. Returns 0, NOT_LOCAL, or
+ * -errno.
+ */
 static int journal_in(
 	const char *folder, int dirfd, const char *name, size_t bytes, struct text *at)
 {
@@ -97,7 +104,7 @@ static uint64_t segment_seed(void)
 	return hash_u64(hash_u64(h, o->pid_ns), (uint64_t)o->pid);
 }
 
-/* Makes the journal where no disk is involved. *where describes the place. */
+/* Makes the journal in memory, without a disk. *where: description of the location. */
 static int journal_in_memory(size_t bytes, char *path, struct text *at, const char **where)
 {
 	char name[NAME_BYTES];
@@ -117,7 +124,8 @@ static int journal_in_memory(size_t bytes, char *path, struct text *at, const ch
 	return journal_create(&session.journal, -1, NULL, bytes);
 }
 
-#define EARLY_BYTES (1u << 20) /* bytes of records; the pages that hold them stay resident */
+/* bytes of records after which the writer is woken: their pages stay resident */
+#define EARLY_BYTES (1u << 20)
 
 static size_t journal_bytes(void)
 {
@@ -138,7 +146,10 @@ int session_make_journal(void)
 	const char *where = NULL;
 	int err = journal_in_file(bytes, &at);
 
-	/* The smallest size may fit where a larger one does not: on a full disk, or under a limit on file sizes. */
+	/*
+	 * The smallest size may fit if a larger one does not: on a full disk, or under a limit on
+	 * file sizes.
+	 */
 	if (err < 0 && !keys->journal_mib && bytes > AUTO_LEAST) {
 		bytes = AUTO_LEAST;
 		at = text_over(path, sizeof(path));
@@ -169,7 +180,9 @@ int session_make_journal(void)
 	return 0;
 }
 
-/* On a full disk: reuses the block that the file has already. */
+/*
+ * Overwrites meta.json in place: on a full disk, this reuses the block that the file already has.
+ */
 static void write_over_meta(void)
 {
 	char *buf = malloc(META_MAX);
@@ -202,9 +215,9 @@ void writer_leave_journal(void)
 
 	io_kept_close(&j->lock);
 	/*
-	 * Maps private memory of the child at the same address, so that code which still reads or writes there finds
-	 * the zeros of an empty journal. A kept mapping would hold the file's lock, and count as one of the segment's
-	 * mappings.
+	 * Maps private memory of the child at the same address, so that code which still reads or
+	 * writes the journal finds the zeros of an empty one. If the mapping were kept, it would
+	 * keep the file's lock, or count as a mapping of the segment.
 	 */
 	if (j->head)
 		mmap(j->head, j->bytes, PROT_READ | PROT_WRITE,

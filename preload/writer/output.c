@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The folder of this process and its journal: takes them, names them by the rank, releases them. */
+/*
+ * The folder of this process and its journal: takes them, renames them when the rank is known,
+ * releases them.
+ */
 #include "writer/overhead.h"
 #include "writer/output.h"
 
@@ -103,7 +106,10 @@ bool writer_open(uint32_t step)
 		return false;
 	}
 	if (output.resumed.is) {
-		/* Files of an earlier version of libprobe do not tell the numbers they used: these may repeat. */
+		/*
+		 * Files of an earlier version of libprobe do not contain the numbers that were
+		 * used, so numbers may repeat.
+		 */
 		if (output.resumed.next_seq > atomic_load(&session.seq))
 			atomic_store(&session.seq, output.resumed.next_seq);
 		session.journal.head->seq_next = atomic_load(&session.seq);
@@ -113,7 +119,10 @@ bool writer_open(uint32_t step)
 	return true;
 }
 
-/* The rank became known after the first rows: an earlier run's folder is moved away as a whole. */
+/*
+ * Reports that the rank became known after the first rows: an earlier run's folder is then moved
+ * away as a whole.
+ */
 static void tell_of_late_rank(int rank)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
@@ -128,7 +137,7 @@ static void tell_of_late_rank(int rank)
 			rank, rank);
 }
 
-/* The journal moves with the folder if it is in it. */
+/* If the journal is in the folder, it moves with it. */
 static void rename_folder(int rank)
 {
 	char *path = session.journal.head->journal_path;
@@ -145,7 +154,7 @@ static void rename_folder(int rank)
 	snprintf(session.journal.head->folder, JOURNAL_PATH_MAX, "%s", output.folder.path);
 }
 
-/* One atomic word, so that the caller never waits for the holder of the role. */
+/* Rank and size in one atomic word, so that the caller never waits for the holder of the role. */
 #define NEWS_SIZE_BITS 31
 #define NEWS_GUESSED (UINT64_C(1) << 62)
 #define NEWS (UINT64_C(1) << 63)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * State shared by the files of this room: the folder of this process and what writes into it. Only the holder of the
- * role (role.h) uses folder, sink and drain.
+ * State shared by the files of writer/: the folder of this process, and what writes into it. Only
+ * the holder of the role (role.h) uses folder, sink and drain.
  */
 #ifndef PROBE_WRITER_OUTPUT_H
 #define PROBE_WRITER_OUTPUT_H
@@ -28,13 +28,13 @@ struct output {
 	struct drain drain;
 	bool clock_settled;
 	bool inline_writer; /* no writer thread could be started */
-	uint64_t meta_of_commit, meta_of_count; /* state at the last meta.json */
-	struct resumed resumed; /* with key append_output */
+	uint64_t meta_of_commit, meta_of_count; /* state when meta.json was last written */
+	struct resumed resumed; /* for key append_output */
 	uint32_t first_step; /* the step when the journal was made */
 	_Atomic bool stop;
 	_Atomic int writer_tid; /* 0: not running yet */
-	struct death_watch death; /* the writer thread's */
-	/* threads of the job that wait for the role, or have it, to write everything */
+	struct death_watch death; /* of the writer thread */
+	/* number of the job's threads that wait for the role, or have it, to write everything */
 	_Atomic int waiting;
 	_Atomic int hurry; /* not 0: compression of files is to be postponed */
 	_Atomic unsigned helped; /* passes by the job's threads that freed a part of the journal */
@@ -52,13 +52,19 @@ extern struct output output;
  */
 int session_take_folder(struct folder *f, const struct folder_resume *resume);
 
-/* True if the journal is a file in the rank's folder. */
+/* True if the journal is a file in the folder of the rank. */
 bool journal_is_inside(void);
 
-/* Fills in what is equal in the head of every journal of this process, and in the first meta.json. */
+/*
+ * Fills in the fields that are equal in the head of every journal of this process, and in the
+ * first meta.json.
+ */
 void session_fill_head(struct journal_head *h);
 
-/* Makes the journal, in the best available place (docs/explanation/journal-format.md). Returns 0 or -errno. */
+/*
+ * Makes the journal, in the best available location (docs/explanation/journal-format.md). Returns
+ * 0 or -errno.
+ */
 int session_make_journal(void);
 
 /* Writes the journal's path into meta.json before the journal is used, so that a reader of the folder finds it. */
@@ -70,7 +76,10 @@ void follow_rank(void);
 /* Releases the role. */
 void output_release(void);
 
-/* Writes what the end of the program left to the writer thread. False: that end may still come. */
+/*
+ * If the thread that ended the program gave up (END_LEFT), writes what it did not write. Returns
+ * false if the program has not ended yet.
+ */
 bool end_left_over(void);
 
 /* Moves complete records into the files. Caller has the role. */

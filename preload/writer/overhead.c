@@ -12,8 +12,8 @@
 #define WINDOWS_BELOW 6 /* windows in a row below half of the limit, after which more is recorded */
 
 static struct window {
-	uint64_t began_ns; /* CLOCK_MONOTONIC; 0: none has begun */
-	uint64_t calls_ticks, writer_ns; /* totals when it began */
+	uint64_t began_ns; /* CLOCK_MONOTONIC; 0: no window has begun */
+	uint64_t calls_ticks, writer_ns; /* totals at the beginning of the window */
 	unsigned below; /* windows in a row below half of the limit */
 } window;
 
@@ -27,7 +27,10 @@ static uint64_t compute_call_ticks(void)
 	return sum;
 }
 
-/* Cores that the writer may run on. It takes nothing from the job as long as one of them is idle. */
+/*
+ * Returns the number of cores that the writer may run on. It takes no time from the job as long
+ * as one of them is idle.
+ */
 static double get_core_count(void)
 {
 	cpu_set_t cores;
@@ -37,8 +40,9 @@ static double get_core_count(void)
 }
 
 /*
- * Percent of the time since the window began. The time of the job's threads is compared with wall time: processor time
- * would grow with threads that spin while they wait for a device.
+ * Returns the overhead in percent of the time since the window began. The time spent in the job's
+ * threads is compared with wall time, because processor time would grow with threads that spin
+ * while they wait for a device.
  */
 static double measure_overhead(uint64_t now, uint64_t calls_ticks, uint64_t writer_ns)
 {
@@ -50,8 +54,8 @@ static double measure_overhead(uint64_t now, uint64_t calls_ticks, uint64_t writ
 }
 
 /*
- * Makes room for one more change: merges the two oldest intervals into one, of the higher level. So no skipped call appears to
- * have been recorded.
+ * Makes space for one more interval: merges the two oldest ones into one, with the higher level,
+ * so that no skipped call appears to have been recorded.
  */
 static void join_oldest_intervals(struct journal_head *h)
 {
@@ -73,7 +77,7 @@ static void set_level(struct journal_head *h, uint32_t level)
 	uint64_t tick = clock_ticks();
 	uint32_t step = atomic_load_explicit(&h->step, memory_order_relaxed);
 
-	/* The note comes first: a call that is skipped after kill -9 must be known as such. */
+	/* The interval is noted first: after kill -9 it must be known that calls were skipped. */
 	if (h->nthinned && !h->thinned[h->nthinned - 1].to_tick) {
 		h->thinned[h->nthinned - 1].to_tick = tick;
 		h->thinned[h->nthinned - 1].to_step = step;

@@ -8,12 +8,13 @@
 #include <stdint.h>
 
 /*
- * Ends the window if it is over, and begins the next one. Each change of level is noted in the journal's head. Caller
- * has the role. limit: percent of the time, 0: none; window_ms: length of a window.
+ * If the current window is over, sets the level from its measurement and begins the next window.
+ * Each change of level is noted in the journal's head. Caller has the role. limit: percent of the
+ * time, 0: no limit; window_ms: length of a window.
  */
 void update_thinning(double limit, int64_t window_ms);
 
-/* For a forked child that records: nothing has been measured. */
+/* For a forked child that records: forgets the parent's measurements. */
 void reset_thinning(void);
 
 #endif

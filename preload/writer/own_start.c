@@ -11,7 +11,7 @@
 #include "writer/output.h"
 
 #define START_STEPS \
-	2 /* the first step includes the search for names and the description of stacks; the second is a margin */
+	2 /* 1 for the search for names and the description of stacks, 1 as a margin */
 #define KEY "own_start"
 
 void note_own_start(void)

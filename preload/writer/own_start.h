@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Libprobe's own time up to the end of the first steps: work done once at the start is not part of each step's cost. */
+/*
+ * Libprobe's own time until the end of the first steps: work done once at the start is not part
+ * of each step's cost.
+ */
 #ifndef PROBE_WRITER_OWN_START_H
 #define PROBE_WRITER_OWN_START_H
 
 /*
- * Notes it in meta.json (`own_start`) on the first call after two steps; later calls do nothing. Caller has the role.
+ * Writes this time to meta.json (`own_start`) on the first call after two steps; later calls do
+ * nothing. Caller has the role.
  */
 void note_own_start(void);
 

@@ -15,7 +15,8 @@
 
 #define MEASURE_NS UINT64_C(900000000)
 /*
- * Libraries' own threads wake up occasionally, and monitors read a file. Less than this in a second does not count as progress.
+ * Less than this in a second does not count as progress: threads of libraries wake up
+ * occasionally, and monitors read files.
  */
 #define CPU_PERCENT_MIN 2
 #define IO_BYTES_MIN 16384
@@ -30,7 +31,7 @@ static uint64_t read_field(const char *text, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
 }
 
-/* Reads the bytes moved by read() and write(). False: the file cannot be read. */
+/* Reads the bytes moved by read() and write(). Returns false if the file cannot be read. */
 static bool read_io_bytes(const char *path, uint64_t *bytes)
 {
 	char text[512];
@@ -53,8 +54,8 @@ struct task_entry {
 };
 
 /*
- * Calls `take` for each thread of the process `pid` ("self": this one), at most THREADS_MAX. Not with readdir(), which
- * allocates. False: the list cannot be read.
+ * Calls take() for each thread of the process `pid` ("self": this one), at most THREADS_MAX. Does
+ * not use readdir(), which allocates. Returns false if the list cannot be read.
  */
 static bool list_threads(const char *pid, void (*take)(void *, const char *task), void *arg)
 {
@@ -90,12 +91,12 @@ struct tree {
 	const char *own; /* the caller's thread, which is not counted */
 	long pid[DESCENDANTS_MAX];
 	unsigned n;
-	uint64_t ticks, io_bytes, born; /* of descendants; born: the sum of their pids */
+	uint64_t ticks, io_bytes, born; /* of descendants; born: sum of their pids */
 };
 
 /*
- * Reads `stat` and returns the fields after the name, which may contain spaces and parentheses. NULL: the process is
- * gone.
+ * Reads `stat` and returns the fields after the name, which may contain spaces and parentheses.
+ * Returns NULL if the process has ended.
  */
 static const char *read_stat(const char *folder, char *text, size_t cap)
 {
@@ -163,7 +164,10 @@ static void take_descendant(struct tree *t, long pid)
 
 /* ---- the result ---- */
 
-/* False if a descendant started, ended, computed, read or wrote since the last look, or if there was none. */
+/*
+ * False if a descendant started, ended, computed, read or wrote since `since`, or if there was no
+ * earlier measurement.
+ */
 static bool are_descendants_still(struct journal_progress *p, const struct tree *t, uint64_t since)
 {
 	long hertz = sysconf(_SC_CLK_TCK);

@@ -21,20 +21,20 @@
 #include "writer/complete.h"
 
 #define META_LEAD 16384
-#define EARLIER_MAX 100000 /* largest n that is tried in rank<R>.<n> */
+#define EARLIER_MAX 100000 /* largest n tried for rank<R>.<n> */
 #define JOURNAL_FILE "journal.bin"
 
-/* Files that each run writes again completely. */
+/* Files that each run writes anew. */
 static const char of_one_run[][24] = {"names.csv", "module_struct.json", "parallel.json",
 	"modules.csv", "monitor.log", OPENED_FILE};
-/* Files that are needed to read the rows, in both folders. */
+/* Files that are needed to read the rows, copied to both folders. */
 static const char of_both[][24] = {"stack_info.csv", "comms.csv", "meta.json"};
 
 /* ---- the journal of a process that was killed ---- */
 
 /*
- * Opens a journal at the path that meta.json names. Another user could have put a file there: it must belong to this user, and
- * to that process.
+ * Opens the journal at the path in meta.json. Another user could have put a file at this path: it
+ * must belong to this user, and to the process of meta.json.
  */
 static int open_named_journal(
 	struct journal *j, const char *path, const struct journal_owner *owner)
@@ -60,7 +60,7 @@ static int open_named_journal(
 	return err;
 }
 
-/* Completes the files of the earlier run. meta: meta.json of the folder. */
+/* Completes the files of the earlier run. meta: content of the folder's meta.json. */
 static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 {
 	char state[16], path[JOURNAL_PATH_MAX];
@@ -70,7 +70,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 	int err = journal_open(&j, dirfd, JOURNAL_FILE, false);
 	bool inside = err != -ENOENT;
 
-	/* It was killed before the first record. */
+	/* The run was killed before its first record. */
 	if (err == -ENODATA)
 		return unlinkat(dirfd, JOURNAL_FILE, 0) < 0 ? -errno : 0;
 	if (!inside) {
@@ -87,7 +87,10 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 		return err;
 	if (j.head->seq_next > *next_seq)
 		*next_seq = j.head->seq_next;
-	/* Values that the program reads (format api) are those of its own run. */
+	/*
+	 * Format api must not be completed: values that the program reads are those of its own
+	 * run.
+	 */
 	if (atomic_load(&j.head->state) != JS_FINISHED)
 		err = complete_folder(&j, dirfd, ~FORMAT_BIT(API), &done);
 	journal_close(&j);
@@ -97,7 +100,7 @@ static int complete_earlier_run(int dirfd, const char *meta, uint64_t *next_seq)
 	return inside ? unlinkat(dirfd, JOURNAL_FILE, 0) < 0 ? -errno : 0 : journal_remove(path);
 }
 
-/* ---- what is moved away ---- */
+/* ---- moving the earlier run's rows ---- */
 
 /* Makes the first rank<R>.<n> that does not exist. Returns a descriptor or -errno. */
 static int make_earlier_folder(int out, const char *name, char *earlier, size_t cap)
@@ -140,7 +143,10 @@ static uint64_t read_next_seq(const char *meta)
 	return at ? strtoull(at + sizeof(key) - 1, NULL, 10) : 0;
 }
 
-/* Calls of one block of steps are read from one kind of file; and a compact file cannot be divided. */
+/*
+ * True if step `first` is in the middle of a file that cannot be divided (a compact one), or that
+ * has another format than the key: all calls of a block must be in one format.
+ */
 static bool is_block_of_another_format(int dirfd, uint32_t first)
 {
 	uint32_t formats = output_formats_of(get_files_keys(config_now())->format);

@@ -10,19 +10,25 @@
 #include "text/text.h"
 #include "folder/folder.h"
 
-/* State that this process continues. Numbers that were used already are not reused. */
+/*
+ * The state of the earlier run that this process continues. Numbers that the earlier run used are
+ * not reused.
+ */
 struct resumed {
-	bool is; /* true: continues in an earlier run's folder */
-	uint32_t first; /* step that it begins with */
-	uint32_t last_stack; /* number of the last stack there */
-	uint64_t next_seq; /* of calls */
-	char earlier[64]; /* rank<R>.<n> */
+	bool is; /* true: continues in the folder of an earlier run */
+	uint32_t first; /* the first step of this run */
+	uint32_t last_stack; /* number of the earlier run's last stack */
+	uint64_t next_seq; /* number for the next call */
+	char earlier[64]; /* folder of the moved rows, rank<R>.<n> */
 };
 
-/* Callback of folder_take(). arg: a struct resumed with `first` set; the rest is filled in. */
+/*
+ * Callback of folder_take(). arg: a struct resumed with `first` set; the function fills in the
+ * rest.
+ */
 int resume_earlier_run(void *arg, int out, int dirfd, const char *name);
 
-/* As JSON text, for meta.json. */
+/* Writes r as JSON text, for meta.json. */
 void format_resumed(struct text *t, const struct resumed *r);
 
 #endif

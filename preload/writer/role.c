@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/tid.h"
 
-#define WAITED 0x80000000u /* a thread waits */
+#define WAITED 0x80000000u /* other threads wait for the role */
 
 static _Atomic uint32_t holder; /* thread id, or 0 */
 

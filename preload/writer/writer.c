@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The writer thread, and everything else that moves records from the journal into files: at the end of each step, when
- * an eighth of the journal or 1 MiB is in use, each second, and when the program ends. Only the holder of the role
- * (role.h) does it.
+ * The writer thread, and everything else that moves records from the journal into files: at the
+ * end of each step, when an eighth of the journal or 1 MiB is in use, each second, and when the
+ * program ends. Only the holder of the role (role.h) does this.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -67,9 +67,10 @@ static uint64_t seen_calls(void)
 }
 
 /*
- * Reopens the folder. The program may have closed its descriptor, as daemons close all. If the folder was removed,
- * everything written from now on would be lost with it. So a folder is taken again, because the old name may belong to
- * another process by now. A journal that was in it continues in memory, and is lost with the process.
+ * Reopens the folder. The program may have closed its descriptor: daemons close all. If the
+ * folder was removed, everything written into it from now on would be lost. So a folder is taken
+ * again; the old name may belong to another process by now. A journal that was in the folder
+ * continues in memory, and is lost with the process.
  */
 static void follow_folder(void)
 {
@@ -115,9 +116,9 @@ static void look_at_folder(struct files *f)
 }
 
 /*
- * Copies the journal's open calls to a file, once a second, unless the journal is in the rank's folder. A journal in
- * the rank's folder is moved with the folder. Any other may end with the container or the login session, and is not
- * visible on other hosts.
+ * Copies the journal's open calls to a file, once a second, unless the journal is in the rank's
+ * folder. A journal in this folder is moved with it. Any other may end with the container or the
+ * login session, and is not visible on other hosts.
  */
 static void write_opened(bool last)
 {
@@ -133,7 +134,7 @@ static void write_opened(bool last)
 	if (now == second)
 		return;
 	second = now;
-	/* If this cannot be written, rows cannot either, and that is reported. */
+	/* If this cannot be written, rows cannot either, which is reported. */
 	opened_write(&session.journal, output.folder.dir.fd, &output.sink.opened);
 }
 
@@ -145,7 +146,10 @@ static void report_write(int err)
 		output.folder.path, io_error_text(err));
 }
 
-/* since: the calling thread's processor time at the start. Returns its current value. */
+/*
+ * Adds the processor time since `since` to the cost of writing. since: a value of the thread's
+ * processor time. Returns its current value.
+ */
 static uint64_t count_own_time(uint64_t since)
 {
 	uint64_t now = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -155,8 +159,8 @@ static uint64_t count_own_time(uint64_t since)
 }
 
 /*
- * Applies new values of keys to what is written of the steps from now on. Keys that are only read at the start are not
- * affected.
+ * Applies new values of keys to what is written about steps from now on. Keys that are only read
+ * at the start are not affected.
  */
 static void use_config(void)
 {
@@ -164,8 +168,8 @@ static void use_config(void)
 }
 
 /*
- * Prepares the caller for writing. Rows hold numbers as text, and a thread of the job may have its own rounding modes.
- * Caller has the role.
+ * Prepares the caller for writing: rows contain numbers as text, and a thread of the job may have
+ * its own rounding mode. Caller has the role.
  */
 static void begin_writing(struct fpenv *env)
 {
@@ -181,7 +185,8 @@ static void begin_writing(struct fpenv *env)
 }
 
 /*
- * While nothing is recorded, meta.json shows the current step once a second: a user who switches recording on needs it.
+ * While nothing is recorded, meta.json shows the current step, updated once a second: a user who
+ * switches recording on needs it.
  */
 static bool is_step_news(const struct journal_head *h)
 {
@@ -198,8 +203,8 @@ static bool is_step_news(const struct journal_head *h)
 }
 
 /*
- * A reader on another host cannot see a journal outside the folder. For it, meta.json is the sign of life, once a
- * second.
+ * True if meta.json must be updated, once a second, for readers on other hosts: they cannot see a
+ * journal outside the folder, and recognise by meta.json that the process lives.
  */
 static bool is_sign_of_life_due(const struct journal_head *h)
 {
@@ -211,7 +216,10 @@ static bool is_sign_of_life_due(const struct journal_head *h)
 	return true;
 }
 
-/* Finishes after the passes. more: not everything was written. Returns err. Caller has the role. */
+/*
+ * To be called after the passes. more: not everything was written. Returns err. Caller has the
+ * role.
+ */
 static int end_writing(int err, bool last)
 {
 	const struct files_keys *keys = get_files_keys(config_now());
@@ -286,24 +294,26 @@ int drain_now(bool last)
 	return more;
 }
 
-/* True if other threads want the role; they write everything then. Caller has the role. */
+/* True if other threads want the role, in order to write everything. Caller has the role. */
 static bool role_is_wanted(void)
 {
 	return atomic_load(&output.stop) || atomic_load(&output.waiting) || !session_is_on();
 }
 
 /*
- * The writer yields after this much processor time. On a crowded machine the kernel preempts it some milliseconds
- * later. It must not have the role then: a thread of the job could not help.
+ * The writer yields after this much processor time. On a crowded machine the kernel preempts it
+ * some milliseconds later: it must not have the role then, because no thread of the job could
+ * help.
  */
 #define YIELD_NS 1500000
 
 #define LEAVE_NS 2000000
 
 /*
- * If the journal is crowded and this thread does not get the processor time that it needs, threads of the job write
- * instead. They are running, so the role is left to them as long as they do: if a thread that waits for a processor
- * held it, they could only lose records. began, ran: the clock and this thread's processor time before its last passes.
+ * If the journal is crowded and this thread does not get the processor time that it needs,
+ * threads of the job write instead. They are running, so the role is left to them as long as they
+ * do so: while a thread that waits for a processor has it, they could only lose records. began,
+ * ran: the clock and this thread's processor time before its last passes.
  */
 static void leave_role_to_job(uint64_t began, uint64_t ran)
 {
@@ -316,7 +326,8 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	if (!journal_is_crowded(j) || took < ran + ran / 4)
 		return;
 	/*
-	 * Counts passes that freed something: the job's passes stop at each stack, which only this thread symbolises.
+	 * Only passes that freed something count: the job's passes stop at each stack, because
+	 * only this thread symbolises stacks.
 	 */
 	now = atomic_load_explicit(&output.helped, memory_order_relaxed);
 	do {
@@ -327,8 +338,8 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 }
 
 /*
- * Measures progress with the role, because others write meta.json. In the writer thread, whose own time does not count
- * for the job.
+ * Measures progress, with the role, because other threads write meta.json too; on the writer
+ * thread, whose own time does not count as the job's.
  */
 static void look_at_progress(void)
 {
@@ -339,8 +350,8 @@ static void look_at_progress(void)
 }
 
 /*
- * The writer thread's drain. The role is released between passes, so that no thread waits for more than one pass.
- * False: another thread has taken over.
+ * The writer thread's drain. The role is released between passes, so that no thread waits for
+ * more than one pass. Returns false if another thread has taken over.
  */
 static bool drain_by_turns(void)
 {
@@ -394,13 +405,14 @@ out:
 #define AHEAD_BYTES (1u << 20)
 #define AHEAD_BYTES_MAX (2u << 20)
 #define FAULT_BYTES \
-	(64u << 10) /* per call: the kernel blocks the job from mapping memory meanwhile */
+	(64u << 10) /* bytes per call: the kernel keeps the job from mapping memory meanwhile */
 
 /*
- * Takes the page faults of the journal's chunks before a thread of the job would. It does so for chunks that have been
- * in use (the kernel write-protects them again after writing them to disk), and for as many again, 1 to 2 MiB. Not for
- * the whole journal at once: a program with few calls should dirty few pages. Older kernels refuse; then the job's
- * threads take the faults (1 to 5 us each).
+ * Touches the journal's chunks, so that page faults are not taken by threads of the job. Does so
+ * for chunks that have been in use (the kernel write-protects them again after writing them to
+ * disk), and for as many again, 1 to 2 MiB; not for the whole journal, because a program with few
+ * calls should dirty few pages. Older kernels refuse; then the job's threads take the faults (1
+ * to 5 us each).
  */
 static void prefault_chunks(void)
 {
@@ -449,9 +461,9 @@ static void futex_wait_second(uint32_t value)
 }
 
 /*
- * Batch scheduling: waking up never takes the processor from a thread of the job. The writer keeps the job's priority:
- * an ordinary user can lower a priority but not raise it again, and a starved writer would delay the end of the job.
- * Under a real-time policy the writer keeps that policy.
+ * Batch scheduling: waking up never takes the processor from a thread of the job. The priority is
+ * not lowered: an ordinary user can lower a priority but not raise it again, and a starved writer
+ * would delay the end of the job. A real-time policy is not changed.
  */
 static void be_batch(void)
 {
@@ -470,7 +482,10 @@ static void *writer_main(void *arg)
 	be_batch();
 	start_death_watch(&output.death, &session.journal);
 
-	/* The writer must not share the core of a pinned rank if there are others. The cpuset still applies. */
+	/*
+	 * The writer must not share the core to which a rank is pinned, if there are others. The
+	 * cpuset still applies.
+	 */
 	cpu_set_t all;
 
 	memset(&all, 0xff, sizeof(all));

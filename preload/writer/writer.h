@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Moves records from the journal into files: the folder, the journal, its files, and the writer thread. Only the holder
- * of the role (role.h) uses them.
+ * Moves records from the journal into files: the folder, the journal, its files, and the writer
+ * thread. Only the holder of the role (role.h) uses folder, journal and files.
  */
 #ifndef PROBE_WRITER_WRITER_H
 #define PROBE_WRITER_WRITER_H
@@ -11,7 +11,10 @@
 
 #include "session/state.h"
 
-/* Takes a folder, and makes journal and files. step: the current one. False: nothing can be recorded (reported). */
+/*
+ * Takes a folder, and makes journal and files. step: the current step. Returns false if nothing
+ * can be recorded (reported).
+ */
 bool writer_open(uint32_t step);
 
 int writer_start(void);
@@ -28,7 +31,10 @@ void writer_step(void);
  */
 enum writer_help writer_help(void);
 
-/* The rank became known, or more certain. Journal and folder are renamed now, or by the thread that is writing. */
+/*
+ * The rank became known, or is no longer guessed. Journal and folder are renamed now, or by the
+ * thread that is writing.
+ */
 void writer_rank_known(int rank, int size, bool guessed);
 
 /* Writes complete records now, on the calling thread if the writer does not hold the files. */
@@ -37,13 +43,16 @@ void session_flush(void);
 /* Writes existing records before the program calls exec. If exec fails, recording continues. */
 void session_exec(void);
 
-/* Stops the writer thread and writes everything. Recording has ended. */
+/* Ends recording: stops the writer thread and writes everything. */
 void writer_end(void);
 
 /* Frees the role in a forked child: a thread of the parent may have held it. */
 void writer_forked(void);
 
-/* For a forked child that records nothing: releases what marks the journal's process as alive. */
+/*
+ * For a forked child that records nothing: releases what marks the process of the parent's
+ * journal as alive.
+ */
 void writer_leave_journal(void);
 
 /* For a forked child that will record: releases the parent's journal, folder and files. */

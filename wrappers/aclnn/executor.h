@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The arguments of an operator's first phase, kept until its second phase, which only gets the executor. That may be on
- * another thread, and after the tensors are gone.
+ * The arguments of an operator's first phase, kept until its second phase, whose only reference
+ * to them is the executor. The second phase may be on another thread, and after the tensors were
+ * destroyed.
  */
 #ifndef PROBE_WRAPPERS_ACLNN_EXECUTOR_H
 #define PROBE_WRAPPERS_ACLNN_EXECUTOR_H
@@ -10,49 +11,57 @@
 #include "wrappers/aclnn/operator.h"
 
 #define ACLNN_TENSORS_MAX 64
-#define ACLNN_GROUP_MAX 128 /* of HCCL's GROUP_NAME_MAX_LEN, with its end */
+#define ACLNN_GROUP_MAX 128 /* GROUP_NAME_MAX_LEN of HCCL, including the NUL */
 
 struct aclnn_tensor {
 	struct acl_tensor t;
-	uint8_t word; /* which of the arguments */
-	uint8_t item; /* its position in a list, from 1, 0: not in a list */
+	uint8_t word; /* index of the argument word */
+	uint8_t item; /* position in a list argument, from 1; 0: not in a list */
 };
 
 struct aclnn_candidate {
 	uint8_t word;
 	uint64_t executor,
-		bytes; /* the value there, and in the word before, after the first phase */
+		/*
+		 * value behind this argument word and behind the previous one, after the first
+		 * phase
+		 */
+		bytes;
 };
 
 #define CANDIDATES_MAX 16
 
 struct aclnn_executor {
-	uint64_t handle; /* 0: the place is free, or it is one of the candidates' */
-	const struct aclnn_operator *op; /* NULL: free */
+	uint64_t handle; /* 0: the entry is free, or the handle is one of the candidates */
+	const struct aclnn_operator *op; /* NULL: the entry is free */
 	uint64_t age;
-	bool repeatable; /* it is put on streams repeatedly, possibly with other addresses */
-	bool ending; /* a call that ends it is in progress: it is no longer found */
-	bool more; /* it has more tensors */
+	bool repeatable; /* may be put on streams repeatedly, possibly with other addresses */
+	bool ending; /* a call that ends the executor is in progress: it is no longer found */
+	bool more; /* has more tensors than are stored here */
 	uint8_t n, ncandidates;
 	struct aclnn_candidate candidate[CANDIDATES_MAX];
 	uint8_t group_word;
-	char group[ACLNN_GROUP_MAX]; /* "": none */
+	char group[ACLNN_GROUP_MAX]; /* name of the communicator, "": none */
 	struct aclnn_tensor tensor[ACLNN_TENSORS_MAX];
 };
 
-/* A first phase has succeeded: words: its arguments, API_OPEN_WORDS of them. */
+/* Called after a successful first phase. words: its API_OPEN_WORDS argument words. */
 void aclnn_executor_made(struct aclnn_operator *op, const uint64_t *words);
 
-/* Words from `end` on are not arguments. Called with a lock held that is a leaf. */
+/* end: words from this index on are not arguments. Called with a leaf lock held. */
 typedef void aclnn_executor_fn(const struct aclnn_executor *x, unsigned end, void *arg);
 
 /*
- * Finds the executor for the operator's second phase. bytes: the workspace's size. False: its first phase was not seen.
+ * Finds the executor for the operator's second phase and calls fn with it. bytes: size of the
+ * workspace. Returns false if the first phase was not seen.
  */
 bool aclnn_executor_find(struct aclnn_operator *op, uint64_t handle, uint64_t bytes,
 	aclnn_executor_fn *fn, void *arg);
 
-/* Its second phase succeeded, which ends an executor that is not repeatable. age: of the one that was found. */
+/*
+ * Called after a successful second phase, which ends an executor that is not repeatable. age:
+ * that of the executor that was found.
+ */
 void aclnn_executor_used(uint64_t handle, uint64_t age);
 
 void aclnn_executor_repeatable(uint64_t handle);

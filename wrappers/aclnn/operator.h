@@ -10,17 +10,21 @@
 struct aclnn_operator {
 	struct aclnn_operator *next;
 	bool in_place; /* writes its first tensor */
-	bool communicates; /* has the name of a communicator as argument */
-	uint64_t writes, both; /* writes.def; 0: not there */
+	bool communicates; /* has an argument with the name of a communicator */
+	uint64_t writes, both; /* bits of writes.def; 0: not listed there */
 	/*
-	 * Which of its words is the address of the executor, the last argument; words after it are not arguments. 0: not known
-	 * yet; the first call whose executor is put on a stream shows it.
+	 * Index of the argument word with the address of the executor, which is the last
+	 * argument; words after it are not arguments. 0: not known yet; the first call whose
+	 * executor is put on a stream shows it.
 	 */
 	_Atomic uint8_t executor_word;
-	char name[]; /* Matmul */
+	char name[]; /* such as Matmul */
 };
 
-/* The operator of that name, the same for both phases and for all copies of a library. NULL: no memory. Under the stub lock. */
+/*
+ * Returns the operator with this name, the same one for both phases and for all copies of a
+ * library. Returns NULL if there is no memory. Called with the stub lock.
+ */
 struct aclnn_operator *aclnn_operator_of(const char *name);
 
 #endif

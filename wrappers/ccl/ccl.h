@@ -27,29 +27,39 @@
 
 struct ccl_library {
 	const struct adapter *lib;
-	uint32_t id_bytes; /* of one unique id */
+	uint32_t id_bytes; /* bytes of one unique id */
 	struct query rank, size;
-	/* `how` of the rows whose new communicator all members can number by the parent; NULL-terminated. */
+	/*
+	 * `how` of the rows whose new communicator all members can number from its parent;
+	 * NULL-terminated.
+	 */
 	const char *parent[COMM_PARENTS_MAX + 1];
 };
 
 struct comm *ccl_comm(const struct ccl_library *l, uint64_t handle);
-/* `argument`: what the library's queries take instead of the handle. */
+/* argument: the value to pass to the library's queries instead of the handle. */
 struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t argument);
 
-/* The window of that handle, made on that communicator; windows are in the table of communicators. NULL: not known. */
+/*
+ * Returns the window `handle` of communicator `comm`, or NULL if it is not known. Windows are in
+ * the table of communicators.
+ */
 struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t comm);
 
 /*
- * The communicator that a call names by a text, the same for all members; rank and size are queried by functions that take the
- * text, of the library that contains `real`. NULL: it cannot be queried.
+ * Returns the communicator that a call names by a text, which is equal for all members. Rank and
+ * size are queried by functions that take this text, from the library that contains `real`.
+ * Returns NULL if they cannot be queried.
  */
 struct comm *ccl_group(const struct ccl_library *l, const void *real, const char *name,
 	const struct query *rank, const struct query *size);
 void ccl_enter(const struct ccl_library *l, struct call *c);
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret);
 
-/* An adapter's functions are not told for which library they are called. */
+/*
+ * Defines an adapter's functions. They need a name for each library, because the core does not
+ * pass them the library.
+ */
 #define CCL_FUNCTIONS(name)                                       \
 	static struct comm *ccl_comm_##name(uint64_t handle)      \
 	{                                                         \

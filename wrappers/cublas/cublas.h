@@ -9,14 +9,18 @@
 
 #define CUBLAS_QUERIES 2u
 
-/* Query functions of a copy of the library; cached by thread. */
+/* Query functions of one copy of the library; cached by thread. */
 struct cublas_queries {
-	const void *real; /* the called function, of the same copy; NULL: none yet */
-	uint32_t age; /* real_generation(): earlier copies may be unloaded */
-	void *at[CUBLAS_QUERIES]; /* NULL: it has none */
+	const void *real; /* a called function of this copy; NULL: none yet */
+	/* real_generation() of the lookup: since then the copy may have been unloaded */
+	uint32_t age;
+	void *at[CUBLAS_QUERIES]; /* NULL: the copy has no such function */
 };
 
-/* The functions of those names, of the copy that `real` is of. Where *q has others they are looked up. Returns q->at. */
+/*
+ * Returns q->at: the functions `names` of the copy of the library that contains `real`. They are
+ * looked up unless *q has them.
+ */
 void *const *find_cublas_queries(
 	struct cublas_queries *q, const void *real, const char *const names[CUBLAS_QUERIES]);
 

@@ -13,30 +13,37 @@
 #include "elf/demangle/demangle.h"
 
 struct cxx_function {
-	struct api api; /* must be first */
+	struct api api; /* must be the first member */
 	struct api_spec spec;
 	struct api_ffi ffi;
 	struct kind kind;
-	char symbol[128]; /* the `api` column: set by the caller */
+	char symbol[128]; /* the `api` column, set by the caller */
 };
 
 /*
- * A row of `bytes` (a struct that begins with struct cxx_function) for the function of that mangled name, all zero
- * except pointers within it. It lives as long as the process. NULL: too many rows, or no memory (reported for
- * `framework`).
+ * Makes a row of `bytes` (a struct that begins with struct cxx_function) for the function
+ * `mangled`, all zero except pointers within it. It lives as long as the process. Returns NULL if
+ * there are too many rows, or no memory (reported for `framework`).
  */
 void *cxx_function_new(size_t bytes, const char *mangled, const char *framework);
 
-/* Keeps the row, which the adapter has filled in. A row that is not kept must be freed with free(). */
+/*
+ * Registers the row, which the adapter has filled in. A row that is not registered must be freed
+ * with free().
+ */
 void cxx_function_keep(void);
 
 /*
- * True if the parameters match the letters, one each, including `this` for a method. p: a pointer or reference, or an object by
- * value that is passed by pointer; l: a long, or a class around one; b: a bool, or an enum; d: a double.
+ * True if the parameters match the letters in args, one for each, including `this` of a method.
+ * p: a pointer or reference, or an object by value that is passed by pointer; l: a long, or a
+ * class that contains one; b: a bool, or an enum; d: a double.
  */
 bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method);
 
-/* Makes it a function that is only observed (TASK_SCOPE), with such arguments. ret: enum ctype; CT_STRUCT: an object. */
+/*
+ * Sets up f as a function that is only observed (TASK_SCOPE). args: as in cxx_params_fit(); ret:
+ * enum ctype, CT_STRUCT: an object.
+ */
 void cxx_function_watch(
 	struct cxx_function *f, const struct adapter *lib, const char *args, uint8_t ret);
 

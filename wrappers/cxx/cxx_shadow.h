@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the toolkit for C++ frameworks: intercepts virtual functions of hidden classes, which have no exported names. They
- * can only be reached through an object. The object gets another table of virtual functions: a copy, including the words before
- * it (offset to the top, type information: dynamic_cast still works), with libprobe's entries for some functions. The library's
- * table and code are not written to, and no page's protection is changed.
+ * Part of the toolkit for C++ frameworks: intercepts virtual functions of hidden classes, which
+ * have no exported names and can only be reached through an object. The object gets another
+ * vtable: a copy, including the words before it (offset to the top, type information:
+ * dynamic_cast still works), with libprobe's entries for some functions. The library's vtable and
+ * code are not written to, and no page's protection is changed.
  *
  * A class is named as in its type information: "N2ns3FooE" (Itanium C++ ABI, 2.9.5).
  */
@@ -13,41 +14,49 @@
 #include <stdbool.h>
 
 /*
- * The name of the object's dynamic type, valid as long as its library. NULL: there is no object with virtual functions,
- * or its class has several bases or a virtual one.
+ * Returns the name of the object's dynamic type, valid as long as its library is loaded. Returns
+ * NULL if the address is not an object with virtual functions, or if its class has several bases
+ * or a virtual one.
  */
 const char *cxx_object_class(const void *object);
 
-/* True if it is of that class, or of one that derives from it through single, non-virtual bases. */
+/*
+ * True if the object is of class `class`, or of a class that derives from it through single,
+ * non-virtual bases.
+ */
 bool cxx_object_is(const void *object, const char *class);
 
-/* True if that is the object's own class, whatever its bases are. */
+/* True if `class` is the object's own class, whatever its bases are. */
 bool cxx_object_is_of(const void *object, const char *class);
 
 /*
- * The index of a function in the tables of `class` and its derived classes, from 0: the index at which the exported table of
- * that class has the address of the function of that mangled name, in whatever library it is defined. -1: the class or the
- * function is not exported, or occurs at several indices.
+ * Returns the vtable slot, from 0, of a function in `class` and its derived classes: the slot of
+ * the exported vtable of `class` that contains the address of `function` (mangled name), in
+ * whatever library that is defined. Returns -1 if the class or the function is not exported, or
+ * the address is in several slots.
  */
 int cxx_virtual_place(const char *class, const char *function);
 
 struct cxx_shadow {
 	const char *class; /* required class of the object; NULL: any */
 	unsigned n;
-	const int *place; /* n of them; below 0: there is none */
+	const int *place; /* array of n vtable slots; negative: not found */
 	/*
-	 * Returns the replacement for the i-th function of the class (as in cxx_object_class()), which is at that address; or
-	 * the function itself to keep it. Called once for each class.
+	 * Returns the replacement for `function`, the i-th of the slots in the vtable of `class`
+	 * (as in cxx_object_class()); or `function` itself to keep it. Called once for each
+	 * class.
 	 */
 	void *(*entry)(unsigned i, void *function, const char *class, void *arg);
 	void *arg;
 };
 
 /*
- * Gives the object such a table, by one store of a pointer. Call it before others have the object, or when either table is
- * acceptable to them. Idempotent. Tables live as long as the process. s must be the same for all objects of a class. Returns 0;
- * -EINVAL: the object is not of that class, or is of one that is refused (several bases, a virtual one, a table whose end is
- * not found or that is too short); -ENOENT: there is nothing to replace; -ENOMEM; -ENOSPC: too many classes.
+ * Gives the object a vtable with the replacements, by one store of a pointer. Call it before
+ * other threads have the object, or when they may use either vtable. Idempotent. Vtables live as
+ * long as the process. s must be the same for all objects of a class. Returns 0; -EINVAL: the
+ * object is not of class s->class, or its class is refused (several bases, a virtual one, a
+ * vtable whose end is not found or that is too short); -ENOENT: there is nothing to replace;
+ * -ENOMEM; -ENOSPC: too many classes.
  */
 int cxx_shadow(void *object, const struct cxx_shadow *s);
 

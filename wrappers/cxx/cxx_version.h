@@ -6,7 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The version of the package that contains that library, from its version.py. False: not found. */
+/*
+ * Reads the version of the Python package that contains file `library`, from the package's
+ * version.py. Returns false if it is not found.
+ */
 bool cxx_package_version(const char *library, char *out, size_t cap);
 
 #endif

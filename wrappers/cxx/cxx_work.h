@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Part of the toolkit for C++ frameworks: asynchronous calls that return an object (a Work, a future) which represents the call
- * until it is complete, and the tensors of a call as they were described. The adapter knows which object that is and when it
- * completes; the rest is here.
+ * Part of the toolkit for C++ frameworks: asynchronous calls that return an object (a Work, a
+ * future) which represents the call until it is complete, and the tensors of a call as they were
+ * described. The adapter knows which object that is, and when the call completes.
  */
 #ifndef PROBE_WRAPPERS_CXX_WORK_H
 #define PROBE_WRAPPERS_CXX_WORK_H
@@ -13,24 +13,25 @@
 #include "call/call.h"
 
 #define CXX_DIMS_MAX 8
-#define CXX_TENSORS_MAX 64 /* on one side of a call; further ones have no rows */
+/* maximum number of inputs, and of outputs; additional ones have no rows */
+#define CXX_TENSORS_MAX 64
 
-/* Describes the framework's tensor at that address. False: it has no row. */
+/* Describes a tensor of the framework in *v. Returns false if it gets no row. */
 typedef bool cxx_tensor_fn(const void *tensor, struct buffer *v);
 
-/* A pending call: its tensors as they were described. */
+/* A pending call, with its tensors as they were described. */
 struct cxx_work {
-	struct cxx_work *next; /* next unused one */
+	struct cxx_work *next; /* next unused struct */
 	struct cxx_work *outer; /* the thread's enclosing call */
 	/*
-	 * References to it: one by the call and, from the moment at which the call can complete (on another thread, possibly
-	 * before it has returned), one by its completion.
+	 * References: one by the call, and one by its completion as soon as the call can complete
+	 * (on another thread, possibly before it has returned).
 	 */
 	_Atomic uint32_t users;
 	struct call *call; /* valid while the function runs */
-	uint32_t depth; /* of the thread when it was entered */
-	const void *handle; /* of the object that it returns */
-	bool started; /* tracked by an object: the memory is freed at its completion */
+	uint32_t depth; /* the thread's nesting depth at entry */
+	const void *handle; /* address of the returned object */
+	bool started; /* an object represents the call: the memory is freed at completion */
 	uint16_t nin, nout;
 	cxx_tensor_fn *describe;
 	const void *in_impl[CXX_TENSORS_MAX],
@@ -43,21 +44,36 @@ struct cxx_work {
 	int64_t strides[2 * CXX_TENSORS_MAX][CXX_DIMS_MAX];
 };
 
-/* For a call that is being described. NULL: no memory, or too many pending. */
+/*
+ * Makes the work for a call that is being described. Returns NULL if there is no memory, or too
+ * many calls are pending.
+ */
 struct cxx_work *cxx_work_new(struct call *c, cxx_tensor_fn *describe);
-/* For an adapter's passed(): the call has no description, and an earlier one does not apply to it. */
+/*
+ * For an adapter's passed(): this call has no description, and that of an earlier call must not
+ * be used for it.
+ */
 void cxx_work_pass(void);
-struct cxx_work *cxx_work_of(const struct call *c); /* NULL: it has none */
-/* The work of the call that encloses the function this thread has just entered. NULL: none. */
+struct cxx_work *cxx_work_of(const struct call *c); /* NULL: none */
+/*
+ * Returns the work of the call that encloses the function which this thread has just entered, or
+ * NULL.
+ */
 struct cxx_work *cxx_work_around(void);
 
-/* From now on the object represents the call. */
+/* From now on the object `handle` represents the call. */
 void cxx_work_follow(struct cxx_work *w, const void *handle);
 
-/* The call is complete. c: the call that shows it; flags: CF_ERROR, or 0. */
+/*
+ * The call represented by `handle` is complete. c: the call that shows this; flags: CF_ERROR, or
+ * 0.
+ */
 void cxx_work_finish(struct call *c, const void *handle, uint64_t end, uint32_t flags);
 
-/* The function of w, which is tracked, has returned: its record stays open. Called from the adapter's leave. */
+/*
+ * The function of w has returned, and an object represents the call: its record stays open.
+ * Called from the adapter's leave.
+ */
 void cxx_work_left(struct call *c, struct cxx_work *w);
 
 void cxx_work_forked(void);

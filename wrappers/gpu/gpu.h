@@ -11,15 +11,16 @@
 
 struct gpu_function {
 	const char *name;
-	void *at; /* where to store the pointer */
+	void *at; /* where to store the pointer to the function */
 };
 
 /*
- * The function of that name in the library whose file name begins with `library`: another library may define one too.
+ * Returns function `name` of the library whose file name begins with `library`: other libraries
+ * may define one with the same name.
  */
 void *gpu_find_function(const char *name, const char *library);
 
-/* Finds all of them. Returns the number found before the first that is missing. */
+/* Finds n functions. Returns n, or the number found before the first one that is missing. */
 size_t gpu_find_functions(const struct gpu_function *f, size_t n, const char *library);
 
 /* Ascend: copies only. Never run on an NPU. */

@@ -6,8 +6,8 @@
 struct comm;
 
 /*
- * The communicator of that name: one whose name the program has queried (HcclGetCommName), or one that HCCL itself
- * knows by it (HcomGetRankId). NULL: neither.
+ * Returns the communicator `name`: one whose name the program has queried (HcclGetCommName), or
+ * one that HCCL itself knows by this name (HcomGetRankId). Returns NULL if there is neither.
  */
 struct comm *hccl_comm_named(const char *name)
 	__attribute__((weak)); /* NULL in a build without hccl (LIBS) */

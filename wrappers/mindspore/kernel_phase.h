@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps and phases of a training, from the graphs that run. In MindSpore an optimizer is a graph even if nothing else is, and
- * adds one to its global step (AssignAdd) each time: a graph run that contains this is an optimizer step.
+ * Steps and phases of a training, from the graphs that run. In MindSpore an optimizer is a graph
+ * even in PYNATIVE mode, and it adds one to its global step (AssignAdd) each time: a graph run
+ * that contains such a kernel is an optimizer step.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_PHASE_H
 #define PROBE_WRAPPERS_MINDSPORE_KERNEL_PHASE_H
@@ -17,25 +18,34 @@ struct graph_run {
 	const void *args; /* VectorRef */
 };
 
-/* A graph begins to run on this thread, or has run. Pass the first function's result to the second. */
+/*
+ * A graph begins to run on this thread; or it has run. Pass the result of the first function to
+ * the second.
+ */
 uint32_t ms_graph_begins(const struct graph_run *r);
 void ms_graph_ends(uint32_t before, const struct graph_run *r);
 
 /*
- * Calls visit with the arguments of each running graph, none of which ends meanwhile; called from one of its kernels. Must be
- * short: a lock is held.
+ * Calls visit() with the arguments of each running graph; none of them ends meanwhile. Must be
+ * called from a kernel of such a graph. visit() must be short, because a lock is held.
  */
 void ms_graphs_visit(void (*visit)(void *arg, const struct graph_run *r), void *arg);
 
-/* Number of graphs that have begun to run since process start: if it has changed, so have the arguments. */
+/*
+ * Number of graphs that have begun to run since process start. If it changes, the arguments of
+ * graphs may have changed too.
+ */
 uint64_t ms_graphs_begun(void);
 
-/* True if any graph runs. Operators that Python calls one by one are kernels too. */
+/*
+ * True if any graph is running. Operators that Python calls one by one are kernels too, outside
+ * graphs.
+ */
 bool ms_graph_runs(void);
 
 /*
- * Parts of the graphs since the last query: TRAINED_BACKWARD, TRAINED_UPDATE; *step: in which the last optimizer
- * stepped.
+ * Returns which parts have run since the last query: TRAINED_BACKWARD, TRAINED_UPDATE. *step: the
+ * step in which the last optimizer stepped.
  */
 #define TRAINED_BACKWARD 1u
 #define TRAINED_UPDATE 2u
@@ -46,17 +56,22 @@ void ms_graph_has_backward(void);
 void ms_step_left_out(void);
 
 /*
- * A kernel that counts steps is about to run in some graph. node: its place there; in: the number, and the increment. Other
- * kernels in the same cell of the graph belong to the optimizer.
+ * A kernel that counts steps is about to run in a graph. node: its node in the graph; in: the
+ * counter, and the increment. Other kernels in the same cell of the graph belong to the
+ * optimizer.
  */
 void ms_update_seen(const struct ms_kernel *k, const void *node, const struct kernel_tensors *in);
 
-/* enum phase of a kernel that is about to run, or runs; 0: not known. node: NULL: it does not belong to a graph. */
+/*
+ * Returns the enum phase of a kernel that is about to run, or running; 0: not known. node NULL:
+ * the kernel is not part of a graph.
+ */
 uint8_t ms_kernel_phase(const struct ms_kernel *k, const void *node);
 
 /*
- * The part of a graph that contains a kernel, if no pass of Python started it: the backward part; an operator split into
- * kernels, of any part; elsewhere, or no graph. *key: identifies the place, the same in each run, 0: not known.
+ * The part of a graph that contains a kernel. BACKWARD: the backward part, if no backward pass
+ * was started by Python; SHARED: an operator split into kernels, which may belong to any part;
+ * OTHER: another part, or no graph. *key: identifies the node, equal in each run, 0: not known.
  */
 enum ms_place { MS_PLACE_OTHER, MS_PLACE_SHARED, MS_PLACE_BACKWARD };
 enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint64_t *key);

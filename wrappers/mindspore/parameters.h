@@ -9,8 +9,8 @@
 #include "training/params/param.h"
 
 /*
- * Makes them known, if one of them is not: n objects of class tensor::Tensor, which the program keeps alive. Any thread,
- * without a lock of libprobe; on a stack with some room.
+ * Registers n parameters, objects of class tensor::Tensor that the program keeps alive, if one of
+ * them is not known yet. Any thread, without a lock of libprobe; needs some KiB of stack.
  */
 void ms_parameters_are(const void *const *tensor, uint32_t n, const char *why);
 
@@ -23,8 +23,9 @@ struct ms_updated {
 };
 
 /*
- * The parameter that a kernel of a graph updates; *all is the table that contains it. NULL: it has no name, or none yet: if it
- * is not known which the other parameters are, it is named when the graph has ended.
+ * Returns the parameter that a kernel of a graph updates; *all is the table that contains it.
+ * Returns NULL if it has no name, or none yet: if the other parameters are not known, it is named
+ * when the graph has ended.
  */
 const struct train_param *ms_parameter_updated(
 	const struct ms_updated *u, const struct train_params **all);

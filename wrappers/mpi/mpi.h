@@ -15,8 +15,9 @@
 typedef uintptr_t mpi_handle;
 
 /*
- * MPI's own queries, all local to the process, and the empty message to MPI_PROC_NULL that shows how it represents
- * requests. Never called before Init or after Finalize, except the first three.
+ * MPI's own queries, all local to the process, and the functions for the empty message to
+ * MPI_PROC_NULL that shows how MPI represents requests. Never called before Init or after
+ * Finalize, except the first three.
  */
 struct mpi_functions {
 	int (*initialized)(int *flag);
@@ -57,28 +58,39 @@ struct mpi {
 	uint64_t done_mask,
 		done; /* handles of requests that are complete when they are made: see mpi_request_done() */
 	uint64_t done_send; /* Open MPI 6 has a separate handle for sends; 0: none */
-	bool done_is_one; /* there are several such handles; a message has shown this one */
-	_Atomic bool marks_unknown; /* the ABI does not define it: to be determined */
+	bool done_is_one; /* MPI has several such handles, and `done` was found by a message */
+	/* the binary interface does not define `done`: it must be found by a message */
+	_Atomic bool marks_unknown;
 	mpi_handle
-		world_group; /* the group of all processes: it identifies members in the same way on all ranks */
-	bool group_of_session; /* the group comes from a session, not from MPI_COMM_WORLD */
+		/*
+		 * the group of all processes, which identifies members in the same way on all
+		 * ranks
+		 */
+		world_group;
+	bool group_of_session; /* world_group comes from a session, not from MPI_COMM_WORLD */
 	int world_size;
 	struct mpi_functions f;
 };
 
 extern struct mpi mpi __attribute__((visibility("hidden")));
 
-/* Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF. False: no usable MPI. */
+/*
+ * Finds the flavour, the functions and tables; registers MPI_COMM_WORLD and MPI_COMM_SELF.
+ * Returns false if there is no usable MPI.
+ */
 bool mpi_activate(void);
 bool mpi_ready(void);
 
-/* A handle from a register or array, without the bits that its implementation leaves undefined. */
+/*
+ * Returns a handle from a register or array, without the bits that its implementation leaves
+ * undefined.
+ */
 static inline uint64_t mpi_clean(uint64_t h)
 {
 	return mpi.handle_size == 4 ? (uint32_t)h : h;
 }
 
-/* The handle that p points to. */
+/* Returns the i-th handle of the array at p. */
 uint64_t mpi_handle_at(const void *p, uint64_t i);
 
 void mpi_dtype(uint64_t handle, struct dtype_desc *d);
@@ -89,7 +101,7 @@ bool mpi_is_no_op(uint64_t handle);
 
 /* ---- statuses ---- */
 
-#define MPI_STATUS_MAX 64 /* any status fits in this many bytes */
+#define MPI_STATUS_MAX 64 /* maximum bytes of a status */
 
 static inline bool mpi_status_ignored(const void *p)
 {
@@ -101,17 +113,20 @@ int32_t mpi_status_int(const void *status, int which); /* CONST_STATUS_SOURCE, _
 /* Stores the status of a receive in the outputs of w: elements, source, tag, and the message's number. */
 void mpi_received(struct operation *w, const void *status);
 void mpi_count_elements(
-	struct buffer *v, const void *status); /* their number, limited by the room */
+	/* number of received elements, limited by the buffer */
+	struct buffer *v, const void *status);
 
 /* ---- communicators (mpi_comm.c) ---- */
 
 struct comm *mpi_comm(uint64_t handle);
 void mpi_comm_enter(struct call *c);
 void mpi_comm_leave(struct call *c);
-/* The communicator that a non-blocking constructor of `parent` has put at *at is complete. */
+/*
+ * A non-blocking constructor of `parent` is complete, and has stored the new communicator at *at.
+ */
 void mpi_comm_arrived(const struct comm *parent, const void *at, const char *how);
 void mpi_comm_predefined(void);
-/* MPI_Group_from_session_pset and MPI_Session_finalize. */
+/* After MPI_Group_from_session_pset and MPI_Session_finalize. */
 void mpi_session_group(const struct call *c);
 void mpi_session_ends(void);
 
@@ -119,16 +134,17 @@ void mpi_session_ends(void);
 
 struct comm *mpi_window(uint64_t handle);
 bool mpi_is_file(const struct api_spec *s);
-uint64_t mpi_split_key(const struct comm *file); /* of the split collective in progress on it */
+/* key of the split collective in progress on `file` */
+uint64_t mpi_split_key(const struct comm *file);
 void mpi_window_enter(struct call *c);
 void mpi_window_leave(struct call *c);
-void mpi_window_data(struct call *c); /* a call on one succeeded */
+void mpi_window_data(struct call *c); /* a data call on a window or file succeeded */
 
 /* ---- requests (request.c) ---- */
 
 /*
- * True for a request that was complete when it was made, by the library's representation of requests. Several calls may
- * have it.
+ * True for a request that was complete when it was made, recognised by its handle. Several calls
+ * may have the same handle.
  */
 static inline bool mpi_request_done(uint64_t h)
 {
@@ -136,12 +152,15 @@ static inline bool mpi_request_done(uint64_t h)
 	       ((h & mpi.done_mask) == mpi.done || (h == mpi.done_send && mpi.done_send));
 }
 
-/* Queries the library, which keeps the request: true if it is complete, with its status. */
+/*
+ * Queries whether a request is complete, without freeing it. Returns true if it is, with its
+ * status.
+ */
 bool mpi_request_ask(uint64_t h, void *status);
 
 /*
- * The call of `c` returned that request. True: it is complete already, since tick *end, and must not enter the table. Closes
- * older calls with the same handle.
+ * Call c returned request h. Returns true if it is complete already, since tick *end, and must
+ * not enter the table of pending calls. Closes older calls with the same handle.
  */
 bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end);
 

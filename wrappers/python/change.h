@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The few functions that change Python's objects, for the only feature that changes a run (wrappers/torch/act/withhold.c). Used
- * only between py_hold_objects() and py_release_objects() of objects.h.
+ * The few functions that change Python's objects, for the only feature that changes a run
+ * (wrappers/torch/act/withhold.c). To be used only between py_hold_objects() and
+ * py_release_objects() of objects.h.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_CHANGE_H
 #define PROBE_WRAPPERS_PYTHON_CHANGE_H
@@ -11,19 +12,23 @@
 /* True if the functions below are available. Any thread that holds the GIL. */
 bool py_can_change(void);
 
-/* Takes a reference to an object, and releases it: its finalizer may run then. */
+/* Take and release a reference to an object. Releasing it may run its finalizer. */
 void py_keep_object(void *o);
 void py_drop_object(void *o);
 
 bool py_is_none(const void *o);
 
-/* Sets the entry of a dict, which takes its own reference, or removes it. key: exactly a str. False: it failed. */
+/*
+ * Sets an entry of a dict, which takes its own reference, or removes it (value NULL). key:
+ * exactly a str. Returns false on failure.
+ */
 bool py_put_entry(void *dict, void *key, void *value);
 bool py_take_entry(void *dict, void *key);
 
 /*
- * Raises ValueError(text) in the calling thread, as soon as it runs Python code again: this function is called from C. text:
- * ASCII without quotes and backslashes. False: it failed, or the text is invalid.
+ * Raises ValueError(text) in the calling thread as soon as it returns to Python code, because
+ * this function is called from C. text: ASCII without quotes and backslashes. Returns false on
+ * failure, or if the text is invalid.
  */
 bool py_raise_value_error(const char *text);
 

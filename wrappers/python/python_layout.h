@@ -12,41 +12,46 @@
 
 /* How a frame stores its position. */
 enum py_at {
-	PY_AT_BYTES, /* int32: bytes into the code */
-	PY_AT_UNITS, /* int32: instructions of two bytes */
+	PY_AT_BYTES, /* int32: offset in bytes into the code */
+	PY_AT_UNITS, /* int32: offset in instructions of two bytes */
 	PY_AT_POINTER, /* address in the code object's own copy of the instructions */
 };
 
 /* How an object of a Python class stores its attributes while it has no dictionary. */
 enum py_values {
-	PY_VALUES_NONE, /* it always has one */
-	PY_VALUES_BESIDE, /* two words: values, dictionary */
-	PY_VALUES_TAGGED, /* one word for either; odd: values */
-	PY_VALUES_INSIDE, /* in the object; the dictionary's word is NULL */
+	PY_VALUES_NONE, /* it always has a dictionary */
+	PY_VALUES_BESIDE, /* two words: pointer to the values, dictionary */
+	PY_VALUES_TAGGED, /* one word for both; if odd, it refers to the values */
+	PY_VALUES_INSIDE, /* values are in the object; the word for the dictionary is NULL */
 };
 
 struct py_layout {
 	uint8_t minor; /* 3.<minor> */
-	uint8_t frame; /* thread state: pointer to the frame, or to `inner` if it exists */
-	/* -1: none; else offset of the frame pointer in the struct to which thread state + frame points */
+	uint8_t frame; /* in the thread state: pointer to the frame, or to a struct (`inner`) */
+	/*
+	 * -1: no such struct; else offset of the frame pointer in the struct that thread state +
+	 * frame points to
+	 */
 	int8_t inner;
 	uint8_t back, code, globals; /* in a frame; code: low two bits may be a tag */
 	uint8_t at_form, at; /* enum py_at, offset */
-	uint8_t owner; /* 0: frames have none */
+	uint8_t owner; /* in a frame; 0: frames have no such member */
 	uint8_t shim; /* frames with this owner or a higher one represent C code */
-	uint8_t file, name; /* in a code object: str; name is the qualified one if there is one */
+	/* in a code object: str; name: the qualified name if the version stores it */
+	uint8_t file, name;
 	uint8_t firstline, start,
 		traceable; /* int32; first instruction; int32 (0: frames have no incomplete state) */
-	uint8_t ascii_data, other_data; /* in a str: its characters, if compact */
-	uint16_t locals; /* in a frame: its variables */
-	uint8_t nlocals, varnames; /* in a code object: int32 and tuple */
-	uint8_t cellvars, freevars; /* ... of the names after these; 0: there are none */
+	uint8_t ascii_data, other_data; /* in a str: its characters, for compact strings */
+	uint16_t locals; /* in a frame: the values of its variables */
+	uint8_t nlocals, varnames; /* in a code object: int32 and tuple of names */
+	/* in a code object: tuples of the names after varnames; 0: none */
+	uint8_t cellvars, freevars;
 	uint8_t values; /* enum py_values */
-	/* in the interpreter state: generations, as in the header; 0: not known */
+	/* in the interpreter state: the collector's generations; 0: not known */
 	uint16_t collector;
 };
 
-/* NULL: a version whose layout was never verified. */
+/* Returns NULL for a version whose layout was never verified. */
 const struct py_layout *py_layout_of(const char *version);
 
 #endif

@@ -27,17 +27,21 @@ struct py {
 	const struct py_layout *l;
 };
 
-/* Frames, innermost first, at most max. A frame without a code object ends the walk. */
+/*
+ * Stores the frames, innermost first, at most max, and returns their number. A frame without a
+ * code object ends the walk.
+ */
 int py_walk(const struct py *p, uintptr_t tstate, struct foreign_frame *f, int max);
 
-/* The same with their addresses, generators included. */
+/* Stores the addresses of the frames, including those of generators. */
 int py_frames(const struct py *p, uintptr_t tstate, uintptr_t *out, int max);
 uintptr_t py_frame_code(const struct py *p, uintptr_t frame);
 
 /*
- * The object that a word of a frame refers to; 0: none. Before 3.14 the word is its address. Since then the low bits
- * give its type (internal/pycore_stackref.h): 0 and 1 a reference that is owned or not, 1 alone no value, 2 no object
- * (an error, or an address of C), 3 a small integer without an object.
+ * Returns the object that a word of a frame refers to; 0: none. Before 3.14 the word is the
+ * object's address. Since then the low bits give the type of the word
+ * (internal/pycore_stackref.h): 0 and 1 a reference that is owned or not, 1 alone no value, 2 not
+ * an object (an error, or an address of C), 3 a small integer without an object.
  */
 static inline uintptr_t py_referred_object(uintptr_t word)
 {
@@ -45,24 +49,25 @@ static inline uintptr_t py_referred_object(uintptr_t word)
 }
 
 /*
- * A str as UTF-8; if it does not fit, its end. Characters that would break a line become question marks. False: not a
- * str.
+ * Copies a str as UTF-8; if it does not fit, its end. Characters that would break a line become
+ * question marks. Returns false if s is not a str.
  */
 bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap);
 
-/* Returns false if a string cannot be read. */
+/* Names a frame of py_walk(). Returns false if a string cannot be read. */
 bool py_describe(const struct py *p, const struct foreign_frame *f, struct foreign_name *n);
 
 /*
- * True if the code can return from the instruction at `from` to that at `to` (bytes from its start, to < from) without being
- * called again, or if that is not known.
+ * True if the code can go from the instruction at `from` back to the one at `to` (bytes from its
+ * start, to < from) without being called again, or if that is not known.
  */
 bool py_goes_back(const struct py *p, uintptr_t code, uintptr_t from, uintptr_t to);
 
 /*
- * Verifies that this process' structures match the table: the same walk, with every address first tested by the kernel,
- * every object's type compared and every line computed. While the thread holds the GIL, the innermost frame's globals
- * are also compared with the interpreter's own answer. Returns NULL if all matches (*frames frames were seen); else
+ * Verifies that this process' structures match the table: makes the same walk, but first asks the
+ * kernel about every address, compares the type of every object and computes every line. While
+ * the thread holds the GIL, the innermost frame's globals are also compared with the
+ * interpreter's own answer. Returns NULL if everything matches (*frames frames were seen); else
  * what does not.
  */
 const char *py_verify(const struct py *p, uintptr_t tstate, int *frames, bool *held);

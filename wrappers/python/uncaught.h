@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An exception that ends the program: CPython reports it to its audit hooks (event `sys.excepthook`, PEP 578) before anything
- * is printed. A caught exception is noted as the last one shown (life/last_words.h) when its traceback is formatted (event
- * `object.__getattr__` of `tb_frame`: traceback, logging), and when SystemExit is created while it is handled. The hook runs no
- * code of the program, and never vetoes.
+ * Notes an exception that ends the program: CPython reports it to its audit hooks (event
+ * `sys.excepthook`, PEP 578) before anything is printed. A caught exception is noted as the last
+ * one shown (life/last_words.h) when its traceback is formatted (event `object.__getattr__` of
+ * `tb_frame`: traceback, logging), and when SystemExit is created while it is handled. The hook
+ * runs no code of the program, and never vetoes.
  */
 #ifndef PROBE_WRAPPERS_PYTHON_UNCAUGHT_H
 #define PROBE_WRAPPERS_PYTHON_UNCAUGHT_H
 
-/* struct stack_language.watch_end */
+/* For struct stack_language.watch_end. */
 void watch_uncaught_exceptions(void);
 
 #endif

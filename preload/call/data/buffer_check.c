@@ -9,9 +9,10 @@
 #include "elf/memory.h"
 
 /*
- * True if this page can be read. The kernel is asked once in 4096 times, because buffers are reused. The low bits of an entry
- * count down how often the page is still trusted. Pages share entries and may overwrite each other; if two threads lose a
- * count, the kernel is only asked more often.
+ * True if this page can be read. Because buffers are reused, the kernel is asked only once in
+ * 4096 times: the low bits of an entry count how often the page may still be trusted. Pages share
+ * entries and may overwrite each other; if two threads lose a count, the kernel is only asked
+ * more often.
  */
 static bool is_page_believed(uintptr_t page)
 {

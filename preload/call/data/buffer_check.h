@@ -4,10 +4,16 @@
 
 #include "call/data/view.h"
 
-/* Drops the statistics of buffers that do not seem to be where the spec says. */
+/*
+ * Drops the statistics of buffers whose memory does not seem to be where the spec says
+ * (buffer_believed()).
+ */
 void check_buffers(struct buffer *v, unsigned n);
 
-/* True if this process can read the first and the last byte of its elements. Occasionally asks the kernel. */
+/*
+ * True if this process can read the first and the last byte of v's elements. Occasionally asks
+ * the kernel.
+ */
 bool buffer_believed(const struct buffer *v);
 
 #endif

@@ -21,7 +21,7 @@ static uint64_t statistics_reach(const struct config *cfg)
 	return keys->max_bytes ? (uint64_t)keys->max_bytes : UINT64_MAX;
 }
 
-/* The kind of checksum for that tensor. */
+/* Returns the kind of checksum for the tensor. */
 static enum stats_checksum checksum_kind(const struct tensor_look *look)
 {
 	const struct calls_keys *keys = get_calls_keys(look->cfg);
@@ -33,7 +33,7 @@ static enum stats_checksum checksum_kind(const struct tensor_look *look)
 	return k && k->same ? CHECKSUM_XOR : CHECKSUM_OFF;
 }
 
-/* The bytes are in the cache already. */
+/* Computes the checksum of few bytes, which are in the cache already. */
 static void sum_few_bytes(const struct tensor_look *look)
 {
 	enum stats_checksum kind = checksum_kind(look);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensor observers look at the bytes of a call's tensors at its entry or return. Statistics and checksum are the first
- * two. The bytes are read once, piece by piece, for all observers. A buffer of segments or strides is passed in its
- * contiguous pieces; a device's buffer as the copy that its stream made.
+ * Tensor observers look at the bytes of a call's tensors at entry or return. The first two are
+ * statistics and checksum. The bytes are read once, piece by piece, for all observers. A buffer
+ * of segments or strides is passed in its contiguous pieces; a device's buffer as the copy that
+ * its stream made.
  *
- * All are called on the thread of the job that made or completed the call, on a stack of libprobe's (base/apart.h), in the
- * default floating-point environment. They do not wait, lock or allocate, and keep no pointer into a piece.
+ * All functions are called on the thread of the job that made or completed the call, on a stack
+ * of libprobe's (base/apart.h), in the default floating-point environment. They do not wait, lock
+ * or allocate, and keep no pointer into a piece.
  *
- * tensor_observers[] is the table. If no observer wants anything under the configuration, that costs one comparison for
- * each tensor.
+ * tensor_observers[] is the table of observers. If none of them wants anything under the
+ * configuration, this costs one comparison for each tensor.
  */
 #ifndef PROBE_CALL_OBSERVER_H
 #define PROBE_CALL_OBSERVER_H
@@ -30,40 +32,48 @@ struct stats_acc;
 /* A tensor to be looked at. */
 struct tensor_look {
 	const struct api *row; /* the function that was called */
-	uint32_t step; /* of the call's entry */
-	uint64_t seq; /* ... and its number */
+	uint32_t step; /* current step at the call's entry */
+	uint64_t seq; /* the call's number */
 	const struct config *cfg; /* used for the call */
 	const struct buffer *buffer;
-	struct journal_tensor *record; /* its future row, without the values of observers */
-	/* The state of its statistics, for an observer that joins them block by block; NULL: there are none. */
+	struct journal_tensor *record; /* the row to be written, without the values of observers */
+	/*
+	 * State of the tensor's statistics, for an observer that joins them block by block; NULL:
+	 * no statistics.
+	 */
 	struct stats_acc *stats;
 };
 
 struct tensor_observer {
 	/*
-	 * The largest buffer that it may want under that configuration, in bytes. 0: none, and it is not asked. Called
-	 * when a configuration is read, on any thread.
+	 * Returns the size in bytes of the largest buffer that the observer may want under cfg.
+	 * 0: it wants none, and is not called. Called when a configuration is read, on any
+	 * thread.
 	 */
 	uint64_t (*reach)(const struct config *cfg);
 	/*
-	 * True if it needs the bytes themselves under that configuration, even if a device could measure them. NULL:
-	 * never.
+	 * True if the observer needs the bytes themselves under cfg, even if a device could
+	 * measure them. NULL: never.
 	 */
 	bool (*needs_bytes)(const struct config *cfg);
-	/* pieces come in the order of the buffer; for a strided one in memory order */
+	/* pieces must come in the order of the buffer (of memory, if it is strided) */
 	bool in_order;
 	/*
-	 * True if it wants that tensor: *state is then initialised, and end() will be called. Called for each readable
-	 * tensor that is within the reach of any observer.
+	 * True if the observer wants the tensor of `look`. It has then initialised *state, and
+	 * end() will be called. Called for each readable tensor that is within the reach() of any
+	 * observer.
 	 */
 	bool (*wants)(void *state, struct tensor_look *look);
 	/*
-	 * `count` elements (not bytes, not 0) at p, with any alignment. next: address of elements that follow about
-	 * STATS_FAR bytes later, or NULL; only for prefetching, not to be read. piece NULL: the observer has joined the
-	 * statistics.
+	 * Receives `count` elements (not bytes, never 0) at p, with any alignment. next: address
+	 * of elements that follow about STATS_FAR bytes later, or NULL; only for prefetching.
+	 * piece NULL: the observer joins the statistics instead.
 	 */
 	buffer_piece_fn *piece;
-	/* whole: it has seen all elements; else its result is to be dropped. Called in the order of the table. */
+	/*
+	 * whole: all elements were passed; if false, the observer drops its result. Called in the
+	 * order of the table.
+	 */
 	void (*end)(void *state, struct journal_tensor *record, bool whole);
 };
 
@@ -77,18 +87,18 @@ extern const struct tensor_observer
 
 /* Summary of the observers under the configuration in force. */
 extern struct tensor_watch {
-	uint64_t reach; /* the largest buffer that any of them may want; 0: nothing is looked at */
+	uint64_t reach; /* bytes of the largest buffer that any observer may want; 0: none */
 	bool few; /* only statistics are wanted: tensor_observe_few() is enough for small buffers */
 	/* tensors on a device must be copied, because the device cannot measure everything */
 	bool bytes;
-	bool grad; /* adapters must tell whether gradients are computed for tensors */
-	uint32_t wanting; /* bit i: tensor_observers[i] may want to look at something */
+	bool grad; /* adapters must find out whether tensors require gradients */
+	uint32_t wanting; /* bit i: tensor_observers[i] may want tensors */
 } tensor_watch;
 
 /* Call after the configuration has been read or has changed. */
 void tensor_watch_configure(const struct config *cfg);
 
-/* True if any observer may want that buffer, and its description does not forbid reading its memory. */
+/* True if any observer may want v, and v's description does not forbid reading its memory. */
 static inline bool tensor_is_watched(const struct buffer *v)
 {
 	return tensor_watch.reach && v->bytes <= tensor_watch.reach && v->count && !v->nostats &&
@@ -96,13 +106,17 @@ static inline bool tensor_is_watched(const struct buffer *v)
 }
 
 /*
- * If tensor_watch.few is set: does the work of tensor_observe() for a buffer of at most STATS_TINY elements, with 1 KiB
- * of stack. False: call tensor_observe() instead.
+ * Only if tensor_watch.few is set: does the work of tensor_observe() for a buffer of at most
+ * STATS_TINY elements, with 1 KiB of stack. Returns false, without effect, if tensor_observe()
+ * must be called instead.
  */
 bool tensor_observe_few(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 
-/* Stores the values that a device has measured; buffer.shot has arrived. False: it has not been measured. */
+/*
+ * Stores the values that a device has measured, once snapshot buffer.shot has arrived. Returns
+ * false if the device did not measure them.
+ */
 bool tensor_put_measured(
 	const struct operation *w, const struct buffer *v, struct journal_tensor *record);
 

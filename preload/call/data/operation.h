@@ -16,22 +16,31 @@ struct comm;
 struct config;
 struct kept_arrays;
 
-/* As the adapter and the spec describe it. */
+/* Filled in by the adapter and from the spec. */
 struct operation {
 	struct comm *comm;
-	const struct api *row; /* of its record: the function, and the step of its entry */
+	const struct api *row; /* the function called, for the record */
 	uint32_t step;
-	/* bytes reserved for outputs that are described when the call returns; 0: they are known */
+	/*
+	 * bytes reserved for outputs that are known only when the call returns; 0: they are known
+	 */
 	uint32_t out_room;
-	const struct config *by; /* of its call; NULL: the one in use */
+	const struct config *by; /* configuration used by the call; NULL: the current one */
 	uint32_t flags; /* enum call_flag */
-	int32_t root, peer, tag; /* JOURNAL_NONE: empty */
+	int32_t root, peer, tag; /* JOURNAL_NONE: not given */
 	uint8_t redop;
-	uint8_t phase; /* enum phase; 0: that of the thread */
+	uint8_t phase; /* enum phase; 0: the thread's phase */
 	uint16_t nin, nout;
-	bool unnumbered; /* a message of a function that was not counted from the start */
-	bool on_device; /* a stream must show its buffers, whatever completes it (call/stream.h) */
-	/* For a call on a device's stream: shots that mark the stream's time before and after it, 0: none. */
+	bool unnumbered; /* a message whose function was not counted from the start */
+	/*
+	 * buffers must be measured by a stream, even if no stream completes the call
+	 * (call/stream.h)
+	 */
+	bool on_device;
+	/*
+	 * For a call on a device's stream: the snapshots that mark the stream's time before and
+	 * after the call; 0: none.
+	 */
 	uint32_t before, after;
 	int64_t node; /* with CF_NODE in flags: JOURNAL_NODE */
 	union {
@@ -40,10 +49,12 @@ struct operation {
 		};
 		struct buffer views[2 * KIND_VIEWS]; /* of a local kind: inputs, then outputs */
 	};
-	/* If there are more buffers: all of them, in memory that lives as long as the call. NULL: in[], out[]. */
+	/*
+	 * If there are more buffers than in[] and out[] hold: all of them, in memory that lives
+	 * as long as the call. Else NULL.
+	 */
 	const struct buffer *all_in, *all_out;
-	struct kept_arrays
-		*kept; /* for a copy that outlives the call: call/keep.h. Not set otherwise */
+	struct kept_arrays *kept; /* set only in a copy that outlives the call (call/keep.h) */
 };
 
 static inline const struct buffer *operation_inputs(const struct operation *w)

@@ -27,7 +27,7 @@ static bool are_tensors_wanted(const struct config *cfg)
 	return keys->task == DUMP_TENSOR || keys->task == DUMP_DIFF_CHECK || *keys->tensor_list;
 }
 
-/* Calls by which the program saves tensors itself are wanted for any task. */
+/* True for calls by which the program saves tensors itself: these are copied for any task. */
 static bool is_saved_by_program(const struct api *row)
 {
 	return strcmp(row->spec->lib->name, "probe") == 0;
@@ -41,7 +41,7 @@ static uint64_t copy_reach(const struct config *cfg)
 	return UINT64_MAX;
 }
 
-/* True if the list is not empty and each of its lines begins with that text. */
+/* True if the list is not empty and each of its lines begins with `prefix`. */
 static bool are_all_lines_of(const char *list, const char *prefix)
 {
 	size_t n = strlen(prefix);
@@ -145,7 +145,10 @@ static void copy_piece(void *state, const void *p, uint64_t count, enum dtype dt
 	uint64_t bytes = count * dtype_info(dt)->size;
 
 	(void)next;
-	/* Only the part that was described is shown; one byte more would belong to another tensor. */
+	/*
+	 * Copies only the bytes that were announced: one byte more would overwrite another
+	 * tensor.
+	 */
 	if (bytes > s->to->bytes - s->at)
 		bytes = s->to->bytes - s->at;
 	memcpy((char *)tensor_copy_data(s->to) + s->at, p, bytes);
@@ -176,7 +179,7 @@ const struct tensor_observer copy_observer = {
 
 struct wide_xor {
 	uint64_t sum, last; /* last: the word that is not complete yet */
-	unsigned fill; /* bytes in it */
+	unsigned fill; /* number of bytes in `last` */
 };
 
 static uint64_t wide_xor_reach(const struct config *cfg)

@@ -6,8 +6,9 @@
 #include "stats/stats.h"
 
 /*
- * Runs shorter than DIRECT bytes, and elements that are not adjacent, are first gathered: starting a kernel for each
- * would cost many times the measurement itself. The buffer is small because it is on the stack of a thread of the job.
+ * Runs shorter than DIRECT bytes, and elements that are not adjacent, are first gathered, because
+ * starting a kernel for each would cost many times the measurement itself. The buffer is small
+ * because it is on the stack of a thread of the job.
  */
 #define DIRECT 512
 
@@ -43,7 +44,7 @@ static inline __attribute__((always_inline)) void copy_elements(
 
 typedef uint32_t quad __attribute__((vector_size(16)));
 
-/* Each compiler has its own spelling of this. */
+/* Each compiler has its own function that picks elements of a vector. */
 #ifdef __clang__
 #define EVERY_OTHER(a, b) __builtin_shufflevector(a, b, 0, 2, 4, 6)
 #else
@@ -96,7 +97,7 @@ static void copy_strided(unsigned char *to, uintptr_t from, uint64_t n, uint64_t
 	}
 }
 
-/* Distance, in runs of n elements, between the one measured and the one to prefetch. */
+/* Returns by how many runs of n elements the prefetched run is ahead of the measured one. */
 static uint64_t runs_ahead(const struct gather *g, uint64_t n)
 {
 	return 1 + STATS_FAR / (n * g->size);
@@ -146,7 +147,7 @@ static uintptr_t segment_at(const struct buffer *v, uint32_t i)
 	return (uintptr_t)v->base + displ * (uint64_t)v->unit;
 }
 
-/* Returns false for a segment that cannot exist: at address 0. */
+/* Returns false if a segment has address 0, which cannot be. */
 static int add_segments(struct gather *g, const struct buffer *v)
 {
 	for (uint32_t i = 0; i < v->n; i++) {
@@ -165,8 +166,8 @@ static int add_segments(struct gather *g, const struct buffer *v)
 }
 
 /*
- * Inserts a dimension in the order that visits memory front to back: by step. Dimensions of step 0 repeat what is
- * inside them, so they are outermost (0 - 1 is the largest number).
+ * Inserts a dimension, ordered by step, so that memory is visited front to back. Dimensions of
+ * step 0 repeat what is inside them, so they are outermost (0 - 1 is the largest number).
  */
 static void insert_dim(struct buffer_walk *w, uint64_t size, uint64_t step)
 {
@@ -246,7 +247,9 @@ static int add_strided(struct gather *g, const struct buffer *v)
 	return 1;
 }
 
-/* Segments may begin anywhere. Other layouts begin at base, and NULL there is an error of the job. */
+/*
+ * Segments may begin anywhere. Other layouts begin at base, and base NULL is an error of the job.
+ */
 static int is_buffer_readable(const struct buffer *v)
 {
 	if (v->nostats)
@@ -323,7 +326,7 @@ bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, voi
 	return true;
 }
 
-/* Size of one element in bytes; for a derived type, as far as the buffer shows it. */
+/* Size of one element in bytes; for a derived type, as far as the buffer's fields show it. */
 static uint64_t element_bytes(const struct buffer *v)
 {
 	uint64_t size = dtype_info(v->dtype)->size;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A tensor in memory as a call describes it: where its elements are. Nothing is copied. Arrays that a buffer points to
- * (counts, displacements, sizes) belong to the caller and live as long as the call. An operation that outlives its call
- * has copies (call/keep.h).
+ * Where a tensor's elements are in memory, as a call describes it. Nothing is copied. Arrays that
+ * a buffer points to (counts, displacements, sizes) belong to the caller and live as long as the
+ * call. An operation that outlives its call has copies (call/keep.h).
  */
 #ifndef PROBE_CALL_VIEW_H
 #define PROBE_CALL_VIEW_H
@@ -15,7 +15,10 @@
 enum buffer_layout {
 	BUFFER_CONTIG, /* count elements from base on, adjacent */
 	BUFFER_SEGMENTS, /* counts[i] elements at base + displs[i] * unit bytes, i in 0..n */
-	/* n dimensions: sizes[] and strides[] in elements, both int64_t; strides may be 0 or negative; at most 16 longer than 1 */
+	/*
+	 * n dimensions: sizes[] and strides[] in elements, int64_t; strides may be <= 0; at most
+	 * 16 sizes > 1
+	 */
 	BUFFER_STRIDED,
 };
 
@@ -28,28 +31,29 @@ struct buffer {
 	uint8_t dtype; /* DT_OTHER: no statistics */
 	uint8_t layout;
 	uint8_t io; /* enum tensor_io */
-	uint8_t nostats; /* the memory must not be read (or holds data that no dtype describes) */
-	/* number of the function's argument, from 1, 0: not known; or-ed with TENSOR_GRAD ... */
+	uint8_t nostats; /* the memory must not be read (or its elements have no dtype of ours) */
+	/* number of the function's argument, from 1; 0: not known; or-ed with TENSOR_GRAD ... */
 	uint8_t arg;
-	uint8_t host; /* known to be readable by the processor; false: to be checked */
+	uint8_t host; /* known to be readable by the processor; if not set, it must be checked */
 	uint16_t index;
-	uint8_t width; /* bytes of one integer in counts[]: 4 or 8 */
-	uint8_t dwidth; /* ... in displs[]; 0: as in counts[] */
+	uint8_t width; /* bytes of an integer in counts[]: 4 or 8 */
+	uint8_t dwidth; /* bytes of an integer in displs[]; 0: as in counts[] */
 	uint8_t ndim; /* for the `shape` column: dims[0..ndim); JOURNAL_NDIM_NONE: unknown */
-	uint8_t item; /* ... and its position in a list there, from 1, 0: not in a list */
+	uint8_t item; /* position in the list passed as this argument, from 1; 0: not in a list */
 	int32_t peer, tag;
-	/* number of the device that holds it, from 1: only a stream can show it. 0: not known */
+	/* number of the device with the memory, from 1: only a stream can read it. 0: not known */
 	uint8_t device;
 	int64_t comm_seq;
 	uint32_t n;
 	int64_t unit;
-	const void *counts, *displs; /* or sizes, strides */
+	const void *counts, *displs; /* BUFFER_STRIDED: sizes and strides */
 	/*
-	 * For an input that is looked at when the call ends: number of its pending snapshot on a device
-	 * (call/stream.c), or BUFFER_AT_END: the memory itself. 0: it was looked at when the call began.
+	 * For an input that is measured when the call ends: number of its pending snapshot on a
+	 * device (call/stream.c), or BUFFER_AT_END: its memory is read. 0: it was measured when
+	 * the call began.
 	 */
 	uint32_t shot;
-	/* JOURNAL_NAME_*, if the adapter knows it; 0: found by its memory, tensor_namer */
+	/* JOURNAL_NAME_*, if the adapter knows it; 0: tensor_namer finds it by the address */
 	uint32_t name;
 };
 
@@ -57,26 +61,33 @@ struct buffer {
 typedef void buffer_piece_fn(
 	void *arg, const void *p, uint64_t count, enum dtype dt, const void *next);
 
-/* For a strided one: true if a dimension precedes one with a larger stride (transposed, channels last). */
+/*
+ * For a strided buffer: true if a dimension precedes one with a larger stride (transposed,
+ * channels last).
+ */
 bool buffer_is_permuted(const struct buffer *v);
-/* For a strided one: true if the memory between its first and its last element is more than its elements. */
+/* For a strided buffer: true if there are gaps between its elements in memory. */
 bool buffer_has_gaps(const struct buffer *v);
 
-/* True for at most STATS_FEW adjacent, readable elements. */
+/* True for at most STATS_FEW adjacent elements in memory that may be read. */
 bool buffer_is_few(const struct buffer *v);
 
 /*
- * Passes the buffer's elements to fn, piece by piece, each once. in_order: in the order of the buffer, for a strided
- * one in memory order; else short pieces may come later, gathered. False: it cannot be read, or only in part.
+ * Passes the buffer's elements to fn, piece by piece, each once. in_order: in the order of the
+ * buffer, for a strided one in memory order; else short pieces may come later, gathered. Returns
+ * false if the buffer cannot be read, or only in part.
  */
 bool buffer_show(const struct buffer *v, bool in_order, buffer_piece_fn *fn, void *arg);
 
-/* The bytes [*lo, *hi) hold every element of the buffer. Returns 0 if it has none. */
+/*
+ * Sets [*lo, *hi) to the address range that contains every element of the buffer. Returns 0 if it
+ * has no element.
+ */
 int buffer_bounds(const struct buffer *v, uintptr_t *lo, uintptr_t *hi);
 
 /*
- * Dimensions with more than one element. NumPy and PyTorch allow 64, but 16 of them already make at least 65536
- * elements.
+ * Limit for dimensions of size > 1. NumPy and PyTorch allow 64, but 16 of them already make at
+ * least 65,536 elements.
  */
 #define BUFFER_DIMS_MAX 16
 
@@ -87,10 +98,13 @@ struct buffer_walk {
 	uint64_t size[BUFFER_DIMS_MAX], step[BUFFER_DIMS_MAX];
 };
 
-/* Merges dimensions that can be merged. False: there is nothing to visit, or there are too many dimensions. */
+/*
+ * Fills in *w, with adjacent dimensions merged where possible. Returns false if there is no
+ * element, or too many dimensions.
+ */
 bool buffer_walk(const struct buffer *v, struct buffer_walk *w);
 
-/* True if the memory of two buffers overlaps (their outer bounds do). */
+/* Returns 1 if the address ranges of two buffers (buffer_bounds()) overlap. */
 int buffer_overlap(const struct buffer *a, const struct buffer *b);
 
 #endif

@@ -19,8 +19,9 @@ const char import_names[][64] = {
 /* ---- detecting which tool's file it is ---- */
 
 /*
- * A key that only one of the tools has at the top of its files, and that libprobe does not have, or not with such a value.
- * JSON: it only counts in JSON, because libprobe's YAML has the same name.
+ * A key by which a file is recognised: only one tool has it at the top level, and libprobe does
+ * not have it, or not with such a value. JSON: it is used only in JSON files, because libprobe's
+ * YAML has a key of the same name.
  */
 struct import_mark {
 	char key[32];
@@ -67,7 +68,10 @@ static const struct import_mark marks[] = {
 };
 #define NMARKS (sizeof(marks) / sizeof(*marks))
 
-/* Checked before the file is read twice: true if one of the keys is at the beginning of a line. */
+/*
+ * True if one of the keys is at the beginning of a line. Checked first, to avoid reading most
+ * files twice.
+ */
 static bool may_be_import(const char *text, size_t len)
 {
 	const char *end = text + len;
@@ -97,8 +101,8 @@ static bool is_of_type(const struct tree_node *n, uint8_t type)
 }
 
 /*
- * True if there is a key that only libprobe has: then it is libprobe's file, whatever else it contains. Keys that several tools
- * have prove nothing.
+ * True if the file has a key that only libprobe has: then it is libprobe's, whatever else it
+ * contains. Keys that several tools have prove nothing.
  */
 static bool has_own_key(const struct tree_node *top)
 {
@@ -130,7 +134,10 @@ static enum import_kind kind_of_config(struct import *f, bool json)
 		else if (marks[i].kind != first->kind && !other)
 			other = &marks[i];
 	}
-	/* monitors.* of the second version occur together with keys that the first version has too. */
+	/*
+	 * The second version's monitors.* occur together with keys that the first version has
+	 * too, so they decide.
+	 */
 	if (tree_get(f->top, "monitors") && tree_get(f->top, "monitors")->kind == TREE_MAP)
 		return IMPORT_MONITOR_V2;
 	if (other)

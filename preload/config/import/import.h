@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads configuration files of other tools, recognised by their keys: msprobe's dump and monitor configurations and the
- * training YAML of MindSpore Transformers. One table for each: the foreign key, and libprobe's key or the reason why it cannot
- * apply here. A wrong value is a problem, reported with line, key and accepted values; a key without effect here is a note
+ * Reads configuration files of other tools, recognised by their keys: msprobe's dump and monitor
+ * configurations and the training YAML of MindSpore Transformers. There is one table for each,
+ * with the other tool's key and libprobe's key, or the reason why it has no effect. A wrong value
+ * is a problem, reported with line, key and accepted values; a key without effect is a note
  * (config_is_note()).
  */
 #ifndef PROBE_CONFIG_IMPORT_H
@@ -19,12 +20,13 @@ enum import_kind {
 	IMPORT_TRAINING /* MindSpore Transformers */
 };
 
-/* By enum import_kind, for people: "an msprobe dump configuration". */
+/* Names for messages: "an msprobe dump configuration". Index: enum import_kind. */
 extern const char import_names[][64];
 
 /*
- * Reads the text if it is such a file, and returns which kind. IMPORT_NONE: it is libprobe's own or unknown, and nothing was
- * done. If a file of a known kind cannot be read, that is reported, *err is not 0, and no key gets a value from it.
+ * Reads the text if it is a file of another tool, and returns which kind. Returns IMPORT_NONE,
+ * having done nothing, if it is libprobe's own or unknown. If a file of a known kind cannot be
+ * read, that is reported, *err is not 0, and no key gets a value from it.
  */
 enum import_kind import_read(struct loader *l, const char *text, size_t len, int *err);
 
@@ -40,19 +42,22 @@ enum import_type { FT_ANY, FT_BOOL, FT_INT, FT_NUMBER, FT_TEXT, FT_LIST, FT_MAP 
 
 enum import_how {
 	FH_SET, /* sets the same key of libprobe */
-	FH_GROUP, /* a group: the keys are below it */
-	FH_OWN, /* handled by the tool's own function */
+	FH_GROUP, /* a group with keys below it */
+	FH_OWN, /* handled by the import_own_fn of the tool */
 	FH_QUIET, /* ignored silently */
-	FH_NOTE, /* no effect; the text tells why */
-	FH_REFUSE /* not supported; the text tells why: a problem */
+	FH_NOTE, /* no effect; the text explains why */
+	FH_REFUSE /* not supported, reported as a problem; the text explains why */
 };
 
-/* Texts within the row, because the loader does not touch data without pointers. */
+/* Texts are stored in the row, so that the loader need not relocate pointers. */
 struct import_row {
 	char path[56]; /* keys separated by dots */
 	char ours[40];
 	uint8_t type, how; /* enum import_type, enum import_how */
-	/* FH_NOTE, FH_REFUSE: the value that requests nothing; so do false, null, [] and "" */
+	/*
+	 * FH_NOTE, FH_REFUSE: a value that is not reported, because it requests nothing; so are
+	 * false, null, [] and ""
+	 */
 	char plain[20];
 	char why[168];
 };
@@ -60,21 +65,24 @@ struct import_row {
 typedef void import_own_fn(
 	struct import *f, const struct import_row *row, const struct tree_node *n);
 
-/* Applies the rows whose paths begin with prefix to the keys of a map. */
+/* Applies the rows whose paths begin with `prefix` to the keys of map. */
 void import_walk(struct import *f, const struct tree_node *map, const char *prefix,
 	const struct import_row *rows, size_t nrows, import_own_fn *own);
 
-/* True if the value has that type; otherwise reported. */
+/* True if the value has this type; otherwise reports it and returns false. */
 bool import_check(struct import *f, const struct tree_node *n, enum import_type type);
 
-/* Sets libprobe's key to the node's value; false: the value was wrong (reported). */
+/* Sets libprobe's key `ours` to the value of n. Returns false if the value is wrong (reported). */
 bool import_set(struct import *f, const char *ours, const struct tree_node *n);
 
-/* The same from a text; n: its origin, NULL: the tool's defaults. */
+/*
+ * Like import_set(), with the value in `text`. n: the node it comes from; NULL: the tool's
+ * default.
+ */
 bool import_set_text(
 	struct import *f, const char *ours, const struct tree_node *n, const char *text);
 
-/* Adds a word to libprobe's list unless it is there. */
+/* Adds a word to libprobe's list `ours`, unless the list contains it. */
 void import_add_word(struct import *f, const char *ours, const char *word);
 
 void import_note(struct import *f, const struct tree_node *n, const char *fmt, ...)
@@ -85,17 +93,20 @@ void import_wrong(struct import *f, const struct tree_node *n, const char *fmt, 
 /* True for a value that requests nothing: false, null, [], {}, "". */
 bool import_is_empty(const struct tree_node *n);
 
-/* An environment variable; NULL: not set. */
+/* Returns the value of an environment variable; NULL: not set. */
 const char *import_env(const struct import *f, const char *name);
 
 void import_apply_dump(struct import *f);
 void import_apply_monitor(struct import *f);
 void import_apply_monitor_v2(struct import *f);
 void import_apply_training(struct import *f);
-/* Handles the sections of the PyNative trainer, which are in a training YAML of the newer engine. */
+/* Handles the sections for MindSpore's PyNative trainer, in a training YAML of the newer engine. */
 void import_apply_pynative(struct import *f);
 
-/* Number of ranks of the job, from the launchers' environment variables; 0: not known. */
+/*
+ * Returns the number of ranks of the job, from the launchers' environment variables; 0: not
+ * known.
+ */
 int64_t import_job_size(const struct import *f);
 
 #endif

@@ -43,7 +43,7 @@ static const struct import_row rows[] = {
 	{"run_ut", "", FT_MAP, FH_QUIET, "", ""},
 	{"free_benchmark", "", FT_MAP, FH_QUIET, "", ""},
 	{"exception_dump", "", FT_MAP, FH_QUIET, "", ""},
-	/* Below the section of the task. */
+	/* Keys in the section of the task. */
 	{"*.scope", "scope", FT_LIST, FH_OWN, "", ""},
 	{"*.list", "list", FT_LIST, FH_SET, "", ""},
 	{"*.tensor_list", "tensor_list", FT_LIST, FH_SET, "", ""},
@@ -69,7 +69,7 @@ static const struct import_row rows[] = {
 };
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* Tasks that are refused, and why. */
+/* Tasks that are not supported, and the reasons. */
 static const struct {
 	char task[16], why[120];
 } refused[] = {
@@ -101,7 +101,10 @@ static void take_task(struct import *f, const struct tree_node *n)
 	import_set(f, "task", n);
 }
 
-/* The operators recorded if no name is given; here the list decides that. */
+/*
+ * In msprobe, risk_level selects the operators to record if no name is given. In libprobe the
+ * list of functions selects them.
+ */
 static void take_risk_level(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "ALL") && strcmp(n->text, "CORE") && strcmp(n->text, "FOCUS"))
@@ -185,7 +188,7 @@ static void take_dump_key(struct import *f, const struct import_row *row, const 
 	}
 }
 
-/* The section of the configured task; others are ignored. */
+/* Returns the section of the configured task; other sections are ignored. */
 static const struct tree_node *section_of_task(const struct import *f)
 {
 	const struct tree_node *task = tree_get(f->top, "task"), *n;
@@ -204,7 +207,7 @@ static const char *text_of(const struct tree_node *map, const char *key, const c
 	return n && n->kind == TREE_SCALAR ? n->text : none;
 }
 
-/* The backward pass is recorded unless only forward sides are requested. */
+/* True unless the section requests only forward sides. */
 static bool wants_backward(const struct tree_node *section)
 {
 	const struct tree_node *mode = tree_get(section, "data_mode");
@@ -244,7 +247,7 @@ void import_apply_dump(struct import *f)
 		if (wants_backward(section))
 			import_set_text(f, "backward", NULL, "true");
 	}
-	/* The structure is written only for both. */
+	/* The structure is written only for modules and operators together. */
 	if (is_structure)
 		import_set_text(f, "level", NULL, "mix");
 	if (is_grad_probe)

@@ -73,9 +73,9 @@ static bool is_on(const struct tree_node *map, const char *key)
 }
 
 /*
- * Names of modules and parameters. Selecting single tensors of a module is not supported. In msprobe a module's name matches
- * only that module (_is_target_module), and a parameter's name every name that begins with it (_is_target_param); "0:" is the
- * model chunk.
+ * Names of modules and parameters. Selecting single tensors of a module is not supported. In
+ * msprobe the name of a module matches only that module (_is_target_module), and the name of a
+ * parameter every name that begins with it (_is_target_param); "0:" is the model chunk.
  */
 static void take_targets(struct import *f, const struct tree_node *n)
 {
@@ -96,7 +96,7 @@ static void take_targets(struct import *f, const struct tree_node *n)
 			"all inputs and outputs of these modules are written, not single ones");
 }
 
-/* With the key unset, only modules named in targets are examined; without targets all are. */
+/* If all_xy is not set, only modules named in targets are examined; without targets all are. */
 static void take_activations(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *targets = tree_get(f->top, "targets");
@@ -164,7 +164,10 @@ static void take_format(struct import *f, const struct tree_node *n)
 	}
 }
 
-/* Absent: practically unlimited; 0: none at all, which is -1 in libprobe's key. */
+/*
+ * If the key is absent, there is practically no limit. 0 means no step, which is -1 in libprobe's
+ * key.
+ */
 static void take_collect_times(struct import *f, const struct tree_node *n)
 {
 	if (strcmp(n->text, "0") == 0)
@@ -198,7 +201,7 @@ static void take_switching(struct import *f)
 	}
 }
 
-/* {"rule_name": "AnomalyTurbulence", "args": {"threshold": 0.5}} */
+/* Such as {"rule_name": "AnomalyTurbulence", "args": {"threshold": 0.5}}. */
 static void take_rules(struct import *f, const struct tree_node *n)
 {
 	char all[2048];
@@ -242,7 +245,7 @@ static void take_rules(struct import *f, const struct tree_node *n)
 		import_set_text(f, "alerts", n, all);
 }
 
-/* The time range in which the folder was made that this run continues. */
+/* The time range in which the folder was made in which this run continues. */
 static void take_append(struct import *f, const struct tree_node *n)
 {
 	if (!n->child)
@@ -277,7 +280,7 @@ static void take_monitor_key(
 		import_add_word(f, "kinds", row->ours);
 }
 
-/* Common to both versions: the tool's defaults, the output folder, and that names are needed. */
+/* Common to both versions: sets the tool's defaults and the output folder, and requests names. */
 static void start_monitor(struct import *f)
 {
 	import_set_text(f, "format", NULL, "monitor");
@@ -344,7 +347,7 @@ static const struct import_row v2_rows[] = {
 	{"monitors.cc.cc_distribution.cc_pre_hook", "cc_pre_hook", FT_BOOL, FH_SET, "", ""},
 };
 
-/* The kinds written by each of its monitors. */
+/* The kinds of parameter statistics that each of its monitors writes. */
 static const struct {
 	char monitor[16], kinds[2][20], off[24];
 } v2_kinds[] = {
@@ -384,7 +387,7 @@ static void take_v2_key(struct import *f, const struct import_row *row, const st
 		take_format(f, n);
 }
 
-/* Up to stop_step, exclusive. */
+/* The steps up to stop_step, exclusive. */
 static void take_stop_step(struct import *f)
 {
 	const struct tree_node *stop = tree_get(f->top, "stop_step"),

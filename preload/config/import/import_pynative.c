@@ -47,7 +47,7 @@ static const struct import_row rows[] = {
 	{"training.deterministic", "", OF_THE_TRAINING},
 	{"training.rampup_batch_size", "", OF_THE_TRAINING},
 	{"profiler.enable_profiling", "", FT_BOOL, FH_QUIET, "", ""},
-	/* Handled together with the key that is true. */
+	/* Handled together with the key that switches the profiler on. */
 	{"profiler.start_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profiler.end_step", "", FT_INT, FH_QUIET, "", ""},
 	{"profiler.profiler_rank", "", FT_LIST, FH_QUIET, "", ""},
@@ -63,7 +63,7 @@ static const struct import_row rows[] = {
 };
 #define NROWS (sizeof(rows) / sizeof(*rows))
 
-/* Value of an integer key; `none` if it is absent or no integer. */
+/* Returns the value of an integer key; `none` if it is absent or not an integer. */
 static double read_integer(const struct tree_node *map, const char *key, double none)
 {
 	const struct tree_node *n = tree_get(map, key);
@@ -78,7 +78,7 @@ static void log_metric(struct import *f, const char *metric)
 	import_set_text(f, "monitor_stderr", NULL, "true");
 }
 
-/* ---- which parameters: a part of their names, several parts, or true ---- */
+/* ---- which parameters: part of a name, several parts, or true ---- */
 
 static void write_pattern(struct text *t, const char *part)
 {
@@ -131,7 +131,7 @@ static void add_norm_names(struct import *f, struct norm_names *names, const str
 			"parameters; it is ignored");
 }
 
-/* One list for both: libprobe computes one norm of a parameter in each step. */
+/* Uses one list for both norms: libprobe computes one norm of a parameter in each step. */
 static void take_norms(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *state = tree_get(tree_get(f->top, "monitor"), "train_state");
@@ -170,7 +170,7 @@ static void take_loss(struct import *f, const struct import_row *row, const stru
 			"sum over its micro steps is written");
 }
 
-/* Only its last rank writes. */
+/* Only the last rank writes event files. */
 static void take_event_folder(struct import *f, const struct tree_node *n)
 {
 	static const uint8_t theirs[] = {SCALAR_LOSS, SCALAR_LOSS_SCALE, SCALAR_GRAD_NORM,
@@ -202,7 +202,7 @@ static void take_embedding_threshold(struct import *f, const struct tree_node *n
 	import_set(f, "embedding_local_norm_threshold", n);
 }
 
-/* Both keys are declared in that tool, but not used. */
+/* MindSpore Transformers declares both keys, but does not use them. */
 static void take_skip_threshold(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *time =
@@ -219,7 +219,10 @@ static void take_skip_threshold(struct import *f, const struct tree_node *n)
 
 /* ---- training ---- */
 
-/* A norm that is not finite is always a spike. With this threshold, only such norms are. */
+/*
+ * A norm that is not finite is always a spike. With this threshold, only norms that are not
+ * finite are.
+ */
 static void take_skip_on_nan(struct import *f, const struct tree_node *n)
 {
 	const struct tree_node *training = tree_get(f->top, "training");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Applies the tables of import_*.c: a foreign key sets ours, is a note, or is a problem. */
+/*
+ * Applies the tables of import_*.c: a key of another tool sets libprobe's key, is a note, or is a
+ * problem.
+ */
 #include "config/import/import.h"
 
 #include <errno.h>
@@ -94,7 +97,10 @@ static const struct config_key *key_of_ours(
 	return k;
 }
 
-/* wrong: the error in a value, NULL: none; then the key has its value from the file. */
+/*
+ * Handles the result of setting key k. wrong: the error in the value; NULL: none, the key has its
+ * value from the file.
+ */
 static bool settle_value(struct import *f, const struct config_key *k, const struct tree_node *n,
 	const char *wrong, const char *text, size_t len)
 {
@@ -154,7 +160,7 @@ static bool set_list(struct import *f, const struct config_key *k, const struct 
 	return false;
 }
 
-/* A regular expression that matches any of several. */
+/* Sets a key to one regular expression that matches any of several texts. */
 static bool set_patterns(struct import *f, const struct config_key *k, const struct tree_node *n)
 {
 	size_t bytes = 1;
@@ -222,7 +228,7 @@ void import_add_word(struct import *f, const char *ours, const char *word)
 		if (strcspn(p, "\n") == n && strncmp(p, word, n) == 0)
 			return;
 	if (*all == k->dflt) {
-		/* Out of memory earlier: the table's own text. */
+		/* There was no memory for a list: k has the text in the table of keys. */
 		f->l->error = -ENOMEM;
 		return;
 	}
@@ -249,7 +255,7 @@ static void unknown_import(struct import *f, const struct tree_node *n, const ch
 	const char *near = NULL;
 	size_t len = strlen(n->key), plen = strlen(prefix);
 
-	/* A name that differs by one character, or in letter case. */
+	/* Suggests a name that differs by one character, or in case. */
 	for (size_t i = 0; i < nrows && !near; i++) {
 		const char *name = rows[i].path + plen;
 		size_t m = strlen(name), same = 0, tail = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks, skipping, health and profile keys. It
- * is the training's own file: other keys at its top are ignored silently. Defaults and reactions to wrong values are those of
- * that version, except that the job is never ended.
+ * A training YAML of MindSpore Transformers 2.1: monitor_config, tensorboard, callbacks,
+ * skipping, health and profile keys. It is the training's own file, so other keys at its top
+ * level are ignored silently. Defaults and reactions to wrong values are those of MindSpore
+ * Transformers, except that the job is never ended.
  */
 #include "config/import/import.h"
 
@@ -22,7 +23,7 @@
 	"as npy"
 
 static const struct import_row rows[] = {
-	{"monitor_config", "", FT_MAP, FH_QUIET, "", ""}, /* by monitor_on, below */
+	{"monitor_config", "", FT_MAP, FH_QUIET, "", ""}, /* depends on monitor_on */
 	{"tensorboard", "", FT_MAP, FH_GROUP, "", ""},
 	{"tensorboard.tensorboard_dir", "tensorboard_dir", FT_TEXT, FH_SET, "", ""},
 	{"tensorboard.tensorboard_queue_size", "", FT_ANY, FH_OWN, "", ""},
@@ -52,10 +53,10 @@ static const struct import_row rows[] = {
 	{"profile_output", "", FT_TEXT, FH_NOTE, "",
 		"profiles are written afterwards, by probe export: its --output names the "
 		"folder"},
-	/* Below monitor_config any other key is an error in that tool. */
+	/* Any other key in monitor_config is an error in MindSpore Transformers. */
 	{"monitor_config.monitor_on", "", FT_BOOL, FH_QUIET, "", ""},
 	{"monitor_config.dump_path", "", FT_TEXT, FH_QUIET, "",
-		""}, /* files between processes: not used here */
+		""}, /* files between processes: libprobe does not use them */
 	{"monitor_config.target", "metrics_targets", FT_LIST, FH_OWN, "", ""},
 	{"monitor_config.invert", "metrics_invert", FT_BOOL, FH_SET, "", ""},
 	{"monitor_config.step_interval", "metrics_interval", FT_INT, FH_OWN, "", ""},
@@ -86,7 +87,7 @@ static const struct import_row rows[] = {
 		"communicate"},
 	{"stable_rank.moe_show_mode", "stable_rank_experts", FT_TEXT, FH_SET, "", ""},
 	{"stable_rank.power_iteration_num", "stable_rank_iterations", FT_INT, FH_OWN, "", ""},
-	/* For SummaryMonitor in callbacks. */
+	/* Keys of SummaryMonitor in callbacks. */
 	{"summary.type", "", FT_TEXT, FH_QUIET, "", ""},
 	{"summary.summary_dir", "summary_dir", FT_TEXT, FH_SET, "", ""},
 	{"summary.collect_freq", "summary_interval", FT_INT, FH_OWN, "", ""},
@@ -105,7 +106,8 @@ static const struct import_row rows[] = {
 		NOT_SUMMARISED},
 	{"summary.collect_specified_data.collect_landscape", "", FT_ANY, FH_NOTE, "",
 		NOT_SUMMARISED},
-	{"summary.keep_default_action", "", FT_BOOL, FH_QUIET, "", ""}, /* below */
+	/* see take_summary_monitor() */
+	{"summary.keep_default_action", "", FT_BOOL, FH_QUIET, "", ""},
 	{"summary.num_process", "", FT_ANY, FH_QUIET, "", ""},
 	{"summary.max_file_size", "summary_max_bytes", FT_INT, FH_OWN, "", ""},
 	{"summary.custom_lineage_data", "", FT_ANY, FH_NOTE, "", NOT_SUMMARISED},
@@ -134,7 +136,7 @@ static bool has_tensorboard(const struct import *f)
 	return (n && n->kind == TREE_MAP) || (dir && *dir);
 }
 
-/* ---- log, tensorboard, or both ---- */
+/* ---- values that go to the log, to tensorboard, or to both ---- */
 
 static void take_format_word(
 	struct import *f, const struct tree_node *at, const struct tree_node *n, const char *metric)
@@ -185,7 +187,7 @@ static void take_positive(struct import *f, const char *ours, const struct tree_
 		import_set(f, ours, n);
 }
 
-/* A float: that tool treats an integer as an error, and ends. */
+/* For a float: MindSpore Transformers treats an integer as an error, and ends. */
 static void take_float(struct import *f, const char *ours, const struct tree_node *n)
 {
 	if (tree_is_integer(n))
@@ -259,7 +261,7 @@ static void take_summary_monitor(struct import *f, const struct tree_node *n)
 	import_walk(f, n, "summary.", rows, NROWS, take_train_key);
 }
 
-/* That tool matches it at the start of a name. */
+/* MindSpore Transformers matches the expression at the start of a name. */
 static void take_histogram_names(struct import *f, const struct tree_node *n)
 {
 	char text[1024];
@@ -268,7 +270,7 @@ static void take_histogram_names(struct import *f, const struct tree_node *n)
 	import_set_text(f, "summary_targets", n, text);
 }
 
-/* It also saves checkpoints; libprobe detects these from the files. */
+/* CheckpointMonitor also saves checkpoints; libprobe detects these from the files. */
 static void take_checkpoint_monitor(struct import *f, const struct tree_node *map)
 {
 	const struct tree_node *n = tree_get(map, "embedding_local_norm_threshold");
@@ -326,9 +328,9 @@ static void take_model(struct import *f, const struct tree_node *n)
 	take_sizes(f, tree_get(n, "model_config"), pair, 3);
 }
 
-/* ---- a profiler's window ---- */
+/* ---- the steps and ranks to be profiled ---- */
 
-/* A number of the file; `none` if it is absent or no integer. */
+/* Returns the file's number for `key`; `none` if it is absent or not an integer. */
 static int64_t profile_number(struct import *f, const char *key, int64_t none)
 {
 	const struct tree_node *n = tree_get(f->top, key);
@@ -358,7 +360,7 @@ int64_t import_job_size(const struct import *f)
 	return 0;
 }
 
-/* One rank of each pipeline stage: the first. */
+/* Selects the first rank of each pipeline stage. */
 static void take_profile_stages(struct import *f)
 {
 	const struct tree_node *at = tree_get(f->top, "profile_pipeline");
@@ -383,7 +385,10 @@ static void take_profile_stages(struct import *f)
 		import_set_text(f, "profile_rank", at, list);
 }
 
-/* Its steps are counted from 1, and the range includes both ends. Wrong values have the same consequences as in that tool. */
+/*
+ * The steps of these keys are counted from 1, and the range includes both ends. Wrong values have
+ * the same consequences as in MindSpore Transformers.
+ */
 static void take_profile(struct import *f, const struct tree_node *at)
 {
 	const struct tree_node *ranks = tree_get(f->top, "profile_rank_ids");
@@ -397,7 +402,7 @@ static void take_profile(struct import *f, const struct tree_node *at)
 	level = profile_number(f, "profiler_level", -1);
 	if (level < 0)
 		level = profile_number(f, "profile_level", -1);
-	/* Communication needs more than the lowest level, if it is requested. */
+	/* If communication is requested, more than the lowest level is needed. */
 	if (level == 0 && is_true(f->top, "profile_communication", false))
 		level = 1;
 	first = first < 0 ? 1 : first;
@@ -467,10 +472,10 @@ static void take_train_key(
 		import_set(f, row->ours, n);
 }
 
-/* The numbers written as events: the same as that tool writes. */
+/* Selects the scalars that MindSpore Transformers writes as events. */
 static void choose_scalars(struct import *f)
 {
-	/* 1: with log_timers_to_tensorboard, 2: with log_loss_scale_to_tensorboard */
+	/* 1: needs log_timers_to_tensorboard, 2: needs log_loss_scale_to_tensorboard */
 	static const struct {
 		uint8_t which, only;
 	} theirs[] = {{SCALAR_LOSS, 0}, {SCALAR_LEARNING_RATE, 0}, {SCALAR_GRAD_NORM, 0},
@@ -498,7 +503,10 @@ static void check_contradictions(struct import *f, bool on)
 
 	if (!is_true(f->top, "use_skip_data_by_global_norm", false))
 		return;
-	/* That tool's lines on a skipped step are in the job's log, independent of other keys. */
+	/*
+	 * MindSpore Transformers writes its lines on a skipped step to the job's log, independent
+	 * of other keys.
+	 */
 	import_set_text(f, "monitor_stderr", NULL, "true");
 	if (!on) {
 		const struct tree_node *most = tree_get(monitor, "global_norm_spike_threshold");
@@ -520,9 +528,12 @@ static void check_contradictions(struct import *f, bool on)
 
 /* ---- the file's own text, for page TEXT ---- */
 
-#define TRAINING_TEXT_MAX 15000 /* size of this part of meta.json */
+#define TRAINING_TEXT_MAX 15000 /* maximum size of this part of meta.json */
 
-/* Keys omitted if they are absent or have that value, and keys that are never shown. Both as in that tool. */
+/*
+ * Keys that are omitted if they are absent or have this value, and keys that are never shown, as
+ * in MindSpore Transformers.
+ */
 static const char *const never_shown[] = {"adapter_id", "enable_mindio_ttp_save_ckpt",
 	"exclude_cann_cpu", "infer_precision_sync", "local_rank", "rank_id",
 	"postprocess_use_numpy", "train_precision_sync", "processor", "input_data",
@@ -575,7 +586,10 @@ static bool is_shown(const struct import *f, const struct tree_node *n)
 	return true;
 }
 
-/* A JSON object with each key at the top and its value as Python prints it. Keys that do not fit are omitted. */
+/*
+ * Makes a JSON object of the keys at the top level, with each value as Python prints it. Keys
+ * that do not fit are omitted.
+ */
 static void keep_training_text(struct import *f)
 {
 	char *json = malloc(TRAINING_TEXT_MAX), *value = malloc(TRAINING_TEXT_MAX);

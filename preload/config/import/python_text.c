@@ -8,7 +8,7 @@
 
 #define DIGITS_MAX 17
 
-/* The digits of v without trailing zeros, and the power of ten of the first one. */
+/* Writes the digits of v without trailing zeros. Returns the power of ten of the first digit. */
 static int split_float(double v, char digits[DIGITS_MAX + 1], bool *negative)
 {
 	char buf[40];
@@ -81,7 +81,7 @@ void python_float_put(struct text *out, double v)
 	}
 }
 
-/* repr() of a str. */
+/* Writes repr() of a str. */
 static void put_python_quoted(struct text *out, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'';
@@ -102,7 +102,10 @@ static void put_python_quoted(struct text *out, const char *s)
 	text_char(out, quote);
 }
 
-/* YAML 1.1 has no float without a point, and no exponent without a sign: Python reads these as texts. */
+/*
+ * True for a float in YAML 1.1, which has a point, and a sign in its exponent: Python reads other
+ * ones as texts.
+ */
 static bool is_python_float(const struct tree_node *n, double *v)
 {
 	const char *e = strpbrk(n->text, "eE");

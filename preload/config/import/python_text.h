@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A value of a training's own file as Python's str() prints it: MindSpore Transformers writes its configuration that
- * way.
+ * Writes a value of a training's own file as Python's str() prints it: MindSpore Transformers
+ * writes its configuration this way.
  */
 #ifndef PROBE_CONFIG_PYTHON_TEXT_H
 #define PROBE_CONFIG_PYTHON_TEXT_H
@@ -9,10 +9,10 @@
 #include "text/text.h"
 #include "config/config_tree.h"
 
-/* n: NULL is None. Keys of maps are texts. */
+/* n NULL is printed as None. Keys of maps are texts. */
 void python_text_put(struct text *out, const struct tree_node *n);
 
-/* A float as repr() prints it: the fewest digits that restore the number, `1e-08`, `270.0`. */
+/* Writes a float as repr() does: the fewest digits that identify the number, `1e-08`, `270.0`. */
 void python_float_put(struct text *out, double v);
 
 #endif

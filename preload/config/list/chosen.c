@@ -26,12 +26,15 @@ static bool fits_name(const char *pattern, const char *name)
 		return false;
 	if (glob_match(pattern, name))
 		return true;
-	/* at::_ops::add::call, aten::add.Tensor: the common name matches too. */
+	/* For at::_ops::add::call and aten::add.Tensor, the plain name `add` matches too. */
 	last = strrchr(name, ':');
 	return last && last > name && last[-1] == ':' && glob_match(pattern, last + 1);
 }
 
-/* An operator of PyTorch, add.Tensor: matches also by the name without overload, and with aten:: before it. */
+/*
+ * For an operator of PyTorch, add.Tensor: the pattern may also match the name without overload,
+ * and with aten:: before it.
+ */
 static bool fits_operator(const char *pattern, const char *op)
 {
 	char base[128];
@@ -70,7 +73,7 @@ static bool fits_any(const char *words, const char *symbol, const char *listed, 
 	return false;
 }
 
-/* NULL: a configuration that was never loaded. */
+/* words NULL: the configuration was never loaded. */
 static bool has_words(const char *words)
 {
 	return words && *words;

@@ -10,8 +10,8 @@ bool glob_is(const char *text)
 }
 
 /*
- * p is after the [ of a set. Returns the position after its ], or NULL if there is none; *hit tells whether c is in the
- * set.
+ * Matches c with the set after a [ at p. Returns the position after the set's ], or NULL if it
+ * has none. *hit: c is in the set.
  */
 static const char *set_match(const char *p, unsigned char c, bool *hit)
 {
@@ -61,7 +61,10 @@ const char *glob_check(const char *p)
 	return NULL;
 }
 
-/* Matches one element of the pattern, not *, with one byte. Returns the position after it, or NULL. */
+/*
+ * Matches one element of the pattern, which is not *, with one byte. Returns the position after
+ * the element, or NULL.
+ */
 static const char *match_one_element(const char *p, unsigned char c)
 {
 	bool hit;
@@ -74,7 +77,7 @@ static const char *match_one_element(const char *p, unsigned char c)
 		end = set_match(p + 1, c, &hit);
 		if (end)
 			return hit ? end : NULL;
-		break; /* not closed: the bracket itself */
+		break; /* the set is not closed: the bracket stands for itself */
 	case '\\':
 		if (p[1])
 			p++;
@@ -85,7 +88,10 @@ static const char *match_one_element(const char *p, unsigned char c)
 
 bool glob_match(const char *p, const char *s)
 {
-	/* After a mismatch only the last * needs to match one more byte: the matches of earlier ones stay valid. */
+	/*
+	 * After a mismatch, only the last * is extended by one byte: what earlier ones matched
+	 * stays valid.
+	 */
 	const char *star = NULL, *from = NULL;
 
 	while (*s) {

@@ -7,7 +7,7 @@
 
 #define NAME_MAX_BYTES 128
 
-/* Sections of the lists for PyTorch and for MindSpore. */
+/* Sections with collectives in msprobe's lists for PyTorch and for MindSpore. */
 static const char comm_sections[][28] = {
 	"distributed", "npu_distributed", "communication.comm_func", "mint.distributed"};
 static const char op_sections[][28] = {"functional", "tensor", "torch", "_VF", "aten", "torch_npu",
@@ -23,11 +23,11 @@ bool import_list_is(const struct wraplist *w)
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		one |= wraplist_section(w, others[i]) != WRAPLIST_NONE;
-	/* Unknown sections are harmless in libprobe's lists. */
+	/* A section that only libprobe's lists have: then this is libprobe's list. */
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (wraplist_section(w, ours[i]) != WRAPLIST_NONE)
 			return false;
-	/* Their lists have only plain Python names. */
+	/* msprobe's lists contain only plain Python names. */
 	for (uint32_t e = 0; one && e < w->n; e++)
 		one = !strpbrk(wraplist_text(w, w->entry[e].name), "*?[:");
 	return one;
@@ -48,7 +48,10 @@ enum {
 	OP_RECV = 512
 };
 
-/* The first one that is part of the name, in lower case and without underscores. */
+/*
+ * The operation of a name: the first row whose text is part of the name, in lower case and
+ * without underscores.
+ */
 static const struct {
 	char part[16];
 	uint16_t op;
@@ -87,7 +90,10 @@ static uint16_t ops_of_name(const char *name)
 static bool match_comm(const struct wraplist *w, const char *name)
 {
 	uint16_t want = ops_of_name(name), have = 0;
-	/* This name covers both methods, which also have their own: a listed isend alone is no reason to record recv. */
+	/*
+	 * batch_isend_irecv covers both methods, which also have names of their own: a listed
+	 * isend alone is no reason to record recv.
+	 */
 	bool each = strcmp(name, "batch_isend_irecv") == 0;
 
 	for (size_t i = 0; i < sizeof(comm_sections) / sizeof(*comm_sections); i++) {
@@ -113,7 +119,7 @@ static bool lists_operator(const struct wraplist *w, const char *name)
 	return false;
 }
 
-/* Python names of operators that have another name in C++. */
+/* Operators whose name in Python differs from that in C++. */
 static const char renamed[][2][36] = {
 	{"cross_entropy_loss", "cross_entropy"},
 	{"nll_loss_nd", "nll_loss"},
@@ -136,7 +142,7 @@ static const char renamed[][2][36] = {
 	{"ge", "__ge__"},
 };
 
-/* aten::linalg_norm.ord_str is linalg.norm in their list. */
+/* aten::linalg_norm.ord_str is linalg.norm in msprobe's list. */
 static bool match_operator(const struct wraplist *w, const char *name)
 {
 	char base[NAME_MAX_BYTES];
@@ -152,7 +158,7 @@ static bool match_operator(const struct wraplist *w, const char *name)
 	for (size_t i = 0; i < sizeof(renamed) / sizeof(*renamed); i++)
 		if (strcmp(renamed[i][0], base) == 0 && lists_operator(w, renamed[i][1]))
 			return true;
-	/* A module of functions: linalg, fft, special. */
+	/* The Python module of the function: linalg, fft, special. */
 	char *under = strchr(base, '_');
 
 	if (!under || under == base)
@@ -163,7 +169,7 @@ static bool match_operator(const struct wraplist *w, const char *name)
 
 bool import_list_match(const struct wraplist *w, const char *section, const char *name)
 {
-	/* These kernels have no Python names. */
+	/* Kernels of these libraries have no Python names. */
 	if (strcmp(section, "blas") == 0 || strcmp(section, "cublas") == 0 ||
 		strcmp(section, "acl") == 0)
 		return false;

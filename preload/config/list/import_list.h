@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * msprobe's own support_wrap_ops.yaml as a list of functions. Its sections name Python functions, which represent the
- * collectives of every library and the operators that they call.
+ * A support_wrap_ops.yaml of msprobe, used as the list of functions. Its sections name Python
+ * functions; they stand for the collectives of every library and the operators that these
+ * functions call.
  */
 #ifndef PROBE_CONFIG_IMPORT_LIST_H
 #define PROBE_CONFIG_IMPORT_LIST_H
@@ -10,10 +11,10 @@
 
 #include "config/list/wraplist.h"
 
-/* True if it is one, judged by its sections. */
+/* True if w is a list of msprobe, judged by its sections. */
 bool import_list_is(const struct wraplist *w);
 
-/* As wraplist_match(). */
+/* Like wraplist_match(), for a list of msprobe. */
 bool import_list_match(const struct wraplist *w, const char *section, const char *name);
 
 #endif

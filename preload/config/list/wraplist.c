@@ -86,7 +86,10 @@ bool wraplist_match(struct wraplist *w, const char *section, const char *name)
 			hit = true;
 		}
 	}
-	/* If a name also matches patterns, each of them counts as known, even if all its matches are also listed by name. */
+	/*
+	 * If the name also matches patterns, each of them counts as known, even if all names that
+	 * it matches are listed too.
+	 */
 	for (uint32_t i = w->section[s].first_glob; i != WRAPLIST_NONE; i = w->entry[i].next_glob) {
 		struct wraplist_entry *e = &w->entry[i];
 
@@ -116,7 +119,7 @@ void wraplist_report_unknown(
 		if (e->section != s || is_known(e))
 			continue;
 		set_known(e);
-		if (strcmp(name, "*") == 0) /* * matches anything, so it is never unknown */
+		if (strcmp(name, "*") == 0) /* matches every name, so it is never unknown */
 			continue;
 		report_at(&r, e->line, e->col, "%s: %s: %s; nothing is recorded for it", section,
 			report_quote(quoted, name, strlen(name)),

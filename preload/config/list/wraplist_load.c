@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections for unknown libraries are accepted:
- * lists written for other tools contain them.
+ * Reads support_wrap_ops.yaml: sections, each a plain list of names and patterns. Sections of
+ * unknown libraries are accepted, because lists written for other tools contain them.
  */
 #include "config/list/import_list.h"
 #include "config/list/wraplist.h"
@@ -22,7 +22,7 @@ struct list_loader {
 	struct wraplist *w;
 	struct report *report;
 	struct reader r;
-	bool capped; /* the limit of patterns was reported */
+	bool capped; /* the limit for patterns was reported */
 };
 
 /* Returns the offset of the copy, or WRAPLIST_NONE when out of memory. */
@@ -45,7 +45,7 @@ static uint32_t add_text(struct wraplist *w, const char *s, size_t len)
 	return at;
 }
 
-/* Keeps the hash table at most half full after one more entry. */
+/* Makes space for one more entry, with the hash table at most half full. */
 static int grow_wraplist(struct wraplist *w)
 {
 	if (w->n == w->cap) {
@@ -89,7 +89,7 @@ static const char *name_check(const char *name, size_t len)
 	return glob_is(name) ? glob_check(name) : NULL;
 }
 
-/* Adds the current event, a scalar of section s. Returns 0 or -ENOMEM. */
+/* Adds a scalar, the current event, to section s. Returns 0 or -ENOMEM. */
 static int add_list_name(struct list_loader *l, uint32_t s)
 {
 	const char *name = (const char *)l->r.event.data.scalar.value;
@@ -233,7 +233,7 @@ static int read_section(struct list_loader *l)
 	return reader_skip(&l->r);
 }
 
-/* Returns 0, -ENOMEM, or another negative error: then nothing of the file may be used. */
+/* Returns 0, -ENOMEM, or another negative error; after an error nothing of the file may be used. */
 static int read_list(struct list_loader *l)
 {
 	int ev = reader_enter_mapping(&l->r);
@@ -271,7 +271,10 @@ static struct wraplist *list_new(const char *name)
 	return w;
 }
 
-/* Returns 0, -ENOMEM, or the result of read_list; *out is a list (possibly empty) unless out of memory. */
+/*
+ * Returns 0, -ENOMEM, or an error of read_list(). *out is a list (possibly empty), except after
+ * -ENOMEM.
+ */
 static int list_read(const char *name, const char *text, size_t len, struct report *report,
 	struct wraplist **out)
 {

@@ -50,7 +50,7 @@ static void set_defaults(struct loader *l)
 		set_default(l, &config_keys[i]);
 }
 
-/* Reads the file's value of k, a scalar. */
+/* Reads a scalar, the file's value of k. */
 static void read_scalar(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	const char *text = (const char *)r->event.data.scalar.value;
@@ -69,7 +69,7 @@ static void read_scalar(struct loader *l, struct reader *r, const struct config_
 		l->from_file[k - config_keys] = true;
 }
 
-/* Reads the file's value of k, a list of scalars. Returns 0 or as reader_next. */
+/* Reads a list of scalars, the file's value of k. Returns 0 or an error of reader_next(). */
 static int read_ranges(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	struct ranges list = {0, NULL};
@@ -108,7 +108,10 @@ static int read_ranges(struct loader *l, struct reader *r, const struct config_k
 	return 0;
 }
 
-/* Reads the file's value of k, a list of patterns (any may match) or of names. Returns 0 or as reader_next. */
+/*
+ * Reads a list of patterns (any may match) or of names, the file's value of k. Returns 0 or an
+ * error of reader_next().
+ */
 static int read_list_of_texts(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	size_t line = r->event.start_mark.line + 1, col = r->event.start_mark.column + 1, len = 0;
@@ -156,8 +159,9 @@ static int read_list_of_texts(struct loader *l, struct reader *r, const struct c
 }
 
 /*
- * Reads the file's value of k, a list of texts, or a mapping whose keys are the texts (msprobe's targets, whose values
- * select tensors of a module). Wrong entries are reported and skipped. Returns 0 or as reader_next.
+ * Reads the file's value of k: a list of texts, or a mapping whose keys are the texts (as in
+ * msprobe's targets, whose values select tensors of a module). Wrong entries are reported and
+ * skipped. Returns 0 or an error of reader_next().
  */
 static int read_words(struct loader *l, struct reader *r, const struct config_key *k, bool mapping)
 {
@@ -198,7 +202,7 @@ static int read_words(struct loader *l, struct reader *r, const struct config_ke
 	return 0;
 }
 
-/* Reads the file's value of k, rules. Returns 0 or as reader_next. */
+/* Reads rules, the file's value of k. Returns 0 or an error of reader_next(). */
 static int read_alerts(struct loader *l, struct reader *r, const struct config_key *k)
 {
 	const char *wrong = NULL;
@@ -232,7 +236,9 @@ static void unknown_key(struct reader *r)
 			quoted);
 }
 
-/* Reads a key and its value; the current event is the key. Returns 0 or as reader_next. */
+/*
+ * Reads a key, which is the current event, and its value. Returns 0 or an error of reader_next().
+ */
 static int read_pair(struct loader *l, struct reader *r, size_t first_line[])
 {
 	const struct config_key *k = NULL;
@@ -337,8 +343,11 @@ static void read_text(struct loader *l, const char *text, size_t len)
 	if (err < 0 || l->error) {
 		config_free(l->cfg);
 		set_defaults(l);
-		/* A user who wrote `rank: [0` does not want all ranks to be recorded. */
-		l->cfg->unreadable = err != -ENODATA && !l->error; /* no data: an empty file */
+		/*
+		 * If the file cannot be read, nothing is recorded: a user who wrote `rank: [0`
+		 * does not want all ranks to be recorded.
+		 */
+		l->cfg->unreadable = err != -ENODATA && !l->error; /* -ENODATA: an empty file */
 	}
 }
 
@@ -364,7 +373,10 @@ static void loader_start(struct loader *l, struct config *cfg, const char *file,
 	set_defaults(l);
 }
 
-/* True if the file sets it to its default. The file that is installed with libprobe does that for all keys. */
+/*
+ * True if the file sets key k to its default. The file that is installed with libprobe does that
+ * for all keys.
+ */
 static bool has_default_value(struct loader *l, const struct config_key *k)
 {
 	struct config *fresh = calloc(1, sizeof(*fresh));
@@ -411,12 +423,12 @@ static void settle_dump(struct config *c)
 		c->checksum = CHECKSUM_CRC32;
 	if (c->level == DUMP_L0 || c->level == DUMP_MIX || c->task == DUMP_GRAD_PROBE)
 		c->names = true;
-	/* Another tool's GradComparator reads signs. */
+	/* msprobe's GradComparator reads files of signs. */
 	if (c->task == DUMP_GRAD_PROBE)
 		c->file_format = FILE_FORMAT_NPY;
 }
 
-/* Records the values that lines of monitor.log show. */
+/* Records the scalars that lines of monitor.log show. */
 static void settle_scalars(struct config *c)
 {
 	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_LEARNING_RATE, SCALAR_GRAD_NORM,
@@ -431,7 +443,10 @@ static void settle_scalars(struct config *c)
 		c->scalars |= UINT64_C(1) << SCALAR_LINEARITY;
 }
 
-/* Keys that change a run are never guessed: if they contradict each other, skipping is off. */
+/*
+ * The keys for withholding steps change a run, so they are never guessed: if they contradict each
+ * other, withholding is off.
+ */
 static void settle_skipping(struct loader *l, const char *file)
 {
 	struct config *c = l->cfg;

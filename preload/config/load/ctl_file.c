@@ -19,7 +19,7 @@ struct ctl_reader {
 	struct reader r;
 	struct report report;
 	struct ctl_file *file;
-	struct config scratch; /* for trying out values */
+	struct config scratch; /* configuration in which values are tried out */
 	unsigned wrong;
 	config_report_fn *fn;
 	void *arg;
@@ -137,7 +137,10 @@ static bool read_ctl_number(
 	return false;
 }
 
-/* Reads a list as text: [a, b]. The current event begins it. Returns its length, or as reader_next. */
+/*
+ * Reads a list, which the current event begins, as text: [a, b]. Returns its length, or an error
+ * of reader_next().
+ */
 static int read_ctl_list(struct ctl_reader *c)
 {
 	size_t n = 0;
@@ -163,7 +166,10 @@ static int read_ctl_list(struct ctl_reader *c)
 	return (int)n;
 }
 
-/* Reads the value of key k, which the current event begins, into the change. Returns 0 or as reader_next. */
+/*
+ * Reads the value of key k, which the current event begins, into the change. Returns 0 or an
+ * error of reader_next().
+ */
 static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct ctl_change *change)
 {
 	const struct path_base base = {.cwd = "/", .home = "/"};
@@ -199,7 +205,7 @@ static int read_ctl_key(struct ctl_reader *c, const struct config_key *k, struct
 
 static int read_ctl_changes(struct ctl_reader *c);
 
-/* Reads a key that is not one of the configuration; the current event is its value. */
+/* Reads a key that is not a key of the configuration. The current event is its value. */
 static int read_ctl_head(
 	struct ctl_reader *c, const char *name, struct ctl_change *change, bool top)
 {
@@ -234,7 +240,10 @@ static int read_ctl_head(
 	return 0;
 }
 
-/* Reads a mapping to its end; the current event began it. Returns 0 or as reader_next. */
+/*
+ * Reads a mapping, which the current event has begun, to its end. Returns 0 or an error of
+ * reader_next().
+ */
 static int read_ctl_mapping(struct ctl_reader *c, bool top)
 {
 	struct ctl_change change = {0};
@@ -279,7 +288,7 @@ static int read_ctl_mapping(struct ctl_reader *c, bool top)
 	return 0;
 }
 
-/* Reads the list after `earlier`. */
+/* Reads the list of key `earlier`. */
 static int read_ctl_changes(struct ctl_reader *c)
 {
 	int ev, err = 0;
@@ -297,7 +306,10 @@ static int read_ctl_changes(struct ctl_reader *c)
 	return err;
 }
 
-/* If two changes have the same step, the one read later stays last: it was made later. */
+/*
+ * Sorts changes by step. Those of the same step stay in the order of reading: the last one was
+ * made last.
+ */
 static void sort_ctl_changes(struct ctl_file *c)
 {
 	for (unsigned i = 1; i < c->n; i++)
@@ -344,7 +356,7 @@ int ctl_parse(struct ctl_file *file, const char *name, const char *text, size_t 
 	report_end(&c->report);
 	if (err != -ENOMEM && (err || c->wrong))
 		err = -EINVAL;
-	/* The top-level change is the last one in reading order. */
+	/* So the top-level change, read last, stays last among those of its step. */
 	sort_ctl_changes(file);
 	config_free(&c->scratch);
 	fpenv_leave(&fenv);

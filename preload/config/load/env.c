@@ -8,8 +8,8 @@
 #define PREFIX "PROBE_"
 
 /*
- * Other variables begin with PROBE_ too: those of other programs, and PROBE_CONFIG, which the caller of config_load has read.
- * Only a name that looks like a mistyped key is reported.
+ * Reports a name if it looks like a mistyped key. Other variables begin with PROBE_ too: those of
+ * other programs, and PROBE_CONFIG, which the caller of config_load() has read.
  */
 static void unknown_name(struct loader *l, const char *name, size_t len)
 {
@@ -38,7 +38,7 @@ static void wrong_value(struct loader *l, const struct config_key *k, const char
 		l->error = -ENOMEM;
 		return;
 	}
-	/* Shown as it was written, without quotes. */
+	/* The value is shown as it was written, without quotes. */
 	report_quote(quoted, value, strlen(value));
 	quoted[strlen(quoted) - 1] = 0;
 	if (of_file)
@@ -67,14 +67,15 @@ void loader_env(struct loader *l, char *const env[])
 
 		if (!k)
 			unknown_name(l, name, (size_t)(eq - name));
-		/* If a name occurs twice, the first one counts, as in getenv. */
+		/* If a name occurs twice, the first one is used, as by getenv(). */
 		if (!k || seen[k - config_keys])
 			continue;
 		seen[k - config_keys] = true;
 		if (eq[1])
 			wrong = config_set(l->cfg, k, eq + 1, strlen(eq + 1), &l->base);
 		else
-			wrong = config_set_default(l->cfg, k, &l->base); /* empty: as if not set */
+			/* an empty value counts as not set */
+			wrong = config_set_default(l->cfg, k, &l->base);
 		l->from_env[k - config_keys] = !wrong && eq[1];
 		if (wrong)
 			wrong_value(l, k, *e, (size_t)(eq - *e), wrong);

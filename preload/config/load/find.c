@@ -14,7 +14,10 @@
 #include "config/key.h"
 #include "config/preset.h"
 
-/* lib_dir/below/name if it is readable, malloc'd and with all symbolic links resolved, else NULL. */
+/*
+ * Returns lib_dir/below/name, malloc'd and with all symbolic links resolved, if it is readable,
+ * else NULL.
+ */
 static char *readable_candidate(
 	const char *lib_dir, size_t dlen, const char *below, const char *name)
 {
@@ -34,7 +37,10 @@ static char *readable_candidate(
 	return real;
 }
 
-/* Relative to the library's folder. The last one is for a library in an architecture's folder, lib/x86_64-linux-gnu. */
+/*
+ * Folders relative to the library's. The last one is for a library in an architecture's folder,
+ * lib/x86_64-linux-gnu.
+ */
 static const char below[][28] = {"/../configs/", "/../share/libprobe/", "/../../share/libprobe/"};
 #define PLACES (sizeof(below) / sizeof(*below))
 
@@ -55,7 +61,7 @@ char *config_find(const char *name, const char *lib_path)
 	int saved = errno;
 	char *found = config_beside_library(lib_path, name);
 
-	if (!found) { /* the path may be a symbolic link to the real place */
+	if (!found) { /* the library's path may be a symbolic link: try the real one */
 		char *real = realpath(lib_path, NULL);
 
 		if (real && strcmp(real, lib_path) != 0)

@@ -10,19 +10,20 @@ enum config_health_norm { HEALTH_SUM_SQUARES, HEALTH_L2 };
 struct alerts_keys {
 	/* alerts */
 	char *alerts; /* rules, one per line (terms/alert_rule.h) */
-	bool anomaly_json; /* alerts also in another monitor's format */
-	char *anomaly_dir; /* ... below this folder, absolute, or "": the output folder */
+	bool anomaly_json; /* also write alerts in the format of msprobe's monitor */
+	char *anomaly_dir; /* folder for anomaly_json, absolute; "": the output folder */
 	/* healthy checkpoints */
 	bool health_checkpoint; /* checkpoints are judged while the job runs */
 	char *ckpt_pattern; /* shell patterns of checkpoint files */
 	double embedding_local_norm_threshold;
 	enum config_health_norm health_norm;
 	int64_t hidden_size, vocab_size; /* 0: not given */
-	/* steps with a spike are withheld: the only key that changes a run */
+	/* withhold steps with a spike: the only key that changes a run */
 	bool use_skip_data_by_global_norm;
-	bool check_for_global_norm; /* ... or only noted */
+	bool check_for_global_norm; /* only report such steps */
 	double global_norm_spike_threshold;
-	int64_t global_norm_spike_count_threshold; /* this many in a row end the job; 0: never */
+	/* this many withheld steps in a row end the job; 0: never */
+	int64_t global_norm_spike_count_threshold;
 };
 
 CONFIG_ROOM(alerts)

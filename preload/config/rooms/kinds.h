@@ -8,16 +8,18 @@
 enum config_main_grad { MAIN_GRAD_AUTO, MAIN_GRAD_FALSE, MAIN_GRAD_TRUE };
 
 struct kinds_keys {
-	char *kinds, *ops; /* terms/train_kind.h */
-	bool monitor_mbs_grad; /* gradients after each micro step */
-	bool squash_name; /* names without the part before layers, embeddings ... */
-	char *router_targets; /* names of modules, "": those named gate or router */
+	/* kinds of parameter statistics, and the statistics (terms/train_kind.h) */
+	char *kinds, *ops;
+	bool monitor_mbs_grad; /* also measure gradients after each micro step */
+	bool squash_name; /* omit the part of names before layers, embeddings ... */
+	char *router_targets; /* names of router modules; "": those named gate or router */
 	double expert_capacity_factor; /* for drop_rate; 0: not given */
 	int64_t attention_interval; /* one of this many steps has kinds of attention */
 	int64_t attention_rows; /* most rows of a head for attention_entropy; 0: all */
 	char *watch_functions; /* config/marker.h: python:FILE:FUNCTION each, "": none */
 	char *targets; /* names of parameters and modules, "": all */
-	struct ranges dp_ranks, tp_ranks, pp_ranks; /* of the groups that write kinds; empty: all */
+	/* ranks within these groups that write statistics; empty: all */
+	struct ranges dp_ranks, tp_ranks, pp_ranks;
 	struct ranges dp_group, tp_group,
 		process_group; /* world ranks of the groups; empty: detected */
 	enum config_main_grad params_have_main_grad;

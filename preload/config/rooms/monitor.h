@@ -11,15 +11,17 @@ struct monitor_keys {
 	char *monitor_dir; /* for format monitor; "": <output_dir>/monitor */
 	/* rank<R>/monitor.log */
 	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (terms/metric.h) */
-	bool monitor_stderr; /* the same lines on stderr */
+	bool monitor_stderr; /* write these lines to stderr, too */
 	int64_t print_interval; /* steps */
-	bool print_loss_mean; /* with the loss, also print its mean over the epoch */
+	bool print_loss_mean; /* when the loss is printed, also print its mean over the epoch */
 	int64_t epochs, steps_per_epoch, total_steps; /* 0: not known */
 	enum config_monitor_layout monitor_layout;
-	int64_t ndigits; /* decimals of its numbers; -1: %.9g */
-	bool cc_distribution, cc_pre_hook; /* communication, also its inputs */
-	bool cc_log_only; /* ... or only the places of the calls, in the first two steps */
-	bool stack_info; /* its file of stacks */
+	int64_t ndigits; /* decimals of numbers in monitor.log; -1: %.9g */
+	/* format monitor: communication; also the inputs of its calls */
+	bool cc_distribution, cc_pre_hook;
+	/* format monitor: only the call sites of communication, in the first two steps */
+	bool cc_log_only;
+	bool stack_info; /* format monitor: file of call stacks */
 };
 
 CONFIG_ROOM(monitor)

@@ -11,10 +11,10 @@ enum config_preset { PRESET_NONE, PRESET_COMM, PRESET_NAN, PRESET_OPS, PRESET_DU
 struct process_keys {
 	int64_t seed; /* value of `probe run --seed`; -1: none */
 	bool deterministic; /* `probe run --deterministic` */
-	/* the training by name */
-	enum config_preset preset; /* values for keys that are set nowhere else (config/preset.h) */
-	bool unreadable; /* the file is not YAML with keys: nothing is recorded; not a key */
-	/* tool whose file it was: enum import_kind (config/import/import.h); not a key */
+	/* values for keys that are set nowhere else (config/preset.h) */
+	enum config_preset preset;
+	bool unreadable; /* not a key: the file is not YAML with keys, so nothing is recorded */
+	/* not a key: the tool whose file it was: enum import_kind (config/import/import.h) */
 	int imported;
 	int64_t log_level;
 	bool disable;

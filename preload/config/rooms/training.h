@@ -6,14 +6,14 @@
 #include "config/rooms/room.h"
 
 enum config_loss_reduction { LOSS_AUTO, LOSS_SUM, LOSS_MEAN };
-/* Each expert and the total; each expert; or the total. */
+/* For a stack of matrices (experts): write each and the total, each only, or the total only. */
 enum config_rank_experts { RANK_EXPERTS_ALL, RANK_EXPERTS_FULL, RANK_EXPERTS_STATISTICS };
 
 struct training_keys {
-	/* the training */
-	bool names; /* of parameters, gradients and modules */
-	bool print_struct; /* module_struct.json */
-	/* which numbers of each step are recorded: bits of enum scalar (terms/scalar.h) */
+	/* names */
+	bool names; /* record names of parameters, gradients and modules */
+	bool print_struct; /* write module_struct.json */
+	/* numbers to record in each step: bits of enum scalar (terms/scalar.h) */
 	uint64_t scalars;
 	enum config_loss_reduction loss_reduction; /* how the micro steps of a step are combined */
 	int64_t global_batch_size, micro_batch_size, seq_length; /* 0: not known */
@@ -22,15 +22,17 @@ struct training_keys {
 	int64_t metrics_interval; /* steps */
 	char *metrics_targets; /* regular expressions of parameters, "": all */
 	bool metrics_invert;
-	/* in steps; iterations for each weight */
+	/* in steps; power iterations for each weight */
 	int64_t stable_rank_interval, stable_rank_iterations;
-	int64_t stable_rank_budget_ms; /* of a step */
+	int64_t stable_rank_budget_ms; /* time limit in each step */
 	char *stable_rank_targets; /* as metrics_targets */
 	enum config_rank_experts stable_rank_experts; /* what is written for a stack of matrices */
 	double throughput_baseline, model_flops_per_step, peak_flops; /* 0: not given */
-	int64_t flops_interval; /* one of this many steps is counted, unless the key above is set */
+	/* operations are counted in one of this many steps, unless model_flops_per_step is set */
+	int64_t flops_interval;
 	/*
-	 * Not a key: a training's own YAML as a JSON object of its keys, each value as Python shows it; NULL: there was none.
+	 * Not a key: a training's own YAML as a JSON object of its keys, each value as Python
+	 * prints it; NULL: no such file.
 	 */
 	char *training;
 };

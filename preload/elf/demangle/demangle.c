@@ -20,7 +20,7 @@ static void put_demangled(struct dm *d, const char *s, size_t n)
 	d->len += n;
 }
 
-/* One more component of the outermost name. */
+/* Appends a component of the outermost name. */
 static void write_component(struct dm *d, const char *mark, const char *s, size_t n)
 {
 	if (d->quiet)
@@ -42,7 +42,7 @@ void dm_add_sub(struct dm *d, uint8_t t)
 		d->sub[d->nsub++] = t;
 }
 
-/* [0-9A-Z]* _ : a number in base 36, plus 1; an empty number is 0. */
+/* Reads [0-9A-Z]* _ : a number in base 36, plus 1; without digits 0. */
 size_t dm_seq_id(struct dm *d)
 {
 	size_t v = 0;
@@ -96,7 +96,7 @@ static void operator_name(struct dm *d)
 	give_up(d); /* conversion operators are named after a type */
 }
 
-/* C1, D2 ... */
+/* Reads C1, D2 ... */
 static void demangle_structor(struct dm *d)
 {
 	char again[256];
@@ -121,7 +121,7 @@ static void demangle_structor(struct dm *d)
 	d->no_return = d->method = true;
 }
 
-/* Ut_ and UlvE_: unnamed entities, which are part of other names. */
+/* Skips Ut_ and UlvE_: unnamed entities, which are part of other names. */
 static void skip_unnamed(struct dm *d)
 {
 	bool lambda = d->p[0] == 'U' && d->p[1] == 'l';
@@ -156,7 +156,7 @@ static void demangle_unqualified(struct dm *d)
 
 /* ---- names ---- */
 
-/* Sa ... Sd, written out; false if it is none of these. */
+/* Writes Sa ... Sd in full. Returns false if the next characters are not one of these. */
 static bool demangle_abbreviation(struct dm *d)
 {
 	static const char names[] = "aallocator\0bbasic_string\0sstring\0iistream\0oostream\0"
@@ -178,7 +178,7 @@ uint8_t dm_substitution(struct dm *d)
 	size_t i;
 
 	if (!d->quiet)
-		give_up(d); /* the text is not kept */
+		give_up(d); /* the text of substitutions is not kept */
 	dm_expect(d, 'S');
 	i = dm_seq_id(d);
 	if (i >= d->nsub)
@@ -230,7 +230,10 @@ static void nested_name(struct dm *d)
 		d->nested = true;
 }
 
-/* A name local to a function: only types of arguments may have one, where the name does not matter; and stack frames. */
+/*
+ * A name local to a function. Accepted only in types of arguments, whose names do not matter, and
+ * for stack frames.
+ */
 static void local_name(struct dm *d)
 {
 	struct cxx_params none = {.n = 0};
@@ -284,7 +287,7 @@ void dm_name(struct dm *d)
 
 /* ---- the whole symbol ---- */
 
-/* h <n> _ or v <n> _ <n> _ */
+/* Reads h <n> _ or v <n> _ <n> _. */
 static void call_offset(struct dm *d)
 {
 	int numbers = *d->p == 'h' ? 1 : *d->p == 'v' ? 2 : 0;
@@ -306,7 +309,7 @@ static void demangle_params(struct dm *d, struct cxx_params *params)
 	bool pack = false;
 	int n = 0;
 
-	/* A function template's type begins with its result. */
+	/* The type of a function template begins with its result. */
 	if (d->is_template && !d->no_return && !d->quiet)
 		dm_type(d);
 	while (*d->p && *d->p != 'E' && *d->p != '.' && *d->p != '@' && !d->bad) {
@@ -334,7 +337,7 @@ static void demangle_encoding(struct dm *d, struct cxx_params *params)
 		return;
 	if (*d->p == 'T') {
 		d->p++;
-		d->method = true; /* thunks change it */
+		d->method = true; /* thunks change `this` */
 		if (dm_take(d, 'c'))
 			call_offset(d);
 		call_offset(d);

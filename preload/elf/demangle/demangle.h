@@ -12,7 +12,7 @@
 
 #include "text/ctype.h"
 
-/* How a parameter is passed: an enum ctype, or */
+/* How a parameter is passed: an enum ctype, or one of these. */
 enum {
 	CXX_CLASS = CT_STRUCT, /* a class or an enum: the name does not show which */
 	CXX_ANY, /* not known */
@@ -23,23 +23,25 @@ enum {
 
 struct cxx_params {
 	int n; /* -1: not known */
-	bool nested; /* in a class or a namespace: the first parameter may be preceded by `this` */
-	bool method; /* ... and there is one */
+	bool nested; /* in a class or a namespace: `this` may precede the parameters */
+	bool method; /* a method: `this` precedes them */
 	bool variadic;
 	uint8_t type[CXX_PARAMS_MAX];
 };
 
 /*
- * Writes the qualified name of the function `symbol` without arguments, template arguments and tags:
- * _ZN2ns3VecIfE3addERKf -> ns::Vec::add. A virtual thunk has the name of its function. *params (may be NULL): the
- * parameters in the name. Returns the length, or -1 if the symbol is no name of a C++ function, is local to another
- * function, depends on an expression, or does not fit.
+ * Writes the qualified name of the function `symbol` without arguments, template arguments and
+ * tags: _ZN2ns3VecIfE3addERKf -> ns::Vec::add. A virtual thunk has the name of its function.
+ * *params (may be NULL): the parameters in the name. Returns the length, or -1 if `symbol` is not
+ * the name of a C++ function, is local to another function, depends on an expression, or does not
+ * fit.
  */
 int demangle_symbol(const char *symbol, char *buf, size_t cap, struct cxx_params *params);
 
 /*
- * The same for people who read a stack: also names that are local to a function, with {lambda} and {unnamed}, and with suffixes
- * of the compiler (.cold, .part.0). _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
+ * Like demangle_symbol(), for stacks to be read by people: also accepts names that are local to a
+ * function, with {lambda} and {unnamed}, and suffixes of the compiler (.cold, .part.0).
+ * _ZZN1A1fEvENKUlvE_clEv -> A::f::{lambda}::operator().
  */
 int demangle_frame(const char *symbol, char *buf, size_t cap);
 

@@ -18,13 +18,15 @@ struct dm {
 	const char *p;
 	char *out;
 	size_t len, cap;
-	bool bad; /* given up; p then points to a NUL */
-	unsigned quiet; /* > 0: not in the outermost name */
+	bool bad; /* failed; p then points to a NUL */
+	/* > 0: nothing is written, because this is not part of the outermost name */
+	unsigned quiet;
 	unsigned depth;
-	size_t last, last_len; /* the last component written: a constructor is named after it */
-	bool is_template, no_return; /* of the outermost name: ends with <...>; a constructor */
+	size_t last, last_len; /* the component written last: a constructor has its name */
+	/* of the outermost name: ends with <...>; has no return type in the symbol */
+	bool is_template, no_return;
 	bool nested, method;
-	bool frame; /* demangle_frame() */
+	bool frame; /* set by demangle_frame() */
 	unsigned nsub, ntarg;
 	uint8_t sub[SUBS_MAX], targ[TARGS_MAX];
 };
@@ -95,14 +97,14 @@ static inline size_t dm_number(struct dm *d)
 
 void dm_name(struct dm *d);
 void dm_source_name(struct dm *d);
-/* S1_ and similar. */
+/* A substitution such as S1_. */
 uint8_t dm_substitution(struct dm *d);
 size_t dm_seq_id(struct dm *d);
 void dm_add_sub(struct dm *d, uint8_t t);
 
 /* ---- demangle_type.c ---- */
 
-/* How the type is passed: as in struct cxx_params. */
+/* Returns how the type is passed, as in struct cxx_params. */
 uint8_t dm_type(struct dm *d);
 void dm_template_args(struct dm *d);
 uint8_t dm_template_param(struct dm *d);

@@ -8,7 +8,7 @@ static uint8_t template_arg(struct dm *d)
 {
 	if (dm_take(d, 'L')) {
 		if (*d->p == '_')
-			give_up(d); /* the address of something */
+			give_up(d); /* the argument is the address of something */
 		dm_type(d);
 		while (*d->p && *d->p != 'E')
 			d->p++;
@@ -102,7 +102,7 @@ static void function_type(struct dm *d)
 			dm_type(d);
 }
 
-/* D? types. *plain: no substitution later on. */
+/* Reads types that begin with D. *plain: a later substitution cannot refer to the type. */
 static uint8_t d_type(struct dm *d, bool *plain)
 {
 	char c = d->p[1];
@@ -145,7 +145,7 @@ static uint8_t d_type(struct dm *d, bool *plain)
 	return CXX_NEVER;
 }
 
-/* S... as a type. *plain: it is in the table already. */
+/* Reads a type that begins with S. *plain: the table of substitutions has it already. */
 static uint8_t s_type(struct dm *d, bool *plain)
 {
 	char c = d->p[1];
@@ -167,7 +167,7 @@ static uint8_t s_type(struct dm *d, bool *plain)
 	return t;
 }
 
-/* Letters before a type. */
+/* Reads a type that begins with letters for qualifiers, pointers ... */
 static uint8_t dm_compound_type(struct dm *d)
 {
 	char c = *d->p;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The build id among ELF notes, in memory or read from a file.
- */
+/* Finds the build id in ELF notes, in memory or read from a file. */
 #ifndef PROBE_ELF_ELF_NOTE_H
 #define PROBE_ELF_ELF_NOTE_H
 
@@ -12,8 +10,8 @@
 #include "elf/loaded/modules.h"
 
 /*
- * notes: `size` bytes of notes aligned to `align` (8, or 4 for all other values). Copies the build id; returns its
- * length, 0 if there is none or it is longer than BUILD_ID_MAX.
+ * notes: `size` bytes of notes, aligned to `align` (8; all other values mean 4). Copies the build
+ * id and returns its length; returns 0 if there is none, or if it is longer than BUILD_ID_MAX.
  */
 static inline uint8_t elf_note_build_id(
 	const void *notes, uint64_t size, uint64_t align, uint8_t id[BUILD_ID_MAX])
@@ -25,7 +23,7 @@ static inline uint8_t elf_note_build_id(
 		Elf64_Nhdr h;
 		uint64_t desc, next;
 
-		memcpy(&h, p, sizeof(h)); /* same layout in both classes */
+		memcpy(&h, p, sizeof(h)); /* the same layout in 32-bit and 64-bit files */
 		desc = (sizeof(h) + h.n_namesz + pad) & ~pad;
 		next = (desc + h.n_descsz + pad) & ~pad;
 		if (desc > size || h.n_descsz > size - desc)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Also runs before the constructor (early.c): no function of libc may be called here, nor inserted by the compiler. */
+/*
+ * Also runs before the constructor (early.c), so no function of libc may be called here, not even
+ * by code that the compiler inserts.
+ */
 #include "elf/loaded/elf_object.h"
 
 #include <stddef.h>
@@ -47,8 +50,8 @@ START_CODE void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, ui
 }
 
 /*
- * d_ptr below lo: relative. glibc has made these absolute, but not in objects that it does not relocate (the vdso); musl never
- * does.
+ * If d_ptr is below lo, it is relative. glibc has made these absolute, but not in objects that it
+ * does not relocate (the vdso); musl never does.
  */
 START_CODE static bool take_tables(const ElfW(Dyn) * dyn, uintptr_t lo, struct object *o)
 {

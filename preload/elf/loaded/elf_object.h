@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A loaded object's tables for symbol lookups. Internal to elfsym.c and elf_scope.c, where all of it is used under
- * dl_iterate_phdr(), and to entry/early.c.
+ * A loaded object's tables for symbol lookups. Internal to elfsym.c and elf_scope.c, which use it
+ * only under dl_iterate_phdr(), and to entry/early.c.
  */
 #ifndef PROBE_ELF_ELF_OBJECT_H
 #define PROBE_ELF_ELF_OBJECT_H
@@ -33,19 +33,22 @@ struct search {
 	bool any_type, only_after, only_before, passed_us, stubs;
 };
 
-/* The hash of System V hash tables. */
+/* The hash function of DT_HASH. */
 uint32_t object_hash_sysv(const char *s);
 
-/* False: it has no dynamic section, or an unusable one. */
+/* Fills in *o. Returns false if the object has no usable dynamic section. */
 bool object_describe(const struct dl_phdr_info *info, struct object *o);
 
-/* The same from the loader's own list, if there is no program header: lo and hi remain 0. */
+/*
+ * Like object_describe(), from the loader's own list, if there is no program header: lo and hi
+ * stay 0.
+ */
 bool object_of_map(const struct link_map *map, struct object *o);
 
-/* The definition that the search wants, NULL: there is none. */
+/* Returns the object's definition that matches the search, or NULL. */
 const ElfW(Sym) * object_find(const struct object *o, const struct search *s);
 
-/* True if it is one of libprobe's stub objects. */
+/* True if the object is one of libprobe's stub objects. */
 bool object_is_stubs(const struct object *o);
 
 #endif

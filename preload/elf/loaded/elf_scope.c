@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* ---- places ---- */
+/* ---- the object that contains an address ---- */
 
 struct place_of_addr {
 	uintptr_t addr;
@@ -107,8 +107,8 @@ static int walk_scope(struct dl_phdr_info *info, size_t size, void *arg)
 	struct scope *c = arg;
 
 	/*
-	 * The lock that keeps objects from being unloaded is held here and may be taken again by the same thread: so objects
-	 * can be searched by name while those found before stay loaded.
+	 * The lock that keeps objects from being unloaded is held here, and the same thread may
+	 * take it again: so objects can be searched by name while those found before stay loaded.
 	 */
 	(void)info;
 	(void)size;
@@ -182,7 +182,10 @@ static int visit_stubs(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!object_describe(info, &o) || !object_is_stubs(&o))
 		return 0;
 
-	/* The table of stub_elf.c: FIRST symbols that are not stubs, followed by the symbols of all chains. */
+	/*
+	 * The table made by stub_elf.c: first the symbols that are not stubs, then those of all
+	 * chains.
+	 */
 	const uint32_t *t = o.gnu_hash, *bucket = t + 4 + t[2] * (sizeof(ElfW(Addr)) / 4);
 	const uint32_t *chain = bucket + t[0];
 	uint32_t last = 0;

@@ -98,9 +98,12 @@ static void describe_us(const struct loaded_object *at, void *arg)
 /* *kept: the name in libprobe.so's own string table. */
 static const ElfW(Sym) * find_own_symbol(const char *name, const char **kept)
 {
-	/* libprobe.so is never unloaded, and all threads that run this for the first time find the same values. */
+	/*
+	 * libprobe.so's own tables. It is never unloaded, and all threads that run this for the
+	 * first time find the same values.
+	 */
 	static struct own us;
-	static _Atomic int known; /* 1: a thread is filling it in, 2: complete */
+	static _Atomic int known; /* 1: a thread is filling in `us`, 2: complete */
 	struct search s = {.name = name, .gnu = elfsym_hash(name), .sysv = object_hash_sysv(name)};
 	struct own mine = {.ok = false};
 	const struct own *o = &us;
@@ -131,8 +134,9 @@ bool elfsym_own(const char *name)
 #define HIDDEN_MAX 1024u
 
 /*
- * The loader ignores a symbol without a value (elf/dl-lookup.c, check_match). Entries are only added; value 0: its symbol is
- * visible. If two threads hide or show the same name at once, both write the same.
+ * The loader ignores a symbol without a value (elf/dl-lookup.c, check_match). Entries are only
+ * added; value 0: the symbol is visible. If two threads hide or show the same name at once, both
+ * write the same.
  */
 static struct {
 	_Atomic(ElfW(Sym) *) sym;
@@ -193,7 +197,8 @@ void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg)
 		if (!atomic_load(&hidden[i].value) || !wanted(atomic_load(&hidden[i].name), arg))
 			continue;
 		/*
-		 * Taken first: if a thread hides it again meanwhile, it finds either a symbol with its value, or a hidden one.
+		 * The value is taken first: if a thread hides the name again meanwhile, it finds
+		 * either a symbol with its value, or a hidden one.
 		 */
 		value = atomic_exchange(&hidden[i].value, 0);
 		if (value)

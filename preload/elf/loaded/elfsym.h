@@ -9,41 +9,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define STUB_SONAME \
-	"libprobe-stubs.so" /* distinguishes libprobe's stub objects (stub_elf.h) from others */
+#define STUB_SONAME "libprobe-stubs.so" /* name of libprobe's stub objects (stub_elf.h) */
 
 struct provider {
 	void *addr;
-	uintptr_t lo, hi; /* the object's load segments */
+	uintptr_t lo, hi; /* range of the object's load segments */
 	const char *path; /* the loader's string; valid while the object is loaded */
-	bool ifunc; /* addr is a resolver, not the function */
+	bool ifunc; /* addr is the resolver of an ifunc, not the function */
 };
 
-/* The hash of DT_GNU_HASH. */
+/* The hash function of DT_GNU_HASH. */
 uint32_t elfsym_hash(const char *name);
 
 /*
- * The objects after libprobe.so in the loader's order that define `name` as a function, at most max of them; excludes
- * libprobe.so, its stub objects and earlier objects. Returns their number.
+ * Finds the objects after libprobe.so in the loader's order that define `name` as a function, at
+ * most max, without libprobe's stub objects. Returns their number.
  */
 int elfsym_after_us(const char *name, struct provider *out, int max);
 
-/* The same for all objects except libprobe.so and its stub objects. */
+/* Like elfsym_after_us(), in all objects except libprobe.so and its stub objects. */
 int elfsym_all(const char *name, struct provider *out, int max);
 
-/* The first symbol of that name (data too) defined in any object except libprobe.so; NULL if there is none. */
+/*
+ * Returns the address of the first symbol `name` (function or data) defined in any object except
+ * libprobe.so; NULL: none.
+ */
 void *elfsym_data(const char *name);
 
-/* True if an object before libprobe.so in the loader's order (the program, an earlier preload) defines the function. */
+/*
+ * True if an object before libprobe.so in the loader's order (the program, an earlier preload)
+ * defines function `name`.
+ */
 bool elfsym_before_us(const char *name);
 
-/* The stub of that name, if a stub object has one. */
+/* Finds the stub for `name`. Returns false if no stub object has one. */
 bool elfsym_stub(const char *name, struct provider *out);
 void elfsym_each_stub(void (*visit)(const char *name, void *arg), void *arg);
 
 /*
- * The function as defined by the object around pc, or by an object that it needs directly or indirectly: what the
- * loader would find in its own scope. ->path is "".
+ * Finds function `name` in the object around pc, or in an object that this one needs directly or
+ * indirectly: what the loader would find in the object's own scope. out->path is "".
  */
 bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 
@@ -51,25 +56,27 @@ bool elfsym_scope(const char *name, uintptr_t pc, struct provider *out);
 bool elfsym_own(const char *name);
 
 /*
- * Hides that export of libprobe.so from all further lookups; existing bindings stay. False: it cannot be hidden (the symbols
- * cannot be made writable, or there is no room for more).
+ * Hides export `name` of libprobe.so from all further lookups; existing bindings stay. Returns
+ * false if that is not possible (the symbols cannot be made writable, or the table of hidden
+ * names is full).
  */
 bool elfsym_hide_own(const char *name);
-/* Shows those for which `wanted` returns true. */
+/* Shows the hidden exports again for which `wanted` returns true. */
 void elfsym_show_own(bool (*wanted)(const char *name, void *arg), void *arg);
 
 struct elf_place {
 	const char *
-		path; /* "" for the program; valid while the object is loaded, like rpath and runpath */
+		/* "" for the program; valid while the object is loaded, like rpath and runpath */
+		path;
 	uintptr_t base;
 	const char *rpath, *runpath; /* NULL: none */
 	bool no_default; /* DF_1_NODEFLIB */
 	bool code; /* the address is in an executable segment */
-	bool us, stubs; /* it is libprobe.so; it is a stub object */
+	bool us, stubs; /* the object is libprobe.so; it is a stub object */
 	bool after_libprobe; /* the object is after libprobe.so in the loader's order, or libprobe.so itself */
 };
 
-/* The object around an address; false: none. */
+/* Finds the object around an address. Returns false if there is none. */
 bool elfsym_place(uintptr_t addr, struct elf_place *out);
 
 /* True if an object is loaded under that name: its path, or (name without slash) its DT_SONAME or file name. */

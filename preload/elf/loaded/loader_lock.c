@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dl_iterate_phdr() holds a recursive mutex of the loader (_dl_load_write_lock) during its callback, and fork() does
- * not initialise it again in the child (glibc 2.36, tested; some releases did). The child's first dl_iterate_phdr(),
- * dlopen() or dlclose() then waits for ever for a thread that exists only in the parent. We walk the list at moments
- * when the job does not, and look up functions in the child when it would not, so we initialise the lock again. If a
- * walk held it, the list is intact. If dlopen() was writing to the list, the child's list is as it would be without us,
- * but it does not hang.
+ * dl_iterate_phdr() holds a recursive mutex of the loader (_dl_load_write_lock) during its
+ * callback, and fork() does not initialise it again in the child (glibc 2.36, tested; some
+ * releases did). The child's first dl_iterate_phdr(), dlopen() or dlclose() then waits for ever
+ * for a thread that exists only in the parent. libprobe walks the list at moments when the job
+ * does not, and looks up functions in the child when the job would not, so libprobe initialises
+ * the lock again. If a walk held it, the list is intact. If dlopen() was writing to the list, the
+ * child's list is as it would be without libprobe, but the child does not hang.
  *
- * The mutex has no name. It is the one in ld.so's _rtld_global that is owned by us inside dl_iterate_phdr() and not
- * outside. If none, or several, match, nothing is changed.
+ * The mutex has no name. It is the one in ld.so's _rtld_global that this thread owns inside
+ * dl_iterate_phdr() and not outside. If none, or several, match, nothing is changed.
  */
 #include "elf/loaded/loader_lock.h"
 
@@ -61,7 +62,10 @@ START_CODE static int collect_lock_words(struct dl_phdr_info *info, size_t size,
 	return 0;
 }
 
-/* Child handlers run in the order of their registration, and this is libprobe's first: before any that searches for symbols. */
+/*
+ * Child handlers run in the order of their registration. This one is libprobe's first, so it
+ * precedes all that search for symbols.
+ */
 static void reset_loader_lock(void)
 {
 	if (list_lock && list_lock->__data.__lock)

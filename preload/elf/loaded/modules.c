@@ -26,12 +26,12 @@ uint64_t modules_generation(void)
 {
 	uint64_t g = 0;
 
-	/* Both only grow, so their sum changes with either. */
+	/* Both counters only grow, so their sum changes with either. */
 	dl_iterate_phdr(first_counters, &g);
 	return g;
 }
 
-/* A path that does not fit is dropped: truncated it might name another file. */
+/* Stores a path. One that does not fit is dropped: cut, it might name another file. */
 static void set_path(struct module *m, const char *path)
 {
 	size_t n = strlen(path);
@@ -62,7 +62,7 @@ static void find_build_id(const struct dl_phdr_info *info, struct module *m)
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 		uint64_t a = info->dlpi_addr + ph->p_vaddr;
 
-		/* Notes outside of the load segments are in the file only. */
+		/* Notes outside the load segments are only in the file. */
 		if (ph->p_type != PT_NOTE || a < m->lo || a > m->hi || ph->p_memsz > m->hi - a)
 			continue;
 		m->build_id_len = elf_note_build_id(
@@ -97,7 +97,7 @@ void modules_each(void (*fn)(void *arg, const struct module *m), void *arg)
 	int saved = errno;
 	ssize_t n = readlink("/proc/self/exe", t.exe, sizeof(t.exe));
 
-	/* If the buffer is full, the path was truncated. */
+	/* If the buffer is full, the path was cut. */
 	if (n < 0 || (size_t)n >= sizeof(t.exe))
 		n = 0;
 	t.exe[n] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which loaded object holds an address. */
+/* Finds the loaded object that contains an address. */
 #ifndef PROBE_ELF_OBJECT_AT_H
 #define PROBE_ELF_OBJECT_AT_H
 
@@ -9,15 +9,19 @@
 
 struct loaded_object {
 	const struct dl_phdr_info *info;
-	uintptr_t lo, hi; /* its load segments */
+	uintptr_t lo, hi; /* range of the load segments */
 	bool us,
-		after_libprobe; /* it is libprobe.so; libprobe.so or an object after it in the loader's order */
+		/*
+		 * the object is libprobe.so; it is libprobe.so or follows it in the loader's
+		 * order
+		 */
+		after_libprobe;
 };
 
-/* The addresses [*lo, *hi) that the object occupies. */
+/* Sets [*lo, *hi) to the addresses that the object occupies. */
 void object_bounds(const struct dl_phdr_info *info, uintptr_t *lo, uintptr_t *hi);
 
-/* An address in libprobe.so. */
+/* Returns an address in libprobe.so. */
 uintptr_t object_self(void);
 
 /*

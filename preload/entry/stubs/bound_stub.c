@@ -12,7 +12,10 @@
 #include "entry/stubs/provider.h"
 #include "entry/stubs/stub_elf.h"
 
-/* In stub_entry.S: BOUND_MAX stubs of STUB_BYTES, the i-th jumping through bound_targets[i]. */
+/*
+ * From stub_entry.S: BOUND_MAX stubs of STUB_BYTES, of which the i-th jumps through
+ * bound_targets[i].
+ */
 __attribute__((visibility("hidden"))) extern char bound_stubs[];
 __attribute__((visibility("hidden"))) void bound_enter(void);
 
@@ -23,9 +26,12 @@ static struct slot {
 	struct stub_target target;
 	struct bound bound;
 } slots[BOUND_MAX];
-static _Atomic unsigned used; /* slots below are complete */
+static _Atomic unsigned used; /* entries below this number are complete */
 
-/* Held while a slot is searched or filled. Lock order: same as the stub lock (stub.h). A forked child initialises it again. */
+/*
+ * Held while an entry is searched or filled in. Its place in the lock order is that of the stub
+ * lock (stub.h). A forked child initialises it again.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void reinit_bound_lock(void)
@@ -56,7 +62,10 @@ static bool fill_bound_slot(
 
 	s->bound = (struct bound){.real = real};
 	if (a) {
-		/* The wrapper must check the function that the call is bound to even while recording is off. */
+		/*
+		 * Makes the wrapper look at the function to which a call is bound even while
+		 * recording is off.
+		 */
 		atomic_store(&a->elsewhere, true);
 		api_change_state(a, API_ON | API_SKIP, API_MULTI);
 		s->bound.api = a;
@@ -74,7 +83,7 @@ static bool fill_bound_slot(
 	       ffi_entry(a, &s->target.code, &s->target.context) == 0;
 }
 
-/* A wrapper for just this function; `real` itself if none can be made. */
+/* Returns a wrapper for just this function, or `real` itself if none can be made. */
 static void *bind_another_function(const char *name, void *real, const char *path, uintptr_t pc)
 {
 	unsigned n = used;
@@ -107,7 +116,10 @@ void *bind_wrapper(const char *name, void *real, const char *path, uintptr_t pc)
 		word = api_word(a);
 		if (!(word & API_STATES))
 			word = call_first_use(a, (uintptr_t)real);
-		/* Switched off: the wrapper would do nothing. The same for several copies, none of which is recorded. */
+		/*
+		 * Not recorded: the wrapper would do nothing. This holds also for several copies,
+		 * if none of them is recorded.
+		 */
 		if (word & (API_SKIP | API_GONE) || !(word & API_DECIDED))
 			return real;
 		if (word & API_ON && call_real(a) == real)
@@ -125,7 +137,7 @@ void bound_each(void (*visit)(struct api *a, void *arg), void *arg)
 {
 	unsigned n = used;
 
-	/* Those of compiled wrappers have rows: api_get(). */
+	/* Only rows made here: those of compiled wrappers are listed by api_get(). */
 	for (unsigned i = 0; i < n; i++)
 		if (slots[i].target.context != &slots[i].bound)
 			visit(slots[i].bound.api, arg);

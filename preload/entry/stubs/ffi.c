@@ -20,17 +20,19 @@
 /* The caller's state at the jump, written by ffi_enter.S and read immediately by the handler. */
 struct ffi_caller {
 	uintptr_t sp, fp; /* stack and frame pointer */
-	uintptr_t pc; /* return address if it is in a register */
+	uintptr_t pc; /* return address, if it is in a register (aarch64) */
 };
 
 __attribute__((visibility("hidden"))) extern __thread struct ffi_caller ffi_caller THREAD_TLS;
 __thread struct ffi_caller ffi_caller;
 
-/* Notes the caller and jumps to the go closure whose address is in the register of `context`. */
+/*
+ * Stores the caller's state and jumps to the go closure whose address is in the context register.
+ */
 __attribute__((visibility("hidden"))) void ffi_enter(void);
 
 struct entry {
-	ffi_go_closure go; /* first: its address is the context */
+	ffi_go_closure go; /* must be first: its address is the context */
 	struct api *api;
 	struct entry *next;
 	struct made_row made;
@@ -60,7 +62,7 @@ static ffi_type *ffi_scalar_type(uint8_t ctype)
 	return ctype < CT_STRUCT ? of[ctype] : NULL;
 }
 
-/* A large C++ object is described by its size; its content does not matter. */
+/* Describes a large C++ object by its size; its content does not matter. */
 static ffi_type *hidden_result(void)
 {
 	static ffi_type *members[] = {
@@ -70,7 +72,7 @@ static ffi_type *hidden_result(void)
 	return &type;
 }
 
-/* NULL: no memory, or an unsupported member. */
+/* Returns NULL if there is no memory, or a member is not supported. */
 static ffi_type *ffi_struct_type(const struct api_struct *s)
 {
 	ffi_type *t = calloc(1, sizeof(*t) + (s->n + (size_t)1) * sizeof(ffi_type *));
@@ -86,7 +88,10 @@ static ffi_type *ffi_struct_type(const struct api_struct *s)
 		}
 	}
 	t->type = FFI_TYPE_STRUCT;
-	/* Set in advance, so that libffi does not compute it in a type that another thread may be using. */
+	/*
+	 * Size and alignment are set now, so that libffi does not compute them in a type that
+	 * another thread may be using.
+	 */
 	t->size = s->size;
 	t->alignment = s->align;
 	return t;
@@ -136,7 +141,8 @@ static void pack_arguments(union arg *v, void **av, void **args, const struct ap
 			break;
 		case CT_F32:
 			v[i].d = (double)*(const float *)args[i];
-			av[i] = args[i]; /* bit for bit: a signalling NaN stays one */
+			/* copied bit for bit, so that a signalling NaN stays one */
+			av[i] = args[i];
 			break;
 		case CT_STRUCT:
 			v[i].p = args[i];
@@ -148,7 +154,7 @@ static void pack_arguments(union arg *v, void **av, void **args, const struct ap
 	}
 }
 
-/* libffi returns integers narrower than a register widened to a whole register. */
+/* libffi returns integers narrower than a register as a whole register. */
 static int64_t returned_value(const struct api_spec *s, const void *ret)
 {
 	int64_t v;
@@ -174,7 +180,10 @@ static int64_t returned_value(const struct api_spec *s, const void *ret)
 	}
 }
 
-/* There is no real function: returns an error code if the function returns one, otherwise zeros. */
+/*
+ * For a missing real function: returns an error code if the function returns codes, otherwise
+ * zeros.
+ */
 static void return_missing(const struct entry *e, void *ret)
 {
 	const struct api_spec *s = e->api->spec;
@@ -187,9 +196,9 @@ static void return_missing(const struct entry *e, void *ret)
 }
 
 /*
- * The frame that the caller sees as the wrapper's: its return address at frame[1], the caller's frame pointer at frame[0].
- * False if a signal handler interrupted between ffi_enter and here and made another call, which is recognised by its lower
- * position on the stack.
+ * Finds the frame that stands for the wrapper's: its return address at frame[1], the caller's
+ * frame pointer at frame[0]. Returns false if a signal handler interrupted between ffi_enter and
+ * here and made another call, which is recognised by its lower position on the stack.
  */
 static bool caller_frame(struct ffi_caller *from, uintptr_t here, uintptr_t *frame)
 {
@@ -198,7 +207,10 @@ static bool caller_frame(struct ffi_caller *from, uintptr_t here, uintptr_t *fra
 	if (from->sp <= here || from->sp - here > far)
 		return false;
 #if defined(__x86_64__)
-	/* ffi_enter puts the frame pointer below the return address, where libffi's frame has a word of padding. */
+	/*
+	 * ffi_enter stores the frame pointer below the return address, where libffi's frame has a
+	 * word of padding.
+	 */
 	*frame = from->sp - sizeof(uintptr_t);
 	from->pc = ((const uintptr_t *)*frame)[1];
 	return ((const uintptr_t *)*frame)[0] == from->fp;
@@ -248,9 +260,13 @@ static void on_call(ffi_cif *cif, void *ret, void **args, void *data)
 
 /* ---- calls with unknown parameters ---- */
 
-#define OPEN_FLOATS 8u /* registers for them; further ones are among the words on the stack */
+/* number of registers for floats; additional ones are among the words on the stack */
+#define OPEN_FLOATS 8u
 
-/* Words on the stack that cannot be read do not belong to the call: all of its arguments are readable. */
+/*
+ * Replaces words on the stack that cannot be read: they do not belong to the call, whose
+ * arguments are all readable.
+ */
 static void cut_open_words(void **args, uint64_t *none)
 {
 	uintptr_t first = (uintptr_t)args[API_OPEN_REGISTERS],
@@ -314,7 +330,10 @@ static int prepare_open_entry(struct entry *e)
 #define INTEGER_REGISTERS 6u
 #define VECTOR_REGISTERS 8u
 
-/* Which of its two eightbytes contain only float and double (System V ABI for x86-64, 3.2.3), one bit each. */
+/*
+ * Returns which of the struct's two eightbytes contain only float and double (System V ABI for
+ * x86-64, 3.2.3), one bit each.
+ */
 static unsigned vector_halves(const struct api_struct *s)
 {
 	unsigned halves = s->size > 8 ? 3 : 1, at = 0;
@@ -359,7 +378,7 @@ static bool meets_error_of_libffi(const struct api_spec *s)
 			vectors < VECTOR_REGISTERS)
 			return true;
 		v = (v & 1) + (v >> 1);
-		/* Either all of it is in registers, or none. */
+		/* A struct is passed completely in registers, or not at all. */
 		if (in + n - v > INTEGER_REGISTERS || vectors + v > VECTOR_REGISTERS)
 			continue;
 		in += n - v;
@@ -422,7 +441,10 @@ static int prepare_ffi_entry(struct entry *e)
 	return 0;
 }
 
-/* Inserts e before `head`, the entry that was examined first. Returns e, or the entry that another thread made meanwhile. */
+/*
+ * Inserts e before `head`, the entry that was examined first. Returns e, or the entry for the
+ * same row that another thread made meanwhile.
+ */
 static struct entry *insert_ffi_entry(
 	_Atomic(struct entry *) *bucket, struct entry *head, struct entry *e)
 {

@@ -12,9 +12,10 @@
 #include "api/api.h"
 
 /*
- * Prepares the libffi entry for a row made at run time: *code is where a stub must jump with *context in r10 (x86-64) or x18
- * (aarch64), everything else as the caller left it. The row is kept permanently. Idempotent, takes no lock. Returns 0, -ENOMEM,
- * or -EINVAL if the row's spec cannot be called this way.
+ * Prepares the libffi entry for a row made at run time: a stub must jump to *code with *context
+ * in r10 (x86-64) or x18 (aarch64) and all other registers unchanged. The row is kept
+ * permanently. Idempotent, takes no lock. Returns 0, -ENOMEM, or -EINVAL if the row's spec cannot
+ * be called this way.
  */
 int ffi_entry(struct api *a, void **code, void **context);
 

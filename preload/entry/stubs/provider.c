@@ -10,7 +10,7 @@ static const struct runtime_provider *runtime_provider_at(unsigned i)
 	return i == 0 ? &custom_provider : wrapper_providers ? wrapper_providers[i - 1] : NULL;
 }
 
-/* Names that must keep their meaning: those of the loader and of libprobe. */
+/* True for names that must keep their meaning: those of the loader and of libprobe. */
 static bool is_reserved_name(const char *symbol)
 {
 	return strncmp(symbol, "probe_", 6) == 0 || strncmp(symbol, "_dl_", 4) == 0 ||
@@ -39,7 +39,7 @@ static const struct runtime_provider *provider_that_wants(const char *symbol, co
 
 bool runtime_wants(const char *symbol, const char *object)
 {
-	/* A compiled wrapper is better, and already in place. */
+	/* A function with a compiled wrapper needs no stub. */
 	return provider_that_wants(symbol, object) && !is_reserved_name(symbol) &&
 	       !api_find(symbol);
 }

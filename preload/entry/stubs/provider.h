@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions without a compiled wrapper: decides which symbols of a library are recorded, and describes them. The entry (stub
- * objects, libffi) asks when a library is about to be loaded; it names no library itself.
+ * Functions without a compiled wrapper: decides which symbols of a library are recorded, and
+ * describes them. The code in entry/ (stub objects, libffi) asks when a library is about to be
+ * loaded; it names no library itself.
  */
 #ifndef PROBE_ENTRY_PROVIDER_H
 #define PROBE_ENTRY_PROVIDER_H
@@ -13,22 +14,28 @@
 
 struct runtime_provider {
 	/*
-	 * True if the function `symbol` (as the linker knows it, without version) that the file `object` defines is to be
-	 * recorded. Called for every function that a library exports, so it is quick about names that it does not know.
+	 * True if function `symbol` (the linker's name, without version), defined by file
+	 * `object`, is to be recorded. Called for every function that a library exports, so it
+	 * must be fast for names that it does not know.
 	 */
 	bool (*wants)(const char *symbol, const char *object);
 	/*
-	 * A new row for such a function, state API_NEW, spec->link_name and spec->ffi set; it lives as long as the
-	 * process. NULL: out of memory, or too many (reported). Called under the stub lock.
+	 * Makes a row for such a function, with state API_NEW, spec->link_name and spec->ffi; it
+	 * lives as long as the process. Returns NULL if there is no memory, or there are too many
+	 * (reported). Called with the stub lock.
 	 */
 	struct api *(*make)(const char *symbol, const char *object);
 	/*
-	 * For a function that it wants but cannot make a row for: its name in the `api` column into out, its library, and the
-	 * reason; for `probe check`. False: it is simply not listed. NULL: there are none.
+	 * For `probe check`: describes a function that the provider wants but cannot make a row
+	 * for. Writes its name in column `api` to out, and sets its library and the reason.
+	 * Returns false if the function is simply not listed. NULL: there are no such functions.
 	 */
 	bool (*refused)(
 		const char *symbol, char *out, size_t cap, const char **lib, const char **why);
-	/* False as long as it wants nothing at all: then libraries are not even opened. NULL: always true. */
+	/*
+	 * False as long as the provider wants no function at all: then libraries are not even
+	 * opened. NULL: always true.
+	 */
 	bool (*any)(void);
 };
 

@@ -29,14 +29,15 @@ struct known_target {
 };
 
 /*
- * A stub that was called at least once, or listed for `probe check`. Never freed. api is NULL if nothing is recorded any more
- * (as in a forked child): the row exists so that its stub leads straight to the real function.
+ * The row of a stub that was called at least once, or listed for `probe check`. Never freed. api
+ * is NULL if nothing is recorded any more (as in a forked child): the row exists so that its stub
+ * leads straight to the real function.
  */
 struct stub_row {
 	struct stub_row *next;
-	uint64_t hash; /* of the name */
-	const char *name; /* in the stub object, which is never unloaded */
-	_Atomic(struct stub_entry *) entry; /* NULL: not called yet */
+	uint64_t hash; /* hash of the name */
+	const char *name; /* text in the stub object, which is never unloaded */
+	_Atomic(struct stub_entry *) entry; /* NULL: the stub was not called yet */
 	struct api *api;
 	_Atomic(struct known_target *) targets;
 };
@@ -80,7 +81,10 @@ static struct stub_row *find_stub_row(const char *name)
 	return NULL;
 }
 
-/* The row of a stub, made now if necessary. name must stay valid. NULL: the function is not wanted, or no memory. */
+/*
+ * Returns the row of a stub, made now if necessary. name must stay valid. Returns NULL if the
+ * function is not wanted, or there is no memory.
+ */
 static struct stub_row *row_of(const char *name)
 {
 	struct stub_row *r = find_stub_row(name);
@@ -105,7 +109,10 @@ static struct stub_row *row_of(const char *name)
 
 /* ---- the first call ---- */
 
-/* A target of a row: made once for each place that its stub ever leads to, because libraries are loaded and unloaded. */
+/*
+ * Returns a target of a row, made once for each address to which its stub ever leads; there may
+ * be several, because libraries are loaded and unloaded.
+ */
 static const struct stub_target *target_of(struct stub_row *r, void *code, void *context)
 {
 	struct known_target *head = atomic_load(&r->targets), *t;
@@ -122,7 +129,10 @@ static const struct stub_target *target_of(struct stub_row *r, void *code, void 
 	return &t->target;
 }
 
-/* Makes the stub jump there from now on, if it has no target yet. Without memory only this call goes there. */
+/*
+ * Makes the stub jump to `code` from now on, if it has no target yet. Without memory, only this
+ * call does.
+ */
 static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *code, void *context)
 {
 	const struct stub_target *was = &e->first, *t = target_of(r, code, context);
@@ -132,7 +142,7 @@ static struct tail lead_stub(struct stub_row *r, struct stub_entry *e, void *cod
 	return (struct tail){code, context};
 }
 
-/* Nothing is recorded or kept: just returns the function. */
+/* Returns the function; nothing is recorded or kept. */
 static struct tail lead_to_real(const char *name, uintptr_t pc)
 {
 	static const struct adapter none;
@@ -142,7 +152,10 @@ static struct tail lead_to_real(const char *name, uintptr_t pc)
 	return (struct tail){.target = real_find(&spec, pc, &several)};
 }
 
-/* The next call goes to stub_first() again. Targets are never freed: a thread may be about to use one. */
+/*
+ * Makes the next call go to stub_first() again. Targets are never freed: a thread may be about to
+ * use one.
+ */
 static void reset_stub(struct stub_row *r)
 {
 	struct stub_entry *e = atomic_load(&r->entry);
@@ -151,7 +164,7 @@ static void reset_stub(struct stub_row *r)
 		atomic_store_explicit(&e->target, &e->first, memory_order_release);
 }
 
-/* The same for a row without api: the function is looked up once, unless there are several. */
+/* For a row without api: looks the function up once, unless there are several copies. */
 static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uintptr_t pc)
 {
 	static const struct adapter none;
@@ -164,32 +177,38 @@ static struct tail lead_unrecorded(struct stub_row *r, struct stub_entry *e, uin
 	if (!real || several || !real_settled(loads))
 		return (struct tail){.target = real};
 	lead_stub(r, e, real, NULL);
-	/* A library that was loaded meanwhile may have found the stub without a target. */
+	/*
+	 * A library that was loaded meanwhile may not have found the stub's target: the next call
+	 * decides again.
+	 */
 	if (!real_settled(loads))
 		reset_stub(r);
 	return (struct tail){.target = real};
 }
 
-/* Leads straight to the real function, as long as that is the only one and stays loaded. */
+/*
+ * Makes the stub lead straight to the real function, as long as this is the only one and stays
+ * loaded.
+ */
 static struct tail lead_straight(struct stub_row *r, struct stub_entry *e)
 {
 	void *real = call_real(r->api);
 
 	lead_stub(r, e, real, NULL);
-	/* stub_second() and stub_forget() change the state first. */
+	/* stub_second() and stub_forget() change the row's state before the stub. */
 	if (!(api_word(r->api) & API_SKIP))
 		reset_stub(r);
 	return (struct tail){real, NULL};
 }
 
-/* True if no call creates a row at present. */
+/* True if no call makes a row of output at present. */
 static bool are_rows_unwanted(void)
 {
 	return generation_now()->paused || !step_profiled() ||
 	       (session.world_rank >= 0 && !session_rank_profiled());
 }
 
-/* True if nothing has to be done for it except making rows. */
+/* True if calls of the function need nothing except rows of output. */
 static bool may_rest(const struct api *a)
 {
 	const struct adapter *lib = a->spec->lib;
@@ -198,7 +217,10 @@ static bool may_rest(const struct api *a)
 	       lib->idle(a);
 }
 
-/* Returns the row's word. The stub may bypass libprobe, unless a thread that changes that (stub_rest_unwanted()) intervened. */
+/*
+ * Returns the row's word. The stub may then bypass libprobe, unless a thread in
+ * stub_rest_unwanted() has changed that meanwhile.
+ */
 static uint32_t rest_row(struct api *a)
 {
 	if (are_rows_unwanted() && may_rest(a) && api_change_state(a, API_ON, API_SKIP) &&
@@ -207,7 +229,10 @@ static uint32_t rest_row(struct api *a)
 	return api_word(a);
 }
 
-/* Runs without the lock: the search for the real function may call the loader, and all of this can be done twice. */
+/*
+ * Runs without the lock, because the search for the real function may call the loader. All of
+ * this can be done twice.
+ */
 static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 {
 	const char *name = stub_entry_name(e);
@@ -216,7 +241,7 @@ static struct tail choose_target(struct stub_entry *e, uintptr_t pc)
 	void *code, *context;
 	int err;
 
-	/* Switched off temporarily: nothing permanent is decided. */
+	/* Recording is switched off temporarily: nothing permanent is decided. */
 	if (!recording_enabled() && !session_is_settled())
 		return lead_to_real(name, pc);
 	lock_stubs();
@@ -263,7 +288,10 @@ static void choose_apart(void *arg)
 	pthread_setcancelstate(cancel, NULL);
 }
 
-/* Called from stub_entry.S: a stub without a target was called. first: its new target, inside its entry. */
+/*
+ * Called from stub_entry.S when a stub without a target was called. first: the stub's initial
+ * target, inside its entry.
+ */
 __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintptr_t a1,
 	uintptr_t a2, uintptr_t a3, const struct stub_target *first, uintptr_t pc)
 {
@@ -276,7 +304,10 @@ __attribute__((visibility("hidden"))) struct tail stub_first(uintptr_t a0, uintp
 	(void)a1;
 	(void)a2;
 	(void)a3;
-	/* Called inside libprobe, or in a signal handler that interrupted it: this thread may hold the lock. */
+	/*
+	 * The call comes from inside libprobe, or from a signal handler that interrupted it: this
+	 * thread may hold the lock.
+	 */
 	if (w->busy)
 		return lead_to_real(stub_entry_name(e), pc);
 	w->busy++;
@@ -331,7 +362,10 @@ void stub_rest_unwanted(void)
 {
 	bool rest;
 
-	/* If two threads do this, the later one must not store the earlier one's result. */
+	/*
+	 * If two threads do this at the same time, the later one must not store the earlier one's
+	 * result.
+	 */
 	do {
 		rest = are_rows_unwanted();
 		for (struct stub_row *r = atomic_load(&rows); r; r = r->next)

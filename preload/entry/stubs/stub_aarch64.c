@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of a stub on aarch64. x16, x17 are reserved for the linker; x18 is where a go closure expects its context. */
+/*
+ * Code of a stub on aarch64. x16, x17 are reserved for the linker; a go closure expects its
+ * context in x18.
+ */
 #include <string.h>
 
 #include "entry/stubs/stub_elf.h"
@@ -8,7 +11,10 @@
 
 void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry)
 {
-	/* Pages of 4 KiB between the adrp, which is the second instruction, and the entry. */
+	/*
+	 * Distance in pages of 4 KiB from the adrp, which is the second instruction, to the
+	 * entry.
+	 */
 	uint32_t pages = (uint32_t)((entry >> 12) - ((at + 4) >> 12));
 	uint32_t low = (uint32_t)(entry & 0xfff);
 	const uint32_t code[] = {

@@ -19,7 +19,7 @@
 #define HASH_SHIFT 26
 
 struct machine {
-	uint64_t page; /* the largest that the kernel of such a machine may use */
+	uint64_t page; /* largest page size of kernels for this machine */
 	uint32_t relative, absolute; /* relocation types */
 	void (*code)(uint8_t *out, uint64_t at, uint64_t entry);
 };
@@ -33,7 +33,7 @@ struct item {
 	uint32_t hash, bucket, name; /* name: index */
 };
 
-/* Offsets in the image, which are addresses too. */
+/* Offsets in the image, which are also its addresses. */
 struct layout {
 	uint64_t hash, sym, rela, versym, verdef, str, readable, text, text_end, data, entries, end;
 	uint64_t strsz;
@@ -160,7 +160,10 @@ static uint32_t hash_sysv(const char *s)
 	return h;
 }
 
-/* There is no entry for the base version: with one, references with a version would not be satisfied by it. */
+/*
+ * Writes the version definitions, without one for the base version: with it, references that have
+ * a version would not be satisfied.
+ */
 static void write_version(uint8_t *image, const struct layout *l, uint32_t version)
 {
 	Elf64_Verdef *d = (Elf64_Verdef *)(image + l->verdef);
@@ -173,7 +176,9 @@ static void write_version(uint8_t *image, const struct layout *l, uint32_t versi
 	*(Elf64_Verdaux *)(d + 1) = (Elf64_Verdaux){.vda_name = version};
 }
 
-/* Symbol, stub, entry and relocations of the k-th function in the order of the hash table. */
+/*
+ * Writes symbol, stub, entry and relocations of the k-th function in the order of the hash table.
+ */
 static void write_function(
 	uint8_t *image, const struct layout *l, const struct machine *m, uint32_t k, uint32_t str)
 {
@@ -199,7 +204,7 @@ static void write_symbol(
 	s->st_name = str;
 	s->st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
 	s->st_other = STV_DEFAULT;
-	s->st_shndx = defined ? 1 : SHN_UNDEF; /* there are no sections: any number except 0 */
+	s->st_shndx = defined ? 1 : SHN_UNDEF; /* the image has no sections: any number except 0 */
 	s->st_value = at;
 	s->st_size = defined ? STUB_BYTES : 0;
 }
@@ -273,7 +278,7 @@ void *stub_elf_build(
 	if (!m || !n || n > STUB_MAX)
 		return NULL;
 	lay_out(&l, m, name, n, needed);
-	/* Offsets of strings and distances between code and entries have 32 bits. */
+	/* Offsets of strings, and distances between code and entries, must fit into 32 bits. */
 	if (l.end > INT32_MAX)
 		return NULL;
 	item = malloc((size_t)n * sizeof(*item));

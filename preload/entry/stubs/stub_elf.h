@@ -29,8 +29,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define STUB_BYTES 32 /* code of one, a multiple of 16 */
-#define STUB_MAX 262144 /* names in one object */
+#define STUB_BYTES 32 /* code of a stub, a multiple of 16 */
+#define STUB_MAX 262144 /* maximum number of names in an object */
 
 struct stub_target {
 	void *code, *context;
@@ -50,17 +50,18 @@ static inline const char *stub_entry_name(const struct stub_entry *e)
 struct stub_name {
 	char *text;
 	bool versioned; /* a library defines it with a version: references to it have one */
-	bool old; /* ... with more than one */
+	bool old; /* a library defines it with more than one version */
 };
 
 /*
- * Builds the object. needed: a library that the loader must load with it, or NULL. machine: EM_X86_64 or EM_AARCH64.
- * Returns the image (free with munmap) and its size, or NULL with *size = 0: no memory, or nothing to build.
+ * Builds the object. needed: a library that the loader must load together with it, or NULL.
+ * machine: EM_X86_64 or EM_AARCH64. Returns the image (free with munmap) and its size, or NULL
+ * with *size = 0 if there is no memory, or nothing to build.
  */
 void *stub_elf_build(
 	int machine, const struct stub_name *name, uint32_t n, const char *needed, size_t *size);
 
-/* EM_* of this processor. */
+/* Returns EM_* of this processor. */
 int stub_elf_machine(void);
 
 /* Writes the code of a stub at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loads a stub object into the process: from memory (memfd), or if that is refused from a file in $TMPDIR that is removed
- * immediately. The loader compares names, so each object is given a path that no other had.
+ * Loads a stub object into the process: from memory (memfd), or if that is refused from a file in
+ * $TMPDIR that is removed immediately. The loader compares paths, so each object gets a path that
+ * no other object had.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -44,8 +45,8 @@ static int write_image(int fd, const void *image, size_t size)
 }
 
 /*
- * "/proc/self/fd/" and the number: descriptors are reused, so a counter written as dots and slashes, which the kernel ignores,
- * is inserted.
+ * Writes "/proc/self/fd/" and the descriptor's number. Descriptors are reused, so a counter is
+ * inserted, written as dots and slashes that the kernel ignores.
  */
 static void make_unique_fd_path(char *path, size_t cap, int fd)
 {
@@ -65,7 +66,10 @@ static int from_memory(dlopen_fn *open_object, const void *image, size_t size)
 	int fd = memfd_create("libprobe-stubs", MFD_CLOEXEC), err;
 	char path[128];
 
-	/* If executable ones are forbidden (vm.memfd_noexec=2) this one can still be mapped. */
+	/*
+	 * If executable memfds are forbidden (vm.memfd_noexec=2), one without the permission can
+	 * still be mapped.
+	 */
 	if (fd < 0 && (errno == EACCES || errno == EPERM))
 		fd = memfd_create("libprobe-stubs", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
 	if (fd < 0)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of a stub on x86-64. r10 and r11 carry no argument; r10 is where a go closure expects its context. */
+/*
+ * Code of a stub on x86-64. r10 and r11 carry no arguments; a go closure expects its context in
+ * r10.
+ */
 #include <string.h>
 
 #include "entry/stubs/stub_elf.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter of libraries without a compiled one: the user's file gives the meaning of their handles. Rank and size of a
- * communicator are queried once, with the functions named in the file.
+ * The adapter of libraries without a compiled adapter: the user's file gives the meaning of their
+ * handles. Rank and size of a communicator are queried once, with the functions named in the
+ * file.
  */
 #include <string.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ static struct custom_lib {
 	const char *sonames[SONAMES_MAX + 1];
 	/* The functions of spec->rank and spec->size, once found. */
 	_Atomic(void *) rank, size;
-	_Atomic uint64_t looked; /* modules_generation() + 1 when they were missing */
+	_Atomic uint64_t looked; /* 1 + modules_generation() at the last search */
 	_Atomic bool unknown_said;
 } libs[CUSTOM_LIBS_MAX];
 
@@ -74,7 +75,10 @@ static void *find_query(_Atomic(void *) *cached, const char *name)
 	return f;
 }
 
-/* True if both functions were found. Missing ones are searched again when other objects are loaded. */
+/*
+ * True if both functions were found. If not, they are searched again when other objects are
+ * loaded.
+ */
 static bool find_queries(struct custom_lib *c)
 {
 	const struct spec *s = c->spec;
@@ -95,8 +99,9 @@ static bool find_queries(struct custom_lib *c)
 }
 
 /*
- * Without communication only two things are the same on all ranks: the name of the only communicator, and that a communicator
- * in which every process has its job rank contains the whole job.
+ * Sets the communicator's id. Without communication only two things are known to be equal on all
+ * ranks: the name of the only communicator, and that a communicator in which every process has
+ * its job rank contains the whole job.
  */
 static void identify_custom_comm(const struct custom_lib *c, struct comm *m, bool world)
 {
@@ -119,7 +124,10 @@ static void identify_custom_comm(const struct custom_lib *c, struct comm *m, boo
 	}
 }
 
-/* NULL: the library gives no valid answer (it may not be ready yet), or no memory. */
+/*
+ * Returns NULL if the library gives no valid answer (it may not be ready yet), or if there is no
+ * memory.
+ */
 static struct comm *make_custom_comm(struct custom_lib *c, uint64_t handle)
 {
 	const struct spec *s = c->spec;
@@ -160,7 +168,10 @@ static struct comm *comm_at(struct custom_lib *c, uint64_t handle)
 	m = make_custom_comm(c, handle);
 	if (!m)
 		return NULL;
-	/* Two threads may get here with the same handle. The second one does not wait: its call has no communicator. */
+	/*
+	 * Two threads may arrive with the same handle. The second one does not wait: its call has
+	 * no communicator.
+	 */
 	if (!atomic_compare_exchange_strong(&publishing, &free, true)) {
 		comm_release(m);
 		return NULL;
@@ -188,7 +199,10 @@ static uint64_t read_handle_at(const struct api_arg *a, const void *p)
 	return wide;
 }
 
-/* The communicator that a pointer argument points to, or that an argument is; false if there is none. */
+/*
+ * Reads the handle of the communicator that a pointer argument points to, or that an argument is.
+ * Returns false if there is none.
+ */
 static bool handle_of(const struct call *c, enum role pointer, enum role value, uint64_t *handle)
 {
 	const struct api_spec *s = c->api->spec;
@@ -211,7 +225,7 @@ static void custom_enter(struct call *c)
 		call_ends_comm(c, c->api->spec->lib, handle);
 }
 
-/* A new one may have the handle of an old one whose end was not seen. */
+/* A new communicator may have the handle of an old one whose end was not seen. */
 static void custom_leave(struct call *c, int64_t ret)
 {
 	uint64_t handle;
@@ -222,7 +236,7 @@ static void custom_leave(struct call *c, int64_t ret)
 		comm_drop(c->api->spec->lib, handle);
 }
 
-/* ---- one set of functions per document, because they are not told for which library they are called ---- */
+/* ---- one set of functions per document, because the core does not pass them the library ---- */
 
 #define ADAPTER(n)                                                   \
 	static struct comm *comm_##n(uint64_t handle)                \

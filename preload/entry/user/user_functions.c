@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The user's file: read at the first query about a library, and kept permanently. A row with an error is reported and skipped;
- * the others are used.
+ * The user's file: read at the first query about a library, and kept permanently. A row with an
+ * error is reported and skipped; the other rows are used.
  *
  * Lock: session.lock while the file is read; afterwards nothing changes.
  */
@@ -29,14 +29,15 @@
 
 #define FILE_MAX (1u << 20)
 #define ARENA_MAX ((size_t)16 << 20)
-#define MADE_MAX 16384u /* rows in this process */
-#define NAME_BYTES 400 /* of a function; a longer one is named as in the file */
+#define MADE_MAX 16384u /* maximum number of rows in a process */
+/* bytes of a function's name; a longer name is replaced by that in the file */
+#define NAME_BYTES 400
 
-/* A row of the file that is wanted. */
+/* A wanted row of the file. */
 struct row {
 	const struct func *f;
 	const struct adapter *lib;
-	const char *literal; /* FIND_NAME: contained in each symbol that matches; "": not known */
+	const char *literal; /* FIND_NAME: text that each matching symbol contains; "": not known */
 	_Atomic bool misfit_said;
 };
 
@@ -46,7 +47,7 @@ static struct {
 	struct report report;
 	struct row *row; /* rows with patterns come first */
 	unsigned n, npattern;
-	uint32_t *slot; /* row + 1 by its symbol, 0: empty; a power of two of them */
+	uint32_t *slot; /* hash table by symbol: 1 + row, 0: empty; the size is a power of two */
 	uint32_t nslot;
 	_Atomic unsigned made;
 } custom;
@@ -65,12 +66,15 @@ static void report_spec_error(void *arg, struct pos at, const char *fmt, va_list
 static void report_line(void *arg, const char *line)
 {
 	(void)arg;
-	/* A skipped row is never called, so it must be reported now. */
+	/*
+	 * Printed now, because a row that is skipped is never called, so that nothing else would
+	 * print it.
+	 */
 	log_config_now();
 	log_loss(LOSS_CONFIG, "%s", line);
 }
 
-/* Words that a mangled name may have in a short form. */
+/* True for words that a mangled name may abbreviate. */
 static bool is_abbreviated(const char *s, size_t n)
 {
 	static const char *const words[] = {"std", "allocator", "basic_string", "string", "istream",
@@ -83,8 +87,8 @@ static bool is_abbreviated(const char *s, size_t n)
 }
 
 /*
- * The longest word of a name or pattern. An identifier appears unchanged in the mangled name, so a search for it excludes
- * nearly all symbols before any is demangled.
+ * Returns the longest word of a name or pattern. An identifier appears unchanged in the mangled
+ * name, so a search for the word excludes nearly all symbols before any is demangled.
  */
 static const char *longest_word(struct spec_load *l, const char *pattern)
 {
@@ -124,7 +128,10 @@ static void add_custom_row(struct spec_load *l, const struct func *f, const stru
 		r->literal = longest_word(l, f->symbol);
 }
 
-/* A name whose row has an error is not reported as unknown. */
+/*
+ * Marks the names of all rows as known, so that a name whose row has an error is not reported as
+ * unknown too.
+ */
 static void mark_names_known(const struct node *rows)
 {
 	for (unsigned i = 0; rows && rows->type == NODE_MAP && i < rows->n; i++)
@@ -138,7 +145,10 @@ static int by_find(const void *a, const void *b)
 	return (x->f->find == FIND_SYMBOL) - (y->f->find == FIND_SYMBOL);
 }
 
-/* The wanted rows of one document. Rows that only track communicators are wanted together with any other. */
+/*
+ * Adds the wanted rows of one document. Rows that only track communicators are wanted if any
+ * other row is.
+ */
 static void take_rows(struct spec_load *l, const struct spec *s, struct funcs *funcs)
 {
 	const struct adapter *lib = NULL;
@@ -218,7 +228,8 @@ static char *copy_path(const char *s, size_t n)
 }
 
 /*
- * The file named by the configuration, or else the one next to it, or else the one among the other files; NULL: none. malloc'd.
+ * Returns the path, malloc'd, of the file named by the configuration, or else the one next to the
+ * configuration, or else the one among libprobe's files; NULL: none.
  */
 static char *find_custom_file(bool *named)
 {
@@ -280,11 +291,11 @@ static void read_once(void)
 	char *path = find_custom_file(&named);
 
 	if (path)
-		read_custom_file(path, named); /* positions in messages use this name */
+		read_custom_file(path, named); /* messages use this name */
 	wraplist_report_unknown(list_now(), "custom", report_line, NULL);
 }
 
-/* True if there is anything that a symbol could match. */
+/* True if there are rows that a symbol could match. */
 static bool custom_rows_ready(void)
 {
 	int cancel;
@@ -330,7 +341,10 @@ static bool has_pointer(const struct type *t)
 	return t->ctype == CT_P || integer_bytes_of(t->ctype) == 8;
 }
 
-/* True if a parameter described by the C++ name can be passed as the row describes it. */
+/*
+ * True if a parameter, as described by the C++ name, can be passed in the way that the row
+ * describes.
+ */
 static bool custom_param_fits(uint8_t is, const struct type *t)
 {
 	switch (is) {
@@ -357,8 +371,8 @@ static bool custom_params_fit(const struct params *args, const struct cxx_params
 	if (p->variadic)
 		return false;
 	if (p->n < 0)
-		return true; /* nothing is known */
-	/* `this` comes before the parameters of the name. */
+		return true; /* the parameters are not known */
+	/* `this` precedes the parameters in the name. */
 	if (skip == 0 ? p->method : skip != 1 || !p->nested || !has_pointer(&args->item[0].type))
 		return false;
 	for (int i = 0; i < p->n; i++)
@@ -367,7 +381,10 @@ static bool custom_params_fit(const struct params *args, const struct cxx_params
 	return true;
 }
 
-/* An overload, or an error in the signature: calling it that way would crash the program. */
+/*
+ * False, and logged, for an overload, or an error in the signature: calling the function as in
+ * the row would crash the program.
+ */
 static bool fits_or_log(struct row *r, const char *symbol, const struct cxx_params *p)
 {
 	if (custom_params_fit(&r->f->args, p))
@@ -393,13 +410,13 @@ static struct row *find_symbol(const char *symbol, const char *object)
 	return NULL;
 }
 
-/* The row for a symbol, or NULL. */
+/* Returns the row for a symbol, or NULL. */
 static struct row *find_custom_row(const char *symbol, const char *object)
 {
 	struct row *r = find_symbol(symbol, object);
 	char name[NAME_BYTES];
 	struct cxx_params params;
-	int len = -2; /* not tried yet */
+	int len = -2; /* -2: not demangled yet */
 
 	for (unsigned i = 0; i < custom.npattern && !r; i++) {
 		struct row *x = &custom.row[i];

@@ -9,11 +9,11 @@
 #include "api/api.h"
 #include "spec/spec.h"
 
-#define CUSTOM_LIBS_MAX 8 /* documents in the file */
+#define CUSTOM_LIBS_MAX 8 /* maximum number of documents in the file */
 
 /*
- * The adapter for one document of the file; s and what it points to must live as long as the process. NULL beyond
- * CUSTOM_LIBS_MAX. Not to be called by two threads at a time.
+ * Makes the adapter for one document of the file; s and what it points to must live as long as
+ * the process. Returns NULL beyond CUSTOM_LIBS_MAX. Must not be called by two threads at a time.
  */
 const struct adapter *custom_lib_new(const struct spec *s);
 

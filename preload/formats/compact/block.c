@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call is stored as its difference from the previous one. The dictionaries contain what repeats: a site is a function on a
- * communicator, a stack, and the tensors' types and shapes; its number represents all of these.
+ * A call is stored as its difference from the previous one. The dictionaries contain what
+ * repeats: a site is a function on a communicator, a stack, and the tensors' types and shapes;
+ * the number of a site stands for all of these.
  */
 #include "formats/compact/block.h"
 
@@ -20,10 +21,10 @@
 #define CALL_ROOM 128 /* upper limit of a call's bytes in CC_CALL: twelve numbers */
 #define ROW_ROOM 80 /* upper limit of a row's bytes in CC_ROW: seven numbers and a checksum */
 #define TENSOR_ROOM (64 + COMPACT_VARINT_MAX * ROW_DIMS_MAX)
-#define ENTRY_ROOM 96 /* of CC_COMMS and CC_FUNCTIONS */
+#define ENTRY_ROOM 96 /* maximum bytes of an entry in CC_COMMS and CC_FUNCTIONS */
 #define TENSOR_WORDS (4 + ROW_DIMS_MAX)
 #define SITE_WORDS (2 + (RECORD_TENSORS_MAX + 1) / 2)
-#define KEYS_MAX (1u << 20) /* words of a dictionary's keys */
+#define KEYS_MAX (1u << 20) /* maximum number of words of a dictionary's keys */
 #define TEXT_WORDS (1 + COMPACT_TEXT_MAX / 8)
 
 static const uint32_t column_room[COMPACT_COLUMNS] = {
@@ -51,20 +52,20 @@ struct column {
 	unsigned char *from, *at, *end;
 };
 
-/* By the number of the dictionary's entry. */
+/* Index: number of the function's entry in the dictionary. */
 struct function_state {
 	uint32_t comm;
-	int32_t peer, tag; /* of its last call */
+	int32_t peer, tag; /* those of the function's last call */
 };
 
 struct comm_state {
-	int64_t next; /* the comm_seq that is expected, JOURNAL_NONE64: none */
+	int64_t next; /* the comm_seq that is expected next, JOURNAL_NONE64: none */
 };
 
 struct site_state {
 	uint32_t function, stack, n;
-	uint32_t first; /* of its tensors in site_tensor */
-	uint32_t next; /* the site that followed its last call */
+	uint32_t first; /* index of its first tensor in site_tensor */
+	uint32_t next; /* the site that came after its last call */
 };
 
 struct compact_block {
@@ -77,12 +78,12 @@ struct compact_block {
 	uint32_t cap_function, cap_comm, cap_site, cap_site_tensor, nsite_tensor;
 	uint32_t last_site;
 	uint32_t calls, rows;
-	bool first; /* the dictionaries begin with this block */
-	/* Of the previous call. */
+	bool first; /* dictionaries begin with this block */
+	/* Values of the previous call. */
 	uint64_t seq, start;
 	uint32_t step, micro_step;
 	uint64_t before[2][COMPACT_LANES]
-		       [4]; /* of the rows before: by enum tensor_io, lane, column */
+		       [4]; /* values of previous rows, by enum tensor_io, lane, column */
 };
 
 struct compact_block *compact_block_open(void)
@@ -172,7 +173,7 @@ static bool add_room(void **array, uint32_t *cap, uint32_t n, size_t each)
 	return true;
 }
 
-/* Each returns the entry's number, or below 0: -ENOBUFS: the block has no room for it; -ENOMEM. */
+/* Each returns the number of the entry, or -ENOBUFS if the block is full, or -ENOMEM. */
 static int64_t add_block_entry(struct dictionary *d, const struct column *c, size_t bytes,
 	const uint64_t *key, uint32_t words, uint32_t hash)
 {
@@ -284,7 +285,7 @@ static inline void compute_function_key(
 	memcpy(&key[1], &call->comm_rank, 8);
 	memcpy(&key[2], &call->tid, 8); /* tid, api, redop, phase */
 	key[3] = (uint32_t)call->root | (uint64_t)flags << 32;
-	/* It may be known next time. */
+	/* An api that is not known yet has another key than when it is known. */
 	if (__builtin_expect(!r->api.lib[0], 0))
 		key[3] |= UNKNOWN_API;
 }
@@ -321,7 +322,7 @@ static int64_t add_block_tensor(struct compact_block *b, const struct journal_te
 	return added;
 }
 
-/* The word of a tensor's key that contains everything except its number of elements. */
+/* Returns the word of a tensor's key that contains everything except the number of elements. */
 static inline uint64_t compute_type_word(const struct journal_tensor *t, uint64_t text)
 {
 	return t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
@@ -383,8 +384,8 @@ static int64_t add_site(struct compact_block *b, uint32_t function, uint32_t sta
 }
 
 /*
- * Whether the tensor equals that entry of the dictionary. A tensor with a name is not compared: its text would have to be found
- * first.
+ * True if the tensor equals entry `number` of the dictionary. A tensor with a name is not
+ * compared: its text would have to be found first.
  */
 static inline bool is_known_tensor(const struct compact_block *b, uint32_t number,
 	const struct journal_tensor *t, const char *name)
@@ -402,7 +403,10 @@ static inline bool is_known_tensor(const struct compact_block *b, uint32_t numbe
 	return !other;
 }
 
-/* Programs run in loops: the site that followed this one the last time is expected next. False: it is another one. */
+/*
+ * True if the site is the one that is expected: programs run in loops, so this is the site that
+ * came after the previous one the last time.
+ */
 static inline bool is_expected_site(const struct compact_block *b, uint32_t number,
 	const uint64_t function[FUNCTION_WORDS], const struct record *r)
 {
@@ -449,7 +453,7 @@ static int64_t find_block_site(struct compact_block *b, uint32_t function, const
 
 /* ---- numbers ---- */
 
-/* Whether a float32 represents it exactly. */
+/* True if a float32 represents the double exactly. */
 static inline bool is_float32(uint64_t bits, uint32_t *out)
 {
 	unsigned e = (unsigned)(bits >> 52 & 2047);
@@ -471,7 +475,10 @@ static inline void write_column_bytes(struct column *c, const void *p, size_t n)
 	c->at += n;
 }
 
-/* The row's text has only nine digits of it. Returns the width. */
+/*
+ * Writes a real number, of which rows of CSV files show only nine digits unless `wide`. Returns
+ * the width.
+ */
 static unsigned write_real(struct column *c, double v, bool wide)
 {
 	uint64_t bits;
@@ -596,7 +603,10 @@ static inline void write_compact_row(struct compact_block *b, const struct journ
 
 /* ---- calls ---- */
 
-/* What the call has that was not to be expected; and what is expected next. */
+/*
+ * Writes those parts of a call that differ from what was expected, and notes what is expected
+ * next.
+ */
 static inline __attribute__((always_inline)) unsigned write_call(struct compact_block *b,
 	const struct journal_call *call, const struct row_values *v, struct function_state *f,
 	struct comm_state *comm, bool plain)
@@ -636,7 +646,7 @@ static inline __attribute__((always_inline)) unsigned write_call(struct compact_
 		p = compact_write_signed(p, (int64_t)v->tag - f->tag);
 		f->tag = v->tag;
 	}
-	/* One question for what few calls have. */
+	/* One test for all parts that few calls have. */
 	if (__builtin_expect(plain && !call->parent, 1)) {
 		b->column[CC_CALL].at = p;
 		return present;

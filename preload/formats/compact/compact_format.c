@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of calls_<a>-<b>.compact. Each pass adds one block to a file. A file's dictionaries are continued as long as the
- * same process writes its blocks one after the other; otherwise the next block begins new ones.
+ * The sink of calls_<a>-<b>.compact. Each pass adds one block to a file. Dictionaries are
+ * continued from block to block as long as one process writes them one after the other; otherwise
+ * the next block begins new dictionaries.
  *
- * It is the last in the table of sinks, so none of its entries is ever retracted.
+ * This is the last in the table of sinks, so none of its entries is ever retracted.
  */
 #include <errno.h>
 #include <string.h>
@@ -14,24 +15,27 @@
 
 /* Two, because calls that end late belong to the previous block of steps. */
 #define OPEN_FILES 2
-/* A reader that starts near the file's end, or has found a damaged block, continues where dictionaries begin. */
+/*
+ * Dictionaries begin again after this many bytes: a reader that starts near the file's end, or
+ * has found a damaged block, continues where they begin.
+ */
 #define DICTIONARY_BYTES (4u << 20)
-#define BLOCK_BYTES 65536 /* room that the file is assumed to have */
+#define BLOCK_BYTES 65536 /* bytes of the file that a pass reserves */
 
 struct open_file {
-	struct compact_block *block; /* NULL: not in use yet */
-	struct out_file *out; /* while the block has calls */
-	uint32_t steps, part; /* the file: the first step, and its part */
-	uint64_t bytes; /* size of the file for which its dictionaries are valid */
-	uint64_t since; /* bytes since they began */
-	uint64_t used; /* pass */
+	struct compact_block *block; /* NULL: not used so far */
+	struct out_file *out; /* set while the block has calls */
+	uint32_t steps, part; /* first step of the file, and its part */
+	uint64_t bytes; /* size of the file for which the dictionaries are valid */
+	uint64_t since; /* bytes since the dictionaries began */
+	uint64_t used; /* pass of the last use */
 };
 
 struct compact {
 	struct files *files;
 	struct open_file file[OPEN_FILES];
-	struct open_file *latest; /* of the latest call; NULL: none yet */
-	uint32_t per, steps; /* steps of a file; the first of its file */
+	struct open_file *latest; /* file of the latest call; NULL: none yet */
+	uint32_t per, steps; /* number of steps in a file; first step of the latest file */
 	uint64_t pass;
 };
 
@@ -53,7 +57,10 @@ static void close_compact(void *state)
 	memset(s->file, 0, sizeof(s->file));
 }
 
-/* The file of that block of steps, or one without calls in this pass. NULL: the pass must be ended first. */
+/*
+ * Returns the open file of this block of steps, or one without calls in this pass. Returns NULL
+ * if the pass must be ended first.
+ */
 static struct open_file *find_open_file(struct compact *s, uint32_t steps)
 {
 	struct open_file *oldest = NULL;
@@ -69,7 +76,7 @@ static struct open_file *find_open_file(struct compact *s, uint32_t steps)
 	return oldest;
 }
 
-/* Starts the block for the first call of a pass in that file. */
+/* Begins the block in file f for its first call of a pass. */
 static int start_block(struct compact *s, struct open_file *f, uint32_t step, uint32_t steps)
 {
 	struct out_file *o;
@@ -116,7 +123,7 @@ static int write_record(void *state, const struct record *r)
 	return compact_block_add(f->block, r) ? -ENOBUFS : 0;
 }
 
-/* The blocks go into the files' buffers. */
+/* Writes the blocks into the buffers of their files. */
 static int write_blocks(void *state)
 {
 	struct compact *s = state;
@@ -149,7 +156,10 @@ static void handle_pass_end(void *state, bool written)
 
 		if (!f->out)
 			continue;
-		/* Another process has cut or removed the file, or nothing was written. */
+		/*
+		 * Another process has cut or removed the file, or nothing was written: the
+		 * dictionaries are not valid.
+		 */
 		if (!written || f->out->bytes != f->bytes)
 			f->bytes = 0;
 		f->out->pinned = false;

@@ -16,12 +16,12 @@
 #define COMPACT_MAGIC "PRC1"
 #define COMPACT_SUFFIX ".compact"
 #define COMPACT_HEAD 20 /* bytes of the head */
-#define COMPACT_SUM_FROM 12 /* the checksum covers all bytes of the block from here on */
-#define COMPACT_CALLS_MAX 4096 /* of one block */
-#define COMPACT_ROWS_MAX 8192 /* with a tensor */
-#define COMPACT_BLOCK_MAX (8u << 20) /* bytes */
-#define COMPACT_SITES_MAX 65536 /* of each dictionary */
-#define COMPACT_TEXT_MAX 512 /* bytes of one text: a cell is shorter */
+#define COMPACT_SUM_FROM 12 /* the checksum covers all bytes of the block from this position on */
+#define COMPACT_CALLS_MAX 4096 /* maximum per block */
+#define COMPACT_ROWS_MAX 8192 /* maximum number of rows with a tensor per block */
+#define COMPACT_BLOCK_MAX (8u << 20) /* bytes of a block */
+#define COMPACT_SITES_MAX 65536 /* maximum entries of each dictionary */
+#define COMPACT_TEXT_MAX 512 /* maximum bytes of a text: a cell is shorter */
 #define COMPACT_DIMS_MAX 254
 
 /* head: magic, bytes of the block, checksum, number of calls, flags, number of columns */
@@ -33,24 +33,27 @@ enum compact_head {
 	COMPACT_AT_COLUMNS = 18, /* two bytes */
 };
 
-/* Dictionaries are empty before it. Every other block continues those of the previous one. */
+/*
+ * Flag: dictionaries are empty before this block. Other blocks continue the dictionaries of the
+ * previous block.
+ */
 #define COMPACT_FIRST 1
 
 enum compact_column {
-	/* dictionaries: what this block adds to them */
+	/* additions of this block to the dictionaries */
 	CC_TEXTS,
 	CC_COMMS,
 	CC_FUNCTIONS,
 	CC_TENSORS,
 	CC_SITES,
-	/* one number a call */
+	/* one number for each call */
 	CC_SITE,
-	CC_PRESENT, /* enum compact_present: which parts CC_CALL has */
+	CC_PRESENT, /* enum compact_present: which of the optional parts are in CC_CALL */
 	CC_SEQ,
 	CC_START,
 	CC_DURATION,
 	CC_CALL,
-	/* rows that have a tensor */
+	/* for each row that has a tensor */
 	CC_KIND, /* enum compact_row */
 	CC_WIDTHS, /* enum compact_width, two bits each: min, max, mean, norm */
 	CC_MIN,
@@ -61,13 +64,14 @@ enum compact_column {
 	COMPACT_COLUMNS
 };
 
-/* In this order in CC_CALL. */
+/* Optional parts of a call, in the order in which they are in CC_CALL. */
 enum compact_present {
-	CP_STEP = 1, /* differs from the previous call's: the difference */
-	CP_MICRO_STEP = 2, /* differs from the previous call's: 0: none, else the number + 1 */
-	CP_COMM_SEQ = 4, /* not the expected one: the difference */
-	CP_NO_COMM_SEQ = 8, /* there is none, although one is expected; no number */
-	CP_PEER = 16, /* differs from the function's previous call: the difference */
+	CP_STEP = 1, /* step differs from that of the previous call: the difference */
+	/* micro step differs from that of the previous call: 0: none, else 1 + the number */
+	CP_MICRO_STEP = 2,
+	CP_COMM_SEQ = 4, /* comm_seq is not the expected one: the difference */
+	CP_NO_COMM_SEQ = 8, /* no comm_seq, although one is expected; without a number */
+	CP_PEER = 16, /* peer differs from that of the function's previous call: the difference */
 	CP_TAG = 32,
 	CP_WAIT = 64,
 	CP_ISSUE = 128,
@@ -78,7 +82,10 @@ enum compact_present {
 	CP_AWAIT = 4096, /* dtype, count */
 };
 
-/* The same for CC_ROW, except CR_STATISTICS and CR_NOSTATS. */
+/*
+ * Optional parts of a row, in the order in which they are in CC_ROW, except CR_STATISTICS and
+ * CR_NOSTATS.
+ */
 enum compact_row {
 	CR_STATISTICS = 1,
 	CR_NOSTATS = 2,
@@ -86,19 +93,25 @@ enum compact_row {
 	CR_NANS = 8,
 	CR_INFS = 16,
 	CR_COMPONENTS =
-		32, /* the number of measured components differs from compact_compute_components() */
+		32, /* the number of measured components is not compact_compute_components() */
 	CR_CHECKSUM = 64, /* four bytes */
-	CR_OWN = 128, /* its own comm_seq, peer and tag: each 0: none, else 1 + the zigzag value */
+	/* row has its own comm_seq, peer and tag: each 0: none, else 1 + the zigzag value */
+	CR_OWN = 128,
 };
 
 enum compact_width {
-	CW_BEFORE, /* as in the previous row of the same io and lane in the block; 0 at first */
-	CW_FOUR, /* float32; of integers the lower half, with the sign's bit of signed ones */
+	/* equal to the previous row of this io and lane in the block; 0 in the first one */
+	CW_BEFORE,
+	/* four bytes: float32; of an integer the lower half, sign-extended for signed types */
+	CW_FOUR,
 	CW_DECIMAL, /* five bytes: nine digits and an exponent */
-	CW_EIGHT, /* float64 or the integer */
+	CW_EIGHT, /* eight bytes: float64 or the integer */
 };
 
-/* The lanes in which numbers are compared: types printed with 9 digits, types printed with 17, and integers. */
+/*
+ * Lanes, within which CW_BEFORE refers to the previous row: types printed with 9 digits, types
+ * printed with 17, and integers.
+ */
 enum compact_lane { COMPACT_NARROW, COMPACT_WIDE, COMPACT_INTEGERS, COMPACT_LANES };
 
 /* A decimal number: digits (10^8 to 10^9 - 1) * 10^(exponent - 8). */
@@ -107,13 +120,16 @@ enum compact_lane { COMPACT_NARROW, COMPACT_WIDE, COMPACT_INTEGERS, COMPACT_LANE
 #define COMPACT_EXPONENT_BIT 31
 #define COMPACT_EXPONENT_BIAS 256
 
-/* Whether min and max of the type are integers: a type that is neither signed nor unsigned is printed as a real number. */
+/*
+ * True if min and max of the type are integers. The values of all types that are neither signed
+ * nor unsigned are real numbers.
+ */
 static inline bool compact_has_integers(const struct dtype_info *d)
 {
 	return d->cls == DTC_SIGNED || d->cls == DTC_UNSIGNED;
 }
 
-/* Number of components that the statistics of a tensor of that many elements cover. */
+/* Number of components that the statistics of a tensor of `count` elements cover. */
 static inline uint64_t compact_compute_components(unsigned dtype, uint64_t count)
 {
 	return dtype == DT_COMPLEX64 || dtype == DT_COMPLEX128 || dtype == DT_FLOAT4_E2M1FN_X2
@@ -123,7 +139,7 @@ static inline uint64_t compact_compute_components(unsigned dtype, uint64_t count
 
 #define COMPACT_VARINT_MAX 10
 
-/* Seven bits a byte, the lowest first; the top bit means that more follow. */
+/* Seven bits in each byte, the lowest first; the top bit is set if more bytes follow. */
 static inline unsigned char *compact_write_number(unsigned char *p, uint64_t v)
 {
 	while (__builtin_expect(v >= 128, 0)) {
@@ -134,7 +150,7 @@ static inline unsigned char *compact_write_number(unsigned char *p, uint64_t v)
 	return p;
 }
 
-/* 0, -1, 1, -2 ... as 0, 1, 2, 3 ... */
+/* Maps 0, -1, 1, -2 ... to 0, 1, 2, 3 ... */
 static inline uint64_t compact_compute_zigzag(int64_t v)
 {
 	return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A dictionary of a compact file: entries with their key, numbered from 0 in the order of insertion. */
+/*
+ * A dictionary of a compact file: keys (sequences of 64-bit words), numbered from 0 in the order
+ * of insertion.
+ */
 #ifndef PROBE_FORMATS_COMPACT_DICTIONARY_H
 #define PROBE_FORMATS_COMPACT_DICTIONARY_H
 
@@ -9,15 +12,15 @@
 #include <string.h>
 
 struct dictionary_entry {
-	uint32_t hash, words; /* of the key */
-	uint32_t key; /* its position among all keys */
+	uint32_t hash, words; /* of the key: hash, and length in words */
+	uint32_t key; /* position of the key among all keys */
 	uint32_t pad;
 };
 
 struct dictionary {
-	uint32_t n, cap, used, room; /* entries; words of keys */
-	uint32_t mask; /* of index[]; 0: there is none yet */
-	uint32_t *index; /* number + 1; 0: free */
+	uint32_t n, cap, used, room; /* entries, their maximum; words of keys, their maximum */
+	uint32_t mask; /* size of index[] - 1; 0: no index yet */
+	uint32_t *index; /* hash table of 1 + number of the entry; 0: free */
 	struct dictionary_entry *entry;
 	uint64_t *keys;
 };
@@ -31,7 +34,7 @@ static inline uint32_t dictionary_compute_hash(const uint64_t *key, uint32_t wor
 	return (uint32_t)h;
 }
 
-/* The number of the entry with that key; UINT32_MAX: there is none. */
+/* Returns the number of the entry with this key, or UINT32_MAX. */
 static inline uint32_t dictionary_find(
 	const struct dictionary *d, const uint64_t *key, uint32_t words, uint32_t hash)
 {
@@ -52,9 +55,12 @@ static inline uint32_t dictionary_find(
 	return UINT32_MAX;
 }
 
-/* Adds an entry that does not exist yet. Returns its number, or UINT32_MAX: no memory. */
+/*
+ * Adds a key that the dictionary does not contain. Returns its number, or UINT32_MAX if there is
+ * no memory.
+ */
 uint32_t dictionary_add(struct dictionary *d, const uint64_t *key, uint32_t words, uint32_t hash);
-void dictionary_reset(struct dictionary *d); /* keeps its memory */
+void dictionary_reset(struct dictionary *d); /* keeps the memory */
 void dictionary_free(struct dictionary *d);
 
 #endif

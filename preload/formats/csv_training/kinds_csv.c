@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink of parameter statistics (terms/train_kind.def): <kind>_<a>-<b>.csv for steps a to b. Their columns are known
- * when the first row comes, because the journal's entries name the statistics to show.
+ * The sink of parameter statistics (terms/train_kind.def): <kind>_<a>-<b>.csv for steps a to b.
+ * The columns of a file are known when its first row comes, because the journal's entries name
+ * the statistics to show.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +14,10 @@
 #include "sink/column.h"
 #include "sink/format.h"
 
-#define HEADERS_MAX 64 /* different ones; rows that would need one more are lost */
+/* maximum number of different headers; rows that need another one are lost */
+#define HEADERS_MAX 64
 #define HEADER_BYTES 1024
-#define WORD_MAX 20 /* bytes of a file's word, because its path has room for 47 */
+#define WORD_MAX 20 /* bytes of the first word of a file's name: paths are limited to 47 */
 
 struct kind_header {
 	uint32_t ops;
@@ -26,7 +28,7 @@ struct kind_header {
 
 struct kinds_csv {
 	struct files *files;
-	struct kind_header header[HEADERS_MAX]; /* the files point to them */
+	struct kind_header header[HEADERS_MAX]; /* struct files refers to them */
 };
 
 static int open_kinds_sink(void *state, struct files *files)
@@ -79,7 +81,7 @@ static char *make_kind_header(const struct kind_header *h)
 	return text;
 }
 
-/* NULL: no memory, or there are too many. */
+/* Returns NULL if there is no memory, or there are too many headers. */
 static const char *header_of_kind(struct kinds_csv *s, const struct journal_kind_row *k)
 {
 	struct kind_header want = {
@@ -214,7 +216,10 @@ static void put_kind_row(struct text *out, const struct record_kind *r)
 	text_char(out, '\n');
 }
 
-/* Checks a file's word: a damaged journal must not make us write elsewhere. */
+/*
+ * Checks the first word of a file's name: a damaged journal must not make libprobe write
+ * elsewhere.
+ */
 static bool is_file_word(const char *word)
 {
 	size_t n = strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
@@ -244,7 +249,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	char path[48], *at;
 	int err;
 
-	/* Others' (summary_events.c, grad_probe_csv.c). */
+	/* These kinds belong to other sinks (summary_events.c, grad_probe_csv.c). */
 	if (train_kinds[k->kind].form >= KIND_HISTOGRAM)
 		return 0;
 	if (!is_file_word(r->word) || has_wrong_values(k)) {
@@ -269,7 +274,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 	return 0;
 }
 
-/* <word>_<a>-<b>.csv */
+/* The files are <word>_<a>-<b>.csv. */
 static enum sink_file own_kind_file(const char *path)
 {
 	char word[WORD_MAX + 1];

@@ -12,7 +12,7 @@
 
 struct names {
 	struct files *files;
-	struct structure *modules; /* for module_struct.json; NULL: none yet */
+	struct structure *modules; /* data for module_struct.json; NULL: none yet */
 };
 
 static const char *name_what(const struct record_name *e)
@@ -74,7 +74,7 @@ static void write_name_flags(struct text *out, uint32_t flags)
 
 #define PUT_DIMS(e) write_name_shape(out, e)
 #define PUT_NAME_FLAGS(v) write_name_flags(out, v)
-/* For parameters; for parameters and modules; for parts. */
+/* Columns of parameters; of parameters and modules; of parts. */
 #define PUT_OWNER(v)                                                 \
 	do {                                                         \
 		if (e->what == JN_PARAM && !(e->flags & JN_UNOWNED)) \
@@ -101,7 +101,10 @@ static int write_name_row(void *state, const struct record_name *e)
 	char *at;
 	int err;
 
-	/* Modules and parameters were entered before; without memory there is no such file. */
+	/*
+	 * All modules and parameters have been given. If there was no memory for them, there is
+	 * no such file.
+	 */
 	if (e->what == JN_STRUCT) {
 		structure_write(s->modules, files_dir(s->files));
 		structure_free(s->modules);

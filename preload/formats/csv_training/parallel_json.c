@@ -3,14 +3,17 @@
  * parallel.json: the role of each communicator in a training, from its traffic:
  *
  * - pipeline: messages, and little else
- * - expert: all-to-all in forward passes, if names of parameters or of the mesh contain experts or a router
- * - exchange: the same without such names: sequence parallelism, embedding tables on several ranks
+ * - expert: all-to-all in forward passes, if names of parameters or of the mesh contain experts or
+ *   a router
+ * - exchange: all-to-all in forward passes without such names: sequence parallelism, embedding
+ *   tables on several ranks
  * - tensor: reductions in forward and in backward passes that are not of parameters' gradients
  * - data: reductions of gradients (by name, or in backward passes only)
  *
- * It also has the program's own name for the mesh dimension of the communicator (PyTorch's DeviceMesh), if there is
- * one. The file is replaced as a whole when a role has changed. It counts only records that this process has seen.
- * After a crash only a few are left to be read; then an existing file is more complete, and is kept.
+ * The file also has the program's own name for the mesh dimension of the communicator (PyTorch's
+ * DeviceMesh), if there is one. It is replaced as a whole when a role has changed. Only records
+ * that this process has seen are counted. After a crash only a few are left to be read; then an
+ * existing file is more complete, and is kept.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,10 +28,10 @@
 #include "sink/format.h"
 #include "formats/csv_training/parallel_json.h"
 
-#define COMMS_MAX 256 /* further ones have no part */
+#define COMMS_MAX 256 /* maximum number; additional communicators are not in the file */
 #define RANKS_TEXT 256 /* bytes of a list of ranks; longer ones are omitted */
 #define ROW_TEXT (RANKS_TEXT + 400)
-#define NUMBERS_MAX 16 /* largest number of elements of a count or mean that a program reduces */
+#define NUMBERS_MAX 16 /* largest number of elements in a count or mean that a program reduces */
 
 struct parallel {
 	struct files *files;
@@ -37,7 +40,7 @@ struct parallel {
 	bool stays, changed;
 	bool experts; /* a parameter's name contains experts or a router */
 	bool passes; /* calls in forward or backward passes were seen: it is a training */
-	uint64_t written; /* hash of the text */
+	uint64_t written; /* hash of the text that was written */
 };
 
 static int open_parallel(void *state, struct files *files)
@@ -73,7 +76,7 @@ static int add_comm(void *state, const struct record_comm *e)
 	*c = (struct carried){.id = e->id, .size = e->size, .mpi = strcmp(e->lib, "mpi") == 0};
 	if (strlen(e->world_ranks) < sizeof(c->ranks))
 		strcpy(c->ranks, e->world_ranks);
-	/* Names are identifiers, or nearly; characters that JSON would escape are dropped. */
+	/* Names are identifiers, or nearly so; characters that JSON would escape are dropped. */
 	if (strncmp(e->kind, "mesh_", 5) == 0 && strlen(e->kind) < sizeof(c->mesh) &&
 		!strpbrk(e->kind, "\"\\"))
 		strcpy(c->mesh, e->kind + 5);
@@ -91,8 +94,9 @@ static bool is_any_of(const char *op, const char *const *list)
 }
 
 /*
- * gradients: of parameters, by name. Losses, counts and norms that a program adds up between two backward passes look
- * like reductions of a forward pass, but an activation has more elements.
+ * gradients: the tensors are gradients of parameters, by name. Losses, counts and norms that a
+ * program sums between two backward passes look like reductions of a forward pass, but they have
+ * fewer elements than an activation.
  */
 void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
 	uint64_t elements, bool gradients)
@@ -138,7 +142,10 @@ enum comm_role parallel_role(const struct carried *c, double *sure, const char *
 		*why = "gradients of parameters are reduced";
 		return ROLE_DATA;
 	}
-	/* Averaging a vector happens once per step. Phases are known from the first backward pass on. */
+	/*
+	 * More than one reduction per step: averaging a vector happens once per step. Phases are
+	 * known from the first backward pass on.
+	 */
 	if (c->reductions[0] > steps && c->reductions[1]) {
 		*sure = 0.8;
 		*why = "reductions in forward and backward passes";
@@ -187,7 +194,10 @@ static void put_carried(
 	enum comm_role role = parallel_role(c, &sure, &why);
 	char line[ROW_TEXT];
 
-	/* Neighbours that exchange halos behave like pipeline stages. */
+	/*
+	 * In a program that is not a training, neighbours that exchange halos look like pipeline
+	 * stages.
+	 */
 	if (role == ROLE_NONE || (role == ROLE_PIPELINE && c->mpi && !p->passes))
 		return;
 	snprintf(line, sizeof(line),

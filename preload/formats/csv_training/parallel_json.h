@@ -8,25 +8,31 @@
 
 enum comm_role { ROLE_NONE, ROLE_DATA, ROLE_TENSOR, ROLE_PIPELINE, ROLE_EXPERT, ROLE_EXCHANGE };
 
-/* Traffic of a communicator. Arrays: in forward passes, in backward passes, elsewhere. */
+/*
+ * Traffic of a communicator. Arrays: [0] in forward passes, [1] in backward passes, [2]
+ * elsewhere.
+ */
 struct carried {
 	uint64_t id;
 	int32_t size;
-	bool mpi; /* one of MPI's own */
-	/* its parameters are known to be experts or a router, or its mesh is named so */
+	bool mpi; /* made by MPI */
+	/*
+	 * its parameters are known to belong to experts or a router, or its mesh dimension has
+	 * such a name
+	 */
 	bool experts;
 	uint32_t first_step, last_step;
 	uint64_t calls, messages, gradients;
 	uint64_t exchanges[3], reductions[3];
 	char ranks[256]; /* as in comms.csv; "": not known, or too long */
-	char mesh[48]; /* the program's name for the dimension of its mesh; "": none */
+	char mesh[48]; /* the program's name for this dimension of its device mesh; "": none */
 };
 
-/* elements: of its largest tensor. */
+/* Counts a call. elements: number of elements of its largest tensor. */
 void parallel_count(struct carried *c, const char *op, unsigned phase, uint32_t step,
 	uint64_t elements, bool gradients);
 
-/* *sure: 0 to 1; *why: in words. */
+/* Returns the most likely role. *sure: confidence, 0 to 1; *why: the reason as text. */
 enum comm_role parallel_role(const struct carried *c, double *sure, const char **why);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The sink of a training's numbers: scalars_<a>-<b>.csv, in the blocks of steps that calls_*.csv has. */
+/* The sink of scalars: scalars_<a>-<b>.csv, in the same blocks of steps as calls_*.csv. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,10 @@ static int open_scalars_sink(void *state, struct files *files)
 }
 
 #define PUT_SCALAR_NAME(e) put_scalar_name(out, e)
-/* Floats as in rows of calls. Times and sums without digits that only come from binary fractions. */
+/*
+ * 9 digits for a float, as in rows of calls; else 15, without digits that only come from binary
+ * fractions.
+ */
 static int digits_of_scalar(double v)
 {
 	return (double)(float)v == v ? 9 : 15;

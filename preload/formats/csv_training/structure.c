@@ -9,16 +9,16 @@
 #include "text/text.h"
 
 struct node {
-	char *name; /* NULL: no such number */
-	char *more; /* follows the name: a module's class, or a parameter's module */
+	char *name; /* NULL: the number is not used */
+	char *more; /* stored after the name: a module's class, or a parameter's module */
 	uint16_t vpp_stage;
 	uint8_t dtype, ndim;
 	uint32_t flags;
-	uint64_t dims[8]; /* further ones are omitted */
+	uint64_t dims[8]; /* additional ones are omitted */
 };
 
 struct list {
-	struct node *at; /* by number - 1 */
+	struct node *at; /* index: number - 1 */
 	uint32_t n;
 };
 

@@ -8,10 +8,13 @@
 
 struct structure;
 
-/* Adds a JN_PARAM or JN_MODULE; the same number again replaces the older one. Others are ignored. */
+/*
+ * Adds a JN_PARAM or JN_MODULE; it replaces an older one with the same number. Other records are
+ * ignored.
+ */
 void structure_add(struct structure **s, const struct record_name *e);
 
-/* Into module_struct.json of that folder. s NULL: there is nothing to write. */
+/* Writes module_struct.json into folder dirfd. s NULL: does nothing. */
 void structure_write(const struct structure *s, int dirfd);
 void structure_free(struct structure *s);
 

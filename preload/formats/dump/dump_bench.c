@@ -14,7 +14,10 @@
 #define BENCH_BYTES_MAX (INT64_C(1) << 30)
 #define BENCH_PATH_MAX 4300
 
-/* Memory that was never written counts as finite. Scalars are ignored, as in msprobe's overflow_check. */
+/*
+ * True if all tensors of one side are finite. Memory that was never written counts as finite.
+ * Scalars are ignored, as in msprobe's overflow_check.
+ */
 static bool is_finite_side(const struct staged_call *c, enum tensor_io io)
 {
 	bool aten = strcmp(c->lib, "aten") == 0;
@@ -73,7 +76,10 @@ void dump_bench_free(struct dump_bench *b)
 	free(b);
 }
 
-/* Finds the entry of that name by its braces, which names and file names do not contain. False: there is none. */
+/*
+ * Finds the entry `name` by its braces, which names and file names do not contain. Returns false
+ * if there is none.
+ */
 static bool find_bench_entry(
 	const struct dump_bench *b, const char *name, const char **from, const char **to)
 {
@@ -98,8 +104,8 @@ static bool find_bench_entry(
 }
 
 /*
- * True if the text has the checksums of that side of all calls, in their order. Texts in between belong to the other
- * side.
+ * True if the text has the checksums of this side of all calls, in their order. Texts in between
+ * belong to the other side.
  */
 static bool has_same_sums(
 	const char *from, const char *to, const struct dump_group *g, enum tensor_io io)

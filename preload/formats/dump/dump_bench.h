@@ -8,17 +8,20 @@
 
 #include "formats/dump/dump_entry.h"
 
-/* True for finite inputs, and NaN or Inf in the outputs. */
+/* True if all inputs are finite, and an output contains NaN or Inf. */
 bool dump_overflows(const struct dump_group *g);
 
-/* dump.json of an earlier run, with the checksums of its tensors. */
+/* The dump.json of an earlier run, with the checksums of its tensors. */
 struct dump_bench;
 
-/* The dump of that rank and step below `path`; NULL: none that can be read. */
+/*
+ * Opens the dump of `rank` and `step` below `path`. Returns NULL if there is none that can be
+ * read.
+ */
 struct dump_bench *dump_bench_open(const char *path, uint32_t step, int32_t rank);
 void dump_bench_free(struct dump_bench *b);
 
-/* True if the call of that name had the same inputs there, and other outputs. */
+/* True if call `name` of the earlier run had the same inputs, and other outputs. */
 bool dump_differs(const struct dump_bench *b, const char *name, const struct dump_group *g);
 
 #endif

@@ -9,7 +9,7 @@
 
 /* ---- lists of the configuration ---- */
 
-/* The n-th text of a key that is a list, or NULL. */
+/* Returns the n-th text of a key that is a list, or NULL. */
 static const char *nth_word(const char *words, unsigned n, size_t *len)
 {
 	for (const char *p = words; p && *p; p += *len + (p[*len] != 0)) {
@@ -45,7 +45,7 @@ static bool has_word_part(const char *words, const char *text)
 	return false;
 }
 
-/* Moves on from the first name of `scope` to the second; true: within. */
+/* True from the first name of key scope up to the second, inclusive. */
 static bool pass_scope(struct compose *c, const char *name, const struct staged_call *call)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
@@ -81,7 +81,7 @@ static bool is_mode_wanted(const struct config *cfg, const char *direction, cons
 	return (!directions || is_word_in(m, direction)) && (!sides || is_word_in(m, side));
 }
 
-/* True if tensors of the entry called c->w.name are saved. */
+/* True if tensors of the entry named c->w.name are saved. */
 static bool are_tensors_saved(const struct compose *c)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
@@ -98,7 +98,10 @@ void compose_name_tensor(void *arg, const struct staged_call *call, const struct
 	dump_tensors_name(c->f, c->dirfd, call->call, t, stem, file, cap);
 }
 
-/* Search tasks keep the calls they find, until there are enough. */
+/*
+ * True if the task keeps this call: tasks that search keep the calls that they find, until there
+ * are enough.
+ */
 static bool is_found(struct compose *c)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
@@ -106,7 +109,7 @@ static bool is_found(struct compose *c)
 
 	if (keys->task != DUMP_OVERFLOW_CHECK && keys->task != DUMP_DIFF_CHECK)
 		return true;
-	/* Means the operator, not all the modules that contain it. */
+	/* The task searches for operators: a module that contains such an operator is not kept. */
 	if (keys->task == DUMP_OVERFLOW_CHECK && keys->level == DUMP_MIX &&
 		strncmp(c->w.name, "Module.", 7) == 0)
 		return false;

@@ -62,7 +62,7 @@ static int record_made_nodes(
 	return 0;
 }
 
-/* The call that made that node: of the same thread if there is one, the latest. */
+/* Finds the call that made a node: the latest of the same thread, or else of another. */
 static struct made_nodes *find_maker(struct compose *c, uint64_t node, uint32_t tid)
 {
 	struct made_nodes *other = NULL;
@@ -100,8 +100,9 @@ void compose_begin_entry(struct compose *c, const char *parent)
 }
 
 /*
- * Calls of the optimizer's step hang below a node of that name, as in msprobe, if modules are recorded: its data2db
- * skips calls without a root.
+ * Writes the parent of a forward call. As in msprobe, calls of the optimizer's step have a node
+ * of its own as parent if modules are recorded, because msprobe's data2db skips calls without a
+ * root.
  */
 static const char *name_forward_parent(struct compose *c, char *out, size_t cap)
 {
@@ -127,14 +128,14 @@ static bool is_of_mindspore(const struct staged_call *call)
 	return strcmp(call->lib, "mindspore") == 0;
 }
 
-/* For MindSpore: a kernel that is not a collective. */
+/* True for a kernel of MindSpore that is not a collective. */
 static bool is_operator(const struct staged_call *call)
 {
 	return strcmp(call->lib, "aten") == 0 ||
 	       (is_of_mindspore(call) && strncmp(call->symbol, "ms::", 4) == 0);
 }
 
-/* Prefix and function of a call that is no node of autograd. */
+/* Writes prefix and function of a call that is not a node of autograd. */
 static void name_dumped_call(const struct dump_group *g, char *out, size_t cap)
 {
 	const struct staged_call *call = &g->call[0];
@@ -191,9 +192,12 @@ static int write_forward(struct compose *c)
 	return call->call->stack ? compose_note_stack(c, call->call->stack, name, number) : 0;
 }
 
-#define SUMS_MAX 16 /* gradients of one node that autograd changed */
+#define SUMS_MAX 16 /* maximum number of gradients of a node that autograd changed */
 
-/* With the gradients as autograd handed them on, which are parts of the node's record. */
+/*
+ * Writes the values of a node, with the gradients as autograd passed them on, which are parts of
+ * the node's record.
+ */
 static void write_backward_values(struct compose *c, const struct dump_group *g)
 {
 	struct staged_call part[SUMS_MAX];
@@ -225,7 +229,10 @@ static int write_backward(struct compose *c)
 
 	if (call->flags & CF_NODE)
 		m = find_maker(c, JOURNAL_NODE_FIRST(call->call->comm_seq), call->call->tid);
-	/* The last node that a call made receives the gradient of its result; the others are internal. */
+	/*
+	 * Only the last node that a call made receives the gradient of the call's result; the
+	 * others are internal.
+	 */
 	if (m && m->met)
 		return 0;
 	if (m) {
@@ -251,7 +258,7 @@ static int write_backward(struct compose *c)
 	return 0;
 }
 
-/* True for a tensor that the program saved itself. */
+/* True for a tensor that the program saved by its own call. */
 static bool is_saved(const struct staged_call *call)
 {
 	return strcmp(call->lib, "probe") == 0;
@@ -315,7 +322,7 @@ static bool is_of_group(
 		return site->batch && g->site->batch && site != NULL;
 	if (!site->api[0] || strcmp(site->api, g->site->api) != 0)
 		return false;
-	/* The same operator from the same place means that the function was called again. */
+	/* The same operator from the same call site means that the function was called again. */
 	for (unsigned i = 0; i < g->n; i++)
 		if (g->call[i].call->stack == call->call->stack &&
 			strcmp(g->call[i].op, call->op) == 0)
@@ -348,7 +355,7 @@ void compose_begin_group(struct compose *c, const struct staged_call *call)
 	c->module = dump_modules_now(c->modules, call->call->tid);
 }
 
-/* Inside another call of the dump: internal, also for msprobe. */
+/* True for a call inside another call of the dump: it is internal, also in msprobe. */
 static bool is_inner_call(const struct compose *c, const struct staged_call *call)
 {
 	return call->call->parent && !is_backward_call(call) && strcmp(call->lib, "c10d") != 0 &&
@@ -363,7 +370,7 @@ static int take_staged_call(struct compose *c, uint32_t i)
 	unsigned at;
 	int err;
 
-	/* Its calls are in the items that the next call would overwrite. */
+	/* The group is full: the next call would overwrite its items. */
 	if (g->n == DUMP_GROUP_MAX) {
 		err = compose_flush_group(c);
 		if (err)
@@ -377,7 +384,7 @@ static int take_staged_call(struct compose *c, uint32_t i)
 	}
 	if (dump_module_part(&call) != MODULE_PARTS)
 		return compose_module_record(c, &call, i);
-	/* Parts of a node's record are read with it. */
+	/* Parts of a node's record are read together with the record. */
 	if (is_inner_call(c, &call) || (call.flags & CF_PART && is_backward_call(&call)))
 		return 0;
 	if (!is_of_group(g, &call, dump_book_site(c->book, call.call->stack))) {
@@ -387,7 +394,7 @@ static int take_staged_call(struct compose *c, uint32_t i)
 		err = compose_flush_group(c);
 		if (err)
 			return err;
-		/* It is the first of the next group. */
+		/* The call that was read is the first of the next group. */
 		c->item[at] = c->item[0];
 		c->item_cap[at] = c->item_cap[0];
 		c->item[0] = buf;
@@ -466,7 +473,7 @@ static const char *level_word(const struct config *cfg)
 	return word[get_dump_keys(cfg)->level];
 }
 
-/* Folder of tensor files; null if there are none. */
+/* Writes the folder of tensor files; null if there are no files. */
 static void write_data_folder(struct compose *c, struct dump_json *j)
 {
 	const struct dump_keys *keys = get_dump_keys(c->cfg);
@@ -499,9 +506,9 @@ static void write_dump_head(struct compose *c, struct dump_json *j)
 	dump_json_raw(j, ",\n \"data\": {");
 }
 
-#define LOOKED_AT 256 /* calls, for one of a framework */
+#define LOOKED_AT 256 /* number of calls among which one of a framework is searched */
 
-/* Decided by the first call that belongs to a framework. */
+/* True if the first call that belongs to a framework belongs to MindSpore. */
 static bool is_step_of_mindspore(struct compose *c)
 {
 	for (uint32_t i = 0; i < c->order.n && i < LOOKED_AT; i++) {

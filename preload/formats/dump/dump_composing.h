@@ -9,15 +9,18 @@
 #include "formats/dump/dump_names.h"
 #include "formats/dump/kept/dump_order.h"
 
-/* Nodes of autograd made in the forward pass; by their numbers, backward entries find their names. */
+/*
+ * Nodes of autograd made in the forward pass: backward entries find their names by the nodes'
+ * numbers.
+ */
 struct made_nodes {
 	uint64_t first, last;
 	uint32_t tid, name, number;
-	uint32_t module; /* in which it was made (dump_modules.h) */
+	uint32_t module; /* the module in which the nodes were made (dump_modules.h) */
 	bool met;
 };
 
-/* For stack.json. */
+/* The use of a stack, for stack.json. */
 struct stack_use {
 	uint32_t stack, name, number;
 };
@@ -29,19 +32,21 @@ struct compose {
 	struct dump_names *names;
 	struct dump_order order;
 	struct dump_json data, construct, debug;
-	int dirfd; /* of the step's folder */
+	int dirfd; /* the step's folder */
 	bool mindspore; /* the calls belong to MindSpore; else to PyTorch */
-	struct dump_bench *bench; /* task diff_check */
-	int64_t *left; /* calls that the task may still keep; below 0: any number */
+	struct dump_bench *bench; /* for task diff_check */
+	int64_t *left; /* number of calls that the task may still keep; negative: no limit */
 	struct dump_writer w;
 	unsigned entries, parents, debugs; /* written so far */
-	bool optimizer; /* construct.json has the node of the optimizer's step */
+	bool optimizer; /* construct.json already has the node of the optimizer's step */
 	struct made_nodes *nodes;
 	uint32_t nnode, cap_node;
 	struct stack_use *uses;
 	uint32_t nuse, cap_use;
 	enum { SCOPE_BEFORE, SCOPE_IN, SCOPE_LAST, SCOPE_BEHIND } scope;
-	/* the call of the last wanted module, which includes everything inside it */
+	/*
+	 * number of the call of the last wanted module; everything inside this module is included
+	 */
 	uint64_t scope_last;
 	struct dump_modules *modules;
 	uint32_t module; /* the module in which the group's calls were made */
@@ -52,7 +57,7 @@ struct compose {
 
 /* dump_compose.c */
 
-/* parent: a name in construct.json, NULL: none. */
+/* parent: the entry's parent in construct.json, NULL: none. */
 void compose_begin_entry(struct compose *c, const char *parent);
 void compose_begin_group(struct compose *c, const struct staged_call *call);
 int compose_flush_group(struct compose *c);
@@ -60,24 +65,36 @@ int compose_note_stack(struct compose *c, uint32_t stack, uint32_t name, uint32_
 
 /* dump_choose.c */
 
-/* True if the entry called c->w.name, of a call in that module, is wanted. Sets its sides in c->w. */
+/*
+ * True if the entry named c->w.name, of a call inside `module`, is wanted. Sets in c->w which
+ * sides are written.
+ */
 bool compose_choose_entry(struct compose *c, const char *direction, uint32_t module);
-/* The file of a saved tensor, for struct dump_writer; arg: struct compose. */
+/*
+ * Writes the name of a saved tensor's file to file[], for struct dump_writer; arg: struct
+ * compose.
+ */
 void compose_name_tensor(void *arg, const struct staged_call *call, const struct journal_tensor *t,
 	const char *stem, char *file, size_t cap);
 bool compose_list_has(const struct compose *c, const char *name);
 
 /* dump_module_entry.c */
 
-/* Adds the number of earlier calls with that name; calls of modules have the number at the end. */
+/*
+ * Writes the full name with `number`, the number of earlier calls with this name; for calls of
+ * modules the number is at the end.
+ */
 void compose_full_name(
 	char *out, size_t cap, const char *base, uint32_t number, const char *direction);
-/* The entry of the module, or of the nearest outer one that has an entry. NULL: none. */
+/*
+ * Returns the name of the entry of `module`, or of the nearest enclosing module that has an
+ * entry. Returns NULL if there is none.
+ */
 const char *compose_name_parent(
 	struct compose *c, uint32_t module, bool backward, char *out, size_t cap);
-/* Handles a record of library `module`, the ref-th of the calls. */
+/* Handles a record of library `module`; ref: its index among the calls. */
 int compose_module_record(struct compose *c, const struct staged_call *call, uint32_t ref);
-/* After all calls. */
+/* Writes the gradients of parameters; to be called after all calls. */
 void compose_parameter_gradients(struct compose *c);
 
 #endif

@@ -10,14 +10,20 @@
 
 /* ---- tensors by their position ---- */
 
-/* A NaN or Inf in memory that was never written is not a value, and tools that search for the first one would report it. */
+/*
+ * True for a NaN or Inf in memory that was never written: it is not a value, and tools that
+ * search for the first NaN would report it.
+ */
 static bool is_garbage(const struct staged_call *c, const struct journal_tensor *t)
 {
 	return t->io == IO_OUT && t->stats.n && (t->stats.nans || t->stats.infs) &&
 	       strcmp(c->lib, "aten") == 0 && unwritten_is_made(c->op);
 }
 
-/* where: "input", "output"; i, k: its position, and its position in a list there (k < 0: not in a list). */
+/*
+ * where: "input", "output"; i: position of the argument; k: position in the argument's list (k <
+ * 0: not in a list).
+ */
 static void put_placed_tensor(struct dump_writer *w, const struct staged_call *c,
 	const struct journal_tensor *t, const char *where, unsigned i, int k, bool blank)
 {
@@ -69,10 +75,10 @@ static void end_items(struct dump_writer *w, unsigned n)
 
 /* ---- functions of torch.distributed ---- */
 
-/* Types of their first arguments. */
+/* Types of the function's first arguments. */
 enum dist_args {
-	ARGS_TENSOR, /* one that is read or written */
-	ARGS_TENSORS, /* a list of these */
+	ARGS_TENSOR, /* a tensor that is read or written */
+	ARGS_TENSORS, /* a list of such tensors */
 	ARGS_OUT_IN,
 	ARGS_OUTS_IN,
 	ARGS_IN_OUTS,
@@ -84,7 +90,7 @@ enum dist_args {
 static const struct dist_function {
 	char name[24];
 	uint8_t args; /* enum dist_args */
-	char root[8]; /* keyword of the root, or of the peer */
+	char root[8]; /* keyword for the root, or for the peer */
 	bool reduces;
 } dist_functions[] = {
 	{"all_reduce", ARGS_TENSOR, "", true},
@@ -121,7 +127,7 @@ static const struct dist_function *find_dist_function(const char *api)
 	return NULL;
 }
 
-/* Arguments in order: each is one side of the call, alone or as a list. */
+/* An argument: it is one side of the call, as a tensor or as a list. */
 struct dist_side {
 	enum tensor_io io;
 	bool list;
@@ -159,7 +165,10 @@ static void write_side_list(struct dump_writer *w, const struct staged_call *c, 
 	dump_json_raw(w->j, n ? "\n    ]" : "]");
 }
 
-/* Tensors of the arguments, before the call (after false) or after it. Returns the number of arguments. */
+/*
+ * Writes the tensors of the arguments, as before the call (after false) or after it. Returns the
+ * number of arguments.
+ */
 static unsigned write_dist_tensors(struct dump_writer *w, const struct staged_call *c,
 	enum dist_args args, bool after, unsigned n)
 {
@@ -190,7 +199,10 @@ static unsigned write_dist_tensors(struct dump_writer *w, const struct staged_ca
 		bool blank = side[i].io == IO_OUT && !after;
 
 		if (!count_tensors(c, side[i].io)) {
-			/* Not given here: null keeps the positions of the following values after the call. */
+			/*
+			 * The argument is missing: null keeps the positions of the values that
+			 * follow.
+			 */
 			if (after) {
 				begin_item(w, &n);
 				dump_json_raw(w->j, "null");
@@ -207,7 +219,7 @@ static unsigned write_dist_tensors(struct dump_writer *w, const struct staged_ca
 	return n;
 }
 
-/* Inputs, or outputs, one after the other, for functions that are not in the table. */
+/* Writes inputs, or outputs, one after the other, for functions that are not in the table. */
 static unsigned write_flat_tensors(struct dump_writer *w, const struct staged_call *c,
 	enum tensor_io io, const char *where, unsigned n)
 {
@@ -220,7 +232,7 @@ static unsigned write_flat_tensors(struct dump_writer *w, const struct staged_ca
 	return n;
 }
 
-/* Arguments that are not tensors: by name, or after the other values. */
+/* Arguments that are not tensors: written by name, or after the other values. */
 struct dist_extra {
 	bool root, root_named, op, group, async;
 	int32_t rank;
@@ -239,7 +251,7 @@ static void find_dist_extra(
 		e->root_named =
 			!g->site || !g->site->dist[0] || dump_site_has_keyword(g->site, f->root);
 	}
-	/* The default is a sum. */
+	/* A sum is the default, and is not written. */
 	e->op = f && f->reduces && c->redop &&
 		(c->redop != REDOP_SUM || (g->site && dump_site_has_keyword(g->site, "op")));
 	e->async = g->site && g->site->dist[0] && dump_site_has_keyword(g->site, "async_op");
@@ -259,7 +271,7 @@ static void write_keyword(struct dump_writer *w, const char *key, unsigned *n)
 	}
 }
 
-/* named: as members of an object, else as items. */
+/* named: write them as members of an object, else as items of an array. */
 static unsigned write_dist_extra(struct dump_writer *w, const struct dump_group *g,
 	const struct dist_function *f, const struct dist_extra *e, bool named, unsigned n)
 {
@@ -282,7 +294,7 @@ static unsigned write_dist_extra(struct dump_writer *w, const struct dump_group 
 	return n;
 }
 
-/* The messages of batch_isend_irecv. */
+/* Writes the messages of batch_isend_irecv. */
 static void write_messages(struct dump_writer *w, const struct dump_group *g, bool after)
 {
 	char id[9];
@@ -368,7 +380,10 @@ void dump_put_distributed(struct dump_writer *w, const struct dump_group *g)
 
 /* ---- operators ---- */
 
-/* Number of the argument and position in a list there; known for tensors with a shape, from 1, 0: not. */
+/*
+ * Returns the number of the tensor's argument, from 1, which is known for tensors with a shape;
+ * 0: not known.
+ */
 static unsigned argument_of_tensor(const struct journal_tensor *t)
 {
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : TENSOR_ARG(t->arg);
@@ -379,7 +394,10 @@ static unsigned item_of_tensor(const struct journal_tensor *t)
 	return t->ndim == JOURNAL_NDIM_NONE ? 0 : t->item;
 }
 
-/* By their positions. Gaps between recorded tensors (an operator's other arguments) become null. */
+/*
+ * Writes tensors by the positions of their arguments. Gaps between recorded tensors (an
+ * operator's other arguments) become null.
+ */
 static void write_by_places(
 	struct dump_writer *w, const struct staged_call *c, enum tensor_io io, const char *where)
 {
@@ -428,7 +446,10 @@ void dump_put_operator(struct dump_writer *w, const struct dump_group *g)
 	}
 }
 
-/* The tensor in that place of that side, from 1; *of: the record that has it. NULL: it has none. */
+/*
+ * Returns the tensor at a position of one side, from 1; *of: the record that has it. Returns NULL
+ * if there is none.
+ */
 static const struct journal_tensor *find_node_gradient(const struct staged_call *c,
 	enum tensor_io io, unsigned place, const struct staged_call **of)
 {
@@ -497,7 +518,10 @@ static const char *own_name_of(const struct staged_call *c)
 	return dot ? dot + 1 : c->op;
 }
 
-/* where: "kwargs.mask", "parameters.weight": part of its file's name. Several values make a list. */
+/*
+ * where: "kwargs.mask", "parameters.weight": part of the tensor's file name. Several values are
+ * written as a list.
+ */
 static void put_named_values(struct dump_writer *w, const struct staged_call *c, const char *where)
 {
 	char stem[DUMP_NAME_MAX + 160], file[DUMP_NAME_MAX + 176];
@@ -519,7 +543,7 @@ static void put_named_values(struct dump_writer *w, const struct staged_call *c,
 		dump_json_raw(w->j, c->n ? "\n    ]" : "]");
 }
 
-/* An object with one member for each of the group's calls of that part. */
+/* Writes an object with one member for each call of the group that is such a part. */
 static void put_module_part(struct dump_writer *w, const struct dump_group *g,
 	enum module_part part, const char *folder)
 {
@@ -558,7 +582,10 @@ void dump_put_module(struct dump_writer *w, const struct dump_group *g)
 	put_module_part(w, g, MODULE_PARAMETER, "parameters.");
 }
 
-/* The last gradient of that tensor; NULL: none. last: the highest position with a gradient. */
+/*
+ * Returns the last gradient of the tensor at position `place`, or NULL. last: the highest
+ * position with a gradient.
+ */
 static const struct staged_call *find_gradient(
 	const struct dump_group *g, enum tensor_io io, unsigned place, unsigned *last)
 {

@@ -42,7 +42,7 @@ static int make_subfolder(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Moves the files of another run to the first step<N>.<n> that has no folder of that rank. */
+/* Moves the files of another run to the first step<N>.<n> that has no folder of this rank. */
 static int move_earlier(int root, int step_fd, uint32_t step, const char *rank)
 {
 	struct stat st;

@@ -8,16 +8,20 @@
 
 #include "sink/files.h"
 
-/* The folder of all steps' folders, made if there is none. -errno. */
+/*
+ * Opens the folder that contains all step folders, and makes it if necessary. Returns a
+ * descriptor or -errno.
+ */
 int dump_root_open(struct files *f);
 
 /*
- * Makes and opens step<step>/rank<R>. own: it belongs to this process already; else files of an earlier run are moved
- * to step<step>.<n>/rank<R> first. Returns the descriptor, or -errno.
+ * Makes and opens step<step>/rank<R>. own: the folder belongs to this process already; if not,
+ * files of an earlier run are first moved to step<step>.<n>/rank<R>. Returns the descriptor, or
+ * -errno.
  */
 int dump_folder_open(struct files *f, uint32_t step, bool own);
 
-/* True if it contains a dump.json already. */
+/* True if the folder of `step` already contains a dump.json. */
 bool dump_folder_is_made(struct files *f, uint32_t step);
 
 #endif

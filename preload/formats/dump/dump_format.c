@@ -17,15 +17,15 @@
 #include "formats/dump/dump_tensors.h"
 #include "sink/format.h"
 
-#define STEPS_BEHIND 1 /* steps that have ended but whose files are not made yet */
+#define STEPS_BEHIND 1 /* number of steps that have ended and have no files yet */
 
 struct dumped_step {
 	uint32_t step;
-	bool own; /* its folder belongs to this process */
-	/* value of `left` of struct dump before its files were made for the first time */
+	bool own; /* the step's folder belongs to this process */
+	/* `left` of struct dump before the step's files were made for the first time */
 	int64_t left;
-	bool touched; /* it has calls that are not in its files */
-	bool made; /* its files have been made; later calls are appended (dump_compose.h) */
+	bool touched; /* the step has calls that are not in its files */
+	bool made; /* the step's files have been made; later calls are appended (dump_compose.h) */
 };
 
 struct dump {
@@ -33,8 +33,8 @@ struct dump {
 	struct dump_book *book;
 	struct dumped_step *step;
 	uint32_t n, cap;
-	uint32_t ended; /* steps below it */
-	int64_t left; /* dump_compose() */
+	uint32_t ended; /* steps below this number have ended */
+	int64_t left; /* see dump_compose() */
 };
 
 static struct dumped_step *add_dumped_step(struct dump *d, uint32_t step)
@@ -140,7 +140,7 @@ static void make_step(struct dump *d, struct dumped_step *s)
 	int err = dump_book_read(d->book, files_dir(d->files));
 	int64_t left;
 
-	/* If the files are made again, the same calls are kept again, and count once. */
+	/* If the files are made again, the same calls are kept again, but they count once. */
 	if (!s->own)
 		s->left = d->left;
 	left = s->left;
@@ -162,13 +162,19 @@ static void make_ended_steps(void *state, bool written)
 {
 	struct dump *d = state;
 
-	/* Written before a step's files are made: the tensors were copied before their calls were recorded. */
+	/*
+	 * Tensors were copied before their calls were recorded, so they are written before a
+	 * step's files are made.
+	 */
 	if (written)
 		dump_tensors_drain(d->files);
 	for (uint32_t i = 0; i < d->n; i++) {
 		struct dumped_step *s = &d->step[i];
 
-		/* Undone with the pass, perhaps also the mark. A second mark does no harm. */
+		/*
+		 * The pass is undone, perhaps with the mark STAGED_MADE: a second mark does no
+		 * harm.
+		 */
 		if (!written)
 			s->made |= s->own;
 		else if (s->touched && s->step + STEPS_BEHIND < d->ended)
@@ -225,7 +231,7 @@ static enum sink_file own_dump_file(const char *path)
 		       : SINK_FILE_OTHER;
 }
 
-/* With task grad_probe there is no dump of calls: grad_probe_csv.c. */
+/* True for task grad_probe, which has no dump of calls (grad_probe_csv.c). */
 static bool is_dump_idle(const void *state)
 {
 	return get_dump_keys(((const struct dump *)state)->files->cfg)->task == DUMP_GRAD_PROBE;

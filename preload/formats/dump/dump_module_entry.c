@@ -41,7 +41,10 @@ static bool are_modules_wanted(const struct compose *c)
 	return keys->level == DUMP_L0 || keys->level == DUMP_MIX;
 }
 
-/* Reads a call into the group, perhaps as its first one. False: it cannot be read, or there is no room. */
+/*
+ * Reads a call into the group, perhaps as its first one. Returns false if it cannot be read, or
+ * the group is full.
+ */
 static bool add_to_group(struct compose *c, uint32_t ref)
 {
 	struct dump_group *g = &c->group;
@@ -56,7 +59,10 @@ static bool add_to_group(struct compose *c, uint32_t ref)
 	return true;
 }
 
-/* Adds parts of that call to the group: its gradients, or all others. Returns true if it has gradients. */
+/*
+ * Adds parts of call `parent` to the group: either its gradients, or all others. Returns true if
+ * the call has gradients.
+ */
 static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
 {
 	struct dump_group *g = &c->group;
@@ -67,7 +73,7 @@ static bool add_parts(struct compose *c, uint64_t parent, bool gradients)
 	for (uint32_t i = 0; i < n; i++) {
 		bool is;
 
-		/* The last place is reserved for its outputs, which come last. */
+		/* The last entry of the group is reserved for the outputs, which come last. */
 		if (g->n == DUMP_GROUP_MAX - 1 && i + 1 < n)
 			continue;
 		if (!add_to_group(c, p[i].ref))
@@ -136,7 +142,7 @@ static int write_module_backward(struct compose *c, uint64_t parent_call)
 	return 0;
 }
 
-/* Gradients of parameters come one by one; they are grouped at the end. */
+/* Notes a gradient of a parameter. They come one by one, and are grouped at the end. */
 static int keep_parameter_gradient(struct compose *c, const struct staged_call *call, uint32_t ref)
 {
 	char base[DUMP_NAME_MAX - 32];
@@ -187,8 +193,8 @@ int compose_module_record(struct compose *c, const struct staged_call *call, uin
 	if (part == MODULE_PARAMETER_GRADIENT)
 		return keep_parameter_gradient(c, call, ref);
 	if (part == MODULE_KEYWORD || part == MODULE_PARAMETER)
-		return 0; /* they are in their call's entry */
-	/* The call read as the first of a group is read again. */
+		return 0; /* parts are in the entry of their call */
+	/* Ends the previous group. This call is then read again, as the first of its own group. */
 	err = compose_flush_group(c);
 	if (part == MODULE_FORWARD && !err)
 		err = write_module(c, ref);

@@ -33,7 +33,7 @@ void dump_modules_free(struct dump_modules *m)
 	free(m);
 }
 
-/* Makes room for one more of n items; false: no memory. */
+/* Makes space for one more item after n. Returns false if there is no memory. */
 static bool make_item_room(void *at, uint32_t n, uint32_t *cap, size_t size)
 {
 	uint32_t want = *cap ? *cap * 2 : 64;
@@ -93,7 +93,7 @@ uint32_t dump_modules_now(const struct dump_modules *m, uint32_t tid)
 	return t ? t->now : 0;
 }
 
-/* They are sorted by number. */
+/* The module calls are sorted by number. */
 uint32_t dump_modules_find(const struct dump_modules *m, uint64_t seq)
 {
 	uint32_t lo = 0, hi = m->n;

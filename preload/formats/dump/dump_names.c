@@ -14,8 +14,8 @@ struct counted_name {
 struct dump_names {
 	struct counted_name *name;
 	uint32_t n, cap;
-	uint32_t *place; /* by hash: number + 1 */
-	uint32_t places; /* a power of two */
+	uint32_t *place; /* hash table of 1 + number */
+	uint32_t places; /* size of the table, a power of two */
 };
 
 struct dump_names *dump_names_new(void)

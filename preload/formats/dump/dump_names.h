@@ -10,11 +10,11 @@ struct dump_names;
 struct dump_names *dump_names_new(void);
 void dump_names_free(struct dump_names *n);
 
-/* The name's index, from 0, or UINT32_MAX: no memory. */
+/* Returns the index of the name, from 0, or UINT32_MAX if there is no memory. */
 uint32_t dump_names_find(struct dump_names *n, const char *name);
 const char *dump_names_text(const struct dump_names *n, uint32_t at);
 
-/* Number of earlier calls with that name. */
+/* Returns the number of earlier calls with the name of index `at`, and counts this one. */
 uint32_t dump_names_count(struct dump_names *n, uint32_t at);
 
 #endif

@@ -23,7 +23,10 @@ static void name_parts_folder(const struct files *f, char *out, size_t cap)
 	snprintf(out, cap, ".dump-%lld-%llu", (long long)o->pid, (unsigned long long)o->start_time);
 }
 
-/* Opens the folder of that step's files that have no names yet. make: make it if missing. Returns -errno on failure. */
+/*
+ * Opens the folder of the step's files that have no names yet. make: make it if missing. Returns
+ * a descriptor or -errno.
+ */
 static int open_step_parts(struct files *f, uint32_t step, bool make)
 {
 	int root = dump_root_open(f), fd;
@@ -58,7 +61,7 @@ int dump_tensors_drain(struct files *f)
 	int dirfd = -1, first = 0;
 	char name[64];
 
-	/* A tool has no copies. */
+	/* The copies were in the memory of the process that has ended. */
 	if (f->j->left)
 		return 0;
 	while ((c = tensor_pool_first())) {
@@ -139,7 +142,7 @@ void dump_tensors_file(char *file, size_t cap, const char *stem, const char *ext
 		snprintf(file, cap, "%s.%s", stem, extension);
 		return;
 	}
-	/* Not inside a UTF-8 character. */
+	/* Does not cut inside a UTF-8 character. */
 	for (n = most - 17; n && ((unsigned char)stem[n] & 0xc0) == 0x80; n--)
 		;
 	snprintf(file, cap, "%.*s~%016llx.%s", (int)n, stem, (unsigned long long)hash_str(1, stem),
@@ -170,7 +173,10 @@ void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *
 			err = copy_dump_file(parts, part, data, file);
 		close(parts);
 	}
-	/* Already moved when the files were made for the first time, or never written. */
+	/*
+	 * The file was moved when the step's files were made for the first time, or was never
+	 * written.
+	 */
 	if (err && fstatat(data, file, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		file[0] = 0;
 	close(data);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensor files of a dump. They are written before their calls have names, into a separate folder next to the steps'
- * (.dump-<pid>-<start time>), named by step and number of the call, and moved to dump_tensor_data/ when the step's
- * files are made.
+ * Tensor files of a dump. They are written before their calls have names, into a separate folder
+ * next to the step folders (.dump-<pid>-<start time>), named by step and number of the call. When
+ * the step's files are made, they are moved to its dump_tensor_data/.
  */
 #ifndef PROBE_SINK_DUMP_TENSORS_H
 #define PROBE_SINK_DUMP_TENSORS_H
@@ -18,21 +18,25 @@
 int dump_tensors_drain(struct files *f);
 
 /*
- * Moves the copy of the first output of call seq in that step to `file` in the folder `to`. -ENOENT: it does not exist.
+ * Moves the copy of the first output of call seq in `step` to `file` in folder `to`. Returns
+ * -ENOENT if there is no such copy.
  */
 int dump_tensors_move(struct files *f, uint32_t step, uint64_t seq, int to, const char *file);
 
-/* A file name has at most 255 bytes; a longer one ends with a hash. `cap` is larger than that. */
+/*
+ * Writes a file name of at most 255 bytes to file[]; a longer one is cut and ends with a hash.
+ * `cap` must be above 255.
+ */
 void dump_tensors_file(char *file, size_t cap, const char *stem, const char *extension);
 
 /*
- * Moves that tensor's file to dump_tensor_data/ of the step's folder as <stem>.pt. file[] gets its name there, "":
- * there is none.
+ * Moves the file of tensor t to dump_tensor_data/ in the step's folder, as <stem>.pt. file[]
+ * receives the new name, or "" if t has no file.
  */
 void dump_tensors_name(struct files *f, int step_fd, const struct journal_call *call,
 	const struct journal_tensor *t, const char *stem, char *file, size_t cap);
 
-/* Removes files of the step's calls that were not moved. */
+/* Removes the files of the step's calls that were not moved. */
 void dump_tensors_forget(struct files *f, uint32_t step, const struct dump_order *calls);
 
 /* Removes the folder with its remaining files. */

@@ -22,9 +22,9 @@ static void write_extreme_value(
 }
 
 /*
- * Rounds like msprobe, which computes means and norms in the tensor's own type: its `compare` warns about an output
- * that differs in the last digit if the input does not. Values that this type cannot hold stay as they are instead of
- * becoming infinity.
+ * Rounds like msprobe, which computes means and norms in the tensor's own type: its `compare`
+ * warns about an output that differs in the last digit if the input does not differ. Values
+ * beyond the range of the type are not rounded, instead of becoming infinity.
  */
 static double round_to_dtype(double v, enum dtype dt)
 {
@@ -45,7 +45,7 @@ static double round_to_dtype(double v, enum dtype dt)
 	return (double)f;
 }
 
-/* Which of the four statistics msprobe has for that type. */
+/* The statistics that msprobe has for a type. */
 enum shown { SHOWN_NONE, SHOWN_RANGE, SHOWN_BOOL, SHOWN_ALL };
 
 static enum shown shown_statistics(const struct journal_tensor *t, bool scalar)
@@ -88,7 +88,7 @@ static void write_four(struct dump_json *j, const struct journal_tensor *t, bool
 		dump_json_raw(j, s->min.u ? "true" : "false");
 		dump_json_raw(j, ", \"Mean\": null, \"Norm\": null");
 	} else if (s->nans) {
-		/* As in msprobe: one NaN makes all of them NaN. */
+		/* As in msprobe, one NaN makes all statistics NaN. */
 		dump_json_raw(j, shown == SHOWN_ALL
 					 ? "NaN, \"Min\": NaN, \"Mean\": NaN, \"Norm\": NaN"
 					 : "NaN, \"Min\": NaN, \"Mean\": null, \"Norm\": null");
@@ -100,7 +100,7 @@ static void write_four(struct dump_json *j, const struct journal_tensor *t, bool
 		if (shown != SHOWN_ALL) {
 			dump_json_raw(j, "null, \"Norm\": null");
 		} else if (scalar) {
-			/* For a scalar, all four are its value. */
+			/* For a scalar, all four statistics are its value. */
 			write_extreme_value(j, d, s->max);
 			dump_json_raw(j, ", \"Norm\": ");
 			write_extreme_value(j, d, s->max);
@@ -127,7 +127,7 @@ static void write_tensor_shape(struct dump_json *j, const struct journal_tensor 
 	dump_json_raw(j, "]");
 }
 
-/* A numeric argument; None, and other values, are null. */
+/* Writes a numeric argument; None, and other values, are written as null. */
 static void write_argument_number(struct dump_json *j, const struct journal_tensor *t)
 {
 	if (!t->count || !t->stats.n) {
@@ -144,9 +144,9 @@ static void write_argument_number(struct dump_json *j, const struct journal_tens
 }
 
 /*
- * PyTorch makes a tensor without dimensions from a number: float64 from a float, int64 from an int. Next to a tensor of
- * another type it is taken for a number; an int only with arithmetic operators, because an index may have no dimensions
- * either.
+ * PyTorch makes a tensor without dimensions from a number: float64 from a float, int64 from an
+ * int. If the call has a tensor of another type, such a tensor is taken for a number; an int only
+ * for arithmetic operators, because an index may have no dimensions either.
  */
 bool dump_is_number(const struct staged_call *c, const struct journal_tensor *t)
 {
@@ -179,7 +179,7 @@ void dump_put_number(struct dump_json *j, const struct journal_tensor *t)
 	write_argument_number(j, t);
 }
 
-/* As the framework's str() prints it: torch.float32, Float32. */
+/* Writes the type as the framework's str() prints it: torch.float32, Float32. */
 static void write_tensor_type(struct dump_json *j, const struct journal_tensor *t)
 {
 	static const char names[DT_COUNT][16] = {[DT_BOOL] = "Bool",
@@ -209,7 +209,8 @@ static void write_tensor_type(struct dump_json *j, const struct journal_tensor *
 }
 
 /*
- * An empty tensor has no measured elements, but the CRC-32 of no bytes is known: 0. msprobe writes it too, but no XOR.
+ * True if a checksum is written. An empty tensor is not measured, but the CRC-32 of no bytes is
+ * known: 0. msprobe writes it too, but no XOR.
  */
 static bool has_checksum(const struct config *cfg, const struct journal_tensor *t)
 {

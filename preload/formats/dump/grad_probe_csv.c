@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sink of task grad_probe, in the form of GradientMonitor of mindstudio-probe 8.1.0, for its GradComparator:
- * <dump_path>/rank<R>/grad_summary_<step>.csv, one row per parameter, and the signs of its gradient as booleans in
- * step<N>/<parameter>.npy next to it. Without dump_path they are in the rank's own folder.
+ * The sink of task grad_probe, in the form of GradientMonitor of mindstudio-probe 8.1.0, for its
+ * GradComparator: <dump_path>/rank<R>/grad_summary_<step>.csv, one row per parameter, and next to
+ * it step<N>/<parameter>.npy with the signs of the gradient as booleans. Without dump_path they
+ * are in the rank's own folder.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +25,7 @@
 #include "sink/format.h"
 #include "sink/places.h"
 
-#define TAG "g:" /* of the place */
+#define TAG "g:" /* tag of the folder (sink/places.h) */
 #define TABLE "grad_summary_"
 #define HEADER_BYTES 8192
 #define ROW_BYTES 4096
@@ -33,13 +34,13 @@
 struct grad_probe {
 	struct files *files;
 	enum config_grad_level level;
-	char *header; /* files point to it */
-	char *folder; /* NULL: the rank's own */
+	char *header; /* struct files refers to it */
+	char *folder; /* NULL: the rank's own folder */
 	bool begun; /* files of an earlier run were moved */
-	unsigned lost; /* files of signs of a killed process */
+	unsigned lost; /* number of missing files of signs, of a killed process */
 };
 
-/* As in that tool: a process without other ranks is rank 0. */
+/* As in GradientMonitor, a process without other ranks is rank 0. */
 static char *name_grad_folder(const struct files *f)
 {
 	const struct dump_keys *keys = get_dump_keys(f->cfg);
@@ -52,7 +53,7 @@ static char *name_grad_folder(const struct files *f)
 	return path;
 }
 
-/* (-inf, -1],"(-1, 0]","(0, inf)",=0 */
+/* Writes (-inf, -1],"(-1, 0]","(0, inf)",=0. */
 static void write_interval_columns(struct text *t, const char *lines)
 {
 	const char *before = "-inf";
@@ -134,7 +135,10 @@ static bool has_grad_tables(const char *path)
 	return has;
 }
 
-/* Moves files of an earlier run to rank<R>.<n>; never this process's own folder, and not in a tool. */
+/*
+ * Moves files of an earlier run to rank<R>.<n>. The rank's own folder is never moved, and nothing
+ * is moved if a tool writes the files.
+ */
 static void clear_grad_folder(const struct grad_probe *g)
 {
 	char to[JOURNAL_PATH_MAX + 16];
@@ -165,7 +169,7 @@ static int start_grad_folder(struct grad_probe *g)
 
 	if (g->begun || !g->folder)
 		return 0;
-	/* The rank may have become known. */
+	/* The rank may have become known since the last call. */
 	now = name_grad_folder(g->files);
 	if (!now)
 		return -ENOBUFS;
@@ -178,7 +182,7 @@ static int start_grad_folder(struct grad_probe *g)
 	return 0;
 }
 
-/* The folder of the tables, borrowed. */
+/* Returns the descriptor of the tables' folder; it must not be closed. */
 static int find_grad_folder(struct grad_probe *g)
 {
 	const char *name;
@@ -186,7 +190,7 @@ static int find_grad_folder(struct grad_probe *g)
 	return g->folder ? files_place_of(g->files, TAG "x", true, &name) : files_dir(g->files);
 }
 
-/* step<N> in it, made if there is none. */
+/* Opens step<N> in this folder, and makes it if necessary. */
 static int open_sign_folder(struct grad_probe *g, uint32_t step)
 {
 	int dir = find_grad_folder(g);
@@ -208,12 +212,13 @@ static void record_lost_signs(struct grad_probe *g, uint32_t step)
 
 	g->lost++;
 	snprintf(folder, sizeof(folder), "step%u", step);
-	/* It was made for this file; a folder that is not empty stays. */
+	/* Removes the folder if it was made for this file: one that is not empty stays. */
 	unlinkat(find_grad_folder(g), folder, AT_REMOVEDIR);
 }
 
 /*
- * If the entry is given again, the file exists already. Signs that a killed process had not written were in its memory.
+ * Moves the file of signs to its name. If the entry is given again, it has that name already.
+ * Signs that a killed process had not written were in its memory, and are lost.
  */
 static void place_signs(struct grad_probe *g, const struct record_kind *r)
 {
@@ -243,7 +248,7 @@ static void place_signs(struct grad_probe *g, const struct record_kind *r)
 
 /* ---- rows ---- */
 
-/* As float32, which that tool converts to before printing. */
+/* Writes v as float32, to which GradientMonitor converts before printing. */
 static void write_grad_number(struct text *out, double v, uint64_t nans)
 {
 	if (nans)
@@ -286,7 +291,7 @@ static int write_grad_row(void *state, const struct record_kind *r)
 
 	if (r->kind->kind != TK_GRAD_SUMMARY)
 		return 0;
-	/* A damaged journal. */
+	/* The journal is damaged. */
 	if (r->kind->e.n < 2 || !(r->value[0] >= 0 && r->value[0] <= UINT32_MAX) ||
 		!(r->value[1] >= 0 && r->value[1] <= UINT32_MAX)) {
 		g->files->j->head->damaged++;

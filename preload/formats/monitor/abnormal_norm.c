@@ -26,7 +26,7 @@
 #include "folder/json_member.h"
 
 #define NORM_FILE "abnormal_global_norm.json"
-#define NORMS_PASS 256 /* of one pass */
+#define NORMS_PASS 256 /* maximum number in a pass */
 #define FILE_MOST ((size_t)1 << 20)
 
 struct abnormal {
@@ -74,7 +74,7 @@ static void retract_abnormal(void *state)
 	a->n = a->before;
 }
 
-/* As Python's json module writes a float. */
+/* Writes a float as Python's json module does. */
 static void write_abnormal_norm(struct text *t, double v)
 {
 	if (isnan(v))
@@ -85,7 +85,10 @@ static void write_abnormal_norm(struct text *t, double v)
 		text_python_float(t, (double)(float)v);
 }
 
-/* Writes the file's content with one more norm. `have`: a JSON object, or nothing. */
+/*
+ * Writes the file's content with one more norm. have: the present content, a JSON object, or
+ * nothing.
+ */
 static void write_with(struct text *t, const char *have, uint64_t step, double norm)
 {
 	char name[32];
@@ -124,7 +127,7 @@ static void write_with(struct text *t, const char *have, uint64_t step, double n
 	text_char(t, '}');
 }
 
-/* 0 or -errno */
+/* Returns 0 or -errno. */
 static int add_abnormal(const struct abnormal *a)
 {
 	char path[4300], *have = malloc(FILE_MOST), *want = malloc(FILE_MOST);
@@ -138,7 +141,10 @@ static int add_abnormal(const struct abnormal *a)
 		n = io_read_file(AT_FDCWD, path, have, FILE_MOST - 1);
 		err = n < 0 && n != -ENOENT ? (int)n : 0;
 		have[n > 0 ? n : 0] = 0;
-		/* A file that libprobe did not write is not replaced, nor one that was not read to its end. */
+		/*
+		 * A file that libprobe did not write, or could not read completely, is not
+		 * replaced.
+		 */
 		if (n == (ssize_t)FILE_MOST - 1)
 			err = -EFBIG;
 		else if (n > 0 && *have != '{')

@@ -11,7 +11,7 @@
 #include "text/text.h"
 
 #define STEPS 2
-#define PLACES_MAX 1024 /* further ones are omitted */
+#define PLACES_MAX 1024 /* maximum number of call sites; additional ones are omitted */
 #define GROUPS_MAX 1024
 #define FILE_BYTES_MAX (4u << 20)
 
@@ -26,7 +26,7 @@ struct place_group {
 	char *name, *ranks;
 };
 
-/* An operation, called from one place with one type in one group. */
+/* An operation at one call site with one data type in one group. */
 struct comm_place {
 	char op[40];
 	uint32_t stack;
@@ -36,7 +36,7 @@ struct comm_place {
 
 struct comm_places {
 	bool said, begun, ended, changed;
-	uint32_t first; /* step; once begun */
+	uint32_t first; /* the first recorded step, once it has begun */
 	unsigned nstack, ngroup, nplace;
 	struct place_stack stack[PLACES_MAX];
 	struct place_group group[GROUPS_MAX];
@@ -127,7 +127,7 @@ void comm_places_step(struct comm_places *l, uint32_t next)
 		l->ended = true;
 }
 
-/* "a.py:12 f <- b.py:3 g" as "a.py[12]   f", "b.py[3]   g": what can be put into cc_codeline. */
+/* Writes "a.py:12 f <- b.py:3 g" as "a.py[12] f", "b.py[3] g": texts for key cc_codeline. */
 static void write_place_frames(struct text *t, const char *frames)
 {
 	char frame[1024];
@@ -180,7 +180,10 @@ static void write_comm_place(
 	text_char(t, '}');
 }
 
-/* In the order of the first calls. A text that does not fit is not written. */
+/*
+ * Writes the call sites in the order of their first calls. A text that does not fit is not
+ * written.
+ */
 static void put_comm_places(struct text *t, const struct comm_places *l)
 {
 	text_char(t, '{');

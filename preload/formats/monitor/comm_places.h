@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The log of msprobe's cc_log_only: for each collective operation in the first two recorded steps, where it was called
- * from, with which type, in which group, each once. msprobe ends the training after it; here it continues.
+ * The log of msprobe's cc_log_only: for each collective operation in the first two recorded
+ * steps, its call site, data type and group, each combination once. msprobe ends the training
+ * after these steps; libprobe does not.
  */
 #ifndef PROBE_SINK_COMM_PLACES_H
 #define PROBE_SINK_COMM_PLACES_H
@@ -13,19 +14,28 @@
 
 struct comm_places;
 
-/* said: after the last of these steps, one line on stderr tells where the file is. NULL: no memory. */
+/*
+ * said: after the last of these steps, report on stderr where the file is. Returns NULL if there
+ * is no memory.
+ */
 struct comm_places *comm_places_new(bool said);
 void comm_places_free(struct comm_places *l);
 
-/* Only outermost calls on communicators. Records that were not written yet may be passed again. */
+/*
+ * Handles outermost calls on communicators, and ignores others. Records that were not written yet
+ * may be passed again.
+ */
 void comm_places_record(struct comm_places *l, const struct record *r);
 void comm_places_stack(struct comm_places *l, const struct record_stack *e);
 void comm_places_comm(struct comm_places *l, const struct record_comm *e);
 
-/* The steps below `next` have ended. */
+/* Called when the steps below `next` have ended. */
 void comm_places_step(struct comm_places *l, uint32_t next);
 
-/* Writes the file again if there is something new. dirfd: its folder; path: the same, for the line. */
+/*
+ * Rewrites the file if there are new calls. dirfd: its folder; path: the folder's path, for the
+ * message.
+ */
 void comm_places_write(struct comm_places *l, int dirfd, const char *path);
 
 #endif

@@ -9,21 +9,21 @@
 #include "terms/dtype.h"
 #include "stats/sum.h"
 
-#define SUMS_MAX 512 /* further ones in a step are omitted */
+#define SUMS_MAX 512 /* maximum number of sums in a step; additional ones are omitted */
 
 struct sums {
 	unsigned n;
-	uint32_t ended; /* all steps below it are written */
+	uint32_t ended; /* all steps below this number are written */
 	struct monitor_sum at[SUMS_MAX];
 };
 
 /*
- * State now, at the last commit, and before the last entry: entries are undone one at a time, passes as a whole.
- * touched: sums of `now` changed by the last add.
+ * State now, at the last commit, and before the last entry: entries are undone one at a time,
+ * passes as a whole. touched: copies of the sums of `now` that the last add changed.
  */
 struct monitor_comm {
 	bool inputs;
-	bool whole; /* before: complete, because the last change was an end */
+	bool whole; /* `before` is complete, because the last change was monitor_comm_end() */
 	struct sums now, committed, before;
 	unsigned ntouched, was;
 	uint16_t touched[SUMS_MAX];

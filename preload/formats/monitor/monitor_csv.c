@@ -36,15 +36,15 @@ struct monitor {
 	struct files *files;
 	struct monitor_style style;
 	struct monitor_comm *comm; /* NULL: communication is not requested */
-	bool no_comm; /* permanently, or for now */
+	bool no_comm; /* communication is not measured, permanently or at present */
 	struct comm_places *log; /* NULL: cc_log_only is not set */
-	struct monitor_header_text header[HEADERS_MAX]; /* files point to them */
-	uint32_t ops; /* of key ops */
+	struct monitor_header_text header[HEADERS_MAX]; /* struct files refers to them */
+	uint32_t ops; /* statistics of key ops */
 	uint32_t start_step;
-	int32_t rank; /* rank in the folder's name */
+	int32_t rank; /* the rank in the folder's name */
 };
 
-/* The file of v2 for a kind, and its scope there. "": none. */
+/* The second version's file for a kind, and the kind's scope in it. "": none. */
 static const struct {
 	char file[12], scope[16];
 } v2_places[TRAIN_KINDS] = {
@@ -60,7 +60,7 @@ static const struct {
 
 /* ---- the folder ---- */
 
-/* The rank became known: renames the folder. */
+/* If the rank has become known: renames the folder. */
 static void follow_monitor_rank(struct monitor *m)
 {
 	char old[JOURNAL_PATH_MAX], new[JOURNAL_PATH_MAX];
@@ -72,13 +72,13 @@ static void follow_monitor_rank(struct monitor *m)
 	m->rank = rank;
 	if (m->style.v2)
 		begin_ranks_monitor_folder(m->files, rank);
-	/* Done last: the name may belong to a living process. */
+	/* Renamed last, because the name may belong to a living process. */
 	name_monitor_folder(m->files, m->style.v2, m->rank, new, sizeof(new));
 	if (rename(old, new) == 0 || errno == ENOENT)
 		files_place_move(m->files, TAG, new);
 }
 
-/* Takes the folder for the process that writes into it. Files made later by a tool have no owner. */
+/* Marks the folder as used by this process. Files that a tool makes later have no owner. */
 static int own_monitor_folder(struct files *files)
 {
 	char text[MONITOR_OWNER_MAX];
@@ -89,7 +89,7 @@ static int own_monitor_folder(struct files *files)
 	return files_place_begin(files, TAG, MONITOR_OWNER_FILE, text);
 }
 
-/* True for the lowest monitored rank: only it prints the line. */
+/* True for the lowest monitored rank: only this rank prints the line about cc_log_only. */
 static bool is_lowest_rank(const struct config *c, int32_t rank)
 {
 	const struct steps_keys *keys = get_steps_keys(c);
@@ -113,7 +113,7 @@ static int open_monitor(void *state, struct files *files)
 	if (!m->ops)
 		m->ops = TO_NORM;
 	err = begin_monitor_folder(files, m->style.v2, m->rank);
-	/* Done last: it may belong to an earlier run. */
+	/* Done last, because the folder may belong to an earlier run. */
 	name_monitor_folder(files, m->style.v2, m->rank, path, sizeof(path));
 	if (!err)
 		err = files_place_add(files, TAG, path, NULL);
@@ -142,7 +142,7 @@ static void close_monitor(void *state)
 
 /* ---- files ---- */
 
-/* NULL: too many different ones. */
+/* Returns NULL if there are too many different headers. */
 static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro)
 {
 	for (unsigned i = 0; i < HEADERS_MAX; i++) {
@@ -162,7 +162,10 @@ static const char *monitor_header_of(struct monitor *m, uint32_t ops, bool micro
 	return NULL;
 }
 
-/* The name of a row's file. v1: <kind>_0-9.csv; v2: <monitor>_step3-12.csv, in blocks from start_step on. */
+/*
+ * Writes the name of the file for a row. v1: <kind>_0-9.csv; v2: <monitor>_step3-12.csv, in
+ * blocks from start_step on.
+ */
 static void name_monitor_file(
 	const struct monitor *m, const char *word, uint32_t step, char *buf, size_t cap)
 {
@@ -174,7 +177,7 @@ static void name_monitor_file(
 		(unsigned long long)a, (unsigned long long)a + n - 1);
 }
 
-/* Room for a row. NULL: *err is -ENOBUFS, or 0 if the row is lost and counted. */
+/* Returns space for a row. If NULL, *err is -ENOBUFS, or 0 if the row is lost (counted). */
 static char *monitor_room(struct monitor *m, const char *word, uint32_t step, uint32_t ops,
 	bool micro, size_t cap, struct out_file **o, int *err)
 {
@@ -191,7 +194,7 @@ static char *monitor_room(struct monitor *m, const char *word, uint32_t step, ui
 
 /* ---- kinds ---- */
 
-/* A single number of a parameter as the statistics of a tensor with that one element. */
+/* Returns the statistics of a tensor with the single element v, for a kind with one number. */
 static struct stats stats_of_number(double v, double eps)
 {
 	return (struct stats){.n = 1,
@@ -249,7 +252,7 @@ static int write_monitor_kind(void *state, const struct record_kind *r)
 
 /* ---- stacks ---- */
 
-/* "a.py:12 f <- b.py:3 g" as lines "File a.py, line 12, in f, ", as that tool writes them. */
+/* Writes "a.py:12 f <- b.py:3 g" as lines "File a.py, line 12, in f, ", as msprobe does. */
 static void put_monitor_stack(struct text *t, const char *frames)
 {
 	for (const char *p = frames; *p;) {
@@ -358,7 +361,10 @@ static int write_comm_sum(struct monitor *m, const struct monitor_sum *s)
 	return 0;
 }
 
-/* A new configuration may have other decimals, or no communication; sums so far are written in any case. */
+/*
+ * The configuration has changed: decimals may differ, or communication is no longer requested.
+ * Sums so far are written in any case.
+ */
 static void follow_monitor_config(struct monitor *m)
 {
 	const struct config *c = m->files->cfg;
@@ -416,7 +422,10 @@ static void commit_monitor(void *state, bool written)
 {
 	struct monitor *m = state;
 
-	/* No step may end after the rank is known and before the folder has its name. */
+	/*
+	 * Between the time when the rank is known and the renaming of the folder, no step may
+	 * end.
+	 */
 	if (written)
 		follow_monitor_rank(m);
 	if (m->comm)

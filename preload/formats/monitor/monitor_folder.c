@@ -22,7 +22,7 @@
 #include "formats/monitor/monitor_row.h"
 #include "sink/split_steps.h"
 
-#define TAG 'm' /* of the place */
+#define TAG 'm' /* tag of the folder (sink/places.h) */
 #define FOLDERS_MAX 10000
 
 void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *buf, size_t cap)
@@ -45,7 +45,10 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 	gmtime_r(&at, &t);
 	key = journal_dict_get(f->j, DICT_META, META_MONITOR);
 	if (key) {
-		/* An earlier run's, or another one's, as JSON: a name without characters to escape. */
+		/*
+		 * The name stored in the journal, of an earlier run's folder or of another one;
+		 * as JSON, without characters to escape.
+		 */
 		snprintf(buf, cap, "%s%s/%s",
 			base ? base
 			: c  ? get_files_keys(c)->output_dir
@@ -74,7 +77,7 @@ void name_monitor_folder(const struct files *f, bool v2, int32_t rank_of, char *
 			t.tm_sec, rank, (unsigned)id);
 }
 
-/* True if this journal's process has written into the folder. */
+/* True if the process of this journal has written into the folder. */
 static bool owns_monitor_folder(const struct files *f)
 {
 	const struct journal_commit *c = journal_commit(
@@ -87,8 +90,8 @@ static bool owns_monitor_folder(const struct files *f)
 }
 
 /*
- * True if this journal's process was killed after it had made the folder, and before the journal named a file there: the
- * files that are there are empty.
+ * True if the process of this journal was killed after it had made the folder, and before the
+ * journal named a file in it: the files in it are empty.
  */
 static bool made_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
@@ -108,7 +111,10 @@ static bool made_monitor_folder(const struct files *f, bool v2, int32_t rank)
 
 /* ---- continuing in an earlier run's folder ---- */
 
-/* Seconds since the first of January for "Dec03_21-34-40" at the start of a text. -1: no such time. */
+/*
+ * Returns the seconds since the first of January for "Dec03_21-34-40" at the start of s; -1: not
+ * such a time.
+ */
 static int64_t read_folder_time(const char *s)
 {
 	static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -126,7 +132,7 @@ static int64_t read_folder_time(const char *s)
 	       minute * 60 + second;
 }
 
-/* between: two times, one per line, "": any. The range may span the end of the year. */
+/* between: two times, one per line, "": no limits. The range may span the end of a year. */
 static bool was_made_between(const char *name, const char *between)
 {
 	const char *second = strchr(between, '\n');
@@ -149,11 +155,12 @@ static bool is_folder_of_rank(const char *name, int32_t rank)
 	return at && sscanf(at, "-rank%d-%8x%n", &of, &hex, &n) == 2 && n && !at[n] && of == rank;
 }
 
-/* An earlier run's folder in which this one continues. */
+/* A folder of an earlier run, in which this run continues. */
 struct earlier_monitor {
-	char name[64]; /* "": there is none */
+	char name[64]; /* "": none */
 	struct timespec changed;
-	char unsure[64]; /* one whose owner cannot be judged; "": none */
+	/* a folder for which it cannot be decided whether its owner lives; "": none */
+	char unsure[64];
 };
 
 static bool is_newer(const struct timespec *a, const struct timespec *b)
@@ -171,7 +178,7 @@ static enum monitor_use ask_monitor_folder(int dirfd, const char *name, const st
 	return use;
 }
 
-/* The newest matching folder that is not in use. */
+/* Finds the newest matching folder that is not in use. */
 static void find_earlier_folder(
 	const struct files *f, const char *base, int32_t rank, struct earlier_monitor *found)
 {
@@ -216,7 +223,7 @@ static bool is_second_folder(const struct files *f)
 	return slash && strstr(slash, "-pid");
 }
 
-/* The first <path>.<n> that is not there; a descriptor of it, or -errno. */
+/* Makes the first <path>.<n> that does not exist. Returns a descriptor, or -errno. */
 static int make_next_folder(const char *path)
 {
 	char next[JOURNAL_PATH_MAX + 16];
@@ -236,7 +243,7 @@ static int make_next_folder(const char *path)
 	return -EEXIST;
 }
 
-/* Moves rows of steps that run again to <path>.<n>, which is only made if there are any. */
+/* Moves rows of steps that run again to <path>.<n>, which is only made if there are such rows. */
 static int take_rows_out(int from, const char *path, uint32_t first)
 {
 	char made[64], name[JOURNAL_PATH_MAX + 16];
@@ -256,7 +263,8 @@ static int take_rows_out(int from, const char *path, uint32_t first)
 }
 
 /*
- * Takes the folder for this process, without the rows that it will write again. Returns 0, -EBUSY (in use), or -errno.
+ * Takes the folder for this process, after moving away the rows that it will write again. Returns
+ * 0, -EBUSY (in use), or -errno.
  */
 static int take_monitor_folder(const struct files *f, const char *path)
 {
@@ -274,7 +282,10 @@ static int take_monitor_folder(const struct files *f, const char *path)
 	return err;
 }
 
-/* Writes the folder's name into the journal, because it does not follow from it. name: without characters to escape. */
+/*
+ * Writes the folder's name into the journal, because it cannot be computed from the journal.
+ * name: without characters to escape.
+ */
 static int keep_monitor_name(const struct files *f, const char *name)
 {
 	char part[96];
@@ -294,7 +305,7 @@ static void tell_of_unjudged(const char *name)
 		name);
 }
 
-/* Returns 1: this run continues in one; 0: there is none; -errno. */
+/* Continues in the folder of an earlier run. Returns 1, 0 if there is none, or -errno. */
 static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	const struct config *c = f->cfg;
@@ -326,7 +337,7 @@ static int resume_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	return err ? err : 1;
 }
 
-/* Moves existing files to <path>.<n>. -EEXIST: they stay. */
+/* Moves existing files to <path>.<n>. Returns -EEXIST if they could not be moved. */
 static int move_monitor_folder(const char *path)
 {
 	char old[JOURNAL_PATH_MAX + 16];
@@ -340,7 +351,10 @@ static int move_monitor_folder(const char *path)
 	return -EEXIST;
 }
 
-/* In the second version all jobs use the same name for a rank: a living process keeps it. */
+/*
+ * In the second version all jobs use the same name for a rank. If a living process uses the
+ * folder, this run uses another name.
+ */
 static int use_second_monitor_name(const struct files *f, const char *path)
 {
 	char name[64];
@@ -350,7 +364,7 @@ static int use_second_monitor_name(const struct files *f, const char *path)
 	return n < (int)sizeof(name) ? keep_monitor_name(f, name) : -ENAMETOOLONG;
 }
 
-/* Moves files of an earlier run to <name>.<n>. -EEXIST: they stay. */
+/* Moves files of an earlier run to <name>.<n>. Returns -EEXIST if they could not be moved. */
 static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 {
 	char path[JOURNAL_PATH_MAX];
@@ -360,7 +374,7 @@ static int clear_monitor_folder(const struct files *f, bool v2, int32_t rank)
 	name_monitor_folder(f, v2, rank, path, sizeof(path));
 	if (lstat(path, &st) < 0)
 		return 0;
-	/* Written from files later: never overwrites existing files. */
+	/* For a tool that makes the files later: existing files are never overwritten. */
 	if (f->j->kind == JK_MEMORY && !v2)
 		return -EEXIST;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -386,7 +400,7 @@ int begin_monitor_folder(const struct files *f, bool v2, int32_t rank)
 			      ? 1
 			      : resume_monitor_folder(f, v2, rank);
 
-	/* If it cannot continue there, this run gets a new folder. */
+	/* If this run does not continue in an earlier run's folder, it gets a new one. */
 	return resumed > 0 ? 0 : clear_monitor_folder(f, v2, rank);
 }
 

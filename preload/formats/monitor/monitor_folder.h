@@ -8,18 +8,20 @@
 
 #include "sink/files.h"
 
-/* Its absolute path. rank -1: not known yet. */
+/* Writes the folder's absolute path. rank -1: not known yet. */
 void name_monitor_folder(const struct files *f, bool v2, int32_t rank, char *buf, size_t cap);
 
 /*
- * Prepares the folder. Files of an earlier run with that name are moved to <name>.<n>. With key append_output this run
- * continues in that run's folder, and rows of steps that run again are moved. A living process keeps its folder
- * (monitor_owner.h). -EEXIST: the files stay; -errno.
+ * Prepares the folder. Files of an earlier run in a folder of this name are moved to <name>.<n>.
+ * With key append_output this run continues in the earlier run's folder, and rows of steps that
+ * run again are moved. The folder of a living process is not touched (monitor_owner.h). Returns
+ * 0, -EEXIST if the old files could not be moved, or -errno.
  */
 int begin_monitor_folder(const struct files *f, bool v2, int32_t rank);
 
 /*
- * The same in the second version when a rank becomes known: this process' files under another name will be moved there.
+ * Like begin_monitor_folder(), for the second version when the rank becomes known: this process'
+ * files under another name will be moved to the folder.
  */
 int begin_ranks_monitor_folder(const struct files *f, int32_t rank);
 

@@ -30,36 +30,38 @@
 #include "sink/format.h"
 
 #define LOG_FILE "monitor.log"
-#define KEPT_BYTES ((size_t)4 << 20) /* of all numbers waiting for the end of their steps */
+/* maximum bytes of all numbers that wait for the end of their steps */
+#define KEPT_BYTES ((size_t)4 << 20)
 #define NAME_BYTES 400
 #define LINE_BYTES 1024
 #define CELLS 50
 
-/* A waiting number: of a step, or of a parameter (its name follows). */
+/* A number that waits: of a step, or of a parameter (whose name follows). */
 struct kept_number {
 	uint32_t bytes, step;
 	double value;
 	uint16_t which; /* enum scalar, or SCALARS + enum train_kind */
-	uint16_t group; /* JOURNAL_NO_GROUP: of all */
+	uint16_t group; /* JOURNAL_NO_GROUP: for all groups */
 	char name[];
 };
 
-/* State that the lines of a step depend on, apart from its own numbers. */
+/* State on which the lines of a step depend, besides the step's own numbers. */
 struct log_progress {
-	uint32_t next; /* steps below it have their lines */
+	uint32_t next; /* lines of steps below this number are written */
 	uint64_t shown; /* the last step, from 1, with lines of the loss; 0: none yet */
-	uint64_t epoch; /* epoch of that sum */
-	double sum; /* of its losses */
+	uint64_t epoch; /* epoch to which `sum` belongs */
+	double sum; /* sum of the epoch's losses */
 	uint64_t losses;
-	uint64_t withheld; /* optimizer steps that were withheld */
+	uint64_t withheld; /* number of optimizer steps that were withheld */
 };
 
 struct monitor_log {
 	struct files *files;
 	char *kept; /* KEPT_BYTES; NULL until the first number */
 	size_t len, before,
-		carried; /* before: without the last entry; carried: from earlier passes */
-	struct log_progress now, last, committed; /* last: before the last step() */
+		/* before: length without the last entry; carried: length from earlier passes */
+		carried;
+	struct log_progress now, last, committed; /* last: state before the last step() */
 	bool stepped; /* the last entry was a step() */
 	char *text; /* text of the pass, for stderr; NULL: none */
 	size_t ntext, cap_text, text_before;
@@ -102,7 +104,10 @@ static int keep_number(struct monitor_log *m, const struct kept_number *n, const
 	if (!m->kept && !(m->kept = malloc(KEPT_BYTES)))
 		return -ENOBUFS;
 	if (KEPT_BYTES - m->len < bytes) {
-		/* Steps that never end: their lines are lost, and the others continue. */
+		/*
+		 * Full. If half of it was there before this pass, these steps do not end: the
+		 * number is lost, so that other records continue.
+		 */
 		if (m->carried < KEPT_BYTES / 2)
 			return -ENOBUFS;
 		m->files->j->head->lost_rows++;
@@ -146,13 +151,16 @@ static int keep_log_kind(void *state, const struct record_kind *r)
 
 /* ---- lines ---- */
 
-/* The kept numbers of one step, in the order in which they came. */
+/* The waiting numbers of one step, in the order in which they came. */
 struct step_numbers {
 	const struct kept_number *const *at;
 	size_t n;
 };
 
-/* If there are several groups, the last one's, as in that tool. False: not known. */
+/*
+ * Finds a number of the step. If there are several groups, that of the last one, as in MindSpore
+ * Transformers. Returns false if it is not known.
+ */
 static bool find_kept(const struct step_numbers *s, enum scalar which, double *v)
 {
 	for (size_t i = s->n; i-- > 0;)
@@ -173,7 +181,10 @@ static int compare_kept(const void *x, const void *y)
 	return (a > b) - (a < b);
 }
 
-/* All numbers of steps below `next`, sorted by step, malloc'd. NULL: no memory. */
+/*
+ * Returns all numbers of steps below `next`, sorted by step, malloc'd. Returns NULL if there is
+ * no memory.
+ */
 static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_t next, size_t *n)
 {
 	const struct kept_number **all =
@@ -192,7 +203,7 @@ static const struct kept_number **sort_kept(const struct monitor_log *m, uint32_
 	return all;
 }
 
-/* Position of a step, from 1, in the training. */
+/* A step's position in the training, from 1. */
 struct log_place {
 	uint64_t epoch, epochs, step, of, global, total;
 };
@@ -244,7 +255,10 @@ static void write_log_place(struct text *t, const struct log_place *p)
 	text_char(t, ']');
 }
 
-/* ms. Before the first step there is no end of a step: the sum of its known parts. 0: nothing is known. */
+/*
+ * Returns the duration of a step in ms. Before the first step no step has ended: the sum of the
+ * step's known parts is used. 0: not known.
+ */
 static double time_of_step(const struct step_numbers *s)
 {
 	static const uint8_t parts[] = {
@@ -311,7 +325,7 @@ static void put_loss_line(struct text *t, const struct monitor_log *m, const str
 	text_char(t, '\n');
 }
 
-/* Samples per second and card; 0: not known. */
+/* Returns samples per second and card; 0: not known. */
 static double rate_of_step(const struct monitor_log *m, const struct step_numbers *s, double ms)
 {
 	int32_t world = m->files->j->head->world_size;
@@ -342,7 +356,7 @@ static void write_progress_line(struct text *t, const struct log_place *p, doubl
 	text_str(t, " }\n");
 }
 
-/* The metric that a number belongs to; MONITOR_LOG_WORDS: none. */
+/* Returns the metric to which a number belongs; MONITOR_LOG_WORDS: none. */
 static unsigned metric_of_number(unsigned which)
 {
 	switch (which) {
@@ -375,7 +389,7 @@ static void write_metric_line(
 {
 	write_log_place(t, p);
 	text_char(t, ' ');
-	/* That tool's log uses this name for the local loss. */
+	/* MindSpore Transformers uses this name for the local loss in its log. */
 	if (n->which == SCALAR_LOCAL_LOSS || n->which == SCALAR_MICRO_LOSS)
 		text_str(t, "micro_local_lm_loss");
 	else
@@ -390,7 +404,7 @@ static void write_metric_line(
 	text_char(t, '\n');
 }
 
-/* Appends the line. False: no memory. */
+/* Appends a line. Returns false if there is no memory. */
 static bool add_log_text(struct monitor_log *m, const struct text *line)
 {
 	while (m->ntext + line->len + 1 > m->cap_text) {
@@ -407,7 +421,10 @@ static bool add_log_text(struct monitor_log *m, const struct text *line)
 	return true;
 }
 
-/* Every n-th step from the training's first step on; if steps are missing, the next one that exists. */
+/*
+ * True for every n-th step from the training's first step on; if steps are missing, for the next
+ * step that exists.
+ */
 static bool is_loss_due(struct monitor_log *m, uint64_t step)
 {
 	const struct config *cfg = m->files->cfg;
@@ -429,7 +446,10 @@ static bool add_loss_lines(
 	struct text line = text_over(buf, sizeof(buf));
 	double ms = time_of_step(s), loss;
 
-	/* A rank without the loss, as in a pipeline's earlier stages, has no such lines in that tool either. */
+	/*
+	 * A rank without the loss, as in the earlier stages of a pipeline, has no such lines in
+	 * MindSpore Transformers either.
+	 */
 	if (!find_kept(s, SCALAR_LOSS, &loss))
 		return true;
 	if (m->now.epoch != p->epoch) {
@@ -460,7 +480,7 @@ static bool add_metric_lines(
 
 		if (metric == MONITOR_LOG_WORDS || !(words >> metric & 1))
 			continue;
-		/* A line for each micro-batch, and none for their mean. */
+		/* There is a line for each micro-batch, and none for their mean. */
 		if (has_micro && s->at[i]->which == SCALAR_LOCAL_LOSS)
 			continue;
 		write_metric_line(&line, s->at[i], p);
@@ -470,7 +490,10 @@ static bool add_metric_lines(
 	return true;
 }
 
-/* As in that tool, this line does not show the step; it comes after the lines of its step. */
+/*
+ * As in MindSpore Transformers, this line does not show the step; it comes after the lines of its
+ * step.
+ */
 static bool add_embedding_line(struct monitor_log *m, const struct step_numbers *s)
 {
 	char buf[LINE_BYTES];
@@ -486,8 +509,8 @@ static bool add_embedding_line(struct monitor_log *m, const struct step_numbers 
 }
 
 /*
- * The lines of a withheld step. If it ends the job, the exception has that text instead of the second line. If the norm
- * is not a number, that tool writes nothing.
+ * Adds the lines of a withheld step. If the step ends the job, the second line is missing: its
+ * text is that of the exception. If the norm is NaN, MindSpore Transformers writes nothing.
  */
 static bool add_withheld_lines(
 	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
@@ -523,7 +546,10 @@ static bool add_withheld_lines(
 	return add_log_text(m, &line);
 }
 
-/* Writes the lines of all steps below `next`. A late number of a step that has its lines gets only its own line. */
+/*
+ * Writes the lines of all steps below `next`. A late number of a step whose lines are written
+ * gets only its own line.
+ */
 static bool add_step_lines(struct monitor_log *m, uint32_t next)
 {
 	const struct config *cfg = m->files->cfg;
@@ -621,7 +647,7 @@ static void remove_shown_numbers(struct monitor_log *m)
 	m->len = to;
 }
 
-/* Only by the process itself, not when its files are completed later. */
+/* Writes lines to stderr: only in the recorded process, not when its files are completed later. */
 static void say_log_lines(struct monitor_log *m)
 {
 	for (char *line = m->text, *end; line < m->text + m->ntext; line = end + 1) {

@@ -24,7 +24,7 @@ size_t format_monitor_owner(char *buf, size_t cap, const struct journal *j)
 	return t.len;
 }
 
-/* -ENOENT: there is no record. */
+/* Reads .owner. Returns -ENOENT if there is none. */
 static int read_monitor_owner(int dirfd, struct journal_owner *o, char *journal, size_t cap)
 {
 	char text[MONITOR_OWNER_MAX];
@@ -59,18 +59,21 @@ enum monitor_use monitor_folder_use(int dirfd, const struct journal *mine)
 	int err = read_monitor_owner(dirfd, &o, journal, sizeof(journal));
 	bool there;
 
-	/* A folder without rows was just made, and its record will follow. */
+	/* No .owner: if the folder has no rows, it was just made, and .owner will follow. */
 	if (err == -ENOENT)
 		return holds_rows(dirfd) ? MONITOR_LEFT : MONITOR_USED;
 	if (err)
 		return MONITOR_UNJUDGED;
 	if (owner_same(&o, &mine->head->owner))
 		return MONITOR_LEFT;
-	/* Only its name is compared: if a run continues in the rank's folder, the journal there is the new one. */
+	/*
+	 * A journal with the path of this process' own does not count: if a run continues in the
+	 * rank's folder, the journal at that path is the new one.
+	 */
 	there = journal[0] && strcmp(journal, mine->head->journal_path) && journal_exists(journal);
 	/*
-	 * A journal that is not at its place may have been renamed with its folder: then it tells nothing about the
-	 * process.
+	 * A journal that is missing may have been renamed with its folder, so this tells nothing
+	 * about the process.
 	 */
 	switch (owner_life(&o, there ? journal : "")) {
 	case OWNER_LIVES:
@@ -99,7 +102,7 @@ int claim_monitor_folder(int dirfd, const struct journal *mine)
 
 	if (mark < 0)
 		return mark;
-	/* Another new process may have been faster. */
+	/* Another process may have taken the folder in the meantime. */
 	if (monitor_folder_use(dirfd, mine) != MONITOR_LEFT)
 		err = -EBUSY;
 	else

@@ -45,8 +45,8 @@ void monitor_begin_row(
 }
 
 /*
- * The nearest integer, ties to even, like rint(): the C library's version would need libm, and compilers differ in whether they
- * inline it.
+ * Returns the nearest integer, ties to even, like rint(): the C library's version would need
+ * libm, and compilers differ in whether they inline it.
  */
 static double find_nearest_integer(double v)
 {
@@ -55,7 +55,10 @@ static double find_nearest_integer(double v)
 	return fabs(v) < 4503599627370496.0 ? copysign(v + no_fraction - no_fraction, v) : v;
 }
 
-/* As pandas rounds a float64 and writes it: numpy's round(), then the shortest text of that number. */
+/*
+ * Writes a number as pandas rounds and writes a float64: numpy's round(), then the shortest text
+ * of the result.
+ */
 static void format_rounded(struct text *t, double v, int ndigits)
 {
 	double factor = 1, scaled;
@@ -67,8 +70,8 @@ static void format_rounded(struct text *t, double v, int ndigits)
 }
 
 /*
- * With that many decimals, without zeros at the end except the first: 0.25, 3.0. Unrounded if beyond an integer's
- * range.
+ * Writes at most `ndigits` decimals, without zeros at the end except the first: 0.25, 3.0. Does
+ * not round beyond an integer's range.
  */
 static void write_decimals(struct text *t, double v, int ndigits)
 {

@@ -12,14 +12,14 @@ struct monitor_style {
 	bool v2;
 };
 
-/* Size of any header, and of any row without its texts, each byte of which may take two. */
+/* Maximum size of any header, and of a row without its texts; each byte of a text may take two. */
 #define MONITOR_HEADER_MAX 256
 #define MONITOR_ROW_MAX 1024
 
-/* ops: columns of train_op_at(); micro: has a column micro_step. */
+/* Writes the header line. ops: columns, see train_op_at(); micro: with column micro_step. */
 void monitor_header(struct text *t, uint32_t ops, bool micro, const struct monitor_style *style);
 
-/* The fields before the statistics. scope: of v2, "" in v1. */
+/* The fields before the statistics. scope: only in v2, "" in v1. */
 struct monitor_row {
 	uint32_t vpp_stage, step, micro_step; /* UINT32_MAX: no such column */
 	const char *name, *scope;
@@ -27,11 +27,14 @@ struct monitor_row {
 void monitor_begin_row(
 	struct text *t, const struct monitor_row *r, const struct monitor_style *style);
 
-/* The statistics. NaN, and every value of a tensor with a NaN, is written as nan, as in msprobe. */
+/*
+ * Writes the statistics. NaN, and every value of a tensor that contains NaN, is written as nan,
+ * as in msprobe.
+ */
 void monitor_statistics(struct text *t, uint32_t ops, const struct stats *s, uint64_t count,
 	uint8_t dtype, const struct monitor_style *style);
 
-/* shape, dtype, and the end of the line. ndim 255: not known. */
+/* Writes shape, dtype, and the end of the line. ndim 255: shape not known. */
 void monitor_end_row(struct text *t, const uint64_t *dim, unsigned ndim, const char *prefix,
 	const char *dtype, const struct monitor_style *style);
 

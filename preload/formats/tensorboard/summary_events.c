@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of key summary_dir: <summary_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, for TensorBoard, with the
- * data that MindSpore's SummaryCollector writes in its own format: the loss, and histograms of parameters. x = step +
- * 1. After a crash each event is there once, as in the files of tensorboard.c.
+ * The sink of key summary_dir: <summary_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, for
+ * TensorBoard, with the data that MindSpore's SummaryCollector writes in its own format: the
+ * loss, and histograms of parameters. x = step + 1. After a crash each event is in the file once,
+ * as in the files of tensorboard.c.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -51,7 +52,7 @@ static void close_summary(void *state)
 	tfevents_free(&s->events);
 }
 
-/* Once, when the rank is known. False: writing there is not possible. */
+/* Adds the folder, once, when the rank is known. Returns false if it cannot be used. */
 static bool place_summary(struct summary *s)
 {
 	const struct journal_head *h = s->files->j->head;
@@ -81,7 +82,7 @@ static bool place_summary(struct summary *s)
 	return s->placed;
 }
 
-/* Data that does not fit is lost, and so is everything after it. */
+/* True if the data does not fit. It is then lost, and so is everything after it. */
 static bool is_too_much(struct summary *s, uint64_t bytes)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(s->cfg);
@@ -96,7 +97,7 @@ static bool is_too_much(struct summary *s, uint64_t bytes)
 	return true;
 }
 
-/* x: of the entry; TensorBoard drops an earlier run's events from there on. */
+/* x: that of the entry; TensorBoard drops events of an earlier run from this x on. */
 static int write_summary(struct summary *s, double wall, int64_t x)
 {
 	struct tfevents first = {0};

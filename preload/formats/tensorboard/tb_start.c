@@ -11,7 +11,7 @@
 
 #define TEXT_MAX 65536
 
-/* Charts of page `custom scalars`: regular expressions over tags. */
+/* Charts of page `custom scalars`: regular expressions for their tags. */
 static const struct tfevent_chart charts[] = {
 	{"training", "loss", "^(loss|.*local_.*loss)(/.*)?$"},
 	{"training", "learning rate", "^learning-rate(/.*)?$"},
@@ -27,7 +27,7 @@ static const struct tfevent_chart charts[] = {
 	{"parameters", "not a number", "^.*/nans$"},
 };
 
-/* The JSON text of a part of meta.json; NULL: there is none. */
+/* Returns the JSON text of a part of meta.json, or NULL. */
 static const char *meta_text(const struct journal *j, uint16_t part)
 {
 	const char *key = journal_dict_get(j, DICT_META, part);
@@ -46,7 +46,7 @@ static void write_text_event(
 	tfevent_text(e, wall, 1, tag, text->buf, text->len);
 }
 
-/* An object as a table of Markdown. */
+/* Writes an object as a table of Markdown. */
 static void write_member_table(struct text *out, const char *json)
 {
 	struct json_span key, value;
@@ -84,7 +84,7 @@ static void write_run_texts(struct tfevents *e, double wall, const struct journa
 	}
 }
 
-/* A training's own file, as MindSpore Transformers writes it: a text for each key. */
+/* Writes a training's own file as MindSpore Transformers does: a text for each key. */
 static void write_training_texts(
 	struct tfevents *e, double wall, const struct journal *j, char *buf)
 {

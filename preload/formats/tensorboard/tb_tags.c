@@ -47,7 +47,7 @@ void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what
 
 	text_str(out, r->word);
 	text_char(out, '/');
-	/* The chunks of a pipeline use the same names. */
+	/* The chunks of a pipeline have the same names, so the chunk is part of the tag. */
 	if (k->vpp_stage) {
 		text_str(out, "vp");
 		text_u64(out, k->vpp_stage);

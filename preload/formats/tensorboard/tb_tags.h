@@ -11,26 +11,30 @@
 #define TB_TAG_MAX 1200
 
 /*
- * A scalar's tag as tensorboardX writes it, with some characters replaced. of_samples: the tag whose x axis is samples.
+ * Writes a scalar's tag as tensorboardX does, with some characters replaced. of_samples: the tag
+ * with samples on the x axis.
  */
 void tb_scalar_tag(struct text *out, const struct record_scalar *e, bool of_samples);
 
-/* True if it has a tag whose x axis is samples. */
+/* True if the scalar also has a tag with samples on the x axis. */
 bool tb_scalar_has_samples(enum scalar which);
 
-/* {kind}/{name}/{what}. */
+/* Writes {kind}/{name}/{what}. */
 void tb_kind_tag(struct text *out, const struct record_kind *r, const char *what);
 
-/* {metric}/{parameter}. */
+/* Writes {metric}/{parameter}. */
 void tb_metric_tag(struct text *out, const struct record_kind *r);
 
-/* {parameter}/auto. */
+/* Writes {parameter}/auto. */
 void tb_summary_tag(struct text *out, const struct record_kind *r);
 
-/* That tool's word for a kind in its tags: acc_grad, post_grad, or the kind's own word. */
+/*
+ * Returns the word for a kind in tags of msprobe's monitor: acc_grad, post_grad, or the kind's
+ * own word.
+ */
 const char *tb_monitor_word(const char *word);
 
-/* {vpp}:{name}[:{micro step}]/rank{r}/{kind}_{what}, as msprobe's monitor. */
+/* Writes {vpp}:{name}[:{micro step}]/rank{r}/{kind}_{what}, as msprobe's monitor does. */
 void tb_monitor_tag(struct text *out, const struct record_kind *r, int32_t rank, const char *what);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink of TensorBoard's event files: <tensorboard_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, one for each
- * process. It grows with the other files and is committed with them, so that after a crash each event is there once.
- * Key tensorboard_tags selects the tags and the x axis:
+ * The sink of TensorBoard's event files:
+ * <tensorboard_dir>/rank_<R>/events.out.tfevents.<seconds>.<host>, one for each process. A file
+ * grows and is committed together with the other files, so that after a crash each event is in it
+ * once. Key tensorboard_tags selects the tags and the x axis:
  *
- *	probe, mindformers   scalars as MindSpore Transformers names them, x = step + 1; also against samples, where they are known
- *	probe                kinds as {kind}/{name}/{op}, x = step
- *	msprobe              kinds as that tool's monitor, no scalars
+ *	probe, mindformers	scalars as MindSpore Transformers names them, x = step + 1;
+ *				also with samples as x, if these are known
+ *	probe			kinds as {kind}/{name}/{op}, x = step
+ *	msprobe			kinds as msprobe's monitor names them, no scalars
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,11 +33,11 @@
 
 #define TB_FILE "t:"
 
-/* State that later entries depend on. */
+/* State on which later entries depend. */
 struct tb_known {
 	bool has_loss; /* this rank has the loss */
-	double batch; /* samples of a step; 0: not known */
-	bool rate_held; /* rate is written when its step's other numbers come */
+	double batch; /* number of samples in a step; 0: not known */
+	bool rate_held; /* `rate` is to be written when another scalar of its step comes */
 	struct record_scalar rate;
 };
 
@@ -44,7 +46,7 @@ struct tensorboard {
 	const struct config *cfg;
 	bool placed, off;
 	struct tfevents events; /* of the current entry */
-	struct tb_known now, before, committed; /* before: at the last entry */
+	struct tb_known now, before, committed; /* before: state before the last entry */
 };
 
 static void close_tensorboard(void *state)
@@ -61,7 +63,10 @@ static int32_t rank_of_files(const struct tensorboard *t)
 	return rank < 0 ? 0 : rank;
 }
 
-/* With msprobe's tags each rank; else rank 0, and the last one if it has the loss, as with a pipeline. */
+/*
+ * True if this rank writes a file. With msprobe's tags each rank; else rank 0, and the last rank
+ * if it has the loss, as in a pipeline.
+ */
 static bool is_tb_rank(const struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
@@ -84,7 +89,7 @@ static double wall_of(uint64_t ns)
 	return (double)ns * 1e-9;
 }
 
-/* Decides once, when the rank is known, where it will be. False: nowhere. */
+/* Decides where the file will be, once, when the rank is known. Returns false if there is none. */
 static bool place_tb_file(struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
@@ -117,7 +122,7 @@ static bool place_tb_file(struct tensorboard *t)
 	return t->placed;
 }
 
-/* -EEXIST: it exists already. */
+/* Checks that the file does not exist. Returns -EEXIST if it does. */
 static int find_tb_file(struct tensorboard *t)
 {
 	const char *name;
@@ -126,7 +131,7 @@ static int find_tb_file(struct tensorboard *t)
 	return dir >= 0 && faccessat(dir, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ? -EEXIST : 0;
 }
 
-/* x of the first event: events of older files from there on belong to an earlier run. */
+/* Returns x of the first event: events of older files from this x on belong to an earlier run. */
 static int64_t first_x(const struct tensorboard *t, uint32_t step)
 {
 	return get_tensorboard_keys(t->cfg)->tensorboard_tags == TB_TAGS_MSPROBE
@@ -167,7 +172,7 @@ static int open_tensorboard(void *state, struct files *files)
 	t->files = files;
 	t->cfg = files->cfg;
 	t->off = !t->cfg;
-	/* In `probe export`: it must not append to the job's own file. */
+	/* For `probe export`, which must not append to the job's own file. */
 	return files->from_files && place_tb_file(t) ? find_tb_file(t) : 0;
 }
 
@@ -198,8 +203,8 @@ static void add_scalar_event(struct tensorboard *t, const struct record_scalar *
 }
 
 /*
- * If there are several groups, MindSpore Transformers shows the last one's rate; which one that is becomes clear with
- * the next number.
+ * True if the rate must wait: if there are several groups, MindSpore Transformers shows the last
+ * one's rate, and which group is the last is known when the next scalar comes.
  */
 static bool is_held_rate(struct tensorboard *t, const struct record_scalar *e)
 {
@@ -299,7 +304,7 @@ static void add_statistics(struct tensorboard *t, const struct record_kind *r, d
 		add_kind_event(t, r, wall, train_op_words[TO_NANS], (double)r->kind->stats.nans);
 }
 
-/* Counts in bins from -1 to 1, as a histogram. */
+/* Adds counts in bins from -1 to 1, as a histogram. */
 static void add_bins(struct tensorboard *t, const struct record_kind *r, double wall, unsigned from,
 	const char *what)
 {
@@ -324,7 +329,7 @@ static void add_bins(struct tensorboard *t, const struct record_kind *r, double 
 	tfevent_histogram(&t->events, wall, r->kind->step, tag, &h);
 }
 
-/* {metric}/{parameter}, with the x of scalars. */
+/* Adds {metric}/{parameter}, with the x of scalars. */
 static void add_metric_event(struct tensorboard *t, const struct record_kind *r, double wall)
 {
 	char tag[TB_TAG_MAX];
@@ -364,7 +369,7 @@ static int write_kind_event(void *state, const struct record_kind *r)
 	struct tensorboard *t = state;
 	const struct journal_kind_row *k = r->kind;
 	const struct clock_base *clock = &t->files->j->head->clock;
-	/* Rows of CSV files have no time. */
+	/* Rows read from CSV files have no time. */
 	double wall =
 		wall_of(t->files->from_files ? clock->real_ns : clock_to_real(clock, k->tick));
 

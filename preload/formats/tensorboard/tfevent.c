@@ -7,11 +7,11 @@
 
 #define FRAME_HEAD 12 /* length and its CRC */
 #define FRAME_TAIL 4
-#define EVENT_MAX (64u << 20) /* a longer one was not written by us */
+#define EVENT_MAX (64u << 20) /* maximum size of an event; libprobe writes no larger ones */
 
 /* ---- CRC-32C ---- */
 
-/* Four bits at once: reflected polynomial 0x82f63b78. */
+/* Adds four bits at once. Reflected polynomial 0x82f63b78. */
 static uint32_t add_nibble(uint32_t crc, uint32_t bits)
 {
 	static const uint32_t of[16] = {0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc,
@@ -46,7 +46,7 @@ static uint64_t load_le(const unsigned char *p, unsigned bytes)
 	return v;
 }
 
-/* ---- protocol buffers: lack of room is detected at the end of the event ---- */
+/* ---- protocol buffers: whether there is enough space is checked at the end of the event ---- */
 
 static unsigned char *take_room(struct tfevents *e, size_t n)
 {
@@ -134,7 +134,10 @@ static void write_text_field(struct tfevents *e, unsigned field, const char *s)
 	write_bytes_field(e, field, s, strlen(s));
 }
 
-/* Content of a field is written between the two. Its length is inserted before it when it is known. */
+/*
+ * The content of a field is written between open_field() and close_field(), which inserts the
+ * length before it.
+ */
 static size_t open_field(struct tfevents *e, unsigned field)
 {
 	write_proto_key(e, field, WIRE_BYTES);
@@ -159,8 +162,8 @@ enum { EVENT_WALL = 1, EVENT_STEP, EVENT_VERSION, EVENT_SUMMARY = 5, EVENT_SESSI
 enum { VALUE_TAG = 1, VALUE_SIMPLE, VALUE_HISTOGRAM = 5, VALUE_TENSOR = 8, VALUE_METADATA };
 
 struct open_event {
-	size_t frame; /* where it begins */
-	size_t summary, value; /* 0: none */
+	size_t frame; /* position of the event's frame */
+	size_t summary, value; /* positions of open fields; 0: none */
 };
 
 static struct open_event start_tf_event(struct tfevents *e, double wall, int64_t step)
@@ -237,7 +240,7 @@ void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *t
 	end_tf_event(e, &o);
 }
 
-/* A tensor of one string, for the plug-in of that name. */
+/* Writes a tensor of one string, for plug-in `plugin`. */
 static void write_string_tensor(
 	struct tfevents *e, const char *plugin, const void *p, size_t n, bool vector)
 {
@@ -299,7 +302,7 @@ void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char
 	end_tf_event(e, &o);
 }
 
-/* tensorboard/plugins/custom_scalar/layout.proto */
+/* Writes the message of tensorboard/plugins/custom_scalar/layout.proto. */
 static void write_layout(struct tfevents *e, const struct tfevent_chart *chart, unsigned n)
 {
 	for (unsigned i = 0; i < n;) {

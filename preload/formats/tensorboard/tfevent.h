@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Events as TensorBoard reads them: protocol buffers (tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto) in TFRecord
- * frames. Events are appended to memory; its owner writes them to a file with "tfevents" in its name.
+ * Events as TensorBoard reads them: protocol buffers (tensorflow/core/util/event.proto,
+ * tensorflow/core/framework/summary.proto) in TFRecord frames. Events are appended to memory; the
+ * caller writes them to a file with "tfevents" in its name.
  *
- *	length (8 bytes, little endian)   CRC of these   the event   CRC of it
+ *	length (8 bytes, little endian)   CRC of the length   the event   CRC of the event
  *
  * Each CRC is a CRC-32C, rotated by 15 bits, plus 0xa282ead8 (tensorflow/core/lib/hash/crc32c.h).
  */
@@ -17,8 +18,8 @@
 struct tfevents {
 	unsigned char *at;
 	size_t len, cap;
-	size_t max; /* maximum of len; an event beyond it fails. 0: as much memory as there is */
-	bool failed; /* an event had no room, and is missing; the reader clears it */
+	size_t max; /* maximum of len; an event that exceeds it fails. 0: no limit */
+	bool failed; /* an event did not fit, and is missing; the reader clears this */
 };
 
 #define TFEVENT_BUCKETS_MAX 128
@@ -30,20 +31,20 @@ struct tfevent_histogram {
 	const double *limit, *bucket;
 };
 
-/* The first of each file. wall: seconds of the Unix epoch, in all. */
+/* The first event of each file. wall, here and below: seconds of the Unix epoch. */
 void tfevent_version(struct tfevents *e, double wall);
 /* Events of older files from this step on belong to an earlier run: TensorBoard drops them. */
 void tfevent_session_start(struct tfevents *e, double wall, int64_t step);
 void tfevent_scalar(struct tfevents *e, double wall, int64_t step, const char *tag, float value);
-/* One text, as the plug-in `text` shows it (Markdown). */
+/* A text, shown by the plug-in `text` (Markdown). */
 void tfevent_text(
 	struct tfevents *e, double wall, int64_t step, const char *tag, const char *text, size_t n);
 void tfevent_histogram(struct tfevents *e, double wall, int64_t step, const char *tag,
 	const struct tfevent_histogram *h);
 
 /*
- * The layout of page `custom scalars`: charts with all tags that match a regular expression; category, title and
- * expression of each. Rows of a category are adjacent.
+ * A chart of page `custom scalars`: category, title, and a regular expression for the tags in it.
+ * The charts of a category must be adjacent.
  */
 struct tfevent_chart {
 	const char *category, *title, *tags;
@@ -52,12 +53,15 @@ void tfevent_layout(struct tfevents *e, double wall, const struct tfevent_chart 
 
 void tfevents_free(struct tfevents *e);
 
-/* The part of `n` bytes that complete frames fill; the rest is a frame that was cut off, or none. */
+/*
+ * Returns how many of the n bytes complete frames fill. The rest, if any, is a frame that was cut
+ * off.
+ */
 size_t tfevents_whole(const unsigned char *p, size_t n);
 
 /*
- * Size of the frame at p, of which n bytes are available; 0: incomplete, or no frame. *mark: distinguishes it from
- * others.
+ * Returns the size of the frame at p, of which n bytes are available; 0: incomplete, or not a
+ * frame. *mark: a value that differs between frames.
  */
 size_t tfevent_frame(const unsigned char *p, size_t n, uint64_t *mark);
 

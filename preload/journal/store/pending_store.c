@@ -30,7 +30,7 @@ static const struct journal_call *call_of(const struct pending_slot *s)
 	return (const struct journal_call *)s->data;
 }
 
-/* The place of seq in the table, or the free place where it would be added. */
+/* Returns the entry of seq in the table, or the free entry for it. */
 static struct store_entry *find_store_place(const struct pending_store *p, uint64_t seq)
 {
 	for (uint32_t i = (uint32_t)hash_mix(seq);; i++) {
@@ -41,7 +41,7 @@ static struct store_entry *find_store_place(const struct pending_store *p, uint6
 	}
 }
 
-/* Empties a slot and closes the gap (linear probing without tombstones). */
+/* Empties an entry and closes the gap (linear probing without tombstones). */
 static void erase_store_place(struct pending_store *p, struct store_entry *e)
 {
 	uint32_t hole = (uint32_t)(e - p->table), i = hole;
@@ -56,7 +56,10 @@ static void erase_store_place(struct pending_store *p, struct store_entry *e)
 
 			uint32_t home = (uint32_t)hash_mix(p->table[i].seq) & p->mask;
 
-			/* It may move to the hole only if its home is not between hole and i. */
+			/*
+			 * Entry i may move to the hole only if its home position is not between
+			 * hole and i.
+			 */
 			if (((i - home) & p->mask) >= ((i - hole) & p->mask))
 				break;
 		}
@@ -92,7 +95,10 @@ static bool is_pending_slot_call(const struct pending_slot *s)
 	       units_for(c->e.bytes) == s->units && c->seq;
 }
 
-/* Wiped from the end: as long as the head holds the number of units, no unit inside is mistaken for a head. */
+/*
+ * Wiped from the end: as long as the first unit has the number of units, no unit after it is
+ * mistaken for a first one.
+ */
 static void wipe_pending_slot(struct pending_slot *s)
 {
 	for (uint32_t k = s->units; k-- > 0;)
@@ -130,7 +136,8 @@ int pending_store_open(struct pending_store *p, struct journal *j)
 			!pending_store_find(p, c->seq) &&
 			insert_store_entry(p, c->seq, s, false) == 0) {
 			/*
-			 * Taken by a pass that was never committed. Commit numbers go on, and would reach that number.
+			 * Removed in a pass that was never committed: without this, later commits
+			 * would reach the number in `died`.
 			 */
 			if (s->died)
 				s->died = 0;
@@ -241,8 +248,9 @@ int pending_store_add(struct pending_store *p, uint64_t number, const struct jou
 		p->j->none_parked = false;
 	}
 	/*
-	 * The head is written first. If the process dies in the middle of the copy, that leaves a slot of known length
-	 * that no commit made valid, and no units that may look like a head.
+	 * The first unit is written first. If the process is killed during the copy, this leaves
+	 * a slot of known length that no commit made valid, and no units that may look like a
+	 * first one.
 	 */
 	s->units = need;
 	s->died = 0;
@@ -308,7 +316,7 @@ void pending_store_commit(struct pending_store *p)
 	for (uint32_t i = 0; i < p->ntaken; i++)
 		release_pending_slot(p, p->taken[i]);
 	p->nadded = p->ntaken = 0;
-	/* Starts at the beginning again: memory that was never used stays non-resident. */
+	/* Starts at the beginning again, so that memory that was never used stays non-resident. */
 	if (!p->live)
 		p->hint = 0;
 }
@@ -330,7 +338,7 @@ void pending_store_rollback(struct pending_store *p)
 
 const struct journal_call *pending_store_any(const struct pending_store *p, uint32_t *at)
 {
-	/* Usually there is none, and the table has room for the maximum. */
+	/* Usually there is none, and the table has its maximum size. */
 	for (; p->live > p->ntaken && *at <= p->mask; ++*at)
 		if (p->table[*at].seq && !p->table[*at].gone)
 			return call_of(p->table[*at].slot);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asynchronous calls that were drained from their thread's chain and wait for their END. They are in a region of the
- * journal that only the writer touches, each with the numbers of the commits that made it valid and invalid.
- * pending_store_rollback() undoes what was added or taken since the last commit; pending_store_commit() makes it final.
+ * Asynchronous calls that were drained from their thread's chain and wait for their END entry.
+ * They are in a region of the journal that only the writer touches, each with the numbers of the
+ * commits from which on it is valid and invalid. pending_store_rollback() undoes all additions
+ * and removals since the last commit; pending_store_commit() makes them final.
  */
 #ifndef PROBE_JOURNAL_PENDING_STORE_H
 #define PROBE_JOURNAL_PENDING_STORE_H
@@ -10,10 +11,10 @@
 #include "journal/journal.h"
 
 struct store_entry {
-	uint64_t seq; /* 0: the place is free */
+	uint64_t seq; /* 0: the entry is free */
 	struct pending_slot *slot;
-	bool heap; /* the region was full: the call is lost if the process is killed */
-	bool gone; /* taken in this pass */
+	bool heap; /* outside the full region: lost if the process is killed */
+	bool gone; /* removed in this pass */
 };
 
 struct pending_store {
@@ -21,7 +22,7 @@ struct pending_store {
 	struct store_entry *table; /* open addressing by seq, linear probing */
 	uint32_t mask, live;
 	uint32_t hint, nheap;
-	/* the smallest number of contiguous units known not to be free; 0: not known */
+	/* smallest number of contiguous units for which no space was found; 0: not known */
 	uint32_t too_large;
 	uint64_t *added, *taken; /* seqs since the last commit */
 	uint32_t nadded, ntaken, cap_added, cap_taken;
@@ -32,23 +33,30 @@ int pending_store_open(struct pending_store *p, struct journal *j);
 void pending_store_close(struct pending_store *p);
 
 /*
- * Copies the call in. number: of the commit being prepared. Returns 0, -ENOSPC (no room at all), -ENOMEM, or -EINVAL:
- * the call has no number, or its number is in flight already (a damaged journal).
+ * Copies the call into the store. number: of the commit being prepared. Returns 0, -ENOSPC (no
+ * space at all), -ENOMEM, or -EINVAL (the call has no number, or the number is in flight already:
+ * a damaged journal).
  */
 int pending_store_add(struct pending_store *p, uint64_t number, const struct journal_call *call);
-/* True if it would fit in the journal, without the heap. */
+/* True if the call would fit into the journal's region, without the heap. */
 bool pending_store_has_room(struct pending_store *p, const struct journal_call *call);
-/* The call in flight with that seq, or NULL. */
+/* Returns the call in flight with number seq, or NULL. */
 const struct journal_call *pending_store_find(const struct pending_store *p, uint64_t seq);
-/* Removes the call with that commit. It can be read until pending_store_commit(). Returns 0, -ENOENT, or -ENOMEM. */
+/*
+ * Removes call seq with commit `number`. It can be read until pending_store_commit(). Returns 0,
+ * -ENOENT, or -ENOMEM.
+ */
 int pending_store_take(struct pending_store *p, uint64_t number, uint64_t seq);
-/* Undoes the latest pending_store_take(). */
+/* Undoes the latest pending_store_take() of call seq. */
 void pending_store_untake(struct pending_store *p, uint64_t seq);
 
 void pending_store_commit(struct pending_store *p);
 void pending_store_rollback(struct pending_store *p);
 
-/* Iterates over calls in flight; NULL: no more. *at: 0 at first, kept between calls as long as none is added. */
+/*
+ * Iterates over calls in flight; returns NULL after the last. *at: 0 at first, valid between
+ * calls as long as none is added.
+ */
 const struct journal_call *pending_store_any(const struct pending_store *p, uint32_t *at);
 
 #endif

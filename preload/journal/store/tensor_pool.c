@@ -11,12 +11,12 @@
 enum { PLACE_EMPTY, PLACE_READY, PLACE_VOID, PLACE_SKIP };
 
 static struct {
-	_Atomic(char *) memory; /* NULL: there is no pool */
-	_Atomic uint8_t *state; /* one for each unit, set at the first unit of a copy */
+	_Atomic(char *) memory; /* NULL: no pool */
+	_Atomic uint8_t *state; /* one for each unit; set at the first unit of a copy */
 	uint64_t units;
-	_Alignas(64) _Atomic uint64_t head; /* units ever taken */
-	_Alignas(64) _Atomic uint64_t tail; /* ... and freed */
-	_Atomic uint64_t of_step; /* the step (<< 32) whose bytes `used` counts */
+	_Alignas(64) _Atomic uint64_t head; /* units taken so far */
+	_Alignas(64) _Atomic uint64_t tail; /* units freed so far */
+	_Atomic uint64_t of_step; /* number of the step (<< 32), and its bytes so far */
 	_Atomic uint64_t used;
 } pool;
 
@@ -56,7 +56,7 @@ static _Atomic uint8_t *state_at(uint64_t unit)
 	return &pool.state[unit % pool.units];
 }
 
-/* A copy that does not fit before the end of the ring leaves the units there unused. */
+/* Units that are skipped because a copy does not fit before the end of the ring. */
 static uint64_t units_to_skip(uint64_t head, uint64_t units)
 {
 	uint64_t left = pool.units - head % pool.units;

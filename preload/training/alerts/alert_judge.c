@@ -73,7 +73,7 @@ static bool check_slow_ranks(const struct alert_rule *r, struct alert_series *s,
 		speaks = s->n >= r->warmup && v->x > *history * (1 + r->threshold);
 	}
 	s->recent[s->n % ALERT_RECENT] = v->x;
-	/* When the counter wraps around, the position in the ring buffer must stay the same. */
+	/* n is set back before it wraps around, at the same position in the ring. */
 	s->n = s->n + 1 < UINT32_MAX / 2 ? s->n + 1 : ALERT_RECENT + (s->n + 1) % ALERT_RECENT;
 	return speaks;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides when a rule fires: from each value of a series and the values before it. Knows neither where values come from nor
- * what alerts do.
+ * Decides when a rule fires, from each value of a series and the values before it. Knows neither
+ * where values come from nor what alerts do.
  *
- * AnomalyTurbulence is that of msprobe's monitor. The average of absolute values is 0.99 times the previous average plus 0.01
- * times the value; the first value starts it. A value is compared with the average of those before it. Values that are not
- * finite are not averaged.
+ * Rule AnomalyTurbulence is that of msprobe's monitor. The average of absolute values is 0.99
+ * times the previous average plus 0.01 times the value; the first value starts it. A value is
+ * compared with the average of the values before it. Values that are not finite are not averaged.
  */
 #ifndef PROBE_SINK_ALERT_JUDGE_H
 #define PROBE_SINK_ALERT_JUDGE_H
@@ -15,21 +15,21 @@
 
 #include "terms/alert_rule.h"
 
-#define ALERT_RECENT 31 /* number of values that `slow` compares with */
+#define ALERT_RECENT 31 /* number of values with which rule `slow` compares */
 
-/* A rule's memory of one series of values. Zero at first. */
+/* A rule's state for one series of values. Zero at first. */
 struct alert_series {
-	uint64_t key; /* 0: unused */
+	uint64_t key; /* identifies the series; 0: unused */
 	double mean, last;
 	double *recent; /* for `slow`: a ring of ALERT_RECENT values, malloc'd; NULL: none yet */
-	uint32_t n; /* values so far */
-	uint16_t same; /* number of equal values before the last one */
+	uint32_t n; /* number of values so far */
+	uint16_t same; /* how many values before the last one were equal to it */
 };
 
-/* One value; for a tensor also properties of its elements. */
+/* A value; for a tensor also properties of its elements. */
 struct alert_value {
 	double x;
-	bool nan, inf; /* some element is; for a number: it is */
+	bool nan, inf; /* an element, or the number, is NaN; is Inf */
 	bool zero; /* all elements are 0 */
 };
 

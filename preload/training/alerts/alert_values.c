@@ -99,7 +99,10 @@ int alert_values_add_kind(struct alert_values *all, const struct record_kind *r)
 		take_seen_number(&v, r->value[0]);
 	if (!v.measured)
 		return 0;
-	/* A micro-batch has its own series, as msprobe's name:0, name:1: accumulated gradients grow from one to the next. */
+	/*
+	 * Each micro step has a series of its own, as msprobe's name:0, name:1, because
+	 * accumulated gradients grow from one micro step to the next.
+	 */
 	v.key = hash_u64(hash_str(hash_str(hash_u64(ALERT_OF_KIND, v.vpp_stage), v.word), v.name),
 		v.micro_step);
 	return keep_value(all, &v);

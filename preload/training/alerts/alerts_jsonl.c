@@ -21,27 +21,28 @@
 #include "folder/json_member.h"
 
 #define SERIES_FIRST 1024 /* initial size of the table, a power of two */
-#define SERIES_MOST (1u << 20) /* further series are ignored: 48 MB */
+#define SERIES_MOST (1u << 20) /* maximum number of series, 48 MB; additional ones are ignored */
 #define LINES_SAID 20 /* maximum number of lines on stderr */
 #define WRITE_NS UINT64_C(1000000000) /* changed counts are written at most once in this time */
-#define REARM_STEPS 100 /* an alert that was silent for this many steps repeats its actions */
+#define REARM_STEPS 100 /* after this many steps without firing, an alert repeats its actions */
 #define FILE_BYTES ((size_t)4 << 20)
 
 struct alerts {
 	struct files *files;
 	struct alert_values pass;
-	struct alert_rule *rule; /* NULL: none, and there is nothing to do */
-	regex_t *names; /* for each rule with names */
+	struct alert_rule *rule; /* NULL: no rules, and nothing to do */
+	regex_t *names; /* compiled patterns, for each rule with names */
 	unsigned nrule;
-	/* Rules that check a kind or scalar, or calls: one bit each. */
+	/* Bits of the rules that check a kind, a scalar, or calls. */
 	uint32_t of_kind[TRAIN_KINDS], of_scalar[SCALARS], of_calls;
 	struct alert_series *series;
 	uint32_t nseries, cap; /* a power of two */
 	bool full_said;
 	struct alert *alert;
 	unsigned n, said;
-	uint64_t more; /* alerts without room */
-	bool changed, news; /* the lines differ from the file; there is a new line */
+	/* number of alerts that are not in the file, because it has ALERTS_MAX lines */
+	uint64_t more;
+	bool changed, news; /* lines differ from the file; a new line among them */
 	uint64_t written_ns;
 	/* the last step with a value of a kind, and the number of its values so far */
 	uint32_t call_step;
@@ -74,7 +75,10 @@ static void read_alert_names(struct alerts *a, unsigned i)
 		text_put(&t, names, n);
 		text_char(&t, ')');
 	}
-	/* It was compiled before, when the configuration was read. A pattern that does not compile matches nothing. */
+	/*
+	 * Patterns were compiled before, when the configuration was read. One that does not
+	 * compile matches nothing.
+	 */
 	if (t.cut || regcomp(&a->names[i], all, REG_EXTENDED | REG_NOSUB))
 		a->rule[i].all = a->rule[i].any_scalar = a->rule[i].calls = false,
 		a->rule[i].kinds = 0, a->rule[i].scalars = 0;
@@ -94,7 +98,7 @@ static void sort_rules(struct alerts *a)
 		if (r->all || r->calls)
 			a->of_calls |= UINT32_C(1) << i;
 	}
-	/* Other tensors of the optimizer come with its moments. */
+	/* A rule for Adam's moments also checks the optimizer's other tensors. */
 	a->of_kind[TK_STATE] |= a->of_kind[TK_EXP_AVG] | a->of_kind[TK_EXP_AVG_SQ];
 }
 
@@ -212,7 +216,7 @@ static bool grow_series(struct alerts *a)
 	return true;
 }
 
-/* NULL: there is no room for another series. */
+/* Returns NULL if the table is full. */
 static struct alert_series *find_series(struct alerts *a, uint64_t key)
 {
 	struct alert_series *s;
@@ -239,7 +243,10 @@ static struct alert_series *find_series(struct alerts *a, uint64_t key)
 	return s;
 }
 
-/* Matches the rule's pattern of names; decided once for each name. For calls, api and operation are names too. */
+/*
+ * True if the name matches the rule's patterns; decided once for each name. For calls, api and
+ * operation are names too.
+ */
 static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_seen *v)
 {
 	struct alert_series *s;
@@ -261,7 +268,7 @@ static bool is_name_wanted(struct alerts *a, unsigned rule, const struct alert_s
 
 /* ---- lines ---- */
 
-/* JSON has no notation for numbers that are not finite. */
+/* Writes null for a number that is not finite, because JSON has no notation for it. */
 static void write_json_number(struct text *t, double v)
 {
 	char digits[48];
@@ -288,7 +295,7 @@ static void write_alert_text(struct text *t, const char *key, const char *value)
 	text_json(t, value);
 }
 
-/* The subject, for people: "grad_reduced of fc1.weight". */
+/* Writes the subject for messages: "grad_reduced of fc1.weight". */
 static void write_subject(struct text *t, const struct alert_seen *v)
 {
 	if (v->source == ALERT_OF_KIND) {
@@ -340,7 +347,7 @@ static void write_sentence(struct text *t, const struct alert_rule *r, const str
 	}
 }
 
-/* The line up to its count, malloc'd; NULL: no memory. */
+/* Returns the line up to its count, malloc'd, or NULL if there is no memory. */
 static char *make_head(const struct alert_rule *r, const struct alert_seen *v, const char *op,
 	uint64_t id, double value, double history, const char *sentence)
 {
@@ -416,7 +423,7 @@ static void write_alert_line(struct text *t, const struct alert *a, int32_t rank
 	text_str(t, "}\n");
 }
 
-/* ---- existing lines: those of a killed process ---- */
+/* ---- existing lines, of a killed process ---- */
 
 static void read_old_line(struct alerts *a, char *line)
 {
@@ -441,7 +448,10 @@ static void read_old_line(struct alerts *a, char *line)
 	snprintf(
 		to->action, sizeof(to->action), "%.*s", (int)strcspn(action + 1, "\""), action + 1);
 	*tail = 0;
-	/* In a resumed run: steps that run again may fire again. */
+	/*
+	 * In a resumed run, old alerts end before its first step, so that steps that run again
+	 * may fire again.
+	 */
 	if (!a->files->j->left && a->files->cfg && get_files_keys(a->files->cfg)->append_output) {
 		uint32_t start = (uint32_t)get_steps_keys(a->files->cfg)->start_iteration;
 
@@ -511,7 +521,10 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 	struct text t = text_over(sentence, sizeof(sentence));
 	bool again;
 
-	/* Passed again when a killed process is completed. */
+	/*
+	 * The value is passed again when the files of a killed process are completed: it was
+	 * counted.
+	 */
 	if (to && (v->step < to->last_step ||
 			  (v->step == to->last_step && a->files->j->left && !to->last_seq)))
 		return;
@@ -547,7 +560,10 @@ static void raise_alert(struct alerts *a, unsigned rule, const struct alert_seen
 		act_on(a, to, r, v, sentence);
 }
 
-/* Applies one rule to one value. spoken: ops for which one of msprobe's two rules has fired; the first one counts. */
+/*
+ * Applies one rule to one value. spoken: ops for which one of msprobe's two rules has fired; only
+ * the first rule counts.
+ */
 static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v, enum train_op op,
 	const char *word, uint32_t *spoken)
 {
@@ -570,7 +586,7 @@ static void check_op(struct alerts *a, unsigned rule, const struct alert_seen *v
 	raise_alert(a, rule, v, word, v->nan && r->rule == ALERT_NAN ? NAN : x.x, history);
 }
 
-/* Rules that check elements instead of one of their statistics. */
+/* For rules that check elements instead of one of their statistics. */
 static void check_elements(
 	struct alerts *a, unsigned rule, const struct alert_seen *v, uint32_t *spoken)
 {
@@ -610,7 +626,7 @@ static void check_tensor(
 				check_op(a, rule, v, (enum train_op)op, train_op_words[op], spoken);
 }
 
-/* Values of one thread come in order. */
+/* Numbers the values of a step; the values of one thread come in order. */
 static void number_value(struct alerts *a, struct alert_seen *v)
 {
 	v->call = -1;

@@ -30,7 +30,7 @@
 #define ENTRY_BYTES 4096
 
 struct anomaly {
-	char *name, *word; /* in one block with name */
+	char *name, *word; /* word is in the same block as name */
 	const char *rule, *op;
 	uint32_t step, micro_step;
 	uint16_t vpp_stage;
@@ -204,7 +204,10 @@ static void write_anomaly(struct text *t, const struct anomaly *a, const struct 
 	text_str(t, ",\n");
 }
 
-/* Opens <dir>/anomaly_detected/rank<R>, made if it is missing. Returns a descriptor or -errno. */
+/*
+ * Opens <dir>/anomaly_detected/rank<R>, and makes it if necessary. Returns a descriptor or
+ * -errno.
+ */
 static int open_anomaly_folder(const struct anomaly_place *p, const char *folder)
 {
 	char path[4200];

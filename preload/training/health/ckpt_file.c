@@ -10,10 +10,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ZIP_TAIL 65557 /* the end record with the longest comment */
+#define ZIP_TAIL 65557 /* bytes of the end record with the longest comment */
 #define HEADER_MOST (UINT64_C(100) << 20) /* maximum header of a safetensors file, by its format */
 
-/* When the file was made; if the file system does not store that, when it was last written. */
+/*
+ * Returns when the file was made; if the file system does not store that, when it was last
+ * written.
+ */
 static uint64_t find_birth_ns(const char *path)
 {
 	struct statx x;
@@ -64,7 +67,7 @@ static bool ends_with_directory(int fd, uint64_t size)
 	return found;
 }
 
-/* The largest end in "data_offsets":[begin,end] of the header. */
+/* Returns the largest end in "data_offsets":[begin,end] of the header. */
 static uint64_t find_data_end(const char *header)
 {
 	uint64_t most = 0;
@@ -138,7 +141,7 @@ void ckpt_look_at_file(const char *path, struct ckpt_look *l)
 	l->begun_ns = find_birth_ns(path);
 }
 
-/* A folder with more entries holds data; reading it would take too long. */
+/* A folder with more entries contains data; reading it would take too long. */
 #define ENTRIES_SEEN_MAX 65536u
 
 bool ckpt_look_at_folder(const char *path, struct ckpt_look *l)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of checkpoints. Complete are: a ZIP archive (torch.save) that ends with its directory; a safetensors file of
- * the length that its header gives; a folder of torch.distributed.checkpoint with its .metadata, which is written last;
- * and any other non-empty file. Files with temporary names (*.tmp, .tmp*) are not checkpoints: they are renamed when
- * they are complete.
+ * Files of checkpoints. These are complete: a ZIP archive (torch.save) that ends with its
+ * directory; a safetensors file of the length given in its header; a folder of
+ * torch.distributed.checkpoint with its .metadata, which is written last; any other non-empty
+ * file. Files with temporary names (*.tmp, .tmp*) are not checkpoints: they are renamed when they
+ * are complete.
  */
 #ifndef PROBE_SINK_CKPT_FILE_H
 #define PROBE_SINK_CKPT_FILE_H
@@ -14,12 +15,15 @@
 struct ckpt_look {
 	const char *format; /* torch, safetensors, dcp, other */
 	bool complete;
-	/* when its first file was made, Unix epoch; if that is not stored, last written; 0: not known */
+	/*
+	 * ns, Unix epoch: when its first file was created, or if not stored, last written; 0: not
+	 * known
+	 */
 	uint64_t begun_ns;
 };
 
 bool ckpt_name_is_temporary(const char *name);
-/* *.pt, *.safetensors ... */
+/* True for usual names of checkpoints: *.pt, *.safetensors ... */
 bool ckpt_name_is_usual(const char *name);
 
 /* Examines a file. */

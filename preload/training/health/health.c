@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sink that judges checkpoints while the job runs (key health_checkpoint). Once a second, on the writer's thread,
- * it looks for new files that match ckpt_pattern; the job's own calls are not hooked. A checkpoint belongs to the last
- * step that had ended when its first file was made, by the file system's time. It is healthy if that step's scalar
- * embedding_local_norm is below the threshold and no alert has fired since the checkpoint before.
+ * The sink that judges checkpoints while the job runs (key health_checkpoint). Once a second, on
+ * the writer thread, it looks for new files that match ckpt_pattern; the job's own calls are not
+ * hooked. A checkpoint belongs to the last step that had ended when its first file was made, by
+ * the file system's time. It is healthy if the scalar embedding_local_norm of this step is below
+ * the threshold and no alert has fired since the previous checkpoint.
  *
- * Each rank with an embedding appends its judgement to <output_dir>/health/rank<R>.jsonl, and reads those of the
- * others. When all have judged and the checkpoint is complete, the lowest of them, or the one that ends last, writes
- * <output_dir>/health_ckpts.json by rename, in the form of MindSpore Transformers: is_health 0 healthy, 1 not; and
- * <folder>.ckpt_status next to folders of torch.distributed.checkpoint.
+ * Each rank with an embedding appends its judgement to <output_dir>/health/rank<R>.jsonl, and
+ * reads the judgements of the others. When all have judged and the checkpoint is complete, the
+ * lowest of them, or the one that ends last, writes <output_dir>/health_ckpts.json by rename, in
+ * the form of MindSpore Transformers: is_health 0 healthy, 1 not; and <folder>.ckpt_status next
+ * to folders of torch.distributed.checkpoint.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -36,8 +38,8 @@
 
 #define STEPS_KEPT 4096
 #define CKPTS_MAX 4096
-#define ENTRIES_MAX 4000 /* entries of folders read in one look */
-#define LEVELS 4 /* levels of folders below a named one */
+#define ENTRIES_MAX 4000 /* number of folder entries read at once */
+#define LEVELS 4 /* levels of subfolders that are searched */
 #define LOOK_NS UINT64_C(1000000000)
 
 struct health {
@@ -45,15 +47,16 @@ struct health {
 	char *cwd;
 	struct {
 		uint32_t step;
-		uint64_t ns; /* when it ended */
+		uint64_t ns; /* when the step ended */
 		double value;
-	} step[STEPS_KEPT]; /* a ring */
+	} step[STEPS_KEPT]; /* ring of the last steps */
 	uint64_t nstep, before, carried;
 	struct health_ckpt *ckpt;
 	unsigned nckpt, entries;
-	uint64_t next_look; /* ns, monotonic */
-	uint64_t look_ns; /* Unix epoch; when the present look began, UINT64_MAX: the last one */
-	int64_t last_step; /* of the last checkpoint judged */
+	uint64_t next_look; /* time of the next search: ns, CLOCK_MONOTONIC */
+	/* Unix epoch: when the current search began; UINT64_MAX: the last search */
+	uint64_t look_ns;
+	int64_t last_step; /* step of the last judged checkpoint */
 	bool headed, full_said;
 	struct health_peers peers;
 };
@@ -119,7 +122,10 @@ static uint64_t tick_ns(void)
 	return clock_getres(CLOCK_REALTIME_COARSE, &t) ? 10000000 : (uint64_t)t.tv_nsec;
 }
 
-/* The last step that had ended at that time, or (step >= 0) that step. False: it is not known. */
+/*
+ * Finds the last step that had ended at time `ns`, or (step >= 0) that step. Returns false if it
+ * is not known.
+ */
 static bool find_health_step(
 	const struct health *h, uint64_t ns, int64_t step, uint32_t *found, double *value)
 {
@@ -168,8 +174,9 @@ static struct health_ckpt *add_health_ckpt(
 }
 
 /*
- * Made while we look: a folder being read may show it, but not others made shortly before. The next look finds all of
- * them. A file server's clock may be far ahead.
+ * True if the file was made during the current search: reading a folder may show it, but not
+ * others that were made shortly before. The next search finds all of them. A file server's clock
+ * may be far ahead.
  */
 static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
 {
@@ -177,7 +184,7 @@ static bool is_made_meanwhile(const struct health *h, uint64_t begun_ns)
 	       begun_ns < h->look_ns + 2 * LOOK_NS;
 }
 
-/* New files only: those from before the job are not its own. */
+/* Handles a new file. Files older than the job are not the job's. */
 static void look_at_path(struct health *h, const char *path, bool folder)
 {
 	uint64_t began = h->files->j->head->clock.real_ns;
@@ -194,8 +201,9 @@ static void look_at_path(struct health *h, const char *path, bool folder)
 }
 
 /*
- * True for a folder that libprobe itself makes in its output folder. Other folders there may be the job's: with
- * MindSpore Transformers' configuration its checkpoints are below our folder.
+ * True for a folder that libprobe itself makes in its output folder. Other folders in it may be
+ * the job's: with the configuration of MindSpore Transformers, checkpoints are below libprobe's
+ * output folder.
  */
 static bool is_own_folder(const struct health *h, const char *dir, const char *name)
 {
@@ -314,7 +322,7 @@ static void check_health_ckpt(struct health *h, struct health_ckpt *c)
 	health_write_line(h->files, c);
 }
 
-/* Reads what other ranks have found, or judged. */
+/* Handles a line of another rank: it has found, or judged, a checkpoint. */
 static void take_peer_line(void *arg, const struct health_line *l)
 {
 	struct health *h = arg;
@@ -338,7 +346,10 @@ static int compare_health_ckpts(const void *a, const void *b)
 
 static void write_settled(struct health *h)
 {
-	/* The newest is the last in the file, whatever the order of finding. */
+	/*
+	 * The newest checkpoint is made the last in the file, whatever the order in which they
+	 * were found.
+	 */
 	if (h->nckpt)
 		qsort(h->ckpt, h->nckpt, sizeof(h->ckpt[0]), compare_health_ckpts);
 	for (unsigned i = 0; i < h->nckpt; i++) {
@@ -366,9 +377,10 @@ static unsigned count_health_votes(const struct health *h)
 }
 
 /*
- * last: the lowest rank may have ended before the others had judged; the rank that ends after it writes the rest. A
- * rank that finds the lock taken need not wait: the rank that holds it reads the lines again afterwards, and lines are
- * written before their rank asks for the lock.
+ * Counts the votes, and writes the entries if this rank has to. last: the lowest rank may have
+ * ended before the others had judged; the rank that ends after it writes the rest. A rank that
+ * finds the lock taken need not wait: the rank that has it reads the lines again afterwards, and
+ * a rank writes its line before it asks for the lock.
  */
 static void take_votes(struct health *h, bool last)
 {
@@ -399,7 +411,7 @@ static void look_at_health(struct health *h, bool last)
 		return;
 	if (!h->headed)
 		h->headed = health_write_head(h->files) == 0;
-	/* Those of the previous look: steps that had ended by then are all known now. */
+	/* Checkpoints of the previous search: all steps that had ended by then are known now. */
 	for (unsigned i = 0; i < h->nckpt; i++)
 		if (!h->ckpt[i].judged)
 			check_health_ckpt(h, &h->ckpt[i]);
@@ -422,7 +434,7 @@ static void commit_health(void *state, bool written)
 		return;
 	}
 	h->carried = h->nstep;
-	/* Only by the process itself, not when its files are completed later. */
+	/* Only in the recorded process, not when its files are completed later. */
 	if (h->files->look)
 		look_at_health(h, false);
 }

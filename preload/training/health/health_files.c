@@ -23,7 +23,7 @@
 #define HEALTH_FOLDER "health"
 #define HEALTH_FILE "health_ckpts.json"
 #define ENTRIES_BYTES ((size_t)4 << 20)
-#define LINES_BYTES ((size_t)256 << 10) /* of a rank's file, read in one look */
+#define LINES_BYTES ((size_t)256 << 10) /* bytes of a rank's file that are read at once */
 #define ALERTS_BYTES ((size_t)4 << 20)
 #define LINE_BYTES 9000
 #define JOB_NS UINT64_C(600000000000) /* ranks of a job start within this time of each other */
@@ -42,7 +42,7 @@ static int report_health(const char *what, int err)
 	return err;
 }
 
-/* ---- members of our own lines ---- */
+/* ---- members of lines that libprobe wrote ---- */
 
 static uint64_t health_number(const char *line, const char *key)
 {
@@ -51,7 +51,7 @@ static uint64_t health_number(const char *line, const char *key)
 	return p && *p >= '0' && *p <= '9' ? strtoull(p, NULL, 10) : 0;
 }
 
-/* The text of a member, with escaped quotes and backslashes restored. */
+/* Copies the text of a member, with escaped quotes and backslashes restored. */
 static bool health_text(const char *line, const char *key, char *to, size_t cap)
 {
 	const char *p = find_line_member(line, key);
@@ -69,7 +69,10 @@ static bool health_text(const char *line, const char *key, char *to, size_t cap)
 
 /* ---- health/rank<R>.jsonl ---- */
 
-/* A link in its place was put there by someone else, and is not followed. Returns a descriptor or -errno. */
+/*
+ * Opens the folder. A link at its path is not followed, because another user may have made it.
+ * Returns a descriptor or -errno.
+ */
 static int open_health_folder(const struct files *f, bool make)
 {
 	int out = open(get_files_keys(f->cfg)->output_dir, O_PATH | O_DIRECTORY | O_CLOEXEC), fd;
@@ -84,7 +87,10 @@ static int open_health_folder(const struct files *f, bool make)
 	return fd;
 }
 
-/* True if it belongs to the owner of our folder there. That need not be geteuid(), because servers map users. */
+/*
+ * True if the file belongs to the owner of libprobe's folder. This need not be geteuid(), because
+ * servers map users.
+ */
 static bool is_own_file(const struct files *f, int fd)
 {
 	struct stat st, own;
@@ -306,7 +312,7 @@ static void write_health_entry(struct text *t, unsigned *n, bool unhealthy, cons
 		quoted);
 }
 
-/* Writes the existing entries, except that of this name, in their order. */
+/* Writes the existing entries, except that of checkpoint `quoted`, in their order. */
 static void write_old_entries(struct text *t, unsigned *n, const char *old, const char *quoted)
 {
 	for (const char *p = strchr(old, '{'); p; p = strchr(p + 1, '{')) {
@@ -327,7 +333,7 @@ static void write_old_entries(struct text *t, unsigned *n, const char *old, cons
 	}
 }
 
-/* Next to the folder: its content belongs to torch. */
+/* Writes <folder>.ckpt_status next to the folder, whose content belongs to torch. */
 static void write_ckpt_status(const struct health_ckpt *c)
 {
 	char path[4300], buf[64], *slash;
@@ -351,7 +357,7 @@ int health_lock_entries(const struct files *f)
 {
 	int dir = open(get_files_keys(f->cfg)->output_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	/* If folders cannot be locked, no rank is excluded. */
+	/* If the file system cannot lock folders, no rank is excluded. */
 	if (dir < 0 || (flock(dir, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)) {
 		int err = dir < 0 ? -errno : -EWOULDBLOCK;
 
@@ -407,7 +413,10 @@ bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, s
 			int64_t first = (int64_t)health_number(line, "first_step");
 			int64_t last = (int64_t)health_number(line, "last_step");
 
-			/* If it fired before and after the step, it is not known whether it fired in between. */
+			/*
+			 * If the alert fired before and after the range, it is not known whether
+			 * it fired in between.
+			 */
 			found = (first > before && first <= step) ||
 				(last > before && last <= step) ||
 				(health_number(line, "count") > 2 && first <= before &&

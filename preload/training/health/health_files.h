@@ -18,17 +18,19 @@
 
 struct health_ckpt {
 	char *path;
-	bool folder, judged, healthy; /* by this rank */
-	bool written; /* the entry says what the votes say */
+	/* folder: it is a folder. By this rank: it was judged; it is healthy */
+	bool folder, judged, healthy;
+	bool written; /* the entry in health_ckpts.json agrees with the votes */
 	uint64_t begun_ns;
-	int64_t asked_step; /* that another rank found; -1: by begun_ns */
+	int64_t asked_step; /* step for which another rank judged it; -1: to be found by begun_ns */
 	uint32_t step;
 	double value;
-	unsigned votes, against; /* lines of ranks, including this one's */
-	char alert[HEALTH_WHY_MAX]; /* "": none spoke */
+	/* ranks that voted, and that voted "not healthy"; including this rank */
+	unsigned votes, against;
+	char alert[HEALTH_WHY_MAX]; /* text of an alert that fired; "": none */
 };
 
-/* A line about a checkpoint. */
+/* A rank's line about a checkpoint. */
 struct health_line {
 	char path[4200];
 	bool folder, healthy;
@@ -39,8 +41,8 @@ struct health_line {
 struct health_peers {
 	struct health_peer {
 		int rank;
-		uint64_t offset; /* how much of its file has been read */
-		bool active; /* of this job */
+		uint64_t offset; /* bytes of the rank's file that have been read */
+		bool active; /* belongs to this job */
 	} * at;
 	unsigned n, cap, active;
 };
@@ -53,17 +55,20 @@ void health_read_peers(
 bool health_is_lowest(const struct health_peers *p, int rank);
 void health_peers_free(struct health_peers *p);
 
-/* Returns 0 or -errno (reported). */
+/* Write this rank's first line, and a line about a checkpoint. Return 0 or -errno (reported). */
 int health_write_head(const struct files *f);
 int health_write_line(const struct files *f, const struct health_ckpt *c);
 /*
- * Locks the entries against other ranks. Returns a descriptor to close afterwards, or -errno. -EWOULDBLOCK: another
- * rank is writing, and will read the lines again afterwards.
+ * Locks the entries against other ranks. Returns a descriptor that the caller must close, or
+ * -errno. -EWOULDBLOCK: another rank is writing, and will read all lines again afterwards.
  */
 int health_lock_entries(const struct files *f);
 int health_write_entry(const struct files *f, const struct health_ckpt *c);
 
-/* True if an alert of the rank's folder fired in a step after `before`, up to `step`. `why` gets its text. */
+/*
+ * True if an alert of the rank's folder fired in a step after `before`, up to `step`. `why`
+ * receives its text.
+ */
 bool health_alert_between(int dirfd, int64_t before, uint32_t step, char *why, size_t cap);
 
 #endif

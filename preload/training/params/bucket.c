@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The current gradients, and the buckets that collectives carry.
+ * The current gradients, and the buckets that collectives communicate.
  *
- * Lock: `lock` is a leaf; a forked child initialises it again. Lookups of gradients take it, some per collective.
+ * Lock: `lock` is a leaf; a forked child initialises it again. Lookups of gradients take it, some
+ * in each collective.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,7 +17,7 @@
 #include "call/data/view.h"
 #include "training/params/param.h"
 
-#define GRADS 65536u /* places; at most half of them are used */
+#define GRADS 65536u /* size of the table; at most half of it is used */
 #define BUCKETS 4096u
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -27,7 +28,8 @@ static struct grad {
 	const void *impl;
 	uintptr_t lo;
 	uint32_t id;
-	uint32_t round; /* in which it was seen; entries of other rounds count as empty */
+	/* round in which the gradient was seen; entries of other rounds count as empty */
+	uint32_t round;
 } * grads;
 static uint32_t ngrads, grad_round = 1;
 
@@ -80,13 +82,13 @@ uint32_t train_grad_of(const void *impl, uintptr_t lo)
 /* ---- buckets ---- */
 
 static struct bucket {
-	uint64_t key; /* hash of its memory and its content */
+	uint64_t key; /* hash of memory range and content */
 	struct train_part *part; /* NULL: no memory */
 	uint32_t n;
 } buckets[BUCKETS];
 static uint32_t nbuckets;
 
-/* The bucket that the calling thread is about to send. */
+/* The bucket that the calling thread is about to communicate. */
 static THREAD_OWN struct {
 	uint32_t name;
 	uintptr_t lo;
@@ -153,9 +155,9 @@ uint32_t train_name_buffer(const struct buffer *v)
 
 /* ---- NaN and Inf ---- */
 
-#define BADS_MAX 256 /* rows of a process */
+#define BADS_MAX 256 /* maximum number of rows in a process */
 
-/* Findings in the bucket that the calling thread is about to send. */
+/* NaN and Inf in the bucket that the calling thread is about to communicate. */
 struct bad_found {
 	uint32_t bucket, flags;
 	struct train_part part;
@@ -164,8 +166,8 @@ struct bad_found {
 static THREAD_OWN struct bad_found bad_here;
 
 struct bad_search {
-	uint64_t at; /* number of elements before the piece */
-	uint64_t nan, inf; /* the first of each; UINT64_MAX: none yet */
+	uint64_t at; /* number of elements before the current piece */
+	uint64_t nan, inf; /* index of the first NaN and the first Inf; UINT64_MAX: none yet */
 };
 
 enum { FINITE, IS_NAN, IS_INF };
@@ -236,7 +238,7 @@ void train_find_bad(const struct buffer *v, const struct journal_tensor *t)
 			continue;
 		part.offset = at;
 		part.count = t->stats.nans + t->stats.infs;
-		/* The record of its call is being written: this row is entered after that. */
+		/* The record of the call is being written, so this row is written afterwards. */
 		own(bad_here) = (struct bad_found){
 			number, s.nan != UINT64_MAX ? JN_NAN : JN_INF, part, true};
 	}

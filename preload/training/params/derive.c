@@ -10,7 +10,10 @@
 
 #define BLOCK 256 /* elements converted at once */
 
-/* Address of the elements of a tensor if they fill a contiguous piece of memory. */
+/*
+ * Returns the address of a tensor's elements if they fill a contiguous piece of memory, else
+ * NULL.
+ */
 static const unsigned char *dense_memory(const struct buffer *b, unsigned size)
 {
 	uintptr_t lo, hi;
@@ -20,7 +23,10 @@ static const unsigned char *dense_memory(const struct buffer *b, unsigned size)
 	return hi - lo == b->count * size ? (const unsigned char *)lo : NULL;
 }
 
-/* Dimensions of one element have any stride. */
+/*
+ * True if both tensors have their elements in the same order. Dimensions of one element may have
+ * any stride.
+ */
 static bool has_same_order(const struct buffer *a, const struct buffer *b)
 {
 	const int64_t *size = a->counts, *other = b->counts, *from = a->displs, *to = b->displs;
@@ -37,7 +43,7 @@ static bool has_same_order(const struct buffer *a, const struct buffer *b)
 	return true;
 }
 
-/* Both tensors, element by element in the same order. */
+/* Iterates over both tensors, element by element in the same order. */
 struct both {
 	const unsigned char *at[2];
 	uint8_t dtype[2], size[2];
@@ -114,7 +120,7 @@ void derive_load(double *to, const unsigned char *p, unsigned n, uint8_t dtype)
 	}
 }
 
-/* Number of elements now in a[] and b[]; 0: no more. */
+/* Loads the next elements into a[] and b[] and returns their number; 0 after the last. */
 static unsigned next_block(struct both *k, double *a, double *b)
 {
 	unsigned n = k->left < BLOCK ? (unsigned)k->left : BLOCK;
@@ -189,7 +195,7 @@ static double to_power(double base, double n)
 {
 	double p = 1;
 
-	/* The number of a step. */
+	/* n is the number of a step, so that it is an integer. */
 	for (uint64_t k = n > 0 && n < 1e15 ? (uint64_t)n : 0; k; k >>= 1, base *= base)
 		if (k & 1)
 			p *= base;
@@ -200,7 +206,7 @@ static void count_in_bins(double *bins, double v)
 {
 	unsigned i;
 
-	/* false also for NaN */
+	/* also skips NaN */
 	if (!(v >= -1 && v <= 1))
 		return;
 	i = (unsigned)((v + 1) / 2 * KIND_BINS_EACH);

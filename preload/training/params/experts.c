@@ -90,7 +90,10 @@ bool compute_router_similarity(const struct buffer *w, double *similarity)
 		inverse[e] = 1 / (norm < 1e-12 ? 1e-12 : norm);
 		own += squares * inverse[e] * inverse[e];
 	}
-	/* The square of a sum is the sum of the squares, and twice that of the pairs. */
+	/*
+	 * The square of a sum is the sum of the squares, plus twice the sum of the products of
+	 * pairs.
+	 */
 	for (uint64_t i = 0; i < width; i++) {
 		double sum = 0;
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of a router of experts: how alike its experts' weights are, how undecided it is, and how it spreads its tokens. Names no
- * framework. Each reads adjacent elements in the host's memory; false: the tensor is another one, or what is asked is not defined.
+ * Numbers about a router of experts: how similar the experts' weights are, how undecided the
+ * router is, and how it distributes tokens. Names no framework. Each function reads contiguous
+ * elements in host memory. It returns false if the tensor has another layout or type, or the
+ * number is not defined.
  */
 #ifndef PROBE_TRAIN_EXPERTS_H
 #define PROBE_TRAIN_EXPERTS_H
@@ -12,37 +14,41 @@
 #include "call/data/view.h"
 
 #define EXPERTS_MAX 4096
-#define TOP_MAX 64 /* experts of one token */
+#define TOP_MAX 64 /* maximum number of experts for a token */
 
 /*
- * Mean over i < j of cos(w_i, w_j). w: a matrix; its experts are the rows if there are fewer rows than columns, else the columns; at
- * least 2. A norm below 1e-12 counts as that. As msprobe 26.2.0 has it (pytorch/monitor/features.py,
- * cal_router_weight_similarity).
+ * Mean over i < j of cos(w_i, w_j). w: a matrix; w_i are its rows if it has fewer rows than
+ * columns, else its columns; at least 2. A norm below 1e-12 counts as 1e-12. As in msprobe 26.2.0
+ * (pytorch/monitor/features.py, cal_router_weight_similarity).
  */
 bool compute_router_similarity(const struct buffer *w, double *similarity);
 
 /*
- * Mean over the tokens of -sum p ln p with p = softmax(logits) over the last dimension. A token with a NaN, or without any finite
- * logit, counts as 0. As msprobe 26.2.0 has it (cal_per_token_expert_entropy).
+ * Mean over the tokens of -sum p ln p with p = softmax(logits) over the last dimension. A token
+ * with a NaN, or without any finite logit, counts as 0. As in msprobe 26.2.0
+ * (cal_per_token_expert_entropy).
  */
 bool compute_expert_entropy(const struct buffer *logits, double *entropy);
 
-/* Tokens of each expert. */
+/* Number of tokens of each expert. */
 struct expert_counts {
-	uint32_t n; /* experts */
+	uint32_t n; /* number of experts */
 	double at[EXPERTS_MAX];
 };
 
-/* Indices of experts, integers from 0 to n - 1, of any shape; n is set by the caller. Others are not counted. */
+/*
+ * Counts indices of experts: integers of any shape, from 0 to n - 1; the caller sets n. Other
+ * values are not counted.
+ */
 bool compute_index_counts(const struct buffer *indices, struct expert_counts *c);
 
-/* A mask: booleans whose last dimension is the experts. */
+/* Counts a mask: booleans whose last dimension is that of the experts. */
 bool compute_mask_counts(const struct buffer *mask, struct expert_counts *c);
 
-/* The k largest logits of each token, the first of equal ones. */
+/* Counts the k largest logits of each token; of equal ones, the first. */
 bool compute_top_counts(const struct buffer *logits, uint32_t k, struct expert_counts *c);
 
-/* A tensor that has the numbers themselves. */
+/* Reads a tensor that contains the counts themselves. */
 bool read_expert_counts(const struct buffer *counts, struct expert_counts *c);
 
 /*
@@ -59,7 +65,7 @@ struct expert_balance {
 	double drop_rate, utilization_min, utilization_max, cv, dead_share, diversity;
 };
 
-/* False: no token. */
+/* Returns false if there are no tokens. */
 bool compute_expert_balance(
 	const struct expert_counts *c, double capacity_factor, struct expert_balance *b);
 

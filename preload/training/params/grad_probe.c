@@ -55,12 +55,12 @@ bool grad_probe_has_param(const char *name)
 
 struct grad_scan {
 	enum config_grad_level level;
-	uint32_t crc; /* of the elements as float32 */
+	uint32_t crc; /* CRC-32 of the elements as float32 */
 	unsigned nbound;
-	float bound[CONFIG_NUMBERS_MAX]; /* as float, like that tool */
+	float bound[CONFIG_NUMBERS_MAX]; /* as float, as in msprobe */
 	uint64_t in[CONFIG_NUMBERS_MAX + 1], zeros;
-	unsigned char *signs; /* one bit for each element; NULL: not wanted, or no room */
-	uint64_t at; /* elements seen */
+	unsigned char *signs; /* one bit for each element; NULL: not wanted, or the pool is full */
+	uint64_t at; /* number of elements so far */
 };
 
 static void read_bounds(struct grad_scan *g, const char *lines)
@@ -76,7 +76,10 @@ static void read_bounds(struct grad_scan *g, const char *lines)
 	}
 }
 
-/* (bound[i - 1], bound[i]]; a NaN belongs to the last one, as in torch.bucketize. */
+/*
+ * Returns i for v in (bound[i - 1], bound[i]]; NaN belongs to the last interval, as in
+ * torch.bucketize.
+ */
 static unsigned interval_of(const struct grad_scan *g, double v)
 {
 	unsigned i = 0;
@@ -108,7 +111,7 @@ static void scan_block(struct grad_scan *g, const unsigned char *p, unsigned n, 
 	g->at += n;
 }
 
-/* The elements of a strided tensor, in the order of its dimensions. */
+/* Passes the elements of a strided tensor in the order of its dimensions. */
 static void scan_strided(struct grad_scan *g, const struct buffer *b, size_t size)
 {
 	const int64_t *sizes = b->counts, *strides = b->displs;

@@ -14,21 +14,25 @@
 #include "config/config_value.h"
 
 /*
- * Numbers in addition to the statistics: number of the file of signs, CRC-32, the share of each interval, and the share
- * of zeros.
+ * Number of values besides the statistics: number of the file of signs, CRC-32, the share of each
+ * interval, and the share of zeros.
  */
 #define GRAD_PROBE_NUMBERS (CONFIG_NUMBERS_MAX + 4)
 
-/* The kind to measure for it, or 0. */
+/* Returns the kind to be measured for task grad_probe under cfg, or 0. */
 uint32_t grad_probe_kinds_of(const struct config *cfg);
 
-/* Tests key param_list; with or without the "module." that a wrapper puts before a name. */
+/*
+ * True if key param_list selects the parameter, with or without the prefix "module." that a
+ * wrapper adds to names.
+ */
 bool grad_probe_has_param(const char *name);
 
 /*
- * Measures the elements in the order of the dimensions, by key grad_level. Copies their signs, one bit per element (1:
- * > 0), for the writer (journal/store/tensor_pool.h: number id, side IO_OUT). Without room the signs are skipped, which
- * is reported. Returns the count of numbers; 0: the gradient cannot be read.
+ * Measures the elements in the order of the dimensions, by key grad_level. Copies their signs for
+ * the writer, one bit per element (1: > 0; journal/store/tensor_pool.h: number id, side IO_OUT).
+ * If the pool is full, the signs are skipped (reported). Returns the count of numbers; 0: the
+ * gradient cannot be read.
  */
 unsigned grad_probe_look(
 	const struct buffer *grad, uint32_t id, uint32_t step, double numbers[GRAD_PROBE_NUMBERS]);

@@ -24,7 +24,7 @@ bool health_is_alone(void)
 	return !*get_kinds_keys(cfg)->kinds && config_metrics(cfg) == METRICS_HEALTH;
 }
 
-/* ---- which parameter ---- */
+/* ---- which parameter is the embedding ---- */
 
 static uint64_t count_of_param(const struct train_param *p)
 {
@@ -70,16 +70,19 @@ static void say_no_embedding(const struct train_params *all)
 		n ? list : "none of two dimensions");
 }
 
-/* Its number, 0: none. Searched once in each table. */
+/* Returns the embedding's number, 0: none. Searched once in each table. */
 static uint32_t find_embedding(const struct train_params *all)
 {
-	static _Atomic uint64_t known; /* the table's generation + 1, and the number */
+	static _Atomic uint64_t known; /* 1 + generation of the table, and the number */
 	uint64_t k = atomic_load_explicit(&known, memory_order_relaxed);
 	uint32_t id = 0;
 
 	if (k >> 32 == (uint64_t)all->generation + 1)
 		return (uint32_t)k;
-	/* A bias next to it has the same module name, and may come first: a graph gets its arguments in any order. */
+	/*
+	 * A bias in the same module may come first, because a graph gets its arguments in any
+	 * order.
+	 */
 	for (uint32_t i = 0; i < all->n; i++)
 		if (fits_embedding(&all->at[i]) &&
 			(!id || (all->at[id - 1].ndim < 2 && all->at[i].ndim >= 2)))
@@ -100,7 +103,7 @@ bool health_is_embedding(const struct train_params *all, const struct train_para
 
 /* The steps of optimizers are measured one at a time. */
 static struct {
-	uint32_t step; /* + 1; 0: none */
+	uint32_t step; /* 1 + the step; 0: none */
 	double value;
 } seen;
 
@@ -131,7 +134,10 @@ bool health_see_value(const struct train_value *v)
 	if (!id || strcmp(v->name, train_kind_name(all, &all->at[id - 1])))
 		return false;
 	alone = health_is_alone() || !train_is_target(all->at[id - 1].name);
-	/* A tensor that could not be read counts as nothing; a shard without elements has a gradient of 0. */
+	/*
+	 * A tensor that could not be read gives no norm; a shard without elements has a gradient
+	 * of 0.
+	 */
 	if (!v->stats.n && v->count) {
 		log_loss(LOSS_HEALTH,
 			"the embedding's gradient cannot be read (memory of a device, or more than "

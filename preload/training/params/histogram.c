@@ -19,14 +19,14 @@ bool histogram_is_due(uint32_t step)
 	return *get_tensorboard_keys(cfg)->summary_dir && config_summary_has(cfg, step);
 }
 
-/* Range of the finite elements. */
+/* Smallest and largest finite element. */
 struct spread {
 	double least, most, sum, squares;
 	uint64_t n;
 };
 
 struct bins {
-	double least, per_width; /* bins per unit */
+	double least, per_width; /* smallest element; bins per unit */
 	unsigned n;
 	double *count;
 };
@@ -85,19 +85,19 @@ static void count_block(void *arg, const double *v, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		double at = (v[i] - b->least) * b->per_width;
 
-		/* The largest element belongs to the last bin. NaN is in none. */
+		/* The largest element belongs to the last bin. NaN belongs to no bin. */
 		if (is_finite(v[i]) && at >= 0)
 			b->count[at < b->n ? (unsigned)at : b->n - 1]++;
 	}
 }
 
-/* mindspore/ccsrc/utils/summary: calc_histogram_bins(). */
+/* Returns the number of bins, as calc_histogram_bins() in mindspore/ccsrc/utils/summary. */
 static unsigned bins_of_count(uint64_t n)
 {
 	return n <= 5 ? 2 : n <= 10 ? 3 : n <= 880 ? (unsigned)(n / 10 + 1) : HISTOGRAM_BINS_MAX;
 }
 
-/* Returns false if it cannot be read, or has no finite element. */
+/* Returns false if the tensor cannot be read, or has no finite element. */
 static bool fill_histogram(const struct buffer *b, double *values, uint16_t *n)
 {
 	struct spread s = {0};
@@ -111,7 +111,7 @@ static bool fill_histogram(const struct buffer *b, double *values, uint16_t *n)
 	bins = (struct bins){s.least, 0, bins_of_count(s.n), values + HISTOGRAM_HEAD};
 	if (s.most > s.least)
 		bins.per_width = bins.n / (s.most - s.least);
-	/* The range is too small to divide: all elements are in the first bin. */
+	/* The range is too small to be divided: all elements are in the first bin. */
 	if (!is_finite(bins.per_width))
 		bins.per_width = 0;
 	memset(bins.count, 0, bins.n * sizeof(*bins.count));

@@ -14,11 +14,11 @@
 #include "training/params/metric.h"
 #include "training/params/place.h"
 
-/* ---- which ---- */
+/* ---- which kinds, on which ranks ---- */
 
 uint32_t train_kinds_wanted(void)
 {
-	/* One word: a configuration's number + 1, and its kinds. */
+	/* One word: 1 + the number of a configuration, and its kinds. */
 	static _Atomic uint64_t known;
 	const struct generation *g = generation_now();
 	uint64_t k = atomic_load_explicit(&known, memory_order_relaxed);
@@ -34,7 +34,7 @@ uint32_t train_kinds_wanted(void)
 	return (uint32_t)k;
 }
 
-/* Position of this rank in a list of world ranks; -1: not in it. */
+/* Returns the position of this rank in a list of world ranks; -1: not in it. */
 static int64_t place_in_group(const struct ranges *group, uint64_t rank)
 {
 	uint64_t before = 0;
@@ -50,9 +50,9 @@ static int64_t place_in_group(const struct ranges *group, uint64_t rank)
 }
 
 /*
- * True if this rank writes, by its position in a group of which only some ranks are wanted. The group is that of the
- * key, or the detected one; without other groups all ranks form one data-parallel group. True if the position is not
- * known.
+ * True if this rank writes, by its position in a group of which only some ranks are wanted. The
+ * group is that of the key, or the detected one; if there is none, all ranks form one
+ * data-parallel group. True also if the position is not known.
  */
 static bool is_rank_wanted(
 	const struct ranges *wanted, const struct ranges *group, enum train_axis axis, bool only)
@@ -89,7 +89,7 @@ bool train_kinds_due(void)
 	       is_rank_wanted(&keys->pp_ranks, &keys->process_group, AXIS_PIPELINE, false);
 }
 
-/* ---- what ---- */
+/* ---- measuring and writing ---- */
 
 static void add_kind_piece(
 	void *acc, const void *p, uint64_t count, enum dtype dt, const void *next)
@@ -131,7 +131,7 @@ static uint32_t wanted_ops(void)
 	if (!ops) {
 		ops = train_ops_of(get_kinds_keys(config_now())->ops);
 		if (!ops)
-			ops = TO_NORM; /* the default of other tools if none is valid */
+			ops = TO_NORM; /* other tools use this default if no word is valid */
 		atomic_store_explicit(&known, ops, memory_order_relaxed);
 	}
 	return ops;
@@ -163,7 +163,7 @@ static bool count_lost_value(struct thread *t)
 #define KIND_WORD_MAX 20
 #define DTYPE_PREFIX_MAX 16
 
-/* True if the kind is written, and not only measured. */
+/* True if the kind is written, not only measured. */
 static bool is_written_kind(enum train_kind k)
 {
 	static _Atomic uint64_t known; /* as in train_kinds_wanted() */
@@ -173,7 +173,7 @@ static bool is_written_kind(enum train_kind k)
 	if (w >> 32 != (uint64_t)g->number + 1) {
 		uint32_t kinds = train_kinds_of(get_kinds_keys(g->cfg)->kinds);
 
-		/* Other tensors of the optimizer come with its moments. */
+		/* If Adam's moments are wanted, the optimizer's other tensors are written too. */
 		if (kinds & (KIND_BIT(EXP_AVG) | KIND_BIT(EXP_AVG_SQ)))
 			kinds |= KIND_BIT(STATE);
 		w = ((uint64_t)g->number + 1) << 32 | kinds;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names in the files of kinds (key squash_name), and which of them are wanted (key targets). Both are decided once per
- * parameter and table of parameters, and kept in one byte each.
+ * Names in the files of kinds (key squash_name), and which parameters are wanted (key targets).
+ * Both are decided once per parameter and table of parameters, and stored in one byte each.
  *
  * Lock: `making` is a leaf; a thread that finds it taken decides without the table.
  */
@@ -22,7 +22,9 @@
 
 /* ---- squash_name ---- */
 
-/* The last `.word`; with `dot` it must be followed by a dot and more text. NULL: there is none. */
+/*
+ * Returns the last `.word` in the name, or NULL. dot: it must be followed by a dot and more text.
+ */
 static const char *find_last_part(const char *name, const char *word, bool dot)
 {
 	size_t n = strlen(word);
@@ -37,8 +39,8 @@ static const char *find_last_part(const char *name, const char *word, bool dot)
 const char *train_squash(const char *name)
 {
 	/*
-	 * Each is ^.*\.(word.*) of other monitors: if it occurs several times, the last one. With `dot`:
-	 * ^.*\.(words?\..*)
+	 * Words at which names are cut. Each row is ^.*\.(word.*) of other monitors: if the word
+	 * occurs several times, the last one is used. With `dot`: ^.*\.(words?\..*)
 	 */
 	static const struct {
 		char word[12];
@@ -65,27 +67,32 @@ const char *train_squash(const char *name)
 
 /* ---- targets ---- */
 
-#define TARGETS_MAX 256 /* entries; further ones match nothing, which the configuration reports */
+/* maximum number; additional entries match nothing, which the configuration reports */
+#define TARGETS_MAX 256
 
 struct target {
 	const char *text;
 	size_t len;
 	bool pattern;
-	bool exact; /* "=name": for modules only that one; for parameters those whose names begin with it */
+	/* "=name": for modules only this module; for parameters all whose names begin with it */
+	bool exact;
 	regex_t re;
 };
 
-/* For one value of the key: made once, never changed, kept as long as the process lives. */
+/*
+ * The targets of one value of the key: made once, never changed, kept as long as the process
+ * lives.
+ */
 struct target_set {
 	const char *words;
 	unsigned n;
 	struct target at[];
 };
 static _Atomic(struct target_set *) targets_made;
-static unsigned target_sets; /* under `making` */
+static unsigned target_sets; /* guarded by `making` */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
-/* Names contain dots, but no other special characters of regular expressions. */
+/* True if an entry is a regular expression: names contain dots, but no other special characters. */
 static bool is_pattern(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
@@ -103,7 +110,7 @@ static unsigned count_target_lines(const char *words)
 	return n;
 }
 
-/* words must live as long as the process. NULL: no memory. */
+/* words must live as long as the process. Returns NULL if there is no memory. */
 static struct target_set *make_target_set(const char *words)
 {
 	struct target_set *s =
@@ -134,7 +141,10 @@ static struct target_set *make_target_set(const char *words)
 	return s;
 }
 
-/* The targets of the configuration in use; a later configuration may have others. NULL: none, or no memory. */
+/*
+ * Returns the targets of the configuration in use; a later one may have others. Returns NULL if
+ * there are none, or no memory.
+ */
 static struct target_set *targets_in_use(bool locked)
 {
 	const struct kinds_keys *keys = get_kinds_keys(config_now());
@@ -162,7 +172,10 @@ const void *train_targets_now(void)
 	return targets_in_use(false);
 }
 
-/* A plain text matches at dots: layers.1 matches module.layers.1.weight, but not layers.10.weight. */
+/*
+ * A plain text matches whole parts between dots: layers.1 matches module.layers.1.weight, but not
+ * layers.10.weight.
+ */
 static bool matches_plain(const char *name, const struct target *t)
 {
 	for (const char *p = name; (p = memmem(p, strlen(p), t->text, t->len)); p++)
@@ -217,7 +230,7 @@ enum { DECIDED = 1, TARGET = 2, SHORT = 4 };
 static struct decisions {
 	uint32_t generation, n;
 	const struct target_set *targets;
-	uint8_t *of; /* by id - 1 */
+	uint8_t *of; /* index: id - 1 */
 } decisions;
 
 struct short_name {
@@ -234,8 +247,8 @@ static int compare_short(const void *a, const void *b)
 }
 
 /*
- * Decides which names are shortened: the first of those with the same short name, as in msprobe. The others keep their complete
- * name.
+ * Decides which names are shortened: of several with the same short name only the first, as in
+ * msprobe. The others keep their complete name.
  */
 static void decide_short(const struct train_params *all, uint8_t *of)
 {
@@ -249,7 +262,7 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 		s[i] = (struct short_name){train_squash(all->at[i].name), i};
 	qsort(s, all->n, sizeof(*s), compare_short);
 	for (uint32_t i = 0, end; i < all->n; i = end) {
-		/* Another parameter has this short name as its complete name. */
+		/* True if another parameter has this short name as its complete name. */
 		bool is_taken = false;
 
 		for (end = i; end < all->n && !strcmp(s[end].name, s[i].name); end++)
@@ -260,9 +273,9 @@ static void decide_short(const struct train_params *all, uint8_t *of)
 	munmap(s, bytes);
 }
 
-#define NAMES_SHOWN 8 /* of those that an entry matches */
+#define NAMES_SHOWN 8 /* maximum number of names written for an entry */
 
-/* Writes one entry of meta.json's `targets`; returns how many parameters it matches. */
+/* Writes one entry of `targets` in meta.json. Returns how many parameters the entry matches. */
 static uint32_t write_target_matches(
 	struct text *out, const struct target *t, const struct train_params *all)
 {
@@ -287,7 +300,10 @@ static uint32_t write_target_matches(
 	return n;
 }
 
-/* Writes the matches of each entry into meta.json, once; an entry without a match is reported. Under `making`. */
+/*
+ * Writes the matches of each entry into meta.json, once, and reports entries without a match.
+ * Called under `making`.
+ */
 static void report_targets(const struct train_params *all, const struct target_set *s)
 {
 	static char part[8192];
@@ -315,7 +331,7 @@ static void report_targets(const struct train_params *all, const struct target_s
 		journal_dict_add(&session.journal, DICT_META, META_TARGETS, part, t.len + 1);
 }
 
-/* Under `making`. */
+/* Called under `making`. */
 static void decide_params(const struct train_params *all, const struct target_set *targets)
 {
 	uint8_t *of =

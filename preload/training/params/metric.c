@@ -57,7 +57,7 @@ bool metric_is_due(enum metric m, uint32_t step)
 /* ---- targets ---- */
 
 #define METRIC_TARGETS_MAX 64
-/* names whose decision is cached: the hash, with the decision in the lowest bit */
+/* number of names with a cached decision: hash of the name, with the decision in the lowest bit */
 #define DECISIONS 4096
 
 struct target_set {
@@ -66,7 +66,7 @@ struct target_set {
 	_Atomic uint64_t decided[DECISIONS];
 };
 
-/* From the configuration at process start: the keys are fixed. */
+/* From the configuration at process start, because these keys cannot change. */
 static struct target_set of_metrics, of_stable_rank, of_summary, of_routers;
 static pthread_once_t read_once = PTHREAD_ONCE_INIT;
 
@@ -151,25 +151,28 @@ bool histogram_has_target(const char *name, unsigned index)
 /* ---- over all parameters ---- */
 
 struct norm_sum {
-	uint32_t step; /* + 1; 0: none */
-	uint32_t n; /* number of its values */
-	uint32_t unread; /* values that could not be measured */
+	uint32_t step; /* 1 + the step; 0: none */
+	uint32_t n; /* number of values so far */
+	uint32_t unread; /* number of values that could not be measured */
 	double squares;
 };
 
-/* The steps of optimizers are measured one at a time (kinds of the adapter). */
+/*
+ * Without a lock, because the steps of optimizers are measured one at a time (kinds of the
+ * adapter).
+ */
 static struct norm_sum grads, weights;
 
-/* Gradients as accumulated after each micro step, with monitor_mbs_grad. */
+/* Sums for gradients as accumulated after each micro step, with monitor_mbs_grad. */
 #define MICRO_MAX 64
 static struct norm_sum micro_grads[MICRO_MAX];
 
-/* Parameters that were updated, if the adapter counts them. */
+/* Number of parameters that were updated, if the adapter counts them. */
 static struct {
-	uint32_t step; /* + 1; 0: none */
+	uint32_t step; /* 1 + the step; 0: none */
 	uint32_t n;
-	uint32_t last; /* n of the last step that had an update */
-	uint32_t least; /* metric_expect_values() */
+	uint32_t last; /* n of the last step with an update */
+	uint32_t least; /* set by metric_expect_values() */
 } updates;
 
 static void add_norm(struct norm_sum *s, const struct train_value *v)
@@ -184,7 +187,10 @@ static void add_norm(struct norm_sum *s, const struct train_value *v)
 	s->squares += v->stats.n ? v->stats.norm * v->stats.norm : 0;
 }
 
-/* A sum over some of them is not a number of the training. */
+/*
+ * Writes a norm, unless some parameters are missing from it: such a sum is not a number of the
+ * training.
+ */
 static void write_norm(enum metric m, enum scalar which, uint32_t step, struct norm_sum *s)
 {
 	bool any = s->step == step + 1, updated = updates.step == step + 1;
@@ -208,7 +214,7 @@ static void write_norm(enum metric m, enum scalar which, uint32_t step, struct n
 	s->step = 0;
 }
 
-/* A micro step in which not all parameters were measured has none. */
+/* A micro step in which not all parameters were measured has no norm. */
 static void write_micro_norms(uint32_t step)
 {
 	uint32_t most = 0;

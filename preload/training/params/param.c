@@ -18,7 +18,7 @@
 /* A table and its indexes, in one mapping, followed by texts and dims. */
 struct param_table {
 	struct train_params params;
-	const uint32_t *by_impl; /* open addressing, id; 0: empty */
+	const uint32_t *by_impl; /* hash table, open addressing: id; 0: empty */
 	uint32_t mask;
 	const uint32_t *by_lo; /* ids sorted by .lo */
 	uint32_t nlo;
@@ -28,7 +28,10 @@ struct param_table {
 
 static _Atomic(const struct param_table *) table_now;
 static uint32_t tables_made;
-/* Goes on in a forked child, where what others have made of a table is of the parent's. */
+/*
+ * Not reset in a forked child: other modules have data that belongs to the parent's tables, by
+ * generation.
+ */
 static uint32_t generations;
 
 const struct train_params *train_params_now(void)
@@ -171,7 +174,7 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 	uint64_t *dim;
 	char *text;
 
-	/* At most three handles for each. */
+	/* Each parameter has at most three handles. */
 	while (slots < 6 * n)
 		slots *= 2;
 	for (uint32_t i = 0; i < n; i++) {
@@ -203,7 +206,10 @@ static struct param_table *make_table(const struct train_param *list, uint32_t n
 		p->dims = copy_dims(&dim, list[i].dims, p->ndim);
 		p->whole_dims = copy_dims(&dim, list[i].whole_dims, p->whole_ndim);
 	}
-	/* The newest first: a freed handle may have been reused for a later one. */
+	/*
+	 * The newest parameter is inserted first: the handle of a freed one may have been reused
+	 * for it.
+	 */
 	for (uint32_t id = n; id; id--) {
 		if (at[id - 1].lo < at[id - 1].hi)
 			by_lo[t->nlo++] = id;
@@ -284,7 +290,7 @@ void train_modules_enter(const struct train_module *list, uint32_t n)
 		log_loss(LOSS_ENTRY, "module_struct.json is not complete: the journal is full");
 }
 
-/* Compares what its row of names.csv shows. */
+/* True if a value differs that the row in names.csv shows. */
 static bool has_changed(const struct train_param *was, const struct train_param *is)
 {
 	return was->optimizer != is->optimizer || was->group != is->group ||
@@ -303,7 +309,7 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 		if (!list[i].id)
 			list[i].id = ++next;
 	if (next != n)
-		return -EINVAL; /* an earlier table is missing */
+		return -EINVAL; /* a parameter of an earlier table is missing */
 	t = make_table(list, n);
 	if (!t)
 		return -ENOMEM;
@@ -325,7 +331,7 @@ int train_params_publish(struct train_param *list, uint32_t n, const char *why)
 
 void train_params_forked(void)
 {
-	/* The child inherits the parent's mapping, but its own folder begins without names. */
+	/* The child inherits the parent's table, but its own folder has no names yet. */
 	atomic_store(&table_now, NULL);
 	tensor_namer = NULL;
 	tensor_bad = NULL;

@@ -11,14 +11,15 @@
 #include "session/generation.h"
 #include "session/state.h"
 
-#define GROUPS_MAX 32u /* number of communicators; further ones are ignored */
+#define GROUPS_MAX 32u /* maximum number of communicators; additional ones are ignored */
 
 /* Traffic of a communicator. Written by the calling threads; read at optimizer steps. */
 static struct group {
-	_Atomic uint64_t id; /* 0: free */
-	_Atomic int32_t place, size; /* size 0: the place is not known yet */
-	_Atomic uint64_t gradients; /* elements */
-	_Atomic uint32_t messages, reductions[2]; /* in forward, in backward passes */
+	_Atomic uint64_t id; /* 0: the entry is free */
+	_Atomic int32_t place, size; /* size 0: `place` is not known yet */
+	_Atomic uint64_t gradients; /* number of gradient elements */
+	/* reductions: in forward passes, in backward passes */
+	_Atomic uint32_t messages, reductions[2];
 } groups[GROUPS_MAX];
 
 bool train_places_wanted(void)
@@ -61,7 +62,7 @@ void train_group_carries(enum train_carries what, uint64_t comm, int32_t place, 
 			&g->reductions[phase == PHASE_BACKWARD], 1, memory_order_relaxed);
 }
 
-/* Evidence that the group has that role; 0: none. */
+/* Returns how much traffic shows that the group has the role of `axis`; 0: none. */
 static uint64_t rate_group(const struct group *g, enum train_axis axis)
 {
 	uint64_t forward = atomic_load_explicit(&g->reductions[0], memory_order_relaxed),
@@ -72,10 +73,13 @@ static uint64_t rate_group(const struct group *g, enum train_axis axis)
 	case AXIS_DATA:
 		return gradients;
 	case AXIS_TENSOR:
-		/* Averaging a loss is not such a reduction: it occurs once in a step, and not in a backward pass. */
+		/*
+		 * Averaging a loss does not show tensor parallelism: it occurs once in a step,
+		 * and not in a backward pass.
+		 */
 		return gradients || !backward ? 0 : forward;
 	case AXIS_PIPELINE:
-		/* Between all ranks, messages may go in any direction. */
+		/* In a group of all ranks, messages may belong to anything. */
 		return g->size == session.world_size ? 0 : g->messages;
 	}
 	return 0;

@@ -9,15 +9,18 @@
 #include "stats/sum.h"
 #include "training/params/derive.h"
 
-/* Two at once, as SSE2 and NEON have. Rows are padded with zeros to whole groups of LANES. */
+/*
+ * Two numbers at once, as SSE2 and NEON have. Rows are padded with zeros to whole groups of
+ * LANES.
+ */
 typedef double pair __attribute__((vector_size(16)));
 #define LANES 8
 #define LOOK_EVERY (1u << 20) /* elements between two readings of the clock */
 
 struct iteration {
-	double *v, *next, *row; /* n numbers each, and zeros */
+	double *v, *next, *row; /* n numbers each, then zeros */
 	uint64_t n, lanes;
-	double squares; /* of all elements, after the first pass */
+	double squares; /* sum over all elements, after the first pass */
 };
 
 static double multiply_rows(const double *a, const double *b, uint64_t n)
@@ -34,7 +37,7 @@ static double multiply_rows(const double *a, const double *b, uint64_t n)
 	return s[0][0] + s[0][1];
 }
 
-/* to += by * a */
+/* Computes to += by * a. */
 static void add_row(double *to, const double *a, double by, uint64_t n)
 {
 	pair f = {by, by}, x, y;
@@ -47,7 +50,7 @@ static void add_row(double *to, const double *a, double by, uint64_t n)
 	}
 }
 
-/* next = W'Wv. False: it took too long. */
+/* Computes next = W'Wv. Returns false if it took too long. */
 static bool pass_rows(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,
 	bool first, uint64_t until)
 {
@@ -70,7 +73,7 @@ static bool pass_rows(struct iteration *it, const unsigned char *p, uint64_t m, 
 	return true;
 }
 
-/* Memory for three rows, reused by the next call. */
+/* Returns memory for three rows, reused by the next call. */
 static double *scratch_of(uint64_t lanes)
 {
 	static double *at;
@@ -90,7 +93,7 @@ static double *scratch_of(uint64_t lanes)
 	return at;
 }
 
-/* A fixed vector of length 1 with components of both signs. */
+/* Sets v to a fixed vector of length 1 with components of both signs. */
 static void start_vector(struct iteration *it)
 {
 	double norm;
@@ -102,7 +105,7 @@ static void start_vector(struct iteration *it)
 		it->v[i] /= norm;
 }
 
-/* If two successive estimates differ by less, the iteration has converged. */
+/* Relative difference of two successive estimates below which the iteration has converged. */
 #define AT_REST 1e-12
 
 static bool iterate_power(struct iteration *it, const unsigned char *p, uint64_t m, enum dtype dt,

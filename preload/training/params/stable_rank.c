@@ -18,21 +18,22 @@
 
 /* ---- rounds ---- */
 
-#define LOOK_EVERY (1u << 16) /* elements of a weight whose time is significant */
-#define NUMBERS_MAX (1u << 20) /* parameters; further ones are skipped */
+#define LOOK_EVERY (1u << 16) /* elements from which on the time of a weight is significant */
+/* maximum number of a parameter; parameters with higher numbers are skipped */
+#define NUMBERS_MAX (1u << 20)
 #define WORD_BITS 64
 
 static struct {
-	uint32_t begun; /* the step after which the round began, + 1; 0: none */
-	bool left; /* some weights remain for the next step */
-	uint32_t step; /* the step whose budget this is, + 1 */
-	uint64_t spent; /* of it, ns */
-	uint64_t cost, longest; /* total of all rounds, and the longest step, ns */
+	uint32_t begun; /* 1 + the step after which the round began; 0: no round */
+	bool left; /* weights remain for the next step */
+	uint32_t step; /* 1 + the step to which `spent` belongs */
+	uint64_t spent; /* ns of the step's budget that were used */
+	uint64_t cost, longest; /* ns: of all rounds together; of the longest step */
 	uint64_t rows, left_out;
 	uint32_t rounds;
-	double ns_each; /* time per element and pass, as measured; 0: not yet */
+	double ns_each; /* measured time per element and pass, ns; 0: not measured yet */
 } rounds;
-/* measured in this round, by the parameter's number */
+/* bit by the parameter's number: measured in this round */
 static uint64_t measured[NUMBERS_MAX / WORD_BITS];
 
 static uint64_t budget_ns(void)
@@ -68,7 +69,10 @@ static void begin_step(uint32_t step)
 	rounds.rounds++;
 }
 
-/* A sequence of matrices in memory, each stored row by row in rows of n; a transposed one has the same eigenvalues. */
+/*
+ * A sequence of matrices in memory, each stored row by row, n elements per row. A matrix may be
+ * transposed, which has the same eigenvalues.
+ */
 struct stack {
 	const unsigned char *at;
 	uint64_t count, m, n;
@@ -165,7 +169,7 @@ static void write_experts(const struct train_value *v, const struct expert_ranks
 	write_rank(v, "/expert_mean", &mean);
 }
 
-/* Returns false if it took too long. The results so far are written. */
+/* Returns false if it took too long; the results so far are written. */
 static bool measure_stack(const struct train_value *v, const struct stack *s, uint64_t until)
 {
 	const struct training_keys *keys = get_training_keys(config_now());
@@ -191,15 +195,15 @@ static bool measure_stack(const struct train_value *v, const struct stack *s, ui
 	return true;
 }
 
-/* Work of one pass: rows are computed in blocks of 8 elements. */
+/* Returns the work of one pass: rows are computed in blocks of 8 elements. */
 static double rank_work_of(const struct stack *s)
 {
 	return (double)(s->count * s->m * ((s->n + 7) / 8 * 8));
 }
 
 /*
- * True if it may be measured now: not if it needs more than the remaining time. *ever is false if it needs more than the whole
- * budget.
+ * True if the remaining time is enough to measure the weight. *ever: false if not even the whole
+ * budget is.
  */
 static bool has_time(const struct stack *s, bool *ever)
 {
@@ -220,7 +224,10 @@ static void record_time(uint64_t took, const struct stack *s, bool whole)
 	rounds.cost += took;
 	if (rounds.spent > rounds.longest)
 		rounds.longest = rounds.spent;
-	/* A measurement that was given up gives a lower limit of its time. Small weights only show the overhead. */
+	/*
+	 * A measurement that was stopped gives a lower limit for its time. For small weights the
+	 * time is mostly overhead.
+	 */
 	if (each > rounds.ns_each && (!whole || s->count * s->m * s->n >= LOOK_EVERY))
 		rounds.ns_each = each;
 	else if (whole && s->count * s->m * s->n >= LOOK_EVERY)
@@ -264,7 +271,7 @@ void stable_rank_see(const struct train_value *of, uint32_t id, const struct buf
 	measured[id / WORD_BITS] |= bit;
 }
 
-/* Each text takes room in the dictionary permanently. */
+/* Each text takes space in the dictionary permanently, so not every number is written. */
 static bool is_said(uint32_t n)
 {
 	return n <= 4 || (n & (n - 1)) == 0;

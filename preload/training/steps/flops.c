@@ -9,7 +9,7 @@
 
 /* Totals of the current step. */
 static _Atomic uint64_t model, all, operators;
-static _Atomic uint64_t lead; /* the leader's calls: sum of their hashes, from all threads */
+static _Atomic uint64_t lead; /* sum of the hashes of the leader's calls, on all threads */
 static _Atomic bool missed, given_up;
 static _Atomic bool counted = true;
 
@@ -75,7 +75,7 @@ static void switch_counting(bool on)
 		fn(on);
 }
 
-/* A counted step has ended: returns true if the next one is to be counted too. */
+/* Keeps the result of a counted step. Returns true if the next step is to be counted too. */
 static bool keep_count(uint32_t step, const struct flops *f, uint64_t leader, bool whole)
 {
 	bool same = known.there && leader && known.lead == leader;

@@ -42,9 +42,10 @@ static void enter_scalar(
 	*e = (struct journal_scalar){
 		.e = {.bytes = sizeof(*e), .type = JE_SCALAR},
 		/*
-		 * A checkpoint's step is found by its file's time, which is that of the kernel's last clock tick. Only
-		 * readings of that same clock are comparable with it. Ticks converted later do not follow changes of
-		 * the clock, and a late tick on a loaded machine makes files look older than they are.
+		 * A checkpoint's step is found by its file's time, which is that of the kernel's
+		 * last clock tick. Only readings of the same clock are comparable with it. Ticks
+		 * converted later do not follow changes of the clock, and a late tick on a loaded
+		 * machine makes files look older than they are.
 		 */
 		.at = real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks(),
 		.at_is_real = real,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of a training with one value per step (terms/scalars.def): into the journal, and from there into
- * scalars_<a>-<b>.csv. This costs nothing if the configuration requests none of them.
+ * Scalars: numbers of a training with one value per step (terms/scalars.def), which go into the
+ * journal, and from there into scalars_<a>-<b>.csv. This costs nothing if the configuration
+ * requests none of them.
  */
 #ifndef PROBE_TRAIN_SCALAR_H
 #define PROBE_TRAIN_SCALAR_H
@@ -15,7 +16,7 @@
 #include "journal/layout.h"
 #include "session/generation.h"
 
-/* True if any of them, or a metric, is requested. False before the configuration has been read. */
+/* True if a scalar or a metric is requested. False before the configuration has been read. */
 static inline bool scalars_wanted(void)
 {
 	const struct config *cfg = config_now();
@@ -29,22 +30,23 @@ static inline bool scalar_is_wanted(enum scalar which)
 }
 
 /*
- * Writes one if it is requested, its step is recorded and this rank records. Values without room in the journal are
- * counted (training_values in meta.json). Any thread of the job.
+ * Writes a scalar if it is requested, its step is recorded and this rank records. If the journal
+ * is full, the value is counted (training_values in meta.json). Any thread of the job.
  */
 void scalar_put(enum scalar which, uint32_t step, double value);
 void scalar_put_of(
 	enum scalar which, uint32_t step, uint16_t optimizer, uint16_t group, double value);
 
-/* The same for a number that key `metrics` requests. */
+/* Like scalar_put(), for a number that key `metrics` requests. */
 void scalar_put_metric(enum scalar which, uint32_t step, double value);
 void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value);
 
-/* True if it would be written in the current step. */
+/* True if scalar_put() would write this scalar in the current step. */
 bool scalar_is_due(enum scalar which);
 
 /*
- * Marks a scalar whose values do not come from the program but are derived: `derived_scalars` of meta.json. Any thread.
+ * Marks a scalar whose values are derived instead of coming from the program: `derived_scalars`
+ * of meta.json. Any thread.
  */
 void scalar_is_derived(enum scalar which);
 

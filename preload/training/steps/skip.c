@@ -25,8 +25,9 @@
 #define PEER_FOLDER "skip"
 #define PEER_OFF "off" /* one line for each rank that no longer withholds */
 #define PEER_BYTES 256
-#define PROMISE_TRIES 4 /* passes in which a training may not have an optimizer yet */
-#define PEER_OFF_BYTES 65536 /* a longer file is no longer read */
+/* backward passes in which the promise is tried: there may be no optimizer yet */
+#define PROMISE_TRIES 4
+#define PEER_OFF_BYTES 65536 /* maximum bytes; a longer file is not read */
 #define PART_BYTES 640
 
 enum skip_state { SKIP_UNSEEN, SKIP_WAITING, SKIP_ON, SKIP_REFUSED };
@@ -35,19 +36,19 @@ static const char state_words[][8] = {"waiting", "waiting", "on", "refused"};
 
 static _Atomic uint8_t state; /* enum skip_state */
 static char refusal[SKIP_WHY_MAX];
-static bool told; /* the other ranks have been informed: this rank's file exists */
-static bool all_on; /* each rank's file was read once: later changes are in PEER_OFF */
-static unsigned promise_tries, promised; /* optimizers, before the first step */
+static bool told; /* the other ranks have been informed, because this rank's file exists */
+static bool all_on; /* each rank's file was read once; later changes are in PEER_OFF */
+static unsigned promise_tries, promised; /* tries to make the promise; number of optimizers in it */
 static uint64_t withheld;
 static uint32_t last_step;
 static double last_norm;
-static uint64_t last_count; /* of the last optimizer that stepped */
+static uint64_t last_count; /* withheld steps in a row of the last optimizer that stepped */
 static bool was_withheld;
 
-/* Of each optimizer. */
+/* For each optimizer: */
 static struct {
 	uint64_t steps, consecutive;
-	uint32_t put; /* the last step with the scalar, from 1 */
+	uint32_t put; /* 1 + the last step with the scalar */
 } of[SKIP_OPTIMIZERS];
 
 bool skip_is_wanted(void)
@@ -79,7 +80,7 @@ static void write_skip_member(struct text *t, const char *key, bool first)
 	text_str(t, ": ");
 }
 
-/* Called after a withheld step, or (changed) another change. */
+/* Writes the part of meta.json after a withheld step, or (changed) after another change. */
 static void tell_meta(bool changed)
 {
 	const struct config *cfg = config_now();
@@ -87,7 +88,7 @@ static void tell_meta(bool changed)
 	char part[PART_BYTES];
 	struct text t = text_over(part, sizeof(part));
 
-	/* Each text takes room in the dictionary permanently. */
+	/* Each text takes space in the dictionary permanently, so not every step is written. */
 	if (!session.journal.head || (!changed && withheld > 16 && withheld & (withheld - 1)))
 		return;
 	text_put(&t, "skip_on_spike", sizeof("skip_on_spike"));
@@ -125,8 +126,8 @@ void skip_begin(void)
 /* ---- messages between ranks ---- */
 
 /*
- * Identifies the job: equal on all its ranks, and different from other jobs that use the same folder, if the launcher
- * gives a name.
+ * Writes a text that identifies the job: equal on all its ranks, and, if the launcher gives a
+ * name, different from that of other jobs in the same folder.
  */
 static void write_peer_text(struct text *t, const char *word)
 {
@@ -138,7 +139,7 @@ static void write_peer_text(struct text *t, const char *word)
 	text_char(t, '\n');
 }
 
-/* The line of a file that announces this before the first step. */
+/* Writes the line by which a rank promises, before the first step, to withhold it if necessary. */
 static void format_promise(struct text *t)
 {
 	text_str(t, "from the first step, optimizers: ");
@@ -156,7 +157,10 @@ static void write_peer_path(struct text *t, int rank)
 	}
 }
 
-/* text: "" if the file only has to exist, so that no rank mistakes another host's cached absence for its absence. */
+/*
+ * Appends a line to PEER_OFF. text: "" if the file only has to be made, so that no rank takes a
+ * cached absence of the file on its host for the truth.
+ */
 static int append_peer_off(const char *text, size_t n)
 {
 	char path[CONFIG_PATH_MAX + 64];
@@ -172,13 +176,16 @@ static int append_peer_off(const char *text, size_t n)
 	if (n)
 		err = io_write_all(fd, text, n);
 	close(fd);
-	/* If the line cannot be written, the missing file has the same meaning. */
+	/*
+	 * If the line cannot be written, PEER_OFF is removed: a missing file has the same
+	 * meaning.
+	 */
 	if (err)
 		unlink(path);
 	return err;
 }
 
-/* -errno */
+/* Writes this rank's file. Returns 0 or -errno. */
 static int tell_peers(const char *word)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES];
@@ -198,13 +205,13 @@ static int tell_peers(const char *word)
 		err = append_peer_off(line, strcmp(word, "off") == 0 ? l.len : 0);
 	if (!err || strcmp(word, "off") == 0)
 		err = io_replace_file(AT_FDCWD, path, line, l.len);
-	/* The line `on` must not remain in the file. */
+	/* The file must not keep the line `on`. */
 	if (err)
 		unlink(path);
 	return err;
 }
 
-/* True if a rank of this run no longer withholds, or if that cannot be known. */
+/* True if a rank of this run no longer withholds, or if this cannot be determined. */
 static bool has_peer_left(void)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], *have = malloc(PEER_OFF_BYTES);
@@ -222,7 +229,10 @@ static bool has_peer_left(void)
 	return left;
 }
 
-/* The first rank that has not announced that it withholds (first: the first step too); -1: all have. */
+/*
+ * Returns the first rank that has not announced that it withholds (first: the first step, too);
+ * -1: all have.
+ */
 static int find_unready_peer(bool first)
 {
 	char path[CONFIG_PATH_MAX + 64], line[PEER_BYTES], have[PEER_BYTES];
@@ -268,7 +278,7 @@ void record_skip_promise(unsigned count)
 		return;
 	promise_tries++;
 	promised = count;
-	/* A file of an earlier run must not remain. */
+	/* A file of an earlier run must be replaced. */
 	if (tell_peers(count ? "on" : "waiting"))
 		promised = 0;
 	told = promised > 0;
@@ -317,7 +327,7 @@ static bool is_everybody_ready(bool first, bool is_promised)
 
 /* ---- a step ---- */
 
-/* Reported once: each one is in monitor.log and in the scalars. */
+/* Reports the first withheld step; each one is in monitor.log and in the scalars. */
 static void say_withheld(double norm)
 {
 	static bool said;
@@ -337,7 +347,10 @@ static void say_withheld(double norm)
 		isfinite(norm) ? most : "");
 }
 
-/* An optimizer may step several times in a step of the training: the first withheld one counts. */
+/*
+ * If an optimizer steps several times in one step of the training, its first withheld step is
+ * counted.
+ */
 static void write_withheld(unsigned optimizer)
 {
 	if (of[optimizer].put != last_step + 1)

@@ -18,37 +18,47 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SKIP_OPTIMIZERS 64 /* of one process; steps of further ones are not withheld */
+#define SKIP_OPTIMIZERS 64 /* of one process; steps of additional ones are not withheld */
 #define SKIP_WHY_MAX 200
 
 /* True if the key is set. Any thread. */
 bool skip_is_wanted(void);
 
-/* A training was detected: meta.json shows `waiting` until the first step. Once. */
+/*
+ * Called once, when a training was detected: meta.json then shows `waiting` until the first step.
+ */
 void skip_begin(void);
 
-/* Whether the promise for the first step still has to be made. True only a few times, and only with several ranks. */
+/*
+ * True if the promise for the first step must still be made. True only a few times, and only with
+ * several ranks.
+ */
 bool is_skip_promise_due(void);
 
-/* Before the first step: `count` optimizers were examined, and their steps can be withheld; 0: that is not known. */
+/*
+ * Before the first step: `count` optimizers were examined, and their steps can be withheld; 0:
+ * that is not known.
+ */
 void record_skip_promise(unsigned count);
 
 /*
- * A step might not be withheld correctly, for the reason `why`: from now on no step of this process is withheld.
- * Reported in a line and in meta.json; the rule `spike` still fires.
+ * To be called if a step might not be withheld correctly, for the reason `why`: from now on no
+ * step of this process is withheld. Reported in a message and in meta.json; the rule `spike`
+ * still fires.
  */
 void skip_refuse(const char *why);
 bool skip_is_refused(void); /* any thread */
 
 /*
- * A step of that optimizer (0: the first that stepped) begins, with gradients of that norm. promised: it is one of the
- * optimizers of record_skip_promise(). True: it is to be withheld, and is counted; false: it is made.
+ * A step of `optimizer` (0: the first that stepped) begins, with gradients of norm `norm`.
+ * promised: the optimizer is one of those of record_skip_promise(). Returns true if the step must
+ * be withheld (it is counted), false if it is to be made.
  */
 bool skip_judge(unsigned optimizer, double norm, bool promised);
 
 /*
- * The withheld step has ended. True: it is the global_norm_spike_count_threshold-th in a row, and the job is to be
- * ended with that text.
+ * To be called when the withheld step has ended. Returns true if it was the
+ * global_norm_spike_count_threshold-th in a row: the job is to be ended with `text`.
  */
 bool skip_reached_limit(char *text, size_t cap);
 

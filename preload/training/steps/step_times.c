@@ -23,26 +23,28 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct {
 	uint64_t step_began; /* ticks; 0: not known */
-	/* the end of the last part; the time after it may be forward; 0: nothing yet */
+	/* ticks at the end of the last part; the time after it may be forward; 0: nothing yet */
 	uint64_t since;
-	uint64_t forward, part[STEP_PARTS]; /* ticks in this step */
-	uint64_t began[STEP_PARTS]; /* start of a part in progress; 0: none */
-	/* forward, backward and data time of this step when the optimizer's step began */
+	uint64_t forward, part[STEP_PARTS]; /* ticks in the current step */
+	/* ticks at the start of a part in progress; 0: not in progress */
+	uint64_t began[STEP_PARTS];
+	/* forward, backward and data time of the step when the optimizer's step began */
 	uint64_t inside;
 	uint32_t passes; /* backward passes that are micro steps */
-	bool passed_inside; /* one of them is inside the optimizer's step in progress */
+	bool passed_inside; /* a backward pass is inside the optimizer's step in progress */
 	bool data, forwards; /* seen in this step */
-	bool loads; /* there is a DataLoader: data-time is its time */
-	bool forward_began; /* since the last backward pass, or the step's beginning */
+	bool loads; /* there is a DataLoader, so data-time is known */
+	bool forward_began; /* since the last backward pass, or since the step began */
 	uint64_t samples, tokens; /* of the last batch; 0: not known */
-	uint32_t ended; /* the last step that ended, + 1 */
-	uint64_t comm; /* the thread's total waiting time when it ended that step */
+	uint32_t ended; /* 1 + the last step that ended */
+	uint64_t comm; /* total waiting time of `thread` when this step ended */
 	const struct thread *thread;
-	bool steps; /* there is an optimizer whose steps are seen: optimizer-time is their time */
-	uint32_t comms; /* pending ones, by step_comm_begins() */
-	/* since when there are any; ticks with at least one in this step */
+	bool steps; /* an optimizer's steps are seen, so optimizer-time is known */
+	uint32_t comms; /* pending communications, by step_comm_begins() */
+	/* ticks since when there are pending ones; ticks of the step with at least one */
 	uint64_t comm_since, comm_apart;
-	bool comm_told, comm_unknown; /* step_comm_begins(), step_comm_unknown() was called */
+	/* step_comm_begins() was called; step_comm_unknown() was called */
+	bool comm_told, comm_unknown;
 } now;
 
 static step_source_fn *_Atomic sources[STEP_SOURCES_MAX];
@@ -68,7 +70,10 @@ static uint64_t ticks_inside_optimizer(void)
 	return now.forward + now.part[PART_BACKWARD] + now.part[PART_DATA];
 }
 
-/* The first step begins with the last batch that is loaded before the model is called in training, or with that call. */
+/*
+ * Sets the beginning of the first step: the arrival of the last batch before the model is called
+ * in training, or this call.
+ */
 static void start_first_step(uint64_t at, bool loads)
 {
 	if (now.ended || now.passes || now.forward_began || (!loads && now.loads))
@@ -115,7 +120,10 @@ void step_part_ends(enum step_part p)
 	now.steps |= p == PART_OPTIMIZER;
 	if (p == PART_BACKWARD)
 		now.forward_began = false;
-	/* A closure may be called several times for one batch. */
+	/*
+	 * A closure may be called several times for one batch: only its first backward pass is a
+	 * micro step.
+	 */
 	if (p == PART_BACKWARD && !(now.began[PART_OPTIMIZER] && now.passed_inside)) {
 		now.passes++;
 		now.passed_inside = now.began[PART_OPTIMIZER] != 0;
@@ -166,7 +174,10 @@ void step_forward_begins(void)
 
 	pthread_mutex_lock(&lock);
 	start_first_step(at, false);
-	/* A closure's forward pass, and forward code inside a backward pass, does not start a new batch. */
+	/*
+	 * The forward pass of a closure, or forward code inside a backward pass, does not begin
+	 * another batch.
+	 */
 	if (!now.forward_began && !now.loads && now.since && !now.began[PART_OPTIMIZER] &&
 		!now.began[PART_BACKWARD]) {
 		now.part[PART_DATA] += at - now.since;
@@ -213,9 +224,9 @@ void step_waited_for_comm(uint64_t ticks)
 		t->comm_ticks += ticks;
 }
 
-/* ---- numbers without events ---- */
+/* ---- numbers that need no events ---- */
 
-static _Atomic uint64_t device_peak; /* bytes; 0: no device */
+static _Atomic uint64_t device_peak; /* bytes in use at most; 0: no device */
 
 void step_device_memory(uint64_t bytes)
 {
@@ -226,7 +237,7 @@ void step_device_memory(uint64_t bytes)
 		;
 }
 
-/* Bytes, 0: not known. syscall() is no cancellation point. */
+/* Returns bytes of resident memory, 0: not known. syscall() is not a cancellation point. */
 static uint64_t resident_bytes(void)
 {
 	char text[128] = "";
@@ -241,7 +252,7 @@ static uint64_t resident_bytes(void)
 	syscall(SYS_close, fd);
 	if (n <= 0)
 		return 0;
-	/* The second number. */
+	/* Skips to the second number. */
 	while (*p && *p != ' ')
 		p++;
 	while (*p == ' ')
@@ -281,7 +292,7 @@ static uint64_t ranks_in(const struct ranges *r)
 	return n;
 }
 
-/* Number of ranks with batches of their own: from the keys if set; else all. */
+/* Returns the number of ranks with batches of their own: from the keys if set; else all ranks. */
 static double data_parallel_size(void)
 {
 	const struct config *cfg = config_now();
@@ -296,7 +307,7 @@ static double data_parallel_size(void)
 }
 
 struct batch {
-	double samples, tokens; /* of all ranks; 0: not known */
+	double samples, tokens; /* summed over all ranks; 0: not known */
 	bool derived;
 };
 
@@ -332,7 +343,7 @@ static void write_batch_size(uint32_t step, const struct batch *b)
 		scalar_put(SCALAR_BATCH_SIZE, step, b->samples);
 }
 
-/* all: samples a second of all ranks, 0: not known. */
+/* all: samples per second of all ranks, 0: not known. */
 static void write_throughput(uint32_t step, double all, double world)
 {
 	double baseline = get_training_keys(config_now())->throughput_baseline;
@@ -345,7 +356,7 @@ static void write_throughput(uint32_t step, double all, double world)
 		scalar_put(SCALAR_LINEARITY, step, all / world / baseline);
 }
 
-/* For a step of `ms`; counted: the work of its operators, 0: not known. */
+/* ms: duration of the step; counted: floating-point operations counted in it, 0: not known. */
 static void write_flops(uint32_t step, const struct flops *counted, double ms)
 {
 	const struct config *cfg = config_now();
@@ -378,7 +389,10 @@ static void write_rates(
 	write_flops(step, counted, ms);
 }
 
-/* Takes the values of the step, and begins a new one. False: another thread has just ended it. */
+/*
+ * Copies the values of the step, and begins a new one. Returns false if another thread has just
+ * ended the step.
+ */
 static bool take_step(uint32_t step, __typeof__(now) *was)
 {
 	const struct thread *t = thread_inside()->recorder;
@@ -395,7 +409,10 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 			now.comm_since = at;
 		}
 		now.comm_apart = 0;
-		/* The counter belongs to one thread: another thread's counter says nothing about this step. */
+		/*
+		 * The counter belongs to one thread: another thread's counter does not show the
+		 * waits of this step.
+		 */
 		was->comm = t && t == now.thread ? t->comm_ticks - now.comm : 0;
 		was->thread = t == now.thread ? t : NULL;
 		memset(now.part, 0, sizeof(now.part));
@@ -414,14 +431,17 @@ static bool take_step(uint32_t step, __typeof__(now) *was)
 	return first;
 }
 
-/* ms of the step spent in communication or waiting for it; NAN: not known. */
+/* Returns the ms of the step spent in communication or waiting for it; NAN: not known. */
 static double find_comm_time(const __typeof__(now) *was)
 {
 	if (was->comm_unknown)
 		return NAN;
 	if (was->comm_told)
 		return ticks_in_ms(was->comm_apart);
-	/* If a rank of several was never seen to communicate, its communication is not visible. */
+	/*
+	 * In a job of several ranks, if this rank was never seen to communicate, its
+	 * communication is not visible.
+	 */
 	if (!was->thread || (session.world_size > 1 && !was->thread->comm_ticks))
 		return NAN;
 	return ticks_in_ms(was->comm);
@@ -457,11 +477,11 @@ void step_times_end(uint32_t step)
 
 	if (!session_is_on() && !session_start())
 		return;
-	/* So that the next step's waits have a counter. */
+	/* Makes the thread's recorder, so that waits of the next step are counted. */
 	thread_get();
 	if (!take_step(step, &was))
 		return;
-	/* Done first: the other values are shown relative to it. */
+	/* Computed first, because other values depend on it. */
 	batch = find_batch(&was);
 	write_batch_size(step, &batch);
 	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {

@@ -20,52 +20,64 @@
 
 enum step_part { PART_DATA, PART_BACKWARD, PART_OPTIMIZER, STEP_PARTS };
 
-/* An allocator of device memory has allocated or freed a block: the bytes now in use on that device. Any thread. */
+/*
+ * To be called when an allocator of device memory has allocated or freed a block. bytes: now in
+ * use on the device. Any thread.
+ */
 void step_device_memory(uint64_t bytes);
 
 void step_part_begins(enum step_part p);
 void step_part_ends(enum step_part p);
 
 /*
- * A batch has arrived, with that many samples; tokens 0: it has none. Replaces the keys global_batch_size and
- * micro_batch_size: samples of the last batch, times the backward passes of the step, times the data-parallel ranks.
+ * A batch with this many samples has arrived; tokens 0: not known. Replaces keys
+ * global_batch_size and micro_batch_size: the step's samples are those of the last batch, times
+ * the backward passes of the step, times the data-parallel ranks.
  */
 void step_saw_batch(uint64_t samples, uint64_t tokens);
 
-/* The same for the input of the model: it counts if no DataLoader is seen. */
+/* Like step_saw_batch(), for the input of the model: it is used if no DataLoader is seen. */
 void record_input_size(uint64_t samples, uint64_t tokens);
 
-/* True if batches are needed for a number. */
+/* True if a requested number needs batches. */
 bool step_wants_batch(void);
 
-/* The first forward pass after a step, or after a backward pass, begins: the time before it was not forward. */
+/*
+ * The first forward pass after a step, or after a backward pass, begins: the time before does not
+ * count as forward.
+ */
 void step_forward_begins(void);
 
-/* The same for a part that has ended, in ticks (clock_ticks()): its type is known only now. */
+/*
+ * Reports a part that has already ended, in ticks (clock_ticks()), because its type was not known
+ * before.
+ */
 void step_part_was(enum step_part p, uint64_t began, uint64_t ended);
 
-/* The calling thread waited this many ticks for a communication. */
+/* The calling thread waited `ticks` for a communication. */
 void step_waited_for_comm(uint64_t ticks);
 
 /*
- * A communication begins, or has ended, on any thread: for frameworks whose main thread never waits for one. comm-time
- * is then the time in which at least one was pending. step_comm_unknown(): the end of some is not visible; comm-time is
- * not known from then on.
+ * A communication begins, or has ended, on any thread: for frameworks whose main thread never
+ * waits for communication. comm-time is then the time in which at least one was pending.
+ * step_comm_unknown(): the end of some communication is not visible; comm-time is not known from
+ * then on.
  */
 void step_comm_begins(void);
 void step_comm_ends(void);
 void step_comm_unknown(void);
 
 /*
- * For sources of further numbers of each step: called for each step that ends, on the thread that ends it, before the step's
- * number is increased, with no lock of libprobe held. At most STEP_SOURCES_MAX; the same function is registered once. An
- * adapter registers it at its first event.
+ * Registers a source of other numbers of a step. It is called for each step that ends, on the
+ * thread that ends it, before the step's number is increased, with no lock of libprobe held. At
+ * most STEP_SOURCES_MAX; registering a function again has no effect. An adapter registers it at
+ * its first event.
  */
 #define STEP_SOURCES_MAX 4
 typedef void step_source_fn(uint32_t step);
 void step_add_source(step_source_fn *source);
 
-/* Ends a step: called through struct session_hooks. */
+/* Ends a step. Called through struct session_hooks. */
 void step_times_end(uint32_t step);
 
 /* In a forked child. */

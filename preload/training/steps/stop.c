@@ -8,7 +8,7 @@
 enum stop_state { STOP_NOT_OFFERED, STOP_OFFERED, STOP_ASKED, STOP_TAKEN };
 
 static _Atomic uint8_t state;
-static char asked[STOP_TEXT_MAX]; /* written before STOP_ASKED is, and not again */
+static char asked[STOP_TEXT_MAX]; /* written once, before STOP_ASKED is set */
 
 void stop_job_offer(void)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Action `stop` of an alert: the only action that ends a job, and only if the user's rule says so. The writer's thread
- * requests it. The adapter of a framework whose steps can raise an error takes the request after the next optimizer
- * step, on that step's thread. Nothing else of a job is ended, and in no other way.
+ * Action `stop` of an alert: the only action that ends a job, and only if the user's rule
+ * requests it. The writer thread makes the request. The adapter of a framework whose steps can
+ * raise an error takes it after the next optimizer step, on the thread of that step. No other
+ * part of libprobe ends a job.
  */
 #ifndef PROBE_TRAIN_STOP_H
 #define PROBE_TRAIN_STOP_H
@@ -12,19 +13,23 @@
 
 #define STOP_TEXT_MAX 256
 
-/* The adapter reports, at each step, that steps here can end in an error. Any thread. */
+/* The adapter calls this at each step to report that its steps can raise an error. Any thread. */
 void stop_job_offer(void);
 
 /*
- * Requests that the next such step ends in an error with that text, one line without quotes. Returns NULL, or a static text
- * about why it will not. Once in a process. The writer's thread.
+ * Requests that the next such step raises an error with this text, one line without quotes.
+ * Returns NULL, or a static text about why that is not possible. Once in a process, by the writer
+ * thread.
  */
 const char *stop_job_ask(const char *text);
 
-/* Call after a step: true, once, if it was requested; text as above. Any thread. */
+/*
+ * To be called after a step. Returns true, once, if an error was requested; text receives its
+ * text. Any thread.
+ */
 bool stop_job_take(char text[STOP_TEXT_MAX]);
 
-/* In a forked child: the request was for the parent. */
+/* For a forked child: the request was for the parent. */
 void stop_job_forked(void);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kernels: what a MindSpore operator becomes. All are launched by two functions, which get the kernel as an argument:
+ * Kernels: MindSpore runs each operator as a kernel. All are launched by two functions, which get
+ * the kernel as an argument:
  *
- *	PyBoostUtils::LaunchKernel       operators that Python calls one by one, and their gradients
- *	KernelExecutor::LaunchKernel     those of graphs, and the older operators
+ *	PyBoostUtils::LaunchKernel	operators that Python calls one by one, and their gradients
+ *	KernelExecutor::LaunchKernel	those of graphs, and the older operators
  *
- * Each kernel that was seen has its own row for either function, made at its first call and found by its name: whether it is
- * listed, and everything else that is decided for a function, is decided once.
+ * Each kernel has its own row for either function, made at its first call and found by its name:
+ * whether it is listed, and everything else that is decided for a function, is decided once.
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_KERNEL_H
 #define PROBE_WRAPPERS_MINDSPORE_KERNEL_H
@@ -23,7 +24,7 @@ extern const struct runtime_provider ms_kernel_provider;
 /* Arguments in v[] of struct call. */
 enum kernel_arg { KERNEL_INPUTS, KERNEL_OUTPUTS, KERNEL_NODE, KERNEL_ARGS };
 
-/* std::vector<KernelTensor *> */
+/* a std::vector<KernelTensor *> */
 struct kernel_tensors {
 	const void *const *begin, *const *end;
 };
@@ -32,23 +33,23 @@ struct ms_kernel {
 	struct cxx_function cxx;
 	struct made_row made;
 	struct ms_kernel *next;
-	const struct update_kernel *update; /* it updates a parameter; NULL: it does not */
-	bool counts_steps; /* AssignAdd: an optimizer counts its steps by it */
-	bool takes_root; /* Sqrt: of the sum of the squares of all gradients */
+	const struct update_kernel *update; /* NULL: the kernel does not update a parameter */
+	bool counts_steps; /* AssignAdd: used by optimizers to count their steps */
+	bool takes_root; /* Sqrt: used for the norm over all gradients */
 	char name[];
 };
 
 enum kernel_way { KERNEL_OPERATOR, KERNEL_EXECUTED };
 
 /*
- * The row of that kernel, whose calls are passed on to `real`. NULL: no memory, or too many (reported). Keeps errno;
- * call with thread_state.busy.
+ * Returns the row of kernel `name`, whose calls are passed on to `real`. Returns NULL if there is
+ * no memory, or there are too many rows (reported). Keeps errno; call with thread_state.busy.
  */
 struct ms_kernel *ms_kernel_of(enum kernel_way way, const char *name, void *real);
 
-/* ---- which are listed (kernel_list.c) ---- */
+/* ---- which kernels are listed (kernel_list.c) ---- */
 
-/* True if there may be any. False: no kernel can be in the list in use, or in a later one. */
+/* True if a kernel may be listed. False: no kernel can be in the list in use, or in a later one. */
 bool ms_kernels_listed(void);
 bool ms_kernel_listed(const char *name);
 

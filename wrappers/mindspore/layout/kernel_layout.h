@@ -12,9 +12,9 @@
 #include "call/data/view.h"
 
 #define LAYOUT_STEPS 3
-#define LAYOUT_END UINT16_MAX /* end of a shorter path */
+#define LAYOUT_END UINT16_MAX /* end of a path shorter than the array */
 
-/* The path from an object to a member: pointers are followed at all steps except the last. */
+/* The path from an object to a member: at each offset except the last, a pointer is followed. */
 struct layout_way {
 	uint16_t at[LAYOUT_STEPS];
 };
@@ -25,61 +25,79 @@ struct kernel_layout {
 		primitive_bytes; /* sizes of KernelTensor, DeviceAddress, Primitive */
 	struct layout_way data, bytes, dtype,
 		shape; /* KernelTensor's void *, size_t, int, vector<int64_t> */
-	struct layout_way view; /* also in it: shared_ptr<TensorStorageInfo>; empty: contiguous */
+	/* in KernelTensor: shared_ptr<TensorStorageInfo>; empty: contiguous */
+	struct layout_way view;
 	uint16_t view_shape, view_strides,
-		view_offset; /* in that: two vector<int64_t>, size_t in elements */
+		view_offset; /* in TensorStorageInfo: two vector<int64_t>, size_t in elements */
 	uint16_t primitive_name, mod_name; /* std::string of Primitive, of KernelMod */
 	uint16_t executor; /* in DeviceContext: KernelExecutor * */
-	uint16_t node_name; /* in CNode: std::string, its place in the graph; may be empty */
+	uint16_t node_name; /* in CNode: std::string, path of the node in the graph; may be empty */
 	/*
-	 * Indices in KernelExecutor's table: of LaunchKernel, and of functions by which this is verified (ms_launch_place()).
+	 * Slots in KernelExecutor's vtable: of LaunchKernel, and of functions by which this slot
+	 * is verified (ms_launch_place()).
 	 */
 	uint8_t launch, known[4];
-	uint8_t type[DT_COUNT]; /* TypeId of each enum dtype; 0: it has none */
-	/* tensor::Tensor, the program's tensors: vector<int64_t>, int, DeviceAddress *, ParamInfo * */
+	uint8_t type[DT_COUNT]; /* TypeId of each enum dtype; 0: none */
+	/*
+	 * in tensor::Tensor, the program's tensor: its size; vector<int64_t>, int, DeviceAddress
+	 * *, ParamInfo *
+	 */
 	uint16_t host_bytes, host_shape, host_dtype, host_address, host_info;
-	uint16_t info_name; /* std::string of ParamInfo */
+	uint16_t info_name; /* in ParamInfo: std::string */
 	uint16_t args, arg_bytes,
-		arg_object; /* vector<BaseRef> of VectorRef; of BaseRef: its size, Base * */
-	uint16_t py_tensor; /* Tensor * of a Python object of class Tensor */
-	uint16_t py_stub, stub_value; /* if that is NULL: StubNode *, which gets a Value * later */
+		arg_object; /* in VectorRef: vector<BaseRef>; of BaseRef: its size, and Base * */
+	uint16_t py_tensor; /* in a Python object of class Tensor: Tensor * */
+	/* if py_tensor is NULL: StubNode *, and in it a Value *, which is set later */
+	uint16_t py_stub, stub_value;
 };
 
-/* The layout of the loaded MindSpore, NULL: not known, or found to be wrong (reported in meta.json). */
+/*
+ * Returns the layout of the loaded MindSpore, or NULL if it is not known, or was found to be
+ * wrong (reported in meta.json).
+ */
 const struct kernel_layout *ms_layout(void);
 
 /*
- * A KernelTensor. strides: room for CXX_DIMS_MAX, used if it has none of its own, valid as long as v is used. False:
- * its shape is not known.
+ * Describes a KernelTensor in *v. strides: space for CXX_DIMS_MAX, used if the tensor has no
+ * strides, valid as long as *v. Returns false if its shape is not known.
  */
 bool ms_tensor_buffer(const void *tensor, struct buffer *v, int64_t *strides);
 bool ms_read_tensor(
 	const struct kernel_layout *l, const void *tensor, struct buffer *v, int64_t *strides);
 
 /* A tensor::Tensor in its current state. */
-#define MS_TENSOR_CLASS "N9mindspore6tensor6TensorE" /* cxx_object_is_of() */
+#define MS_TENSOR_CLASS "N9mindspore6tensor6TensorE" /* for cxx_object_is_of() */
 struct ms_tensor {
-	/* its DeviceAddress; the same for a kernel's argument: ms_kernel_address() */
+	/* its DeviceAddress; for a kernel's argument: ms_kernel_address() */
 	const void *address;
-	const char *name; /* for a parameter; NULL: it is not one */
-	struct buffer v; /* its memory may not exist yet: .nostats */
+	const char *name; /* name of a parameter; NULL: not a parameter */
+	struct buffer v; /* .nostats if its memory does not exist yet */
 };
-/* strides: as for ms_tensor_buffer(). False: it, or this release's layout, is unknown. */
+/*
+ * Reads a tensor::Tensor. strides: as in ms_tensor_buffer(). Returns false if the tensor, or this
+ * release's layout, is unknown.
+ */
 bool ms_read_host_tensor(const void *tensor, struct ms_tensor *t, int64_t *strides);
 
-/* The DeviceAddress of a KernelTensor. */
+/* Returns the DeviceAddress of a KernelTensor. */
 const void *ms_kernel_address(const struct kernel_layout *l, const void *tensor);
 
-/* True if that layout's tensor::Tensor matches its headers. Checked once the rest of the layout holds. */
+/*
+ * True if tensor::Tensor has the layout of the headers. Checked once the rest of the layout was
+ * found to hold.
+ */
 bool ms_host_tensors_hold(void);
 
-/* The member at the end of that path; NULL: a pointer on it is NULL. */
+/* Returns the address of the member at the end of path w; NULL if a pointer on the path is NULL. */
 const void *ms_member(const void *object, const struct layout_way *w);
 
-/* The index of LaunchKernel in the executor's table, -1: it is not where the release should have it. */
+/*
+ * Returns the slot of LaunchKernel in the executor's vtable; -1 if it is not where it should be
+ * in this release.
+ */
 int ms_launch_place(const void *executor);
 
-/* Names, NULL: there is no valid one. */
+/* Return names, or NULL if there is no valid one. */
 const char *ms_primitive_name(const struct kernel_layout *l, const void *primitive);
 const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel);
 const char *ms_kernel_name(const struct kernel_layout *l, const void *mod);

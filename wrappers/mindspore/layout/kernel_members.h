@@ -4,19 +4,19 @@
 
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
-/* std::string as it was before C++11: an object has the address of .text. */
+/* std::string in the layout before C++11: an object contains the address of .text. */
 struct old_string {
 	uint64_t length, room;
-	int32_t users; /* but the first */
+	int32_t users; /* number of references - 1 */
 	char text[24] __attribute__((aligned(8)));
 };
 
-/* Finds it by its mangled name, whatever library exports it. */
+/* Finds a function by its mangled name, whatever library exports it. */
 bool ms_find_function(const char *name, void **f);
 
 /*
- * True if MindSpore's own functions find names of parameters and nodes, arguments and Python's tensors where the table
- * says.
+ * True if the offsets in l for names of parameters and nodes, arguments and Python's tensors
+ * agree with what MindSpore's own functions return.
  */
 bool ms_members_hold(const struct kernel_layout *l);
 

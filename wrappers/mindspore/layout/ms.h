@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MindSpore's adapter. Its functions have C++ names: registry.c decides which exported ones are observed. The recorded calls
- * are virtual functions of hidden classes, which are reached through objects (wrappers/cxx/cxx_shadow.h).
+ * MindSpore's adapter. Its functions have C++ names: registry.c decides which exported ones are
+ * observed. The recorded calls are virtual functions of hidden classes, which are reached through
+ * objects (wrappers/cxx/cxx_shadow.h).
  *
- *	CollectiveCommunicationLib's virtual functions    collectives and messages    adapter_ms, collective.c
- *	CollectiveManager::Initialize and similar         where its instances are     adapter_ms_watch, collective_instance.c
- *	... CreateCommunicationGroup                      groups and their members
- *	AsyncRQueue::Push, <...>Task::Run                 work that is queued: stacks adapter_ms_watch, task_stack.c
+ *	collective.c		adapter_ms	collectives and messages:
+ *						CollectiveCommunicationLib's virtual functions
+ *	collective_instance.c	adapter_ms_watch	instances of this class:
+ *						CollectiveManager::Initialize and similar;
+ *						groups and members: ... CreateCommunicationGroup
+ *	task_stack.c		adapter_ms_watch	stacks of queued work:
+ *						AsyncRQueue::Push, <...>Task::Run
  */
 #ifndef PROBE_WRAPPERS_MINDSPORE_MS_H
 #define PROBE_WRAPPERS_MINDSPORE_MS_H
@@ -20,24 +24,24 @@ extern const struct runtime_provider ms_provider;
 
 /* What is observed, and for which purpose. */
 enum ms_scope {
-	MS_INSTANCE, /* instances of the communication library may exist after it */
+	MS_INSTANCE, /* instances of the communication library may exist afterwards */
 	MS_GROUP_NEW,
 	MS_GROUP_END,
 	MS_PUSH, /* work is put into a queue */
-	MS_TASK, /* the work is done */
+	MS_TASK, /* queued work is done */
 	MS_BACKWARD, /* gradients are computed */
-	MS_GRAPH, /* a graph runs: on other threads, while this one waits */
-	MS_FORWARD, /* a forward pass that a backward pass may follow has ended */
+	MS_GRAPH, /* a graph runs, on other threads while this one waits */
+	MS_FORWARD, /* a forward pass that may be followed by a backward pass has ended */
 	MS_CALL, /* Python calls a graph */
 };
 
 struct ms_method;
 
-/* The data of a row, after its spec. */
+/* A row with its data for this adapter. */
 struct ms_function {
 	struct cxx_function cxx;
-	const struct ms_method *method; /* adapter_ms */
-	uint8_t scope; /* adapter_ms_watch: enum ms_scope */
+	const struct ms_method *method; /* for adapter_ms */
+	uint8_t scope; /* for adapter_ms_watch: enum ms_scope */
 };
 
 static inline const struct ms_function *ms_function_of(const struct call *c)
@@ -51,18 +55,24 @@ bool ms_is_scheduler(void);
 /* True if anything of MindSpore is observed. */
 bool ms_any(void);
 
-/* The text of a std::string, NUL-terminated: in both layouts that libstdc++ has, its first word is the address. */
+/*
+ * Returns the text of a std::string, NUL-terminated: in both layouts of libstdc++ the first word
+ * is its address.
+ */
 static inline const char *ms_string(const void *string)
 {
 	return *(const char *const *)string;
 }
 
-/* mindspore::TypeId -> enum dtype; DT_OTHER: unknown. */
+/* Returns the enum dtype of a mindspore::TypeId; DT_OTHER: unknown. */
 uint8_t ms_dtype(int64_t type_id);
 
 /* ---- collectives (collective.c) ---- */
 
-/* Prefix of the names by which collective_instance.c requests entries: no symbol of a library looks like this. */
+/*
+ * Prefix of the names by which collective_instance.c requests entries: no symbol of a library
+ * begins with it.
+ */
 #define MS_METHOD_NAME "mindspore method "
 
 /* The class that all instances derive from. */
@@ -71,30 +81,33 @@ uint8_t ms_dtype(int64_t type_id);
 /* True if any collective is in the list. */
 bool ms_collectives_listed(void);
 
-/* Fills in the row of a method by MS_METHOD_NAME and its qualified C++ name. False: it is not one of these methods. */
+/*
+ * Fills in the row of a method; name: MS_METHOD_NAME and its qualified C++ name. Returns false if
+ * it is not one of the methods.
+ */
 bool ms_method_fill(struct ms_function *r, const char *name);
 
-/* The methods, and the mangled names of the abstract class's functions. */
+/* Number of methods, and for each the mangled name of the abstract class's function. */
 #define MS_METHODS_MAX 16
 unsigned ms_method_count(void);
 const char *ms_method_name(unsigned i);
 const char *ms_method_symbol(unsigned i);
 
-/* Entries into the instances that the manager (CollectiveManager) has by now. */
+/* Intercepts the methods of the instances that the CollectiveManager `manager` has at present. */
 void ms_watch_instances(const void *manager);
 
-/* This process' rank, according to the instances; -1: there are none. */
+/* Returns this process' rank according to the instances; -1: there is no instance. */
 int ms_instance_rank(void);
 
-/* CreateCommunicationGroup, DestroyCommunicationGroup. */
+/* After CreateCommunicationGroup; after DestroyCommunicationGroup. */
 void ms_group_made(const struct call *c);
 void ms_group_ends(struct call *c);
 
 /* ---- queued work (task_stack.c) ---- */
 
 /*
- * True if the step marker is a function of a language. It is searched for on threads that queue work and record nothing
- * themselves.
+ * True if the step marker is a function of a language: then threads that queue work and record
+ * nothing themselves search for it.
  */
 bool ms_marker_looked_for(void);
 

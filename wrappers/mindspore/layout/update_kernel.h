@@ -7,24 +7,24 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Indices among the inputs, of which the parameter is the first (0): 0 means that there is none. */
+/* Indices of inputs. The parameter is input 0, so 0 means that there is no such input. */
 struct update_kernel {
 	char name[24];
-	/* number of its first inputs that are its results, whatever its outputs are */
+	/* this many of the first inputs are also results, whatever the outputs are */
 	uint8_t written;
 	uint8_t grad, rate; /* gradient, learning rate */
-	uint8_t exp_avg, exp_avg_sq; /* Adam's moments, and those of similar optimizers */
-	uint8_t state; /* further state that it keeps for a parameter, and its name there */
+	uint8_t exp_avg, exp_avg_sq; /* Adam's moments, and similar ones of other optimizers */
+	uint8_t state; /* other state for a parameter, and its name in the optimizer */
 	char state_name[16];
 };
 
-/* NULL: that kernel updates nothing that is known. */
+/* Returns NULL if no kernel with this name is known to update a parameter. */
 const struct update_kernel *update_kernel_of(const char *name);
 
 /*
- * Lengths of the parts before the longest common end of both names, at the beginning of a component: "opt.",
- * "opt.moment1." for opt.conv.weight and opt.moment1.conv.weight. False: there is no common end, or the state's name
- * has nothing before it.
+ * Finds the longest common end of both names that begins at a component, and the lengths of the
+ * parts before it: "opt." and "opt.moment1." for opt.conv.weight and opt.moment1.conv.weight.
+ * Returns false if there is no common end, or nothing before it in the state's name.
  */
 bool update_name_fronts(
 	const char *parameter, const char *state, size_t *front, size_t *state_front);

@@ -6,14 +6,15 @@
 #include <stdbool.h>
 
 struct step_look {
-	const void *self; /* the optimizer; valid until the GIL is released */
-	const char *why; /* the reason why it cannot be withheld; NULL: it can */
-	bool left_out; /* the gradient scaler skips it itself: an Inf was found */
+	const void *self; /* the optimizer's Python object; valid until the GIL is released */
+	const char *why; /* the reason why its step cannot be withheld; NULL: it can */
+	bool left_out; /* the gradient scaler skips the step itself, because an Inf was found */
 };
 
 /*
- * Before a step: the program's optimizers whose steps can be withheld, as far as visible. Returns how many were written to
- * `found`; 0: there are none, one of them cannot, or it is not known.
+ * Before a step: finds the program's optimizers, as far as visible. Writes those whose steps can
+ * be withheld to `found` and returns their number. Returns 0 if there are none, the step of one
+ * of them cannot be withheld, or that is not known.
  */
 unsigned find_optimizers_ahead(const void **found, unsigned max);
 

@@ -15,32 +15,36 @@ struct module_rows;
 
 struct named_module {
 	const py_object *self;
-	const void *type; /* its type: another object may later have its address */
+	const void *type; /* its Python type: another object may later have the same address */
 	const char *name; /* "" = the root; lives as long as the process */
-	const char *full; /* the same, ignoring squash_name */
+	const char *full; /* the name without squash_name */
 	uint16_t vpp_stage;
-	bool targetable, target; /* a module of the model; one of key targets, */
-	const void *target_by; /* ... of that value of it: train_targets_now() */
-	bool wrapper; /* it wraps the module in it, whose name it has */
-	uint32_t routed_step; /* it was last a router in, by expert_routing.c */
-	uint32_t step, micro_step; /* it was last measured in, by activations.c */
-	uint32_t calls; /* ... and how often it was called there */
+	bool targetable, target; /* it is a module of the model; key targets selects it */
+	/* value of key targets for which `target` was computed: train_targets_now() */
+	const void *target_by;
+	bool wrapper; /* it only wraps the module in it, and has the same name */
+	uint32_t routed_step; /* step in which it was last a router, for expert_routing.c */
+	uint32_t step, micro_step; /* when it was last measured, for activations.c */
+	uint32_t calls; /* number of its calls in that micro step */
 	struct module_rows *rows; /* module_rows.h; NULL: not made yet */
 };
 
-/* The module being called; root: the call is in no other module's call. NULL: it has no name. */
+/*
+ * Returns the module that is being called; root: the call is in no other module's call. Returns
+ * NULL if it has no name.
+ */
 struct named_module *module_name_of(py_object *self, bool root);
 
-/* From now on the same root is used, even if it is not called itself. */
+/* From now on names are relative to `root`, even if it is not called itself. */
 void module_name_from(py_object *root);
 
-/* The module inside a wrapper around a model (DDP, FSDP); NULL: not a wrapper. */
+/* Returns the module inside a wrapper around a model (DDP, FSDP); NULL: not a wrapper. */
 py_object *get_wrapped_module(py_object *wrapper);
 
-/* True if it currently matches key targets. */
+/* True if key targets selects the module at present. */
 bool module_is_target(struct named_module *m);
 
-/* The TensorImpl of a tensor; NULL: it is not a tensor, or has an unknown layout. */
+/* Returns the TensorImpl of a tensor; NULL: not a tensor, or its layout is unknown. */
 const void *torch_object_tensor(py_object *o);
 
 #endif

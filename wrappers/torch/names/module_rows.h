@@ -11,13 +11,13 @@ struct api;
 struct module_rows;
 struct named_module;
 
-/* NULL: there are too many, or no memory. */
+/* Returns NULL if there are too many rows, or no memory. */
 struct module_rows *module_rows_of(struct named_module *m, const char *class_name);
 
-/* FORWARD, OUTPUT, GRADIENT. */
+/* part: FORWARD, OUTPUT, GRADIENT. */
 struct api *module_row(const struct module_rows *r, enum module_part part);
 
-/* The others, of that name. NULL: as above. */
+/* For the other parts, which have a name of their own. Returns NULL as module_rows_of(). */
 struct api *module_keyed_row(struct module_rows *r, enum module_part part, const char *name);
 
 #endif

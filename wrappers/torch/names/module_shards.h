@@ -12,43 +12,56 @@
 
 #include "wrappers/torch/names/module_tree.h"
 
-#define SHARD_DIMS 8 /* a shape of more dimensions has none */
+#define SHARD_DIMS 8 /* shapes with more dimensions are not recorded */
 
-/* A parameter of FSDP2: the tensor that the program has between the passes, and the one that gets its gradient. */
+/*
+ * A parameter of FSDP2: the tensor that the program has between the passes, and the one that
+ * receives its gradient.
+ */
 struct shard_param {
-	const void *sharded, *unsharded; /* objects of Python; unsharded NULL: not yet */
-	uint64_t dims[SHARD_DIMS]; /* of the whole */
+	const void *sharded, *unsharded; /* Python objects; unsharded NULL: not made yet */
+	uint64_t dims[SHARD_DIMS]; /* shape of the whole parameter */
 	uint8_t ndim;
-	uint32_t group; /* equal for those that one collective carries; never 0 */
+	uint32_t group; /* equal for parameters that one collective communicates; never 0 */
 };
 
-/* Notes FSDP2's data on the module's parameters, and on those below it without a group of their own. */
+/*
+ * Notes FSDP2's data on the parameters of a module, and of modules below it that have no group of
+ * their own.
+ */
 void shard_note_module(struct tree *t, const void *module);
 
-/* Finds it by either object; NULL: none. */
+/* Finds a parameter by its sharded or unsharded object; NULL: none. */
 const struct shard_param *shard_find(const struct tree *t, const void *object);
 
-/* The FlatParameter of an FSDP1 module; NULL: it is not one, or has none. */
+/* Returns the FlatParameter of an FSDP1 module; NULL: not such a module, or it has none. */
 void *shard_flat_of(const void *module);
 
-/* A parameter in a flat one. */
+/* A parameter within a FlatParameter. */
 struct shard_piece {
-	char name[512]; /* from the module on that FSDP1 wraps */
+	char name[512]; /* name relative to the module that FSDP1 wraps */
 	const void *
-		object; /* the program's own, if it keeps the original parameters; NULL: it does not */
-	uint64_t at, count; /* elements of this rank's part; count 0: none are here */
-	uint64_t whole_at, whole_count; /* of the whole */
-	uint64_t dims[SHARD_DIMS]; /* its own shape */
+		/* the program's own parameter, if FSDP1 keeps the original parameters; else NULL */
+		object;
+	uint64_t at, count; /* elements in this rank's part; count 0: none */
+	uint64_t whole_at, whole_count; /* elements in the whole FlatParameter */
+	uint64_t dims[SHARD_DIMS]; /* shape of the parameter */
 	uint8_t ndim;
 };
 
 bool shard_is_flat(const struct tree *t, const void *object);
 uint32_t shard_count_pieces(const void *flat);
 
-/* The i-th piece; *at is 0 at first, and counts elements of the whole. False: unknown layout. */
+/*
+ * Reads the i-th piece; *at is 0 at first, and counts elements of the whole FlatParameter.
+ * Returns false if the layout is unknown.
+ */
 bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_piece *out);
 
-/* For DeepSpeed's ZeRO, whose optimizer now steps on this thread: the group of partitions, and this rank's partition. */
+/*
+ * For DeepSpeed's ZeRO: returns the group of partitions, and this rank's partition, of the
+ * optimizer that steps on this thread. False: it is not ZeRO's.
+ */
 bool shard_zero_now(uint32_t *group, uint32_t *part);
 
 #endif

@@ -16,38 +16,47 @@ struct look {
 	struct torch_optimizer_view *view; /* NULL: at a backward pass */
 	struct train_param *list;
 	uint32_t n;
-	bool zero; /* the optimizer belongs to ZeRO: its parameters are partitions ... */
-	uint32_t zero_group, zero_part; /* ... of that group; this rank's partition */
+	bool zero; /* the optimizer belongs to ZeRO, so its parameters are partitions */
+	uint32_t zero_group, zero_part; /* group of the partitions, and this rank's partition */
 };
 
-/* Makes a table from it and from earlier results (param_list.c). Returns as train_params_publish(). */
+/*
+ * Makes and publishes a table from this result and earlier ones (param_list.c). Returns as
+ * train_params_publish().
+ */
 int param_list_publish(struct look *l, const char *why);
 
 /* True if each of the optimizer's parameters is known. */
 bool param_list_names_all(struct look *l);
 
-/* The model is about to be called for the first time, on the thread that holds the GIL: searches names already. */
+/*
+ * The model is about to be called for the first time, on the thread that holds the GIL: searches
+ * for names already.
+ */
 void torch_names_look(void);
 
 /* An optimizer that has stepped. */
 struct seen_optimizer {
 	const void *self; /* its address: compared, never read outside of its step */
-	uint64_t params; /* hash of its groups' parameters at the last search */
-	bool passed; /* the collector's objects have been searched for it */
-	bool zero; /* ZeRO's: its parameters are partitions */
+	uint64_t params; /* hash of the parameters in its groups at the last search */
+	bool passed; /* the collector's objects were searched for its parameters */
+	bool zero; /* it is ZeRO's: its parameters are partitions */
 };
 
 /*
- * The optimizer whose step() the calling thread has just entered, from the frame of PyTorch's wrapper around it. NULL: not
- * found. GIL held.
+ * Returns the optimizer whose step() the calling thread has just entered, from the frame of
+ * PyTorch's wrapper around step(). NULL: not found. GIL held.
  */
 const void *optimizer_self_find(void);
 
-/* Reads it into memory of a. NULL: it does not have the layout of torch.optim. GIL held. t: for kinds of tensors. */
+/*
+ * Reads the optimizer into memory of arena a. Returns NULL if it does not have the layout of
+ * torch.optim. GIL held. t: to recognise tensors.
+ */
 struct torch_optimizer_view *optimizer_view_read(
 	const void *self, const struct tree *t, struct arena *a);
 
-/* Equal for the same parameters in the same groups. */
+/* Returns a hash that is equal for the same parameters in the same groups. */
 uint64_t optimizer_view_hash(const struct torch_optimizer_view *v);
 
 #endif

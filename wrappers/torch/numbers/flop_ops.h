@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Floating-point operations of PyTorch's operators (training/steps/flops.h). Matrix products, convolutions and attention are
- * observed, and not recorded. In steps that are not counted only one operator is observed, and the stubs of the others jump
- * straight to PyTorch. With nested operators only the outermost counts: autocast, autograd and kernels call further ones.
+ * Floating-point operations of PyTorch's operators (training/steps/flops.h). Matrix products,
+ * convolutions and attention are observed, and not recorded. In steps that are not counted only
+ * one operator is observed, and the stubs of the others jump straight to PyTorch. Of nested
+ * operators only the outermost counts: autocast, autograd and kernels call other operators.
  */
 #ifndef PROBE_WRAPPERS_TORCH_FLOP_OPS_H
 #define PROBE_WRAPPERS_TORCH_FLOP_OPS_H
@@ -12,20 +13,29 @@
 struct call;
 struct torch_function;
 
-/* True if that operator (name of its C++ struct: addmm_out) is counted. False if counting is not requested. */
+/*
+ * True if operator `name` (of its C++ struct: addmm_out) is counted. False if counting is not
+ * requested.
+ */
 bool torch_is_flop_op(const char *name);
 
-/* Its row: `call` or `redispatch`; watched: it has no other purpose, and may be skipped. */
+/*
+ * Sets up row r of such an operator, `call` or `redispatch`. watched: it has no other purpose,
+ * and may be bypassed.
+ */
 void torch_watch_flop_op(struct torch_function *r, const char *name, bool watched);
 
-/* Any operator that is counted is called, or has returned. */
+/* An operator that is counted is entered, or has returned. */
 void torch_flop_enter(const struct call *c);
 void torch_flop_leave(const struct call *c);
 
-/* A library with its own kernels for these operators is loaded, or code compiled from a graph. */
+/*
+ * A library with kernels of its own for these operators was loaded, or code compiled from a
+ * graph.
+ */
 void torch_flops_unseen(const char *library);
 
-/* A Python extension of that name is loaded from that file: notes if it is such a library. */
+/* Python extension `module` is loaded from `file`: notes it if it is such a library. */
 void torch_flops_see_module(const char *module, const char *file);
 
 #endif

@@ -12,27 +12,34 @@
 #define LOSS_DIVISORS 3
 
 struct loss_root {
-	double value; /* when the pass begins */
-	double scale; /* a loss scale that the program itself multiplied it by; 1: none known */
+	double value; /* the number at which the pass begins */
+	double scale; /* a loss scale by which the program itself multiplied it; 1: none known */
 	double divisor
-		[LOSS_DIVISORS]; /* it was divided by each of these; the same as multiplied by 1/n */
+		/* it was divided by each of these; multiplication by 1/n counts as division by n */
+		[LOSS_DIVISORS];
 	uint8_t n;
 };
 
-/* ones_like(): backward() makes the gradient of the number that it begins at. */
+/*
+ * ones_like() was called: backward() makes in this way the gradient of the number at which it
+ * begins.
+ */
 void loss_note_ones(const void *ones, double value);
 
-/* a * b, value / divisor: of numbers; a may be the result already. */
+/* The program computed a * b, or value / divisor, of numbers. a may already be the result. */
 void loss_note_product(double a, double b, double value);
 void loss_note_quotient(double divisor, double value);
 
-/* The scale of a gradient scaler. */
+/* Notes the scale of a gradient scaler. */
 void loss_note_scale(double scale);
 
-/* The pass whose first root has that gradient begins. False: it begins at another value. Drops all notes. */
+/*
+ * The pass whose first root has gradient `grad` begins. Drops all notes. Returns false if the
+ * pass begins at another value.
+ */
 bool loss_find_root(const void *grad, struct loss_root *root);
 
-/* Drops the notes: an optimizer has run since. */
+/* Drops all notes, because an optimizer has run since. */
 void loss_forget_numbers(void);
 
 #endif

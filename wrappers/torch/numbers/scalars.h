@@ -9,32 +9,36 @@
 struct call;
 struct torch_function;
 
-/* The value of a one-element tensor of real type in the host's memory. False: it is another kind of tensor. */
+/*
+ * Reads the value of a one-element tensor of real type in the host's memory. Returns false for
+ * other tensors.
+ */
 bool torch_number_of(const void *impl, double *out);
 
-/* The DataLoader's __next__, in which this thread is, has a batch. */
+/* The DataLoader's __next__, in which this thread is, has got a batch. */
 void torch_note_batch(void);
 
 /* ---- operators (scalar_ops.c) ---- */
 
-bool torch_is_scalar_op(const char *name); /* of the C++ struct; `call` only */
+bool torch_is_scalar_op(const char *name); /* name: of the C++ struct; only its `call` */
 void torch_watch_scalar_op(struct torch_function *r, const char *name);
 void torch_note_scalar_op(const struct call *c); /* any operator has returned */
 
 /* ---- total norms (norm_ops.c) ---- */
 
-/* That buffer is about to be summed over the ranks of a group. */
+/* Buffer b is about to be summed over the ranks of a group. */
 struct buffer;
 void torch_note_summed(const struct buffer *v);
 
 /*
- * A buffer is about to be summed by a communicator of that many ranks: for DTensors these may be the norms of each parameter.
+ * A buffer is about to be summed by a communicator of `ranks` ranks: for DTensors it may contain
+ * the norms of the parameters.
  */
 void torch_note_norm_sum(int ranks);
 
 /*
- * Operators that have returned: stack(), vector_norm(), pow() and sqrt(), item(). impl: of a number, or of an object that is
- * not a plain tensor.
+ * Called when these operators have returned: stack(), vector_norm(), pow() and sqrt(), item().
+ * impl: a number, or an object that is not a plain tensor.
  */
 struct torch_list;
 void torch_note_stack(const struct torch_list *from, const void *made);
@@ -48,22 +52,32 @@ void torch_forget_sums(void);
 /* True if a total norm has been found and not used yet. */
 bool torch_has_clip_norm(void);
 
-/* True if a number that may be the square of the total norm has been summed up; it then has to be confirmed. */
+/*
+ * True if a number that may be the square of the total norm has been summed up, and must be
+ * confirmed by torch_settle_norm().
+ */
 bool torch_has_sums(void);
 
 /*
- * squares: the sum of the squares of this rank's gradients at the start of the step; parts: other ranks have the rest. A sum
- * that agrees with it is the square of the total norm, which torch_take_clip_norm() then returns. False: none does.
+ * squares: the sum of the squares of this rank's gradients at the start of the step; parts: other
+ * ranks have the rest. If one of the noted sums agrees with it, that sum is the square of the
+ * total norm, which torch_take_clip_norm() then returns. Returns false if none agrees.
  */
 bool torch_settle_norm(double squares, bool parts);
 
-/* The total norm that the program has computed since the last call of this function. False: none. */
+/*
+ * Returns the total norm that the program has computed since the last call of this function.
+ * False: none.
+ */
 bool torch_take_clip_norm(double *norm);
 
-/* The scaler has changed its scale, which that tensor holds. */
+/* The gradient scaler has changed its scale, which is in tensor `scale`. */
 void torch_note_scale_update(const void *scale);
 
-/* The loss scale by which the gradients were divided since the last call of this function. False: there was none. */
+/*
+ * Returns the loss scale by which the gradients were divided since the last call of this
+ * function. False: not divided.
+ */
 bool torch_take_loss_scale(double *scale);
 
 #endif

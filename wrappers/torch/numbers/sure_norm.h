@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The norm of the gradients with which a step begins, only if that is certain and if it is equal on all ranks: for
- * withholding steps (withhold.c). The norm in scalars.c may be a guess, and is not used here. It is one of:
+ * The norm of the gradients at the beginning of a step, only if it is certain and equal on all
+ * ranks: for withholding steps (withhold.c). The norm in scalars.c may be a guess, and is not
+ * used here. It is one of:
  *
- * - the norm computed by torch.nn.utils.clip_grad_norm_ and its parts: for a DTensor the local part of a replica, after
- * a sum over all ranks; for plain gradients if DDP has reduced them over all ranks in the last pass;
- * - else the norm of the gradients themselves, if each is complete: computed in a fixed order, so that equal gradients
- * have an equal norm.
+ * - the norm computed by torch.nn.utils.clip_grad_norm_ and its parts: for a DTensor the local part
+ *   of a replica, after a sum over all ranks; for plain gradients if DDP has reduced them over all
+ *   ranks in the last pass;
+ * - else the norm of the gradients themselves, if each is complete: computed in a fixed order, so
+ *   that equal gradients have an equal norm.
  */
 #ifndef PROBE_WRAPPERS_TORCH_SURE_NORM_H
 #define PROBE_WRAPPERS_TORCH_SURE_NORM_H
@@ -18,27 +20,36 @@ struct torch_optimizer_view;
 
 /* The result for a step's norm. */
 enum sure_norm {
-	SURE_NORM, /* *norm */
+	SURE_NORM, /* *norm is set */
 	NO_GRADIENTS, /* there is nothing to withhold */
-	UNSURE_NORM, /* *why */
+	UNSURE_NORM, /* not certain; *why is the reason */
 };
 
 /* A backward pass that accumulates gradients begins: earlier observations do not belong to its gradients. */
 void sure_norm_forget(void);
 
-/* clip_grad.py has computed a total norm. value: NULL where it cannot be read; replica: of DTensors. */
+/*
+ * clip_grad.py has computed a total norm. value: NULL if it cannot be read; replica: the norm of
+ * DTensors.
+ */
 void sure_norm_saw_clip(const double *value, bool replica);
 
-/* Gradients are divided by the loss scale: a norm that was computed before does not apply to them. */
+/*
+ * Gradients are divided by the loss scale: a norm computed before is not that of the divided
+ * gradients.
+ */
 void sure_norm_saw_unscale(void);
 
-/* A norm, or its parts, were passed to a communicator of that many ranks to be summed. */
+/* A norm, or its parts, were passed to a communicator of `ranks` ranks to be summed. */
 void sure_norm_saw_sum(int ranks);
 
-/* DDP reduces the gradients of these parameters (TensorImpl) over that many ranks. */
+/* DDP reduces the gradients of n parameters (TensorImpl) over `ranks` ranks. */
 void sure_norm_saw_reduced(const void *const *impl, size_t n, int ranks);
 
-/* Called at the beginning of that optimizer's step, which uses up the norm: it does not apply to another optimizer's step. */
+/*
+ * To be called when the step of optimizer v begins. The norm is used up: it does not apply to
+ * another optimizer's step.
+ */
 enum sure_norm sure_norm_take(const struct torch_optimizer_view *v, double *norm, const char **why);
 
 void sure_norm_forked(void);

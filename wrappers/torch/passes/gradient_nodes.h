@@ -14,49 +14,57 @@ struct buffer;
 struct remembered;
 struct torch_train_event;
 
-/* Called on the thread that has the gradient, on a stack with some room; the tensor is not valid afterwards. */
+/*
+ * Receives the gradient on the thread that has it, with some KiB of stack; the buffer is not
+ * valid afterwards.
+ */
 typedef void arrived_fn(const struct remembered *r, const struct buffer *b);
 
 /* Identifies the owner of the gradient. */
 struct remembered {
 	arrived_fn *arrived;
 	const char *module; /* lives as long as the process */
-	struct api *row; /* for its record ... */
-	uint64_t call; /* ... and the call's number */
+	struct api *row; /* row for its record */
+	uint64_t call; /* number of the module's call */
 	uint32_t step, micro_step;
 	uint16_t vpp_stage;
 	uint32_t range; /* torch_range_begin(); 0: none */
 	bool output;
-	uint8_t index; /* among several; UINT8_MAX: it is the only one */
+	uint8_t index; /* index among several tensors; UINT8_MAX: the only one */
 };
 
 /*
- * Registers for the complete gradient that the tensor's node receives. With r->range, the nodes that a module has made: only
- * what the node receives from others, the gradient of the module's output.
+ * Registers for the complete gradient that the node of tensor impl receives. With r->range, the
+ * nodes that a module has made: only for what the node receives from other nodes, which is the
+ * gradient of the module's output.
  */
 void torch_remember_gradient(const void *impl, const struct remembered *r);
 
 /*
- * Registers for the gradient that the nodes of r->range return for that tensor, without other contributions: the gradient of
- * the module's input. For both functions: if several nodes contribute, and others too, everything counts.
+ * Registers for the gradient that the nodes of r->range return for tensor impl, without other
+ * contributions: the gradient of the module's input. For both functions: if several nodes of the
+ * range contribute, and other nodes too, all contributions are included.
  */
 void torch_remember_input(const void *impl, const struct remembered *r);
 
-/* The nodes made from number `from` on, up to the one before `to`; to 0: not known. */
+/*
+ * Defines a range: the nodes made from number `from` on, up to the one before `to`; to 0: not
+ * known yet.
+ */
 uint32_t torch_range_begin(uint64_t from);
 void torch_range_end(uint32_t range, uint64_t to);
 
-/* True if the node that made that tensor is in the range. */
+/* True if the node that made tensor impl is in the range. */
 bool torch_is_made_since(const void *impl, uint32_t range);
 
 /*
- * Engine::evaluate_function() begins (the node, and the InputBuffer with its gradients), and ends. Returns a value for the end,
- * because a node may run another pass.
+ * Engine::evaluate_function() begins (with the node, and the InputBuffer with its gradients); or
+ * ends. Returns a value to be passed at the end, because a node may run another pass.
  */
 uint64_t torch_gradients_pass(const void *node, const void *inputs);
 void torch_gradients_passed(uint64_t before);
 
-/* The running node returns these (vector<Tensor>) along its edges (vector<Edge>). */
+/* The running node returns `gradients` (vector<Tensor>) along its `edges` (vector<Edge>). */
 void torch_edges_pass(const void *edges, const void *gradients);
 
 void torch_gradients_forget(const struct torch_train_event *e);

@@ -8,15 +8,18 @@
 
 #include "training/params/param.h"
 
-#define TORCH_DTYPE_PREFIX "torch." /* prefix of type names in files of kinds */
+#define TORCH_DTYPE_PREFIX "torch." /* prefix of type names in files of parameter statistics */
 
-/* A backward pass has ended: writes its measurements, with monitor_mbs_grad. */
+/* A backward pass has ended: with monitor_mbs_grad, writes the gradients measured in it. */
 void torch_gradients_of_pass(void);
 
-/* The step of an optimizer with this parameter begins: writes the last measurement; the next pass is its first. */
+/*
+ * The step of an optimizer with parameter `id` begins: writes its last measurement; the next pass
+ * counts as its first.
+ */
 void torch_gradient_of_step(const struct train_params *all, uint32_t id);
 
-/* An optimizer's step is in progress. Any thread. */
+/* True if an optimizer's step is in progress. Any thread. */
 bool torch_step_is_open(void);
 
 /* In a forked child. */

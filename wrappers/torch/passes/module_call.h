@@ -17,17 +17,18 @@
 
 struct torch_module_call {
 	py_object *self;
-	py_object *const *args; /* without self: positional ones, then those of the keywords */
+	py_object *const *args; /* without self: positional arguments, then keyword arguments */
 	uint32_t npositional, nargs;
-	py_object *const *keywords; /* names of the latter, nargs - npositional of them */
+	py_object *const *keywords; /* names of the nargs - npositional keyword arguments */
 	py_object *result; /* at the end; NULL: an exception */
 	uint32_t depth; /* nesting depth of module calls around it */
 	bool training; /* self.training */
-	bool again; /* within a backward pass: recomputed activations (checkpointing) */
+	bool again; /* inside a backward pass: activations are recomputed (checkpointing) */
 };
 
 struct torch_module_observer {
-	bool (*wanted)(void); /* by the configuration; NULL: always, if calls are seen */
+	/* true if the configuration needs it; NULL: always, if calls are seen */
+	bool (*wanted)(void);
 	void (*begin)(const struct torch_module_call *c);
 	void (*end)(const struct torch_module_call *c);
 };
@@ -43,19 +44,19 @@ extern const struct torch_module_observer module_stacks_observer; /* module_stac
 bool torch_routing_wanted(void);
 bool is_attention_or_split_wanted(void);
 
-/* True if the stacks of modules are wanted, and the first monitored step is not over. */
+/* True if the call stacks of modules are wanted, and the first monitored step is not over. */
 bool torch_module_stacks_wanted(void);
 
-/* True if calls of modules are seen. */
+/* True if calls of modules are intercepted. */
 bool torch_module_calls_seen(void);
 
-/* True if it is useful to find an opportunity before the first backward pass to hook them. */
+/* True if calls of modules should be intercepted before the first backward pass. */
 bool torch_module_calls_early(void);
 
-/* Such an opportunity: the program's thread may be in the middle of Python. */
+/* An opportunity to intercept them: the program's thread may be in the middle of Python code. */
 void torch_module_calls_now(void);
 
-/* For module_call.c, defined in train_events.c: a forward pass of a whole model begins, and returns. */
+/* For module_call.c, defined in train_events.c: a forward pass of a whole model begins; returns. */
 uint32_t torch_forward_begin(bool training);
 void torch_forward_end(uint32_t before);
 

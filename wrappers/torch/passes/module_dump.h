@@ -8,13 +8,13 @@
 /* True if the configuration requests them. Any thread. */
 bool torch_modules_dumped(void);
 
-/* ... including their gradients */
+/* True if the configuration also requests the gradients of module calls. */
 bool torch_module_gradients_dumped(void);
 
-/* True if a module call that begins is to be recorded. Starts the recording if necessary. */
+/* True if the module call that begins is to be recorded. Starts the recording if necessary. */
 bool torch_module_dump_begins(void);
 
-/* That parameter's gradient has been accumulated. Any thread. */
+/* The gradient of parameter impl has been accumulated. Any thread. */
 void torch_module_parameter_accumulated(const void *impl);
 
 #endif

@@ -11,13 +11,13 @@
 #include "wrappers/cxx/cxx_work.h"
 
 /*
- * For tensors on that side of the call that are on a device: stores their addresses, so that the stream shows them.
- * Does nothing if devices are not copied. Call after everything else with the buffers: the processor must not read
- * there.
+ * For tensors on one side of the call (out: outputs) that are on a device: stores their
+ * addresses, so that the stream copies them. Does nothing if devices are not copied. Must be the
+ * last thing done with the buffers: the processor must not read these addresses.
  */
 void torch_place_on_device(struct call *c, struct cxx_work *w, bool out);
 
-/* For a call with a buffer on a device: the thread's current stream there. For struct adapter. */
+/* For struct adapter: returns the thread's current stream on the device of the call's buffers. */
 uint64_t torch_current_stream(const struct call *c);
 
 #endif

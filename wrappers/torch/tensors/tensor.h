@@ -17,50 +17,55 @@
 #include "call/data/view.h"
 
 /*
- * Describes the tensor of that TensorImpl. False: it is undefined, or its shape is not known (sparse, nested, symbolic and
- * similar): no row. Sets v->nostats if its elements cannot be read on the host. The caller sets v->io and v->index. The view
- * points into the tensor, which must live as long.
+ * Describes the tensor of a TensorImpl in *v. Returns false if it is undefined, or its shape is
+ * not known (sparse, nested, symbolic and similar): then it has no row. Sets v->nostats if its
+ * elements cannot be read on the host. The caller sets v->io and v->index. *v points into the
+ * tensor, which must live as long.
  */
 bool torch_tensor_buffer(const void *impl, struct buffer *v);
 
 /*
- * For a tensor described by torch_tensor_buffer(): sets v->base and v->device to its address in the memory of a CUDA device.
- * False: it is not on one. v->nostats then no longer forbids reading it: but only a stream may read it.
+ * For a tensor described by torch_tensor_buffer(): sets v->base and v->device to its address in
+ * the memory of a CUDA device, and clears v->nostats: but only a stream may read it. Returns
+ * false if the tensor is not on such a device.
  */
 bool torch_place_tensor(const void *impl, struct buffer *v);
 
-/* The exported function of that name; NULL: none, or one that is selected on first use (IFUNC). */
+/* Returns the exported function `name`; NULL if there is none, or it is an IFUNC. */
 void *torch_function_at(const char *name);
 
-/* True if the layout of tensors has been decided, known or not. */
+/* True if it has been decided whether the layout of tensors is known. */
 bool torch_tensor_decided(void);
 
-/* Bytes that a TensorImpl begins with, before its storage; 0: the layout is not known (yet). */
+/*
+ * Returns the number of bytes before the storage in a TensorImpl; 0: the layout is not known
+ * (yet).
+ */
 int torch_header_bytes(void);
 /* ---- tensors as objects of Python; the caller holds the GIL, or a reference ---- */
 
-/* The TensorImpl of an instance of torch.Tensor; NULL: its offset is not known. */
+/* Returns the TensorImpl of an instance of torch.Tensor; NULL: the offset is not known. */
 const void *torch_tensor_of_object(const void *object);
 
-/* Its Python object, NULL: none. */
+/* Returns the Python object of a TensorImpl, NULL: none. */
 const void *torch_tensor_object(const void *impl);
 
 bool torch_tensor_requires_grad(const void *impl);
 
-/* Stores whether a gradient is computed for it in v->arg, if that is needed. */
+/* Stores in v->arg whether the tensor requires a gradient, if that is needed. */
 void torch_note_grad(const void *impl, struct buffer *v);
 
 /* In a forked child. */
 void torch_tensor_forked(void);
 
-/* A std::vector<at::Tensor>, as pointer to TensorImpl each. */
+/* Iterates over a std::vector<at::Tensor>, as pointers to TensorImpl. */
 struct torch_list {
 	void *const *at;
 	uint64_t n;
 };
 struct torch_list torch_vector(const void *vector);
 
-/* A std::vector<std::vector<at::Tensor>>. */
+/* Iterates over a std::vector<std::vector<at::Tensor>>. */
 uint64_t torch_vectors(const void *vectors);
 struct torch_list torch_vectors_at(const void *vectors, uint64_t i);
 

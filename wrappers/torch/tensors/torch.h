@@ -29,21 +29,24 @@ void torch_report_version(void);
 /* Writes the seed of PyTorch's generator to meta.json, at the first step of an optimizer. */
 void torch_report_seeds(void);
 
-/* True if it is 1.13. False as long as it is not loaded. */
+/* True if the loaded PyTorch is 1.13. False as long as none is loaded. */
 bool torch_is_1_13(void);
 
 /*
- * A Python extension module of that name is being loaded from that file. If torch.compile made its code, this is noted in
- * meta.json: its operators do not pass through libtorch.
+ * To be called when Python extension `module` is being loaded from `file`. If torch.compile made
+ * it, this is noted in meta.json: its operators do not pass through libtorch.
  */
 void torch_compiled_code(const char *module, const char *file);
 
-/* The engine has reached a node, or a gradient has been added to its leaf: backward passes are visible. */
+/*
+ * The engine has reached a node, or has added a gradient to its leaf: backward passes are
+ * visible.
+ */
 void torch_saw_node(void);
 
 /* ---- process groups ---- */
 
-/* Positions of a method's tensors. Argument numbers count `this` as 0. */
+/* Where the tensors of a method are, by number of the argument; `this` is number 0. */
 enum torch_form {
 	FORM_NONE,
 	FORM_LIST, /* vector<Tensor>& at 1, in place */
@@ -51,28 +54,33 @@ enum torch_form {
 	FORM_LISTS, /* vector<Tensor>& out at 1, in at 2 */
 	FORM_GATHER, /* vector<vector<Tensor>>& out at 1, vector<Tensor>& in at 2 */
 	FORM_SCATTER, /* vector<Tensor>& out at 1, vector<vector<Tensor>>& in at 2 */
-	FORM_BLOCKS, /* none; a bool is the last argument, and no Work is returned: complete at return */
+	/* no tensors; the last argument is a bool, and no Work is returned: complete at return */
+	FORM_BLOCKS,
 	FORM_SEND, /* vector<Tensor>& at 1, peer at 2, tag at 3 */
 	FORM_RECV,
 	FORM_RECV_ANY, /* vector<Tensor>& at 1, tag at 2 */
 };
 
 struct torch_method {
-	char name[40]; /* of the C++ function */
-	char list[64]; /* functions of torch.distributed that end here, separated by blanks */
-	char kind[20]; /* op, as in the kinds of configs/apis */
+	char name[40]; /* name of the C++ function */
+	/* functions of torch.distributed that call this method, separated by blanks */
+	char list[64];
+	char kind[20]; /* op of a kind in configs/apis */
 	uint8_t form; /* enum torch_form */
-	uint8_t nargs; /* with `this` */
+	uint8_t nargs; /* including `this` */
 	uint8_t options; /* argument with the options, 0: none */
-	int8_t redop, root; /* offset in the options, -1: none */
+	int8_t redop, root; /* offset in the options; -1: none */
 };
 
-/* The data of a row, after its spec. */
+/* A row with its data for this adapter. */
 struct torch_function {
 	struct cxx_function cxx;
-	const struct torch_method *method; /* adapter_c10d */
+	const struct torch_method *method; /* for adapter_c10d */
 	uint8_t backend; /* enum torch_backend */
-	/* The returned Work is not the queued one: when the latter ends, outputs are not valid yet. */
+	/*
+	 * The returned Work is not the queued one: when the queued one completes, outputs are not
+	 * valid yet.
+	 */
 	_Atomic bool indirect;
 	uint8_t scope; /* adapter_torch: enum torch_scope */
 	uint8_t scalar_op; /* its role for the training's numbers (scalar_ops.c); 0: none */
@@ -95,157 +103,194 @@ enum torch_scope {
 	SCOPE_GLOO_ENQUEUE,
 	SCOPE_GLOO_FINISH,
 	SCOPE_GLOO_FAILED,
-	SCOPE_WAIT, /* of a message */
-	SCOPE_COMM_WAIT, /* of any operation: only its time counts */
+	SCOPE_WAIT, /* a thread waits for a message */
+	SCOPE_COMM_WAIT, /* a thread waits for any operation: only the time is used */
 	SCOPE_BACKWARD,
-	SCOPE_ENGINE, /* a thread that runs a backward pass: one of a device, or one for a nested pass */
+	/* a backward pass runs on a thread: that of a device, or one for a nested pass */
+	SCOPE_ENGINE,
 	SCOPE_RECORD_BEGIN,
 	SCOPE_RECORD_NEW,
 	SCOPE_RECORD_END,
 	SCOPE_SCALE,
 	SCOPE_LEAF, /* a node for a leaf of the graph is made */
 	SCOPE_NODE, /* the engine reaches a node */
-	SCOPE_EDGES, /* ... which returns gradients */
+	SCOPE_EDGES, /* a node returns gradients */
 	SCOPE_GRAD_MODE, /* gradients are enabled or disabled, as happens when a model is created */
-	SCOPE_MEMORY, /* an allocator reports how much is in use */
+	SCOPE_MEMORY, /* an allocator reports the memory in use */
 	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
-	SCOPE_ACCUMULATE, /* ... adds to the leaf's gradient */
+	SCOPE_ACCUMULATE, /* a node adds a gradient to its leaf */
 	SCOPE_MARKER, /* an operator that ends a step */
-	SCOPE_COUNTED, /* one that counts the steps of an optimizer */
-	SCOPE_NUMBER, /* one that computes a number of the training (scalars.h) */
-	SCOPE_FLOPS, /* one whose floating-point operations are counted (flop_ops.h) */
-	SCOPE_LOOK, /* one that shows whether a Python function runs again */
+	SCOPE_COUNTED, /* an operator that counts the steps of an optimizer */
+	SCOPE_NUMBER, /* an operator that computes a number of the training (scalars.h) */
+	SCOPE_FLOPS, /* an operator whose floating-point operations are counted (flop_ops.h) */
+	SCOPE_LOOK, /* an operator that shows whether a Python function runs again */
 };
 
 bool torch_describe(struct call *c);
 
 /* ---- completion ---- */
 
-/* For a call that is being described. NULL: no memory, or too many pending. */
+/*
+ * Makes the work for a call that is being described. Returns NULL if there is no memory, or too
+ * many calls are pending.
+ */
 struct cxx_work *torch_work_new(struct call *c);
 void torch_work_leave(struct call *c);
 void torch_work_scope(struct call *c, enum torch_scope s, bool leaving);
 
 /*
- * Makes waits of that Work visible, whose class has no symbols, before another thread has it (lambda_work.c). False: it
- * is of another class.
+ * Makes waits for a Work visible whose class exports no symbols, before another thread has it
+ * (lambda_work.c). Returns false if `work` is of another class.
  */
 bool torch_watch_wait(void *work);
 
 /* ---- operators (operators.c) ---- */
 
-/* True if this may be the name of a listed operator (the exact one is known when the library has been loaded). */
+/*
+ * True if `symbol` may be that of a listed operator; its exact name is known when the library has
+ * been loaded.
+ */
 bool torch_op_wanted(const char *symbol);
 
-/* Fills in a row, except for its link name. False: it is not listed, or cannot be called this way. */
+/*
+ * Fills in a row, except its link name. Returns false if the operator is not listed, or cannot be
+ * called by libffi.
+ */
 bool torch_op_fill(struct torch_function *r, const char *symbol);
 
-/* The reason why a listed operator has no row: struct runtime_provider. */
+/* Finds the reason why a listed operator has no row: struct runtime_provider. */
 bool torch_op_refused(
 	const char *symbol, char *out, size_t cap, const char **lib, const char **why);
 
-/* True if an overload of that operator is listed, or this one (NULL: not known). By any of its Python names. */
+/*
+ * True if overload `overload` of operator `base` (NULL: any) is listed, under any of its Python
+ * names.
+ */
 bool torch_op_listed(const char *base, const char *overload);
 
-/* The result: if an operator returns a tensor, or a reference to one, its TensorImpl; NULL: no tensor. */
+/*
+ * Returns the TensorImpl of an operator's result, if this is a tensor or a reference to one; else
+ * NULL.
+ */
 const void *torch_result_of(const struct call *c);
 
-/* A tensor of a call, unless it is undefined or its shape is not known. */
+/* Adds a tensor to the call, unless it is undefined or its shape is not known. */
 void torch_add_tensor(struct cxx_work *w, const void *impl, bool out);
 
-/* Reserved for n results that are described when the call returns. */
+/* Returns the bytes to reserve for n results that are described when the call returns. */
 uint32_t torch_out_room(uint32_t n);
 
 /* ---- autograd's nodes (autograd_node.c) ---- */
 
 bool torch_node_wanted(const char *symbol);
 
-/* Fills in a row, except for its link name; a row that records nothing if the node's operator is not listed. */
+/*
+ * Fills in a row, except its link name; the row records nothing if the node's operator is not
+ * listed.
+ */
 bool torch_node_fill(struct torch_function *r, const char *symbol);
 
 /* ---- sums of gradients (node_sums.c) ---- */
 
-/* True if gradients are wanted as autograd passes them on. */
+/* True if gradients are recorded as autograd passes them on. */
 bool torch_node_sums_wanted(void);
 
 /*
- * A node's function has returned that vector of gradients; seq: its record's. Like all these functions it runs on the engine's
- * thread.
+ * A node's function has returned the vector `gradients`; seq: number of its record. Runs on the
+ * engine's thread, like all functions of node_sums.c.
  */
 void torch_record_node(struct api *row, uint64_t seq, const void *gradients);
 
-/* Gradients are about to be summed to the shapes of their arguments, or have been. */
+/* The gradients are about to be summed to the shapes of their arguments, or have been. */
 void torch_check_node_sums(const void *gradients);
 void torch_record_node_sums(const void *gradients);
 
-/* A node for a leaf has been made at that address: they all have the same number, which shows its offset. */
+/*
+ * A node for a leaf has been made. All such nodes have the same number, which shows the number's
+ * offset.
+ */
 void torch_node_leaf(const void *node);
 
-/* Its number; UINT64_MAX: its offset is not known. */
+/* Returns a node's number; UINT64_MAX: the offset is not known. */
 uint64_t torch_node_number(const void *node);
 
-/* The number that the calling thread's next node will have. False: not known. */
+/*
+ * Returns the number that the calling thread's next node will have. Returns false if it is not
+ * known.
+ */
 bool torch_node_next(uint64_t *number);
 
-/* Notes in c the nodes that were made since the next node's number was `from`. */
+/* Stores in c the nodes that were made since the next node's number was `from`. */
 void torch_node_made(struct call *c, uint64_t from);
 
 /* ---- kinds (kinds_accumulate.c) ---- */
 
-/* True if nodes of leaves are observed for kinds. */
+/* True if nodes of leaves are observed for parameter statistics. */
 bool torch_accumulate_wanted(void);
-bool torch_leaves_wanted(void); /* ... or names of gradients */
-bool torch_names_gradients(void); /* for the rows of calls, or to know which group reduces them */
+/* true if they are observed for statistics or for names of gradients */
+bool torch_leaves_wanted(void);
+/* true if gradients get names in rows of calls, or to find which group reduces them */
+bool torch_names_gradients(void);
 
-/* Such a node is being made, or has been; it adds to the leaf's gradient, or has added. */
+/* A node of a leaf is being made, or has been; or it adds to the leaf's gradient, or has added. */
 void torch_leaf_made(struct call *c, bool leaving);
 void torch_accumulated(struct call *c, bool leaving);
 
-/* A gradient scaler has skipped the current step: writes those of its gradients that are known. */
+/*
+ * A gradient scaler has skipped the current step: writes the gradients of the step that are
+ * known.
+ */
 void torch_step_was_skipped(void);
 
 /* ---- operators that end a step (opmarker.c) ---- */
 
 bool torch_marker_may_be(const char *name); /* name of the C++ struct: add_Tensor */
 bool torch_marker_looks(const char *name, bool call);
-enum torch_scope torch_marker_scope(
-	const char *base, const char *overload); /* SCOPE_NONE: it has none */
+enum torch_scope torch_marker_scope(const char *base, const char *overload); /* SCOPE_NONE: none */
 void torch_marker(const struct call *c, bool leaving);
 
-/* An operator that is only observed is called, or left. */
+/* An operator that is only observed is entered, or left. */
 void torch_op_scope(const struct call *c, bool leaving);
 
 /* ---- buckets of DDP (buckets.c) ---- */
 
 void torch_bucket_scope(const struct call *c, bool leaving);
 
-/* An all_reduce over that many ranks is called on this thread: inside of a bucket's hook it reduces the bucket. */
+/*
+ * An all_reduce over `ranks` ranks is called on this thread. Inside the hook of a bucket, it
+ * reduces the bucket.
+ */
 void torch_bucket_reduced(int ranks);
 
 /*
- * Describes the content of FSDP's reduce_scatter by the gradient that this thread accumulated last: in a group of that many
- * ranks, with that many elements. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known. The call keeps it until
- * it is left.
+ * Describes v, the buffer of an FSDP reduce_scatter over `ranks` ranks, by the gradient that this
+ * thread accumulated last. Returns the bucket's number with JOURNAL_NAME_BUCKET, 0: not known.
+ * The call keeps the bucket until it returns.
  */
 uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks);
 void torch_shard_bucket_leave(void);
 
-/* The gradient of that parameter has been added to: collectives and operators know it by name from now on. */
+/*
+ * A gradient was added to the parameter's: from now on collectives and operators know it by name.
+ */
 void torch_name_gradient(const void *impl);
 
-/* JOURNAL_NAME_* of a tensor whose elements begin at base; 0: not a parameter or gradient. */
+/*
+ * Returns JOURNAL_NAME_* of a tensor whose elements begin at base; 0: not a parameter or
+ * gradient.
+ */
 uint32_t torch_tensor_name(const void *impl, const void *base);
 
-/* ---- steps done before (optimizer_state.c) ---- */
+/* ---- steps done before the start of the process (optimizer_state.c) ---- */
 
-bool torch_is_optimizer_op(const char *name); /* of the C++ struct; `call` only */
-bool torch_has_seen_optimizer(void); /* and how many steps it had before */
+bool torch_is_optimizer_op(const char *name); /* name: of the C++ struct; only its `call` */
+bool torch_has_seen_optimizer(void); /* true if its number of earlier steps is known, too */
 void torch_watch_optimizer_op(struct torch_function *r, const char *name);
 void torch_note_optimizer(bool begins);
 void torch_look_at_optimizer_state(
-	const struct call *c); /* at any call that may be one of these operators */
+	const struct call *c); /* at each call that may be one of these operators */
 void torch_watch_optimizer_state(
-	const struct call *c); /* for operators watched only for this purpose */
+	const struct call *c); /* at calls of operators that are observed only for this purpose */
 
 /* ---- marks ---- */
 
@@ -259,7 +304,10 @@ void torch_meshes_forked(void);
 
 /* ---- all of it ---- */
 
-/* struct adapter.fork_handlers of all of PyTorch's libraries: the functions with which all rooms reset their state. */
+/*
+ * struct adapter.fork_handlers of all of PyTorch's libraries: the functions by which all folders
+ * of wrappers/torch reset their state.
+ */
 extern void (*const torch_fork_handlers[])(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Observers of backward passes and optimizer steps, in addition to the counting of steps: one row of train_observers[]
- * each (train_observers.c). train_events.c calls them in order, on the thread of the event, with no lock of ours held,
- * before the step is counted. `busy` is set: calls that they make into the program's libraries are not recorded. NULL:
- * not needed.
+ * Observers of backward passes and optimizer steps, besides the counting of steps: one row of
+ * train_observers[] each (train_observers.c). train_events.c calls them in order, on the thread
+ * of the event, with no lock of libprobe held, before the step is counted. `busy` is set: calls
+ * that they make into the program's libraries are not recorded. NULL: not needed.
  */
 #ifndef PROBE_WRAPPERS_TORCH_TRAIN_OBSERVERS_H
 #define PROBE_WRAPPERS_TORCH_TRAIN_OBSERVERS_H
@@ -15,19 +15,26 @@ struct buffer;
 struct call;
 
 struct torch_train_event {
-	/* backward: Engine::execute(this, roots, inputs, keep_graph, create_graph, accumulate_grad, outputs) */
-	const struct call *call; /* of the engine's entry; NULL for an optimizer */
-	bool accumulates; /* gradients are added up in .grad: no autograd.grad() */
-	bool outermost; /* of the passes, or steps, on this thread */
-	bool ok; /* at an end: no exception */
-	/* optimizer: */
-	const void *record; /* RecordFunction of the mark: the same at begin and end */
-	uint64_t which; /* equal for all steps of one optimizer, as far as the stack tells */
+	/*
+	 * For a backward pass: Engine::execute(this, roots, inputs, keep_graph, create_graph,
+	 * accumulate_grad, outputs)
+	 */
+	const struct call *call; /* entry of the engine; NULL for an optimizer */
+	bool accumulates; /* gradients are added to .grad: not autograd.grad() */
+	bool outermost; /* the outermost pass, or step, on this thread */
+	bool ok; /* at the end: no exception */
+	/* For an optimizer's step: */
+	const void *record; /* RecordFunction of the mark, equal at begin and end */
+	uint64_t which; /* number of the optimizer, as far as the stack shows which it is */
 };
 
 struct torch_train_observer {
 	bool (*wanted)(
-		void); /* by the configuration; NULL: always. Asked once, at the first event. */
+		/*
+		 * true if the configuration needs it; NULL: always. Called once, at the first
+		 * event.
+		 */
+		void);
 	void (*backward_begin)(const struct torch_train_event *e);
 	void (*backward_end)(const struct torch_train_event *e);
 	void (*optimizer_begin)(const struct torch_train_event *e);
@@ -46,7 +53,10 @@ extern const struct torch_train_observer flops_observer; /* flop_ops.c */
 extern const struct torch_train_observer withhold_observer; /* withhold.c */
 extern const struct torch_train_observer stop_observer; /* stop_step.c */
 
-/* That buffer is about to be sent for reduction: gradients kept in it are as accumulated. */
+/*
+ * Called when buffer b is about to be communicated for reduction: the gradients in it are as
+ * accumulated.
+ */
 extern void (*const torch_gradients_sent)(const struct buffer *b);
 void torch_record_gradients_sent(const struct buffer *b); /* kinds_accumulate.c */
 

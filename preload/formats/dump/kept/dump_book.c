@@ -14,12 +14,12 @@
 #define IDS_MAX (1u << 20)
 
 struct site_slot {
-	char *text; /* until it is parsed */
+	char *text; /* set until it is parsed */
 	struct dump_site *site;
 };
 
 struct dump_book {
-	uint64_t stacks_at, comms_at; /* how much of the files has been read */
+	uint64_t stacks_at, comms_at; /* bytes of the files that have been read */
 	struct site_slot *stack;
 	uint32_t nstack;
 	struct staged_comm *comm;
@@ -162,7 +162,7 @@ const struct staged_comm *dump_book_comm(const struct dump_book *b, uint64_t id)
 	return NULL;
 }
 
-/* The text has ranges: 0-3;8. */
+/* The ranks are a text with ranges: 0-3;8. */
 int32_t dump_comm_member(const struct staged_comm *c, uint32_t n)
 {
 	const char *p = c->world_ranks;

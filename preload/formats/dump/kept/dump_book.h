@@ -13,17 +13,17 @@ struct dump_book;
 struct dump_book *dump_book_new(void);
 void dump_book_free(struct dump_book *b);
 
-/* Reads what was added to the files since the last call. Returns 0, -ENOMEM, or -errno. */
+/* Reads what was added to the staged files since the last call. Returns 0, -ENOMEM, or -errno. */
 int dump_book_read(struct dump_book *b, int dirfd);
 
-/* NULL: not known. Valid until the book is freed. */
+/* Returns the call site of a stack, or NULL if it is not known. Valid until the book is freed. */
 const struct dump_site *dump_book_site(struct dump_book *b, uint32_t stack);
 const struct staged_comm *dump_book_comm(const struct dump_book *b, uint64_t id);
 
-/* World rank of a rank of that communicator; the rank itself if that is not known. */
+/* Returns the world rank of rank `rank` in communicator c; `rank` itself if that is not known. */
 int32_t dump_world_rank(const struct staged_comm *c, int32_t rank);
 
-/* The n-th world rank (from 0), or -1 after the last. */
+/* Returns the n-th world rank of the communicator (from 0), or -1 after the last. */
 int32_t dump_comm_member(const struct staged_comm *c, uint32_t n);
 
 #endif

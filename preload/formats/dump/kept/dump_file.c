@@ -23,8 +23,8 @@
 #define ARCHIVE_MAX UINT64_C(0xfff00000) /* maximum size of a zip archive without extensions */
 
 static const struct {
-	char storage[24]; /* class of torch, "": none */
-	char npy[8]; /* numpy's name, "": stored as another type */
+	char storage[24]; /* torch's class of storage, "": none */
+	char npy[8]; /* numpy's name of the type, "": stored as another type */
 } file_types[DT_COUNT] = {
 	[DT_BOOL] = {"BoolStorage", "|b1"},
 	[DT_INT8] = {"CharStorage", "|i1"},
@@ -41,7 +41,8 @@ static const struct {
 	[DT_FLOAT8_E4M3FNUZ] = {"", "|u1"},
 	[DT_FLOAT8_E5M2FNUZ] = {"", "|u1"},
 	[DT_FLOAT4_E2M1FN_X2] = {"", "|u1"},
-	[DT_BFLOAT16] = {"BFloat16Storage", "<f4"}, /* ... widened, which preserves the values */
+	/* NumPy has no such type: widened, which preserves the values */
+	[DT_BFLOAT16] = {"BFloat16Storage", "<f4"},
 	[DT_FLOAT16] = {"HalfStorage", "<f2"},
 	[DT_FLOAT32] = {"FloatStorage", "<f4"},
 	[DT_FLOAT64] = {"DoubleStorage", "<f8"},
@@ -96,7 +97,7 @@ static void pickle_dim(struct bytes *b, uint64_t v)
 		pickle_raw(b, "J");
 		write_file_number(b, v, 4);
 	} else {
-		/* LONG1: two's complement, with a byte for the sign. */
+		/* LONG1: two's complement, with an additional byte for the sign. */
 		pickle_raw(b, "\x8a\x09");
 		write_file_number(b, v, 8);
 		write_file_number(b, 0, 1);
@@ -111,7 +112,7 @@ static void pickle_ints(struct bytes *b, const uint64_t *v, unsigned n)
 	pickle_raw(b, "t");
 }
 
-/* A tensor with elements has at most some thousand bytes of dimensions here. */
+/* The dimensions of a tensor with elements take at most some thousand bytes in this form. */
 static void pickle_tensor(struct bytes *b, const struct tensor_copy *c)
 {
 	const char *storage = file_types[c->dtype].storage;
@@ -174,7 +175,7 @@ static uint32_t crc_of_data(const void *p, uint64_t n)
 static void write_member_sizes(struct bytes *b, const struct member *m)
 {
 	write_file_number(b, m->deflated ? 8 : 0, 2);
-	write_file_number(b, 0, 2); /* time and date: none */
+	write_file_number(b, 0, 2); /* no time and date */
 	write_file_number(b, 0x21, 2);
 	write_file_number(b, m->crc, 4);
 	write_file_number(b, m->packed, 4);
@@ -225,7 +226,7 @@ static void deflate_member(struct archive *a, struct member *m)
 	deflateEnd(&z);
 	free(out);
 
-	/* The header again, with the size that is known now. */
+	/* Writes the header again, with the size, which is known now. */
 	uint64_t after = a->at;
 
 	if (!a->err && lseek(a->fd, (off_t)head, SEEK_SET) < 0)
@@ -321,7 +322,7 @@ static bool is_in_order(const struct tensor_copy *c)
 
 struct npy_out {
 	int fd, err;
-	bool widen; /* bfloat16 */
+	bool widen; /* bfloat16 is widened */
 	size_t size, used;
 	unsigned char buf[CHUNK];
 };
@@ -349,7 +350,7 @@ static void write_npy_elements(struct npy_out *o, const unsigned char *p, uint64
 	}
 }
 
-/* Element by element in the order of the dimensions. */
+/* Writes element by element, in the order of the dimensions. */
 static void put_npy_strided(struct npy_out *o, const struct tensor_copy *c)
 {
 	const uint64_t *size = tensor_copy_dims(c), *stride = size + c->ndim;
@@ -399,7 +400,7 @@ static int write_npy(int fd, const struct tensor_copy *c)
 		n += snprintf(head + n, sizeof(head) - (size_t)n, "%llu,%s",
 			(unsigned long long)size[i], i + 1 < c->ndim ? " " : "");
 	n += snprintf(head + n, sizeof(head) - (size_t)n, "), }");
-	/* The data begin at a multiple of 64. */
+	/* The data must begin at a multiple of 64. */
 	while ((n + 11) % 64)
 		head[n++] = ' ';
 	head[n++] = '\n';
@@ -431,8 +432,8 @@ int dump_file_write(
 	int fd, err;
 
 	/*
-	 * A file of this name is always complete: a process killed here leaves nothing that recovery would take for a
-	 * tensor.
+	 * The file is written under another name and then renamed, so that a file with this name
+	 * is always complete, even if the process is killed.
 	 */
 	if ((size_t)snprintf(part, sizeof(part), ".%s", name) >= sizeof(part))
 		return -ENAMETOOLONG;

@@ -13,7 +13,10 @@
 #define DUMP_FILE_EXTENSION(cfg) \
 	(get_dump_keys((cfg))->file_format == FILE_FORMAT_NPY ? "npy" : "pt")
 
-/* Makes the file; an incomplete file is removed. Returns 0, -EFBIG (too large for the format), or -errno. */
+/*
+ * Writes the file; an incomplete file is removed. Returns 0, -EFBIG (too large for the format),
+ * or -errno.
+ */
 int dump_file_write(
 	int dirfd, const char *name, const struct config *cfg, const struct tensor_copy *c);
 

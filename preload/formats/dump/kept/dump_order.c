@@ -64,7 +64,10 @@ static int scan_items(struct dump_order *o, char *window)
 			const struct journal_call *c = (const struct journal_call *)(h + 1);
 			int err = 0;
 
-			/* The item may extend beyond the window: its head and its call are inside. */
+			/*
+			 * Head and call of the item are inside the window; the item may extend
+			 * beyond it.
+			 */
 			if (!staged_head_valid(h, UINT32_MAX))
 				return 0;
 			if (h->what == STAGED_CALL && k + sizeof(*h) + sizeof(*c) > (uint64_t)n)
@@ -90,7 +93,7 @@ static int scan_items(struct dump_order *o, char *window)
 	}
 }
 
-/* When the calls have their order. */
+/* To be called when the calls are sorted. */
 static int sort_parts(struct dump_order *o)
 {
 	for (uint32_t i = 0; i < o->n; i++) {
@@ -183,7 +186,7 @@ bool dump_order_has(const struct dump_order *o, uint64_t seq)
 {
 	uint32_t lo = 0, hi = o->n;
 
-	/* Searches the first batch, which contains nearly all. */
+	/* Searches the first batch, which contains nearly all calls. */
 	while (lo < hi) {
 		uint32_t mid = lo + (hi - lo) / 2;
 

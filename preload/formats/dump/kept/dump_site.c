@@ -18,7 +18,7 @@ struct site_frame {
 	unsigned line;
 };
 
-/* The frame at *at, which moves to the next one. False: no more. */
+/* Reads the frame at *at, and moves *at to the next one. Returns false after the last. */
 static bool take_site_frame(const char **at, struct site_frame *f)
 {
 	const char *p = *at, *end, *colon, *blank = NULL;
@@ -55,7 +55,7 @@ static bool ends_with(const char *s, const char *tail)
 	return n >= m && strcmp(s + n - m, tail) == 0;
 }
 
-/* The name without its enclosing scopes: forward of Net.forward. */
+/* Returns the name without its enclosing scopes: forward for Net.forward. */
 static const char *own_function_name(const char *function)
 {
 	const char *dot = strrchr(function, '.');
@@ -76,7 +76,10 @@ static const struct {
 	{"/mindspore/common/tensor.py", "Tensor"},
 };
 
-/* Folders of MindSpore whose functions are between a program, or a cell, and an operator. */
+/*
+ * True for folders of MindSpore whose functions are between a program, or a cell, and an
+ * operator.
+ */
 static bool is_mindspore_side(const char *file)
 {
 	static const char folders[][28] = {"/mindspore/ops/", "/mindspore/mint/",
@@ -106,7 +109,10 @@ static bool is_distributed_file(const char *file)
 	       ends_with(file, "/mindspore/communication/comm_func.py");
 }
 
-/* Collectives that programs call. If such a function is implemented with others, it is the one that counts. */
+/*
+ * True for collectives that programs call. If such a function is implemented with others, its
+ * name is used.
+ */
 static bool is_public_collective(const char *name)
 {
 	static const char known[][24] = {"send", "recv", "isend", "irecv", "broadcast",
@@ -148,7 +154,7 @@ static bool record_inner_frame(struct dump_site *s, const struct site_frame *f)
 		return true;
 	}
 	if (prefix && !s->dist[0]) {
-		/* The outermost of several is used: the others are internal. */
+		/* If there are several, the outermost is used: the others are internal. */
 		if (!is_decorator(f)) {
 			snprintf(s->prefix, sizeof(s->prefix), "%s", prefix);
 			snprintf(s->api, sizeof(s->api), "%.90s", name);
@@ -171,7 +177,7 @@ static void write_site_frame(
 	text_json(out, t.buf);
 }
 
-/* Where Python starts a backward pass. */
+/* True for a frame in which Python starts a backward pass. */
 static bool is_engine_frame(const struct site_frame *f)
 {
 	const char *name = own_function_name(f->function);
@@ -210,7 +216,7 @@ struct dump_site *dump_site_new(const char *text, struct dump_source *source)
 		inner = false;
 		s->caller = hash_str(hash_u64(s->caller, f.line), f.file) | 1;
 		write_site_frame(&out, &f, line, n++ ? ",\n   " : "\n   ");
-		/* Reserved for the end of the array. */
+		/* 16 bytes are reserved for the end of the array. */
 		if (out.cut || out.len + 16 > FRAMES_BYTES) {
 			out.len = before;
 			out.buf[before] = 0;
@@ -246,7 +252,7 @@ static bool is_name_char(char c)
 	       c == '_';
 }
 
-/* The position of `word` as a whole word that is called there, or NULL. */
+/* Returns the position at which `word`, as a whole word, is called on the line, or NULL. */
 static const char *find_called_word(const char *line, const char *word)
 {
 	size_t n = strlen(word);
@@ -257,7 +263,7 @@ static const char *find_called_word(const char *line, const char *word)
 	return NULL;
 }
 
-/* The text before `.word(`: torch, F, nn.functional, or a tensor. */
+/* Returns the prefix for the text before `.word(`: torch, F, nn.functional, or a tensor. */
 static const char *prefix_before_dot(const char *line, const char *p, char *api, size_t cap)
 {
 	static const struct {

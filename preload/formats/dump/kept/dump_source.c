@@ -17,7 +17,7 @@
 struct source_file {
 	char *path, *text;
 	size_t bytes;
-	uint32_t *line; /* where each begins */
+	uint32_t *line; /* position of each line */
 	uint32_t nline;
 	uint64_t used;
 };
@@ -62,7 +62,7 @@ static void index_source_lines(struct source_file *f)
 			f->line[f->nline++] = (uint32_t)i + 1;
 }
 
-/* A file that cannot be read is cached as one without lines. */
+/* Reads a file into the cache. One that cannot be read is cached as a file without lines. */
 static void read_source(struct source_file *f, const char *path)
 {
 	struct stat st;

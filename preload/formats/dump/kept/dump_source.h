@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the program's source files, as they are on the disk when the dump is made. */
+/* Lines of the program's source files, as they are on disk when the dump is made. */
 #ifndef PROBE_SINK_DUMP_SOURCE_H
 #define PROBE_SINK_DUMP_SOURCE_H
 
@@ -10,7 +10,10 @@ struct dump_source;
 struct dump_source *dump_source_new(void);
 void dump_source_free(struct dump_source *s);
 
-/* Copies line number `line` (from 1) without surrounding blanks; "": there is none. At most cap - 1 bytes. */
+/*
+ * Copies line number `line` (from 1), at most cap - 1 bytes, without surrounding blanks; "" if
+ * there is no such line.
+ */
 void dump_source_line(
 	struct dump_source *s, const char *file, unsigned line, char *out, size_t cap);
 

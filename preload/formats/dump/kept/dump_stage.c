@@ -19,7 +19,7 @@ bool dump_part_step(const char *path, uint32_t *step)
 	return sscanf(path, "dump_%u.part%n", step, &used) == 1 && used && !path[used];
 }
 
-/* Reserves an item of that many bytes, with its head filled in. */
+/* Reserves an item of `bytes`, with its head filled in. */
 static struct staged_head *stage_room(
 	struct files *f, const char *path, size_t bytes, enum staged_what what, struct out_file **o)
 {
@@ -43,7 +43,7 @@ static char *put_staged_text(char *at, const char *s)
 	return at + n;
 }
 
-/* Writes the n texts after `lead` bytes, as one item. */
+/* Writes `lead`, and then the n texts, as one item. */
 static int stage_texts(struct files *f, const char *path, enum staged_what what, uint32_t id,
 	const void *lead, size_t lead_bytes, const char *const *text, unsigned n)
 {
@@ -158,7 +158,10 @@ bool staged_head_valid(const struct staged_head *h, uint64_t bytes)
 	       h->bytes <= bytes && h->what >= STAGED_CALL && h->what <= STAGED_COMM;
 }
 
-/* The text at *at, which moves to its end. NULL: it does not end inside the item. */
+/*
+ * Returns the text at *at and moves *at to its end. Returns NULL if the text does not end inside
+ * the item.
+ */
 static const char *take_staged_text(const char **at, const char *end)
 {
 	const char *s = *at, *nul = s < end ? memchr(s, 0, (size_t)(end - s)) : NULL;
