@@ -28,8 +28,8 @@ struct waiting_ranks {
 bool find_wait_circle(struct report *r, struct waiting_ranks *out);
 
 /*
- * Finds the ranks that are not blocked and for which all blocked ranks wait, directly or not.
- * Returns false if there are none, or no fewer than waiting ranks.
+ * Finds the ranks that are not blocked and for which the blocked ranks wait, directly or not.
+ * Returns false if there are none, more than waiting ranks, or more than WAITS_NAMED.
  */
 bool find_holding_ranks(struct report *r, struct waiting_ranks *out);
 
