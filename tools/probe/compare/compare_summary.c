@@ -249,7 +249,10 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
 	       strcmp(a->what, b->what) == 0;
 }
 
-/* If only views were recorded, they are all that can show a difference. */
+/*
+ * Prints how many values differ in memory that may never have been written (torch.empty and views
+ * of it). They are not counted; in a run that recorded nothing else they are the only differences.
+ */
 static void tell_unwritten(const struct rank_sums *all)
 {
 	if (!all->unwritten)

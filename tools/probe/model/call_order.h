@@ -13,13 +13,9 @@
 #include "tools/probe/model/read/calls.h"
 
 #define ORDERED_THREADS \
-/*
-	 * Threads of a rank that are sorted at a time; calls of other threads keep the order of the
-	 * file.
-	 */
-4
+	4 /* threads of a rank that are sorted; other threads keep the order of the file */
 
-	struct call_order {
+struct call_order {
 	struct {
 		uint32_t thread; /* 0: the slot is free */
 		uint64_t next; /* seq after its last call */
