@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that ended while others needed them: which was first, how it ended (`end` of meta.json), and how the others ended. The
- * launcher ends the rest, and their errors follow from the first end.
+ * Ranks that ended while others needed them: which rank ended first, how it ended (`end` of meta.json), and how the others
+ * ended. A launcher ends the remaining ranks, and their errors follow from the first end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,26 +18,27 @@
 
 #define TEXT_SHOWN 500
 #define TEXT_OF_OTHERS 160
-#define LAUNCHER_ENDS_NS UINT64_C(3000000000) /* from the first end to those of the others */
-#define PAUSE_NS UINT64_C(5000000) /* after a last call; shorter pauses are not significant */
+#define LAUNCHER_ENDS_NS \
+	UINT64_C(3000000000) /* maximum time from the first end to those that it causes */
+#define PAUSE_NS UINT64_C(5000000) /* ns after the last call; shorter pauses are not significant */
 #define CALLS_TO_KNOW_PAUSES 6
 #define OTHERS_TEXT 3 /* other ranks whose own messages are shown */
-/* A launcher needs some time to end the others, which then end together; ranks that are all ended at once end together too. */
+/* ns: a launcher takes longer than this to end the other ranks, which then end together. */
 #define LEAD_NS 15000000u
-/* Sufficient if the last calls also show that this rank was first; more than one tick, see clock_tick_ns(). */
+/* ns: enough if the last calls also show that this rank ended first; more than one tick, see clock_tick_ns(). */
 #define LEAD_SEEN_NS 6000000u
 #define LEAD_SURE_NS 500000000u
 #define STANDSTILL_NS 1000000000u
 
 enum leaving { STAYED, SPOKE, SILENT };
 
-/* How it left: whether it ended before its work was done, and left a message about the reason. */
+/* STAYED: rank i finished its work, or still runs. SPOKE: it ended with a message about the reason. SILENT: without one. */
 static enum leaving how_it_left(const struct report *r, uint32_t i)
 {
 	const struct rank_dir *d = &r->g.folders.dir[i];
 	const struct meta_ending *e = &d->meta.end;
 
-	/* A program may print an exception, or ask to exit because of one, and continue until it is killed. */
+	/* A program may print an exception, or begin to exit because of one, and then continue until it is killed. */
 	if ((strcmp(e->how, "exception") == 0 || strcmp(e->how, "exit") == 0) && e->at_ns &&
 		d->state != RANK_FINISHED && d->state != RANK_UNWRITTEN && r->g.rank[i].last.rows &&
 		r->g.rank[i].last.start > e->at_ns)
@@ -52,7 +53,7 @@ static enum leaving how_it_left(const struct report *r, uint32_t i)
 	return STAYED;
 }
 
-/* True if its last call failed, or one that it had started before and that completed later. */
+/* True if the last call of rank i failed, or an earlier call of it failed after the start of the last one. */
 static bool was_told_of_error(const struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
@@ -62,8 +63,8 @@ static bool was_told_of_error(const struct report *r, uint32_t i)
 }
 
 /*
- * Its library ended it, or returned an error that it did not survive. It may only have noticed an action of another rank, or
- * that another rank was gone.
+ * True if the library ended rank i, or returned an error after which the rank ended. Then the rank may only have noticed that
+ * another rank acted wrongly or had ended.
  */
 static bool left_by_communication(const struct report *r, uint32_t i)
 {
@@ -71,7 +72,7 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
 	bool mid_call = (k->last.rows && k->last.bits & CALL_OPEN) || was_told_of_error(r, i);
 
-	/* MPI_Abort() is the program's own call; a runtime calls abort() also when a program leaves because of an error that it got. */
+	/* The program itself calls MPI_Abort(). A runtime calls abort() also if the program ends because of a call's error. */
 	if (strcmp(e->how, "abort") == 0)
 		return strcmp(e->text, "abort") == 0 && was_told_of_error(r, i);
 	if (*e->inside)
@@ -79,7 +80,7 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	return mid_call;
 }
 
-/* By the rank's own clock. */
+/* Time at which rank i ended, by its own clock. */
 static uint64_t own_moment_of_leaving(const struct report *r, uint32_t i)
 {
 	const struct rank_dir *d = &r->g.folders.dir[i];
@@ -97,11 +98,11 @@ static uint64_t moment_of_leaving(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], own_moment_of_leaving(r, i));
 }
 
-/* Corrected times; UINT64_MAX: no rank. */
+/* By the first host's clock; UINT64_MAX: no rank. */
 struct earliest {
 	uint32_t who;
-	uint64_t left; /* when the first rank left, in whichever way */
-	uint64_t told; /* when the first of the ranks left that had got an error */
+	uint64_t left; /* time of the first end of any rank */
+	uint64_t told; /* time of the first end of a rank to which a call had returned an error */
 };
 
 static struct earliest find_earliest(const struct report *r)
@@ -124,8 +125,8 @@ static struct earliest find_earliest(const struct report *r)
 }
 
 /*
- * Its last call was left by an exception after another rank had ended: a closed connection is reported that way. An error in
- * the call itself is reported while all ranks still run.
+ * True if an exception ended the last call of rank i after another rank had ended: a closed connection is reported that way. An
+ * error of the call itself is reported while all ranks still run.
  */
 static bool exited_after_another_rank(const struct report *r, uint32_t i, const struct earliest *e)
 {
@@ -140,13 +141,13 @@ static bool is_standing(const struct report *r, uint32_t i)
 	return r->stuck.standing && r->stuck.standing[i];
 }
 
-/* It waits for an operation that it has started. */
+/* True if rank i is blocked in the wait for an operation that it started. */
 static bool is_blocked(const struct report *r, uint32_t i)
 {
 	return r->stuck.blocked && r->stuck.blocked[i];
 }
 
-/* The first of the ranks that left in that way; -1: there is none. */
+/* The rank that ended first in the way `how`, or -1. by_itself: skips ranks that another rank or a library may have ended. */
 static int first_to_leave(const struct report *r, enum leaving how, bool by_itself)
 {
 	struct earliest e = find_earliest(r);
@@ -159,7 +160,7 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 							 exited_after_another_rank(r, i, &e)
 					       : is_standing(r, i) || was_told_of_error(r, i)))
 			continue;
-		/* A rank that was still there after another one had left because of an error was not ended by the first fault but later. */
+		/* It was alive after another rank had ended because of an error: the first fault did not end it. */
 		if (how == SILENT && moment_of_leaving(r, i) > e.told)
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
@@ -178,8 +179,8 @@ static unsigned count_leaving(const struct report *r, enum leaving how)
 }
 
 /*
- * Whether other ranks continued after the last silent one had ended, and ended normally. Then no launcher ended the silent
- * ones: each left by itself (a program that survives it: ULFM).
+ * True if another rank made calls after the last silent rank had ended, and finished normally. Then no launcher ended the
+ * silent ranks: each ended by itself, and the program survives that (ULFM).
  */
 static bool others_went_on(const struct report *r)
 {
@@ -201,7 +202,7 @@ static bool others_went_on(const struct report *r)
 	return silent && going > silent;
 }
 
-/* A rank in MPI_Finalize has no part in it. */
+/* Ranks in MPI_Finalize do not count. */
 bool all_ended_by_signal(const struct report *r)
 {
 	unsigned n = 0;
@@ -213,7 +214,7 @@ bool all_ended_by_signal(const struct report *r)
 
 static char *leaving_text(struct report *r, uint32_t i, int most)
 {
-	/* A rank that continued after its message has survived that error. */
+	/* A silent rank with a message continued after it, so it survived that error. */
 	char *said = how_it_left(r, i) == SILENT
 			     ? NULL
 			     : last_words_text(&r->g.folders.dir[i].meta.end, most);
@@ -237,7 +238,7 @@ static char *last_call_text(struct report *r, uint32_t i)
 	end = k->last.start + (k->last.bits & CALL_OPEN ? 0 : k->last.dur);
 	what = report_call(r, &k->last);
 	at = called_from_text(r, &k->last);
-	/* If it was killed with its last row, nothing later is known. */
+	/* If its last record is the last sign of life, the time until its end is not known. */
 	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns && !d->died_ns
 			 ? tool_strdup("")
 			 : tool_format(", %s before",
@@ -342,7 +343,7 @@ static bool any_ended_by_library(const struct report *r)
 	return false;
 }
 
-/* Names ranks whose library found a fatal error. Another rank may have caused it: too long a message, an ended peer. */
+/* Names the first rank that its library ended. Another rank may be the cause: a message that was too long, an ended peer. */
 void find_fatal_errors(struct report *r)
 {
 	if (r->left)
@@ -373,12 +374,12 @@ void find_fatal_errors(struct report *r)
 			name_concerned(r, f, i);
 		if (k->last.rows)
 			name_call(f, &k->last);
-		/* An asynchronous call may have started long before another rank's call, with which it cannot be joined. */
+		/* The end of the rank: an asynchronous call may start long before the call of another rank. */
 		f->event = moment_of_leaving(r, i);
 		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
 		free(what);
 		free(at);
-		return; /* the first one; the others follow from it */
+		return; /* only the first one, because the others follow from it */
 	}
 }
 
@@ -390,8 +391,8 @@ static bool is_started_only(const struct report *r, uint32_t i)
 }
 
 /*
- * If all ranks were ended by a signal after calls had returned errors to some, and all other ranks but one were in a call, that
- * one ended first. -1: not so.
+ * Signals ended all ranks, after calls had returned errors to some of them. Returns the only rank that got no error and was in
+ * no call: it ended first. Returns -1 if there is none, or several.
  */
 static int only_one_without_error(const struct report *r)
 {
@@ -409,7 +410,7 @@ static int only_one_without_error(const struct report *r)
 	return told ? one : -1;
 }
 
-/* Whether that rank is the message's other end. */
+/* True if rank i is the peer of message c. */
 static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -418,7 +419,7 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
-/* Whether it ended like a program that is done, without entering an operation that then failed on another rank. */
+/* True if rank i exited as if its work were done, but never entered an operation that failed on another rank. */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
@@ -430,13 +431,13 @@ static bool left_too_early(const struct report *r, uint32_t i)
 	for (uint32_t k = 0; k < r->g.folders.n; k++) {
 		const struct call *other = &r->g.rank[k].last;
 
-		/* MPI's launchers end the others when one exits before MPI_Finalize. */
+		/* MPI's launchers end the other ranks when one exits before MPI_Finalize. */
 		if (strcmp(intern_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
 			(is_standing(r, k) || moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
 			return true;
 		if (!was_told_of_error(r, k))
 			continue;
-		/* A message fails when its other end is gone. */
+		/* A message fails if its peer has ended. */
 		if (is_peer(r, other, i) && other->start + other->dur > mine->start)
 			return true;
 		if (!((mine->bits | other->bits) & CALL_P2P) && !(mine->bits & CALL_OPEN) &&
@@ -464,7 +465,7 @@ static int only_early_leaver(const struct report *r)
 	return one;
 }
 
-/* The first of the ranks that, according to the kernel, ended by a crash or for lack of memory; -1: none. */
+/* The first rank that crashed or ran out of memory according to the kernel log, or -1. *at: the time of that. */
 static int first_by_kernel(struct report *r, uint64_t *at)
 {
 	int first = -1;
@@ -485,7 +486,7 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 	return first;
 }
 
-/* When the rank last entered or left a call, by the first host's clock. */
+/* Time at which rank i last entered or left a call, by the first host's clock. */
 static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
 {
 	uint64_t end = r->g.rank[i].last_ns, start = r->g.rank[i].last.start;
@@ -493,7 +494,7 @@ static uint64_t moment_of_last_call(const struct report *r, uint32_t i)
 	return clock_set_right(&r->g.skew[i], end > start ? end : start);
 }
 
-/* The only rank that is in no call and that is not marked in `passed` (NULL: none is marked). -1: none, or several. */
+/* The only rank that is in no call and not marked in `passed` (NULL: none is marked); -1: none, or several. */
 static int only_one_in_no_call(const struct report *r, const bool *passed)
 {
 	int one = -1;
@@ -509,7 +510,7 @@ static int only_one_in_no_call(const struct report *r, const bool *passed)
 	return one;
 }
 
-/* The only rank in no call that has no pending request; one with a pending request may repeatedly test for it. */
+/* The only rank in no call that has no pending request, or -1: a rank with one may be testing it repeatedly. */
 static int only_one_without_request(const struct report *r)
 {
 	bool *awaits = tool_alloc(r->g.folders.n * sizeof(*awaits));
@@ -523,8 +524,8 @@ static int only_one_without_request(const struct report *r)
 }
 
 /*
- * One of its threads is blocked in a call of another communicator, and its other thread is missing in the call in which all
- * other ranks wait. -1: not so.
+ * The only rank that is missing in the call in which all others wait, if one of its threads is blocked in a call of another
+ * communicator; else -1.
  */
 static int only_one_missing(const struct report *r)
 {
@@ -539,7 +540,7 @@ static int only_one_missing(const struct report *r)
 	return one >= 0 && r->g.rank[one].last.rows ? one : -1;
 }
 
-/* The only rank in no call that was silent for twice its longest pause before, while others went on. -1: none, or several. */
+/* The only rank in no call that was silent at `until`, for twice its longest earlier pause; -1: none, or several. */
 static int only_one_silent(const struct report *r, uint64_t until)
 {
 	bool *heard = tool_alloc(r->g.folders.n * sizeof(*heard));
@@ -557,9 +558,9 @@ static int only_one_silent(const struct report *r, uint64_t until)
 }
 
 /*
- * A signal ended all ranks, and one of them had not entered the call in which the others waited, or was silent before: it was
- * first, because a launcher ends the others soon after the first one. If the others waited for longer, the rank was stalled,
- * and whatever ended the job ended all of them together.
+ * Signals ended all ranks. Returns the only rank that had not entered the call in which the others waited, or that was silent:
+ * it ended first, because a launcher soon ends the others. Returns -1 if the others waited for longer: then the rank was
+ * stalled, and something else ended all ranks together.
  */
 static int only_one_late(const struct report *r)
 {
@@ -589,7 +590,7 @@ static bool is_only_holder(struct report *r, uint32_t i)
 	return find_holding_ranks(r, &hold) && hold.n == 1 && hold.rank[0] == i;
 }
 
-/* True if it made no call for STANDSTILL_NS plus twice its longest pause before: it slept, or was stopped. */
+/* True if rank i made no call for STANDSTILL_NS plus twice its longest earlier pause: it slept, or was stopped. */
 static bool was_silent_before(const struct report *r, uint32_t i)
 {
 	const struct rank_info *k = &r->g.rank[i];
@@ -598,14 +599,14 @@ static bool was_silent_before(const struct report *r, uint32_t i)
 	       own_moment_of_leaving(r, i) > k->last_ns + STANDSTILL_NS + 2 * k->longest_pause;
 }
 
-/* Among ranks ended by signals: the first one, the time from its end to the second one's, and from the second one's to the last one's. */
+/* Ranks that signals ended. by: ns from the end of `first` to the second end. others: ns from the second end to the last. */
 struct lead {
 	uint32_t first;
 	uint64_t by, others;
 	bool one_host;
 };
 
-/* False: fewer than two ended so, or their times of death are not known. */
+/* False if signals ended fewer than two ranks, or the time of an end is not known. */
 static bool find_lead(const struct report *r, struct lead *l)
 {
 	uint64_t first_at = UINT64_MAX, second = UINT64_MAX, last = 0;
@@ -635,7 +636,7 @@ static bool find_lead(const struct report *r, struct lead *l)
 	return second != UINT64_MAX;
 }
 
-/* Times of death are read in ticks of 4 to 10 ms. Returns this kernel's tick; the hosts of a job usually have the same. */
+/* Resolution of the times of death, 4 to 10 ms: that of this kernel. The hosts of a job usually have the same. */
 static uint64_t clock_tick_ns(void)
 {
 	struct timespec t;
@@ -650,8 +651,8 @@ static bool is_lead_seen(const struct lead *l)
 }
 
 /*
- * True if no rank moved for STANDSTILL_NS before the first one ended, except ranks that were done: then they did not wait because of its
- * end. All others were blocked in a call or slept. The first one was too; if it slept, it ended at the same time as the others.
+ * True if no rank made progress for STANDSTILL_NS before the first one ended: the others were blocked in a call, slept, or were
+ * in MPI_Finalize. The first was blocked as well, or slept and ended at the same time as the others.
  */
 static bool was_standstill_before(const struct report *r, const struct lead *l)
 {
@@ -670,8 +671,8 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
 }
 
 /*
- * The first rank, if the others ended some time after it and close together, as when a launcher ends them. If ranks of several
- * hosts are ended, there is also some time between the hosts. -1: not so.
+ * The rank that ended first, if the others ended some time later and close together, as when a launcher ends them; else -1.
+ * Without the wait graph this needs one host: between the ends on several hosts there is some time as well.
  */
 static int first_before_others(struct report *r, const struct lead *l)
 {
@@ -684,7 +685,7 @@ static int first_before_others(struct report *r, const struct lead *l)
 		       : -1;
 }
 
-/* Signals ended all ranks. The last calls decide unless the times of death contradict them. */
+/* Signals ended all ranks. The last calls show the first rank, unless the times of death contradict them; -1: not known. */
 static int first_by_signal(struct report *r)
 {
 	struct lead l;
@@ -698,9 +699,9 @@ static int first_by_signal(struct report *r)
 }
 
 /*
- * A rank that left a message, and did not get the error from its library, is the first, unless the kernel ended another one before. If all
- * messages are errors from the library, a silent rank that was in no call is the first. If no rank left a message, a signal ended all: then
- * the first is the rank that ended before the others, or the one for which all others had just begun to wait.
+ * The rank that ended first, or -1. A rank that left a message of its own, unless the kernel log shows an earlier crash. If all
+ * messages are errors from the library: a silent rank that was in no call. If no rank left a message, signals ended all: the
+ * rank that ended before the others, or for which all others had just begun to wait.
  */
 static int look_for_first(struct report *r)
 {
@@ -724,16 +725,15 @@ static int look_for_first(struct report *r)
 		return -1;
 	if (!spoke && others_went_on(r))
 		return first_to_leave(r, SILENT, false);
-	/* A rank in a call was ended there by a launcher, or others got exceptions because it was gone. */
+	/* A launcher may have ended a silent rank in a call; others may have got exceptions because any silent one was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
 	return find_lead(r, &lead) ? first_before_others(r, &lead) : -1;
 }
 
 /*
- * Whether that rank's end affected no other rank: true if all calls that it shared with others were complete, and no other rank
- * was ended by a signal while it still worked. What a program or its launcher does after the work is done says nothing about
- * the run.
+ * True if the end of rank `first` affected no other rank: all calls of all ranks were complete, and no signal ended another
+ * rank. What a program or its launcher does after the work is done says nothing about the run.
  */
 static bool is_end_harmless(const struct report *r, uint32_t first)
 {
@@ -758,7 +758,7 @@ void find_left(struct report *r)
 		return;
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
-	/* A step may have ended after its last call. */
+	/* Steps may have ended after its last call. */
 	step = k->last.rows ? k->last.step : 0;
 	if (d->nround && k->last.rows)
 		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
@@ -787,7 +787,7 @@ void find_left(struct report *r)
 		name_call(f, &k->last);
 		f->call.step = step;
 	}
-	/* Not the call's stack: the error happened before it. */
+	/* The end of the rank, not of its last call: an error in that call can then be the cause of this finding. */
 	f->event = moment_of_leaving(r, (uint32_t)first);
 	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
 	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);
