@@ -133,7 +133,9 @@ void name_call(struct finding *f, const struct call *c);
 void complete_finding(const struct report *r, struct finding *f);
 void find_odd_values(struct report *r);
 void find_pace(struct report *r);
-/* Returns a sentence if this host runs more ranks than it has cores, else NULL. malloc'd. */
+/*
+ * Returns a sentence if this host runs as many ranks as it has cores, or more; else NULL. malloc'd.
+ */
 char *describe_oversubscription(const struct report *r);
 char *called_from_text(struct report *r, const struct call *c); /* ", called from ..."; malloc'd */
 const char *severity_word(enum severity s);

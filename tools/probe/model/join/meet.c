@@ -11,8 +11,8 @@
 #include "tools/lib/tool.h"
 
 #define BUCKETS 65536u
-#define FEW 32 /* up to this many arrivals are searched linearly */
-#define PLACES_MAX (2u << 20) /* arrivals kept: 192 MiB */
+#define FEW 32 /* up to this number of arrivals, the search is linear */
+#define PLACES_MAX (2u << 20) /* maximum number of arrivals in memory: 192 MiB */
 
 static const char *const unlike_name[] = {
 	[UNLIKE_NOTHING] = "nothing",
@@ -56,7 +56,7 @@ static void end_meeting(struct meet *m, struct meeting *k, bool complete)
 
 static struct meeting *start_meeting(struct meet *m, const struct call *c, unsigned want)
 {
-	/* A single allocation; the arrivals need no zeros. */
+	/* One allocation for all. The arrivals need not be zero. */
 	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t)
 				 : (want + 1) / 2 * sizeof(uint64_t);
 	char *p = tool_realloc(NULL, sizeof(struct meeting) + bits + want * sizeof(struct arrival));
@@ -95,24 +95,27 @@ static bool is_op_of_one_size(const char *op)
 /* Operations in which every rank contributes the same amount. */
 static struct name_question one_size = {.ask = is_op_of_one_size};
 
-/* In the others each rank's part is a separate tensor, which is copied by index. */
+/* In all other operations each rank's part is a separate tensor, which is copied by index. */
 static bool is_op_by_element(const char *op)
 {
 	return strcmp(op, "all_reduce") == 0 || strcmp(op, "reduce") == 0 ||
 	       strcmp(op, "broadcast") == 0;
 }
 
-/* Operations that combine the elements at the same place of each rank's memory. */
+/* Operations that combine elements by their position in each rank's memory. */
 static struct name_question by_element = {.ask = is_op_by_element};
 
-/* PyTorch's may have splits, which no column shows: results.c checks whether everything that was sent is received. */
+/*
+ * PyTorch's operations may have splits, which no column shows; results.c checks whether everything
+ * that was sent is received.
+ */
 static bool may_be_split(const struct terms *t)
 {
 	return strcmp(intern_name(t->op), "all_to_all") == 0 &&
 	       strncmp(intern_name(t->api), "c10d::", 6) == 0;
 }
 
-/* For an open call without inputs: the number of bytes that it will receive. 0: not known. */
+/* Returns the number of bytes that an open call without inputs will receive, or 0 if not known. */
 static uint64_t awaited_bytes(const struct call *c)
 {
 	int dtype = c->bits & CALL_OPEN && c->dtype ? dtype_from_name(intern_name(c->dtype)) : -1;
@@ -139,14 +142,17 @@ static struct terms terms_of(const struct call *c)
 		.open = c->bits & CALL_OPEN};
 }
 
-/* Counts the known parameters. */
+/* Returns the number of known parameters. */
 static unsigned count_known(const struct terms *t)
 {
 	return (t->op != 0) + (t->redop != 0) + (t->root != NO_NUMBER) + t->tensor +
 	       (t->bytes || !t->open);
 }
 
-/* Compares only what both sides have. Derived types may differ and still match: they are compared by size only. */
+/*
+ * Compares only the parameters that both sides have. Derived types may differ and still match, so
+ * only their sizes are compared.
+ */
 static enum meet_unlike compare_terms(const struct terms *a, const struct terms *b)
 {
 	if (a->op != b->op && a->op && b->op)
@@ -197,7 +203,7 @@ static void add_sides(struct meeting *k, const struct call *c)
 	}
 }
 
-/* True if that rank has already arrived; otherwise notes it. */
+/* Returns true if the rank has already arrived. Otherwise records its arrival. */
 static bool has_come(struct meeting *k, uint32_t rank)
 {
 	uint64_t bit = UINT64_C(1) << (rank % 64);
@@ -216,7 +222,7 @@ static bool has_come(struct meeting *k, uint32_t rank)
 	return false;
 }
 
-/* The meeting of that call, if it has begun. */
+/* Returns the meeting to which call c belongs, or NULL if it has not begun. */
 static struct meeting *find_meeting(const struct meet *m, const struct call *c)
 {
 	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
@@ -263,7 +269,7 @@ void meet_add(struct meet *m, const struct call *c)
 	if (!k)
 		k = start_meeting(m, c, want);
 	if (has_come(k, c->rank))
-		return; /* the rank has the same number twice: such calls cannot be joined */
+		return; /* the rank has made two calls with this number: they cannot be joined */
 
 	struct terms t = terms_of(c);
 	bool open = c->bits & CALL_OPEN;
@@ -272,9 +278,9 @@ void meet_add(struct meet *m, const struct call *c)
 		k->first = t;
 	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
 		k->other = t;
+	/* The other ranks are compared with the call that has the most parameters. */
 	else if (!k->unlike && count_known(&t) > count_known(&k->first))
-		k->first =
-			t; /* the others are compared with the call that has the most parameters */
+		k->first = t;
 	if (!k->n || c->dur > k->longest.dur)
 		k->longest = *c;
 	k->open += open;
