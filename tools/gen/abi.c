@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables for the adapter: constants that differ between implementations of a library. Also handles the key `check`. */
+/*
+ * Tables for the adapter: constants that differ between implementations of a library. Also reads
+ * the key `check`.
+ */
 #include "gen.h"
 
 #include <string.h>
@@ -16,7 +19,7 @@ static void copy_name(const struct node *at, char to[static ABI_NAME_BYTES], con
 		strcpy(to, name);
 }
 
-/* ~: it does not exist; an integer; or a symbol whose address is the value. */
+/* ~: the constant does not exist; an integer; or a symbol whose address is the value. */
 static void cell_read(const struct node *n, struct abi_cell *to)
 {
 	const char *s = node_text(&gen, n, "~");

@@ -23,7 +23,7 @@ bool has_word(const char *text, const char *word)
 	return false;
 }
 
-/* The ( after the declaration of `symbol`, or NULL. */
+/* Returns the ( after the declaration of `symbol`, or NULL. */
 static const char *find_prototype(const char *text, const char *symbol)
 {
 	size_t n = strlen(symbol);
@@ -66,7 +66,7 @@ static unsigned split_parameters(const char *p, const char *begin[], size_t len[
 	return n;
 }
 
-/* Last word of a parameter, without []. */
+/* Returns the last word of a parameter, without []. */
 static const char *last_word_of(const char *p, size_t n)
 {
 	const char *bracket = memchr(p, '[', n);
@@ -93,7 +93,7 @@ static bool is_accepted_name(const struct library *lib, const char *role, const 
 	return false;
 }
 
-/* A header may have no names: then the last word belongs to the type. */
+/* Returns true if the word belongs to the type: a header may have no names. */
 static bool is_type_name(const struct func *f, const char *word)
 {
 	static const char *const c_types[] = {"void", "char", "int", "long", "double", "float"};

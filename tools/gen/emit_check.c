@@ -15,7 +15,7 @@ static void write_headers(struct out *o, const struct library *lib)
 	for (unsigned i = 0; i < lib->check.headers->n; i++) {
 		const char *name = node_text(&gen, lib->check.headers->item[i], "");
 
-		if (i) /* only the first must exist */
+		if (i) /* only the first header must exist */
 			put_format(
 				o, "#if __has_include(<%s>)\n#include <%s>\n#endif\n", name, name);
 		else
@@ -25,7 +25,10 @@ static void write_headers(struct out *o, const struct library *lib)
 	put_format(o, "#include <stdint.h>\n#include <stdio.h>\n\n");
 }
 
-/* text: the header. A type that this header's version lacks has no functions in it either. */
+/*
+ * text: the header. If this version of the header lacks a type, it has no functions with that type
+ * either.
+ */
 static void write_types(struct out *o, const struct library *lib, const char *text)
 {
 	for (unsigned i = 0; i < lib->spec->types.n; i++) {
@@ -63,7 +66,7 @@ static void write_prototype(struct out *o, const struct func *f)
 		f->spec->base, f->at.line, f->at.col, f->symbol);
 }
 
-/* form 0: the implementation has no such constant; 1: value; 2: the address of symbol. */
+/* form: 0: the implementation has no such constant; 1: value; 2: address of a symbol. */
 static const char helpers[] =
 	"\n"
 	"static unsigned bad, absent, same, sizes;\n"
@@ -130,8 +133,8 @@ static void write_abi_table(struct out *o, const struct library *lib, const stru
 }
 
 /*
- * Compares the header's enumerators and their meanings with the file's tables of values. An enumerator that an older header lacks counts as
- * absent.
+ * Compares the header's enumerators and their meanings with the file's tables of values. An
+ * enumerator that an older header lacks counts as absent.
  */
 static void write_enum(struct out *o, const char *text, const struct node *map,
 	const struct value_map *values, bool redop)
@@ -218,7 +221,7 @@ void emit_check(const struct library *lib, const struct funcs *f, const char *pr
 	put_format(o, "\t\t\"%%u element sizes, %%u wrong\\n\", same, absent, sizes, bad);\n");
 	put_format(o, "\treturn bad%s;\n}\n",
 		lib->abi.nflavour || lib->check.dtypes || lib->check.redops ? " || !same" : "");
-	/* If nothing was compared, that must not look like success. */
+	/* If nothing was compared, the result must not look like success. */
 	if (!declared)
 		fail((struct pos){lib->spec->path, 1, 1}, "%s declares none of the functions",
 			preprocessed);

@@ -80,7 +80,7 @@ static const char *upper_with_prefix(const char *prefix, const char *name)
 	return s;
 }
 
-/* A role or another term in api.h's notation. */
+/* Returns a role or another term in the notation of api.h. */
 static const char *word_c(unsigned w)
 {
 	if (w == ROLE_NONE)
@@ -89,7 +89,7 @@ static const char *word_c(unsigned w)
 			       : upper_with_prefix("TERM_", term_name[w]);
 }
 
-/* Kinds have names of at most this many bytes, including the 0 at the end. */
+/* maximum length of the name of a kind, including the 0 at the end. */
 #define NAME_BYTES 48u
 
 static const char *bounded_name(const char *name)
@@ -188,7 +188,7 @@ static void write_buf_dtypes(struct out *o, const struct func *f)
 	}
 }
 
-/* Appends one more text to those of put_texts(). Returns its offset. */
+/* Appends a string to those of put_texts(). Returns its offset. */
 static size_t put_text(struct out *o, size_t *end, const char *text)
 {
 	size_t at = *end;
@@ -198,7 +198,7 @@ static size_t put_text(struct out *o, size_t *end, const char *text)
 	return at;
 }
 
-/* The row of f->item[i] in the table of its library. */
+/* Returns the number of the row of f->item[i] in the table of its library. */
 static unsigned get_row_number(const struct funcs *f, unsigned i)
 {
 	unsigned row = 0;
@@ -263,7 +263,7 @@ static void write_spec(struct out *o, const struct func *f)
 	put_format(o, "\t},\n");
 }
 
-/* Several threads may fill it at once: they write the same values. */
+/* Several threads may fill in a row at once, because they write the same values. */
 static const char functions[] = "struct api *api_get(unsigned i)\n"
 				"{\n"
 				"\treturn &libs[names[i].lib].rows[names[i].row];\n"

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* The C type in which a value is passed, for the ABI. */
+/* Returns the C type in which a value is passed, for the ABI. */
 static const char *c_type(const struct type *t)
 {
 	static const char *const name[] = {
@@ -46,7 +46,7 @@ static const char *param_type(const struct func *f, const struct type *t)
 	return is_widened(f, t) ? "uint64_t" : c_type(t);
 }
 
-/* Member of union arg. */
+/* Returns the member of union arg. */
 static const char *union_member_of(const struct func *f, const struct type *t)
 {
 	if (is_widened(f, t))

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs at build time only. preload/spec/, which is
- * shared with libprobe.so, reads the files; this folder has
+ * genwrap: turns configs/apis/ into the wrappers and tables of libprobe.so. It runs only when
+ * libprobe.so is built. preload/spec/, which libprobe.so also uses, reads the files. In this
+ * folder:
  *
  *	kinds.c   kinds.yaml
- *	abi.c     constants that differ between implementations, and the headers to compare a file with
+ *	abi.c     constants that differ between implementations, and the headers for the comparison
  *	emit_*.c  the output; emit.c writes it, and only if no error was found
  *
- * Every error in a file is reported as file:line:column, with the error and the accepted form; then nothing is written. Memory
- * is never freed: the process lives for milliseconds.
+ * Every error in a file is reported as file:line:column, with the error and the accepted form.
+ * After an error nothing is written. Memory is never freed, because the process lives for
+ * milliseconds.
  */
 #ifndef PROBE_GEN_H
 #define PROBE_GEN_H
@@ -23,7 +25,7 @@
 
 /* ---- mem.c ---- */
 
-/* The only load of the run: errors go to stderr. */
+/* The load of this run. It prints errors to stderr. */
 extern struct spec_load gen;
 
 #define fail(...) load_fail(&gen, __VA_ARGS__)
@@ -32,13 +34,13 @@ extern struct spec_load gen;
 #define mem_print(...) load_print(&gen, __VA_ARGS__)
 #define mem_grow(array, n, size) load_grow(&gen, array, n, size)
 
-/* Ends the process with 2: wrong usage, unreadable file, no memory. */
+/* Ends the process with status 2: wrong usage, unreadable file, no memory. */
 _Noreturn void gen_die(const char *fmt, ...) LOAD_PRINTF(1, 2);
-int gen_exit_status(void); /* the exit status: 1 after a report */
+int gen_exit_status(void); /* 1 if an error was reported, else 0 */
 
 const char *gen_base_name(const char *path);
-char *gen_read_file(const char *path, size_t *len); /* dies */
-/* The top map of a file; NULL after a report. */
+char *gen_read_file(const char *path, size_t *len); /* calls gen_die() if that fails */
+/* Returns the top mapping of a YAML file, or NULL if an error was reported. */
 struct node *yaml_read(const char *path);
 
 /* ---- kinds.c ---- */
@@ -47,7 +49,7 @@ void kinds_read(struct kinds *k, const char *path);
 
 /* ---- abi.c ---- */
 
-/* A constant: expr gives it in C, with the library's header. */
+/* A constant. expr: its value in C, with the library's header included. */
 struct abi_row {
 	const char *expr;
 	struct abi_const c;
@@ -60,12 +62,12 @@ struct abi_table {
 
 struct abi {
 	unsigned nflavour;
-	const char *flavour[ABI_FLAVOURS_MAX],
-		*when[ABI_FLAVOURS_MAX]; /* when: preprocessor condition */
+	/* Preprocessor condition under which the flavour is used. */
+	const char *flavour[ABI_FLAVOURS_MAX], *when[ABI_FLAVOURS_MAX];
 	struct abi_table dtype, redop, constant;
 };
 
-/* Data for the comparison with a header (key `check`). */
+/* Data for the comparison with a library's header (key `check`). */
 struct check {
 	const struct node *headers, *names;
 	const struct node *dtypes, *redops; /* enumerators and their meanings */
@@ -85,17 +87,19 @@ void library_read(struct library *lib, struct spec *s);
 struct out;
 struct out *out_new(const char *name);
 void put_format(struct out *o, const char *fmt, ...) LOAD_PRINTF(2, 3);
-void put_c_text(
-	struct out *o, const char *s, size_t n); /* escaped for the inside of a C string literal */
+/* Writes s escaped for the inside of a C string literal. */
+void put_c_text(struct out *o, const char *s, size_t n);
 void put_head(struct out *o, const char *from, const char *what);
-/* Writes every file that has changed into dir (NULL: `name` is the path). */
+/*
+ * Writes every output file whose contents have changed into dir. dir NULL: their names are paths.
+ */
 void out_write(const char *dir);
 
-/* How many functions of f belong to s. */
+/* Returns the number of functions of f that belong to s. */
 unsigned get_row_count(const struct spec *s, const struct funcs *f);
 void emit_wrappers(const struct library *lib, const struct funcs *f);
 void emit_prototype(struct out *o, const struct func *f, bool names);
-/* <library>_gen.h and the definitions of its tables, in wrap_<library>.c */
+/* Writes <library>_gen.h and the definitions of its tables for wrap_<library>.c. */
 void emit_tables(const struct library *lib);
 void emit_table_rows(struct out *o, const struct library *lib);
 void emit_api_table(
@@ -105,15 +109,18 @@ void emit_builtin(const char *const *texts, unsigned ntext);
 
 /* ---- check_names.c, emit_check.c ---- */
 
-/* Writes a C program that compares the spec with a header; `preprocessed` is that header after cc -E. */
+/*
+ * Writes a C program to `path` that compares the spec with a header. preprocessed: the header after
+ * cc -E.
+ */
 void emit_check(const struct library *lib, const struct funcs *f, const char *preprocessed,
 	const char *path);
 /*
- * Compares the roles of f with the parameter names of its prototype in `text`. Returns how many agree, -1 if the
- * text does not declare f.
+ * Compares the roles of f with the parameter names of its prototype in `text`. Returns how many
+ * agree, or -1 if the text does not declare f.
  */
 int check_param_names(const struct library *lib, const struct func *f, const char *text);
-/* True if `word` occurs in the text as a whole word. */
+/* Returns true if `word` occurs in the text as a whole word. */
 bool has_word(const char *text, const char *word);
 
 #endif

@@ -99,7 +99,7 @@ static uint8_t read_counts_role(struct cursor *c)
 	return (uint8_t)r;
 }
 
-/* One factor: a count role or a term. */
+/* Reads one factor: a count role or a term. */
 static uint8_t read_factor(struct cursor *c)
 {
 	size_t n = letters_length(c);
@@ -173,7 +173,7 @@ static void read_segments(struct cursor *c, struct extent *e)
 		e->form = EXT_SEGMENT_AT_RANK;
 }
 
-/* m, n, k or side. */
+/* Reads a dimension: m, n, k or side. */
 static uint8_t read_dimension(struct cursor *c)
 {
 	size_t n = letters_length(c);

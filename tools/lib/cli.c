@@ -7,7 +7,10 @@
 
 #define WORD_MAX 32
 
-/* Edits (insert, delete, replace, swap of neighbours) between two words of at most WORD_MAX characters. */
+/*
+ * Counts edits (insert, delete, replace, swap of neighbours) between two words of at most WORD_MAX
+ * characters.
+ */
 static unsigned count_word_edits(const char *a, size_t n, const char *b, size_t m)
 {
 	unsigned d[WORD_MAX + 1][WORD_MAX + 1];
@@ -37,7 +40,7 @@ static unsigned count_word_edits(const char *a, size_t n, const char *b, size_t 
 const char *cli_nearest(const char *word, const char *const *words, unsigned n)
 {
 	size_t len = strlen(word);
-	unsigned best = 2 + (unsigned)len / 4; /* words with more edits than this are not similar */
+	unsigned best = 2 + (unsigned)len / 4; /* words with more edits are not similar */
 	const char *found = NULL;
 
 	if (!len || len > WORD_MAX)

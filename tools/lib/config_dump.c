@@ -25,7 +25,7 @@ static void dump_line(config_sink_fn *sink, void *arg, const char *fmt, ...)
 	sink(arg, buf);
 }
 
-/* "key: value"; paths and lists may be too long for a buffer on the stack. */
+/* Writes "key: value". Paths and lists may be too long for a buffer on the stack. */
 static void dump_value(
 	const struct config *cfg, const struct config_key *k, config_sink_fn *sink, void *arg)
 {

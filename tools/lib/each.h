@@ -4,8 +4,9 @@
 #define PROBE_TOOLS_LIB_EACH_H
 
 /*
- * Calls fn(arg, i) once for each i below n, in this many threads, including this one (0, 1: only this one); fewer if the system gives no
- * more. The order and the thread of each call are unspecified. Returns when all are done.
+ * Calls fn(arg, i) once for each i below n, in `threads` threads including the caller's (0 and 1:
+ * only the caller's). If the system creates fewer threads, these do all the work. The order of the
+ * calls is unspecified. Returns when all have returned.
  */
 void do_for_each(unsigned n, unsigned threads, void (*fn)(void *arg, unsigned i), void *arg);
 

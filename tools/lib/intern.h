@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that are used repeatedly (libraries, functions, operations) as small numbers. 0 is the empty name. Bounded: a damaged
- * file could have millions of names; when the table is full, further names become "(more names)". Any thread may ask.
+ * Numbers names that occur often (libraries, functions, operations). Number 0 is the empty name. A
+ * damaged file can contain millions of names, so the number is limited: when the table is full,
+ * every new name becomes "(more names)". Any thread may call these functions.
  */
 #ifndef PROBE_TOOLS_LIB_INTERN_H
 #define PROBE_TOOLS_LIB_INTERN_H
@@ -11,20 +12,26 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define INTERN_MAX 16384u /* names */
+#define INTERN_MAX 16384u /* maximum number of names */
 
 uint32_t intern_text(const char *s, size_t n);
 const char *intern_name(uint32_t id);
 
-/* A cached property of names, computed from the text once. Static: zero except for `ask`. */
+/*
+ * A yes-no property of names, computed once per name and cached. Objects must be static, with all
+ * members zero except `ask`.
+ */
 struct name_question {
 	bool (*ask)(const char *name);
-	_Atomic uint8_t answer[INTERN_MAX]; /* 0: not asked yet */
+	_Atomic uint8_t answer[INTERN_MAX]; /* 0: not computed yet */
 };
 
 enum { NAME_NO = 1, NAME_YES };
 
-/* Any thread may ask: two threads compute the same answer. */
+/*
+ * Returns the property of the name. Any thread may call this: at worst, two threads compute the
+ * same answer.
+ */
 static inline bool ask_name(struct name_question *q, uint32_t id)
 {
 	uint8_t known = atomic_load_explicit(&q->answer[id % INTERN_MAX], memory_order_relaxed);

@@ -14,7 +14,10 @@ const char *const key_group_titles[KEY_GROUPS] = {
 	[GROUP_FORMATS] = "Formats of other tools",
 };
 
-/* Neighbours in the table of keys belong together: lists the first key of each group, in the table's order. */
+/*
+ * Neighbours in the table of keys belong together, so the first key of each group is enough. In the
+ * table's order.
+ */
 static const struct {
 	const char *first;
 	enum key_group group;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The keys by topic: six groups, and the few that are set often. */
+/* The keys by topic: six groups, and the keys that are set often. */
 #ifndef PROBE_TOOLS_KEY_GROUPS_H
 #define PROBE_TOOLS_KEY_GROUPS_H
 
@@ -18,13 +18,13 @@ enum key_group {
 
 struct config_key;
 
-/* The heading of each group: "Where: files, folders, messages". */
+/* The title of each group: "Where: files, folders, messages". */
 extern const char *const key_group_titles[KEY_GROUPS];
 
-/* The group of key number i of config_keys. */
+/* Returns the group of config_keys[i]. */
 enum key_group find_key_group(size_t i);
 
-/* True for the 25 keys that `probe config --common` shows. */
+/* Returns true for the 25 keys that `probe config --common` shows. */
 bool is_common_key(const struct config_key *k);
 
 #endif

@@ -11,8 +11,8 @@
 
 #include "tools/lib/tool.h"
 
-#define NARROWEST 40 /* columns: fewer cannot be read */
-#define RANGE_MAX 160 /* characters of a list of ranks */
+#define NARROWEST 40 /* minimum number of columns: fewer cannot be read */
+#define RANGE_MAX 160 /* maximum number of characters of a list of ranks */
 #define RING 16
 
 static bool colored;
@@ -62,7 +62,7 @@ static char *next_text_slot(size_t *cap)
 	return ring[at++ % RING];
 }
 
-/* Three significant digits: 1.23, 12.3, 123. */
+/* Formats a value with three significant digits: 1.23, 12.3, 123. */
 static const char *scaled_text(double v, double base, const char *const *unit, unsigned n)
 {
 	size_t cap;
@@ -221,7 +221,7 @@ void out_clean(const char *s)
 		putchar((unsigned char)*s < ' ' || *s == 0x7f ? ' ' : *s);
 }
 
-/* Columns that a text takes: continuation bytes of UTF-8 take none. */
+/* Returns the number of columns of a string: continuation bytes of UTF-8 have none. */
 static unsigned text_width(const char *s, size_t n)
 {
 	unsigned w = 0;
@@ -294,7 +294,10 @@ void out_table_end(struct out_table *t)
 	free(w);
 }
 
-/* Into a pipe or a file the text is not wrapped: the reader wraps lines, or searches them. */
+/*
+ * Returns the width for wrapping. In a pipe or a file nothing is wrapped, because the reader may
+ * wrap the lines itself or search them.
+ */
 static unsigned page_width(void)
 {
 	const char *columns = getenv("COLUMNS");

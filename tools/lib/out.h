@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text for people: numbers with units, lists of ranks, tables, colour on terminals. */
+/* Output for people: numbers with units, lists of ranks, tables, colour on terminals. */
 #ifndef PROBE_TOOLS_LIB_OUT_H
 #define PROBE_TOOLS_LIB_OUT_H
 
@@ -9,12 +9,15 @@
 
 enum style { STYLE_NONE, STYLE_HEAD, STYLE_BAD, STYLE_WARN, STYLE_GOOD, STYLE_FAINT };
 
-/* when: "auto", "always" or "never". False: it is none of these. */
+/* Switches colour. when: "auto", "always" or "never". Returns false for any other value. */
 bool out_color(const char *when);
-const char *out_style(enum style s); /* "" without colour */
+const char *out_style(enum style s); /* "" if colour is off */
 const char *out_plain(void);
 
-/* Short texts for numbers, in a ring of buffers: valid for the next dozen calls. */
+/*
+ * Short strings for numbers. Each is valid for the next dozen calls, because they share a ring of
+ * buffers.
+ */
 const char *out_time(double ns); /* 1.23 ms */
 const char *out_bytes(double bytes); /* 1.23 GB */
 const char *out_rate(double bytes, double ns);
@@ -23,12 +26,15 @@ const char *out_percent(double part); /* 0.123 -> 12.3 % */
 const char *out_date(uint64_t ns); /* 2026-09-21 10:31:47 UTC */
 const char *out_plural(uint64_t n, const char *one, const char *many); /* 1 rank, 2 ranks */
 
-/* "rank 3", "ranks 0-3,8". Sorts rank[]. A list longer than a line is replaced by a count. malloc'd. */
+/*
+ * Formats "rank 3", "ranks 0-3,8". A list longer than a line is replaced by the number of ranks.
+ * Sorts rank[]. malloc'd.
+ */
 char *out_ranks(int *rank, unsigned n);
-/* The same without the word in front: "0-3,8". */
+/* Like out_ranks() without the word "ranks": "0-3,8". */
 char *out_range(int *rank, unsigned n);
 
-/* A table: cells are added row by row; columns of numbers to the right. */
+/* A table. Cells are added row by row. Numbers are aligned to the right. */
 struct out_table {
 	unsigned ncol;
 	const char *const *head;
@@ -40,19 +46,23 @@ struct out_table {
 void out_table_begin(
 	struct out_table *t, unsigned ncol, const char *const *head, const char *align);
 void out_cell(struct out_table *t, const char *text);
-/* Prints it, each line indented by two spaces, and frees it. Empty columns are skipped. */
+/* Prints the table, indented by two spaces, without its empty columns, and frees it. */
 void out_table_end(struct out_table *t);
 
 /*
- * Text wrapped to the terminal's width (COLUMNS, else the terminal's own answer), not at all if stdout is no terminal. indent: for the
- * lines after the first.
+ * Prints text wrapped to the width of the terminal (variable COLUMNS, else the width that the
+ * terminal reports). If stdout is not a terminal, the text is not wrapped. first: columns already
+ * used in the first line. indent: spaces before each later line.
  */
 void out_wrap(const char *text, unsigned first, unsigned indent);
 
-/* A heading in front of a section. */
+/* Prints the heading of a section. */
 void out_heading(const char *text);
 
-/* Prints s, control characters as blanks: names come from the recorded program. */
+/*
+ * Prints s with control characters replaced by blanks, because names come from the recorded
+ * program.
+ */
 void out_clean(const char *s);
 
 #endif

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 
 #define BASE UINT64_C(0x9e3779b97f4a7c15) /* odd: no power of it is 0 */
-#define LOOP 4 /* calls in a pattern that may be a loop over layers */
-#define TRIES 64 /* earlier places of the same token that are tried */
+#define LOOP 4 /* a pattern with this many calls may be a loop over layers */
+#define TRIES 64 /* maximum number of earlier occurrences of a token that are examined */
 
 void period_init(struct period *p)
 {
@@ -22,26 +22,26 @@ static uint64_t token_at(const struct period *p, uint64_t i)
 	return p->token[i % PERIOD_KEPT];
 }
 
-/* Hash of the tokens before number i. */
+/* Returns the hash of the tokens before number i. */
 static uint64_t sum_before(const struct period *p, uint64_t i)
 {
 	return i ? p->sum[(i - 1) % PERIOD_KEPT] : 0;
 }
 
-/* Hash of tokens [from, from + n), n at most PERIOD_MAX. */
+/* Returns the hash of the n tokens from number `from` on; n is at most PERIOD_MAX. */
 static uint64_t hash_of_tokens(const struct period *p, uint64_t from, uint32_t n)
 {
 	return sum_before(p, from + n) - sum_before(p, from) * p->power[n];
 }
 
-/* Whether the last calls repeat with this period. */
+/* Returns true if the last calls repeat with a period of this length. */
 static bool has_period(const struct period *p, uint32_t length)
 {
 	uint64_t times = (PERIOD_CALLS + length - 1) / length, n = p->n, last;
 
 	if (times < 3)
 		times = 3;
-	/* The token before the first is needed for the hash. */
+	/* The hash also needs the token before the first one. */
 	if (times * length + 1 > n || times * length >= PERIOD_KEPT)
 		return false;
 	last = hash_of_tokens(p, n - length, length);
@@ -51,7 +51,7 @@ static bool has_period(const struct period *p, uint32_t length)
 	return true;
 }
 
-/* Follows the period from here on; the rounds in which it was found are already complete. */
+/* Uses this period from here on. The rounds in which it was found are complete. */
 static void follow_period(struct period *p, uint32_t length)
 {
 	uint64_t from = p->n - length, oldest = p->n >= PERIOD_KEPT ? p->n - PERIOD_KEPT : 0;
@@ -71,7 +71,7 @@ static void follow_period(struct period *p, uint32_t length)
 	p->settled = p->n - p->at;
 }
 
-/* The shortest period that ends here, longer than `over`; 0: none. */
+/* Returns the shortest period, longer than `over`, that ends here; 0: none. */
 static uint32_t find_period(const struct period *p, uint32_t over)
 {
 	uint64_t last = token_at(p, p->n - 1);
@@ -98,7 +98,7 @@ static void keep_token(struct period *p, uint64_t token)
 	p->n++;
 }
 
-/* One in eight calls of a round may be extra, and two in any case. */
+/* One in eight calls of a round may be extra; two in any case. */
 static uint32_t tolerated_extras(const struct period *p)
 {
 	return p->length / 8 > 2 ? p->length / 8 : 2;
@@ -114,7 +114,10 @@ static bool finish_round(struct period *p)
 	return true;
 }
 
-/* The calls so far were a loop within a step, or another part of the program, but not the current one. */
+/*
+ * Replaces the pattern. The old one was a loop within a step (`within`), or belonged to another
+ * part of the program.
+ */
 static bool follow_other(struct period *p, uint32_t length, bool within)
 {
 	if (within) {
@@ -143,14 +146,20 @@ bool period_call(struct period *p, uint64_t token)
 	p->extras++;
 	p->extra++;
 	if (p->length < LOOP) {
-		/* A longer pattern may be a step plus its metrics every tenth time; a very short one is a loop in a step. */
+		/*
+		 * A longer pattern may be a step plus its metrics every tenth time. A very short
+		 * pattern is a loop in a step.
+		 */
 		other = find_period(p, p->length);
 		if (other)
 			return follow_other(p, other, true);
 	}
 	if (p->extra <= tolerated_extras(p))
 		return false;
-	/* Ten rounds and an evaluation repeat as well: a pattern is only replaced by one that was found later. */
+	/*
+	 * Ten rounds and an evaluation repeat as well, so a pattern is only replaced by one that
+	 * was found later.
+	 */
 	other = p->n - p->settled >= PERIOD_CALLS ? find_period(p, 0) : 0;
 	return other && p->n - p->settled >= 3 * (uint64_t)other && follow_other(p, other, false);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bar on stderr, only on a terminal and only when reading takes longer than a second. */
+/*
+ * A progress bar on stderr. It appears only on a terminal, and only if reading takes longer than a
+ * second.
+ */
 #ifndef PROBE_TOOLS_LIB_PROGRESS_H
 #define PROBE_TOOLS_LIB_PROGRESS_H
 
@@ -8,11 +11,11 @@
 
 struct progress {
 	bool on, shown;
-	uint64_t total, begun, latest; /* bytes; ns */
+	uint64_t total, begun, latest; /* total: bytes; begun, latest: ns */
 };
 
 void progress_begin(struct progress *p, bool on, uint64_t total);
-/* True when it is time for progress_show(). */
+/* Returns true when progress_show() should be called. */
 bool progress_due(struct progress *p);
 void progress_show(struct progress *p, uint64_t done);
 /* Removes the bar. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options --rank and --step of verbs, with the same error messages. */
+/* The options --rank and --step, with the same error messages in all verbs. */
 #ifndef PROBE_TOOLS_LIB_RANGE_OPTION_H
 #define PROBE_TOOLS_LIB_RANGE_OPTION_H
 
@@ -8,10 +8,13 @@
 
 #include "config/rooms/room.h"
 
-/* "3", "0-7", "0,4-6" into *r, which the caller frees. False: reported. */
+/*
+ * Parses "3", "0-7" or "0,4-6" into *r, which the caller frees. Returns false if text has another
+ * form (reported).
+ */
 bool option_ranges(const char *verb, struct ranges *r, const char *name, const char *text);
 
-/* One step or one range of steps. */
+/* Parses one step or one range of steps. Returns false if text has another form (reported). */
 bool option_steps(const char *verb, const char *text, uint64_t *lo, uint64_t *hi);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define GZ_IN 32768
 #define FILES_MOST 65536
-#define FILES_OTHER 128 /* files for everything else that a command may open */
+#define FILES_OTHER 128 /* files for everything else that the command may open */
 
 struct source_gz {
 	z_stream z;
@@ -131,7 +131,7 @@ ssize_t source_read_piece(struct source *s, void *buf, size_t cap)
 	return n;
 }
 
-/* Several members in sequence are one text, as for gzip itself. */
+/* Several members one after the other are one text, as for gzip. */
 static ssize_t inflate_piece(struct source *s, void *buf, size_t cap)
 {
 	struct source_gz *g = s->gz;

@@ -33,13 +33,13 @@ void *table_at(const struct table *t, uint32_t i)
 	return t->page[i >> t->page_bits] + (size_t)(i & ((1u << t->page_bits) - 1)) * t->element;
 }
 
-/* Half of the hash is stored with the number, so that elements of other keys are rarely touched. */
+/* Half of the hash is stored with the number, so that elements with other keys are rarely read. */
 static uint64_t hash_key(uint64_t a, uint64_t b)
 {
 	return hash_u64(a, b);
 }
 
-/* The slot of the key, or the free slot for it. */
+/* Returns the slot of the key, or the free slot for it. */
 static struct table_place *lookup_key(const struct table *t, uint64_t hash, uint64_t a, uint64_t b)
 {
 	uint32_t mask = t->nplace - 1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables found by a key of two 64-bit numbers. Elements keep their number and their address; they are freed all at once. */
+/*
+ * Hash tables with keys of two 64-bit numbers. An element keeps its number and its address until
+ * table_free().
+ */
 #ifndef PROBE_TOOLS_LIB_TABLE_H
 #define PROBE_TOOLS_LIB_TABLE_H
 
@@ -7,18 +10,20 @@
 #include <stdint.h>
 
 struct table_place {
-	uint32_t number; /* of the element, + 1; 0: empty */
-	uint32_t mark; /* of its key's hash */
+	uint32_t number; /* number of the element plus 1; 0: empty */
+	uint32_t mark; /* some bits of the hash of its key */
 };
 
 struct table {
-	size_t element; /* bytes of an element, which begins with the two key words */
-	uint32_t n, max; /* never more than max */
+	/* Size of an element in bytes; an element begins with its struct table_key. */
+	size_t element;
+	uint32_t n, max; /* n: number of elements, at most max */
 	struct table_place *place;
 	uint32_t nplace;
-	void *latest; /* the element of the last lookup: it is often looked up again */
+	/* The element of the last lookup, because the next lookup is often for the same key. */
+	void *latest;
 	char **page;
-	unsigned npage, page_bits; /* elements of a page */
+	unsigned npage, page_bits; /* page_bits: binary logarithm of the elements per page */
 };
 
 struct table_key {
@@ -26,15 +31,21 @@ struct table_key {
 };
 
 void table_init(struct table *t, size_t element, uint32_t max);
-/* For one of many tables with few elements each: memory is allocated for 16 at a time. */
+/*
+ * Like table_init(), for many tables with few elements each: memory is allocated for 16 elements at
+ * a time.
+ */
 void table_init_small(struct table *t, size_t element, uint32_t max);
 void table_free(struct table *t);
 
-/* The element of that key, added (zero except for the key) if there is none; NULL when the table is full. */
+/*
+ * Returns the element with key a, b. If there is none, adds one, zero except for the key. Returns
+ * NULL if the table is full.
+ */
 void *table_get(struct table *t, uint64_t a, uint64_t b);
-/* The same without adding one; NULL: none. */
+/* Returns the element with key a, b, or NULL if there is none. */
 void *table_find(const struct table *t, uint64_t a, uint64_t b);
-/* The i-th element in the order of insertion. */
+/* Returns element i, in the order in which they were added. */
 void *table_at(const struct table *t, uint32_t i);
 
 #endif

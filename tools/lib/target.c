@@ -151,7 +151,7 @@ void target_json(struct target *t, const char *s)
 	struct text x = text_over(buf, cap);
 
 	text_json(&x, s);
-	/* Escaped, because the text may be part of a page, where </script> would end it. */
+	/* Escaped, because the string may be part of a page, which </script> would end. */
 	for (char *p = buf, *q; *p; p = q + (*q != 0)) {
 		q = p + strcspn(p, "<");
 		target_put(t, p, (size_t)(q - p));

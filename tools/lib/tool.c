@@ -128,7 +128,7 @@ char *tool_absolute(const char *path)
 
 int tool_finish(int status)
 {
-	/* A reader that has seen enough (head, a closed pager) is no error. */
+	/* A reader that has read enough (head, a closed pager) is not an error. */
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	if (errno == EPIPE)

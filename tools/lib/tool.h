@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shared by all verbs of the probe command: exit status, messages, memory. Unlike the library, the command may print, and it ends when
- * there is no memory.
+ * Used by all verbs of the probe command: exit status, messages, memory. Unlike the library, the
+ * command may print, and it ends if memory runs out.
  */
 #ifndef PROBE_TOOLS_LIB_TOOL_H
 #define PROBE_TOOLS_LIB_TOOL_H
@@ -14,7 +14,7 @@
 /* Exit status of every verb. */
 enum { STATUS_DONE = 0, STATUS_PROBLEM = 1, STATUS_USAGE = 2 };
 
-/* The verbs. argv[0] is the verb's name. They return the exit status. */
+/* The verbs. argv[0] is the name of the verb. Each returns the exit status. */
 int verb_run(int argc, char **argv);
 int verb_check(int argc, char **argv);
 int verb_stub(int argc, char **argv);
@@ -35,30 +35,36 @@ int verb_compare(int argc, char **argv);
 int verb_sql(int argc, char **argv);
 int verb_bundle(int argc, char **argv);
 
-/* One line on stderr, "probe: " before it: what failed, on what, what to do. */
+/* Print one line on stderr that begins with "probe: ": what failed, on what, what to do. */
 void tool_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void tool_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Never NULL: without memory the command ends with status 2. New memory of tool_alloc is zero. */
+/*
+ * Never return NULL: if memory runs out, the command ends with status 2. Memory from tool_alloc()
+ * is zero.
+ */
 void *tool_alloc(size_t bytes);
 void *tool_realloc(void *p, size_t bytes);
 char *tool_strdup(const char *s);
 char *tool_strndup(const char *s, size_t n);
 char *tool_format(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* Room for one more element in an array that grows by doubling. */
+/*
+ * Makes sure that the array has memory for one more element. cap: its capacity, which doubles if
+ * necessary.
+ */
 #define TOOL_GROW(array, n, cap) \
 	((n) < (cap) ? (void)0   \
 		     : (void)((array) = tool_grow_array((array), &(cap), sizeof(*(array)))))
 void *tool_grow_array(void *array, unsigned *cap, size_t element);
 
-/* Seconds of CLOCK_MONOTONIC. */
+/* Returns the time of CLOCK_MONOTONIC in seconds. */
 double read_monotonic_s(void);
 
-/* Path of the running command itself, links resolved; "" if not known. */
+/* Returns the path of the running command with links resolved, or "" if it is not known. */
 const char *tool_self(void);
 
-/* The path made absolute by the working directory; malloc'd. */
+/* Makes the path absolute with the working directory; malloc'd. */
 char *tool_absolute(const char *path);
 
 /* Flushes stdout. Returns `status`, or 2 (reported) if the output could not be written. */

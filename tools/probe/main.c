@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The probe command: finding the verb. */
+/* The probe command: finds the verb and runs it. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static const char help[] =
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
-	bool starts; /* another command */
+	bool starts; /* starts another command */
 } verbs[] = {
 	{"run", verb_run, true},
 	{"check", verb_check, true},
@@ -81,7 +81,7 @@ static const struct {
 
 #define NVERBS (sizeof(verbs) / sizeof(*verbs))
 
-/* Their names have fewer than 14 letters. */
+/* The verbs have names of fewer than 14 letters. */
 static const char *list_verbs(char text[static 16 * NVERBS])
 {
 	size_t n = 0;
@@ -134,7 +134,8 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < NVERBS; i++)
 		if (strcmp(word, verbs[i].name) == 0) {
 			/*
-			 * A closed pager ends the output, not the command; a command started by `probe` keeps its own handling.
+			 * A closed pager ends the output, not the command. A command started by
+			 * `probe` keeps its own signal handling.
 			 */
 			if (!verbs[i].starts)
 				signal(SIGPIPE, SIG_IGN);

@@ -13,9 +13,9 @@
 #include "tools/lib/tool.h"
 
 #define BUFFER_MIN 4096
-#define EXACT_DIGITS (UINT64_C(1) << 53) /* a double has all integers below */
+#define EXACT_DIGITS (UINT64_C(1) << 53) /* a double can represent all integers below this */
 
-/* Reads more bytes after the remaining ones. False: there are no more. */
+/* Reads more bytes after those that remain. Returns false if the file has no more. */
 static bool fill_csv_buffer(struct csv *c)
 {
 	if (c->eof)
@@ -43,7 +43,10 @@ static bool fill_csv_buffer(struct csv *c)
 	return true;
 }
 
-/* Length of the line at c->at without its LF, or -1: there is no complete line. *quoted: it has a quote. */
+/*
+ * Returns the length of the line at c->at without its LF, or -1 if the buffer has no complete line.
+ * *quoted: the line contains a quote.
+ */
 static ssize_t csv_line_length(struct csv *c, bool *quoted)
 {
 	size_t seen = 0;
@@ -61,7 +64,10 @@ static ssize_t csv_line_length(struct csv *c, bool *quoted)
 	}
 }
 
-/* Splits a line without quotes at its commas. Returns the number of fields, also beyond CSV_COLUMNS_MAX. */
+/*
+ * Splits a line without quotes at its commas. Returns the number of fields, which may exceed
+ * CSV_COLUMNS_MAX.
+ */
 static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n)
 {
 	const uint64_t low = UINT64_C(0x7f7f7f7f7f7f7f7f), commas = UINT64_C(0x2c2c2c2c2c2c2c2c);
@@ -77,7 +83,7 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 	} while (0)
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	/* Eight bytes at a time: the top bit of each byte of `hit` marks a comma. */
+	/* Handles eight bytes at a time: the top bit of each byte of `hit` marks a comma. */
 	for (; end - p >= 8; p += 8) {
 		uint64_t w;
 
@@ -99,9 +105,9 @@ static unsigned split_plain_line(struct csv_text *field, const char *p, size_t n
 #define BLOCK ((ssize_t)sizeof(__m128i))
 
 /*
- * Splits the line at c->at in one pass, which works for nearly all lines: without quotes, and far enough from the buffer's end
- * to read whole blocks. Returns the number of fields and advances past the line; 0: it is another kind of line, and nothing has
- * changed.
+ * Splits the line at c->at in one pass. That is possible for nearly all lines: without quotes, and
+ * so far from the end of the buffer that whole blocks can be read. Returns the number of fields and
+ * moves c->at after the line. Returns 0, with nothing changed, for other lines.
  */
 static unsigned split_usual_line(struct csv *c)
 {
@@ -117,7 +123,7 @@ static unsigned split_usual_line(struct csv *c)
 		uint64_t commas = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(w, comma));
 		uint64_t stops = (unsigned)_mm_movemask_epi8(stop);
 
-		/* Commas before the first line end or quote. */
+		/* The commas before the first line end or quote. */
 		for (uint64_t hit = stops ? commas & ((stops & -stops) - 1) : commas; hit;
 			hit &= hit - 1) {
 			at = p + __builtin_ctzll(hit);
@@ -146,7 +152,7 @@ static unsigned split_usual_line(struct csv *c)
 }
 #endif
 
-/* "" stands for one quote. */
+/* Replaces "" by one quote. */
 static void undouble_quotes(struct csv_text *t)
 {
 	char *to = (char *)t->s;
@@ -160,8 +166,9 @@ static void undouble_quotes(struct csv_text *t)
 }
 
 /*
- * Splits a row with quotes, which may span several lines and is completely in the buffer. Returns the number of fields and the bytes of the
- * row including its end; 0: there is text after a closing quote. Changes nothing before that is known.
+ * Splits a row with quotes, which may span several lines and is completely in the buffer. Returns
+ * the number of fields; *bytes: length of the row including its end. Returns 0, with nothing
+ * changed, if there is text after a closing quote.
  */
 static unsigned split_quoted(struct csv *c, size_t *bytes)
 {
@@ -205,8 +212,8 @@ static unsigned split_quoted(struct csv *c, size_t *bytes)
 }
 
 /*
- * Whether the row that begins here is completely in the buffer, by the rules of split_quoted(): a quote opens only at the start
- * of a field. Reads more bytes if needed.
+ * Returns true if the row that begins at c->at is completely in the buffer, by the rules of
+ * split_quoted(): a quote opens only at the start of a field. Reads more bytes if needed.
  */
 static bool is_row_whole(struct csv *c)
 {
@@ -230,7 +237,10 @@ static bool is_row_whole(struct csv *c)
 	}
 }
 
-/* Reads the next row into field[]; 0 at the end, else the number of fields (other than ncolumns: damaged). */
+/*
+ * Reads the next row into field[]. Returns the number of fields, or 0 at the end. If the number is
+ * not ncolumns, the row is damaged.
+ */
 static unsigned read_csv_row(struct csv *c)
 {
 	unsigned usual = split_usual_line(c);
@@ -243,7 +253,7 @@ static unsigned read_csv_row(struct csv *c)
 		n = csv_line_length(c, &quoted);
 		if (n >= 0)
 			break;
-		/* A line longer than any valid row, or the rest of a truncated file. */
+		/* This line is longer than any valid row, or is the rest of a truncated file. */
 		if (!c->eof && c->end - c->at > CSV_ROW_MAX) {
 			c->at = c->end = 0;
 			c->damaged++;
@@ -278,7 +288,7 @@ static unsigned read_csv_row(struct csv *c)
 		c->at += bytes;
 		return f;
 	}
-	/* An open quote must not swallow the rest of the file: only this line is lost. */
+	/* An open quote must not use up the rest of the file: only this line is lost. */
 	n = csv_line_length(c, &quoted);
 	c->at += n < 0 ? 0 : (size_t)n + 1;
 	return UINT32_MAX;
@@ -302,7 +312,7 @@ int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_
 
 	if (err)
 		return err;
-	/* A small file needs only a buffer of its own size, and each rank has several of them. */
+	/* A small file needs only a buffer of its own size. Each rank has several such files. */
 	buffer = c->src.size < buffer ? (size_t)c->src.size + 1 : buffer;
 	if (decoder)
 		source_set_decoder(&c->src, decoder);
@@ -380,7 +390,7 @@ int csv_column(const struct csv *c, const char *name)
 	return -1;
 }
 
-/* True if a ' was put before it. */
+/* Returns true if a ' was put before the text. */
 static bool is_marked(const struct csv_text *t)
 {
 	size_t n = 0;
@@ -507,7 +517,7 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 		scale = (int)(p - point) - 1;
 		n += scale;
 	}
-	/* More may not fit in `digits`. */
+	/* `digits` may not have space for more. */
 	if (n > 18)
 		return csv_double(t, v);
 	if (!n)
@@ -524,7 +534,10 @@ bool csv_quick_double(const struct csv_text *t, double *v)
 	if (__builtin_expect(digits < EXACT_DIGITS, 1)) {
 		*v = scale > 0 ? (double)digits / ten[scale] : (double)digits * ten[-scale];
 	} else {
-		/* Its 64 bits are enough: 17 digits of a double are so close to it that rounding twice is harmless. */
+		/*
+		 * The 64 bits of a long double are enough: 17 digits of a double are so close to it
+		 * that rounding twice is harmless.
+		 */
 		long double more = (long double)digits;
 
 		*v = (double)(scale > 0 ? more / ten_more[scale] : more * ten_more[-scale]);

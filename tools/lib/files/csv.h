@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a CSV file row by row, in memory that does not depend on the number of rows. Columns are found by the names in the first line, so
- * files with more or other columns can be read. Damaged lines (a wrong number of fields, an open quote, a last line without its end) are
- * skipped and counted.
+ * Reads a CSV file row by row, in memory that does not depend on the number of rows. Columns are
+ * found by the names in the first line, so files with more or other columns can be read. Damaged
+ * lines (wrong number of fields, open quote, last line without its end) are skipped and counted.
  */
 #ifndef PROBE_TOOLS_LIB_CSV_H
 #define PROBE_TOOLS_LIB_CSV_H
@@ -13,7 +13,7 @@
 #include "tools/lib/source.h"
 
 #define CSV_COLUMNS_MAX 256
-#define CSV_ROW_MAX (1u << 20) /* bytes; a longer row is damaged */
+#define CSV_ROW_MAX (1u << 20) /* maximum number of bytes; a longer row is damaged */
 
 struct csv_text {
 	const char *s; /* not NUL-terminated */
@@ -26,58 +26,72 @@ struct csv {
 	size_t cap, at, end;
 	bool eof;
 	unsigned ncolumns;
-	char *names; /* of the columns, NUL between them */
-	uint64_t rows; /* returned so far */
-	uint64_t damaged; /* lines skipped */
-	bool truncated; /* the last line has no end, or compressed data ends in the middle */
-	int err; /* -errno of reading; the rows so far are good */
-	struct csv_text field[CSV_COLUMNS_MAX]; /* of the current row, without quotes */
+	char *names; /* names of the columns, separated by NUL */
+	uint64_t rows; /* number of rows returned so far */
+	uint64_t damaged; /* number of lines skipped */
+	bool truncated; /* the last line has no end, or the compressed data ends early */
+	int err; /* -errno if reading failed; the rows returned before are good */
+	struct csv_text field[CSV_COLUMNS_MAX]; /* fields of the current row, without quotes */
 	struct csv_text none;
 };
 
 /*
- * Reads the first line. buffer: bytes read at once. Returns 0, -ENODATA (not even a first line), -EINVAL (more than
- * CSV_COLUMNS_MAX columns), or -errno. Free with csv_close in any case.
+ * Opens the file and reads its first line. limit: number of bytes to read. buffer: bytes read at
+ * once. Returns 0, -ENODATA if the first line is missing, -EINVAL if there are more than
+ * CSV_COLUMNS_MAX columns, or -errno. Call csv_close() in any case.
  */
 int csv_open(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer);
-/* The same for a file that a decoder turns into text; NULL: plain text. */
+/* Like csv_open(), for a file that `decoder` converts to text. decoder NULL: the file is text. */
 int csv_open_decoded(struct csv *c, const char *path, uint64_t limit, bool keep_open, size_t buffer,
 	const struct source_decoder *decoder);
 void csv_close(struct csv *c);
 
-/* Rows of ncolumns columns that csv_next() reads from now on, in place of those of the file. */
+/*
+ * From now on csv_next() reads the rows in text (n bytes, ncolumns columns) instead of those of the
+ * file.
+ */
 void csv_set_text(struct csv *c, const char *text, size_t n, unsigned ncolumns);
 
-/* Continues with the first row that begins after that byte of the file, if that is farther and the file is not compressed. */
+/*
+ * Continues with the first row that begins after byte `offset` of the file. Does nothing if the
+ * position is already farther or the file is compressed.
+ */
 void csv_skip_to(struct csv *c, uint64_t offset);
 
-/* The column of that name, or -1. */
+/* Returns the index of the column `name`, or -1. */
 int csv_column(const struct csv *c, const char *name);
 
-/* The columns named in one of libprobe's header lines (columns.h), in its order: the index of each, or -1. */
+/*
+ * Sets column[i] to the index of the i-th name in `header`, or to -1. header: a header line of
+ * libprobe (columns.h).
+ */
 void csv_find_columns(const struct csv *c, const char *header, int column[]);
 
-/* Reads the next row into field[], valid until the next call. false: no more. */
+/*
+ * Reads the next row into field[], which is valid until the next call. Returns false after the last
+ * row.
+ */
 bool csv_next(struct csv *c);
 
-/* A field of the row; empty for column -1. */
+/* Returns a field of the current row. The field of column -1 is empty. */
 static inline const struct csv_text *csv_at(const struct csv *c, int column)
 {
 	return column < 0 ? &c->none : &c->field[column];
 }
 
-/* The original text of the job from which a field was made (csv_field() of sink/column.h); malloc'd. */
+/* Returns the job's text from which csv_field() (sink/column.h) made the field; malloc'd. */
 char *csv_copy_field(const struct csv_text *t);
-uint32_t csv_intern_field(const struct csv_text *t); /* the same, by tools/lib/intern.h */
-void csv_take_field(
-	char *to, size_t cap, const struct csv_text *t); /* the same, cut to cap - 1 bytes */
+/* Like csv_copy_field(), interned (tools/lib/intern.h). */
+uint32_t csv_intern_field(const struct csv_text *t);
+/* Like csv_copy_field(), cut to cap - 1 bytes. */
+void csv_take_field(char *to, size_t cap, const struct csv_text *t);
 
 static inline bool csv_is(const struct csv_text *t, const char *word)
 {
 	return strlen(word) == t->n && memcmp(t->s, word, t->n) == 0;
 }
 
-/* Parses eight digits, the first in the lowest byte; false: not all are digits. Appends them to *x. */
+/* Parses eight digits and appends them to *x. Returns false if one of them is not a digit. */
 static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 {
 	uint64_t w;
@@ -89,17 +103,22 @@ static inline bool csv_add_8_digits(const char *text, uint64_t *x)
 		UINT64_C(0x3333333333333333))
 		return false;
 	w -= UINT64_C(0x3030303030303030);
-	/* Combines pairs of digits in every other byte, then four in every other pair of bytes, then all. */
+	/*
+	 * Combines neighbouring digits to numbers of two digits, then these to four, then to eight.
+	 */
 	w = (w * 10 + (w >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
 	w = (w * 100 + (w >> 16)) & UINT64_C(0x0000ffff0000ffff);
 	*x = *x * 100000000 + (uint32_t)(w * 10000 + (w >> 32));
 	return true;
 }
 
-/* The last four of twenty digits; false: not all are digits, or it is above 2^64 - 1. */
+/*
+ * Appends the last four of twenty digits to x and stores the result in *v. Returns false if one is
+ * not a digit, or the number exceeds 2^64 - 1.
+ */
 bool csv_add_20th_digits(const char *text, uint64_t x, uint64_t *v);
 
-/* Parses a non-negative decimal number that fills the field. */
+/* Parses a non-negative decimal number. Returns false if the field has any other character. */
 static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 {
 	const char *p = t->s, *end = p + t->n;
@@ -111,7 +130,7 @@ static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 	for (; end - p >= 8; p += 8)
 		if (!csv_add_8_digits(p, &x))
 			return false;
-	/* Twenty digits may be too many. */
+	/* A number of twenty digits may exceed 2^64 - 1. */
 	if (__builtin_expect(t->n == 20, 0))
 		return csv_add_20th_digits(p, x, v);
 	for (; p < end; p++) {
@@ -124,14 +143,14 @@ static inline bool csv_u64(const struct csv_text *t, uint64_t *v)
 	return true;
 }
 
-/* The same with a sign. */
+/* Like csv_u64(), with an optional sign. */
 bool csv_i64(const struct csv_text *t, int64_t *v);
 
-/* A number with point, exponent, inf or nan, as in the C locale. */
+/* Parses a number with decimal point, exponent, inf or nan, as in the C locale. */
 bool csv_double(const struct csv_text *t, double *v);
 /*
- * The same, several times as fast: the nearest double for up to 15 digits, and for 17 digits that were printed from one;
- * otherwise within 1e-15 of it.
+ * Like csv_double(), several times as fast. The result is the nearest double for up to 15 digits,
+ * and for 17 digits that were printed from a double. Otherwise it is within 1e-15 of it, relative.
  */
 bool csv_quick_double(const struct csv_text *t, double *v);
 

@@ -15,7 +15,7 @@
 static FILE *to; /* NULL: stdout */
 static char closing[DEPTH_MAX];
 static unsigned depth;
-static bool some; /* the innermost object or list has an element already */
+static bool some; /* the innermost object or list has an element */
 
 static FILE *json_out(void)
 {

@@ -51,7 +51,7 @@ int json_seek(struct json_in *j, uint64_t offset)
 {
 	if (j->src.gz)
 		return -ESPIPE;
-	/* Bytes that are already in the buffer need not be read again. */
+	/* Bytes that are in the buffer need not be read again. */
 	if (offset >= j->base && offset <= j->base + j->end) {
 		j->at = (size_t)(offset - j->base);
 	} else {
@@ -74,7 +74,7 @@ static enum json_token say_json_wrong(struct json_in *j, const char *why)
 	return JSON_WRONG;
 }
 
-/* The next byte without taking it, or -1. */
+/* Returns the next byte without consuming it, or -1. */
 static int peek_json_byte(struct json_in *j)
 {
 	ssize_t n;
@@ -134,7 +134,7 @@ static bool write_json_character(struct json_in *j, uint32_t c)
 	       write_json_byte(j, (char)(0x80 | (c & 63)));
 }
 
-/* Four hex digits. */
+/* Reads four hexadecimal digits. */
 static bool read_json_hex(struct json_in *j, uint32_t *v)
 {
 	*v = 0;
@@ -152,7 +152,7 @@ static bool read_json_hex(struct json_in *j, uint32_t *v)
 	return true;
 }
 
-/* After \u. Halves of pairs without the other half become U+FFFD. */
+/* Reads the digits after \u. A surrogate without its other half becomes U+FFFD. */
 static bool read_json_escape(struct json_in *j)
 {
 	uint32_t c, low;
@@ -164,7 +164,10 @@ static bool read_json_escape(struct json_in *j)
 			return write_json_character(j, 0xfffd);
 		j->at++;
 		if (peek_json_byte(j) != 'u') {
-			/* The character after the backslash is read here, because the backslash is consumed. */
+			/*
+			 * The character after the backslash is read here, because the backslash is
+			 * consumed already.
+			 */
 			static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 			int e = peek_json_byte(j);
 			const char *at = e > 0 ? strchr(from, e) : NULL;
@@ -187,7 +190,7 @@ static bool read_json_escape(struct json_in *j)
 	return write_json_character(j, c >= 0xdc00 && c < 0xe000 ? 0xfffd : c);
 }
 
-/* The rest of a text after its first quote. */
+/* Reads the rest of a string after its first quote. */
 static bool read_json_text(struct json_in *j)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
@@ -263,7 +266,7 @@ static bool is_json_list(const struct json_in *j)
 	return j->list[(j->depth - 1) / 8] >> ((j->depth - 1) % 8) & 1;
 }
 
-/* After a value. */
+/* Sets what may come after a value. */
 static void end_json_value(struct json_in *j)
 {
 	j->place = j->depth ? JSON_AT_NEXT : JSON_AT_END;
@@ -390,7 +393,7 @@ void json_tree_free(struct json_tree *t)
 	*t = (struct json_tree){0};
 }
 
-/* NULL: the tree would exceed its limit. */
+/* Returns NULL if the tree would exceed its limit. */
 static void *take_tree_bytes(struct json_tree *t, size_t n)
 {
 	char *p;
@@ -472,7 +475,7 @@ const struct json_node *json_read_tree(
 	}
 }
 
-/* The document of j, which is closed, as a tree. */
+/* Reads the document of j as a tree, and closes j. */
 static const struct json_node *read_json_document(
 	struct json_in *j, struct json_tree *t, char **why)
 {

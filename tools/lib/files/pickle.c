@@ -22,7 +22,10 @@ static void write_little(struct target *t, uint64_t v, unsigned bytes)
 	target_put(t, b, bytes);
 }
 
-/* Bytes at s that are one character of UTF-8, or 0: Python refuses a text with anything else. */
+/*
+ * Returns the length of the UTF-8 character at s, or 0 if it is invalid: Python refuses such a
+ * string.
+ */
 static size_t measure_character(const unsigned char *s)
 {
 	size_t n = s[0] < 0x80			 ? 1
@@ -45,7 +48,7 @@ void pickle_text(struct target *t, const char *s)
 {
 	size_t n = 0, k;
 
-	/* BINUNICODE: its length comes first. Invalid UTF-8 becomes a question mark. */
+	/* BINUNICODE: the length comes first. Invalid UTF-8 becomes a question mark. */
 	for (const char *p = s; *p; p += k ? k : 1) {
 		k = measure_character((const unsigned char *)p);
 		n += k ? k : 1;

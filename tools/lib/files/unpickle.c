@@ -90,7 +90,7 @@ static bool take_pickle_number(struct machine *m, unsigned bytes, uint64_t *v)
 	return true;
 }
 
-/* Up to the end of the line. */
+/* Reads the rest of the line. */
 static bool take_line(struct machine *m, const char **s, size_t *n)
 {
 	const unsigned char *end = memchr(m->p, '\n', (size_t)(m->end - m->p));
@@ -124,7 +124,7 @@ static bool push_pickled_text(struct machine *m, enum pickled_kind kind, const c
 	return push_pickled(m, v);
 }
 
-/* Reads a length of `bytes` bytes, then the text. */
+/* Reads a length of `bytes` bytes, then the string. */
 static bool push_counted_text(struct machine *m, unsigned bytes)
 {
 	const unsigned char *at;
@@ -134,7 +134,7 @@ static bool push_counted_text(struct machine *m, unsigned bytes)
 	       push_pickled_text(m, PICKLED_TEXT, (const char *)at, (size_t)n);
 }
 
-/* Two's complement of any length. */
+/* Reads a two's complement number of any length. */
 static bool push_long_int(struct machine *m, unsigned bytes)
 {
 	const unsigned char *at;
@@ -155,7 +155,10 @@ static void add_pickled_item(struct pickled *to, struct pickled *v)
 	to->item[to->n++] = v;
 }
 
-/* The values above the last mark: the first one; *n of them. */
+/*
+ * Removes the values above the last mark from the stack. Returns the first of them; *n: their
+ * number.
+ */
 static struct pickled **pop_to_mark(struct machine *m, unsigned *n)
 {
 	unsigned at;
@@ -288,7 +291,7 @@ static bool push_pickled_double(struct machine *m, double f)
 	return push_pickled(m, v);
 }
 
-/* 'G': eight bytes, the highest first. */
+/* Reads 'G': eight bytes, the highest first. */
 static bool read_binary_float(struct machine *m)
 {
 	const unsigned char *at;
@@ -345,7 +348,7 @@ static bool remove_mark(struct machine *m)
 	return pop_to_mark(m, &n) != NULL || !m->u->why;
 }
 
-/* Opcodes followed by a number or a text. */
+/* Runs an opcode that is followed by a number or a string. */
 static bool run_value_opcode(struct machine *m, unsigned char op)
 {
 	const unsigned char *at;
@@ -500,7 +503,7 @@ const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t
 	const struct pickled *top = NULL;
 
 	*u = (struct unpickler){0};
-	/* Never NULL: an empty group on an empty stack is a group. */
+	/* The array must never be NULL, because an empty group on an empty stack is a group too. */
 	TOOL_GROW(m.stack, m.n, m.cap);
 	while (!top && !u->why) {
 		unsigned char op;

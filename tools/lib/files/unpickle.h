@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Python's pickle, protocols 0 to 5 (opcodes as in Lib/pickletools.py), as a tree of values. Nothing is executed: a call of a Python
- * function becomes a node with the function's name and its arguments.
+ * Reads Python's pickle, protocols 0 to 5 (opcodes as in Lib/pickletools.py), as a tree of values.
+ * Nothing is executed: a call of a Python function becomes a node with the function's name and its
+ * arguments.
  */
 #ifndef PROBE_TOOLS_LIB_UNPICKLE_H
 #define PROBE_TOOLS_LIB_UNPICKLE_H
@@ -15,18 +16,19 @@ enum pickled_kind {
 	PICKLED_BOOL,
 	PICKLED_INT,
 	PICKLED_FLOAT,
-	PICKLED_TEXT, /* bytes objects too */
+	PICKLED_TEXT, /* also bytes objects */
 	PICKLED_TUPLE,
-	PICKLED_LIST, /* sets too */
-	PICKLED_DICT, /* items: keys and values alternate */
+	PICKLED_LIST, /* also sets */
+	PICKLED_DICT, /* items: keys and values alternately */
 	PICKLED_GLOBAL, /* text: "module name" */
-	PICKLED_CALL, /* of `call` with `args`; items as of a dict or list */
-	PICKLED_STORED, /* `args` is the id of something outside the pickle */
+	/* A call of `call` with `args`; items: those added to the result, as for a dict or list. */
+	PICKLED_CALL,
+	PICKLED_STORED, /* `args`: the id of an object outside the pickle */
 };
 
 struct pickled {
 	enum pickled_kind kind;
-	int64_t i; /* for an int beyond 64 bits: the lowest 64 bits */
+	int64_t i; /* of an integer beyond 64 bits: the lowest 64 bits */
 	double f;
 	char *text;
 	size_t length;
@@ -35,14 +37,17 @@ struct pickled {
 	struct pickled *call, *args, *state;
 };
 
-/* Values may be shared and may contain themselves: a walk must bound depth and number. */
+/*
+ * Values may be shared and may contain themselves, so who walks over them must limit depth and
+ * number.
+ */
 struct unpickler {
-	struct pickled **all; /* for freeing */
+	struct pickled **all; /* all values, to free them */
 	unsigned n, cap;
 	const char *why;
 };
 
-/* The value, or NULL: see `why`. Free with free_pickle in any case. */
+/* Returns the value, or NULL with u->why set. Call free_pickle() in any case. */
 const struct pickled *read_pickle(struct unpickler *u, const char *bytes, size_t n);
 void free_pickle(struct unpickler *u);
 

@@ -6,8 +6,9 @@
 #include <sys/types.h>
 
 /*
- * Reads a regular file of at most `most` bytes. Returns its text with a 0 after it, malloc'd, never NULL. *n: the number of
- * bytes, most + 1 if the file is larger (the text is then its first most + 1 bytes), or -errno (the text is then empty).
+ * Reads a regular file. Returns its contents, followed by a 0, malloc'd; never NULL. *n: the number
+ * of bytes. If the file is larger than `most`, *n is most + 1 and the result holds the first most +
+ * 1 bytes. If reading fails, *n is -errno and the result is empty.
  */
 char *read_whole_file(const char *path, size_t most, ssize_t *n);
 

@@ -44,7 +44,10 @@ static bool read_exactly(int fd, void *buf, size_t n, uint64_t at)
 	return true;
 }
 
-/* Finds the list of members: its offset is in the record at the end, or for large files in the record before it. */
+/*
+ * Finds the list of members. Its offset is in the record at the end of the file; for large files in
+ * the record before that.
+ */
 static bool find_directory(int fd, uint64_t size, uint64_t *at, uint64_t *bytes)
 {
 	size_t n = size < END_BYTES + COMMENT_MAX ? (size_t)size : END_BYTES + COMMENT_MAX;
@@ -76,7 +79,7 @@ static bool find_directory(int fd, uint64_t size, uint64_t *at, uint64_t *bytes)
 	return found && *at <= size && *bytes <= size - *at && *bytes <= DIRECTORY_MAX;
 }
 
-/* Numbers that do not fit into 32 bits are in an extra field. */
+/* Reads the numbers of the extra field: those that do not fit into 32 bits. */
 static void take_large_numbers(struct zip_member *m, const unsigned char *extra, size_t n)
 {
 	while (n >= 4) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The members of a zip file (APPNOTE.TXT 6.3, zip64 too) and their offsets: as PyTorch writes its checkpoints. */
+/*
+ * Lists the members of a zip file (APPNOTE.TXT 6.3, also zip64) and their offsets. PyTorch writes
+ * its checkpoints as such files.
+ */
 #ifndef PROBE_TOOLS_LIB_ZIP_READ_H
 #define PROBE_TOOLS_LIB_ZIP_READ_H
 
@@ -9,9 +12,9 @@
 
 struct zip_member {
 	char *name;
-	uint64_t packed, bytes; /* size in the file; size unpacked */
-	uint64_t header; /* offset of its own header */
-	bool deflated; /* else stored */
+	uint64_t packed, bytes; /* packed: bytes in the file; bytes: bytes after unpacking */
+	uint64_t header; /* offset of the member's own header */
+	bool deflated; /* false: stored without compression */
 };
 
 struct zip {
@@ -20,16 +23,22 @@ struct zip {
 	unsigned n, cap;
 };
 
-/* NULL: it succeeded; else the problem, a constant text. fd stays the caller's. Free with zip_free in any case. */
+/*
+ * Lists the members of the open file fd, which remains the caller's. Returns NULL, or the problem,
+ * a constant string. Call zip_free() in any case.
+ */
 const char *zip_list(struct zip *z, int fd);
 void zip_free(struct zip *z);
 
 const struct zip_member *zip_find(const struct zip *z, const char *name);
 
-/* The offset of its bytes in the file. Returns NULL or the problem. */
+/* Finds the offset of the member's data in the file. Returns NULL, or the problem. */
 const char *zip_locate(const struct zip *z, const struct zip_member *m, uint64_t *offset);
 
-/* The whole member, at most `max` bytes unpacked; malloc'd, followed by a NUL. NULL: see *why. */
+/*
+ * Returns the unpacked member, at most `max` bytes, followed by a NUL; malloc'd. Returns NULL if
+ * that fails; *why is then the problem.
+ */
 char *zip_load(const struct zip *z, const struct zip_member *m, size_t max, const char **why);
 
 #endif

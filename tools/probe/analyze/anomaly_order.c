@@ -20,7 +20,10 @@
 #define ANALYSE_FILE "anomaly_analyse.json"
 #define FILE_MOST ((size_t)256 << 20)
 
-/* Stage within a step, by the last word of the tag; NONE comes first, as in the tool that defines this order. */
+/*
+ * Stage within a step, from the last word of the tag. NONE comes first, as in the tool that defines
+ * this order.
+ */
 enum anomaly_stage { STAGE_NONE = -1, STAGE_FORWARD, STAGE_BACKWARD, STAGE_OPTIMIZER };
 
 struct anomaly_read {
@@ -29,7 +32,7 @@ struct anomaly_read {
 	unsigned nmates;
 	int64_t *mate;
 	enum anomaly_stage stage;
-	unsigned place; /* as read; the order of equal anomalies */
+	unsigned place; /* order of reading, which decides between equal anomalies */
 };
 
 struct anomaly_set {
@@ -57,7 +60,7 @@ static enum anomaly_stage find_anomaly_stage(const char *tag)
 
 /* ---- reading ---- */
 
-/* A number, also one written as a string; 0 for everything else. */
+/* Returns a number, also one that is written as a string; 0 for everything else. */
 static int64_t read_whole_number(const struct json_node *n)
 {
 	const char *s = json_scalar_text(n);
@@ -74,7 +77,7 @@ static void read_mates(const struct json_node *list, struct anomaly_read *a)
 		a->mate[a->nmates++] = read_whole_number(i);
 }
 
-/* False: it cannot be parsed as an anomaly. */
+/* Returns false if the node cannot be parsed as an anomaly. */
 static bool read_anomaly(const char *key, const struct json_node *n, struct anomaly_read *a)
 {
 	static const struct {
@@ -173,7 +176,7 @@ static int compare_rank_numbers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* rank<R> folders in dir, by number. */
+/* Lists the numbers R of the folders rank<R> in dir, ascending. */
 static unsigned list_rank_folders(const char *dir, unsigned long **rank)
 {
 	DIR *d = opendir(dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Anomalies of all ranks, in the order in which they can have caused each other. */
+/* The anomalies of all ranks, in an order in which they can have caused each other. */
 #ifndef PROBE_TOOLS_ANOMALY_ORDER_H
 #define PROBE_TOOLS_ANOMALY_ORDER_H
 
@@ -12,12 +12,12 @@ struct anomaly_span {
 
 struct anomaly_query {
 	unsigned top;
-	unsigned nspan, cap; /* steps; none: all */
+	unsigned nspan, cap; /* steps to analyse; none: all steps */
 	struct anomaly_span *span;
-	const char *output; /* folder; NULL: that of the ranks' folders */
+	const char *output; /* output folder; NULL: the folder that contains the ranks' folders */
 };
 
-/* Reads, prints, writes anomaly_analyse.json. Returns a status. */
+/* Reads the anomalies, prints them and writes anomaly_analyse.json. Returns an exit status. */
 int anomalies_analyze(const struct anomaly_query *q, const char *dir, bool json);
 
 #endif

@@ -69,9 +69,9 @@ static const struct cli_option options[] = {
 
 struct asked {
 	const char *dir, *output;
-	const char *limit_text; /* as the user gave it; NULL: the default */
+	const char *limit_text; /* as the user wrote it; NULL: the default */
 	uint64_t limit;
-	unsigned calls; /* 0: all */
+	unsigned calls; /* number of last rows of each rank; 0: all */
 	bool calls_named, stream, print;
 };
 
@@ -113,7 +113,10 @@ static FILE *open_in_stage(const char *root, const char *name)
 	return f;
 }
 
-/* Adds files that are packed whole as links: tar reads their targets. Returns 0 or STATUS_USAGE (reported). */
+/*
+ * Adds files that are packed whole, as links: tar reads their targets. Returns 0 or STATUS_USAGE
+ * (reported).
+ */
 static int add_stage_file(const char *root, const struct bundle_file *k)
 {
 	char *path = tool_format("%s/%s", root, k->name), *slash = strrchr(path, '/'), *target;
@@ -140,7 +143,7 @@ static int add_stage_file(const char *root, const struct bundle_file *k)
 	return err ? STATUS_USAGE : 0;
 }
 
-/* Writes what `print` prints to stdout into that file. */
+/* Writes the output of `print` to stdout into a file. */
 static int write_stage_report(
 	const char *root, const char *name, struct report *r, void (*print)(struct report *r))
 {
@@ -215,12 +218,15 @@ static int write_stage_contents(const char *root, const char *name, const struct
 
 /* ---- tar ---- */
 
-/* Packs what is in the folder. to: a file, "-": stdout. Returns 0 or STATUS_USAGE (reported). */
+/*
+ * Packs the contents of the folder `stage`. to: a file; "-": stdout. Returns 0 or STATUS_USAGE
+ * (reported).
+ */
 static int start_tar(const char *stage, const char *to, bool compress)
 {
 	/*
-	 * The shell lists the names: an entry for the folder itself would change the mode of the folder that it is unpacked
-	 * into.
+	 * The shell lists the names, because an entry for the folder itself would change the mode
+	 * of the folder into which it is unpacked.
 	 */
 	char *argv[] = {(char *)"/bin/sh", (char *)"-c",
 		(char *)"cd \"$1\" && exec tar -h $2 -f - -- *", (char *)"sh", (char *)stage,
@@ -344,7 +350,10 @@ static int write_bundle(const struct asked *a)
 	return status;
 }
 
-/* Prints the commands for a folder that each node has locally. They collect into a folder with the last part of its path. */
+/*
+ * Prints the commands that collect a folder which each node has locally. They collect into a folder
+ * with the last part of its path.
+ */
 static void print_commands(const char *dir)
 {
 	const char *job = getenv("SLURM_JOB_ID");

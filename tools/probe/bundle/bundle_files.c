@@ -25,7 +25,7 @@ const char *get_bundle_class_name(enum bundle_class c)
 	return class_name[c];
 }
 
-/* Names, and prefixes of names (with a *), by class. Files that are not listed are not bundled. */
+/* Names, and prefixes of names (with a *), by class. Other files are not bundled. */
 static const struct {
 	const char *name;
 	enum bundle_class class;
@@ -45,7 +45,7 @@ static const struct {
 	{"scalars_*", BUNDLE_SCALARS},
 };
 
-/* BUNDLE_CLASSES: not a file of libprobe. */
+/* Returns BUNDLE_CLASSES for a file that is not libprobe's. */
 static enum bundle_class find_file_class(const char *name)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++) {
@@ -102,7 +102,7 @@ static void add_folder_files(struct bundle *b, const struct rank_dir *d, unsigne
 		closedir(dir);
 }
 
-/* Replaces the file by its last rows. Returns their number. */
+/* Replaces the contents of the file by its last rows. Returns their number. */
 static unsigned load_last_rows(struct bundle_file *f, unsigned most)
 {
 	size_t bytes, n = strlen(f->name);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files of a run go into a bundle, the most informative first, up to a limit. */
+/*
+ * Chooses the files of a run that go into a bundle: those with most information first, up to a
+ * limit of bytes.
+ */
 #ifndef PROBE_TOOLS_PROBE_BUNDLE_FILES_H
 #define PROBE_TOOLS_PROBE_BUNDLE_FILES_H
 
 #include "tools/probe/model/read/folders.h"
 
-/* Ordered by information per byte, the highest first. */
+/* In the order in which they are added. */
 enum bundle_class {
 	BUNDLE_META,
 	BUNDLE_NAMES, /* the meaning of ids: communicators, stacks, modules, parameters */
@@ -20,12 +23,12 @@ enum bundle_class {
 const char *get_bundle_class_name(enum bundle_class c);
 
 struct bundle_file {
-	char *path; /* NULL: its bytes are in text */
-	char *name; /* in the bundle: rank3/meta.json */
-	char *text; /* the end of a file of calls; malloc'd */
+	char *path; /* NULL: the contents are in `text` */
+	char *name; /* name in the bundle: rank3/meta.json */
+	char *text; /* the last rows of a calls file; malloc'd */
 	uint64_t bytes;
 	enum bundle_class class;
-	uint64_t block; /* first step of a block */
+	uint64_t block; /* first step of a calls file */
 	unsigned rank; /* index of the folder */
 	bool taken;
 };
@@ -37,13 +40,17 @@ struct bundle_sum {
 struct bundle {
 	struct bundle_file *file;
 	unsigned n, cap;
-	uint64_t bytes, limit; /* before compression */
-	struct bundle_sum taken[BUNDLE_CLASSES],
-		skipped[BUNDLE_CLASSES]; /* skipped: over the limit */
-	uint64_t cut; /* files of calls of which only the end, or nothing, was requested */
+	uint64_t bytes, limit; /* bytes before compression */
+	/* skipped: did not fit into the limit. */
+	struct bundle_sum taken[BUNDLE_CLASSES], skipped[BUNDLE_CLASSES];
+	/* Calls files of which the user asked only for the end, or that are before that end. */
+	uint64_t cut;
 };
 
-/* calls: the last rows of each rank; 0: all. The caller sets b->limit and b->bytes. */
+/*
+ * Fills b->file. calls: number of last rows of each rank; 0: all rows. The caller sets b->limit and
+ * b->bytes.
+ */
 void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls);
 void free_bundle(struct bundle *b);
 

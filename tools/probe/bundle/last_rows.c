@@ -15,7 +15,7 @@
 struct tail {
 	char *text;
 	size_t n, cap;
-	size_t keep; /* bytes before the end that are kept at least */
+	size_t keep; /* minimum number of bytes before the end that are kept */
 	int cut; /* the beginning was dropped */
 };
 
@@ -28,7 +28,7 @@ static void remove_beginning(struct tail *t)
 	t->cut = 1;
 }
 
-/* Returns 0, or -1: the rest cannot be read. The part read before is kept. */
+/* Returns 0, or -1 if the rest cannot be read. What was read before is kept. */
 static int read_tail(struct tail *t, gzFile g)
 {
 	int n;
@@ -46,7 +46,10 @@ static int read_tail(struct tail *t, gzFile g)
 	}
 }
 
-/* Offset of the last `most` whole lines; *rows: their number. An unterminated last line does not count. */
+/*
+ * Returns the offset of the last `most` whole lines; *rows: their number. An unterminated last line
+ * does not count.
+ */
 static size_t find_last_lines(struct tail *t, unsigned most, unsigned *rows)
 {
 	size_t at;

@@ -71,7 +71,10 @@ struct asked {
 	bool latest, json;
 };
 
-/* Writes the format of MindSpore Transformers: 0 healthy, 1 not. Only checkpoints that are complete and were judged. */
+/*
+ * Writes the file in the format of MindSpore Transformers: 0 healthy, 1 not. Only checkpoints that
+ * are complete and were judged are listed.
+ */
 static int write_health_file(const struct checkpoints *c, const char *dir)
 {
 	size_t cap = 16;

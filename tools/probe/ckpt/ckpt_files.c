@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which files are checkpoints, detected by their content (training/health/ckpt_file.h). */
+/* Finds the files that are checkpoints, by their content (training/health/ckpt_file.h). */
 #include <dirent.h>
 #include <glob.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ static void free_checkpoint(struct checkpoint *c)
 	free(c->reason);
 }
 
-/* named: it matches the user's pattern, so any name is accepted */
+/* named: the path matches the user's pattern, so any name is accepted */
 static bool add_checkpoint(struct checkpoints *all, const char *path, bool folder, bool named)
 {
 	const char *slash = strrchr(path, '/');
@@ -55,7 +55,7 @@ static bool add_checkpoint(struct checkpoints *all, const char *path, bool folde
 	return true;
 }
 
-/* Checkpoints in a folder and in those below it. */
+/* Finds the checkpoints in a folder and in the folders below it. */
 static bool find_below(struct checkpoints *c, const char *dir, unsigned deep)
 {
 	DIR *d = opendir(dir);
@@ -103,7 +103,7 @@ bool checkpoints_find(struct checkpoints *c, const char *pattern)
 	return found;
 }
 
-/* The text of "path", escapes of quotes and backslashes undone; malloc'd, NULL: the line has none. */
+/* Returns the value of "path" without its escapes, malloc'd, or NULL if the line has none. */
 static char *copy_health_path(const char *line)
 {
 	static const char key[] = "\"path\": \"";

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Judges a checkpoint by the last step before its creation: by the sum of squares of the embedding's gradient on each rank
- * before reduction (statistics grad_unreduced), as MindSpore Transformers does; and by the alerts since the previous
- * checkpoint.
+ * Judges a checkpoint by the last step before its creation, as MindSpore Transformers does: by the
+ * sum of squares of the embedding's gradient before reduction on each rank (statistics
+ * grad_unreduced). Also by the alerts since the previous checkpoint.
  */
 #include <dirent.h>
 #include <math.h>
@@ -16,7 +16,7 @@
 #include "tools/probe/ckpt/ckpt.h"
 #include "tools/probe/model/read/meta_config.h"
 
-#define CLOCK_NS UINT64_C(10000000) /* a file's time is read from the kernel's last tick */
+#define CLOCK_NS UINT64_C(10000000) /* ns: the time of a file is that of the kernel's last tick */
 #define CANDIDATES_SHOWN 8
 
 /* The records of one rank. */
@@ -24,28 +24,28 @@ struct rank_health {
 	int rank;
 	struct step_end {
 		uint64_t step, ns;
-	} * end; /* when steps ended */
+	} * end; /* ends of the steps */
 	unsigned nend, cap_end;
 	struct step_value {
 		uint64_t step;
 		double square;
-		bool bad; /* holds a NaN or an Inf */
-	} * value; /* of the embedding */
+		bool bad; /* contains a NaN or an Inf */
+	} * value; /* values of the embedding */
 	unsigned nvalue, cap_value;
 	struct alert_span {
 		uint64_t first, last, count;
 		char *text;
 	} * alert;
 	unsigned nalert, cap_alert;
-	struct step_value
-		*scalar; /* the same as reported by the job: scalar embedding_local_norm */
+	struct step_value *scalar; /* the same from the job's own scalar embedding_local_norm */
 	unsigned nscalar, cap_scalar;
-	bool l2; /* that is a norm */
+	bool l2; /* `scalar` is a norm, not a sum of squares */
 };
 
 struct judging {
 	const struct ckpt_rule *rule;
-	char *candidate[CANDIDATES_SHOWN]; /* names of gradients that are not an embedding's */
+	/* Names of gradients that are not those of an embedding. */
+	char *candidate[CANDIDATES_SHOWN];
 	unsigned ncandidate, embeddings;
 };
 
@@ -88,7 +88,7 @@ static void take_embedding_scalar(
 	h->scalar[h->nscalar++] = (struct step_value){step, h->l2 ? v * v : v, !isfinite(v)};
 }
 
-/* Whether the job's configuration asks for the l2 norm. */
+/* Returns true if the job's configuration asks for the l2 norm. */
 static bool says_l2(const struct rank_dir *dir)
 {
 	char *json = meta_config_text(dir->path);
@@ -98,7 +98,7 @@ static bool says_l2(const struct rank_dir *dir)
 	return l2;
 }
 
-/* Used if no gradients were recorded and no other parameter is named. */
+/* Used if no gradients were recorded and the user named no other parameter. */
 static void take_scalars_for_values(struct judging *j, struct rank_health *h)
 {
 	if (h->nvalue || j->rule->named || j->rule->elements || !h->nscalar)
@@ -119,7 +119,7 @@ static void take_step_end(void *arg, struct csv *c, const int *column)
 		return;
 	if (csv_is(csv_at(c, column[2]), "embedding_local_norm"))
 		take_embedding_scalar(h, step, csv_at(c, column[3]));
-	/* If a step has several numbers, its end is the time of the last one. */
+	/* If a step has several scalars, its end is the time of the last one. */
 	if (h->nend && h->end[h->nend - 1].step == step) {
 		if (ns > h->end[h->nend - 1].ns)
 			h->end[h->nend - 1].ns = ns;
@@ -171,7 +171,8 @@ static void record_candidate(struct judging *j, const char *name)
 struct taking {
 	struct judging *j;
 	struct rank_health *h;
-	char *name; /* the first embedding's: only one is judged, as MindSpore Transformers does */
+	/* Name of the first embedding: only one is judged, as in MindSpore Transformers. */
+	char *name;
 };
 
 static void take_gradient(void *arg, struct csv *c, const int *column)
@@ -274,7 +275,7 @@ static void free_rank_health(struct rank_health *h)
 	free(h->end);
 }
 
-/* The last step that had ended at that time; -1: none. */
+/* Returns the last step that had ended at the time ns, or -1. */
 static int64_t find_step_at(const struct rank_health *h, uint64_t ns)
 {
 	int64_t step = -1;
@@ -322,8 +323,8 @@ static void check_value(
 }
 
 /*
- * Alerts after the previous checkpoint, up to this one. If an alert fired before and after it, it is unknown whether it fired
- * in between too.
+ * Judges by the alerts after the previous checkpoint, up to this one. If an alert fired before and
+ * after, it is not known whether it also fired in between.
  */
 static void check_alerts(struct checkpoint *c, const struct rank_health *h, int64_t before)
 {

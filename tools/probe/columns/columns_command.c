@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `columns`: prints the tables of files, columns and words that the rest of the project is generated from. */
+/*
+ * The verb `columns`: prints the tables of files, columns and words from which other parts of the
+ * project are generated.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,10 +59,10 @@ static const struct cli_option options[] = {
 
 struct fact {
 	const char *name, *more, *kind,
-		*help; /* more: printed after the name; kind: "" if the table has none */
+		*help; /* more: printed after the name. kind: "" if the table has no kinds */
 };
 
-/* Types of columns.def, as readers need to know them. */
+/* Types of columns.def, in words for readers. */
 #define KIND_WHOLE "integer"
 #define KIND_NONZERO "integer"
 #define KIND_INTEGER "integer"
@@ -165,7 +168,8 @@ static const struct fact losses[] = {
 #define FACTS(list) list, sizeof(list) / sizeof(*(list))
 
 static const struct fact_table {
-	const char *name, *title, *head, *kind; /* kind: heading of that column, NULL: none */
+	/* kind: heading of the column of kinds; NULL: no such column. */
+	const char *name, *title, *head, *kind;
 	const struct fact *fact;
 	size_t n;
 } tables[] = {
@@ -190,7 +194,7 @@ static const struct fact_table {
 
 enum shape { SHAPE_TEXT, SHAPE_NAMES, SHAPE_MARKDOWN, SHAPE_MAN, SHAPE_READERS };
 
-/* Whether the table describes a CSV file, whose columns have types. */
+/* Returns true if the table describes a CSV file, whose columns have types. */
 static bool has_column_types(const struct fact_table *t)
 {
 	return t->kind && strcmp(t->kind, "type") == 0;
@@ -211,7 +215,7 @@ unsigned find_duckdb_columns(const char *table, struct duckdb_column *column, un
 	return 0;
 }
 
-/* Prints without the marks of Markdown. */
+/* Prints s without the marks of Markdown. */
 static void print_plain_text(const char *s)
 {
 	for (; *s; s++)
@@ -297,7 +301,7 @@ static void print_text(const struct fact_table *t)
 	}
 }
 
-/* heading: printed before it, names the kind of table. */
+/* heading: first prints the name of the kind of table. */
 static void print_types(const struct fact_table *t, enum reader reader, bool heading)
 {
 	if (heading)

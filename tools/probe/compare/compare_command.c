@@ -174,7 +174,7 @@ static void free_comparison(struct comparison *c)
 	free_side(&c->b);
 }
 
-/* The contents that both sides have and the user asked for. */
+/* Returns the contents that both sides have and that the user asked for. */
 static unsigned choose_contents(struct comparison *c, unsigned want)
 {
 	unsigned both = c->a.contents & c->b.contents & (want ? want : ~0u);

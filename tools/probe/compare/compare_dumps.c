@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folders of dump.json files: pairs the files and the calls in them, and compares these. */
+/* Compares folders of dump.json files: pairs the files, and then the calls in them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,8 +20,8 @@ struct loose_count {
 };
 
 /*
- * Calls of functions that one side calls more often than the other: their numbers cannot be used for pairing. Returns the
- * number of such calls.
+ * Lists the functions that one side calls more often than the other: their numbers cannot be used
+ * for pairing. Returns the number of calls of such functions.
  */
 static unsigned count_uneven_calls(const struct dump *a, const struct dump *b, struct table *counts)
 {
@@ -48,7 +48,7 @@ static bool is_uneven_call(const struct table *counts, uint64_t loose)
 	return c && c->a != c->b;
 }
 
-/* Keys of one side, level by level: contents, stack, functions of the stack, name. */
+/* Sets the keys of one side, level by level: contents, stack, functions of the stack, name. */
 static void fill_level_keys(const struct dump *d, uint64_t *key[SEQUENCE_LEVELS])
 {
 	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++)
@@ -142,7 +142,10 @@ static enum compare_mode choose_mode(
 	return COMPARE_STATISTICS;
 }
 
-/* With a mapping each item has its own partner, and the partners may belong to several calls of B. */
+/*
+ * With a mapping each item has a partner of its own, and the partners may belong to several calls
+ * of B.
+ */
 static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct dump *b,
 	const struct entry *a, const char *dir_a, const char *dir_b)
 {
@@ -155,7 +158,7 @@ static bool put_mapped_call(struct diff_table *t, struct comparison *c, struct d
 		const char *name = map_item_name(c->mapping, a->name, &a->item[i]);
 		size_t n = name ? strlen(name) : 0;
 
-		/* The longest prefix that is a call's name. */
+		/* Finds the longest prefix that is the name of a call. */
 		for (k = UINT32_MAX; n && k == UINT32_MAX;) {
 			k = find_dump_call(b, name, n);
 			while (k == UINT32_MAX && n && name[--n] != '.')

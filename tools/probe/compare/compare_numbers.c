@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the step numbers and parameter statistics of two runs, and keeps the first of each that differs. */
+/*
+ * Compares the scalars and parameter statistics of two runs. The first of each that differs is
+ * reported.
+ */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,16 +16,19 @@
 #include "tools/probe/model/read/scalar_rows.h"
 #include "tools/probe/model/training/step_files.h"
 
-#define NUMBERS_KEPT (1u << 20) /* of one rank */
-#define SAME_NUMBER 1e-6 /* relative tolerance: other machines round differently */
+#define NUMBERS_KEPT (1u << 20) /* maximum number for one rank */
+#define SAME_NUMBER 1e-6 /* relative tolerance, because other machines round differently */
 
-/* Settings of the program: if they differ, the two runs were not meant to be equal. The other numbers are results. */
+/*
+ * Settings of the program. If these differ, the two runs were not meant to be equal. All other
+ * scalars are results.
+ */
 static const char *const set_numbers[] = {"learning-rate", "loss-scale", "batch-size", NULL};
 static const char *const computed_numbers[] = {"loss", "grad-norm", "device_local_norm",
 	"weight_norm", "local_lm_loss", "device_accum_local_lm_loss", "embedding_local_norm", NULL};
 
 struct kept_number {
-	struct table_key key; /* a: name, b: step */
+	struct table_key key; /* a: name; b: step */
 	double value;
 };
 
@@ -65,7 +71,7 @@ static bool are_numbers_equal(double a, double b)
 	return a == b || fabs(a - b) <= SAME_NUMBER * fmax(fabs(a), fabs(b));
 }
 
-/* Keeps the earliest; within one step settings come first. */
+/* Keeps the earliest difference. Within one step, settings come first. */
 static void keep_first_number(
 	struct comparison *c, uint32_t name, uint64_t step, int rank, double a, double b)
 {
@@ -93,13 +99,13 @@ static const char *const kind_words[] = {
 	"param_origin", "grad_unreduced", "grad_reduced", "param_updated"};
 
 struct kind_value {
-	struct table_key key; /* a: statistic, model chunk and name, b: step */
+	struct table_key key; /* a: statistic, model chunk and name; b: step */
 	double part[PARTS];
 };
 
 struct kind_reading {
 	struct comparison *c;
-	struct table *values; /* of A */
+	struct table *values; /* values of A */
 	bool of_b;
 	unsigned kind;
 	int rank;
@@ -112,7 +118,10 @@ static uint64_t hash_text(uint64_t h, const struct csv_text *t)
 	return hash_u64(h, t->n);
 }
 
-/* Keeps the earliest: by step, then by the order in which a step computes the statistics. */
+/*
+ * Keeps the earliest difference: by step, then by the order in which a step computes the
+ * statistics.
+ */
 static void keep_first_kind(const struct kind_reading *r, uint64_t step,
 	const struct csv_text *name, const char *part, double a, double b)
 {
@@ -150,7 +159,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 		return;
 	if (!r->of_b)
 		memcpy(k->part, part, sizeof(part));
-	/* The norm first: it is the most informative about the whole tensor. */
+	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
 		if (!are_numbers_equal(k->part[i], part[i])) {
 			keep_first_kind(r, step, csv_at(c, col[1]), parts[i], k->part[i], part[i]);

@@ -19,7 +19,10 @@ struct comm_count {
 	uint32_t a, b;
 };
 
-/* Pairs the collectives of communicators on which both sides made the same number of calls: by their number, in any order. */
+/*
+ * Pairs the collectives of communicators on which both sides made the same number of calls, by
+ * their numbers, in any order.
+ */
 static void pair_by_comm_number(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner)
 {
@@ -52,7 +55,7 @@ static void pair_by_comm_number(
 		if (!k->comm || !(c = table_find(&counts, k->comm, 0)) || c->a == UINT32_MAX)
 			continue;
 		p = table_find(&second, k->comm, c->a++);
-		/* A different operation at the same place is not a partner. */
+		/* Another operation at the same call site is not a partner. */
 		if (p && b->call[p->at].key.name == k->name)
 			partner[i] = p->at;
 	}
@@ -60,7 +63,9 @@ static void pair_by_comm_number(
 	table_free(&second);
 }
 
-/* Pairs the remaining calls by their place: threads interleave differently in each run. */
+/*
+ * Pairs the remaining calls by their call site, because threads interleave differently in each run.
+ */
 static void pair_moved_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
@@ -92,7 +97,7 @@ static void pair_moved_calls(
 
 struct kept_call {
 	struct table_key key;
-	uint32_t at, a, b; /* place in b; how many have this key on each side */
+	uint32_t at, a, b; /* at: index in b; a, b: number of calls with this key on each side */
 };
 
 static struct kept_call *get_kept_place(struct table *t, const struct run_call *c)
@@ -103,8 +108,9 @@ static struct kept_call *get_kept_place(struct table *t, const struct run_call *
 }
 
 /*
- * Where one side skipped calls: only calls whose number says that they are the same, and those without a number whose content is
- * unique and equal. For the others there is no telling whether the partner was skipped.
+ * Pairs calls if one side did not record all: calls whose numbers show that they are the same, and
+ * calls without a number whose content is unique and equal. For all others it is not known whether
+ * the partner was recorded.
  */
 static void pair_kept_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
@@ -186,7 +192,10 @@ static void pair_run_calls(
 		free(key_a[l]);
 		free(key_b[l]);
 	}
-	/* The number takes precedence if numbers are not shifted: the call that had that partner gets another one. */
+	/*
+	 * If numbers are not shifted, the number decides: a call that had this partner gets another
+	 * one.
+	 */
 	uint32_t *by_number = tool_alloc((a->n + 1) * sizeof(*by_number));
 
 	memset(by_number, 0xff, a->n * sizeof(*by_number));
@@ -205,7 +214,10 @@ static void pair_run_calls(
 
 /* ---- one rank ---- */
 
-/* How many calls of a partly read step are final: more pairs may follow after the last pair. */
+/*
+ * Returns how many calls of a partly read step can be reported: those up to the last pair, because
+ * more pairs may follow.
+ */
 static unsigned count_settled_calls(const struct run_step *a, const uint32_t *partner, bool open,
 	unsigned *settled_b, unsigned nb)
 {
@@ -220,7 +232,10 @@ static unsigned count_settled_calls(const struct run_step *a, const uint32_t *pa
 			if (partner[i] + 1 > last_b)
 				last_b = partner[i] + 1;
 		}
-	/* Nothing in common: all calls are passed on, or the comparison would make no progress. */
+	/*
+	 * Without any pair, all calls are reported, because otherwise the comparison would not
+	 * continue.
+	 */
 	if (!last)
 		return a->n;
 	*settled_b = last_b;
@@ -233,8 +248,8 @@ static bool is_step_open(const struct run_calls *r)
 }
 
 /*
- * A call without a partner in `other`: true if that may have been skipped. A call that has no number may be in the other side, but not
- * found, if either side skipped some.
+ * Returns true if a call without a partner in `other` may have one that was not recorded. A call
+ * without a number may have a partner that was not found, if either side did not record all.
  */
 static bool may_be_unrecorded(
 	const struct run_call *call, const struct run_step *own, const struct run_step *other)
@@ -455,7 +470,10 @@ int compare_run_folders(struct comparison *c)
 	status = STATUS_DONE;
 	c->unmarked_a = !are_steps_marked(&a);
 	c->unmarked_b = !are_steps_marked(&b);
-	/* The steps of one run would be compared with all calls of the other, which are in step 0. */
+	/*
+	 * The steps of one run would be compared with all calls of the other run, which are in step
+	 * 0.
+	 */
 	if (c->unmarked_a != c->unmarked_b) {
 		tool_error("compare: the steps of %s are marked, those of %s are not: their calls "
 			   "cannot be told apart by step. PROBE_STEP_MARKER=<a function that is "

@@ -41,7 +41,10 @@ void free_odd_inputs(struct comparison *c)
 
 /* ---- the first difference ---- */
 
-/* If a result differs because another rank's input differs, that input is the first difference. */
+/*
+ * If a result differs because the input of another rank differs, that input is the first
+ * difference.
+ */
 static const struct first_diff *find_cause(const struct comparison *c, const struct first_diff *f)
 {
 	const struct odd_input *o = f->of_output ? find_odd_input(c, f) : NULL;
@@ -54,7 +57,7 @@ static bool is_before(const struct first_diff *a, const struct first_diff *b)
 	return a->step < b->step || (a->step == b->step && a->order < b->order);
 }
 
-/* The first difference with equal inputs on all ranks. */
+/* Returns the first difference whose inputs are equal on all ranks. */
 static const struct first_diff *find_origin(const struct comparison *c, const struct rank_sums *s)
 {
 	const struct first_diff *best = NULL;
@@ -113,7 +116,10 @@ static struct rank_sums add_all_sums(const struct comparison *c)
 	return all;
 }
 
-/* Was less than half of one of the runs compared, of what both could have recorded? */
+/*
+ * Returns true if less than half of one run was compared, of the calls that both could have
+ * recorded.
+ */
 static bool is_under_half_paired(const struct comparison *c, const struct rank_sums *all)
 {
 	return all->paired * 2 < all->calls_a - all->unrecorded_a + c->lone_a ||
@@ -129,7 +135,7 @@ static int report_nothing_compared(const struct comparison *c, const struct rank
 	return STATUS_USAGE;
 }
 
-/* Printed first, as all results depend on it. */
+/* Printed first, because all results depend on it. */
 static void print_paired_share(const struct comparison *c, const struct rank_sums *all)
 {
 	char *text;
@@ -249,7 +255,10 @@ static bool is_same_place(const struct first_diff *a, const struct first_diff *b
 	       strcmp(a->what, b->what) == 0;
 }
 
-/* If only views were recorded, they are all that can show a difference. */
+/*
+ * Prints how many values differ in memory that may never have been written (torch.empty and views
+ * of it). They are not counted; in a run that recorded nothing else they are the only differences.
+ */
 static void tell_unwritten(const struct rank_sums *all)
 {
 	if (!all->unwritten)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a path contains that can be compared: a dump.json, folders of them, or an output folder of libprobe. */
+/* Finds out what a path contains: a dump.json, folders of them, or an output folder of libprobe. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "tools/probe/compare/entries/compare.h"
 #include "tools/probe/model/read/folders.h"
 
-/* "step12" with the word "step": 12; the word alone: -1; else -2. */
+/* Returns 12 for "step12" and the word "step", -1 for the word alone, -2 for any other name. */
 static int64_t read_numbered_name(const char *name, const char *word)
 {
 	size_t n = strlen(word);
@@ -46,7 +46,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Adds a folder that holds a dump of one rank. */
+/* Adds a folder that contains the dump of one rank. */
 static bool add_dump_place(struct compared *s, const char *folder, int64_t step, int64_t rank)
 {
 	static const char *const names[] = {"dump.json", "debug.json"};
@@ -63,7 +63,7 @@ static bool add_dump_place(struct compared *s, const char *folder, int64_t step,
 	return any;
 }
 
-/* Calls `add` for each folder of that name in a folder. */
+/* Calls `add` for each folder in `folder` whose name is `word` and a number. */
 static unsigned walk_numbered_folders(struct compared *s, const char *folder, const char *word,
 	int64_t step,
 	unsigned (*add)(struct compared *s, const char *path, int64_t step, int64_t n))
@@ -97,7 +97,10 @@ static unsigned add_process_folder(struct compared *s, const char *path, int64_t
 	return add_dump_place(s, path, step, pid);
 }
 
-/* A process number differs in each run: a folder named by one has no rank, and is paired with the other side's. */
+/*
+ * A process number differs in each run. If there is only one such folder, it has no rank, and is
+ * paired with that of the other side.
+ */
 static void forget_single_process(struct compared *s)
 {
 	for (unsigned i = 0; i < s->ndump; i++)
@@ -129,7 +132,7 @@ static int by_place(const void *x, const void *y)
 	return strcmp(base_name(a->path), base_name(b->path));
 }
 
-/* step<N> in the last part of the path, or in the part before it; -1: none. */
+/* Returns the number in step<N>, in the last part of the path or in the one before it; -1: none. */
 static int64_t read_step_of_path(const char *path)
 {
 	char *copy = tool_absolute(path), *slash;

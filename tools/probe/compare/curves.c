@@ -18,13 +18,13 @@
 #include "tools/probe/model/read/folders.h"
 
 #define CURVES_MAX (1u << 17)
-#define POINTS_MAX (4u << 20) /* of all curves: further ones are only counted */
+#define POINTS_MAX (4u << 20) /* for all curves; points beyond it are only counted */
 #define SHOWN_MAX \
-	4000 /* of one curve: a longer one is thinned to the minimum and maximum of each part, and the points that its partner has */
-#define LATE_POINTS 256 /* rows of a step may come this many steps late */
+	4000 /* for one curve: of a longer one only the minimum and maximum of each part remain, and the points that its partner has */
+#define LATE_POINTS 256 /* rows of a step may come up to this many steps late */
 #define PLACE "@DATA@" /* in curves.html, replaced by the data */
 
-/* The text of curves.html; compare.mk makes this file depend on it. */
+/* The text of curves.html. compare.mk makes this file depend on it. */
 __asm__(".section .rodata\n"
 	".globl curves_page\n"
 	".globl curves_page_end\n"
@@ -45,7 +45,7 @@ struct curve {
 	const char *name;
 	unsigned side;
 	int rank;
-	bool squares; /* points are sums of squares */
+	bool squares; /* the points are sums of squares */
 	struct point *point;
 	unsigned n, cap;
 };
@@ -54,9 +54,9 @@ struct curves {
 	struct table all;
 	struct pool names;
 	const struct ranges *steps;
-	regex_t *wanted; /* NULL: all */
+	regex_t *wanted; /* NULL: all curves */
 	uint64_t points, left;
-	/* The folder being read: */
+	/* The folder that is being read: */
 	unsigned side;
 	int rank;
 	const struct meta *meta;
@@ -88,7 +88,7 @@ static bool is_curve_wanted(const struct curves *s, const char *name)
 	return !s->wanted || regexec(s->wanted, name, 0, NULL, 0) == 0;
 }
 
-/* add: adds to the step's value; otherwise the last value counts (micro steps). */
+/* add: add v to the value of the step. Otherwise the last value remains (micro steps). */
 static void put_point(struct curves *s, const char *name, uint64_t step, double v, bool add)
 {
 	struct curve *c;
@@ -162,9 +162,10 @@ static void read_kind_file(struct curves *s, struct csv *c, const char *word)
 }
 
 /*
- * For each operation in a step: the norm over all inputs of its calls, and over all outputs. The files have the norm of the elements that are
- * numbers: with a NaN or an Inf among them it is none, or a run with a NaN would look like one without. A step of which not all was
- * recorded, to keep max_overhead, has none: the norm over some of its calls is another one.
+ * For each operation in a step: the norm over all inputs of its calls, and over all outputs. The
+ * files contain norms over the finite elements only. If an element is NaN or Inf, the step gets no
+ * norm, because the run would look like one without. A step that was not recorded completely, to
+ * keep max_overhead, gets no norm either, because that of some calls is another number.
  */
 static void read_call_file(struct curves *s, struct csv *c)
 {
@@ -190,7 +191,7 @@ static void read_call_file(struct curves *s, struct csv *c)
 	}
 }
 
-/* Parses "grad_reduced_0-99.csv": its word, and the first step. */
+/* Parses "grad_reduced_0-99.csv": the word and the first step. */
 static bool read_curve_file_name(
 	const char *name, char *word, size_t cap, unsigned long long *first)
 {
@@ -235,7 +236,10 @@ static int by_curve_file(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* A process that was killed while compressing leaves both files; the plain one is used, and comes first. */
+/*
+ * A process that was killed while compressing leaves both files. The plain one is used, and comes
+ * first.
+ */
 static bool is_compressed_copy(const char *name, const char *before)
 {
 	size_t n = strlen(before);
@@ -330,7 +334,10 @@ static void keep_extremes(const struct curve *c, bool *keep)
 	}
 }
 
-/* Relative distance of two values, as computed in the page; 1: one of them is not finite. */
+/*
+ * Returns the relative distance of two values, as the page computes it; 1 if one of them is not
+ * finite.
+ */
 static double relative_distance(double a, double b)
 {
 	double most = fabs(a) > fabs(b) ? fabs(a) : fabs(b);
@@ -340,7 +347,7 @@ static double relative_distance(double a, double b)
 	return a == b ? 0 : fabs(a - b) / most;
 }
 
-/* Rounded to nine digits, as in the page. */
+/* Compares values rounded to nine digits, as the page does. */
 static bool look_alike(double a, double b)
 {
 	char x[32], y[32];
@@ -353,8 +360,9 @@ static bool look_alike(double a, double b)
 }
 
 /*
- * Chooses points of a curve and of the same curve in the other run: the same steps for both, because the page compares points
- * of one step; also the first point that differs and the one that differs most. Sorted by steps, each at most once.
+ * Chooses points of a curve and of the same curve in the other run. Both get the same steps,
+ * because the page compares points of one step. The first point that differs and the one that
+ * differs most are included. Sorted by steps, each step at most once.
  */
 static void keep_differences(
 	const struct curve *a, bool *keep_a, const struct curve *b, bool *keep_b)
@@ -385,7 +393,7 @@ static void keep_differences(
 	keep_a[first[0]] = keep_b[first[1]] = keep_a[most[0]] = keep_b[most[1]] = true;
 }
 
-/* Marks the points of a curve that go into the page; free() it. */
+/* Returns which points of a curve go into the page. The caller frees it. */
 static bool *choose_points(const struct curves *s, const struct curve *c)
 {
 	const struct curve *other =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of differences: msprobe's columns in their order, a row for each item of A. */
+/* The table of differences: msprobe's columns in their order, and a row for each item of A. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -55,7 +55,7 @@ static void put_text_column(struct target *t, const char *s)
 	put_field_text(t, s ? s : "N/A");
 }
 
-/* Excel takes a bare inf for a name. */
+/* Excel takes inf without quotes for a name. */
 static void put_cell_column(struct target *t, const struct cell *c)
 {
 	put_text_column(t, !c			       ? "N/A"
@@ -162,7 +162,7 @@ static void put_diff_row(struct diff_table *d, const struct row *r, const struct
 	target_text(t, "\n");
 }
 
-/* A name that no file has yet; malloc'd. */
+/* Returns a name that no file has yet; malloc'd. */
 static char *name_table_file(const struct comparison *c, const struct rank_sums *s, bool steps)
 {
 	char *folder = steps && s->step >= 0 ? tool_format("%s/step%" PRId64, c->out, s->step)
@@ -187,7 +187,7 @@ static char *name_table_file(const struct comparison *c, const struct rank_sums 
 	return path;
 }
 
-/* Whether the sides have several steps: then each step has a folder for its tables. */
+/* Returns true if the side has several steps. Then the tables of each step get a folder. */
 static bool has_many_steps(const struct compared *s)
 {
 	return s->ndump && s->dump[0].step != s->dump[s->ndump - 1].step;
@@ -267,7 +267,7 @@ static char *describe_row(const struct row *r)
 		return tool_format("%s NaN, in B %s", out_count(r->a->nans), out_count(r->b->nans));
 	if (r->a->counted && r->b->counted && r->a->infs != r->b->infs)
 		return tool_format("%s Inf, in B %s", out_count(r->a->infs), out_count(r->b->infs));
-	/* The norm first: it is the most informative about the whole tensor. */
+	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned k = 0; k < STATS_COUNT; k++) {
 		unsigned s = (k + STAT_NORM) % STATS_COUNT;
 
@@ -327,8 +327,8 @@ static void keep_first(struct diff_table *d, struct first_diff *f, const struct 
 }
 
 /*
- * Remembers an input of a collective that differs on one rank: it changes the result on all ranks, whose own inputs may be
- * equal.
+ * Records that an input of a collective differs on one rank: it changes the result on all ranks,
+ * also where the rank's own inputs are equal.
  */
 static void keep_odd_input(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
@@ -342,7 +342,10 @@ static void keep_odd_input(
 		o->first = make_first(d, a, b, r, false);
 }
 
-/* Keeps calls whose outputs differ and whose inputs do not, as far as this rank's data shows. */
+/*
+ * Records a call whose outputs differ and whose inputs are equal, as far as the data of this rank
+ * shows.
+ */
 static void keep_origin(
 	struct diff_table *d, const struct entry *a, const struct entry *b, const struct row *r)
 {
@@ -380,7 +383,10 @@ static bool has_other_finiteness(const struct row *r)
 	return false;
 }
 
-/* Memory that was not written yet: its contents are meaningless in both runs. Torch.empty.0.forward.output.0 */
+/*
+ * Returns true for memory that may never have been written, such as Torch.empty.0.forward.output.0:
+ * its contents have no meaning in either run.
+ */
 static bool is_unwritten_row(const struct row *r)
 {
 	static const char prefixes[][8] = {"Torch.", "Tensor.", "Aten."};

@@ -13,7 +13,7 @@
 struct align {
 	const uint64_t *a, *b; /* keys of the current level */
 	uint32_t *partner;
-	int64_t *forward, *backward; /* furthest x on each diagonal x - y, from -(m + 1) to n + 1 */
+	int64_t *forward, *backward; /* farthest x on each diagonal x - y, from -(m + 1) to n + 1 */
 };
 
 struct split {
@@ -25,7 +25,10 @@ static bool is_same_key(const struct align *s, int64_t x, int64_t y)
 	return s->a[x] == s->b[y] && s->a[x];
 }
 
-/* The diagonal whose farthest point has advanced most; used when a further search would cost too much. */
+/*
+ * Returns the point on the diagonal that has advanced most; used if more search would cost too
+ * much.
+ */
 static struct split take_best_split(const struct align *s, int64_t x0, int64_t x1, int64_t y0,
 	int64_t y1, int64_t fmin, int64_t fmax, int64_t bmin, int64_t bmax)
 {
@@ -59,7 +62,7 @@ static struct split take_best_split(const struct align *s, int64_t x0, int64_t x
 	return x1 + y1 - near < far - (x0 + y0) ? best : other;
 }
 
-/* A point on an optimal path through the rectangle; neither of its sides is empty. */
+/* Finds a point on an optimal path through the rectangle, neither side of which is empty. */
 static struct split find_split(
 	const struct align *s, int64_t x0, int64_t x1, int64_t y0, int64_t y1)
 {
@@ -124,7 +127,7 @@ static void align_part(const struct align *s, int64_t x0, int64_t x1, int64_t y0
 		if (x0 == x1 || y0 == y1)
 			return;
 		m = find_split(s, x0, x1, y0, y1);
-		/* Recurses into the smaller half, so the depth is logarithmic. */
+		/* Recurses into the smaller half, so that the depth is logarithmic. */
 		if (m.x + m.y - x0 - y0 < x1 + y1 - m.x - m.y) {
 			if (m.x == x0 && m.y == y0)
 				return;
@@ -158,7 +161,7 @@ void align_sequences(
 		s.b = b->key[l];
 		if (!s.a || !s.b)
 			continue;
-		/* Works between two pairs of the previous levels. */
+		/* Pairs elements between two pairs of the previous levels. */
 		for (uint32_t i = 0; i <= a->n; i++) {
 			if (i < a->n && partner[i] == NO_PARTNER)
 				continue;

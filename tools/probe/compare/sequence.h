@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs the elements of two sequences that may lack elements of each other: the longest common subsequence (Myers 1986, "An
- * O(ND) difference algorithm", in linear space), by keys that get weaker level by level. Elements that one level leaves
- * unpaired between two pairs are tried again with the next level's keys.
+ * Pairs the elements of two sequences, each of which may lack elements of the other. It finds the
+ * longest common subsequence (Myers 1986, "An O(ND) difference algorithm", in linear space) by a
+ * key. Elements between two pairs that have no partner are tried again with the key of the next,
+ * weaker level.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_SEQUENCE_H
 #define PROBE_TOOLS_PROBE_COMPARE_SEQUENCE_H
@@ -14,19 +15,20 @@
 #define SEQUENCE_LEVELS 4
 
 struct sequence {
-	const uint64_t *key
-		[SEQUENCE_LEVELS]; /* from the strongest level to the weakest; key 0 matches nothing */
+	/* Keys from the strongest level to the weakest. Key 0 matches nothing. */
+	const uint64_t *key[SEQUENCE_LEVELS];
 	uint32_t n;
 };
 
 /*
- * partner: for each element of a, the index in b; a's length; ascending. Sequences with little in common are matched less
- * carefully, so that the time stays below the square of their length.
+ * Sets partner[i], for each element i of a, to the index of its partner in b, ascending, or to
+ * NO_PARTNER. Sequences with little in common are matched less carefully, so that the time stays
+ * below the square of their length.
  */
 void align_sequences(
 	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner);
 
-/* Keys that occur more than once in either sequence become 0. */
+/* Sets keys to 0 that occur more than once in a or in b. */
 void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m);
 
 #endif

@@ -18,8 +18,8 @@
 
 #define META_MAX ((size_t)16 << 20)
 #define DEPTH_MAX 32
-#define STEPS_LATE_MAX 32 /* asynchronous calls are written late, when they have completed */
-#define FIRST_CALLS 8 /* how many of the first calls have their inputs compared */
+#define STEPS_LATE_MAX 32 /* asynchronous calls are written late, after their completion */
+#define FIRST_CALLS 8 /* number of first calls whose inputs are compared */
 
 struct setup_value {
 	struct table_key key; /* hash of the name */
@@ -75,7 +75,7 @@ static void write_setup_value(
 
 /* ---- meta.json ---- */
 
-/* Values that differ in each run, or that count what was recorded. */
+/* Returns true for values that differ in each run, or that count what was recorded. */
 static bool is_volatile_key(const char *name)
 {
 	static const char *const keys[] = {"owner", "journal_path", "run", "state", "calls",
@@ -93,7 +93,7 @@ static bool is_volatile_key(const char *name)
 	return strstr(name, "_ns") || strstr(name, "offset");
 }
 
-/* Members of meta.json that become parts of the comparison; names lose the part's name. */
+/* Members of meta.json that are compared as parts; the part's name is removed from the names. */
 static const struct {
 	const char *key;
 	unsigned part;
@@ -145,8 +145,9 @@ static void write_meta_values(
 }
 
 /*
- * Hyper-parameters given on the command line: --lr 0.1, --lr=0.1, -b 8, lr=0.1 are keyed by name, so that an additional one
- * does not shift all others; arguments without a name are keyed by position.
+ * Hyper-parameters of the command line. --lr 0.1, --lr=0.1, -b 8 and lr=0.1 are compared by name,
+ * so that an additional one does not shift all others. Arguments without a name are compared by
+ * position.
  */
 static void write_arguments(struct setup *s, const struct json_node *list, bool of_b)
 {
@@ -192,7 +193,7 @@ static bool read_setup_meta(struct setup *s, const char *folder, bool of_b)
 
 /* ---- first weights ---- */
 
-/* The lowest block of param_origin_<a>-<b>.csv. malloc'd; NULL: none. */
+/* Returns the path of the lowest block param_origin_<a>-<b>.csv, malloc'd, or NULL. */
 static char *find_first_weights(const char *folder)
 {
 	unsigned long long first, last, least = ~0ull;
@@ -212,7 +213,7 @@ static char *find_first_weights(const char *folder)
 	return found;
 }
 
-/* All fields of a row but name and step, as one text. */
+/* Joins all fields of a row except name and step. */
 static const char *join_weight_row(struct pool *p, const struct csv *c, int name, int step)
 {
 	size_t bytes = 1;
@@ -281,7 +282,7 @@ static bool is_random_operator(const char *op)
 	return false;
 }
 
-/* The operator's name in "aten.dropout.0"; NULL: it draws no random numbers. */
+/* Returns the operator's name in "aten.dropout.0", or NULL if it draws no random numbers. */
 static const char *find_random_operator(const char *name)
 {
 	for (const char *dot; !is_random_operator(name); name = dot + 1)
@@ -292,7 +293,10 @@ static const char *find_random_operator(const char *name)
 
 /* ---- first inputs ---- */
 
-/* Length without the number, which counts calls in the order of their ends: "Distributed.all_reduce.3.forward". */
+/*
+ * Returns the length without the number in "Distributed.all_reduce.3.forward", which counts calls
+ * in the order of their ends.
+ */
 static int name_length(const char *name)
 {
 	const char *p = name;
@@ -302,12 +306,12 @@ static int name_length(const char *name)
 	return (int)(p - name);
 }
 
-/* place: position among the calls that were used. False: no input is meaningful. */
+/* place: number of the call among those that were used. Returns false if no input has a meaning. */
 static bool write_call_inputs(struct setup *s, const struct entry *e, unsigned place, bool of_b)
 {
 	bool some = false;
 
-	/* The memory that these operators fill may never have been written before. */
+	/* These operators fill memory that may never have been written before. */
 	if (find_random_operator(e->name))
 		return false;
 	for (unsigned k = 0; k < e->n; k++) {
@@ -354,7 +358,7 @@ struct random_count {
 	uint64_t calls;
 };
 
-/* Counts calls by operator and place in the program. */
+/* Counts calls by operator and call site. */
 static void count_random_calls(struct setup *s, const struct rank_dir *d, bool of_b)
 {
 	struct ranges all = {0};
@@ -408,7 +412,9 @@ static const char *const titles[PARTS] = {
 	[PART_RANDOM] = "operators that draw random numbers",
 };
 
-/* Facts that no record has; listed so that their absence is not taken for equality. */
+/*
+ * Facts that no record contains. They are listed so that their absence is not taken for equality.
+ */
 static const char lacking[] =
 	"not in the records, so not compared: hyper-parameters that are neither arguments nor "
 	"keys, environment variables unrelated to the job, seeds that the program sets and that no "

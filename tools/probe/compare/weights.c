@@ -15,22 +15,22 @@
 #include "tools/probe/model/read/calls.h"
 
 #define WEIGHTS_MAX (1u << 20)
-#define VALUES_MAX (1u << 22) /* further ones are counted */
+#define VALUES_MAX (1u << 22) /* values beyond it are only counted */
 #define SHOWN_MAX 20
 
-/* A point in time in a program. Calls without a step follow the last step. */
+/* A point in time in a program. Calls without a step belong to the last step. */
 struct moment {
 	uint64_t step, seq;
 	bool any;
 };
 
-/* A tensor's bytes with that checksum, wherever they occurred in B. Key: checksum, bytes. */
+/* Bytes of a tensor with this checksum, wherever they occurred in B. Key: checksum, bytes. */
 struct seen_value {
 	struct table_key key;
 	struct moment received, loaded;
 };
 
-/* One value that a weight had; values are in chronological order. */
+/* A value that a weight had. Values are in the order of time. */
 struct weight_value {
 	uint64_t crc, bytes;
 };
@@ -42,7 +42,7 @@ struct weight {
 	int rank;
 	struct weight_value *value;
 	unsigned n, cap;
-	struct moment last; /* when its newest value was seen */
+	struct moment last; /* time at which its newest value was seen */
 	struct moment sent;
 	struct weight_value sent_value;
 };
@@ -64,12 +64,12 @@ static const struct {
 struct weights {
 	struct table a; /* struct weight */
 	struct table b_values; /* struct seen_value */
-	struct table b_names; /* struct weight, of one rank: -1 */
+	struct table b_names; /* struct weight; the rank in its key is -1 */
 	struct pool names;
 	const struct ranges *steps;
 	bool of_b;
 	int rank;
-	uint64_t lost, sums; /* values that did not fit; rows with a checksum */
+	uint64_t lost, sums; /* lost: values that did not fit; sums: rows with a checksum */
 };
 
 /* ---- rows ---- */
@@ -91,7 +91,7 @@ static bool parse_sum(const struct csv_text *t, uint64_t *sum)
 	return !*end;
 }
 
-/* True for a parameter; false for a gradient or a bucket of several. */
+/* Returns true for a parameter, false for a gradient or a bucket of several. */
 static bool is_weight_name(const char *name)
 {
 	size_t n = strlen(name);
@@ -117,7 +117,10 @@ static bool is_value(const struct weight_value *a, const struct weight_value *b)
 	return a->crc == b->crc && a->bytes == b->bytes;
 }
 
-/* The last value is the newest; if the weight had it earlier, it moves to the end. */
+/*
+ * Makes v the newest value, which is the last one. If the weight had it before, it moves to the
+ * end.
+ */
 static void add_weight_value(struct weight *x, struct weight_value v, const struct moment *now)
 {
 	unsigned i = 0;
@@ -218,8 +221,9 @@ static int read_weight_side(struct weights *w, const char *path, const struct ra
 struct weight_result {
 	enum weight_verdict verdict;
 	const struct seen_value *b; /* the value that B has; NULL: none of A's */
-	const struct weight_value *had, *want; /* that value in A; the value that B ought to have */
-	const struct weight *other; /* B's tensor with that name; NULL: none */
+	/* had: this value in A; want: the value that B ought to have. */
+	const struct weight_value *had, *want;
+	const struct weight *other; /* B's tensor with this name; NULL: none */
 };
 
 static const struct seen_value *find_in_b(const struct weights *w, const struct weight_value *v)
@@ -227,7 +231,7 @@ static const struct seen_value *find_in_b(const struct weights *w, const struct 
 	return table_find(&w->b_values, v->crc, v->bytes);
 }
 
-/* transfer: the step of A's last transfer of weights; any: there was a transfer. */
+/* transfer: the step of A's last transfer of weights; any: there was one. */
 static struct weight_result check_weight(
 	const struct weights *w, const struct weight *x, const struct moment *transfer)
 {
@@ -256,11 +260,13 @@ static struct weight_result check_weight(
 /* Key: hash of the name; checksum of the newest value. */
 struct replica {
 	struct table_key key;
-	uint32_t
-		chosen; /* element of the table of weights, + 1: the weight that is judged for all replicas */
+	uint32_t chosen; /* index + 1 of the weight that is judged for all replicas */
 };
 
-/* Ranks that hold the same value under the same name are judged once: by a rank that sent it, if any. */
+/*
+ * Ranks that hold the same value under the same name are judged once, by a rank that sent it if
+ * there is one.
+ */
 static void find_replicas(const struct weights *w, struct table *replicas)
 {
 	table_init(replicas, sizeof(struct replica), WEIGHTS_MAX);

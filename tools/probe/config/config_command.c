@@ -64,7 +64,7 @@ static void ignore_config_line(void *arg, const char *line)
 	(void)line;
 }
 
-/* The file alone, to find out where a value comes from. */
+/* The configuration from the file alone, and the defaults, to find out where a value comes from. */
 struct sources {
 	struct config file, none;
 };
@@ -91,7 +91,10 @@ static void count_line(void *arg, const char *line)
 	++*(unsigned *)arg;
 }
 
-/* Whether the value is given there and accepted. A rejected one changes nothing. */
+/*
+ * Returns true if the environment sets the key and the value is accepted. A rejected value changes
+ * nothing.
+ */
 static bool in_environment(const char *key)
 {
 	char name[64] = "PROBE_";
@@ -119,7 +122,7 @@ static bool in_environment(const char *key)
 	return problems == 0;
 }
 
-/* Adds the source to each value. */
+/* Prints a value and where it comes from. */
 static void print_value(void *arg, const char *line)
 {
 	const struct sources *s = arg;
@@ -146,7 +149,7 @@ static char *working_directory(void)
 	return cwd ? cwd : tool_strdup("/");
 }
 
-/* in_words: with explanations; common: only the keys that are set often. */
+/* in_words: with explanations. common: only the keys that are set often. */
 static int show_config(const char *file, bool in_words, bool common)
 {
 	struct sources s;
@@ -167,7 +170,7 @@ static int show_config(const char *file, bool in_words, bool common)
 	list = wraplist_load(ops, print_config_problem, &problems);
 	if (!list) {
 		err = err ? err : -1;
-		/* Searched as the library searches it. */
+		/* Looked for as the library does. */
 		list = in_words ? wraplist_load(NULL, print_config_problem, &problems) : NULL;
 		if (list)
 			puts("# instead: the copy in libprobe.so");

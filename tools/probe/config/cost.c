@@ -26,7 +26,7 @@ static int by_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* The larger of the two phases: a first step and the step after it are not both first steps. */
+/* Returns the median over the steps; of two middle values the larger one. */
 static double median_of_steps(const struct table *t, size_t member)
 {
 	uint64_t *v = tool_alloc(t->n * sizeof(*v)), is;
@@ -39,7 +39,7 @@ static double median_of_steps(const struct table *t, size_t member)
 	return (double)is;
 }
 
-/* Costs that do not grow with the steps. */
+/* Returns the bytes of files that do not grow with the steps. */
 static double fixed_cost_bytes(const char *path)
 {
 	DIR *d = opendir(path);
@@ -74,7 +74,7 @@ bool cost_of(struct cost *c, const struct rank_dir *dir)
 			t->rows += k.rows;
 			t->calls++;
 		}
-		/* At the start of a step. */
+		/* A new step begins. */
 		if (!t || (calls_done(&s) > COST_BYTES && t->calls == 1 && steps.n > 1))
 			break;
 	}

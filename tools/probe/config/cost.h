@@ -10,13 +10,20 @@
 
 struct cost {
 	uint64_t steps; /* recorded steps that were examined */
-	double rows; /* of a typical step: the median, so that one-time work does not count */
-	double step_bytes; /* of files, for such a step */
-	double step_ns; /* of the job's threads in libprobe's code */
-	double once_bytes; /* of the files that do not grow with the steps: stacks, communicators, modules, meta.json */
+	double rows; /* rows of a typical step: the median, so that work done once does not count */
+	double step_bytes; /* bytes in files for such a step */
+	double step_ns; /* ns that the job's threads spent in libprobe during such a step */
+	/*
+	 * Bytes of the files that do not grow with the steps: stacks, communicators, modules,
+	 * meta.json.
+	 */
+	double once_bytes;
 };
 
-/* For one rank, from the first part of its calls files (COST_BYTES). False: no call was recorded. */
+/*
+ * Computes the cost for one rank from the first COST_BYTES bytes of its calls files. Returns false
+ * if no call was recorded.
+ */
 bool cost_of(struct cost *c, const struct rank_dir *dir);
 
 #define COST_BYTES (256u << 20)

@@ -34,7 +34,7 @@ static void print_explained(const char *head, const char *fmt, ...)
 	putchar('\n');
 }
 
-/* The value of a member in the notation of probe.yaml; malloc'd. */
+/* Returns the value of a key as probe.yaml would contain it; malloc'd. */
 static char *explained_value(const struct config *c, const char *key)
 {
 	const struct config_key *k = config_key_find(key, strlen(key), false);
@@ -45,7 +45,10 @@ static char *explained_value(const struct config *c, const char *key)
 	return s;
 }
 
-/* Libraries that are wrapped at run time (wrappers/providers.c, entry/user/user_functions.c); the others come from configs/apis. */
+/*
+ * Libraries that are wrapped at run time (wrappers/providers.c, entry/user/user_functions.c). The
+ * others come from configs/apis.
+ */
 #define LIBRARIES " " COMPILED_LIBRARIES " c10d aten mindspore acl custom "
 
 static bool has_wrappers(const char *library)
@@ -66,7 +69,7 @@ static unsigned count_section_entries(const struct wraplist *w, uint32_t section
 	return n;
 }
 
-/* Reports entries on stderr that are no function of the libraries that libprobe.so exports. */
+/* Reports entries on stderr that are not a function of the libraries exported by libprobe.so. */
 static unsigned explain_unknown(const struct wraplist *w, uint32_t section)
 {
 	char *word = tool_format(" %s ", wraplist_text(w, w->section[section].name));
@@ -86,7 +89,10 @@ static bool has_entries(const struct wraplist *w, const char *library)
 	return s != WRAPLIST_NONE && count_section_entries(w, s) > 0;
 }
 
-/* msprobe's list: its names are Python functions, and select functions of several libraries. */
+/*
+ * Prints a list in msprobe's format: its names are Python functions, which select functions of
+ * several libraries.
+ */
 static void print_other_list(const struct wraplist *w)
 {
 	unsigned sections = 0;
@@ -148,7 +154,7 @@ static const char *ordinal_suffix(uint64_t n)
 				 : "th";
 }
 
-/* The first steps, as the library chooses them. */
+/* Prints the first steps, as the library selects them. */
 static void first_steps(const struct config *c, const char *head)
 {
 	uint64_t step = config_step_next(c, 0);
@@ -167,7 +173,7 @@ static void first_steps(const struct config *c, const char *head)
 	puts(step == UINT64_MAX ? "" : " ...");
 }
 
-/* A name without :: is a C function: warns if that function cannot be a marker. */
+/* A name without :: is a C function. Warns if that function cannot be a marker. */
 static void doubt_marker(
 	const char *marker, const struct wraplist *w, char *const *export, unsigned nexport)
 {

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe config --explain`: a configuration in words. */
+/* `probe config --explain`: describes a configuration in sentences. */
 #ifndef PROBE_TOOLS_EXPLAIN_H
 #define PROBE_TOOLS_EXPLAIN_H
 
 #include "config/list/wraplist.h"
 #include "config/rooms/room.h"
 
-/* list: the names in support_wrap_ops.yaml; unknown names are reported. Prints to stdout. */
+/*
+ * Prints the description to stdout. list: the names in support_wrap_ops.yaml; unknown names are
+ * reported.
+ */
 void explain_config(
 	const struct config *c, struct wraplist *list, config_report_fn *report, void *arg);
 

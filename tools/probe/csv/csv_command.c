@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `csv`: the CSV files that format: csv would have written in place of the compact ones. */
+/*
+ * The verb `csv`: writes the CSV files that `format: csv` would have written instead of the compact
+ * ones.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +23,7 @@
 #include "tools/probe/model/read/compact_read.h"
 #include "tools/probe/model/read/meta_config.h"
 
-#define PART_MIB 256 /* used if meta.json does not give it */
+#define PART_MIB 256 /* used if meta.json does not contain it */
 #define BUFFER (1u << 18)
 #define TMP ".tmp"
 
@@ -49,12 +52,12 @@ static const struct cli_option options[] = {
 	[OPT_OUTPUT] = {"output", 'o', true},
 };
 
-/* The CSV files of one block of steps: written under other names, and renamed when all are there. */
+/* The CSV files of one block of steps. They have temporary names until all are complete. */
 struct csv_files {
 	const char *folder;
 	uint64_t first, last, part_bytes;
 	unsigned part;
-	uint64_t bytes; /* of the present part */
+	uint64_t bytes; /* bytes of the current part */
 	FILE *file;
 	uint64_t rows;
 	int err;
@@ -98,7 +101,10 @@ static void open_part(struct csv_files *f)
 	free(path);
 }
 
-/* Begins a part where the writer would: it reserves room for the longest possible rows (files_room_calls()). */
+/*
+ * Begins a new part where the writer would: it reserves space for the longest possible rows
+ * (files_room_calls()).
+ */
 static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned rows)
 {
 	if (f->file && f->bytes + rows * (uint64_t)ROW_MAX > f->part_bytes) {
@@ -114,7 +120,10 @@ static void write_rows(struct csv_files *f, const char *text, size_t n, unsigned
 	f->rows += rows;
 }
 
-/* Renames the first part last: without it the block counts as one that has no CSV files. */
+/*
+ * Renames the first part last, because without the first part the block counts as one without CSV
+ * files.
+ */
 static void set_part_names(struct csv_files *f)
 {
 	for (unsigned i = f->part + 1; i-- > 0;) {
@@ -129,7 +138,7 @@ static void set_part_names(struct csv_files *f)
 	}
 }
 
-/* Converts one compact file; if it is damaged, *wrong is set to its path. */
+/* Converts one compact file. If it is damaged, sets *wrong to its path. */
 static void write_csv_of_file(
 	struct csv_files *f, const struct calls_file *from, const char **wrong)
 {
@@ -160,7 +169,9 @@ static uint64_t read_part_bytes(const char *folder)
 	return (mib ? mib : PART_MIB) << 20;
 }
 
-/* Copies under a temporary name, so that the existing file stays intact meanwhile. */
+/*
+ * Copies under a temporary name, so that an existing file stays intact until the copy is complete.
+ */
 static int copy_file(int from, int to, const char *name)
 {
 	char *tmp = tool_format("%s" TMP, name), *buf = tool_alloc(BUFFER);
@@ -211,7 +222,7 @@ static int copy_others(const char *from, const char *to)
 	return err;
 }
 
-/* False (reported): not everything could be written. */
+/* Returns false (reported) if not everything could be written. */
 static bool write_csv_of_folder(
 	const struct rank_dir *dir, const char *to, uint64_t *files, uint64_t *rows)
 {
@@ -256,7 +267,10 @@ static bool write_csv_of_folder(
 	return done;
 }
 
-/* True if CSV files may be written there: they would be read in place of compact rows that are added later. */
+/*
+ * Returns true if CSV files may be written into the folder: they would be read instead of compact
+ * rows that are added later.
+ */
 static bool is_complete(const struct rank_dir *d)
 {
 	if (d->state == RANK_FINISHED || d->state == RANK_RECOVERED)

@@ -74,7 +74,7 @@ struct ctl {
 	int64_t at; /* -1: not given */
 	double margin; /* s; < 0: as configured */
 	struct folders f;
-	struct ctl_file file; /* ctl.yaml as it is */
+	struct ctl_file file; /* the present ctl.yaml */
 	struct ctl_change next;
 };
 
@@ -118,7 +118,7 @@ static void wait_seconds(double s)
 		NULL);
 }
 
-/* Time since its start; 0: not known. */
+/* Returns the mean time of a step since the start of the job, s; 0: not known. */
 static double mean_step_s(const struct folders *f)
 {
 	double s = 0;
@@ -138,15 +138,15 @@ static double mean_step_s(const struct folders *f)
 }
 
 /*
- * The time of a step, s: the average so far, or the current one if it is shorter. The start of a job is slow, and if the chosen
- * step comes too early some rank misses it. 0: not known.
+ * Returns the time of a step, s: the mean so far, or the current time if that is shorter. The start
+ * of a job is slow, and if the chosen step comes too early, some rank misses it. 0: not known.
  */
 static double measure_step_s(struct ctl *c)
 {
 	double mean = mean_step_s(&c->f), began = read_clock_s(), took, now;
 	uint64_t was = newest_step(&c->f), steps;
 
-	wait_seconds(2.2); /* meta.json is written once a second at least */
+	wait_seconds(2.2); /* meta.json is written once a second or more often */
 	folders_close(&c->f);
 	if (folders_open(&c->f, c->dir))
 		exit(STATUS_USAGE);
@@ -170,7 +170,7 @@ static double margin_s(const struct ctl *c)
 	return s;
 }
 
-/* The first step with the new recording. */
+/* Returns the first step with the new recording. */
 static uint64_t choose_step(struct ctl *c)
 {
 	double step_s, ahead = STEPS_LEAST, margin;
@@ -205,7 +205,7 @@ static void print_ctl_problem(void *arg, const char *line)
 	tool_warn("ctl: %s", line);
 }
 
-/* True if the file was written for this run. */
+/* Returns true if the file was written for this run. */
 static bool is_file_of_run(const struct ctl *c)
 {
 	uint64_t first = UINT64_MAX;
@@ -271,7 +271,7 @@ static int write_ctl_file(struct ctl *c)
 	target_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
 		(unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
-	/* A rank may lag: keeps the settings in force and the pending ones. */
+	/* A rank may be behind, so the settings in use and the pending ones are kept. */
 	for (unsigned i = 0; i < c->file.n; i++)
 		if (c->file.change[i].effective_step <= step)
 			from = i;
@@ -284,7 +284,7 @@ static int write_ctl_file(struct ctl *c)
 	return target_close(&t, true);
 }
 
-/* Starts the new settings from the keys in force and the pending ones. */
+/* Begins new settings with the keys in use and the pending ones. */
 static void begin_change(struct ctl *c)
 {
 	const struct ctl_change *last = c->file.n ? &c->file.change[c->file.n - 1] : NULL;
@@ -306,7 +306,7 @@ static void change_key(struct ctl *c, const char *key, const char *value)
 	}
 }
 
-/* KEY=VALUE. Returns 0 or STATUS_USAGE (reported). */
+/* Applies KEY=VALUE. Returns 0 or STATUS_USAGE (reported). */
 static int change_by_word(struct ctl *c, const char *word)
 {
 	const char *eq = strchr(word, '='), *wrong = NULL;
@@ -438,7 +438,7 @@ static void print_status_json(const struct ctl *c)
 
 /* ---- waiting ---- */
 
-/* Waits until each existing rank has switched or ended. Returns a status. */
+/* Waits until each rank with a folder has switched or ended. Returns an exit status. */
 static int wait_for_switch(struct ctl *c)
 {
 	uint64_t asked = c->next.effective_step;
@@ -498,7 +498,7 @@ static int apply_ctl_words(struct ctl *c)
 	}
 	c->next.effective_step = (uint32_t)choose_step(c);
 	c->next.effective_step +=
-		!c->next.effective_step; /* the change cannot apply to step 0, which has passed */
+		!c->next.effective_step; /* the change cannot apply to step 0, which is over */
 	status = write_ctl_file(c);
 	if (status)
 		return status;

@@ -6,7 +6,7 @@
 #include "config/list/wraplist.h"
 #include "tools/lib/tool.h"
 
-/* Libraries whose functions have stubs, which are created when the library is loaded: sections of the list. */
+/* Sections of the list whose functions have stubs. Stubs are created when the library is loaded. */
 static const char stub_sections[][12] = {"aten", "c10d", "functional", "tensor", "torch",
 	"distributed", "mindspore", "acl", "custom", "python"};
 
@@ -20,7 +20,7 @@ static const char *changed_value(const struct ctl_change *c, const char *name)
 	return NULL;
 }
 
-/* Whether the section is in the key armable, a list as in meta.json. */
+/* Returns true if the section is in the key armable, a list as in meta.json. */
 static bool is_section_armable(const char *armable, const char *section)
 {
 	size_t n = strlen(section);

@@ -6,8 +6,8 @@
 #include "tools/probe/model/read/folders.h"
 
 /*
- * Reports the part of a change that has no effect in a running job: functions with C++ names can be bound only when their library is
- * loaded.
+ * Reports which part of a change has no effect in a running job: functions with C++ names are bound
+ * only when their library is loaded.
  */
 void warn_of_restart(const struct folders *f, const struct ctl_change *change);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of one step as a graph for Graphviz: a node for each operation of a communicator or message, an edge from the
- * call that a thread of a rank made to the next one it made.
+ * The calls of one step as a graph for Graphviz. It has a node for each operation or message, and
+ * an edge from each call of a rank's thread to the next call of that thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,14 +27,14 @@ struct dot_node {
 };
 
 struct dot_edge {
-	struct table_key key; /* numbers of nodes */
+	struct table_key key; /* numbers of the two nodes */
 	uint32_t ranks;
 	int first;
 };
 
 struct dot_thread {
-	struct table_key key; /* a: folder, b: thread */
-	uint32_t last; /* number + 1 of the node */
+	struct table_key key; /* a: folder; b: thread */
+	uint32_t last; /* number of the node + 1 */
 };
 
 struct dot {

@@ -105,8 +105,8 @@ static const struct cli_option options[] = {
 static const struct {
 	const char *name;
 	int (*write)(struct export *e);
-	bool all_ranks; /* only usable with all ranks */
-	enum output_format sink; /* without `write`: the format that is fed from the files */
+	bool all_ranks; /* only for all ranks together */
+	enum output_format sink; /* if `write` is not set: the format that is fed from the files */
 } formats[] = {
 	{"trace", export_trace, false, 0},
 	{"flight-recorder", export_flight_recorder, true, 0},
@@ -167,7 +167,7 @@ static bool set_export_layout(struct tb_export *tb, const char *text)
 	return tb->layout != TB_LAYOUT_AUTO;
 }
 
-/* 0: continue; else the exit status + 1. */
+/* Returns 0 to continue, else the exit status + 1. */
 static int read_export_options(
 	struct export *e, struct gather_options *g, int *format, int argc, char **argv)
 {
@@ -238,7 +238,7 @@ static int read_export_options(
 		tool_error("export: --format is missing; accepted: " FORMAT_WORDS);
 		return 1 + STATUS_USAGE;
 	}
-	/* A name without a file's extension is that of a folder. */
+	/* A name without the extension of a file is that of a folder. */
 	if (formats[*format].write == export_trace && e->output && strcmp(e->output, "-") &&
 		fnmatch("*.json", e->output, 0) && fnmatch("*.gz", e->output, 0))
 		e->per_rank = true;
@@ -260,7 +260,7 @@ static void free_export(struct export *e)
 	report_free(&e->report);
 }
 
-/* Writes a format of the running job from the files: everything that --step and --rank select. */
+/* Writes a format of the running job from the files, for the steps and ranks that were selected. */
 static int feed_format(
 	const struct export *e, const struct gather_options *g, enum output_format format)
 {
@@ -315,7 +315,7 @@ int verb_export(int argc, char **argv)
 		e->asked_ranks = true;
 	status = report_gather(&e->report, &g);
 	if (!status) {
-		/* A few steps have too little data about the clocks. */
+		/* A few steps do not show the clocks' differences well. */
 		if (e->asked_steps)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
 				UINT64_MAX, 1);

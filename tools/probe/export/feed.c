@@ -18,7 +18,7 @@
 #include "tools/probe/export/means.h"
 #include "tools/probe/model/read/meta_config.h"
 
-/* The key that gives each format's folder. */
+/* The key that sets each format's folder. */
 static const char place_keys[OUTPUT_FORMATS][20] = {
 	[FORMAT_DUMP] = "dump_path",
 	[FORMAT_MONITOR] = "monitor_dir",
@@ -60,7 +60,7 @@ static struct feed_source *earliest_kind(struct feed *f)
 	return first;
 }
 
-/* Passes on the row with the lowest step. 1: done; 0: there is none; -errno. */
+/* Passes on the row with the lowest step. Returns 1, 0 if there is none, or -errno. */
 static int feed_one(struct feed *f)
 {
 	struct feed_source *kind = earliest_kind(f), *scalar = f->scalars.have ? &f->scalars : NULL;
@@ -115,7 +115,7 @@ static int feed_rows(struct feed *f)
 	}
 }
 
-/* Passes on the steps that have ended and that are selected. */
+/* Passes on the selected steps that have ended. */
 static int feed_last_step(struct feed *f)
 {
 	uint64_t next = f->dir->meta.step_now;
@@ -200,7 +200,7 @@ static int feed_with(struct feed *f, const struct config *cfg)
 	return err;
 }
 
-/* Whether the rank has any call, statistics row or scalar in the selected steps. */
+/* Returns true if the rank has a call, statistics row or scalar in the selected steps. */
 static bool has_asked_rows(
 	const struct feed_options *o, const struct rank_dir *dir, const struct overlay *overlay)
 {
@@ -253,7 +253,7 @@ static int feed_rank(
 	return err ? STATUS_USAGE : 0;
 }
 
-/* Folder of the ranks' TensorBoard files. */
+/* Returns the folder of the ranks' TensorBoard files. */
 static char *events_folder(const struct feed_options *o, const struct rank_dir *d)
 {
 	char *path = o->output ? NULL : realpath(d->path, NULL), *slash, *to;
@@ -314,7 +314,10 @@ int feed_folders(const struct feed_options *o)
 		export_report_no_calls(o->dir, o->step_lo, o->step_hi);
 		status = STATUS_USAGE;
 	}
-	/* Means over some of the ranks are not means of the run, and several such exports may share a folder. */
+	/*
+	 * Means over some ranks are not means of the run, and several such exports may share a
+	 * folder.
+	 */
 	if (!status && n > 1 && !o->ranks.n)
 		status = write_means(o, &folders, &means);
 	means_close(&means);

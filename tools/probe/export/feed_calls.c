@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns rows of calls back into the records that they were made from. */
+/* Converts rows of calls back to the records from which they were made. */
 #include "tools/probe/export/feed.h"
 
 #include <errno.h>
@@ -14,9 +14,9 @@
 #include "tools/lib/tool.h"
 
 #define FUNCTIONS_MAX 65535u /* as in journals */
-#define AHEAD_MAX 2048u /* calls that are read ahead */
+#define AHEAD_MAX 2048u /* maximum number of calls read ahead */
 
-/* The number of a function; sinks cache their data by it. */
+/* The number of a function, by which sinks cache data of it. */
 struct function_number {
 	struct table_key key;
 	uint16_t n;
@@ -49,7 +49,7 @@ static const char *redop_word(unsigned i)
 	return redop_name[i];
 }
 
-/* node:7 or node:7-9 */
+/* Parses node:7 or node:7-9. */
 static void read_node_flag(struct journal_call *c, const char *p)
 {
 	char *end;
@@ -119,7 +119,7 @@ static void start_call_record(struct feed_calls *all, const struct calls *s, con
 	f->api = (struct row_api){intern_name(c->lib), intern_name(c->api), intern_name(c->op)};
 }
 
-/* "8x512"; "-": none; "": not known. */
+/* Parses "8x512"; "-": a scalar; "": not known. */
 static uint8_t read_fed_shape(const struct csv_text *t, uint64_t dim[64])
 {
 	unsigned n = 0;

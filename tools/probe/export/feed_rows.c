@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns parameter statistics, scalars, names, communicators and stacks of a rank's folder back into records. */
+/*
+ * Converts parameter statistics, scalars, names, communicators and stacks of a rank's folder back
+ * to records.
+ */
 #include "tools/probe/export/feed.h"
 
 #include <dirent.h>
@@ -19,7 +22,7 @@
 
 /* ---- files of blocks of steps ---- */
 
-/* Parses <word>_<a>-<b>.csv; false for calls files. */
+/* Parses <word>_<a>-<b>.csv. Returns false for calls files. */
 static bool parse_block_name(const char *name, char word[24], uint64_t *first, uint64_t *last)
 {
 	const char *end = strrchr(name, '_');
@@ -247,7 +250,7 @@ static uint8_t kind_of_word(const char *word)
 	return TK_STATE;
 }
 
-/* [16, 8] */
+/* Parses [16, 8]. */
 static uint8_t read_kind_shape(const struct csv_text *t, uint64_t dim[JOURNAL_KIND_DIMS])
 {
 	unsigned n = 0;
@@ -275,7 +278,10 @@ static union stats_value extreme_of(const struct csv_text *t, uint8_t class)
 	return v;
 }
 
-/* Reads the statistics in the file; if none of them is a number, the tensor was not measured, unless it is full of NaN. */
+/*
+ * Reads the statistics of a row. If none is a number, the tensor was not measured, unless it is all
+ * NaN.
+ */
 static void read_kind_statistics(struct journal_kind_row *k, const struct feed_source *s)
 {
 	uint8_t class = dtype_info(k->dtype)->cls;
@@ -365,7 +371,7 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 
 /* ---- scalars ---- */
 
-/* loss, learning-rate/group1, learning-rate/opt1.group0 */
+/* Parses loss, learning-rate/group1 or learning-rate/opt1.group0. */
 static bool parse_scalar_name(const struct csv_text *t, struct record_scalar *r)
 {
 	char name[96], *slash, *at;

@@ -22,13 +22,13 @@
 #define FRAMES_MAX 16u
 
 /*
- * An operation of the exported part: provides data that open calls of other members lack, and finds messages with one side
- * only.
+ * An operation of the exported part. Supplies data that open calls of other ranks lack, and shows
+ * which messages have one side only.
  */
 struct flight_op {
 	struct table_key key;
 	uint64_t in, out;
-	uint32_t in_dtype, out_dtype, sides; /* sides: of a message: 1 sent, 2 received */
+	uint32_t in_dtype, out_dtype, sides; /* sides, for a message: 1 sent, 2 received */
 	bool known;
 };
 
@@ -47,11 +47,13 @@ struct flight {
 	uint64_t unsupported, unpaired;
 };
 
-/* The operations that the analyser knows; others get no entry. */
+/* The operations that the analyser knows. Others are not written. */
 static const struct flight_name {
 	const char *op, *name;
-	enum flight_sizes
-		sizes; /* SIZES_OUT, SIZES_IN: both sizes are that side's, because ranks have only one side */
+	/*
+	 * SIZES_OUT, SIZES_IN: both sizes are those of this side, because ranks have only one side.
+	 */
+	enum flight_sizes sizes;
 } flight_names[] = {
 	{"all_reduce", "all_reduce", SIZES_BOTH},
 	{"scan", "all_reduce", SIZES_BOTH},
@@ -84,7 +86,7 @@ static bool is_flight_message(const struct call *c)
 	return strcmp(intern_name(c->op), "send") == 0 || strcmp(intern_name(c->op), "recv") == 0;
 }
 
-/* Finds the two world ranks of a message; false: they are not known. */
+/* Finds the two world ranks of a message. Returns false if they are not known. */
 static bool find_pair(const struct export *e, const struct call *c, int *from, int *to)
 {
 	int me = e->report.g.folders.dir[c->rank].rank;
@@ -96,7 +98,7 @@ static bool find_pair(const struct export *e, const struct call *c, int *from, i
 	return me >= 0 && other >= 0 && other != me;
 }
 
-/* NULL: it has no entry. message: the ranks of the message. */
+/* Returns NULL if the operation is not written. message: the ranks of the message. */
 static struct flight_op *find_flight_op(
 	struct flight *f, const struct call *c, int *from, int *to, bool *message)
 {
@@ -172,7 +174,7 @@ static void write_dtypes(struct target *t, const char *key, uint32_t dtype)
 	pickle_end_list(t);
 }
 
-/* "train.py:12 step" or "module!function+0x10". */
+/* Writes "train.py:12 step" or "module!function+0x10". */
 static void write_frame(struct target *t, const char *f, size_t n)
 {
 	const char *space = memrchr(f, ' ', n), *colon, *bang = memchr(f, '!', n);
@@ -228,7 +230,10 @@ static const char *flight_backend(const struct call *c)
 	if (strcmp(lib, "nccl") == 0 || strcmp(lib, "rccl") == 0 || strcmp(lib, "hccl") == 0 ||
 		strcmp(lib, "gloo") == 0)
 		return lib;
-	/* The analyser knows no other backends, MPI among them; the name has no other effect. */
+	/*
+	 * The analyser knows no other backends (MPI is not among them). The name has no other
+	 * effect.
+	 */
 	return strstr(api, "NCCL") ? "nccl" : "gloo";
 }
 
@@ -238,7 +243,7 @@ static void name_pair(char *buf, size_t cap, uint64_t comm, int from, int to, in
 		tag == NO_NUMBER ? 0 : (long long)tag);
 }
 
-/* Element counts of both sides in the form that the analyser expects to be equal on all ranks. */
+/* Element counts of both sides, in the form that the analyser expects to be equal on all ranks. */
 struct flight_sides {
 	bool known;
 	uint64_t in, out;
@@ -252,12 +257,15 @@ static struct flight_sides find_sides(
 		w->in_rows || w->out_rows, w->in_count, w->out_count, w->in_dtype, w->out_dtype};
 	bool open = w->call.bits & CALL_OPEN;
 	/*
-	 * If a rank's element count differs, either that rank or the completed one may be wrong: then nothing is copied from
-	 * the latter.
+	 * If the element count of a rank differs, that rank or the completed one may be wrong. Then
+	 * nothing is copied from the completed one.
 	 */
 	bool like = !w->in_rows || (s.in == o->in && s.in_dtype == o->in_dtype);
 
-	/* An open call has no result yet, and one of a running process has little data about its tensors. */
+	/*
+	 * An open call has no result yet. That of a running process has little data about its
+	 * tensors.
+	 */
 	if (open && o->known && like) {
 		if (!w->in_rows) {
 			s.in = o->in;
@@ -267,7 +275,7 @@ static struct flight_sides find_sides(
 		s.out_dtype = o->out_dtype;
 		s.known = true;
 	} else if (open) {
-		/* No rank with the same inputs has completed: inputs are compared. */
+		/* No rank with the same inputs has completed, so the inputs are compared. */
 		s.out = s.in;
 		s.out_dtype = s.in_dtype;
 		if (strcmp(intern_name(w->call.op), "all_gather") == 0)
@@ -278,7 +286,7 @@ static struct flight_sides find_sides(
 	}
 	if (sizes == SIZES_NONE)
 		s.known = false;
-	/* A rank that has only one side, or whose other side is in place. */
+	/* The rank has only one side, or its operation is in place. */
 	if (sizes == SIZES_OUT || !w->in_rows) {
 		s.in = s.in_dtype && sizes != SIZES_OUT ? s.in : s.out;
 		s.in_dtype = s.in_dtype && sizes != SIZES_OUT ? s.in_dtype : s.out_dtype;
@@ -290,7 +298,10 @@ static struct flight_sides find_sides(
 	return s;
 }
 
-/* The analyser expects the larger side to be size times the smaller one; libraries that count differently are exempt. */
+/*
+ * The analyser expects the larger side to be size times the smaller one. Libraries that count
+ * otherwise are exempt.
+ */
 static bool is_product_odd(const struct flight_name *n, const struct flight_sides *s, int64_t size)
 {
 	if (!s->known || size < 1)
@@ -317,7 +328,7 @@ static void write_flight_entry(struct flight *f, struct target *t, const struct 
 
 	if (!o)
 		return;
-	/* The other side is outside the exported part, or was never received. */
+	/* The other side is not in the exported part, or the message was never received. */
 	if (message && o->sides != 3 && !(c->bits & CALL_OPEN)) {
 		f->unpaired++;
 		return;
@@ -461,7 +472,7 @@ static int write_flight_rank(struct flight *f, unsigned index, const char *dir)
 	pickle_text(&t, "version");
 	pickle_text(&t, "2.10");
 	pickle_text(&t, "entries");
-	/* Its elements are appended one by one. */
+	/* The elements are appended one by one. */
 	pickle_begin_list(&t);
 	for (uint64_t i = 0; on && (c = walk_next(&w)); i++) {
 		write_flight_entry(f, &t, c, &record, &used);

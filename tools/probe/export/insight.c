@@ -36,7 +36,10 @@ struct insight_op {
 
 struct insight_step {
 	uint64_t step, begin, end, blocked, received;
-	/* Lengths of the unions of all calls in flight and of all operators, their ends so far, and what both cover. */
+	/*
+	 * Lengths of the unions of all calls in flight and of all operators, the ends of both so
+	 * far, and the length of their intersection.
+	 */
 	uint64_t flight, flight_end, compute, compute_end, both;
 };
 
@@ -66,7 +69,10 @@ static void learn_last(struct insight *x, const struct walk_call *w)
 		l->start = w->start;
 }
 
-/* Adds [start, end) to a union of intervals, which arrive sorted by start. Only the part that is new counts. */
+/*
+ * Adds [start, end) to a union of intervals, which come sorted by start. Only the part that is new
+ * counts.
+ */
 static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *sum_end,
 	uint64_t other_end, uint64_t *both)
 {
@@ -76,12 +82,15 @@ static void add_interval(uint64_t start, uint64_t end, uint64_t *sum, uint64_t *
 		return;
 	*sum += end - from;
 	*sum_end = end;
-	/* So far the other union has no gap between here and its end: its part beyond `from` began earlier. */
+	/*
+	 * The other union has no gap between `from` and its end, because its part beyond `from`
+	 * began earlier.
+	 */
 	if (to > from)
 		*both += to - from;
 }
 
-/* Sections whose functions compute. */
+/* Returns true for the sections whose functions compute. */
 static bool is_computing_call(const struct call *c)
 {
 	static const char *const libs[] = {"aten", "mindspore", "blas", "cblas", "cublas", "acl"};
@@ -212,7 +221,7 @@ static void write_op_name(struct target *t, const struct insight_op *o, const ch
 	target_print(t, "@%016llx\": ", (unsigned long long)o->comm);
 }
 
-/* The operations of one step, messages or collectives. */
+/* Writes the operations of one step, either messages or collectives. */
 static void write_comm_ops(const struct insight *x, struct target *t, uint64_t step, bool messages)
 {
 	uint64_t bytes = 0, dur = 0, wait = 0, start = 0;
@@ -248,7 +257,7 @@ static void write_comm_ops(const struct insight *x, struct target *t, uint64_t s
 	target_text(t, "}");
 }
 
-/* Sums over the operations of one kind and communicator, from the first of them on. */
+/* Writes sums over the operations of one kind and communicator, from the first of them on. */
 static void write_matrix_ops(
 	const struct insight *x, struct target *t, uint64_t step, bool messages, int rank)
 {

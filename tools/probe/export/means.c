@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Averages the numbers of steps over the ranks that have one, for TensorBoard: a run `mean` in addition to those of the ranks,
- * tags loss/mean ...
+ * Averages the scalars of a step over the ranks that have them, for TensorBoard: a run `mean`
+ * beside those of the ranks, with tags loss/mean ...
  */
 #include "tools/probe/export/means.h"
 
@@ -47,8 +47,8 @@ static void write_rank_value(
 }
 
 /*
- * If ranks must agree on a number but do not, their mean is not a number of the training: the minimum and the maximum are
- * written.
+ * If ranks must agree on a scalar but do not, their mean has no meaning. Then the minimum and the
+ * maximum are written.
  */
 static void put_means(const struct means *m, struct target *t)
 {

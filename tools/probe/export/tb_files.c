@@ -66,7 +66,7 @@ struct tb_folder {
 struct tb_folders {
 	struct tb_folder *at;
 	unsigned n, cap;
-	bool monitor; /* msprobe's */
+	bool monitor; /* a folder of msprobe's monitor */
 };
 
 static bool is_wanted_folder(const struct tb_export *o, unsigned rank, uint64_t time)
@@ -75,7 +75,7 @@ static bool is_wanted_folder(const struct tb_export *o, unsigned rank, uint64_t 
 	       (!o->to || time <= o->to);
 }
 
-/* The newest folder of each rank. */
+/* Keeps the newest folder of each rank. */
 static void add_tb_folder(
 	struct tb_folders *f, const char *path, const char *name, unsigned rank, uint64_t time)
 {
@@ -99,7 +99,7 @@ static void add_tb_folder(
 	f->at[f->n++] = one;
 }
 
-/* Parses {time}-rank{r}-... False: it is no such name. */
+/* Parses {time}-rank{r}-... Returns false for other names. */
 static bool parse_monitor_name(const char *name, unsigned *rank, uint64_t *time)
 {
 	regmatch_t m[3];
@@ -187,7 +187,7 @@ static int compare_tb_folders(const void *a, const void *b)
 
 /* ---- parameter statistics ---- */
 
-/* The kinds that csv2tensorboard_by_step knows. */
+/* The statistics that csv2tensorboard_by_step knows. */
 static const uint8_t monitor_kinds[] = {TK_ACTV, TK_ACTV_GRAD, TK_EXP_AVG, TK_EXP_AVG_SQ,
 	TK_GRAD_UNREDUCED, TK_GRAD_REDUCED, TK_PARAM_ORIGIN, TK_PARAM_UPDATED};
 
@@ -238,17 +238,17 @@ static const char *const ops[] = {"norm", "min", "max", "zeros", "nans", "id", "
 struct tb_writer {
 	const struct tb_export *o;
 	const struct tb_folder *folder;
-	const char *word; /* of the statistic */
+	const char *word; /* first word of the statistic's file names */
 	struct tfevents events;
 	struct target to;
 	bool open;
-	uint64_t *seen; /* hashes of rows that were written */
+	uint64_t *seen; /* hashes of the rows that were written */
 	uint64_t nseen, capseen;
 	double wall;
 	uint64_t rows, damaged;
 };
 
-/* False: that row of that step was added before. */
+/* Returns false if this row of this step was added before. */
 static bool add_seen_row(struct tb_writer *w, uint64_t h)
 {
 	h |= h == 0;
@@ -316,7 +316,7 @@ static uint64_t hash_field(uint64_t h, const struct csv_text *t)
 	return hash_u64(h, t->n + 256);
 }
 
-/* The part before the statistic. */
+/* Writes the part of the tag before the statistic. */
 static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_text *vpp,
 	const struct csv_text *name, const struct csv_text *micro)
 {
@@ -336,7 +336,7 @@ static void write_row_tag(struct tb_writer *w, struct text *t, const struct csv_
 		text_char(t, '/');
 }
 
-/* 0, or STATUS_USAGE (reported). */
+/* Returns 0 or STATUS_USAGE (reported). */
 static int write_tb_row(struct tb_writer *w, const struct csv *c, const int column[4],
 	const int *op_at, unsigned nop)
 {
@@ -417,7 +417,7 @@ static int compare_blocks(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* <word>_<a>-<b>.csv, in the order of their steps. */
+/* Reads <word>_<a>-<b>.csv in the order of their steps. */
 static int write_tb_kind(struct tb_writer *w, const char *out)
 {
 	size_t len = strlen(w->word);

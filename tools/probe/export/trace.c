@@ -19,17 +19,17 @@
 #include "tools/probe/export/trace_args.h"
 #include "tools/probe/model/read/scalar_rows.h"
 
-#define LANES 128u /* concurrent asynchronous calls of a thread */
-#define LANE_TID 10000000u /* thread ids are lower */
+#define LANES 128u /* maximum number of concurrent asynchronous calls of a thread */
+#define LANE_TID 10000000u /* larger than any thread id */
 #define STREAM_TID 5000000u /* Linux's thread ids are below 2^22 */
-#define STREAM_LANE 10000u /* communicators of a rank, as numbers of streams */
+#define STREAM_LANE 10000u /* maximum number of streams: communicators of a rank */
 #define COMMS_PID 1000000000u
 #define COMM_STREAM 7u
 #define MESSAGES_KEPT 2000000u
 
-/* A thread of a rank: the lanes of its asynchronous calls, which overlap. */
+/* A thread of a rank, with lanes for its asynchronous calls, which overlap. */
 struct trace_thread {
-	struct table_key key; /* a: folder, b: thread */
+	struct table_key key; /* a: folder; b: thread */
 	uint64_t lane_end[LANES];
 	uint32_t lanes;
 };
@@ -64,7 +64,7 @@ struct trace {
 	struct table threads, comms, messages, streams;
 	struct meet meet;
 	uint64_t events, flows;
-	int only; /* folder for a file of one rank; -1: all */
+	int only; /* folder, in a file of one rank; -1: all folders */
 };
 
 /* ---- pieces of events ---- */
@@ -134,7 +134,10 @@ static void name_trace_rank(struct trace *x, uint32_t index)
 
 /* ---- tracks ---- */
 
-/* The track of a call: its thread's, or an additional lane for calls that overlap others. */
+/*
+ * Returns the track of a call: that of its thread, or an additional lane for calls that overlap
+ * others.
+ */
 static uint64_t choose_track(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	struct trace_thread *t = table_get(&x->threads, c->rank, c->thread);
@@ -246,7 +249,7 @@ static void record_step(struct trace *x, const struct walk_call *w)
 		r->phase_begin = r->phase_end = w->start;
 		r->phase_tid = w->call.thread;
 	}
-	/* An asynchronous call has another track; a call may be inside one that ends later. */
+	/* An asynchronous call has another track. A call may be inside one that ends later. */
 	end = w->start + (w->call.bits & CALL_ASYNC ? 0 : w->call.dur);
 	if (end > r->phase_end)
 		r->phase_end = end;
@@ -288,7 +291,7 @@ static void write_memory_counter(
 	}
 }
 
-/* Numbers of the steps (key `scalars`), each at the end of its step. */
+/* Writes the scalars of the steps (key `scalars`), each at the end of its step. */
 static void write_memory_of_rank(struct trace *x, uint32_t index)
 {
 	struct memory_of m = {x, index};
@@ -383,7 +386,10 @@ static void record_messages(struct trace *x, const struct walk_call *w, uint64_t
 	const char *op = intern_name(c->op);
 	bool send = strncmp(op, "send", 4) == 0, recv = strcmp(op, "recv") == 0;
 	struct trace_message m = {.rank = c->rank, .tid = tid};
-	/* Inside the slice that it belongs to: for a message that arrives, just before the slice's end. */
+	/*
+	 * Inside the slice to which it belongs. If the message arrives: just before the end of the
+	 * slice.
+	 */
 	uint64_t arrives = end > w->start ? end - 1 : end;
 
 	if (c->bits & CALL_OPEN)
@@ -406,7 +412,7 @@ static void record_messages(struct trace *x, const struct walk_call *w, uint64_t
 
 /* ---- calls ---- */
 
-/* The stream of a communicator, or an additional one: work on a stream does not overlap. */
+/* Returns the stream of a communicator, or an additional one: work on a stream does not overlap. */
 static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t start, uint64_t end)
 {
 	unsigned stream = COMM_STREAM + number_comm(x, c->comm), i = 0;
@@ -432,8 +438,9 @@ static unsigned choose_stream(struct trace *x, const struct call *c, uint64_t st
 }
 
 /*
- * For HTA: the launch on the track of the call, and the work on the stream, which begins after it. HTA counts queued work in
- * whole microseconds; if both begin in the same one, it takes either for the first.
+ * For HTA: the launch on the track of the call, and the work on the stream, which begins later. HTA
+ * counts queued work in whole microseconds. If both begin in the same microsecond, it takes either
+ * for the first.
  */
 static void write_kernel(struct trace *x, const struct walk_call *w, uint64_t tid, uint64_t dur)
 {
@@ -496,8 +503,9 @@ static void write_trace_call(struct trace *x, const struct walk_call *w)
 }
 
 /*
- * The track of an operation: the communicator's, starting when the previous one has ended (a rank may enter it before another
- * rank has left the previous one); an additional track if both were in progress at the same time.
+ * Returns the track of an operation: that of the communicator, from the end of the previous
+ * operation (a rank may enter one before another rank has left the previous one). If both were in
+ * progress at the same time: an additional track.
  */
 static uint64_t choose_comm_track(
 	struct trace *x, uint64_t comm, uint64_t last, uint64_t *begin, uint64_t end)
@@ -525,7 +533,10 @@ static uint64_t choose_comm_track(
 	return number + i * LANE_TID;
 }
 
-/* A collective with all its ranks, on the communicator's own track: from the first arrival to the last end. */
+/*
+ * Writes a collective with all its ranks to the communicator's track, from the first arrival to the
+ * last end.
+ */
 static void write_meeting(void *arg, const struct meeting *m, bool complete)
 {
 	struct trace *x = arg;
@@ -585,7 +596,7 @@ static void write_meeting(void *arg, const struct meeting *m, bool complete)
 	}
 }
 
-/* The open calls of a running process are in no file yet. */
+/* The open calls of a running process are not in its files yet. */
 static void put_open_calls(struct trace *x)
 {
 	const struct opens *o = &x->e->report.g.opens;
@@ -618,7 +629,7 @@ static void write_trace_head(struct trace *x)
 		first++;
 	if (x->only >= 0)
 		first = (uint32_t)x->only;
-	/* HTA finds the rank by the text `"rank": ` with a blank. */
+	/* HTA finds the rank by the string `"rank": ` with a blank. */
 	target_print(&x->t,
 		"{\n\"schemaVersion\": 1,\n\"distributedInfo\": {\"backend\": \"\", \"rank\": %d, "
 		"\"world_size\": %d},\n\"baseTimeNanoseconds\": %llu,\n\"displayTimeUnit\": "
@@ -635,7 +646,7 @@ static void write_trace_head(struct trace *x)
 	target_text(&x->t, "]},\n\"traceEvents\": [");
 }
 
-/* path: the output. only: one folder, or -1. Returns 0 or STATUS_USAGE. */
+/* path: the output. only: one folder, or -1 for all. Returns 0 or STATUS_USAGE. */
 static int write_trace(struct export *e, const char *path, int only)
 {
 	struct trace x = {.e = e, .only = only};

@@ -35,7 +35,7 @@ static void write_stats_arg(struct target *t, const char *key, const struct walk
 		(unsigned long long)s->infs);
 }
 
-/* A collective's data under the names of PyTorch's profiler. */
+/* Writes the data of a collective with the names that PyTorch's profiler uses. */
 void put_collective_args(struct export *e, struct target *t, const struct walk_call *w)
 {
 	const struct call *c = &w->call;

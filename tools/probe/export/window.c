@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the part of a run to export: three steps around the first finding, the ranks that it names and their peers. */
+/*
+ * Selects the part of a run to export: three steps around the first finding, the ranks that it
+ * names, and their peers.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +24,10 @@ static void want_rank(struct export *e, int index)
 	e->nwant++;
 }
 
-/* Chooses the named ranks, then the nearest ranks of their communicator, then the nearest of all. */
+/*
+ * Selects the named ranks, then the other ranks of the communicator that are nearest to them, then
+ * the nearest of all.
+ */
 static void choose_export_ranks(struct export *e, const struct focus *f)
 {
 	const struct gather *g = &e->report.g;
@@ -51,8 +57,8 @@ static void choose_export_ranks(struct export *e, const struct focus *f)
 }
 
 /*
- * The profiler window of the recording (profile_step, profile_rank): the default if nothing else is selected. True: it sets the
- * steps.
+ * Selects the profiler window of the recording (profile_step, profile_rank), the default if the
+ * user selects nothing. Returns true if that sets the steps.
  */
 static bool choose_recorded_window(struct export *e)
 {
@@ -113,7 +119,7 @@ void export_choose(struct export *e)
 		if (clock_set_right(&g->skew[i], g->first_ns) < e->base_ns)
 			e->base_ns = clock_set_right(&g->skew[i], g->first_ns);
 	}
-	/* Ranks that share data count only if they are exported. */
+	/* Ranks with which data is shared count only if they are exported. */
 	comms_settle(&g->comms, e->chosen.dir, e->chosen.n);
 	table_init(&e->brief, sizeof(struct table_key) + sizeof(char *), STACKS_KEPT);
 }
@@ -132,7 +138,7 @@ static const char *format_steps(char text[static 64], uint64_t lo, uint64_t hi)
 
 void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi)
 {
-	/* Gathers all steps: the data so far covers only the selected ones. */
+	/* Reads all steps, because the data so far covers only the selected ones. */
 	struct gather_options g = {.path = dir, .top = 1, .step_hi = UINT64_MAX};
 	struct report *r = tool_alloc(sizeof(*r));
 	char asked[64], has[64];
@@ -185,7 +191,7 @@ void export_walk_rank(const struct export *e, struct walk *w, unsigned index)
 }
 
 struct brief {
-	struct table_key key; /* a: folder, b: stack */
+	struct table_key key; /* a: folder; b: stack */
 	char *text;
 };
 
@@ -223,7 +229,10 @@ int export_world_rank(const struct export *e, uint64_t comm, int64_t rank)
 		n += hi - lo + 1;
 		p = end + (*end != 0);
 	}
-	/* A rank may list a communicator without its members, which are then known by number only. */
+	/*
+	 * A rank may list a communicator without its members. Then these are only known by their
+	 * number.
+	 */
 	return c->ranks[0] || !c->member || rank >= c->nmember ? -1 : c->member[rank];
 }
 

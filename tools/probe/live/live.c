@@ -23,7 +23,7 @@
 
 /* ---- numbers ---- */
 
-/* scalars_<a>-<b>.csv with the largest a. malloc'd; NULL: there is none. */
+/* Returns the path of scalars_<a>-<b>.csv with the largest a, malloc'd, or NULL. */
 static char *find_last_scalars(const char *folder, uint64_t *bytes)
 {
 	DIR *d = opendir(folder);
@@ -157,7 +157,7 @@ static void take_alert_node(struct live *l, struct live_rank *r, const struct js
 	r->alerts += a.count;
 }
 
-/* One object per line: reading continues after the last one read. */
+/* One object per line: reading continues after the last one that was read. */
 static void read_live_alerts(struct live *l, struct live_rank *r)
 {
 	char *path = tool_format("%s/alerts.jsonl", r->dir->path);

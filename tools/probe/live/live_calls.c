@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The latest calls of each rank: duration and bytes of operations, in NCCL's own measures (algorithm and bus bandwidth as nccl-tests define
- * them), and ranks that enter collectives late.
+ * The latest calls of each rank: duration and bytes of operations, as algorithm and bus bandwidth
+ * (defined by nccl-tests), and the ranks that enter collectives late.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,15 +15,15 @@
 #include "tools/probe/model/read/calls.h"
 #include "tools/probe/model/read/bus_factor.h"
 
-#define CALLS_BYTES ((uint64_t)128 << 10) /* of a rank's calls */
+#define CALLS_BYTES ((uint64_t)128 << 10) /* of the calls of a rank */
 #define MEETINGS_MAX (1u << 22)
-#define OPS_MAX 256 /* of a rank */
-#define MET_LEAST 3 /* collectives needed to judge a rank */
+#define OPS_MAX 256 /* maximum number of operations of a rank */
+#define MET_LEAST 3 /* minimum number of collectives to judge a rank */
 
-/* One collective, with the ranks whose rows were read. */
+/* A collective, with the ranks whose rows were read. */
 struct live_meeting {
 	struct table_key key; /* communicator, number on it */
-	uint64_t first, last; /* starts, ns */
+	uint64_t first, last; /* first and last start, ns */
 	uint32_t n, last_rank;
 	bool held; /* a rank waited for the last one to arrive */
 };
@@ -40,7 +40,7 @@ struct live_calls {
 	unsigned n, cap;
 };
 
-/* The time for which a call blocked its thread. */
+/* Returns the time for which a call blocked its thread, ns. */
 static uint64_t blocked_ns(const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))
@@ -50,7 +50,7 @@ static uint64_t blocked_ns(const struct call *c)
 
 /* ---- operations ---- */
 
-/* Rounded down to the largest unit: 5.2 MB is 5 MB. */
+/* Rounds down to the largest unit: 5.2 MB is 5 MB. */
 static uint64_t bucket_of_bytes(uint64_t bytes)
 {
 	uint64_t unit = 1;
@@ -138,8 +138,8 @@ static void check_meetings(struct live *l, const struct live_calls *a)
 	double *sum = tool_alloc((l->folders.n + 1) * sizeof(*sum));
 
 	/*
-	 * A rank that completed before the last one arrived did not wait for it: a collective without elements, a broadcast's
-	 * sender.
+	 * A rank that completed before the last one arrived did not wait for it: a collective
+	 * without elements, or the sender of a broadcast.
 	 */
 	for (unsigned i = 0; i < a->n; i++)
 		a->entry[i].meeting->held |= a->entry[i].rank != a->entry[i].meeting->last_rank &&
@@ -161,8 +161,8 @@ static void check_meetings(struct live *l, const struct live_calls *a)
 }
 
 /*
- * A straggler arrives last in more than half of the collectives and costs the others enough: 5 % of a step, or 1 ms if steps
- * are not known.
+ * Finds stragglers: ranks that arrive last in more than half of the collectives and cost the others
+ * enough (5 % of a step, or 1 ms if steps are not known).
  */
 static void find_late_ranks(struct live *l)
 {
@@ -179,7 +179,7 @@ static void find_late_ranks(struct live *l)
 
 /* ---- a rank ---- */
 
-/* Times of steps by the first call in each: for jobs that record no scalars. */
+/* Times of steps from the first call in each, for jobs that record no scalars. */
 struct step_starts {
 	uint64_t step, start;
 	bool any;

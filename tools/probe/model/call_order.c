@@ -11,12 +11,12 @@
 
 struct held_calls {
 	struct call call[HELD_MAX];
-	uint8_t order[HELD_MAX],
-		spare[HELD_MAX]; /* indices sorted by time of entry (n of them); free indices */
+	/* order: indices of the n calls, by time of entry; spare: free indices. */
+	uint8_t order[HELD_MAX], spare[HELD_MAX];
 	unsigned n;
 };
 
-/* NULL: the thread's calls are not (yet) held back. */
+/* Returns NULL if the thread's calls are not sorted (yet). */
 static uint64_t *find_thread_next(struct call_order *o, uint32_t thread)
 {
 	for (unsigned i = 0; i < ORDERED_THREADS; i++)

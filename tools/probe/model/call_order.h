@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of one rank in the order in which each of its threads made them. The row of an asynchronous operation is written
- * when it completes, after those of later calls. Comparisons between consecutive calls (equal values, zeros) need the order of
- * entry. Within a block of a thread (SEQ_BLOCK), `seq` grows by one from call to call, so a gap means that an earlier call has
- * not been read yet. If it is not read within HELD_MAX calls, the later calls are passed on without it.
+ * Sorts the calls of one rank into the order in which each of its threads entered them. The row of
+ * an asynchronous operation is written when the operation completes, after the rows of later calls.
+ * Comparisons of consecutive calls (equal values, zeros) need the order of entry. Within a block of
+ * a thread (SEQ_BLOCK), `seq` grows by one from call to call, so a gap means that an earlier call
+ * has not been read yet. If the missing call is not read within HELD_MAX calls, the later calls are
+ * passed on without it.
  */
 #ifndef PROBE_TOOLS_REPORT_CALL_ORDER_H
 #define PROBE_TOOLS_REPORT_CALL_ORDER_H
@@ -11,20 +13,26 @@
 #include "tools/probe/model/read/calls.h"
 
 #define ORDERED_THREADS \
-	4 /* threads of a rank at a time; calls of further threads are not reordered */
+	4 /* threads of a rank that are sorted; other threads keep the order of the file */
 
 struct call_order {
 	struct {
-		uint32_t thread; /* 0: none */
+		uint32_t thread; /* 0: the slot is free */
 		uint64_t next; /* seq after its last call */
 	} of[ORDERED_THREADS];
 	unsigned evicted; /* the slot that the next new thread gets */
-	struct held_calls *held; /* NULL: none */
+	struct held_calls *held; /* calls that wait for an earlier one; NULL if no call waits */
 };
 
-/* Takes a call that was just read. True: it is held back, because an earlier call of its thread has not been read yet. */
+/*
+ * Checks the turn of call c, which was just read. Returns true if c was stored until an earlier
+ * call of its thread has been read.
+ */
 bool hold_early_call(struct call_order *o, const struct call *c);
-/* Returns a held call that is next in order in *c. `ended`: nothing more will be read. */
+/*
+ * Copies the next stored call whose turn has come to *c. If `ended`, no more calls will be read,
+ * and any stored call may be returned. Returns false if no stored call has its turn.
+ */
 bool take_held_call(struct call_order *o, struct call *c, bool ended);
 void free_call_order(struct call_order *o);
 

@@ -9,15 +9,15 @@
 
 #define COMMS_MAX 65536u
 #define STEPS_MAX \
-	65536u /* steps that are tracked; in later ones the ranks are assumed to have met */
+	65536u /* maximum number of steps that are tracked; in later ones the ranks are assumed to have met */
 
-/* Ranks of one communicator. */
+/* The steps in which the ranks of one communicator met. */
 struct contact {
 	struct table_key key; /* a: communicator */
 	uint32_t *rank; /* indices of folders */
 	unsigned n;
-	uint64_t first, last; /* steps */
-	uint64_t *met; /* a bit for each step from the first one on */
+	uint64_t first, last; /* first and last step */
+	uint64_t *met; /* one bit for each step, from `first` on */
 	unsigned words;
 };
 
@@ -51,7 +51,7 @@ void record_contact(struct contacts *c, const struct meeting *m)
 			k->rank[k->n] = m->a[k->n].rank;
 	}
 	k->last = m->step > k->last ? m->step : k->last;
-	/* An earlier step is counted as the first one. */
+	/* A step before `first` counts as `first`. */
 	at = m->step > k->first ? m->step - k->first : 0;
 	if (at >= STEPS_MAX)
 		return;
@@ -65,7 +65,7 @@ void record_contact(struct contacts *c, const struct meeting *m)
 	k->met[at / 64] |= UINT64_C(1) << at % 64;
 }
 
-/* The first step from `step` on in which they met; UINT64_MAX: none. */
+/* Returns the first step from `step` on in which the ranks met, or UINT64_MAX. */
 static uint64_t find_contact(const struct contact *k, uint64_t step)
 {
 	if (step > k->last)

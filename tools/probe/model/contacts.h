@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which ranks an event can have affected: through operations in which ranks met, and through messages. Of the graph of all
- * events (the order of a rank's calls, from a send to its receive, from all arrivals to the end of an operation) only the steps
- * are kept in which the members of a communicator met, so that memory does not grow with the calls, and no row is read again.
+ * Which ranks can an event have affected? Effects spread through operations in which ranks met, and
+ * through messages. The full graph of events (a rank's calls in their order, each send to its
+ * receive, all arrivals to the end of an operation) is not kept: only the steps in which the
+ * members of a communicator met. So memory does not grow with the number of calls, and no row is
+ * read a second time.
  */
 #ifndef PROBE_TOOLS_CONTACTS_H
 #define PROBE_TOOLS_CONTACTS_H
@@ -21,8 +23,9 @@ void free_contacts(struct contacts *c);
 void record_contact(struct contacts *c, const struct meeting *m);
 
 /*
- * links: struct link_stat, of messages. True if an event on rank `from` in step `step` can have affected rank `to` by step
- * `until`. Both are indices of folders, of n.
+ * Returns true if an event on rank `from` in step `step` can have affected rank `to` by step
+ * `until`. links: the message statistics (struct link_stat). from, to: indices of the run's n
+ * folders.
  */
 bool can_reach(const struct contacts *c, const struct table *links, unsigned n, uint32_t from,
 	uint64_t step, uint32_t to, uint64_t until);

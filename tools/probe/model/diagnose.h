@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The data that the rules of the diagnosis collect while all calls are read: gather.c passes it each call and each meeting. */
+/*
+ * The data that the rules of the diagnosis need. gather.c passes each call and each meeting to
+ * these functions while it reads.
+ */
 #ifndef PROBE_TOOLS_DIAGNOSE_H
 #define PROBE_TOOLS_DIAGNOSE_H
 
@@ -24,7 +27,8 @@ struct diagnose {
 	struct messages messages;
 	struct contacts contacts;
 	struct pace pace;
-	struct pace longer; /* the same for longer rounds of the calls, if the steps are rounds */
+	/* Like `pace`, for rounds that contain several steps; used only if the steps are rounds. */
+	struct pace longer;
 	struct step_orders orders;
 	struct given_up given_up;
 	const struct clock_fix *skew;
@@ -32,23 +36,33 @@ struct diagnose {
 
 void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);
 void diagnose_free(struct diagnose *d);
-/* Call this if the steps are marked: places are then distinguished by their number in the step, and steps are compared. */
+/*
+ * Call this if the program marks its steps. Then a call site's calls are distinguished by their
+ * number in the step, and steps are compared.
+ */
 void diagnose_steps(struct diagnose *d);
-/* True if the calls have longer rounds than those that are the steps. */
+/* Call this if the calls also repeat in rounds that are longer than the rounds used as steps. */
 void diagnose_longer_rounds(struct diagnose *d);
-/* Handles call c with the number of the longer round as its step. */
+/* Handles call c, whose `step` is the number of the longer round. */
 void diagnose_longer_round(struct diagnose *d, const struct call *c);
 /*
- * Called first, in the order in which the rank made its calls: handles what concerns this rank alone. Also fills in the call's
- * site. Threads may call it for different ranks.
+ * First function for each call, in the order in which the rank made them: everything that needs no
+ * other rank. Also fills in c->site and c->nth. Several threads may call this function at once,
+ * each for different ranks.
  */
 void diagnose_rank_call(struct diagnose *d, struct call *c);
-/* Called second, for all ranks by the same thread: handles the call's values before it is joined with those of other ranks. */
+/*
+ * Second function for each call, by one thread for all ranks: handles the call's values before the
+ * call is joined with those of other ranks.
+ */
 void diagnose_values(struct diagnose *d, const struct call *c);
-/* Called third, if the call is a message. */
+/* Third function, for messages only. */
 void diagnose_message(struct diagnose *d, const struct call *c);
 void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete);
-/* Called when all calls were read: weighs broken habits by the habits of the whole run. */
+/*
+ * Call this after the last call: compares each broken habit with how often such habits hold in the
+ * whole run.
+ */
 void diagnose_end(struct diagnose *d);
 
 #endif

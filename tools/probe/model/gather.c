@@ -15,23 +15,23 @@
 #include "tools/probe/model/parallel/relay.h"
 
 #define TOUCHED_NS UINT64_C(60000000000)
-#define BUFFERS (64u << 20) /* of all ranks together */
+#define BUFFERS (64u << 20) /* bytes, for all ranks together */
 #define BUFFER_MAX (1u << 18)
 #define BUFFER_MIN (1u << 14)
 #define ROUNDS_BYTES_MAX \
 	(UINT64_C(1)     \
-		<< 30) /* of calls files: larger runs are not read a second time for their rounds */
-#define TURN_MAX RELAY_CALLS /* calls read from one rank before the next rank's turn ... */
+		<< 30) /* bytes of calls files: larger runs are not read a second time for their rounds */
+#define TURN_MAX RELAY_CALLS /* maximum number of calls of a rank before the next rank's turn ... */
 #define TURN_MIN 4
-#define FETCH_CALLS 16 /* calls whose meetings are fetched together */
-#define COLLECTIVES_MAX 65536u /* communicators of a rank */
+#define FETCH_CALLS 16 /* number of calls whose meetings are prefetched together */
+#define COLLECTIVES_MAX 65536u /* maximum number of communicators of a rank */
 #define TURNS_CALLS \
-	(1u << 19) /* ... of all ranks together: operations that not all ranks have entered are kept (meet.c) */
+	(1u << 19) /* ... of all ranks together: operations that not all ranks have entered are in memory (meet.c) */
 #define STALE_NS  \
 	UINT64_C( \
-		120000000000) /* a process on another host counts as gone after this time without a sign of life */
+		120000000000) /* ns without a sign of life after which a process on another host counts as ended */
 
-/* Set by a signal: this process must remove its temporary folders before it ends. */
+/* Set by a signal. The process must remove its temporary folders before it ends. */
 static volatile sig_atomic_t stopped;
 
 static void note_stop_signal(int sig)
@@ -105,10 +105,10 @@ static void note_measured(struct rank_info *r, const struct call *c)
 	r->unmeasured += c->blind >= c->in.rows && (!c->out.rows || c->out.blind);
 }
 
-/* One communicator, on one rank. */
+/* A communicator of one rank. */
 struct latest_collective {
 	struct table_key key; /* a: communicator */
-	uint64_t n; /* one more than the highest number; 0: none */
+	uint64_t n; /* highest number + 1; 0: none */
 };
 
 static void record_collective(struct rank_info *r, const struct call *c)
@@ -138,8 +138,8 @@ static void record_longer_round(struct diagnose *to, const struct rank_dir *d, c
 }
 
 /*
- * The rank's calls come in the order in which it made them. Called by the threads that read the files (ahead.h), one at a time
- * for each rank, so it must only touch data of that rank.
+ * Handles the calls of a rank in the order in which the rank made them. Called by the threads that read the files (ahead.h), by
+ * one at a time for each rank, so it may only touch data of that rank.
  */
 static void gather_rank_call(struct gather *g, struct call *c)
 {
@@ -161,7 +161,7 @@ static void gather_rank_call(struct gather *g, struct call *c)
 		cycle_call(r->cycle, c);
 }
 
-/* All ranks together. */
+/* Adds up the extents of all ranks. */
 static void add_extents(struct gather *g)
 {
 	for (unsigned i = 0; i < g->folders.n; i++) {
@@ -187,14 +187,14 @@ static void add_extents(struct gather *g)
 
 /* ---- one call: data that several ranks share ---- */
 
-/* A call that is not joined with those of other ranks may be one of the slowest by itself. */
+/* True if the call is joined with those of other ranks. If not, it may be one of the slowest calls by itself. */
 static bool joins_with_ranks(const struct gather *g, const struct call *c)
 {
 	return g->folders.n > 1 && c->comm && c->comm_seq != NO_NUMBER &&
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-/* Notes a call before it is joined with others: messages, operations, errors, open calls. */
+/* Handles a call before it is joined with others: messages, operations, errors, open calls. */
 static void gather_call(struct gather *g, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
@@ -212,8 +212,7 @@ static void gather_call(struct gather *g, const struct call *c)
 }
 
 /*
- * Handles values and meetings: only this function touches them while calls are read, so that a separate thread can run it
- * (relay.h).
+ * Handles values and meetings. While calls are read only this function touches them, so a separate thread can run it (relay.h).
  */
 static void join_call(struct gather *g, const struct call *c)
 {
@@ -225,7 +224,7 @@ static void join_call(struct gather *g, const struct call *c)
 			&(struct slow_call){.call = *c, .ranks = 1, .last_rank = c->rank});
 }
 
-/* A relay_fn: handles the next calls of one rank. */
+/* A relay_fn: handles the next n calls of one rank. */
 static void join_calls(void *gather, const struct call *c, unsigned n)
 {
 	struct gather *g = gather;
@@ -284,10 +283,10 @@ struct reader {
 	struct call next;
 	bool has, ended;
 	struct call_order order;
-	struct shares *shares; /* threads or processes that read its files */
+	struct shares *shares; /* threads or processes that read the rank's files */
 };
 
-/* A rank_call_fn. readers: of all ranks. */
+/* A rank_call_fn; readers: the readers of all ranks. */
 static bool read_rank_call(void *readers, struct shares *shares, uint32_t rank, struct call *c)
 {
 	struct reader *r = (struct reader *)readers + rank;
@@ -308,7 +307,7 @@ static void read_next_call(struct reader *r)
 	r->has = shares_next(r->shares, r->calls.rank, &r->next);
 }
 
-/* Sorts the reader with the earliest next call to the top. */
+/* Moves the reader with the earliest next call to the top. */
 static void sift_readers(struct reader **heap, unsigned n, unsigned i)
 {
 	for (;;) {
@@ -335,7 +334,7 @@ static unsigned choose_turn(unsigned nrank)
 	return n > TURN_MAX ? TURN_MAX : n < TURN_MIN ? TURN_MIN : n;
 }
 
-/* Takes the next calls of r. */
+/* Handles the next calls of reader r. */
 static void gather_turn(struct gather *g, struct reader *r, struct relay *join, unsigned turn)
 {
 	struct call *c = relay_room(join);
@@ -451,7 +450,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 
 		if (t.rank < 0 || !ranges_contain(want, (uint64_t)t.rank))
 			continue;
-		/* Swapped instead of overwritten, so that every folder is freed in the end. */
+		/* Swapped instead of overwritten, so that every folder is freed at the end. */
 		f->dir[i] = f->dir[n];
 		f->dir[n++] = t;
 	}
@@ -464,7 +463,7 @@ static int choose_ranks(struct gather *g, const struct ranges *want)
 }
 
 /*
- * If no steps are marked, the rounds of the calls are the steps. If only some ranks have no steps, they get those of the
+ * If no steps are marked, the rounds of the calls are the steps. If only some ranks have no steps, they take those of the
  * others.
  */
 static void number_steps(struct gather *g, const struct division *d)
@@ -475,7 +474,7 @@ static void number_steps(struct gather *g, const struct division *d)
 
 	if (!g->folders.n)
 		return;
-	/* Rounds are found by consecutive calls, so none may be skipped. */
+	/* Rounds consist of consecutive calls, so none may be missing. */
 	if (g->thinned && !g->diagnose.sites.steps)
 		return;
 	each = tool_alloc(g->folders.n * sizeof(struct overlay *));
@@ -535,7 +534,7 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 		number_steps(g, &o->division);
 }
 
-/* The lifetime of a rank: from its first call to its last, or to its last sign of life if it did not end. */
+/* Duration of a rank in ns: from its first call to its last, or to its last sign of life if it did not end. */
 static double rank_duration(struct gather *g, const struct rank_dir *d, const struct rank_info *r)
 {
 	uint64_t end = r->last_ns;
@@ -556,8 +555,8 @@ static double rank_duration(struct gather *g, const struct rank_dir *d, const st
 }
 
 /*
- * The rank was blocked in its last call until a timeout ended the call (PyTorch's), and ended because of that: for the other
- * ranks this is the same as if it were still blocked there. A call that fails at once is a different case.
+ * The rank was blocked in its last call until a timeout ended the call (PyTorch's), and then ended because of that. For the
+ * other ranks this is as if it were still blocked in it. A call that fails at once is another case.
  */
 static void add_call_given_up(struct gather *g, uint32_t i)
 {
@@ -581,8 +580,8 @@ static bool has_said_its_end(const struct rank_dir *d)
 }
 
 /*
- * The time when a signal ended a rank is taken from its journal's modification time. If that is long after the last sign of
- * life of all ranks, the file was copied or touched, and the time must not be compared with those of other ranks.
+ * The time at which a signal ended a rank is the modification time of its journal. If that is long after the last sign of life
+ * of all ranks, the file was copied or touched, and the time must not be compared with those of other ranks.
  */
 static void remove_late_deaths(struct gather *g)
 {
@@ -628,14 +627,14 @@ static void finish_gather(struct gather *g)
 
 		if (!(c->call.bits & CALL_ASYNC) && c->call.start + c->age > r->inside_ns)
 			r->inside_ns = c->call.start + c->age;
-		/* A rank that has not written a row yet only has the data written at its start. */
+		/* A rank without rows has no first_ns yet. */
 		if (!r->first_ns || c->call.start < r->first_ns)
 			r->first_ns = c->call.start;
 	}
 	for (unsigned i = 0; i < g->folders.n; i++)
 		g->life_ns += rank_duration(g, &g->folders.dir[i], &g->rank[i]);
 	remove_late_deaths(g);
-	/* An open call of a rank may show that it does something else than the others. */
+	/* An open call may show that its rank does something else than the others. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		const struct open_call *c = &g->opens.call[i];
 		const struct rank_dir *d = &g->folders.dir[c->call.rank];
@@ -777,7 +776,7 @@ bool gather_has_folder(const struct gather *g, int rank)
 	for (unsigned i = 0; i < g->folders.nout; i++)
 		if (g->folders.out[i].rank == rank)
 			return true;
-	/* If only one folder is given, nothing is known about the other ranks. */
+	/* If `path` is the folder of one rank, nothing is known about the other ranks. */
 	return g->folders.single;
 }
 

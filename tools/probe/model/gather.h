@@ -22,34 +22,43 @@
 struct gather_options {
 	const char *path;
 	unsigned top;
-	uint64_t step_lo, step_hi; /* 0, UINT64_MAX: all */
-	struct ranges ranks; /* empty: all */
-	bool progress; /* a progress bar on stderr, if it takes long */
+	uint64_t step_lo, step_hi; /* first and last step to read; 0 and UINT64_MAX: all steps */
+	struct ranges ranks; /* ranks to read; empty: all ranks */
+	bool progress; /* show a progress bar on stderr if reading takes long */
 	struct division division;
 };
 
-/* A rank as it was read. */
+/* What was read of one rank. */
 struct rank_info {
-	uint64_t
-		error_end; /* latest end of the calls that returned an error, or completed with one; 0: none */
+	/*
+	 * Latest end of the calls that returned an error or completed with one; 0 if there are
+	 * none.
+	 */
+	uint64_t error_end;
 	struct overlay overlay;
 	char *journal_wrong, *files_wrong;
 	uint64_t calls, rows, damaged, truncated, unreadable;
-	uint64_t bytes; /* of tensors that its calls moved */
-	uint64_t with_values,
-		unmeasured; /* calls with tensors that have values; calls of which no tensor was measured */
-	struct call last; /* the call that was entered last; rows 0: none */
-	uint64_t first_ns, last_ns; /* first start, last end */
+	uint64_t bytes; /* bytes of the tensors of its calls */
+	/*
+	 * with_values: calls with tensors that have values. unmeasured: calls none of whose tensors
+	 * was measured.
+	 */
+	uint64_t with_values, unmeasured;
+	struct call last; /* the call that was entered last; its rows are 0 if there is none */
+	uint64_t first_ns, last_ns; /* start of the first call, end of the last one */
 	uint64_t first_step, last_step;
 	uint64_t longest_ns; /* longest time that a thread spent in a completed call */
 	uint64_t longest_pause; /* longest time, in ns, in which the rank was in no call at all */
 	struct shared_waits waits;
-	bool waits_seen; /* its recorded calls include Wait calls */
-	uint64_t
-		inside_ns; /* end of the time that it spent inside a call that never returned; 0: none */
+	bool waits_seen; /* its rows include Wait calls */
+	/*
+	 * End of the time that the rank spent inside a call that never returned; 0 if there is no
+	 * such call.
+	 */
+	uint64_t inside_ns;
 	struct table latest; /* struct latest_collective */
-	struct table site_waits; /* struct site_wait; only for a running rank */
-	struct cycle *cycle; /* NULL: steps are marked, or there are too many ranks */
+	struct table site_waits; /* struct site_wait; filled in only for a running rank */
+	struct cycle *cycle; /* NULL if steps are marked or the run has too many ranks */
 };
 
 /* The first operation in which the ranks did different things. */
@@ -59,13 +68,13 @@ struct unlike {
 	int64_t seq;
 	enum meet_unlike what;
 	struct terms a, b;
-	uint64_t event; /* when the first rank entered it */
+	uint64_t event; /* time at which the first rank entered this operation */
 };
 
 struct gather {
 	struct folders folders;
-	unsigned nasked; /* number of folders of the run, of which folders.n were selected */
-	int *all_ranks; /* all ranks of the run, ascending: nasked of them */
+	unsigned nasked; /* number of folders of the run; folders.n of them were selected */
+	int *all_ranks; /* all `nasked` ranks of the run, ascending */
 	struct rank_info *rank;
 	struct comms comms;
 	struct ops ops;
@@ -76,53 +85,74 @@ struct gather {
 	struct diagnose diagnose;
 	struct opens opens;
 	struct unlike unlike;
-	struct clock_fix *skew; /* of each folder's clock */
+	struct clock_fix *skew; /* by folder: the correction of its clock */
 	struct skew_result hosts;
 	uint64_t calls, rows, bytes, bytes_read, errors;
 	uint64_t first_ns, last_ns, last_step, first_step;
 	uint64_t longest_ns; /* longest time that a thread spent in a completed call */
-	uint64_t until_ns; /* last sign of life of any rank */
+	uint64_t until_ns; /* latest record or sign of life of any rank */
 	bool any;
-	bool thinned; /* a rank skipped calls to keep max_overhead: a missing call proves nothing */
-	bool by_rounds; /* no steps are marked: the steps are the rounds in which the calls repeat */
+	/*
+	 * A rank skipped calls to keep max_overhead, so a call without a record may have been made.
+	 */
+	bool thinned;
+	/* The program marks no steps, so each round of repeating calls counts as a step. */
+	bool by_rounds;
 	struct call first_error;
-	double life_ns; /* sum over all ranks */
+	double life_ns; /* sum of the ranks' durations, ns */
 	double seconds; /* duration of the reading */
 };
 
-/* Returns 0, STATUS_USAGE (reported), or GATHER_LEFT: this process was one of several, and another one reports. */
+/*
+ * Returns 0, STATUS_USAGE (reported), or GATHER_LEFT. GATHER_LEFT: this process has finished its
+ * part of a divided report, and another process prints it.
+ */
 #define GATHER_LEFT 100
 int gather_calls(struct gather *g, const struct gather_options *o);
 void gather_free(struct gather *g);
 
 /*
- * The signal that asked this process to end after gather_calls() began, or 0. A caller that reads more data ends because of it.
+ * Returns the signal that asked this process to end after gather_calls() began, or 0. After a
+ * signal the caller must stop and call gather_end_by_signal().
  */
 int gather_stop_signal(void);
-/* Ends this process by that signal, after everything was freed and temporary files were removed. */
+/*
+ * Ends this process by the signal of gather_stop_signal(). Call this after memory was freed and
+ * temporary files were removed.
+ */
 void gather_end_by_signal(void);
 
 /*
- * True if the rank's process has ended without finishing: it is gone, or it is on another host and has been silent for minutes.
+ * Returns true if the rank's process has ended without finishing. A process on another host counts
+ * as ended after two minutes without a sign of life.
  */
 bool gather_gone(const struct gather *g, const struct rank_dir *d);
 
-/* True if the rank has entered MPI_Finalize, according to its records: no more calls will follow. */
+/*
+ * Returns true if the rank's records show that it has entered MPI_Finalize: no more calls will
+ * follow.
+ */
 bool has_finalized(const struct rank_dir *d);
 
-/* The folder of that world rank, or -1. */
+/* Returns the index of the folder of world rank `rank`, or -1. */
 int gather_index(const struct gather *g, int rank);
 
-/* Members of a communicator whose rows were not read, or not all of them; none if comms.csv does not list the members. */
+/*
+ * Members of a communicator whose rows were not read, or only in part. Empty if comms.csv does not
+ * list the members.
+ */
 struct unread {
 	int *rank; /* world ranks, ascending */
 	unsigned n, cap;
 };
-/* Free u->rank. */
+/* The caller frees u->rank. */
 void gather_unread(const struct gather *g, uint64_t comm, struct unread *u);
-/* The highest number of a collective of that communicator which that rank (an index) has entered; NO_NUMBER: none. */
+/*
+ * Returns the highest number of a collective on communicator `comm` that the rank has entered, or
+ * NO_NUMBER. rank: index of its folder.
+ */
 int64_t gather_latest_collective(const struct gather *g, unsigned rank, uint64_t comm);
-/* True if the run has a folder of that rank, read or not. */
+/* Returns true if the run has a folder of world rank `rank`, even if that folder was not read. */
 bool gather_has_folder(const struct gather *g, int rank);
 
 #endif

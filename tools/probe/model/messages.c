@@ -14,62 +14,62 @@
 #define BUCKETS 16384u
 #define UNDER_WAY_MAX (1u << 18)
 #define LINKS_MAX (1u << 18)
-/* keeps the keys of routes between two ranks apart from those of pairs of places */
+/* distinguishes the keys of routes between two ranks from those of pairs of call sites */
 #define WAY_SALT 1
 #define LAGS_MIN 3
 #define TYPES_MIN 3
 #define COUNTS_MIN 3
-#define DIGITS_ERROR 1e-8 /* nine digits on either side, plus a margin */
-/* relative to the sum of absolute values: doubles, added up in another order */
+#define DIGITS_ERROR 1e-8 /* relative error of nine digits on either side, plus a margin */
+/* Relative to the sum of absolute values: doubles that are added in another order. */
 #define SUM_ERROR 1e-12
-#define PEER_STEPS 3 /* steps of history needed before the peers are known */
+#define PEER_STEPS 3 /* minimum number of steps after which the peers are known */
 #define PEER_LOOKS (1u << 20)
-#define NEAR_MAX 256u /* messages between two ranks in which the nearest tag is searched for */
+#define NEAR_MAX 256u /* messages between two ranks that are searched for the nearest tag */
 
-#define SHORT_MIN 8 /* messages of one length before a shorter one is noted */
-#define LENGTHS 32u /* lengths that are kept for the messages between two ranks */
+#define SHORT_MIN 8 /* minimum number of messages of one length before a shorter one is reported */
+#define LENGTHS 32u /* number of stored lengths of messages between two ranks */
 #define ROUND_MAX 12u /* longest cycle of lengths */
 
-/* Messages with one tag that have arrived. */
+/* The messages with one tag on one route. */
 struct tag_stat {
-	struct table_key key; /* a: communicator, b: from, to, tag */
+	struct table_key key; /* a: communicator; b: hash of from, to, tag */
 	uint64_t n;
-	/* Elements of the latest messages, as long as none between them is missing. */
-	uint64_t length[LENGTHS]; /* of number i at i % LENGTHS */
-	int64_t next; /* number after the last of them */
+	/* Elements of the latest messages; begins again if one is missing. */
+	uint64_t length[LENGTHS]; /* message number i is at i % LENGTHS */
+	int64_t next; /* number after the latest of them */
 	unsigned nlength;
-	/* Step of the receive minus step of the send: constant for that many steps, the last of which is lag_step. */
+	/* Step of the receive minus step of the send. It has been constant for `lags` steps, the last of which is lag_step. */
 	int64_t lag;
 	uint64_t lags, lag_step;
-	bool varies; /* it changed once, and then returned to the usual one */
-	uint64_t
-		agreed; /* number of consecutive messages, up to the latest, whose length was the same on both sides */
+	bool varies; /* it has changed once and then returned to the usual value */
+	/* Number of consecutive messages, up to the latest, with equal lengths on both sides. */
+	uint64_t agreed;
 };
 
-/* Messages from one place to another whose types were the same. */
+/* The type of the messages between two call sites. */
 struct type_pair {
-	struct table_key key; /* a: communicator; b: the two places */
+	struct table_key key; /* a: communicator; b: hash of both call sites */
 	uint32_t dtype;
 	uint64_t n;
-	bool mixed; /* several types, or two that differ: nothing can be concluded */
+	bool mixed; /* several types, or types that differ between the sides: proves nothing */
 };
 
-/* Elements of the messages of a rank at a place. */
+/* Elements of a rank's messages at a call site. */
 struct usual_count {
-	struct table_key key; /* a: rank; b: place, send or receive */
+	struct table_key key; /* a: rank; b: hash of the call site, and whether it sends */
 	uint64_t count, n;
 	bool changes;
 };
 
-/* The source of the last send_recv of a rank at a place. */
+/* The source of a rank's last send_recv at a call site. */
 struct partner {
-	struct table_key key; /* a: rank; b: place */
+	struct table_key key; /* a: rank; b: call site */
 	bool any;
-	bool pairs,
-		even; /* so far the source is also the destination, and both messages have the same number */
+	/* So far the source is also the destination, and both messages have the same number. */
+	bool pairs, even;
 	bool varies; /* the distance to the source changes */
-	int64_t apart; /* distance from this rank to the source */
-	int64_t tag, next; /* next: number of its next message */
+	int64_t apart; /* source minus this rank */
+	int64_t tag, next; /* next: number of the source's next message */
 };
 
 void messages_init(struct messages *m, const struct clock_fix *skew)
@@ -234,7 +234,7 @@ static void record_lag(
 	}
 }
 
-/* A message on the same route as the receive that no rank has received. */
+/* True if a message on the route of the receive was not received by any rank. */
 static bool is_any_unreceived(const struct messages *m, const struct call *recv)
 {
 	for (const struct message *k = m->oldest; k; k = k->newer)
@@ -278,7 +278,7 @@ static void record_count(struct messages *m, const struct call *c, bool send)
 	u->n++;
 }
 
-/* The usual count at that place, if this one differs from all earlier ones; otherwise NULL. */
+/* Returns the usual count at the call site if this count differs from all earlier ones, else NULL. */
 static const struct usual_count *find_new_count(
 	const struct messages *m, const struct call *c, bool send, uint64_t count)
 {
@@ -310,7 +310,7 @@ static void record_length(struct tag_stat *t, const struct call *recv)
 	t->next = recv->comm_seq + 1;
 }
 
-/* The length of the cycle in which the lengths of messages repeat; 0: they do not repeat. */
+/* Returns the length of the cycle in which the lengths of messages repeat, or 0 if they do not repeat. */
 static unsigned find_round_of_lengths(const struct tag_stat *t)
 {
 	for (unsigned round = 2; round <= ROUND_MAX && 2 * round <= t->nlength; round++) {
@@ -326,8 +326,8 @@ static unsigned find_round_of_lengths(const struct tag_stat *t)
 }
 
 /*
- * The lengths of the messages repeat in a cycle, and one side already has the next length: it skipped a message. False: it did
- * not, or this is unknown.
+ * True if the lengths of messages repeat in a cycle and one side already has the next length, because it skipped a message.
+ * False if not, or not known.
  */
 static bool is_one_ahead(
 	const struct messages *m, const struct call *send, const struct call *recv, bool *sender)
@@ -344,7 +344,7 @@ static bool is_one_ahead(
 	return now != then && (*sender || (send->in.count == now && recv->count == then));
 }
 
-/* The receive of that message is not complete, and its buffer is too small for it. */
+/* Reports a message that does not fit into the buffer of its receive, which is not complete. */
 static void compare_room(struct messages *m, const struct call *send, const struct call *recv)
 {
 	const struct usual_count *s, *t;
@@ -366,7 +366,7 @@ static void compare_room(struct messages *m, const struct call *send, const stru
 			     : 0};
 }
 
-/* The message fits into the receive, and both sides always had more elements: only the program knows if that is correct. */
+/* If both sides of a received message always had more elements, only the program knows if that is correct. */
 static void compare_counts(struct messages *m, const struct tag_stat *way, const struct call *send,
 	const struct call *recv)
 {
@@ -377,21 +377,21 @@ static void compare_counts(struct messages *m, const struct tag_stat *way, const
 	s = find_new_count(m, send, true, send->in.count);
 	t = find_new_count(m, recv, false, recv->out.count);
 	/*
-	 * If the library does not report how much arrived, the receive has the length of its buffer, which so far equalled the
-	 * sender's length.
+	 * If the library does not report how much arrived, out.count is the length of the buffer. So far it was the sender's
+	 * length.
 	 */
 	if (t && !s && !m->truncated.any && recv->out.count > send->in.count &&
 		t->count == send->in.count && recv->dtype == send->dtype)
 		m->truncated = (struct truncated){
 			.any = true, .recv = *recv, .send = *send, .usual = t->count};
-	/* Lengths change from message to message, and both sides always had the same. */
+	/* The lengths vary from message to message, and were always equal on both sides. */
 	else if (!s && !t && !m->truncated.any && recv->out.count > send->in.count &&
 		 recv->dtype == send->dtype && way && way->agreed >= SHORT_MIN)
 		m->truncated = (struct truncated){
 			.any = true, .either = true, .recv = *recv, .send = *send};
 	if (m->shorter.any || recv->out.count != send->in.count)
 		return;
-	/* A line that has never sent before: compares with what the receiver has always received there. */
+	/* A line that never sent before is compared with what the receiver has always received at its call site. */
 	if (!s && is_new_place(m, send))
 		s = t;
 	if (!s || !t || s->n < SHORT_MIN || t->n < SHORT_MIN || s->count != t->count ||
@@ -410,7 +410,7 @@ static bool is_typed(uint32_t dtype)
 	       strcmp(name, "uint8") != 0;
 }
 
-/* Compares the types of a message of pair p. True: this is the first message whose sides differ. */
+/* Compares the types of a message. Returns true for the first message of pair p whose two sides differ. */
 static bool record_types(struct type_pair *p, const struct call *send, const struct call *recv)
 {
 	bool unlike;
@@ -427,7 +427,7 @@ static bool record_types(struct type_pair *p, const struct call *send, const str
 	return unlike;
 }
 
-/* Compares types between two lines of the program; or, for a line that never sent or received before, on that route. */
+/* Compares types by both call sites; or by the route, for a line that never sent or received before. */
 static void compare_types(struct messages *m, const struct call *send, const struct call *recv)
 {
 	struct type_pair *p, *way;
@@ -483,8 +483,8 @@ static bool is_near(double a, double b, double error)
 }
 
 /*
- * True if both sides' statistics can come from the same bytes. The sums are from rows with nine digits, added in the order of
- * the machine's own kernel: if elements cancel out, an error of that size remains.
+ * True if the statistics of both sides can come from equal bytes. The sums come from rows with nine digits, added in the order
+ * of the processor's own kernel. If elements cancel out, an error of that size remains.
  */
 static bool are_values_same(const struct message_values *a, const struct message_values *b)
 {
@@ -564,7 +564,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	l->to = recv->rank;
 	if (t)
 		record_lag(m, t, send, recv);
-	/* Its Wait began after it had arrived. */
+	/* The Wait began after the message had arrived. */
 	if (end < both)
 		return;
 	hist_add(&l->time, end - both);
@@ -603,7 +603,7 @@ static void match_side(struct messages *m, const struct call *c, bool send)
 			remove_message(m, k);
 			return;
 		}
-		return; /* the same side again: as a row, and as the journal's copy of it */
+		return; /* the same side twice: as a row, and as its copy in the journal */
 	}
 	keep_message(m, &now);
 }
@@ -641,7 +641,7 @@ bool find_receive_half(const struct messages *m, const struct call *c, struct ca
 	if (!p || !p->any)
 		return false;
 	half->tag = p->tag;
-	/* It receives from the rank that it sends to, and both have exchanged as many messages as it has sent there. */
+	/* The source is the destination, and as many messages have come from it as were sent to it. */
 	if (p->pairs && (p->varies || c->peer != c->comm_rank + p->apart)) {
 		half->peer = c->peer;
 		half->comm_seq = c->comm_seq;
@@ -708,9 +708,9 @@ static bool was_used(const struct messages *m, const struct message *k)
 	return t && t->n;
 }
 
-/* Messages sent between two ranks and not received. */
+/* The messages between two ranks that were sent and not received. */
 struct left_over {
-	struct table_key key; /* a: communicator, b: from and to */
+	struct table_key key; /* a: communicator; b: hash of from and to */
 	struct message *first, *last;
 };
 
@@ -720,7 +720,7 @@ static uint64_t tag_distance(const struct message *a, const struct message *b)
 			       : (uint64_t)b->tag - (uint64_t)a->tag;
 }
 
-/* Skips tags that both sides always used: such a tag is not a mistake. NULL: no other send exists. */
+/* Returns the unreceived send with the nearest tag, or NULL. Skips tags that both sides always used: they are no mistake. */
 static const struct message *nearest_send(const struct messages *m, const struct left_over *l,
 	const struct message *r, uint64_t *looks)
 {

@@ -11,37 +11,42 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
-#define ENDS_MAX 2048u /* operations that are examined per folder, at each end of the run */
-#define CALLS_MAX 65536u /* calls in which they are searched for */
-#define FOLDERS_MAX 256u /* of all hosts */
-#define SHARED_MIN 8u /* operations that two hosts must share */
-#define LEAST_NS 1000000 /* smaller differences are not corrected */
-#define DRIFT_MIN 24u /* least number of operations for computing a drift */
-#define DRIFT_LEAST_NS (LEAST_NS / 2) /* gained over the run: less is not corrected */
-#define DRIFT_SURE 5 /* standard errors that a drift must exceed */
+#define ENDS_MAX \
+	2048u /* maximum number of operations that are examined per folder, at each end of the run */
+#define CALLS_MAX 65536u /* maximum number of calls in which they are searched for */
+#define FOLDERS_MAX 256u /* of all hosts together */
+#define SHARED_MIN 8u /* minimum number of operations that two hosts must share */
+#define LEAST_NS 1000000 /* ns; smaller differences are not corrected */
+#define DRIFT_MIN 24u /* minimum number of operations from which a drift is computed */
+#define DRIFT_LEAST_NS (LEAST_NS / 2) /* ns gained over the run; a smaller drift is not corrected */
+#define DRIFT_SURE 5 /* number of standard errors that a drift must exceed */
 #define DRIFT_MOST 0.02 /* ns per ns: no clock is that wrong */
 #define BOUNDS 512u /* parts of the run; the two tightest bounds of each are kept */
 
 struct moment {
 	struct table_key key; /* communicator, comm_seq */
 	uint64_t start, end;
-	uint64_t
-		shortest; /* ns, over all ranks: the last rank's duration, which is that of the operation itself */
-	double error; /* ns, of the clock of these times */
+	/*
+	 * ns, over all ranks: the duration on the last rank, which is that of the operation itself.
+	 */
+	uint64_t shortest;
+	double error; /* ns: error of the clock by which these times are */
 };
 
 struct host {
 	const struct journal_owner *owner;
 	struct moment *moment;
 	unsigned n, cap;
-	unsigned *folder, folders, room; /* folders that are read; capacity */
+	/* folders: folders that are read; room: capacity of `folder`. */
+	unsigned *folder, folders, room;
 	struct clock_fix clock;
 	bool known;
 };
 
 /*
- * Operations in which every rank waits for every other, provided there is data: without elements some MPIs do not wait (Open
- * MPI; MPICH in all but all_reduce), so those say nothing about the other clocks.
+ * Operations in which every rank waits for every other one. Without elements some MPIs do not wait
+ * (Open MPI; MPICH in all but all_reduce), so operations without data say nothing about other
+ * clocks.
  */
 static bool is_name_of_synchronising(const char *op)
 {
@@ -67,8 +72,8 @@ static bool moves_anything(const struct call *c)
 }
 
 /*
- * Operations of the steps lo to hi. If there are too many: those whose number is divisible by 2, 4, 8 ..., which are the same
- * on every host.
+ * Reads the operations of steps lo to hi. If there are too many, only those whose number is
+ * divisible by 2, 4, 8 ... are kept, because these are the same on every host.
  */
 static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint64_t hi)
 {
@@ -92,7 +97,10 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 				if (h->moment[i].key.b % each == 0)
 					h->moment[n++] = h->moment[i];
 			h->n = n;
-			/* Number 0 of many communicators: no divisor separates these. */
+			/*
+			 * Many communicators have only an operation number 0, which no divisor
+			 * separates.
+			 */
 			if (n - from == ENDS_MAX)
 				break;
 			if ((uint64_t)c.comm_seq % each)
@@ -104,7 +112,7 @@ static void read_part_of_run(struct host *h, struct calls *s, uint64_t lo, uint6
 	}
 }
 
-/* Reads the first and the last file: drift shows between the two. */
+/* Reads the first and the last file, because drift shows between them. */
 static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, uint64_t hi)
 {
 	struct rank_dir raw = *d;
@@ -112,8 +120,8 @@ static void read_moments(struct host *h, const struct rank_dir *d, uint64_t lo, 
 	uint64_t last = 0;
 
 	/*
-	 * For the whole run the numbers of the rounds are not needed; for a rank that another process reads they are not known
-	 * yet.
+	 * For the whole run the numbers of the rounds are not needed. For a rank that another
+	 * process reads they are not known yet.
 	 */
 	if (!lo && hi == UINT64_MAX)
 		raw.nround = 0;
@@ -139,7 +147,7 @@ static bool same_host(const struct journal_owner *a, const struct journal_owner 
 	return strcmp(a->host, b->host) == 0 && strcmp(a->boot_id, b->boot_id) == 0;
 }
 
-/* Number of the folder's host; a new one if it is not known. */
+/* Returns the number of the folder's host. A host that is not known gets a new number. */
 static unsigned host_of(
 	struct host **host, unsigned *n, unsigned *cap, const struct journal_owner *o)
 {
@@ -151,16 +159,19 @@ static unsigned host_of(
 	return (*n)++;
 }
 
-/* An operation that two hosts share: its start and end by this host's clock, and how far that clock is ahead. */
+/*
+ * An operation that two hosts share: its start and end by this host's clock, and how far that clock
+ * is ahead.
+ */
 struct common_end {
 	uint64_t begun, at;
 	double ahead;
-	double most,
-		least; /* upper and lower bound of `ahead`: no rank leaves before the other has entered */
+	/* Upper and lower bound of `ahead`: no rank leaves before the other has entered. */
+	double most, least;
 	double took; /* duration of the operation itself */
 };
 
-/* Bounds of `ahead` at time k.at. */
+/* Bounds of `ahead` at the time k.at. */
 struct bound {
 	double t, ahead;
 	bool set;
@@ -171,7 +182,8 @@ struct bounds {
 };
 
 /*
- * By how much a line of that slope can be shifted: between *lo and *hi at t 0. Returns half of the free range; below 0: none.
+ * Sets *lo and *hi to the range of values at time 0 for a line of this slope between the bounds.
+ * Returns half of the range; below 0: there is none.
  */
 static double room_at_slope(const struct bounds *b, double slope, double *lo, double *hi)
 {
@@ -189,7 +201,10 @@ static double room_at_slope(const struct bounds *b, double slope, double *lo, do
 	return (*hi - *lo) / 2;
 }
 
-/* For each part of the run, takes the bounds closest to line k. e: sorted by time. Skipping bounds only widens the range. */
+/*
+ * For each part of the run, chooses the bounds closest to line k. e: sorted by time. Skipping
+ * bounds only makes the range wider.
+ */
 static void choose_bounds(
 	struct bounds *b, const struct common_end *e, unsigned n, const struct clock_fix *k)
 {
@@ -210,7 +225,10 @@ static void choose_bounds(
 	}
 }
 
-/* The slope between `inside` (a range is left) and `outside` at which the range becomes empty. */
+/*
+ * Returns the slope between `inside` (a range is left) and `outside` at which the range becomes
+ * empty.
+ */
 static double slope_without_room(const struct bounds *b, double inside, double outside)
 {
 	double lo, hi;
@@ -227,9 +245,10 @@ static double slope_without_room(const struct bounds *b, double inside, double o
 }
 
 /*
- * The line in the middle of the possible ones, if it is more precise than the medians. No rank leaves such an operation before
- * the other has entered: each operation gives an upper and a lower bound of the difference, however long either rank waited for
- * a core. The error: the largest distance to another possible line, at either end of the run.
+ * Sets k to the line in the middle of the possible ones, if that is more precise than the medians.
+ * No rank leaves such an operation before the other has entered. So each operation gives an upper
+ * and a lower bound of the difference, however long either rank waited for a core. The error is the
+ * largest distance to another possible line, at either end of the run.
  */
 static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsigned n)
 {
@@ -240,7 +259,7 @@ static void fit_by_bounds(struct clock_fix *k, const struct common_end *e, unsig
 	double error = 0;
 
 	choose_bounds(b, e, n, k);
-	/* The free range is a concave function of the slope. */
+	/* The range is a concave function of the slope. */
 	for (int i = 0; i < 120; i++) {
 		double a = from + (to - from) / 3, c = to - (to - from) / 3;
 
@@ -295,7 +314,10 @@ static int by_moment(const void *x, const void *y)
 	return a->at < b->at ? -1 : a->at > b->at;
 }
 
-/* Residuals of the differences of e[0] to e[n - 1] from the line k. room: n numbers. */
+/*
+ * Returns the median distance of e[0] to e[n - 1] from the line k. room: memory for n numbers,
+ * which then contains the distances.
+ */
 static double median_ahead(
 	const struct common_end *e, unsigned n, const struct clock_fix *k, double *room)
 {
@@ -306,7 +328,10 @@ static double median_ahead(
 	return room[n / 2];
 }
 
-/* Median absolute deviation, scaled to the standard deviation of a normal distribution. room: as left by the function above. */
+/*
+ * Returns the median absolute deviation, scaled to the standard deviation of a normal distribution.
+ * room: the distances of median_ahead().
+ */
 static double spread_of(double *room, unsigned n, double middle)
 {
 	for (unsigned i = 0; i < n; i++)
@@ -316,9 +341,10 @@ static double spread_of(double *room, unsigned n, double middle)
 }
 
 /*
- * Uses medians, because a process that was not scheduled makes an end late by any amount. The drift: from the first third of
- * the operations to the last (Tukey's resistant line), if it exceeds what their spread causes by chance: the standard error of
- * a median is 1.25 standard deviations / sqrt(n).
+ * Uses medians, because a process that was not scheduled makes an end late by any amount. The drift
+ * comes from the first and the last third of the operations (Tukey's resistant line), if it exceeds
+ * what their spread causes by chance: the standard error of a median is 1.25 standard deviations /
+ * sqrt(n).
  */
 static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 {
@@ -347,7 +373,10 @@ static struct clock_fix fit_clock(struct common_end *e, unsigned n)
 	for (unsigned i = 0; i < n; i++)
 		room[i] = e[i].took;
 	qsort(room, n, sizeof(*room), by_nanoseconds);
-	/* One of the two may always be the last to get the result: the error is the operation's duration. */
+	/*
+	 * One of the two hosts may always be the last to get the result, so the error includes the
+	 * operation's duration.
+	 */
 	k.error_ns = 1.645 * spread + room[n / 2];
 	free(room);
 	fit_by_bounds(&k, e, n);
@@ -471,7 +500,7 @@ void skew_estimate(struct skew_result *r, struct clock_fix *skew, const struct f
 		struct host *h = &host[i];
 
 		r->unknown += !h->known;
-		/* An uncorrected clock has that much additional error. */
+		/* A clock that is not corrected has this error in addition. */
 		if (!h->clock.drift && llabs(h->clock.ahead) < LEAST_NS) {
 			h->clock.error_ns += (double)llabs(h->clock.ahead);
 			h->clock.ahead = 0;

@@ -95,7 +95,7 @@ char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines)
 	return all;
 }
 
-/* Frames that every program has above main(). */
+/* Returns true for a frame that every program has above main(). */
 static bool is_start(const char *f, size_t n)
 {
 	const char *bang = memchr(f, '!', n);
@@ -106,12 +106,12 @@ static bool is_start(const char *f, size_t n)
 	       stack_frame_begins_with(name, len, "_start+");
 }
 
-/* The frame's function. bang, plus: the separators around it. */
+/* Returns the function of a frame. bang, plus: the separators before and after it. */
 static char *frame_function_name(const char *bang, const char *plus)
 {
 	char *name = tool_strndup(bang + 1, (size_t)(plus - bang - 1));
 
-	/* Lambdas in templates have names a page long. */
+	/* Lambdas in templates can have names a page long. */
 	if (strlen(name) > NAME_SHOWN)
 		strcpy(name + NAME_SHOWN - 3, "...");
 	return name;
@@ -130,7 +130,7 @@ char *stack_plain(const char *f, size_t n)
 	return all;
 }
 
-/* "module!function+0x1f" without the parts that people do not read. */
+/* Formats "module!function+0x1f" without the parts that people do not read. */
 char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *f, size_t n)
 {
 	char line[LINE_MAX];
@@ -149,7 +149,7 @@ char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char
 	return one;
 }
 
-/* "path/file.py:12 function" in the same order as native frames. */
+/* Formats "path/file.py:12 function" in the order of native frames. */
 static char *brief_python_frame(const char *f, size_t n)
 {
 	const char *space = memrchr(f, ' ', n),
@@ -178,7 +178,7 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 	char *all = tool_strdup("");
 	size_t n;
 
-	/* Up to the line that called the program's own wrapper functions. */
+	/* Adds frames up to the line that called the program's own wrapper functions. */
 	if (*t->python && frames == STACK_PLACE_FRAMES && stack_place_frames(text) > first + frames)
 		frames = stack_place_frames(text) - first;
 	for (unsigned i = 0; (f = stack_frame(text, first + i, &n)); i++) {
@@ -193,7 +193,10 @@ char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames)
 		if (shown++ == frames)
 			break;
 	}
-	/* The framework function that the program called there: backward() and step() issue different collectives. */
+	/*
+	 * Adds the framework function that the program called: backward() and step() issue
+	 * different collectives.
+	 */
 	if (first && (f = stack_frame(text, first - 1, &n)))
 		join_text(&all, ", through ", brief_python_frame(f, n));
 	return all;

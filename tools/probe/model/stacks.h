@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stacks of stack ids, from each rank's stack_info.csv. Read at first use, then kept. */
+/*
+ * The stacks that belong to the stack ids in the rows, from each rank's stack_info.csv. Each is
+ * read at its first use and then kept.
+ */
 #ifndef PROBE_TOOLS_STACKS_H
 #define PROBE_TOOLS_STACKS_H
 
@@ -9,7 +12,7 @@
 
 struct stack_text {
 	struct table_key key; /* a: index of the folder, b: stack id */
-	char *python, *native; /* frames joined by " <- ", innermost first; "": none */
+	char *python, *native; /* frames joined by " <- ", the innermost first; "": no stack */
 	bool looked;
 };
 
@@ -23,27 +26,43 @@ struct stacks {
 void stacks_init(struct stacks *s, const struct gather *g);
 void stacks_free(struct stacks *s);
 
-/* Never NULL; both texts are empty if nothing is known. */
+/*
+ * Returns the stack of `id` on the rank with folder index `rank`. Never NULL: both strings are
+ * empty if the stack is not known.
+ */
 const struct stack_text *stacks_get(struct stacks *s, uint32_t rank, uint32_t id);
 
-/* Sets the texts of that id from the folder of a rank; they stay NULL if the id is not there. Free both. */
+/*
+ * Sets t->python and t->native from the folder `dir`. They stay NULL if the folder does not have
+ * stack `id`. The caller frees both.
+ */
 void read_stack_text(struct stack_text *t, const char *dir, uint64_t id);
 
-/* Both parts as one text, Python first; "" if there is none. lines: with file:line of native frames. malloc'd. */
+/*
+ * Returns both parts as one string, Python first; "" if there is no stack. lines: add file:line to
+ * native frames. malloc'd.
+ */
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
 
 /*
- * The most informative frames for one line, "" if there are none. In a Python stack those of the program itself, followed by
- * the function of an installed package that it called. malloc'd.
+ * Returns the frames that tell most, at most `frames` of them, for output on one line; "" if there
+ * are none. In a Python stack these are frames of the program itself, followed by the function of
+ * an installed package that the program called. malloc'd.
  */
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames);
 
-/* A native frame with a readable C++ name: module!ns::Class::function+0x1f. malloc'd. */
+/*
+ * Formats native frame f, n bytes long, with a readable C++ name: module!ns::Class::function+0x1f.
+ * malloc'd.
+ */
 char *stack_plain(const char *f, size_t n);
-/* One frame for people: "main (train.c:58)". malloc'd. */
+/* Formats one frame for people: "main (train.c:58)". malloc'd. */
 char *brief_stack_frame(struct stacks *s, const struct stack_text *t, const char *frame, size_t n);
 
-/* File and line of the program's statement that made the call. False: not known. */
+/*
+ * Finds the file and line of the program's statement that made the call. Returns false if they are
+ * not known.
+ */
 bool stack_line(
 	struct stacks *s, const struct stack_text *t, char *file, size_t cap, unsigned *line);
 

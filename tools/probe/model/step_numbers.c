@@ -16,9 +16,9 @@
 #include "tools/probe/model/read/scalar_rows.h"
 
 #define SAME_NUMBER \
-	1e-6 /* relative: such a difference is not visible in the six digits that are printed */
+	1e-6 /* relative; six digits are printed, in which a smaller difference is not visible */
 
-/* Where a step's numbers are added. */
+/* How the scalars of a step are added. */
 struct number_adding {
 	struct step_numbers *to;
 	uint64_t from, per; /* per: number of steps that are combined; 0: one */
@@ -62,7 +62,7 @@ static int compare_steps(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Its index in the table of all scalars; unknown names come after them. */
+/* Returns the index of the name in the table of all scalars. Unknown names come after them. */
 static unsigned place_of_name(const char *name)
 {
 	size_t n = strcspn(name, "/");
@@ -90,7 +90,7 @@ static bool is_known_name(const struct step_numbers *s, uint32_t name)
 	return false;
 }
 
-/* Lists the steps, the last `most` of them, and the names. */
+/* Lists the names, and the last `most` of the steps. */
 static void list_steps(struct step_numbers *s, unsigned most)
 {
 	unsigned n = 0;
@@ -173,7 +173,7 @@ bool step_numbers_differ(uint32_t name, const struct step_number *n)
 	return n->max - n->min > SAME_NUMBER * fmax(fabs(n->max), fabs(n->min));
 }
 
-/* Whether ranks differ in it in any of the steps shown. */
+/* Returns true if the ranks differ in the scalar in any of the steps shown. */
 static bool is_ever_different(const struct step_numbers *s, uint32_t name, unsigned from)
 {
 	for (unsigned i = from; i < s->nstep; i++) {
@@ -185,7 +185,7 @@ static bool is_ever_different(const struct step_numbers *s, uint32_t name, unsig
 	return false;
 }
 
-/* The largest number of ranks that have that number in a step shown. 0: none has it. */
+/* Returns the largest number of ranks that have the scalar in a step shown, or 0. */
 static unsigned most_ranks_with(const struct step_numbers *s, uint32_t name, unsigned from)
 {
 	unsigned most = 0;
@@ -203,7 +203,7 @@ static void print_cell(const char *text)
 	printf(" %12s", text);
 }
 
-/* The line of the smallest or of the largest values, each with its rank. */
+/* Prints the line of the smallest or of the largest values, each with its rank. */
 static void print_extreme(const struct step_numbers *s, const struct gather *g, uint32_t name,
 	unsigned from, bool largest)
 {

@@ -8,7 +8,7 @@
 #include "tools/probe/model/places/sites.h"
 
 #define USUAL_STEPS \
-	3 /* steps with the same calls in the same order that must precede one with another order */
+	3 /* minimum number of steps with the same calls in the usual order before one with another order */
 
 void step_orders_init(struct step_orders *s, unsigned nrank)
 {
@@ -21,7 +21,7 @@ void step_orders_free(struct step_orders *s)
 	free(s->rank);
 }
 
-/* The kind of step with the same calls; a new one replaces the rarest. */
+/* Returns the kind of step with the same calls. A new kind replaces the rarest. */
 static struct ordered_step *find_step_sort(struct order_seen *r)
 {
 	struct ordered_step *rarest = r->sort;

@@ -9,8 +9,8 @@
 #include "tools/lib/tool.h"
 
 #define ASYNC_STANDS_NS \
-	UINT64_C(1000000000) /* an asynchronous operation counts as blocked after this time */
-#define GROUPS_MAX 4096u /* further ones are only counted */
+	UINT64_C(1000000000) /* ns after which an asynchronous operation counts as blocked */
+#define GROUPS_MAX 4096u /* maximum number of groups; calls beyond it are only counted */
 
 static bool is_joined(const struct open_call *c)
 {
@@ -28,7 +28,7 @@ bool is_only_enqueued(const struct call *c)
 	return false;
 }
 
-/* The same operation, or at least the same kind of call. */
+/* Returns true for calls of the same operation, or at least of the same kind. */
 bool stuck_alike(const struct open_call *a, const struct open_call *b)
 {
 	const struct call *x = &a->call, *y = &b->call;
@@ -39,13 +39,16 @@ bool stuck_alike(const struct open_call *a, const struct open_call *b)
 	return !is_joined(a) || x->comm_seq == y->comm_seq;
 }
 
-/* The place of a call's group. */
+/* Index entry of a group. */
 struct group_place {
 	struct table_key key;
 	uint32_t at; /* index in stuck[] */
 };
 
-/* The second part of the group's key, after the communicator; equal for calls that are alike (stuck_alike). */
+/*
+ * Returns the second part of a group's key, after the communicator. It is equal for calls that are
+ * alike (stuck_alike()).
+ */
 static uint64_t hash_stuck_kind(const struct open_call *c)
 {
 	bool joined = is_joined(c);
@@ -56,7 +59,7 @@ static uint64_t hash_stuck_kind(const struct open_call *c)
 		hash_u64(hash_u64(0, c->call.api), kind), joined ? (uint64_t)c->call.comm_seq : 0);
 }
 
-/* Calls are sorted by rank: a rank that was already added is the last one. */
+/* Calls are sorted by rank, so a rank that was already added is the last one. */
 static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 {
 	if (*n && (*rank)[*n - 1] == r)
@@ -87,7 +90,7 @@ static void write_stuck_call(
 			.async = (c->call.bits & CALL_ASYNC) != 0};
 	}
 	s = &l->stuck[place->at];
-	/* A thread is blocked in it nevertheless. */
+	/* A thread is blocked in the asynchronous operation nevertheless. */
 	if (l->standing[c->call.rank] == c)
 		s->async = false;
 	if (c->age < s->age_min)
@@ -119,7 +122,7 @@ static void add_absent(struct stuck *s, const struct absent *now, int rank)
 {
 	struct absent *a = NULL;
 
-	/* Usually it is that of the previous rank. */
+	/* The reason is usually that of the previous rank. */
 	for (unsigned i = s->nabsent; i-- > 0 && !a;)
 		if (same_reason(&s->absent[i], now))
 			a = &s->absent[i];
@@ -193,8 +196,8 @@ static void find_absent(struct stuck_list *l, const struct gather *g, struct stu
 }
 
 /*
- * True if a message was started whose other side has not begun, no call followed, and the wait for it is not recorded
- * (PyTorch's Work.wait): its rank is blocked there.
+ * Returns true if the rank is blocked in the wait for a message that it started: the other side has
+ * not begun, no call followed, and no wait is recorded (PyTorch's Work.wait leaves no record).
  */
 static bool is_blocked_in_message(const struct gather *g, const struct open_call *c)
 {
@@ -206,7 +209,7 @@ static bool is_blocked_in_message(const struct gather *g, const struct open_call
 	       is_message_alone(&g->diagnose.messages, &c->call);
 }
 
-/* The last asynchronous operation of each rank, if no call followed. */
+/* Finds the last asynchronous operation of each rank, if no call followed it. */
 static void find_blocked(struct stuck_list *l, const struct gather *g)
 {
 	l->blocked = tool_alloc(g->folders.n * sizeof(*l->blocked));
@@ -225,7 +228,10 @@ static void find_blocked(struct stuck_list *l, const struct gather *g)
 			l->blocked[i] = NULL;
 }
 
-/* Calls of a process that ended normally block no rank; otherwise the call that was entered last is the innermost. */
+/*
+ * Finds for each rank the open call in which its thread is blocked: the one that was entered last.
+ * Open calls of a process that ended normally do not count.
+ */
 static void find_standing(struct stuck_list *l, const struct gather *g)
 {
 	l->standing = tool_alloc(g->folders.n * sizeof(*l->standing));
@@ -239,7 +245,7 @@ static void find_standing(struct stuck_list *l, const struct gather *g)
 	}
 }
 
-/* Sorts operations with a missing rank first, then by age, the oldest first. */
+/* Sorts operations with a missing rank first, then the oldest first. */
 static int by_weight(const void *x, const void *y)
 {
 	const struct stuck *a = x, *b = y;
@@ -304,7 +310,7 @@ void stuck_free(struct stuck_list *l)
 	table_free(&l->places);
 }
 
-/* True if a rank is missing that is not itself blocked. */
+/* Returns true if a rank is missing that is not itself blocked. */
 static bool has_missing_rank(const struct stuck *s)
 {
 	for (unsigned k = 0; k < s->nabsent; k++)
@@ -323,9 +329,9 @@ static bool has_standing_rank(const struct stuck_list *l, const struct gather *g
 }
 
 /*
- * Among the operations of that communicator that lack a rank, returns the first: a rank that is still in an earlier operation
- * is not the cause for the later ones. Waiting times do not decide: a rank that enters the first one late may find the next one
- * already begun by others.
+ * Returns the first operation of the communicator that lacks a rank: a rank that is still in an
+ * earlier operation does not cause the later ones to wait. Waiting times do not decide, because a
+ * rank that enters the first one late may find the next one already begun by others.
  */
 static const struct stuck *first_on_comm(const struct stuck_list *l, const struct stuck *s)
 {
@@ -356,7 +362,10 @@ const struct stuck *stuck_cause(const struct stuck_list *l, const struct gather 
 			continue;
 		if (!s->async && standing && has_missing_rank(s))
 			return first_on_comm(l, s);
-		/* A framework may wait in a place that is not recorded (autograd for its buckets): then the time decides. */
+		/*
+		 * A framework may wait without a record (autograd for its buckets). Then the time
+		 * decides.
+		 */
 		if (s->async && !async && has_missing_rank(s) &&
 			(standing || s->age_max >= ASYNC_STANDS_NS))
 			async = s;

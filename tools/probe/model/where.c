@@ -57,7 +57,7 @@ static struct where_file *find_where_file(const struct where *w, const char *nam
 	return NULL;
 }
 
-/* id: in hex, "" for none. */
+/* id: in hexadecimal; "" if not known. */
 static void add_file(struct where *w, const char *path, const char *id)
 {
 	const char *name = where_base_name(path);
@@ -75,7 +75,7 @@ static void add_file(struct where *w, const char *path, const char *id)
 		f->module.build_id[f->module.build_id_len++] = (uint8_t)b;
 }
 
-/* modules.csv */
+/* Reads modules.csv. */
 static void from_table(struct where *w, const char *dir)
 {
 	char *path = tool_format("%s/modules.csv", dir);
@@ -117,7 +117,7 @@ static void from_journal(struct where *w, const char *path)
 	journal_close(&j);
 }
 
-/* The file's own build id as text, "" without one. */
+/* Returns the build id of the file as text, or "". */
 static char *build_id(const char *path)
 {
 	int fd = io_open_regular(AT_FDCWD, path, O_RDONLY, 0);
@@ -140,7 +140,10 @@ static char *build_id(const char *path)
 	return text;
 }
 
-/* The program itself. No build id shows whether the file has changed, so it must be older than the run. */
+/*
+ * Adds the program itself. No build id shows whether its file has changed, so the file must be
+ * older than the run.
+ */
 static void from_command_line(struct where *w, const struct rank_dir *d)
 {
 	const char *program = d->meta.program;
@@ -237,8 +240,9 @@ static void look_at_file(struct where_file *f)
 #define STARTS_MAX 32
 
 /*
- * Starts of the functions with that name that are large enough: static functions, overloads and instances of a template may
- * share it. Returns their number, 0 if there are too many to decide.
+ * Finds the starts of the functions with this name that are large enough: static functions,
+ * overloads and instances of a template may share it. Returns their number, or 0 if there are too
+ * many to decide.
  */
 static unsigned function_starts_of(
 	const struct where_file *f, const char *name, uint64_t offset, uint64_t start[STARTS_MAX])
@@ -265,7 +269,7 @@ static unsigned function_starts_of(
 	return found;
 }
 
-/* The `n` bytes before that address, as they are in the file. */
+/* Reads the `n` bytes of the file before an address. */
 static bool read_code_before(int fd, uint64_t address, uint8_t *code, size_t n)
 {
 	Elf *e = elf_begin(fd, ELF_C_READ, NULL);
@@ -287,7 +291,7 @@ static bool read_code_before(int fd, uint64_t address, uint8_t *code, size_t n)
 	return found;
 }
 
-/* False: no call ends at that address, so it is not a return address. */
+/* Returns false if no call instruction ends at the address, so that it is not a return address. */
 static bool follows_call(const char *path, uint64_t address)
 {
 	enum { LONGEST = 7 };
@@ -313,7 +317,10 @@ static bool follows_call(const char *path, uint64_t address)
 	return call;
 }
 
-/* The line of a return address at that offset from the start of a function; "" if functions of that name differ. */
+/*
+ * Sets the line of the return address at an offset from the start of function `name`; "" if
+ * functions with this name differ.
+ */
 static void find_function_line(struct where *w, struct where_file *f, const char *name,
 	uint64_t offset, char *buf, size_t cap)
 {

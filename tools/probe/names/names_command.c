@@ -51,7 +51,7 @@ static const struct cli_option options[] = {
 	[OPT_JSON] = {"json", 0, false},
 };
 
-/* A bit for each part to print. */
+/* One bit for each part to print. */
 enum {
 	SHOW_PARAMS = 1,
 	SHOW_BUCKETS = 2,
@@ -61,7 +61,7 @@ enum {
 	SHOW_NAMES = SHOW_PARAMS | SHOW_BUCKETS | SHOW_MODULES,
 };
 
-/* A cell; control characters become blanks, as names come from the recorded program. */
+/* Writes a cell. Control characters become blanks, because names come from the recorded program. */
 static void write_cell(struct out_table *t, const char *text)
 {
 	char *copy = tool_strdup(text);
@@ -156,7 +156,7 @@ static void print_modules(const struct names *names)
 	out_table_end(&t);
 }
 
-/* False: that rank (or with rank -1, every rank) has no names. */
+/* Returns false if the rank (with rank -1: every rank) has no names. */
 static bool print_names_of(const struct folders *f, int64_t rank, unsigned show)
 {
 	for (unsigned i = 0; i < f->n; i++) {
@@ -195,7 +195,7 @@ static bool read_rank(const char *text, int64_t *rank)
 static int print_parts(
 	const struct folders *f, int64_t rank, unsigned show, const char *steps, bool json)
 {
-	uint64_t lo = 1, hi = 0; /* the first ones */
+	uint64_t lo = 1, hi = 0; /* the first steps that have messages */
 	bool named = false, groups = false;
 
 	if (steps && !option_steps("names", steps, &lo, &hi))

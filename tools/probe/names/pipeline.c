@@ -12,15 +12,15 @@
 
 #define MESSAGES_MAX (1u << 21)
 #define STAGES_MAX (1u << 20)
-#define KINDS_MAX (1u << 20) /* kinds of messages in the selected steps */
+#define KINDS_MAX (1u << 20) /* maximum number of kinds of messages in the selected steps */
 #define STEPS_SHOWN 3
 
 /* ---- frames ---- */
 
 /*
- * Functions of schedules between the program and the message: Megatron-LM's p2p_communication, DeepSpeed's pipeline engine, and
- * PyTorch's schedules. In PyTorch one function serves both directions; only the exchange before the first micro-batch has its
- * own.
+ * Functions of schedules between the program and the message: Megatron-LM's p2p_communication,
+ * DeepSpeed's pipeline engine, and PyTorch's schedules. In PyTorch one function serves both
+ * directions. Only the exchange before the first micro-batch has a function of its own.
  */
 static const struct {
 	const char *function;
@@ -77,10 +77,10 @@ enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send)
 	return way;
 }
 
-/* Directions of messages with a stack, both sides. */
+/* Directions of the messages with one stack, for both sides. */
 struct stack_ways {
 	struct table_key key; /* a: stack id */
-	enum pipe_way way[2]; /* receive, send */
+	enum pipe_way way[2]; /* for receives, and for sends */
 };
 
 static void read_stack_ways(struct table *ways, const struct rank_dir *dir)
@@ -115,7 +115,7 @@ static bool is_op(uint32_t op, const char *name)
 	return strcmp(intern_name(op), name) == 0;
 }
 
-/* False: not a message of a pipeline. */
+/* Returns false if the call is not a message of a pipeline. */
 static bool make_message(
 	struct pipe_message *m, const struct call *c, const struct comms *comms, int rank)
 {
@@ -162,7 +162,10 @@ static void keep_pipe_message(struct pipelines *p, const struct pipe_message *m)
 	p->message[p->n++] = *m;
 }
 
-/* Whether the rank takes part in a communicator that carries a pipeline. Otherwise its files are not read. */
+/*
+ * Returns true if the rank takes part in a communicator that carries a pipeline. The files of other
+ * ranks are not read.
+ */
 static bool is_in_pipeline(const struct comms *comms, int rank)
 {
 	for (uint32_t i = 0; i < comms->table.n; i++) {
@@ -213,7 +216,7 @@ static void read_rank_messages(
 	table_free(&ways);
 }
 
-/* By rank, step, seq: in the order in which the program issued them. */
+/* Sorts by rank, step and seq: in the order in which the program made the calls. */
 static int by_issue(const void *a, const void *b)
 {
 	const struct pipe_message *x = a, *y = b;
@@ -228,8 +231,8 @@ static int by_issue(const void *a, const void *b)
 /* ---- stages ---- */
 
 /*
- * Finds the stage before the rank, from one of its messages. If steps disagree, the last one counts: in the first one ranks
- * exchange set-up messages.
+ * Finds the previous stage of the rank, from one of its messages. If steps disagree, the last one
+ * counts, because in the first one ranks exchange set-up messages.
  */
 static void handle_first_message(struct pipelines *p, const struct pipe_message *m)
 {
@@ -242,7 +245,10 @@ static void handle_first_message(struct pipelines *p, const struct pipe_message 
 	s->seen = true;
 	s->step = m->step;
 	s->told = m->told == PIPE_BY_FRAMES ? PIPE_BY_FRAMES : PIPE_BY_ORDER;
-	/* If the frames say that a first message goes backward, the forward passes were not recorded. */
+	/*
+	 * If the frames show that the first message goes backward, the forward passes were not
+	 * recorded.
+	 */
 	s->before = m->way == PIPE_BACKWARD ? INT_MIN : m->send ? -1 : m->from;
 }
 
@@ -274,8 +280,8 @@ size_t first_message_of(const struct pipelines *p, int rank)
 }
 
 /*
- * Follows the previous stages to the first one; stages in a circle, after a gap, or two successors of one stage have no
- * position.
+ * Follows the previous stages to the first one. Stages in a circle, after a gap, or with two
+ * successors of one stage get no position.
  */
 static void place_stage(struct pipelines *p, struct pipe_stage *s)
 {
@@ -292,9 +298,9 @@ static void place_stage(struct pipelines *p, struct pipe_stage *s)
 	s->at = (int)at;
 }
 
-/* Stages at one position. */
+/* The number of stages at one position. */
 struct place_use {
-	struct table_key key; /* a: communicator and first stage, hashed; b: position */
+	struct table_key key; /* a: hash of communicator and first stage; b: position */
 	uint32_t n;
 };
 
@@ -303,7 +309,10 @@ static struct pipe_stage *stage_head(const struct pipelines *p, const struct pip
 	return s->first < 0 ? NULL : find_pipe_stage(p, s->key.a, s->first);
 }
 
-/* Two stages at one position: the order of messages has another meaning there, and nothing is reported for that pipeline. */
+/*
+ * If two stages are at one position, the order of messages has another meaning. Then nothing is
+ * reported for the pipeline.
+ */
 static void refuse_forks(struct pipelines *p)
 {
 	struct table places;
@@ -351,7 +360,9 @@ static void direct_message(struct pipelines *p, struct pipe_message *m)
 	m->told = PIPE_BY_ORDER;
 }
 
-/* Notes messages from the last stage to the first: each rank then has several parts of the model. */
+/*
+ * Records messages from the last stage to the first: each rank then has several parts of the model.
+ */
 static void see_wrap(struct pipelines *p, const struct pipe_message *m)
 {
 	int first_stage = m->way == PIPE_FORWARD ? m->to_stage : m->from_stage;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages of pipelines: the stages, the direction and the micro-batch of each. The direction comes from the schedule's
- * function on the stack (Megatron's send_forward, DeepSpeed's _exec_send_grads ...), otherwise from the order of messages: in a
- * step the first message of the first stage is a send, and that of every other stage is a receive from the previous stage. The
- * micro-batch is counted: messages of one step with equal ends, direction, type and length belong to micro-batches 0, 1, 2 ...
- * If neither works, a message has no direction.
+ * Messages of pipelines: stages, direction and micro-batch of each message. The direction comes
+ * from the schedule's function on the stack (Megatron's send_forward, DeepSpeed's _exec_send_grads
+ * ...). If none is found, it comes from the order of messages: in a step, the first message of the
+ * first stage is a send, and that of each other stage is a receive from the previous stage. If
+ * neither is possible, the direction is unknown. The micro-batch is counted: messages of one step
+ * with equal ranks, direction, type and length belong to micro-batches 0, 1, 2 ...
  */
 #ifndef PROBE_TOOLS_PIPELINE_H
 #define PROBE_TOOLS_PIPELINE_H
@@ -24,7 +25,7 @@ enum pipe_told { PIPE_NOT_TOLD, PIPE_BY_FRAMES, PIPE_BY_ORDER };
 struct pipe_message {
 	uint64_t step, seq, comm, count, bytes, start;
 	uint32_t op, dtype, stack; /* op, dtype: interned */
-	int rank, from, to; /* world ranks; rank is one of the two */
+	int rank, from, to; /* world ranks; `rank` is `from` or `to` */
 	bool send;
 	enum pipe_way way;
 	enum pipe_told told;
@@ -35,39 +36,50 @@ struct pipe_message {
 /* The position of a rank in the pipeline of a communicator. */
 struct pipe_stage {
 	struct table_key key; /* a: communicator; b: world rank */
-	int before; /* the previous stage, a world rank; -1: it is the first; INT_MIN: not known */
-	int first; /* world rank of the pipeline's first stage; -1: it is in no known pipeline */
-	int at; /* stage, from 0 */
+	/* World rank of the previous stage; -1: this is the first stage; INT_MIN: not known. */
+	int before;
+	int first; /* world rank of the first stage; -1: the rank is in no known pipeline */
+	int at; /* number of the stage, from 0 */
 	enum pipe_told told;
-	uint64_t step; /* step of the first message */
+	uint64_t step; /* step of the rank's first message */
 	bool seen;
-	/* For a first stage. wraps: the last stage sends forward to it, so each rank has several parts of the model. */
+	/*
+	 * Only for a first stage. wraps: the last stage sends forward to it, so that each rank has
+	 * several parts of the model.
+	 */
 	bool wraps, doubtful;
 };
 
 struct pipelines {
-	struct pipe_message *message; /* by rank, step, seq */
+	struct pipe_message *message; /* sorted by rank, step and seq */
 	size_t n, cap;
 	struct table stage; /* struct pipe_stage */
-	uint64_t left_out; /* messages beyond the bound */
+	uint64_t left_out; /* messages that exceeded the maximum number */
 	uint64_t step_lo, step_hi; /* selected steps */
 };
 
 /*
- * Reads the messages of communicators that carry a pipeline (role in parallel.json). step_lo > step_hi: the first three steps that have
- * any. Free with pipelines_free.
+ * Reads the messages of the communicators that carry a pipeline (role in parallel.json), in steps
+ * step_lo to step_hi. step_lo > step_hi: the first three steps with such messages. Call
+ * pipelines_free() in any case.
  */
 void pipelines_read(struct pipelines *p, const struct folders *f, const struct comms *comms,
 	uint64_t step_lo, uint64_t step_hi);
 void pipelines_free(struct pipelines *p);
 
-/* Index of the first message of that rank; n: neither it nor any higher rank has one. */
+/*
+ * Returns the index of the first message of `rank`, or of the next higher rank that has one; p->n
+ * if none has.
+ */
 size_t first_message_of(const struct pipelines *p, int rank);
 
-/* NULL: not known. */
+/* Returns NULL if the stage is not known. */
 const struct pipe_stage *pipe_stage_of(const struct pipelines *p, uint64_t comm, int rank);
 
-/* The direction of messages that functions with these names send or receive; frames as in stack_info.csv. */
+/*
+ * Returns the direction of messages that these functions send or receive. frames: n bytes, as in
+ * stack_info.csv.
+ */
 enum pipe_way pipe_way_of_frames(const char *frames, size_t n, bool send);
 
 #endif

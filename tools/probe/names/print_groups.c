@@ -12,7 +12,7 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/names/pipeline.h"
 
-#define PARALLEL_MAX (1u << 20) /* bytes of a parallel.json */
+#define PARALLEL_MAX (1u << 20) /* maximum bytes of a parallel.json */
 
 static const char *const way_words[] = {[PIPE_UNKNOWN] = "",
 	[PIPE_FORWARD] = "forward",
@@ -23,7 +23,7 @@ static const char *const told_words[] = {
 
 /* ---- roles of communicators ---- */
 
-/* A line that several ranks have in common is printed once. */
+/* A communicator that several ranks list is printed once. */
 struct said_comm {
 	struct table_key key; /* a: id */
 	bool seen;
@@ -97,11 +97,11 @@ static bool print_comm_roles(const struct folders *f, int64_t rank)
 
 /* ---- pipelines ---- */
 
-/* Messages of one stage in the last step read. */
+/* The messages of one stage in the last step that was read. */
 struct stage_use {
-	uint64_t forward, backward; /* sent */
+	uint64_t forward, backward; /* number of messages sent */
 	int64_t micro_batches; /* -1: not known */
-	uint64_t bytes; /* sent */
+	uint64_t bytes; /* bytes sent */
 };
 
 static struct stage_use count_stage(

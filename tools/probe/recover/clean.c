@@ -12,7 +12,7 @@
 #include "tools/lib/tool.h"
 
 #define META_LEAD 16384
-#define MOVED_MAX 1000 /* a later run moves an existing folder to <folder>.<n> */
+#define MOVED_MAX 1000 /* a later run moves an existing folder to <folder>.<n>; n is at most this */
 
 const char *const clean_name[] = {
 	[CLEAN_LIVES] = "alive",
@@ -23,7 +23,7 @@ const char *const clean_name[] = {
 	[CLEAN_FAILED] = "failed",
 };
 
-/* True if the folder belongs to that process and still has to be completed by `recover`. */
+/* Returns true if the folder belongs to the process and has not been completed by `recover`. */
 static bool waits_for(const char *folder, const struct journal_owner *o)
 {
 	char *path = tool_format("%s/meta.json", folder), meta[META_LEAD], state[16];
@@ -39,7 +39,7 @@ static bool waits_for(const char *folder, const struct journal_owner *o)
 	       owner_same(&owner, o);
 }
 
-/* The folder that the journal belongs to, malloc'd; "" if there is none. */
+/* Returns the folder to which the journal belongs, malloc'd; "" if there is none. */
 static char *folder_of(const struct outside *o)
 {
 	if (o->folder[0] != '/')
@@ -89,10 +89,10 @@ static void remove_it(const struct outside *o, struct clean_one *c)
 	}
 }
 
-/* A journal without an owner is free if no process has mapped or locked it. */
+/* Returns true for a journal without an owner if no process has mapped or locked it. */
 static bool blank_is_free(const struct outside *o)
 {
-	/* A file's lock is checked again before the file is removed. */
+	/* The lock of a file is checked again before the file is removed. */
 	return o->path[0] == '/' || outside_sign(o->path, &o->owner, 0) == OWNER_DEAD;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handles journals outside the ranks' folders whose processes are dead. */
+/* Journals outside the ranks' folders whose processes have ended. */
 #ifndef PROBE_TOOLS_CLEAN_H
 #define PROBE_TOOLS_CLEAN_H
 
@@ -10,23 +10,23 @@
 
 enum clean_result {
 	CLEAN_LIVES, /* its process runs, or may run */
-	CLEAN_WAITS, /* it belongs to a folder that `recover` would complete */
-	CLEAN_ORPHAN, /* its folder is gone: only `--clean` removes it */
-	CLEAN_RECOVERED, /* its folder was completed, and the journal was removed */
+	CLEAN_WAITS, /* it belongs to a folder that `probe recover` would complete */
+	CLEAN_ORPHAN, /* its folder does not exist; only `--clean` removes such a journal */
+	CLEAN_RECOVERED, /* its folder was completed, and the journal removed */
 	CLEAN_REMOVED,
-	CLEAN_FAILED, /* reason in `why` */
+	CLEAN_FAILED, /* the reason is in `why` */
 };
 
 struct clean_one {
 	enum clean_result result;
-	char *folder; /* the folder that it belongs to now; "" if none exists */
-	struct recover_info info; /* of CLEAN_RECOVERED */
+	char *folder; /* path of its folder now; "" if it does not exist */
+	struct recover_info info; /* only for CLEAN_RECOVERED */
 	char why[256];
 };
 
-/* Decides what to do with one journal; `remove`: also does it. */
+/* Decides what has to be done with journal o, and does it if `remove` is true. */
 void clean_one(const struct outside *o, bool remove, struct clean_one *out);
 
-extern const char *const clean_name[]; /* of enum clean_result, for JSON */
+extern const char *const clean_name[]; /* names of enum clean_result in JSON */
 
 #endif

@@ -37,8 +37,8 @@ static void fail_fill(struct fill_info *f, const char *what, int err)
 /* ---- new files ---- */
 
 struct step_files {
-	const char *dir; /* the rank's */
-	uint64_t per, block; /* steps in a file; first step of the open one */
+	const char *dir; /* the rank's folder */
+	uint64_t per, block; /* per: steps in a file; block: first step of the open file */
 	FILE *file;
 	uint64_t rows, last;
 	int err;
@@ -71,7 +71,7 @@ static void close_block(struct step_files *s)
 	s->file = NULL;
 }
 
-/* The file of that step; a new one gets the first line of the file being read. */
+/* Opens the file of a step. A new file gets the first line of the file that is being read. */
 static bool open_block(struct step_files *s, const struct csv *c, uint64_t step)
 {
 	uint64_t block = step / s->per * s->per;
@@ -145,7 +145,7 @@ static int open_folder_at(int dirfd, const char *name)
 	return openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Removes its calls files. */
+/* Removes the calls files in the folder. */
 static void empty_folder(int dirfd)
 {
 	DIR *d = fdopendir(dup(dirfd));
@@ -171,7 +171,7 @@ static void remove_work(int dirfd)
 	unlinkat(dirfd, WORK, AT_REMOVEDIR);
 }
 
-/* meta.json with the new numbers, next to the new files. */
+/* Writes meta.json with the new numbers beside the new files. */
 static int write_new_meta(int dirfd, int work, const struct step_files *s)
 {
 	char *all = tool_alloc(META_MOST + 1), *at, *end, *text;
@@ -210,7 +210,7 @@ static int move_ready_files(int dirfd)
 			close(ready);
 		return -errno;
 	}
-	/* If meta.json is still there, no new file has been moved: all others are old. */
+	/* If meta.json is still in READY, no new file has been moved, so all others are old. */
 	if (fstatat(ready, "meta.json", &st, 0) == 0) {
 		for (struct dirent *e; (e = readdir(d));)
 			if (is_calls_file(e->d_name))

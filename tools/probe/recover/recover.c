@@ -69,16 +69,16 @@ static const struct cli_option options[] = {
 
 struct done {
 	char *name;
-	int rank; /* -1: the folder's name has no rank */
+	int rank; /* -1: the folder's name contains no rank */
 	struct recover_info info;
-	bool filled; /* fill is known */
+	bool filled; /* `fill` is set */
 	struct fill_info fill;
 };
 
 struct list {
 	struct done *d;
 	unsigned n, cap;
-	/* Journals elsewhere, and the result for each. */
+	/* Journals outside the folders, and the result for each. */
 	struct outside_list outside;
 	struct clean_one *clean;
 };
@@ -96,7 +96,7 @@ static int rank_of(const char *name)
 		       : -1;
 }
 
-/* True if path has no links up to its last part, which is a folder and no link. */
+/* The path has no links, except perhaps in its last part, which must be a folder and no link. */
 static void recover_one(struct list *l, const char *path, const char *name, const struct wish *w)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -127,7 +127,7 @@ static int by_version_name(const void *x, const void *y)
 	return strverscmp(*(char *const *)x, *(char *const *)y);
 }
 
-/* Every rank's folder in the output folder, of any run. */
+/* Handles every rank's folder in the output folder, of any run. */
 static int recover_all(struct list *l, const char *path, const struct wish *w)
 {
 	DIR *d = opendir(path);
@@ -384,7 +384,7 @@ static void print_json(const struct list *l)
 	json_end();
 }
 
-/* folder: the output folder or a rank's, without links. */
+/* folder: the output folder or a rank's folder, without links. */
 static bool is_below(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
@@ -393,7 +393,7 @@ static bool is_below(const char *path, const char *folder)
 	       (!path[n] || path[n] == '/' || folder[n - 1] == '/');
 }
 
-/* The folder's path as its process knew it, or without links. */
+/* Compares with the path as the process knew it, and with the path without links. */
 static bool is_of(const struct outside *o, const char *folder)
 {
 	char *real = realpath(o->folder, NULL);
@@ -403,7 +403,7 @@ static bool is_of(const struct outside *o, const char *folder)
 	return is;
 }
 
-/* Skips journals of other jobs on this machine, which do not belong to this folder. */
+/* Drops the journals of other jobs on this host, which do not belong to this folder. */
 static void keep_those_of(struct outside_list *o, const char *folder)
 {
 	unsigned n = 0;
@@ -418,7 +418,7 @@ static void keep_those_of(struct outside_list *o, const char *folder)
 	o->n = n;
 }
 
-/* folder: NULL: the whole machine. */
+/* folder NULL: all journals on this host. */
 static void look_outside(struct list *l, const struct wish *w, const char *folder)
 {
 	outside_find(&l->outside, &w->journals, w->journals != NULL);
@@ -440,14 +440,14 @@ static void free_list(struct list *l)
 	outside_free(&l->outside);
 }
 
-/* path: NULL if none was given. */
+/* path NULL: none was given. */
 static int recover_path(const char *path, const struct wish *w)
 {
 	struct list l = {0};
 	int status = STATUS_DONE;
 	char *full = realpath(path ? path : folders_default(), NULL), *of = NULL;
 
-	/* A folder that is gone may still have journals elsewhere. */
+	/* A folder that no longer exists may still have journals outside of it. */
 	if (!full && (!w->clean || (path && errno != ENOENT))) {
 		tool_error("recover: %s: %s", path ? path : folders_default(), strerror(errno));
 		return STATUS_USAGE;

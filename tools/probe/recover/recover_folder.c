@@ -46,10 +46,10 @@ static void recover_fail(struct recover_info *r, const char *what, int err)
 		snprintf(r->why, sizeof(r->why), "%s: %s", what, io_error_text(err));
 }
 
-/* The place of a journal: the file that is deleted in the end must be the one that was examined. */
+/* Where a journal is. The file that is deleted at the end must be the one that was examined. */
 struct place {
 	int dir; /* its folder */
-	const char *name; /* its name there */
+	const char *name; /* its name in this folder */
 	int fd; /* the journal itself; -1: a shared memory segment */
 	struct stat st;
 };
@@ -63,7 +63,7 @@ static void leave_place(struct place *p, int dirfd)
 	p->fd = p->dir = -1;
 }
 
-/* Opens it, if it is a regular file of the folder's owner that has no second name. */
+/* Opens the journal, if it is a regular file of the folder's owner and has no second name. */
 static int open_place(struct journal *j, struct place *p, int dirfd)
 {
 	struct stat folder;
@@ -78,7 +78,7 @@ static int open_place(struct journal *j, struct place *p, int dirfd)
 	else if (p->st.st_uid != folder.st_uid || p->st.st_nlink > 1)
 		err = -EPERM;
 	if (!err) {
-		/* By its descriptor: the name may be another file's by now. */
+		/* By its descriptor, because the name may be that of another file by now. */
 		snprintf(self, sizeof(self), "/proc/self/fd/%d", p->fd);
 		err = journal_open(j, AT_FDCWD, self, false);
 	}
@@ -94,7 +94,7 @@ static void delete_journal(const struct place *p)
 		unlinkat(p->dir, p->name, 0);
 }
 
-/* A segment that belongs to the folder's owner. */
+/* Opens a segment that belongs to the folder's owner. */
 static int open_own_segment(struct journal *j, int dirfd, const char *path)
 {
 	struct stat st;
@@ -109,8 +109,9 @@ static int open_own_segment(struct journal *j, int dirfd, const char *path)
 }
 
 /*
- * A journal elsewhere: meanwhile another process may have put its own journal there (the folder was moved, the job started
- * again), and another user any file. It must have the expected owner, and belong to the user whose folder this is.
+ * Opens a journal outside the folder. Another process may have put its own journal in its place
+ * (the folder was moved, the job started again), and another user any file. So it must have the
+ * expected owner process, and belong to the user who owns the folder.
  */
 static int open_outside(struct journal *j, struct place *p, int dirfd, char *path,
 	const struct journal_owner *owner)
@@ -142,8 +143,8 @@ static int open_outside(struct journal *j, struct place *p, int dirfd, char *pat
 }
 
 /*
- * Finds the journal: in the folder, or at the place in meta.json, or elsewhere without an entry in meta.json, because its
- * process was killed or its disk was full before it could write that. Returns -errno of opening it.
+ * Finds and opens the journal. It is in the folder, or where meta.json says. If the process was
+ * killed, or its disk was full, before it could write that: elsewhere. Returns 0 or -errno.
  */
 static int open_journal(
 	struct journal *j, int dirfd, char *path, size_t cap, struct place *p, bool *found)
@@ -178,7 +179,7 @@ static int open_journal(
 	return open_outside(j, p, dirfd, path, &owner);
 }
 
-/* The journal's present place, reached through the open folder. */
+/* Returns whether the owner runs. The journal's present path is found by the open folder. */
 static enum owner_life life_of(const struct journal_head *h, int dirfd, const char *path)
 {
 	uint32_t state = atomic_load(&h->state);
@@ -204,7 +205,10 @@ static void leave_folder_alone(struct recover_info *r, enum owner_life life)
 		snprintf(r->why, sizeof(r->why), "its process (%s) is running", r->owner);
 }
 
-/* Deletes the empty journal of a dead process: it has no rows, and occupies its whole size. */
+/*
+ * Deletes the empty journal of a process that has ended: it has no rows, and occupies its whole
+ * size.
+ */
 static bool delete_empty_journal(int dirfd, const struct place *p, struct recover_info *r)
 {
 	char meta[META_LEAD], here[64];
@@ -215,7 +219,10 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 		return false;
 	meta[n] = 0;
 	snprintf(here, sizeof(here), "/proc/self/fd/%d", p->fd);
-	/* The process locks its journal a moment after it creates it, so the owner must be known to be dead. */
+	/*
+	 * A process locks its journal a moment after it creates it. So it must be known from
+	 * meta.json that the owner has ended.
+	 */
 	if (owner_parse(meta, &owner) < 0 ||
 		recover_owner_life(&owner, here, here, 1) != OWNER_DEAD)
 		return false;
@@ -225,8 +232,9 @@ static bool delete_empty_journal(int dirfd, const struct place *p, struct recove
 }
 
 /*
- * A folder without a journal: its process may have taken the folder a moment ago and be about to create one, or could not get
- * one (a full disk) and writes its files without it. True: the process runs, or may run.
+ * Returns true if the process of a folder without a journal runs, or may run. It may have made the
+ * folder a moment ago and be about to create a journal, or it could not create one (a full disk)
+ * and writes its files without it.
  */
 static bool lives_without_journal(int dirfd, bool force, struct recover_info *r)
 {
@@ -297,7 +305,10 @@ void recover_folder(int dirfd, bool force, struct recover_info *r)
 	struct place p;
 
 	*r = (struct recover_info){.result = RECOVER_NOTHING};
-	/* Two processes at once would write the same rows. The lock is released with the caller's descriptor. */
+	/*
+	 * Two processes at once would write the same rows. The lock is released with the caller's
+	 * descriptor.
+	 */
 	if (flock(dirfd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
 		r->result = RECOVER_FAILED;
 		snprintf(r->why, sizeof(r->why), "another probe recover is working here");

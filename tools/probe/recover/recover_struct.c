@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writes module_struct.json from names.csv: a killed process may have left some modules in its journal, or may not have written
- * the file yet.
+ * Writes module_struct.json from names.csv. A killed process may have left some modules in its
+ * journal, or may not have written the file yet.
  */
 #include "tools/probe/recover/recover_struct.h"
 
@@ -24,7 +24,7 @@ static uint8_t dtype_of_name(const char *name)
 	return DT_OTHER;
 }
 
-/* "8x512"; for a scalar "-". */
+/* Parses "8x512"; "-" for a scalar. */
 static unsigned dims_of_shape(const char *shape, uint64_t dims[DIMS_MAX])
 {
 	unsigned n = 0;

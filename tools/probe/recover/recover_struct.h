@@ -2,7 +2,10 @@
 #ifndef PROBE_TOOLS_PROBE_RECOVER_RECOVER_STRUCT_H
 #define PROBE_TOOLS_PROBE_RECOVER_RECOVER_STRUCT_H
 
-/* Writes the file again from names.csv, if that has modules (key print_struct). dirfd: the folder. */
+/*
+ * Writes the file of key print_struct again from names.csv, if names.csv contains modules. dirfd:
+ * the folder.
+ */
 void recover_structure(int dirfd);
 
 #endif

@@ -8,17 +8,19 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/report.h"
 
-/* What a finding is about, and with it what can follow from it. */
+/* What a finding is about. That decides what can follow from it. */
 enum nature {
-	NATURE_ALONE, /* about files or the whole run: nothing can follow from it */
-	NATURE_ORDER, /* the calls that a rank makes and their parameters: everything except time */
-	NATURE_VALUE, /* values */
-	NATURE_END, /* how it ended */
-	NATURE_TIME, /* further delays of the same ranks */
+	NATURE_ALONE, /* files, or the whole run: nothing can follow from it */
+	/* The calls that a rank makes and their parameters: everything but time can follow. */
+	NATURE_ORDER,
+	NATURE_VALUE, /* values: other values can follow */
+	NATURE_END, /* how a rank ended */
+	NATURE_TIME, /* time: further delays of the same ranks can follow */
 };
 
 /*
- * If two findings concern the same operation, or the time of the same rank, the one with the smaller depth explains the other.
+ * If two findings are about the same operation, or about the time of the same rank, the one with
+ * the smaller depth explains the other.
  */
 static const struct {
 	const char *kind;
@@ -66,8 +68,9 @@ static bool is_of_collective(const struct finding *f)
 }
 
 /*
- * The rank passed no readable elements: its call was rejected. It took no part in its operation, but the call was counted: from
- * there on equal numbers are different operations on the ranks, which causes mismatches.
+ * Returns true if the rank's call was rejected, because it passed no readable elements. It took no
+ * part in the operation, but the call was counted. From then on equal numbers are different
+ * operations on the ranks, which causes mismatches.
  */
 static bool has_shifted_numbers(const struct finding *error, const struct finding *f)
 {
@@ -96,7 +99,7 @@ static bool has_culprit_of(const struct finding *a, const struct finding *b)
 	return false;
 }
 
-/* True if a certainly happened first and can have affected b. */
+/* Returns true if a certainly happened first and can have affected b. */
 static bool can_lead_to(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	const struct diagnose *d = &r->g.diagnose;
@@ -108,13 +111,16 @@ static bool can_lead_to(const struct report *r, const struct finding *a, const s
 		y->rank, y->step);
 }
 
-/* True if b can be a consequence of a. */
+/* Returns true if b can be a consequence of a. */
 static bool can_explain(const struct report *r, const struct finding *a, const struct finding *b)
 {
 	unsigned x = 0, y = 0;
 	enum nature cause = find_nature(a, &x), effect = find_nature(b, &y);
 
-	/* A finding that is more severe than its cause stays separate: the user must see it. */
+	/*
+	 * A finding that is more severe than its cause stays separate, because the user must see
+	 * it.
+	 */
 	if (a->severity > b->severity || cause == NATURE_ALONE || effect == NATURE_ALONE)
 		return false;
 	if (cause == NATURE_TIME || effect == NATURE_TIME)
@@ -126,15 +132,15 @@ static bool can_explain(const struct report *r, const struct finding *a, const s
 	if (is_about_same_operation(a, b))
 		return x < y && effect != NATURE_END;
 	/*
-	 * Wrong values change what a program computes, and rarely which calls it makes: a fault in its calls is then a separate
-	 * fault.
+	 * Wrong values change what a program computes, but rarely which calls it makes. A fault in
+	 * its calls is therefore a separate fault.
 	 */
 	if (cause == NATURE_VALUE || cause == NATURE_END)
 		return cause == effect && x <= y && can_lead_to(r, a, b);
 	return can_lead_to(r, a, b);
 }
 
-/* Moves f, and then its own consequences, to the consequences of `cause`. */
+/* Makes f, and its own consequences, consequences of `cause`. */
 static void fold_into(struct finding *cause, struct finding *f)
 {
 	cause->consequence = tool_realloc(

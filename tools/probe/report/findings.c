@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Findings: blocked operations, ranks that differ, bad values, errors. Missing data: find_losses.c. */
+/*
+ * Findings about blocked operations, ranks that differ, bad values and errors. Missing data:
+ * find_losses.c.
+ */
 #include "tools/probe/rules/end/hang.h"
 #include "tools/probe/rules/report.h"
 
@@ -22,7 +25,7 @@
 
 /* ---- stuck ---- */
 
-/* Describes what one group of missing ranks does instead. */
+/* Describes what a group of missing ranks does instead. */
 static char *absent_text(struct report *r, const struct absent *a)
 {
 	char *who = out_ranks(a->rank, a->n), *what = NULL, *all = NULL, *at = NULL;
@@ -78,7 +81,7 @@ static void append_line(char **text, char *line)
 	free(line);
 }
 
-/* Describes the requests that a rank waits for; at most PENDING_MAX are named. */
+/* Describes the requests for which a rank waits. At most PENDING_MAX are named. */
 static void pending_of(struct report *r, uint32_t rank, char **text)
 {
 	unsigned n = 0;
@@ -110,7 +113,7 @@ static bool is_of_same_operation(const struct call *a, const struct call *b)
 	return a->api == b->api && a->comm == b->comm && a->comm_seq == b->comm_seq;
 }
 
-/* Ranks whose last call is an operation that they started and that is not complete: a line for each operation. */
+/* Lists ranks whose last call started an operation that is not complete, one line per operation. */
 static void blocked_ranks(struct report *r, char **text)
 {
 	bool *named = tool_alloc(r->g.folders.n * sizeof(*named));
@@ -149,7 +152,7 @@ static void blocked_ranks(struct report *r, char **text)
 	free(rank);
 }
 
-/* Ranks that are in no call at all while others wait: one of them is the suspect. */
+/* Lists ranks that are in no call while others wait: one of them is the suspect. */
 static void idle_ranks(struct report *r, char **text)
 {
 	struct absent idle = {.why = ABSENT_NEVER};
@@ -208,8 +211,8 @@ static void stopped_ranks(struct report *r, char **text)
 }
 
 /*
- * All ranks were ended, some while they computed: one of the latter may have ended first, after which a launcher ended the
- * others.
+ * All ranks were ended, some of them while they computed. One of these may have ended first, and a
+ * launcher then ended the others.
  */
 static void several_ended(const struct report *r, char **text)
 {
@@ -231,7 +234,10 @@ static bool is_receive_of_any(const struct open_call *c)
 	       (is_probe_wait(c) || strcmp(intern_name(c->call.op), "recv") == 0);
 }
 
-/* Some ranks wait in wildcard receives, and only one rank can still send to them. */
+/*
+ * Some ranks wait in wildcard receives, and only one rank can still send to them. Names it as the
+ * culprit.
+ */
 static void name_only_mover(struct report *r, struct finding *f)
 {
 	uint32_t one = 0;
@@ -248,8 +254,8 @@ static void name_only_mover(struct report *r, struct finding *f)
 }
 
 /*
- * A rank waits in a wildcard receive to which no rank can send any more, while other ranks wait for a message from it: it
- * blocks them.
+ * A rank waits in a wildcard receive to which no rank can send any more, while others wait for a
+ * message from it: names it as the culprit.
  */
 static void name_only_debtor(struct report *r, struct finding *f)
 {
@@ -312,7 +318,7 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 		if (at >= 0)
 			name_concerned(r, f, (uint32_t)at);
 	}
-	/* A message's sender or receiver is not a missing member. */
+	/* The peer of a message is not a missing member. */
 	if (!f->nrank && find_holding_ranks(r, &hold))
 		for (unsigned i = 0; i < hold.n; i++)
 			name_culprit(r, f, hold.rank[i]);
@@ -324,12 +330,15 @@ static void name_stuck_ranks(struct report *r, struct finding *f, const struct s
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
 }
 
-/* True for ranks that ended on their own while others were blocked in an operation that needs them. */
+/* True if ranks ended by themselves while others were blocked in an operation that needs them. */
 static bool has_left(const struct stuck *s)
 {
 	bool left = false;
 
-	/* Other ranks ended after these gave up: find_left() reports ranks that left before. */
+	/*
+	 * The other ranks ended after these had given up. find_left() reports ranks that ended
+	 * before.
+	 */
 	if (s->sample->call.bits & CALL_ERROR)
 		return false;
 	for (unsigned i = 0; i < s->nabsent; i++)
@@ -337,7 +346,7 @@ static bool has_left(const struct stuck *s)
 	return left;
 }
 
-/* True if ranks that wait in a circle were already reported with the calls that block them. */
+/* True if a circle was already reported, with the calls in which its ranks are blocked. */
 static bool is_circle_said(const struct report *r)
 {
 	for (unsigned i = 0; i < r->nfinding; i++)
@@ -358,7 +367,7 @@ static bool are_all_ended_by_themselves(const struct report *r, const struct fin
 	return f->nrank > 0;
 }
 
-/* Others may be in the next step while the rank that blocks them is still in its own. */
+/* The culprit may still be in its own step while the others are in the next one. */
 static void name_own_step(const struct report *r, struct finding *f)
 {
 	int at = f->nrank == 1 ? gather_index(&r->g, f->rank[0]) : -1;
@@ -390,7 +399,7 @@ static void append_group_sizes(const struct report *r, const struct stuck *s, ch
 					  elsewhere == 1 ? "is" : "are"));
 }
 
-/* Appends the reason why it is called a hang or, while the job runs, why it is not called one yet. */
+/* Appends why it is called a hang, or, while the job runs, why it is not called one yet. */
 static void append_reason(struct report *r, bool judged, char **text)
 {
 	char *unknown;
@@ -405,7 +414,10 @@ static void append_reason(struct report *r, bool judged, char **text)
 	free(unknown);
 }
 
-/* Ranks that wait for the ranks of a reported circle are a consequence: they get a line there, not a finding of their own. */
+/*
+ * Ranks that wait for those of a reported circle are its consequence: they get a line in that
+ * finding, not one of their own.
+ */
 static bool add_to_circle(struct report *r, const struct stuck *s)
 {
 	struct finding *f = NULL;
@@ -486,7 +498,7 @@ static char *bad_ranks(const struct report *r, const struct bad_row *b)
 	return b->nsame > BAD_SAME_MAX ? tool_format("%u ranks", b->nsame) : out_ranks(rank, n);
 }
 
-/* "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or "" if it has no name. */
+/* Formats "NaN in gradient of layers.0.weight (element 5 of bucket 1): ", or "" without a name. */
 static char *bad_name(const struct report *r, const struct bad_row *b)
 {
 	struct names names;
@@ -517,8 +529,8 @@ static bool are_all_scaled_away(const struct report *r)
 }
 
 /*
- * If calls were skipped, the NaN may be older than the first row that has it. An input still shows its origin if its rank
- * recorded all data that it received before.
+ * If calls were not recorded, the NaN may be older than the first row with it. Still, an input
+ * shows its origin if its rank recorded all data that it had received.
  */
 static bool is_origin_known(const struct report *r, const struct bad_row *b, uint32_t rank)
 {
@@ -583,7 +595,10 @@ void find_values(struct report *r)
 	free(lost);
 }
 
-/* A rank entered an operation after the others had given up: the late rank is the culprit, not the one with the first error. */
+/*
+ * If a rank entered an operation after the others had given up, the late rank is the culprit, not
+ * the one with the first error.
+ */
 static void find_late_rank(struct report *r)
 {
 	const struct given_up *g = &r->g.diagnose.given_up;
@@ -662,7 +677,7 @@ void report_findings(struct report *r)
 		complete_finding(r, &r->finding[i]);
 	fold_consequences(r);
 
-	/* Sorts by time. Findings with equal times keep the order in which they were found. */
+	/* Sorts by time. Findings with equal times keep their order. */
 	for (unsigned i = 1; i < r->nfinding; i++)
 		for (unsigned k = i; k && is_finding_before(&r->finding[k], &r->finding[k - 1]);
 			k--) {

@@ -93,7 +93,7 @@ struct asked {
 	struct gather_options gather;
 	bool json, stacks, follow, check;
 	double interval; /* s */
-	const char *html; /* NULL: none */
+	const char *html; /* NULL: no page */
 };
 
 static bool set_top(struct gather_options *o, const char *text)
@@ -142,7 +142,7 @@ static bool set_part(struct division *d, const char *text)
 	return false;
 }
 
-/* Options that all parts of a report must have in common. */
+/* Hashes the options that all parts of a report must have in common. */
 static uint64_t hash_options(const struct asked *a)
 {
 	uint64_t h = hash_u64(hash_u64(a->gather.top, a->gather.step_lo), a->gather.step_hi);
@@ -153,7 +153,7 @@ static uint64_t hash_options(const struct asked *a)
 	return a->html ? hash_str(h, a->html) : h;
 }
 
-/* 0: go on; else the status to end with, + 1. */
+/* Returns 0 to continue, else the exit status + 1. */
 static int read_options(struct asked *a, int argc, char **argv)
 {
 	struct cli c = {.argc = argc,
@@ -299,7 +299,7 @@ void report_free(struct report *r)
 	gather_free(&r->g);
 }
 
-/* *runs: a rank's process still runs. */
+/* *runs: the process of a rank still runs. */
 static int report_once(const struct asked *a, bool clear, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
@@ -325,7 +325,7 @@ static int report_once(const struct asked *a, bool clear, bool *runs)
 			gather_end_by_signal();
 	}
 	free(r);
-	/* Another process prints it. */
+	/* Another process prints the report. */
 	return status == GATHER_LEFT ? STATUS_DONE : status;
 }
 
@@ -337,7 +337,7 @@ static double clock_now_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Reading takes longer the more data there is: at most half of the time is spent on it. */
+/* The more data there is, the longer reading takes. At most half of the time is spent on it. */
 static void wait_for_next(double interval, double began)
 {
 	double took = clock_now_s() - began, s = interval > took ? interval : took;
@@ -365,7 +365,10 @@ int verb_report(int argc, char **argv)
 		if (!a.follow || status == STATUS_USAGE || !runs || fflush(stdout) ||
 			ferror(stdout))
 			break;
-		/* The progress bar of the first reading shows how long it takes; later it would only flicker. */
+		/*
+		 * The progress bar of the first reading shows how long reading takes. Later it
+		 * would only flicker.
+		 */
 		a.gather.progress = false;
 		wait_for_next(a.interval, began);
 		if (!screen)

@@ -11,11 +11,14 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/rules/last_words.h"
 
-#define FOLDERS_MAX 8192u /* earlier attempts are read up to this number of folders */
+#define FOLDERS_MAX 8192u /* maximum number of folders of earlier attempts that are read */
 #define WORDS_MAX 120
-#define CLEAR_NS UINT64_C(1000000000) /* NTP's clocks differ by less */
+#define CLEAR_NS UINT64_C(1000000000) /* ns: clocks that NTP sets differ by less */
 
-/* How a rank ended, if it did not end normally. NULL: it ended normally or still runs. malloc'd. */
+/*
+ * Describes how a rank ended, if it did not end normally. Returns NULL if it ended normally or
+ * still runs. malloc'd.
+ */
 static char *describe_bad_end(const struct rank_dir *d)
 {
 	const struct meta_ending *e = &d->meta.end;
@@ -32,7 +35,10 @@ static char *describe_bad_end(const struct rank_dir *d)
 	return NULL;
 }
 
-/* The number in the folder's name since it was moved, for launchers that do not count restarts. */
+/*
+ * Returns the number that the folder's name got when it was moved; for launchers that do not count
+ * restarts.
+ */
 static const char *find_suffix(const struct rank_dir *d)
 {
 	const char *dot = strrchr(d->name, '.');
@@ -43,7 +49,7 @@ static const char *find_suffix(const struct rank_dir *d)
 struct collecting {
 	struct attempts *list;
 	const struct folders *folders;
-	char **suffix; /* of each attempt */
+	char **suffix; /* of each attempt: see find_suffix() */
 	unsigned cap_suffix;
 };
 
@@ -67,7 +73,7 @@ static struct attempt *get_attempt(struct collecting *c, const struct rank_dir *
 	return &l->at[l->n++];
 }
 
-/* Keeps the two earliest. Takes ownership of the text. */
+/* Keeps the two earliest bad ends. Takes ownership of end.how. */
 static void add_bad_end(struct attempt *a, struct bad_end end)
 {
 	struct bad_end last = end;
@@ -100,7 +106,10 @@ static void take_folder(void *arg, const struct rank_dir *d)
 	if (!a->start_ns || (d->start_ns && d->start_ns < a->start_ns))
 		a->start_ns = d->start_ns;
 	end = describe_bad_end(d);
-	/* When it failed: until the process was gone may have taken seconds, in which other ranks failed by it. */
+	/*
+	 * The time of the failure: the process may have ended seconds later, after other ranks had
+	 * failed because of it.
+	 */
 	if (end)
 		add_bad_end(a, (struct bad_end){(int)d->rank,
 				       d->meta.end.at_ns ? d->meta.end.at_ns : d->end_ns, end});

@@ -7,7 +7,7 @@
 #include "journal/ending.h"
 #include "tools/lib/tool.h"
 
-/* Number of bytes of it that are shown, in whole characters. */
+/* Returns how many bytes of s are shown, at most `most`, without cutting a character. */
 static int count_shown(const char *s, int most)
 {
 	int n = (int)strnlen(s, (size_t)most);
@@ -22,7 +22,7 @@ static bool is_exit_of_its_own(const struct meta_ending *e)
 	return strcmp(e->how, "exit") == 0 || strcmp(e->how, "finalized") == 0;
 }
 
-/* The message that the process itself left. NULL: none. */
+/* Formats the message that the process itself left, or NULL. malloc'd. */
 static char *said_of_leaving(const struct meta_ending *e, int most)
 {
 	char *code = e->code == ENDING_NONE ? tool_strdup("")
@@ -46,7 +46,10 @@ static char *said_of_leaving(const struct meta_ending *e, int most)
 char *last_words_text(const struct meta_ending *e, int most)
 {
 	char *said = said_of_leaving(e, most), *all;
-	/* The exception was caught, or it would be the last message; its consequences are unknown. */
+	/*
+	 * If the exception was not the last message, the program caught it, and what followed from
+	 * it is not known.
+	 */
 	const char *shown = is_exit_of_its_own(e) ? e->text : e->shown;
 
 	if (!said || !*shown)

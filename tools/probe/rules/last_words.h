@@ -6,8 +6,9 @@
 #include "tools/probe/model/read/read_meta.h"
 
 /*
- * "by exit with code 3; the last exception before that: ..."; malloc'd. An exception is truncated after `most` bytes. NULL:
- * nothing is known.
+ * Formats what the process recorded about its end: "by exit with code 3; the last exception before
+ * that: ...". The text of an exception is cut to `most` bytes. Returns NULL if nothing is known.
+ * malloc'd.
  */
 char *last_words_text(const struct meta_ending *e, int most);
 

@@ -44,7 +44,7 @@ static const char *const group_words[] = {
 
 /* ---- what is missing ---- */
 
-/* A kind that is not checked at all needs no second reason. Does not take ownership of the text. */
+/* Limits a check. A kind that is not checked at all needs no second reason. Copies text. */
 static void limit_check(struct check *c, enum check_state state, const char *text)
 {
 	char *before = c->reason;
@@ -59,7 +59,7 @@ static void limit_check(struct check *c, enum check_state state, const char *tex
 	free(before);
 }
 
-/* Takes ownership of the text. */
+/* Takes ownership of text. */
 static void limit_groups(
 	struct run_verdict *v, unsigned groups, enum check_state state, bool incomplete, char *text)
 {
@@ -70,7 +70,7 @@ static void limit_groups(
 	free(text);
 }
 
-/* The same for all groups, if n is not 0: "3 calls were dropped". */
+/* Limits all groups if n is not 0: "3 calls were dropped". */
 static void limit_by_count(
 	struct run_verdict *v, uint64_t n, const char *one, const char *many, const char *rest)
 {
@@ -119,7 +119,7 @@ static void check_ranks_read(const struct report *r, struct run_verdict *v)
 	limit_by_count(v, state[RANK_UNSEEN], "rank", "ranks", "on other hosts may still run");
 	limit_by_count(
 		v, state[RANK_UNWRITTEN], "rank's", "ranks'", "last rows are not in the files yet");
-	/* A program with one process has no other rank to agree with. */
+	/* A program with one process has no other rank with which it could disagree. */
 	for (unsigned i = 0; of == 1 && i < CHECKED_KINDS; i++)
 		if (kinds[i].ranks > 1)
 			limit_check(&v->check[i], NOT_CHECKED, "there is one rank");
@@ -201,7 +201,10 @@ static void check_values_recorded(const struct report *r, struct run_verdict *v)
 				out_count(with)));
 }
 
-/* Places where the habit is tested; PACE: steps that are needed before the first one is judged. */
+/*
+ * Counts the call sites at which the habit is tested. PACE: the steps that are needed before the
+ * first one is judged.
+ */
 static struct habit_power find_power(const struct report *r, enum history history, uint64_t steps)
 {
 	const struct habits *h = &r->g.diagnose.habits;
@@ -243,7 +246,10 @@ static void check_history(const struct report *r, struct run_verdict *v)
 		else
 			text = tool_format("at %s of %s places there is too little history to tell",
 				out_count(p.tested - p.able), out_count(p.tested));
-		/* Some places without history are a property of the program; if no place has a history, the run was short. */
+		/*
+		 * Some call sites without history are a property of the program. If no site has
+		 * any, the run was short.
+		 */
 		v->incomplete |= v->check[i].state != NOT_CHECKED && (!marked || !p.able);
 		limit_check(&v->check[i], marked && p.able ? CHECKED_PARTLY : NOT_CHECKED, text);
 		free(text);
@@ -262,7 +268,10 @@ static bool is_run_of_training(const struct report *r)
 	return false;
 }
 
-/* Counts parameters of the first rank that no optimizer has: frozen ones, averaged copies, modules that are not trained. */
+/*
+ * Counts the parameters of the first rank that no optimizer has: frozen ones, averaged copies,
+ * modules that are not trained.
+ */
 static unsigned count_unseen_parameters(const struct report *r)
 {
 	struct names names;
@@ -277,7 +286,7 @@ static unsigned count_unseen_parameters(const struct report *r)
 	return n;
 }
 
-/* Takes ownership of the text. */
+/* Takes ownership of text. */
 static void limit_kind(struct run_verdict *v, const char *kind, enum check_state state, char *text)
 {
 	for (unsigned i = 0; i < CHECKED_KINDS; i++)
@@ -359,7 +368,7 @@ void free_verdict(struct run_verdict *v)
 
 struct listed {
 	const struct run_verdict *verdict;
-	const struct check *sample; /* of its state and reason */
+	const struct check *sample; /* one of the checks, for state and reason */
 	bool done[CHECKED_KINDS];
 };
 
@@ -380,8 +389,8 @@ static void append_word(char **all, const char *word)
 }
 
 /*
- * The kinds with the same state and reason as the sample. A group is named by one word if all its kinds are among them and the reason
- * belongs to the group; "" for all kinds.
+ * Formats the kinds with the same state and reason as the sample; "" for all kinds. One word
+ * replaces a group if all its kinds are listed and the reason is that of the group.
  */
 static char *format_alike(struct listed *l)
 {
@@ -412,7 +421,7 @@ static char *format_alike(struct listed *l)
 	return all;
 }
 
-/* "; not checked: values (statistics were off)", or "". */
+/* Appends "; not checked: values (statistics were off)", or nothing. */
 static void append_state(char **text, const struct run_verdict *v, enum check_state state)
 {
 	static const char *const word[] = {"checked", "partly checked", "not checked"};

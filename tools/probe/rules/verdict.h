@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The first line of a report: the number of faults found, and which kinds of faults could be checked with the recorded data. */
+/*
+ * The first line of a report: the number of faults found, and for which kinds of faults the
+ * recorded data could be checked.
+ */
 #ifndef PROBE_TOOLS_RULES_VERDICT_H
 #define PROBE_TOOLS_RULES_VERDICT_H
 
@@ -22,23 +25,33 @@ enum {
 };
 
 struct check {
-	const char *kind; /* its word in findings.def */
+	const char *kind; /* word of findings.def */
 	enum check_group group;
 	enum check_state state;
-	char *reason; /* why something was not checked; NULL: everything was */
+	char *reason; /* why it was not checked, or only partly; NULL if it was */
 };
 
 struct run_verdict {
-	unsigned faults, warnings; /* findings that are bad; findings that are warnings */
-	bool incomplete; /* something that should have been recorded or read is missing: finding nothing proves nothing */
+	unsigned faults, warnings; /* number of findings with severity bad; with severity warn */
+	/*
+	 * Data that should have been recorded or read is missing, so the absence of findings proves
+	 * nothing.
+	 */
+	bool incomplete;
 	struct check check[CHECKED_KINDS];
 };
 
-/* Fills in r->verdict from the findings and from the data that was read. Call it after report_findings(). */
+/*
+ * Fills in r->verdict from the findings and the data that was read. Call it after
+ * report_findings().
+ */
 void compute_verdict(struct report *r);
 void free_verdict(struct run_verdict *v);
 
-/* "No fault found (checked: nan, ...; not checked: values (statistics were off))"; malloc'd. */
+/*
+ * Formats "No fault found (checked: nan, ...; not checked: values (statistics were off))".
+ * malloc'd.
+ */
 char *format_verdict(const struct run_verdict *v);
 
 #endif

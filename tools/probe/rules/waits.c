@@ -6,15 +6,15 @@
 #include "tools/lib/tool.h"
 
 #define LOOKS_PER_EDGE \
-	64u /* limit on the steps of the search for the smallest circle; beyond it any circle is used */
+	64u /* maximum number of steps in the search for the smallest circle; then any circle is used */
 
 /*
- * Places 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not entered. A rank points to
- * what it waits for, an operation to its missing ranks.
+ * Nodes 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not
+ * entered. A rank has edges to what it waits for, an operation has edges to its missing ranks.
  */
 struct wait_graph {
 	uint32_t nrank, n;
-	uint32_t *first, *to; /* successors of place i: to[first[i]] to to[first[i + 1] - 1] */
+	uint32_t *first, *to; /* successors of node i: to[first[i]] to to[first[i + 1] - 1] */
 	uint32_t *back_first, *from; /* the same for predecessors */
 	unsigned nto, cap;
 	uint64_t looks;
@@ -68,7 +68,10 @@ static void add_call_edges(const struct report *r, struct wait_graph *g, uint32_
 		add_wait_edge(g, mark, rank, g->nrank + (uint32_t)at);
 }
 
-/* A thread in a Wait waits for operations that its rank has started. *open: the next open call, by rank. */
+/*
+ * Adds edges for the open calls of a rank. A thread in a Wait waits for operations that its rank
+ * has started. *open: the next open call, by rank.
+ */
 static void add_rank_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, uint32_t rank, unsigned *open)
 {
@@ -88,7 +91,7 @@ static void add_rank_edges(
 		add_call_edges(r, g, mark, rank, in);
 }
 
-/* The report's groups contain the missing ranks of each collective operation. */
+/* Adds edges to the missing ranks of each collective, which the groups of the report contain. */
 static void add_missing_edges(
 	const struct report *r, struct wait_graph *g, uint32_t *mark, unsigned group)
 {
@@ -125,7 +128,7 @@ static void turn_edges_round(struct wait_graph *g)
 	free(next);
 }
 
-/* NULL: no rank is blocked. */
+/* Returns NULL if no rank is blocked. */
 static struct wait_graph *get_wait_graph(struct report *r)
 {
 	struct wait_graph *g = r->waits;
@@ -178,10 +181,10 @@ static bool has_edges(const struct wait_graph *g, uint32_t i)
 
 /* ---- circles ---- */
 
-/* The remaining part of the graph: places on a circle, and between circles. */
+/* The remaining part of the graph: nodes on circles, and between circles. */
 struct wait_rest {
 	bool *gone;
-	uint32_t *in, *out; /* remaining edges */
+	uint32_t *in, *out; /* number of remaining edges */
 	uint32_t *stack;
 	unsigned nstack;
 };
@@ -194,7 +197,7 @@ static void remove_place(struct wait_rest *w, uint32_t i)
 	w->stack[w->nstack++] = i;
 }
 
-/* A place without predecessors or without successors cannot be on a circle. */
+/* Removes nodes without predecessors or successors, which cannot be on a circle. */
 static void trim_rest(struct wait_graph *g, struct wait_rest *w)
 {
 	while (w->nstack) {
@@ -241,7 +244,10 @@ static void write_waiting(struct waiting_ranks *out, uint32_t rank)
 	out->n++;
 }
 
-/* Follows before[] backwards from `last` to `from`: stores the ranks on the path, starting with those next to `from`. */
+/*
+ * Follows before[] backwards from `last` to `from`. Stores the ranks on the path, first those next
+ * to `from`.
+ */
 static void write_way(const struct wait_graph *g, const uint32_t *before, uint32_t from,
 	uint32_t last, struct waiting_ranks *out)
 {
@@ -259,8 +265,8 @@ static void write_way(const struct wait_graph *g, const uint32_t *before, uint32
 }
 
 /*
- * Breadth-first search from one rank; before[], depth[] (ranks on the path, 0: not visited) and queue[] are reused for each
- * search.
+ * Breadth-first search from one rank. The arrays before[], depth[] (number of ranks on the path, 0:
+ * not visited) and queue[] are reused for each search.
  */
 struct wait_search {
 	uint32_t *before, *depth, *queue;
@@ -282,8 +288,8 @@ static void end_search(struct wait_search *s)
 }
 
 /*
- * Queues the successors of `at`. An operation does not count as a step: its missing ranks are queued at once. True: a successor
- * is `from` again, *last points to it.
+ * Queues the successors of `at`. An operation is not a step of its own: its missing ranks are
+ * queued at once. Returns true if `from` is reached again; *last has an edge to it.
  */
 static bool search_on(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t at, uint32_t from, uint32_t *last)
@@ -311,7 +317,10 @@ static bool search_on(struct wait_graph *g, const struct wait_rest *w, struct wa
 	return false;
 }
 
-/* The smallest circle through `from`, if it has fewer than `most` ranks. */
+/*
+ * Finds the smallest circle through `from`. Returns false if it does not have fewer than `most`
+ * ranks.
+ */
 static bool find_way_back(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t from, uint32_t most, struct waiting_ranks *out)
 {
@@ -334,7 +343,7 @@ static bool find_way_back(struct wait_graph *g, const struct wait_rest *w, struc
 	return found;
 }
 
-/* Finds any circle: a walk that continues long enough returns to a place where it was. */
+/* Finds any circle: a walk that is long enough returns to a node where it was. */
 static void walk_in_circle(struct wait_graph *g, const struct wait_rest *w, struct wait_search *s,
 	uint32_t at, struct waiting_ranks *out)
 {
@@ -369,7 +378,9 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 	begin_rest(g, &w);
 	start_search(g, &s);
 	enough = g->looks + LOOKS_PER_EDGE * ((uint64_t)g->nto + g->n);
-	/* Takes the smallest one: other operations that its ranks wait for are not part of it. */
+	/*
+	 * Uses the smallest circle: other operations for which its ranks wait are not part of it.
+	 */
 	for (uint32_t i = 0; i < g->nrank && out->n != 2; i++) {
 		if (w.gone[i])
 			continue;
@@ -380,7 +391,7 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 		}
 		if (find_way_back(g, &w, &s, i, out->n ? out->n : UINT32_MAX, &one))
 			*out = one;
-		/* No other smallest circle contains it. */
+		/* No other smallest circle contains this rank. */
 		remove_place(&w, i);
 		trim_rest(g, &w);
 	}
@@ -391,7 +402,9 @@ bool find_wait_circle(struct report *r, struct waiting_ranks *out)
 
 /* ---- ranks outside of circles ---- */
 
-/* By place: whether a rank waits for it. *waiting: number of ranks that wait for something. */
+/*
+ * Returns, by node, whether a rank waits for it. *waiting: number of ranks that wait for something.
+ */
 static bool *list_awaited_places(struct wait_graph *g, unsigned *waiting)
 {
 	bool *awaited = tool_alloc(g->n * sizeof(*awaited));
@@ -427,7 +440,10 @@ bool find_holding_ranks(struct report *r, struct waiting_ranks *out)
 	return out->n && out->n <= waiting && out->n <= WAITS_NAMED;
 }
 
-/* True in a wildcard receive, or in a call whose peer or members are not known: it may wait for any rank. */
+/*
+ * True if the rank may wait for any rank: in a wildcard receive, or in a call whose peer or members
+ * are not known.
+ */
 static bool waits_for_unknown(const struct report *r, uint32_t rank)
 {
 	const struct open_call *in = r->stuck.standing[rank];

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The wait graph: the calls in which ranks are blocked, and the messages and operations that a Wait waits for. A circle in it
- * is a deadlock. If there is none, ranks that others wait for and that are not blocked themselves delay the others.
+ * The wait graph: which ranks wait for which others, in blocked calls, and in Waits for messages
+ * and operations. A circle in it is a deadlock. If there is no circle, the ranks that others wait
+ * for and that are not blocked themselves delay the others.
  *
- * Time and memory grow linearly with ranks and open calls: an operation with half of a thousand ranks missing is a single place
- * of the graph, with edges from the ranks that have entered and edges to those that are missing.
+ * Time and memory grow linearly with ranks and open calls: an operation in which half of a thousand
+ * ranks are missing is one node of the graph, with an edge from each rank that has entered and an
+ * edge to each rank that is missing.
  */
 #ifndef PROBE_TOOLS_WAITS_H
 #define PROBE_TOOLS_WAITS_H
@@ -13,28 +15,34 @@
 
 #define WAITS_NAMED 16u
 
-/* Ranks, by folder index; `n` may be larger than the array. */
+/* Ranks, by folder index. n can be larger than the array. */
 struct waiting_ranks {
 	uint32_t rank[WAITS_NAMED];
 	unsigned n;
 };
 
-/* Each waits for the next one, the last for the first; the smallest circle found. False: there is none. */
+/*
+ * Finds the smallest circle in which each rank waits for the next one, and the last for the first.
+ * Returns false if there is none.
+ */
 bool find_wait_circle(struct report *r, struct waiting_ranks *out);
 
 /*
- * Finds the ranks that all blocked ranks ultimately wait for, and that are not blocked themselves. False: there are none, or
- * they are as many as the waiting ones.
+ * Finds the ranks that are not blocked and for which the blocked ranks wait, directly or not.
+ * Returns false if there are none, more than waiting ranks, or more than WAITS_NAMED.
  */
 bool find_holding_ranks(struct report *r, struct waiting_ranks *out);
 
-/* The folder index of a message's other end; -1: any, or not known. */
+/* Returns the folder index of the peer of message c, or -1 if that is any rank or not known. */
 int index_of_peer(const struct report *r, const struct call *c);
 
-/* By folder index: whether a rank waits for that rank. NULL: not known. free() it. */
+/*
+ * Returns by folder index whether some rank waits for this rank, or NULL if that is not known. The
+ * caller frees it.
+ */
 bool *list_awaited_ranks(struct report *r);
 
-/* Number of edges examined so far; *edges: number of edges and places. */
+/* Returns the number of edges examined so far. *edges: number of edges and nodes of the graph. */
 uint64_t count_wait_looks(struct report *r, uint64_t *edges);
 
 void free_wait_graph(struct wait_graph *g);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shared by the parts of the report: findings, and texts for ranks, calls and stacks. */
+/* Used by all parts of the report: findings, and strings for ranks, calls and stacks. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ void free_finding(struct finding *f)
 	free(f->consequence);
 }
 
-/* Usually they come in ascending order; then no search for duplicates is needed. */
+/* Ranks usually come in ascending order; then no search for duplicates is needed. */
 static void add_world_rank(
 	const struct report *r, int **list, unsigned *n, bool *mixed, uint32_t index)
 {
@@ -82,7 +82,7 @@ void name_concerned(const struct report *r, struct finding *f, uint32_t index)
 	add_world_rank(r, &f->other, &f->nother, &f->mixed[1], index);
 }
 
-/* Fills in what the rule has not set itself: the evidence, and the next command. */
+/* Sets what the rule has not set itself: the evidence, and the next command. */
 void complete_finding(const struct report *r, struct finding *f)
 {
 	const char *path = r->g.folders.path;
@@ -171,7 +171,7 @@ char *report_kind(const struct report *r, const struct stuck *s)
 
 /* ---- stacks ---- */
 
-/* One frame a line; native frames are followed by their source line. */
+/* Prints one frame per line. A native frame is followed by its source line. */
 static void print_frames(struct report *r, const struct stack_text *t, bool python, unsigned indent)
 {
 	const char *text = python ? t->python : t->native, *f;

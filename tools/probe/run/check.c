@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `check`: runs a command and sees which functions were reached. Output: check_show.c. */
+/*
+ * The verb `check`: runs a command and finds out which functions it reached. check_show.c prints
+ * the result.
+ */
 #include "tools/probe/run/check.h"
 
 #include <dirent.h>
@@ -74,7 +77,7 @@ static void remove_folder(const char *dir)
 	rmdir(dir);
 }
 
-/* Runs the command and waits for it; if it cannot be started, the child ends with 127. */
+/* Runs the command and waits for it. If it cannot be started, the child ends with status 127. */
 static int run_checked_command(char *const *argv, const char *library, const char *dir, bool quiet)
 {
 	char *stubs = stubs_for(library, argv[0], NULL), *runtime = sanitizer_of(argv[0]);
@@ -83,7 +86,7 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 	int status = 0;
 	pid_t pid;
 
-	/* Ctrl-C goes to the command; the results so far are still printed. */
+	/* Ctrl-C goes to the command. The results so far are printed. */
 	sigaction(SIGINT, &ignore, &intr);
 	sigaction(SIGQUIT, &ignore, &quit);
 	fflush(NULL);
@@ -118,7 +121,7 @@ static int run_checked_command(char *const *argv, const char *library, const cha
 	return status;
 }
 
-/* The library describes itself in any program that loads it: this one. */
+/* The library describes itself in any program that loads it, so also in this one. */
 static int list_exports(struct check *k)
 {
 	char *self[] = {(char *)tool_self(), (char *)"--version", NULL};
@@ -143,7 +146,10 @@ static void say_nothing(void *arg, const char *line)
 	(void)line;
 }
 
-/* Reads it as the job will read it, except for changes by its launcher. The job itself reports errors in it. */
+/*
+ * Reads the configuration as the job will read it, but without changes by its launcher. The job
+ * itself reports errors in it.
+ */
 static void read_config(struct check *k)
 {
 	const char *named = getenv("PROBE_CONFIG"), *off = getenv("PROBE_DISABLE");

@@ -8,19 +8,19 @@
 /* One `probe check` run. */
 struct check {
 	char *library, *dir;
-	const char *const *argv; /* of the command */
+	const char *const *argv; /* the command line */
 	char *obstacle; /* why the preload cannot work for this program; NULL: no reason is known */
-	char *runtime; /* the sanitizer runtime that must come before the library; NULL: none */
-	int status; /* of the command, as waitpid() gave it */
+	char *runtime; /* the sanitizer runtime that must precede libprobe.so; NULL: none */
+	int status; /* status of the command from waitpid() */
 	struct checked seen;
 	char **exports; /* used if the library does not describe itself */
 	unsigned nexports;
-	struct config cfg; /* of a job started from here */
+	struct config cfg; /* configuration that a job started here would have */
 	bool off; /* PROBE_DISABLE is set */
 	bool all, json;
 };
 
-/* Prints what was seen. Returns STATUS_DONE or STATUS_PROBLEM. */
+/* Prints the result. Returns STATUS_DONE or STATUS_PROBLEM. */
 int check_show(const struct check *k);
 void check_show_exports(const struct check *k);
 

@@ -12,7 +12,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-#define NAMES_MAX 24 /* of one kind, without --all */
+#define NAMES_MAX 24 /* maximum number of names in a paragraph, without --all */
 
 struct library {
 	uint32_t name;
@@ -63,7 +63,10 @@ static struct library *count_libraries(const struct check *k, unsigned *n)
 	return list;
 }
 
-/* PMPI_X in addition to MPI_X: the same function under its second name, mentioned only if the two differ. */
+/*
+ * True for PMPI_X beside MPI_X, the same function under its second name. It is mentioned only if
+ * the two differ.
+ */
 static bool is_twin(const struct check *k, const struct checked_function *f)
 {
 	const char *name = intern_name(f->name), *lib = intern_name(f->lib);
@@ -107,7 +110,7 @@ static char *ending_text(int status)
 	return NULL;
 }
 
-/* Why no call would be recorded although libprobe sees them. NULL: some would be. */
+/* Returns why no call would be recorded although libprobe sees them, or NULL if some would be. */
 static char *nothing_recorded(const struct check *k)
 {
 	const struct checked *c = &k->seen;
@@ -139,7 +142,10 @@ static char *problem_text(const struct check *k)
 {
 	if (WIFEXITED(k->status) && WEXITSTATUS(k->status) == 127)
 		return tool_format("%s could not be started", k->argv[0]);
-	/* Programs started by this one may have loaded the library nevertheless, without any call to record. */
+	/*
+	 * Programs started by this one may have loaded the library nevertheless, without any call
+	 * to record.
+	 */
 	if (k->obstacle && !count_found_functions(k))
 		return tool_format(
 			"libprobe.so records nothing of %s: %s", k->argv[0], k->obstacle);
@@ -166,7 +172,7 @@ static char *problem_text(const struct check *k)
 
 /* ---- text ---- */
 
-/* Processes by program: "4 x /path/train". */
+/* Prints the processes by program: "4 x /path/train". */
 static void print_processes(const struct check *k)
 {
 	const struct checked *c = &k->seen;
@@ -202,7 +208,7 @@ static int by_hits(const void *x, const void *y)
 	return strcmp(intern_name(a->name), intern_name(b->name));
 }
 
-/* Names of one verdict in one paragraph, with an introduction. */
+/* Prints the names with one verdict as a paragraph, after an introduction. */
 static void print_verdict_names(const struct check *k, const struct checked_function *const *list,
 	unsigned n, enum verdict v, const char *lead)
 {
@@ -284,7 +290,10 @@ static void show_library(const struct check *k, const struct library *l)
 	free(list);
 }
 
-/* What libprobe knows about libraries beyond their interfaces. Without --all: only the facts that this program depended on. */
+/*
+ * Prints what libprobe knows about libraries beyond their interfaces. Without --all: only the facts
+ * on which this program depended.
+ */
 static void print_layout_facts(const struct check *k, bool all)
 {
 	static const char *const head[] = {"layout fact", "state", "of", "verified by"};
@@ -458,7 +467,7 @@ int check_show(const struct check *k)
 	return status;
 }
 
-/* Names of a library in one paragraph; those that the list skips are in brackets. */
+/* Prints the names of a library as a paragraph. Names that the list skips are in brackets. */
 static void export_paragraph(const struct check *k, uint32_t lib, unsigned total)
 {
 	char *all = tool_strdup(""), *was;

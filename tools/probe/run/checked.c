@@ -18,7 +18,7 @@
 
 #define FUNCTIONS_MAX 65536u
 
-/* Cuts the next field off *at. "" when there is none. */
+/* Cuts the next field off *at. Returns "" if there is none. */
 static char *cut_field(char **at)
 {
 	char *p = *at, *tab = strchr(p, '\t');
@@ -67,7 +67,7 @@ static void add_checked_function(struct checked *c, struct checked_process *p, c
 	}
 }
 
-/* "# libprobe 0.1.0 123 /usr/bin/python3" */
+/* Parses "# libprobe 0.1.0 123 /usr/bin/python3". */
 static bool first_line(struct checked_process *p, const char *line)
 {
 	char version[32];

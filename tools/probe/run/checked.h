@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the processes of a `probe check` run wrote: <pid>.check, a line "# libprobe VERSION PID PROGRAM" and one line per
- * exported function: symbol, library, state, hits, object that has the real function, note; separated by tabs; and
- * lines "# note TEXT" "# record CALLS RANK"
- * and "# layout NAME STATE VERSIONS VERIFIED-BY OFF", with tabs.
+ * What the processes of a `probe check` run wrote. Each wrote a file <pid>.check with tab-separated
+ * fields: a line "# libprobe VERSION PID PROGRAM"; a line for each exported function (symbol,
+ * library, state, hits, object that has the real function, note); and lines "# note TEXT", "#
+ * record CALLS RANK" and "# layout NAME STATE VERSIONS VERIFIED-BY OFF".
  */
 #ifndef PROBE_TOOLS_CHECKED_H
 #define PROBE_TOOLS_CHECKED_H
@@ -13,20 +13,22 @@
 
 #include "tools/lib/table.h"
 
-/* CHECKED_REFUSED: listed, but it cannot be wrapped. */
+/* CHECKED_REFUSED: listed in the configuration, but it cannot be wrapped. */
 enum checked_state { CHECKED_MISSING, CHECKED_REFUSED, CHECKED_SKIPPED, CHECKED_OK };
 
-/* A function over all processes, with the best state of all. */
+/* A function, with its best state in any process. */
 struct checked_function {
 	struct table_key key;
 	uint32_t name, lib; /* interned */
 	enum checked_state state;
-	bool found; /* some loaded object defines it */
+	bool found; /* a loaded object defines it */
 	uint64_t hits;
-	char *where, *note; /* "" unknown, none */
+	char *where, *note; /* "": not known, or no note */
 };
 
-/* A row of the library's table of facts (api/layout_fact.h), with the worst state of all processes. */
+/*
+ * A row of the library's table of facts (api/layout_fact.h), with its worst state in any process.
+ */
 struct checked_fact {
 	char *name, *versions, *verified_by, *off;
 	char *state;
@@ -35,7 +37,7 @@ struct checked_fact {
 struct checked_process {
 	long pid;
 	char *program, *version;
-	uint64_t hits, record; /* record: calls that would have been recorded */
+	uint64_t hits, record; /* record: number of calls that would have been recorded */
 	int rank; /* -1: not known */
 	bool told; /* record and rank are known */
 };
@@ -47,7 +49,7 @@ struct checked {
 	unsigned unreadable;
 	struct checked_fact *fact;
 	unsigned nfact, factcap;
-	char **note; /* further notes of processes, each once */
+	char **note; /* other notes of processes, each once */
 	unsigned nnote, notecap;
 };
 
@@ -55,8 +57,8 @@ void checked_read(struct checked *c, const char *dir);
 void checked_free(struct checked *c);
 
 /*
- * The functions that a library exports, by the loader's table (.dynsym), sorted. NULL (reported) if the file cannot be read. Free each and
- * the list.
+ * Returns the names of the functions that a library exports (.dynsym), sorted; *n: their number.
+ * The caller frees each name and the list. Returns NULL if the file cannot be read (reported).
  */
 char **exports_of(const char *library, unsigned *n);
 

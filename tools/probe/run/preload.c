@@ -74,7 +74,10 @@ static char *find_reason(char *said)
 	return at;
 }
 
-/* In the child: runs this command again, which only prints its version, with the library in LD_PRELOAD. */
+/*
+ * Runs in the child: starts this command again with the library in LD_PRELOAD, only to print its
+ * version.
+ */
 static _Noreturn void start_preloaded(const char *value, int to)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -87,7 +90,7 @@ static _Noreturn void start_preloaded(const char *value, int to)
 	_exit(0); /* nothing is known */
 }
 
-/* Reads everything that is written there; drops what does not fit. */
+/* Reads everything from fd. What does not fit into text is dropped. */
 static void read_said(int fd, char *text, size_t cap)
 {
 	char rest[512];
@@ -101,8 +104,9 @@ static void read_said(int fd, char *text, size_t cap)
 }
 
 /*
- * Preloads the library into a separate process, in the way in which the command will be started: a dlopen() in this process
- * would have less memory for thread-local storage. Returns the loader's message, or NULL if it works.
+ * Preloads the library into a separate process, in the way in which the command will be started: a
+ * dlopen() in this process would have less memory for thread-local storage. Returns the loader's
+ * message, or NULL if it works.
  */
 static char *try_to_preload(const char *path)
 {
@@ -157,7 +161,7 @@ char *preload_library(void)
 	why = try_to_preload(path);
 	if (!why)
 		return path;
-	/* The loader usually puts the path in front. */
+	/* The loader usually begins the message with the path. */
 	if (strstr(why, path))
 		tool_error("%s", why);
 	else
@@ -167,7 +171,7 @@ char *preload_library(void)
 	return NULL;
 }
 
-/* Set by an outer `probe run`. */
+/* True for a stub object that an outer `probe run` has set. */
 static bool is_stubs(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -229,7 +233,7 @@ char *preload_command(const char *name)
 	return found;
 }
 
-/* Programs that do not pass on the environment they were started with. */
+/* Programs that do not pass their environment on to the programs that they start. */
 static const char *drops_environment(const char *const *argv)
 {
 	static const char *const names[] = {
@@ -255,7 +259,10 @@ static bool is_privileged(const char *path, const struct stat *st)
 	return geteuid() && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-/* Detected by the name of the program's loader. A loader other than glibc's loads libprobe.so, which then does nothing. */
+/*
+ * Detected by the name of the program's loader. The loader of another libc than glibc does load
+ * libprobe.so, which then does nothing.
+ */
 static const char *of_other_libc(const unsigned char *head, size_t n, const Elf64_Phdr *interp)
 {
 	static const char musl[] = "/ld-musl-";
@@ -267,7 +274,10 @@ static const char *of_other_libc(const unsigned char *head, size_t n, const Elf6
 	       "only";
 }
 
-/* For an ELF file: returns the reason why it cannot be preloaded; NULL: it can. *script: it begins with #!. */
+/*
+ * Returns why an ELF file cannot be preloaded, or NULL if it can. A file that begins with #!: line
+ * is its first line.
+ */
 static const char *look_inside_elf(const char *path, char *line, size_t cap)
 {
 	unsigned char head[4096];
@@ -305,7 +315,7 @@ static const char *look_inside_elf(const char *path, char *line, size_t cap)
 	return "it is linked statically, so no library can be put before its own functions";
 }
 
-/* "#! /usr/bin/env python3": the word after env is the interpreter. Returns the program that it names, or NULL. malloc'd. */
+/* Returns the program in "#! /usr/bin/env python3" (the word after env), or NULL. malloc'd. */
 static char *interpreter_of_script(char *line)
 {
 	char *save = NULL, *word = strtok_r(line, " \t", &save), *base;

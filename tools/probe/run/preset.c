@@ -150,7 +150,8 @@ int preset_apply(const char *name, const char *file, preset_set_fn *set, void *a
 		free(var);
 	}
 	/*
-	 * The program may change its working directory before it starts others (Hydra): they inherit a path that stays valid.
+	 * The program may change its working directory before it starts others (Hydra), so they
+	 * must inherit an absolute path.
 	 */
 	set(arg, "PROBE_OUTPUT_DIR", u.now.output_dir);
 	if (*p->list)

@@ -5,16 +5,17 @@
 
 #include <stdbool.h>
 
-/* Receives a variable of the environment and its value. */
+/* Sets a variable of the environment. */
 typedef void preset_set_fn(void *arg, const char *name, const char *value);
 
-/* True if there is a preset of that name; else reported, with the existing names. */
+/* Returns true if the preset exists. Otherwise reports the names that do. */
 bool preset_known(const char *name);
 
 /*
- * Passes the PROBE_* variables that the preset sets to `set`. If the environment or the configuration file `file` (NULL: the
- * one that a job would find) sets a key to a value other than its default, that value is kept. Paths are absolute. Returns 0,
- * or -1 (reported): the preset's list of functions is missing.
+ * Calls `set` for the PROBE_* variables of the preset. A key that the environment or the
+ * configuration file sets to a value other than its default keeps that value. file: the
+ * configuration file; NULL: the one that a job would find. Paths are absolute. Returns 0, or -1
+ * (reported) if the preset's list of functions is missing.
  */
 int preset_apply(const char *name, const char *file, preset_set_fn *set, void *arg);
 

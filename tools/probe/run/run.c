@@ -61,7 +61,7 @@ static const char help[] =
 
 enum { OPT_CONFIG, OPT_OUTPUT, OPT_PRESET, OPT_PRINT, OPT_SEED, OPT_DETERMINISTIC };
 
-/* As in shells: the command does not exist, or exists and cannot be run. */
+/* As in shells: the command does not exist, or exists but cannot be run. */
 #define STATUS_NOT_FOUND 127
 #define STATUS_NOT_RUN 126
 
@@ -80,7 +80,7 @@ static void print_run_problem(void *arg, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-/* A wrong configuration is better reported before a long job than in its output. */
+/* A wrong configuration is reported here, before a long job, and not in its output. */
 static int check_config(const char *file)
 {
 	char *const none[] = {NULL};
@@ -103,7 +103,10 @@ static void ignore_problem(void *arg, const char *line)
 	(void)line;
 }
 
-/* A file named in the environment that is not YAML: every rank would record nothing. The job itself reports other problems. */
+/*
+ * With a file in the environment that is not YAML, every rank would record nothing. The job itself
+ * reports other problems.
+ */
 static int check_environment_config(void)
 {
 	const char *named = getenv("PROBE_CONFIG");
@@ -231,7 +234,7 @@ static int run_command(char **argv, const char *config, const char *output, cons
 	free(why);
 	if (off && *off && strcmp(off, "0"))
 		tool_warn("run: PROBE_DISABLE is set: nothing will be recorded");
-	/* Before the preset: options given here count as the user's settings. */
+	/* Before the preset, because options given here count as the user's settings. */
 	if (config)
 		setenv("PROBE_CONFIG", config, 1);
 	if (output)

@@ -47,7 +47,7 @@ char *find_sanitizer(const char *const *argv)
 	for (unsigned i = 1; argv[i]; i++) {
 		char *runtime, *text;
 
-		/* That command has its own `probe run`. */
+		/* This command has its own `probe run`. */
 		if (strcmp(last_part(argv[i]), "probe") == 0)
 			return NULL;
 		runtime = argv[i][0] == '-' ? NULL : sanitizer_of(argv[i]);

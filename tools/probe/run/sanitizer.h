@@ -1,20 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AddressSanitizer as a shared library (gcc's, clang's with -shared-libasan): its runtime ends the program if any library was loaded before
- * it, so it has to come before libprobe.so in LD_PRELOAD.
+ * AddressSanitizer as a shared library (gcc's, or clang's with -shared-libasan). Its runtime ends
+ * the program if any library was loaded before it, so it must precede libprobe.so in LD_PRELOAD.
  */
 #ifndef PROBE_TOOLS_SANITIZER_H
 #define PROBE_TOOLS_SANITIZER_H
 
 #include <stdbool.h>
 
-/* A library of that name or path is such a runtime. */
+/* Returns true if the library with this name or path is such a runtime. */
 bool sanitizer_is_runtime(const char *path);
 
-/* The runtime that the program of a command needs, as it names it; NULL: none. malloc'd. */
+/*
+ * Returns the name of the runtime that the program of a command needs, as the program contains it,
+ * or NULL. malloc'd.
+ */
 char *sanitizer_of(const char *command);
 
-/* If the program is a launcher that starts such a program: the consequence, as a sentence; NULL: none. malloc'd. */
+/*
+ * If the program is a launcher whose command needs such a runtime: returns a sentence on what
+ * follows from that, else NULL. malloc'd.
+ */
 char *find_sanitizer(const char *const *argv);
 
 #endif

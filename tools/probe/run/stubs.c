@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `stub`, and the functions that it shares with `run` and `check`. */
+/* The verb `stub`, and the functions that `run` and `check` also use. */
 #include "tools/probe/run/stubs.h"
 
 #include <errno.h>
@@ -43,11 +43,11 @@ static const struct cli_option options[] = {
 };
 
 struct stubs_how {
-	const char *config; /* as PROBE_CONFIG, or NULL */
+	const char *config; /* value for PROBE_CONFIG, or NULL */
 	bool quiet;
 };
 
-/* Runs this program under libprobe.so, which writes the file when it ends. */
+/* Runs this program under libprobe.so, which writes the file when the program ends. */
 static void run_stub_child(
 	const char *file, const char *library, const char *program, const struct stubs_how *how)
 {
@@ -70,8 +70,8 @@ static void run_stub_child(
 }
 
 /*
- * Writes the stub object for the program of a command name (for a script: its interpreter). Returns 1, 0: no function of its libraries
- * needs one, -1 (reported).
+ * Writes the stub object for the program of a command name (for a script: its interpreter). Returns
+ * 1, 0 if no function of its libraries needs one, or -1 (reported).
  */
 static int stubs_write(
 	const char *file, const char *library, const char *command, const struct stubs_how *how)
@@ -102,7 +102,10 @@ static int stubs_write(
 	return stat(file, &st) == 0;
 }
 
-/* A private folder that no other user can write into: the files in it become part of programs. */
+/*
+ * Creates a private folder to which no other user can write, because its files become part of
+ * programs.
+ */
 static char *own_folder(void)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -163,7 +166,7 @@ char *stubs_for(const char *library, const char *command, const char *config)
 		}
 	}
 	free(made);
-	rmdir(dir); /* only if it is empty */
+	rmdir(dir); /* only removed if it is empty */
 	free(dir);
 	return path;
 }

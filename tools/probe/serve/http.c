@@ -16,7 +16,7 @@
 
 #define REQUEST_MAX 8192
 #define REQUEST_MS \
-	3000 /* limit for a request to arrive, and for a piece of its answer to be accepted */
+	3000 /* ms until a request must have arrived, or a piece of the answer must have been accepted */
 #define CLIENTS_MAX 64 /* at the same time */
 
 static long long read_ms(void)
@@ -96,7 +96,10 @@ void http_close(struct http_server *s)
 
 /* ---- a client ---- */
 
-/* Its request as far as received, then its answer as far as sent: no client keeps the others waiting. */
+/*
+ * A connection: the part of its request that was received, then the part of the answer that was
+ * sent. No client makes the others wait.
+ */
 struct client {
 	int fd;
 	char request[REQUEST_MAX + 1];
@@ -104,8 +107,8 @@ struct client {
 	char *answer; /* NULL: the request is not complete */
 	size_t nanswer, sent;
 	long long
-		until; /* ms, monotonic: the client is dropped if it has made no progress by then */
-	long long most; /* ... or, in any case, at this time */
+		until; /* ms, monotonic: without progress the client is dropped at this time ... */
+	long long most; /* ... and in any case at this time */
 };
 
 static void remove_client(struct client *c)
@@ -118,7 +121,10 @@ static void remove_client(struct client *c)
 	c->answer = NULL;
 }
 
-/* Reads more of the request. 1: complete, up to the empty line; 0: not yet; -1: it will not arrive, or is too long. */
+/*
+ * Reads more of the request. Returns 1 if it is complete (up to the empty line), 0 if not, -1 if it
+ * will not arrive or is too long.
+ */
 static int receive_request(struct client *c)
 {
 	ssize_t got =
@@ -137,8 +143,8 @@ static int receive_request(struct client *c)
 }
 
 /*
- * Sends as much of the answer as the connection accepts. A slow client is not dropped: its time limit is extended with each
- * byte sent.
+ * Sends as much of the answer as the connection accepts. A slow client is not dropped, because each
+ * byte sent extends its time limit.
  */
 static bool send_answer(struct client *c)
 {
@@ -158,7 +164,7 @@ static bool send_answer(struct client *c)
 
 /* ---- a request ---- */
 
-/* A header's value, up to the end of the line; NULL: there is none. */
+/* Returns the value of a header, up to the end of the line, or NULL. */
 static const char *find_header(const char *request, const char *name)
 {
 	size_t n = strlen(name);
@@ -170,8 +176,8 @@ static const char *find_header(const char *request, const char *name)
 }
 
 /*
- * A page of a foreign site in a browser on this machine may resolve the site's name to this address: requests for a foreign
- * host name are refused.
+ * A page of a foreign site in a browser on this host may make the site's name resolve to this
+ * address. So requests for a foreign host name are refused.
  */
 static bool names_this_machine(const char *host)
 {
@@ -183,7 +189,7 @@ static bool names_this_machine(const char *host)
 		if (strncasecmp(host, names[i], n) == 0 && strchr(":\r\n \t", host[n]))
 			return true;
 	}
-	/* An IP address of this machine cannot be redirected that way. */
+	/* An IP address of this host cannot be redirected like that. */
 	if (host && strncmp(host, "127.", 4) == 0)
 		return strchr(":\r\n \t", host[strspn(host, "0123456789.")]) != NULL;
 	return !host;
@@ -207,7 +213,7 @@ static const char *reason_of(int status)
 	}
 }
 
-/* A short text as the answer. */
+/* Answers with a short text. */
 static void refuse_request(struct http_answer *a, int status)
 {
 	const char *reason = reason_of(status);
@@ -219,7 +225,7 @@ static void refuse_request(struct http_answer *a, int status)
 		a->n = (size_t)sprintf(a->body, "%s\n", reason);
 }
 
-/* Parses "GET /metrics?x HTTP/1.1": the path, and whether it is GET or HEAD. */
+/* Parses "GET /metrics?x HTTP/1.1": the path, and whether the method is GET or HEAD. */
 static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *head)
 {
 	size_t n;
@@ -236,7 +242,7 @@ static int parse_request(const char *request, char path[HTTP_PATH_MAX], bool *he
 	return 200;
 }
 
-/* Puts headers and body into one buffer; false: no memory. */
+/* Puts headers and body into one buffer. Returns false if there is no memory. */
 static bool answer_request(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
@@ -271,7 +277,7 @@ static bool answer_request(
 	return c->answer;
 }
 
-/* Does as much for a client as is possible now. */
+/* Does for a client what is possible without waiting. */
 static void serve_client(
 	const struct http_server *s, struct client *c, http_answer_fn *answer, void *arg)
 {
@@ -289,7 +295,10 @@ static void accept_client(const struct http_server *s, struct client *c)
 	c->until = c->most = read_ms() + REQUEST_MS;
 }
 
-/* If all places are taken, the next client waits in the kernel's queue until one of these is dropped. */
+/*
+ * If all connections are in use, the next client waits in the kernel's queue until one of them is
+ * dropped.
+ */
 static void serve_clients(const struct http_server *s, struct client *list,
 	const volatile sig_atomic_t *stop, http_answer_fn *answer, void *arg)
 {
@@ -307,7 +316,10 @@ static void serve_clients(const struct http_server *s, struct client *list,
 		}
 		p[CLIENTS_MAX] =
 			(struct pollfd){.fd = free_place < 0 ? -1 : s->fd, .events = POLLIN};
-		/* A signal between the check of *stop and poll() is noticed within a second, as is a client's time limit. */
+		/*
+		 * A signal between the check of *stop and poll() is noticed within a second. So is
+		 * a client's time limit.
+		 */
 		if (poll(p, CLIENTS_MAX + 1, 1000) < 0)
 			continue;
 		for (int i = 0; i < CLIENTS_MAX && !*stop; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An HTTP server for few readers of small documents: one request per connection, up to 64 of them at a time in one thread. A client that
- * sends no request or accepts no answer is dropped after three seconds; it never makes others wait.
+ * An HTTP server for a few clients and small documents: one request per connection, up to 64
+ * connections at a time in one thread. A client that sends no request, or does not read the answer,
+ * is dropped after three seconds. It never delays other clients.
  */
 #ifndef PROBE_TOOLS_HTTP_H
 #define PROBE_TOOLS_HTTP_H
@@ -19,19 +20,22 @@ struct http_answer {
 	size_t n;
 };
 
-/* Returns the answer for a path without its query. */
+/* Sets *a to the answer for `path`, a path without the query. */
 typedef void http_answer_fn(void *arg, const char *path, struct http_answer *a);
 
 struct http_server {
 	int fd;
-	bool local; /* bound to this machine alone: requests for another host name are refused */
-	int port; /* the port that it listens on */
+	bool local; /* bound to this host only: requests for another host name are refused */
+	int port; /* port on which it listens */
 };
 
-/* address: of this machine, numeric; port 0: a free one. Returns 0, -EINVAL (no address), -errno. */
+/*
+ * Starts to listen. address: a numeric address of this host. port 0: any free port. Returns 0,
+ * -EINVAL if address is not an address, or -errno.
+ */
 int http_listen(struct http_server *s, const char *address, int port);
 
-/* Serves until *stop is not 0. Returns 0 or -ENOMEM. */
+/* Serves requests until *stop is not 0. Returns 0 or -ENOMEM. */
 int http_serve(struct http_server *s, const volatile sig_atomic_t *stop, http_answer_fn *answer,
 	void *arg);
 

@@ -40,7 +40,7 @@ static void write_metric_head(FILE *f, const char *name, const char *type, const
 	fprintf(f, "\n# TYPE %s %s\n", name, type);
 }
 
-/* Labels are UTF-8; invalid bytes and control characters become a question mark. */
+/* Labels are UTF-8. Invalid bytes and control characters become a question mark. */
 static void write_label(FILE *f, const char *sep, const char *key, const char *value)
 {
 	fprintf(f, "%s%s=\"", sep, key);
@@ -88,7 +88,7 @@ static void write_sample_value(FILE *f, double v)
 
 struct rank_metric {
 	const char *name, *type, *help;
-	/* NAN: the rank has none. */
+	/* NAN: the rank has no value */
 	double (*value)(const struct live *l, const struct live_rank *r);
 };
 
@@ -204,7 +204,10 @@ static void write_rank_metrics(const struct live *l, FILE *f)
 
 /* ---- numbers of the training ---- */
 
-/* loss: probe_loss; iteration-time: probe_iteration_time_milliseconds. */
+/*
+ * Formats the metric of a scalar: loss is probe_loss, iteration-time is
+ * probe_iteration_time_milliseconds.
+ */
 static void name_scalar_metric(char *to, size_t cap, enum scalar which)
 {
 	const char *unit = scalar_texts[which].unit;
@@ -248,7 +251,7 @@ static void write_scalar_metrics(const struct live *l, FILE *f)
 
 /* ---- operations ---- */
 
-/* all_reduce: AllReduce, as NCCL calls it. */
+/* Formats the name of an operation as NCCL does: AllReduce for all_reduce. */
 static void name_collective(char *to, size_t cap, const char *op)
 {
 	bool upper = true;
@@ -262,7 +265,10 @@ static void name_collective(char *to, size_t cap, const char *op)
 	to[n] = 0;
 }
 
-/* Nodes of all ranks; for a communicator, of its members if these are known. */
+/*
+ * Returns the number of nodes of all ranks; for a communicator, that of its members if these are
+ * known.
+ */
 static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 {
 	const struct comm_info *c = comms_find(&l->comms, o->comm);
@@ -280,9 +286,9 @@ static unsigned count_op_nodes(const struct live *l, const struct live_op *o)
 	return n ? n : 1;
 }
 
-#define COMMS_COUNTED (1u << 16) /* nodes of further communicators are counted each time */
+#define COMMS_COUNTED (1u << 16) /* for communicators beyond it, nodes are counted each time */
 
-/* Counted once per communicator, not for each of its operations on each rank in each metric. */
+/* Counted once per communicator, and not again for each operation, rank and metric. */
 struct node_count {
 	struct table_key key; /* a: communicator */
 	unsigned n; /* 0: not counted yet */
@@ -401,13 +407,13 @@ static void write_verdict_metrics(const struct live_verdict *v, FILE *f)
 		write_label(f, ",", "severity", severity_word(v->fault[i].severity));
 		write_label(f, ",", "ranks", v->fault[i].ranks);
 		write_label(f, ",", "step", v->fault[i].has_step ? step : "");
-		/* Two of a kind become two series. */
+		/* Two findings of one kind become two series. */
 		write_label(f, ",", "text", v->fault[i].line);
 		write_sample_value(f, 1);
 	}
 }
 
-/* A rank of a kind is one series, however many findings of that kind name it. */
+/* A rank is one series for each kind, however many findings of that kind name it. */
 static bool is_finding_repeated(const struct live_verdict *v, unsigned fault, int rank)
 {
 	for (unsigned i = 0; i < fault; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of a job in Prometheus' text format 0.0.4. */
+/* Prints the state of a job in Prometheus' text format 0.0.4. */
 #ifndef PROBE_TOOLS_PROMETHEUS_H
 #define PROBE_TOOLS_PROMETHEUS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `serve`: serves the state of a job, for Prometheus and as JSON. */
+/* The verb `serve`: an HTTP server with the state of a job, for Prometheus and as JSON. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static const struct cli_option options[] = {
 	[OPT_ONCE] = {"once", 0, false},
 };
 
-/* live.html; serve.mk has the dependency. */
+/* The contents of live.html. serve.mk makes this file depend on it. */
 __asm__(".section .rodata\n"
 	".globl live_page\n"
 	".globl live_page_end\n"
@@ -89,7 +89,7 @@ static void ask_to_stop(int sig)
 	stop = 1;
 }
 
-/* The data for answers: not read more often than once a second. */
+/* The data for answers. It is read at most once a second. */
 struct serving {
 	const char *path;
 	struct live live;
@@ -106,7 +106,7 @@ static double now_monotonic_s(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* If there is no rank yet, all numbers of ranks are absent. */
+/* While there is no rank, all numbers of ranks are absent. */
 static void look_again(struct serving *s)
 {
 	if (s->have && now_monotonic_s() < s->read_at + 1)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `sql`: DuckDB over the files of a run. */
+/* The verb `sql`: runs DuckDB over the files of a run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,13 +71,14 @@ static const struct cli_option options[] = {
 
 struct asked {
 	const char *dir, *query; /* query NULL: none */
-	char *text; /* of --file, malloc'd */
+	char *text; /* text of --file, malloc'd */
 	enum sql_format format;
 	bool print, skip_damaged;
 };
 
 /*
- * Whether a query contains a word that needs more of a run than the list of its files. Without a query everything is prepared.
+ * Returns true if a query contains a word for which more of a run is needed than the list of its
+ * files. Without a query everything is prepared.
  */
 static bool has_query_word(const char *query, const char *const *word)
 {
@@ -89,7 +90,7 @@ static bool has_query_word(const char *query, const char *const *word)
 	return false;
 }
 
-/* The view `findings` needs the report of the run; a query that lists all views needs it, too. */
+/* The view `findings` needs the report of the run. A query that lists all views needs it too. */
 static bool has_findings_word(const char *query)
 {
 	return has_query_word(query,
@@ -214,7 +215,7 @@ static bool read_query(struct asked *a, const char *path)
 	return true;
 }
 
-/* One operand: a folder that is there, or a query. */
+/* One operand: an existing folder, or a query. */
 static bool parse_operands(struct asked *a, const char *const *operand, unsigned n)
 {
 	struct stat st;

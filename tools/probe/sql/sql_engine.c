@@ -15,7 +15,7 @@
 
 extern char **environ;
 
-/* The exit status tells which of the two modules python3 has. */
+/* The exit status shows which of the two modules python3 has. */
 static const char find_module[] = "import importlib.util as u, sys\n"
 				  "sys.exit(0 if u.find_spec('duckdb_cli') else 1 if "
 				  "u.find_spec('duckdb') else 2)\n";
@@ -50,7 +50,10 @@ static bool has_program(const char *name)
 	return path != NULL;
 }
 
-/* Runs python3 with that text, discarding both outputs. Returns its exit status; -1: it could not be run. */
+/*
+ * Runs python3 with this program, discarding both outputs. Returns the exit status, or -1 if it
+ * could not be run.
+ */
 static int check_python(const char *text)
 {
 	char *argv[] = {(char *)"python3", (char *)"-c", (char *)text, NULL};

@@ -11,7 +11,10 @@
 #include "tools/lib/files/csv.h"
 #include "tools/lib/tool.h"
 
-/* File names, and the stems of files for blocks of steps: <stem>_<a>-<b>[.<k>].csv. Other stems are kinds. */
+/*
+ * File names, and stems of the files of blocks of steps: <stem>_<a>-<b>[.<k>].csv. Other stems are
+ * parameter statistics.
+ */
 static const struct {
 	enum sql_view view;
 	const char *file, *stem;
@@ -26,7 +29,10 @@ static const struct {
 
 #define KINDS_BEGIN "vpp_stage\n" /* first column in the header of a kind's file */
 
-/* Length of a block's stem; 0: the name does not belong to a block. *gz: it is compressed. */
+/*
+ * Returns the length of the stem in the name of a block, or 0 for other names. *gz: the file is
+ * compressed.
+ */
 static size_t measure_stem(const char *name, bool *gz)
 {
 	size_t n = strlen(name), digits = 0;
@@ -35,7 +41,9 @@ static size_t measure_stem(const char *name, bool *gz)
 	if (!*gz && (n < 4 || strcmp(name + n - 4, ".csv")))
 		return 0;
 	n -= *gz ? 7 : 4;
-	/* .<k>, -<b>, _<a>: from the end, each after its digits; the first may be missing. */
+	/*
+	 * From the end: .<k>, -<b>, _<a>, each a mark before digits. The first one may be missing.
+	 */
 	for (const char *mark = ".-_"; *mark; mark++) {
 		size_t end = n;
 
@@ -59,7 +67,7 @@ static bool is_compact(const char *name)
 	return strncmp(name, "calls_", 6) == 0 && n > 8 && strcmp(name + n - 8, ".compact") == 0;
 }
 
-/* SQL_VIEWS: not a file of libprobe. */
+/* Returns SQL_VIEWS for a file that is not libprobe's. */
 static enum sql_view find_view(const char *name, bool *gz)
 {
 	size_t stem;
@@ -155,7 +163,10 @@ static void find_folder_files(struct sql_files *f, const char *folder)
 		char *plain = tool_strndup(path, strlen(path) - (gz ? 3 : 0));
 
 		f->compact += is_compact(name);
-		/* A file that is being compressed, or was compressed with the original kept: only one of the two is read. */
+		/*
+		 * A file that is being compressed exists twice, and so does one that was compressed
+		 * with the original kept. Only one of the two is read.
+		 */
 		if (view < SQL_VIEWS && !(gz && access(plain, F_OK) == 0))
 			add_csv_file(f, view, path);
 		free(plain);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The CSV files of a run, by the view that shows them and by their header: files of other versions have other columns. */
+/*
+ * The CSV files of a run, grouped by the view that shows them and by their header, because files of
+ * other versions have other columns.
+ */
 #ifndef PROBE_TOOLS_PROBE_SQL_FILES_H
 #define PROBE_TOOLS_PROBE_SQL_FILES_H
 
@@ -16,9 +19,9 @@ enum sql_view {
 	SQL_VIEWS
 };
 
-/* Files of one view that have the same columns. */
+/* Files of one view with the same columns. */
 struct file_group {
-	char *header; /* names of the columns, a line feed after each */
+	char *header; /* names of the columns, each followed by a line feed */
 	char **column;
 	unsigned ncolumn;
 	char **path;
@@ -30,11 +33,11 @@ struct sql_files {
 		struct file_group *group;
 		unsigned n, cap;
 	} view[SQL_VIEWS];
-	unsigned compact; /* files of `format: compact`, which CSV readers cannot read */
+	unsigned compact; /* number of files of `format: compact`, which CSV readers cannot read */
 	unsigned unreadable;
 };
 
-/* Files without a first line are skipped: they hold nothing. */
+/* Finds the files. A file without a first line is empty and is skipped. */
 void find_sql_files(struct sql_files *f, const struct folders *folders);
 void free_sql_files(struct sql_files *f);
 

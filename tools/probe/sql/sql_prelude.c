@@ -9,7 +9,7 @@
 #include "tools/probe/columns/column_types.h"
 #include "tools/probe/sql/sql_text.h"
 
-/* The text of macros.sql; sql.mk makes this file depend on it. */
+/* The text of macros.sql. sql.mk makes this file depend on it. */
 __asm__(".section .rodata\n"
 	".globl sql_macros\n"
 	"sql_macros:\n"
@@ -21,7 +21,7 @@ extern const char sql_macros[];
 #define COLUMNS_MAX 128
 #define LISTS 2
 
-/* Columns <stem>_0, <stem>_1 ... of a file that are one list in the view. */
+/* Columns <stem>_0, <stem>_1 ... of a file, which are one list in the view. */
 static const struct {
 	const char *stem, *column;
 } lists[LISTS] = {{"update", "updates"}, {"ratio", "ratios"}};
@@ -40,7 +40,7 @@ static const struct duckdb_column kind_columns[] = {
 	{"dtype", "VARCHAR"},
 };
 
-/* table: by the name of `probe columns`; NULL: kind_columns. */
+/* table: name as in `probe columns`; NULL: kind_columns. */
 static const struct view {
 	const char *name, *table;
 } views[SQL_VIEWS] = {
@@ -68,13 +68,16 @@ static void find_view_columns(const struct view *v, struct columns *c)
 	memcpy(c->column, kind_columns, sizeof(kind_columns));
 }
 
-/* The rank of the folder is the view's `rank`; the column `rank` of the file is the rank in a communicator. */
+/*
+ * The view's `rank` is the rank of the folder. The file's column `rank` is the rank in a
+ * communicator.
+ */
 static const char *get_view_name(const char *column)
 {
 	return strcmp(column, "rank") == 0 ? "comm_rank" : column;
 }
 
-/* Index into lists; LISTS: the column belongs to no list. */
+/* Returns an index in `lists`, or LISTS if the column belongs to no list. */
 static unsigned find_list(const char *column)
 {
 	unsigned i = 0;
@@ -98,7 +101,7 @@ static const char *find_column_type(const struct columns *c, const char *column)
 	return find_list(column) < LISTS ? "DOUBLE" : "VARCHAR";
 }
 
-/* A view without files: no row, but the right columns. */
+/* Prints a view without files: no rows, but the right columns. */
 static void print_empty_select(FILE *f, const struct view *v, const struct columns *c)
 {
 	fputs("SELECT CAST(NULL AS BIGINT) AS rank", f);
@@ -142,7 +145,7 @@ static void print_file_columns(FILE *f, const struct view *v, const struct file_
 	}
 }
 
-/* No type is guessed: the header gives the columns, and columns.def their types. */
+/* No type is guessed: the columns come from the header, their types from columns.def. */
 static void print_group(FILE *f, const struct view *v, const struct columns *c,
 	const struct file_group *g, bool skip_damaged)
 {
@@ -179,7 +182,7 @@ static void print_view(FILE *f, const struct view *v, const struct sql_files *fi
 	fputs(";\n", f);
 }
 
-/* By base/unwritten.h: a pattern's * stands for anything. */
+/* Prints the patterns of base/unwritten.h. A * in them matches anything. */
 static void print_patterns(FILE *f, bool filled)
 {
 	const char *pattern;
@@ -210,13 +213,13 @@ static void print_unwritten(FILE *f)
 	fputs(");\n", f);
 }
 
-/* SQL for the rank of a file's folder: rank3, rank3.1, rank3-pid17. */
+/* SQL for the rank in the name of a file's folder: rank3, rank3.1, rank3-pid17. */
 static const char world_rank[] =
 	"CREATE OR REPLACE TEMP MACRO world_rank(path) AS\n"
 	"  TRY_CAST(regexp_extract(path, '(?:^|/)rank([0-9]+)(?:[.-][^/]*)?/[^/]*$', 1) AS "
 	"BIGINT);\n";
 
-/* One row for each rank and step, from its calls. */
+/* One row for each rank and step, computed from the calls. */
 static const char steps_view[] =
 	"CREATE OR REPLACE TEMP VIEW steps AS\n"
 	"SELECT rank, step, min(start_ns) AS start_ns, max(start_ns + coalesce(dur_ns, 0)) AS "

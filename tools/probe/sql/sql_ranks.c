@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Views whose rows are in the prelude itself. */
+/* Views whose rows are part of the prelude. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static void print_rows_start(FILE *f, const char *view, const struct cell *colum
 	fputc(')', f);
 }
 
-/* The first row only gives the types and is filtered out. */
+/* The first row only sets the types and is filtered out. */
 static void print_rows_end(FILE *f, const struct cell *column, unsigned n)
 {
 	fputs(") AS t(", f);
@@ -118,7 +118,7 @@ static void print_optional_text(FILE *f, const char *s)
 
 static void print_sql_call(FILE *f, struct report *r, const struct call *c)
 {
-	bool made = c && c->api; /* otherwise a rank and a step are known, but no call */
+	bool made = c && c->api; /* false: a rank and a step are known, but no call */
 	char comm[20] = "", file[512] = "";
 	unsigned line = 0;
 	bool known = c && c->stack &&

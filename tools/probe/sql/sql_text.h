@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values as SQL writes them. */
+/* Prints values as SQL literals and names. */
 #ifndef PROBE_TOOLS_PROBE_SQL_TEXT_H
 #define PROBE_TOOLS_PROBE_SQL_TEXT_H
 
 #include <stdint.h>
 #include <stdio.h>
 
-/* 'text'; NULL where s is NULL. */
+/* prints 'text', or NULL if s is NULL */
 void print_sql_text(FILE *f, const char *s);
-/* "name" */
+/* prints "name" */
 void print_sql_name(FILE *f, const char *s);
 
 #endif

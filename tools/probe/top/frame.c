@@ -10,7 +10,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-#define OPEN_NS UINT64_C(5000000000) /* a call that blocks a rank for this long is shown */
+#define OPEN_NS UINT64_C(5000000000) /* ns; a call that has blocked a rank for this long is shown */
 #define ALERTS_SHOWN 8
 #define FAULTS_SHOWN 4
 #define HEAD_LINES 7
@@ -34,7 +34,7 @@ static void print_job_line(const struct live *l)
 	putchar('\n');
 }
 
-/* The first line of the report, and those of its first faults. */
+/* Prints the first line of the report, and those of its first faults. */
 static void print_live_verdict(const struct live_verdict *v, unsigned most)
 {
 	if (!v || !v->known)
@@ -55,7 +55,7 @@ static void print_live_verdict(const struct live_verdict *v, unsigned most)
 		printf("  %sand more: probe report%s\n", out_style(STYLE_FAINT), out_plain());
 }
 
-/* "loss 2.31   grad-norm 0.84": numbers of the job, in a line. */
+/* Prints scalars of the job in a line: "loss 2.31   grad-norm 0.84". */
 static void print_numbers_line(const struct live *l)
 {
 	static const uint8_t shown[] = {SCALAR_LOSS, SCALAR_GRAD_NORM, SCALAR_LEARNING_RATE,
@@ -132,7 +132,10 @@ static bool is_terminal_utf8(void)
 	return v && (strcasestr(v, "utf-8") || strcasestr(v, "utf8"));
 }
 
-/* Prints the latest steps (means over the ranks), each as a bar whose scale starts at half of the longest one. */
+/*
+ * Prints the times of the latest steps (means over the ranks), each as a bar. The scale begins at
+ * half of the longest time.
+ */
 static void print_step_times(const struct live *l)
 {
 	static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
@@ -143,7 +146,7 @@ static void print_step_times(const struct live *l)
 
 	for (unsigned i = 0; i < l->folders.n; i++)
 		for (unsigned k = 0; k < l->rank[i].nms; k++) {
-			/* Indexed by the distance from the latest step. */
+			/* Index: distance from the latest step. */
 			unsigned at = l->rank[i].nms - 1 - k;
 
 			mean[at] += l->rank[i].ms[k];
@@ -205,7 +208,7 @@ static double get_nonfinite_number(const struct live *l, const struct live_rank 
 	return n == UINT64_MAX ? 0 : (double)n;
 }
 
-/* Larger numbers come first. */
+/* Ranks with larger results come first. */
 static double compute_order_number(
 	const struct live *l, const struct live_rank *r, enum frame_order order)
 {
@@ -329,7 +332,7 @@ static void add_rank_cells(struct out_table *t, const struct live *l, const stru
 	out_cell(t, text);
 }
 
-/* most: number of lines; 0: all. Prints the lines around the selected rank, or else the first ones. */
+/* Prints at most `most` lines (0: all): those around the selected rank, or else the first ones. */
 static void print_ranks(const struct live *l, unsigned most, const struct frame_view *view)
 {
 	static const char *const head[] = {"rank", "host", "state", "step", "time", "exposed",

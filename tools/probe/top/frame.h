@@ -5,11 +5,11 @@
 
 #include "tools/probe/live/live.h"
 
-/* The order of ranks; the word is shown. */
+/* The order of the ranks. Its name is shown. */
 enum frame_order {
-	ORDER_TROUBLE, /* by number; if not all fit, those with trouble first */
+	ORDER_TROUBLE, /* by rank; if not all ranks fit, those with trouble first */
 	ORDER_RANK,
-	ORDER_STEP, /* the slowest rank first */
+	ORDER_STEP, /* the rank with the lowest step first */
 	ORDER_TIME,
 	ORDER_LATE,
 	ORDER_NONFINITE,
@@ -19,16 +19,19 @@ enum frame_order {
 /* Settings that the user changes by keys. */
 struct frame_view {
 	enum frame_order order;
-	bool keys; /* the line of keys is shown */
+	bool keys; /* show the line of keys */
 	bool selects; /* a rank is selected */
-	int rank; /* which */
-	bool stack; /* the stack of the selected rank is shown */
+	int rank; /* the selected rank */
+	bool stack; /* show the stack of the selected rank */
 };
 
-/* lines: of the terminal; 0: everything is printed. */
+/* Prints the screen. lines: height of the terminal; 0: print everything. */
 void frame_print(const struct live *l, unsigned lines, const struct frame_view *view);
 
-/* The rank shown `by` lines after the selected one (by < 0: before it); the first one if none is selected. */
+/*
+ * Returns the rank that is shown `by` lines after the selected one (before it if by < 0). If no
+ * rank is selected: the first rank shown.
+ */
 int find_frame_neighbour(const struct live *l, const struct frame_view *view, int by);
 
 #endif

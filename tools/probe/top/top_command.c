@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The verb `top`: shows the state of a job in the terminal, refreshed until it ends. */
+/* The verb `top`: shows the state of a job in the terminal, and updates it until the job ends. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -68,7 +68,10 @@ static void end_page(int sig)
 static struct termios terminal_was;
 static bool terminal_changed;
 
-/* Keys without a newline and without an echo; a separate screen whose lines are not wrapped. */
+/*
+ * Reads keys without a newline and without an echo. Uses a separate screen whose lines are not
+ * wrapped.
+ */
 static void enter_page(void)
 {
 	struct sigaction end = {.sa_handler = end_page};
@@ -102,7 +105,7 @@ static unsigned terminal_lines(void)
 
 enum { KEY_NONE = 0, KEY_UP = 'k', KEY_DOWN = 'j' };
 
-/* Arrows are three bytes, which arrive together. */
+/* An arrow key sends three bytes, which arrive together. */
 static int read_key(void)
 {
 	char bytes[8];
@@ -113,7 +116,7 @@ static int read_key(void)
 	return n > 0 ? (unsigned char)bytes[0] : KEY_NONE;
 }
 
-/* Waits until the time is over, or a key is pressed, which is returned. */
+/* Waits until the time is over or a key is pressed. Returns the key. */
 static int wait_for_key(double seconds)
 {
 	struct pollfd p = {.fd = 0, .events = POLLIN};
@@ -127,7 +130,7 @@ static int wait_for_key(double seconds)
 	return key;
 }
 
-/* A rank is typed digit by digit; any other key ends the number. */
+/* The user types the number of a rank digit by digit. Any other key ends the number. */
 static void handle_key(struct frame_view *v, const struct live *l, int key)
 {
 	static int typed;
@@ -186,7 +189,7 @@ static int show_once(const struct top *t)
 	return status;
 }
 
-/* Redraws at each key until the next reading is due. */
+/* Draws the screen again after each key, until the next reading is due. */
 static void wait_until_next_look(const struct top *t, const struct live *l, struct frame_view *view)
 {
 	double until = read_monotonic_s() + t->interval, left;
@@ -212,7 +215,7 @@ static int show_again_and_again(const struct top *t)
 	bool runs = true;
 	int status = STATUS_DONE;
 
-	/* Writes a whole frame at once, to avoid flicker. */
+	/* Writes a whole screen at once, to avoid flicker. */
 	setvbuf(stdout, page, _IOFBF, sizeof(page));
 	enter_page();
 	while (!ended && runs && !status) {

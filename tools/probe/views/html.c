@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The page: page.html with the data of the run in it, as one JSON document. */
+/* The page: page.html, with the data of the run in it as one JSON document. */
 #include "tools/probe/views/html.h"
 
 #include <limits.h>
@@ -16,7 +16,7 @@
 #include "tools/probe/rules/measured.h"
 #include "tools/probe/views/page_json.h"
 
-/* page.html; views.mk has the dependency. */
+/* The contents of page.html. views.mk makes this file depend on it. */
 __asm__(".section .rodata\n"
 	".globl html_page\n"
 	".globl html_page_end\n"
@@ -30,8 +30,8 @@ extern const char html_page[], html_page_end[];
 #define PLACE "@DATA@" /* in page.html, replaced by the data */
 
 /*
- * ns as 1 + 8192 log2(1 + us) in three digits of base64, the highest first; 0: none. Exact to 0.01 %; two matrices of a thousand ranks take
- * 2 MB.
+ * Writes ns as 1 + 8192 log2(1 + us) in three digits of base64, the highest first; 0: none. Exact
+ * to 0.01 %. Two matrices of a thousand ranks take 2 MB.
  */
 static void write_code(struct target *t, double ns)
 {
@@ -136,9 +136,12 @@ static void write_findings(const struct html *h, struct target *t)
 	target_text(t, "]");
 }
 
-/* The texts of a window as small numbers, in the order of their first use. Ranks whose ids differ share a text. */
+/*
+ * The strings of a window as small numbers, in the order of their first use. Ranks whose ids differ
+ * share a string.
+ */
 struct html_words {
-	struct table table, texts; /* texts: by their hash */
+	struct table table, texts; /* texts: by the hash of the string */
 	char **text;
 	unsigned n, cap;
 };
@@ -333,7 +336,10 @@ static void write_site(const struct html *h, struct target *t, const struct html
 		write_short(t, p->min);
 		target_text(t, ",");
 		write_short(t, p->max);
-		/* The files have norms over the numeric elements only: for a tensor with a NaN the norm is undefined. */
+		/*
+		 * The files contain norms over the numeric elements only. For a tensor with a NaN
+		 * the norm is undefined.
+		 */
 		const double sums[] = {p->mean_sum / (double)p->n, p->norm_sum / (double)p->n,
 			p->norm_lo, p->norm_hi};
 
@@ -347,7 +353,10 @@ static void write_site(const struct html *h, struct target *t, const struct html
 	target_text(t, "]}");
 }
 
-/* For each column: mean (null if ranks must agree and do not), minimum and maximum over the steps and ranks that have the number. */
+/*
+ * For each column: mean (null if ranks must agree and do not), minimum and maximum over the steps
+ * and ranks that have the scalar.
+ */
 static void write_numbers(const struct html *h, struct target *t)
 {
 	const struct step_numbers *s = &h->numbers;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe report --html`: a page that shows a run, from a second pass over its rows. */
+/* `probe report --html`: the page of a run, made in a second pass over its rows. */
 #ifndef PROBE_TOOLS_PROBE_REPORT_HTML_H
 #define PROBE_TOOLS_PROBE_REPORT_HTML_H
 
@@ -7,20 +7,24 @@
 #include "tools/probe/model/join/walk.h"
 #include "tools/probe/views/focus.h"
 
-#define HTML_WINDOWS 8 /* findings that get a timeline */
-#define STACK_PAGE_FRAMES 24 /* of a stack that is shown on a click */
-#define HTML_SITES 16 /* call sites whose statistics are shown */
+#define HTML_WINDOWS 8 /* maximum number of findings with a timeline */
+#define STACK_PAGE_FRAMES 24 /* maximum number of frames shown of a stack */
+#define HTML_SITES 16 /* maximum number of call sites whose statistics are shown */
 
 /* The calls around one finding. */
 struct html_window {
-	unsigned finding; /* its number; UINT_MAX: the last steps of a run without findings */
+	/*
+	 * Number of the finding; UINT_MAX: a run without findings, of which the last steps are
+	 * shown.
+	 */
+	unsigned finding;
 	struct focus focus;
 	uint64_t step_lo, step_hi;
-	int *row; /* by folder: its row, -1: not shown */
+	int *row; /* by folder: line of the timeline; -1: not shown */
 	unsigned nrow;
-	struct html_call *call; /* a ring until `at_ns` is reached */
+	struct html_call *call; /* a ring buffer until `at_ns` is reached */
 	unsigned n, cap, head;
-	uint64_t skipped; /* calls dropped for lack of room */
+	uint64_t skipped; /* calls that did not fit */
 };
 
 struct html_call {
@@ -30,12 +34,12 @@ struct html_call {
 	int64_t comm_seq, peer;
 };
 
-/* Statistics of one call site in some steps, over the ranks. */
+/* Statistics of one call site in the steps of one column, over all ranks. */
 struct html_point {
 	double min, max; /* smallest and largest element */
 	double norm_lo, norm_hi, norm_sum, mean_sum;
 	uint64_t n, nans, infs;
-	bool odd; /* an element or a norm is not a finite number */
+	bool odd; /* an element or a norm is NaN or Inf */
 };
 
 struct html_site {
@@ -43,7 +47,7 @@ struct html_site {
 	uint32_t api, op, dtype, rank, stack;
 	uint64_t count, calls, bytes;
 	bool out, wanted;
-	struct html_point *point; /* one for each column */
+	struct html_point *point; /* one element per column */
 };
 
 struct html_cell {
@@ -51,28 +55,28 @@ struct html_cell {
 	uint32_t n;
 };
 
-/* Time in calls of one function from one place of one rank. */
+/* Time of one rank in calls of one function with one stack. */
 struct html_stack {
 	struct table_key key; /* a: rank, b: stack and function */
 	uint32_t rank, stack, api;
-	double ns; /* time for which the job's threads were blocked */
+	double ns; /* time for which the job's threads were blocked, ns */
 	uint64_t calls;
 };
 
 struct html {
-	struct report *r; /* for its stacks */
-	uint64_t step_lo, step_hi, per; /* steps in a column */
+	struct report *r; /* source of the stacks */
+	uint64_t step_lo, step_hi, per; /* per: steps in a column */
 	unsigned ncol;
 	struct html_cell *cell; /* [folder][column] */
 	struct html_rank *rank;
 	struct table sites, stacks;
-	double stacks_skipped; /* ns of stacks for which the table has no room */
-	struct step_numbers numbers; /* of the steps of a column */
+	double stacks_skipped; /* ns of the stacks that did not fit into the table */
+	struct step_numbers numbers; /* for the steps of a column */
 	struct html_window window[HTML_WINDOWS];
 	unsigned nwindow;
 };
 
-/* Reads all rows. */
+/* Reads all rows of the run. */
 void html_gather(struct html *h, struct report *r, const struct gather_options *o);
 void html_free(struct html *h);
 

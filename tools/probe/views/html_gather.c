@@ -143,7 +143,7 @@ static int by_site_calls(const void *x, const void *y)
 	return a->bytes < b->bytes ? 1 : a->bytes > b->bytes ? -1 : 0;
 }
 
-/* Sites on the findings' communicators first, then the sites with most calls. */
+/* Chooses call sites: those on the findings' communicators, then those with most calls. */
 static void choose_sites(struct html *h)
 {
 	struct html_site **all = tool_alloc((h->sites.n + 1) * sizeof(*all));
@@ -241,7 +241,7 @@ static void record_window(struct html_window *w, const struct walk_call *c)
 		return;
 	if (w->n == WINDOW_CALLS) {
 		w->skipped++;
-		/* Until `at_ns` is reached, calls far before it are replaced by later ones. */
+		/* Until `at_ns` is reached, later calls replace calls far before it. */
 		if (!w->focus.at_ns ||
 			c->start > w->focus.at_ns + (w->focus.at_ns - w->call[w->head].start))
 			return;
@@ -256,7 +256,7 @@ static void record_window(struct html_window *w, const struct walk_call *c)
 		call_bytes(&c->call), c->call.comm_seq, c->call.peer};
 }
 
-/* The open calls of a running process are in no file. */
+/* The open calls of a running process are not in its files. */
 static void note_open_calls(struct html *h)
 {
 	const struct opens *o = &h->r->g.opens;

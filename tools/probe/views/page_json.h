@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The document in the page of `probe report --html`: members of objects. */
+/*
+ * The JSON document in the page of `probe report --html`: helpers that write the members of an
+ * object.
+ */
 #ifndef PROBE_TOOLS_VIEWS_PAGE_JSON_H
 #define PROBE_TOOLS_VIEWS_PAGE_JSON_H
 
@@ -12,7 +15,7 @@ static inline void write_page_separator(struct target *t, bool some)
 		target_text(t, ",");
 }
 
-/* A further member of an object. */
+/* Begins another member of an object, which must not be the first one. */
 static inline void write_page_key(struct target *t, const char *key)
 {
 	target_print(t, ",\"%s\":", key);
@@ -32,7 +35,7 @@ static inline void write_page_u64(struct target *t, const char *key, uint64_t v)
 
 /* ---- page_tables.c ---- */
 
-/* The members operations, slowest and flame. */
+/* Write the members operations, slowest and flame. */
 void write_page_operations(struct report *r, struct target *t);
 void write_page_slowest(struct report *r, struct target *t);
 void write_page_flame(const struct html *h, struct target *t);

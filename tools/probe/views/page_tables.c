@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the page says of operations: their table, the slowest calls, and the time in them by stack. */
+/*
+ * The parts of the page about operations: their table, the slowest calls, and the time in calls by
+ * stack.
+ */
 #include <stdlib.h>
 
 #include "base/hash.h"
@@ -9,7 +12,7 @@
 #include "tools/probe/views/page_json.h"
 
 #define LINES_MOST 200u
-#define PLACES_READ 4000u /* stacks that are looked up: those with the most time */
+#define PLACES_READ 4000u /* maximum number of stacks that are read: those with the most time */
 #define PLACES_SHOWN 400u
 
 void write_page_operations(struct report *r, struct target *t)
@@ -31,7 +34,7 @@ void write_page_operations(struct report *r, struct target *t)
 		write_page_string(t, "api", intern_name(s->api));
 		write_page_string(t, "comm", comm);
 		write_page_u64(t, "bytes", s->bytes);
-		/* Without a completed call no time is known. */
+		/* The time is known only if a call has completed. */
 		if (s->dur.n) {
 			write_page_key(t, "ns");
 			target_print(t, "%.0f", s->dur.sum);
@@ -78,9 +81,9 @@ void write_page_slowest(struct report *r, struct target *t)
 
 /* ---- time by stack ---- */
 
-/* Ranks that make a call from the same lines share a place. */
+/* A call site with one function: ranks that make the call from the same lines share it. */
 struct place {
-	struct table_key key; /* a: hash of the text; b: function */
+	struct table_key key; /* a: hash of the stack's text; b: function */
 	char *text;
 	uint32_t api;
 	double ns;
@@ -110,7 +113,7 @@ static void add_stack_time(struct table *places, struct report *r, const struct 
 		&r->stacks, stacks_get(&r->stacks, s->rank, s->stack), STACK_PAGE_FRAMES);
 	struct place *p = table_get(places, hash_str(0, text), s->api);
 
-	/* The table has room for as many as are read. */
+	/* The table has space for as many stacks as are read. */
 	if (!p) {
 		free(text);
 		return;

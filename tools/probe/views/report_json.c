@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe report --json`: the same as the text, plus everything that the text omits or summarizes. */
+/* `probe report --json`: the contents of the text, and also what the text omits or summarises. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static void json_stack(struct report *r, const struct call *c)
 	free(text);
 }
 
-/* The members of a call, without braces. */
+/* Writes the members of a call, without braces. */
 static void json_call(struct report *r, const struct call *c)
 {
 	json_rank(r, "rank", c->rank);
@@ -77,7 +77,7 @@ static void json_call(struct report *r, const struct call *c)
 	json_string("redop", intern_name(c->redop));
 	json_string("dtype", intern_name(c->dtype));
 	json_number_or_null("count", c->dtype ? (int64_t)c->count : NO_NUMBER);
-	/* The bytes of a call are not always known while its record is in the journal. */
+	/* While a call's record is in the journal, its bytes may not be known. */
 	json_number_or_null("bytes", c->rows || call_bytes(c) ? (int64_t)call_bytes(c) : NO_NUMBER);
 	json_u64("start_ns", c->start);
 	json_bool("async", c->bits & CALL_ASYNC);
@@ -188,7 +188,7 @@ static void json_report_head(const struct report *r)
 	json_seconds("read_s", g->seconds * 1e9);
 }
 
-/* The finding's place in the program and in the run; unknown members are null. */
+/* Writes the finding's position in the program and in the run. Unknown members are null. */
 static void json_finding_place(struct report *r, const struct finding *f)
 {
 	const struct call *c = f->has_call ? &f->call : NULL;
@@ -210,7 +210,7 @@ static void json_finding_place(struct report *r, const struct finding *f)
 	json_number_or_null("line", known ? (int64_t)line : NO_NUMBER);
 }
 
-/* null if it was not measured. */
+/* Writes null if the kind was not measured. */
 static void json_measurement(const struct finding *f)
 {
 	const struct measurement *m =
@@ -233,7 +233,7 @@ static void json_measurement(const struct finding *f)
 	json_end();
 }
 
-/* An object with the reason for each kind in this state. */
+/* Writes an object with the reason for each kind in this state. */
 static void json_reasons(const struct run_verdict *v, const char *key, enum check_state state)
 {
 	json_object(key);

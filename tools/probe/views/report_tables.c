@@ -35,7 +35,7 @@ static void print_op_line(const struct report *r, struct out_table *t, const str
 	free(comm);
 }
 
-/* Measured by the device's own clock: bandwidth as nccl-tests define it. */
+/* Measured by the device's clock. Bandwidth is defined as by nccl-tests. */
 static void print_device_times(const struct report *r, struct op_line *const *list, uint32_t n)
 {
 	static const char *const head[] = {"operation", "function", "communicator", "calls", "time",
@@ -93,13 +93,13 @@ static void print_operations(const struct report *r)
 
 /* ---- the slowest ---- */
 
-/* One frame: the program's own. */
+/* Returns one frame, the program's own. */
 static char *from_where(struct report *r, const struct call *c)
 {
 	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 1);
 	char *end = strstr(brief, " <- ");
 
-	/* The other frames are in the whole stacks (--stacks). */
+	/* The other frames are in the complete stacks (--stacks). */
 	if (end)
 		*end = 0;
 	else if ((end = strstr(brief, ", through ")))

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `probe report` for people: the verdict, findings, the head, open calls, bad values. Tables: report_tables.c. */
+/*
+ * `probe report` for people: the verdict, findings, the head, open calls, bad values.
+ * report_tables.c prints the tables.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +20,7 @@ static void print_label(const char *word)
 	printf("%s%-*s%s", out_style(STYLE_FAINT), LABEL, word, out_plain());
 }
 
-/* "4 finished" or "3 running, 1 killed". */
+/* Formats "4 finished" or "3 running, 1 killed". */
 static char *rank_states_text(const struct gather *g)
 {
 	unsigned n[RANK_STATES] = {0};
@@ -67,7 +70,7 @@ static void head_ranks(const struct report *r)
 	free(state);
 }
 
-/* One line per attempt, if there are several. */
+/* Prints one line per attempt if there are several. */
 static void head_attempts(const struct report *r)
 {
 	char *text, *line;
@@ -143,7 +146,10 @@ static void head_calls(const struct report *r)
 	putchar('\n');
 }
 
-/* As a share of the ranks' run time; for short runs in seconds, because startup dominates them. */
+/*
+ * Formats a share of the ranks' run time. For short runs it formats seconds, because the start
+ * takes most of their time.
+ */
 static const char *own_time(const struct gather *g, double ns)
 {
 	const unsigned n = g->folders.n;
@@ -247,12 +253,15 @@ static void print_report_head(const struct report *r)
 	head_journals(r);
 }
 
-/* How to verify it, how often this kind is right (if measured), and the next command to run. */
+/*
+ * Prints how to verify the finding, how often this kind is right (if measured), and the next
+ * command to run.
+ */
 static void print_grounds(const struct finding *f)
 {
 	char *text, *measured;
 
-	/* Facts that were read from a file need no accuracy figure: unreadable files, lost records. */
+	/* Facts that were read from a file need no accuracy: unreadable files, lost records. */
 	if (f->severity == FIND_NOTE || f->basis == BASIS_RECORDED)
 		return;
 	measured = format_measurement(
@@ -261,7 +270,7 @@ static void print_grounds(const struct finding *f)
 	free(measured);
 	printf("%*s%s", LABEL + 3, "", out_style(STYLE_FAINT));
 	out_wrap(text, LABEL + 3, LABEL + 3);
-	/* In one line, however long, so that it can be copied. */
+	/* On one line, however long, so that it can be copied. */
 	if (f->next)
 		printf("%*snext: %s\n", LABEL + 3, "", f->next);
 	fputs(out_plain(), stdout);
@@ -339,7 +348,7 @@ static void print_absent_ranks(const struct report *r, const struct absent *a)
 	free(what);
 }
 
-/* The peer that each rank of a group sends to or receives from. */
+/* Prints the peer that each rank of a group sends to or receives from. */
 static void print_messages(const struct report *r, const struct stuck *s)
 {
 	unsigned n = 0;
@@ -420,7 +429,7 @@ void report_bad(struct report *r)
 		printf(" %s", strcmp(f->shape, "-") ? f->shape : "scalar");
 	printf(", %s elements, %s NaN, %s Inf", out_count(f->count), out_count(f->nans),
 		out_count(f->infs));
-	/* Inf is among them: this line shows which of the two it was. */
+	/* Inf also counts as bad: this line shows which of the two it was. */
 	if (f->nans < f->count && *f->min && *f->max)
 		printf(", %sfrom %s to %s", f->nans ? "others " : "", f->min, f->max);
 	putchar('\n');

@@ -25,7 +25,7 @@
 
 struct watch_alerts {
 	const char *dir, *command;
-	uint64_t *known; /* alerts that were reported: folder and id */
+	uint64_t *known; /* alerts that were reported, as hashes of folder and id */
 	unsigned n, cap;
 	struct seen_file {
 		uint64_t name, dev, ino;
@@ -61,7 +61,7 @@ void watch_alerts_here(const struct watch_alerts *w)
 	struct text t = text_over(buf, sizeof(buf));
 	int fd, err;
 
-	/* Without a command no action is carried out. */
+	/* Without a command nothing is started. */
 	if (!w->command)
 		return;
 	gethostname(host, sizeof(host) - 1);
@@ -93,7 +93,7 @@ void watch_alerts_gone(const struct watch_alerts *w)
 	close(fd);
 }
 
-/* The text of a member, without escapes; "" if there is none. */
+/* Copies the value of a member without escapes; "" if there is none. */
 static void get_member_text(const char *line, const char *key, char *to, size_t cap)
 {
 	char quoted[32];
@@ -109,7 +109,10 @@ static void get_member_text(const char *line, const char *key, char *to, size_t 
 	to[n] = 0;
 }
 
-/* The line goes to the command's standard input; text from the job is never put into arguments or variables. */
+/*
+ * Writes the line to the command's standard input. Text of the job never becomes an argument or a
+ * variable.
+ */
 static void start_alert_command(const struct watch_alerts *w, const char *line)
 {
 	int fd[2];
@@ -133,7 +136,10 @@ static void start_alert_command(const struct watch_alerts *w, const char *line)
 		_exit(127);
 	}
 	close(fd[0]);
-	/* A line is shorter than a pipe's buffer: a command that does not read it cannot block this process. */
+	/*
+	 * The line is shorter than the pipe's buffer, so a command that does not read it cannot
+	 * block this process.
+	 */
 	if (pid > 0 && n < 32768) {
 		io_write_all(fd[1], line, n);
 		io_write_all(fd[1], "\n", 1);
@@ -173,7 +179,7 @@ static bool say_alert(struct watch_alerts *w, const char *folder, const char *li
 	return true;
 }
 
-/* Has the file changed since the last look? */
+/* Returns true if the file has changed since the last look. */
 static bool is_file_new(struct watch_alerts *w, const char *folder, const struct stat *st)
 {
 	uint64_t name = hash_str(2, folder);
@@ -218,7 +224,7 @@ static bool look_at_rank(struct watch_alerts *w, const char *folder, bool once)
 	return found;
 }
 
-/* Only those of this run: an earlier run's folder has a dot in its name, rank0.1. */
+/* Only folders of this run: those of an earlier run have a dot in their name, rank0.1. */
 static bool is_rank_name(const char *name)
 {
 	return (strncmp(name, "rank", 4) == 0 || strncmp(name, "host-", 5) == 0) &&

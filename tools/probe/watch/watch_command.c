@@ -62,7 +62,7 @@ static const struct cli_option options[] = {
 	[OPT_INTERVAL] = {"interval", 0, true},
 };
 
-/* A finding is held back for this long for data that a running rank has not written yet. */
+/* s; for how long a finding is held back if a running rank has not written its data yet. */
 #define AWAITED_S 10
 
 struct watch {
@@ -71,11 +71,11 @@ struct watch {
 	bool once;
 	double interval; /* s */
 	struct watch_alerts *alerts;
-	uint64_t *known; /* hashes of findings that were reported */
+	uint64_t *known; /* hashes of the findings that were reported */
 	unsigned n, cap;
 	bool found;
-	char *verdict; /* the first line of the latest report; NULL: there was none */
-	double awaits_until; /* s, monotonic: limit of the first finding that was held back; 0: none was */
+	char *verdict; /* the first line of the latest report; NULL: no report yet */
+	double awaits_until; /* s, monotonic: until then findings are held back; 0: none is */
 };
 
 static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
@@ -88,8 +88,9 @@ static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t n)
 }
 
 /*
- * A finding counts as the same if it is about the same place; its text has numbers that grow. A recurring delay counts as the
- * same if it has the same ranks: the place where it shows most may change.
+ * Two findings are the same if they are about the same call; their texts contain numbers that grow.
+ * A recurring delay is the same if its ranks are the same, because the call in which it shows most
+ * may change.
  */
 static uint64_t hash_finding(const struct finding *f, const struct focus *at)
 {
@@ -116,7 +117,10 @@ static bool is_finding_new(struct watch *w, uint64_t hash)
 	return true;
 }
 
-/* Unset if there is none: an inherited value would be another finding's. */
+/*
+ * Removes the variable if there is no rank, because an inherited value would belong to another
+ * finding.
+ */
 static void set_rank_list(const char *name, int *rank, unsigned n)
 {
 	if (n)
@@ -125,7 +129,10 @@ static void set_rank_list(const char *name, int *rank, unsigned n)
 		unsetenv(name);
 }
 
-/* Gives the culprits separately from the other ranks: a script that drains nodes must not drain those of the whole job. */
+/*
+ * Sets the culprits separately from the other ranks: a script that drains nodes must not drain
+ * those of the whole job.
+ */
 static void set_rank_variables(const struct finding *f)
 {
 	int *other = tool_alloc((f->nother + 1) * sizeof(*other));
@@ -172,7 +179,7 @@ static void start_command(const struct watch *w, const struct finding *f, const 
 	_exit(127);
 }
 
-/* The next report may name another rank. */
+/* Holds a finding back if the next report may name another rank. */
 static bool hold_back(struct watch *w, const struct finding *f)
 {
 	double now = read_monotonic_s();
@@ -205,7 +212,7 @@ static void say_finding(struct watch *w, const struct report *r, const struct fi
 	free(at.rank);
 }
 
-/* *runs is set to whether the job still runs. Returns a status. */
+/* *runs: whether the job still runs. Returns an exit status. */
 static int look_once(struct watch *w, bool *runs)
 {
 	struct report *r = tool_alloc(sizeof(*r));
@@ -243,7 +250,7 @@ static void sleep_watching(const struct watch *w, double s)
 	}
 }
 
-/* Waits until the first rank has its folder. */
+/* Waits until the first rank has a folder. */
 static void wait_for_folder(const struct watch *w)
 {
 	bool said = false;
@@ -275,7 +282,7 @@ static int watch_job(struct watch *w)
 		took = read_monotonic_s() - began;
 		sleep_watching(w, took > w->interval ? took : w->interval - took);
 	} while (runs);
-	/* Includes what the ranks wrote when they ended. */
+	/* Also reports what the ranks wrote when they ended. */
 	if (!status && !(w->once && w->found))
 		w->found |= watch_alerts_look(w->alerts, w->once);
 	watch_alerts_gone(w->alerts);

@@ -64,8 +64,9 @@ static double half_to_double(uint16_t h)
 }
 
 /*
- * OCP 8-bit floating point: E4M3 has no infinities, one NaN of each sign; E5M2 is half of a float16; E8M0 is a power of two.
- * The FNUZ types have the exponents of half the value, and NaN for -0 only.
+ * OCP 8-bit floating point: E4M3 has no infinities and one NaN of each sign; E5M2 is half of a
+ * float16; E8M0 is a power of two. In the FNUZ types each exponent stands for half the value, and
+ * only -0 is NaN.
  */
 static double byte_to_double(uint8_t b, enum dtype dt)
 {
@@ -91,7 +92,10 @@ static double byte_to_double(uint8_t b, enum dtype dt)
 	return b & 128 ? -v : v;
 }
 
-/* hypot() is avoided because it has another symbol version since glibc 2.35. A long double holds the squares. */
+/*
+ * Returns the absolute value of a complex number. hypot() is not used, because it has another
+ * symbol version since glibc 2.35. A long double can hold the squares.
+ */
 static double find_modulus(double re, double im)
 {
 	if (isinf(re) || isinf(im))
@@ -206,7 +210,7 @@ static char *read_file_part(const struct array_file *f, uint64_t at, size_t n)
 
 /* ---- .npy ---- */
 
-/* "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }" */
+/* Parses "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 3), }". */
 static const char *parse_npy_header(struct array_file *f, const char *s, uint64_t at)
 {
 	const char *descr = strstr(s, "'descr'"), *order = strstr(s, "'fortran_order'");
@@ -366,7 +370,7 @@ static bool is_pickled_function(const struct pickled *v, const char *name)
 	return space && strcmp(space + 1, name) == 0;
 }
 
-/* ('storage', torch.FloatStorage, '0', 'cpu', 12) */
+/* Parses ('storage', torch.FloatStorage, '0', 'cpu', 12). */
 static bool fill_torch_storage(struct torch_file *t, struct array *a, const struct pickled *stored,
 	const struct pickled *dtype)
 {
@@ -422,7 +426,10 @@ static bool take_pickled_sizes(const struct pickled *v, int64_t *out, unsigned *
 	return true;
 }
 
-/* _rebuild_tensor_v2(storage, offset, size, stride, ...); v3 has the type after these. */
+/*
+ * Adds a tensor from _rebuild_tensor_v2(storage, offset, size, stride, ...). In _rebuild_tensor_v3,
+ * the type follows these.
+ */
 static void add_torch_tensor(
 	struct torch_file *t, const char *name, const struct pickled *args, bool typed)
 {

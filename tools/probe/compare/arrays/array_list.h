@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the list of tensors of a file, by its format; shared by arrays.c and these readers. */
+/* Readers for the list of tensors of a file, one for each file format. Used by arrays.c. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ARRAY_LIST_H
 #define PROBE_TOOLS_PROBE_COMPARE_ARRAY_LIST_H
 
 #include "tools/probe/compare/arrays/arrays.h"
 
-/* NULL: success; otherwise the problem, a constant text. */
+/* Return NULL, or the problem, a constant string. */
 const char *list_npy_array(struct array_file *f);
 const char *list_torch_arrays(struct array_file *f);
 const char *list_safetensors(struct array_file *f);
 
 struct array *add_array(struct array_file *f, const char *name);
 
-/* dtype, at and end are set. stride NULL: contiguous. False: the tensor does not fit into its storage. */
+/*
+ * Sets shape and stride of a, whose dtype, at and end must be set. stride NULL: contiguous. Returns
+ * false if the tensor does not fit into its storage.
+ */
 bool set_array_shape(struct array *a, const int64_t *shape, const int64_t *stride, unsigned n);
 
 void convert_elements(double *out, const void *bytes, enum dtype dt, unsigned n);

@@ -102,7 +102,7 @@ bool set_array_shape(struct array *a, const int64_t *shape, const int64_t *strid
 		a->stride[i] = stride	   ? stride[i]
 			       : i + 1 < n ? a->stride[i + 1] * (int64_t)a->shape[i + 1]
 					   : 1;
-	/* The last element must lie in the storage. */
+	/* The last element must be in the storage. */
 	most = least;
 	for (unsigned i = 0; a->count && i < n; i++) {
 		uint64_t reach;
@@ -195,7 +195,10 @@ static bool inflate_window(struct array_reader *r)
 	return r->window_n > 0;
 }
 
-/* Copies n bytes at that offset to `to`; n is at most the size of an element, or a multiple that lies within one window. */
+/*
+ * Copies n bytes from offset `at` to `to`. n: at most the size of an element, or a multiple of it
+ * that is inside one window.
+ */
 static bool copy_array_bytes(struct array_reader *r, uint64_t at, void *to, unsigned n)
 {
 	unsigned char *p = to;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tensors in files: .npy, safetensors and the zip files of torch.save(). Lists them, and reads their elements in order as doubles, with
- * memory that does not depend on the tensor's size. Nothing in a file is executed.
+ * Tensors in files: .npy, safetensors and the zip files of torch.save(). They are listed, and their
+ * elements are read in order as doubles, in memory that does not depend on the size of the tensor.
+ * Nothing in a file is executed.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ARRAYS_H
 #define PROBE_TOOLS_PROBE_COMPARE_ARRAYS_H
@@ -15,35 +16,40 @@
 #define ARRAY_DIMS_MAX 32
 
 struct array {
-	char *name; /* "" in a file of one tensor */
+	char *name; /* "" in a file with one tensor */
 	enum dtype dtype;
 	unsigned ndim;
 	uint64_t shape[ARRAY_DIMS_MAX];
 	int64_t stride[ARRAY_DIMS_MAX]; /* in elements */
 	uint64_t count;
-	uint64_t
-		at; /* offset of its first byte: in the file, or in the inflated data if its bytes are deflated */
-	uint64_t end; /* bytes after this one are not part of its storage */
-	uint64_t packed_at, packed; /* deflated: offset and number of the bytes in the file */
+	/*
+	 * Offset of the first byte: in the file, or, if the data is deflated, in the inflated data.
+	 */
+	uint64_t at;
+	uint64_t end; /* end of its storage: the offset after the last byte that may be read */
+	uint64_t packed_at, packed; /* if deflated: offset and number of the bytes in the file */
 	bool deflated;
 };
 
 struct array_file {
 	char *path;
 	int fd;
-	struct array *array; /* by name */
+	struct array *array; /* sorted by name */
 	unsigned n, cap;
 	char *why; /* the problem */
 };
 
-/* Returns 0, or -1: `why`. Free with close_array_file in any case. */
+/*
+ * Opens a file and lists its tensors. Returns 0, or -1 with f->why set. Call close_array_file() in
+ * any case.
+ */
 int open_array_file(struct array_file *f, const char *path);
 void close_array_file(struct array_file *f);
 
-/* Whether the name has the extension of a tensor file. */
+/* Returns true if the name has the extension of a tensor file. */
 bool is_array_name(const char *name);
 
-/* "[4, 3]" into buf. */
+/* Formats the shape, "[4, 3]", into buf. */
 #define ARRAY_SHAPE_MAX (ARRAY_DIMS_MAX * 24)
 const char *print_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a);
 
@@ -52,9 +58,9 @@ const char *print_array_shape(char buf[ARRAY_SHAPE_MAX], const struct array *a);
 struct array_reader {
 	const struct array_file *file;
 	const struct array *array;
-	uint64_t index; /* of the next element, in the order of the shape */
+	uint64_t index; /* index of the next element, in the order of the shape */
 	uint64_t position[ARRAY_DIMS_MAX];
-	int64_t offset; /* of the next element, in elements */
+	int64_t offset; /* offset of the next element, in elements */
 	bool contiguous;
 	unsigned char window[ARRAY_WINDOW];
 	uint64_t window_at;
@@ -66,13 +72,14 @@ struct array_reader {
 	const char *why;
 };
 
-/* Large: allocate on the heap. */
+/* The reader is large, so it is on the heap. */
 struct array_reader *open_array(const struct array_file *f, const struct array *a);
 void close_array(struct array_reader *r);
 
 /*
- * Reads up to n further elements: as doubles, and their bytes (n times the size of one; NULL: not wanted). Complex ones by their absolute
- * value. Returns their number, 0 at the end or if `why` has a problem.
+ * Reads the next n elements or fewer as doubles; complex ones as their absolute value. bytes: NULL,
+ * or memory for their n unconverted elements. Returns the number of elements; 0 at the end or if
+ * r->why is set.
  */
 unsigned read_elements(struct array_reader *r, double *out, void *bytes, unsigned n);
 

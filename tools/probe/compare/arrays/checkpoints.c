@@ -20,7 +20,7 @@
 #define FILES_MAX 65536u
 #define SHOWN 20
 
-/* A tensor of a checkpoint, and its file. */
+/* A tensor of a checkpoint, with its file. */
 struct parameter {
 	char *name;
 	unsigned file, array;
@@ -28,18 +28,18 @@ struct parameter {
 
 struct checkpoint {
 	const char *path;
-	char **relative; /* path of each file, relative to the checkpoint's */
+	char **relative; /* path of each file, relative to the path of the checkpoint */
 	struct array_file *file;
 	unsigned n, cap, cap_file;
-	struct parameter *param; /* by name */
+	struct parameter *param; /* sorted by name */
 	unsigned nparam, cap_param;
-	bool shared; /* several files have parameters of the same name */
+	bool shared; /* several files have parameters with the same name */
 };
 
 struct similarity {
 	const struct parameter *a, *b;
-	double l2, cosine, relative; /* NaN: none; relative: l2 divided by the norm of b */
-	const char *why; /* NULL: compared */
+	double l2, cosine, relative; /* NaN: not computed. relative: l2 divided by the norm of b */
+	const char *why; /* why the two were not compared; NULL: they were */
 	bool same;
 };
 
@@ -89,7 +89,10 @@ static int by_param_name(const void *x, const void *y)
 	return order ? order : a->file < b->file ? -1 : a->file > b->file;
 }
 
-/* If there are too many files to keep them open, each is opened again when it is read. */
+/*
+ * Lists the tensors of file i. If there are too many files to keep them open, each is opened again
+ * when it is read.
+ */
 static int list_checkpoint_file(struct checkpoint *c, unsigned i)
 {
 	char *whole = *c->relative[i] ? tool_format("%s/%s", c->path, c->relative[i])
@@ -145,7 +148,10 @@ static int open_checkpoint(struct checkpoint *c, const char *path)
 	return 0;
 }
 
-/* If files share names, or a file has a single tensor without a name, the file's name becomes part of each name. */
+/*
+ * Puts the file's name before each parameter's name, if files share names, or a file has a single
+ * tensor without a name.
+ */
 static void name_by_files(struct checkpoint *c)
 {
 	for (unsigned i = 0; i < c->nparam; i++) {
@@ -189,7 +195,9 @@ static bool reopen_file(struct array_file *f)
 	return true;
 }
 
-/* Exactly 1 for equal tensors: takes the root of a single product, if it is finite. */
+/*
+ * Returns exactly 1 for equal tensors: it takes one root, that of the product, if this is finite.
+ */
 static double find_parameter_cosine(const struct element_sums *s)
 {
 	double product = s->squares_a * s->squares_b;
@@ -256,7 +264,7 @@ static void write_metric_json(struct target *t, const char *key, double v)
 		t, "  \"%s\": %s,\n", key, isfinite(v) ? print_python_double(text, v) : "null");
 }
 
-/* In the format of msprobe's ckpt_similarity.json. */
+/* Writes the format of msprobe's ckpt_similarity.json. */
 static void put_similarities(struct target *t, const struct similarity *s, unsigned n,
 	const struct checkpoint *a, const struct checkpoint *b)
 {

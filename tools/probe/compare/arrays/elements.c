@@ -10,11 +10,12 @@
 #include "tools/lib/tool.h"
 
 #define AT_ONCE 4096u
-#define COSINE_ROUND 0.9999 /* above it msprobe rounds to six digits */
+#define COSINE_ROUND 0.9999 /* above this value msprobe rounds to six digits */
 
 /*
- * The relative error in the arithmetic of the tensors' own type (numpy.result_type of both and float32): if b is 0, the machine
- * epsilon of that type is added to both.
+ * Returns the relative error, computed in the arithmetic of the tensors' own type
+ * (numpy.result_type of both and float32). If b is 0, the machine epsilon of that type is added to
+ * both.
  */
 static double find_relative_error(double a, double b, bool narrow)
 {
@@ -112,7 +113,7 @@ static void set_all_metrics(struct row *r, const char *text)
 		r->metric[m] = text;
 }
 
-/* Rounded to the value that '{:.12f}' parses back to. */
+/* Rounds a metric to the value that '{:.12f}' parses back to. */
 static double round_metric(double v)
 {
 	char text[400];
@@ -135,7 +136,7 @@ static double find_cosine(const struct element_sums *s)
 	return v > COSINE_ROUND ? round(v * 1e6) / 1e6 : v;
 }
 
-/* The shape without dimensions of size one, as msprobe compares it. */
+/* Returns the shape without dimensions of size one, as msprobe compares it. */
 static unsigned squeeze_shape(const struct array *a, uint64_t out[ARRAY_DIMS_MAX])
 {
 	unsigned n = 0;
@@ -162,7 +163,7 @@ static void fill_metrics(struct row *r, const struct element_sums *s, struct poo
 		round_metric((double)s->five_thousandths / (double)s->n), p);
 }
 
-/* Rounded as numpy does arithmetic on one-element tensors of that type. */
+/* Rounds as numpy does in arithmetic on one-element tensors of these types. */
 static double round_to_type(double v, enum dtype a, enum dtype b)
 {
 	int exponent;
@@ -176,7 +177,9 @@ static double round_to_type(double v, enum dtype a, enum dtype b)
 	return ldexp(nearbyint(ldexp(v, -exponent)), exponent);
 }
 
-/* A tensor of one element: NaN and Inf are kept, and only two metrics are meaningful. */
+/*
+ * Compares two tensors with one element. NaN and Inf are kept, and only two metrics have a meaning.
+ */
 static const char *compare_two_scalars(
 	struct row *r, const struct array_file *fa, const struct array_file *fb, struct pool *p)
 {

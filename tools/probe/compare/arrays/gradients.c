@@ -17,7 +17,10 @@
 #include "tools/probe/compare/entries/entry.h"
 
 #define AT_ONCE 4096u
-/* msprobe's rules of thumb: a share below this in the first step, or a larger fall than that, indicates a fault. */
+/*
+ * msprobe's thresholds: a share below FIRST_LEAST in the first step, or a larger fall than
+ * FALL_MOST, indicates a fault.
+ */
 #define FIRST_LEAST 0.97
 #define FALL_MOST 0.03
 
@@ -47,7 +50,9 @@ static bool has_number_after(const char *name, const char *word)
 	return strncmp(name, word, n) == 0 && name[n] && !name[n + strspn(name + n, "0123456789")];
 }
 
-/* Names that both folders have: with a word only "word<number>", otherwise tensor files. */
+/*
+ * Lists the names that both folders have: with `word` only "word<number>", otherwise tensor files.
+ */
 static void list_common_names(struct name_list *l, const char *a, const char *b, const char *word)
 {
 	DIR *d = opendir(a);
@@ -129,7 +134,10 @@ static bool compare_sign_file(const char *a, const char *b, const char *name, st
 	return why && !*why;
 }
 
-/* The table of a rank: a column for each step, a row for each parameter, the last one for all. */
+/*
+ * Writes the table of a rank: a column for each step, a row for each parameter, and a last row for
+ * all parameters.
+ */
 static void write_sign_table(struct target *t, const struct name_list *steps,
 	const struct name_list *params, const struct sign_count *c)
 {

@@ -11,7 +11,7 @@
 
 #define LINE_MAX_BYTES 256
 
-/* In single quotes, as one word of sh. malloc'd. */
+/* Formats s in single quotes, as one word of sh. malloc'd. */
 static char *format_word(const char *s)
 {
 	char *out = tool_alloc(4 * strlen(s) + 3), *to = out;
@@ -30,7 +30,10 @@ static char *format_word(const char *s)
 	return out;
 }
 
-/* Returns the command's first line in `line` and the status of waitpid(); -1: it could not be started. */
+/*
+ * Runs the command. line: the first line that it prints. Returns the status of waitpid(), or -1 if
+ * the command could not be started.
+ */
 static int read_first_line(const char *command, char line[LINE_MAX_BYTES])
 {
 	char rest[4096];
@@ -41,7 +44,7 @@ static int read_first_line(const char *command, char line[LINE_MAX_BYTES])
 		return -1;
 	if (!fgets(line, LINE_MAX_BYTES, f))
 		line[0] = 0;
-	/* Reads the rest of its output, so that it is not killed by a closed pipe. */
+	/* Reads the rest of the output, so that a closed pipe does not kill the command. */
 	while (fread(rest, 1, sizeof(rest), f) > 0)
 		;
 	line[strcspn(line, "\r\n")] = 0;

@@ -11,7 +11,8 @@
 #include "tools/lib/tool.h"
 
 #define CALLS_MAX (1u << 28)
-#define ENTRY_BYTES_MAX ((size_t)256 << 20) /* limit for one call; more means damage */
+#define ENTRY_BYTES_MAX \
+	((size_t)256 << 20) /* bytes of one call; a larger one means that the file is damaged */
 
 uint64_t hash_call_name(const char *s, size_t n)
 {
@@ -63,9 +64,9 @@ unsigned find_dump_exact(const struct dump *d, uint64_t exact)
 /* ---- names of calls ---- */
 
 struct call_name {
-	size_t bare; /* bytes before number and direction: "Functional.linear" */
+	size_t bare; /* length of the name before number and direction: "Functional.linear" */
 	enum { CALL_FORWARD, CALL_BACKWARD, CALL_GRADS, CALL_SAVED } direction;
-	const char *first, *second; /* the two last words; NULL: one word only */
+	const char *first, *second; /* the last two words; second NULL: there is only one */
 	size_t first_n, second_n;
 };
 
@@ -83,8 +84,9 @@ static bool is_digits(const char *s, size_t n)
 }
 
 /*
- * Splits "Functional.linear.3.forward", "Module.fc1.Linear.forward.3", "Module.fc1.Linear.parameters_grad" (and the latter
- * followed by a number) as msprobe does. False: it is not such a name.
+ * Splits "Functional.linear.3.forward", "Module.fc1.Linear.forward.3" or
+ * "Module.fc1.Linear.parameters_grad" (with or without a number after it) as msprobe does. Returns
+ * false for other names.
  */
 static bool split_call_name(const char *s, size_t n, bool debug, struct call_name *c)
 {
@@ -130,8 +132,8 @@ struct nth {
 };
 
 /*
- * Backward calls are numbered in the order in which autograd ran them, which recomputation shifts: they are renumbered by their
- * position. counts: calls so far.
+ * Backward calls have numbers in the order in which autograd ran them. Recomputation shifts these,
+ * so the calls are renumbered by their position. counts: number of calls so far.
  */
 static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const struct call_name *c,
 	struct table *counts)
@@ -156,7 +158,7 @@ static void fill_dump_key(struct dump_key *k, const char *s, size_t n, const str
 
 /* ---- stack.json ---- */
 
-/* {"0": [[names], [frames]]}, or in older versions {name: [frames]}. */
+/* Reads {"0": [[names], [frames]]}, or {name: [frames]} of older versions. */
 static void index_stacks(struct dump *d)
 {
 	struct json_in *j = &d->stack_in;
@@ -203,8 +205,8 @@ static void index_stacks(struct dump *d)
 }
 
 /*
- * Parses "File PATH, line N, in FUNC, \n CODE": path and line, for people. Skips frames of libraries (site-packages, dist-packages, the
- * standard library).
+ * Parses "File PATH, line N, in FUNC, \n CODE" into path and line, for people. Frames of libraries
+ * (site-packages, dist-packages, the standard library) are skipped.
  */
 static const char *describe_frame(struct pool *p, const char *frame)
 {
@@ -238,7 +240,7 @@ static const struct json_node *load_frames(struct dump *d, uint64_t at)
 	return list && list->kind == JSON_LIST ? list : NULL;
 }
 
-/* Data shared by many calls. */
+/* Data that many calls share. */
 struct stack_keys {
 	struct table_key key;
 	uint64_t stack, frames;
@@ -254,7 +256,7 @@ static void hash_dump_frames(const struct json_node *list, struct stack_keys *k)
 
 		if (!line || !in)
 			continue;
-		/* The same program may be in another folder. */
+		/* The same program may be in another folder in the other run. */
 		for (const char *s = path; s < line; s++)
 			if (*s == '/')
 				path = s + 1;
@@ -348,7 +350,7 @@ static bool index_calls(struct dump *d)
 		k.offset = j->offset;
 		k.back = (uint32_t)(j->offset - name_at);
 		k.content = 1;
-		/* Like json_skip, but looks for checksums. */
+		/* Like json_skip(), but looks for checksums. */
 		for (depth = 0;; t = json_next(j)) {
 			if (t == JSON_WRONG || t == JSON_DONE)
 				goto out;
@@ -471,7 +473,10 @@ void close_dump(struct dump *d)
 	*d = (struct dump){.in.src.fd = -1, .stack_in.src.fd = -1};
 }
 
-/* IO_NAME_MAPPING of msprobe: the fields of a call in its order, and the text that follows the call's name. */
+/*
+ * IO_NAME_MAPPING of msprobe: the fields of a call in its order, and the string after the call's
+ * name.
+ */
 static const struct {
 	const char *field, *tail;
 	enum item_state state;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A dump.json (or debug.json) of one rank and step, written by libprobe or msprobe: an index of the positions of its calls,
- * which are read one by one. Memory: a hundred bytes per call, plus the call that is being read.
+ * A dump.json (or debug.json) of one rank and step, written by libprobe or msprobe. Only an index
+ * of its calls is kept in memory, a hundred bytes per call. The calls themselves are read one by
+ * one.
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_DUMP_H
 #define PROBE_TOOLS_PROBE_COMPARE_DUMP_H
@@ -11,66 +12,75 @@
 #include "tools/probe/compare/entries/entry.h"
 
 struct dump_key {
-	uint64_t offset; /* of the call's value in the file */
-	uint32_t back; /* bytes from there back to its name */
-	uint32_t length; /* of its name */
-	uint64_t name; /* hash of it */
-	uint64_t
-		exact; /* hash of the name by which calls are paired: backward calls renumbered by their position */
+	uint64_t offset; /* offset of the call's value in the file */
+	uint32_t back; /* bytes from `offset` back to the call's name */
+	uint32_t length; /* length of the name */
+	uint64_t name; /* hash of the name */
+	/*
+	 * Hash of the name by which calls are paired, in which backward calls are renumbered by
+	 * their position.
+	 */
+	uint64_t exact;
 	uint64_t loose; /* hash of the name without numbers */
-	uint64_t content; /* hash of the call's whole content */
-	uint64_t
-		stack; /* hash of the place of the call; 0: not known; filled in by fill_dump_stacks() */
-	uint64_t frames; /* the same without line numbers */
+	uint64_t content; /* hash of everything in the call's value */
+	/* Hash of the stack of the call; 0: not known. Set by fill_dump_stacks(). */
+	uint64_t stack;
+	uint64_t frames; /* hash of the stack without line numbers */
 };
 
 struct dump {
-	char *path, *folder; /* of the file; folder: ends in no slash */
+	/* Path of dump.json; the folder that contains it, without a slash at the end. */
+	char *path, *folder;
 	char *task, *level, *framework;
-	char *tensors; /* folder of the tensor files: next to dump.json, which may have been moved */
-	bool debug; /* debug.json: variables that were saved by name */
+	char *tensors; /* folder of the tensor files, beside dump.json, which may have been moved */
+	bool debug; /* debug.json: variables that the program saved by name */
 	bool has_crc;
 	struct json_in in;
 	struct json_tree tree;
 	struct dump_key *key;
 	unsigned n, cap;
-	struct table by_name; /* hash of the name in the file -> number of the key */
+	struct table by_name; /* hash of the name in the file -> index in `key` */
 	struct table by_exact;
-	uint64_t skipped; /* entries whose name is not a call's */
+	uint64_t skipped; /* entries whose name is not that of a call */
 	/* stack.json */
 	struct json_in stack_in;
 	struct json_tree stack_tree;
 	bool has_stack;
 	struct table stacks; /* hash of a name -> position of its frames */
 	bool has_stack_keys;
-	char *why; /* the problem, if there is one */
+	char *why; /* the problem; NULL: none */
 };
 
-/* stacks: also reads stack.json. Returns 0, or -1: see `why`. Free with close_dump in any case. */
+/*
+ * Opens a dump. stacks: also reads stack.json. Returns 0, or -1 with d->why set. Call close_dump()
+ * in any case.
+ */
 int open_dump(struct dump *d, const char *path, bool stacks);
 void close_dump(struct dump *d);
 
-/* Reads the i-th call. False: see `why`. */
+/* Reads call i into e. Returns false with d->why set if that fails. */
 bool load_dump_entry(struct dump *d, unsigned i, struct entry *e);
 
-/* Its frames in stack.json, valid until the next call; NULL: none. */
+/*
+ * Returns the frames of call i in stack.json, valid until the next call of this function, or NULL.
+ */
 const struct json_node *load_call_frames(struct dump *d, unsigned i);
 
-/* Fills in where each call was made, from stack.json. */
+/* Sets `stack` and `frames` of all calls from stack.json. */
 void fill_dump_stacks(struct dump *d);
 
-/* The number of the call of that name, or UINT32_MAX. */
+/* Returns the index of the call `name`, or UINT32_MAX. */
 unsigned find_dump_call(const struct dump *d, const char *name, size_t length);
-/* ... with that `exact`. */
+/* Returns the index of the call with this hash `exact`, or UINT32_MAX. */
 unsigned find_dump_exact(const struct dump *d, uint64_t exact);
 
-/* A hash of a name of `n` bytes, used as key in the tables above. */
+/* Returns the hash of a name of n bytes, the key of the tables above. */
 uint64_t hash_call_name(const char *s, size_t n);
 
-/* The value of a node, as Python's str() prints it. */
+/* Formats the value of node n as Python's str() does. */
 const char *print_python_value(struct pool *p, const struct json_node *n);
 
-/* Reads the tensors and scalars of a value of dump.json into e->item. name: full name of the value. */
+/* Adds the tensors and scalars of a value in dump.json to e->item. name: full name of the value. */
 void add_dump_items(
 	struct entry *e, const char *name, const struct json_node *value, enum item_state state);
 

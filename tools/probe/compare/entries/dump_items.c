@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tensors and scalars of a call of a dump.json, as msprobe's `compare` sees them: an item without statistics (numbers,
- * texts, sizes, groups) gets its value instead.
+ * The tensors and scalars of a call in a dump.json, as msprobe's `compare` reads them. An item
+ * without statistics (number, string, size, group) gets its value instead.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void grow_string(struct growing *g, const char *s)
 	grow_text(g, s, strlen(s));
 }
 
-/* repr() of a string. */
+/* Appends repr() of a string. */
 static void grow_quoted(struct growing *g, const char *s)
 {
 	char quote = strchr(s, '\'') && !strchr(s, '"') ? '"' : '\'', hex[8];
@@ -155,7 +155,7 @@ static bool is_null(const struct json_node *n)
 	return !n || n->kind == JSON_NULL;
 }
 
-/* Whether Python treats the value as false. */
+/* Returns true if Python treats the value as false. */
 static bool is_empty_value(const struct json_node *n)
 {
 	double v;
@@ -192,7 +192,7 @@ static void set_all_stats(struct item *i, const char *text)
 		i->stat[s] = make_cell(text);
 }
 
-/* Fills an item that is not a tensor. */
+/* Fills in an item that is not a tensor. */
 static void fill_scalar_item(struct entry *e, struct item *i, const char *name, const char *type,
 	const struct json_node *n)
 {
@@ -226,7 +226,7 @@ static void fill_scalar_item(struct entry *e, struct item *i, const char *name, 
 	}
 }
 
-/* The name without the call's own name, at whatever position that is. */
+/* Returns the name without that of its call, wherever this occurs in it. */
 static const char *cut_call_name(struct entry *e, const char *name)
 {
 	size_t n = strlen(e->name);

@@ -74,7 +74,7 @@ void pool_reset(struct pool *p)
 {
 	p->at = 0;
 	p->used = 0;
-	/* The first block may have been enlarged; it has at least this size. */
+	/* The first block may have been enlarged, but has at least this size. */
 	p->size = p->n ? POOL_BLOCK : 0;
 }
 
@@ -162,7 +162,7 @@ const char *print_python_double(char buf[PYTHON_DOUBLE_MAX], double v)
 		strcpy(buf, isnan(v) ? "nan" : v < 0 ? "-inf" : "inf");
 		return buf;
 	}
-	/* The fewest digits that parse to the same number. */
+	/* Uses the fewest digits that parse to the same number. */
 	for (int i = 15; i <= 17; i++) {
 		snprintf(buf, PYTHON_DOUBLE_MAX, "%.*e", i - 1, v);
 		if (strtod(buf, NULL) == v)

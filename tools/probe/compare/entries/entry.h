@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One call of one side of a comparison, from any kind of file: its tensors and scalars as the rows of a table of differences need them. */
+/*
+ * One call of one side of a comparison, from any kind of file: its tensors and scalars, as the
+ * table of differences needs them.
+ */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_ENTRY_H
 #define PROBE_TOOLS_PROBE_COMPARE_ENTRY_H
 
@@ -11,24 +14,24 @@
 struct pool {
 	char **block;
 	unsigned n, cap, at;
-	size_t used, size; /* of block[at] */
+	size_t used, size; /* bytes of block[at] */
 };
 
 void *pool_take(struct pool *p, size_t bytes);
 char *pool_copy(struct pool *p, const char *s, size_t n);
-char *pool_text(struct pool *p, const char *s); /* NULL for NULL */
+char *pool_text(struct pool *p, const char *s); /* returns NULL for NULL */
 char *pool_format(struct pool *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void pool_reset(struct pool *p);
 void pool_free(struct pool *p);
 
-/* The type of a statistic, as msprobe's rules distinguish them (numbers in strings count as numbers). */
+/* The kind of a statistic, as in msprobe's rules. A number in a string counts as a number. */
 enum cell_kind {
 	CELL_NUMBER,
 	CELL_NAN,
 	CELL_INF,
 	CELL_MINUS_INF,
-	CELL_DEVICE, /* a text with npu, cpu or cuda in it */
-	CELL_NONE, /* N/A: this side has no such statistic */
+	CELL_DEVICE, /* a string that contains npu, cpu or cuda */
+	CELL_NONE, /* N/A: this side does not have the statistic */
 	CELL_OTHER,
 	CELL_KINDS
 };
@@ -36,10 +39,10 @@ enum cell_kind {
 struct cell {
 	enum cell_kind kind;
 	double v;
-	const char *text; /* as printed */
+	const char *text; /* as printed in the file */
 };
 
-/* Classifies a text of a file. The text must stay valid. */
+/* Determines the kind of a value. `text` must stay valid as long as the cell. */
 struct cell make_cell(const char *text);
 
 enum item_state { ITEM_INPUT, ITEM_PARAM, ITEM_OUTPUT, ITEM_PARAM_GRAD };
@@ -48,18 +51,18 @@ enum { STAT_MAX, STAT_MIN, STAT_MEAN, STAT_NORM, STATS_COUNT };
 
 /* A tensor or a scalar of a call. */
 struct item {
-	const char *name; /* in full */
-	const char *tail; /* the name without the call's */
+	const char *name; /* full name */
+	const char *tail; /* the name after that of the call */
 	const char *dtype, *shape;
-	const char *grad; /* "True", "False"; NULL: not given */
-	const char *crc; /* checksum in hex; NULL: none */
-	const char *data; /* file name of its elements; NULL: none */
+	const char *grad; /* "True" or "False"; NULL: not given */
+	const char *crc; /* checksum in hexadecimal; NULL: none */
+	const char *data; /* file name of the elements; NULL: none */
 	const char *param; /* name of the parameter; NULL: not known */
 	struct cell stat[STATS_COUNT];
 	enum item_state state;
-	bool scalar; /* no tensor */
-	bool unrecorded; /* its values were left away to keep max_overhead */
-	uint64_t extra; /* a hash of other known facts about its values */
+	bool scalar; /* not a tensor */
+	bool unrecorded; /* its values were not recorded, to keep max_overhead */
+	uint64_t extra; /* hash of what else is known about its values */
 	bool counted; /* nans and infs are known */
 	uint64_t nans, infs;
 };
@@ -68,25 +71,26 @@ struct entry {
 	const char *name;
 	struct item *item;
 	unsigned n, cap;
-	const char *stack; /* as printed in the table; NULL: none */
-	const char *line; /* where the program made the call: "train.py:23 step"; NULL: not known */
+	const char *stack; /* the stack as printed in the table; NULL: none */
+	/* Line of the program that made the call: "train.py:23 step"; NULL: not known. */
+	const char *line;
 	uint64_t number; /* position in its file, from 0 */
-	/* Only for the files of an output folder: */
+	/* Only for calls of an output folder of libprobe: */
 	int64_t step, comm_seq; /* -1: none */
 	uint64_t seq, start_ns;
 	const char *comm; /* description of the communicator; NULL: none */
 	struct pool pool;
 };
 
-/* Clears everything but keeps the memory. */
+/* Removes all items and data but keeps the memory. */
 void reset_entry(struct entry *e);
 void free_entry(struct entry *e);
 /* Adds an empty item. */
 struct item *add_entry_item(struct entry *e);
-/* The item with that tail that is not `taken` yet; UINT32_MAX: none. */
+/* Returns the index of the first item with this tail whose taken[] is false, or UINT32_MAX. */
 unsigned find_entry_item(const struct entry *e, const char *tail, const bool *taken);
 
-/* A double as Python prints it. Returns buf. */
+/* Formats a double as Python prints it. Returns buf. */
 #define PYTHON_DOUBLE_MAX 40
 const char *print_python_double(char buf[PYTHON_DOUBLE_MAX], double v);
 

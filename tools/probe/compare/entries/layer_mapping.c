@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Pairs calls of two frameworks by their position in the model: each call has a scope, made of the modules around it and the
- * framework's functions on its stack; rules map a part of a scope to another name in B. The algorithm is that of msprobe
- * (26.2.0, msprobe/core/compare/layer_mapping).
+ * Pairs the calls of two frameworks by their position in the model. Each call has a scope: the
+ * modules around it, and the framework's functions on its stack. Rules map a part of a scope to
+ * another name in B. The algorithm is that of msprobe (26.2.0, msprobe/core/compare/layer_mapping).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@
 /* ---- rules ---- */
 
 struct layer_rule {
-	char *type, *origin, *target; /* origin: words joined by dots */
+	char *type, *origin, *target; /* origin: words separated by dots */
 	unsigned words;
 };
 
@@ -61,7 +61,7 @@ static void free_layer_rules(struct layer_rules *r)
 	*r = (struct layer_rules){0};
 }
 
-/* {TYPE: {origin: target}}. False: *line, *why. */
+/* Reads {TYPE: {origin: target}}. Returns false with *line and *why if it has another form. */
 static bool read_rule_events(
 	struct layer_rules *r, yaml_parser_t *parser, unsigned *line, const char **why)
 {
@@ -145,12 +145,12 @@ struct scoped_call {
 };
 
 struct scope_node {
-	struct table_key key; /* parent's number, hash of the word */
+	struct table_key key; /* number of the parent, hash of the word */
 	uint32_t number;
-	const char *type; /* of the latest call added */
+	const char *type; /* type of the call that was added last */
 };
 
-/* Calls of one node and one state, in order. */
+/* The calls of one node in one state, in order. */
 struct scope_state {
 	struct table_key key;
 	uint32_t *call, n, cap;
@@ -206,7 +206,10 @@ static bool has_any(const char *s, const char *const *words)
 	return false;
 }
 
-/* The function of the framework's outermost frame inside the user's first frame. */
+/*
+ * Returns the function of the framework's outermost frame that is called from the user's first
+ * frame.
+ */
 static const char *find_framework_function(struct pool *p, const struct json_node *frames)
 {
 	static const char *const framework[] = {"site-packages/torch", "site-packages/mindspore",
@@ -285,7 +288,7 @@ static void set_call_scope(
 	c->scope = pool_format(p, "%s%s%s.%s", scope, inner ? "." : "", inner ? inner : "", api);
 }
 
-/* Backward calls have no stack: they get the position of their forward call. */
+/* Backward calls have no stack. They get the scope of their forward call. */
 static void take_forward_scopes(struct scope_tree *t)
 {
 	for (unsigned i = 0; i < t->n; i++) {
@@ -308,7 +311,7 @@ static void take_forward_scopes(struct scope_tree *t)
 	}
 }
 
-/* The number 12 in "prefix.layers.12.x" for that prefix; -1: none. *at, *end: position of the word. */
+/* Returns 12 for "prefix.layers.12.x" and this prefix, or -1. *at, *end: position of the word. */
 static int64_t find_layer_number(const char *scope, const char *prefix, size_t *at, size_t *end)
 {
 	size_t n = strlen(prefix);
@@ -328,7 +331,10 @@ static int64_t find_layer_number(const char *scope, const char *prefix, size_t *
 	return number;
 }
 
-/* Pipeline stages number their layers from 0 in one framework and continuously in the other: here every stage starts at 0. */
+/*
+ * In one framework each pipeline stage numbers its layers from 0, in the other the numbers
+ * continue. Here every stage begins with 0.
+ */
 static void renumber_layers(struct scope_tree *t)
 {
 	size_t at, end;
@@ -499,7 +505,7 @@ static const struct layer_rule *find_layer_rule(const struct layer_rules *r, str
 	return NULL;
 }
 
-/* The scope of a call of A with the names used in B. */
+/* Returns the scope of a call of A with the names that B uses. */
 static const char *convert_call_scope(
 	struct scope_tree *t, const struct layer_rules *r, const char *scope, uint32_t *node)
 {

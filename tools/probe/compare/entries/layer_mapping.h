@@ -4,7 +4,10 @@
 
 #include "tools/probe/compare/entries/mapping.h"
 
-/* Puts each call of A and the corresponding call of B into m. rules: a file; "": none. Returns 0 or STATUS_USAGE (reported). */
+/*
+ * Maps each call of A to the corresponding call of B in m. rules: a file; "": no file. Returns 0 or
+ * STATUS_USAGE (reported).
+ */
 int map_layers(struct mapping *m, const char *rules, struct dump *a, struct dump *b);
 
 #endif

@@ -50,7 +50,7 @@ static void put_mapped_name(struct mapping *m, const char *from, const char *to)
 		e->to = pool_text(&m->pool, to);
 }
 
-/* Reads pairs of texts; false: the file has something else. */
+/* Reads pairs of strings. Returns false if the file contains anything else. */
 static bool read_mapping_pairs(
 	struct mapping *m, yaml_parser_t *parser, unsigned *line, const char **why)
 {

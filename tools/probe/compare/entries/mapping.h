@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of the user that map names in A to other names in B. */
+/* Mappings from names in A to names in B, given by the user. */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
 #define PROBE_TOOLS_PROBE_COMPARE_MAPPING_H
 
@@ -8,14 +8,17 @@
 
 struct mapping *make_mapping(void);
 
-/* YAML, names of A as keys: full names of tensors ("...input.0"). NULL: reported. */
+/*
+ * Reads a YAML file that maps full names of tensors ("...input.0") of A to those of B. Returns NULL
+ * if that fails (reported).
+ */
 struct mapping *read_data_mapping(const char *path);
 void free_mapping(struct mapping *m);
 
-/* Maps a whole call of A to its partner in B; NULL: it has none. */
+/* Maps call `from` of A to its partner `to` in B; NULL: it has none. */
 void map_call_name(struct mapping *m, const char *from, const char *to);
 
-/* The name in B of an item of the call `call`; NULL: it has none. */
+/* Returns the name in B of item i of A's call `call`, or NULL if it has none. */
 const char *map_item_name(struct mapping *m, const char *call, const struct item *i);
 
 #endif

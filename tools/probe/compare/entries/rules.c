@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* From the manual. msprobe's code has 0.1 for the third; its message says 0.6. */
+/* Values from the manual. msprobe's code has 0.1 for the third one; its message says 0.6. */
 #define RELATIVE_IN 0.1
 #define RELATIVE_OUT 0.5
 #define RELATIVE_TIMES 10
@@ -50,7 +50,7 @@ static bool is_float_dtype(const char *s)
 	return false;
 }
 
-/* int8 ... of one framework and Int8 ... of the other are equal for msprobe. */
+/* msprobe takes int8 ... of one framework and Int8 ... of the other for equal. */
 static const char *find_dtype_class(const char *s)
 {
 	static const struct {
@@ -79,8 +79,8 @@ bool is_dtype_comparable(const struct item *a, const struct item *b)
 }
 
 /*
- * The text for the columns of difference and relative error if one of two statistics is not a number, by the types of both.
- * NULL: both are numbers.
+ * Returns the string for the columns of difference and relative error if one of two statistics is
+ * not a number, by the kinds of both. NULL: both are numbers.
  */
 static const char *tell_cell_difference(enum cell_kind a, enum cell_kind b)
 {
@@ -161,7 +161,10 @@ void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p)
 
 enum ignore { IGNORE_NOTHING, IGNORE_INPUTS, IGNORE_ALL };
 
-/* Functions whose values are meaningless (memory that was not written yet), or whose inputs are receive buffers. */
+/*
+ * Functions whose values have no meaning (memory that was not written yet), or whose inputs are
+ * receive buffers.
+ */
 static const struct {
 	const char *function;
 	enum ignore ignore;
@@ -191,7 +194,10 @@ static enum ignore find_ignored_part(const struct row *row, unsigned n)
 	const char *word, *end;
 
 	for (unsigned i = 0; i < n; i++) {
-		/* If a function has no recorded inputs (or only numbers, as empty), the name is taken from its outputs. */
+		/*
+		 * If a function has no recorded inputs (or only numbers, as torch.empty), its name
+		 * is taken from the outputs.
+		 */
 		if (is_output_row(&row[i]) && i + 1 < n)
 			continue;
 		word = strchr(row[i].a->name, '.');
@@ -229,7 +235,7 @@ static bool are_limits_finite(const struct item *i)
 	return is_cell_finite(&i->stat[STAT_MAX]) && is_cell_finite(&i->stat[STAT_MIN]);
 }
 
-/* Judges a row by itself. */
+/* Judges a row on its own. */
 static void judge_row_alone(struct row *r, enum ignore ignore)
 {
 	const struct item *a = r->a, *b = r->b;
@@ -265,7 +271,7 @@ static struct row *find_first_output(struct row *row, unsigned n)
 	return NULL;
 }
 
-/* The largest finite relative error of the norm on one side; 0: there is none. */
+/* Returns the largest finite relative error of the norm on one side, or 0. */
 static double find_norm_error(const struct row *row, unsigned n, bool outputs)
 {
 	double most = 0;

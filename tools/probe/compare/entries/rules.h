@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The differences between two calls and their verdicts: msprobe's columns and its rules for pass, warning and error
- * (mindstudio-probe 26.2.0, msprobe/core/compare/indicator_analysis/algorithm.py), as in its manual.
+ * The differences between two calls and their verdicts: msprobe's columns and its rules for pass,
+ * warning and error, as in its manual (mindstudio-probe 26.2.0,
+ * msprobe/core/compare/indicator_analysis/algorithm.py).
  */
 #ifndef PROBE_TOOLS_PROBE_COMPARE_RULES_H
 #define PROBE_TOOLS_PROBE_COMPARE_RULES_H
@@ -13,13 +14,13 @@
 enum compare_mode {
 	COMPARE_STATISTICS,
 	COMPARE_CHECKSUM,
-	COMPARE_TENSOR, /* the elements themselves */
+	COMPARE_TENSOR, /* compares the elements */
 };
 
 enum verdict { VERDICT_PASS, VERDICT_WARNING, VERDICT_ERROR, VERDICTS };
 extern const char *const verdict_words[VERDICTS];
 
-/* Why a row does not pass; one bit each. */
+/* The reasons why a row does not pass, one bit each. */
 enum rule {
 	RULE_NOT_FINITE,
 	RULE_RELATIVE,
@@ -29,7 +30,7 @@ enum rule {
 	RULE_DTYPE,
 	RULE_SHAPE,
 	RULE_CRC,
-	RULE_EXACT, /* libprobe's own: --exact without checksums */
+	RULE_EXACT, /* not a rule of msprobe: --exact without checksums */
 	RULE_UNPAIRED,
 	RULE_TENFOLD,
 	RULE_COSINE,
@@ -47,28 +48,29 @@ enum {
 	METRICS
 };
 
-/* A row of the table: an item of a and the item that it is compared with. */
+/* A row of the table: an item of A and its partner in B. */
 struct row {
-	const struct item *a, *b; /* b NULL: nothing */
-	const char *diff[STATS_COUNT], *relative[STATS_COUNT]; /* texts of the columns */
-	double norm_relative; /* 0.1: 10 %; NaN: no number */
-	const char *metric[METRICS]; /* texts; NULL: not compared */
-	double metric_value[METRICS]; /* NaN: no number */
+	const struct item *a, *b; /* b NULL: no partner */
+	const char *diff[STATS_COUNT], *relative[STATS_COUNT]; /* strings of the columns */
+	double norm_relative; /* 0.1 is 10 %; NaN: not a number */
+	const char *metric[METRICS]; /* strings; NULL: not compared */
+	double metric_value[METRICS]; /* NaN: not a number */
 	const char *note; /* about the metrics; NULL: none */
-	const char *measured; /* by the user's own command; NULL: there is none */
+	const char *measured; /* result of the user's own command; NULL: no command */
 	enum verdict verdict;
 	uint32_t rules;
-	bool differs; /* anything differs */
-	bool unrecorded; /* one side has no values, to keep max_overhead: only type and shape are compared */
+	bool differs; /* there is any difference */
+	/* One side has no values, to keep max_overhead, so only type and shape are compared. */
+	bool unrecorded;
 };
 
-/* Whether the two can be compared: types must be equal, or both floating-point. */
+/* Returns true if the types of a and b are equal, or both floating-point. */
 bool is_dtype_comparable(const struct item *a, const struct item *b);
 
-/* Fills diff, relative and differs. Texts go into the pool. */
+/* Sets diff, relative and differs. The strings are in the pool p. */
 void fill_row_differences(struct row *r, enum compare_mode mode, struct pool *p);
 
-/* Computes the verdicts of all rows of a call. exact: any difference is an error. */
+/* Computes the verdicts of the n rows of a call. exact: any difference is an error. */
 void judge_call_rows(struct row *row, unsigned n, enum compare_mode mode, bool exact);
 
 #endif

@@ -15,7 +15,7 @@
 
 #define STACKS_MAX (1u << 20)
 #define OPS_MAX (1u << 16)
-#define CALLS_KEPT 50000u /* of one step */
+#define CALLS_KEPT 50000u /* maximum number of calls of one step */
 #define STEPS_LATE 2 /* a call may be written this many steps late */
 
 /* ---- stacks ---- */
@@ -26,7 +26,10 @@ struct run_stack {
 	uint64_t whole, functions;
 };
 
-/* "dir/file.py:12 function", "dir/module!function+0x1f": hashed without the folder, and for `functions` without the number. */
+/*
+ * Hashes "dir/file.py:12 function" or "dir/module!function+0x1f" without the folder; for
+ * `functions` also without the number.
+ */
 static void hash_run_frames(struct run_stack *s, const char *text)
 {
 	const char *f;
@@ -86,7 +89,10 @@ static void read_run_stacks(struct run_calls *r, const char *folder)
 				continue;
 			s->text = pool_format(&r->texts, "%.*s%s%.*s", (int)py->n, py->s,
 				py->n && native->n ? " <- " : "", (int)native->n, native->s);
-			/* Native frames are of little use if there is a Python stack, and change with each build. */
+			/*
+			 * If there is a Python stack, native frames add little, and they change
+			 * with each build.
+			 */
 			if (py->n)
 				hash_run_frames(s, pool_copy(&r->texts, py->s, py->n));
 			else
@@ -125,7 +131,7 @@ static struct run_step *get_run_step(struct run_calls *r, uint64_t step)
 	return &r->step[i];
 }
 
-/* The prefix that msprobe's files give to a library's calls. */
+/* Returns the prefix that msprobe's files use for the calls of a library. */
 static const char *name_call_family(const char *lib)
 {
 	static const char *const collective[] = {
@@ -142,7 +148,7 @@ static char *copy_field(struct pool *p, const struct csv_text *t)
 	return pool_copy(p, t->s, t->n);
 }
 
-/* "8x512" becomes "[8, 512]"; without a shape the count. */
+/* Converts "8x512" to "[8, 512]". Without a shape the count is used. */
 static const char *make_shape_text(
 	struct pool *p, const struct csv_text *shape, const struct csv_text *count)
 {
@@ -167,7 +173,7 @@ static const char *make_shape_text(
 	return out;
 }
 
-/* A number may be written in several ways. */
+/* A number can be written in several ways. */
 static uint64_t hash_value(const struct csv_text *t)
 {
 	double v;
@@ -273,7 +279,9 @@ static void add_run_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- calls ---- */
 
-/* Describes a communicator in words that are the same in another run; its id may differ. */
+/*
+ * Describes a communicator in words that are the same in another run, in which its id may differ.
+ */
 static const char *name_run_comm(
 	struct run_calls *r, struct run_step *step, const struct call *c, uint64_t *key)
 {
@@ -409,7 +417,7 @@ void drop_run_calls(struct run_calls *r, unsigned n)
 	struct run_step *s = &r->step[0];
 
 	if (n < s->n) {
-		/* Texts stay valid until the step ends. */
+		/* Strings stay valid until the step ends. */
 		memmove(s->call, s->call + n, (s->n - n) * sizeof(*s->call));
 		s->n -= n;
 		return;

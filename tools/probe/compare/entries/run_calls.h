@@ -8,15 +8,18 @@
 #include "tools/probe/model/read/calls.h"
 #include "tools/probe/model/read/comms.h"
 
-/* Keys that a call is paired by. */
+/* The hashes by which calls are paired. */
 struct run_key {
-	uint64_t content; /* name, place and values */
-	uint64_t stack; /* name and place */
+	uint64_t content; /* name, call site and values */
+	uint64_t stack; /* name and call site */
 	uint64_t frames; /* name and functions on the stack */
 	uint64_t name; /* operation and communicator */
-	uint64_t comm; /* collectives: communicator; else 0 */
-	uint64_t
-		numbered; /* communicator, operation and peer, if comm_seq is known: with it they identify the call; else 0 */
+	uint64_t comm; /* collectives: communicator; other calls: 0 */
+	/*
+	 * Communicator, operation, peer and comm_seq, which identify the call; 0 if comm_seq is not
+	 * known.
+	 */
+	uint64_t numbered;
 };
 
 struct run_call {
@@ -27,38 +30,45 @@ struct run_call {
 /* The calls of one step that are in memory. */
 struct run_step {
 	uint64_t step;
-	bool few_calls, few_values; /* not all were recorded, to keep max_overhead */
-	struct run_call *call; /* by seq */
+	/* Some calls or values were not recorded, to keep max_overhead. */
+	bool few_calls, few_values;
+	struct run_call *call; /* sorted by seq */
 	unsigned n, cap;
 	struct pool pool;
-	struct table nth; /* counts per operation, for names */
+	struct table nth; /* number of calls per operation, to number their names */
 };
 
 struct run_calls {
 	struct calls calls;
 	struct comms comms;
-	struct table stacks; /* of stack_info.csv */
+	struct table stacks; /* stacks of stack_info.csv */
 	struct pool texts;
 	struct run_step *step; /* ascending */
 	unsigned nstep, cap_step;
-	uint64_t newest,
-		done; /* steps before `done` were returned: later calls of these steps are only counted */
+	/* Steps before `done` were returned. Later calls of these steps are only counted. */
+	uint64_t newest, done;
 	bool ended, begun;
 	uint64_t late;
-	unsigned
-		late_steps; /* a call may be written this many steps late: set by open_run_calls(), may be changed after that */
+	/*
+	 * A call may be written this many steps late. open_run_calls() sets it; the caller may
+	 * change it.
+	 */
+	unsigned late_steps;
 	struct entry scratch;
-	const struct meta *meta; /* of the rank */
-	const struct ranges *steps; /* only these */
+	const struct meta *meta; /* meta.json of the rank */
+	const struct ranges *steps; /* steps to read */
 };
 
 void open_run_calls(struct run_calls *r, const struct rank_dir *dir, uint32_t rank,
 	const struct overlay *o, const struct ranges *steps);
 void close_run_calls(struct run_calls *r);
 
-/* The lowest step whose calls are complete, or that has too many calls to wait for the rest; NULL: no more steps. */
+/*
+ * Returns the lowest step that is complete, or that has too many calls to wait for the rest.
+ * Returns NULL after the last step.
+ */
 struct run_step *next_run_step(struct run_calls *r);
-/* Called after a step was used: drops its first n calls; UINT32_MAX: all. */
+/* Call this when the lowest step was used: drops its first n calls; UINT32_MAX: all. */
 void drop_run_calls(struct run_calls *r, unsigned n);
 
 #endif

@@ -14,10 +14,12 @@
 #include "tools/lib/tool.h"
 
 #define MESSAGES_MAX 65536
-/* PROC_PID_INIT_INO: the namespace whose process ids the log has */
+/* PROC_PID_INIT_INO: the pid namespace to which the process ids in the log belong */
 #define FIRST_PID_NAMESPACE UINT64_C(0xeffffffc)
 
-/* A message of that kind contains `before`, a number, `after`; and `with` anywhere (NULL: not needed). */
+/*
+ * A message contains `before`, a number and `after`, and also the string `with` (NULL: not needed).
+ */
 static const struct {
 	const char *before, *after, *with;
 	int signal;
@@ -33,7 +35,7 @@ static const struct {
 	{"[", "] trap int3", NULL, SIGTRAP, false},
 	{"[", "] trap stack segment", NULL, SIGBUS, false},
 	{"[", "] trap alignment check", NULL, SIGBUS, false},
-	/* arch/arm64: the exception is named, not the signal */
+	/* arch/arm64: the message contains the exception, not the signal */
 	{"[", "]: unhandled exception: ", NULL, 0, false},
 	/* mm/memory-failure.c: "Killing train:1 due to hardware memory corruption" */
 	{":", " due to hardware memory corruption", NULL, SIGBUS, false},
@@ -58,7 +60,10 @@ bool parse_kernel_word(const char *message, int64_t id, struct kernel_word *w)
 	return false;
 }
 
-/* A record of /dev/kmsg is "priority,number,microseconds,flags;message\n" (Documentation/ABI/testing/dev-kmsg). */
+/*
+ * Parses a record of /dev/kmsg: "priority,number,microseconds,flags;message\n"
+ * (Documentation/ABI/testing/dev-kmsg). Returns the message.
+ */
 static const char *read_record_time(char *record, uint64_t *ns)
 {
 	char *message = strchr(record, ';'), *field = record;

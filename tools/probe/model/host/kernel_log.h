@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the kernel's log of this machine reports about a process that has ended: that it was killed because memory ran out,
- * crashed, touched broken memory, or that its GPU had an error. Root may read the log; others may if kernel.dmesg_restrict is
- * 0.
+ * What the kernel log of this host reports about a process that has ended: killed because memory
+ * ran out, crashed, touched broken memory, or a GPU error. Root can read the log. Other users can
+ * if kernel.dmesg_restrict is 0.
  */
 #ifndef PROBE_TOOLS_PROBE_READ_KERNEL_LOG_H
 #define PROBE_TOOLS_PROBE_READ_KERNEL_LOG_H
@@ -14,18 +14,21 @@
 
 struct kernel_word {
 	uint64_t at_ns; /* Unix epoch */
-	int signal; /* the signal that ended it; 0: not in the message */
-	bool memory; /* it was killed because memory ran out */
+	int signal; /* the signal that ended the process; 0: the message names none */
+	bool memory; /* the process was killed because memory ran out */
 	char line[256];
 };
 
-/* Parses one message of the log, without its header. True: it concerns that process or thread. */
+/*
+ * Parses one message of the log, without its header. Returns true if the message is about process
+ * or thread `id`.
+ */
 bool parse_kernel_word(const char *message, int64_t id, struct kernel_word *w);
 
-/* The messages about any process, in order. */
+/* The messages of the log that are about a process, oldest first. */
 struct kernel_log {
 	bool readable;
-	uint64_t from_ns; /* start of the log's contents */
+	uint64_t from_ns; /* time of the oldest message that is still in the log */
 	struct kernel_message {
 		uint64_t at_ns;
 		char *text;
@@ -39,8 +42,9 @@ void kernel_log_free(struct kernel_log *l);
 enum kernel_says { KERNEL_SAYS, KERNEL_IS_SILENT, KERNEL_UNREAD };
 
 /*
- * Finds the first message about that process, or its thread `thread` (0: none), from after_ns on. UNREAD: the log may not be
- * read, does not reach back far enough, or belongs to another machine; or processes have other ids in it (in a container).
+ * Finds the first message from after_ns on about the process `o` or its thread `thread` (0: no
+ * thread). Returns KERNEL_UNREAD if the log cannot answer: it is not readable, begins after
+ * after_ns, belongs to another boot or machine, or the process ids in it are not the container's.
  */
 enum kernel_says ask_kernel_log(const struct kernel_log *l, const struct journal_owner *o,
 	int64_t thread, uint64_t after_ns, struct kernel_word *w);

@@ -17,7 +17,7 @@
 #include "journal/segment.h"
 #include "tools/lib/tool.h"
 
-/* a process may take this long between creating a journal and filling in its head */
+/* s; a process may take this long between creating a journal and filling in its head */
 #define BLANK_S 60
 
 static bool may_see(uid_t uid)
@@ -53,8 +53,9 @@ static void add_outside_journal(
 }
 
 /*
- * Parses lines of the kernel's list of segments: key, id, ..., resident memory (bytes), and swapped-out memory. A segment is
- * created with the maximum size of its journal, and occupies only the memory that was touched.
+ * Parses a line of the kernel's list of segments: key, id, ..., resident memory (bytes),
+ * swapped-out memory. A segment is created with the maximum size of its journal, but occupies only
+ * the memory that was touched.
  */
 static bool parse_segment_line(const char *line, struct segment *s, uint64_t *taken)
 {
@@ -69,7 +70,10 @@ static bool parse_segment_line(const char *line, struct segment *s, uint64_t *ta
 	return true;
 }
 
-/* Bytes of memory that a segment occupies; 0: none, or the kernel does not report it. */
+/*
+ * Returns the bytes of memory that a segment occupies; 0 if none, or if the kernel does not report
+ * it.
+ */
 static uint64_t segment_bytes_taken(const struct segment *which)
 {
 	FILE *f = fopen("/proc/sysvipc/shm", "re");
@@ -216,7 +220,10 @@ static int open_outside_file(const char *path)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-/* Whether the owner runs, by its lock on the file; only works on the same kernel. */
+/*
+ * Determines from the owner's lock on the file whether the owner runs. Only possible on the same
+ * kernel.
+ */
 static enum owner_life sign_of_lock(const char *path, const struct journal_owner *o)
 {
 	enum owner_life life = OWNER_UNKNOWN;

@@ -15,13 +15,14 @@
 #define LET_GO_TRIES 50
 
 /*
- * A program that inspects a process (ps, pgrep) holds that process's memory for a moment, and with it the locks of its files,
- * even after the process has ended. The tool waits for that once in a run. A forked copy of the process that holds the locks
- * does not release them.
+ * A program that inspects a process (ps, pgrep) holds the memory of that process for a moment. The
+ * locks of its files are then held as well, even after the process has ended. This command waits
+ * for that once in a run. A forked copy of the process that holds the locks does not release them.
  */
 static enum owner_life wait_for_dead(const char *path, const struct journal_owner *o, uint32_t mine)
 {
-	static _Atomic int left = LET_GO_TRIES; /* shared by all threads that read folders */
+	/* Tries that remain; shared by all threads that read folders. */
+	static _Atomic int left = LET_GO_TRIES;
 	enum owner_life sign = outside_sign(path, o, mine);
 
 	while (sign == OWNER_LIVES && atomic_fetch_sub(&left, 1) > 0) {
@@ -37,7 +38,10 @@ enum owner_life recover_owner_life(
 	enum owner_life life = owner_life(o, noted), sign;
 	char *now;
 
-	/* If the process has mapped another path than the one noted, it may still have this journal: the folder was moved. */
+	/*
+	 * If the process has mapped another path than the recorded one, it may still be this
+	 * journal: the folder was moved.
+	 */
 	if (life == OWNER_DEAD && (now = realpath(path, NULL))) {
 		if (strcmp(now, noted))
 			life = owner_life(o, now);
@@ -48,7 +52,7 @@ enum owner_life recover_owner_life(
 	if (life == OWNER_UNKNOWN)
 		return outside_sign(path, o, mine);
 	sign = wait_for_dead(path, o, mine);
-	/* A process holds the lock, which only the owner or a forked copy of it can hold. */
+	/* A process holds the lock: the owner, or a forked copy of it. */
 	return sign == OWNER_LIVES ? OWNER_UNKNOWN : life;
 }
 
@@ -63,7 +67,7 @@ bool is_owner_ending(const struct journal_owner *o)
 	if (o->pid <= 0 || !owner_is_of_this_boot(o) || !read_task_stat(o->pid, "", &t) ||
 		t.start != o->start_time || !(t.flags & TASK_EXITING))
 		return false;
-	/* Its first thread may have ended while others run. */
+	/* The first thread of the process may have ended while others run. */
 	snprintf(path, sizeof(path), "/proc/%lld/task", (long long)o->pid);
 	d = opendir(path);
 	while (d && (e = readdir(d))) {

@@ -17,7 +17,7 @@ bool read_task_stat(int64_t pid, const char *task, struct task_stat *s)
 		*task ? "/task/" : "", task);
 	n = io_read_file(AT_FDCWD, path, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
-	/* The name may itself hold spaces and parentheses. */
+	/* The name can contain spaces and parentheses. */
 	name = strchr(text, '(');
 	end = strrchr(text, ')');
 	if (!name || !end || end < name)

@@ -5,15 +5,22 @@
 
 #include <stdint.h>
 
-/* The clock was `ahead` ns ahead of the first host's at its own time `at`, and has gained `drift` ns per ns since. */
+/*
+ * At its own time `at`, the rank's clock was `ahead` ns ahead of the first host's clock. Since then
+ * it has gained `drift` ns per ns.
+ */
 struct clock_fix {
 	int64_t ahead;
-	double drift; /* 0: too small to be measured */
+	double drift; /* 0: too small to measure */
 	uint64_t at;
-	double error_ns; /* the most that may be left of the error, over the operations compared; 0: it is the first host's own clock */
+	/*
+	 * Upper bound of the remaining error over the compared operations; 0 on the first host
+	 * itself.
+	 */
+	double error_ns;
 };
 
-/* t: ns since 1970 by the rank's clock. Returns the same time by the first host's clock. */
+/* Converts time t (ns since 1970, the rank's clock) to the first host's clock. */
 static inline uint64_t clock_set_right(const struct clock_fix *k, uint64_t t)
 {
 	return t - (uint64_t)(k->ahead + (int64_t)(k->drift * (double)(int64_t)(t - k->at)));

@@ -11,8 +11,8 @@
 #include "tools/probe/model/join/signature.h"
 
 #define BUCKETS 65536u
-#define FEW 32 /* up to this many arrivals are searched linearly */
-#define PLACES_MAX (2u << 20) /* arrivals kept: 192 MiB */
+#define FEW 32 /* up to this number of arrivals, the search is linear */
+#define PLACES_MAX (2u << 20) /* maximum number of arrivals in memory: 192 MiB */
 
 static const char *const unlike_name[] = {
 	[UNLIKE_NOTHING] = "nothing",
@@ -56,7 +56,7 @@ static void end_meeting(struct meet *m, struct meeting *k, bool complete)
 
 static struct meeting *start_meeting(struct meet *m, const struct call *c, unsigned want)
 {
-	/* A single allocation; the arrivals need no zeros. */
+	/* One allocation for all. The arrivals need not be zero. */
 	size_t bits = want > FEW ? (m->nrank + 63) / 64 * sizeof(uint64_t)
 				 : (want + 1) / 2 * sizeof(uint64_t);
 	char *p = tool_realloc(NULL, sizeof(struct meeting) + bits + want * sizeof(struct arrival));
@@ -102,7 +102,7 @@ static struct terms terms_of(const struct call *c, bool inter)
 		.open = c->bits & CALL_OPEN};
 }
 
-/* Counts the known parameters. */
+/* Returns the number of known parameters. */
 static unsigned count_known(const struct terms *t)
 {
 	return (t->op != 0) + (t->redop != 0) + (t->root != NO_NUMBER) + t->tensor +
@@ -180,7 +180,7 @@ static void add_sides(struct meeting *k, const struct call *c)
 	}
 }
 
-/* True if that rank has already arrived; otherwise notes it. */
+/* Returns true if the rank has already arrived. Otherwise records its arrival. */
 static bool has_come(struct meeting *k, uint32_t rank)
 {
 	uint64_t bit = UINT64_C(1) << (rank % 64);
@@ -199,7 +199,7 @@ static bool has_come(struct meeting *k, uint32_t rank)
 	return false;
 }
 
-/* The meeting of that call, if it has begun. */
+/* Returns the meeting to which call c belongs, or NULL if it has not begun. */
 static struct meeting *find_meeting(const struct meet *m, const struct call *c)
 {
 	struct meeting *k = *bucket_of(m, c->comm, c->comm_seq);
@@ -246,7 +246,7 @@ void meet_add(struct meet *m, const struct call *c)
 	if (!k)
 		k = start_meeting(m, c, want);
 	if (has_come(k, c->rank))
-		return; /* the rank has the same number twice: such calls cannot be joined */
+		return; /* the rank has made two calls with this number: they cannot be joined */
 
 	struct terms t = terms_of(c, m->cached_inter);
 	bool open = c->bits & CALL_OPEN;
@@ -255,9 +255,9 @@ void meet_add(struct meet *m, const struct call *c)
 		k->first = t;
 	else if (!k->unlike && (k->unlike = compare_terms(&k->first, &t)))
 		k->other = t;
+	/* The other ranks are compared with the call that has the most parameters. */
 	else if (!k->unlike && count_known(&t) > count_known(&k->first))
-		k->first =
-			t; /* the others are compared with the call that has the most parameters */
+		k->first = t;
 	if (!k->n || c->dur > k->longest.dur)
 		k->longest = *c;
 	k->open += open;

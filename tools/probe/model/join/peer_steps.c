@@ -10,15 +10,19 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/join/walk.h"
 
-#define SHARED_MOST (1u << 20) /* operations and messages whose steps are kept */
-#define STEPS_MOST (1u << 22) /* of a rank */
+#define SHARED_MOST \
+	(1u << 20) /* maximum number of operations and messages whose steps are stored */
+#define STEPS_MOST (1u << 22) /* maximum number of steps of a rank */
 
 struct shared_call {
 	struct table_key key; /* a: communicator */
 	uint64_t step;
 };
 
-/* The key that both sides of a call have in common. False: no other rank shares it. */
+/*
+ * Sets *b to a key that both sides of a call have in common. Returns false if no other rank shares
+ * the call.
+ */
 static bool key_of_shared(const struct call *c, uint64_t *b)
 {
 	const char *op = intern_name(c->op);
@@ -32,7 +36,7 @@ static bool key_of_shared(const struct call *c, uint64_t *b)
 		return true;
 	if ((!send && !recv) || c->peer == NO_NUMBER || c->comm_rank == NO_NUMBER)
 		return false;
-	/* Different from the number of any collective. */
+	/* The key of a message differs from the number of any collective. */
 	*b = hash_u64(hash_u64(hash_u64(hash_u64(1, (uint64_t)from), (uint64_t)to),
 			      c->tag == NO_NUMBER ? 0 : (uint64_t)c->tag),
 		     *b) |
@@ -51,14 +55,20 @@ static void keep_shared_steps(struct table *t, const struct rank_dir *d, const s
 		struct shared_call *s =
 			key_of_shared(&c->call, &b) ? table_get(t, c->call.comm, b) : NULL;
 
-		/* The latest one: if ranks run ahead of each other, the step of the rank that arrived last. */
+		/*
+		 * The latest step: if ranks run ahead of each other, that of the rank that arrived
+		 * last.
+		 */
 		if (s && c->call.step > s->step)
 			s->step = c->call.step;
 	}
 	walk_close(&w);
 }
 
-/* A call that no other rank shares belongs to the step of the previous call. */
+/*
+ * Numbers all calls of a rank. A call that no other rank shares belongs to the step of the previous
+ * call.
+ */
 static void follow_shared_steps(struct rank_dir *d, const struct table *t, const struct overlay *o)
 {
 	const struct walk_call *c;

@@ -10,19 +10,19 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/join/walk.h"
 
-#define TRIED_MAX 4 /* ranks that are searched for a period */
-#define OFTEN_MIN 5 /* a place with this many calls is part of a loop */
+#define TRIED_MAX 4 /* maximum number of ranks that are searched for a period */
+#define OFTEN_MIN 5 /* a call site with this many calls is part of a loop */
 #define PLACES_MOST 4096u
-#define SWAPPED_SEEN 3 /* rounds with a call at the same place */
-#define LONGER_MIN 8 /* longer rounds ... */
-#define LONGER_TIMES 4 /* ... of at least this many rounds each */
-#define ENDS_SHARE 0.8 /* share of the rounds that must contain an operation of all ranks */
+#define SWAPPED_SEEN 3 /* minimum number of rounds with a call at the same call site */
+#define LONGER_MIN 8 /* minimum number of longer rounds ... */
+#define LONGER_TIMES 4 /* ... and of rounds in each */
+#define ENDS_SHARE 0.8 /* minimum share of the rounds that contain an operation of all ranks */
 
 struct finder {
 	struct rounds *out;
 	struct period period;
-	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period keeps */
-	uint64_t *token; /* the token of each end's call */
+	struct round_end kept[PERIOD_KEPT]; /* ends of the calls that the period stores */
+	uint64_t *token; /* token of each call that ended */
 	unsigned cap;
 	uint64_t first;
 };
@@ -38,7 +38,7 @@ static void add_round_end(struct finder *f, uint64_t token)
 	r->end[r->n++] = f->kept[token % PERIOD_KEPT];
 }
 
-/* A pattern was found that the latest calls already follow. */
+/* Starts to count the rounds of a new pattern. The latest calls already follow it. */
 static void start_rounds(struct finder *f)
 {
 	const struct period *p = &f->period;
@@ -101,8 +101,8 @@ struct common_ends {
 };
 
 /*
- * An operation of all ranks. An asynchronous one with a later wait does not end a round: it may be started before an earlier
- * one has completed.
+ * Returns true for an operation of all ranks. An asynchronous one with a later wait does not end a
+ * round, because it may be started before an earlier one is complete.
  */
 static bool is_of_all(const struct call *c, const struct folders *f)
 {
@@ -117,14 +117,15 @@ static bool is_of_all(const struct call *c, const struct folders *f)
 
 struct place_count {
 	struct table_key key; /* a: stack */
-	uint64_t n, first; /* times; number of its first call among all calls */
-	uint64_t comm; /* of its first call, if that is an operation of all ranks; else 0 */
-	unsigned before,
-		after; /* how often it came directly before the end of a round, directly after it */
-	unsigned round; /* round of its last call */
-	uint64_t since,
-		early; /* calls at places with the same count since its latest call; how often these were few */
-	bool bursts; /* its calls come several in a row, followed by long gaps */
+	uint64_t n, first; /* n: number of calls; first: index of the first one among all calls */
+	/* Communicator of the first call, if it is an operation of all ranks; else 0. */
+	uint64_t comm;
+	/* How often a call came directly before the end of a round, and directly after it. */
+	unsigned before, after;
+	unsigned round; /* round of the last call */
+	/* Calls at sites with the same count since the latest call; how often these were few. */
+	uint64_t since, early;
+	bool bursts; /* several calls come in a row, followed by long gaps */
 };
 
 static void count_places(
@@ -150,7 +151,10 @@ static void count_places(
 	walk_close(&w);
 }
 
-/* One call more or less counts as equal: the run ended in the middle of a step. */
+/*
+ * Returns true if the counts are equal, or differ by one: the run may have ended in the middle of a
+ * step.
+ */
 static bool is_as_often(const struct place_count *p, uint64_t n)
 {
 	return !p->bursts && p->n + 1 >= n && p->n <= n + 1;
@@ -179,8 +183,9 @@ static const struct place_count *find_last_as_often(const struct table *t, uint6
 }
 
 /*
- * Most places of the loop over the steps are called once in each step. Among the places with the most common number of calls,
- * the last operation of all ranks ends the steps; NULL: there is none.
+ * Most call sites of the loop over the steps are called once in each step. Of the sites with the
+ * most common number of calls, the last operation of all ranks ends the steps. Returns NULL if
+ * there is none.
  */
 static const struct place_count *find_last_place(const struct table *t, uint64_t *times)
 {
@@ -204,8 +209,9 @@ static const struct place_count *find_last_place(const struct table *t, uint64_t
 }
 
 /*
- * Marks places that have that number of calls by chance (the layers of a few checkpoints): their calls come several in a row,
- * with few calls of the other such places in between. False: there is none.
+ * Marks call sites that have this number of calls by chance (the layers of a few checkpoints):
+ * their calls come several in a row, with few calls of the other such sites in between. Returns
+ * false if there are none.
  */
 static bool mark_bursts(
 	struct table *t, uint64_t often, const struct rank_dir *d, const struct overlay *o)
@@ -275,8 +281,9 @@ static bool find_ends_by_place(struct common_ends *e, const struct folders *f,
 }
 
 /*
- * Rounds may be iterations of an inner loop (a solver that iterates until it has converged). If the outer loop has places of
- * its own, its end is the last of them that is an operation of all ranks.
+ * Rounds may be iterations of an inner loop (a solver that iterates until it has converged). If the
+ * outer loop has call sites of its own, its end is the last of these that is an operation of all
+ * ranks.
  */
 static void find_longer_ends(struct common_ends *longer, unsigned rounds, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
@@ -308,7 +315,7 @@ static void find_longer_ends(struct common_ends *longer, unsigned rounds, const 
 
 /* ---- the period of the calls ---- */
 
-/* The last call of each round. */
+/* Finds the last call of each round. */
 static void find_common_ends(struct common_ends *e, const struct rounds *r, const struct folders *f,
 	const struct rank_dir *d, const struct overlay *o)
 {
@@ -394,8 +401,9 @@ static bool are_rounds_alike(const struct common_ends *e, const struct folders *
 }
 
 /*
- * True if the call after the operation that ends a step still belongs to that step: its place was first called after the
- * operation's place. Calls that begin a step came earlier. A place with a single call proves nothing.
+ * Returns true if the call after the operation that ends a step still belongs to that step: its
+ * call site was first called after that of the operation. Calls that begin a step came earlier. A
+ * site with a single call proves nothing.
  */
 static bool is_after_end(
 	const struct table *places, const struct call *c, const struct place_count *end)
@@ -406,8 +414,9 @@ static bool is_after_end(
 }
 
 /*
- * True for a call that always came directly before the end of a round, is missing in this round, and comes directly after its
- * end: the two were swapped. A call that begins rounds has come directly after an end before.
+ * Returns true for a call that always came directly before the end of a round, is missing in this
+ * round, and comes directly after its end: the two were swapped. A call that begins rounds has come
+ * directly after an end before.
  */
 static bool is_swapped_with_end(const struct place_count *p, unsigned round)
 {
@@ -424,8 +433,8 @@ static void end_rounds_of_rank(struct rank_dir *d, const struct folders *f,
 	struct walk w;
 	struct round_end *end = NULL;
 	unsigned n = 0, cap = 0, cap_longer = 0;
-	bool over = false, /* the operation was seen, and no call of the next step yet */
-		first; /* directly after the operation */
+	bool over = false, /* over: the operation was made, and no call of the next step yet */
+		first; /* the call comes directly after the operation */
 
 	table_init(&places, sizeof(struct place_count), PLACES_MOST);
 	count_places(&places, f, d, o);

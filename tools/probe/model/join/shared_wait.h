@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests that one Waitall completed each have its whole duration as their wait. A sum over a rank's waits must count it once.
- * The requests need not be consecutive if calls are sorted by their starts.
+ * Each request that one Waitall completed has the whole duration of the Waitall as its wait. A sum
+ * over a rank's waits must count that duration once. The requests need not be consecutive if calls
+ * are sorted by their starts.
  */
 #ifndef PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
 #define PROBE_TOOLS_PROBE_JOIN_SHARED_WAIT_H
@@ -9,9 +10,9 @@
 #include "tools/probe/model/read/calls.h"
 
 #define SHARED_WAITS 16
-#define SHARED_WAIT_NS 1000u /* ends of one Waitall's requests differ by less than this */
+#define SHARED_WAIT_NS 1000u /* the requests of one Waitall end within this time */
 
-/* The latest waits of one rank; zeroed at first. */
+/* The latest waits of one rank. Zero it before the first use. */
 struct shared_waits {
 	struct {
 		uint64_t wait, end;
@@ -19,7 +20,9 @@ struct shared_waits {
 	unsigned at;
 };
 
-/* True if the wait was already counted with an earlier call. c: a call with a wait. */
+/*
+ * Returns true if the wait of call c was already counted with an earlier call. c must have a wait.
+ */
 static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 {
 	uint64_t end = c->start + c->dur;
@@ -34,7 +37,10 @@ static inline bool is_wait_shared(struct shared_waits *s, const struct call *c)
 	return false;
 }
 
-/* The time for which the call blocked its rank's thread: for an asynchronous call only the wait for it. */
+/*
+ * Returns the time in ns for which call c blocked its thread. For an asynchronous call that is its
+ * wait, or 0 if the wait was already counted.
+ */
 static inline uint64_t add_held_time(struct shared_waits *s, const struct call *c)
 {
 	if (!(c->bits & CALL_ASYNC))

@@ -9,7 +9,7 @@
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
 
-#define AHEAD_ALL 131072u /* calls read ahead, for all ranks together */
+#define AHEAD_ALL 131072u /* maximum number of calls read ahead, for all ranks together */
 #define AHEAD_MAX 4096u
 #define AHEAD_MIN 16u
 #define BUFFER_ALL (64u << 20)
@@ -82,7 +82,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 		w->out_dtype = dtype;
 		take_stats(&w->out, s);
-		/* The destination is in its `in` row; if it sends nothing it has none. */
+		/* The `in` row contains the destination. A call that sends nothing has none. */
 		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
 			if (csv_i64(calls_column(s, COL_peer), &v))
 				w->source = v;
@@ -97,7 +97,7 @@ static void take_row(void *arg, struct calls *s, const struct call *c)
 
 /* ---- calls read ahead of one rank ---- */
 
-/* If calls began at the same time, the one that was entered first comes first. */
+/* Of calls that began at the same time, the one that was entered first comes first. */
 static bool begins_before(const struct walk_call *a, const struct walk_call *b)
 {
 	return a->start != b->start ? a->start < b->start : a->call.seq < b->call.seq;
@@ -171,7 +171,7 @@ static void sift_walk(struct walk *w, unsigned i)
 	}
 }
 
-/* row: NULL, or a function that gets the rows. */
+/* row: a function that gets the rows, or NULL. */
 static void open_walk(struct walk *w, const struct folders *f, const bool *want,
 	const struct overlay *const *overlay, const struct clock_fix *skew, uint64_t step_lo,
 	uint64_t step_hi, calls_row_fn *row)

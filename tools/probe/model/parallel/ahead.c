@@ -8,18 +8,18 @@
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
 
-#define BATCHES_BYTES (128u << 20) /* of all ranks together */
+#define BATCHES_BYTES (128u << 20) /* bytes, for all ranks together */
 #define BATCH_MAX 128
 #define BATCH_MIN 8
 
-/* A row with bad values, as calls_bad_fn gets it. */
+/* A row with bad values, with the arguments of calls_bad_fn. */
 struct bad_copy {
 	struct bad_copy *next;
-	unsigned before; /* the call of the batch that follows it */
+	unsigned before; /* index of the call of the batch that follows the row */
 	struct call call;
 	uint64_t nans, infs;
 	struct {
-		uint32_t at, n; /* in text */
+		uint32_t at, n; /* position and length in text */
 	} field[COLUMNS];
 	char text[];
 };
@@ -28,7 +28,7 @@ struct batch {
 	struct call *call;
 	struct bad_copy *bad, **last_bad;
 	unsigned n, at;
-	uint64_t done; /* bytes of the rank's files, after the last call */
+	uint64_t done; /* position in the rank's files after the last call, in bytes */
 	bool ended; /* the files have ended, not only the batch */
 };
 
@@ -36,24 +36,25 @@ enum fill_state { FILL_READY, FILL_WAITING, FILL_BEGUN };
 
 struct rank_ahead {
 	struct calls *calls;
-	struct batch of[2], *now, *other; /* other: being filled, or full */
-	enum fill_state state; /* of `other` */
-	struct rank_ahead *next, **link; /* in the queue; link: the pointer to this element */
+	struct batch of[2], *now, *other; /* other: the batch that is being filled, or is full */
+	enum fill_state state; /* state of `other` */
+	/* Position in the queue; link: the pointer to this element. */
+	struct rank_ahead *next, **link;
 	uint64_t done;
 };
 
 struct ahead {
 	struct rank_ahead *rank;
-	unsigned nrank, size; /* size: calls of a batch */
+	unsigned nrank, size; /* size: calls in a batch */
 	ahead_fn *next;
 	void *arg;
-	struct calls *rows; /* for passing on copies of bad rows */
-	calls_bad_fn *bad; /* the function that gets them */
+	struct calls *rows; /* a reader through which copies of bad rows are passed on */
+	calls_bad_fn *bad; /* the function that gets the bad rows */
 	void *bad_arg;
 	pthread_mutex_t lock;
 	pthread_cond_t work, filled;
-	struct rank_ahead *first, **end; /* ranks with batches to be filled */
-	unsigned queued, enough; /* enough: the number that is worth waking a thread */
+	struct rank_ahead *first, **end; /* ranks whose batches have to be filled */
+	unsigned queued, enough; /* enough: the number for which waking a thread is worthwhile */
 	bool quit;
 	pthread_t *thread;
 	unsigned nthread;
@@ -61,7 +62,7 @@ struct ahead {
 
 /* ---- filling ---- */
 
-/* A calls_bad_fn: keeps the row for the thread that takes the call after it. */
+/* A calls_bad_fn: stores the row for the thread that gets the next call. */
 static void keep_bad_row(
 	void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs)
 {
@@ -128,7 +129,7 @@ static void dequeue_rank(struct ahead *a, struct rank_ahead *r)
 	a->queued--;
 }
 
-/* Fills the other batch of a queued rank; the lock is released meanwhile. */
+/* Fills the other batch of a queued rank. Releases the lock while it does. */
 static void fill_rank(struct ahead *a, struct rank_ahead *r)
 {
 	dequeue_rank(a, r);
@@ -157,15 +158,15 @@ static void *fill_batches(void *arg)
 
 /* ---- taking ---- */
 
-/* Replaces the used-up batch by the other one, which is full, and queues the used-up one for filling. */
+/* Replaces the empty batch by the full one, and queues the empty one. */
 static void swap_batches(struct ahead *a, struct rank_ahead *r)
 {
 	struct batch *used = r->now;
 
 	pthread_mutex_lock(&a->lock);
 	/*
-	 * While another thread fills it, this one fills the next in the queue: otherwise the joining thread would sleep
-	 * whenever it is faster than the readers.
+	 * While another thread fills this batch, the next one in the queue is filled here.
+	 * Otherwise the joining thread would sleep whenever it is faster than the readers.
 	 */
 	while (r->state != FILL_READY)
 		if (r->state == FILL_WAITING || a->first)

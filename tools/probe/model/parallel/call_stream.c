@@ -14,11 +14,11 @@
 #include "journal/columns.h"
 
 #define MAGIC UINT64_C(0x314c4c4143425250) /* "PRBCALL1" */
-#define BLOCK_BYTES 16384 /* a rank's turn ends after this many bytes */
-#define TURN_NS UINT64_C(50000000) /* ... or when it is this far ahead of the others */
+#define BLOCK_BYTES 16384 /* a rank's turn ends after this many bytes ... */
+#define TURN_NS UINT64_C(50000000) /* ... or when it is this far ahead of the others, ns */
 #define WORDS (sizeof(struct call) / 8)
 #define REOPEN_MS 1000
-#define NAMES 6 /* interned members */
+#define NAMES 6 /* number of interned members of a call */
 
 _Static_assert(
 	sizeof(struct call) % 8 == 0 && WORDS < 64, "a call differs from the format of the stream");
@@ -33,7 +33,7 @@ struct stream_head {
 
 struct block_head {
 	uint32_t kind, rank, bytes, name;
-	uint64_t done; /* bytes of the rank's files read so far */
+	uint64_t done; /* position in the rank's files, in bytes */
 };
 
 struct rank_end {
@@ -64,7 +64,7 @@ static void write_out(struct buffer_out *b, const void *p, size_t n)
 
 struct rank_out {
 	struct calls *calls;
-	calls_bad_fn *bad; /* the reader's own function */
+	calls_bad_fn *bad; /* the function of the caller's reader */
 	void *bad_arg;
 	struct call last, next;
 	bool has;
@@ -75,7 +75,7 @@ struct stream_out {
 	struct buffer_out block, all;
 	struct rank_out *rank;
 	struct rank_out *now; /* the rank whose calls are being read */
-	unsigned char *told; /* a bit per interned number whose text is already in the stream */
+	unsigned char *told; /* one bit per interned number: its string is already in the stream */
 	uint32_t ntold;
 };
 
@@ -118,7 +118,10 @@ static void names_of_call(const struct call *c, uint32_t id[NAMES])
 	id[5] = c->phase;
 }
 
-/* Writes the words that differ, preceded by a mask with a bit for each. */
+/*
+ * Writes the words of a call that differ from the previous call, preceded by a mask with one bit
+ * per word.
+ */
 static void write_call_words(struct stream_out *o, struct rank_out *r, const struct call *c)
 {
 	uint64_t mask = 0, changed[1 + WORDS];
@@ -133,7 +136,7 @@ static void write_call_words(struct stream_out *o, struct rank_out *r, const str
 
 		memcpy(&now, (const char *)c + i * sizeof(now), sizeof(now));
 		memcpy(&was, (const char *)&r->last + i * sizeof(was), sizeof(was));
-		/* Branch-free: which words change is hard to predict. */
+		/* Without branches, because which words change is hard to predict. */
 		changed[n] = now;
 		mask |= (uint64_t)(now != was) << i;
 		n += now != was;
@@ -235,7 +238,9 @@ static void write_calls_block(struct stream_out *o, const struct rank_out *r)
 	o->block.n = 0;
 }
 
-/* One rank's turn: as many calls as fit into a block, without getting far ahead of the next rank. */
+/*
+ * Writes as many calls of one rank as fit into a block, without getting far ahead of the next rank.
+ */
 static void write_turn(struct stream_out *o, struct rank_out *r)
 {
 	uint64_t until = r->next.start + TURN_NS;
@@ -258,7 +263,7 @@ static void write_all_ranks(struct stream_out *o, unsigned n, const volatile sig
 
 		write_rounds(o, r->calls->dir);
 		read_next_out(o, r);
-		/* Includes the bad rows of the first call. */
+		/* Also writes the bad rows of the first call. */
 		write_calls_block(o, r);
 		if (r->has)
 			heap[left++] = r;
@@ -317,7 +322,7 @@ struct piece {
 };
 
 struct rank_in {
-	struct piece *first, *last; /* blocks read before their turn */
+	struct piece *first, *last; /* blocks that were read before their rank needed them */
 	struct call now;
 	bool ended;
 };
@@ -330,13 +335,13 @@ struct call_source {
 	bool begun, broken;
 	unsigned nrank;
 	struct rank_in *rank; /* by folder index; only ranks of the stream are used */
-	uint32_t *name; /* maps the writer's numbers to the reader's */
+	uint32_t *name; /* converts the writer's numbers to the reader's */
 	uint32_t nname;
 };
 
 /*
- * Reopens the file at the position up to which it was read: a file server's client checks whether a file has grown when it is
- * opened, and may otherwise not notice the growth for a minute.
+ * Opens the file again at the current position. The client of a file server checks whether a file
+ * has grown when it is opened. Otherwise it may not notice the growth for a minute.
  */
 static void reopen_source(struct call_source *s)
 {
@@ -349,7 +354,7 @@ static void reopen_source(struct call_source *s)
 		lseek(s->fd, at, SEEK_SET);
 }
 
-/* false: no more data will come. */
+/* Returns false if no more data will come. */
 static bool read_stream_bytes(struct call_source *s, void *p, size_t n)
 {
 	unsigned waited_ms = 0;
@@ -416,7 +421,7 @@ static void learn_name(struct call_source *s, uint32_t id, const struct piece *p
 	s->name[id] = intern_text(p->data, p->n);
 }
 
-/* The rank's last block: its counts. */
+/* Handles the rank's last block: its counts. */
 static void finish_rank(struct calls *s, const struct piece *p)
 {
 	struct rank_end e;
@@ -444,7 +449,10 @@ static bool read_stream_head(struct call_source *s)
 	       h.call_bytes == sizeof(struct call) && h.columns == COLUMNS;
 }
 
-/* Reads a block and queues it for its rank. The end of a round comes after all calls of its rank and is identified by its position `at`. */
+/*
+ * Reads a block and queues it for its rank. The last block of a rank (BLOCK_END) follows all its
+ * calls. Its `at` is SIZE_MAX.
+ */
 static bool read_stream_block(struct call_source *s)
 {
 	struct block_head h;

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to the one that joins the ranks: a
- * file on a disk that both see, read while it is being written. The writer sorts by time, so the reader need not look far
+ * The calls of many ranks as one stream of bytes, from a process that reads the CSV files to the
+ * process that joins the ranks. The stream is a file on a disk that both can reach, and is read
+ * while it is being written. The writer sorts the calls by time, so the reader need not look far
  * ahead.
  *
- *	head, then blocks: a rank's calls, each as its difference from the rank's last one, preceded by the ends of its rounds
- * (dir->round),
- *	if it has some; the texts of interned numbers; a rank's end
+ * The stream begins with a head. Blocks follow: the calls of a rank, each as its difference from
+ * the rank's previous call; the strings of interned numbers; the end of a rank. The ends of a
+ * rank's rounds (dir->round), if it has any, come before its calls.
  *
- * Writer and reader are the same program on the same kind of machine: numbers are in native byte order, and the head refuses
- * others.
+ * Writer and reader are the same program on the same kind of machine. Numbers are in native byte
+ * order, and the head makes the reader refuse others.
  */
 #ifndef PROBE_TOOLS_CALL_STREAM_H
 #define PROBE_TOOLS_CALL_STREAM_H
@@ -19,28 +20,31 @@
 #include "tools/probe/model/read/calls.h"
 
 /*
- * Writes all calls of those readers (opened, with their `rank`) until there are no more or *stop is not 0. Does not call their `bad`.
- * Returns 0 or -errno.
+ * Writes all calls of the n readers (opened, with their `rank`) to fd until there are no more or
+ * *stop is not 0. key identifies the run and the options. Does not call the readers' `bad`. Returns
+ * 0 or -errno.
  */
 int stream_write_calls(int fd, uint64_t key, struct calls *const *reader, unsigned n,
 	const volatile sig_atomic_t *stop);
 
 struct call_source;
 
-#define SOURCE_MISSING_S 60 /* a stream that has not grown for this long counts as dead */
+#define SOURCE_MISSING_S 60 /* seconds: a stream that has not grown for this long counts as dead */
 
 /*
- * Reads the stream at path, and frees path in the end. ranks: number of folders of the run. key: must equal the head's key.
- * Waits for data that is not written yet, until *stop is not 0.
+ * Opens the stream at `path`; call_source_close() frees path. key: must equal the key in the head.
+ * ranks: number of folders of the run. Reading waits for data that is not written yet, until *stop
+ * is not 0.
  */
 struct call_source *call_source_open(
 	char *path, uint64_t key, unsigned ranks, const volatile sig_atomic_t *stop);
 void call_source_close(struct call_source *s);
 
 /*
- * Returns the next call of that rank. s: its reader, never opened. Calls its `bad` for rows with bad values, fills in its
- * folder's rounds before the first call, and its counts at the end. False: no more; s->wrong tells if the stream ended too
- * early.
+ * Stores the next call of the rank of s in *out. s is a reader that was never opened. Calls s->bad
+ * for rows with bad values. Fills in the rounds of the rank's folder before the first call, and its
+ * counts after the last one. Returns false after the last call. If the stream ended too early,
+ * s->wrong contains the reason.
  */
 bool call_source_next(struct call_source *from, struct calls *s, struct call *out);
 

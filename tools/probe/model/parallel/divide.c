@@ -18,21 +18,23 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/parallel/ahead.h"
 
-#define LOOK_MS 5 /* ms between two checks of the folder, at first ... */
+#define LOOK_MS 5 /* ms between two checks of the folder, at first */
 #define LOOK_MS_MAX 100
 struct shares {
 	struct division division;
 	struct run_readers run;
 	struct ahead *ahead; /* threads; NULL: none */
-	struct call_source **source; /* by part; part 0 has none. NULL: not divided */
-	char *folder; /* folder of partial results, to be removed; NULL: there is none */
+	struct call_source **source; /* by part; part 0 has none. NULL: the report is not divided */
+	char *folder; /* folder of partial results, which has to be removed; NULL: none */
 	uint64_t key, nonce;
-	int fd; /* for parts other than 0: its stream */
+	int fd; /* only in parts other than 0: the stream that this part writes */
 };
 
 /*
- * Part 0 joins the calls that the others read, which is half of the work. It has ranks of its own only if files are read twice:
- * shares are chosen by the cost of both. Neighbouring ranks go to different parts, because they are similar in size.
+ * Returns the part that reads the files of rank i. Part 0 joins the calls that the others read,
+ * which is half of the work. It reads files of its own only if files are read twice: shares are
+ * chosen by the cost of both. Neighbouring ranks go to different parts, because they are similar in
+ * size.
  */
 static unsigned owner_of_rank(unsigned i, unsigned parts, bool twice)
 {
@@ -94,7 +96,7 @@ bool division_parse(struct division *d, const char *text)
 	       d->part < d->parts;
 }
 
-/* Options that must be the same in all parts. */
+/* A hash of the options that must be the same in all parts. */
 static uint64_t key_of_run(const struct division *d, const struct folders *f)
 {
 	uint64_t h = hash_u64(hash_u64(d->options, f->n), d->parts);
@@ -130,8 +132,9 @@ static char *go_path(const char *folder, uint64_t nonce)
 }
 
 /*
- * The interval grows each time: the folder may be on a file server, and there may be a thousand parts. The statx() makes the
- * server's client ask again; otherwise it would not notice a new file for half a minute.
+ * The interval grows each time, because the folder may be on a file server, and there may be a
+ * thousand parts. The statx() makes the server's client ask again. Otherwise it would not notice a
+ * new file for half a minute.
  */
 static void wait_for_look(const char *folder, unsigned *ms)
 {
@@ -159,7 +162,7 @@ static void say_missing(
 		me, parts, one ? "part" : "parts", names, parts, SOURCE_MISSING_S, folder);
 }
 
-/* Writes the small file atomically. */
+/* Writes a small file atomically. */
 static int write_whole(const char *path, const void *p, size_t n)
 {
 	char *begun = tool_format("%s.tmp", path);
@@ -174,7 +177,7 @@ static int write_whole(const char *path, const void *p, size_t n)
 	return err;
 }
 
-/* 0: there is none. */
+/* Returns 0 if there is none. */
 static uint64_t read_nonce(const char *folder)
 {
 	char *lock = lock_path(folder);
@@ -189,7 +192,7 @@ static uint64_t read_nonce(const char *folder)
 	return nonce;
 }
 
-/* Removes the files of the parts of this and of earlier reports. */
+/* Removes the files of the parts of this report and of earlier ones. */
 static void remove_parts(const char *folder)
 {
 	DIR *d = opendir(folder);
@@ -242,7 +245,7 @@ static char *name_missing_parts(const struct shares *s)
 	return names;
 }
 
-/* Part 0: waits for all others. False: one did not start (reported). */
+/* In part 0: waits for all other parts. Returns false if one did not start (reported). */
 static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
 	char *lock = lock_path(s->folder), *go = go_path(s->folder, s->nonce), *names;
@@ -280,8 +283,9 @@ static bool gather_parts(struct shares *s, const volatile sig_atomic_t *stop)
 }
 
 /*
- * Another part: creates its file, and waits until part 0 reports that all have started. If its file for a number exists
- * already, the number is an earlier report's. False: part 0 did not start (reported), or *stop.
+ * In another part: creates its file, and waits until part 0 reports that all have started. If the
+ * file for a number already exists, that number is an earlier report's. Returns false if part 0 did
+ * not start (reported), or after *stop.
  */
 static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 {
@@ -323,7 +327,7 @@ static bool join_parts(struct shares *s, const volatile sig_atomic_t *stop)
 					me, parts, SOURCE_MISSING_S);
 			err = -ETIMEDOUT;
 		}
-		/* A part 0 that ends early removes the folder. */
+		/* If part 0 ends early, it removes the folder. */
 		if (!err && stat(s->folder, &st) < 0)
 			mkdir(s->folder, 0777);
 		wait_for_look(s->folder, &look);

@@ -15,7 +15,7 @@ struct relay {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t passed, taken;
-	uint64_t npassed, ndone; /* groups, in total */
+	uint64_t npassed, ndone; /* numbers of groups since the start */
 	struct call_group {
 		struct call call[RELAY_CALLS];
 		unsigned n;
@@ -37,7 +37,7 @@ static void *take_groups(void *arg)
 		pthread_mutex_unlock(&r->lock);
 		r->fn(r->arg, g->call, g->n);
 		pthread_mutex_lock(&r->lock);
-		/* A thread that waits for room waits until half of it is free. */
+		/* Wakes the thread that waits for memory when half of the groups are free. */
 		if (++r->ndone + GROUPS / 2 == r->npassed)
 			pthread_cond_signal(&r->taken);
 	}

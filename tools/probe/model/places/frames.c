@@ -28,8 +28,8 @@ bool stack_frame_begins_with(const char *f, size_t n, const char *word)
 }
 
 /*
- * True for a frame of an installed package or of Python's own library. Users look for the line of their program, which is five
- * frames further out when a gradient is reduced.
+ * Returns true for a frame of an installed package or of Python's own library. Users look for the
+ * line of their program, which is five frames further out when a gradient is reduced.
  */
 static bool is_library_frame(const char *f, size_t n)
 {
@@ -42,8 +42,9 @@ static bool is_library_frame(const char *f, size_t n)
 }
 
 /*
- * True for a frame that starts a Python program or imports a module (runpy of `python -m`, importlib): without it the program
- * has the same stack. These are frozen into the interpreter since 3.11; runpy was a file before.
+ * Returns true for a frame that starts a Python program or imports a module (runpy of `python -m`,
+ * importlib): without it the program has the same stack. These modules are frozen into the
+ * interpreter since 3.11; before, runpy was a file.
  */
 bool is_launcher_frame(const char *f, size_t n)
 {
@@ -64,7 +65,7 @@ unsigned stack_own_frame(const char *text)
 	return 0;
 }
 
-/* Length of the file name in "path/file.py:12 function". */
+/* Returns the length of the file name in "path/file.py:12 function". */
 static size_t python_file_length(const char *f, size_t n)
 {
 	const char *space = memrchr(f, ' ', n), *colon;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frames of a stack, as texts joined by " <- ", innermost first. */
+/* The frames of a stack: strings joined by " <- ", the innermost first. */
 #ifndef PROBE_TOOLS_FRAMES_H
 #define PROBE_TOOLS_FRAMES_H
 
@@ -7,24 +7,30 @@
 #include <stddef.h>
 
 #define STACK_JOINT " <- "
-#define STACK_PLACE_FRAMES 3 /* frames that usually make a place */
+#define STACK_PLACE_FRAMES 3 /* frames that usually identify a call site */
 
-/* The n-th frame of a text, or NULL. *len: its length. */
+/*
+ * Returns frame number n (from 0) of a stack, or NULL if it has fewer. *len: length of the frame.
+ */
 const char *stack_frame(const char *text, unsigned n, size_t *len);
 
-/* Index of the innermost frame of the program itself in a Python stack; 0 if there is none. */
+/* Returns the index of the program's innermost frame in a Python stack, or 0 if there is none. */
 unsigned stack_own_frame(const char *text);
 
 /*
- * Number of frames of a Python stack that identify a place: the program's innermost frame and its callers. If a program wraps
- * all its calls in functions of one file: the frames up to the first one of another file.
+ * Returns how many frames of a Python stack identify a call site: the program's innermost frame and
+ * its callers. If the program wraps all its calls in functions of one file: the frames up to the
+ * first one of another file.
  */
 unsigned stack_place_frames(const char *python);
 
-/* The frame, of length n, begins with that word. */
+/* Returns true if the frame f, n bytes long, begins with `word`. */
 bool stack_frame_begins_with(const char *f, size_t n, const char *word);
 
-/* True for a frame that starts a Python program or imports a module: without it the program has the same stack. */
+/*
+ * Returns true for a frame that starts a Python program or imports a module. Without this frame,
+ * the stack still identifies the same call site.
+ */
 bool is_launcher_frame(const char *f, size_t n);
 
 #endif

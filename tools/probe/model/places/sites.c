@@ -13,13 +13,13 @@
 
 #define STACK_ID_MAX (1u << 22)
 #define TURNS_MAX (1u << 21) /* of all ranks together ... */
-#define TURNS_MIN 8192u /* ... but at least this many of each */
+#define TURNS_MIN 8192u /* ... but at least this many of each rank */
 #define FRAMES_OF_SITE 3
 #define READS_MAX 3 /* how often a file is read that a running process still writes */
 
-/* How often a rank has called a place in its current step. */
+/* How often a rank has made calls from a call site in its current step. */
 struct site_turn {
-	struct table_key key; /* a: place */
+	struct table_key key; /* a: call site */
 	uint64_t step, seq;
 	uint32_t n;
 };
@@ -71,8 +71,9 @@ static uint64_t hash_frames(const char *text, unsigned first, unsigned frames)
 }
 
 /*
- * Hashes the first frames: outer ones may differ between ranks. In a Python stack up to the program's innermost frame and its
- * caller's: a trainer makes many calls from one line of the program.
+ * Hashes the innermost frames, because outer ones may differ between ranks. In a Python stack: up
+ * to the program's innermost frame and its caller, because a trainer makes many calls from one line
+ * of the program.
  */
 static uint64_t hash_site_frames(const char *python, const char *native)
 {
@@ -80,7 +81,10 @@ static uint64_t hash_site_frames(const char *python, const char *native)
 		       : hash_frames(native, 0, FRAMES_OF_SITE);
 }
 
-/* In a Python stack, hashes the framework's function and the program's line. */
+/*
+ * Hashes the innermost native frame; in a Python stack, the framework's function and the program's
+ * line.
+ */
 static uint64_t hash_near_frames(const char *python, const char *native)
 {
 	unsigned own = *python ? stack_own_frame(python) : 0;

@@ -5,7 +5,10 @@
 
 #include "tools/probe/model/read/calls.h"
 
-/* The factor from the algorithm's bandwidth (bytes of the larger buffer per time) to the bus bandwidth; 1 for messages. */
+/*
+ * Returns the factor from algorithm bandwidth (bytes of the larger buffer per time) to bus
+ * bandwidth; 1 for messages.
+ */
 double call_bus_factor(const struct call *c);
 
 #endif

@@ -61,7 +61,10 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 
 		if (!parse_name(e->d_name, &f, &gz) || fstatat(dirfd(d), e->d_name, &st, 0) < 0)
 			continue;
-		/* A file that is being compressed exists twice, and so does one compressed with the original kept: use one of the two. */
+		/*
+		 * A file that is being compressed exists twice, and so does one that was compressed
+		 * with the original kept. Only one of the two is used.
+		 */
 		snprintf(plain, sizeof(plain), "%.*s", (int)strlen(e->d_name) - 3, e->d_name);
 		if (gz && faccessat(dirfd(d), plain, 0, 0) == 0)
 			continue;
@@ -79,8 +82,8 @@ static void list_files(struct calls *s, const char *dir, const struct overlay *o
 }
 
 /*
- * Removes compact files of blocks that also exist as CSV: they have the same rows. (The first part of a CSV file is created
- * last.)
+ * Removes compact files of blocks that also exist as CSV, because both have the same rows. (The
+ * first part of a CSV file is created last.)
  */
 static void remove_compact_files(struct calls *s)
 {
@@ -155,7 +158,7 @@ void calls_open_tail(struct calls *s, const struct rank_dir *dir, uint32_t rank,
 
 static bool is_file_wanted(const struct calls *s, const struct calls_file *f)
 {
-	/* In a run without steps the numbers in the names are meaningless. */
+	/* In a run without steps the numbers in the names have no meaning. */
 	return s->dir->nround || (f->first <= s->step_hi && f->last >= s->step_lo);
 }
 
@@ -173,7 +176,7 @@ uint64_t calls_done(const struct calls *s)
 	return s->bytes_done + (s->reading ? s->csv.src.at : 0);
 }
 
-/* Without these columns a row is useless. */
+/* A row without these columns is useless. */
 _Static_assert(COLUMNS <= CALL_COLUMNS_MAX, "");
 
 static bool has_needed_columns(struct calls *s)
@@ -199,7 +202,7 @@ static bool has_needed_columns(struct calls *s)
 	return true;
 }
 
-/* Puts the fields into the order of enum column, for files of other versions and other programs. */
+/* Sorts the fields by enum column, for files of other versions and other programs. */
 static void write_in_order(struct calls *s)
 {
 	struct csv_text found[COLUMNS];
@@ -232,7 +235,7 @@ static bool read_row(struct calls *s)
 	return true;
 }
 
-/* Makes row i of a compact file's call the current row of csv. */
+/* Makes row i of the compact file's call the current row of csv. */
 static void set_shown_row(struct calls *s, unsigned i)
 {
 	uint64_t rows = s->csv.rows;
@@ -252,7 +255,10 @@ static void end_file(struct calls *s)
 {
 	s->rows += s->csv.rows;
 	s->damaged += s->csv.damaged + s->csv.src.damaged;
-	/* While the process writes, the last line of its last file may be half written: that is not a loss. */
+	/*
+	 * While the process writes, the last line of its last file may be half written. That is not
+	 * a loss.
+	 */
 	if (s->csv.truncated &&
 		((s->dir->state != RANK_RUNNING && !s->dir->lives) || s->csv.src.gz))
 		s->truncated++;
@@ -335,7 +341,7 @@ static int64_t number_or_none(const struct calls *s, enum column c)
 	return t->n && csv_i64(t, &v) ? v : NO_NUMBER;
 }
 
-/* If the column's text is that of the previous row, which is usual: the cached result. */
+/* Returns the cached value if the column's text equals that of the previous row, which is usual. */
 static inline struct calls_repeat *find_repeat(
 	struct calls_repeat *repeat, const struct csv_text *t)
 {
@@ -362,7 +368,9 @@ static uint32_t name_id(struct calls_repeat *repeat, const struct csv_text *t)
 
 #define column_name_id(s, c) name_id(&(s)->repeat.c, calls_column(s, COL_##c))
 
-/* Reads 16 hex digits; any other text becomes its hash, so that equal texts stay equal. */
+/*
+ * Reads 16 hexadecimal digits. Any other text becomes its hash, so that equal texts have equal ids.
+ */
 static uint64_t comm_id(const struct csv_text *t)
 {
 	uint64_t v = 0, h = UINT64_C(0xcbf29ce484222325);
@@ -429,7 +437,7 @@ static void parse_flags(struct call *c, const struct csv_text *t)
 	}
 }
 
-/* Reads the first row of a call. False: its numbers cannot be parsed. */
+/* Reads the first row of a call. Returns false if one of its numbers cannot be parsed. */
 static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t seq)
 {
 	const struct csv_text *t = calls_column(s, COL_flags);
@@ -466,7 +474,7 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 		c->bits |= CALL_OPEN;
 	if (calls_column(s, COL_parent)->n)
 		c->bits |= CALL_NESTED;
-	/* An open call that has no tensors yet. */
+	/* An open call without tensors yet. */
 	if (csv_u64(calls_column(s, COL_await_count), &v)) {
 		c->dtype = column_name_id(s, await_dtype);
 		c->count = v;
@@ -482,7 +490,7 @@ static bool start_call(struct calls *s, struct call *c, uint64_t step, uint64_t 
 	return true;
 }
 
-/* 8 hex digits, or any other text. */
+/* Returns the key of a checksum: 8 hexadecimal digits, or any other text. */
 static uint64_t compute_checksum_text_key(const struct csv_text *t)
 {
 	return !t->n ? 0 : t->n == 8 ? compute_checksum_key((uint32_t)comm_id(t)) : comm_id(t);
@@ -550,7 +558,7 @@ static void add_tensor_row(struct calls *s, struct call *c)
 		s->bad(s->bad_arg, s, c, nans, infs);
 }
 
-/* Adds the rows of a compact file's call; begin: it is the first one of struct call. */
+/* Adds the rows of a compact file's call to c. begin: the first of them also begins c. */
 static void add_compact_call(
 	struct calls *s, struct call *c, uint64_t step, uint64_t seq, bool begin)
 {
@@ -564,7 +572,7 @@ static void add_compact_call(
 			.bits = s->dir->peers_steps ? CALL_PEERS_STEP : 0};
 		whole = !s->row && compact_copy_call(s->compact, c);
 	}
-	/* In an unusual call, everything is text. */
+	/* The data of an unusual call is read from its text. */
 	if (!whole) {
 		set_shown_row(s, 0);
 		start_call(s, c, step, seq);
@@ -582,7 +590,7 @@ static void add_compact_call(
 	}
 }
 
-/* Reads step and seq of the current row; false: damaged. */
+/* Reads step and seq of the current row. Returns false if the row is damaged. */
 static bool row_key(struct calls *s, uint64_t *step, uint64_t *seq)
 {
 	uint64_t start;
@@ -613,7 +621,10 @@ bool calls_next(struct calls *s, struct call *out)
 		}
 		if (!s->ahead && !read_row(s)) {
 			end_file(s);
-			/* The rows of one call may continue in the next part of the same block, but not further. */
+			/*
+			 * The rows of a call may continue in the next part of the same block, but
+			 * not further.
+			 */
 			if (have && (s->at >= s->nfile ||
 					    s->file[s->at].first != s->file[s->at - 1].first))
 				return true;

@@ -12,7 +12,7 @@
 #include "tools/probe/model/read/calls.h"
 
 #define COMMS_MAX 262144u
-#define MEMBERS_MAX (1u << 20) /* of one communicator */
+#define MEMBERS_MAX (1u << 20) /* maximum number of members of a communicator */
 
 void comms_init(struct comms *c)
 {
@@ -39,7 +39,7 @@ static int by_rank_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Parses "0-3;8", or "0-3|4-7" for an intercommunicator. A list that was cut ("...") is not used. */
+/* Parses "0-3;8", or "0-3|4-7" for an intercommunicator. A list that was cut ("...") is ignored. */
 static void parse_members(struct comm_info *c)
 {
 	unsigned cap = 0;
@@ -84,7 +84,10 @@ static uint64_t parse_hex(const struct csv_text *t)
 	return *end ? 0 : v;
 }
 
-/* Libraries that start from a shared id do not know the members; a rank that lists the communicator is a member. */
+/*
+ * Libraries that start from a shared id do not know the members. A rank whose folder lists the
+ * communicator is a member.
+ */
 static void add_seen(struct comm_info *k, int rank)
 {
 	if (k->nseen && k->seen[k->nseen - 1] == rank)
@@ -93,7 +96,7 @@ static void add_seen(struct comm_info *k, int rank)
 	k->seen[k->nseen++] = rank;
 }
 
-/* They are all members if their number equals the communicator's size. */
+/* The ranks that list it are all members if their number equals the communicator's size. */
 static void settle_seen(struct comm_info *k)
 {
 	if (k->member || k->size < 1 || k->nseen != (uint64_t)k->size)
@@ -144,7 +147,7 @@ static void read_comm_file(struct comms *c, const char *path, int rank)
 	csv_close(&csv);
 }
 
-/* Reads the format of formats/csv_training/parallel_json.c: one line per communicator. */
+/* Reads a file of formats/csv_training/parallel_json.c, one line per communicator. */
 static void read_roles(struct comms *c, const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -270,7 +273,7 @@ bool comm_has(const struct comm_info *c, int rank)
 	return c->member && bsearch(&rank, c->member, c->nmember, sizeof(rank), by_rank_number);
 }
 
-/* "tensor-parallel"; buf: room for it. */
+/* Returns "tensor-parallel" for the role tensor; buf: memory for it. */
 static const char *role_words(const char *role, char buf[32])
 {
 	if (strcmp(role, "exchange") == 0)

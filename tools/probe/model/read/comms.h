@@ -12,57 +12,73 @@ struct call;
 struct comm_info {
 	struct table_key key; /* a: id */
 	uint32_t lib, kind, name; /* interned */
-	uint32_t
-		role; /* interned; in a training, from parallel.json: data, tensor, pipeline, expert, exchange; 0: not known */
+	/*
+	 * Interned role of the group in a training, from parallel.json: data, tensor, pipeline,
+	 * expert, exchange; 0: not known.
+	 */
+	uint32_t role;
 	int64_t size; /* -1: not known */
-	uint64_t parent; /* 0: none */
+	uint64_t parent; /* id of the parent; 0: none */
 	int *member; /* world ranks, ascending; NULL: not known */
 	unsigned nmember;
 	bool in_order; /* member[n] is rank n of the communicator */
-	unsigned
-		nfirst; /* members of the group that is listed first; 0: no intercommunicator, or not known */
-	char *ranks; /* as in comms.csv */
-	int *seen; /* ranks whose folders list it, if world_ranks is empty */
+	/*
+	 * Members of the group that comms.csv lists first; 0: not an intercommunicator, or not
+	 * known.
+	 */
+	unsigned nfirst;
+	char *ranks; /* column world_ranks of comms.csv */
+	int *seen; /* ranks whose folders list the communicator, if world_ranks is empty */
 	unsigned nseen, cap_seen;
-	unsigned
-		present; /* members whose folders are read; if members are not known: at most `size` */
+	/* Members whose folders are read. If the members are not known: at most `size`. */
+	unsigned present;
 };
 
 struct comms {
 	struct table table;
-	unsigned inter; /* intercommunicators */
+	unsigned inter; /* number of intercommunicators */
 	uint64_t damaged;
 };
 
 void comms_init(struct comms *c);
 void comms_free(struct comms *c);
 
-/* Adds one rank's communicators. o: NULL, or the journal's part. */
+/* Adds the communicators of one rank. o: the additional rows of its journal, or NULL. */
 void comms_read(struct comms *c, const struct rank_dir *dir, const struct overlay *o);
 
-/* Counts the members that have a folder, after all folders have been read. dir: the run's folders. */
+/*
+ * Counts the members that have a folder, after the folders of all ranks were read. dir: the n
+ * folders of the run.
+ */
 void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n);
 
-/* NULL: comms.csv does not list it. */
+/* Returns the communicator, or NULL if no comms.csv lists it. */
 struct comm_info *comms_find(const struct comms *c, uint64_t id);
 
 /*
- * The world rank of the communicator's rank n; -1: not known. The ranks of an intercommunicator's second group are counted on from those of
- * its first, see comms_number_call().
+ * Returns the world rank of rank n of communicator c, or -1 if not known. In an intercommunicator,
+ * the ranks of the second group follow those of the first, see comms_number_call().
  */
 int comm_member_at(const struct comm_info *c, int64_t n);
 
 /*
- * Gives the ranks of a call on an intercommunicator one numbering: its own (comm_rank), which the library counts in its own group, and the
- * peer, counted in the other group (MPI 4.1, 6.6). The size becomes that of both groups. rank: the caller in the world.
+ * Renumbers the ranks in a call on an intercommunicator so that both groups have one numbering. The
+ * library counts comm_rank in the caller's group and the peer in the other group (MPI 4.1, 6.6).
+ * call->size becomes the size of both groups. rank: world rank of the caller.
  */
 void comms_number_call(const struct comms *c, struct call *call, int rank);
 
-/* The number that the library has for the communicator's rank n: in an intercommunicator it counts each group from 0. */
+/*
+ * Returns the library's number for rank n of communicator c. In an intercommunicator the library
+ * counts each group from 0.
+ */
 int64_t comm_number_in_group(const struct comm_info *c, int64_t n);
 bool comm_has(const struct comm_info *c, int rank);
 
-/* For people: "MPI_COMM_WORLD", "tensor-parallel group of ranks 0-3", "split of 8 ranks 4f32...", "-" for id 0. Returns buf. */
+/*
+ * Returns a label for people in buf: "MPI_COMM_WORLD", "tensor-parallel group of ranks 0-3", "split
+ * of 8 ranks 4f32...", "-" for id 0.
+ */
 #define COMM_LABEL_MAX 160
 const char *comm_label(const struct comms *c, uint64_t id, char buf[COMM_LABEL_MAX]);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A block is read as a whole and checked, including its dictionaries. Every number is compared with the space available: the
- * file may contain anything.
+ * A block is read as a whole and checked, including its dictionaries. The file may contain
+ * anything, so every number is compared with the available space.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -172,7 +172,7 @@ static void read_sites(struct compact_reader *r)
 
 /* ---- blocks ---- */
 
-/* Exactly n bytes: 1; 0: the file ends before them; -errno. */
+/* Reads exactly n bytes. Returns 1, 0 if the file ends before them, or -errno. */
 static int read_whole(struct source *s, unsigned char *to, size_t n)
 {
 	for (size_t got = 0; got < n;) {
@@ -200,7 +200,7 @@ static void start_reading_block(struct compact_reader *r, size_t bytes)
 	for (unsigned i = 0; i < columns; i++) {
 		uint64_t n = read_compact_number(r, 0);
 
-		/* Columns of a later version follow those known here. */
+		/* Columns of a later version follow the known ones. */
 		if (i < COMPACT_COLUMNS)
 			size[i] = n;
 	}
@@ -274,7 +274,10 @@ int read_compact_block(struct compact_reader *r, struct source *s)
 				return 1;
 			continue;
 		}
-		/* Without this block the next ones are meaningless, up to one that begins with dictionaries. */
+		/*
+		 * Without this block, the next ones have no meaning, up to the first one that
+		 * begins with dictionaries.
+		 */
 		s->damaged += r->left < COMPACT_CALLS_MAX ? r->left : COMPACT_CALLS_MAX;
 		r->left = 0;
 		r->known = false;

@@ -11,7 +11,7 @@
 #define FORM_BITS                                                                                 \
 	((uint32_t)(CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_MORE | CALL_UNWOUND | \
 		    CALL_PERMUTED | CALL_GAPS))
-#define NS_MAX (UINT64_C(1) << 53) /* text may round longer times */
+#define NS_MAX (UINT64_C(1) << 53) /* ns; longer times may be rounded in text */
 
 uint64_t compact_get_step(const struct compact_reader *r)
 {
@@ -114,7 +114,7 @@ void compact_record_form(struct compact_reader *r, const struct call *c)
 {
 	bool open = r->record.open;
 
-	/* Other reasons do not apply to all calls of the site. */
+	/* The reasons for these bits do not apply to all calls of the site. */
 	if (r->present & (CP_ERROR | CP_NODE | CP_AWAIT) || !!(c->bits & CALL_OPEN) != open)
 		return;
 	r->site_of_call->form = (struct site_form){.lib = c->lib,
@@ -145,7 +145,7 @@ static bool is_telling_wide(double v)
 	return has_telling_digits(&t);
 }
 
-/* The key of the share as printed in text. */
+/* Returns the key of the share of zeros, as it would be printed in text. */
 static uint64_t compute_zeros_key(const struct stats *s)
 {
 	char text[64 + WRITE_SLACK];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The calls of a block: each becomes what a journal would have of it, with nanoseconds instead of ticks. compact_calls.c uses
- * its numbers directly, and rows_format() makes text of it if text is needed.
+ * The calls of a block: each is converted to what a journal would contain of it, with nanoseconds
+ * instead of ticks. compact_calls.c uses the numbers directly. rows_format() makes text of them if
+ * text is needed.
  */
 #include <errno.h>
 #include <math.h>
@@ -59,8 +60,8 @@ static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e
 	1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
 /*
- * Nine digits, the first of which has the weight 10^(exponent + 8); for exponents whose power a double cannot represent
- * exactly.
+ * Returns the value of nine digits, the first of which has the weight 10^(exponent + 8). For
+ * exponents whose power a double cannot represent exactly.
  */
 static __attribute__((noinline)) double compute_far_decimal(uint32_t digits, int exponent)
 {
@@ -70,13 +71,13 @@ static __attribute__((noinline)) double compute_far_decimal(uint32_t digits, int
 	return strtod(text, NULL);
 }
 
-/* Nine digits, the first of which has the weight 10^exponent. */
+/* Returns the value of nine digits, the first of which has the weight 10^exponent. */
 static inline double compute_decimal(uint32_t digits, int exponent)
 {
 	double v = (double)digits;
 
 	exponent -= 8;
-	/* Both are exact, so that the result is the nearest double. */
+	/* Both operands are exact, so that the result is the nearest double. */
 	if (__builtin_expect(exponent < 0 && exponent >= -22, 1))
 		return v / tens[-exponent];
 	return exponent >= 0 && exponent <= 22 ? v * tens[exponent]
@@ -84,14 +85,15 @@ static inline double compute_decimal(uint32_t digits, int exponent)
 }
 
 /*
- * Whether text shows at least SIDE_TELLING_DIGITS digits: trailing zeros do not count, except zeros before the decimal point.
+ * Returns true if the text has at least SIDE_TELLING_DIGITS digits, not counting trailing zeros
+ * after the decimal point.
  */
 static inline bool is_telling_decimal(uint32_t digits, int exponent)
 {
 	return digits % 1000 || (exponent >= SIDE_TELLING_DIGITS - 1 && exponent < 9);
 }
 
-/* The same for a number whose digits are not easily found. */
+/* Like compute_text_value(), for a number whose digits are not easily found. */
 static __attribute__((noinline)) double compute_odd_text_value(double v, bool *telling)
 {
 	char text[DECIMAL_TEXT_MAX + WRITE_SLACK];
@@ -106,7 +108,7 @@ static __attribute__((noinline)) double compute_odd_text_value(double v, bool *t
 	return v;
 }
 
-/* The number given by its nine digits: the value that a reader of the text gets. */
+/* Returns the value of a number's nine digits, which a reader of the text would get. */
 static inline double compute_text_value(double v, bool *telling)
 {
 	uint32_t digits;
@@ -118,7 +120,7 @@ static inline double compute_text_value(double v, bool *telling)
 	return copysign(compute_decimal(digits, exponent), v);
 }
 
-/* wide: it is printed with all digits. */
+/* wide: the number is printed with all digits. */
 static inline __attribute__((always_inline)) void read_real(
 	struct compact_reader *r, unsigned column, unsigned width, bool wide, struct lane *value)
 {
@@ -245,7 +247,7 @@ static void read_row_values(struct compact_reader *r, unsigned row)
 	}
 }
 
-/* Reads the parts of the call that its site does not predict. */
+/* Reads the data of the call that its site does not determine. */
 static void read_rare(struct compact_reader *r, struct function *f, struct comm *comm)
 {
 	struct journal_call *c = &r->call.c;
@@ -350,7 +352,7 @@ int compact_read_next_call(struct compact_reader *r, struct source *s)
 	}
 }
 
-/* Copies the data of the call that the dictionaries have. */
+/* Copies the data of the call that is in the dictionaries. */
 static void copy_call_constants(struct compact_reader *r)
 {
 	const struct site *site = r->site_of_call;
@@ -370,7 +372,7 @@ static void copy_call_constants(struct compact_reader *r)
 	r->end.peer = r->end.tag = JOURNAL_NONE;
 }
 
-/* Copies the data of the tensors that the dictionary has. */
+/* Copies the data of the tensors that is in the dictionary. */
 static void copy_row_constants(struct compact_reader *r)
 {
 	const struct site *site = r->site_of_call;
@@ -398,7 +400,7 @@ static size_t format_call(struct compact_reader *r, const char **text, struct ro
 
 	copy_call_constants(r);
 	copy_row_constants(r);
-	/* The call's own start is the clock's anchor: all 64 bits of it are used. */
+	/* The clock's anchor is the call's own start, of which all 64 bits are used. */
 	r->clock = (struct clock_base){
 		.ns_per_tick = 1, .tick = r->call.c.start, .real_ns = r->call.c.start};
 	r->record.clock = &r->clock;
@@ -433,8 +435,8 @@ int compact_read_call(
 }
 
 /*
- * Finds the last block before that byte that begins with dictionaries: reading starts there, and calls are returned from the
- * byte on.
+ * Finds the last block before the byte `offset` that begins with dictionaries. Reading starts with
+ * it, but calls are returned from `offset` on.
  */
 void compact_start_at(struct compact_reader *r, struct source *s, uint64_t offset)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The internals of the reader of compact files: for compact_blocks.c, which reads blocks, and compact_read.c, which reads their
- * calls.
+ * Internals of the reader of compact files, shared by compact_blocks.c (reads blocks) and
+ * compact_read.c (reads the calls in them).
  */
 #ifndef PROBE_TOOLS_COMPACT_READER_H
 #define PROBE_TOOLS_COMPACT_READER_H
@@ -11,14 +11,14 @@
 #include "sink/sink.h"
 #include "tools/probe/model/read/compact_read.h"
 
-#define APIS_MAX 60000 /* number of apis that rows_format() can distinguish */
+#define APIS_MAX 60000 /* number of functions (apis) that rows_format() can distinguish */
 
-/* ---- state from the file so far ---- */
+/* ---- state of the file up to the current position ---- */
 
-/* A communicator, a function and so on, as stored in the dictionaries. */
+/* Entries of the file's dictionaries: communicator, function, tensor, site. */
 struct comm {
 	uint64_t id;
-	int64_t next; /* the comm_seq that is expected */
+	int64_t next; /* comm_seq of the next call if none is missing */
 	int32_t rank, size;
 };
 
@@ -26,18 +26,18 @@ struct function {
 	struct row_api api;
 	uint32_t comm, thread, flags;
 	int32_t root, peer, tag;
-	uint16_t number; /* of the api */
+	uint16_t number; /* number of the api in `api` */
 	uint8_t redop, phase;
 };
 
 struct tensor {
-	struct journal_tensor *t; /* followed by its dims */
+	struct journal_tensor *t; /* followed in memory by its dimensions */
 	const char *name;
 };
 
 /*
- * The values that all calls of a site share, as in struct call: those of the function on a communicator, the stack and the
- * first tensor.
+ * The values that all calls of a site share, as in struct call: those of the function, its
+ * communicator, the stack and the first tensor.
  */
 struct site_form {
 	uint32_t lib, api, op, redop, dtype, phase; /* interned */
@@ -49,14 +49,14 @@ struct site_form {
 
 struct site {
 	uint32_t function, stack, n;
-	uint32_t first; /* of its tensors in site_tensor */
-	struct site_form form; /* taken from its first call */
+	uint32_t first; /* index of its first tensor in site_tensor */
+	struct site_form form; /* from the site's first call */
 };
 
-/* A number of the previous row, as printed in its text. */
+/* A number of the previous row, as printed in the CSV text. */
 struct lane {
 	union stats_value v;
-	bool telling; /* as in struct side; unknown for 64-bit types that are not integers */
+	bool telling; /* as in struct side; not known for 64-bit types that are not integers */
 };
 
 struct bytes {
@@ -74,17 +74,18 @@ struct compact_reader {
 	struct row_api *api;
 	unsigned ntext, ncomm, nfunction, ntensor, nsite, nsite_tensor, napi;
 	unsigned cap_text, cap_comm, cap_function, cap_tensor, cap_site, cap_site_tensor, cap_api;
-	bool known; /* complete: no entry was missed */
+	bool known; /* the dictionaries are complete: no entry was missed */
 	struct row_memory *memory;
 	/* The block. */
 	unsigned char *block;
 	size_t cap_block;
-	uint64_t
-		skip_to; /* blocks that begin before that byte are only read for the state that later ones need */
+	/* Blocks that begin before this byte are read only for the state that later blocks need. */
+	uint64_t skip_to;
 	bool skips;
 	struct bytes column[COMPACT_COLUMNS];
-	uint32_t left; /* calls in it */
-	bool bad; /* a number was out of range for its column, or an entry did not exist */
+	uint32_t left; /* calls of the block that are still to be read */
+	/* A number was out of range for its column, or a dictionary entry did not exist. */
+	bool bad;
 	uint64_t seq, start;
 	struct lane before[2][COMPACT_LANES][4];
 	int64_t step;
@@ -99,7 +100,10 @@ struct compact_reader {
 	struct clock_base clock;
 	struct site *site_of_call;
 	uint64_t present; /* enum compact_present */
-	/* Its rows: data that is not in `kind` is put into `row` immediately, the rest once text is needed. */
+	/*
+	 * The rows of the call. Data that is not in `kind` is put into `row` at once, the rest when
+	 * text is needed.
+	 */
 	const struct journal_tensor *kind[RECORD_TENSORS_MAX];
 	bool telling[RECORD_TENSORS_MAX]; /* as in struct lane, for min or max */
 	struct {
@@ -118,10 +122,13 @@ struct compact_reader {
 
 /* ---- numbers ---- */
 
-/* A number that may have more than eight bytes. */
+/* Reads a number that may be longer than eight bytes. */
 uint64_t read_long_number(struct compact_reader *r, unsigned column);
 
-/* Bytes after the block that may be read together with its last ones. */
+/*
+ * The last numbers of a block are read eight bytes at a time, so this many bytes after the block
+ * must be readable.
+ */
 #define BLOCK_SLACK 8
 
 static inline uint64_t read_compact_number(struct compact_reader *r, unsigned column)
@@ -142,7 +149,10 @@ static inline uint64_t read_compact_number(struct compact_reader *r, unsigned co
 		return 0;
 	}
 	c->at += n;
-	/* Removes the bytes after it and the top bits; then joins two, four and eight bytes. */
+	/*
+	 * Clears the bytes after the number and the top bit of each byte, then joins groups of two,
+	 * four and eight bytes.
+	 */
 	v &= (last ^ (last - 1)) & ~tops;
 	v = (v & UINT64_C(0x007f007f007f007f)) | (v & UINT64_C(0x7f007f007f007f00)) >> 1;
 	v = (v & UINT64_C(0x00003fff00003fff)) | (v & UINT64_C(0x3fff00003fff0000)) >> 2;
@@ -154,7 +164,7 @@ static inline int64_t read_signed(struct compact_reader *r, unsigned column)
 	return compact_read_zigzag(read_compact_number(r, column));
 }
 
-/* A number below the number of a dictionary's entries. */
+/* Reads the index of a dictionary entry, which must be less than n. */
 static inline uint32_t read_entry(struct compact_reader *r, unsigned column, uint32_t n)
 {
 	uint64_t v = read_compact_number(r, column);
@@ -179,7 +189,10 @@ static inline void read_bytes(struct compact_reader *r, unsigned column, void *t
 	c->at += n;
 }
 
-/* Reads the next valid block with calls: 1; 0: there are no more; -errno. Damaged ones are counted. */
+/*
+ * Reads the next valid block with calls. Returns 1, 0 after the last block, or -errno. Damaged
+ * blocks are counted.
+ */
 int read_compact_block(struct compact_reader *r, struct source *s);
 void reset_dictionaries(struct compact_reader *r);
 

@@ -108,7 +108,7 @@ bool folders_is_rank(const char *path)
 
 /* ---- one folder ---- */
 
-/* True if the file outside the folder is a regular file of the folder's owner. */
+/* Returns true if the file outside the folder is a regular file of the folder's owner. */
 static bool belongs_to(const char *path, const char *folder)
 {
 	struct stat dir;
@@ -135,8 +135,8 @@ static uint64_t clock_now_ns(void)
 }
 
 /*
- * The journal's header is newer than meta.json: it has a sign of life every second. A journal in another folder may belong to
- * another process by now.
+ * Reads the journal's header, which is newer than meta.json: it has a sign of life every second. A
+ * journal in another folder may belong to another process by now.
  */
 static void look_at_journal(struct rank_dir *r)
 {
@@ -159,7 +159,7 @@ static void look_at_journal(struct rank_dir *r)
 	r->alive_ns = h->clock_last.real_ns;
 	r->ended = atomic_load(&h->state) != JS_RUNNING;
 	r->died_ns = j.died_ns;
-	/* A rank that was stopped has not updated its meta.json since. */
+	/* A rank that is stopped no longer updates its meta.json. */
 	if (atomic_load(&h->step) > r->meta.step_now)
 		r->meta.step_now = atomic_load(&h->step);
 	if (h->progress.at_ns)
@@ -168,7 +168,7 @@ static void look_at_journal(struct rank_dir *r)
 			.cpu_percent = h->progress.cpu_percent,
 			.still_ns = compute_still_ns(h->progress.moved_ns, h->progress.quiet_ns)};
 	latest = inspect_latest(&j);
-	/* A damaged one may contain anything. */
+	/* A damaged journal may contain any time. */
 	if (latest > r->alive_ns && latest <= clock_now_ns())
 		r->alive_ns = latest;
 	journal_close(&j);
@@ -207,8 +207,9 @@ static uint64_t earlier_known(uint64_t a, uint64_t b)
 }
 
 /*
- * From the start of its process to its end: other ranks of its run may have started and ended before its first record, or after
- * its last. Versions that do not write the start have the first reading of the clock, at the first call.
+ * The lifetime is that of the process: other ranks of the run may have started and ended before
+ * this rank's first record, or after its last. Versions that do not record the start have the first
+ * reading of the clock, at the first call.
  */
 static void find_lifetime(struct rank_dir *r)
 {
@@ -223,7 +224,7 @@ static void find_lifetime(struct rank_dir *r)
 			r->end_ns = ends[i];
 }
 
-/* Reads the folder dir/sub, or dir itself if sub is "". rank: from its name. */
+/* Reads the folder dir/sub, or dir itself if sub is "". rank: the rank in its name. */
 static void open_rank_dir(
 	struct rank_dir *r, const char *dir, const char *sub, const char *name, int rank)
 {
@@ -245,10 +246,13 @@ static void open_rank_dir(
 	look_at_journal(r);
 	r->state = state_of(r);
 	r->last_ns = r->meta.last_record_ns ? r->meta.last_record_ns : r->meta.clock_last_ns;
-	/* A process that is alive, or that was alive long after its last record, lived until then. */
+	/*
+	 * A process that is alive, or that was alive long after its last record, lived until its
+	 * last sign of life.
+	 */
 	if (r->journal && r->alive_ns > r->last_ns)
 		r->last_ns = r->alive_ns;
-	/* Its last drain may be a second old, and the other ranks may have begun since. */
+	/* The last drain may be a second old, and other ranks may have begun since. */
 	if (r->state == RANK_RUNNING && clock_now_ns() > r->last_ns)
 		r->last_ns = clock_now_ns();
 	find_lifetime(r);
@@ -281,7 +285,7 @@ static void add_unused_folder(struct folders *f, const char *name, char *why, in
 	f->out[f->nout++] = (struct unused_folder){tool_strdup(name), why, rank};
 }
 
-/* Compares run, attempt and size first: 0 if only the times can distinguish two runs. */
+/* Compares run, attempt and size. Returns 0 if only the times can distinguish the two runs. */
 static int compare_jobs(const struct rank_dir *a, const struct rank_dir *b)
 {
 	int c = strcmp(a->meta.run, b->meta.run);
@@ -307,8 +311,9 @@ static int by_rank_then_name(const void *x, const void *y)
 }
 
 /*
- * Whether a folder belongs to the run of the previous folders, whose last process ended at end_ns. If the launcher has given
- * the job an id, a rank may start after all others have ended: only a duplicate rank belongs to another run.
+ * Returns true if the folder belongs to the run of the previous folders, whose last process ended
+ * at end_ns. If the launcher has given the job an id, a rank may start after all others have ended.
+ * Then only a second folder of the same rank belongs to another run.
  */
 static bool is_of_run(
 	const struct rank_dir *run, unsigned n, uint64_t end_ns, const struct rank_dir *d)
@@ -323,7 +328,7 @@ static bool is_of_run(
 	return *d->meta.run && d->rank >= 0;
 }
 
-/* The reason why a readable folder is not part of the chosen run. */
+/* Returns why a readable folder is not part of the chosen run. */
 static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chosen)
 {
 	if (strcmp(r->meta.run, chosen->meta.run))
@@ -338,7 +343,7 @@ static char *why_other_run(const struct rank_dir *r, const struct rank_dir *chos
 	return tool_strdup("of an earlier run: it ended before this one began");
 }
 
-/* Keeps the folders of the newest run: the one whose latest process started last. */
+/* Keeps the folders of the newest run: that of the process that started last. */
 static void choose_newest_run(struct folders *f)
 {
 	unsigned best = 0, best_n = 0;
@@ -367,7 +372,10 @@ static void choose_newest_run(struct folders *f)
 	f->n = best_n;
 }
 
-/* A folder whose meta.json cannot be read may be part of any run: it is used only if there is no other. */
+/*
+ * A folder whose meta.json cannot be read may be part of any run. It is used only if there is no
+ * other folder.
+ */
 static void remove_unreadable(struct folders *f)
 {
 	unsigned good = 0, n = 0;
@@ -537,7 +545,7 @@ int folders_open(struct folders *f, const char *path)
 	closedir(d);
 	f->single = folders_is_rank(f->path);
 	if (f->single) {
-		/* "." has no name itself. */
+		/* "." has no name of its own. */
 		char *full = realpath(f->path, NULL),
 		     *last = full ? strrchr(full, '/') + 1 : f->path;
 		int rank;
@@ -579,7 +587,7 @@ uint64_t folders_journal_bytes(const struct folders *f)
 			(d->state == RANK_KILLED || (d->state == RANK_UNWRITTEN && !d->lives)))
 			bytes += outside_bytes(d->journal);
 	}
-	/* Only a folder whose owner is known to have ended is moved to <name>.<n>. */
+	/* Only a folder whose owner is known to have ended gets the name <name>.<n>. */
 	for (unsigned i = 0; i < f->nout; i++) {
 		char *path = tool_format("%s/%s/journal.bin", f->path, f->out[i].name);
 

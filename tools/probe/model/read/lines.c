@@ -11,12 +11,12 @@
 
 #include "tools/lib/tool.h"
 
-/* A file that was opened, or that could not be: each is tried once. */
+/* A file that was opened, or could not be opened: each is tried once. */
 struct file {
 	char *path;
 	uint8_t id[BUILD_ID_MAX], id_len;
-	Dwfl_Module *mod; /* NULL: unusable */
-	GElf_Addr bias; /* added by libdwfl to the file's addresses */
+	Dwfl_Module *mod; /* NULL: the file cannot be used */
+	GElf_Addr bias; /* value that libdwfl added to the file's addresses */
 	int error; /* error of the file as a whole */
 };
 
@@ -69,7 +69,7 @@ static void open_file(struct lines *l, struct file *f, const struct module *m)
 	struct stat st;
 
 	f->error = -ENOENT;
-	/* libdw opens by path, and would wait for a FIFO. */
+	/* libdw opens files by path, and would wait for a FIFO. */
 	if (!l->dwfl || m->path[0] != '/' || stat(m->path, &st) < 0 || !S_ISREG(st.st_mode))
 		return;
 	dwfl_report_begin_add(l->dwfl);

@@ -17,7 +17,7 @@ char *meta_config_text(const char *folder)
 
 	buf = read_whole_file(path, BYTES_MAX, &n);
 	free(path);
-	/* Each part stands on a line of its own (folder/meta.c). */
+	/* Each part of meta.json begins on a line of its own (folder/meta.c). */
 	at = strstr(buf, key);
 	if (!at) {
 		free(buf);

@@ -2,7 +2,10 @@
 #ifndef PROBE_TOOLS_PROBE_READ_META_CONFIG_H
 #define PROBE_TOOLS_PROBE_READ_META_CONFIG_H
 
-/* The object "config" of a folder's meta.json as JSON text, malloc'd; NULL: there is none. */
+/*
+ * Returns the object "config" of the folder's meta.json as JSON text, malloc'd, or NULL if there is
+ * none.
+ */
 char *meta_config_text(const char *folder);
 
 #endif

@@ -10,7 +10,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-#define LISTED_MAX 3 /* names of a bucket's parameters that are listed */
+#define LISTED_MAX 3 /* maximum number of listed names of a bucket's parameters */
 
 static int what_of(const struct csv_text *t)
 {
@@ -39,7 +39,10 @@ static void free_name_row(struct name_row *r)
 	free(r->flags);
 }
 
-/* The slot for a row: that of the parameter's earlier row, if any. last: by number of the parameter, slot + 1. */
+/*
+ * Returns the slot for a row: that of the parameter's earlier row, if any. last: slot + 1 by number
+ * of the parameter.
+ */
 static struct name_row *row_place(
 	struct names *names, unsigned **last, unsigned *nlast, const struct name_row *r)
 {
@@ -111,7 +114,7 @@ void names_free(struct names *names)
 	*names = (struct names){0};
 }
 
-/* "gradient of x" for "x.grad" */
+/* Formats "gradient of x" for "x.grad". */
 static char *tensor_text(const char *name)
 {
 	size_t n = strlen(name);
@@ -121,7 +124,7 @@ static char *tensor_text(const char *name)
 	return tool_format("%s", name);
 }
 
-/* Describes the contents of a bucket, if it is not known which of them is meant. */
+/* Describes the contents of a bucket if it is not known which of them a tensor is. */
 static char *bucket_text_of(const struct names *names, uint64_t bucket)
 {
 	char *text = NULL;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads names.csv of a rank's folder: parameters of a training, modules, contents of buckets. */
+/*
+ * Reads names.csv of a rank's folder: parameters of a training, modules, contents of gradient
+ * buckets.
+ */
 #ifndef PROBE_TOOLS_NAMES_H
 #define PROBE_TOOLS_NAMES_H
 
@@ -16,18 +19,21 @@ struct name_row {
 };
 
 struct names {
-	struct name_row *row; /* only the last row of a parameter: earlier ones are skipped */
+	struct name_row *row; /* one row per parameter, the last one of the file */
 	unsigned n, cap;
 	uint64_t damaged;
 };
 
-/* 0, or -errno: there is no such file, or it cannot be read. Free with names_free in any case. */
+/*
+ * Returns 0, or -errno if the file does not exist or cannot be read. Call names_free() in any case.
+ */
 int names_read(struct names *names, const char *folder);
 void names_free(struct names *names);
 
 /*
- * Describes a tensor of that name for people: "gradient of layers.0.weight (element 1,204 of bucket 7)"; for a bucket without a known
- * element the names of its contents. step: of the call. "" if nothing is known. malloc'd.
+ * Describes the tensor `name` for people: "gradient of layers.0.weight (element 1,204 of bucket
+ * 7)". If the element of a bucket is not known: the names of all its contents. step: the step of
+ * the call. Returns "" if nothing is known. malloc'd.
  */
 char *names_describe(const struct names *names, const char *name, uint64_t step);
 

@@ -30,7 +30,7 @@ void opens_free(struct opens *o)
 	free(o->call);
 }
 
-/* The time until which an open call of that process is known to have lasted. */
+/* Returns the time until which an open call of the process is known to have lasted. */
 static uint64_t known_until(const struct opens *o, const struct rank_dir *dir)
 {
 	if (dir->state == RANK_RUNNING)
@@ -81,7 +81,7 @@ static int64_t number_or_none_if(int64_t v, bool none)
 	return none ? NO_NUMBER : v;
 }
 
-/* A Wait on a communicator waits for a message, or has the number of a meeting. */
+/* A Wait on a communicator is for a message, or it has the number of a meeting. */
 static void set_message_bit(struct open_call *c)
 {
 	if (c->call.peer != NO_NUMBER || c->call.tag != NO_NUMBER ||
@@ -126,7 +126,7 @@ static void take_inspected_call(void *arg, const struct inspect_call *c)
 	add_open_call(l->o, l->dir, &now);
 }
 
-/* Reads a number of a line of open.jsonl. */
+/* Returns a number from a line of open.jsonl. */
 static int64_t number_of_inspected(const char *line, const char *key)
 {
 	char pat[32];
@@ -150,7 +150,7 @@ static uint32_t intern_or_none(const char *line, const char *key)
 	return intern_text(text, strlen(text));
 }
 
-/* Reads an object as in open.jsonl and in `waits` of meta.json (folder/opened.h). */
+/* Reads an object of open.jsonl, or of `waits` in meta.json (folder/opened.h). */
 static void take_opened_line(
 	struct opens *o, const struct rank_dir *dir, uint32_t rank, const char *line)
 {
@@ -190,7 +190,10 @@ static void take_opened_line(
 	add_open_call(o, dir, &now);
 }
 
-/* The journal is gone, or on another host: reads what its process wrote about open calls while it ran. */
+/*
+ * If the journal is gone or on another host: reads what the process wrote about open calls while it
+ * ran.
+ */
 static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
 	char *path = tool_format("%s/%s", dir->path, OPENED_FILE), *line = NULL;
@@ -215,7 +218,7 @@ static void read_opens_from_file(struct opens *o, const struct rank_dir *dir, ui
 
 #define META_BYTES_READ (1u << 20)
 
-/* Reads the open calls that recovery has kept. */
+/* Reads the open calls that recovery stored in meta.json. */
 static void read_waits_from_meta(struct opens *o, const struct rank_dir *dir, uint32_t rank)
 {
 	char *path = tool_format("%s/meta.json", dir->path), *text, *at;
@@ -256,7 +259,7 @@ char *opens_journal(struct opens *o, const struct rank_dir *dir, uint32_t rank, 
 	if (err == -EPROTO)
 		return tool_strdup("the journal is one of another version of libprobe: open calls "
 				   "are not shown");
-	/* The process may have ended a moment ago, or be about to start recording. */
+	/* The process may have ended a moment ago, or may not have begun to record. */
 	if (err == -ENOENT || err == -ENODATA)
 		return NULL;
 	if (err)

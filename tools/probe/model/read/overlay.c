@@ -15,7 +15,8 @@
 #include "writer/drain.h"
 
 /*
- * A segment cannot be mapped privately, and reading a page that was never written would allocate memory for it: the part in use is copied.
+ * Copies the used part of a segment. A segment cannot be mapped privately, and reading a page that
+ * was never written would allocate memory for it.
  */
 static void *copy_segment(const struct journal *j)
 {
@@ -45,7 +46,7 @@ static void *map_privately(const struct journal *j, const char *path)
 	return p;
 }
 
-/* A private copy: changes made by draining never reach the journal. */
+/* Maps a private copy: changes made by draining never reach the journal. */
 static int open_private(struct journal *j, const char *path)
 {
 	int err = journal_open(j, AT_FDCWD, path, true);
@@ -103,7 +104,7 @@ static char *make_overlay_folder(void)
 	return NULL;
 }
 
-/* The part "end\0{...}\0" of the dictionary. */
+/* Returns the part "end\0{...}\0" of the dictionary. */
 static char *take_ending(const struct journal *j)
 {
 	const char *part = journal_dict_get(j, DICT_META, META_END);

@@ -81,7 +81,7 @@ static unsigned read_meta_texts(const struct json_node *map, struct meta_text *o
 	return n;
 }
 
-/* The words of a list, each between two spaces; malloc'd. */
+/* Returns the words of a list, each between two spaces; malloc'd. */
 static char *read_meta_words(const struct json_node *list)
 {
 	char *all = tool_strdup(" ");
@@ -114,7 +114,7 @@ static void read_meta_owner(struct meta *m, const struct json_node *n)
 	m->has_owner = host && o->pid > 0;
 }
 
-/* The command line as it could be typed, shortened if it is long. */
+/* Returns the command line as it could be typed, shortened if it is long. */
 static char *read_command_line(const struct json_node *list)
 {
 	char *buf = tool_alloc(PROGRAM_MAX + 8), *at = buf, *end = buf + PROGRAM_MAX;
@@ -133,14 +133,14 @@ static char *read_command_line(const struct json_node *list)
 		}
 		at += sprintf(at, quote ? "%s'%s'" : "%s%s", at > buf ? " " : "", word);
 	}
-	/* Keeps it to one line on the screen, whatever the arguments contain. */
+	/* The result is shown on one line, whatever the arguments contain. */
 	for (char *p = buf; *p; p++)
 		if ((unsigned char)*p < ' ' || *p == 0x7f)
 			*p = ' ';
 	return buf;
 }
 
-/* "" for values that restrict nothing. */
+/* Returns true if node n is a string or number equal to text. */
 static bool is_text(const struct json_node *n, const char *text)
 {
 	const char *s = json_scalar_text(n);
@@ -243,7 +243,7 @@ static void read_progress(struct rank_progress *p, const struct json_node *n)
 		read_count(json_member(n, "moved_ns")), read_count(json_member(n, "quiet_ns")));
 }
 
-/* Lists the enabled keys that cost time for each call or step. */
+/* Lists the enabled keys that cost time in each call or step. */
 static void find_costly_keys(struct meta *m, const struct json_node *config)
 {
 	static const char *const key[] = {"stack", "statistics", "backward", "scalars", "metrics",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps of a rank that marks none: the ends of the repetitions of its calls (found by tools/probe/model/join/rounds.h). The
- * readers of its calls then take step numbers from these instead of the column `step`.
+ * Steps of a rank that marks none: the ends of the rounds in which its calls repeat
+ * (tools/probe/model/join/rounds.h finds them). The readers of its calls number the steps by these
+ * instead of the column `step`.
  */
 #ifndef PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
 #define PROBE_TOOLS_PROBE_READ_ROUND_ENDS_H
@@ -13,7 +14,10 @@ struct round_end {
 	uint64_t start, seq;
 };
 
-/* How many rounds ended before that call; end[] must ascend. */
+/*
+ * Returns how many of the n rounds ended before the call with this start and seq. end[] must
+ * ascend.
+ */
 uint64_t count_rounds_before(const struct round_end *end, unsigned n, uint64_t start, uint64_t seq);
 
 #endif

@@ -44,7 +44,7 @@ static void read_rows_of_scalars(const struct scalar_reading *r, const char *pat
 	csv_close(&csv);
 }
 
-/* Parses the steps in the name of a file; false: it is no such file. */
+/* Parses the steps in the name of a scalars file. Returns false for other names. */
 static bool steps_of_scalar_file(const char *name, unsigned long long *a, unsigned long long *b)
 {
 	int n = 0;

@@ -32,7 +32,7 @@ uint64_t compute_text_key(const struct csv_text *t, double v)
 
 uint64_t compute_wide_key(double v)
 {
-	/* From 10^17 on 17 digits need an exponent. */
+	/* From 10^17 on, a number with 17 digits needs an exponent. */
 	if (__builtin_expect(fabs(v) < DOUBLE_INTEGERS || !(fabs(v) < 1e17), 1))
 		return compute_double_key(v);
 	return (uint64_t)(int64_t)v;

@@ -9,8 +9,9 @@
 #include "tools/lib/tool.h"
 
 /*
- * Asynchronous calls are stored where they completed. Those that another thread completed follow everything else that the
- * writer found at that time, up to half a journal: calls are sorted within a window of this size.
+ * The row of an asynchronous call is written when the call completes. If another thread completed
+ * it, the row follows everything else that the writer found at that time, up to half a journal. So
+ * calls are sorted in a window of this size.
  */
 #define HELD_MAX 65536u
 
@@ -21,8 +22,8 @@ struct held {
 
 struct cycle {
 	struct period period;
-	struct held kept[PERIOD_KEPT]; /* calls of the tokens that the period keeps */
-	struct held *held; /* a heap, the earliest first */
+	struct held kept[PERIOD_KEPT]; /* the calls whose tokens the period has */
+	struct held *held; /* a heap, the earliest call first */
 	unsigned nheld, capheld;
 	uint64_t first, first_seq, round_start;
 	uint32_t once;
@@ -52,7 +53,7 @@ static const struct held *kept_call(const struct cycle *y, uint64_t n)
 	return &y->kept[n % PERIOD_KEPT];
 }
 
-/* The last function of the round that is called only once in it. */
+/* Returns the last function of the round that is called only once in it. */
 static uint32_t called_once(const struct cycle *y)
 {
 	const struct period *p = &y->period;
@@ -68,7 +69,7 @@ static uint32_t called_once(const struct cycle *y)
 	return 0;
 }
 
-/* A pattern has been found: the rounds that led to it are already in `kept`. */
+/* A pattern was found. The rounds that led to it are already in `kept`. */
 static void start_cycle(struct cycle *y)
 {
 	const struct period *p = &y->period;
@@ -96,7 +97,7 @@ static void follow_call(struct cycle *y, const struct held *h)
 	if (p->first != y->first) {
 		start_cycle(y);
 	} else if (at == settled) {
-		/* The first call after a round begins the next one. */
+		/* The first call after a round begins the next round. */
 		if (y->round_start)
 			hist_add(&y->time, h->start - y->round_start);
 		y->round_start = h->start;

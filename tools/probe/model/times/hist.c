@@ -7,7 +7,10 @@
 
 #define SUB (1u << HIST_SUB_BITS)
 
-/* Octave 0 holds 0..31 exactly, octave k the values of k + 5 bits, in 32 classes by the five bits after the leading one. */
+/*
+ * Octave 0 holds 0..31 exactly. Octave k holds the values of k + 5 bits, in 32 classes by the five
+ * bits after the leading one.
+ */
 static unsigned octave_of(uint64_t v)
 {
 	return v < SUB ? 0 : (unsigned)(63 - __builtin_clzll(v)) - HIST_SUB_BITS + 1;
@@ -70,7 +73,10 @@ uint64_t hist_quantile(const struct hist *h, double q)
 				continue;
 			}
 
-			/* The middle of the class; the smallest and largest value are known exactly. */
+			/*
+			 * The middle of the class. The smallest and largest value are known
+			 * exactly.
+			 */
 			uint64_t width = o ? UINT64_C(1) << (o - 1) : 1;
 			uint64_t v = (o ? ((uint64_t)SUB + i) << (o - 1) : i) + width / 2;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Percentiles of durations without keeping these: counts in 32 classes per factor of two, so a quantile is within 1.6 % of the true one.
- * Memory is allocated per factor of two that occurs.
+ * Percentiles of durations without storing the durations: counts in 32 classes per factor of two,
+ * so a quantile is within 1.6 % of the true one. Memory is allocated for each factor of two that
+ * occurs.
  */
 #ifndef PROBE_TOOLS_HIST_H
 #define PROBE_TOOLS_HIST_H
@@ -19,7 +20,7 @@ struct hist {
 
 void hist_add(struct hist *h, uint64_t v);
 void hist_merge(struct hist *to, const struct hist *from);
-/* q: 0..1. 0 when empty. */
+/* Returns the quantile q (0..1), or 0 if h is empty. */
 uint64_t hist_quantile(const struct hist *h, double q);
 void hist_free(struct hist *h);
 

@@ -45,7 +45,7 @@ const struct arrival *late_last(const struct late *l, const struct meeting *m)
 	return last;
 }
 
-/* The k-th smallest; reorders v. */
+/* Returns the k-th smallest value; reorders v. */
 static uint64_t select_smallest(uint64_t *v, unsigned n, unsigned k)
 {
 	unsigned lo = 0, hi = n - 1;
@@ -76,9 +76,9 @@ static uint64_t select_smallest(uint64_t *v, unsigned n, unsigned k)
 }
 
 /*
- * Asynchronous operations overlap (the buckets of one backward pass): time that was counted for one of them is not counted
- * again. They arrive in the order of completion. For one out of order only the part after the time counted so far is added, so
- * the sum is at most the true one.
+ * Asynchronous operations overlap (the buckets of one backward pass). Time that was counted for one
+ * of them is not counted again. The operations arrive in the order of completion. If one is out of
+ * order, only its part after the time counted so far is added, so the sum is at most the true one.
  */
 static double count_pending_time(
 	struct late *l, const struct meeting *m, const struct arrival *a, uint64_t at)
@@ -125,7 +125,10 @@ void late_meeting(struct late *l, const struct meeting *m, bool complete)
 
 		l->starts[i] = corrected_start(l, a);
 		held |= a != last && a->dur > wait;
-		/* A rank that left before the last one arrived did not wait for it (the sender of a broadcast). */
+		/*
+		 * A rank that left before the last one arrived did not wait for it (the sender of a
+		 * broadcast).
+		 */
 		if (!m->async) {
 			waited += (double)(wait < a->dur ? wait : a->dur);
 			c->time_ns += (double)a->dur;

@@ -7,9 +7,9 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/values/evidence.h"
 
-#define TAIL 0.25 /* share of the values that the tail is fitted to */
+#define TAIL 0.25 /* share of the values to which the tail is fitted */
 #define VALUES_MIN 8 /* in total, and in each further tail */
-#define CLOCK_NS 1e3 /* shorter times are within the clock's resolution */
+#define CLOCK_NS 1e3 /* ns; shorter times are within the clock's resolution */
 
 static int by_duration(const void *x, const void *y)
 {
@@ -42,7 +42,7 @@ void noise_free(struct noise *s)
 	free(s->logs);
 }
 
-/* The index of the first value above x. */
+/* Returns the index of the first value above x. */
 static unsigned find_above(const struct noise *s, double x)
 {
 	unsigned low = 0, high = s->n;
@@ -63,7 +63,7 @@ static unsigned count_above(const struct noise *all, const struct noise *own, do
 	return all->n - find_above(all, x) - (own ? own->n - find_above(own, x) : 0);
 }
 
-/* The smallest value that no more than `share` of the other ranks' values exceed. */
+/* Returns the smallest value that at most `share` of the other ranks' values exceed. */
 static double find_level(const struct noise *all, const struct noise *own, double share)
 {
 	unsigned low = 0, high = all->n - 1;
@@ -79,7 +79,7 @@ static double find_level(const struct noise *all, const struct noise *own, doubl
 	return all->sorted[low];
 }
 
-/* By the tail fitted to the values above `from`. */
+/* Returns the probability by the tail that is fitted to the values above `from`. */
 static double chance_by_tail(
 	const struct noise *all, const struct noise *own, double x, double from, double share)
 {
@@ -90,9 +90,9 @@ static double chance_by_tail(
 		return 1;
 	sum = all->logs[find_above(all, from)] - (own ? own->logs[find_above(own, from)] : 0) -
 	      k * log(from);
-	/* A factor of two is within the range of any value, even if all are equal. */
+	/* A factor of two is normal for any value, even if all are equal. */
 	sum = fmax(sum, 0) + LEVEL_WIDTH;
-	/* Values equal to the level itself belong to the tail, too. */
+	/* Values equal to the level also belong to the tail. */
 	if (count_above(all, own, nextafter(from, 0)) > share * n)
 		k = (unsigned)fmax(k, share * n);
 	return (k + 1.0) / (n + 1) * pow(1 + log(x / from) / sum, -(double)(k + 1));
@@ -106,7 +106,7 @@ double chance_of_excess(const struct noise *all, const struct noise *own, double
 	*usual = 0;
 	if (n < VALUES_MIN)
 		return 1;
-	/* With two ranks the faster one has no excess: these zeros are not sizes. */
+	/* With two ranks, the faster one has no excess: these zeros are not durations. */
 	*usual = fmax(find_level(all, own, TAIL * n),
 		find_level(all, own, count_above(all, own, CLOCK_NS) / 2.0));
 	*usual = fmax(*usual, CLOCK_NS);
@@ -125,7 +125,10 @@ double chance_of_events(double expected, unsigned n)
 
 	for (unsigned i = 0; i < n; i++, term *= expected / i)
 		below += term;
-	/* If the difference from 1 is too small for its digits, the first remaining term is used, which bounds it. */
+	/*
+	 * If the difference from 1 is too small for its digits, the first remaining term is used,
+	 * which is an upper bound.
+	 */
 	return below < 1 - 1e-9 ? 1 - below : term / fmax(1 - expected / (n + 1), 0.5);
 }
 

@@ -3,7 +3,7 @@
 
 #include "tools/probe/model/read/bus_factor.h"
 
-#define OPS_MAX 16384u /* about 2 KiB each */
+#define OPS_MAX 16384u /* each about 2 KiB */
 
 void ops_init(struct ops *o)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls per function and communicator: how often, and for how long. */
+/* For each function and communicator: number of calls, and time in them. */
 #ifndef PROBE_TOOLS_OPS_H
 #define PROBE_TOOLS_OPS_H
 
@@ -12,11 +12,18 @@ struct op_stat {
 	uint32_t lib, api, op;
 	uint64_t comm;
 	uint64_t calls, rows, bytes, open, errors, async;
-	uint64_t waited; /* async calls whose wait_ns is known */
-	double async_ns; /* from the start of async calls to their completion; overlapping ones are counted each */
-	double wait_ns; /* async calls: time in the Wait and Test calls that completed them */
-	double blocked_ns; /* time that a thread of the job was blocked: synchronous calls, and wait_ns */
-	/* For the calls whose time on the device is known; bus_bytes: times nccl-tests' factor. */
+	uint64_t waited; /* number of async calls whose wait_ns is known */
+	/*
+	 * From the start of async calls to their completion; the times of overlapping calls add up.
+	 */
+	double async_ns;
+	double wait_ns; /* time in the Wait and Test calls that completed async calls */
+	/* Time for which a thread of the job was blocked: synchronous calls, and wait_ns. */
+	double blocked_ns;
+	/*
+	 * Only of calls whose time on the device is known. bus_bytes: device_bytes times
+	 * nccl-tests' factor.
+	 */
 	uint64_t on_device;
 	double device_ns, device_bytes, bus_bytes;
 	struct hist dur; /* of the completed calls */
@@ -25,10 +32,10 @@ struct op_stat {
 
 struct ops {
 	struct table table;
-	struct op_stat rest; /* calls that came when the table was full */
+	struct op_stat rest; /* calls of all entries that did not fit into the table */
 };
 
-/* Whether it is known how long the job's threads were blocked in some of these calls. */
+/* Returns true if it is known for some of these calls how long they blocked their threads. */
 static inline bool ops_blocked_known(const struct op_stat *s)
 {
 	return s->waited || s->dur.n > s->async;
@@ -38,7 +45,7 @@ void ops_init(struct ops *o);
 void ops_free(struct ops *o);
 void ops_add(struct ops *o, const struct call *c);
 
-/* Adds `from` (another communicator, another function) to *to. */
+/* Adds the numbers of `from` to *to; they may be of different communicators or functions. */
 void ops_merge(struct op_stat *to, const struct op_stat *from);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "tools/lib/tool.h"
 
-#define PER_CELL_MAX (1u << 15) /* steps: n of a cell is 16 bits wide */
+#define PER_CELL_MAX (1u << 15) /* steps: n of a cell has 16 bits */
 
 void pace_init(struct pace *p, unsigned nrank)
 {
@@ -36,7 +36,7 @@ static void move_cell(struct rank_pace *r, unsigned to, unsigned from)
 	r->longest_step[from] = r->calls[from] = r->n[from] = 0;
 }
 
-/* Doubles the steps per cell. */
+/* Doubles the number of steps per cell. */
 static void halve_cells(struct rank_pace *r)
 {
 	for (unsigned k = 0; k < PACE_CELLS; k++)
@@ -71,8 +71,9 @@ static void end_pace_step(struct rank_pace *r, uint64_t until)
 }
 
 /*
- * An asynchronous operation is in flight until it has completed. If no Wait for it is recorded, the rank may have been waiting,
- * so this time is not counted as computing: for the rank that arrives last it is only a moment.
+ * An asynchronous operation is in flight until it has completed. If no Wait for it is recorded, the
+ * rank may have been waiting, so this time does not count as computing. For the rank that arrives
+ * last it is only a moment.
  */
 static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
 {
@@ -91,7 +92,7 @@ static void take_next_call(struct rank_pace *r)
 
 	r->first_ahead = (r->first_ahead + 1) % PACE_AHEAD;
 	r->nahead--;
-	/* Too late: that step has been counted already. */
+	/* The call came too late: its step has been counted already. */
 	if (r->any && c.step < r->step)
 		return;
 	if (r->any && c.step != r->step)
@@ -130,7 +131,8 @@ void note_pace(struct pace *p, const struct call *c)
 }
 
 /*
- * Merges cells until they have the given number of steps, from step base * per_cell on. False: there are more steps than cells.
+ * Merges cells until they have the given number of steps, from step base * per_cell on. Returns
+ * false if there are more steps than cells.
  */
 static bool fit_cells(struct pace *p, uint64_t base)
 {

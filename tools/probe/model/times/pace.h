@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long each rank was busy outside of recorded calls in each step: its computation, without its waits. In a long run
- * neighbouring steps are combined, so that memory depends only on the number of ranks.
+ * How long each rank was busy outside of recorded calls in each step: its computation, without
+ * waiting times. In a long run, neighbouring steps are combined, so that memory depends only on the
+ * number of ranks.
  */
 #ifndef PROBE_TOOLS_PACE_H
 #define PROBE_TOOLS_PACE_H
@@ -9,10 +10,10 @@
 #include "tools/probe/model/read/calls.h"
 
 #define PACE_CELLS 256u
-#define PACE_STEPS_MIN 8 /* with fewer steps nothing can be concluded: noise.h */
-#define PACE_STEPS_WARM 2 /* steps at the beginning: they compile, and fill caches */
+#define PACE_STEPS_MIN 8 /* fewer steps do not show anything, see noise.h */
+#define PACE_STEPS_WARM 2 /* first steps that do not count: they compile, and fill caches */
 #define PACE_AHEAD \
-	64u /* calls that are sorted by their starts: rows of calls that were open for a long time come late */
+	64u /* calls that are sorted by their starts, because the rows of long calls come late */
 
 struct pace_call {
 	uint64_t start, dur, wait, step;
@@ -21,34 +22,39 @@ struct pace_call {
 
 struct rank_pace {
 	bool any;
-	struct pace_call ahead
-		[PACE_AHEAD]; /* a ring buffer of the next calls, the earliest at first_ahead */
+	/* A ring buffer of calls that are not counted yet, the earliest at first_ahead. */
+	struct pace_call ahead[PACE_AHEAD];
 	unsigned first_ahead, nahead;
-	uint64_t step, begun,
-		end; /* start of the current step; end of the step before, and of the latest call */
-	uint64_t
-		covered; /* time until which the rank was inside calls that are counted in `inside` */
-	double inside; /* ns in calls of the current step */
-	uint32_t made; /* calls of the current step */
-	uint64_t messages; /* calls with a peer, of all steps */
-	uint64_t per_cell,
-		base; /* cell k has the steps from (base + k) * per_cell on; per_cell 0: none yet */
-	uint32_t calls[PACE_CELLS]; /* calls of the cell's steps */
-	float cell[PACE_CELLS]; /* ns outside of calls, for one step or several */
-	uint16_t n[PACE_CELLS]; /* steps in it */
-	float longest[PACE_CELLS]; /* the longest of its steps */
+	/*
+	 * begun: start of the current step. end: end of the latest call, or of the previous step.
+	 */
+	uint64_t step, begun, end;
+	/* Up to this time, calls are counted in `inside`. */
+	uint64_t covered;
+	double inside; /* ns that the rank spent in calls of the current step */
+	uint32_t made; /* number of calls of the current step */
+	uint64_t messages; /* calls with a peer, in all steps */
+	/*
+	 * Cell k begins at step (base + k) * per_cell and has per_cell steps; per_cell 0: no cell
+	 * yet.
+	 */
+	uint64_t per_cell, base;
+	uint32_t calls[PACE_CELLS]; /* number of calls in the steps of the cell */
+	float cell[PACE_CELLS]; /* ns outside of calls, summed over the steps of the cell */
+	uint16_t n[PACE_CELLS]; /* number of steps in the cell */
+	float longest[PACE_CELLS]; /* ns outside of calls in the longest step of the cell */
 	uint32_t longest_step[PACE_CELLS];
 };
 
 struct pace {
 	struct rank_pace *rank;
 	unsigned n;
-	bool steps; /* the steps are marked */
-	/* Set by end_pace(): the same cells for all ranks. */
+	bool steps; /* the program marks its steps */
+	/* Set by end_pace(), which gives all ranks the same cells. */
 	bool any;
 	uint64_t first_step, per_cell;
-	struct pace_matrix *mean,
-		*longest; /* times of the cells' steps, and the longest of each; NULL: none */
+	/* mean: from all steps of a cell. longest: from the longest step of each. NULL: none. */
+	struct pace_matrix *mean, *longest;
 };
 
 enum pace_kind { PACE_EVEN, PACE_SLOW, PACE_JITTER, PACE_STALL };
@@ -56,37 +62,42 @@ enum pace_kind { PACE_EVEN, PACE_SLOW, PACE_JITTER, PACE_STALL };
 struct pace_found {
 	enum pace_kind kind;
 	uint32_t rank; /* index */
-	uint64_t step; /* slow: the first slow step; stall: the step; jitter: the first late step */
+	/* slow: the first slow step; stall: the long step; jitter: the first late step. */
+	uint64_t step;
 	/*
-	 * ns outside of calls in a step. Slow: of the other ranks and of this one. Otherwise: how much more than the others the
-	 * rank's other steps take (median), and its longest one.
+	 * ns outside of calls in a step. PACE_SLOW: `usual` of the other ranks, `seen` of this
+	 * rank. Otherwise they say how much longer than the other ranks it was: `usual` in its
+	 * other steps (median), `seen` in its longest step.
 	 */
 	double usual, seen;
 	double spread; /* three quarters of the other ranks' steps differ by less than this */
-	double share; /* of the steps */
-	uint64_t worst; /* the latest step */
-	unsigned times; /* late steps; consecutive ones count once */
-	double chance,
-		chance_once; /* expected number of such findings in a healthy run; and of one such step */
+	double share; /* share of the steps that are slow or late */
+	uint64_t worst; /* the step with the longest delay */
+	unsigned times; /* number of late steps; consecutive ones count as one */
+	/* Expected number of such findings in a healthy run. chance_once: of one such step. */
+	double chance, chance_once;
 };
 
 void pace_init(struct pace *p, unsigned nrank);
 void pace_free(struct pace *p);
-/* Threads may call it for different ranks. */
+/* Handles call c. Several threads may call this function at once, each for different ranks. */
 void note_pace(struct pace *p, const struct call *c);
-/* No more calls will come. */
+/* Call this after the last call. */
 void end_pace(struct pace *p);
 /*
- * True for a rank that exchanges messages in its steps, and does not compute longer than others by half of ns or more. If such
- * a rank arrives last, the data that it needs arrived late, as in the first stage of a pipeline, whose backward pass is the
- * last. Call end_pace() first.
+ * Returns true if the rank exchanges messages in its steps and its own computation does not explain
+ * half of a delay of ns. If such a rank arrives last, the data that it needs arrived late, as in
+ * the first stage of a pipeline, whose backward pass is the last. Call end_pace() first.
  */
 bool is_late_by_messages(const struct pace *p, uint32_t rank, double ns);
-/* kind PACE_EVEN: no rank stands out. Call end_pace() first. */
+/*
+ * Looks for one rank that stands out in the way of `kind`. Returns kind PACE_EVEN if there is none.
+ * Call end_pace() first.
+ */
 struct pace_found judge_pace(const struct pace *p, enum pace_kind kind);
 
-/* In pace_readings.c. longest: uses the longest steps of the cells; otherwise all their steps. */
+/* pace_readings.c; longest: use the longest step of each cell, else all its steps */
 struct pace_matrix *compute_pace_matrix(const struct pace *p, bool longest);
-void free_pace_matrix(struct pace_matrix *m); /* NULL: nothing */
+void free_pace_matrix(struct pace_matrix *m); /* m may be NULL */
 
 #endif

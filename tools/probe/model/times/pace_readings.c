@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The matrix of ranks and steps, and its readings: slow, jitter, stall. */
+/* The matrix of ranks and steps, and what it shows: slow, jitter, stall. */
 #include "tools/probe/model/times/pace.h"
 
 #include <math.h>
@@ -11,28 +11,31 @@
 #include "tools/probe/model/values/evidence.h"
 
 #define SLOW_SHARE \
-	0.9 /* of the steps from the first slow one on: waits for the others may hide some of them */
+	0.9 /* share of the steps since the first slow one that must be slow: waits for the others may hide some */
 #define SLOW_ABOVE \
 	0.25 /* relative to the others' time: ranks with different parts of the model differ by less */
-#define STALL_MIN 500e6 /* ns: a shorter delay does not look like a stall to a person */
-#define JITTER_SHARE 0.1 /* of the rank's steps: every rank is occasionally late */
-#define LATE 0.02 /* a step is late if chance makes fewer steps than this number so late */
+#define STALL_MIN 500e6 /* ns; a shorter delay does not look like a stall to a person */
+#define JITTER_SHARE 0.1 /* share of the rank's steps: every rank is late occasionally */
+#define LATE 0.02 /* a step is late if the probability of such a delay by chance is at most this */
 #define WORK_USUAL 0.3 /* share of a rank's steps from which on their number of calls is usual */
-#define WORK_ALIKE 4 /* other steps with the same number of calls: with fewer there is no habit */
+#define WORK_ALIKE \
+	4 /* minimum number of other steps with the same number of calls: fewer show no habit */
 
 /*
- * Time outside of calls above the lower median of all ranks: with two ranks that of the faster one, because the other may be
- * the slow one.
+ * Time outside of calls, minus the lower median of all ranks. With two ranks, that is the time of
+ * the faster one, because the other may be the slow one.
  */
 struct pace_matrix {
-	double *excess; /* by rank and cell; NAN: unknown */
+	double *excess; /* by rank and cell; NAN: not known */
 	double *base; /* the usual excess of each rank: that of its calmer steps */
-	double *rest; /* excess above the usual one, for the time before and after a rank became slow */
+	/* Excess above the usual one, separately before and after a rank became slow. */
+	double *rest;
 	double middle[PACE_CELLS];
 	unsigned known; /* cells of all ranks */
-	struct noise noise; /* of all ranks: above the usual one of each */
+	struct noise noise; /* of all ranks: excess above the usual one of each */
 	double level; /* noise above this level is long, ... */
-	unsigned longs, following; /* ... their number, and how many of them follow a long one */
+	/* ... the number of such values, and how many of them follow another one. */
+	unsigned longs, following;
 };
 
 static double *find_matrix_row(const struct pace_matrix *m, unsigned i)
@@ -61,13 +64,14 @@ static double compute_quantile_since(const double *row, unsigned first, double q
 /* ---- work ---- */
 
 /*
- * A rank's steps by their numbers of calls. If one number is usual, steps with another one (an evaluation, a checkpoint) have
- * their own usual time. Otherwise the number of calls is the measure of the work in a step.
+ * Groups a rank's steps by their numbers of calls. If one number is usual, steps with another one
+ * (an evaluation, a checkpoint) have their own usual time. Otherwise the number of calls measures
+ * the work in a step.
  */
 struct work {
-	unsigned alike[PACE_CELLS]; /* cells with the same number of calls */
+	unsigned alike[PACE_CELLS]; /* number of cells with the same number of calls */
 	unsigned known;
-	double calls; /* the median of a step; 0: there is a usual number */
+	double calls; /* median number of calls in a step; 0: one number is usual */
 };
 
 static void measure_work(struct work *w, const struct rank_pace *r)
@@ -118,7 +122,7 @@ static void remove_usual_work(
 	}
 }
 
-/* Removes long steps at a fixed distance: periodic work of the program. */
+/* Removes long steps at a fixed distance, which are periodic work of the program. */
 static void remove_periodic(double *row)
 {
 	double base = compute_quantile_since(row, 0, 0.25),
@@ -154,7 +158,7 @@ static void count_longs(const double *row, double limit, unsigned *longs, unsign
 	}
 }
 
-/* The first step from which on nearly all are above the limit. PACE_CELLS: none. */
+/* Returns the first step from which nearly all are above the limit, or PACE_CELLS. */
 static unsigned find_slow_since(const double *row, double limit, unsigned *above, unsigned *known)
 {
 	unsigned best = PACE_CELLS, n = 0, a = 0;
@@ -172,7 +176,7 @@ static unsigned find_slow_since(const double *row, double limit, unsigned *above
 	return best;
 }
 
-/* The level of the last steps: half of it separates them from those before the change. */
+/* Returns the level of the last steps: half of it separates them from those before the change. */
 static double find_last_level(const double *row)
 {
 	double v[PACE_CELLS];
@@ -181,7 +185,7 @@ static double find_last_level(const double *row)
 	return n < last ? 0 : quantile_of(v + n - last, last, 0.5);
 }
 
-/* The residuals of a row without its levels: one change to a higher level is not noise. */
+/* Removes the levels from a row: one change to a higher level is not noise. */
 static void find_rest(const double *row, double base, double *rest)
 {
 	double level = find_last_level(row);
@@ -272,7 +276,7 @@ struct row {
 	const double *excess, *rest;
 	double base;
 	struct noise own;
-	double again; /* chance that a long step of the others follows a long one */
+	double again; /* probability that a long step of the others follows a long one */
 };
 
 static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
@@ -289,8 +293,9 @@ static void init_row(struct row *w, const struct pace_matrix *m, unsigned i)
 }
 
 /*
- * The expected number of runs of at least k of n more long steps after a first one, of which `alone` are expected. Long delays
- * may come in larger groups than short ones: if the number is small, the others' groups above `level` are counted, too.
+ * Returns the expected number of runs of at least k of n more long steps after a first one, of
+ * which `alone` are expected. Long delays may come in larger groups than short ones. If the number
+ * is small, the groups of the other ranks above `level` also count.
  */
 static double compute_groups(const struct pace *p, const struct pace_matrix *m, const struct row *w,
 	double alone, double level, unsigned k, unsigned n)
@@ -306,7 +311,7 @@ static double compute_groups(const struct pace *p, const struct pace_matrix *m, 
 	return alone * chance_of_run(fmax(w->again, chance_of_following(following, longs)), k, n);
 }
 
-/* The share of the rank's earlier steps in which an equally long delay began. */
+/* Returns the share of the rank's earlier steps in which an equally long delay began. */
 static double compute_share_before(const double *row, unsigned first, double limit)
 {
 	unsigned known = 0, events = 0;
@@ -352,7 +357,10 @@ static struct pace_found check_slow(
 	return f;
 }
 
-/* Steps that are late by `least` or more, and more often than by chance. Consecutive steps are one event. */
+/*
+ * Finds steps that are late by `least` ns or more, and more often than by chance. Consecutive steps
+ * are one event.
+ */
 static struct pace_found check_late(const struct pace *p, const struct pace_matrix *m, unsigned i,
 	const struct row *w, double least)
 {
@@ -387,12 +395,15 @@ static struct pace_found check_late(const struct pace *p, const struct pace_matr
 	f.share = (double)late / (late + ncalm);
 	f.usual = quantile_of(calm, ncalm, 0.5);
 	f.seen = most;
-	/* Delays that have not been seen on another rank yet may be as frequent as one break of a habit. */
+	/*
+	 * Delays that have not been seen on another rank may be as frequent as one break of a
+	 * habit.
+	 */
 	expected = w->own.n * fmax(chance_of_excess(&m->noise, &w->own, level, &f.spread),
 				      chance_of_break(m->noise.n - w->own.n));
 	f.chance = compute_groups(p, m, w, p->n * chance_of_events(expected, events), level / 2,
 		late - events, late - 1);
-	/* For the largest of all, once. */
+	/* For the longest delay of all, once. */
 	f.chance_once = m->known * chance_of_excess(&m->noise, &w->own, most, &f.spread);
 	if (events >= HABIT_TIMES && f.share >= JITTER_SHARE && f.chance <= FALSE_ALARMS)
 		f.kind = PACE_JITTER;
@@ -424,7 +435,7 @@ static struct pace_found check_pace_row(
 	return f;
 }
 
-/* How much longer the rank's steps are; the worst rank is chosen by it. */
+/* Returns how much longer the rank's steps are. The rank with the largest result is reported. */
 static double find_loss(const struct pace_found *f)
 {
 	return f->kind == PACE_SLOW ? f->seen - f->usual : f->seen;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The slowest calls. A collective operation counts once, with the rank that spent the longest time in it. */
+/*
+ * The slowest calls. A collective operation counts once: its call on the rank that spent the
+ * longest time in it.
+ */
 #ifndef PROBE_TOOLS_SLOW_H
 #define PROBE_TOOLS_SLOW_H
 
@@ -8,13 +11,16 @@
 struct slow_call {
 	struct call call;
 	unsigned ranks; /* ranks that took part; 1: a local call */
-	uint32_t
-		last_rank; /* the rank that arrived last, and how much later than the rank that waited longest */
+	/*
+	 * The rank that arrived last, and `lag`: how much later than the rank that waited longest,
+	 * ns.
+	 */
+	uint32_t last_rank;
 	uint64_t lag;
 };
 
 struct slow {
-	struct slow_call *top; /* a heap, the shortest first */
+	struct slow_call *top; /* a heap, the shortest call first */
 	unsigned n, max;
 };
 
@@ -25,7 +31,7 @@ static inline bool slow_wants(const struct slow *s, uint64_t dur)
 {
 	return s->max && (s->n < s->max || dur > s->top[0].call.dur);
 }
-/* Sorts them: longest first from now on. */
+/* Sorts top[], the longest call first. Nothing may be added afterwards. */
 void slow_sort(struct slow *s);
 
 #endif

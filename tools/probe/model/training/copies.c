@@ -7,26 +7,29 @@
 
 #include "tools/lib/tool.h"
 
-#define RANKS_TOGETHER_MAX 4096 /* `together` has room for this many */
+#define RANKS_TOGETHER_MAX 4096 /* maximum number of ranks for `together` */
 /*
- * A 24-bit float that is a sum of many numbers is off by a few units in the last place, and this accumulates over the steps:
- * smaller differences are rounding. Faults in the tests begin at 4e-6 of a float32 and grow.
+ * A 24-bit float that is a sum of many numbers is off by a few units in the last place, and this
+ * accumulates over the steps. Smaller differences are rounding. Faults in the tests begin at 4e-6
+ * of a float32 and grow.
  */
 #define ROUNDING_UNITS 16
 /*
- * Rows of an embedding that no token of a batch selects have a gradient of 0; a layer that multiplies by the same matrix has
- * hardly any zeros. If the shares of zeros differ by this much, the copies are used differently.
+ * Rows of an embedding that no token of a batch selects have a gradient of 0. A layer that
+ * multiplies by the same matrix has hardly any zeros. If the shares of zeros differ by this much,
+ * the copies are used differently.
  */
 #define MORE_ZEROS 0.25F
 
-/* The copies of one parameter, for the step being examined. */
+/* The copies of one parameter in the step being examined. */
 struct copies {
 	const struct parameters *all;
 	uint32_t parameter;
-	unsigned nrank; /* ranks that have it */
+	unsigned nrank; /* number of ranks with a copy */
 	uint32_t *rank;
-	const struct param_value **value; /* values of the step, by place in rank[]; NULL: none */
-	unsigned *set; /* for each rank the place of the first rank of its set */
+	/* Values in the step, by index in rank[]; NULL: no value. */
+	const struct param_value **value;
+	unsigned *set; /* for each rank, the index of the first rank of its set */
 	bool *reduced; /* by first rank of a set */
 };
 
@@ -67,7 +70,10 @@ static int compare_digests(const void *x, const void *y)
 	return a->place < b->place ? -1 : a->place > b->place;
 }
 
-/* Two ranks have the same gradient: whether a reduction caused that. For shards nothing before the reduction is recorded. */
+/*
+ * Two ranks have equal gradients. Returns true if a reduction made them equal. For shards nothing
+ * before the reduction is recorded.
+ */
 static bool is_made_by_reduction(const struct param_value *a, const struct param_value *b)
 {
 	uint64_t x = a->digest[VIEW_OWN_GRADIENT], y = b->digest[VIEW_OWN_GRADIENT];
@@ -75,7 +81,7 @@ static bool is_made_by_reduction(const struct param_value *a, const struct param
 	return x != y || !x;
 }
 
-/* Joins the ranks whose optimizer step had the same gradient. at: scratch space for one entry per rank. */
+/* Joins the ranks whose optimizer step got equal gradients. at: memory for one entry per rank. */
 static void join_by_gradient(struct copies *c, struct digest_at *at)
 {
 	unsigned n = 0;
@@ -114,7 +120,7 @@ static struct set_state look_at_set(const struct copies *c, const unsigned *memb
 			continue;
 		s.present++;
 		first = first ? first : v;
-		/* An unknown value counts as equal to any other. */
+		/* A value that is not known counts as equal to any other. */
 		for (unsigned k = 0; k < PARAM_VIEWS; k++)
 			s.equal[k] &= v->digest[k] == first->digest[k] || !v->digest[k] ||
 				      !first->digest[k];
@@ -133,7 +139,7 @@ static double find_distance(const struct param_value *a, const struct param_valu
 	return norm > 0 ? fmax(d, fabs(a->norm - b->norm) / norm) : d;
 }
 
-/* One unit in the last place, relative. */
+/* Returns one unit in the last place, relative. */
 static double find_rounding(const char *type)
 {
 	return strstr(type, "bfloat16") || strstr(type, "BFloat16") ? 0x1p-8
@@ -147,7 +153,10 @@ static bool is_rounding(const struct parameters *p, uint32_t parameter, double d
 	return distance <= ROUNDING_UNITS * find_rounding(parameter_at(p, parameter)->type);
 }
 
-/* The largest part of the set counts as correct; the rest is odd. If there is no majority, none is odd. */
+/*
+ * Marks the copies that differ from the largest group of equal ones. If no group is a majority,
+ * none is marked.
+ */
 static void mark_odd(
 	const struct copies *c, const unsigned *member, unsigned n, enum param_view view, bool *odd)
 {
@@ -171,11 +180,12 @@ static void mark_odd(
 			 c->value[member[i]]->digest[view] != best;
 }
 
-/* A period in which the copies differ. */
+/* A period of steps in which the copies differ. */
 struct stretch {
 	bool open;
 	struct parted p;
-	unsigned length, longest; /* steps; the longest period that ended */
+	/* length: steps of the current period; longest: of those that ended. */
+	unsigned length, longest;
 };
 
 static void start_stretch(struct stretch *t, const struct copies *c, const unsigned *member,
@@ -226,8 +236,9 @@ static void keep_parted(struct parameters *p, const struct copies *c, const unsi
 }
 
 /*
- * Copies that repeatedly become equal are averaged periodically (local SGD): they diverge on purpose. This is inferred from the
- * longest earlier period in which they differed; a far longer one is a fault.
+ * Copies that repeatedly become equal are averaged periodically (local SGD), so they diverge on
+ * purpose. The longest earlier period in which they differed shows that. A far longer one is a
+ * fault.
  */
 static void judge_set(
 	struct parameters *p, struct copies *c, const unsigned *member, unsigned n, bool reduced)
@@ -300,7 +311,10 @@ static void check_parameter(struct parameters *p, uint32_t parameter)
 		.reduced = tool_alloc(p->nrank * sizeof(*c.reduced))};
 	struct digest_at *at = tool_alloc(p->nrank * sizeof(*at));
 
-	/* Ranks that have it in any step; ranks of other pipeline stages do not. */
+	/*
+	 * The ranks that recorded this parameter in at least one step. Ranks of other pipeline
+	 * stages do not hold it.
+	 */
 	for (uint32_t i = 0; i < p->nrank; i++)
 		for (unsigned s = 0; s < p->nstep; s++)
 			if (table_find(&p->values, value_key(parameter, i), p->step[s])) {
@@ -335,8 +349,9 @@ static bool has_parameter(const struct parameters *p, uint32_t parameter, uint32
 }
 
 /*
- * a: the embedding, b: the layer. They began equal and are no longer equal. Skipped if one of the ranks has both parameters and
- * both began equal there too: some programs initialize a layer that way.
+ * Checks whether the two uses of a matrix diverge. a: the embedding, b: the layer. They began equal
+ * and are no longer equal. Skipped if one of the ranks has both parameters and these began equal as
+ * well: some programs initialise a layer that way.
  */
 static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k, uint32_t b)
 {
@@ -354,7 +369,7 @@ static void check_uses(struct parameters *p, uint32_t i, uint32_t a, uint32_t k,
 		if (s == 0 && (x->digest[VIEW_BEFORE] != y->digest[VIEW_BEFORE] ||
 				      !(x->zeros >= y->zeros + MORE_ZEROS)))
 			return;
-		/* If it is summed over the two, it is the same on both. */
+		/* If the gradient is summed over the two, it is equal on both. */
 		if (x->digest[VIEW_GRADIENT] == y->digest[VIEW_GRADIENT] &&
 			x->digest[VIEW_GRADIENT] > DIGEST_ZEROS)
 			return;
@@ -383,7 +398,7 @@ static int compare_first_values(const void *x, const void *y)
 	return a->digest < b->digest ? -1 : a->digest > b->digest;
 }
 
-/* Matrices of any ranks that have the same bits in the first step. */
+/* Looks for matrices of any ranks that have equal bits in the first step. */
 static void judge_untied(struct parameters *p)
 {
 	struct first_value *v = tool_alloc((size_t)(p->values.n + 1) * sizeof(*v));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Judges the parameters that were read: which ranks hold copies, and which copies diverge. */
+/* Which ranks hold copies of a parameter, and which copies diverge. */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 #define PROBE_TOOLS_PROBE_TRAINING_COPIES_H
 
@@ -13,7 +13,7 @@ static inline uint64_t value_key(uint32_t parameter, uint32_t rank)
 	return (uint64_t)parameter << 32 | rank;
 }
 
-/* Fills in parted, untied, copies and together. */
+/* Fills in p->parted, untied, copies and together. */
 void judge_copies(struct parameters *p);
 
 #endif

@@ -9,9 +9,9 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/scalar_rows.h"
 
-#define LOSSES_MAX (1u << 22) /* further ones are not read */
+#define LOSSES_MAX (1u << 22) /* maximum number of losses that are read */
 #define STEPS_MIN 5
-#define AROUND 2 /* steps before, and after */
+#define AROUND 2 /* number of steps before, and after */
 
 struct rank_loss {
 	uint32_t name, rank;
@@ -84,14 +84,14 @@ static double compute_loss_median(double *v, unsigned n)
 	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
 }
 
-/* Losses of one number in one step. */
+/* The losses of one scalar in one step. */
 struct loss_step {
 	struct rank_loss *at;
 	unsigned n;
 	double median;
 };
 
-/* The median of a step without that rank's; room: for all of them. */
+/* Returns the median of a step without the rank's own loss. room: memory for all losses. */
 static double compute_others_median(
 	const struct loss_step *s, const struct rank_loss *but, double *room)
 {
@@ -103,7 +103,7 @@ static double compute_others_median(
 	return compute_loss_median(room, n);
 }
 
-/* The median of the steps around step i of n. */
+/* Returns the median of the steps around step i of n. */
 static double compute_median_around(const struct loss_step *step, unsigned n, unsigned i)
 {
 	double v[2 * AROUND];
@@ -139,7 +139,7 @@ static void measure_distances(struct loss_step *step, unsigned n, double *room)
 	}
 }
 
-/* How many of the losses, the most distant first, are odd. */
+/* Returns how many of the losses are odd. by: sorted, the most distant first. */
 static unsigned compute_odd_count(struct rank_loss *const *by, unsigned n)
 {
 	double least = INFINITY, most = 0;
@@ -178,7 +178,7 @@ static void check_losses(struct odd_losses *out, struct rank_loss *at, unsigned 
 		for (k = i; k < n && at[k].step == at[i].step;)
 			k++;
 		if (k - i < 2 || k - i > nrank)
-			continue; /* no other rank has it */
+			continue; /* no other rank has the scalar */
 		step[nstep++] = (struct loss_step){.at = &at[i], .n = k - i};
 		for (unsigned j = i; j < k; j++)
 			by[nby++] = &at[j];
@@ -225,7 +225,7 @@ void read_odd_losses(struct odd_losses *l, const struct gather *g, uint64_t lo, 
 			add_loss, &r);
 	if (list.n)
 		qsort(list.at, list.n, sizeof(*list.at), compare_losses);
-	/* Those of micro steps first: they say more about the same fault. */
+	/* Micro steps first, because they describe the same fault more exactly. */
 	for (int micro = 1; micro >= 0; micro--)
 		for (unsigned i = 0, k; i < list.n; i = k) {
 			for (k = i; k < list.n && list.at[k].name == list.at[i].name;)

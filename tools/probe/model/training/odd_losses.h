@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Losses of one rank that are far from those of the other ranks, in a step or a micro step (scalars loss, micro-loss).
+ * Losses of one rank that are far from those of the other ranks, in a step or a micro step (scalars
+ * loss, micro-loss).
  *
- * A loss's distance is the smaller one of its distances from the median of the other ranks in its step, and from the median of the
- * steps around it: two before and two after. It is odd if it is at least as far away as that median is large, and at least
- * ODD_FACTOR times as far as any loss that is not odd, both in itself and relative to the median. The few odd ones are found as the
- * first gap of that size, so that noisy losses, however large their noise, are never odd.
+ * The distance of a loss is the smaller one of two: to the median of the other ranks in its step,
+ * and to the median of the neighbouring steps, two before and two after. A loss is odd if its
+ * distance is at least as large as that median, and at least ODD_FACTOR times the distance of every
+ * loss that is not odd, both absolute and relative to the median. The few odd losses are separated
+ * by the first gap of that size. So noisy losses are not odd, however large the noise is.
  */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_ODD_LOSSES_H
 #define PROBE_TOOLS_PROBE_TRAINING_ODD_LOSSES_H
@@ -13,17 +15,17 @@
 #include "tools/probe/model/gather.h"
 
 #define ODD_FACTOR 6
-#define ODD_MAX 8 /* of one number; more are no exceptions */
-#define ODD_OTHERS_MIN 16 /* losses that are not odd */
+#define ODD_MAX 8 /* maximum number of odd losses of one scalar: more are not exceptions */
+#define ODD_OTHERS_MIN 16 /* minimum number of losses that are not odd */
 
 struct odd_loss {
-	uint32_t name; /* interned: loss, micro-loss/micro1 */
+	uint32_t name; /* interned name of the scalar: loss, micro-loss/micro1 */
 	uint64_t step;
 	uint32_t rank; /* index of the folder */
-	double value, others; /* the median of the other ranks in that step */
-	unsigned nothers; /* ranks */
-	unsigned compared; /* losses that are not odd */
-	double farthest; /* ... and the largest distance of one of them */
+	double value, others; /* others: median of the other ranks in this step */
+	unsigned nothers; /* number of other ranks */
+	unsigned compared; /* number of losses that are not odd */
+	double farthest; /* the largest distance of one of these */
 };
 
 struct odd_losses {

@@ -10,7 +10,7 @@
 #include "tools/probe/model/training/copies.h"
 #include "tools/probe/model/training/step_files.h"
 
-#define VALUES_MAX (1u << 21) /* values of a parameter on a rank in a step */
+#define VALUES_MAX (1u << 21) /* each is the value of a parameter on a rank in a step */
 #define PARAMETERS_MAX (1u << 20)
 
 static const char *const view_words[PARAM_VIEWS] = {
@@ -20,7 +20,7 @@ static const char *const view_words[PARAM_VIEWS] = {
 	[VIEW_GRADIENT] = "grad_reduced",
 };
 
-/* Columns of these files, by their names. */
+/* Columns of the files of parameter statistics, by their names. */
 enum {
 	AT_CHUNK,
 	AT_NAME,
@@ -51,7 +51,10 @@ static uint64_t hash_view_field(uint64_t h, const struct csv_text *t)
 	return (h ^ ',') * UINT64_C(0x100000001b3);
 }
 
-/* The parameter's number. False: there are too many. */
+/*
+ * Finds the number of the parameter in the current row. Returns false if there are too many
+ * parameters.
+ */
 static bool find_parameter(struct parameters *p, const struct csv *c, const int *col, uint32_t *n)
 {
 	uint64_t a = hash_view_field(
@@ -86,7 +89,7 @@ static void add_view_step(struct parameters *p, uint64_t step)
 	p->nstep++;
 }
 
-/* 0: it was not measured, or has NaN or Inf, so it cannot be compared. */
+/* Returns a hash of the statistics, or 0 if they cannot be compared: not measured, NaN or Inf. */
 static uint64_t hash_statistics(const struct csv *c, const int *col)
 {
 	uint64_t h = 1;
@@ -132,7 +135,7 @@ static void add_view_row(const struct view_reading *r, const struct csv *c, cons
 	add_view_step(p, step);
 	v->digest[r->view] = hash_statistics(c, col);
 	if (r->view >= VIEW_OWN_GRADIENT) {
-		/* Gradients of zeros are equal everywhere: that is not a sign of a reduction. */
+		/* Gradients of zeros are equal everywhere, which is no sign of a reduction. */
 		if (norm == 0 && v->digest[r->view])
 			v->digest[r->view] = DIGEST_ZEROS;
 		if (r->view == VIEW_OWN_GRADIENT)
@@ -155,7 +158,7 @@ static bool has_view_columns(const struct csv *c, int *col)
 	       col[AT_MAX] >= 0;
 }
 
-/* Returns whether the file exists. */
+/* Reads the files of one value. Returns true if they exist. */
 static bool read_view(const struct view_reading *r, const char *dir, const struct overlay *overlay)
 {
 	struct step_files files;

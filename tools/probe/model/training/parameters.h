@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The parameters of a training on all ranks, step by step, from the files of parameter statistics (param_origin, param_updated,
- * grad_unreduced, grad_reduced): which ranks hold the same parameter, and where their copies diverge.
+ * The parameters of a training on all ranks, step by step, from the files of parameter statistics
+ * (param_origin, param_updated, grad_unreduced, grad_reduced): which ranks hold the same parameter,
+ * and where their copies diverge.
  *
- * Ranks hold copies of one parameter if its gradients show it: the optimizer's step has the same bits on them, though the ranks
- * had accumulated different gradients. That means a reduction over these ranks, by whatever code (DDP, HSDP's replicate group,
- * experts' data group, calls of the program itself). Ranks that accumulate the same gradient by themselves, as copies under
- * tensor parallelism do, hold copies too, but no operation keeps these equal.
+ * The gradients show which ranks hold copies of one parameter. If ranks accumulated different
+ * gradients, but the optimizer's step gets equal bits on them, then a reduction over these ranks
+ * made the gradients equal, in whatever code (DDP, HSDP's replicate group, experts' data group,
+ * calls of the program itself). Ranks that accumulate equal gradients by themselves, as under
+ * tensor parallelism, hold copies as well, but no operation keeps these equal.
  *
- * Tensors count as equal if the nine digits of min, max, mean and norm, and the counts, are equal.
+ * Tensors count as equal if min, max, mean and norm agree in their nine digits and the counts are
+ * equal.
  */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_PARAMETERS_H
 #define PROBE_TOOLS_PROBE_TRAINING_PARAMETERS_H
@@ -18,50 +21,60 @@
 
 /* The values of a parameter in a step. */
 enum param_view {
-	VIEW_BEFORE, /* the parameter, before the optimizer's step */
-	VIEW_AFTER, /* after it */
-	VIEW_OWN_GRADIENT, /* as the rank accumulated it */
-	VIEW_GRADIENT, /* as the optimizer's step got it */
+	VIEW_BEFORE, /* the parameter before optimizer.step() */
+	VIEW_AFTER, /* the parameter after optimizer.step() */
+	VIEW_OWN_GRADIENT, /* the gradient as the rank accumulated it */
+	VIEW_GRADIENT, /* the gradient as optimizer.step() got it */
 	PARAM_VIEWS
 };
 
 struct param_value {
-	struct table_key
-		key; /* a: number of the parameter and index of the rank's folder, b: step */
+	/* a: number of the parameter and index of the rank's folder; b: step. */
+	struct table_key key;
 	uint64_t digest[PARAM_VIEWS]; /* 0: not known */
-	double least, most, norm; /* of VIEW_AFTER, or of VIEW_BEFORE if only that is recorded */
-	float zeros; /* share of zeros in VIEW_OWN_GRADIENT */
+	double least, most, norm; /* of VIEW_AFTER, or of VIEW_BEFORE if only that was recorded */
+	float zeros; /* share of zeros in VIEW_OWN_GRADIENT, 0 to 1 */
 };
 
 struct parameter {
-	struct table_key key; /* a: hash of model chunk and name, b: of shape and type */
+	struct table_key key; /* a: hash of model chunk and name; b: hash of shape and type */
 	uint32_t number;
 	char *name, *shape, *type;
 };
 
-/* What made copies diverge. */
+/* When copies became different. */
 enum parting {
-	PARTED_BEFORE_START, /* they were different before the first optimizer step that was seen */
+	PARTED_BEFORE_START, /* before the first optimizer step that was observed */
 	PARTED_BETWEEN_STEPS, /* between two optimizer steps */
-	PARTED_BY_GRADIENT, /* the optimizer's step got different gradients, and equal ones before */
-	PARTED_BY_OPTIMIZER, /* it got the same gradients and computed different parameters */
+	/* In an optimizer step that got different gradients; earlier gradients were equal. */
+	PARTED_BY_GRADIENT,
+	/* In an optimizer step that got equal gradients and computed different parameters. */
+	PARTED_BY_OPTIMIZER,
 };
 
 /* Copies of one parameter that diverge. */
 struct parted {
 	uint32_t parameter;
-	uint32_t *rank; /* indices of the folders that hold it, ascending */
-	bool *odd; /* for each: whether its value differs from most of them; none is set if there is no majority */
+	uint32_t *rank; /* indices of the folders with a copy, ascending */
+	/*
+	 * By copy: its value differs from that of the majority; none is set if there is no
+	 * majority.
+	 */
+	bool *odd;
 	unsigned n;
 	enum parting cause;
-	bool reduced; /* a reduction keeps them equal; otherwise each rank computes the same values by itself */
-	bool tiny; /* the difference is within rounding */
-	uint64_t step, last_step; /* where they diverged, and the last step with all of them */
-	uint64_t equal_steps; /* steps before it with equal copies */
-	double distance; /* at last_step, relative to the largest value or the norm */
+	/* A reduction keeps the copies equal; false: each rank computes equal values by itself. */
+	bool reduced;
+	bool tiny; /* the difference is within rounding error */
+	uint64_t step, last_step; /* step in which they diverged; last step that all of them have */
+	uint64_t equal_steps; /* steps before `step` in which the copies were equal */
+	double distance; /* difference in last_step, relative to the largest value or the norm */
 };
 
-/* One matrix of which two ranks hold copies that they use differently: the gradient of one is that of an embedding. */
+/*
+ * Two copies of one matrix on two ranks that use them differently: only one has the gradient of an
+ * embedding.
+ */
 struct untied {
 	uint32_t parameter[2], rank[2];
 	uint64_t step, last_step;
@@ -71,24 +84,31 @@ struct untied {
 struct parameters {
 	struct table values; /* struct param_value */
 	struct table list; /* struct parameter */
-	uint64_t *step; /* steps that were seen, ascending */
+	uint64_t *step; /* steps that were read, ascending */
 	unsigned nstep, cap_step;
 	unsigned nrank;
-	unsigned ranks_with; /* ranks that have such files */
-	bool full; /* later steps were not read for lack of room */
+	unsigned ranks_with; /* number of ranks that have such files */
+	bool full; /* the limit of memory was reached, and later steps were not read */
 	struct parted *parted;
 	unsigned nparted, cap_parted;
 	struct untied *untied;
 	unsigned nuntied, cap_untied;
-	unsigned copies; /* parameters whose copies a reduction kept equal on several ranks */
-	bool *together; /* nrank * nrank: a reduction keeps some parameter's copies on these two ranks equal; NULL: none */
+	/* Number of parameters whose copies a reduction kept equal on several ranks. */
+	unsigned copies;
+	/*
+	 * Nrank * nrank entries: true if a reduction keeps a parameter's copies on these two ranks
+	 * equal. NULL: no copies.
+	 */
+	bool *together;
 };
 
-/* Reads the files of steps lo to hi and judges them. Free with parameters_free(). */
+/*
+ * Reads the files of steps lo to hi and looks for copies that diverge. Free with parameters_free().
+ */
 void parameters_read(struct parameters *p, const struct gather *g, uint64_t lo, uint64_t hi);
 void parameters_free(struct parameters *p);
 
-/* Whether these ranks hold copies of a parameter that a reduction keeps equal. */
+/* Returns true if these two ranks hold copies of a parameter that a reduction keeps equal. */
 bool have_common_parameter(const struct parameters *p, uint32_t rank, uint32_t other);
 
 const struct parameter *parameter_at(const struct parameters *p, uint32_t i);

@@ -8,7 +8,7 @@
 
 #include "tools/lib/tool.h"
 
-/* Parses the steps in the name of a file; false: it is no file of that word. */
+/* Parses the steps in a file name that begins with `word`. Returns false for other names. */
 static bool parse_step_file(const char *name, const char *word, uint64_t *first, uint64_t *last)
 {
 	size_t n = strlen(word);

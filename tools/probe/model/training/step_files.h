@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files <word>_<a>-<b>.csv of a rank's folder: values of a training in steps a to b. */
+/* Files <word>_<a>-<b>.csv of a rank's folder: numbers of a training in steps a to b. */
 #ifndef PROBE_TOOLS_PROBE_TRAINING_STEP_FILES_H
 #define PROBE_TOOLS_PROBE_TRAINING_STEP_FILES_H
 
@@ -12,7 +12,7 @@
 struct step_file {
 	char *path;
 	uint64_t first, last; /* steps */
-	uint64_t limit; /* bytes that are used */
+	uint64_t limit; /* length of the part that is valid, in bytes */
 };
 
 struct step_files {
@@ -21,8 +21,8 @@ struct step_files {
 };
 
 /*
- * Lists the files of that word in the folder `dir`. overlay: the additional rows of the rank's journal, or NULL. Free with
- * step_files_free().
+ * Lists the files of folder `dir` whose names begin with `word`. overlay: the additional rows of
+ * the rank's journal, or NULL. Free with step_files_free().
  */
 void step_files_list(
 	struct step_files *files, const char *dir, const struct overlay *overlay, const char *word);

@@ -11,16 +11,16 @@
 
 #define NUMBERS_MAX_KEPT (1u << 20)
 #define DIFFERENT_MIN \
-	2 /* in steps: a difference in a single step may only mean that a rank read the number a moment later */
+	2 /* in steps: a difference in one step may only mean that a rank read the number a moment later */
 
-/* Which ranks must agree on a number. */
+/* Which ranks must agree on a scalar. */
 enum agreement {
 	AGREE_TRAINING, /* all ranks that exchange activations, gradients or parameters */
 	AGREE_REPLICAS, /* ranks whose gradients are reduced together */
 };
 
 static const struct {
-	const char *name; /* alone, or followed by a slash and more */
+	const char *name; /* the name of the scalar, or the part of its name before a slash */
 	enum agreement agreement;
 	double same; /* relative difference that is still rounding */
 	const char *meaning;
@@ -35,7 +35,7 @@ static const struct {
 };
 
 struct number_value {
-	struct table_key key; /* a: name and rank, b: step */
+	struct table_key key; /* a: name and rank; b: step */
 	double value;
 };
 

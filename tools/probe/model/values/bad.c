@@ -11,7 +11,7 @@
 #include "journal/columns.h"
 
 #define COMMS_MAX 65536u
-#define STEPS_MAX (UINT64_C(1) << 26) /* 8 MiB of bits; later steps are counted as one */
+#define STEPS_MAX (UINT64_C(1) << 26) /* 8 MiB of bits; all later steps are counted as one */
 
 void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew)
 {
@@ -56,7 +56,7 @@ static void copy_field_text(char *to, size_t cap, const struct csv_text *t)
 	snprintf(to, cap, "%.*s", (int)(t->n < cap ? t->n : cap), t->s);
 }
 
-/* True if a is earlier than b; both must have the same communicator and kind. */
+/* Returns true if a is earlier than b. Both must have the same communicator and kind. */
 static bool is_row_earlier(const struct bad_row *a, const struct bad_row *b)
 {
 	const struct call *x = &a->call, *y = &b->call;
@@ -71,7 +71,7 @@ static bool is_row_earlier(const struct bad_row *a, const struct bad_row *b)
 	return a->event < b->event;
 }
 
-/* True if both concern the same side of the same collective operation. */
+/* Returns true if both are on the same side of the same collective operation. */
 static bool same_operation(const struct bad_row *a, const struct bad_row *b)
 {
 	return !a->key.b && a->call.comm_seq != NO_NUMBER && a->call.comm_seq == b->call.comm_seq &&
@@ -109,7 +109,9 @@ void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, ui
 	b->inf_rows += infs != 0;
 	count_step(b, c->step);
 
-	/* After the first bad value most rows are bad: only an earlier one is examined in full. */
+	/*
+	 * After the first bad value most rows are bad, so only an earlier one is examined in full.
+	 */
 	now.event = clock_set_right(&b->skew[c->rank], c->start + (now.out ? c->dur : 0));
 	now.key = (struct table_key){c->comm, p2p};
 	have = table_get(&b->first, c->comm, p2p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The first NaN or Inf of a run. Within a communicator comm_seq gives the order, and the inputs of an operation come before its outputs;
- * between communicators the step and then the clock decide.
+ * The first NaN or Inf of a run. Within a communicator, comm_seq gives the order, and the inputs of
+ * an operation come before its outputs. Between communicators, the step and then the clock decide.
  */
 #ifndef PROBE_TOOLS_BAD_H
 #define PROBE_TOOLS_BAD_H
@@ -13,16 +13,19 @@
 #define BAD_SAME_MAX 64
 
 struct bad_row {
-	struct table_key
-		key; /* a: communicator; b: 1 for point-to-point calls, which comm_seq does not order */
+	/* a: communicator; b: 1 for messages, which comm_seq does not order. */
+	struct table_key key;
 	struct call call;
 	bool out;
 	int64_t index;
-	uint64_t count, nans, infs, event; /* event: ns when the value existed */
+	uint64_t count, nans, infs, event; /* event: time at which the value existed, ns */
 	char dtype[24], shape[64], name[128], min[32], max[32];
-	/* Folders that put bad values into the same operation, or if none did, received some from it. */
+	/*
+	 * Folders that put bad values into the same operation. If none did, those that received one
+	 * from it.
+	 */
 	uint32_t same[BAD_SAME_MAX];
-	unsigned nsame; /* may be more than fit into same[] */
+	unsigned nsame; /* may be larger than BAD_SAME_MAX */
 };
 
 struct bad_rank {
@@ -31,10 +34,10 @@ struct bad_rank {
 };
 
 struct bad {
-	struct table first; /* struct bad_row, one per communicator */
-	struct bad_rank *rank; /* by index of the folder */
+	struct table first; /* struct bad_row, the first one of each communicator */
+	struct bad_rank *rank; /* by folder */
 	uint64_t rows, nan_rows, inf_rows;
-	uint64_t *step_seen; /* bit per step */
+	uint64_t *step_seen; /* one bit per step */
 	uint64_t steps_cap, steps, steps_beyond, last_step;
 	const struct clock_fix *skew;
 };
@@ -42,10 +45,10 @@ struct bad {
 void bad_init(struct bad *b, unsigned nrank, const struct clock_fix *skew);
 void bad_free(struct bad *b);
 
-/* A calls_bad_fn; arg: the struct bad. */
+/* Can be used as a calls_bad_fn; arg: the struct bad. */
 void bad_add(void *arg, struct calls *s, const struct call *c, uint64_t nans, uint64_t infs);
 
-/* NULL: there is none. */
+/* Returns the first bad row of the run, or NULL if there is none. */
 const struct bad_row *bad_first(const struct bad *b);
 
 #endif

@@ -9,49 +9,55 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/places/sites.h"
 
-#define RANK_PLACES_MAX (1u << 20) /* places of all ranks together ... */
-#define RANK_PLACES_MIN 8192u /* ... but at least this many of each */
+#define RANK_PLACES_MAX (1u << 20) /* call sites of all ranks together ... */
+#define RANK_PLACES_MIN 8192u /* ... but at least this many of each rank */
 #define PLACES_MAX (1u << 18)
-#define STRANGE_MAX 4096u /* of each list */
+#define STRANGE_MAX 4096u /* maximum number of values in each list */
 #define SPIKE_WIDTHS \
-	20.0 /* relative to the range of a value that hardly changes: a million times the largest value */
-#define TURNS_SALT 2 /* keeps the keys of lines distinct from those of places */
+	20.0 /* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
+#define TURNS_SALT 2 /* distinguishes the keys of lines from those of call sites */
 
 struct rank_habits {
-	struct table_key key; /* a: place */
-	uint64_t shared; /* the key that this place has on all ranks */
+	struct table_key key; /* a: call site */
+	uint64_t shared; /* the key of this call site on all ranks */
 	uint64_t digest, step, count; /* of the latest call */
-	float hi, lo; /* largest and smallest reach, zeros excluded */
-	uint32_t seen, fresh,
-		filled; /* calls; new values that could not be predicted; values other than all zeros */
-	uint32_t repeat, zeros; /* item of the list + 1, while it lasts */
+	/* Largest and smallest `reach` (largest absolute value of a tensor), zeros excluded. */
+	float hi, lo;
+	/* calls; new values that could not be predicted; values other than all zeros. */
+	uint32_t seen, fresh, filled;
+	/* Index of the list's item + 1, while the repetition or the zeros last. */
+	uint32_t repeat, zeros;
 	struct trend trend;
-	bool loops; /* for a line: it was called twice in a step */
-	bool tested; /* its values are such that a repetition would be meaningful */
-	bool varies,
-		empties; /* it repeated a value, or was zero, before it had a habit; its count changes */
-	bool kept,
-		moved; /* how often the largest value of new data equalled that of the previous step, or differed */
+	bool loops; /* for a line: it made two calls in one step */
+	bool tested; /* a repetition of its values would mean something */
+	/* It repeated a value, or was zero, before the habit existed; its count varies. */
+	bool varies, empties;
+	/*
+	 * How often the largest value of new data equalled that of the previous step, and how often
+	 * it differed.
+	 */
+	bool kept, moved;
 };
 
-/* Broken habits at a place, on all ranks. */
+/* The broken habits at a call site, on all ranks. */
 struct breaks {
-	uint64_t step; /* of the first one */
-	uint32_t ranks; /* ranks that broke it in that step */
-	bool varies; /* also broken in another step, or before there was a habit */
+	uint64_t step; /* the first step in which one broke */
+	uint32_t ranks; /* number of ranks that broke it in that step */
+	bool varies; /* also broken in another step, or before the habit existed */
 };
 
 struct place_habits {
-	struct table_key key; /* a: place that ranks share */
-	double fresh, filled; /* confirmations from all ranks */
-	bool tested; /* the repetition of a rank would be reported */
+	struct table_key key; /* a: call site, common to all ranks */
+	double fresh, filled; /* confirmations on all ranks */
+	bool tested; /* if a rank repeated a value, that would be reported */
 	struct breaks stale, zero;
 };
 
 struct beside {
 	struct table_key key; /* a: line */
 	uint64_t step;
-	float hi, lo, times; /* largest value; times: the largest factor above the second largest */
+	/* hi: largest value; times: its largest factor above the second largest rank. */
+	float hi, lo, times;
 	uint32_t seen, steps;
 };
 
@@ -83,7 +89,7 @@ void habits_free(struct habits *h)
 
 /* ---- while calls are read ---- */
 
-/* Returns the item's number + 1; 0: the list is full. */
+/* Adds a value to the list. Returns the index of its item + 1, or 0 if the list is full. */
 static uint32_t keep_strange(struct habits *h, struct strange_list *l, const struct call *c,
 	uint64_t place, uint32_t seen)
 {
@@ -127,8 +133,8 @@ static bool is_name_of_contribution(const char *op)
 }
 
 /*
- * True if each rank contributes its own data, as in a reduction. In a broadcast the root may legitimately send the same data
- * again.
+ * Returns true if each rank contributes its own data, as in a reduction. In a broadcast, the root
+ * may send the same data again for good reason.
  */
 static bool is_contribution(const struct call *c)
 {
@@ -137,7 +143,7 @@ static bool is_contribution(const struct call *c)
 	return ask_name(&q, c->op);
 }
 
-/* Covers messages too, which each rank sends to another peer: the ranks do the same thing. */
+/* Used for messages too: each rank sends to another peer, but all do the same thing. */
 static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct call *c))
 {
 	struct call k = *c;
@@ -147,9 +153,10 @@ static uint64_t hash_shared(const struct call *c, uint64_t (*hash)(const struct 
 }
 
 /*
- * New data whose largest value equals that of the previous step, although it usually changes: a part of the data was repeated,
- * possibly all of it (a batch that is used twice, of which few points change their cluster). A largest value that never changes
- * is a border or a clip, and proves nothing.
+ * New data whose largest value equals that of the previous step, although it usually changes: a
+ * part of the data was repeated, possibly all of it (a batch that is used twice, of which few
+ * points change their cluster). A largest value that never changes is a limit or a clip, and proves
+ * nothing.
  */
 static void record_part(struct rank_habits *v, const struct call *c)
 {
@@ -193,7 +200,9 @@ static void record_latest(struct rank_habits *v, const struct call *c)
 	v->seen++;
 }
 
-/* The repetitions of a line that is called several times in a step: micro-batches, iterations. */
+/*
+ * Records repetitions at a line that makes several calls in a step: micro-batches, loop iterations.
+ */
 static void record_turns(struct habits *h, const struct call *c)
 {
 	struct table *own = &h->rank[c->rank];
@@ -204,7 +213,10 @@ static void record_turns(struct habits *h, const struct call *c)
 		return;
 	if (!v->seen)
 		v->shared = hash_u64(hash_shared(c, hash_line), TURNS_SALT);
-	/* The first time that it is called twice in a step may be one call too many: then the buffer is not at fault. */
+	/*
+	 * When a line makes two calls in a step for the first time, one may be too many. Then the
+	 * buffer is not the fault.
+	 */
 	if (v->loops || !v->seen || v->step != c->step)
 		record_repetition(h, v, c, true);
 	v->loops |= v->seen && v->step == c->step;
@@ -276,8 +288,9 @@ void note_values(struct habits *h, const struct call *c)
 }
 
 /*
- * Compares the rank with the largest value to the second one: if all ranks do something together, no single rank is at fault.
- * Uses the line of another rank, because a branch that is taken only once makes the call from a line of its own.
+ * Compares the rank with the largest value to the second one. If all ranks do something together,
+ * no single rank is at fault. The line of another rank identifies the call site, because a branch
+ * that is taken only once makes the call from a line of its own.
  */
 void note_values_beside_others(struct habits *h, const struct meeting *m)
 {
@@ -376,13 +389,16 @@ static void count_breaks(
 	}
 }
 
-/* A fault happens once. Something that half of the ranks did in one step, or any in two, belongs to the program. */
+/*
+ * A fault happens once. If half of the ranks did something in one step, or any rank in two steps,
+ * it belongs to the program.
+ */
 static bool is_once(const struct breaks *b, const struct call *c)
 {
 	return !b->varies && (c->size <= 1 || 2 * (int64_t)b->ranks <= c->size);
 }
 
-/* Keeps it if it has more weight than the current one, or the same weight and is earlier. */
+/* Replaces *have if *now has more weight, or the same weight and is earlier. */
 static void keep_weighed(struct strange *have, const struct strange *now, enum weight w)
 {
 	uint64_t more = have->more + have->any;
@@ -400,8 +416,8 @@ static void keep_weighed(struct strange *have, const struct strange *now, enum w
 }
 
 /*
- * Repeated once, and new again after that: a buffer that was not filled. At a place that stays the same the computation has
- * converged, or its data has ended.
+ * A buffer that was not filled repeats a value once and then has new ones. If the values of a call
+ * site stay the same, the computation has converged, or its data has ended.
  */
 static void weigh_stale(struct habits *h)
 {
@@ -420,9 +436,9 @@ static void weigh_stale(struct habits *h)
 }
 
 /*
- * Zeros to the end of the record are an accusation if they lasted long enough: data that was missing for n steps may appear in
- * the next one, with a known probability. Zeros that ended after one step are a note; those of several steps (an expert without
- * tokens) are not reported.
+ * Zeros up to the last record are an accusation if they lasted long enough: after n steps without
+ * data, the probability that it appears in the next step is known. Zeros in only one step are a
+ * note. Zeros in several steps that ended (an expert without tokens) are not reported.
  */
 static void weigh_zeros(struct habits *h)
 {
@@ -444,8 +460,9 @@ static void weigh_zeros(struct habits *h)
 }
 
 /*
- * Other ranks got such values at that line independently: later than in the next step, or not all of them together. A fault
- * that spreads through the result reaches all ranks in the next step.
+ * Returns true if other ranks got such values at this line independently: later than in the next
+ * step, or not all of them together. A fault that spreads through the result reaches all ranks in
+ * the next step.
  */
 static bool is_wave(const struct habits *h, const struct strange *s)
 {
@@ -470,7 +487,10 @@ static bool is_same_collective(const struct call *a, const struct call *b)
 	       a->comm_seq == b->comm_seq && a->comm_seq != NO_NUMBER;
 }
 
-/* expected: number of values as far outside, among all that were compared. */
+/*
+ * Returns the weight of an outlier. compared: number of values of the whole run that were compared
+ * with a range.
+ */
 static enum weight weigh_distance(const struct strange *s, double compared, double seen, double n)
 {
 	double z = s->distance / s->width;
@@ -514,11 +534,13 @@ static void measure_power(struct habits *h)
 	for (uint32_t i = 0; i < h->places.n; i++) {
 		const struct place_habits *p = table_at(&h->places, i);
 
-		/* If parts of the data are repeated, or counts change, nothing would be reported. */
+		/*
+		 * Where parts of the data are repeated, or counts vary, nothing would be reported.
+		 */
 		if (p->tested)
 			add_power(&h->stale_power,
 				p->stale.varies ? 1 : h->fresh_places * chance_of_break(p->fresh));
-		/* Zeros that last as long as the data lasted. */
+		/* Zeros that would last as long as the data did. */
 		if (p->filled > 0)
 			add_power(&h->zero_power,
 				p->zero.varies

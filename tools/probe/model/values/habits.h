@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Habits of the values at each place of the program, by rank: new in each step (else stale), not all zeros (zero), in a range,
- * also relative to the other ranks (spike). One pass collects broken habits. When all calls are read, they are weighed by the
- * habits of the whole run (evidence.h). Memory depends on the number of ranks and places.
+ * Habits of the values at each call site, by rank: new in each step (if not: stale), not all zeros
+ * (if not: zero), in a range, also relative to the other ranks (if not: spike). One pass collects
+ * the values that break a habit. After the last call they are weighed by how well such habits hold
+ * in the whole run (evidence.h). Memory depends on the number of ranks and call sites.
  */
 #ifndef PROBE_TOOLS_HABITS_H
 #define PROBE_TOOLS_HABITS_H
@@ -18,19 +19,26 @@ struct strange {
 	bool any;
 	enum weight weight;
 	struct call call;
-	double now,
-		before; /* spike: largest absolute value, and the largest one of the steps before */
-	bool turn; /* stale: equal to the previous turn in a loop, and not to the previous step */
-	uint32_t seen; /* steps at this place on this rank until then */
-	uint64_t more; /* similar values elsewhere */
-	uint32_t ranks; /* spike: of the same operation */
-	uint64_t event; /* ns, by the corrected clocks */
-	/* Internal: the place that ranks share; steps that it lasted; whether the habit resumed. */
+	/* spike: largest absolute value now, and the largest one in earlier steps. */
+	double now, before;
+	/* stale: equal to the value of the previous loop iteration, not of the previous step. */
+	bool turn;
+	uint32_t seen; /* earlier steps of this rank at this call site */
+	uint64_t more; /* number of similar values elsewhere */
+	uint32_t ranks; /* spike: ranks of the same operation */
+	uint64_t event; /* time, ns, by the corrected clocks */
+	/*
+	 * Internal: the call site that ranks share; the number of steps with such values; whether
+	 * the habit resumed.
+	 */
 	uint64_t place;
 	uint32_t length;
 	bool ended;
-	double distance,
-		width; /* spike: above the largest so far, and the range so far; logarithms */
+	/*
+	 * spike: how far above the largest earlier value, and the width of the earlier range;
+	 * logarithms.
+	 */
+	double distance, width;
 };
 
 struct strange_list {
@@ -38,35 +46,46 @@ struct strange_list {
 	unsigned n, cap;
 };
 
-/* Places at which a habit is tested, and those where breaking it would be reported: the others have too few confirmations. */
+/*
+ * tested: call sites at which a habit is tested. able: those at which a break would be reported;
+ * the others have too few confirmations.
+ */
 struct habit_power {
 	uint32_t tested, able;
 };
 
 struct habits {
-	struct table *rank; /* of each rank, struct rank_habits */
+	struct table *rank; /* by rank: struct rank_habits */
 	unsigned n;
-	struct table places; /* struct place_habits: all ranks combined, filled in at the end */
-	struct table
-		beside; /* struct beside: for a line, the largest value and its factor above the second one */
+	/* struct place_habits: call sites, all ranks combined; filled in at the end. */
+	struct table places;
+	/*
+	 * struct beside, by line: the largest value, and its factor above the second largest rank.
+	 */
+	struct table beside;
 	const struct clock_fix *skew;
 	struct strange_list stale, zero, level, apart;
-	uint64_t levels, meetings; /* values, and operations, that were compared with a range */
-	uint32_t fresh_places, filled_places; /* under test */
-	struct habit_power stale_power, zero_power, level_power; /* weigh_habits() */
-	struct strange spike, first_stale, first_zero, first_once; /* of the whole run */
+	/* Number of values, and of operations, that were compared with a range. */
+	uint64_t levels, meetings;
+	uint32_t fresh_places, filled_places; /* number of call sites under test */
+	struct habit_power stale_power, zero_power, level_power; /* set by weigh_habits() */
+	/* The findings for the whole run. */
+	struct strange spike, first_stale, first_zero, first_once;
 };
 
 void habits_init(struct habits *h, unsigned nrank, const struct clock_fix *skew);
 void habits_free(struct habits *h);
 
-/* Handles a call with its site and values. */
+/* Handles call c, which has its site and values. */
 void note_values(struct habits *h, const struct call *c);
 
-/* Handles a complete meeting: compares the inputs of the ranks. */
+/* Handles complete meeting m: compares the inputs of its ranks. */
 void note_values_beside_others(struct habits *h, const struct meeting *m);
 
-/* Called after the last call: fills in spike, first_stale, first_zero, first_once; once: zeros in one step only. */
+/*
+ * Call this after the last call. Fills in spike, first_stale, first_zero and first_once (zeros in
+ * one step only).
+ */
 void weigh_habits(struct habits *h);
 
 #endif

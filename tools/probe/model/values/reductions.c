@@ -84,7 +84,10 @@ void note_reduction(struct reductions *r, const struct meeting *m)
 	s->call = *c;
 }
 
-/* Buckets are rebuilt once the order of the gradients is known: then other sizes replace the first ones. */
+/*
+ * Gradient buckets are rebuilt once the order of the gradients is known. Then other sizes replace
+ * the first ones.
+ */
 static bool is_replaced(const struct reductions *r, const struct reduction_size *ended)
 {
 	for (uint32_t i = 0; i < r->sizes.n; i++) {

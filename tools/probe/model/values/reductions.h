@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The reductions of backward passes: which of them stop while the training continues, and communicators on which all ranks
- * contribute the same data to each of them. Also the last broadcast before the first reduction: it is what made the ranks'
- * parameters equal, if anything did.
+ * The reductions of backward passes: which of them stop while the training continues, and on which
+ * communicators all ranks contribute equal data to each. Also the last broadcast before the first
+ * reduction, because that broadcast may have made the ranks' parameters equal.
  */
 #ifndef PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
 #define PROBE_TOOLS_PROBE_VALUES_REDUCTIONS_H
@@ -10,20 +10,23 @@
 #include "tools/lib/table.h"
 #include "tools/probe/model/join/meet.h"
 
-/* Reductions of one size on a communicator. */
+/* Reductions of one size on a communicator, with one operation and type. */
 struct reduction_size {
-	struct table_key key; /* a: communicator, b: operation, elements and type */
-	uint64_t first, last; /* steps */
-	uint64_t steps; /* steps in which it was made */
-	struct call call; /* the last one */
+	/* a: communicator; b: hash of operation, number of elements and type. */
+	struct table_key key;
+	uint64_t first, last; /* first and last step in which one was made */
+	uint64_t steps; /* number of steps in which one was made */
+	struct call call; /* the last of these calls */
 };
 
 struct reduction_group {
 	struct table_key key; /* a: communicator */
-	uint64_t made, equal; /* reductions; reductions to which all ranks contributed the same */
-	uint64_t steps, last; /* steps that have some; the last of these */
-	struct call call; /* the first one */
-	struct call broadcast; /* the last one before it; rows 0: none */
+	/* Number of reductions; number of those to which all ranks contributed equal data. */
+	uint64_t made, equal;
+	uint64_t steps, last; /* number of steps with a reduction; the last of them */
+	struct call call; /* the first reduction */
+	/* The last broadcast before the first reduction; its rows are 0 if there was none. */
+	struct call broadcast;
 };
 
 struct reductions {
@@ -32,12 +35,13 @@ struct reductions {
 
 void reductions_init(struct reductions *r);
 void reductions_free(struct reductions *r);
-/* Handles a complete meeting with equal parameters on all ranks. */
+/* Handles complete meeting m. Its parameters must be equal on all ranks. */
 void note_reduction(struct reductions *r, const struct meeting *m);
 
 /*
- * The size of reductions that stopped: made in each step from the first ones on, at least REDUCTION_STEPS_MIN of them, and in
- * none of as many steps or more before `last_step`. NULL: there is none. skip: how many such sizes to skip.
+ * Returns a size of reductions that stopped: they were made in each step from the first reductions
+ * on, in at least REDUCTION_STEPS_MIN steps, and then in none of as many steps or more before
+ * `last_step`. skip: number of such sizes to skip. Returns NULL if no more exist.
  */
 #define REDUCTION_STEPS_MIN 3
 const struct reduction_size *find_ended_reduction(

@@ -9,21 +9,30 @@
 #define PLACES_MAX (1u << 18)
 
 struct replica {
-	uint32_t rank, first; /* first: number of the first member of its class */
-	uint64_t last; /* digest */
-	struct trend trend; /* for the first member */
-	bool parted; /* it has diverged from its class */
-	uint32_t equal; /* for the first member: values that all had in common */
-	double kept; /* for the first member: how many of these numbers could not be predicted */
+	uint32_t rank, first; /* first: index of the first member of its class */
+	uint64_t last; /* digest of the last values */
+	struct trend trend; /* only for the first member of a class */
+	bool parted; /* the rank has diverged from its class */
+	/* Only for the first member: number of values that all members had in common. */
+	uint32_t equal;
+	/*
+	 * Only for the first member: how many of the numbers in these values could not be
+	 * predicted.
+	 */
+	double kept;
 };
 
 struct replica_place {
-	struct table_key key; /* a: communicator, b: place */
+	struct table_key key; /* a: communicator; b: call site */
 	unsigned n;
 	struct replica *member; /* by rank, ascending */
 	bool ended; /* they diverged, and became equal again */
-	bool late; /* the rank that diverged has the values that the others had earlier: its count of steps differs */
-	bool scattered; /* with three or more ranks: each had another value */
+	/*
+	 * The rank that diverged has the values that the others had earlier: its count of steps
+	 * differs.
+	 */
+	bool late;
+	bool scattered; /* three or more ranks, each with another value */
 	struct odd_meeting diverged;
 };
 
@@ -48,7 +57,10 @@ static int by_arrival_rank(const void *x, const void *y)
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* The largest part counts as correct, the others are the culprits; with two halves the culprit is unknown. */
+/*
+ * The largest group of equal values counts as correct, the others are the culprits. With two halves
+ * the culprit is not known.
+ */
 static void part_class(struct replicas *r, const struct meeting *m, struct replica_place *p,
 	const struct arrival *const *a, uint32_t class)
 {
@@ -85,7 +97,10 @@ static void part_class(struct replicas *r, const struct meeting *m, struct repli
 	keep_odd(&p->diverged, &o);
 }
 
-/* The number of values by which a tensor could differ between two ranks: all its elements, or one if all are equal. */
+/*
+ * Returns the number of values by which a tensor could differ between two ranks: its elements, or 1
+ * if these are all equal.
+ */
 static double count_numbers(const struct meeting *m)
 {
 	double n = (double)m->in_count / m->nin;
@@ -93,7 +108,7 @@ static double count_numbers(const struct meeting *m)
 	return m->in_least < m->in_most && n > 1 ? (n < NUMBERS_MAX ? n : NUMBERS_MAX) : 1;
 }
 
-/* There is no habit yet: ranks that still have the same values form new classes. */
+/* There is no habit yet, so ranks that still have equal values form new classes. */
 static void split_class(struct replica_place *p, const struct arrival *const *a, uint32_t class)
 {
 	for (unsigned i = class; i < p->n; i++) {
@@ -167,7 +182,7 @@ static struct replica_place *find_replica_place(
 	return p;
 }
 
-#define FEW_RANKS 32 /* for so few elements qsort() is slower */
+#define FEW_RANKS 32 /* For so few elements qsort() is slower. */
 
 static void set_rank_order(const struct arrival **a, unsigned n)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Replicas: ranks that have always put the same values into an operation at a place. Each new value that they have in common
- * confirms this, with the weight of as many numbers as could have differed (evidence.h).
+ * Replicas: ranks that have always put equal values into an operation at a call site. Each new
+ * value that they share confirms this. Its weight is the number of elements that could have
+ * differed (evidence.h).
  */
 #ifndef PROBE_TOOLS_REPLICAS_H
 #define PROBE_TOOLS_REPLICAS_H
@@ -14,14 +15,14 @@
 struct replicas {
 	struct table places; /* struct replica_place */
 	const struct clock_fix *skew;
-	struct odd_meeting diverged; /* of the whole run, after weigh_replicas() */
+	struct odd_meeting diverged; /* the finding for the whole run, set by weigh_replicas() */
 };
 
 void replicas_init(struct replicas *r, const struct clock_fix *skew);
 void replicas_free(struct replicas *r);
-/* Handles a complete meeting on whose parameters all ranks agree. */
+/* Handles complete meeting m. Its parameters must be equal on all ranks. */
 void judge_replicas(struct replicas *r, const struct meeting *m);
-/* Called after the last call. */
+/* Call this after the last call. */
 void weigh_replicas(struct replicas *r);
 
 #endif

@@ -12,35 +12,39 @@
 
 #define TABLE_MAX (1u << 18)
 /*
- * Correct results needed before an incorrect one. The operation guarantees correct results, so this is not a habit: they show
- * that the buffers are read correctly (in place, another type), and two cannot be an accident.
+ * Number of correct results that must precede an incorrect one. The operation guarantees correct
+ * results, so this is not a habit: they show that the buffers are read correctly (in place, another
+ * type), and two cannot be an accident.
  */
 #define CONTRACT_MIN 2
-#define MOVED_ERROR 4e-9 /* of the sum of absolute values: nine digits of each row, on both sides */
-#define VOLUME_MIN 3 /* meetings with the correct number of bytes, or with a rank's usual number */
-#define ALONE_MIN 3 /* meetings in which all ranks called from the same place */
+#define MOVED_ERROR \
+	4e-9 /* relative to the sum of absolute values: nine digits of each row, on both sides */
+#define VOLUME_MIN \
+	3 /* minimum number of meetings with the correct bytes, or with a rank's usual bytes */
+#define ALONE_MIN \
+	3 /* minimum number of meetings in which all ranks called from the same call site */
 
 struct contract {
-	struct table_key key; /* a: communicator, b: operation */
+	struct table_key key; /* a: communicator; b: operation */
 	uint64_t equal, summed;
 };
 
-/* A line of the program, or the lines from which the ranks meet. */
+/* The operations that ranks make together from one line, or from one combination of lines. */
 struct exchange {
-	struct table_key key; /* a: communicator, b: lines */
+	struct table_key key; /* a: communicator; b: hash of the lines */
 	uint64_t conserved;
 };
 
-/* The amounts that a rank has always sent and received at a place. */
+/* The bytes that a rank has always sent and received at a call site. */
 struct usual_volume {
-	struct table_key key; /* a: rank, b: place */
+	struct table_key key; /* a: rank; b: call site */
 	uint32_t in, out, n;
 	bool changes;
 };
 
 struct place_met {
-	struct table_key key; /* a: communicator, b: place */
-	uint64_t near; /* the line of the call alone */
+	struct table_key key; /* a: communicator; b: call site */
+	uint64_t near; /* line of the call, independent of the calling function */
 	uint64_t alone;
 	bool mixed;
 };
@@ -112,7 +116,7 @@ void keep_odd(struct odd_meeting *have, struct odd_meeting *now)
 
 /* ---- sums of the inputs ---- */
 
-/* Rounding errors of a sum over the ranks, as a share of the sum of absolute values. */
+/* Returns the rounding error of a sum over the ranks, as a share of the sum of absolute values. */
 static double rounding_of_type(uint32_t dtype)
 {
 	static const struct {
@@ -128,7 +132,7 @@ static double rounding_of_type(uint32_t dtype)
 	return -1;
 }
 
-/* Operations that only move their inputs. */
+/* Returns true for operations that only move their inputs. */
 static bool is_move(const struct meeting *m)
 {
 	static const char *const moved[] = {"all_gather", "all_gather_v", "gather", "gather_v",
@@ -163,7 +167,7 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	if (sum && m->nout == m->n && m->out_count == m->in_count)
 		*have = m->out_sum / (double)m->n; /* all_reduce: each rank has the whole result */
 	else if (sum && m->out_count == per)
-		*have = m->out_sum; /* reduce to one, or each rank has a part */
+		*have = m->out_sum; /* reduce: one rank has it, or each rank has a part */
 	else if (!sum && m->out_count == (uint64_t)m->nout * m->in_count)
 		*have = m->out_sum / (double)m->nout;
 	else if (!sum && m->out_count == m->in_count)
@@ -171,21 +175,21 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	else
 		return false;
 	*want = m->in_sum / parts;
-	/* Moved data is not rounded, except for the nine digits of each row. */
+	/* Moved data is not rounded, except to the nine digits of each row. */
 	*bound = (sum ? error : MOVED_ERROR) * m->in_abs / parts + 1e-8 * fabs(*want);
 	return isfinite(*want) && isfinite(*have) && isfinite(*bound);
 }
 
 /*
- * The distance of x from the nearest multiple of m, a power of two, without rounding. Not remainder(), which has another symbol version
- * since glibc 2.43.
+ * Returns the distance of x from the nearest multiple of m, a power of two, without rounding.
+ * remainder() is not used, because it has another symbol version since glibc 2.43.
  */
 static double find_distance_to_multiple(double x, double m)
 {
 	return fabs(x - m * nearbyint(x / m));
 }
 
-/* Whether an integer sum overflowed and wrapped around. */
+/* Returns true if an integer sum overflowed and wrapped around. */
 static bool goes_around(const struct meeting *m, double want, double have, double bound)
 {
 	int dtype = dtype_from_name(intern_name(m->longest.dtype));
@@ -220,7 +224,10 @@ static bool is_of_extremes(const struct meeting *m)
 	return strcmp(redop, "min") == 0 || strcmp(redop, "max") == 0;
 }
 
-/* The minimum of the results must be the minimum of all inputs. If it is not, the rank that had it is missing in the result. */
+/*
+ * The minimum of the results must be the minimum of all inputs. If it is not, the contribution of
+ * the rank with that minimum is missing in the result.
+ */
 static void check_extremes(struct results *r, const struct meeting *m, struct contract *k)
 {
 	static const char *const list[] = {"all_reduce", "reduce", NULL};
@@ -269,7 +276,7 @@ static void check_sum(struct results *r, const struct meeting *m, struct contrac
 		return;
 	}
 	if (k->summed < CONTRACT_MIN || goes_around(m, want, have, bound))
-		return; /* the buffer may have another layout than assumed */
+		return; /* the layout of the buffer may be another one than assumed */
 	/* Finds the rank whose contribution explains the difference. */
 	for (unsigned i = 0; i < m->n && !is_move(m); i++) {
 		if (fabs(want - have - m->a[i].in_sum) > bound + fabs(m->a[i].in_sum) * 1e-5)
@@ -309,7 +316,7 @@ bool majority_of(const uint64_t *v, unsigned n, uint64_t *best)
 			top = same;
 			*best = v[i];
 		}
-		/* In a large communicator the first members suffice. */
+		/* In a large communicator the first members are enough. */
 		if (i > 64)
 			break;
 	}
@@ -347,8 +354,9 @@ static void check_equal(struct results *r, const struct meeting *m, struct contr
 	for (unsigned i = 0; i < m->n; i++)
 		bad &= m->a[i].out_bad;
 	/*
-	 * If several elements are NaN, the sign and payload of the result depend on the order of the additions; whether the
-	 * minimum of a NaN and a number is the number depends on their order.
+	 * If several elements are NaN, the sign and payload of the result depend on the order of
+	 * the additions. Whether the minimum of a NaN and a number is the number depends on the
+	 * order as well.
 	 */
 	if (!same && m->bad && is_of_extremes(m))
 		note_parted(r, m);
@@ -365,7 +373,9 @@ static void check_equal(struct results *r, const struct meeting *m, struct contr
 	for (unsigned i = 0; i < m->n; i++)
 		v[i] = m->a[i].out;
 	sure = majority_of(v, m->n, &best);
-	/* With two ranks: the one whose result is not the reduction of the inputs. */
+	/*
+	 * With two ranks, the culprit is the one whose result is not the reduction of the inputs.
+	 */
 	if (!sure && m->nin == m->n && sum_wanted(m, &want, &have, &bound)) {
 		double nearest = INFINITY, second = INFINITY;
 
@@ -412,7 +422,10 @@ static uint64_t volume_place(const struct meeting *m, const struct arrival *a)
 	return hash_u64(hash_u64(hash_u64(a->site, m->comm), m->longest.api), a->nth);
 }
 
-/* Whether all ranks together receive what all together send. *known is false for operations about which nothing is known. */
+/*
+ * Returns true if all ranks together receive what all together send. *known is false for operations
+ * about which nothing is known.
+ */
 static bool is_conserved(const struct meeting *m, bool *known)
 {
 	static const char *const moved[] = {"all_to_all_v", "gather_v", "scatter_v",
@@ -440,7 +453,10 @@ static bool is_new_amount(const struct usual_volume *u, const struct arrival *a)
 	       (u->in != a->in_bytes || u->out != a->out_bytes);
 }
 
-/* The culprits are ranks that have always had another amount there; if amounts change from step to step, there are none. */
+/*
+ * The culprits are ranks that have always had another amount at this call site. If amounts change
+ * from step to step, there are none.
+ */
 static void keep_odd_volume(struct results *r, const struct meeting *m, const struct exchange *k)
 {
 	struct odd_meeting o = {.any = true, .want = -1, .agreed = k->conserved};
@@ -488,8 +504,11 @@ static void check_volumes(struct results *r, const struct meeting *m)
 		k->conserved++;
 	else if (k->conserved >= VOLUME_MIN)
 		keep_odd_volume(r, m, k);
+	/*
+	 * The layout may be another one than assumed: in place, or another type on the other side.
+	 */
 	else
-		return; /* the buffer may have another layout than assumed: in place, or another type on the other side */
+		return;
 	for (unsigned i = 0; conserved && i < m->n; i++) {
 		const struct arrival *a = &m->a[i];
 		struct usual_volume *u = table_get(&r->volumes, a->rank, volume_place(m, a));
@@ -518,8 +537,8 @@ static struct place_met *get_place(struct results *r, const struct meeting *m, u
 }
 
 /*
- * The place from which calls of that line have been made so far: a branch that is taken only once makes them with other
- * callers. NULL: none, or several places.
+ * Returns the call site from which calls of this line have been made so far, or NULL if there is
+ * none, or several. A branch that is taken only once makes them with other callers.
  */
 static const struct place_met *find_usual_place(const struct results *r, const struct place_met *p)
 {
@@ -544,7 +563,10 @@ static bool is_met_alone(const struct place_met *p)
 	return p && !p->mixed && p->alone >= ALONE_MIN;
 }
 
-/* Lists all ranks, first those of the place with fewer of them: a large communicator's ranks do not all fit. */
+/*
+ * Lists all ranks, first those of the call site with fewer ranks, because those of a large
+ * communicator do not all fit.
+ */
 static void list_fewer_first(const struct meeting *m, struct odd_meeting *o)
 {
 	unsigned first = 0;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks each collective operation for values that must be equal or must add up: the results that all ranks get (corruption), the sum of
- * the inputs (not_sum), the bytes that the ranks send and receive (mismatch), the place in the program from which the ranks make the call
- * (out of step), and the number of the step in which they make it (a step that one rank skipped).
+ * Checks each collective operation for data that must be equal or must add up: the results that all
+ * ranks get (corruption), the reduction of the inputs (not_sum), the bytes that the ranks send and
+ * receive (mismatch), the call sites of the ranks (out of step), and their step numbers (a step
+ * that one rank skipped).
  */
 #ifndef PROBE_TOOLS_RESULTS_H
 #define PROBE_TOOLS_RESULTS_H
@@ -13,31 +14,39 @@
 #include "tools/probe/model/places/sites.h"
 #include "tools/probe/model/values/odd_meeting.h"
 
-/* For a communicator: a rank that is some steps later or earlier than the others, and stays there. */
+/* A communicator with one rank that is some steps later or earlier than the others and stays so. */
 struct step_lag {
 	struct table_key key; /* a: communicator */
-	uint64_t equal,
-		since; /* number of steps in which all were together; number of steps of the others since one rank was not */
-	uint64_t last; /* step of the others */
-	int64_t lag; /* > 0: this many steps behind */
-	uint32_t rank; /* index */
-	bool mixed; /* the lag changed */
-	struct call call; /* its first such call */
+	/*
+	 * equal: steps in which all ranks had the same step number. since: steps of the other ranks
+	 * since then.
+	 */
+	uint64_t equal, since;
+	uint64_t last; /* latest step of the other ranks */
+	int64_t lag; /* how many steps the rank is behind the others; negative: ahead */
+	uint32_t rank; /* index of the rank's folder */
+	bool mixed; /* the lag has changed since then */
+	struct call call; /* the rank's first call with another step number */
 	uint64_t event;
 };
 
 struct results {
 	struct table contracts; /* struct contract: results of an operation on a communicator */
-	struct table
-		exchanges; /* struct exchange: lines from which ranks may contribute different amounts */
-	struct table volumes; /* struct usual_volume: the amounts of each rank there */
+	/* struct exchange: lines of the program at which ranks may contribute different amounts. */
+	struct table exchanges;
+	struct table volumes; /* struct usual_volume: the amounts of each rank at these lines */
 	struct table lags; /* struct step_lag */
-	struct table pairs; /* struct place_met: places, and whether they met each other */
+	/*
+	 * struct place_met, by call site: operations that all ranks made from it, or that it shared
+	 * with another call site
+	 */
+	struct table pairs;
 	const struct clock_fix *skew;
 	const struct sites *sites;
 	struct odd_meeting corruption, not_sum, volume, places;
 	/*
-	 * The first minimum or maximum from which some ranks got a NaN and others did not: from then on they act differently.
+	 * The first minimum or maximum from which some ranks got a NaN and others did not: after
+	 * it, the ranks may branch differently.
 	 */
 	struct {
 		bool any;
@@ -47,9 +56,9 @@ struct results {
 
 void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites);
 void results_free(struct results *r);
-/* The earliest; NULL: none. */
+/* Returns the earliest lag, or NULL if there is none. */
 const struct step_lag *first_step_lag(const struct results *r);
-/* The time when the first rank entered it, by the first host's clock. */
+/* Returns the time at which the first rank entered operation m, by the first host's clock. */
 uint64_t meeting_event(const struct results *r, const struct meeting *m);
 /* Called by judge_results(). */
 void judge_steps(struct results *r, const struct meeting *m);

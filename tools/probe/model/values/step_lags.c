@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compares the step numbers in which the ranks make a call, to find a rank that skipped a step (results.h). */
+/*
+ * Compares the step numbers with which the ranks make a call, to find a rank that skipped a step
+ * (results.h).
+ */
 #include "tools/probe/model/values/results.h"
 
 #include <stdlib.h>
 
 #define LAG_EQUAL \
-	8 /* steps in which all were together, before a rank that lags by one step counts as having skipped one */
-#define LAG_STEPS 3 /* steps for which it has lagged since then */
+	8 /* minimum number of steps with equal numbers, before a rank one step behind counts as having skipped one */
+#define LAG_STEPS 3 /* minimum number of steps for which it has been behind since then */
 
-/* The step of more than half of the ranks, and the only rank in another step. NULL: there is none, or there are several. */
+/*
+ * Finds the step *usual of more than half of the ranks. Returns the only rank in another step, or
+ * NULL if there is none, or several.
+ */
 static const struct arrival *find_rank_in_other_step(const struct meeting *m, uint32_t *usual)
 {
 	const struct arrival *odd = NULL;
@@ -30,9 +36,9 @@ static const struct arrival *find_rank_in_other_step(const struct meeting *m, ui
 }
 
 /*
- * Steps are those of an optimizer, or marked by the program: all ranks are in the same one whenever they meet. A rank whose
- * step is one less from some point on has skipped a step, and its weights differ. If ranks are in different steps only occasionally,
- * nothing is reported.
+ * Steps are marked by the program or are those of an optimizer, so all ranks are in the same step
+ * whenever they meet. A rank whose step is one less from some point on has skipped a step, and its
+ * weights differ. If ranks are in different steps only occasionally, nothing is reported.
  */
 void judge_steps(struct results *r, const struct meeting *m)
 {
@@ -42,7 +48,7 @@ void judge_steps(struct results *r, const struct meeting *m)
 	bool equal = true;
 	int64_t lag;
 
-	/* With two ranks it is unknown which one is wrong. */
+	/* With two ranks it is not known which one is wrong. */
 	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)) || k->mixed)
 		return;
 	for (unsigned i = 1; i < m->n; i++)

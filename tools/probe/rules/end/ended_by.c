@@ -8,7 +8,9 @@
 #include "tools/lib/signal_name.h"
 #include "tools/lib/tool.h"
 
-/* The last sign of life is written about once a second, and two clocks are read one after the other. */
+/*
+ * ns: the last sign of life is up to a second old, and the two clocks are read one after the other.
+ */
 #define EARLIER_NS UINT64_C(2000000000)
 
 struct ended_by how_signal_ended(struct report *r, uint32_t index)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Information about the signal that ended a rank without a message: the kernel's log, and the count of OOM kills of its control
- * group. Both exist only on the host where it ran. Also whether a library ended a rank inside a call to which only this rank
- * passed something unusual.
+ * What ended a rank that left no message. For a signal: the kernel log, and the count of OOM kills
+ * of the rank's control group; both exist only on the rank's host. For a library: whether the rank
+ * ended inside a call to which it alone passed unusual arguments.
  */
 #ifndef PROBE_TOOLS_PROBE_REPORT_ENDED_BY_H
 #define PROBE_TOOLS_PROBE_REPORT_ENDED_BY_H
@@ -11,17 +11,21 @@
 
 struct ended_by {
 	enum kernel_says log;
-	struct kernel_word word; /* if the log has a message about it */
-	uint64_t oom_kills; /* in its control group since it started; 0: none, or not known */
+	struct kernel_word word; /* the message of the log; set only if log is KERNEL_SAYS */
+	/* OOM kills in the rank's control group since the rank started; 0: none, or not known. */
+	uint64_t oom_kills;
 };
 
-/* index: the folder of a process that was ended by a signal. */
+/* Collects what is known about the signal that ended the process. index: its folder. */
 struct ended_by how_signal_ended(struct report *r, uint32_t index);
 
-/* "by SIGSEGV; ...", "because memory ran out; ..."; malloc'd. */
+/* Formats "by SIGSEGV; ...", "because memory ran out; ...". malloc'd. */
 char *ended_by_text(const struct ended_by *e);
 
-/* Other ranks are blocked in the same operation with at least one element each, and this rank's tensor call has none. */
+/*
+ * Returns true if this rank's call c has no elements, and other ranks are blocked in the same
+ * operation with one element or more each.
+ */
 bool has_own_terms(const struct report *r, const struct call *c);
 
 #endif

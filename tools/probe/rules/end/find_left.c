@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that ended while others needed them: which was first, how it ended (`end` of meta.json), and how the others ended. The
- * launcher ends the rest, and their errors follow from the first end.
+ * Ranks that ended while others needed them: which rank ended first, how it ended (`end` of meta.json), and how the others
+ * ended. A launcher ends the remaining ranks, and their errors follow from the first end.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +22,8 @@
 #define OTHERS_TEXT 3 /* other ranks whose own messages are shown */
 
 /*
- * Its library ended it, or returned an error that it did not survive. It may only have noticed an action of another rank, or
- * that another rank was gone.
+ * True if the library ended rank i, or returned an error after which the rank ended. Then the rank may only have noticed that
+ * another rank acted wrongly or had ended.
  */
 static bool left_by_communication(const struct report *r, uint32_t i)
 {
@@ -31,7 +31,7 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
 	bool mid_call = (k->last.rows && k->last.bits & CALL_OPEN) || was_told_of_error(r, i);
 
-	/* MPI_Abort() is the program's own call; a runtime calls abort() also when a program leaves because of an error that it got. */
+	/* The program itself calls MPI_Abort(). A runtime calls abort() also if the program ends because of a call's error. */
 	if (strcmp(e->how, "abort") == 0)
 		return strcmp(e->text, "abort") == 0 && was_told_of_error(r, i);
 	if (*e->inside)
@@ -42,8 +42,8 @@ static bool left_by_communication(const struct report *r, uint32_t i)
 /* Corrected times; UINT64_MAX: no rank. */
 struct earliest {
 	uint32_t who;
-	uint64_t left; /* when the first rank left, in whichever way */
-	uint64_t told; /* when the first of the ranks left that had got an error */
+	uint64_t left; /* time of the first end of any rank */
+	uint64_t told; /* time of the first end of a rank to which a call had returned an error */
 };
 
 static struct earliest find_earliest(const struct report *r)
@@ -66,8 +66,8 @@ static struct earliest find_earliest(const struct report *r)
 }
 
 /*
- * Its last call was left by an exception after another rank had ended: a closed connection is reported that way. An error in
- * the call itself is reported while all ranks still run.
+ * True if an exception ended the last call of rank i after another rank had ended: a closed connection is reported that way. An
+ * error of the call itself is reported while all ranks still run.
  */
 static bool exited_after_another_rank(const struct report *r, uint32_t i, const struct earliest *e)
 {
@@ -90,7 +90,7 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 							 exited_after_another_rank(r, i, &e)
 					       : is_standing(r, i) || was_told_of_error(r, i)))
 			continue;
-		/* A rank that was still there after another one had left because of an error was not ended by the first fault but later. */
+		/* It was alive after another rank had ended because of an error: the first fault did not end it. */
 		if (how == SILENT && moment_of_leaving(r, i) > e.told)
 			continue;
 		if (first < 0 || moment_of_leaving(r, i) < moment_of_leaving(r, (uint32_t)first))
@@ -100,8 +100,8 @@ static int first_to_leave(const struct report *r, enum leaving how, bool by_itse
 }
 
 /*
- * Whether other ranks continued after the last silent one had ended, and ended normally. Then no launcher ended the silent
- * ones: each left by itself (a program that survives it: ULFM).
+ * True if another rank made calls after the last silent rank had ended, and finished normally. Then no launcher ended the
+ * silent ranks: each ended by itself, and the program survives that (ULFM).
  */
 static bool others_went_on(const struct report *r)
 {
@@ -125,7 +125,7 @@ static bool others_went_on(const struct report *r)
 
 static char *leaving_text(struct report *r, uint32_t i, int most)
 {
-	/* A rank that continued after its message has survived that error. */
+	/* A silent rank with a message continued after it, so it survived that error. */
 	char *said = how_it_left(r, i) == SILENT
 			     ? NULL
 			     : last_words_text(&r->g.folders.dir[i].meta.end, most);
@@ -149,7 +149,7 @@ static char *last_call_text(struct report *r, uint32_t i)
 	end = k->last.start + (k->last.bits & CALL_OPEN ? 0 : k->last.dur);
 	what = report_call(r, &k->last);
 	at = called_from_text(r, &k->last);
-	/* If it was killed with its last row, nothing later is known. */
+	/* If its last record is the last sign of life, the time until its end is not known. */
 	before = how_it_left(r, i) == SILENT && d->alive_ns <= d->last_ns && !d->died_ns
 			 ? tool_strdup("")
 			 : tool_format(", %s before",
@@ -254,7 +254,7 @@ static bool any_ended_by_library(const struct report *r)
 	return false;
 }
 
-/* Names ranks whose library found a fatal error. Another rank may have caused it: too long a message, an ended peer. */
+/* Names the first rank that its library ended. Another rank may be the cause: a message that was too long, an ended peer. */
 void find_fatal_errors(struct report *r)
 {
 	if (r->left)
@@ -285,12 +285,12 @@ void find_fatal_errors(struct report *r)
 			name_concerned(r, f, i);
 		if (k->last.rows)
 			name_call(f, &k->last);
-		/* An asynchronous call may have started long before another rank's call, with which it cannot be joined. */
+		/* The end of the rank: an asynchronous call may start long before the call of another rank. */
 		f->event = moment_of_leaving(r, i);
 		f->evidence = tool_format("\"end\" in %s/meta.json", r->g.folders.dir[i].name);
 		free(what);
 		free(at);
-		return; /* the first one; the others follow from it */
+		return; /* only the first one, because the others follow from it */
 	}
 }
 
@@ -302,8 +302,8 @@ static bool is_started_only(const struct report *r, uint32_t i)
 }
 
 /*
- * If all ranks were ended by a signal after calls had returned errors to some, and all other ranks but one were in a call, that
- * one ended first. -1: not so.
+ * Signals ended all ranks, after calls had returned errors to some of them. Returns the only rank that got no error and was in
+ * no call: it ended first. Returns -1 if there is none, or several.
  */
 static int only_one_without_error(const struct report *r)
 {
@@ -321,7 +321,7 @@ static int only_one_without_error(const struct report *r)
 	return told ? one : -1;
 }
 
-/* Whether that rank is the message's other end. */
+/* True if rank i is the peer of message c. */
 static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -330,7 +330,7 @@ static bool is_peer(const struct report *r, const struct call *c, uint32_t i)
 	       comm_member_at(k, c->peer) == r->g.folders.dir[i].rank;
 }
 
-/* Whether it ended like a program that is done, without entering an operation that then failed on another rank. */
+/* True if rank i exited as if its work were done, but never entered an operation that failed on another rank. */
 static bool left_too_early(const struct report *r, uint32_t i)
 {
 	const struct meta_ending *e = &r->g.folders.dir[i].meta.end;
@@ -342,13 +342,13 @@ static bool left_too_early(const struct report *r, uint32_t i)
 	for (uint32_t k = 0; k < r->g.folders.n; k++) {
 		const struct call *other = &r->g.rank[k].last;
 
-		/* MPI's launchers end the others when one exits before MPI_Finalize. */
+		/* MPI's launchers end the other ranks when one exits before MPI_Finalize. */
 		if (strcmp(intern_name(mine->lib), "mpi") == 0 && how_it_left(r, k) == SILENT &&
 			(is_standing(r, k) || moment_of_leaving(r, k) >= moment_of_leaving(r, i)))
 			return true;
 		if (!was_told_of_error(r, k))
 			continue;
-		/* A message fails when its other end is gone. */
+		/* A message fails if its peer has ended. */
 		if (is_peer(r, other, i) && other->start + other->dur > mine->start)
 			return true;
 		if (!((mine->bits | other->bits) & CALL_P2P) && !(mine->bits & CALL_OPEN) &&
@@ -376,7 +376,7 @@ static int only_early_leaver(const struct report *r)
 	return one;
 }
 
-/* The first of the ranks that, according to the kernel, ended by a crash or for lack of memory; -1: none. */
+/* The first rank that crashed or ran out of memory according to the kernel log, or -1. *at: the time of that. */
 static int first_by_kernel(struct report *r, uint64_t *at)
 {
 	int first = -1;
@@ -398,9 +398,9 @@ static int first_by_kernel(struct report *r, uint64_t *at)
 }
 
 /*
- * A rank that left a message, and did not get the error from its library, is the first, unless the kernel ended another one before. If all
- * messages are errors from the library, a silent rank that was in no call is the first. If no rank left a message, a signal ended all: then
- * the first is the rank that ended before the others, or the one for which all others had just begun to wait.
+ * The rank that ended first, or -1. A rank that left a message of its own, unless the kernel log shows an earlier crash. If all
+ * messages are errors from the library: a silent rank that was in no call. If no rank left a message, signals ended all: the
+ * rank that ended before the others, or for which all others had just begun to wait.
  */
 static int look_for_first(struct report *r, bool *doubtful)
 {
@@ -424,16 +424,15 @@ static int look_for_first(struct report *r, bool *doubtful)
 		return -1;
 	if (!spoke && others_went_on(r))
 		return first_to_leave(r, SILENT, false);
-	/* A rank in a call was ended there by a launcher, or others got exceptions because it was gone. */
+	/* A launcher may have ended a silent rank in a call; others may have got exceptions because any silent one was gone. */
 	if (silent == 1 || spoke)
 		return first_to_leave(r, SILENT, !spoke || silent > 1 || any_ended_by_library(r));
 	return find_first_by_lead(r, doubtful);
 }
 
 /*
- * Whether that rank's end affected no other rank: true if all calls that it shared with others were complete, and no other rank
- * was ended by a signal while it still worked. What a program or its launcher does after the work is done says nothing about
- * the run.
+ * True if the end of rank `first` affected no other rank: all calls of all ranks were complete, and no signal ended another
+ * rank. What a program or its launcher does after the work is done says nothing about the run.
  */
 static bool is_end_harmless(const struct report *r, uint32_t first)
 {
@@ -463,7 +462,7 @@ void find_left(struct report *r)
 	}
 	d = &r->g.folders.dir[first];
 	k = &r->g.rank[first];
-	/* A step may have ended after its last call. */
+	/* Steps may have ended after its last call. */
 	step = k->last.rows ? k->last.step : 0;
 	if (d->nround && k->last.rows)
 		step = count_rounds_before(d->round, d->nround, k->last.start, k->last.seq + 1);
@@ -499,7 +498,7 @@ void find_left(struct report *r)
 		name_call(f, &k->last);
 		f->call.step = step;
 	}
-	/* Not the call's stack: the error happened before it. */
+	/* The end of the rank, not of its last call: an error in that call can then be the cause of this finding. */
 	f->event = moment_of_leaving(r, (uint32_t)first);
 	f->evidence = tool_format("\"end\" in %s/meta.json", d->name);
 	f->next = tool_format("probe report --stacks --rank %d %s", d->rank, r->g.folders.path);

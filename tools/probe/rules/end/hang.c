@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decides whether a wait is a hang. If fewer than SITE_WAITS_LEAST waits at the place show what is usual, time alone is never
- * enough: it takes a closed circle, a rank that has stopped or ended, or a rank without progress for longer than the place's
- * own waits explain. The delay until each is reported was measured: docs/reference/findings.md.
+ * Decides whether a wait is a hang. SITE_WAITS_LEAST earlier waits at the same call site show what
+ * is usual. With fewer, time alone is never enough: it takes a closed circle, a rank that has
+ * stopped or ended, or a rank without progress for longer than the earlier waits explain. How long
+ * after the fault each is reported was measured: docs/reference/findings.md.
  */
 #include "tools/probe/rules/end/hang.h"
 
@@ -18,17 +19,19 @@
 #include "tools/probe/rules/waits.h"
 
 #define STALL_NS \
-	UINT64_C(2500000000) /* an open call of a running job gets a line from here on ... */
+	UINT64_C(2500000000) /* ns: an open call of a running job is reported after this time ... */
 #define STALL_ALWAYS_NS \
-	UINT64_C(5000000000) /* ... or from here on, if its place has had such waits before */
+	UINT64_C(       \
+		5000000000) /* ... or after this time, if its call site has had such waits before */
 #define PROVEN_NS \
 	UINT64_C( \
-		2500000000) /* two ranks' journals are read at different moments, and open.jsonl is a second old */
-#define STILL_NS \
-	UINT64_C(10000000000) /* without progress, if enough waits show that this is unusual */
-#define STILL_ALONE_NS UINT64_C(120000000000) /* ... and if they do not */
+		2500000000) /* ns: the journals of two ranks are read at different times, and open.jsonl is up to a second old */
+#define STILL_NS  \
+	UINT64_C( \
+		10000000000) /* ns without progress, if enough earlier waits show that this is unusual */
+#define STILL_ALONE_NS UINT64_C(120000000000) /* ns without progress, if they do not */
 #define SITE_WAITS_LEAST 20
-#define SITE_TIMES 3 /* the longest wait so far */
+#define SITE_TIMES 3 /* times the longest earlier wait */
 
 bool is_job_over(const struct report *r)
 {
@@ -64,13 +67,13 @@ static bool is_explained_by_place(const struct site_wait *usual, uint64_t age)
 	return !usual || usual->n < SITE_WAITS_LEAST || age <= SITE_TIMES * usual->longest_ns;
 }
 
-/* It also waits for a disk, which may be slow for all of them. */
+/* True for an operation on files: it also waits for a disk, which may be slow for all ranks. */
 static bool is_file_operation(const struct open_call *c)
 {
 	return strncmp(intern_name(c->call.op), "file_", 5) == 0;
 }
 
-/* All its ranks are in it: the operation itself takes long. */
+/* True if all ranks of the operation are in it, so that the operation itself takes long. */
 static bool is_operation_complete(const struct stuck *s)
 {
 	for (unsigned i = 0; i < s->nabsent; i++)
@@ -79,7 +82,10 @@ static bool is_operation_complete(const struct stuck *s)
 	return s->joined;
 }
 
-/* Each rank has been in its call long enough that the journals, read at different times, show the same state. */
+/*
+ * True if each rank of the circle has been in its call so long that the journals, which are read at
+ * different times, show the same state.
+ */
 static bool is_circle_closed(struct report *r)
 {
 	struct waiting_ranks w;
@@ -95,11 +101,11 @@ static bool is_circle_closed(struct report *r)
 	return true;
 }
 
-/* State of the ranks that are in no call. */
+/* The states of the ranks that are in no call. */
 struct movers {
 	unsigned n, gone, stopped, still, unknown;
-	uint64_t still_ns; /* the shortest */
-	uint32_t one; /* a stopped one, else one that is still */
+	uint64_t still_ns; /* the shortest time without progress, ns */
+	uint32_t one; /* a stopped rank, else one without progress */
 	struct mover sample;
 };
 
@@ -141,7 +147,7 @@ static char *format_usual(const struct site_wait *usual)
 		     : tool_strdup("no wait in this function on this communicator ended before");
 }
 
-/* NULL: it is not a hang, or not yet. */
+/* Returns why the wait is a hang, or NULL if it is none, or not yet. */
 static char *find_hang_reason(struct report *r, const struct stuck *s)
 {
 	const struct site_wait *usual = find_usual(r, s);
@@ -156,7 +162,7 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 		return tool_strdup("ranks wait for each other: none can proceed");
 	}
 	m = look_at_movers(r);
-	/* find_stuck() says which. */
+	/* find_stuck() reports which rank. */
 	if (m.stopped)
 		return tool_strdup("");
 	if (m.unknown)
@@ -190,7 +196,10 @@ static char *find_hang_reason(struct report *r, const struct stuck *s)
 	return text;
 }
 
-/* When the job ended a rank in no call was making progress: the others waited for its work and were not hanging. */
+/*
+ * Returns true if a rank in no call was making progress when the job ended: the others waited for
+ * its work, which is no hang.
+ */
 static bool was_any_busy_at_end(const struct report *r)
 {
 	for (uint32_t i = 0; i < r->g.folders.n; i++) {
@@ -219,7 +228,7 @@ static const struct stuck *look_for_stuck(struct report *r)
 	r->hangs = r->hang_reason != NULL;
 	if (r->hangs || s->age_max >= STALL_ALWAYS_NS)
 		return s;
-	/* Some rank of a running job is always inside a call: that gets a line only when it lasts. */
+	/* Some rank of a running job is always in a call. Only a call that lasts is reported. */
 	usual = find_usual(r, s);
 	return s->age_max >= STALL_NS && (!usual || s->age_max > usual->longest_ns) ? s : NULL;
 }

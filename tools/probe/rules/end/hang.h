@@ -4,13 +4,17 @@
 
 #include "tools/probe/rules/report.h"
 
-bool is_job_over(const struct report *r); /* no process runs any more */
-bool are_all_finished(const struct report *r); /* ... and each ended normally */
+bool is_job_over(const struct report *r); /* Returns true if no process of the job runs. */
+/* Returns true if all processes have ended, all of them normally. */
+bool are_all_finished(const struct report *r);
 
-/* The group of calls that is worth a line: it is a hang, or the job is over; NULL: there is none. */
+/*
+ * Returns the group of blocked calls that a finding should report, because it is a hang (*hang) or
+ * because the job is over. Returns NULL if there is no such group.
+ */
 const struct stuck *report_stuck(struct report *r, bool *hang);
 
-/* A thread waits for a message and receives it as soon as it arrives. */
+/* Returns true for a wait for a message that has no receive yet, such as MPI_Probe. */
 bool is_probe_wait(const struct open_call *c);
 
 #endif

@@ -8,9 +8,9 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/host/rank_owner.h"
 
-#define BEAT_NS UINT64_C(2500000000) /* a running writer writes its progress once a second */
+#define BEAT_NS UINT64_C(2500000000) /* ns: a running writer records its progress once a second */
 #define SILENT_NS UINT64_C(5000000000)
-/* If no other rank of its host shows that the host works. */
+/* ns: used if no other rank of the same host shows that the host works. */
 #define SILENT_ALONE_NS UINT64_C(30000000000)
 #define BUSY_PERCENT 50
 #define DESCRIBED_MAX 3
@@ -48,7 +48,9 @@ static enum mover_state find_silence(const struct report *r, const struct rank_d
 	state = d->meta.has_owner ? read_owner_state(&d->meta.owner) : 0;
 	if (state == 'T' || state == 't')
 		return MOVER_STOPPED;
-	/* A writer that waits for a slow disk is silent too: what /proc shows of the process is more certain. */
+	/*
+	 * A writer that waits for a slow disk is silent too, so the state in /proc is more certain.
+	 */
 	if (state || silence < SILENT_NS)
 		return MOVER_NONE;
 	return silence >= SILENT_ALONE_NS || is_host_well(r, d) ? MOVER_SILENT : MOVER_NONE;
@@ -59,7 +61,10 @@ bool is_rank_stopped(const struct report *r, uint32_t index)
 	return find_silence(r, &r->g.folders.dir[index]) != MOVER_NONE;
 }
 
-/* NULL: the stack of its last recorded call has no such function. */
+/*
+ * Returns the function that waits, or NULL if the stack of the rank's last recorded call contains
+ * none.
+ */
 static const char *find_waiting_function(struct report *r, uint32_t index)
 {
 	const struct call *last = &r->g.rank[index].last;
@@ -73,7 +78,7 @@ static const char *find_waiting_function(struct report *r, uint32_t index)
 	return NULL;
 }
 
-/* From the end of its last call until now. */
+/* Returns the time from the end of the rank's last call until now, ns. */
 static uint64_t outside_ns(const struct report *r, uint32_t index)
 {
 	const struct call *last = &r->g.rank[index].last;
@@ -97,18 +102,18 @@ struct mover look_at_mover(struct report *r, uint32_t index)
 	if (gather_gone(&r->g, d) || d->state == RANK_FINISHED || d->state == RANK_UNWRITTEN ||
 		d->state == RANK_RECOVERED)
 		return (struct mover){.state = MOVER_GONE};
-	/* It may be in a call that it skipped. */
+	/* The rank may be in a call that it did not record. */
 	if (d->meta.thinned)
 		return (struct mover){.state = MOVER_UNKNOWN};
 	if (!r->g.rank[index].last.rows)
 		return (struct mover){.state = MOVER_STARTING};
-	/* Its descendants cannot be seen: one of them may compute for it. */
+	/* If descendants cannot be examined, one of them may compute for this rank. */
 	if (!p->known || p->unseen || silence_of(r, d) >= BEAT_NS)
 		return (struct mover){.state = MOVER_UNKNOWN,
 			.since_ns = silence_of(r, d) >= BEAT_NS ? silence_of(r, d) : 0};
 	m.cpu_percent = p->cpu_percent;
 	m.since_ns = p->still_ns;
-	/* Counted from its last call: what it did before that is no part of this wait. */
+	/* Time before the end of the last call does not belong to this wait. */
 	if (m.since_ns > outside_ns(r, index))
 		m.since_ns = outside_ns(r, index);
 	m.state = MOVER_STILL;

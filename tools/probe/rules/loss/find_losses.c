@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds what is missing in the files, and why. */
+/* Finds data that is missing in the files, and the reasons. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-/* A text that ranks have reported, with the ranks. */
+/* A message that some ranks reported, with these ranks. */
 struct said {
 	const char *kind, *text;
 	int *rank;
@@ -34,7 +34,7 @@ static void add_said_text(struct said **list, unsigned *n, unsigned *cap, const 
 	s->rank[s->n++] = rank;
 }
 
-/* Ranks that belong to the job and have no folder. */
+/* Reports ranks of the job that have no folder. */
 static void missing_ranks(struct report *r)
 {
 	const struct gather *g = &r->g;
@@ -70,7 +70,7 @@ static void missing_ranks(struct report *r)
 	free(missing);
 }
 
-/* Ranks with the same text share a line. */
+/* Ranks with the same problem share a line. */
 static void journals_wrong(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -102,7 +102,7 @@ static void journals_wrong(struct report *r)
 	free(said);
 }
 
-/* Folders that may belong to this run, and that could not be read. */
+/* Reports folders that may belong to this run but could not be read. */
 static void unread_folders(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -113,7 +113,7 @@ static void unread_folders(struct report *r)
 				tool_format("%s was not read: %s", f->out[i].name, f->out[i].why));
 }
 
-/* Names the ranks that the finding concerns; it has no culprits. */
+/* Names the ranks that the finding concerns. They are not culprits. */
 static void name_ranks(const struct report *r, struct finding *f, const int *rank, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
@@ -225,9 +225,9 @@ static uint64_t sum_count(const struct meta *m, enum journal_count k)
 }
 
 /*
- * Calls that were not recorded because the user chose so: a sentence for each reason of counts.def. A reason without a sentence
- * here is reported with its help text. Two reasons get no sentence: ranks that are not recorded have a separate finding, and
- * inner calls are part of the outer one.
+ * Reports calls that the user chose not to record, with a sentence for each reason of counts.def. A
+ * reason without a sentence here is reported with its help text. Two reasons get no sentence: ranks
+ * that are not recorded have a finding of their own, and inner calls are part of the outer call.
  */
 static void find_skipped_calls(struct report *r)
 {
@@ -307,7 +307,10 @@ static void find_lost_counts(struct report *r)
 
 #define UNMEASURED_MIN 4 /* calls of a rank */
 
-/* Reports tensors that were not measured: the tables look the same whether values were good or not measured. */
+/*
+ * Reports tensors that were not measured, because in the tables they look like tensors with good
+ * values.
+ */
 static void find_unmeasured(struct report *r)
 {
 	const struct folders *f = &r->g.folders;
@@ -350,7 +353,7 @@ static void find_unmeasured(struct report *r)
 	free(rank);
 }
 
-/* What ranks wrote into their meta.json, once for all ranks that wrote the same. */
+/* Reports what ranks wrote into their meta.json, once for all ranks that wrote the same. */
 static void find_said_by_ranks(struct report *r, bool invisible)
 {
 	struct said *list = NULL;
@@ -380,7 +383,7 @@ static void find_said_by_ranks(struct report *r, bool invisible)
 	free(list);
 }
 
-/* A marker was configured but has not ended a single step; malloc'd. */
+/* Returns a sentence if a marker is configured but has not ended any step, else NULL. malloc'd. */
 static char *marker_missed(const char *marker, bool by_rounds)
 {
 	const char *so = by_rounds ? "repetitions of the call sequence are counted instead"
@@ -401,7 +404,7 @@ static char *marker_missed(const char *marker, bool by_rounds)
 		marker, so);
 }
 
-/* Reports a training that resumes from a checkpoint while its steps are numbered from 0. */
+/* Reports a training that resumes from a checkpoint but whose steps are numbered from 0. */
 static void find_late_start(struct report *r)
 {
 	const struct meta *m = &r->g.folders.dir[0].meta;
@@ -429,7 +432,7 @@ static void find_step_losses(struct report *r)
 	if (!marked && report_period(r, &period)) {
 		char *text = report_period_text(r, &period), *rest = strstr(text, "; ");
 
-		/* Both share a line: that everything is step 0 is stated once. */
+		/* Both findings share a line, so that "everything is step 0" is stated once. */
 		if (missed && rest) {
 			char *both = marker_missed(marker, g->by_rounds);
 

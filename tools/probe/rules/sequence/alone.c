@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the ranks that differ in one argument of an operation on which the ranks do not agree (explain.h). */
+/*
+ * Finds the ranks that differ in one parameter of an operation on which the ranks do not agree
+ * (explain.h).
+ */
 #include "tools/probe/rules/sequence/explain.h"
 
 #include "base/hash.h"
@@ -42,7 +45,7 @@ static const struct entry *find_window_entry(
 	return NULL;
 }
 
-/* Counts the ranks that have that value at the same place in the same step. */
+/* Counts the ranks that have the same value at the same call site in the same step. */
 static unsigned count_votes(const struct window *w, const struct entry *e, enum meet_unlike what)
 {
 	unsigned n = 0;
@@ -85,7 +88,10 @@ unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum me
 			second = votes;
 		}
 	}
-	/* Places are distinguished by their number in the step, which skipped calls change. */
+	/*
+	 * Calls at a call site are distinguished by their number in the step. Calls that were not
+	 * recorded change that number.
+	 */
 	if (best == second && w->g->thinned)
 		return 0;
 	if (best == second) {

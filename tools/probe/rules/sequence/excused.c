@@ -18,8 +18,9 @@ static bool goes_to(const struct call *a, const struct call *b)
 }
 
 /*
- * An exchange that both ranks made with each other, the same number of messages each: partners that change from time to time. No rank sends
- * by mistake to exactly the rank that waits for it.
+ * Returns true if c belongs to an exchange that both ranks made with each other, with the same
+ * number of messages each. Their partners change from time to time. A rank that sends to a wrong
+ * rank by mistake would hardly find that very rank waiting for it.
  */
 static bool was_exchanged(const struct window *w, const struct call *c)
 {
@@ -46,8 +47,9 @@ static bool is_first_of_loop(const struct rank_window *r, unsigned i)
 }
 
 /*
- * All ranks of the communicator made that operation at this place: a call that comes every few steps is new the first time. If rounds are
- * the steps, some ranks may count it to another round.
+ * Returns true if all ranks of the communicator made the operation at this call site: a call that
+ * comes every few steps is new the first time. If rounds are the steps, some ranks may count it to
+ * another round.
  */
 static bool was_made_by_all(const struct window *w, const struct rank_window *me, unsigned at)
 {
@@ -59,7 +61,10 @@ static bool was_made_by_all(const struct window *w, const struct rank_window *me
 	if (e->call.bits & (CALL_P2P | CALL_LOCAL) || e->call.comm_seq == NO_NUMBER ||
 		e->call.size < 2)
 		return false;
-	/* From the first disagreement on, calls with one number are not one operation. */
+	/*
+	 * After ranks disagree for the first time, calls with one number are no longer one
+	 * operation.
+	 */
 	if (u->any && u->comm == e->call.comm && u->seq <= e->call.comm_seq)
 		return false;
 	for (unsigned j = 0; j < w->n; j++)
@@ -76,7 +81,7 @@ static bool was_made_by_all(const struct window *w, const struct rank_window *me
 	return n == e->call.size;
 }
 
-/* Is the call itself the fault, so that no other rank takes part in it? */
+/* Returns true if the call itself is the fault, so that no other rank takes part in it. */
 static bool is_alone_in_it(
 	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v)
 {
@@ -90,8 +95,8 @@ static bool is_alone_in_it(
 }
 
 /*
- * A server receives from any rank that sends. If the messages came in another order than usual, and none is missing, no receive was
- * skipped: the messages that overtook were received, too.
+ * A server receives from any rank that sends. If messages arrived in another order than usual and
+ * none is missing, no receive was skipped: the messages that overtook others were received as well.
  */
 static bool is_order_of_arrival(const struct window *w, const struct verdict *v)
 {
@@ -113,8 +118,9 @@ static bool is_any_call_open(const struct window *w)
 }
 
 /*
- * A message to another peer that this peer has received, in a job in which no call is left open. A farm or a server answers its peers
- * as they come. A rank that lacks its message would wait for it.
+ * Returns true for a message to an unusual peer that this peer received, in a job that leaves no
+ * call open. A farm or a server answers its peers as they come. If it were a mistake, a rank would
+ * wait for the message.
  */
 static bool was_received_there(const struct window *w, const struct verdict *v)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Something new in a rank's calls that is no fault of that rank: others take the same part in it, or it only shows in which order messages
- * arrived.
+ * Calls that are new for a rank but not its fault: other ranks also make them, or only the order in
+ * which messages arrived has changed.
  */
 #ifndef PROBE_TOOLS_EXCUSED_H
 #define PROBE_TOOLS_EXCUSED_H
@@ -9,7 +9,7 @@
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/window.h"
 
-/* v: what call i of that rank would be reported as. */
+/* Returns true if call i of rank r is excused. v: the verdict that would be reported for it. */
 bool is_excused(
 	const struct window *w, const struct rank_window *r, unsigned i, const struct verdict *v);
 

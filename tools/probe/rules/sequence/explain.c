@@ -11,20 +11,21 @@
 #include "tools/probe/rules/sequence/unlike_cause.h"
 #include "tools/probe/rules/sequence/window.h"
 
-#define SEEN_MIN 2 /* a call must have been made this often before its successor means anything */
+#define SEEN_MIN \
+	2 /* a call must have been made this often before its successor is taken as usual */
 #define SKIPPED_AGAIN_MAX \
-	4 /* ... before the same call again: more would be a whole turn, and then the call is one too many */
+	4 /* at most this many calls before the same call again; more would be a whole loop iteration, so that the call is one too many */
 
 /* ---- terms ---- */
 
-/* A completed wildcard receive has the tag and the peer of the message that came. */
+/* True for a receive from any rank. After its completion it has the tag and peer of the message that arrived. */
 static bool is_wildcard_receive(const struct call *c)
 {
 	return is_receive(c) &&
 	       (!(c->bits & CALL_OPEN) || c->peer == NO_NUMBER || c->tag == NO_NUMBER);
 }
 
-/* The term of the call that differs from what its place always had; NULL: none. */
+/* Returns the parameter that differs from what it always was at this call site, or NULL. */
 static const char *odd_term(const struct window *w, const struct entry *e)
 {
 	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
@@ -48,11 +49,14 @@ static const char *odd_term(const struct window *w, const struct entry *e)
 
 /* ---- what never followed ---- */
 
-/* Counts the calls that came between the one before and this one at an earlier time, from k on; 0: it never followed so soon. */
+/*
+ * Counts the calls from the successor of e[k] up to an earlier call like e[i]: they were skipped. 0: e[i] never followed so
+ * soon.
+ */
 static unsigned count_skipped(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i];
-	/* In another step it is that step's first call, and the whole rest of the step before was skipped. */
+	/* In another step it is the first call of that step, and the whole rest of the previous step was skipped. */
 	bool again = e->prev >= 0 && r->e[e->prev].token == e->token &&
 		     (e->call.bits & CALL_P2P || r->e[e->prev].call.step == e->call.step);
 	unsigned most = again ? SKIPPED_AGAIN_MAX : SKIPPED_MAX;
@@ -68,7 +72,9 @@ static unsigned count_skipped(const struct rank_window *r, unsigned i, int k)
 	return 0;
 }
 
-/* True if it follows so among later calls that are not judged: the habit only began here. */
+/*
+ * True if e[i] follows its predecessor in the same way among later calls that are not judged: the program does so from here on.
+ */
 static bool follows_later(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	uint64_t before = r->e[r->e[i].prev].token;
@@ -81,8 +87,8 @@ static bool follows_later(const struct window *w, const struct rank_window *r, u
 }
 
 /*
- * Counts how often the call before this one was made earlier, and how often this one followed it. *usual: the earlier time that fits best:
- * with the fewest calls between the two, and after a message like the one before.
+ * Counts how often the predecessor of e[i] was made earlier, and how often e[i]'s call followed it. *usual: the earlier
+ * predecessor that fits best: with the fewest calls in between, and after a message like the one before.
  */
 static unsigned count_followed(
 	const struct window *w, const struct rank_window *r, unsigned i, unsigned *same, int *usual)
@@ -105,7 +111,10 @@ static unsigned count_followed(
 			++*same;
 			continue;
 		}
-		/* The same call from another line with another term fits best; a call that follows now and then is second. */
+		/*
+		 * The best fit is the same call from another line with another parameter; then comes a call that follows
+		 * occasionally.
+		 */
 		nearest = !r->e[i].known && r->e[next].kin == r->e[i].kin &&
 			  differing_term(&r->e[next].call, &r->e[i].call);
 		left = nearest ? 0 : count_skipped(r, i, k);
@@ -120,7 +129,7 @@ static unsigned count_followed(
 	return n;
 }
 
-/* The latest call with that token before i; -1: none. */
+/* Returns the index of the latest entry before i with this token, or -1. */
 static int find_token(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	for (int k = (int)i - 1; k >= 0; k--)
@@ -129,7 +138,7 @@ static int find_token(const struct rank_window *r, unsigned i, uint64_t token)
 	return -1;
 }
 
-/* Do the terms fit the loop's turn that is `turns` later, a turn that always has these very terms? */
+/* True if the parameters of e are those that the loop iteration `turns` later always has. */
 static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 {
 	const struct call *c = &e->call;
@@ -140,14 +149,14 @@ static bool fits_turn(const struct window *w, const struct entry *e, int turns)
 		return false;
 	place = hash_u64(e->loop, c->nth + (uint64_t)(int64_t)turns);
 	t = table_find(&w->terms, place, 0);
-	/* If counts change from step to step, a tag or a peer must tell the turns apart. */
+	/* If counts vary from step to step, tag or peer must distinguish the iterations. */
 	return t && t->any && (t->counts ? !t->tags || !t->peers : t->count == c->count) &&
 	       t->dtype == c->dtype && (t->tags || t->tag == c->tag) &&
 	       (t->peers || t->peer == relative_peer(c)) && (t->roots || t->root == c->root) &&
 	       (t->redops || t->redop == c->redop);
 }
 
-/* The call with the terms that its place has had. */
+/* Returns the call of e with the parameters that its call site has had. */
 static struct call usual_call(const struct window *w, const struct entry *e)
 {
 	const struct usual_terms *t = table_find(&w->terms, e->place, 0);
@@ -180,8 +189,8 @@ static struct verdict make_verdict(const struct window *w, const struct rank_win
 }
 
 /*
- * A verdict that the usual call, the one after e[k], was skipped, with that call's terms. If it answers another rank's message, its peer is
- * the rank that sent the message before.
+ * Returns the verdict that the call after e[k] was skipped, with that call's parameters. If it answers a message of another
+ * rank, its peer is the rank that sent the previous message.
  */
 static struct verdict make_missing(const struct window *w, const struct rank_window *r, unsigned at,
 	int k, unsigned times, uint64_t step)
@@ -200,7 +209,7 @@ static struct verdict make_missing(const struct window *w, const struct rank_win
 	return v;
 }
 
-/* The next call of that loop in that step, past any calls in between (a pipeline receives there); NULL: there is none. */
+/* Returns the next call of the loop in the step, or NULL. Other calls may come in between (a pipeline receives). */
 static const struct entry *find_next_turn(const struct rank_window *r, unsigned i)
 {
 	const struct entry *e = &r->e[i];
@@ -211,7 +220,10 @@ static const struct entry *find_next_turn(const struct rank_window *r, unsigned 
 	return NULL;
 }
 
-/* A call of a loop whose terms are not this turn's: a turn was skipped, made twice, or two turns were swapped. */
+/*
+ * Judges a call of a loop whose parameters are not those of this iteration: an iteration was skipped or made twice, or two were
+ * swapped.
+ */
 static bool judge_turn(const struct window *w, const struct rank_window *r, unsigned i,
 	const struct call *usual, unsigned times, struct verdict *v)
 {
@@ -223,7 +235,7 @@ static bool judge_turn(const struct window *w, const struct rank_window *r, unsi
 		*v = make_verdict(w, r, VERDICT_ORDER, i, usual, times);
 		return true;
 	}
-	/* All later turns are one ahead too; otherwise only this call's term is wrong. */
+	/* The later iterations are one ahead as well. Otherwise only the parameter of this call is wrong. */
 	if (fits_turn(w, e, 1) && (!goes_on || fits_turn(w, next, 1))) {
 		struct call skipped = usual_call(w, e);
 
@@ -238,7 +250,7 @@ static bool judge_turn(const struct window *w, const struct rank_window *r, unsi
 	return false;
 }
 
-/* The position at which the call is made a little later; -1: it is not. */
+/* Returns the index at which the call is made a little later, or -1. */
 static int find_later(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	int at = r->e[i].next;
@@ -254,7 +266,7 @@ static bool comes_later(const struct rank_window *r, unsigned i, uint64_t token)
 	return find_later(r, i, token) >= 0;
 }
 
-/* True if the later call also follows its usual predecessor: then it belongs to the next turn, and this turn has none. */
+/* True if the later call also follows its usual predecessor: it then belongs to the next iteration, and this one lacks it. */
 static bool is_later_in_turn(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	int at = find_later(r, i, token);
@@ -269,8 +281,8 @@ static bool goes_the_same_way(const struct call *a, const struct call *b)
 }
 
 /*
- * e[due] of an earlier step is the call that was due. A message with its token is made a little later. If tag or peer are those of the
- * loop's next turn, the one that was due was skipped.
+ * e[due] of an earlier step is the call that was expected. True if a message with its token is made a little later with the tag
+ * or peer of the next loop iteration, so that the expected one was skipped.
  */
 static bool is_next_turn_later(const struct rank_window *r, unsigned i, int due)
 {
@@ -284,7 +296,7 @@ static bool is_next_turn_later(const struct rank_window *r, unsigned i, int due)
 	return !goes_the_same_way(later, usual) && goes_the_same_way(later, &next->call);
 }
 
-/* Counts other ranks that made the usual call in this very step. */
+/* Counts the other ranks that made the usual call in this step. */
 static unsigned count_others(
 	const struct window *w, const struct rank_window *me, unsigned i, uint64_t usual)
 {
@@ -305,7 +317,7 @@ static unsigned count_others(
 	return n;
 }
 
-/* The term in which e differs from the call whose place it takes: a message's tag, else as for any call; NULL: none. */
+/* Returns the parameter in which e differs from the call that it replaces (of a message: the tag), or NULL. */
 static const char *other_term_there(const struct entry *e, const struct entry *usual)
 {
 	bool message = e->call.bits & usual->call.bits & CALL_P2P;
@@ -315,7 +327,7 @@ static const char *other_term_there(const struct entry *e, const struct entry *u
 		       : differing_term(&e->call, &usual->call);
 }
 
-/* True if e is the usual operation made from another line: the next call is the same as after the usual one. */
+/* True if e is the usual operation made from another line: the next call is the one that follows the usual one. */
 static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next];
@@ -326,7 +338,7 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 	if ((message ? e->call.op != usual->call.op : e->call.api != usual->call.api) ||
 		e->call.comm != usual->call.comm)
 		return false;
-	/* A message must be the same one with another type, size or tag; roots do not apply to messages. */
+	/* A message must be equal except for type, size or tag; messages have no root. */
 	if ((e->call.bits | usual->call.bits) & CALL_P2P &&
 		(e->call.peer != usual->call.peer || !other_term_there(e, usual)))
 		return false;
@@ -336,13 +348,13 @@ static bool takes_place_of(const struct rank_window *r, unsigned i, int k)
 		return false;
 	if (r->e[e->next].token == r->e[usual->next].token)
 		return true;
-	/* Loop calls are compared by kind, as each has the number that the one before it had. */
+	/* Calls of a loop are compared by kind, because each has the number that the previous one had. */
 	term = other_term_there(e, usual);
 	return term && strcmp(term, "count") != 0 &&
 	       is_alike(&r->e[e->next].call, &r->e[usual->next].call);
 }
 
-/* A new line whose terms are all those of the call after the usual one: that call was made first. */
+/* True if the new line made the call that comes after the usual one, with all its parameters: that call was made first. */
 static bool is_next_made_first(const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *e = &r->e[i], *usual = &r->e[r->e[k].next], *after;
@@ -354,7 +366,7 @@ static bool is_next_made_first(const struct rank_window *r, unsigned i, int k)
 	       !differing_term(&e->call, &after->call);
 }
 
-/* Did that call ever come directly after the one before e[i]? */
+/* True if a call with this token ever came directly after the predecessor of e[i]. */
 static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token)
 {
 	uint64_t before = r->e[r->e[i].prev].token;
@@ -366,7 +378,7 @@ static bool has_followed(const struct rank_window *r, unsigned i, uint64_t token
 	return false;
 }
 
-/* True if the step has more calls of that kind, up to this one, than any step before. */
+/* True if the step has more calls of this kind, up to e[i], than any earlier step. */
 static bool is_one_more(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	unsigned now = 0, most = 0, n = 0;
@@ -403,8 +415,8 @@ static bool goes_on_as_ever(const struct rank_window *r, unsigned i)
 }
 
 /*
- * Other ranks are in a different operation with that number on its communicator. One of them went on after the call before as this rank has
- * done before too: so this rank's call is the odd one.
+ * True if other ranks are in a different operation with the same number on the communicator, and one of them went on after the
+ * predecessor as this rank did in earlier steps: this rank's call is then the odd one.
  */
 static bool meets_others_astray(const struct window *w, const struct rank_window *me, unsigned i)
 {
@@ -441,7 +453,10 @@ static unsigned count_in_step(const struct rank_window *r, uint64_t loop, uint64
 	return n;
 }
 
-/* True if the step of e[i] is over and the loop of the due call made fewer calls in it than in the step of e[k]: one is missing. */
+/*
+ * True if the step of e[i] is over, and the loop of the expected call made fewer calls in it than in the step of e[k]: one is
+ * missing.
+ */
 static bool is_one_fewer(const struct window *w, const struct rank_window *r, unsigned i, int k)
 {
 	const struct entry *due = &r->e[r->e[k].next];
@@ -455,8 +470,8 @@ static bool is_one_fewer(const struct window *w, const struct rank_window *r, un
 }
 
 /*
- * True if the rank never made a call at this place. If steps are counted by the rounds of the calls, the number within a round says
- * nothing: the skipped call may have been the last one of a round, which then goes on.
+ * True if the rank never made a call at this call site. If rounds count as steps, the number in a round has no meaning: the
+ * skipped call may have been the last one of a round, which then continues.
  */
 static bool is_from_new_place(const struct window *w, const struct rank_window *r, unsigned i)
 {
@@ -468,7 +483,10 @@ static bool is_from_new_place(const struct window *w, const struct rank_window *
 	return true;
 }
 
-/* The call that was due comes next, and this one used to follow it directly: the two were swapped, and no round lacks a call. */
+/*
+ * True if the expected call comes next and this one used to follow it directly: the two were swapped, and no round lacks a
+ * call.
+ */
 static bool is_swapped_in_rounds(
 	const struct window *w, const struct rank_window *r, unsigned i, int k, uint64_t due)
 {
@@ -480,8 +498,8 @@ static bool is_swapped_in_rounds(
 }
 
 /*
- * Two calls alternate, A B A B. Swapped, they are A A B B A B; with one skipped, A A B A B. True if e[i], the second A, is followed by B,
- * and that by another A or by nothing.
+ * Two calls alternate, A B A B. Swapped, they are A A B B A B; with one skipped, A A B A B. True if e[i], the second A, is
+ * followed by B, and this B by another A or by nothing.
  */
 static bool is_turn_skipped(const struct rank_window *r, unsigned i, uint64_t usual)
 {
@@ -492,8 +510,8 @@ static bool is_turn_skipped(const struct rank_window *r, unsigned i, uint64_t us
 }
 
 /*
- * Two calls alternate, A B A B; the first came twice and the rest goes on: A A B A. The inputs tell whether the second A is the next
- * turn's, so that a B was skipped, or a repetition. VERDICT_NONE: it cannot be told, or the two were swapped.
+ * Two calls alternate, A B A B, and the first came twice: A A B A. The inputs show whether the second A is that of the next
+ * iteration, so that a B was skipped, or a repetition. VERDICT_NONE: that is not known, or the two were swapped.
  */
 static enum verdict_kind judge_double_turn(
 	const struct rank_window *r, unsigned i, const struct entry *usual)
@@ -508,7 +526,7 @@ static enum verdict_kind judge_double_turn(
 	return e->call.in.digest == before->call.in.digest ? VERDICT_EXTRA : VERDICT_MISSING;
 }
 
-/* An asynchronous call that was started and followed by other calls does not block the rank. */
+/* True if the rank is blocked in the call. An asynchronous call that other calls followed does not block it. */
 static bool is_blocked_in(const struct entry *e)
 {
 	return e->call.bits & CALL_OPEN && !(e->call.bits & CALL_ASYNC && e->next >= 0);
@@ -544,7 +562,7 @@ static bool judge_call(
 		v->what = term;
 		return true;
 	}
-	/* The tag or peer differs from what that turn of the loop always had. */
+	/* The tag or peer differs from what this loop iteration always had. */
 	if (!w->steps && !e->known && e->loop == usual->loop && e->call.bits & CALL_P2P &&
 		!is_wildcard_receive(&e->call)) {
 		term = e->call.tag != usual->call.tag				? "tag"
@@ -556,15 +574,14 @@ static bool judge_call(
 			return true;
 		}
 	}
-	/* The line that made the call before made one more than ever in a step. */
+	/* The line of the predecessor made one call more than ever in a step. */
 	if (w->steps && !e->known && e->loop == r->e[e->prev].loop &&
 		e->call.step == r->e[e->prev].call.step) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
 	/*
-	 * The same as the call before it, from a new line (which may be taken for a later one of that kind), with nothing after it yet. It
-	 * may be after the end of a round.
+	 * The same call as its predecessor, from a new line, with no call after it yet. It may come after the end of a round.
 	 */
 	if ((!e->known || e->moved) && e->next < 0 && is_alike(&e->call, &r->e[e->prev].call) &&
 		!is_alike(&e->call, &usual->call)) {
@@ -584,7 +601,7 @@ static bool judge_call(
 		v->what = term;
 		return true;
 	}
-	/* From a line that never made a call, and the calls after it are the usual ones: an inserted call. */
+	/* An inserted call: from a line that never made a call, and the calls after it are the usual ones. */
 	if (!e->known && e->next >= 0 && has_followed(r, i, r->e[e->next].token) &&
 		(!(e->call.bits & CALL_P2P) ||
 			is_message_alone(&w->g->diagnose.messages, &e->call))) {
@@ -614,7 +631,7 @@ static bool judge_call(
 		*v = make_missing(w, r, i, k, times, e->call.step);
 		return true;
 	}
-	/* Another rank sent, or received, this message: it is not one too many. */
+	/* Another rank sent or received this message, so it is not one too many. */
 	if (!w->steps && e->call.bits & usual->call.bits & CALL_P2P &&
 		is_turn_skipped(r, i, usual->token) &&
 		!is_message_alone(&w->g->diagnose.messages, &e->call)) {
@@ -628,7 +645,7 @@ static bool judge_call(
 		if (swapped && r->e[e->next].token == usual->token) {
 			int after = r->e[e->next].next;
 
-			/* If it comes once more, it was inserted. */
+			/* If the call comes once more, it was inserted. */
 			if (after >= 0 && r->e[after].loop == e->loop &&
 				r->e[after].call.nth == e->call.nth + 1)
 				swapped = false;
@@ -641,7 +658,7 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	/* The rank is blocked in a call from a new line, and others went on as usual with another communicator. */
+	/* The rank is blocked in a call from a new line, and others continued as usual with another communicator. */
 	if (!e->known && e->next < 0 && e->call.bits & CALL_OPEN && !(e->call.bits & CALL_P2P) &&
 		e->call.comm != usual->call.comm && count_others(w, r, i, usual->token) > 0) {
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
@@ -652,7 +669,7 @@ static bool judge_call(
 		*v = make_verdict(w, r, VERDICT_EXTRA, i, &usual->call, times);
 		return true;
 	}
-	/* The rank is blocked in a message, and the usual call may follow yet: in the step in which it is due. */
+	/* The rank is blocked in a message. The usual call may still follow in the step in which it is due. */
 	due = r->e[e->prev].call.step + (usual->call.step - r->e[k].call.step);
 	if (left && is_blocked_in(e) && e->call.bits & usual->call.bits & CALL_P2P &&
 		!(w->steps && e->call.step > due)) {
@@ -660,7 +677,7 @@ static bool judge_call(
 		v->may_follow = true;
 		return true;
 	}
-	/* From a new line: a rank that only skipped a call goes on from the lines that it always used. */
+	/* From a new line, while a rank that only skipped a call continues from the lines that it always used. */
 	if (left && w->steps &&
 		(is_from_new_place(w, r, i) || (e->moved && !goes_on_as_ever(r, i)))) {
 		*v = make_verdict(w, r, VERDICT_ORDER, i, &usual->call, times);
@@ -677,7 +694,7 @@ static bool judge_call(
 	return false;
 }
 
-/* Counts ranks that did the same new thing in that step. */
+/* Counts the ranks that did the same new thing in this step. */
 static unsigned count_alike(
 	const struct window *w, const struct verdict *v, uint64_t before, uint64_t token)
 {
@@ -704,7 +721,7 @@ static unsigned count_alike(
 	return n;
 }
 
-/* causes: only what may have caused the disagreement. */
+/* Returns the first verdict of any rank. causes: only calls that can have caused the disagreement. */
 static struct verdict judge_ranks(const struct window *w, const bool *may, bool causes)
 {
 	struct verdict best = {.kind = VERDICT_NONE}, v;
@@ -744,7 +761,10 @@ struct verdict judge_sequences(const struct window *w, const bool *may)
 	const struct unlike *u = &w->g->unlike;
 	struct verdict v = judge_ranks(w, may, u->any);
 
-	/* Numbers that are shifted by a whole part of the program may begin with a message. Other terms of one call do not. */
+	/*
+	 * If a whole part of the program shifts the numbers, the difference may begin with a message; with other parameters of
+	 * one call it does not.
+	 */
 	if (!v.kind && u->any && (u->what == UNLIKE_OP || u->what == UNLIKE_BYTES))
 		v = judge_ranks(w, may, false);
 	return v;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds the rank that did something unusual, and what it did. Called when ranks disagree or are blocked. The steps before the trouble are
- * read again, and each rank's calls are compared one by one with what the same rank did there before. A call that never followed the one
- * before it, made by few ranks, is the fault: a call skipped, made too often, in another order, or with other terms.
+ * Finds the rank that did something unusual, and what it did. Used when ranks disagree or are
+ * blocked. The steps before the trouble are read again, and each call of a rank is compared with
+ * what followed the same call earlier on that rank. If a call never followed its predecessor
+ * before, and few ranks make it, it is the fault: a call was skipped, repeated, made in another
+ * order or with other parameters.
  */
 #ifndef PROBE_TOOLS_EXPLAIN_H
 #define PROBE_TOOLS_EXPLAIN_H
@@ -13,31 +15,46 @@ enum verdict_kind { VERDICT_NONE, VERDICT_MISSING, VERDICT_EXTRA, VERDICT_ORDER,
 
 struct verdict {
 	enum verdict_kind kind;
-	uint32_t rank; /* index */
+	uint32_t rank; /* index of the folder */
 	uint64_t step;
-	const char *what; /* for VERDICT_TERMS: count dtype redop root tag peer */
-	struct call
-		call; /* skipped (with the terms of the last time), made too often, made too early, with other terms */
-	struct call
-		usual; /* what came there before; for VERDICT_ORDER the call that should have come first */
-	struct call before; /* the call before it */
-	uint64_t event; /* when it showed, by the first host's clock */
-	unsigned
-		times; /* how often the call before was followed by something else, and never by this one */
-	unsigned ranks; /* ranks that were compared */
-	bool alone; /* for VERDICT_EXTRA: no other rank made it; the others made `usual`, which the rank has not entered */
-	bool may_follow; /* for VERDICT_ORDER: the rank is blocked in `call`, and has not entered `usual` yet */
+	const char *what; /* VERDICT_TERMS: count dtype redop root tag peer */
+	/*
+	 * The skipped call (with its previous parameters), the repeated call, the call that was
+	 * made too early, or the call with other parameters.
+	 */
+	struct call call;
+	/* The call that was expected. VERDICT_ORDER: the call that should have come first. */
+	struct call usual;
+	struct call before; /* the predecessor of `call` */
+	uint64_t event; /* time at which the fault showed, by the first host's clock */
+	/* How often the predecessor was followed by another call, and never by this one. */
+	unsigned times;
+	unsigned ranks; /* number of ranks that were compared */
+	/*
+	 * VERDICT_EXTRA: no other rank made the call; the others made `usual`, which this rank has
+	 * not entered.
+	 */
+	bool alone;
+	/*
+	 * VERDICT_ORDER: the rank is blocked in `call` and has not entered `usual`, which may still
+	 * follow.
+	 */
+	bool may_follow;
 };
 
 struct window; /* tools/probe/rules/sequence/window.h */
 
-/* The first rank that did something new which few ranks did. may: by folder index, which ranks to judge; NULL: all. */
+/*
+ * Returns the first rank that did something new that few ranks did. may: by folder index, the ranks
+ * to judge; NULL: all.
+ */
 struct verdict judge_sequences(const struct window *w, const bool *may);
 
 /*
- * Finds the ranks that differ from the others in that term of an operation, by folder index: at most cap. If two sides have the same size,
- * it is the side that differs from other communicators at the same place. Returns how many; 0: it cannot be told. *is, *others: a call of
- * each side.
+ * Finds the ranks whose parameter `what` differs in collective `seq` of communicator `comm`. Stores
+ * at most cap folder indices in rank[]. With two sides of equal size: the side that also differs
+ * from other communicators at the same call site. Returns the number of ranks, or 0 if the side
+ * cannot be determined. *is, *others: a call of each side.
  */
 unsigned judge_terms(const struct window *w, uint64_t comm, int64_t seq, enum meet_unlike what,
 	uint32_t *rank, unsigned cap, struct call *is, struct call *others);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A single step in which a rank made its calls in another order: the two calls that were swapped. */
+/*
+ * Finds the two calls that were swapped in the only step in which a rank made its calls in another
+ * order.
+ */
 #include "tools/probe/rules/sequence/explain_order.h"
 
 #include <stdlib.h>
@@ -9,14 +12,17 @@
 #include "tools/probe/rules/sequence/excused.h"
 #include "tools/probe/rules/sequence/window.h"
 
-#define STEPS_LOOKED_AT 10 /* steps before that one in which the same calls are looked for */
+#define STEPS_LOOKED_AT 10 /* number of earlier steps in which the same calls are looked for */
 
 static uint64_t what_entry_is(const struct entry *e, enum order_way way)
 {
 	return way == ORDER_BY_PLACE ? e->place : hash_kind_of_call(&e->call);
 }
 
-/* Lists the calls of the thread of `first` in that step, in order. Returns how many; *set: a hash of the calls in any order. */
+/*
+ * Lists the calls of the thread of `first` in a step, in order. Returns their number. *set: a hash
+ * of the calls, independent of their order.
+ */
 static unsigned list_step(const struct rank_window *r, const struct call *first, uint64_t step,
 	enum order_way way, const struct entry **list, uint64_t *set)
 {
@@ -35,7 +41,7 @@ static unsigned list_step(const struct rank_window *r, const struct call *first,
 	return n;
 }
 
-/* Does the step begin with the same calls as the other step, in any order? */
+/* Returns true if a step begins with the calls of the other step, in any order. */
 static bool begins_with(
 	const struct entry **now, unsigned n, enum order_way way, unsigned k, uint64_t set)
 {
@@ -46,7 +52,10 @@ static bool begins_with(
 	return k && k <= n && own == set;
 }
 
-/* Receives that were started by that step's thread and completed later, by their completion. */
+/*
+ * Lists the receives that the thread of `first` started in a step and that completed later, in the
+ * order of their completion.
+ */
 static unsigned list_arrivals(const struct rank_window *r, const struct call *first, uint64_t step,
 	const struct entry **list)
 {
@@ -69,8 +78,9 @@ static unsigned list_arrivals(const struct rank_window *r, const struct call *fi
 }
 
 /*
- * A rank may serve its peers in the order in which their messages arrive (MPI_Waitany, MPI_ANY_SOURCE, MPI_Probe): one line of its
- * program then names another peer, or the requests before were completed in another order.
+ * A rank may serve its peers in the order in which their messages arrive (MPI_Waitany,
+ * MPI_ANY_SOURCE, MPI_Probe). Then one line of the program has another peer than before, or the
+ * preceding requests completed in another order.
  */
 static bool follows_arrivals(const struct rank_window *r, const struct entry *now,
 	const struct entry *was, const struct call *first)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that do not do the same, or that are blocked: which of them does something unusual, and what. */
+/*
+ * Ranks that do different things, or that are blocked: which of them does something unusual, and
+ * what.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,13 +20,14 @@
 #include "tools/probe/rules/sequence/window.h"
 
 #define NAMED_IN_TERMS 16u
-#define CUT_OFF_NS 1000000000u /* a rank that waited for less when all were ended was not held up */
+#define CUT_OFF_NS \
+	1000000000u /* ns; a rank that waited for less when all were ended was not blocked by another one */
 
 struct trouble {
 	bool any;
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: no rank is blocked */
-	bool only_stuck; /* ranks are blocked, and there is no other sign of trouble */
+	bool only_stuck; /* ranks are blocked, and there is no other sign of a fault */
 	/* A rank made the calls of a step in another order, without consequences; how this shows. */
 	const struct order_seen *only_order;
 	enum order_way way;
@@ -75,7 +79,10 @@ static char *unlike_text(const struct report *r, const struct unlike *u)
 	return all;
 }
 
-/* Appends "rank 0 made it in its backward pass, called from ..."; nothing if neither is known. */
+/*
+ * Appends "rank 0 made it in its backward pass, called from ...". Appends nothing if neither is
+ * known.
+ */
 static void append_place_of_terms(struct report *r, char **text, const struct terms *t)
 {
 	struct call c = {.rank = t->rank, .stack = t->stack};
@@ -90,7 +97,7 @@ static void append_place_of_terms(struct report *r, char **text, const struct te
 	free(at);
 }
 
-/* Describes both sides with the lines that made the calls. */
+/* Describes both sides, with the lines that made the calls. */
 static char *disagreement_text(struct report *r, const struct unlike *u)
 {
 	char *text = unlike_text(r, u);
@@ -100,7 +107,7 @@ static char *disagreement_text(struct report *r, const struct unlike *u)
 	return text;
 }
 
-/* The field `what` of --json. */
+/* Returns the word of `what` for --json. */
 static const char *unlike_field(enum meet_unlike what)
 {
 	static const char *const word[] = {[UNLIKE_NOTHING] = NULL,
@@ -131,7 +138,7 @@ static char *format_term(const struct call *c, const char *what)
 	return tool_format("%s elements", out_count(c->count));
 }
 
-/* The field `what` in words. */
+/* Returns the field `what` of --json in words. */
 static const char *term_word(const char *what)
 {
 	return strcmp(what, "redop") == 0   ? "reduction"
@@ -172,7 +179,10 @@ static char *verdict_text(struct report *r, const struct verdict *v)
 			(unsigned long long)v->step, who, call, before, usual, times, at);
 		break;
 	case VERDICT_ORDER:
-		/* The rank is blocked in one call: it cannot be told whether the other one would have followed. */
+		/*
+		 * The rank is blocked in one call, so it is not known whether the other one would
+		 * have followed.
+		 */
 		a = v->may_follow ? called_from_text(r, &v->usual) : tool_strdup("");
 		all = tool_format("step %llu: %s made two calls in another order%s: %s before %s, "
 				  "which came first "
@@ -210,9 +220,9 @@ static bool is_phase(uint32_t phase, const char *word)
 }
 
 /*
- * All ranks take part once in each reduction of a backward pass. One rank is outside of every pass, in a call that is no such reduction,
- * and the others are in one more pass. So it made one pass fewer, or this call is one too many. Which of its iterations had no pass does
- * not show.
+ * Each rank takes part once in each reduction of a backward pass. If one rank is in another call
+ * outside of any backward pass, and the others are in one pass more, the rank made one pass fewer,
+ * or this call is one too many. Which iteration had no pass is not known.
  */
 static const struct terms *find_fewer_passes(const struct report *r, const struct verdict *v)
 {
@@ -231,8 +241,8 @@ static const struct terms *find_fewer_passes(const struct report *r, const struc
 }
 
 /*
- * True if the rank ended its step after a backward pass and skipped a call that belonged to a further pass in the step before: to that
- * pass's forward pass, or between the two passes.
+ * True if the rank ended its step after a backward pass, and skipped a call that in the previous
+ * step belonged to a further pass: to its forward pass, or between the two passes.
  */
 static bool is_pass_skipped(const struct window *w, const struct verdict *v)
 {
@@ -280,7 +290,10 @@ static void name_others(struct report *r, struct finding *f)
 	}
 }
 
-/* A circle without calls that had just been entered when the job ended: those would have completed. */
+/*
+ * Finds a circle without calls that were entered just before the job ended, because these would
+ * have completed.
+ */
 static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
 {
 	if (!find_wait_circle(r, w))
@@ -292,8 +305,10 @@ static bool find_lasting_circle(struct report *r, struct waiting_ranks *w)
 }
 
 /*
- * A rank is blocked in a message, and the usual first call is not made yet. If its peer waits for that very call, and so on around a
- * circle, the rank swapped the two calls; otherwise it skipped the first. It also skipped it if the lengths of messages say so.
+ * Decides between swapped and skipped. The rank is blocked in a message and has not made the call
+ * that usually comes first. If its peer waits for that call, directly or around a circle, the two
+ * calls were swapped; else the first was skipped. It was also skipped if the lengths of messages
+ * show it.
  */
 static void settle_order(struct report *r, struct verdict *v)
 {
@@ -303,7 +318,10 @@ static void settle_order(struct report *r, struct verdict *v)
 	bool skipped = t->any && t->skipped && v->kind == VERDICT_ORDER &&
 		       (t->sender ? t->send.rank : t->recv.rank) == v->rank;
 
-	/* It has gone on to calls other than the one that came too early: with two swapped calls the second would have been next. */
+	/*
+	 * The rank has gone on to other calls than the one that came too early. After a swap, the
+	 * expected call would be next.
+	 */
 	skipped |= v->may_follow && v->kind == VERDICT_ORDER && v->call.bits & CALL_P2P && in &&
 		   !in->waiting && !(in->call.bits & CALL_P2P);
 	if (!skipped && (!v->may_follow || find_lasting_circle(r, &circle)))
@@ -315,12 +333,12 @@ static void settle_order(struct report *r, struct verdict *v)
 }
 
 /*
- * The end of a rank by a signal is known to a tick, or by its last sign of life. A call that another rank made wrongly in that time is the
- * cause of the death, not its consequence.
+ * The end of a rank by a signal is known to a tick, or by its last sign of life. A wrong call that
+ * another rank made in that time is the cause of the end and not its consequence.
  */
 static void write_before_death(const struct report *r, struct finding *f)
 {
-	const struct finding *left = &r->finding[0]; /* find_left() comes first */
+	const struct finding *left = &r->finding[0]; /* the finding of find_left() comes first */
 
 	if (r->left && f->nrank && f->rank[0] != left->rank[0] && f->event > left->event &&
 		f->event - left->event < CUT_OFF_NS)
@@ -378,7 +396,7 @@ static void add_verdict(
 	name_call(f, &v->call);
 	f->call.step = v->step;
 	if (others) {
-		/* The line of the missing pass. */
+		/* The line that should have made the missing pass. */
 		f->what = what[VERDICT_MISSING];
 		f->call.rank = others->rank;
 		f->call.stack = others->stack;
@@ -387,7 +405,7 @@ static void add_verdict(
 		f->call.seq = others->seq;
 	}
 	f->event = v->event && v->event < t->event ? v->event : t->event;
-	/* After a death is reported to it, a rank may skip calls, or make others. */
+	/* A rank that learns of another rank's end may skip calls, or make others. */
 	if (v->kind == VERDICT_ORDER || v->kind == VERDICT_TERMS)
 		write_before_death(r, f);
 	f->evidence =
@@ -399,8 +417,8 @@ static void add_verdict(
 }
 
 /*
- * A message that was sent and that no rank receives, and another one that a rank waits for. odd: what is wrong with the send or the
- * receive, in words.
+ * Adds the finding that a message was sent that no rank receives, while a rank waits for another
+ * one. odd: what is wrong with the send or the receive.
  */
 static struct finding *add_crossed(struct report *r, const struct trouble *t,
 	enum finding_kind kind, const struct call *send, const struct call *recv, bool sender,
@@ -427,7 +445,9 @@ static struct finding *add_crossed(struct report *r, const struct trouble *t,
 	return f;
 }
 
-/* Matched by the tag, or by the rank at the other end. */
+/*
+ * Looks for messages that match except for the tag, then for those that match except for the peer.
+ */
 static bool add_crossed_message(struct report *r, const struct trouble *t)
 {
 	const struct messages *m = &r->g.diagnose.messages;
@@ -497,14 +517,17 @@ static void add_mismatch(struct report *r, const struct trouble *t, const struct
 		r->g.folders.path);
 }
 
-/* Ranks wait for each other and none of them has done anything new: the program itself is the cause. */
+/*
+ * Adds the finding that ranks wait for each other although none did anything new: the program
+ * itself is the cause.
+ */
 static bool add_circle(struct report *r, const struct trouble *t)
 {
 	struct waiting_ranks w;
 	struct finding *f;
 	char *text = NULL;
 
-	/* If one rank holds the others up, it is no circle. */
+	/* If one rank delays the others, it is no circle. */
 	if (find_holding_ranks(r, &w) || !find_lasting_circle(r, &w))
 		return false;
 	for (unsigned i = 0; i < w.n && i < WAITS_NAMED; i++) {
@@ -539,8 +562,9 @@ static bool add_circle(struct report *r, const struct trouble *t)
 }
 
 /*
- * True if the new call is a message to or from a rank that others wait for and that is blocked in no call: that rank waits in a probe or a
- * test, which is not recorded. No rank waits for the rank that skipped the message or sent another one.
+ * True if the new call is a message to or from a rank that others wait for and that is in no
+ * recorded call: it waits in a probe or test, which is not recorded. No rank waits for the rank
+ * that skipped the message or sent another one.
  */
 static bool holds_up_awaited(const struct report *r, const struct verdict *v, const bool *awaited)
 {
@@ -564,7 +588,10 @@ static struct trouble first_trouble(struct report *r)
 	const struct stuck *s = report_stuck(r, &hang);
 	struct trouble t = {.stuck = s};
 
-	/* A pause of a running job is no trouble yet. Nor is the state in which signals ended the ranks in the middle of their work. */
+	/*
+	 * A pause of a running job is no fault yet. Neither is the state in which signals ended the
+	 * ranks during their work.
+	 */
 	if (s && !r->left &&
 		(hang ||
 			(is_job_over(r) && !(s->age_max < CUT_OFF_NS && all_ended_by_signal(r))))) {
@@ -573,7 +600,7 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = s->sample->call.comm;
 		t.event = s->sample->call.start;
 	}
-	/* Without the calls between them, neither places nor links have an order. */
+	/* Because calls between them are missing, call sites and links have no order. */
 	if (r->g.thinned)
 		o = &no_meeting, l = NULL;
 	if (o->any && (!t.any || o->event < t.event)) {
@@ -595,7 +622,9 @@ static struct trouble first_trouble(struct report *r)
 		t.event = u->event < t.event || !t.event ? u->event : t.event;
 	}
 	t.only_stuck = t.any && !o->any && !l && !u->any;
-	/* Another order in one step: no rank had to wait because of it, and nothing else went wrong. */
+	/*
+	 * Another order in one step, because of which no rank had to wait; nothing else went wrong.
+	 */
 	if (!t.any && !r->g.thinned && (order = find_odd_step_order(&r->g.diagnose.orders, &way)))
 		t = (struct trouble){.any = true,
 			.step = order->odd_first.step,
@@ -614,11 +643,14 @@ static bool is_any_stopped(const struct report *r)
 	return false;
 }
 
-/* awaited: the ranks to judge; NULL: all. */
+/* awaited: ranks to judge, by folder; NULL: all. */
 static struct verdict judge_awaited(
 	const struct report *r, const struct window *w, const bool *awaited)
 {
-	/* A rank that did something new, but that no rank waits for, does not hold the others up: it only went on. */
+	/*
+	 * A rank that did something new, but that no rank waits for, does not block the others: it
+	 * only went on.
+	 */
 	struct verdict v = judge_sequences(w, awaited);
 
 	if (v.kind || !awaited)
@@ -630,8 +662,9 @@ static struct verdict judge_awaited(
 }
 
 /*
- * Calls were skipped to keep max_overhead. What ranks made before and after a call is not known, but two rows of one
- * operation show that they do not agree on it, and open calls that they wait for each other.
+ * Calls were skipped to keep max_overhead, so the calls before and after a recorded one are not
+ * known. Still, two rows of one operation show that ranks do not agree on it, and open calls show
+ * that ranks wait for each other.
  */
 static void find_trouble_of_thinned(struct report *r, const struct trouble *t)
 {
@@ -674,7 +707,7 @@ void find_trouble(struct report *r)
 	if (!v.kind && !t.only_order)
 		v = judge_passed(w);
 	free(awaited);
-	/* Two of its steps have one number, which is reported by itself. */
+	/* Two steps of the rank have one number, which is reported separately. */
 	lag = first_step_lag(&r->g.diagnose.results);
 	if (lag && v.kind && lag->rank == v.rank && v.step + 1 >= lag->call.step)
 		v.kind = VERDICT_NONE;

@@ -41,10 +41,13 @@ void mark_missing_ranks(const struct window *w, bool *awaited)
 		}
 }
 
-/* Which calls each rank made: by token and step, by place and step, by communicator and number there. */
+/*
+ * Which calls each rank made: by token and step, by call site and step, by communicator and number
+ * on it.
+ */
 struct found {
-	struct table_key key; /* a: hash; b: rank's index in the window */
-	unsigned at, n; /* the first one; how many */
+	struct table_key key; /* a: hash; b: index of the rank in the window */
+	unsigned at, n; /* at: the first such call; n: how many there are */
 };
 
 enum found_by { BY_TOKEN = 1, BY_PLACE, BY_NUMBER };
@@ -105,7 +108,10 @@ static bool is_found_again(const struct table *t, uint64_t hash, unsigned rank)
 	return f && f->n > 1;
 }
 
-/* Counts how often that rank came to the place right after such a call in the steps before. */
+/*
+ * Counts how often the rank came to the call site right after a call like `before` in earlier
+ * steps.
+ */
 static unsigned count_before(const struct rank_window *r, uint64_t before, const struct entry *e)
 {
 	unsigned n = 0;
@@ -116,7 +122,10 @@ static unsigned count_before(const struct rank_window *r, uint64_t before, const
 	return n;
 }
 
-/* True if the last one was as long ago as the time between the last two, or since the beginning. */
+/*
+ * True if the last such call was as long ago as the time between the last two, or since the
+ * beginning.
+ */
 static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 {
 	uint64_t step[2] = {0, 0};
@@ -134,7 +143,10 @@ static bool is_due_by_period(const struct rank_window *r, const struct entry *e)
 	return n >= 2 && e->call.step - step[1] == step[1] - step[0];
 }
 
-/* The rank made the same call after the same predecessor before, and has made nothing since: it may still get to the call in question. */
+/*
+ * True if the rank has made the same call after the same predecessor in earlier steps, and no other
+ * call since: it may still come to the call in question.
+ */
 static bool may_come_yet(const struct rank_window *r, uint64_t before, const struct entry *last)
 {
 	if (last->next >= 0 || last->call.bits & CALL_OPEN)
@@ -146,7 +158,10 @@ static bool may_come_yet(const struct rank_window *r, uint64_t before, const str
 	return false;
 }
 
-/* The call of rank k that corresponds to e of another rank; NULL: there is none, or it is ambiguous. */
+/*
+ * Returns the call of rank k that corresponds to call e of another rank, or NULL if there is none,
+ * or it is ambiguous.
+ */
 static const struct entry *find_same_call(
 	const struct window *w, const struct table *t, const struct entry *e, unsigned k)
 {
@@ -155,7 +170,10 @@ static const struct entry *find_same_call(
 
 	if (!is_found_again(t, by_token, k))
 		return find_call_of_rank(w, t, by_token, k);
-	/* If a step has more turns of a loop than another step, the communicator's numbers identify the call. */
+	/*
+	 * If a step has more iterations of a loop than another step, the communicator's numbers
+	 * identify the call.
+	 */
 	if (!is_collective(e))
 		return NULL;
 	same = find_call_of_rank(
@@ -164,8 +182,9 @@ static const struct entry *find_same_call(
 }
 
 /*
- * Did rank k go on with a different call where q made e, and never make e in that step? Then it was in another call while the others were
- * in e, or it never entered it. *next: what it made there.
+ * True if rank k went on with a different call when rank q made e, and did not make e in that step:
+ * it was in another call while the others were in e, or never entered e. *next: the call that it
+ * made instead.
  */
 static bool went_past(const struct window *w, const struct table *t, const struct rank_window *q,
 	const struct entry *e, unsigned k, const struct entry **next)
@@ -185,7 +204,7 @@ static bool went_past(const struct window *w, const struct table *t, const struc
 	       !find_call_of_rank(w, t, hash_found(BY_PLACE, e->place, e->call.step), k);
 }
 
-/* Is that rank blocked in a collective that no other rank has called at this place? */
+/* True if the rank is blocked in a collective that no other rank has called at this call site. */
 static bool is_made_alone(
 	const struct window *w, const struct rank_window *r, const struct entry *e)
 {
@@ -198,7 +217,10 @@ static bool is_made_alone(
 	return r->rank == e->call.rank;
 }
 
-/* Reports the new call first, then the one that the rank has not entered. */
+/*
+ * Sets the new call as the call of the verdict, and the one that the rank has not entered as the
+ * usual call.
+ */
 static void make_alone(struct verdict *v, const struct entry *made, const struct entry *alone)
 {
 	v->kind = VERDICT_EXTRA;
@@ -232,14 +254,14 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 		return false;
 	times = count_before(missing, before->token, e);
 	/*
-	 * A call that comes every few steps may not have come after that predecessor yet: then most ranks are right, if the rank can no
-	 * longer get to it.
+	 * A call that comes every few steps may be new after this predecessor. Then most ranks are
+	 * right, if the rank can no longer come to it.
 	 */
 	if (!times &&
 		(with < 2 || other->call.bits & CALL_P2P ||
 			(other->call.step <= e->call.step && other->call.comm != e->call.comm)))
 		return false;
-	/* Of two ranks, the one is right whose call comes at a fixed period, and is due. */
+	/* With two ranks, the one is right whose call comes in a fixed period and is due. */
 	if (with == 1 &&
 		(!is_due_by_period(q, e) || times >= count_before(missing, before->token, other)))
 		return false;
@@ -251,7 +273,7 @@ static bool judge_one_passed(const struct window *w, const struct table *t,
 		.before = before->call,
 		.times = times,
 		.ranks = w->n};
-	/* The line of the call, as the rank that skipped it made it before. */
+	/* The line of the call, from the earlier calls of the rank that skipped it. */
 	for (unsigned i = 0; i < missing->n; i++)
 		if (missing->e[i].place == e->place)
 			v->call = missing->e[i].call;

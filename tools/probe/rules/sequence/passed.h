@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ranks that skipped a collective operation in which others are blocked. An operation that comes only every few steps can be skipped
- * without any call following an unusual one.
+ * Ranks that skipped a collective operation in which others are blocked. If an operation is made
+ * only every few steps, skipping it does not bring any two calls together that never followed each
+ * other before.
  */
 #ifndef PROBE_TOOLS_PASSED_H
 #define PROBE_TOOLS_PASSED_H
@@ -9,10 +10,13 @@
 #include "tools/probe/rules/sequence/explain.h"
 #include "tools/probe/rules/sequence/window.h"
 
-/* Marks, by folder index, the ranks that a collective operation which others have entered is waiting for. */
+/*
+ * Sets awaited[i] for each folder i whose rank is missing in a collective operation that others
+ * have entered.
+ */
 void mark_missing_ranks(const struct window *w, bool *awaited);
 
-/* Finds the first rank that skipped such an operation, or made it alone. */
+/* Returns the first rank that skipped such an operation, or made one alone. */
 struct verdict judge_passed(const struct window *w);
 
 #endif

@@ -24,7 +24,7 @@ static void suspect_world_ranks(
 	}
 }
 
-/* The other end of a message of a suspect. */
+/* Adds the peer of a suspect's message. */
 static void suspect_peer(const struct report *r, struct suspects *s, const struct call *c)
 {
 	int peer = -1;
@@ -35,7 +35,7 @@ static void suspect_peer(const struct report *r, struct suspects *s, const struc
 		suspect_rank(s, (uint32_t)peer);
 }
 
-/* The other ends of messages that suspects wait for, or that were not received. */
+/* Adds the peers of messages that suspects wait for, or that were not received. */
 static void suspect_peers(const struct report *r, struct suspects *s)
 {
 	for (unsigned i = 0; i < r->g.opens.n; i++)
@@ -67,8 +67,8 @@ struct suspects list_suspects(
 		return s;
 	}
 	/*
-	 * Either few ranks are blocked in a call that no other rank makes, or few ranks are missing in a call that all others are blocked
-	 * in.
+	 * Either few ranks are blocked in a call that no other rank makes, or few ranks are missing
+	 * in a call in which all others are blocked.
 	 */
 	if (stuck->n <= SUSPECTS_MAX / 2)
 		suspect_world_ranks(r, &s, stuck->rank, stuck->n);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * In a large job only some ranks are read again when something went wrong (window.h), and the culprit must be among them: ranks that
- * differ, that are blocked elsewhere or are missing, and the other ends of their messages.
+ * Ranks that may be the culprit. In a large job only some ranks are read again after a fault
+ * (window.h), and the culprit must be one of them: ranks that differ, that are blocked elsewhere or
+ * missing, and the peers of their messages.
  */
 #ifndef PROBE_TOOLS_REPORT_SUSPECTS_H
 #define PROBE_TOOLS_REPORT_SUSPECTS_H
@@ -9,7 +10,10 @@
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/sequence/window.h"
 
-/* stuck: where ranks are blocked; NULL: nowhere. order: a step that one rank made in another order; NULL: there is none. */
+/*
+ * Returns the suspects. stuck: the operation in which ranks are blocked; NULL: none. order: a step
+ * that one rank made in another order; NULL: none.
+ */
 struct suspects list_suspects(
 	const struct report *r, const struct stuck *stuck, const struct order_seen *order);
 

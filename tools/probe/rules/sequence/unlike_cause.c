@@ -6,7 +6,10 @@ static bool is_on_unlike_comm(const struct window *w, const struct call *c)
 	return c->comm == w->g->unlike.comm && !(c->bits & (CALL_P2P | CALL_LOCAL));
 }
 
-/* The call that the rank made with the number of the disagreement; NULL: it is not in the window. */
+/*
+ * Returns the rank's call with the number at which ranks disagree, or NULL if the window does not
+ * contain it.
+ */
 static const struct entry *find_unlike_call(const struct window *w, uint32_t rank)
 {
 	for (unsigned j = 0; j < w->n; j++)
@@ -19,7 +22,10 @@ static const struct entry *find_unlike_call(const struct window *w, uint32_t ran
 	return NULL;
 }
 
-/* Both sides made that call at one place of one step: none of them is a call ahead, and nothing was skipped or inserted. */
+/*
+ * True if both sides made the call at one call site in one step: neither is a call ahead, and
+ * nothing was skipped or inserted.
+ */
 static bool is_unlike_at_one_place(const struct window *w)
 {
 	const struct entry *a = find_unlike_call(w, w->g->unlike.a.rank),
@@ -28,7 +34,10 @@ static bool is_unlike_at_one_place(const struct window *w)
 	return a && b && a->place == b->place && a->call.step == b->call.step;
 }
 
-/* Is there such a collective from e[from] on, before the call with that token, which comes soon or never? */
+/*
+ * True if a collective of the communicator comes at or after e[from], but before the call with this
+ * token, which comes soon or never.
+ */
 static bool reaches_unlike_comm(
 	const struct window *w, const struct rank_window *r, int from, uint64_t until)
 {

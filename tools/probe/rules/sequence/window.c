@@ -8,13 +8,13 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
-#define BEFORE_WAIT 16 /* calls of a rank before the one that it is blocked in */
-#define CALLS_MAX 3000u /* for each rank, the latest */
+#define BEFORE_WAIT 16 /* calls of a rank before the one in which it is blocked */
+#define CALLS_MAX 3000u /* maximum number of calls of a rank, the latest ones */
 #define STEPS_BEFORE 10
 #define CALLS_BEFORE \
-	1000 /* for each rank, if steps are the rounds of the calls: these may be rounds of a loop inside a step */
+	1000 /* for each rank, if rounds are the steps: they may be rounds of a loop inside a step */
 #define LATEST_SHARE \
-	10 /* without steps this fraction of the window, the last calls, is always judged: 1/10 */
+	10 /* without marked steps, the last tenth of the window's calls is always judged */
 #define CHAINS_MAX 32u
 
 /* ---- reading ---- */
@@ -26,7 +26,10 @@ static int by_sequence(const void *x, const void *y)
 	return a->call.seq < b->call.seq ? -1 : a->call.seq > b->call.seq;
 }
 
-/* The purpose of a communicator: it is the same for communicators of other ranks that serve the same purpose. */
+/*
+ * Returns the purpose of a communicator: equal for communicators of other ranks with the same
+ * purpose.
+ */
 static uint64_t comm_role(const struct window *w, const struct call *c)
 {
 	const struct comm_info *k = comms_find(&w->g->comms, c->comm);
@@ -60,7 +63,7 @@ static void add_entry(struct window *w, struct rank_window *r, const struct call
 	e->chain = c->thread;
 }
 
-/* Is the call among the first n entries? They are sorted. */
+/* True if the call is among the first n entries, which are sorted. */
 static bool has_sequence(const struct rank_window *r, unsigned n, const struct call *c)
 {
 	struct entry e = {.call = *c};
@@ -100,7 +103,7 @@ static void read_rank_window(struct window *w, uint32_t rank)
 	read = r->n;
 	if (read)
 		qsort(r->e, read, sizeof(*r->e), by_sequence);
-	/* Adds started calls, which may still be open while later calls are complete. */
+	/* Adds started calls, which may still be open when later calls are complete. */
 	for (unsigned i = 0; i < g->opens.n; i++) {
 		struct call *o = &g->opens.call[i].call;
 
@@ -122,14 +125,17 @@ static int by_start_of_call(const void *x, const void *y)
 }
 
 /*
- * Callbacks run on any thread that completes the operation they wait for, so their callers differ by chance. Their calls are ordered per
- * communicator, whose order does not depend on the caller, and their line is the innermost frame.
+ * Callbacks run on any thread that completes the operation for which they wait, so their callers
+ * differ by chance. Their calls are ordered per communicator, because that order does not depend on
+ * the caller, and their line is the innermost frame.
  */
 static void chain_callbacks(struct window *w)
 {
 	struct leaf {
-		struct table_key
-			key; /* a: leaf; b: rank, or UINT64_MAX: true if several threads of some rank made these calls */
+		/*
+		 * a: leaf; b: rank, or UINT64_MAX: several threads of some rank made these calls.
+		 */
+		struct table_key key;
 		uint32_t thread;
 	} * l;
 	struct table leaves;
@@ -165,7 +171,10 @@ static void chain_callbacks(struct window *w)
 			e->near = 0;
 			moved = true;
 		}
-		/* Sequence numbers are given to threads in blocks. */
+		/*
+		 * Threads get sequence numbers in blocks, so these do not show the order between
+		 * threads.
+		 */
 		if (moved)
 			qsort(r->e, r->n, sizeof(*r->e), by_start_of_call);
 	}
@@ -202,8 +211,9 @@ bool is_judged(const struct window *w, const struct rank_window *r, unsigned i)
 }
 
 /*
- * A rank may have begun long ago to wait for a message that never came, while others went on. Returns the time of some calls before that,
- * when nothing was wrong yet.
+ * A rank may have begun long ago to wait for a message that never came, while others went on.
+ * Returns the time of the call BEFORE_WAIT calls before that wait, when nothing was wrong yet;
+ * UINT64_MAX: no rank waits.
  */
 static uint64_t begin_of_waiting(const struct window *w)
 {
@@ -223,8 +233,8 @@ static uint64_t begin_of_waiting(const struct window *w)
 }
 
 /*
- * Calls that are judged for each rank in addition to its latest ones: those since a rank has been waiting, but not before the middle of its
- * calls.
+ * Sets the calls of each rank that are judged in addition to the latest ones: those since a rank
+ * began to wait, but none of the first half.
  */
 static void choose_judged(struct window *w)
 {
@@ -242,8 +252,8 @@ static void choose_judged(struct window *w)
 }
 
 /*
- * The same from the call in which a rank began to wait, however early that is; as many calls as before tell what is usual. False: no wait
- * began earlier.
+ * Like choose_judged(), from the call at which a rank began to wait, however early; other calls of
+ * equal number show what is usual. Returns false if no wait began in the first half.
  */
 static bool choose_earlier(struct window *w)
 {
@@ -270,7 +280,10 @@ static bool is_line_in_step(const struct rank_window *r, uint64_t line, uint64_t
 	return false;
 }
 
-/* The place where the rank made such a call in the steps before, if it is only one: a place of the same line if there is any. 0: none. */
+/*
+ * Returns the loop in which the rank made such a call in earlier steps, if there is only one; a
+ * loop on the same line if there is any. 0: none.
+ */
 static uint64_t find_former_loop(const struct window *w, const struct rank_window *r, unsigned i)
 {
 	uint64_t near = 0, any = 0;
@@ -292,8 +305,8 @@ static uint64_t find_former_loop(const struct window *w, const struct rank_windo
 }
 
 /*
- * A branch that is taken only once makes its calls from lines of its own. They are taken for the calls of the usual lines, if those lines
- * make no call in that step.
+ * A branch that is taken only once makes its calls from lines of its own. These calls are taken for
+ * calls of the usual lines, if the usual lines make no call in the step.
  */
 static void follow_moved_calls(const struct window *w, struct rank_window *r)
 {
@@ -334,7 +347,7 @@ static void find_known_places(const struct window *w, struct rank_window *r)
 	struct table seen;
 
 	table_init(&seen, sizeof(struct table_key), 4 * CALLS_MAX);
-	/* A new phase of the program is known from its later calls too. */
+	/* The later calls also show what a new phase of the program does. */
 	for (unsigned i = r->until; !w->steps && i < r->n; i++)
 		if (!is_judged(w, r, i))
 			table_get(&seen, r->e[i].place, 0);
@@ -347,8 +360,8 @@ static void find_known_places(const struct window *w, struct rank_window *r)
 }
 
 struct successor {
-	struct table_key
-		key; /* a: place; b: the place of the call before in its chain, 0 if there is none */
+	/* a: call site; b: call site of the previous call in its chain, 0 if there is none. */
+	struct table_key key;
 };
 
 static uint64_t hash_finer_place(const struct entry *e)
@@ -360,8 +373,9 @@ static uint64_t hash_finer_place(const struct entry *e)
 }
 
 /*
- * In a run without steps, and in a loop whose number of turns varies, the turns of a loop of messages have no number: tag and peer identify
- * them if each always follows the same one. For a server, which answers any rank in the order of arrival, they say nothing.
+ * Without marked steps, and in a loop whose number of iterations varies, the iterations of a loop
+ * of messages have no number. Tag and peer identify them if each iteration always follows the same
+ * one. At a server, which answers any rank in the order of arrival, they mean nothing.
  */
 static void tell_turns_by_terms(struct rank_window *r)
 {
@@ -388,14 +402,17 @@ static void tell_turns_by_terms(struct rank_window *r)
 	table_free(&seen);
 }
 
-/* Calls of one thread, step by step. */
+/* How many calls a thread makes, step by step. */
 struct own_time {
 	struct table_key key; /* a: chain */
 	uint64_t step;
-	uint32_t now, last; /* calls in this step and in the one before */
-	bool gap; /* there are steps without any calls between these two */
-	uint32_t steps,
-		same; /* steps that were compared with the one before; steps with as many calls as the one before */
+	uint32_t now, last; /* number of calls in this step, and in the previous step */
+	bool gap; /* there are steps without calls between these two */
+	/*
+	 * steps: steps that were compared with the previous one; same: steps with as many calls as
+	 * the previous one.
+	 */
+	uint32_t steps, same;
 };
 
 static void note_own_time(struct own_time *o, uint64_t step)
@@ -414,7 +431,10 @@ static void note_own_time(struct own_time *o, uint64_t step)
 	o->now = 1;
 }
 
-/* True for one of several threads that does not follow the steps: its calls are now in this step and now in the next one. */
+/*
+ * True for one of several threads if it does not follow the steps, so that its calls are sometimes
+ * in this step and sometimes in the next.
+ */
 static bool keeps_own_time(const struct table *chains, const struct entry *e)
 {
 	const struct own_time *o = table_find(chains, e->chain, 0);
@@ -422,13 +442,16 @@ static bool keeps_own_time(const struct table *chains, const struct entry *e)
 	return chains->n > 1 && o && o->steps > 2 && 3 * o->same < 2 * o->steps;
 }
 
-/* How many turns a loop makes, step by step. */
+/* How many iterations a loop makes, step by step. */
 struct loop_turns {
 	struct table_key key; /* a: loop */
 	uint64_t step;
-	uint32_t now, last; /* in this step and in the last step that had any */
-	uint32_t steps,
-		same; /* steps that were compared; steps with as many turns as the one before */
+	/* Number of iterations in this step, and in the last step that had any. */
+	uint32_t now, last;
+	/*
+	 * steps: steps that were compared; same: steps with as many iterations as the one before.
+	 */
+	uint32_t steps, same;
 };
 
 static void note_loop_turn(struct loop_turns *o, uint64_t step)
@@ -446,7 +469,10 @@ static void note_loop_turn(struct loop_turns *o, uint64_t step)
 	o->now = 1;
 }
 
-/* True for a loop that runs until a condition is met: the number of the turn within the step says nothing. */
+/*
+ * True for a loop that runs until a condition is met: the number of an iteration in the step has no
+ * meaning.
+ */
 static bool has_any_turns(const struct table *loops, const struct entry *e)
 {
 	const struct loop_turns *o = table_find(loops, e->loop, 0);
@@ -454,7 +480,7 @@ static bool has_any_turns(const struct table *loops, const struct entry *e)
 	return o && o->steps > 2 && 3 * o->same < 2 * o->steps;
 }
 
-/* Gives each call its number at its place in its step, in the order in which the calls were made. */
+/* Numbers the calls of each call site in a step, in the order in which they were made. */
 static void count_turns(const struct window *w, struct rank_window *r)
 {
 	struct table chains, loops;
@@ -493,7 +519,7 @@ static void count_turns(const struct window *w, struct rank_window *r)
 	table_free(&loops);
 }
 
-/* Links each call to the one before it in its chain. */
+/* Links each call to the previous one of its chain. */
 static void chain_calls(struct rank_window *r)
 {
 	uint64_t chain[CHAINS_MAX];
@@ -541,7 +567,10 @@ static void learn_terms(struct window *w, const struct entry *e)
 	t->peers |= t->peer != relative_peer(c);
 }
 
-/* A hash of those terms of a call that are always the same at its place. An open call may not know them: then the usual ones are taken. */
+/*
+ * Returns a hash of those parameters of the call that never vary at its call site. If an open call
+ * lacks a parameter, the usual value is taken.
+ */
 static uint64_t hash_terms(const struct window *w, const struct entry *e, uint64_t place)
 {
 	const struct usual_terms *t = table_find(&w->terms, place, 0);
@@ -569,7 +598,7 @@ static void read_one_more(struct window *w, uint32_t rank)
 		read_rank_window(w, rank);
 }
 
-/* Finds the places, and the tokens from the terms in calls that are not judged. */
+/* Sets call sites, and tokens by the parameters in calls that are not judged. */
 static void compare_by_habit(struct window *w)
 {
 	table_init(&w->terms, sizeof(struct usual_terms), 1u << 16);
@@ -581,7 +610,7 @@ static void compare_by_habit(struct window *w)
 		chain_calls(r);
 		tell_turns_by_terms(r);
 		find_known_places(w, r);
-		/* Without steps: judged calls are not learnt from. */
+		/* Without marked steps, judged calls do not count as usual. */
 		for (unsigned i = 0; i < r->n; i++)
 			if (w->steps ? r->e[i].call.step < w->step : !is_judged(w, r, i))
 				learn_terms(w, &r->e[i]);

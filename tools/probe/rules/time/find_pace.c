@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranks that compute for longer, not counting waits; links that are slower than others. */
+/*
+ * Ranks that compute for longer than others (waits excluded), and links that are slower than
+ * others.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +11,7 @@
 #include "tools/probe/model/times/noise.h"
 #include "tools/probe/rules/report.h"
 
-#define LONGER_BEFORE 4 /* longer rounds that are needed before a rank is called slow in them */
+#define LONGER_BEFORE 4 /* minimum number of longer rounds before a rank is called slow in them */
 #define LINK_SAMPLE 64u /* maximum number of messages of a link that are compared */
 
 static struct finding *add_pace(
@@ -24,8 +27,9 @@ static struct finding *add_pace(
 }
 
 /*
- * How much more time libprobe itself took on this rank than on any other, in ns a step. That time is between calls: if only one
- * rank gets results, they are measured after its flush.
+ * Returns how much more time per step, in ns, libprobe itself took on this rank than on any other
+ * rank. That time is between calls: if only one rank gets results, they are measured after its
+ * flush.
  */
 static double own_surplus(const struct report *r, uint32_t rank, uint64_t steps)
 {
@@ -38,7 +42,7 @@ static double own_surplus(const struct report *r, uint32_t rank, uint64_t steps)
 	return (f->dir[rank].meta.own_calls_s - others) * 1e9 / (double)steps;
 }
 
-/* The step in which that longer round of a rank began. */
+/* Returns the step in which a longer round of the rank began. */
 static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint64_t round)
 {
 	const struct rank_dir *d = &r->g.folders.dir[rank];
@@ -49,8 +53,9 @@ static uint64_t step_of_longer_round(const struct report *r, uint32_t rank, uint
 }
 
 /*
- * If steps are the rounds of an inner loop, a rank that computes longer between the outer rounds does so in few steps. It must
- * have become slow: extra work from the beginning on may be its task (a checkpoint).
+ * If rounds of an inner loop count as steps, a rank that computes longer between the outer rounds
+ * does so in few of these steps. It counts only if it became slow: extra work from the beginning
+ * may be its task (a checkpoint).
  */
 static struct pace_found check_longer_rounds(struct report *r, enum pace_kind kind)
 {
@@ -74,8 +79,8 @@ static void find_slow_rank(struct report *r)
 	if (longer && p.kind == PACE_SLOW)
 		steps = r->g.folders.dir[p.rank].nlonger + 1;
 	/*
-	 * More than a third is enough: a rank that loses its processor also loses it while libprobe works, and not all of that
-	 * is counted.
+	 * More than a third is enough: a rank that loses its processor loses it in libprobe's code
+	 * too, and not all of that time is counted.
 	 */
 	if (p.kind != PACE_SLOW || own_surplus(r, p.rank, steps) >= (p.seen - p.usual) / 3)
 		return;
@@ -138,7 +143,9 @@ static void find_stalls(struct report *r, bool jitter)
 				out_time(p.spread)));
 }
 
-/* Takes up to LINK_SAMPLE quantiles of the link's shortest n messages. Returns their number. */
+/*
+ * Stores up to LINK_SAMPLE quantiles of the link's n shortest messages in v. Returns their number.
+ */
 static unsigned sample_link(const struct link_stat *l, uint64_t n, double *v)
 {
 	unsigned k = n < LINK_SAMPLE ? (unsigned)n : LINK_SAMPLE;
@@ -150,8 +157,8 @@ static unsigned sample_link(const struct link_stat *l, uint64_t n, double *v)
 }
 
 /*
- * Measures the messages of the other links. Two ranks with traffic in one direction have no other link: they are compared with
- * their own other messages. Returns true in that case.
+ * Measures the messages of the other links. If two ranks have traffic in one direction only, there
+ * is no other link: then the link's own other messages are used, and the result is true.
  */
 static bool measure_links(const struct table *t, const struct link_stat *but, struct noise *s,
 	uint64_t *messages, double *again)
@@ -226,7 +233,10 @@ static void find_slow_link(struct report *r)
 
 void find_pace(struct report *r)
 {
-	/* If calls were skipped, the time between two recorded calls is not the program's alone. */
+	/*
+	 * If calls were not recorded, the time between two recorded calls is not only the program's
+	 * own.
+	 */
 	if (r->g.thinned)
 		return;
 	find_slow_rank(r);

@@ -77,7 +77,7 @@ char *report_period_text(const struct report *r, const struct period_found *f)
 	return all;
 }
 
-/* Used if steps are not marked. The period's steps are not those in the rows. */
+/* Used if steps are not marked. The period's steps are not those of the rows. */
 void report_period_json(const struct report *r)
 {
 	struct period_found f;

@@ -10,28 +10,31 @@
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
-#define WAITS_MIN 8 /* long waits: fewer are not a habit, and these are one only if ... */
-#define WAITS_SHARE 0.1 /* ... they are this share of the operations, ... */
-#define WAITS_ENOUGH 20 /* ... or there are this many: a step may have hundreds of operations */
+#define WAITS_MIN 8 /* minimum number of long waits; they count only if ... */
+#define WAITS_SHARE 0.1 /* ... they are at least this share of the operations, ... */
+#define WAITS_ENOUGH 20 /* ... or at least this many: a step may have hundreds of operations */
 #define COST_MIN \
-	0.03 /* share of the run spent waiting: any two ranks of a busy machine wait a little for each other */
-#define WARN_COST 0.1 /* share of the run: below it there is a note instead of a warning */
-#define OWN_MIN 0.05 /* share of the run spent in libprobe's code that is worth a line */
+	0.03 /* share of the run spent waiting: on a busy host, any two ranks wait a little for each other */
+#define WARN_COST 0.1 /* share of the run; below it the finding is a note instead of a warning */
+#define OWN_MIN 0.05 /* share of the run spent in libprobe's code from which it is reported */
 #define LIFE_MIN 2e9 /* ns; a shorter run consists mostly of its start */
-#define LIST_MAX 4 /* stragglers that are named */
+#define LIST_MAX 4 /* maximum number of stragglers that are named */
 
-/* The share of the waiting time that exceeds any rank's share by chance: half of it with two ranks. */
+/*
+ * Returns the share of the waiting time that no rank causes by chance: half of it with two ranks.
+ */
 static double share_min(unsigned ranks)
 {
 	return 0.5 + 0.5 / ranks;
 }
 
 /*
- * Whether this rank causes more waiting time than chance explains. By chance each operation's wait is caused by any of the
- * ranks: the share of one of them is then 1/ranks, with the variance p(1-p) sum w^2 / (sum w)^2. A step has several operations,
- * and a slow rank is late for the first one only: which rank arrives last in the others is chance, but it costs little. The
- * worst wait is not counted, because a single wait is not a habit. Returns an upper bound of the probability that a rank of the
- * communicator causes this much by chance.
+ * Does this rank cause more waiting time than chance explains? By chance, any of the ranks causes
+ * an operation's wait: the share of one rank is then 1/ranks, with the variance p(1-p) sum w^2 /
+ * (sum w)^2. A step has several operations, and a slow rank is late only for the first of them.
+ * Chance decides which rank arrives last in the others, but that costs little. The worst wait does
+ * not count, because a single wait is not a habit. Returns an upper bound of the probability that a
+ * rank of the communicator causes this much by chance.
  */
 static double chance_of_waits(const struct member *m, const struct late_comm *c)
 {
@@ -42,7 +45,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	if (all <= 0 || squares <= 0 || own < share_min(c->ranks) * all)
 		return 1;
 
-	/* This many operations with equal waits would have the same weight. */
+	/* So many operations with equal waits would have the same weight. */
 	double long_ones = all * all / squares;
 
 	if (long_ones < WAITS_MIN ||
@@ -63,7 +66,7 @@ static struct straggler check_last_rank(const struct report *r, const struct lat
 	s.share = (double)s.who->last / (double)c->held;
 	s.cost = (c->wait_ns + c->stood_ns) / r->g.life_ns;
 	s.habit = (c->wait_ns + c->stood_ns - c->worst_ns) / r->g.life_ns;
-	/* Each communicator counts as one of several tests. */
+	/* Each communicator is one of several tests. */
 	s.matters = s.habit >= COST_MIN &&
 		    chance_of_waits(s.who, c) * r->g.late.comms.n <= FALSE_ALARMS;
 	return s;
@@ -79,9 +82,9 @@ struct straggler report_straggler(const struct report *r, const struct late_comm
 }
 
 /*
- * The sentence that this host runs as many ranks as it has cores, or more; malloc'd. NULL: it does not, or this is unknown
- * (other hosts). Then each rank occasionally waits for a core, because of the libraries' threads or of other work on the host,
- * and the others wait for that rank.
+ * Returns a sentence that this host runs more ranks than it has cores, or as many; malloc'd. NULL:
+ * it does not, or that is unknown (other hosts). On such a host each rank occasionally waits for a
+ * core, because of threads of libraries or other work, and the other ranks wait for it.
  */
 char *describe_oversubscription(const struct report *r)
 {
@@ -96,7 +99,7 @@ char *describe_oversubscription(const struct report *r)
 		s.ranks, s.cores);
 }
 
-/* The ranks that a comparison lacks; malloc'd. */
+/* Formats which ranks a comparison lacks; malloc'd. */
 static char *unread_text(const struct report *r, uint64_t comm)
 {
 	struct unread u;
@@ -203,7 +206,10 @@ static void find_wrong_clocks(struct report *r)
 				out_plural(h->unknown, "host", "hosts")));
 }
 
-/* Keys that cost time at the start: they search for parameters before the first step has ended. */
+/*
+ * True for keys that cost time at the start, because they search for parameters before the first
+ * step has ended.
+ */
 static bool is_key_on(const struct report *r, const char *key)
 {
 	for (unsigned i = 0; i < r->g.folders.n; i++)
@@ -212,7 +218,7 @@ static bool is_key_on(const struct report *r, const char *key)
 	return false;
 }
 
-/* The cost of the recording: once, before the third step, and after it. */
+/* Reports the cost of the recording: that before the third step, and that of each later step. */
 static void own_cost(struct report *r)
 {
 	double own = 0, start = 0, life = 0, share, all;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Numbers of the steps on which ranks must agree, and do not; losses far from those of the other ranks; reductions of gradients that are no longer made, or to which all ranks
- * contribute the same.
+ * Scalars on which ranks must agree and do not; losses far from those of the other ranks;
+ * reductions of gradients that stopped, or to which all ranks contribute equal data.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ void find_unequal_numbers(struct report *r)
 	}
 }
 
-/* "step 3", "step 3, micro step 1" */
+/* Formats "step 3" or "step 3, micro step 1". */
 static char *format_loss_step(const struct odd_loss *o)
 {
 	static const char micro[] = "micro-loss/micro";
@@ -86,7 +86,10 @@ static bool is_kind_found(const struct report *r, const char *kind)
 	return false;
 }
 
-/* The last step that all ranks have completed; without an optimizer that marks steps, the last one that has calls. */
+/*
+ * Returns the last step that all ranks have completed. Without an optimizer that marks steps: the
+ * last step that has calls.
+ */
 static uint64_t find_last_whole_step(const struct report *r)
 {
 	uint64_t last = r->g.last_step;
@@ -165,7 +168,7 @@ static void find_same_inputs(struct report *r)
 
 void find_odd_reductions(struct report *r)
 {
-	/* If calls were skipped, a missing reduction proves nothing. */
+	/* If calls were not recorded, a missing reduction proves nothing. */
 	if (!r->g.thinned)
 		find_ended_reductions(r);
 	find_same_inputs(r);

@@ -8,14 +8,15 @@
 #include "tools/probe/rules/training/training.h"
 
 #define NAMES_SHOWN 3
-#define PARTINGS_SHOWN 3 /* findings; copies that diverge later are consequences of them */
+#define PARTINGS_SHOWN \
+	3 /* maximum number of findings; copies that diverge later are consequences of these */
 
 static bool are_same_ranks(const struct parted *a, const struct parted *b)
 {
 	return a->n == b->n && memcmp(a->rank, b->rank, a->n * sizeof(*a->rank)) == 0;
 }
 
-/* Whether both belong in one finding. */
+/* True if both belong in one finding. */
 static bool are_alike(const struct parted *a, const struct parted *b)
 {
 	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
@@ -34,7 +35,7 @@ static char *list_ranks(const struct report *r, const uint32_t *index, unsigned 
 	return text;
 }
 
-/* "0.weight, 0.bias, 2.weight and 5 more parameters" */
+/* Formats "0.weight, 0.bias, 2.weight and 5 more parameters". */
 static char *list_parameters(const struct parameters *p, unsigned first, unsigned *n, double *most)
 {
 	char *text = tool_strdup(""), *before;
@@ -63,7 +64,9 @@ static char *list_parameters(const struct parameters *p, unsigned first, unsigne
 	return text;
 }
 
-/* A communicator of these ranks in which gradients are reduced. NULL: none was seen. */
+/*
+ * Returns a communicator of these ranks in which gradients are reduced, or NULL if there is none.
+ */
 static const struct reduction_group *find_reducing_group(
 	const struct report *r, const struct parted *k)
 {
@@ -209,7 +212,10 @@ static bool is_said_before(const struct parameters *p, unsigned i)
 	return false;
 }
 
-/* First the earliest copies that a reduction should have kept equal; then those that are not a fault by themselves. */
+/*
+ * First come the earliest copies that a reduction should have kept equal, then those that are not a
+ * fault by themselves.
+ */
 void find_parted_parameters(struct report *r)
 {
 	const struct parameters *p = &r->parameters;
@@ -232,7 +238,7 @@ void find_parted_parameters(struct report *r)
 		for (unsigned i = 0; i < p->nparted; i++)
 			if (p->parted[i].step == p->parted[best].step && !is_said_before(p, i))
 				add_parting(r, i);
-		/* Later ones of the same ranks follow from these. */
+		/* Parameters of the same ranks that diverge later follow from these. */
 		if (find_parting_kind(&p->parted[best]) != FINDING_REPLICAS_DRIFT)
 			break;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Faults of a training that raise no error: found in its parameters, numbers and reductions. */
+/* Faults of a training that raise no error. They show in its parameters, scalars and reductions. */
 #ifndef PROBE_TOOLS_RULES_TRAINING_H
 #define PROBE_TOOLS_RULES_TRAINING_H
 
@@ -8,7 +8,10 @@
 void find_parted_parameters(struct report *r);
 void find_unequal_numbers(struct report *r);
 void find_odd_losses(struct report *r);
-/* Judged by calls alone; after the two above, which say more about the same fault. */
+/*
+ * Uses calls only. Call it after the functions above, whose findings on the same fault contain
+ * more.
+ */
 void find_odd_reductions(struct report *r);
 
 #endif

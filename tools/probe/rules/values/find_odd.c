@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that are wrong without being NaN: findings from the data of habits.c, replicas.c, results.c and messages.c. */
+/*
+ * Values that are wrong without being NaN: findings from the data of habits.c, replicas.c,
+ * results.c and messages.c.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +14,7 @@
 #include "tools/probe/rules/values/inputs.h"
 #include "tools/probe/rules/report.h"
 
-/* "12.5": only as many digits as are useful. */
+/* Formats "12.5", with only as many digits as are useful. */
 static const char *short_number(double v)
 {
 	static char text[8][32];
@@ -44,7 +47,10 @@ static char *index_ranks(const struct report *r, const uint32_t *list, unsigned 
 	return out_ranks(rank, n);
 }
 
-/* Ranks that run and have not written this far yet: if they did the same, the program caused it and not a rank. */
+/*
+ * True if some ranks still run and have not written this step yet: if they did the same, the
+ * program is the cause and not one rank.
+ */
 static bool may_others_follow(const struct report *r, const struct call *c, uint64_t step)
 {
 	const struct comm_info *k = comms_find(&r->g.comms, c->comm);
@@ -63,7 +69,7 @@ static void complete_strange(struct report *r, struct finding *f, const struct s
 {
 	if (s->weight != WEIGHT_BAD)
 		f->severity = FIND_NOTE;
-	/* A rank alone on its communicator: no other rank shows what is usual. */
+	/* The rank is alone on its communicator, so no other rank shows what is usual. */
 	if (s->call.size == 1 && !(s->call.bits & CALL_P2P) && r->g.folders.n > 1) {
 		f->severity = FIND_NOTE;
 	}
@@ -98,7 +104,9 @@ static void find_spike(struct report *r)
 			s->more ? "; later calls with such values: " : "",
 			s->more ? out_count(s->more) : ""));
 	complete_strange(r, f, s);
-	/* No rank is the culprit: the training itself, or a value that the program measures. */
+	/*
+	 * No rank is the culprit: it is the training itself, or a value that the program measures.
+	 */
 	if (all) {
 		f->nrank = 0;
 	}
@@ -108,7 +116,7 @@ static void find_spike(struct report *r)
 	free(at);
 }
 
-/* how: what is unusual about the input; takes ownership. */
+/* how: what is unusual about the input; the function frees it. */
 static struct finding *add_strange(struct report *r, enum finding_kind kind,
 	const struct strange *s, const char *since, char *how)
 {
@@ -163,7 +171,7 @@ static void find_broken_habits(struct report *r)
 	}
 }
 
-/* Adds a finding about an operation; takes ownership of text. */
+/* Adds a finding about an operation. Takes ownership of text. */
 static struct finding *add_odd(
 	struct report *r, enum finding_kind kind, const struct odd_meeting *o, char *text)
 {
@@ -184,7 +192,10 @@ static const char *unsure_text(const struct odd_meeting *o)
 	return o->unsure ? " (which of them is right cannot be told)" : "";
 }
 
-/* Describes how one differs from the other: by its range, or if that is the same by its mean and norm. */
+/*
+ * Describes how `side` differs from `other`: by its range, or, if the ranges are equal, by mean and
+ * norm.
+ */
 static char *side_text(const struct side *s, const struct side *other)
 {
 	double n = (double)s->count;
@@ -339,7 +350,7 @@ static void find_unlike_message(struct report *r)
 	free(at);
 }
 
-/* Lengths that repeat in a cycle show which rank is one message ahead of the other. */
+/* If lengths repeat in a cycle, they show which rank is one message ahead of the other. */
 static char *skipped_text(struct report *r, const struct truncated *t, const struct call *c,
 	const struct call *o, const char *what, const char *at)
 {
@@ -433,7 +444,10 @@ static void find_diverged(struct report *r)
 	struct finding *f;
 	char *what, *at, *who, *rest;
 
-	/* It follows from a NaN that some ranks got and others did not, which find_values() reports. */
+	/*
+	 * It follows from a NaN that some ranks got and others did not, which find_values()
+	 * reports.
+	 */
 	if (!o->any || (k->parted.any && k->parted.event <= o->event))
 		return;
 	what = report_call(r, &o->call);
@@ -487,7 +501,10 @@ static void find_skipped_step(struct report *r)
 void find_odd_values(struct report *r)
 {
 	find_skipped_step(r);
-	/* Habits belong to places, which are told apart by their number in the step: not if calls were skipped. */
+	/*
+	 * Call sites, and so their habits, are distinguished by the number in the step, which is
+	 * not known if calls were not recorded.
+	 */
 	if (!r->g.thinned) {
 		find_spike(r);
 		find_broken_habits(r);

@@ -8,7 +8,7 @@
 #include "tools/lib/out.h"
 #include "tools/lib/tool.h"
 
-/* Whether this call, of rank i, is part of the operation that b is a result of. */
+/* True if call c of rank i is part of the operation whose result is b. */
 static bool takes_part(const struct bad_row *b, const struct call *c, uint32_t i)
 {
 	if (i == b->call.rank)
@@ -17,7 +17,7 @@ static bool takes_part(const struct bad_row *b, const struct call *c, uint32_t i
 	       !(c->bits & (CALL_P2P | CALL_LOCAL | CALL_NESTED));
 }
 
-/* Finds the call of rank i that is part of that operation; false: there is none. */
+/* Finds the call of rank i that is part of the operation. Returns false if there is none. */
 static bool find_part(struct gather *g, const struct bad_row *b, uint32_t i, struct call *c)
 {
 	struct calls s;
@@ -35,7 +35,10 @@ static bool find_part(struct gather *g, const struct bad_row *b, uint32_t i, str
 
 enum looked { NOT_THERE, NOT_MEASURED, MEASURED };
 
-/* Describes what is known of the inputs of rank i. Measured ones are finite: a bad one would have been found before the result. */
+/*
+ * Determines what is known about the inputs of rank i. Measured inputs are finite, because a bad
+ * one would be the first bad row instead of the result.
+ */
 static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint32_t i)
 {
 	struct call c;
@@ -45,7 +48,7 @@ static enum looked look_at_input(struct gather *g, const struct bad_row *b, uint
 	return c.blind || c.bits & CALL_MORE ? NOT_MEASURED : MEASURED;
 }
 
-/* True if calls of that row match those of other ranks by their number on the communicator. */
+/* True if the calls of the row's operation are joined by their number on the communicator. */
 static bool is_joined_row(const struct bad_row *b)
 {
 	return b->call.comm && b->call.comm_seq != NO_NUMBER &&
@@ -92,7 +95,7 @@ bool may_write_more(const struct gather *g, const struct rank_dir *d)
 	       !gather_gone(g, d);
 }
 
-/* Counts ranks that were read and whose inputs are missing nevertheless. */
+/* Counts ranks that were read but whose inputs are missing. */
 static void add_unmeasured(
 	struct gather *g, const struct bad_row *b, bool joined, char **text, bool *awaited)
 {
@@ -112,7 +115,7 @@ static void add_unmeasured(
 		at = look_at_input(g, b, i);
 		there += at != NOT_THERE;
 		*awaited |= at == NOT_THERE && may_write_more(g, &g->folders.dir[i]);
-		/* If the list of members is unknown, a rank without such a call may be no member. */
+		/* If the members are not listed, a rank without such a call may not be a member. */
 		if (at == MEASURED || (at == NOT_THERE && joined && !listed))
 			continue;
 		TOOL_GROW(rank, n, cap);
