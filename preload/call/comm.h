@@ -97,7 +97,10 @@ void comm_settle(struct comm *c, bool ended);
 void comm_hold(struct comm *c);
 void comm_release(struct comm *c);
 
-/* Number of communicators made in this process so far, to tell whether one is newer than some moment. */
+/*
+ * Number of communicators made in this process so far; a larger value means that a communicator
+ * was made in between.
+ */
 uint64_t comm_serial(void);
 
 /*

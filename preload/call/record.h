@@ -14,8 +14,8 @@ struct pending;
 struct thread;
 
 /*
- * Finds out by the memory of a buffer what it is in the training (JOURNAL_NAME_*; 0: not known). NULL until names are known;
- * set once by a higher room (training/).
+ * Returns what the memory of buffer v is in the training (JOURNAL_NAME_*), 0 if not known. NULL
+ * until names are known; set once by a higher layer (training/).
  */
 typedef uint32_t tensor_namer_fn(const struct buffer *v);
 extern tensor_namer_fn *tensor_namer __attribute__((visibility("hidden")));
@@ -28,8 +28,9 @@ extern tensor_bad_fn *tensor_bad __attribute__((visibility("hidden")));
 void operation_fit(struct operation *w);
 
 /*
- * True if the call is one of those that key max_overhead skips now. comm_seq: its number if it is a collective. A
- * message is identified by the numbers in its buffers: either one keeps a call that sends and receives.
+ * True if the call is one of those that key max_overhead skips now. comm_seq: the call's number
+ * if it is a collective. A message is identified by the numbers in its buffers; a call that sends
+ * and receives is kept if one of its two messages is.
  */
 bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_seq);
 

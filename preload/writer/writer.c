@@ -326,8 +326,8 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	if (!journal_is_crowded(j) || took < ran + ran / 4)
 		return;
 	/*
-	 * Only passes that freed something count: the job's passes stop at each stack, because
-	 * only this thread symbolises stacks.
+	 * Only passes of the job's threads that freed something count: such a pass stops at the
+	 * first new stack, because only this thread symbolises stacks.
 	 */
 	now = atomic_load_explicit(&output.helped, memory_order_relaxed);
 	do {

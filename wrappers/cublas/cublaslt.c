@@ -51,8 +51,9 @@ static const struct described transform = {
 static THREAD_OWN struct cublas_queries kept[2];
 
 /*
- * Sizes, then strides, of C: c->note has space for three matrices only. One per thread is enough,
- * because these functions do not call each other by name (the library is linked with -Bsymbolic).
+ * Sizes, then strides, of C, for which c->note has no space. A variable per thread is enough,
+ * because no call of these functions runs inside another one: the library calls its own functions
+ * directly (-Bsymbolic).
  */
 static THREAD_OWN int64_t added[2][MATRIX_DIMS];
 

@@ -139,8 +139,8 @@ static bool are_parts_readable(const struct buffer *v)
 }
 
 /*
- * vector: a std::vector of pointers, one for each rank; counts: elements of each, NULL: all equal. Then the same number
- * is stored in c->note as often as there is room.
+ * vector: a std::vector of pointers, one for each rank. counts: number of elements of each, NULL
+ * if all are equal; then the number is stored in c->note as often as fits.
  */
 static void take_parts(struct call *c, struct buffer *v, const union arg *vector,
 	const union arg *counts, const struct comm *m)

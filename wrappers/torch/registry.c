@@ -192,7 +192,7 @@ static const struct torch_method *method_of(const char *name)
 	m = strstr(class + 12, "::");
 	if (!m || m == class + 12 || strstr(m + 2, "::"))
 		return NULL;
-	/* These classes pass calls on to others. */
+	/* ProcessGroupWrapper passes calls on to another backend. */
 	if (strncmp(class + 12, "Wrapper::", 9) == 0)
 		return NULL;
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)

@@ -82,8 +82,8 @@ static struct api *row_of_coll(const struct call *c, unsigned bit)
 /* ---- teams ---- */
 
 /*
- * The part of ucc_team_attr_t that is needed (UCC 1.0 to 1.5): mask at 0, ep at 24, size at 56 of 72 bytes; with room
- * for more.
+ * The needed part of ucc_team_attr_t (UCC 1.0 to 1.5): mask at byte 0, ep at 24, size at 56, of
+ * 72 bytes. Larger, in case a later version has more fields.
  */
 struct team_attr {
 	uint64_t mask, skip[2], ep, skip2[3];

@@ -155,7 +155,10 @@ static void format_parameter_name(const struct watched *w, size_t i, size_t npos
 		snprintf(out, TEXT_MAX, "arg%zu", i);
 }
 
-/* Texts, and the number of a layer, tell series of one function from each other. */
+/*
+ * True if argument `name` is the number of a layer, which, like a text, distinguishes the series
+ * of one function.
+ */
 static bool is_part_of_series(const char *name, py_object *o)
 {
 	int64_t i;

@@ -392,7 +392,7 @@ void torch_edges_pass(const void *edges, const void *gradients)
 
 	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
 		return;
-	/* There is one gradient for each edge: that gives the size of an edge. */
+	/* Each edge has one gradient, so their number gives the size of an edge. */
 	all.size = bytes / all.grads.n;
 	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
 		return;

@@ -474,7 +474,10 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 			torch_note_scale_update(*(const void *const *)c->v[0].cp);
 		lock_train_state();
 		m = train_scale_update(&train);
-		/* It writes, and the step is not over yet. */
+		/*
+		 * torch_step_was_skipped() writes to the journal, so the lock is released; the
+		 * step is not over yet.
+		 */
 		if (m == TRAIN_SKIPPED) {
 			pthread_mutex_unlock(&lock);
 			torch_step_was_skipped();
