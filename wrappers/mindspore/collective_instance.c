@@ -33,8 +33,8 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
 
 	(void)arg;
 	/*
-	 * A class has the form N...E or is a single name; the name of its method has the same
-	 * form.
+	 * A mangled class name is N...E or a single component. Its method's name is in the same
+	 * scopes.
 	 */
 	if (class[0] == 'N' && len > 2)
 		snprintf(mangled, sizeof(mangled), "_Z%.*s%zu%sEv", (int)len - 1, class,
