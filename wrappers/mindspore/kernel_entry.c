@@ -221,7 +221,8 @@ static const struct adapter adapter_ms_launch = {.name = "mindspore", .leave = l
 static bool is_launch_wanted(const char *symbol)
 {
 	if (strcmp(symbol, DEVICE_CONTEXT) == 0)
-		return true; /* steps */
+		/* always wanted: kernels of its executor show the steps of a training */
+		return true;
 	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && (ms_kernels_listed() || ms_values_wanted());
 }
 
