@@ -347,8 +347,8 @@ static inline struct row_site *find_row_site(struct row_memory *memory, const st
 
 	*known = false;
 	/*
-	 * Rows of failed calls, autograd's nodes and nested calls have numbers of their own. A
-	 * function that the dictionary lacks may be in it next time.
+	 * Such calls have numbers of their own. A function that the dictionary lacks may be in it
+	 * next time.
 	 */
 	if (!memory || v->flags & (CF_ERROR | CF_NODE) || c->parent || !api->lib[0])
 		return NULL;

@@ -338,7 +338,7 @@ void ccl_enter(const struct ccl_library *l, struct call *c)
 void ccl_leave(const struct ccl_library *l, struct call *c, int64_t ret)
 {
 	if (c->api->spec->task == TASK_COMM_NEW) {
-		/* The library may have been the first in this process to work with the device. */
+		/* The library may have been the first to work with the device. */
 		prepare_device();
 		register_ccl_comm(l, c);
 	} else if (c->api->spec->task == TASK_WIN_NEW)

@@ -112,8 +112,8 @@ struct guard {
 };
 
 /*
- * Each context has its own stream 0; for stream 0 the memory's context is used, whatever the
- * thread's current context is.
+ * Each context has its own stream 0. The one of the memory's context is meant, whatever the thread's current context
+ * is.
  */
 static bool find_context(void *stream, const void *memory, void **ctx)
 {

@@ -100,10 +100,7 @@ static bool describe_context(struct device_guard *g)
 	return true;
 }
 
-/*
- * Each context has its own stream 0; for stream 0 the memory's context is used, whatever the
- * thread's current context is.
- */
+/* Each context has its own stream 0: the one of the memory's context is meant, whatever the thread's current context is. */
 static bool find_stream_context(struct device_guard *g, void *stream, const void *memory)
 {
 	if (!stream && memory &&
@@ -148,9 +145,8 @@ static void leave_cuda(struct device_guard *g)
 }
 
 /*
- * Address of the end of the mapping around p; 0 if it cannot be queried. Memory that is mapped
- * piece by piece (cuMemMap) may be part of a larger reservation, so the smaller of the two
- * answers is used.
+ * The end of the mapping around p. Memory that is mapped piece by piece (cuMemMap) may be part of a larger reservation:
+ * the smaller of the two answers is used. 0: it cannot be read.
  */
 static uint64_t mapped_until(const struct device_guard *g, uint64_t p)
 {

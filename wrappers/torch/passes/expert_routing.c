@@ -94,8 +94,8 @@ struct routing {
 	const void *weight, *counter;
 	const void *result[RESULTS_MAX];
 	unsigned nresult;
-	uint32_t top; /* experts per token; 0: not known */
-	bool first; /* the router's first call in this step */
+	uint32_t top; /* experts of a token; 0: not known */
+	bool first; /* call in this step */
 	struct expert_counts counts, now;
 };
 
