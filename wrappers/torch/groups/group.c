@@ -31,7 +31,7 @@
 #define GROUP_TEXT \
 	32 /* size of a std::string; the group's description follows its name (from 2.2 on) */
 #define MESHES_MAX \
-	64 /* maximum number of DeviceMesh dimensions whose names are kept; others have no name */
+	64 /* different names of DeviceMesh dimensions; groups with more are of kind "group" */
 #define GROUP_RANKS_MAX 1000000
 
 /*

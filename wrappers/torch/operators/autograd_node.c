@@ -24,7 +24,7 @@
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define LIST_ROOM 16 /* maximum number of gradients that a node returns */
+#define LIST_ROOM 16 /* gradients returned by a node for which space is reserved */
 
 /* ---- which ---- */
 

@@ -21,8 +21,8 @@
 #include "wrappers/torch/tensors/torch.h"
 
 #define PREFIX "_ZN2at4_ops"
-#define DIMS_ROOM 8 /* maximum number of dimensions of each result */
-#define LIST_ROOM 16 /* maximum number of results of an operator that returns a list */
+#define DIMS_ROOM 8 /* dimensions of each result for which space is reserved */
+#define LIST_ROOM 16 /* results for which space is reserved if an operator returns a list */
 
 /* ---- which ---- */
 
