@@ -227,8 +227,9 @@ void ms_graph_gradients_before(
 /* ---- it has run ---- */
 
 /*
- * The content of output j, by the inputs with its shape. If the output is a single element, only
- * the first input counts, because others are factors.
+ * The content of output j, by the inputs with its shape. alone: the kernel has one output, and
+ * all inputs count, or for a single element the first one, because others are factors; otherwise
+ * only input j counts.
  */
 static uint32_t held_by_inputs(
 	const struct kernel_tensors *in, unsigned j, bool alone, const struct buffer *out)
