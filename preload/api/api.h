@@ -46,7 +46,11 @@ enum api_state {
 };
 
 enum api_trait {
-	API_NUMBERED = 0x80, /* counted from the start: its communicator's numbers are exact */
+	/*
+	 * calls have been counted from the start, so that their numbers in a communicator are
+	 * exact
+	 */
+	API_NUMBERED = 0x80,
 	API_LISTED = 0x100, /* wanted by the list of functions */
 	API_HOOKED = 0x200, /* the adapter's enter and leave are called for this TASK_DATA call */
 	API_MARKER = 0x400, /* each call (or every n-th) ends a step */

@@ -283,7 +283,10 @@ bool async_done(struct call *c, struct pending_claim *claim, uint64_t end, uint6
 	if (!p)
 		return false;
 	stays = keep || p->persistent || p->state == PENDING_IDLE;
-	/* Its end may have been recorded when it was tested; now the handle is released too. */
+	/*
+	 * The request's end may have been recorded when a test saw it complete; now its handle is
+	 * released, too.
+	 */
 	known = p->state == PENDING_STARTED || (p->state == PENDING_SEEN && !keep);
 	if (p->state == PENDING_STARTED) {
 		/*
@@ -368,7 +371,8 @@ void async_wait_for_members(struct call *c, struct comm *comm)
 	struct thread *t;
 
 	/*
-	 * These may be a program's first calls: a job that hangs in one of them must be recorded.
+	 * Begins the session: functions that make communicators may be a program's first calls,
+	 * and a job that hangs in one of them must be recorded.
 	 */
 	if (!async_ready() || !(t = thread_get()))
 		return;

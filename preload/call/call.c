@@ -167,7 +167,10 @@ static void enter_data(
 	}
 	c->op.by = c->by->cfg;
 	if (s->completion == DONE_START) {
-		/* The call transfers no data yet: its adapter's leave keeps the description. */
+		/*
+		 * The call only describes a persistent request: no data is transferred before it
+		 * is started. The adapter's leave() keeps the description.
+		 */
 		c->mode = CALL_HOOK;
 		return;
 	}

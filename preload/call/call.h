@@ -119,7 +119,7 @@ static inline union arg *call_arg(const struct call *c, enum role r)
 }
 
 /*
- * For the adapter's enter(): call c ends the communicator, window or file of that handle. If the
+ * For the adapter's enter(): call c ends the communicator, window or file with `handle`. If the
  * call fails, or is left by an exception, the object is restored (comm_claim()).
  */
 void call_ends_comm(struct call *c, const struct adapter *lib, uint64_t handle);

@@ -24,7 +24,8 @@ struct comm {
 	char name[COMM_NAME_MAX];
 	int32_t rank, size; /* in its own group */
 	int32_t remote; /* size of the remote group; 0: an intracommunicator */
-	bool first; /* its own group holds the lowest world rank */
+	/* an intercommunicator's lowest world rank is in the local group; always true for others */
+	bool first;
 	bool perhaps; /* expected, but may never come: the library may leave the handle 0 */
 	/* made by another recorded library for itself: its traffic is part of that library's calls */
 	bool inner;
@@ -33,7 +34,11 @@ struct comm {
 	uint64_t serial; /* order of creation in this process */
 	_Atomic uint64_t seq; /* collectives so far */
 	_Atomic uint64_t splits,
-		others; /* for adapters: communicators made from it, by all its ranks or by some */
+		/*
+		 * for adapters: how many communicators were made from this one, by all its ranks
+		 * or by some
+		 */
+		others;
 	_Atomic uint32_t reading; /* for a window: pending calls that read from it */
 	_Atomic uint32_t announced; /* its row of comms.csv has been written to the journal */
 	_Atomic uint32_t users; /* pending requests, + 1 while the handle is valid */
@@ -48,37 +53,43 @@ static inline int32_t comm_peers(const struct comm *c)
 	return c->remote ? c->remote : c->size;
 }
 
-/* The live communicator of that handle, or NULL. */
+/* Returns the live communicator with that handle of library `lib`, or NULL. */
 struct comm *comm_find(const struct adapter *lib, uint64_t handle);
 
 /*
- * Makes a communicator with room for n members, to be filled in and passed to comm_publish(). NULL: out of memory, or
- * too many live ones (reported).
+ * Makes a communicator with space for nworld members, to be filled in and passed to
+ * comm_publish(). Returns NULL if memory is exhausted or too many communicators are live (both
+ * are reported).
  */
 struct comm *comm_alloc(uint32_t nworld);
 
-/* Makes it findable; replaces an older one with the same handle. */
+/*
+ * Enters c into the table that comm_find() searches, in place of an older communicator with the
+ * same handle.
+ */
 void comm_publish(struct comm *c);
 
 /*
- * For libraries that return the handle later (in a group, or without blocking): takes over c, whose handle will be
- * stored at `at`. If there are too many, the oldest are forgotten.
+ * For libraries that return the handle later (in a group, or without blocking): takes over c,
+ * whose handle the library will store at `at`. If too many communicators are expected, the oldest
+ * are dropped.
  */
 void comm_expect(struct comm *c, const void *at);
 
 /*
- * Publishes the expected communicators of that library that have arrived: the one with that handle (returned), or all
- * (handle 0).
+ * Publishes expected communicators of `lib` whose handle has been stored by now: the one with
+ * `handle`, which is returned, or all if handle is 0.
  */
 struct comm *comm_arrived(const struct adapter *lib, uint64_t handle);
 
-/* The handle is no longer valid. Pending requests keep the communicator alive. */
+/* Call when `handle` is no longer valid. Pending requests keep the communicator's memory. */
 void comm_drop(const struct adapter *lib, uint64_t handle);
 
 /*
- * For a call that ends the communicator: from now on no thread finds it, because the library may reuse the handle
- * before the call has returned. NULL: there is none. comm_settle() must follow: the communicator has ended, or it is
- * restored unless its handle belongs to another one by now.
+ * Call before a call that ends a communicator: from now on no thread finds it, because the
+ * library may reuse the handle before the call has returned. Returns NULL if there is no such
+ * communicator. Must be followed by comm_settle(), which ends the communicator, or restores it if
+ * the call failed and its handle does not belong to another communicator by now.
  */
 struct comm *comm_claim(const struct adapter *lib, uint64_t handle);
 void comm_settle(struct comm *c, bool ended);
@@ -86,7 +97,10 @@ void comm_settle(struct comm *c, bool ended);
 void comm_hold(struct comm *c);
 void comm_release(struct comm *c);
 
-/* Number of communicators made in this process so far, to tell whether one is newer than some moment. */
+/*
+ * Number of communicators made in this process so far; a larger value means that a communicator
+ * was made in between.
+ */
 uint64_t comm_serial(void);
 
 /*
@@ -103,12 +117,16 @@ static inline int64_t comm_next(struct comm *c)
 	return (int64_t)atomic_fetch_add_explicit(&c->seq, 1, memory_order_relaxed);
 }
 
-/* Number of the next message from or to that peer with that tag; JOURNAL_NONE64 if there is no room to count. */
+/*
+ * Number of the next message from or to `peer` with `tag`; JOURNAL_NONE64 if the table of counts
+ * is full.
+ */
 int64_t comm_next_p2p(struct comm *c, bool send, int32_t peer, int32_t tag);
 
 /*
- * The same for a partitioned message (MPI_Psend_init). Those match only each other, so they have their own count. It
- * starts at a number that no other message of a run reaches.
+ * Like comm_next_p2p(), for a partitioned message (MPI_Psend_init). Partitioned messages match
+ * only each other, so they have their own count, which starts at a number that no other message
+ * of a run reaches.
  */
 #define COMM_PARTED_FIRST (INT64_C(1) << 32)
 int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag);
@@ -116,7 +134,7 @@ int64_t comm_next_parted(struct comm *c, bool send, int32_t peer, int32_t tag);
 /* Call in a forked child: the thread that held the table's lock may not exist there. */
 void comm_forked(void);
 
-/* Writes its row of comms.csv into the journal unless that has been done. */
+/* Writes the row of c for comms.csv into the journal, unless it has been written. */
 void comm_announce(struct comm *c, struct thread *t);
 
 #endif

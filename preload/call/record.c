@@ -411,8 +411,8 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 	struct journal_call *r;
 
 	/*
-	 * This is the outermost call, so no other call of this thread is in progress. Open
-	 * records would block all later ones.
+	 * No other call of this thread is in progress, so records that are still open were
+	 * abandoned. They would block all later ones.
 	 */
 	if (!thread_on_the_way() && t->nopen) {
 		close_abandoned(t, 0);

@@ -14,8 +14,8 @@ struct pending;
 struct thread;
 
 /*
- * Finds out by the memory of a buffer what it is in the training (JOURNAL_NAME_*; 0: not known). NULL until names are known;
- * set once by a higher room (training/).
+ * Returns what the memory of buffer v is in the training (JOURNAL_NAME_*), 0 if not known. NULL
+ * until names are known; set once by a higher layer (training/).
  */
 typedef uint32_t tensor_namer_fn(const struct buffer *v);
 extern tensor_namer_fn *tensor_namer __attribute__((visibility("hidden")));
@@ -28,14 +28,18 @@ extern tensor_bad_fn *tensor_bad __attribute__((visibility("hidden")));
 void operation_fit(struct operation *w);
 
 /*
- * True if the call is one of those that key max_overhead skips now. comm_seq: its number if it is a collective. A
- * message is identified by the numbers in its buffers: either one keeps a call that sends and receives.
+ * True if the call is one of those that key max_overhead skips now. comm_seq: the call's number
+ * if it is a collective. A message is identified by the numbers in its buffers; a call that sends
+ * and receives is kept if one of its two messages is.
  */
 bool is_thinned_out(struct thread *t, const struct operation *w, int64_t comm_seq);
 
 uint32_t record_api_new(struct api *api);
 
-/* The api's number in the journal's dictionary, added there on first use. 0: no room. */
+/*
+ * Number of `api` in the journal's dictionary, into which it is entered on first use. Returns 0
+ * if the dictionary is full.
+ */
 static inline uint32_t record_api(const struct api *api)
 {
 	uint32_t id = atomic_load_explicit(&api->dict, memory_order_acquire);
@@ -52,8 +56,9 @@ struct journal_call *record_open(struct thread *t, struct api *api, struct opera
 	int64_t comm_seq, uint32_t stack, uint64_t parent);
 
 /*
- * The same for one of several requests that a call is about to start. It does not count as a call in progress. Must be
- * followed by record_started(), record_started_at_once() or record_not_started().
+ * Like record_open(), for one of several requests that a call is about to start. The record does
+ * not count as a call in progress. Must be followed by record_started(), record_started_at_once()
+ * or record_not_started().
  */
 struct journal_call *record_start(struct thread *t, struct api *api, struct operation *w,
 	int64_t comm_seq, uint32_t stack, uint64_t parent);
@@ -62,11 +67,14 @@ void record_started_at_once(struct journal_call *rec, struct operation *w, uint6
 void record_not_started(
 	struct journal_call *rec, const struct operation *w, uint64_t end, int64_t error);
 
-/* Closes it; outputs are measured unless the call failed. end: ticks when the real function returned. */
+/*
+ * Closes rec; outputs are measured unless the call failed. end: ticks when the real function
+ * returned.
+ */
 void record_close(struct journal_call *rec, const struct operation *w, uint64_t end, bool failed,
 	int64_t error);
 
-/* The same for an asynchronous call that was complete when the function returned. */
+/* Closes the record of an asynchronous call that was complete when the function returned. */
 void record_at_once(struct journal_call *rec, struct operation *w, uint64_t end);
 
 /* The operation continues after the function returned; rec must not be used any more. */

@@ -51,7 +51,7 @@ void stream_drop(struct operation *w);
 /* Ends the calls whose snapshots have arrived. Cheap if none is pending. */
 void stream_poll(void);
 
-/* In a forked child. */
+/* Call in a forked child. */
 void stream_reset(void);
 
 #endif

@@ -221,7 +221,7 @@ void stream_decide(struct stream_point *p, struct buffer *v)
 void stream_decide_all(
 	struct stream_point *p, const struct adapter *lib, struct buffer *v, unsigned n)
 {
-	/* An unknown runtime cannot tell when its stream has written an output. */
+	/* With an unknown runtime it is not known when a stream has written an output. */
 	bool unknown = !p->backend && p->stream && lib->unknown_streams && n && v->io == IO_OUT;
 
 	for (; n; n--, v++) {

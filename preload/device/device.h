@@ -34,7 +34,7 @@ struct device_backend {
 	const char *library; /* prefix of the library's file name */
 	/*
 	 * Called when the library was loaded, and again when more libraries are loaded: finds its
-	 * functions. False: not usable.
+	 * functions. Returns false if the device cannot be used.
 	 */
 	bool (*attach)(void);
 	enum device_memory (*memory)(const void *p);
@@ -56,8 +56,8 @@ struct device_backend {
 	 */
 	int (*copy)(uint64_t stream, const void *from, size_t bytes, uint32_t *shot);
 	/*
-	 * Returns 1 if the stream has passed the mark: *at is the copy, valid until drop(). 0:
-	 * not yet. -EIO: it never will.
+	 * Returns 1 if the stream has passed the mark, with the copy in *at, which is valid until
+	 * drop(); 0 if it has not yet; -EIO if it never will.
 	 */
 	int (*poll)(uint32_t shot, const void **at);
 	/* Ends a snapshot. Its memory is reused only when the stream has passed the mark. */

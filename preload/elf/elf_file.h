@@ -63,7 +63,7 @@ void elf_file_functions(const struct elf_file *f,
 void elf_file_weak_names(
 	const struct elf_file *f, bool (*visit)(const char *name, void *arg), void *arg);
 
-/* True if the file exports a function of that name. */
+/* True if the file exports a function called `name`. */
 bool elf_file_defines(const struct elf_file *f, const char *name);
 
 #endif

@@ -332,8 +332,8 @@ static bool collect_library(const struct queued *q, void *arg)
 	}
 	if (was_file_seen(key, true)) {
 		/*
-		 * The file has stubs; it may have been unloaded, and another copy may now be the
-		 * only one.
+		 * The file has stubs already, but the copy that they belong to may have been
+		 * unloaded, and another copy may now be the only one.
 		 */
 		stub_second_copies(&q->file);
 		return true;

@@ -307,7 +307,10 @@ static int claim_folder(struct claim *c, int out, int fd, bool made)
 	return !err || err == -EBUSY || err == -ENOENT ? -EAGAIN : err;
 }
 
-/* One try. Returns a descriptor of the folder, which belongs to this process, or an error as claim_folder(). */
+/*
+ * Tries once to claim a folder. Returns a descriptor of the folder, which then belongs to this
+ * process, or an error like claim_folder().
+ */
 static int try_claim(struct claim *c)
 {
 	int err = io_mkdirs(c->out), out = err ? err : open_output(c->out), fd;

@@ -43,7 +43,10 @@ void start_death_watch(struct death_watch *w, struct journal *j)
 	 */
 	if (syscall(SYS_mremap, (char *)j->head + page, 0, PAGE_BYTES,
 		    MREMAP_MAYMOVE | MREMAP_FIXED, again) < 0) {
-		/* The mapping failed. The address may belong to another mapping by now. */
+		/*
+		 * The mapping failed, and the address may belong to another mapping by now, so it
+		 * is not unmapped.
+		 */
 		atomic_store(&w->page, NULL);
 		return;
 	}

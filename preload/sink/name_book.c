@@ -141,7 +141,10 @@ static bool read_rows(struct name_book **b, char *text)
 	return true;
 }
 
-/* Returns the valid length of the file: all of it if the commit no longer lists it. */
+/*
+ * Returns how many bytes of the file are valid, according to the journal's last commit; the whole
+ * size if that commit does not list the file.
+ */
 static uint64_t certain_bytes(const struct journal *j, int fd, const char *path)
 {
 	uint64_t seq = atomic_load_explicit(&j->head->commit_seq, memory_order_acquire);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finished, self-contained records, the input of sinks. Whoever makes a record has looked up
- * names, found a call's end and decided which tensors become rows. So a reader of a rank's files
+ * Finished, self-contained records, the input of sinks: names have been looked up, a call's end
+ * was found, and it was decided which tensors become rows. So a reader of a rank's files
  * can make the same records as the writer thread (with clock = {.ns_per_tick = 1}, so that ticks
  * are nanoseconds). All pointers are valid only during the call of the sink.
  */

@@ -190,7 +190,7 @@ static bool read_base(struct text *t, const char **spelling, struct type_name *b
 	return true;
 }
 
-/* Returns the enum dtype of the elements behind a pointer to this type. */
+/* Returns the enum dtype of the elements that a pointer of this type points to. */
 static uint8_t pointee_dtype(const struct type_name *base)
 {
 	static const uint8_t of[] = {

@@ -14,7 +14,10 @@
 #define V 64
 #define W 4
 #define SPLIT 0
-/* of a Zen 4, fused multiply-adds use two pipes that additions and conversions leave free */
+/*
+ * Sums use fused multiply-adds: on Zen 4 these run in two pipes that additions and conversions
+ * leave free.
+ */
 #define FMA_SUMS 1
 
 typedef __m512i vec;

@@ -200,7 +200,8 @@ static void careful_block(const unsigned char *p, size_t n, size_t size, convert
 	b->sum.hi = fold(l.sum);
 	b->sq.hi = fold(l.sq);
 	if (b->range == STATS_SMALL)
-		b->sum.hi *= STATS_DOWN; /* exact: equals the sum without scaling */
+		/* multiplying back is exact: the result equals the sum without scaling */
+		b->sum.hi *= STATS_DOWN;
 }
 
 /* Measures a block in which no lane has more than one element: the same sums, without loops over empty lanes. */

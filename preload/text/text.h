@@ -31,7 +31,8 @@ void text_hex(struct text *t, uint64_t v, int digits); /* at least `digits` digi
 void text_double(
 	struct text *t, double v, int digits); /* as %.<digits>g in the C locale; inf, -inf, nan */
 void text_json(
-	struct text *t, const char *s); /* quoted and escaped; invalid UTF-8 as in text_escape() */
+	/* as a quoted string with escapes; invalid UTF-8 as in text_escape() */
+	struct text *t, const char *s);
 int text_utf8_len(const char *s); /* bytes of the valid UTF-8 sequence at s, 0 if there is none */
 
 /*

@@ -54,8 +54,8 @@ static bool take_role_at_end(void)
 
 	atomic_store(&output.hurry, 1);
 	/*
-	 * This thread has the role itself: a signal handler that interrupted its writing ends the
-	 * program.
+	 * This thread is the writer itself: a signal handler that has interrupted its writing
+	 * ends the program.
 	 */
 	if (role_holder() == (int)read_tid())
 		return false;

@@ -24,7 +24,7 @@
 #define EARLIER_MAX 100000 /* largest n tried for rank<R>.<n> */
 #define JOURNAL_FILE "journal.bin"
 
-/* Files that each run writes anew. */
+/* Files that each run writes again from the start. */
 static const char of_one_run[][24] = {"names.csv", "module_struct.json", "parallel.json",
 	"modules.csv", "monitor.log", OPENED_FILE};
 /* Files that are needed to read the rows, copied to both folders. */

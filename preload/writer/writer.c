@@ -311,9 +311,9 @@ static bool role_is_wanted(void)
 
 /*
  * If the journal is crowded and this thread does not get the processor time that it needs,
- * threads of the job write instead. They are running, so the role is left to them as long as they
- * do so: while a thread that waits for a processor has it, they could only lose records. began,
- * ran: the clock and this thread's processor time before its last passes.
+ * threads of the job write instead, because they are running. The role of the writer is left to
+ * them as long as they write: a role held by a thread that waits for a processor would only lose
+ * records. began, ran: the clock and this thread's processor time before its last passes.
  */
 static void leave_role_to_job(uint64_t began, uint64_t ran)
 {
@@ -326,8 +326,8 @@ static void leave_role_to_job(uint64_t began, uint64_t ran)
 	if (!journal_is_crowded(j) || took < ran + ran / 4)
 		return;
 	/*
-	 * Only passes that freed something count: the job's passes stop at each stack, because
-	 * only this thread symbolises stacks.
+	 * Only passes of the job's threads that freed something count: such a pass stops at the
+	 * first new stack, because only this thread symbolises stacks.
 	 */
 	now = atomic_load_explicit(&output.helped, memory_order_relaxed);
 	do {

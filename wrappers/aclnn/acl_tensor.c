@@ -9,7 +9,7 @@
 #include "journal/layout.h"
 
 #define SHARDS 64u
-#define TENSORS 256u /* of a shard */
+#define TENSORS 256u /* slots per shard */
 #define LISTS 16u
 #define WINDOW 16u /* number of slots that can hold a handle */
 
@@ -78,7 +78,10 @@ static struct tensor_shard *shard_of_tensor(uint64_t handle)
 	return &tensors[hash_mix(handle) % SHARDS];
 }
 
-/* Its slot; otherwise, if `make` is set, a new one. With the lock held. */
+/*
+ * Returns the slot of tensor `handle`, or NULL; with `make` a new slot is taken if there is none.
+ * The lock is held.
+ */
 static struct acl_tensor *place_of_tensor(struct tensor_shard *s, uint64_t handle, bool make)
 {
 	uint64_t first = hash_mix(handle) / SHARDS;
@@ -159,7 +162,7 @@ void acl_tensor_settle(uint64_t handle, bool ended)
 		return;
 	pthread_mutex_lock(&s->lock);
 	t = place_of_tensor(s, handle, false);
-	/* Otherwise it is another one by now. */
+	/* If `ending` is not set, the handle belongs to a new tensor by now. */
 	if (t && t->ending) {
 		t->handle = ended ? 0 : handle;
 		t->ending = false;

@@ -52,7 +52,10 @@ static bool is_operator_name(const char *s)
 	return strncmp(s, PREFIX, sizeof(PREFIX) - 1) == 0;
 }
 
-/* The operator's name without the suffix of the first phase. False: it is too long. */
+/*
+ * Writes the operator's name, without the suffix of the first function, to out. Returns false if
+ * it is too long.
+ */
 static bool operator_symbol(const char *symbol, char out[128], bool *first)
 {
 	size_t n = strlen(symbol), tail = sizeof(FIRST_PHASE) - 1;
@@ -112,7 +115,10 @@ static bool is_any_readable(const struct buffer *v, unsigned n)
 	return false;
 }
 
-/* Earlier work may still have to write what this call reads, and this call's own work comes later in any case. */
+/*
+ * Marks inputs as not read if the stream has unfinished work: earlier work may still write them,
+ * and this call's own work comes later in any case.
+ */
 static void leave_unread(struct buffer *v, unsigned n, uint64_t stream)
 {
 	if (is_any_readable(v, n) && is_stream_done(stream))
@@ -128,7 +134,10 @@ struct describing {
 	char group[ACLNN_GROUP_MAX];
 };
 
-/* The first or the last tensor, or all tensors of a list. */
+/*
+ * Bits of the arguments written by an operator that writes.def does not list: the first or the
+ * last tensor, or all tensors of a list.
+ */
 static uint64_t written_by_rule(const struct aclnn_executor *x, unsigned n)
 {
 	return n ? UINT64_C(1) << (x->tensor[x->op->in_place ? 0 : n - 1].word & 63) : 0;
@@ -167,7 +176,10 @@ static void describe_executor(const struct aclnn_executor *x, unsigned end, void
 		if (out)
 			write_buffer(w, &t->t, k, t, true);
 	}
-	/* Later changes from outside are not tracked. */
+	/*
+	 * A repeatable executor may run again after the program has replaced its tensors'
+	 * addresses, which is not tracked, so its tensors are not measured.
+	 */
 	for (unsigned k = 0; x->repeatable && k < n; k++)
 		w->in[k].nostats = w->out[k].nostats = 1;
 	d->c->op.flags |= (x->more ? CF_MORE : 0) | (both ? CF_INPLACE : 0);
@@ -258,7 +270,7 @@ static const struct adapter adapter_first_phase = {
 	.fork_handlers = aclnn_fork_handlers,
 };
 
-/* Its arguments from the shape on. */
+/* Records a tensor that the program makes. v: the arguments from the shape on. */
 static void record_tensor(uint64_t handle, const union arg *v)
 {
 	acl_tensor_made(handle, &(struct acl_tensor_args){
@@ -380,7 +392,7 @@ static const struct adapter adapter_watched = {
 
 /* ---- rows ---- */
 
-/* Listed, or may be switched on later. */
+/* True if `symbol` is listed, or may be switched on later. */
 static bool aclnn_wants(const char *symbol, const char *object)
 {
 	char name[128];

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Types and number of a first phase's arguments are not known. Its tensors and lists are recognised because the program made
- * them. Its last argument is the address of the executor, preceded by that of the workspace's size. Which word that is becomes
- * known with the first second phase, which gets both values. Until then each pair of words that may be these two addresses is
- * kept.
+ * Types and number of the arguments of an operator's first function are not known. Its tensors
+ * and lists are recognised because the program made them with functions that are observed. Its
+ * last argument is the address of the executor, preceded by the address of the workspace's size.
+ * Which word that is becomes known with the first call of the operator's second function, which
+ * gets both values. Until then each pair of words that may be these two addresses is kept.
  *
- * Locks: one for each shard, and one for executors whose place is not known yet; a tensor's lock is taken inside.
+ * Locks: one for each shard, and one for executors whose argument position is not known yet; a
+ * tensor's lock is taken inside.
  */
 #include "wrappers/aclnn/executor.h"
 
@@ -20,7 +22,7 @@
 #include "elf/memory.h"
 
 #define SHARDS 64u
-#define PLACES 32u /* of a shard */
+#define PLACES 32u /* slots per shard */
 #define WAITING 64u /* executors whose argument position is not known yet */
 
 struct shard {
@@ -51,7 +53,7 @@ void aclnn_executors_forked(void)
 	pthread_mutex_init(&waiting.lock, NULL);
 }
 
-/* Of these 22 MiB only pages that were used exist: one for an operator with up to 24 tensors. */
+/* Of these 22 MiB only touched pages use memory: one page for an operator with up to 24 tensors. */
 static struct shard *shards_made(void)
 {
 	struct shard *s = atomic_load_explicit(&shards, memory_order_acquire), *none = NULL;
@@ -82,7 +84,7 @@ static struct shard *shard_of_executor(struct shard *all, uint64_t handle)
 	return &all[hash_mix(handle) % SHARDS];
 }
 
-/* With the lock held. A free one, or else the oldest. */
+/* Returns a free slot, or else the oldest one. The lock is held. */
 static struct aclnn_executor *take_executor_place(
 	struct aclnn_executor *x, unsigned n, const struct aclnn_operator *op, uint64_t handle)
 {
@@ -157,7 +159,7 @@ static bool read_group(uint64_t at, char out[ACLNN_GROUP_MAX])
 		if (out[n] <= ' ' || out[n] > '~')
 			break;
 	}
-	/* A shorter text may be a small number at the start of some object. */
+	/* A shorter text may be a small number at the start of an object. */
 	return n >= 3 && n < ACLNN_GROUP_MAX && out[n] == 0;
 }
 
@@ -172,7 +174,7 @@ static void add_candidate(struct aclnn_executor *x, const uint64_t *words, unsig
 	x->ncandidates++;
 }
 
-/* end: arguments that may be tensors end there. */
+/* end: index of the word after the last one that may be a tensor. */
 static void fill_executor(struct aclnn_executor *x, struct aclnn_operator *op,
 	const uint64_t *words, unsigned end, bool guess)
 {
@@ -298,7 +300,7 @@ static bool may_have_handle(const struct aclnn_executor *x, uint64_t handle)
 	return false;
 }
 
-/* Visits one; true: stop. */
+/* Called for one executor; returns true to stop the search. */
 typedef bool visit_fn(struct aclnn_executor *x, uint64_t age);
 
 static bool visit_some(
@@ -310,7 +312,7 @@ static bool visit_some(
 	return false;
 }
 
-/* Visits the entries of all operators that have that executor. */
+/* Calls visit for each operator's entry with executor `handle`. */
 static void visit_executors(uint64_t handle, visit_fn *visit, uint64_t age)
 {
 	struct shard *all = atomic_load_explicit(&shards, memory_order_acquire), *s;

@@ -21,12 +21,11 @@ struct aclnn_tensor {
 
 struct aclnn_candidate {
 	uint8_t word;
-	uint64_t executor,
-		/*
-		 * value behind this argument word and behind the previous one, after the first
-		 * phase
-		 */
-		bytes;
+	/*
+	 * Values after the first function has run: *word as an executor, and *(the previous word)
+	 * as the workspace's size.
+	 */
+	uint64_t executor, bytes;
 };
 
 #define CANDIDATES_MAX 16

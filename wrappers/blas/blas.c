@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* BLAS, as C (CBLAS) and as Fortran calls it. Its YAMLs contain everything: call/matrix.h. */
+/*
+ * BLAS, as C (CBLAS) and as Fortran calls it. Its YAML files say everything; call/matrix.h reads
+ * them.
+ */
 #include "blas_gen.h"
 #include "cblas_gen.h"
 

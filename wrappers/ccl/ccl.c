@@ -13,7 +13,10 @@
 
 /* ---- communicators ---- */
 
-/* Rank and size of a communicator that the program uses now. False: they cannot be queried. */
+/*
+ * Queries rank and size of a communicator that the program uses now. Returns false if they cannot
+ * be queried.
+ */
 static bool complete_ccl_comm(
 	struct comm *c, uint64_t argument, const struct query *rank_of, const struct query *size_of)
 {
@@ -29,7 +32,7 @@ static bool complete_ccl_comm(
 	r = query_comm(rank_of, rank, argument, &code);
 	if (code || r < 0 || r >= n)
 		return false;
-	/* Threads that come here together write the same. */
+	/* Several threads may store here at once: they store equal values. */
 	__atomic_store_n(&c->rank, (int32_t)r, __ATOMIC_RELAXED);
 	__atomic_store_n(&c->size, (int32_t)n, __ATOMIC_RELEASE);
 	return true;
@@ -74,7 +77,7 @@ struct comm *ccl_comm_at(const struct ccl_library *l, uint64_t handle, uint64_t 
 		return NULL;
 	if (c || !handle)
 		return c;
-	/* Made in a way that was not seen. */
+	/* The call that made this communicator was not seen. */
 	c = new_ccl_comm(l, handle, NULL, "unknown", local_ccl_id(l, handle));
 	if (!c)
 		return NULL;
@@ -107,7 +110,10 @@ struct comm *ccl_group(const struct ccl_library *l, const void *real, const char
 	return comm_find(l->lib, h);
 }
 
-/* Hash of the unique id, of several in a row, or of the file that replaces it. 0: there is none. */
+/*
+ * Hash of the unique id, of several ids in a row, or of the file that replaces it. Returns 0 if
+ * the call has none.
+ */
 static uint64_t hash_unique_id(const struct ccl_library *l, const struct call *c)
 {
 	const union arg *id = call_arg(c, ROLE_ID), *n = call_arg(c, ROLE_NITEMS);
@@ -134,7 +140,10 @@ static bool numbered_by_parent(const struct ccl_library *l, const char *how)
 	return false;
 }
 
-/* A number that the program chose to be unique, where it is not the colour of one part of many. */
+/*
+ * True if the call's colour is a number that the program chose to be unique, instead of the
+ * colour of one part of many.
+ */
 static bool color_is_wide(const struct call *c)
 {
 	int i = c->api->spec->at[ROLE_COLOR];
@@ -142,7 +151,7 @@ static bool color_is_wide(const struct call *c)
 	return i && c->api->spec->args[i - 1].ctype == CT_U64;
 }
 
-/* The number of a communicator derived from another one. 0: its members cannot agree on one. */
+/* The number of a communicator made from another one; 0 if its members cannot agree on one. */
 static uint64_t hash_child(
 	const struct ccl_library *l, const struct call *c, const struct comm *parent)
 {
@@ -159,7 +168,10 @@ static uint64_t hash_child(
 	return hash_u64(h, c->note.u[0]);
 }
 
-/* The communicators of all devices driven by one thread: they do not represent a rank of the job. */
+/*
+ * Registers the communicators of all devices driven by one thread, none of which represents a
+ * rank of the job.
+ */
 static void register_all_ccl_comms(
 	const struct ccl_library *l, const struct call *c, const uint64_t *handles, int n)
 {
@@ -177,7 +189,7 @@ static void register_all_ccl_comms(
 	}
 }
 
-/* The communicator passed to the call, by value or by pointer. 0: none. */
+/* Handle of the communicator passed to the call, by value or by pointer; 0 if there is none. */
 static uint64_t parent_of(const struct call *c)
 {
 	const union arg *comm = call_arg(c, ROLE_COMM), *at = call_arg(c, ROLE_COMMP);
@@ -196,11 +208,14 @@ static void register_ccl_comm(const struct ccl_library *l, struct call *c)
 
 	if (!c->ok || !at || !at->cp)
 		return;
-	/* Not a member of the communicator that the others make. */
+	/* This rank is no member of the new communicator. */
 	if (color && (color_is_wide(c) ? list && !list->cp : (int32_t)color->i < 0))
 		return;
 	handle = *(const uint64_t *)at->cp;
-	/* Neither an id nor a parent: the new ones are all of this process, in an array. */
+	/*
+	 * The call has neither an id nor a parent: the new communicators, in an array, are all of
+	 * this process.
+	 */
 	if (!from && !call_arg(c, ROLE_ID) && !call_arg(c, ROLE_NAME)) {
 		register_all_ccl_comms(l, c, at->cp, size ? (int)size->i : 0);
 		return;
@@ -236,7 +251,10 @@ struct comm *ccl_window(const struct ccl_library *l, uint64_t handle, uint64_t c
 	return ccl_comm_at(l, handle, comm);
 }
 
-/* All members make it, in the same order: how often the communicator was split or had a window made is the same on all. */
+/*
+ * Before the call: all members make a window, in the same order, so the number of earlier splits
+ * and windows of the communicator is the same on all ranks and serves to number it.
+ */
 static void register_ccl_window(const struct ccl_library *l, const struct call *c, int64_t ret)
 {
 	const union arg *at = call_arg(c, ROLE_NEWWIN);
@@ -248,7 +266,7 @@ static void register_ccl_window(const struct ccl_library *l, const struct call *
 	if (!c->ok || !at || !at->cp)
 		return;
 	handle = *(const uint64_t *)at->cp;
-	/* The library succeeds even if the hardware has none. */
+	/* The library returns success with a NULL handle if the hardware has no windows. */
 	if (!handle && !later)
 		return;
 	w = new_ccl_comm(l, handle, c->real, how,

@@ -53,7 +53,7 @@ static uint64_t cublas_stream(const struct call *c)
 	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &stream) == 0 ? stream : 0;
 }
 
-/* CUBLAS_POINTER_MODE_HOST is 0. */
+/* True if alpha and beta are in host memory: CUBLAS_POINTER_MODE_HOST is 0. */
 static bool factors_are_ours(const struct call *c)
 {
 	mode_query *ask = (mode_query *)queries_of(c->real)[OF_MODE];
@@ -62,7 +62,10 @@ static bool factors_are_ours(const struct call *c)
 	return ask && ask(call_arg(c, ROLE_HANDLE)->u, &mode) == 0 && mode == 0;
 }
 
-/* cublasComputeType_t; before CUDA 11 it was a cudaDataType. The bytes of a factor, twice as many where C is complex. */
+/*
+ * Size of a real factor in bytes (a complex one, where C is complex, has twice as many). compute:
+ * cublasComputeType_t, or before CUDA 11 a cudaDataType.
+ */
 static unsigned factor_bytes(uint64_t compute)
 {
 	switch ((int32_t)compute) {
@@ -86,12 +89,12 @@ void cublas_dtype(uint64_t value, struct dtype_desc *d)
 	set_plain_dtype(d, spec_value_find(&cublas_dtypes, (int32_t)value, DT_OTHER));
 }
 
-/* Factors in memory. */
+/* The size of a factor in memory. */
 struct factor_form {
-	unsigned part, bytes; /* of a component, and of all of them */
+	unsigned part, bytes; /* of a real or imaginary part; of the whole factor */
 };
 
-/* Used if the prototype does not give their type. result: C's cudaDataType. */
+/* The size of factors if the prototype does not give their type. result: cudaDataType of C. */
 static struct factor_form form_of_factors(uint64_t compute, uint64_t result)
 {
 	unsigned part = factor_bytes(compute);
@@ -102,7 +105,7 @@ static struct factor_form form_of_factors(uint64_t compute, uint64_t result)
 		part, dtype_info(d.dtype)->component != d.dtype ? 2 * part : part};
 }
 
-/* Every bit but the signs, of n factors. */
+/* True if n factors at p are 0 or -0: all bits except the signs are 0. */
 static bool are_zero_factors(const void *p, uint64_t n, struct factor_form f)
 {
 	const uint8_t *byte = p;
@@ -113,7 +116,10 @@ static bool are_zero_factors(const void *p, uint64_t n, struct factor_form f)
 	return true;
 }
 
-/* The result is not read where its factor is 0: it need not hold numbers yet. It is the last input. */
+/*
+ * Removes C, the last input, where beta is 0: cuBLAS does not read it then, and it may be
+ * uninitialised.
+ */
 static void leave_out_result(struct operation *w, const void *result)
 {
 	if (w->nin && operation_inputs(w)[w->nin - 1].base == result)
@@ -122,16 +128,17 @@ static void leave_out_result(struct operation *w, const void *result)
 
 /* ---- groups of batches: cublasSgemmGroupedBatched and its like ---- */
 
-/* Positions of the arguments of such a call: with ...Ex functions each matrix is followed by its type. */
+/* The arguments of such a call. In ...Ex functions each matrix is followed by its type. */
 struct grouped {
-	const union arg *trans[2], *m, *n, *k; /* arrays, as those below: one element for a group */
+	/* arrays with one element for each group, like the following ones */
+	const union arg *trans[2], *m, *n, *k;
 	const union arg *alpha, *beta, *matrix[3], *ld[3];
-	const union arg *sizes; /* matrices of a group */
+	const union arg *sizes; /* number of matrices in each group */
 	uint64_t groups;
-	bool typed; /* the call says the types of its matrices */
+	bool typed; /* an ...Ex function, which gets the types of its matrices */
 };
 
-/* False: there is nothing to read. */
+/* Finds the arguments of a grouped call. Returns false if they cannot be read. */
 static bool find_groups(const struct call *c, struct grouped *g)
 {
 	const union arg *alpha = call_arg(c, ROLE_ALPHA), *beta = call_arg(c, ROLE_BETA),
@@ -159,7 +166,7 @@ static const struct api_arg *declared_as(const struct call *c, const union arg *
 	return &c->api->spec->args[v - c->v];
 }
 
-/* Element i of an array of int or int64_t; none is below 0. */
+/* Element i of an array of int or int64_t; a negative value is returned as 0. */
 static uint64_t of_group(const struct call *c, const union arg *array, uint64_t i)
 {
 	int64_t v = declared_as(c, array)->elem == 8 ? ((const int64_t *)array->cp)[i]
@@ -181,7 +188,10 @@ static uint64_t elements_of_groups(
 	return all;
 }
 
-/* One group has a shape; only the device knows where its matrices are. Matrix 2 is C. */
+/*
+ * Describes a call with a single group by the group's shape. Addresses of its matrices are in
+ * device memory and not read. Matrix 2 is C.
+ */
 static void describe_groups(
 	struct call *c, const struct grouped *g, unsigned which, uint8_t io, struct buffer *v)
 {
@@ -266,12 +276,12 @@ static bool describe_cublas(struct call *c)
 	union arg was[2] = {alpha ? *alpha : (union arg){0}, beta ? *beta : (union arg){0}};
 	bool ours = factors_are_ours(c);
 
-	/* A kind that has factors and says of no matrix where it is: grouped_gemm. */
+	/* grouped_gemm: its kind has factors, but no arguments that are addresses of matrices. */
 	if (!c->api->spec->kind->nin && !c->api->spec->kind->nout && alpha) {
 		describe_grouped(c, ours);
 		return true;
 	}
-	/* A missing factor counts as not 0. */
+	/* A beta that is not passed counts as not 0. */
 	if (!ours && alpha)
 		alpha->p = NULL;
 	if (!ours && beta)

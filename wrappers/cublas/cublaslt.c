@@ -35,9 +35,10 @@ enum { ORDER_COL, ORDER_ROW }; /* others: tiles */
 enum { BATCH_STRIDED, BATCH_POINTERS, BATCH_GROUPED }; /* shapes of the last are on the device */
 enum { FACTORS_HOST, FACTORS_BETA_ZERO = 3, FACTORS_BETA_HOST }; /* cublasLtPointerMode_t */
 
-/* Differences between the two functions. */
+/* What differs between cublasLtMatmul and cublasLtMatrixTransform. */
 struct described {
-	const char *query[CUBLAS_QUERIES]; /* of matrices, of the operation */
+	/* names of the functions that query attributes of matrices, and of the operation */
+	const char *query[CUBLAS_QUERIES];
 	int scale_type, pointer_mode; /* attributes of the operation */
 };
 enum { OF_LAYOUT, OF_OPERATION };
@@ -50,8 +51,9 @@ static const struct described transform = {
 static THREAD_OWN struct cublas_queries kept[2];
 
 /*
- * Sizes, then strides, of the added matrix: c->note has room for three matrices. One for each thread is enough, because
- * these functions do not call each other by name (the library is linked with -Bsymbolic).
+ * Sizes, then strides, of C, for which c->note has no space. A variable per thread is enough,
+ * because no call of these functions runs inside another one: the library calls its own functions
+ * directly (-Bsymbolic).
  */
 static THREAD_OWN int64_t added[2][MATRIX_DIMS];
 
@@ -104,7 +106,10 @@ static void set_matrix_type(struct buffer *v, int64_t type)
 		v->nostats = 1;
 }
 
-/* shape: sizes, then strides. The number of dimensions. */
+/*
+ * Stores a matrix's sizes in shape[0] and its strides in shape[1]; returns the number of
+ * dimensions.
+ */
 static unsigned write_matrix_shape(
 	attribute_query *ask, uint64_t layout, bool by_row, int64_t (*shape)[MATRIX_DIMS])
 {
@@ -137,8 +142,8 @@ static uint64_t elements_of(const int64_t *sizes, unsigned n)
 }
 
 /*
- * at: index of the matrix argument, followed by its descriptor. False: there is none, or only the device knows its
- * size.
+ * Describes the matrix argument with index `at`, which is followed by its descriptor. Returns
+ * false if the call has none, or if only the device knows its size.
  */
 static bool describe_lt_matrix(
 	attribute_query *ask, const union arg *at, int64_t (*shape)[MATRIX_DIMS], struct buffer *v)

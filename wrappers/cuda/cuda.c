@@ -31,7 +31,7 @@ enum {
 
 /* Streams, events and contexts are pointers, addresses of device memory 64-bit integers. */
 static struct {
-	/* out: as large as the attribute is, an int or a pointer. */
+	/* out: an int or a pointer, depending on the attribute. */
 	int (*pointer_get_attribute)(void *out, int what, uint64_t p);
 	int (*stream_is_capturing)(void *stream, int *state);
 	int (*thread_exchange_stream_capture_mode)(int *mode);
@@ -69,7 +69,7 @@ static bool cuda_attach(void)
 	size_t found = gpu_find_functions(want, n, "libcuda.so");
 
 	if (found < n) {
-		/* Another library of that name; without any there is nothing to verify. */
+		/* The loaded library has this name but is not CUDA's. */
 		if (found)
 			session_layout_fact(LAYOUT_CUDA_DRIVER, false);
 		return false;
@@ -94,7 +94,10 @@ static enum device_memory cuda_memory_kind(const void *p)
 	default:
 		return DEVICE_MEMORY;
 	}
-	/* The processor can read managed memory, but that may move it to the host, or crash while a kernel runs. */
+	/*
+	 * The processor can read managed memory, but reading may move it to the host, or crash
+	 * while a kernel runs.
+	 */
 	if (type != MEMORY_HOST || cu.pointer_get_attribute(&managed, IS_MANAGED, at) || managed)
 		return DEVICE_MEMORY;
 	return DEVICE_PINNED;

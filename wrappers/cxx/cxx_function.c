@@ -45,7 +45,7 @@ bool cxx_params_fit(const char *args, const struct cxx_params *p, bool method)
 		uint8_t t = p->type[i];
 
 		switch (args[i + method]) {
-		case 'p': /* an object by value is passed as a pointer, too */
+		case 'p': /* an object passed by value is passed as a pointer, too */
 			if (t != CT_P && t != CXX_CLASS)
 				return false;
 			break;

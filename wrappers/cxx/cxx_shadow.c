@@ -23,13 +23,16 @@ struct table {
 	void *word[]; /* HEAD + n */
 };
 
-/* One for each class, in the order in which they were made; a slot is filled once. */
+/*
+ * Copies of classes' tables of virtual functions, in the order in which they were made; a slot is
+ * filled once.
+ */
 #define TABLES_MAX 32
 static _Atomic(struct table *) tables[TABLES_MAX];
 
 /* ---- type information ---- */
 
-/* MEMORY_RAW: possible objects are read word by word, even in a sanitizer's red zones. */
+/* MEMORY_RAW: words that may be objects are read even in a sanitizer's red zones. */
 
 /* Members of std::type_info and __cxxabiv1::__si_class_type_info. */
 struct type_info {
@@ -44,7 +47,7 @@ static bool is_readable_word(const void *p)
 	return p && ((uintptr_t)p & (sizeof(void *) - 1)) == 0 && memory_readable((uintptr_t)p);
 }
 
-/* A name that ends within its bounds, all of it readable. */
+/* The text at s if it ends within a name's bounds and all of it is readable, otherwise NULL. */
 MEMORY_RAW static const char *readable_name(const char *s)
 {
 	if (!s || !memory_readable((uintptr_t)s))
@@ -68,7 +71,10 @@ MEMORY_RAW static const char *name_of_type(const struct type_info *t)
 	return is_readable_word(t) && is_readable_word(&t->name) ? readable_name(t->name) : NULL;
 }
 
-/* The kind of type information, from its own type; any copy of the C++ library may have made it. */
+/*
+ * The class name of a type information object (its kind), from its own type information; any copy
+ * of the C++ library may have made it.
+ */
 MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
 {
 	if (!is_readable_word(t) || !is_readable_word(t->functions - 1))
@@ -79,7 +85,10 @@ MEMORY_RAW static const char *kind_of_type(const struct type_info *t)
 	return name ? name : "";
 }
 
-/* The next base. *root: there is none. NULL and not *root: several bases, a virtual one, or no type information at all. */
+/*
+ * The next base class; NULL with *root set if t has none; NULL without *root if there are several
+ * bases, a virtual one, or no type information at all.
+ */
 MEMORY_RAW static const struct type_info *base_of_type(const struct type_info *t, bool *root)
 {
 	const char *kind = kind_of_type(t);
@@ -91,7 +100,7 @@ MEMORY_RAW static const struct type_info *base_of_type(const struct type_info *t
 	return t->base;
 }
 
-/* The table that an object points to, or NULL. */
+/* The table of virtual functions that an object points to, or NULL. */
 MEMORY_RAW static void *const *functions_of(const void *object)
 {
 	void *const *functions;
@@ -106,7 +115,10 @@ MEMORY_RAW static void *const *functions_of(const void *object)
 	return functions;
 }
 
-/* Whether all bases up to the root are simple ones, and one of them (or the type itself) is that class. NULL: any class. */
+/*
+ * True if t and all its bases up to the root have single, non-virtual bases, and one of them is
+ * `class` (any class if NULL).
+ */
 MEMORY_RAW static bool is_type_simple(const struct type_info *t, const char *class)
 {
 	bool root = false, found = !class;
@@ -156,7 +168,10 @@ MEMORY_RAW static bool is_code_address(const void *const *word)
 	return is_readable_word(word) && elfsym_place((uintptr_t)*word, &at) && at.code;
 }
 
-/* The number of functions: up to the first word that is not a code address. 0: there is no such word. */
+/*
+ * The number of functions in a table, up to the first word that is not a code address; 0 if there
+ * is no such word.
+ */
 static uint32_t length_of_table(void *const *functions)
 {
 	uint32_t n = 0;
@@ -200,7 +215,7 @@ int cxx_virtual_place(const char *class, const char *function)
 	return found;
 }
 
-/* libprobe's table that was made for that table, or that is that table. */
+/* libprobe's table that was made for table `functions`, or that is `functions`. */
 static struct table *find_shadow_table(void *const *functions)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {
@@ -250,7 +265,7 @@ static int make_shadow_table(struct table **out, void *const *functions, const s
 	return -ENOENT;
 }
 
-/* If another thread was faster, its table is used. */
+/* Enters table t. If another thread was faster, its table is returned instead. */
 static struct table *keep_shadow_table(struct table *t)
 {
 	for (unsigned i = 0; i < TABLES_MAX; i++) {

@@ -96,7 +96,9 @@ static void read_template_arguments(struct reader *r, char *to)
 	append_type_text(r, to, ">", 1);
 }
 
-/* S_, S0_ ... SZ_: the text; false: it is another S. */
+/*
+ * Appends the text that S_, S0_ ... SZ_ stands for. Returns false if the S begins something else.
+ */
 static bool read_substitution(struct reader *r, char *to)
 {
 	unsigned n = 0;
@@ -224,7 +226,10 @@ bool cxx_each_parameter(const char *symbol, bool (*take)(const char *type, void 
 
 	if (strncmp(symbol, "_ZN", 3) != 0)
 		return false;
-	/* The function's own name fills the table of substitutions, too; its last part does not. */
+	/*
+	 * Components of the function's own name are entered into the table of substitutions, too,
+	 * except its last one.
+	 */
 	r.p = symbol + 3 + (symbol[3] == 'K');
 	while (*r.p != 'E' && *r.p && !r.bad) {
 		if (*text)

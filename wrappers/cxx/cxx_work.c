@@ -15,9 +15,12 @@
 #include "journal/layout.h"
 #include "session/state.h"
 
-#define WORKS_MAX 512 /* pending at the same time */
+#define WORKS_MAX 512 /* maximum number of pending calls */
 
-/* Unused ones. `lock` is a leaf, held for some instructions; a forked child initialises it again. */
+/*
+ * Unused descriptions. `lock` is a leaf, held for some instructions; a forked child initialises
+ * it again.
+ */
 static struct cxx_work *free_list;
 static unsigned made;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -44,7 +47,7 @@ static struct cxx_work *take_work(void)
 	return w;
 }
 
-/* Called when one of its users no longer needs it. */
+/* Called when one of the users of w no longer needs it; the last one returns w to the free list. */
 static void give_work(struct cxx_work *w)
 {
 	if (atomic_fetch_sub_explicit(&w->users, 1, memory_order_acq_rel) > 1)
@@ -61,8 +64,9 @@ void cxx_work_forked(void)
 }
 
 /*
- * Releases those of calls that have returned (their views were needed until the record was closed), or were left. Returns one
- * of them for reuse, if there is one: the usual case, without a lock.
+ * Releases this thread's descriptions of calls that have returned (which were needed until the
+ * record was closed) or that an exception left. Returns one of them for reuse, if there is one:
+ * the usual case, without a lock.
  */
 static struct cxx_work *drop_returned(void)
 {
@@ -114,7 +118,7 @@ void cxx_work_pass(void)
 
 struct cxx_work *cxx_work_of(const struct call *c)
 {
-	/* Calls inside this one have returned. */
+	/* Releases descriptions of calls inside c, which have returned. */
 	cxx_work_pass();
 	return own(current) && own(current)->call == c ? own(current) : NULL;
 }
@@ -125,8 +129,9 @@ static struct cxx_work *work_of(const struct pending *p)
 }
 
 /*
- * Drops a Work that was never waited for and no longer exists, because another one has its address: its record stays open.
- * Otherwise a wait for the new one could be mistaken for its completion, and its tensors may be freed, too.
+ * Drops a Work that the program destroyed without waiting for it: its record stays open. A new
+ * Work has its address, and a wait for the new one must not be taken for the completion of the
+ * old one, whose tensors may be freed, too.
  */
 static void remove_gone_work(const struct adapter *lib, const void *handle)
 {
@@ -162,7 +167,7 @@ void cxx_work_follow(struct cxx_work *w, const void *handle)
 	}
 }
 
-/* Reads the output tensors again; one may have been resized since. */
+/* Reads the output tensors again, because one may have been resized since. */
 static void fill_work_outputs(struct pending *p, void *arg)
 {
 	struct cxx_work *w = p->op.all_out ? work_of(p) : NULL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gloo. A collective is described by its options, whose layout is that of gloo's headers since 2019 (0.5.0 to 2022).
- * Elements have a size but no type: buffers are recorded as bytes. Contexts have no number that all members know, and
- * their end is not visible: they are checked in each call.
+ * gloo. A collective is described by its options, whose layout is that of gloo's headers since
+ * 2019 (0.5.0 to 2022). Elements have a size but no type, so buffers are recorded as bytes. A
+ * context has no number that all its members know, and gloo does not report its end, so each call
+ * compares the context's rank and size with the known ones.
  */
 #include <string.h>
 
@@ -18,7 +19,10 @@
 #define GLOO_RANKS_MAX 1000000
 #define GLOO_ELEMENT_MAX 64 /* bytes */
 
-/* Offsets of the options' fields; context is at 0. 0: no such field. */
+/*
+ * Offsets of the options' fields in bytes; 0 if a kind of options lacks the field. The context is
+ * at offset 0.
+ */
 struct options_layout {
 	const char *list_name;
 	uint8_t in, out, element_size, root;
@@ -64,8 +68,8 @@ static void publish_context(uint64_t handle, int32_t rank, int32_t size, const v
 	m->rank = rank;
 	m->size = size;
 	/*
-	 * For contexts of all ranks, the number is how many of them were used before, which is the same on all ranks in
-	 * most programs.
+	 * A context of all ranks is numbered by how many such contexts were used before, which is
+	 * the same on all ranks in most programs.
 	 */
 	if (size == session.world_size || session.world_size <= 0) {
 		m->id = comm_make_id(
@@ -79,7 +83,10 @@ static void publish_context(uint64_t handle, int32_t rank, int32_t size, const v
 	comm_publish(m);
 }
 
-/* gloo::Context begins with a table of functions (which rank and size of later releases do not), rank and size. */
+/*
+ * gloo::Context begins with the pointer to its virtual functions (8 bytes), rank and size (an int
+ * each).
+ */
 static struct comm *context_at(const struct call *c, const char *options)
 {
 	const char *context = *(const char *const *)options;
@@ -96,7 +103,7 @@ static struct comm *context_at(const struct call *c, const char *options)
 	}
 	m = comm_find(&adapter_gloo, (uint64_t)(uintptr_t)context);
 	if (m && (m->rank != rank || m->size != size)) {
-		/* That communicator no longer exists. */
+		/* The known context was destroyed, and another one has its address. */
 		comm_drop(&adapter_gloo, m->handle);
 		m = NULL;
 	}
@@ -145,7 +152,7 @@ static void add_unbound(
 	++*n;
 }
 
-/* One buffer, or a list of them, in the field at `field`. */
+/* Adds the buffer, or the list of buffers, that the field at offset `field` refers to. */
 static void add_field(
 	struct operation *w, const char *field, bool list, uint64_t element, enum tensor_io io)
 {
@@ -177,14 +184,14 @@ static void add_fields(struct operation *w, const struct options_layout *l, cons
 	if (l->from_root && w->root != w->comm->rank)
 		return;
 	add_field(w, options + l->in, l->in_list, element, IO_IN);
-	/* Without an input the output's memory holds it. */
+	/* Without an input buffer the data are in the output's memory. */
 	if (!w->nin) {
 		add_field(w, options + l->out, l->out_list, element, IO_IN);
 		w->flags |= CF_INPLACE;
 	}
 }
 
-/* Checked until a call with a buffer has confirmed the layout of the options. */
+/* True if the options match the layout. Checked until one call with a buffer has confirmed it. */
 static bool do_options_hold(const struct options_layout *l, const char *options)
 {
 	const struct unbound_buffer *b;
@@ -202,7 +209,10 @@ static bool do_options_hold(const struct options_layout *l, const char *options)
 	return holds;
 }
 
-/* PyTorch's own calls come from threads of its groups; their collectives are recorded as c10d's. */
+/*
+ * True for a call by PyTorch, which calls from threads of its process groups; these collectives
+ * are recorded as c10d's.
+ */
 static bool is_called_by_torch(const struct call *c)
 {
 	char file[16];

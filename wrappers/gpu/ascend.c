@@ -21,7 +21,7 @@ enum {
 	COMPLETE = 1, /* ACL_EVENT_RECORDED_STATUS_COMPLETE */
 };
 
-/* aclrtPtrAttributes, with room after it for fields that later releases add. */
+/* aclrtPtrAttributes, with padding for fields that later releases add. */
 struct pointer_attributes {
 	uint32_t device, type;
 	uint32_t page_size;

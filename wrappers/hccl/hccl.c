@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HCCL. Its communicators are those of wrappers/ccl. This file has what only HCCL has: batches of messages, an
- * all-to-all with a matrix of counts, and names of communicators, which the graph engine's calls and communicating
- * operators (wrappers/aclnn) use.
+ * HCCL. Communicators are handled by wrappers/ccl. This file has what only HCCL has: batches of
+ * messages, an all-to-all with a matrix of counts, and names of communicators, which the graph
+ * engine's calls and communicating operators (wrappers/aclnn) use.
  */
 #include "wrappers/hccl/hccl.h"
 
@@ -67,7 +67,7 @@ static void describe_item(
 		v->comm_seq = comm_next_p2p(m, !i->type, (int32_t)i->peer, 0);
 }
 
-/* The other side is not visible: no call is made there. */
+/* Describes a one-sided operation, in which the other rank makes no call. */
 static void describe_one_sided(struct call *c)
 {
 	const struct side_item *i = call_arg(c, ROLE_ITEMS)->cp;
@@ -86,7 +86,10 @@ static void describe_one_sided(struct call *c)
 		w->flags |= CF_MORE;
 }
 
-/* All items are numbered, as the other ranks number theirs; rows have the first two of each direction (flag `more`). */
+/*
+ * Numbers all messages of a batch, as the other ranks number theirs. The record has only the
+ * first two of each direction (flag `more`).
+ */
 static void describe_batch(struct call *c)
 {
 	const union arg *items = call_arg(c, ROLE_ITEMS), *n = call_arg(c, ROLE_NITEMS);
@@ -129,10 +132,10 @@ static void describe_matrix(struct call *c)
 
 /* ---- names ---- */
 
-#define NAMES_MAX 256u /* names that were queried; further ones are not known */
+#define NAMES_MAX 256u /* maximum number of queried names; later ones are not known */
 
 static struct named {
-	_Atomic uint64_t name, handle; /* hash; 0: free */
+	_Atomic uint64_t name, handle; /* name: a hash, 0 in a free slot */
 } names[NAMES_MAX];
 
 static uint64_t hash_name(const char *name)
@@ -157,7 +160,7 @@ static void record_comm_name(uint64_t handle, const char *name)
 	}
 }
 
-/* Its name may soon belong to another communicator. */
+/* Forgets the names of communicator `handle`: the library may soon use them for another one. */
 static void remove_names(uint64_t handle)
 {
 	for (unsigned i = 0; i < NAMES_MAX && atomic_load(&names[i].name); i++)
@@ -204,7 +207,10 @@ static bool describe_hccl(struct call *c)
 static void enter_hccl(struct call *c)
 {
 	ccl_enter_hccl(c);
-	/* Only members make a part, so how many were made before is no common number; its own id is unique. */
+	/*
+	 * Only members make a sub-communicator, so the number made before differs between ranks
+	 * and is not used; its own id is unique.
+	 */
 	if (c->api->spec->task == TASK_COMM_NEW)
 		c->note.u[0] = 0;
 	if (c->api->spec->task == TASK_COMM_END)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Collectives and messages: the virtual functions of mindspore::device::CollectiveCommunicationLib, whose instances are
- * the backends (mccl on a CPU, MPI, NCCL, HCCL). All return a bool that tells whether they succeeded. Calls made by a
- * backend are nested.
+ * Collectives and messages: the virtual functions of
+ * mindspore::device::CollectiveCommunicationLib, whose instances are the backends (mccl on a CPU,
+ * MPI, NCCL, HCCL). All return a bool: true if the operation succeeded. Calls made by a backend
+ * are nested.
  */
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +39,10 @@ static const struct {
 
 #define LIB "_ZN9mindspore6device26CollectiveCommunicationLib"
 
-/* symbol: of the abstract class's function; an interface with other parameters has other names, and is not intercepted. */
+/*
+ * symbol: the abstract class's function. A release whose interface has other parameters has other
+ * symbols, and is not intercepted.
+ */
 struct ms_method {
 	char name[16], kind[16], args[ARGS_MAX];
 	char symbol[128];
@@ -78,7 +82,7 @@ bool ms_collectives_listed(void)
 {
 	bool any = false;
 
-	/* Looks up all of them: a name without a function is misspelt. */
+	/* Looks up all methods, because a name that is found nowhere is misspelt. */
 	for (unsigned i = 0; i < METHODS; i++)
 		any |= wraplist_match(list_now(), adapter_ms.name, methods[i].name);
 	return any;
@@ -140,12 +144,15 @@ static uint64_t handle_of_group(const char *name)
 	return hash_str(hash_str(0, adapter_ms.name), name);
 }
 
-/* vector<uint32_t>: begin, end, room. */
+/* std::vector<uint32_t>: pointers to its begin, its end and the end of its memory. */
 struct ranks {
 	const uint32_t *begin, *end;
 };
 
-/* Whether it is the group of all processes: mccl_world_group, hccl_world_group, nccl_world_group. */
+/*
+ * True if `name` is the group of all processes: mccl_world_group, hccl_world_group,
+ * nccl_world_group.
+ */
 static bool is_world_group(const char *name, const struct ranks *r)
 {
 	for (uint32_t i = 0; i < (uint32_t)(r->end - r->begin); i++)
@@ -154,7 +161,7 @@ static bool is_world_group(const char *name, const struct ranks *r)
 	return strstr(name, "_world_group") != NULL;
 }
 
-/* This process' rank among all; -1: not known. */
+/* This process' rank among all; -1 if not known. */
 static int find_ms_rank(void)
 {
 	struct identity id;
@@ -179,7 +186,7 @@ void ms_group_made(const struct call *c)
 		if (own >= 0 && r->begin[i] == (uint32_t)own)
 			rank = (int)i;
 	if (rank < 0)
-		return; /* the group of other ranks, or this process' member number is not known */
+		return; /* a group of other ranks, or this process' rank is not known */
 	if (is_world_group(name, r))
 		session_rank(rank, (int)n);
 	m = comm_alloc((uint32_t)n);
@@ -212,7 +219,10 @@ static bool describe_ms_call(struct call *c)
 	return true;
 }
 
-/* MindSpore's own threads communicate: the thread that ends the step is in none of these calls. */
+/*
+ * MindSpore's own threads communicate, so the thread that ends the step is in none of these
+ * calls.
+ */
 static void start_ms_call(struct call *c)
 {
 	if (c->api->spec->completion == DONE_RETURN)

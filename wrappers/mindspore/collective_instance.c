@@ -24,7 +24,7 @@
 /* CollectiveCommunicationLib::global_rank_id() const, which reads a member. */
 #define GLOBAL_RANK "_ZNK9mindspore6device26CollectiveCommunicationLib14global_rank_idEv"
 
-/* An entry for the i-th method of that class. */
+/* The compiled entry that replaces method i of `class`. */
 static void *enter_method(unsigned i, void *function, const char *class, void *arg)
 {
 	char mangled[NAME_BYTES], name[NAME_BYTES], asked[NAME_BYTES + sizeof(MS_METHOD_NAME)];
@@ -32,7 +32,10 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
 	struct elf_place at;
 
 	(void)arg;
-	/* N...E or a single name: its function is named the same way. */
+	/*
+	 * A mangled class name is N...E or a single component. Its method's name is in the same
+	 * scopes.
+	 */
 	if (class[0] == 'N' && len > 2)
 		snprintf(mangled, sizeof(mangled), "_Z%.*s%zu%sEv", (int)len - 1, class,
 			strlen(ms_method_name(i)), ms_method_name(i));
@@ -46,7 +49,10 @@ static void *enter_method(unsigned i, void *function, const char *class, void *a
 	return bind_wrapper(asked, function, at.path, (uintptr_t)function);
 }
 
-/* Finds the indices in the abstract class's table. False: none is known. */
+/*
+ * Looks up the vtable slot of each method of the abstract class; place[i] is negative if method i
+ * was not found. Returns false if none was found.
+ */
 static bool find_places(int *place)
 {
 	bool any = false;

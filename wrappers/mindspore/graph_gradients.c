@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tracks gradients of a graph as its backward part has made them. A kernel that updates a parameter gets the gradient after
- * reduction and clipping. So the content of memory is tracked: memory written by a kernel of the backward part is measured when
- * it is first passed to a kernel of another part. The output of that kernel, if it has the same shape, belongs to the same
- * gradient, and so on up to the update, which identifies the parameter. All kernels that write are tracked here, so that reused
- * memory is noticed.
+ * Tracks gradients of a graph as its backward part has made them. A kernel that updates a
+ * parameter gets the gradient after reduction and clipping. So libprobe tracks the content of
+ * memory: memory written by a kernel of the backward part is measured when it is first passed to
+ * a kernel of another part. If the output of that kernel has the same shape, it belongs to the
+ * same gradient, and so on up to the update, which identifies the parameter. All kernels that
+ * write are tracked, so that reused memory is noticed.
  */
 #include <pthread.h>
 #include <string.h>
@@ -24,35 +25,40 @@
 #define LEARNED 16384u
 
 /*
- * Content of a piece of memory: nothing of interest; a gradient, not measured yet; several gradients together; or (from here
- * on) the gradient with that number.
+ * Content of a piece of memory: nothing of interest, a gradient that is not measured yet, several
+ * gradients together, or (from FIRST_MEASURED on) the measured gradient with number `of` -
+ * FIRST_MEASURED.
  */
 enum { NOTHING, UNMEASURED, TOGETHER, FIRST_MEASURED };
 
 struct held {
 	const void *data;
 	uint64_t key; /* of the kernel that wrote it; 0: not known */
-	uint32_t generation; /* if it differs from the current one, the place is free */
+	uint32_t generation; /* the slot is free if this differs from the current generation */
 	uint32_t of;
 };
 
 struct measured {
 	uint64_t key;
-	struct train_value v; /* its dims and names point elsewhere */
+	struct train_value v; /* its pointers dims and names are not valid */
 	uint64_t dims[CXX_DIMS_MAX];
 };
 
 /*
- * `measuring`: for one kernel at a time; another kernel with the same memory waits for it. It is taken before `lock`, a
- * leaf, which is held for some look-ups. A forked child initialises both again.
+ * `measuring` is held by one kernel at a time while it measures; another kernel with the same
+ * memory waits for it. It is taken before `lock`, a leaf, which is held for some look-ups. A
+ * forked child initialises both again.
  */
 static pthread_mutex_t measuring = PTHREAD_MUTEX_INITIALIZER, lock = PTHREAD_MUTEX_INITIALIZER;
 static struct held *places; /* PLACES, open addressing */
 static struct measured *measured; /* MEASURED_MAX */
 static uint32_t generation, occupied, nmeasured, step_of_all;
 static bool full; /* reported once */
-static _Atomic bool any; /* in the current step */
-/* The parameter whose gradient a kernel makes, from earlier updates: for steps without an update. */
+static _Atomic bool any; /* some memory is tracked in the current step */
+/*
+ * The parameter (id) whose gradient kernel `key` makes, learnt from earlier updates; used in
+ * steps without an update.
+ */
 static struct {
 	uint64_t key;
 	uint32_t id;
@@ -79,7 +85,7 @@ static void *map_pages(size_t bytes)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Call under the lock, like all following functions up to put_held(). */
+/* The lock is held here and in all following functions up to put_held(). */
 static void forget_all(void)
 {
 	generation++;
@@ -153,8 +159,9 @@ static bool read_held_tensor(const struct kernel_tensors *t, size_t i, struct ms
 }
 
 /*
- * If MindSpore makes several kernels from one operator, they do not show their part. Such a kernel belongs to the part of its
- * inputs if its output has another shape (a sum over a batch); otherwise it comes after that part (a factor).
+ * If MindSpore makes several kernels from one operator, their paths do not show which part they
+ * belong to. Such a kernel belongs to the part of its inputs if its output has another shape (a
+ * sum over a batch); otherwise it comes after that part (a factor).
  */
 static bool is_backward_still(
 	enum ms_place place, const struct ms_seen *in, const struct kernel_tensors *out)
@@ -220,8 +227,9 @@ void ms_graph_gradients_before(
 /* ---- it has run ---- */
 
 /*
- * The content of output j, from the inputs with its shape. For a single element only the first input counts: others are
- * factors.
+ * The content of output j, by the inputs with its shape. alone: the kernel has one output, and
+ * all inputs count, or for a single element the first one, because others are factors; otherwise
+ * only input j counts.
  */
 static uint32_t held_by_inputs(
 	const struct kernel_tensors *in, unsigned j, bool alone, const struct buffer *out)

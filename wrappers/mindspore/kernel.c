@@ -54,7 +54,10 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	s->nargs = KERNEL_ARGS;
 	listed = ms_kernel_listed(name);
 	atomic_store(&k->cxx.api.real, real);
-	/* A kernel that is not listed now may be listed by another configuration: this is decided again then. */
+	/*
+	 * A kernel that is not listed now may be listed by another configuration; the decision is
+	 * made again when the configuration changes.
+	 */
 	k->cxx.api.word =
 		API_BOUND | API_CHOSEN |
 		(listed ? API_NEW : API_SKIP | generation_now()->number << API_GENERATION);
@@ -104,7 +107,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 
 		if (!ms_tensor_buffer(*p, v, w->strides[*n + out * CXX_TENSORS_MAX]))
 			continue;
-		/* On a device without unified addressing it cannot be read. */
+		/* On a device without unified addressing the processor cannot read the tensor. */
 		if (!v->nostats && !buffer_believed(v))
 			v->nostats = 1;
 		v->io = out ? IO_OUT : IO_IN;
@@ -114,7 +117,7 @@ static void add_kernel_tensors(struct cxx_work *w, const struct kernel_tensors *
 	}
 }
 
-/* Its results: its outputs, or inputs that it writes. */
+/* The tensors that hold a kernel's results: its outputs, or inputs that it writes. */
 static struct kernel_tensors results_of(const struct call *c)
 {
 	const struct ms_kernel *k = (const struct ms_kernel *)c->api;
@@ -152,7 +155,10 @@ static void pass_kernel(const struct call *c)
 	cxx_work_pass();
 }
 
-/* Outputs: the shape of one may not be known before the kernel has run. */
+/*
+ * Adds the outputs after the call, because the shape of one may not be known before the kernel
+ * has run.
+ */
 static void leave_kernel(struct call *c, int64_t ret)
 {
 	struct cxx_work *w = cxx_work_of(c);

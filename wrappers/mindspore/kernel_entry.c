@@ -34,14 +34,21 @@
 
 /* ---- operators ---- */
 
-static struct cxx_function *operator_row; /* row of LAUNCH_OPERATOR, once there is one; permanent */
+/* row of LAUNCH_OPERATOR; NULL until it is made; never freed */
+static struct cxx_function *operator_row;
 
-/* std::pair: the tensors, and what keeps them alive. Larger than a register, so it is passed by reference. */
+/*
+ * A std::pair of the tensors and of the object that keeps them alive. Larger than a register, so
+ * it is passed by reference.
+ */
 typedef void launch_operator_fn(void *const *primitive, const void *context,
 	const struct kernel_tensors *in, const struct kernel_tensors *out, size_t stream,
 	bool flag);
 
-/* The row of the kernel that is about to be launched; NULL: it is not observed. */
+/*
+ * Returns the row of the kernel that is about to be launched, or NULL if the kernel is not
+ * observed.
+ */
 static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, void *real)
 {
 	struct thread_self *w = &thread_state;
@@ -53,7 +60,10 @@ static struct ms_kernel *kernel_of_name(enum kernel_way way, const void *named, 
 	if (w->busy)
 		return NULL;
 	w->busy++;
-	/* The first time, this creates objects of MindSpore, by functions that are observed. */
+	/*
+	 * The first call of ms_layout() creates objects of MindSpore, by functions that are
+	 * observed.
+	 */
 	l = ms_layout();
 	if (l)
 		name = way == KERNEL_OPERATOR ? ms_primitive_name(l, named)
@@ -165,10 +175,10 @@ static void *enter_executor(unsigned i, void *function, const char *class, void 
 	return (void *)entries[n];
 }
 
-/* Executors that have libprobe's entry already: a device's context is requested often. */
+/* Executors whose kernels are intercepted already: a device's context is requested often. */
 static _Atomic(const void *) watched_executors[CLASSES_MAX];
 
-/* The executor of that device: from now on its kernels are intercepted. */
+/* Intercepts the kernels of the executor that belongs to device context `context`. */
 static void watch_executor(const void *context)
 {
 	const struct kernel_layout *l = ms_layout();
@@ -180,13 +190,13 @@ static void watch_executor(const void *context)
 		return;
 	executor = *(void *const *)((const char *)context + l->executor);
 	if (!executor)
-		return; /* not made yet */
+		return; /* the executor does not exist yet */
 	for (unsigned i = 0; i < CLASSES_MAX; i++)
 		if (atomic_load_explicit(&watched_executors[i], memory_order_relaxed) == executor)
 			return;
 	place = cxx_object_is(executor, EXECUTOR) ? ms_launch_place(executor) : -1;
 	err = place >= 0 ? cxx_shadow(executor, &s) : -EINVAL;
-	/* No memory, or too many classes: this does not mean that the layout is wrong. */
+	/* Out of memory, or too many classes; neither means that the layout is wrong. */
 	if (!err || err == -EINVAL)
 		session_layout_fact(LAYOUT_MS_EXECUTOR, !err);
 	for (unsigned i = 0; !err && i < CLASSES_MAX; i++) {
@@ -211,14 +221,15 @@ static const struct adapter adapter_ms_launch = {.name = "mindspore", .leave = l
 static bool is_launch_wanted(const char *symbol)
 {
 	if (strcmp(symbol, DEVICE_CONTEXT) == 0)
-		return true; /* steps */
+		/* always wanted: kernels of its executor show the steps of a training */
+		return true;
 	return strcmp(symbol, LAUNCH_OPERATOR) == 0 && (ms_kernels_listed() || ms_values_wanted());
 }
 
 static bool want_launch(const char *symbol, const char *object)
 {
 	(void)object;
-	/* Must be cheap: most names in a process are irrelevant. */
+	/* Called for every symbol of a process, so it must be cheap. */
 	return (strcmp(symbol, DEVICE_CONTEXT) == 0 || strcmp(symbol, LAUNCH_OPERATOR) == 0) &&
 	       ms_any() && is_launch_wanted(symbol);
 }

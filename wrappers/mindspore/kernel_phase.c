@@ -25,17 +25,17 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct train train;
 static bool configured;
-static unsigned graphs; /* running */
+static unsigned graphs; /* running graphs */
 static _Atomic uint64_t runs_begun;
-static unsigned begun; /* optimizer steps in them */
+static unsigned begun; /* optimizer steps in the running graphs */
 static _Atomic bool updating; /* a running graph that consists only of the optimizer */
-static uint64_t update_began; /* ticks; 0: no such graph began in them */
-static _Atomic bool passed; /* they also contain a backward pass */
-/* The phase of the code that started the running graph; its kernels are on threads that do not know it. */
+static uint64_t update_began; /* ticks; 0: no graph that consists only of the optimizer has begun */
+static _Atomic bool passed; /* the running graphs contain a backward pass, too */
+/* Phase of the code that started the running graph, for its kernels, which run on other threads. */
 static _Atomic uint8_t graph_phase;
 
 #define RUNS_MAX 8
-static struct graph_run running[RUNS_MAX]; /* further ones are ignored */
+static struct graph_run running[RUNS_MAX]; /* more than RUNS_MAX are ignored */
 static _Atomic unsigned trained; /* TRAINED_* */
 static _Atomic uint32_t trained_step;
 
@@ -151,7 +151,10 @@ void ms_step_left_out(void)
 	step_end(STEP_OPTIMIZER);
 }
 
-/* A number that counts steps, optimizer.global_step: one int32. Its address identifies the optimizer. */
+/*
+ * The address of optimizer.global_step, a number (one int32) that counts steps; it identifies the
+ * optimizer.
+ */
 static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 {
 	int64_t strides[CXX_DIMS_MAX];
@@ -172,7 +175,10 @@ static uint64_t optimizer_of_step(const struct kernel_tensors *in)
 static char scopes[SCOPES_MAX][SCOPE_BYTES];
 static _Atomic uint32_t nscopes;
 
-/* Length of the cell's name before the kernel's; 0: the graph itself is the cell, or the name is too long. */
+/*
+ * Length of the cell's name before the kernel's name; 0 if the graph itself is the cell, or if
+ * the name is too long.
+ */
 static size_t length_of_scope(const char *place)
 {
 	const char *last = place ? strrchr(place, '/') : NULL;
@@ -191,7 +197,7 @@ static bool is_in_scope(const char *place)
 	return false;
 }
 
-/* Under the lock. */
+/* The lock is held. */
 static void add_scope(const char *place, size_t n)
 {
 	uint32_t k = nscopes;
@@ -238,8 +244,8 @@ void ms_update_seen(const struct ms_kernel *k, const void *node, const struct ke
 }
 
 /*
- * The phase, from the place in the graph, which names the parts made by autograd, and cells by their class: optimizer-Adam. 0:
- * unknown.
+ * The phase by a node's path, which names the parts made by autograd, and cells by their class:
+ * optimizer-Adam. 0 if unknown.
  */
 static uint8_t phase_of_place(const char *place)
 {
@@ -265,8 +271,8 @@ enum ms_place ms_kernel_place(const struct ms_kernel *k, const void *node, uint6
 }
 
 /*
- * Cached results by a place's text: 60 bits of its hash, 4 bits of the phase. Not by the node's address, which may be
- * reused by another graph.
+ * Cached results by the text of a node's path: 60 bits of its hash, 4 bits of the phase. The
+ * node's address does not serve as the key, because another graph may reuse it.
  */
 #define PLACES 8192u
 static _Atomic uint64_t places[PLACES];
@@ -280,7 +286,10 @@ static uint8_t find_phase_of_node(const struct ms_kernel *k, const void *node)
 
 	if (!place)
 		return PHASE_NONE;
-	/* For a place whose cell was not known yet, the earlier result may differ. */
+	/*
+	 * The number of known cells is part of the key, because a path whose cell was not known
+	 * may have had another result.
+	 */
 	hash = hash_str(nscopes, place) & ~UINT64_C(15);
 	at = &places[(hash >> 4) % PLACES];
 	was = atomic_load_explicit(at, memory_order_relaxed);

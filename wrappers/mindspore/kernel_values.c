@@ -21,8 +21,8 @@
 #include "wrappers/mindspore/parameters.h"
 
 /*
- * Kernels of a graph run on several threads: sums over parameters are updated by one at a time. A leaf except for the
- * journal's locks.
+ * Kernels of a graph run on several threads; this lock lets one at a time update the sums over
+ * parameters. A leaf except for the journal's locks.
  */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -45,7 +45,7 @@ bool ms_see_tensor(const struct kernel_tensors *t, unsigned i, struct ms_seen *s
 	return !s->v.nostats && s->v.base && buffer_believed(&s->v);
 }
 
-/* The value of a tensor that is a single number. NAN: it is not. */
+/* The value of tensor i if it is a single number, otherwise NAN. */
 static double one_number_of(const struct kernel_tensors *t, unsigned i)
 {
 	struct train_value v = {.kind = TK_PARAM_ORIGIN};
@@ -82,8 +82,8 @@ struct kernel_run {
 	const void *node;
 	const struct kernel_tensors *in, *out;
 	uint8_t phase;
-	bool measures_output; /* also measures what it has written */
-	bool flows; /* gradients of graphs are tracked; then: */
+	bool measures_output; /* measure what the kernel has written, too */
+	bool flows; /* gradients of graphs are tracked; the following fields are valid */
 	enum ms_place place;
 	uint64_t key;
 };
@@ -107,7 +107,7 @@ static void write_input(const struct kernel_run *r, enum train_kind kind, unsign
 	write_value(&v);
 }
 
-/* Writes its measurements in a graph in this step. */
+/* Writes m, the statistics of a gradient before reduction, as a value of parameter p. */
 static void write_measured(
 	const struct train_value *m, const struct train_params *all, const struct train_param *p)
 {
@@ -152,7 +152,10 @@ void ms_write_left_gradients(void)
 	}
 }
 
-/* The gradient: its kinds, and the sum of its squares. NAN: it cannot be read. */
+/*
+ * Measures the gradient passed to an update, and with `kinds` writes the kinds that are
+ * configured. Returns the sum of its squares, or NAN if it cannot be read.
+ */
 static double see_update_gradient(const struct kernel_run *r, const struct train_params *all,
 	const struct train_param *p, bool kinds)
 {
@@ -173,7 +176,9 @@ static double see_update_gradient(const struct kernel_run *r, const struct train
 		return NAN;
 	if (kinds && is_kind_wanted(TK_GRAD_REDUCED))
 		write_value(&v);
-	/* As returned by the pass: no code of the program has changed it. */
+	/*
+	 * This gradient is the one that the pass returned: no code of the program has changed it.
+	 */
 	waiting = ms_gradients_wait() && l
 			  ? ms_gradient_take(ms_kernel_address(l, r->in->begin[at]), &waiting_in)
 			  : NULL;
@@ -346,7 +351,7 @@ static void record_after_kernel(void *arg)
 		ms_number_made(ms_kernel_address(ms_layout(), r->out->begin[0]), value);
 }
 
-/* True if the output is a single number. Must be cheap: most are not. */
+/* True if the kernel's output is a single number. Called for every kernel, so it must be cheap. */
 static bool gives_number(const struct kernel_tensors *out)
 {
 	struct buffer v;
@@ -367,7 +372,7 @@ static void handle_apart(void (*see)(void *), struct kernel_run *r)
 	errno = err;
 }
 
-/* True if gradients of graphs are tracked through it. */
+/* True if gradients of graphs are tracked through this kernel. */
 static bool follows_gradients(struct kernel_run *r)
 {
 	if (!is_kind_wanted(TK_GRAD_UNREDUCED) || !(r->node || ms_graph_gradients_wait()) ||

@@ -21,12 +21,11 @@
 #define ARGUMENTS_MAX 65536u
 
 /*
- * looking > naming, taken while a table is made; a leaf except for entering a name. A forked child initialises them
- * again.
+ * Taken in this order while a table is made; leaves except for entering a name. A forked child
+ * initialises both again.
  */
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER, naming = PTHREAD_MUTEX_INITIALIZER;
 
-/* For the running graphs: see below. */
 static void forget_arguments(void);
 
 void ms_parameters_forked(void)
@@ -82,7 +81,7 @@ static bool describe_parameter(const void *tensor, struct train_param *p, struct
 	return true;
 }
 
-/* Under `naming`. */
+/* The lock `naming` is held. */
 static void publish_parameters(struct train_param *list, struct made_param *made,
 	const void *const *tensor, uint32_t n, const char *why)
 {
@@ -98,7 +97,10 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 
 		if (!describe_parameter(tensor[i], &p, &made[i]))
 			continue;
-		/* Memory that now belongs to another tensor is another parameter. */
+		/*
+		 * A parameter with the same name whose memory now belongs to another tensor is
+		 * another parameter.
+		 */
 		if (was && strcmp(was->name, p.name) == 0) {
 			changed |= was->lo != p.lo;
 			p.id = was->id;
@@ -112,9 +114,9 @@ static void publish_parameters(struct train_param *list, struct made_param *made
 		log_loss(LOSS_ENTRY, "names: no room for further parameters: they have no names");
 }
 
-#define MOVES_MOST 16 /* a table of parameters is never freed */
+#define MOVES_MOST 16 /* maximum, because a table of parameters is never freed */
 
-/* Its memory has moved, as after load_param_into_net(). */
+/* True if the tensor's memory has moved, as after load_param_into_net(). */
 static bool has_moved(const void *tensor, const struct train_param *p)
 {
 	static _Atomic unsigned moves;
@@ -165,7 +167,7 @@ struct argument {
 
 #define SLOTS (2 * ARGUMENTS_MAX)
 
-/* Numbers + 1 of arguments, open addressing. */
+/* A hash table (open addressing) of numbers of arguments, plus 1. */
 struct arguments {
 	struct argument at[ARGUMENTS_MAX];
 	uint32_t by_tensor[SLOTS], by_data[SLOTS], by_name[SLOTS];
@@ -175,11 +177,11 @@ struct arguments {
 };
 
 /*
- * Arguments of the running graphs, as long as any of these updates parameters without a name: guarded by `looking`. NULL: not
- * collected.
+ * Arguments of the running graphs, kept as long as one of these graphs updates parameters without
+ * a name; NULL if not collected. Guarded by `looking`.
  */
 static struct arguments *arguments;
-static uint64_t collected; /* value of ms_graphs_begun() at that time */
+static uint64_t collected; /* value of ms_graphs_begun() when they were collected */
 static _Atomic bool have_arguments;
 
 static bool is_tensor_of(const struct argument *a, const void *key)
@@ -197,7 +199,7 @@ static bool is_name_of(const struct argument *a, const void *key)
 	return strcmp(a->name, key) == 0;
 }
 
-/* Its slot, or the slot for it. */
+/* Returns the slot of an argument, or the free slot for it. */
 static uint32_t *slot_of_argument(struct arguments *a, uint32_t *slot, uint64_t hash,
 	bool (*is)(const struct argument *, const void *), const void *key)
 {
@@ -242,7 +244,7 @@ static void collect_argument(struct arguments *a, const void *tensor)
 		*slot = a->n;
 }
 
-/* std::vector: begin and end. False: none, or empty. */
+/* Reads begin and end of a std::vector. Returns false if it cannot be read or is empty. */
 static bool read_vector(const void *vector, const char **begin, const char **end)
 {
 	const char *const *words = vector;
@@ -254,7 +256,7 @@ static bool read_vector(const void *vector, const char **begin, const char **end
 	return *begin && *end > *begin;
 }
 
-#define VECTOR_BYTES 24 /* begin, end, room */
+#define VECTOR_BYTES 24 /* pointers to begin, end and the end of the memory */
 #define SHARED_BYTES 16 /* std::shared_ptr: object, owner */
 
 static void collect_arguments(void *arg, const struct graph_run *r)
@@ -272,7 +274,7 @@ static void collect_arguments(void *arg, const struct graph_run *r)
 					collect_argument(arg, *(const void *const *)tensor);
 }
 
-/* Under `looking`, like all following functions. */
+/* The lock `looking` is held here and in all following functions. */
 static void forget_arguments(void)
 {
 	if (arguments)
@@ -281,7 +283,10 @@ static void forget_arguments(void)
 	have_arguments = false;
 }
 
-/* Returns false without memory. Running frames are searched once. */
+/*
+ * Collects the arguments of the running graphs, unless no graph has begun since the last time.
+ * Returns false if memory is exhausted.
+ */
 static bool have_collected(void)
 {
 	uint64_t run = ms_graphs_begun();
@@ -305,7 +310,7 @@ static const struct argument *find_argument(const void *data)
 	return i ? &arguments->at[i - 1] : NULL;
 }
 
-/* Adds those known to be parameters to the table. */
+/* Adds collected arguments that are known to be parameters to the table. */
 static void name_arguments(void)
 {
 	struct arguments *a = arguments;
@@ -319,9 +324,10 @@ static void name_arguments(void)
 }
 
 /*
- * A kernel got that parameter and that tensor of the optimizer's state. The parts of their names before the common end are the
- * same for all other parameters. The optimizer's tensor may be in a cell of the program (opt.moment1.conv.weight), and so may
- * the parameter, in the same cell or another (net.conv.weight).
+ * A kernel got parameter `parameter` and tensor `state` of the optimizer's state. What precedes
+ * the common end of both names is the same for all other parameters. The optimizer's tensor may
+ * be in a cell of the program (opt.moment1.conv.weight), and so may the parameter, in the same
+ * cell or another (net.conv.weight).
  */
 static bool mark_by_names(const char *parameter, const char *state)
 {
@@ -348,7 +354,10 @@ static bool mark_by_names(const char *parameter, const char *state)
 	return any;
 }
 
-/* If no rule finds it, it waits for the other parameters of the graph: one table is made for all of them. */
+/*
+ * If no rule finds the parameter, it waits for the other parameters of the graph, so that one
+ * table is made for all of them.
+ */
 static bool look_for_updated(const struct ms_updated *u)
 {
 	const struct argument *p = have_collected() ? find_argument(u->parameter) : NULL;
@@ -388,9 +397,9 @@ void ms_parameters_graph_ends(void)
 }
 
 /*
- * Memory that was searched for without success, so that its kernels neither wait nor search at each step. It is
- * searched for again 1, 2, ... 64 steps later, because other tensors may be there by then, and when parameters become
- * known.
+ * Memory for which no parameter was found, so that its kernels neither wait nor search at each
+ * step. The search is repeated 1, 2, ... 64 steps later, because other tensors may exist by then,
+ * and when parameters become known.
  */
 #define UNKNOWN_SLOTS 4096u
 #define UNKNOWN_WAIT_MOST 6u /* a power of 2 */
@@ -404,7 +413,7 @@ static uint64_t key_of_unknown(const void *data, const struct train_params *all)
 	return hash_u64(hash_u64(0, (uintptr_t)data), all ? all->generation + UINT64_C(1) : 0) | 1;
 }
 
-/* False also when it is time to search again. */
+/* False also if it is time to search again. */
 static bool is_unknown(uint64_t key, uint32_t step)
 {
 	unsigned i = (unsigned)(key >> 32) % UNKNOWN_SLOTS;
@@ -413,7 +422,7 @@ static bool is_unknown(uint64_t key, uint32_t step)
 	       step < atomic_load_explicit(&unknown[i].again, memory_order_relaxed) >> 8;
 }
 
-/* Under `looking`. */
+/* The lock `looking` is held. */
 static void record_unknown(uint64_t key, uint32_t step)
 {
 	unsigned i = (unsigned)(key >> 32) % UNKNOWN_SLOTS;
@@ -440,7 +449,10 @@ const struct train_param *ms_parameter_updated(
 	p = train_param_by_address(*all, u->parameter);
 	if (p || !u->parameter || is_unknown(key_of_unknown(u->parameter, *all), step))
 		return p;
-	/* Kernels of other parameters wait for the thread that searches, which finds theirs too. */
+	/*
+	 * Kernels of other parameters wait for the thread that searches, which finds their
+	 * parameters, too.
+	 */
 	pthread_mutex_lock(&looking);
 	*all = train_params_now();
 	p = train_param_by_address(*all, u->parameter);

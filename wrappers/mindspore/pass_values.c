@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Results of MindSpore's functions for Python: gradients of a pass, the result of a graph. When they return, values may still
- * be computed on other threads. A gradient is identified by its DeviceAddress, and is measured when it is first passed to a
- * kernel outside the pass; that kernel waits for it anyway.
+ * Results of MindSpore's functions for Python: gradients of a pass, and the result of a graph.
+ * When such a function returns, values may still be computed on other threads. A gradient is
+ * identified by its DeviceAddress, and is measured when it is first passed to a kernel outside
+ * the pass; that kernel waits for it anyway.
  */
 #include <math.h>
 #include <pthread.h>
@@ -33,22 +34,23 @@
 /* ---- pending gradients ---- */
 
 struct waiting_gradient {
-	const void *address; /* NULL: free */
-	const void *parameter; /* its tensor::Tensor; NULL: it has been taken */
+	const void *address; /* NULL: a free slot */
+	/* the parameter's tensor::Tensor; NULL if the gradient has been taken */
+	const void *parameter;
 };
 
 /* A leaf. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct waiting_gradient *gradients; /* PLACES, open addressing */
 static _Atomic uint32_t waiting_now;
-static uint32_t occupied; /* used places, including those whose gradients were taken */
+static uint32_t occupied; /* used slots, including those whose gradients were taken */
 
 bool ms_gradients_wait(void)
 {
 	return atomic_load_explicit(&waiting_now, memory_order_relaxed) != 0;
 }
 
-/* Under the lock: its place, or the free place for it. */
+/* Returns the slot of the gradient at `address`, or the free slot for it. The lock is held. */
 static struct waiting_gradient *place_of_gradient(const void *address)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)address) % PLACES;
@@ -77,7 +79,7 @@ const struct train_param *ms_gradient_take(const void *address, const struct tra
 	return parameter ? train_param_by_impl(*all, parameter) : NULL;
 }
 
-/* Drops gradients of the previous pass, which were never used. */
+/* Drops gradients of the previous pass that no kernel has used. */
 static void remove_gradients(void)
 {
 	pthread_mutex_lock(&lock);
@@ -113,13 +115,19 @@ static void await_gradient(const void *address, const void *parameter)
 #define STUB_CLASS "N9mindspore4stub8StubNodeE"
 #define TENSOR_STUB_CLASS "N9mindspore4stub10TensorNodeE"
 
-/* For an operator that is still being computed when Python already has its result. */
+/*
+ * The tensor of a stub, which Python has as the result of an operator that is still being
+ * computed.
+ */
 static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
 {
 	const char *stub = *(const char *const *)((const char *)o + l->py_stub);
 	const void *value;
 
-	/* The offset could not be verified at the start, so the object there is checked by its type. */
+	/*
+	 * The stub's offset could not be verified at the start, so the object at that offset is
+	 * checked by its type.
+	 */
 	if (!cxx_object_is_of(stub, STUB_CLASS) && !cxx_object_is_of(stub, TENSOR_STUB_CLASS))
 		return NULL;
 	if (!memory_readable((uintptr_t)(stub + l->stub_value)))
@@ -128,7 +136,10 @@ static const void *tensor_of_stub(const struct kernel_layout *l, const void *o)
 	return value && cxx_object_is_of(value, MS_TENSOR_CLASS) ? value : NULL;
 }
 
-/* The tensor::Tensor of an object of class Tensor, or of a subclass. NULL: it is not one, or not yet. */
+/*
+ * The tensor::Tensor of an object of class Tensor or a subclass; NULL if o is no such object, or
+ * if its tensor does not exist yet.
+ */
 static const void *tensor_of_object(const void *o)
 {
 	const struct kernel_layout *l = ms_layout();
@@ -140,7 +151,7 @@ static const void *tensor_of_object(const void *o)
 	return tensor ? tensor : tensor_of_stub(l, o);
 }
 
-/* The first element in a list of lists. */
+/* The first element of nested lists. */
 static const void *first_of_object(const void *o)
 {
 	for (unsigned level = 0; level < 4 && o && (py_is_tuple(o) || py_is_list(o)); level++)
@@ -151,8 +162,9 @@ static const void *first_of_object(const void *o)
 /* ---- the beginning of a pass ---- */
 
 /*
- * The result of the last forward pass: only compared, under the GIL. Its tensor may not exist yet while the program continues,
- * but it does after the pass. A variable of a frame that refers to it proves that it is alive.
+ * The result of the last forward pass; only compared, under the GIL. Its tensor may not exist yet
+ * while the program continues, but exists after the pass. The result is alive if a variable of a
+ * frame refers to it.
  */
 static const void *forward_result;
 
@@ -167,7 +179,7 @@ void ms_forward_returns(const struct call *c)
 	py_release_objects(&h);
 }
 
-/* True if it is the value of a variable, or in a tuple or list that is. */
+/* True if o is the value of a variable of a running frame, or in a tuple or list that is. */
 static bool is_in_frames(const void *o)
 {
 	struct py_frame f[FRAMES_MAX];
@@ -182,7 +194,7 @@ static bool is_in_frames(const void *o)
 	return false;
 }
 
-/* The DeviceAddress of the number that the pass began at. NULL: not known. */
+/* The DeviceAddress of the number that the pass began at; NULL if not known. */
 static const void *find_loss_address(void)
 {
 	const void *o = forward_result, *tensor;
@@ -198,7 +210,7 @@ static const void *find_loss_address(void)
 
 struct pass {
 	const void *weights, *result;
-	const void *tensor[256]; /* of some weights at a time */
+	const void *tensor[256]; /* of up to 256 weights at a time */
 };
 
 static const void *weight_of_pass(const struct pass *p, size_t i)
@@ -210,7 +222,10 @@ static const void *weight_of_pass(const struct pass *p, size_t i)
 	return tensor_of_object(o);
 }
 
-/* The gradients of the weights in the result: alone, or after those of inputs. NULL: none. */
+/*
+ * The gradients of n weights in a pass' result, which has them alone, or after those of inputs.
+ * Returns NULL if it has none.
+ */
 static const void *gradients_in_result(const void *o, size_t n)
 {
 	if (!o || !(py_is_tuple(o) || py_is_list(o)))
@@ -220,7 +235,10 @@ static const void *gradients_in_result(const void *o, size_t n)
 	return py_count_items(o) == 2 ? gradients_in_result(py_get_item(o, 1), n) : NULL;
 }
 
-/* Counts the measured ones among those weights. One without a name may be any of them. */
+/*
+ * Counts measured parameters among n weights. A weight without a name counts, because it may be
+ * any of them.
+ */
 static uint32_t count_measured(const void *const *tensor, uint32_t n)
 {
 	const struct train_params *all = train_params_now();
@@ -276,7 +294,10 @@ static void read_pass(void *arg)
 
 /* ---- skipped updates ---- */
 
-/* The caller, among the innermost frames: the first object of that class. NULL: none. GIL held. */
+/*
+ * The first object of class `class` that is the caller in one of the innermost frames; NULL if
+ * there is none. The GIL is held.
+ */
 static const void *find_caller(const char *module, const char *class)
 {
 	const void *type = py_find_global(module, class), *self = NULL;
@@ -292,17 +313,26 @@ static const void *find_caller(const char *module, const char *class)
 	return self;
 }
 
-/* A cell that makes a step, and may skip the update: if gradients overflow, or for a reason of its own. */
+/*
+ * The cell that makes a step and may skip the update, because gradients overflow or for a reason
+ * of its own.
+ */
 static const void *find_step_cell(void)
 {
 	return find_caller("mindspore.nn.wrap.loss_scale", "TrainOneStepWithLossScaleCell");
 }
 
-/* Guarded by the GIL. pass_cell: the cell of the last pass, compared only; whether an optimizer was called since. */
+/*
+ * pass_cell: the cell of the last pass, compared only. The other one: an optimizer was called
+ * since that pass. Guarded by the GIL.
+ */
 static const void *pass_cell;
 static bool optimizer_called;
 
-/* If a cell's last call made a pass and called no optimizer, that step ends when its next pass begins. */
+/*
+ * If the last call of a cell made a pass and called no optimizer, that step ends when the cell's
+ * next pass begins.
+ */
 static void see_left_out(void *arg)
 {
 	const void *cell = find_step_cell();
@@ -363,8 +393,8 @@ void ms_pass_ends(const struct call *c)
 
 struct returned {
 	const void *object;
-	double value; /* NAN: it is not a number */
-	bool step_cell; /* a cell that makes a step called it */
+	double value; /* NAN if the result is not a number */
+	bool step_cell; /* called by a cell that makes a step */
 };
 
 static void read_returned(void *arg)

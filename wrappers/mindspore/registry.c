@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which of MindSpore's exported functions are observed, by name. The names are equal in all releases, while added parameters
- * change the mangled name. A function with unexpected parameters is not intercepted.
+ * Which of MindSpore's exported functions are observed, by name. The names are equal in all
+ * releases, while added parameters change the mangled name. A function with unexpected parameters
+ * is not intercepted.
  */
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 
 #define MANAGER "mindspore::distributed::collective::CollectiveManager::"
 
-/* args: cxx_params_fit(). */
+/* args: parameters in the form of cxx_params_fit(). */
 static const struct watched {
 	char name[96], args[8];
 	uint8_t scope; /* enum ms_scope */
@@ -41,14 +42,14 @@ static const struct watched {
 	{"mindspore::pipeline::ExecutorPy::Run", "ppp", MS_CALL, CT_STRUCT},
 };
 
-/* Most names in a process are irrelevant. */
+/* Returns false quickly for most names in a process. */
 static bool may_be_ms_symbol(const char *symbol)
 {
 	return strncmp(symbol, "_ZN9mindspore", 13) == 0 ||
 	       strncmp(symbol, "_ZNK9mindspore8pynative", 23) == 0;
 }
 
-/* Work of a queue: AsyncTask's Run(), and those of derived classes. */
+/* True for Run() of AsyncTask, which a queue runs, and of classes derived from it. */
 static bool is_task_run(const char *name, const struct cxx_params *p)
 {
 	size_t n = strlen(name);
@@ -99,7 +100,7 @@ static bool look_up_watched(const char *symbol, struct ms_function *r)
 		strcpy(r->cxx.symbol, name);
 		r->scope = scope;
 		cxx_function_watch(&r->cxx, &adapter_ms_watch, args, ret);
-		/* The result is looked at. */
+		/* A new group's result is needed: it tells whether the group was made. */
 		r->cxx.ffi.code = scope == MS_GROUP_NEW;
 	}
 	return true;
@@ -110,7 +111,10 @@ static bool is_method_name(const char *symbol)
 	return strncmp(symbol, MS_METHOD_NAME, sizeof(MS_METHOD_NAME) - 1) == 0;
 }
 
-/* msrun's scheduler is started like the workers; it takes part in no collective, and has rank 0 in its environment. */
+/*
+ * True for msrun's scheduler, which is started like the workers and has rank 0 in its
+ * environment, but takes part in no collective.
+ */
 bool ms_is_scheduler(void)
 {
 	for (char *const *e = startup_env(); *e; e++)
@@ -119,10 +123,13 @@ bool ms_is_scheduler(void)
 	return false;
 }
 
-/* Called for each exported name of its libraries, and a list may be long: the result is cached together with the list. */
+/*
+ * Called for each name that MindSpore's libraries export, and a list may be long, so the result
+ * is cached together with the list.
+ */
 bool ms_any(void)
 {
-	static _Atomic uintptr_t answer; /* the list; the lowest bit: the result */
+	static _Atomic uintptr_t answer; /* address of the list; its lowest bit is the result */
 	uintptr_t was = atomic_load_explicit(&answer, memory_order_relaxed), list;
 
 	if (!session_configure())
@@ -186,8 +193,7 @@ static void watch_leave(struct call *c, int64_t ret)
 
 	if (s == MS_INSTANCE)
 		ms_watch_instances(c->v[0].cp);
-	else if (s == MS_GROUP_NEW && c->ok &&
-		 (ret & 1)) /* a bool: there is no group if it failed */
+	else if (s == MS_GROUP_NEW && c->ok && (ret & 1)) /* a bool; 0: the group was not made */
 		ms_group_made(c);
 	else if (s >= MS_PUSH)
 		ms_task_scope(c, s, true);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loss, learning rates and norm of the gradients of each step. In PYNATIVE mode operators run one after the other. The
- * last number computed before the first kernel of a backward pass is the loss, at which the pass begins. The last
- * square root of a number between the pass and the optimizer is that of a sum of squares over all gradients, which a
- * program uses for clipping. A graph's numbers are in its results.
+ * Loss, learning rates and gradient norm of each step. In PYNATIVE mode operators run one after
+ * the other. The last number computed before the first kernel of a backward pass is the loss, at
+ * which the pass begins. The last square root of a number between the pass and the optimizer is
+ * the root of a sum of squares over all gradients, which a program uses for clipping. A graph's
+ * numbers are in its results.
  */
 #include <math.h>
 #include <pthread.h>
@@ -17,27 +18,28 @@
 
 #define RATES_MAX 16
 
-/* The value of a group of parameters, identified by the first of them. */
+/* The learning rate of a group of parameters, identified by the group's first parameter. */
 struct group_rate {
 	double rate;
 	uint32_t id;
 };
 
 struct step_numbers {
-	double loss; /* sum over the passes */
+	double loss; /* sum of the losses of `passes` backward passes */
 	uint32_t passes;
-	double root; /* the first since the last pass; NAN: none */
-	double root_squares; /* sum of the squares of all of these */
+	double root; /* the first square root since the last pass; NAN if none */
+	double root_squares; /* sum of the squares of all `roots` square roots */
 	uint32_t roots;
 	bool settled; /* an update has been seen */
 	/*
-	 * A graph that clips each gradient separately takes square roots between kernels of its backward part, and
-	 * between updates. After the last update they mean something else.
+	 * A graph that clips each gradient separately takes square roots between kernels of its
+	 * backward part, and between updates; square roots after the last update have another
+	 * meaning.
 	 */
 	bool in_graph; /* a kernel of a graph's backward part has run */
-	uint32_t between, late; /* late: since the last update */
+	uint32_t between, late; /* number of these square roots; late: after the last update */
 	double between_squares, late_squares;
-	double squares; /* of the gradients passed to updates; NAN: one could not be read */
+	double squares; /* sum over the gradients passed to updates; NAN if one could not be read */
 	uint32_t updates;
 	struct group_rate rate[RATES_MAX];
 	uint32_t nrate;
@@ -46,19 +48,20 @@ struct step_numbers {
 static const struct step_numbers no_numbers = {.root = NAN};
 static struct step_numbers now = {.root = NAN};
 
-/* Numbers as they were computed outside of graphs. */
+/* The last NUMBERS_MAX numbers that were computed outside of graphs. */
 #define NUMBERS_MAX 32u
 struct numbers {
 	struct {
 		const void *address;
 		double value;
 	} at[NUMBERS_MAX];
-	uint32_t n; /* the last NUMBERS_MAX of these are kept */
+	uint32_t n; /* numbers computed so far; number i is at[i % NUMBERS_MAX] */
 };
 
 /*
- * Passes whose first kernel has run, with the number computed before, and passes whose beginning the program has
- * reported. Either may come first, and a program may make several in a step.
+ * `begun` counts passes whose first kernel has run, and `before` has the numbers computed until
+ * then; `told` counts passes whose beginning the program has reported. Either may come first, and
+ * a step may have several passes.
  */
 #define PASSES_MAX 8u
 static struct numbers numbers;
@@ -68,7 +71,7 @@ static struct {
 } pass[PASSES_MAX];
 static uint32_t begun, told, settled;
 
-/* A leaf: held for some additions. A forked child makes it again. */
+/* A leaf, held for some additions. A forked child initialises it again. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void ms_numbers_forked(void)
@@ -88,7 +91,7 @@ void ms_number_made(const void *address, double value)
 	pthread_mutex_unlock(&lock);
 }
 
-/* The newest at that address, otherwise the newest of all. NAN: there is none. */
+/* The newest number at `address`, otherwise the newest of all; NAN if there is none. */
 static double find_number(const struct numbers *s, const void *address)
 {
 	uint32_t least = s->n > NUMBERS_MAX ? s->n - NUMBERS_MAX : 0;
@@ -99,7 +102,10 @@ static double find_number(const struct numbers *s, const void *address)
 	return s->n ? s->at[(s->n - 1) % NUMBERS_MAX].value : NAN;
 }
 
-/* Under the lock: handles passes for which both are known; all: every pass that has begun. */
+/*
+ * Adds the losses of passes that have begun and were reported; with `all`, of every pass that has
+ * begun. The lock is held.
+ */
 static void settle_passes(bool all)
 {
 	for (; settled < begun && (all || settled < told); settled++) {
@@ -149,7 +155,10 @@ void ms_backward_made(bool in_graph)
 	now.root = NAN;
 	now.root_squares = 0;
 	now.roots = 0;
-	/* A pass begins when the previous one has been reported: until then its kernels may still come. */
+	/*
+	 * A kernel begins a new pass only if the previous pass has been reported; until then it
+	 * belongs to that pass.
+	 */
 	if (!in_graph && numbers.n && begun <= told) {
 		if (begun - settled == PASSES_MAX)
 			settle_passes(true);
@@ -215,8 +224,8 @@ static void write_mean_loss(uint32_t step, double mean, uint32_t passes)
 }
 
 /*
- * Several square roots come from a program that handles each gradient separately. If it has clipped them, the updates
- * got other gradients than those of the roots.
+ * True unless the program clipped each gradient separately (several square roots), so that the
+ * updates got other gradients than the square roots were taken of.
  */
 static bool are_updates_unclipped(const struct step_numbers *n)
 {
@@ -225,12 +234,12 @@ static bool are_updates_unclipped(const struct step_numbers *n)
 }
 
 /*
- * In a step with a skipped update, all square roots up to its end have been seen, including those of a callback: the
- * first one is the norm, if it was in the last step with an update.
+ * In a step with a skipped update, all square roots up to its end have been seen, including those
+ * of a callback. The first one is the norm if it was the norm in the last step with an update.
  */
 static void write_grad_norm(uint32_t step, const struct step_numbers *n)
 {
-	static bool root_is_norm; /* steps end one after the other */
+	static bool root_is_norm; /* needs no lock: steps end one after the other */
 
 	if (n->updates)
 		root_is_norm = n->roots == 1 && !n->between;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that MindSpore queues. A Python thread queues an operator and continues; other threads pass it on, and the last one runs
- * it. The requesting stack is stored with the task when it is queued, and taken from there when it runs. A graph's operators
- * run on separate threads while the thread that started the graph waits and lends its frames.
+ * Work that MindSpore queues. A Python thread queues an operator and continues; other threads
+ * pass it on, and the last one runs it. The stack of the Python thread is stored with the task
+ * when it is queued, and used when it runs. A graph's operators run on separate threads while the
+ * thread that started the graph waits; they get its frames.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -22,8 +23,8 @@
 #include "wrappers/mindspore/parameters.h"
 
 /*
- * Queued tasks, by address: groups of WAYS slots. A task that runs without being seen stays until its slot is needed: the slot
- * after the last one taken this way is then used.
+ * Queued tasks, by address, in groups of WAYS slots. If libprobe does not see a task run, the
+ * task keeps its slot until the slot is needed; then the slots of a group are reused in turn.
  */
 #define GROUPS 1024u
 #define WAYS 8u
@@ -69,7 +70,8 @@ static void record_waiting_task(const void *task, const struct foreign_kept *sta
 
 	if (!w)
 		return;
-	for (unsigned i = 0; i < WAYS && !to; i++) /* a task that ran without being seen */
+	/* an older task at this address, which ran without being seen */
+	for (unsigned i = 0; i < WAYS && !to; i++)
 		if (take_place(&w[i], key))
 			to = &w[i];
 	for (unsigned i = 0; i < WAYS && !to; i++)
@@ -122,7 +124,10 @@ static void push_task(const struct call *c)
 
 	if (ms_marker_looked_for())
 		activation_look();
-	/* An earlier task at that address ran without being seen: its note does not belong to this one. */
+	/*
+	 * An earlier task at this address ran without being seen; its stack must not be used for
+	 * this task.
+	 */
 	if (stack || phase)
 		record_waiting_task(task, stack, phase);
 	else

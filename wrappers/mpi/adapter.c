@@ -48,7 +48,7 @@ static void mpi_started(void)
 
 	if (!mpi_activate())
 		return;
-	/* A session was started first, and MPI_COMM_WORLD exists only now. */
+	/* A session was started before MPI_Init, and MPI_COMM_WORLD exists only from now on. */
 	if (!mpi.world_size)
 		mpi_comm_predefined();
 	world = (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD];
@@ -62,7 +62,7 @@ static void mpi_finalizing(void)
 	note_finalized();
 	if (session_is_on())
 		keep_last_words();
-	/* Writes recorded data while MPI still works; MPI is never called again. */
+	/* Writes recorded data while MPI still works; libprobe does not call MPI afterwards. */
 	session_flush();
 	if (atomic_exchange(&mpi.state, MPI_OVER) == MPI_ACTIVE && mpi.world_group) {
 		uint64_t g = mpi.world_group;
@@ -196,7 +196,10 @@ static void mpi_pcontrol(int level)
 	thread_state.busy--;
 }
 
-/* A tool between libprobe and MPI may call PMPI_Pcontrol from its MPI_Pcontrol: that is the same mark. */
+/*
+ * A tool between libprobe and MPI may call PMPI_Pcontrol from its MPI_Pcontrol; that inner call
+ * must not count as a second mark.
+ */
 static THREAD_OWN int goes_on;
 
 struct tail mpi_look_pcontrol(int level)

@@ -10,9 +10,10 @@
 #include "wrappers/mpi/mpi.h"
 
 /*
- * Messages found by a matched probe and not received yet, with their communicators. A short list, because a program
- * holds few of them at a time; further ones are received without communicator and number. The lock is a leaf; a forked
- * child initialises it again, and drops the messages, which are its parent's.
+ * Messages found by a matched probe and not received yet, with their communicators. 64 are
+ * enough, because a program holds few of them at a time; a message that does not fit is received
+ * without communicator and number. The lock is a leaf; a forked child initialises it again, and
+ * drops the messages, which are its parent's.
  */
 #define MESSAGES 64
 
@@ -23,7 +24,10 @@ static struct message {
 } messages[MESSAGES];
 static pthread_mutex_t messages_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* A message with the same handle was received by a call that was not seen. */
+/*
+ * Keeps a message until it is received. An older one with the same handle was received by a call
+ * that was not seen, and is replaced.
+ */
 static void keep_probed_message(const struct message *new)
 {
 	struct message *place = NULL;
@@ -102,7 +106,10 @@ static void own_status(struct call *c, union arg *st)
 		st->p = mem;
 }
 
-/* From the probe's result; otherwise the message's own status gives the data, and its number. */
+/*
+ * Fills source, tag and number of a message from the result of its probe. Without them the status
+ * of the receive gives these values.
+ */
 static void tell_message(struct operation *w, const struct message *msg)
 {
 	struct buffer *v = &w->out[0];
@@ -128,7 +135,7 @@ void mpi_data_enter(struct call *c)
 	if (c->op.nout)
 		tell_message(&c->op, &msg);
 	if (c->rec && msg.comm) {
-		/* The record was opened without knowing it. */
+		/* The record was opened before the message's communicator was known. */
 		c->rec->comm = msg.comm->id;
 		c->rec->comm_rank = msg.comm->rank;
 		c->rec->comm_size = msg.comm->size;
@@ -140,7 +147,10 @@ static void register_request(struct call *c, uint64_t h, bool receive)
 {
 	uint64_t status[MPI_STATUS_MAX / 8], end;
 
-	/* Its parts are filled in after the start: they are read when it is complete. */
+	/*
+	 * The program fills in the parts of a partitioned send after the start, so they are
+	 * measured when it is complete.
+	 */
 	if (spec_is_parted(c->api->spec) && c->op.nin)
 		c->op.in[0].nostats = 1;
 	if (!mpi_request_made(c, h, &end)) {
@@ -161,7 +171,7 @@ static void complete_data_call(struct call *c)
 		mpi_window_data(c);
 		receive = false;
 	}
-	/* All parts arrive, whatever the status says. */
+	/* All parts of a partitioned receive arrive, whatever the status says. */
 	receive &= !spec_is_parted(c->api->spec);
 	if (c->api->spec->completion == DONE_END) {
 		if (c->op.comm)
@@ -181,7 +191,7 @@ void mpi_data_leave(struct call *c)
 {
 	if (c->ok)
 		complete_data_call(c);
-	/* References that were passed on keep it alive. */
+	/* Pending requests have their own references to the communicator. */
 	if (c->note.p[0])
 		comm_release(c->note.p[0]);
 }

@@ -74,8 +74,9 @@ static int find_flavour(void)
 }
 
 /*
- * Returns false if a function is missing. They are only searched again after a library was loaded. Otherwise each call
- * of a program whose MPI lacks one would search all objects for all of them.
+ * Returns false if a function is missing. The search is repeated only after a library was loaded:
+ * otherwise each call of a program whose MPI lacks a function would search all objects for all of
+ * them.
  */
 static bool find_functions(void)
 {
@@ -149,7 +150,7 @@ static void report_mpi_version(void)
 	session_library("mpi", line);
 }
 
-/* Open MPI uses its own handles also in the standard's interface. */
+/* Open MPI uses the handles of its own ABI in the standard's ABI, too. */
 static void find_request_marks(void)
 {
 	mpi.done = (uint64_t)mpi.constant[CONST_REQUEST_DONE];
@@ -191,7 +192,7 @@ bool mpi_activate(void)
 	return atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_ACTIVE;
 }
 
-/* The slow part of mpi_ready(), which every call uses. */
+/* The slow part of mpi_ready(), which every call executes. */
 __attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 {
 	int flag = 0;
@@ -199,8 +200,8 @@ __attribute__((noinline)) static bool is_mpi_ready_by_now(void)
 	if (atomic_load_explicit(&mpi.state, memory_order_acquire) == MPI_OVER)
 		return false;
 	/*
-	 * Init may not have been seen (a Fortran program, or a tool that called PMPI_Init directly). This query is always
-	 * allowed.
+	 * The call of MPI_Init may not have been seen (a Fortran program, or a tool that called
+	 * PMPI_Init directly). MPI_Initialized may be called at any time.
 	 */
 	int (*initialized)(int *) = (int (*)(int *))real_symbol("PMPI_Initialized");
 	int (*finalized)(int *) = (int (*)(int *))real_symbol("PMPI_Finalized");
@@ -232,13 +233,16 @@ uint64_t mpi_handle_at(const void *p, uint64_t i)
 	return h;
 }
 
-/* Queries derived types, and those whose size only MPI knows. */
+/* Queries MPI about a derived type, or a type whose size only MPI knows. */
 __attribute__((noinline)) static void query_dtype(uint64_t h, struct dtype_desc *d)
 {
 	int size = 0;
 	int64_t lb = 0, extent = 0;
 
-	/* A query about the null type ends the job. It may be passed if no data is moved. */
+	/*
+	 * A query about the null type ends the job. A program may pass the null type if no data
+	 * is moved.
+	 */
 	if (!h || h == (uint64_t)mpi.constant[CONST_MPI_DATATYPE_NULL])
 		return;
 	if (mpi.f.type_size((mpi_handle)h, &size) == 0 && size > 0)

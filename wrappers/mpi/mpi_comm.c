@@ -13,7 +13,10 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/mpi/mpi.h"
 
-/* World ranks of a group's members into out[0..n). False: some are not in MPI_COMM_WORLD (spawned, connected). */
+/*
+ * Writes the world ranks of n members of the communicator's (remote) group to out. Returns false
+ * if some are not in MPI_COMM_WORLD (spawned or connected processes).
+ */
 static bool read_group_members(mpi_handle comm, bool remote, int32_t *out, int n)
 {
 	uint64_t group = 0;
@@ -34,7 +37,7 @@ static bool read_group_members(mpi_handle comm, bool remote, int32_t *out, int n
 	return ok;
 }
 
-/* The number of neighbours that a rank has on the new communicator. */
+/* Reads how many neighbours this rank has on the new communicator. */
 static void read_neighbours(struct comm *c, const char *how, const struct comm *parent)
 {
 	int n = 0, in = 0, out = 0, weighted = 0;
@@ -56,8 +59,8 @@ static void read_neighbours(struct comm *c, const char *how, const struct comm *
 }
 
 /*
- * Registers the communicator of that handle. parent: NULL if there is none, or it is not known; tag: tag, colour or a
- * hash of them.
+ * Registers a communicator. parent: NULL if there is none, or if it is not known. tag: tag,
+ * colour or a hash of them.
  */
 static struct comm *register_mpi_comm(
 	uint64_t handle, const struct comm *parent, const char *how, int64_t tag)
@@ -99,7 +102,7 @@ static struct comm *register_mpi_comm(
 		c->id = comm_make_id(c->parent, how, tag, c->world, (uint32_t)size, c->world + size,
 			(uint32_t)remote);
 	} else {
-		/* No other communicator can get this number. */
+		/* No members are known: the id must be one that no other communicator can get. */
 		c->nworld = 0;
 		c->flags |= CF_LOCALCOMM;
 		c->id = comm_make_id(handle, how, (int64_t)comm_serial(), NULL, 0, NULL, 0);
@@ -116,7 +119,7 @@ void mpi_comm_predefined(void)
 	int flag = 0;
 
 	mpi.world_size = 0;
-	/* A program that only has sessions has neither. */
+	/* A program that only uses sessions has neither MPI_COMM_WORLD nor MPI_COMM_SELF. */
 	if (mpi.f.initialized(&flag) || !flag || mpi.f.finalized(&flag) || flag)
 		return;
 	mpi_session_ends();
@@ -134,8 +137,9 @@ void mpi_comm_predefined(void)
 }
 
 /*
- * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD". libprobe gets its own group for it, because the
- * program frees its own. In a program that never uses that set, each rank's communicators are known only to itself.
+ * Without MPI_COMM_WORLD the processes are numbered by their set "mpi://WORLD". libprobe gets its
+ * own group for this set, because the program frees its own. In a program that never uses that
+ * set, each rank's communicators are known only to itself.
  */
 void mpi_session_group(const struct call *c)
 {
@@ -159,7 +163,7 @@ void mpi_session_ends(void)
 {
 	uint64_t group = mpi.world_group;
 
-	/* Any session will do: the next one's set is the same. */
+	/* Any session will do: each has the same set. */
 	if (!mpi.group_of_session)
 		return;
 	mpi.group_of_session = false;
@@ -177,7 +181,8 @@ static void learn_unknown(void *arg)
 	struct met *m = arg;
 
 	/*
-	 * It was made in a way that was not seen. Its members are known, but not how it was made: similar ones may be confused.
+	 * The call that made this communicator was not seen. Its members are known, but not how
+	 * it was made, so communicators with equal members may be confused.
 	 */
 	m->comm = register_mpi_comm(m->handle, NULL, "unknown", 0);
 	if (m->comm)
@@ -201,7 +206,10 @@ struct comm *mpi_comm(uint64_t handle)
 	return __builtin_expect(c != NULL, 1) ? c : register_unseen_comm(h);
 }
 
-/* Colour or tag, as a number; a string tag by its hash. Not that of an intercommunicator: only its leaders use it. */
+/*
+ * Colour or tag as a number; a string tag by its hash. The tag of an intercommunicator is not
+ * used: only its leaders know it.
+ */
 static int64_t comm_tag_of(const struct call *c)
 {
 	const union arg *color = call_arg(c, ROLE_COLOR), *tag = call_arg(c, ROLE_NEWTAG);
@@ -220,7 +228,10 @@ static int64_t comm_tag_of(const struct call *c)
 	return (int64_t)h;
 }
 
-/* Communicators made by MPI itself live until it ends: freeing them is an error, and they stay in use. */
+/*
+ * True for communicators made by MPI itself, which live until MPI ends: freeing them is an error,
+ * and they stay in use.
+ */
 static bool is_predefined_comm(uint64_t handle)
 {
 	return handle == (uint64_t)mpi.constant[CONST_MPI_COMM_WORLD] ||
@@ -236,14 +247,14 @@ static bool is_made_by(const struct call *c, const char *const *how)
 }
 
 /*
- * Marks where this thread is blocked until all members of the communicator have come. Those of a group are not known
- * here. MPIX_Comm_shrink() does not wait for members that are dead.
+ * Marks where this thread is blocked until all members of the communicator have come. The members
+ * of a group are not known here. MPIX_Comm_shrink() does not wait for dead members.
  */
 static void start_making_wait(struct call *c)
 {
 	static const char *const at_once[] = {"parent", NULL};
 	static const char *const by_some[] = {"create_group", "shrink", NULL};
-	/* A rank may wait there for others, too, that are not in its communicator. */
+	/* In these calls a rank may also wait for ranks outside its communicator. */
 	static const char *const with_others[] = {"intercomm", "spawn", "accept", "connect", NULL};
 	const union arg *comm = call_arg(c, ROLE_COMM);
 	struct comm *m;
@@ -291,7 +302,7 @@ static void add_new_mpi_comm(
 
 	if (h == (uint64_t)mpi.constant[CONST_MPI_COMM_NULL] || !h)
 		return;
-	/* Already added by a call inside this one, or returned again (MPI_Comm_get_parent). */
+	/* Added by a call inside this one, or returned before (MPI_Comm_get_parent). */
 	known = comm_find(&adapter_mpi, h);
 	if (known && (known->serial > since || strcmp(how, "parent") == 0))
 		return;

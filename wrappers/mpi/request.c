@@ -11,7 +11,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/mpi/mpi.h"
 
-/* Data passed from enter() to leave(). */
+/* Data of a completing call, passed from enter() to leave(). */
 static struct async_claims *claims_of_call(struct call *c)
 {
 	return (struct async_claims *)&c->note;
@@ -46,14 +46,17 @@ static const void *request_array(const struct call *c)
 	return a ? a->cp : NULL;
 }
 
-/* True unless the handle has no entry: null, and those complete when made (but a persistent request may have such a handle). */
+/*
+ * True unless the handle is null or one of those for requests that are complete when made, which
+ * have no entry (a persistent request may have such a handle, too).
+ */
 static bool is_claimable(uint64_t handle)
 {
 	return handle != (uint64_t)mpi.constant[CONST_MPI_REQUEST_NULL] &&
 	       !mpi_request_done(handle);
 }
 
-/* Room for n statuses. NULL: there is none. */
+/* Memory for n statuses; NULL if there is not enough. */
 static void *statuses_of_call(struct call *c, struct thread *t, uint64_t n)
 {
 	if (n == 1)
@@ -89,7 +92,10 @@ static bool claim_requests(struct call *c, struct thread *t, const void *array, 
 	return true;
 }
 
-/* Claims the one call in progress on a file (NULL: none), or of an array with one handle. */
+/*
+ * Claims the call in progress on `file`, or if file is NULL, the request in an array with one
+ * handle.
+ */
 static bool claim_one_request(
 	struct call *c, struct thread *t, const void *array, const struct comm *file)
 {
@@ -127,10 +133,13 @@ static void enter_completion(struct call *c)
 }
 
 struct completed {
-	const void *status; /* NULL: none */
+	const void *status; /* NULL: the call has no status */
 };
 
-/* Measures data sent in parts: it is complete by now, and the program may not have changed it since. */
+/*
+ * Measures data sent in parts: the send is complete by now, and the program may not have changed
+ * the data since.
+ */
 static void look_at_sent_parts(struct operation *w)
 {
 	struct buffer *v = &w->in[0];
@@ -152,7 +161,8 @@ static void fill_completed(struct pending *p, void *arg)
 	else if (p->receive && d->status)
 		mpi_received(&p->op, d->status);
 	else if (p->op.nout && d->status && mpi_is_file(p->api->spec))
-		mpi_count_elements(&p->op.out[0], d->status); /* less than requested, at its end */
+		/* less than requested at the end of the file */
+		mpi_count_elements(&p->op.out[0], d->status);
 }
 
 static void complete_one_request(
@@ -262,9 +272,10 @@ bool mpi_request_ask(uint64_t h, void *status)
 }
 
 /*
- * A library with MPICH's handles need not mark requests that are complete when made as MPICH does: Intel MPI, which
- * shares the handles, numbers them like any other. A message to MPI_PROC_NULL shows which way is used. It is tried
- * once, before a collective's first request is taken for a pending one.
+ * A library with MPICH's handles need not mark requests that are complete when made as MPICH
+ * does: Intel MPI, which shares the handles, numbers them like any other. A message to
+ * MPI_PROC_NULL shows whether it marks them. This is tried once, before a collective's first
+ * request is taken for a pending one.
  */
 __attribute__((noinline)) static void try_request_marks(void)
 {
@@ -282,9 +293,10 @@ __attribute__((noinline)) static void try_request_marks(void)
 }
 
 /*
- * The standard's ABI does not define the representation of requests that are complete when made. Its libraries return
- * their own handles there: MPICH its integers, Open MPI the address of its empty request. Two pending messages to
- * MPI_PROC_NULL show it: if both have the same handle, it is such a handle.
+ * The standard's ABI does not define the handles of requests that are complete when made.
+ * Libraries with this ABI return their own handles: MPICH its integers, Open MPI the address of
+ * its empty request. Two pending messages to MPI_PROC_NULL show it: if both have the same handle,
+ * it is such a handle.
  */
 __attribute__((noinline)) static void learn_request_marks(void)
 {
@@ -299,12 +311,18 @@ __attribute__((noinline)) static void learn_request_marks(void)
 			0, (mpi_handle)mpi.constant[CONST_MPI_COMM_SELF], &request[made]) == 0)
 		made++;
 	if (made == 2 && request[0] == request[1]) {
-		/* MPICH has one for each kind of request, which differ in the lower 26 bits. */
+		/*
+		 * MPICH has one such handle for each kind of request; they differ in the lower 26
+		 * bits.
+		 */
 		uint64_t mask = request[0] >> 32 ? UINT64_MAX : ~UINT64_C(0x3ffffff);
 
 		mpi.done = request[0] & mask;
 		mpi.done_mask = mask;
-		/* An address need not be that of collectives, too: Intel MPI has others for them. */
+		/*
+		 * If the handle is an address, collectives may have other addresses, as in Intel
+		 * MPI.
+		 */
 		mpi.done_is_one = mask == UINT64_MAX;
 	}
 	for (int i = 0; i < made; i++)
@@ -325,7 +343,10 @@ static bool ask_at_once(const struct call *c)
 	return !mpi.done_mask || mpi.done_is_one;
 }
 
-/* For the first request that is complete according to its handle, MPI is asked. False: it is not complete. */
+/*
+ * Queries MPI when a request is complete according to its handle for the first time. Returns
+ * false if it is not complete.
+ */
 __attribute__((noinline)) static bool verify_request_done(uint64_t h)
 {
 	uint64_t status[MPI_STATUS_MAX / 8];
@@ -353,7 +374,8 @@ bool mpi_request_made(struct call *c, uint64_t h, uint64_t *end)
 	if (!persistent && (stands || ask_at_once(c))) {
 		complete = mpi_request_ask(h, status);
 		/*
-		 * The library may have made progress on it: a rank that had not arrived when the call returned may have by now.
+		 * The library may have made progress: a rank that had not arrived when the call
+		 * returned may have arrived by now.
 		 */
 		*end = clock_ticks();
 	}
@@ -385,7 +407,7 @@ static void enter_start(struct call *c)
 	t = thread_get();
 	s = t && n < SIZE_MAX / sizeof(*s) ? thread_scratch(t, n * sizeof(*s)) : NULL;
 	if (!s || !async_starts_begin(a, t, n)) {
-		/* Not recorded, but counted. */
+		/* Starts that are not recorded are counted. */
 		for (uint64_t i = 0; i < n; i++)
 			async_count_start(c, mpi_handle_at(array, i));
 		return;
@@ -432,7 +454,7 @@ static void enter_request(struct call *c)
 		h = mpi_handle_at(a->cp, 0);
 	else
 		return;
-	/* It frees nothing, and another thread may be waiting for the request. */
+	/* MPI_Cancel frees nothing, and another thread may be waiting for the request. */
 	if (c->api->spec->sub == SUB_CANCEL) {
 		claims->one.key = h;
 		pending_mark_cancel(h, true);

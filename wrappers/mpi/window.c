@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Windows and files of MPI. Each is in the table of communicators, with its members, under its own number. So calls on
- * it are matched between ranks like collectives on a communicator.
+ * Windows and files of MPI. Each is in the table of communicators, with its members and its own
+ * number, so that calls on it are matched between ranks like collectives on a communicator.
  *
- * Data read by a one-sided call is in its buffer when the window is synchronised for its target. Until then the call is
- * asynchronous, with a key made from window and target. Pending calls of a window are counted, so that a
- * synchronisation without any does not search for them.
+ * Data read by a one-sided call is in its buffer when the window is synchronised for its target.
+ * Until then the call is asynchronous, with a key made from window and target. Pending calls of a
+ * window are counted, so that a synchronisation without any does not search for them.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,12 +39,18 @@ void mpi_window_enter(struct call *c)
 	if (!mpi_ready())
 		return;
 	if (c->api->spec->task == TASK_WIN_END) {
-		/* A deleted file has no handle: only its inner calls must not count as the program's. */
+		/*
+		 * MPI_File_delete() has no handle; it is watched only so that its inner calls do
+		 * not count as the program's.
+		 */
 		if (end && end->cp)
 			call_ends_comm(c, &adapter_mpi, window_handle_at(c, end->cp));
 		return;
 	}
-	/* All members make it: how many were made before is the same on all. */
+	/*
+	 * All members make a window or file, so the number made before from a communicator is the
+	 * same on all of them.
+	 */
 	parent = comm ? mpi_comm(comm->u) : NULL;
 	c->note.u[0] = parent ? atomic_fetch_add(&parent->others, 1) : 0;
 }
@@ -94,11 +100,17 @@ void mpi_window_leave(struct call *c)
 
 static uint64_t reading_key(const struct comm *w, int32_t peer)
 {
-	/* Distinct from any library's request: those are addresses of user space, or 32 bits. */
+	/*
+	 * Bit 63 keeps these keys apart from requests of any library, which are addresses of user
+	 * space, or 32-bit numbers.
+	 */
 	return hash_u64(w->id, (uint32_t)peer) | UINT64_C(1) << 63;
 }
 
-/* At most one is pending on a file (MPI 4.1, 14.4.5); -1 is not a target of any window. */
+/*
+ * The key of a split collective on a file, of which at most one is pending (MPI 4.1, 14.4.5). -1
+ * is not a target of any window.
+ */
 uint64_t mpi_split_key(const struct comm *file)
 {
 	return reading_key(file, -1);
@@ -118,7 +130,10 @@ static void end_all_reading(struct call *c, struct comm *w)
 		end_reading(c, w, i);
 }
 
-/* False for locks, and for the target's side, which complete no operation of this rank. */
+/*
+ * True if `op` completes reads of this rank; false for locks, and for the functions of a target
+ * (post, wait).
+ */
 static bool completes_reading(const char *op)
 {
 	return strcmp(op, "win_fence") == 0 || strcmp(op, "win_unlock") == 0 ||

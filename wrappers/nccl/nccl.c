@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * NCCL and the libraries with its interface. Its communicators and windows are those of wrappers/ccl. This file tells
- * which library provides it, and the meaning of signals.
+ * NCCL and the libraries with its interface. Communicators and windows are handled by
+ * wrappers/ccl. This file finds out which library provides the interface, and describes signals.
  */
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ static bool ask_for_signals(const void *real)
 	int (*get)(int *) = (int (*)(int *))sibling_symbol(real, "ncclGetVersion");
 	int v;
 
-	/* The function may belong to another tool, which comes before the library. */
+	/* The function may belong to another tool, which precedes the library in symbol lookup. */
 	if (!get)
 		get = (int (*)(int *))sibling_symbol(NULL, "ncclGetVersion");
 	return get && !get(&v) && v >= FIRST_WITH_SIGNALS;
@@ -56,7 +56,10 @@ static bool ask_for_signals(const void *real)
 
 static bool has_signals(const void *real)
 {
-	/* Address * 2 + answer, of three functions of some copies of the library; 0: free. More are asked each time. */
+	/*
+	 * Address * 2 + answer, of up to three functions in each copy of the library; 0 if free.
+	 * If the table is full, the library is queried each time.
+	 */
 	static _Atomic uint64_t known[16];
 	uint64_t at = (uint64_t)(uintptr_t)real << 1, free = 0;
 	bool yes;
@@ -82,7 +85,7 @@ struct signal_desc {
 };
 _Static_assert(sizeof(struct signal_desc) == 16, "");
 
-/* Describes from which rank, and which signal, if it waits for one kind only. */
+/* Describes the rank and the signal that the call waits for, if it waits for one kind only. */
 static void describe_wait(struct operation *w, const struct signal_desc *d, int32_t n)
 {
 	bool peer = n > 0 && d, index = peer;
@@ -97,7 +100,10 @@ static void describe_wait(struct operation *w, const struct signal_desc *d, int3
 		w->tag = d[0].index;
 }
 
-/* On the window, if that is known, as MPI's are. The peer takes no part: nothing there has the number of this call. */
+/*
+ * Describes the call on its window, if that is known, like MPI's one-sided calls. The peer makes
+ * no matching call, so the message has no number.
+ */
 static bool describe_signal_call(struct call *c)
 {
 	const union arg *comm = call_arg(c, ROLE_COMM), *win = call_arg(c, ROLE_WIN),

@@ -14,7 +14,7 @@
 #include "oneccl_cxx_gen.h"
 #include "wrappers/ccl/ccl.h"
 
-/* Identity of the object at that address. 0: it was moved away. */
+/* The pointer that the object begins with, which identifies it; 0 if the object was moved away. */
 static uint64_t pointer_in(const union arg *object)
 {
 	return object && object->cp ? *(const uint64_t *)object->cp : 0;
@@ -30,7 +30,10 @@ struct kvs_id {
 	uint64_t turn;
 };
 
-/* Number of communicators made from each store. A process has few; beyond the table's size they have no common number. */
+/*
+ * Number of communicators made from each store. A process has few stores; communicators of those
+ * beyond the table's size have no number that all ranks know.
+ */
 static struct {
 	_Atomic uint64_t hash;
 	_Atomic uint64_t made;
@@ -55,7 +58,10 @@ static bool take_turn(struct kvs_id *id)
 	return false;
 }
 
-/* The id that all ranks of a new communicator were given. False: the program made its store itself. */
+/*
+ * Reads the id that all ranks of a new communicator were given. Returns false if the store is an
+ * object of the program's own class.
+ */
 static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 {
 	const uint64_t *const *kvs = (const uint64_t *const *)pointer_in(call_arg(c, ROLE_ID));
@@ -70,7 +76,10 @@ static bool read_kvs_id(const struct call *c, struct kvs_id *id)
 	return take_turn(id);
 }
 
-/* It answers by its first word alone: any place that holds the pointer is as good as the program's object. */
+/*
+ * The library reads only the first word of a communicator, so a variable that holds `pointer`
+ * serves as the object.
+ */
 static struct comm *oneccl_cxx_comm(uint64_t pointer)
 {
 	uint64_t object[2] = {pointer, 0};
@@ -84,7 +93,7 @@ static union arg *copy_arguments(const struct call *c, union arg *to)
 	return to;
 }
 
-/* Like those of wrappers/ccl, except for the position of the id. */
+/* Registers a communicator like wrappers/ccl, except for the position of the id. */
 static void register_cxx_comm(struct call *c)
 {
 	union arg own[API_ARGS_MAX], *given = c->v;
@@ -100,8 +109,8 @@ static void register_cxx_comm(struct call *c)
 /* ---- operations ---- */
 
 /*
- * A std::vector with a count for each rank, of which the description of buffers needs the first. False: it is too
- * short.
+ * Replaces the argument, a std::vector with a count for each rank, by the address of the first
+ * count, which the description of buffers needs. Returns false if it is too short.
  */
 static bool take_counts(union arg *vector, const struct comm *m)
 {
@@ -115,7 +124,7 @@ static bool take_counts(union arg *vector, const struct comm *m)
 	return true;
 }
 
-/* Both ends of each part can be read. */
+/* True if the first and the last byte of each part can be read. */
 static bool are_parts_readable(const struct buffer *v)
 {
 	uint64_t size = dtype_info(v->dtype)->size;
@@ -130,8 +139,8 @@ static bool are_parts_readable(const struct buffer *v)
 }
 
 /*
- * vector: a std::vector of pointers, one for each rank; counts: elements of each, NULL: all equal. Then the same number
- * is stored in c->note as often as there is room.
+ * vector: a std::vector of pointers, one for each rank. counts: number of elements of each, NULL
+ * if all are equal; then the number is stored in c->note as often as fits.
  */
 static void take_parts(struct call *c, struct buffer *v, const union arg *vector,
 	const union arg *counts, const struct comm *m)
@@ -158,7 +167,7 @@ static void take_parts(struct call *c, struct buffer *v, const union arg *vector
 	v->nostats = v->dtype == DT_OTHER || !are_parts_readable(v);
 }
 
-/* Functions that are given a buffer for each rank have kinds of their own. */
+/* Handles functions that are given a buffer for each rank; they have kinds of their own. */
 static void take_lists(struct call *c, const struct comm *m)
 {
 	static const char tail[] = "_lists";

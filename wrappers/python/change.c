@@ -89,8 +89,9 @@ bool py_take_entry(void *dict, void *key)
 }
 
 /*
- * An exception raised from another place must be given as a class, which CPython instantiates without arguments: a class
- * derived from ValueError, with the same name, that contains the text.
+ * Raises ValueError from outside CPython: the exception must be given as a class, which CPython
+ * instantiates without arguments. So a class derived from ValueError, with the same name, is made
+ * that contains the text.
  */
 bool py_raise_value_error(const char *text)
 {

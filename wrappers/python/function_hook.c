@@ -17,7 +17,7 @@
 #define TYPE_VECTORCALL 56
 #define TYPE_DICT 264
 
-/* CPython's own functions, found once: NULL if a version lacks one. */
+/* CPython's own functions, looked up once; NULL if a version lacks one. */
 static struct {
 	int (*initialized)(void);
 	int (*finalizing)(void), (*now_finalizing)(void);
@@ -63,7 +63,7 @@ static const struct {
 	bool data, optional;
 } wanted[] = {
 	{"Py_IsInitialized", &py.initialized, false, false},
-	{"_Py_IsFinalizing", &py.finalizing, false, true}, /* its name before 3.13 */
+	{"_Py_IsFinalizing", &py.finalizing, false, true}, /* name before 3.13 */
 	{"Py_IsFinalizing", &py.now_finalizing, false, true},
 	{"PyGILState_GetThisThreadState", &py.this_thread, false, false},
 	{"PyGILState_Ensure", &py.ensure, false, false},
@@ -116,7 +116,7 @@ static bool find_interpreter(void)
 		void *a = wanted[i].data ? elfsym_data(wanted[i].name)
 					 : exported_function(wanted[i].name);
 
-		/* Two threads find the same values. */
+		/* Two threads that come here at once store the same values. */
 		memcpy(wanted[i].to, &a, sizeof(a));
 		if (!a && !wanted[i].optional)
 			f = 2;
@@ -240,7 +240,10 @@ bool py_trial_takes(py_object *callable, py_object *const *args, size_t nargsf, 
 
 static void put_vectorcall(py_object *function, size_t at, py_vectorcall_fn *f)
 {
-	/* If the interpreter has a function for it, that also invalidates code specialised for this function. */
+	/*
+	 * If the interpreter has PyFunction_SetVectorcall(), use it: it also invalidates code
+	 * specialised for this function.
+	 */
 	if (py.set_vectorcall)
 		py.set_vectorcall(function, f);
 	else
@@ -347,7 +350,7 @@ const char *py_hook_call(const char *module, const char *class_name, py_vectorca
 /* ---- a function by its name ---- */
 
 #define METHOD_CALLABLE 16 /* of staticmethod and classmethod */
-#define WRAPPED_MAX 8 /* functions around it */
+#define WRAPPED_MAX 8 /* nested decorators */
 #define NAME_PART_MAX 128
 #define DICT_USED 16
 
@@ -359,7 +362,7 @@ static py_object *find_in_namespace(py_object *of, const char *name)
 					  : NULL;
 }
 
-/* Under decorators. NULL: it is no plain function. */
+/* The plain Python function below the decorators of o; NULL if it is something else. */
 static py_object *find_plain_function(py_object *o)
 {
 	if (o && (TYPE_OF(o) == py.static_method || TYPE_OF(o) == py.class_method))

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out whether a function's code can return from one of its instructions to an earlier one. Reads the code object's own
- * copy of the instructions, which the interpreter specialises in place: an instruction is replaced by another one with equally
- * many cache entries after it. Numbers: opcode.h of 3.11, the only version that is supported here.
+ * Finds out whether a function's code can return from one of its instructions to an earlier one.
+ * Reads the code object's own copy of the instructions, which the interpreter specialises in
+ * place: an instruction is replaced by another one with equally many cache entries after it.
+ * Numbers are those of opcode.h of 3.11, the only version that this is used for.
  */
 #include "wrappers/python/python_walk.h"
 

@@ -86,7 +86,7 @@ static void *object_function(const char *name)
 			return "this Python does not export what is needed: " name; \
 	} while (0)
 
-/* NULL: everything was found. */
+/* Returns NULL if everything was found, otherwise the reason. */
 static const char *find_object_functions(void)
 {
 	const char *(*version)(void) = (const char *(*)(void))object_function("Py_GetVersion");
@@ -275,7 +275,10 @@ bool py_get_integer(const void *o, int64_t *out)
 	return !overflow;
 }
 
-/* Its dictionary if it has one now. *inside: its attributes are stored elsewhere. */
+/*
+ * The dictionary of o, if it has one now. *inside: the attributes are stored in the object
+ * instead.
+ */
 static void *dict_of(const void *o, bool *inside)
 {
 	unsigned long flags = object_flags_of(o);
@@ -309,7 +312,10 @@ static void *dict_of(const void *o, bool *inside)
 #define MEMBER_OFFSET 16
 #define MEMBER_OBJECT_EX 16 /* T_OBJECT_EX: the type of members made by __slots__ */
 
-/* For a class with __slots__: the descriptor gives the attribute's offset in the object. NULL: it is not such an attribute. */
+/*
+ * The value of attribute `name` of a class with __slots__, whose descriptor gives its offset in
+ * the object. NULL if it is no such attribute.
+ */
 static void *value_in_slot(const void *o, const char *name)
 {
 	void *text = api.member_type ? api.new_text(name) : NULL;
@@ -338,7 +344,7 @@ void *py_get_attribute(const void *o, const char *name)
 	}
 	if (!inside)
 		return value_in_slot(o, name);
-	/* Keys of such attributes are exact str: no object of the program is compared. */
+	/* Keys are exact str, so the look-up calls no comparison of the program. */
 	text = api.new_text(name);
 	if (!text)
 		return NULL;
@@ -348,7 +354,10 @@ void *py_get_attribute(const void *o, const char *name)
 	}
 	value = api.generic(o, text, NULL, 1);
 	api.drop(text);
-	/* The object holds a reference to it too, and no other code runs before this search ends. */
+	/*
+	 * The object also holds a reference to the value, and no other code runs before this
+	 * search ends.
+	 */
 	if (value)
 		api.drop(value);
 	return value;
@@ -425,7 +434,10 @@ static void *find_local_name(const struct py_frame *f, unsigned i)
 		     : py_get_item((void *)code_word(f, l->freevars), i - n);
 }
 
-/* 0: the variable has no value, or a value that is not an object. */
+/*
+ * Address of the object in variable i; 0 if the variable has no value, or a value that is not an
+ * object.
+ */
 static uintptr_t local_object(const struct py_frame *f, unsigned i)
 {
 	return py_referred_object(((const uintptr_t *)(f->at + api.py.l->locals))[i]);
@@ -465,7 +477,7 @@ void *py_get_globals(const struct py_frame *f)
 	return *(void *const *)(f->at + api.py.l->globals);
 }
 
-/* True if that address seems to hold an object. */
+/* True if address o seems to hold an object. */
 static bool looks_like_object(uintptr_t o)
 {
 	uintptr_t type, meta;
@@ -512,7 +524,7 @@ bool py_hold_objects(struct py_hold *h, const char **why)
 
 	*why = NULL;
 	if (state == UNKNOWN_OBJECTS) {
-		/* Several threads may search at once: they all find the same. */
+		/* Several threads may search at once; all find the same. */
 		*why = find_object_functions();
 		if (*why) {
 			atomic_store(&refused_why, *why);
@@ -624,7 +636,7 @@ static int visit_collected(void *o, void *arg)
 	return !visit_one(o, arg);
 }
 
-/* True if a list begins there: its neighbours must point back. */
+/* True if a list begins at `head`: its neighbours must point back. */
 static bool is_list_head(uintptr_t head)
 {
 	uintptr_t next, prev;

@@ -76,7 +76,7 @@ static bool find_python(void)
 		refuse_python("it does not export what is needed");
 	else
 		return true;
-	/* It exists and will not be read: there is no point in searching again. */
+	/* Python exists, but its layout was refused: do not search again. */
 	return true;
 }
 

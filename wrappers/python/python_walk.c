@@ -55,7 +55,10 @@ static inline bool is_shim(const struct py_layout *l, uintptr_t frame)
 	return l->owner && load_byte(frame + l->owner) >= l->shim;
 }
 
-/* Pushed, and still being prepared (a finaliser may run then): tracebacks omit such a frame. */
+/*
+ * True if the frame is pushed but still being prepared (a finaliser may run then); tracebacks
+ * omit such a frame.
+ */
 static inline bool is_incomplete(
 	const struct py_layout *l, uintptr_t frame, uintptr_t code, intptr_t at)
 {
@@ -89,7 +92,10 @@ MEMORY_RAW int py_walk(const struct py *p, uintptr_t tstate, struct foreign_fram
 		/* Older versions do not mark generators' frames, which may move. */
 		f[n].frame =
 			l->owner && load_byte(frame + l->owner) != OWNED_BY_GENERATOR ? frame : 0;
-		/* If a code object was freed and another one made at its address, they differ in one of these. */
+		/*
+		 * Distinguishes a code object from a freed one at the same address: one of these
+		 * values differs.
+		 */
 		f[n].check = (load_word(code + l->file) ^ load_word(code + l->name) << 20) +
 			     (uint64_t)(uint32_t)load_int32(code + l->firstline);
 		n++;
@@ -154,7 +160,10 @@ static size_t write_utf8(char *out, uint32_t c)
 	return 4;
 }
 
-/* A str as UTF-8. If it does not fit, its end is kept: that is the significant part of a path. */
+/*
+ * Writes a str as UTF-8. If it does not fit, its end is kept, which is the significant part of a
+ * path.
+ */
 bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
 {
 	const struct py_layout *l = p->l;
@@ -163,7 +172,7 @@ bool py_text_of(const struct py *p, uintptr_t s, char *out, size_t cap)
 		return false;
 
 	int64_t length = (int64_t)load_word(s + 16);
-	/* The low byte only: 3.14 leaves the rest of the word unchanged. */
+	/* Only the low byte is read: 3.14 leaves the rest of the word unchanged. */
 	uint8_t state = load_byte(s + 32), width = state >> 2 & 7;
 	bool compact = state >> 5 & 1, ascii = state >> 6 & 1;
 	uintptr_t data = s + (ascii ? l->ascii_data : l->other_data);

@@ -54,8 +54,8 @@ static _Atomic int watching; /* 1: yes, 2: this Python does not support it */
 static init_function *real_init; /* of SystemExit */
 
 /*
- * The latest exception that was described; the pointers are only compared: a traceback is walked entry by entry, and printed
- * several times.
+ * The latest exception that was described; the pointers are only compared. A traceback is printed
+ * entry by entry, possibly several times, and must be recorded once.
  */
 static void *described, *described_at;
 
@@ -114,7 +114,10 @@ static void *type_of_object(const void *o)
 				8); /* PyObject: ob_type, except in builds without a GIL */
 }
 
-/* A new reference. Only for objects whose types are CPython's own, so no code of the program runs. */
+/*
+ * Returns a new reference. Only for objects whose types are CPython's own, so that no code of the
+ * program runs.
+ */
 static void *get_attribute_of(void *o, const char *name)
 {
 	void *v = o ? py.get(o, name) : NULL;
@@ -139,7 +142,10 @@ static const char *read_text_of(void *o)
 	return s;
 }
 
-/* The exception's arguments that are strings or numbers: str() of others may run code of the program. */
+/*
+ * Writes the exception's arguments that are strings or numbers: str() of other arguments may run
+ * code of the program.
+ */
 static void put_message(struct text *t, void *value)
 {
 	void *args, *get = py.slot(type_of_object(value), SLOT_GETATTRO);
@@ -198,7 +204,7 @@ static void write_traceback_entry(struct text *t, void *tb, const char *separato
 	remove_object(frame);
 }
 
-/* Innermost first, as stacks are in stack_info.csv. */
+/* Writes the traceback's frames, innermost first, as in stack_info.csv. */
 static void write_traceback(struct text *t, void *tb)
 {
 	void *last[FRAMES_SAID] = {NULL};
@@ -253,8 +259,9 @@ static bool is_system_exit(void *value)
 }
 
 /*
- * Records the exception that this thread is handling, as a possible reason for the end. tb: only if that is its traceback. The
- * handler holds it: dropping libprobe's references destroys no object.
+ * Records the exception that this thread is handling, as a possible reason for the end, but only
+ * if its traceback is tb or tb is NULL. The handler holds the exception: dropping libprobe's
+ * references destroys no object.
  */
 static void describe_handled(void *tb)
 {
@@ -277,7 +284,10 @@ static void describe_handled(void *tb)
 	remove_object(its);
 }
 
-/* True for the interpreter of this thread's state; others are not queried. */
+/*
+ * True if this thread holds the GIL with the state that PyGILState_GetThisThreadState() returns,
+ * and no exception is set; other interpreters are not queried.
+ */
 static bool may_ask_python(void)
 {
 	void *own = session_is_on() && !thread_state.busy ? py.this_thread() : NULL;
@@ -354,7 +364,10 @@ static int init_system_exit(void *self, void *args, void *kwargs)
 	return real_init(self, args, kwargs);
 }
 
-/* The function that creates the objects of that class is only stored in the class; no table of names refers to it. */
+/*
+ * Hooks the constructor of SystemExit. No table of names refers to it: only the class stores its
+ * address.
+ */
 static void watch_system_exit(void)
 {
 	char *class = *py.system_exit;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table, and nothing else. */
+/* Defines the table module_observers. */
 #include "wrappers/torch/passes/module_call.h"
 
 #include <stddef.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which functions of a libtorch are watched, and how they are called. The names come from the library being loaded. The
- * tables below hold both generations (before and after 2.14), and a name with unexpected parameters is left alone.
+ * Which functions of a libtorch are watched, and how they are called. The names come from the
+ * library being loaded. The tables below hold the names before 2.14 and from 2.14 on; a name with
+ * unexpected parameters is not intercepted.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -69,7 +70,10 @@ static const struct torch_method methods[] = {
 	{"monitoredBarrier", "monitored_barrier", "barrier", FORM_BLOCKS, 3, 0, -1, -1},
 };
 
-/* Functions that are only watched. args: one letter each, with `this`: p pointer, b bool, l long, L unsigned long, d double. */
+/*
+ * Functions that are only watched. args: one letter for each argument, including `this`: p
+ * pointer, b bool, l long, L unsigned long, d double.
+ */
 static const struct watched {
 	char name[64], args[8];
 	uint8_t scope; /* enum torch_scope */
@@ -90,10 +94,13 @@ static const struct watched {
 	{"torch::autograd::profiler::record_function_enter_new", "pp", SCOPE_RECORD_BEGIN,
 		CT_STRUCT},
 	{"at::RecordFunction::end", "p", SCOPE_RECORD_END, CT_VOID},
-	/* Before 2.0 the mark is made by this alone. */
+	/* Before 2.0 a mark is made by this function alone. */
 	{"at::RecordFunction::RecordFunction", "pb", SCOPE_RECORD_NEW, CT_VOID},
 	{"at::_ops::_amp_update_scale_::call", "pppddl", SCOPE_SCALE, CT_P},
-	/* The allocator of each kind of device calls it, whether or not a profiler listens. c10/core/Allocator.h */
+	/*
+	 * Called by the allocator of each kind of device, whether or not a profiler listens.
+	 * c10/core/Allocator.h
+	 */
 	{"c10::reportMemoryUsageToProfiler", "plLLp", SCOPE_MEMORY, CT_VOID},
 	{"c10d::Reducer::run_comm_hook", "pp", SCOPE_BUCKET, CT_STRUCT},
 	{"torch::autograd::AccumulateGrad::AccumulateGrad", "pp", SCOPE_LEAF, CT_VOID},
@@ -103,7 +110,7 @@ static const struct watched {
 	{"torch::autograd::AccumulateGrad::apply", "pp", SCOPE_ACCUMULATE, CT_STRUCT},
 };
 
-/* What a name was recognised as. */
+/* What a symbol was recognised as. */
 struct found {
 	const struct torch_method *method;
 	const struct watched *watched;
@@ -137,7 +144,7 @@ static bool wants_gradients(void)
 	return train_kinds_wanted() & KIND_BIT(ACTV_GRAD) || torch_module_gradients_dumped();
 }
 
-/* Cheap: most names of a process are none of ours. */
+/* Must be cheap: most symbols of a process are not PyTorch's. */
 static bool may_be_torch_symbol(const char *s)
 {
 	return strncmp(s, "_ZN4c10d", 8) == 0 || strncmp(s, "_ZN8c10d_npu", 12) == 0 ||
@@ -164,7 +171,10 @@ static bool may_be_torch_symbol(const char *s)
 		       torch_leaves_wanted());
 }
 
-/* After the namespace: torch_npu has its own, for the same classes. NULL: another namespace. */
+/*
+ * The name after c10d's namespace or that of torch_npu, which has its own for the same classes.
+ * NULL if it is in another namespace.
+ */
 static const char *in_group_namespace(const char *name)
 {
 	if (strncmp(name, "c10d::", 6) == 0)
@@ -172,7 +182,7 @@ static const char *in_group_namespace(const char *name)
 	return strncmp(name, "c10d_npu::", 10) == 0 ? name + 10 : NULL;
 }
 
-/* c10d::ProcessGroup<backend>::<method> -> the method, or NULL. */
+/* The method in a name of the form c10d::ProcessGroup<backend>::<method>, or NULL. */
 static const struct torch_method *method_of(const char *name)
 {
 	const char *class = in_group_namespace(name), *m;
@@ -182,7 +192,7 @@ static const struct torch_method *method_of(const char *name)
 	m = strstr(class + 12, "::");
 	if (!m || m == class + 12 || strstr(m + 2, "::"))
 		return NULL;
-	/* These pass calls on to others. */
+	/* ProcessGroupWrapper passes calls on to another backend. */
 	if (strncmp(class + 12, "Wrapper::", 9) == 0)
 		return NULL;
 	for (size_t i = 0; i < sizeof(methods) / sizeof(*methods); i++)
@@ -191,13 +201,16 @@ static const struct torch_method *method_of(const char *name)
 	return NULL;
 }
 
-/* By the C++ name in section c10d, or by the name of torch.distributed in one of msprobe's lists. */
+/*
+ * True if the method is listed by its C++ name in section c10d, or by its name in
+ * torch.distributed in one of msprobe's lists.
+ */
 static bool is_method_listed(const struct found *f)
 {
 	char name[sizeof(f->name)];
 	bool hit = wraplist_match(list_now(), "c10d", f->name);
 
-	/* A list that has every backend by a pattern has those of other namespaces, too. */
+	/* A pattern for every backend in c10d covers backends in other namespaces, too. */
 	if (!hit && strncmp(f->name, "c10d::", 6) != 0) {
 		snprintf(name, sizeof(name), "c10d::%s", in_group_namespace(f->name));
 		hit = wraplist_match(list_now(), "c10d", name);
@@ -227,7 +240,7 @@ static bool look_up_function(const char *symbol, struct found *f)
 	for (size_t i = 0; i < sizeof(watched) / sizeof(*watched); i++)
 		if (strcmp(watched[i].name, f->name) == 0) {
 			const struct watched *w = &watched[i];
-			/* All others have `this`. */
+			/* All scopes except these have `this`. */
 			bool method = w->scope != SCOPE_RECORD_BEGIN && w->scope != SCOPE_SCALE &&
 				      w->scope != SCOPE_EDGES && w->scope != SCOPE_GRAD_MODE &&
 				      w->scope != SCOPE_MEMORY;
@@ -259,7 +272,7 @@ static bool torch_wants(const char *symbol, const char *object)
 	return look_up_function(symbol, &f) || torch_op_wanted(symbol) || torch_node_wanted(symbol);
 }
 
-/* struct adapter.listed */
+/* Implements struct adapter.listed. */
 static bool is_method_row_listed(const struct api *f)
 {
 	const struct torch_function *r = (const struct torch_function *)f;
@@ -276,7 +289,7 @@ static void fill_method(struct torch_function *r, const struct torch_method *m)
 	struct api_spec *s = &r->cxx.spec;
 
 	r->method = m;
-	r->cxx.api.word = API_CHOSEN; /* is_method_listed() has said so, for names of either kind */
+	r->cxx.api.word = API_CHOSEN; /* is_method_listed() has decided, for both kinds of names */
 	r->backend = strncmp(r->cxx.symbol, "c10d::ProcessGroupGloo::", 24) == 0 ? BACKEND_GLOO
 										 : BACKEND_OTHER;
 	r->cxx.kind = (struct kind){

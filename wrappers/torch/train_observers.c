@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of PyTorch's upper rooms that lower rooms call. */
+/* Functions of higher layers of wrappers/torch that lower layers call. */
 #include "wrappers/torch/tensors/train_observers.h"
 
 #include <stddef.h>
@@ -13,9 +13,12 @@ const struct torch_train_observer *const train_observers[] = {
 	&gradients_observer,
 	&compiled_observer,
 	&flops_observer,
-	/* after all that read gradients: they are removed after its begin, and restored at its end */
+	/*
+	 * after all observers that read gradients: it removes them after its begin, and restores
+	 * them at its end
+	 */
 	&withhold_observer,
-	&stop_observer, /* raises, when all others have seen the end */
+	&stop_observer, /* raises an exception, after all other observers have seen the end */
 	NULL,
 };
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * UCC. A collective is described by the struct with which its request is made. So there is a row for each kind of
- * collective, in whose name records are written. To us a request is persistent. It is complete when its status, the
- * first word its handle points to, is no longer 1.
+ * UCC. A collective is described by the struct with which its request is made, so each kind of
+ * collective has a row of its own, in whose name records are written. libprobe treats a request
+ * as persistent. A request is complete when its status, the first word that its handle points to,
+ * is 0 or negative.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -37,10 +38,13 @@ struct ucc_row {
 	_Atomic bool made;
 };
 
-/* For requests that are posted later, and for those posted at once. */
+/* [0]: requests that are posted later; [1]: requests that are posted when they are made. */
 static struct ucc_row rows[2][KINDS];
 
-/* For rows that are not made yet. Lock: a leaf, held for a few instructions; a forked child initialises it again. */
+/*
+ * Guards the making of rows. A leaf, held for a few instructions; a forked child initialises it
+ * again.
+ */
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
@@ -61,7 +65,9 @@ static void make_ucc_row(struct ucc_row *r, const struct call *c, unsigned bit)
 	pthread_mutex_unlock(&rows_lock);
 }
 
-/* The row for the collective of that bit; decisions about the call's own row apply to it. */
+/*
+ * Returns the row for the collective with number `bit`. Decisions about the row of c apply to it.
+ */
 static struct api *row_of_coll(const struct call *c, unsigned bit)
 {
 	bool at_once = c->api->spec->list_name[sizeof("ucc_collective_") - 1] == 'i';
@@ -76,8 +82,8 @@ static struct api *row_of_coll(const struct call *c, unsigned bit)
 /* ---- teams ---- */
 
 /*
- * The part of ucc_team_attr_t that is needed (UCC 1.0 to 1.5): mask at 0, ep at 24, size at 56 of 72 bytes; with room
- * for more.
+ * The needed part of ucc_team_attr_t (UCC 1.0 to 1.5): mask at byte 0, ep at 24, size at 56, of
+ * 72 bytes. Larger, in case a later version has more fields.
  */
 struct team_attr {
 	uint64_t mask, skip[2], ep, skip2[3];
@@ -86,7 +92,10 @@ struct team_attr {
 };
 #define TEAM_ATTR_EP_AND_SIZE 0x44
 
-/* Rank and size. They can be queried when a team is complete, which is not reported: so when it is first used. */
+/*
+ * Queries rank and size of a team. This is possible when the team is complete, which UCC does not
+ * report, so it is done when the team is first used.
+ */
 static bool ask_ucc_team(struct comm *m)
 {
 	int (*get)(uint64_t, struct team_attr *) =
@@ -97,8 +106,9 @@ static bool ask_ucc_team(struct comm *m)
 		return false;
 	m->rank = (int32_t)a.ep;
 	/*
-	 * Teams have no number that all members know. A team of all ranks gets the number of such teams made before,
-	 * which is the same on all; other teams are known only here.
+	 * Teams have no number that all members know. A team of all ranks is numbered by how many
+	 * such teams were made before, which is the same on all ranks; other teams get a number
+	 * that is known only in this process.
 	 */
 	if ((int64_t)a.size == session.world_size || session.world_size <= 0) {
 		static _Atomic uint64_t whole;
@@ -210,7 +220,10 @@ static void remove_posted(uint32_t i)
 	posted.key[i] = posted.key[--posted.n];
 }
 
-/* Takes the given one; *status. False: it is not there. Its `ending` is held. */
+/*
+ * Removes request `key` from the pending ones and reads its status into *status. The caller holds
+ * its `ending`. Returns false if the request is not pending.
+ */
 static bool take_posted(uint64_t key, int32_t *status)
 {
 	bool found = false;
@@ -227,7 +240,10 @@ static bool take_posted(uint64_t key, int32_t *status)
 	return found;
 }
 
-/* Takes one that is complete, with its `ending`; *status. 0: there is none, or other threads are at those. */
+/*
+ * Removes a complete request from the pending ones, locks its `ending`, and reads its status into
+ * *status. Returns 0 if none is complete, or if other threads are ending those that are.
+ */
 static uint64_t take_complete(int32_t *status)
 {
 	uint64_t found = 0;
@@ -246,7 +262,10 @@ static uint64_t take_complete(int32_t *status)
 	return found;
 }
 
-/* How it ended. Freed while it was pending: its end is never seen. */
+/*
+ * The record's flags by a request's last status. A positive status means that the request was
+ * freed while pending, so its end is never seen.
+ */
 static uint32_t flags_of_status(int32_t status)
 {
 	return status > 0 ? CF_FREED : status < 0 ? CF_ERROR : 0;
@@ -263,7 +282,7 @@ static void finish_posted(
 	async_claims_end(&a);
 }
 
-/* The library was given time. */
+/* Called after functions that give the library time: ends the records of all complete requests. */
 static void look_at_posted(struct call *c)
 {
 	struct thread *t;
@@ -281,8 +300,8 @@ static void look_at_posted(struct call *c)
 /* ---- requests ---- */
 
 /*
- * A post gets the request itself, a triggered post an event that leads to it (req after ev_type, ev_context and its
- * size).
+ * A post gets the request itself; a triggered post gets an event that leads to it (field req,
+ * after ev_type, ev_context and its size).
  */
 static uint64_t request_of(const struct call *c)
 {
@@ -298,14 +317,14 @@ static struct async_start *start_room(struct thread *t)
 	return t ? thread_scratch(t, sizeof(struct async_start)) : NULL;
 }
 
-/* In c->note of a posting call. */
+/* Stored in c->note of a posting call. */
 struct posting {
 	struct async_claims claims;
 	struct async_start *start;
 };
 _Static_assert(sizeof(struct posting) <= sizeof(((struct call *)0)->note), "");
 
-/* The claims of a start that is to come. False: it is only counted. */
+/* Claims the start of request `key`. Returns false if the start is only counted, not recorded. */
 static bool begin_post(struct call *c, struct thread *t, uint64_t key, struct posting *post)
 {
 	post->start = start_room(t);
@@ -341,7 +360,7 @@ static void enter_post(struct call *c)
 		return;
 	async_ready();
 	t = thread_get();
-	/* Its last round is over, or it could not be posted. */
+	/* The program posts the request again, so its last round has ended. */
 	if (t) {
 		lock_ending(key);
 		if (take_posted(key, &status))
@@ -361,7 +380,7 @@ static void leave_post(struct call *c, int64_t ret)
 
 /* ---- the end of a request ---- */
 
-/* In c->note of a freeing call: its state before. */
+/* Stored in c->note of a freeing call: the request's state before the call. */
 struct ending {
 	struct async_claims claims;
 	uint64_t end;
@@ -370,7 +389,7 @@ struct ending {
 };
 _Static_assert(sizeof(struct ending) <= sizeof(((struct call *)0)->note), "");
 
-/* After the real call the memory is not valid any more: its content is read now. */
+/* The request's memory is not valid after the real call, so its status is read before. */
 static void enter_free(struct call *c)
 {
 	struct ending *e = (struct ending *)&c->note;

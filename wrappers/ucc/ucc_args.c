@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ucc_coll_args_t. Counts are totals of their buffer. In place, the data are in the destination: in an all-gather and a
- * reduce-scatter this rank's part, at its own offset.
+ * Reads ucc_coll_args_t. Counts are totals of a whole buffer. With the flag "in place" the data
+ * are in the destination; for an all-gather and a reduce-scatter that is this rank's part, at its
+ * own offset.
  */
 #include "wrappers/ucc/ucc.h"
 
@@ -69,11 +70,11 @@ unsigned ucc_coll_bit(const void *args)
 
 void ucc_read_dtype(uint64_t value, struct dtype_desc *d)
 {
-	/* No enum of C: 64 bits, of which some are a pointer. */
+	/* A UCC datatype has 64 bits, of which some may be a pointer: it is no C enum. */
 	set_plain_dtype(d, spec_value_find(&ucc_dtypes, (int64_t)value, DT_OTHER));
 }
 
-/* A description under way. */
+/* State of reading one ucc_coll_args_t. */
 struct reading {
 	const struct coll_args *a;
 	struct operation *w;
@@ -107,7 +108,7 @@ static void set_count(struct buffer *v, uint64_t count)
 	v->bytes = count * (uint64_t)v->unit;
 }
 
-/* The part of the buffer that is the i-th of n equal ones; n 0: all of it. */
+/* Adds part i of the buffer, divided into n equal parts; all of it if n is 0. */
 static void add_one_side(struct reading *r, bool out, const union side *s, uint64_t i, uint64_t n)
 {
 	struct buffer *v = add_buffer(r, out, s->one.buffer, s->one.dtype);
@@ -139,7 +140,10 @@ static void add_side_parts(struct reading *r, bool out, const union side *s)
 	v->dwidth = r->flags & WIDE_DISPLS ? 8 : 4;
 }
 
-/* This rank's part: at its displacement, or after those of the ranks before it; packed: alone in the buffer. */
+/*
+ * Adds this rank's part of a buffer: at its displacement, or after the parts of lower ranks.
+ * packed: the buffer holds this part only.
+ */
 static void add_own_part(struct reading *r, bool out, const union side *s, bool packed)
 {
 	struct buffer *v = add_buffer(r, out, s->parts.buffer, s->parts.dtype);
@@ -207,7 +211,7 @@ static void read_rooted(struct reading *r, unsigned bit, bool in_place)
 	bool root = (uint64_t)r->w->comm->rank == r->a->root;
 	uint64_t rank = (uint64_t)r->w->comm->rank, size = (uint64_t)r->w->comm->size;
 
-	in_place &= root; /* elsewhere there is nothing that it could mean */
+	in_place &= root; /* "in place" has no meaning on the other ranks */
 	switch (bit) {
 	case BCAST:
 		if (root)

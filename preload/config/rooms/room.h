@@ -27,7 +27,7 @@
 	ROOM(alerts)       \
 	ROOM(process)
 
-#define CONFIG_ROOM_BYTES 256 /* config/config.h checks that no room exceeds it */
+#define CONFIG_ROOM_BYTES 256 /* maximum size of a group of keys, checked in config/config.h */
 #define CONFIG_ROOM_PLACE(room) CONFIG_AT_##room,
 enum config_room { CONFIG_ROOMS(CONFIG_ROOM_PLACE) };
 

@@ -67,7 +67,10 @@ enum compact_column {
 /* Optional parts of a call, in the order in which they are in CC_CALL. */
 enum compact_present {
 	CP_STEP = 1, /* step differs from that of the previous call: the difference */
-	/* micro step differs from that of the previous call: 0: none, else 1 + the number */
+	/*
+	 * micro step differs from that of the previous call: 0 if the call has none, else 1 + its
+	 * number
+	 */
 	CP_MICRO_STEP = 2,
 	CP_COMM_SEQ = 4, /* comm_seq is not the expected one: the difference */
 	CP_NO_COMM_SEQ = 8, /* no comm_seq, although one is expected; without a number */

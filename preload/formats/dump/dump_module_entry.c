@@ -193,7 +193,7 @@ int compose_module_record(struct compose *c, const struct staged_call *call, uin
 	if (part == MODULE_PARAMETER_GRADIENT)
 		return keep_parameter_gradient(c, call, ref);
 	if (part == MODULE_KEYWORD || part == MODULE_PARAMETER)
-		return 0; /* parts are in the entry of their call */
+		return 0; /* keywords and parameters are written as part of their call's entry */
 	/* Ends the previous group. This call is then read again, as the first of its own group. */
 	err = compose_flush_group(c);
 	if (part == MODULE_FORWARD && !err)

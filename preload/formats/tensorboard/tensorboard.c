@@ -89,7 +89,10 @@ static double wall_of(uint64_t ns)
 	return (double)ns * 1e-9;
 }
 
-/* Decides where the file will be, once, when the rank is known. Returns false if there is none. */
+/*
+ * Decides once, when the rank is known, where the file will be. Returns false if no file is to be
+ * written.
+ */
 static bool place_tb_file(struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);

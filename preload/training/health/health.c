@@ -434,7 +434,7 @@ static void commit_health(void *state, bool written)
 		return;
 	}
 	h->carried = h->nstep;
-	/* Only in the recorded process, not when its files are completed later. */
+	/* look is only set in the recorded process, not when its files are completed later. */
 	if (h->files->look)
 		look_at_health(h, false);
 }

@@ -39,8 +39,9 @@ static const char *find_last_part(const char *name, const char *word, bool dot)
 const char *train_squash(const char *name)
 {
 	/*
-	 * Words at which names are cut. Each row is ^.*\.(word.*) of other monitors: if the word
-	 * occurs several times, the last one is used. With `dot`: ^.*\.(words?\..*)
+	 * Words at which names are cut, to the same result as the regular expression
+	 * ^.*\.(word.*) of other monitors, or with `dot` ^.*\.(words?\..*): if the word occurs
+	 * several times, the last one is used.
 	 */
 	static const struct {
 		char word[12];

@@ -38,7 +38,7 @@ struct train_param {
 	uint32_t id;
 	uint16_t vpp_stage; /* index of the model chunk */
 	uint16_t optimizer, group; /* numbers in the order of discovery */
-	uint8_t dtype, ndim; /* of the local part, in memory */
+	uint8_t dtype, ndim; /* type and dimensions of the local part, as it is in memory */
 	uint8_t flags; /* enum train_param_flag */
 	const char *name, *module; /* full name; name of the module that owns it ("" = the root) */
 	const uint64_t *dims;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Determines the release, and checks that its objects match its headers: a tensor and an operator are made by MindSpore's own
- * constructors from known values, which must be where the table says. They are never freed, because libprobe must not destroy
- * MindSpore's objects.
+ * Determines the release of MindSpore, and checks that its objects match the release's headers: a
+ * tensor and an operator are made by MindSpore's own constructors from known values, which must
+ * be at the offsets in the table. These objects are never freed, because libprobe must not
+ * destroy MindSpore's objects.
  */
 #include "wrappers/mindspore/layout/kernel_layout.h"
 
@@ -27,14 +28,17 @@ static const struct kernel_layout layouts[] = {
 #define LAYOUTS (sizeof(layouts) / sizeof(*layouts))
 
 #define NEW_ADDRESS "_ZN9mindspore6device13DeviceAddressC1EPvmNS0_10DeviceTypeEj"
-/* Until 2.7, where it knows shape, format and type, too. */
+/* DeviceAddress's constructor up to 2.7, with arguments for shape, format and type. */
 #define NEW_ADDRESS_2_7                                                                \
 	"_ZN9mindspore6device13DeviceAddressC1EPvmRKSt6vectorIlSaIlEERKNS_6FormatENS_" \
 	"6TypeIdERKSsj"
 #define NEW_TENSOR                                                                          \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"RKS2_INS_17TensorStorageInfoEENS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
-/* Up to 2.8, where the device address holds the layout of a view: without that argument. */
+/*
+ * The tensor's constructor up to 2.8, without the layout of a view, which the device address
+ * holds.
+ */
 #define NEW_TENSOR_2_8                                                                      \
 	"_ZN9mindspore6kernel12KernelTensorC1ERKSt10shared_ptrINS_6device13DeviceAddressEE" \
 	"NS_6TypeIdERKSt6vectorIlSaIlEERKS2_INS_8UserDataEE"
@@ -48,7 +52,10 @@ static const struct kernel_layout *layout;
 
 /* ---- an object with known content ---- */
 
-/* std::shared_ptr without an owner; std::vector<int64_t>; in an old std::string the header precedes the text. */
+/*
+ * A std::shared_ptr without an owner, a std::vector<int64_t>, and an old std::string, whose
+ * header precedes the text.
+ */
 struct shared {
 	void *object, *owner;
 };
@@ -61,7 +68,7 @@ _Static_assert(offsetof(struct old_string, text) == 24, "");
 
 static struct old_string device_name = {3, sizeof(device_name.text) - 1, 1, "CPU"};
 
-/* Makes a DeviceAddress of that memory. False: it is not possible. */
+/* Makes a DeviceAddress of `bytes` bytes at `data`. Returns false if that is not possible. */
 static bool make_address(const struct kernel_layout *l, void *address, void *data, uint64_t bytes)
 {
 	static const int format = 0;
@@ -82,7 +89,10 @@ static bool make_address(const struct kernel_layout *l, void *address, void *dat
 	return true;
 }
 
-/* Follows a path of a table that may be wrong. NULL: memory that cannot be read. */
+/*
+ * Follows a path of a table that may be wrong. Returns NULL if it leads to memory that cannot be
+ * read.
+ */
 static const void *try_way(const void *object, const struct layout_way *w)
 {
 	const char *p = (const char *)object + w->at[0];
@@ -145,7 +155,10 @@ static bool holds_tensor(const struct kernel_layout *l)
 	"_ZN9mindspore6tensor6TensorC1ENS_6TypeIdERKSt6vectorIlSaIlEE" \
 	"St10shared_ptrINS_6device13DeviceAddressEE"
 
-/* Whether a tensor of the program, on an address as above, matches. Arguments by value are passed by pointer. */
+/*
+ * True if a tensor of the program, made on a DeviceAddress, matches the table. Arguments by value
+ * are passed by pointer.
+ */
 static bool has_host_tensor(const struct kernel_layout *l)
 {
 	static const int64_t shape[2] = {3, 11};

@@ -16,9 +16,9 @@
 #define SECTION "mindspore"
 
 /*
- * In section mindspore these are functions of the communication library. Kernels of these names only call them, so the
- * collective is what is recorded. Gather and Scatter are also operators without communication: a pattern, or
- * kernel::Gather, lists those.
+ * In section mindspore these names are functions of the communication library: kernels of these
+ * names only call them, and the collective is recorded. Gather and Scatter are also names of
+ * operators without communication, which are listed by a pattern or as kernel::Gather.
  */
 static const char collectives[][16] = {"AllReduce", "AllGather", "Broadcast", "ReduceScatter",
 	"Gather", "Scatter", "Send", "Recv", "Barrier"};
@@ -26,7 +26,7 @@ static const char collectives[][16] = {"AllReduce", "AllGather", "Broadcast", "R
 #define SCATTER 5
 #define QUALIFIER "kernel::"
 
-/* Prefixes of other kernels that only communicate. */
+/* Prefixes of the names of kernels that only communicate, besides the ones above. */
 static const char communicating[][20] = {"AllReduce", "AllGather", "ReduceScatter", "AlltoAll",
 	"AllToAll", "NeighborExchange", "CollectiveGather", "CollectiveScatter", "DistComm",
 	"InnerComm", "BatchISendIRecv", "Receive", "MatmulAllReduce", "Barrier"};
@@ -55,7 +55,10 @@ static bool only_communicates(const char *name)
 static const char python_sections[][20] = {"ops", "mint.ops", "mint.nn.functional", "tensor"};
 #define PYTHON_SECTIONS (sizeof(python_sections) / sizeof(*python_sections))
 
-/* In the form that compare_names() uses: only lower-case letters and digits. False: too long. */
+/*
+ * Writes `name` in the form that compare_names() uses: lower-case letters and digits only.
+ * Returns false if it is too long.
+ */
 static bool write_plain_name(char *out, const char *name, size_t len)
 {
 	size_t n = 0;
@@ -71,7 +74,10 @@ static bool write_plain_name(char *out, const char *name, size_t len)
 	return n > 0;
 }
 
-/* Kernels whose name differs from the function's: both plain. Sources: mindspore/ops/function, mindspore/ops/auto_generate. */
+/*
+ * Kernels whose name differs from the Python function's, both in plain form. Sources:
+ * mindspore/ops/function, mindspore/ops/auto_generate.
+ */
 static const struct {
 	char function[20], kernel[28];
 } spelled[] = {
@@ -117,7 +123,10 @@ static const struct {
 	{"getitem", "stridedslice"},
 };
 
-/* The kernel's own name may be followed by a suffix that distinguishes its generations. */
+/*
+ * True if `kernel` is `wanted`, possibly followed by a suffix that distinguishes generations of a
+ * kernel.
+ */
 static bool is_same_kernel(const char *kernel, const char *wanted)
 {
 	static const char suffix[][4] = {"", "ext", "v2", "v3", "op"};
@@ -131,7 +140,10 @@ static bool is_same_kernel(const char *kernel, const char *wanted)
 	return false;
 }
 
-/* True if `function`, in Python's spelling, may become that kernel. Both plain. of_operator: it was __function__. */
+/*
+ * True if the Python function `function` may become `kernel`; both names are plain. of_operator:
+ * the list had it as __function__.
+ */
 static bool may_become(const char *function, const char *kernel, bool of_operator)
 {
 	/* x + y is __add__, __radd__ or __iadd__. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Verifies members of objects that cannot be made without the rest of MindSpore. Its own functions that return or set such a
- * member are called on memory of libprobe in which each word is different. Their result shows which word they used. None of
- * them follows pointers in it.
+ * Verifies members of objects that cannot be made without the rest of MindSpore. MindSpore's own
+ * functions that return or set such a member are called on memory of libprobe in which each word
+ * is different. The result shows which word the function used. None of these functions follows
+ * pointers in that memory.
  */
 #include "wrappers/mindspore/layout/kernel_members.h"
 
@@ -40,7 +41,10 @@ static bool lies_in_words(unsigned at)
 	return at % 8 == 0 && at / 8 < WORDS - 1;
 }
 
-/* 2.7 does not export it; the text read there is accepted only if it is a line of text. */
+/*
+ * MindSpore 2.7 does not export this getter; the text read from the member is accepted only if it
+ * is a line of text.
+ */
 static bool has_parameter_name(const struct kernel_layout *l)
 {
 	static const uint64_t info[WORDS];
@@ -62,7 +66,10 @@ static bool has_references(const struct kernel_layout *l)
 	       element(words, &second) == words[l->args / 8] + l->arg_bytes;
 }
 
-/* True if the function returns the word at that place. It increments a reference count after it. */
+/*
+ * True if `function` returns the word with index `at`, whose object's reference count it
+ * increments.
+ */
 static bool gives_word(const char *function, unsigned at)
 {
 	static uint64_t users[WORDS][2];

@@ -17,7 +17,7 @@ struct dims {
 	const int64_t *begin, *end;
 };
 
-/* NULL: a pointer on the path is NULL. */
+/* Follows path w from object; returns NULL if a pointer on the path is NULL. */
 const void *ms_member(const void *object, const struct layout_way *w)
 {
 	const char *p = (const char *)object + w->at[0];
@@ -47,7 +47,10 @@ static uint8_t dtype_of_id(const struct kernel_layout *l, int32_t id)
 	return DT_OTHER;
 }
 
-/* The number of elements; false: a dimension is not known (negative), or the product overflows. */
+/*
+ * Stores the number of elements in *count. Returns false if a dimension is negative (not known)
+ * or the product overflows.
+ */
 static bool count_dims_product(const struct dims *d, uint64_t *count)
 {
 	*count = 1;
@@ -57,7 +60,10 @@ static bool count_dims_product(const struct dims *d, uint64_t *count)
 	return true;
 }
 
-/* Number of elements from the first one to the end of the last; false: some are before the first. */
+/*
+ * Stores in *reach the number of elements from the first one to the end of the last. Returns
+ * false if some are before the first.
+ */
 static bool reach_of_view(const struct dims *shape, const struct dims *strides, uint64_t *reach)
 {
 	*reach = 1;
@@ -74,22 +80,29 @@ static bool reach_of_view(const struct dims *shape, const struct dims *strides, 
 }
 
 static _Atomic bool views_hold,
-	names_hold; /* one was found where the table says: the kernel need not be asked each time */
+	/* a name was found at the table's offset: the kernel need not be asked each time */
+	names_hold;
 
-/* Checked until one was readable: no pointer is followed into unmapped memory. */
+/*
+ * True if the view's memory is mapped. Checked until one view was readable, so that no pointer is
+ * followed into unmapped memory.
+ */
 static bool is_view_readable(const struct kernel_layout *l, const char *view)
 {
 	const void *const *shape = (const void *const *)(view + l->view_shape);
 	const void *const *strides = (const void *const *)(view + l->view_strides);
 
-	/* A view without dimensions has neither. */
+	/* A view without dimensions has neither sizes nor strides. */
 	return memory_readable((uintptr_t)(view + l->view_offset)) &&
 	       memory_readable((uintptr_t)shape) && memory_readable((uintptr_t)strides) &&
 	       (!*shape || memory_readable((uintptr_t)*shape)) &&
 	       (!*strides || memory_readable((uintptr_t)*strides));
 }
 
-/* The address of a view's elements, if possible. False: v stays without memory. */
+/*
+ * Sets v's address to the first element of the view. Returns false, and leaves v without memory,
+ * if that is not possible.
+ */
 static bool place_view(const struct kernel_layout *l, const char *view, const char *data,
 	uint64_t bytes, struct buffer *v)
 {
@@ -118,7 +131,7 @@ static bool place_view(const struct kernel_layout *l, const char *view, const ch
 	return true;
 }
 
-/* Contiguous, the last dimension innermost. */
+/* Writes the strides of a contiguous tensor whose last dimension is innermost. */
 static void write_contiguous_strides(const struct dims *shape, int64_t *strides)
 {
 	int64_t next = 1;
@@ -127,7 +140,10 @@ static void write_contiguous_strides(const struct dims *shape, int64_t *strides)
 		strides[i] = next;
 }
 
-/* A view of that shape whose memory is not known yet. False: the size overflows. */
+/*
+ * Makes v a contiguous view of that shape, without memory yet. Returns false if its size
+ * overflows.
+ */
 static bool make_contiguous_view(struct buffer *v, const struct dims *shape, uint64_t count,
 	enum dtype dtype, int64_t *strides)
 {
@@ -204,7 +220,7 @@ static const void *member_of_address(const void *address, const struct layout_wa
 
 #define PARAMETER_NAME_MAX 500
 
-/* Reads text in an object of MindSpore; anything but a line of text is rejected. */
+/* Reads a text in an object of MindSpore; returns NULL unless it is one line of text. */
 static const char *read_parameter_name(const void *string)
 {
 	const char *s = *(const char *const *)string;
@@ -288,11 +304,13 @@ const char *ms_kernel_name(const struct kernel_layout *l, const void *mod)
 }
 
 static _Atomic bool
-	node_names_hold; /* one was found where the table says: the kernel need not be asked each time */
+	/* a name was found at the table's offset: the kernel need not be asked each time */
+	node_names_hold;
 
 /*
- * The place in the program's graph: Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. It is accepted only if
- * it ends with the kernel's name and a number.
+ * Returns the node's path in the program's graph, such as
+ * Gradients/Default/network-Net/gradMatMul-expand/MatMul-op12. The text is accepted only if it
+ * ends with the kernel's name and a number.
  */
 const char *ms_node_name(const struct kernel_layout *l, const void *node, const char *kernel)
 {

@@ -5,9 +5,10 @@
 #include <string.h>
 
 /*
- * They have outputs, too, which some devices never write. Sources: signatures (RW_WRITE) and lists of inputs in MindSpore's
- * ops/operations/nn_ops.py and ops/auto_generate/gen_ops_prim.py. Compared with the values of asnumpy(): AdamWeightDecay
- * (tests/long/mindspore_oracle.sh); for the others only the rows have been checked.
+ * These kernels have outputs, too, which some devices never write. Sources: signatures (RW_WRITE)
+ * and lists of inputs in MindSpore's ops/operations/nn_ops.py and
+ * ops/auto_generate/gen_ops_prim.py. AdamWeightDecay was compared with the values of asnumpy()
+ * (tests/long/mindspore_oracle.sh); for the other kernels only the rows have been checked.
  */
 static const struct update_kernel update_kernels[] = {
 	{"Adam", 3, 9, 5, 1, 2, 0, ""},
@@ -48,7 +49,10 @@ bool update_name_fronts(
 
 	while (n < p && n < s && parameter[p - n - 1] == state[s - n - 1])
 		n++;
-	/* The start of the component at which the common part begins in both names. */
+	/*
+	 * Go back to the start of the dotted component at which the common end of both names
+	 * begins.
+	 */
 	while (n &&
 		((p > n && parameter[p - n - 1] != '.') || (s > n && state[s - n - 1] != '.'))) {
 		dot = memchr(parameter + p - n, '.', n);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finds out what torch.optim's wrapper around step() is about to do, from its frame and the optimizer (2.0 to 2.13): hooks
- * before and after the step, which would find no gradients; arguments that it would pass on, such as a closure, which computes
- * gradients again; and the state that a gradient scaler has left for an optimizer that unscales by itself.
+ * Finds out what torch.optim's wrapper around step() is about to do, from its frame and the
+ * optimizer (2.0 to 2.13). Three things matter: hooks before and after the step, which would find
+ * no gradients; arguments that the wrapper would pass on, such as a closure, which computes
+ * gradients again; and the state that a gradient scaler has left for an optimizer that unscales
+ * by itself.
  */
 #include "wrappers/torch/act/step_guard.h"
 
@@ -26,7 +28,10 @@ static bool names_end_in(const char *s, const char *end)
 	return n >= m && strcmp(s + n - m, end) == 0;
 }
 
-/* The frame of the wrapper; false: not found. *compiled: frames of torch.compile are around it. */
+/*
+ * Finds the frame of the wrapper around step(). Returns false if there is none. *compiled: the
+ * wrapper was called from frames of torch.compile.
+ */
 static bool find_wrapper(struct py_frame *found, bool *compiled)
 {
 	struct py_frame f[24];
@@ -47,7 +52,7 @@ static bool find_wrapper(struct py_frame *found, bool *compiled)
 	return at >= 0;
 }
 
-/* Arguments after the optimizer itself. */
+/* True if step() has arguments besides the optimizer itself. */
 static bool has_arguments(const void *args, const void *kwargs)
 {
 	size_t at = 0;

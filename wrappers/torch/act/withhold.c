@@ -39,40 +39,40 @@
 #include "wrappers/torch/tensors/train_observers.h"
 
 #define MUTABLE_GRAD "_ZN3c1010TensorImpl12mutable_gradEv"
-#define ARENA_BYTES ((size_t)256 << 20) /* address space; only the used part takes memory */
+#define ARENA_BYTES ((size_t)256 << 20) /* address space; only the used part occupies memory */
 #define NUMBER_BYTES 8
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Optimizers of record_skip_promise(): addresses, compared and never read. */
+/* Optimizers that record_skip_promise() has recorded: addresses, compared and never read. */
 static const void *promised[SKIP_OPTIMIZERS];
 static unsigned npromised;
 
-/* The place of a tensor's gradient: an at::Tensor&. */
+/* Returns the address of a tensor's gradient pointer: an at::Tensor&. */
 typedef const void **mutable_grad_fn(const void *impl);
 
 struct aside {
 	const void *impl, *grad;
 };
 
-/* An entry of a parameter group before the step; a reference to each object is held. */
+/* An entry of a parameter group before the step, with a reference to each of its objects. */
 struct group_entry {
 	void *dict, *key, *value;
-	void *number; /* for a tensor of one element in host memory: its address */
+	void *number; /* address of the number in a tensor of one element in host memory */
 	uint8_t was[NUMBER_BYTES], bytes;
 	struct group_entry *next;
 };
 
 /* The step that is withheld on this thread. */
 static THREAD_OWN struct {
-	const void *record; /* of its mark; NULL: none */
+	const void *record; /* of the step's mark; NULL: no step is withheld */
 	struct arena arena;
 	struct aside *grad;
 	uint32_t n;
 	struct group_entry *entries;
 	const struct torch_optimizer_view *view;
 	uint64_t weights;
-	bool given_up; /* the step is made nevertheless */
+	bool given_up; /* the step is not withheld after all */
 } held;
 
 static mutable_grad_fn *find_mutable_grad(void)
@@ -114,7 +114,7 @@ static void take_gradients_aside(const struct torch_optimizer_view *v)
 	}
 }
 
-/* Returns how many gradients the step has computed itself: these are kept. */
+/* Restores the gradients. Returns how many the step has computed itself, which are kept. */
 static uint32_t put_gradients_back(void)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
@@ -133,7 +133,10 @@ static uint32_t put_gradients_back(void)
 	return made;
 }
 
-/* True if mutable_grad() returns the address from which gradients are read. */
+/*
+ * True if mutable_grad() returns the address from which gradients are read, for the parameters of
+ * v.
+ */
 static bool is_place_known(const struct torch_optimizer_view *v)
 {
 	mutable_grad_fn *mutable_grad = find_mutable_grad();
@@ -151,7 +154,10 @@ static bool is_place_known(const struct torch_optimizer_view *v)
 
 /* ---- parameter groups ---- */
 
-/* Saves the entries of all groups except their parameters. False: one could not be restored later. GIL held. */
+/*
+ * Saves the entries of all groups except their parameters. Returns false if an entry could not be
+ * restored later. The GIL is held.
+ */
 static bool keep_group_entries(const void *self)
 {
 	const void *groups = py_get_attribute(self, "param_groups"), *outer, *impl;
@@ -203,8 +209,8 @@ static bool is_kept(const void *dict, const void *key)
 }
 
 /*
- * Removes entries that the step has added: a counter starts that way. One at a time, because a dict must not change during
- * iteration.
+ * Removes entries that the step has added, such as a counter at its start. One at a time, because
+ * a dict must not change during iteration.
  */
 static void remove_new_entries(void *dict)
 {
@@ -251,7 +257,7 @@ static void put_group_entries_back(void)
 	}
 }
 
-/* GIL held. */
+/* The GIL is held. */
 static void let_group_entries_go(void)
 {
 	for (struct group_entry *e = own(held).entries; e; e = e->next) {
@@ -295,7 +301,7 @@ static void close_held(void)
 	arena_close(&own(held).arena);
 }
 
-/* Returns false if nothing was changed. */
+/* Starts to withhold the step. Returns false if nothing was changed. */
 static bool begin_held(
 	const struct torch_train_event *e, const struct torch_optimizer_view *v, const void *self)
 {
@@ -374,7 +380,10 @@ static struct step_look look_at_step(void)
 	return l;
 }
 
-/* An optimizer that steps inside another one: the functions that it calls would find no gradients. */
+/*
+ * An optimizer steps inside the step of another one, which is withheld: functions called by the
+ * inner step would find no gradients.
+ */
 static void look_at_inner_step(void)
 {
 	struct step_look l = look_at_step();
@@ -431,7 +440,10 @@ static void withhold_begins(const struct torch_train_event *e)
 {
 	struct fpenv env;
 
-	/* It takes locks of libprobe, which must not be waited for with the GIL held. */
+	/*
+	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
+	 * held.
+	 */
 	if (skip_is_refused() || !session_start())
 		return;
 	skip_begin();
@@ -455,7 +467,10 @@ static void withhold_ends(const struct torch_train_event *e)
 	fpenv_leave(&env);
 }
 
-/* The gradients of this pass are reduced after it has begun, so each rank reads the other ranks' promises here. */
+/*
+ * The gradients of this pass are reduced after the pass has begun, so each rank reads the other
+ * ranks' promises during the pass.
+ */
 static void record_first_promise(void)
 {
 	const void *found[SKIP_OPTIMIZERS];
@@ -499,7 +514,7 @@ static bool wants_withholding(void)
 void torch_withhold_forked(void)
 {
 	pthread_mutex_init(&lock, NULL);
-	/* The mark's end may not be visible there. */
+	/* The child may not see the end of the mark. */
 	if (own(held).record) {
 		put_gradients_back();
 		own(held).entries = NULL;

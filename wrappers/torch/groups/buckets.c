@@ -18,11 +18,11 @@
 #include "wrappers/torch/numbers/sure_norm.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define PARTS_MAX 4096u /* of one bucket; further ones are not listed */
+#define PARTS_MAX 4096u /* maximum number of gradients per bucket; more are not listed */
 
 /* c10d::GradBucket (comm.hpp), since 1.9. */
 struct grad_bucket {
-	uint64_t index, count; /* of buckets */
+	uint64_t index, count; /* index of this bucket, number of buckets */
 	const void *buffer; /* Tensor */
 	const uint64_t *offsets[3], *lengths[3]; /* vectors: begin, end, capacity */
 	const void *sizes[3];
@@ -86,7 +86,7 @@ static void name_bucket(const struct grad_bucket *b)
 			(uintptr_t)v.base, v.count);
 }
 
-/* The bucket in whose hook this thread is. */
+/* The bucket whose hook this thread is in. */
 static THREAD_OWN const struct grad_bucket *open_bucket;
 
 void torch_bucket_reduced(int ranks)
@@ -97,7 +97,7 @@ void torch_bucket_reduced(int ranks)
 		sure_norm_saw_reduced(b->params[0], (size_t)(b->params[1] - b->params[0]), ranks);
 }
 
-/* Names the bucket's gradients, and separately notes that they are reduced. */
+/* Names the bucket's gradients, and records that they are reduced. */
 static void look_at_bucket(const struct grad_bucket *b)
 {
 	uint64_t n = (uint64_t)(b->offsets[1] - b->offsets[0]);
@@ -126,7 +126,7 @@ void torch_bucket_scope(const struct call *c, bool leaving)
 static THREAD_OWN uint32_t last_accumulated;
 static THREAD_OWN bool shard_bucket_open;
 
-/* FSDP1: the gradient of a flat parameter, padded at the end. */
+/* Lists the parameters of an FSDP1 buffer: the gradient of a flat parameter, padded at the end. */
 static uint32_t list_flat(const struct train_params *all, const struct train_param *flat,
 	uint64_t count, uint32_t ranks, struct train_part *part)
 {
@@ -142,13 +142,16 @@ static uint32_t list_flat(const struct train_params *all, const struct train_par
 		if (p->whole_at + p->whole_count > end)
 			end = p->whole_at + p->whole_count;
 	}
-	/* It is padded to a multiple of the number of ranks, and before that for alignment. */
+	/*
+	 * The buffer is padded to a multiple of the number of ranks, and before that for
+	 * alignment.
+	 */
 	return end <= count && count - end < 64 + (uint64_t)ranks ? n : 0;
 }
 
 /*
- * FSDP2: for each rank the rows that become its own, parameter by parameter; each parameter is padded to equal numbers
- * of rows.
+ * Lists the parameters of an FSDP2 buffer, which has for each rank the rows that become its own,
+ * parameter by parameter; each parameter is padded to equal numbers of rows.
  */
 static uint32_t list_group(const struct train_params *all, uint32_t group, uint64_t count,
 	uint32_t ranks, struct train_part *part)
@@ -193,7 +196,7 @@ uint32_t torch_shard_bucket(const struct buffer *v, uint32_t ranks)
 		return 0;
 	n = p->shard_group ? list_group(now, p->shard_group, v->count, ranks, part)
 			   : list_flat(now, p, v->count, ranks, part);
-	/* Its memory differs each time. */
+	/* The buffer's memory differs each time. */
 	if (n)
 		name = train_bucket_seen(0, v->count, part, n);
 	if (name)
@@ -228,7 +231,10 @@ uint32_t torch_tensor_name(const void *impl, const void *base)
 
 	if (!now)
 		return 0;
-	/* A freed address may have been reused for another tensor, whose elements are elsewhere. */
+	/*
+	 * The parameter's elements are at another address, so this address was freed and reused
+	 * for another tensor.
+	 */
 	if (p && (!base || !p->lo || ((uintptr_t)base >= p->lo && (uintptr_t)base < p->hi)))
 		return p->id;
 	return train_grad_of(impl, (uintptr_t)base);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of process groups: which group, which tensors, which options. */
+/* Calls of process groups: reads the group, the tensors and the options. */
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,24 +27,24 @@
  * c10d::Backend, before 2.0 c10d::ProcessGroup: vptr, reference counts, rank, size; then, from 2.1 on, a debug level and
  * the group's name as a std::string (pointer, length). torch/csrc/distributed/c10d/Backend.hpp.
  */
-#define GROUP_SIZE 4 /* after the rank */
+#define GROUP_SIZE 4 /* offset after the rank */
 #define GROUP_NAME 16
 #define GROUP_TEXT \
 	32 /* size of a std::string; the group's description follows its name (from 2.2 on) */
 #define MESHES_MAX \
-	64 /* names of dimensions of a DeviceMesh; further ones are treated like other groups */
+	64 /* different names of DeviceMesh dimensions; groups with more are of kind "group" */
 #define GROUP_RANKS_MAX 1000000
 
 /*
- * Bytes of the vptr and the reference counts at the start of such objects: 24 in 1.13 (two counts of 8 bytes), later 16. A
- * group of 0 ranks means that the upper half of a count was read.
+ * Bytes of the vptr and the reference counts at the start of a group: 24 in 1.13 (two counts of 8
+ * bytes), later 16. A group of 0 ranks means that the upper half of a count was read.
  */
 static unsigned header_of(const char *group)
 {
 	return *(const int32_t *)(group + 16 + GROUP_SIZE) ? 16 : 24;
 }
 
-/* Reads the std::string at that address. */
+/* Reads the std::string at address `at`. */
 static bool read_group_text(const char *at, char *out, size_t cap)
 {
 	const char *text = *(const char *const *)at;
@@ -65,7 +65,10 @@ static bool read_group_text(const char *at, char *out, size_t cap)
 	return true;
 }
 
-/* Kinds of groups that DeviceMeshes have named; never freed. Lock: a leaf, only tried; a forked child initialises it again. */
+/*
+ * Kinds of groups by the names of DeviceMeshes; never freed. Lock: a leaf, only tried; a forked
+ * child initialises it again.
+ */
 static struct {
 	pthread_mutex_t lock;
 	char kind[MESHES_MAX][48];
@@ -78,8 +81,9 @@ void torch_meshes_forked(void)
 }
 
 /*
- * How the group was made: a DeviceMesh names the groups of each dimension ("mesh_dp", "mesh_dim_0"). fields: after the
- * header, in a group with a name. Never freed.
+ * The way the group was made: a DeviceMesh names the groups of each dimension ("mesh_dp",
+ * "mesh_dim_0"). fields: address after the header, of a group with a name. The result is never
+ * freed.
  */
 static const char *read_group_kind(const char *fields)
 {
@@ -102,7 +106,10 @@ static const char *read_group_kind(const char *fields)
 	return kind;
 }
 
-/* The members' global ranks by the group's own method, NULL if it has none or does not know them. */
+/*
+ * The members' global ranks as the group's own method returns them; NULL if the group has no such
+ * method or does not know its members.
+ */
 static const uint64_t *read_global_ranks(
 	const struct torch_function *row, const void *group, uint32_t size)
 {
@@ -123,7 +130,7 @@ static const uint64_t *read_global_ranks(
 	v = ((const void *(*)(const void *))p.addr)(group);
 	if (!v || v[1] == v[0])
 		return NULL;
-	/* The group's own size contradicts what was read from it. */
+	/* The group's size differs from the number of ranks that its method returned. */
 	if ((size_t)(v[1] - v[0]) != size)
 		session_layout_fact(LAYOUT_TORCH_GROUP, false);
 	return (size_t)(v[1] - v[0]) == size ? v[0] : NULL;
@@ -186,7 +193,7 @@ static struct comm *comm_of(const struct torch_function *row, const char *group)
 	name[0] = 0;
 	if (header_of(group) == 16)
 		read_group_text(fields + GROUP_NAME, name, sizeof(name));
-	/* A group that was destroyed, and another one made at its address. */
+	/* If this fails, the known group was destroyed, and another one has its address. */
 	if (m && m->rank == rank && m->size == size && strcmp(m->name, name) == 0)
 		return m;
 	if (*name)
@@ -225,7 +232,7 @@ static void add_lists(struct cxx_work *w, const void *vectors, bool out)
 		add_list(w, torch_vectors_at(vectors, i), out);
 }
 
-/* in, out: true if this rank reads, or writes, tensors. */
+/* in, out: this rank reads (in) or writes (out) the tensors. */
 static void add_group_tensors(
 	struct cxx_work *w, const struct torch_method *m, const union arg *v, bool in, bool out)
 {
@@ -262,7 +269,7 @@ static void add_group_tensors(
 	}
 }
 
-/* A buffer of gradients that is about to be reduced. */
+/* Records that a buffer of gradients is about to be reduced. */
 static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool scatters)
 {
 	for (unsigned i = 0; i < k->nin; i++)
@@ -271,7 +278,7 @@ static void record_gradients_sent(struct cxx_work *k, const struct comm *m, bool
 		k->in[0].name = torch_shard_bucket(&k->in[0], (uint32_t)m->size);
 }
 
-/* For observers that need to know that gradients, or a norm, are equal on all ranks. */
+/* Informs observers that need to know that gradients, or a norm, are equal on all ranks. */
 static void note_reduced(const struct operation *w)
 {
 	if (w->redop == REDOP_SUM)
@@ -280,7 +287,10 @@ static void note_reduced(const struct operation *w)
 		torch_bucket_reduced(w->comm->size);
 }
 
-/* For keys that select one rank of a group. Gradients returned in parts differ between ranks. */
+/*
+ * Records how a group is used, for keys that select one rank of a group. Gradients returned in
+ * parts differ between ranks.
+ */
 static void record_group_use(
 	const struct cxx_work *k, const struct comm *m, const struct torch_method *f)
 {
@@ -310,7 +320,7 @@ static uint8_t redop_of(const char *at)
 	return op < sizeof(redops) ? redops[op] : REDOP_USER;
 }
 
-/* Returns false if the value there is not a rank of the group. */
+/* Reads the root at address `at`. Returns false if the value is not a rank of the group. */
 static bool read_root(const char *at, const struct comm *m, int32_t *root)
 {
 	int64_t v = *(const int64_t *)at;
@@ -325,14 +335,20 @@ static bool read_root(const char *at, const struct comm *m, int32_t *root)
 	return is_rank;
 }
 
-/* Compares its first tensors. Addresses are not available on all devices. */
+/*
+ * True if the first input and the first output have the same memory. Addresses are not available
+ * on all devices.
+ */
 static bool is_same_memory(const struct cxx_work *k)
 {
 	return k->in_impl[0] == k->out_impl[0] ||
 	       (k->in[0].base && k->out[0].base && buffer_overlap(&k->in[0], &k->out[0]));
 }
 
-/* Gloo and NCCL ignore strides: they reduce and broadcast the memory from the first element on. */
+/*
+ * Flags for non-contiguous tensors: Gloo and NCCL ignore strides, and reduce or broadcast the
+ * memory from the first element on.
+ */
 static uint32_t get_layout_flags(const struct buffer *v, unsigned n)
 {
 	uint32_t flags = 0;
@@ -353,7 +369,7 @@ bool torch_describe(struct call *c)
 	const struct torch_method *m = row->method;
 	struct operation *w = &c->op;
 	const char *options = m->options ? c->v[m->options].cp : NULL;
-	/* ReduceOp is such an object too, and precedes the other fields of the options. */
+	/* ReduceOp has such a header, too, and precedes the other fields of the options. */
 	unsigned more = header_of(c->v[0].cp) - 16;
 	bool in = true, out = true;
 	struct cxx_work *k;
@@ -410,7 +426,7 @@ bool torch_describe(struct call *c)
 	w->nout = k->nout;
 	w->all_in = k->in;
 	w->all_out = k->out;
-	/* Gloo's own threads process them, on their own streams. */
+	/* Gloo's own threads process tensors on the device, on their own streams. */
 	if (row->backend != BACKEND_GLOO) {
 		torch_place_on_device(c, k, false);
 		torch_place_on_device(c, k, true);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handles Works of a class without symbols: Gloo's reduce_scatter returns an object of a class that is local to one file of
- * libtorch (LambdaWork), whose wait() copies this rank's part to the outputs. It can only be reached through the object. So the
- * object gets another table of virtual functions before any other thread has seen it.
+ * Handles Works of a class without symbols: Gloo's reduce_scatter returns an object of a class
+ * that is local to one file of libtorch (LambdaWork), whose wait() copies this rank's part to the
+ * outputs. Its functions can only be reached through the object. So the object gets another table
+ * of virtual functions before any other thread has seen it.
  */
 #include <stdatomic.h>
 #include <string.h>
@@ -17,9 +18,9 @@
 #define WAIT "4waitENSt6chrono8durationIlSt5ratioILl1ELl1000EEEE"
 #define CLASS "N4c10d12_GLOBAL__N_110LambdaWorkE"
 
-/* The library's table, to which new objects of that class point, and its replacement. */
+/* The library's table of virtual functions for LambdaWork, and its replacement. */
 static _Atomic(void *) lambda_table, lambda_shadow;
-static _Atomic(void *) other_table; /* of another class: the last one seen */
+static _Atomic(void *) other_table; /* table of the last object seen of another class */
 static atomic_bool refused;
 
 static void *enter_wait(unsigned i, void *function, const char *class, void *arg)

@@ -20,7 +20,7 @@ struct cxx_work *torch_work_new(struct call *c)
 	return cxx_work_new(c, torch_tensor_buffer);
 }
 
-/* When gloo's threads last finished an operation. */
+/* Ticks at which gloo's threads last finished an operation. */
 static _Atomic uint64_t last_finish;
 
 /*
@@ -50,7 +50,7 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 
 	switch (s) {
 	case SCOPE_GLOO_ENQUEUE:
-		/* For a call within this one, which is not recorded. */
+		/* A call inside c, which is not recorded, queues the Work. */
 		w = leaving ? NULL : cxx_work_around();
 		if (w && torch_function_of(w->call)->method &&
 			!torch_function_of(w->call)->indirect)
@@ -82,7 +82,10 @@ void torch_work_scope(struct call *c, enum torch_scope s, bool leaving)
 	}
 }
 
-/* Called when the function has returned; after this the record is closed, or left open. */
+/*
+ * Called when the function has returned; after this the record is closed, or kept open until the
+ * Work is complete.
+ */
 void torch_work_leave(struct call *c)
 {
 	const struct torch_function *row = torch_function_of(c);

@@ -14,17 +14,17 @@
 #include "training/params/param.h"
 #include "wrappers/torch/names/module_tree.h"
 
-#define MODULES_MAX 65536u /* a power of two; half of it is used */
+#define MODULES_MAX 65536u /* a power of two; at most half of the slots are used */
 #define TEXT_MAX ((size_t)8 << 20)
 #define DEPTH_MAX 100
-#define WALKS_MAX 4096 /* in the life of a process */
+#define WALKS_MAX 4096 /* maximum number of walks in a process */
 
 struct table {
 	struct named_module slot[MODULES_MAX]; /* by self, open addressing */
 	char text[TEXT_MAX];
 };
 
-static struct table *table; /* mapped once; unused parts take no memory */
+static struct table *table; /* mapped once; untouched parts occupy no memory */
 static uint32_t filled, walks, generation;
 static size_t text_used;
 
@@ -44,8 +44,8 @@ const void *torch_object_tensor(py_object *o)
 	if (!tensor_class || !o || !*tensor_class || !py_is_kind_of(o, *tensor_class))
 		return NULL;
 	/*
-	 * THPVariable: the header is followed by a Tensor; before 2.9 a flag precedes it that tells whether it is
-	 * borrowed.
+	 * THPVariable: the header is followed by a Tensor, before 2.9 by a flag (the tensor is
+	 * borrowed) and the Tensor.
 	 */
 	impl = *(const uintptr_t *)(at + 16);
 	if (impl > 1 && !(impl & 7))
@@ -64,7 +64,10 @@ static struct named_module *find_slot(const py_object *self)
 
 /* ---- a walk ---- */
 
-/* The path from the root; the part of it that parameters' names lack, and the part that only they have. */
+/*
+ * path: names from the root. cut: length of the prefix that parameters' names lack; more: prefix
+ * that only they have.
+ */
 struct walk {
 	char path[TRAIN_NAME_MAX + 1];
 	size_t cut;
@@ -75,7 +78,7 @@ struct walk {
 
 typedef bool module_visit_fn(struct walk *w, py_object *module);
 
-/* Returns false if visit did. */
+/* Calls visit for each module. Stops and returns false if visit does. */
 static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *visit)
 {
 	size_t len = strlen(w->path);
@@ -107,7 +110,9 @@ static bool walk_modules(struct walk *w, py_object *module, module_visit_fn *vis
 	return true;
 }
 
-/* True if `whole` ends with the dotted name `end`; *rest bytes precede it. */
+/*
+ * True if `whole` ends with the dotted name `end`; *rest is set to the number of bytes before it.
+ */
 static bool name_ends_with(const char *whole, const char *end, size_t *rest)
 {
 	size_t n = strlen(whole), m = strlen(end);
@@ -117,7 +122,7 @@ static bool name_ends_with(const char *whole, const char *end, size_t *rest)
 	       (n == m || !m || whole[n - m - 1] == '.');
 }
 
-/* The first module with a parameter of a known name shows how names of this tree begin. */
+/* The first module with a parameter whose name is known shows how names of this tree begin. */
 static bool compare_with_params(struct walk *w, py_object *module)
 {
 	py_object *own = py_own_attribute(module, "_parameters"), *key, *value;
@@ -174,7 +179,7 @@ static bool add_module(struct walk *w, py_object *module)
 	n = snprintf(text, sizeof(w->path), "%s%s", w->more, w->path + cut);
 	if (n >= (int)sizeof(w->path))
 		n = sizeof(w->path) - 1;
-	/* The root of a tree whose names have a prefix: without the dot. */
+	/* The root of a tree whose names have a prefix gets the prefix without the dot. */
 	if (n && text[n - 1] == '.')
 		text[--n] = 0;
 	text_used += (size_t)n + 1;
@@ -238,7 +243,7 @@ struct named_module *module_name_of(py_object *self, bool root)
 		if (!table)
 			return NULL;
 	}
-	/* Names were searched again because something changed. */
+	/* The parameters' names were searched again because something changed. */
 	if (all && all->generation != generation) {
 		generation = all->generation;
 		memset(table->slot, 0, sizeof(table->slot));
@@ -249,7 +254,10 @@ struct named_module *module_name_of(py_object *self, bool root)
 		last_root = self;
 	if (m->self && m->type == object_type_of(self))
 		return m;
-	/* A new model, or a module added to it. A module that is in no tree is searched only once in a row. */
+	/*
+	 * The module is in a new model, or was added to a model. A module that is in no tree is
+	 * searched only once in a row.
+	 */
 	if (!root && (self == unknown || !last_root))
 		return NULL;
 	name_modules(last_root);

@@ -12,7 +12,7 @@
 #include "wrappers/torch/names/module_names.h"
 
 #define HEADS 4096u
-#define ROWS_MAX 60000u /* out of 65535 numbers that the journal has for functions */
+#define ROWS_MAX 60000u /* of the 65535 numbers that the journal has for functions */
 #define OWN_ROWS (MODULE_GRADIENT + 1)
 #define OP_MAX (TRAIN_NAME_MAX + 200)
 
@@ -58,7 +58,7 @@ static struct module_rows *new_module_rows(const char *op)
 		return NULL;
 	for (unsigned i = 0; i < OWN_ROWS; i++) {
 		r->row[i] = new_module_row(i, op);
-		/* Rows that were made are kept: not many more will follow. */
+		/* The rows made so far are not freed. */
 		if (!r->row[i]) {
 			free(r);
 			return NULL;

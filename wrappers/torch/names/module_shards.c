@@ -55,7 +55,7 @@ const struct shard_param *shard_find(const struct tree *t, const void *object)
 	return NULL;
 }
 
-/* An FSDPParamGroup. */
+/* Records an FSDPParamGroup. */
 static void record_shard_group(struct tree *t, const void *group)
 {
 	const void *list = py_get_attribute(group, "fsdp_params");
@@ -83,7 +83,7 @@ static void record_shard_group(struct tree *t, const void *group)
 	}
 }
 
-/* Notes the object that owns the method used as a hook before forward(). */
+/* Records the object whose method is a hook before forward(). */
 static bool record_hook_owner(void *arg, void *o)
 {
 	struct tree *t = arg;
@@ -123,7 +123,7 @@ void *shard_flat_of(const void *module)
 	return py_get_attribute(handle, "flat_param");
 }
 
-/* From 2.0 on it is a plain Parameter with a mark. */
+/* From 2.0 on a flat parameter is a plain Parameter with a mark. */
 bool shard_is_flat(const struct tree *t, const void *object)
 {
 	return t->flat_type && (py_is_instance(object, t->flat_type) ||
@@ -137,7 +137,10 @@ uint32_t shard_count_pieces(const void *flat)
 	return names ? (uint32_t)py_count_items(names) : 0;
 }
 
-/* Module names that FSDP1 and checkpoint wrappers insert are not the program's. */
+/*
+ * Removes the names of modules that FSDP1 and checkpoint wrappers insert, which are not the
+ * program's.
+ */
 static void clean_name(char *name)
 {
 	static const char *const parts[] = {

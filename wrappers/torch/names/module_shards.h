@@ -59,8 +59,8 @@ uint32_t shard_count_pieces(const void *flat);
 bool shard_read_piece(const void *flat, uint32_t i, uint64_t *at, struct shard_piece *out);
 
 /*
- * For DeepSpeed's ZeRO: returns the group of partitions, and this rank's partition, of the
- * optimizer that steps on this thread. False: it is not ZeRO's.
+ * For DeepSpeed's ZeRO: stores the group of partitions, and this rank's partition, of the
+ * optimizer that steps on this thread. Returns false if the optimizer is not ZeRO's.
  */
 bool shard_zero_now(uint32_t *group, uint32_t *part);
 

@@ -12,8 +12,8 @@
 #include "wrappers/torch/names/module_shards.h"
 #include "wrappers/torch/tensors/tensor.h"
 
-#define SEEN_SLOTS (1u << 19) /* objects that are examined, at most half of it */
-#define ITEMS_MAX 1024u /* of a container */
+#define SEEN_SLOTS (1u << 19) /* for examined objects; at most half of the slots are used */
+#define ITEMS_MAX 1024u /* maximum number of items of a container */
 #define LEVELS 4 /* levels of attributes and items below a variable */
 #define DEPTH_MAX 200 /* levels of nested modules */
 #define PATH_BYTES 2048
@@ -59,7 +59,7 @@ static const char *keep_text(struct arena *a, const char *text, size_t n)
 	return to;
 }
 
-/* The classes, by address: they are compared, not read (types, under the GIL). */
+/* Classes of torch, by address: they are compared, not read (types, under the GIL). */
 static struct {
 	const void *module, *tensor, *dtensor, *flat;
 } types;
@@ -109,7 +109,7 @@ bool tree_open(struct tree *t, struct arena *a)
 	return t->module_type && t->tensor_type && t->seen && t->found;
 }
 
-/* Returns false if it has been seen before, or there is no room. */
+/* Records that o was examined. Returns false if it was examined before, or if the table is full. */
 static bool record_seen(struct tree *t, const void *o)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)o) & t->seen_mask;
@@ -152,8 +152,9 @@ struct level {
 };
 
 /*
- * True if the dict is the globals of one of the frames. Objects in it have their own names there, even if a variable refers to
- * the dict: run_globals of runpy, which runs the program of `python -m`.
+ * True if dict o is the globals of one of the frames. Objects in it are found under their own
+ * names, even if a variable refers to the dict (run_globals of runpy, which runs the program of
+ * `python -m`).
  */
 static bool is_frame_globals(const struct tree *t, const void *o)
 {
@@ -190,7 +191,7 @@ static bool search_referent(void *arg, void *o)
 		size_t at = 0;
 		void *k, *v;
 
-		/* If a dict is an attribute's value, its items count as attributes too. */
+		/* If an attribute's value is a dict, its items count as attributes, too. */
 		if (is_frame_globals(l->t, o) || !record_seen(l->t, o))
 			return true;
 		for (size_t n = 0; n < ITEMS_MAX && py_next_entry(o, &at, &k, &v); n++)
@@ -264,7 +265,10 @@ void tree_search_frames(struct tree *t)
 	void *name, *value;
 
 	list_namespaces(t, f, n);
-	/* Objects with their own name first: that is the name that the program uses. */
+	/*
+	 * Objects that a variable names directly come first, because that is the name that the
+	 * program uses.
+	 */
 	for (int levels = 0; levels <= LEVELS; levels += LEVELS) {
 		forget_seen(t);
 		for (int i = 0; i < n; i++) {
@@ -305,9 +309,9 @@ struct walk {
 	struct tree *t;
 	uint16_t root;
 	int depth;
-	size_t n; /* bytes of the path */
+	size_t n; /* length of the path in bytes */
 	char path[PATH_BYTES];
-	const char *owner; /* the path, kept; NULL: not yet */
+	const char *owner; /* permanent copy of the path; NULL: not made yet */
 };
 
 const void *tree_tensor_of(const struct tree *t, const void *object, const void **outer)
@@ -357,7 +361,7 @@ const struct tree_param *tree_find_param(const struct tree *t, const void *impl)
 	return NULL;
 }
 
-/* Appends .name to the path. Returns the length that it had. */
+/* Appends .name to the path. Returns the length that the path had before. */
 static size_t enter_path(struct walk *w, const char *name)
 {
 	size_t was = w->n, len = strlen(name);
@@ -387,7 +391,7 @@ static void add_param(struct walk *w, const char *key, const void *object)
 	uint32_t i;
 	size_t was;
 
-	/* A parameter that is gathered at the moment represents the optimizer's parameter. */
+	/* A gathered parameter stands for the optimizer's parameter. */
 	if (shard)
 		object = shard->sharded;
 	impl = tree_tensor_of(t, object, &outer);
@@ -509,7 +513,7 @@ static void walk_module(struct walk *w, const void *module)
 	w->depth--;
 }
 
-/* Notes everything below a module. */
+/* Records everything below a module. */
 static void record_below(struct tree *t, const void *module, int depth)
 {
 	const void *modules = py_get_attribute(module, "_modules");
@@ -536,7 +540,7 @@ static void unindex_param(struct tree *t, const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & t->impl_mask;
 
-	/* The last one inserted: nothing is searched for after it. */
+	/* The parameter was the last one inserted, so no other one's slot depends on it. */
 	while (t->by_impl[i] && t->by_impl[i] != t->nparam)
 		i = (i + 1) & t->impl_mask;
 	t->by_impl[i] = 0;
@@ -554,7 +558,7 @@ void tree_name_params(struct tree *t)
 	}
 	if (!w || !t->param || !t->by_impl)
 		return;
-	/* Starts again if more modules have been found since. */
+	/* Starts again if more modules have been found since the last naming. */
 	for (; t->nparam; t->nparam--)
 		unindex_param(t, t->param[t->nparam - 1].impl);
 	t->nmodule = t->nroot = 0;
@@ -575,7 +579,7 @@ void tree_name_params(struct tree *t)
 		w->t = t;
 		w->root = t->nroot;
 		walk_module(w, t->found[i].object);
-		/* Loss functions and similar modules have none. */
+		/* Loss functions and similar modules have no parameters. */
 		if (t->nparam > had)
 			t->found[t->nroot++] = t->found[i];
 	}

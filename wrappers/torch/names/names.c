@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The names of a training's parameters: when they are searched for, and what is made from the results.
+ * The names of a training's parameters: when they are searched for, and what is made from the
+ * results.
  *
- * They are searched for at the first backward pass that accumulates gradients, at the first step of each optimizer, and
- * when an optimizer has other parameters than at its last step. The search runs on the thread that does so, which is a
- * Python thread, and never inside a backward pass. All static data here is protected by the GIL.
+ * They are searched for at the first backward pass that accumulates gradients, at the first step
+ * of each optimizer, and when an optimizer has other parameters than at its last step. The search
+ * runs on the Python thread that makes the pass or step, and never inside a backward pass. All
+ * static data here is protected by the GIL.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,18 +29,18 @@
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-#define LOOK_BYTES ((size_t)1 << 30) /* address space; only the used part takes memory */
+#define LOOK_BYTES ((size_t)1 << 30) /* address space; only the used part occupies memory */
 #define VIEW_BYTES ((size_t)256 << 20)
-/* The thread's own time: waiting for a core does not count. */
+/* Limits in CPU time of the thread: waiting for a core does not count. */
 #define FRAMES_NS 200000000u /* limit for one search of frames */
 #define COLLECTED_NS 1000000000u /* limit for all passes over the collector's objects */
 
 static struct seen_optimizer optimizers[OPTIMIZERS_MAX];
 static unsigned noptimizers;
-static uint64_t collected_ns; /* taken by such passes */
-static bool looked, /* at a backward pass */
-	looked_forward, /* ... or a forward pass */
-	modules_entered; /* all of them, once */
+static uint64_t collected_ns; /* time that these passes have taken so far */
+static bool looked, /* searched at a backward pass */
+	looked_forward, /* searched at a forward pass */
+	modules_entered; /* all modules were entered, which is done once */
 static atomic_bool hopeless; /* it is known that there will be no names */
 
 static bool looks_for_names(void)
@@ -63,7 +65,7 @@ static void refuse_names(const char *why)
 	log_info(1, "names: parameters of PyTorch have none: %s", why);
 }
 
-/* Its folder has no names yet: they are searched for again. */
+/* The child's folder has no names yet, so they are searched for again. */
 void torch_names_forked(void)
 {
 	memset(optimizers, 0, sizeof(optimizers));
@@ -75,7 +77,7 @@ void torch_names_forked(void)
 
 /* ---- looking ---- */
 
-/* Once, as soon as there are any. */
+/* Enters all modules once, as soon as any were found. */
 static void enter_modules(struct look *l)
 {
 	struct tree *t = &l->tree;
@@ -176,10 +178,10 @@ void torch_names_look(void)
 
 /* ---- steps of optimizers ---- */
 
-#define VIEWS 4 /* optimizers that step inside each other */
+#define VIEWS 4 /* maximum number of optimizers that step inside each other */
 
 static THREAD_OWN struct {
-	struct arena arena; /* of all that are open on this thread */
+	struct arena arena; /* memory for all views that are open on this thread */
 	const struct torch_optimizer_view *view[VIEWS];
 	unsigned depth;
 } open_views;
@@ -227,7 +229,10 @@ static bool knows_all(const struct torch_optimizer_view *v)
 	return now;
 }
 
-/* Reads it again with more classes known; if that fails, keeps the old result. */
+/*
+ * Reads the optimizer again, because more classes are known now; if that fails, keeps the old
+ * result.
+ */
 static struct torch_optimizer_view *read_again(
 	const void *self, struct torch_optimizer_view *was, const struct tree *t)
 {
@@ -265,7 +270,7 @@ static const struct torch_optimizer_view *read_optimizer(void)
 			l.view = v;
 			l.zero = shard_zero_now(&l.zero_group, &l.zero_part);
 			o->zero |= l.zero;
-			/* ZeRO-3 gives its optimizer one partition after the other. */
+			/* ZeRO-3 gives its optimizer one partition after another. */
 			if (!l.zero || !knows_all(v))
 				find_names(&l, o,
 					o->params ? "parameter groups changed" : "optimizer");
@@ -306,7 +311,10 @@ static void open_view(const struct torch_train_event *e)
 	const char *why;
 
 	(void)e;
-	/* It takes locks of libprobe, which must not be waited for with the GIL held. */
+	/*
+	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
+	 * held.
+	 */
 	if (own(open_views).depth < VIEWS && !atomic_load(&hopeless) && session_start()) {
 		if (py_hold_objects(&h, &why)) {
 			v = read_optimizer();
@@ -329,7 +337,7 @@ static void close_view(const struct torch_train_event *e)
 		train_grads_forget();
 }
 
-/* Learning rates are only in the optimizer, and so is the set of gradients. */
+/* Learning rates and the set of gradients are known only from the optimizer. */
 static bool want_names(void)
 {
 	return looks_for_names() || scalar_is_wanted(SCALAR_LEARNING_RATE) ||

@@ -65,7 +65,7 @@ const void *optimizer_self_find(void)
 
 /* ---- reading one ---- */
 
-/* There are few keys, the same for all parameters; they are kept permanently. */
+/* There are few keys, the same for all parameters, so they are kept permanently. */
 #define KEYS_MAX 256
 static char keys[KEYS_MAX][OPTIMIZER_KEY_MAX]; /* written under the GIL */
 static _Atomic uint32_t nkeys;
@@ -87,7 +87,7 @@ static const char *keep_key(const void *k)
 	return keys[n];
 }
 
-/* The value of a one-element tensor in the processor's memory; NAN: not available. */
+/* The value of a one-element tensor in host memory; NAN if not available. */
 static double number_in_tensor(const void *impl)
 {
 	struct buffer v;
@@ -154,7 +154,7 @@ static void read_numbers(const struct tree *t, const void *dict, struct optimize
 	g->number = to;
 }
 
-/* The state of one parameter: a dict of numbers and tensors. */
+/* Reads the state of one parameter: a dict of numbers and tensors. */
 static uint16_t read_state(const struct tree *t, const void *dict, struct optimizer_state *to)
 {
 	size_t at = 0;
@@ -183,7 +183,10 @@ struct state_slot {
 	const void *dict;
 };
 
-/* Index of .state by the address of the key: the program's hash function is not called. */
+/*
+ * Makes an index of the optimizer's `state` by the addresses of its keys, so that the program's
+ * hash function is not called.
+ */
 static struct state_slot *index_state(const void *state, struct arena *a, uint32_t *mask)
 {
 	size_t at = 0, n = 0;
@@ -222,7 +225,7 @@ static const void *local_grad_of(const struct tree *t, const void *param)
 {
 	const void *grad = torch_grad_impl(param), *object, *outer;
 
-	/* An undefined tensor has no object. */
+	/* An undefined tensor has no Python object. */
 	object = grad ? torch_tensor_object(grad) : NULL;
 	return object ? tree_tensor_of(t, object, &outer) : NULL;
 }

@@ -41,7 +41,7 @@ static void describe_kept_grad(struct train_param *p, const void *grad)
 	p->grad_hi = p->grad_lo + v.bytes;
 }
 
-/* Another parameter of another root has that name. */
+/* True if a parameter of another root has this name. */
 static bool name_is_taken(
 	const struct tree *t, const struct tree_param *p, const uint32_t *slot, uint32_t mask)
 {
@@ -105,21 +105,30 @@ static bool same_form(const struct train_param *a, const struct train_param *b)
 	       (!a->ndim || memcmp(a->dims, b->dims, a->ndim * sizeof(*a->dims)) == 0);
 }
 
-/* The number of the parameter if an earlier search found it, by its handle, name and form; 0: new. */
+/*
+ * The number that an earlier search gave this parameter, recognised by its handle, name and form;
+ * 0 if the parameter is new.
+ */
 static uint32_t id_before(const struct train_params *old, const struct train_param *p)
 {
 	const struct train_param *was = train_param_by_impl(old, p->impl);
 
 	if (!was)
 		return 0;
-	/* The address may be reused: the same tensor has its name, or had none and has the same size. */
+	/*
+	 * The tensor at this address is the earlier one if it has the same name, or if the
+	 * earlier one had no name and the same form. Otherwise the address was reused.
+	 */
 	if (strcmp(was->name, p->name) == 0)
 		return was->id;
 	return was->flags & TP_UNNAMED && !(p->flags & TP_UNNAMED) && same_form(was, p) ? was->id
 											: 0;
 }
 
-/* Puts it at its previous index, or at the end; returns the index. Keeps the results of other searches about it. */
+/*
+ * Stores p at its previous index, or at the end; returns the index. Keeps what other searches
+ * have found about p.
+ */
 static uint32_t add_to_list(struct look *l, const struct train_params *old, struct train_param p)
 {
 	const struct train_param *was;
@@ -161,7 +170,7 @@ static uint32_t add_to_list(struct look *l, const struct train_params *old, stru
 /* ---- tensors that an optimizer has instead of the model's own ---- */
 
 struct main_index {
-	uint32_t *slot, mask; /* open addressing: place in the tree + 1 */
+	uint32_t *slot, mask; /* open addressing: index in the tree + 1 */
 };
 
 static void index_mains(struct look *l, struct main_index *x)
@@ -194,7 +203,7 @@ static const struct tree_param *find_by_main(
 	return NULL;
 }
 
-/* A known parameter whose memory includes that tensor. */
+/* A known parameter whose memory includes tensor impl. */
 static const struct train_param *find_around(const struct train_params *old, const void *impl)
 {
 	const struct train_param *p;
@@ -225,7 +234,7 @@ bool param_list_names_all(struct look *l)
 
 /* ---- flat parameters ---- */
 
-/* Finds it by name among its previous pieces; UINT32_MAX: it is new. */
+/* Finds piece `name` among the previous pieces of the flat parameter; UINT32_MAX if it is new. */
 static uint32_t find_piece(const struct look *l, const struct train_param *flat, const char *name)
 {
 	for (uint32_t id = flat->first_piece; id && id <= flat->last_piece && id <= l->n; id++)
@@ -272,7 +281,7 @@ static void set_whole(
 	p->whole_ndim = ndim;
 }
 
-/* A piece that the program has too: FSDP1 with use_orig_params. */
+/* Marks a piece that the program also has as a tensor of its own: FSDP1 with use_orig_params. */
 static void mark_original(struct look *l, const struct train_params *old, const uint32_t *place,
 	uint32_t flat, const struct shard_piece *piece)
 {
@@ -320,7 +329,7 @@ static void add_piece(struct look *l, uint32_t flat, struct shard_piece *piece)
 	l->list[at] = p;
 }
 
-/* Called after all others, so that the originals keep their places. */
+/* Called after all other parameters are added, so that the originals keep their indices. */
 static void add_all_pieces(struct look *l, const struct train_params *old, const uint32_t *place)
 {
 	const struct tree *t = &l->tree;
@@ -371,7 +380,10 @@ static uint32_t add_tree_param(struct look *l, const struct train_params *old,
 	return add_to_list(l, old, to);
 }
 
-/* The optimizer has it, and an earlier search has named it, or the tensor that contains it. */
+/*
+ * Takes over a parameter that the optimizer has, and that an earlier search has named (it, or the
+ * tensor that contains it).
+ */
 static void take_over(struct look *l, const struct train_params *old, const struct train_param *was,
 	const struct optimizer_param *o)
 {
@@ -422,7 +434,7 @@ static void add_view_params(
 		if (tree_find_param(&l->tree, o->impl) || find_by_main(&l->tree, x, o->impl) ||
 			(was && was->optimizer == l->view->number))
 			continue;
-		/* A backward pass has found it. */
+		/* An earlier search, at a backward pass, has found it. */
 		if (!was || !(was->flags & TP_UNOWNED))
 			was = l->zero ? NULL : find_around(old, o->impl);
 		if (was && was->flags & TP_UNOWNED)
@@ -432,7 +444,7 @@ static void add_view_params(
 	}
 }
 
-/* All parameters of the modules, then those that only the optimizer has. */
+/* Lists all parameters of the modules, then those that only the optimizer has. */
 int param_list_publish(struct look *l, const char *why)
 {
 	const struct train_params *old = train_params_now();

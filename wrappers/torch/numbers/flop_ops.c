@@ -20,15 +20,18 @@
 
 enum flop_form {
 	FLOPS_OTHER,
-	FLOPS_PRODUCT, /* of two matrices, or of pairs of matrices */
+	FLOPS_PRODUCT, /* a product of two matrices, or of pairs of matrices */
 	FLOPS_CONVOLUTION,
 	FLOPS_CONVOLUTION_BACKWARD,
 	FLOPS_ATTENTION,
 	FLOPS_ATTENTION_BACKWARD,
-	FLOPS_UNKNOWN, /* its operation count does not follow from its shapes */
+	FLOPS_UNKNOWN, /* the operation count does not follow from the shapes */
 };
 
-/* By their schemas in native_functions.yaml of 2.13; first: index of the first operand among its tensors. */
+/*
+ * From the schemas in native_functions.yaml of 2.13. first: index of the first operand among the
+ * operator's tensors.
+ */
 static const struct {
 	char name[60];
 	uint8_t form, first;
@@ -59,10 +62,10 @@ static const struct {
 	{"_scaled_dot_product_efficient_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
 	{"_scaled_dot_product_cudnn_attention_backward", FLOPS_ATTENTION_BACKWARD, 1},
 	{"_scaled_dot_product_fused_attention_overrideable_backward", FLOPS_ATTENTION_BACKWARD, 1},
-	/* If called directly: for packed sequences, whose lengths are values. */
+	/* Called directly for packed sequences, whose lengths are values, not shapes. */
 	{"_flash_attention_forward", FLOPS_UNKNOWN, 0},
 	{"_efficient_attention_forward", FLOPS_UNKNOWN, 0},
-	/* Layers in one kernel, with weights packed by it. */
+	/* Layers in one kernel, with weights in the kernel's own packed form. */
 	{"mkldnn_rnn_layer", FLOPS_UNKNOWN, 0},
 	{"_cudnn_rnn", FLOPS_UNKNOWN, 0},
 	{"miopen_rnn", FLOPS_UNKNOWN, 0},
@@ -70,7 +73,10 @@ static const struct {
 
 #define NFLOP_OPS (sizeof(flop_ops) / sizeof(*flop_ops))
 
-/* True if this is the rest of a struct's name after an operator's: an overload's name, or nothing. */
+/*
+ * True if s, the rest of a struct's name after an operator's name, is an overload's name or
+ * empty.
+ */
 static bool is_overload(const char *s)
 {
 	static const char of[][12] = {
@@ -82,7 +88,7 @@ static bool is_overload(const char *s)
 	return false;
 }
 
-/* 0: none. */
+/* Returns 0 if the operator is not in the table. */
 static uint8_t find_flop_op(const char *name)
 {
 	for (unsigned i = 1; i < NFLOP_OPS; i++) {
@@ -101,7 +107,7 @@ bool torch_is_flop_op(const char *name)
 
 /* ---- which operators are watched ---- */
 
-#define WATCHED_MAX 128 /* rows; further ones are always observed */
+#define WATCHED_MAX 128 /* maximum number of rows; more operators are always observed */
 
 static struct api *_Atomic watched_rows[WATCHED_MAX];
 static _Atomic uint32_t nwatched;
@@ -158,7 +164,10 @@ void torch_flops_unseen(const char *library)
 
 void torch_flops_see_module(const char *module, const char *file)
 {
-	/* Prefixes of modules' names, and if the name is not specific, parts of the file name. */
+	/*
+	 * Prefixes of modules' names, and for a name that is not specific, parts of the file
+	 * name.
+	 */
 	static const struct {
 		char library[20], module[20], part[12];
 	} of[] = {{"flash_attn", "flash_attn", ""},
@@ -172,7 +181,10 @@ void torch_flops_see_module(const char *module, const char *file)
 
 /* ---- whether it counts for the model ---- */
 
-/* Backward passes that compute their own graph: in these gradients are enabled anyway. */
+/*
+ * Number of running backward passes that compute their own graph (create_graph), in which
+ * gradients are enabled anyway.
+ */
 static _Atomic int graph_passes;
 
 static void flops_backward_begins(const struct torch_train_event *e)
@@ -193,7 +205,10 @@ const struct torch_train_observer flops_observer = {
 	.backward_end = flops_backward_ends,
 };
 
-/* c10::GradMode::is_enabled(), which reads a variable of the thread. -1: not available. */
+/*
+ * Calls c10::GradMode::is_enabled(), which reads a variable of the thread. Returns -1 if it is
+ * not available.
+ */
 static int are_gradients_on(void)
 {
 	static _Atomic(bool (*)(void)) found;
@@ -239,9 +254,12 @@ struct operands {
 
 enum operand_class {
 	OPERAND_PLAIN,
-	/* its shape is not that of the local computation: a DTensor has that of all ranks */
+	/*
+	 * the tensor's shape is not that of the local computation: a DTensor has the shape of all
+	 * ranks together
+	 */
 	OPERAND_WRAPPER,
-	OPERAND_TRACED, /* no computation: a compiler traces it */
+	OPERAND_TRACED, /* a compiler traces the call, and nothing is computed */
 	OPERAND_UNREAD,
 };
 
@@ -255,8 +273,9 @@ static enum operand_class class_by_name(const char *name)
 }
 
 /*
- * By the class of its Python object, which the tensor keeps alive. Operators run without the GIL, which is needed to
- * read a class's name. The classes of nearly all tensors live as long as torch does, and are cached by address.
+ * Classifies an operand by the class of its Python object, which the tensor keeps alive.
+ * Operators run without the GIL, which is needed to read a class's name. The classes of nearly
+ * all tensors live as long as torch does, and are cached by address.
  */
 static enum operand_class class_of_operand(const void *impl)
 {
@@ -320,7 +339,10 @@ static enum read_operands read_operands(const struct call *c, struct operands *o
 	return OPERANDS_READ;
 }
 
-/* From the front, or, negative, from the end; 1: it has no such dimension. */
+/*
+ * The length of dimension `dim`, counted from the front, or from the end if negative; 1 if b has
+ * no such dimension.
+ */
 static double length_of(const struct buffer *b, int dim)
 {
 	int at = dim < 0 ? b->ndim + dim : dim;
@@ -338,7 +360,8 @@ static double lengths_from(const struct buffer *b, int first)
 }
 
 /*
- * For batches, the number of matrices in both. If only one operand is a batch, as with groups of rows, its rows count.
+ * Batches are included by the number of matrices in both operands. If only one operand is a
+ * batch, as with groups of rows, its rows count.
  */
 static double flops_of_product(const struct buffer *a, const struct buffer *b)
 {
@@ -348,20 +371,24 @@ static double flops_of_product(const struct buffer *a, const struct buffer *b)
 }
 
 /*
- * at: images for which the whole kernel is applied to every pixel: the output's, or the input's for a transposed convolution.
+ * at: the images at each of whose pixels the whole kernel is applied: the output, or for a
+ * transposed convolution the input.
  */
 static double flops_of_convolution(const struct buffer *at, const struct buffer *kernel)
 {
 	return 2 * length_of(at, 0) * lengths_from(at, 2) * lengths_from(kernel, 0);
 }
 
-/* One of the two products of an attention: the number of queries times the number of keys, for vectors of that length. */
+/*
+ * Operations of one of the two products of an attention: number of queries times number of keys,
+ * times `length`, the length of the vectors.
+ */
 static double flops_of_scores(const struct buffer *q, const struct buffer *k, double length)
 {
 	return 2 * length_of(q, 0) * length_of(q, 1) * length_of(q, 2) * length_of(k, 2) * length;
 }
 
-/* The first argument of an operator that is a bool. */
+/* The value of the operator's first bool argument. */
 static bool first_flag(const struct call *c)
 {
 	const struct op_type *t = &torch_function_of(c)->op;
@@ -374,19 +401,22 @@ static bool first_flag(const struct call *c)
 
 static bool is_sane(const struct operands *o, unsigned first, unsigned n, unsigned ndim)
 {
-	/* If the size of an element is not known, it may hold two numbers. */
+	/* If the size of an element is not known, an element may hold two numbers. */
 	for (unsigned i = first; i < first + n; i++)
 		if (i >= o->n || o->of[i].ndim < ndim || (o->of[i].count && !o->of[i].bytes))
 			return false;
 	return true;
 }
 
-/* Results of a convolution's backward pass: gradients of the input and of the kernel, each as expensive as the forward pass. */
+/*
+ * Number of requested results of a convolution's backward pass (gradients of the input and of the
+ * kernel), each as expensive as the forward pass.
+ */
 static double wanted_gradients(const struct call *c)
 {
 	const struct op_type *t = &torch_function_of(c)->op;
 
-	/* The only std::array<bool, 3>. */
+	/* output_mask, the only std::array<bool, 3>. */
 	for (unsigned i = 0; i < t->nargs; i++)
 		if (t->ctype[i] == CT_STRUCT && t->members[i] && t->members[i]->size == 3) {
 			const uint8_t *mask = c->v[i].cp;
@@ -396,7 +426,7 @@ static double wanted_gradients(const struct call *c)
 	return 0;
 }
 
-/* Of the model, and in total. False: not known. */
+/* Operations of the model, and in total. Returns false if not known. */
 static bool flops_of_op(const struct call *c, const struct operands *o, struct flops *f)
 {
 	unsigned op = torch_function_of(c)->flop_op, first = flop_ops[op].first;
@@ -449,7 +479,10 @@ static THREAD_OWN struct {
 	uintptr_t frame, pc;
 } outermost;
 
-/* An exception may have left it: then its return address is no longer on the stack, or the current frame is above it. */
+/*
+ * True if this thread is inside another counted operator. An exception may have left that one:
+ * then its return address is no longer on the stack, or the current frame is above it.
+ */
 static __attribute__((no_sanitize("address", "thread"))) bool is_inside_another(
 	const struct call *c)
 {
@@ -488,7 +521,10 @@ void torch_flop_leave(const struct call *c)
 
 	if (outer)
 		own(outermost).frame = 0;
-	/* It may be inside another one: if only the leader is observed, that one is not seen. */
+	/*
+	 * The call may be inside another operator, which is not seen if only the leader is
+	 * observed.
+	 */
 	if (!c->ok || (!counts && c->api != atomic_load(&leader)))
 		return;
 	switch (read_operands(c, &o)) {

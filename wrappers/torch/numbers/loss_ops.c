@@ -19,19 +19,21 @@
 /* A number that resulted from a division or a multiplication, and all steps that produced it. */
 struct made {
 	double value;
-	double scale; /* the last factor that it was multiplied by, if a power of two; 1: none */
+	/* last factor that the number was multiplied by, if that is a power of two; 1: none */
+	double scale;
 	double divisor[LOSS_DIVISORS];
 	uint8_t n;
 };
 
 static THREAD_OWN struct {
 	const void *ones; /* the result of the last ones_like() of a number */
-	double one_value; /* ... and of which number */
+	double one_value; /* the value of that number */
 	struct made made[MADE_MAX];
 	uint8_t nmade, next;
 } notes;
 
-static _Atomic uint64_t scaler_scale; /* of the gradient scaler, as bits; 0: none was seen */
+/* bits of the gradient scaler's scale; 0: no scaler was seen */
+static _Atomic uint64_t scaler_scale;
 static _Atomic bool has_scale; /* losses were multiplied by a loss scale before */
 
 void loss_note_scale(double scale)
@@ -57,7 +59,7 @@ static bool is_power_of_two(double v)
 	return v >= 1 && v < 0x1p64 && !(bits & ((UINT64_C(1) << 52) - 1));
 }
 
-/* The i-th last one; NULL: there are fewer. */
+/* The i-th number from the end of the ring buffer; NULL if it has fewer. */
 static const struct made *last_made(unsigned i)
 {
 	return i < own(notes).nmade
@@ -95,7 +97,7 @@ void loss_note_product(double a, double b, double value)
 	const struct made *from = find_made(a);
 	double factor = b;
 
-	/* In place, a is the result already. */
+	/* For an operation in place, a is the result already. */
 	if (!from && b != 0)
 		from = find_made(value / b);
 	if (!from && ((from = find_made(b)) || (is_power_of_two(a) && a >= SCALE_MIN)))
@@ -123,7 +125,7 @@ static bool may_be_scale(double ratio)
 	return is_power_of_two(ratio) || (seen && is_about(ratio, double_of(seen)));
 }
 
-/* Finds the number that is the root, or that is the root without a loss scale. */
+/* Finds the number that equals root, or that equals root divided by a loss scale. */
 static const struct made *find_root(double root)
 {
 	const struct made *m = find_made(root);

@@ -40,19 +40,25 @@ struct summed {
 
 static THREAD_OWN struct {
 	const void *stacked; /* the result of the last stack() */
-	bool stacked_roots; /* ... of norms of groups of gradients */
-	const void *root; /* the last norm that was found as a square root: its tensor */
-	const void *sent; /* the address of the last number that was passed to be summed up */
-	double here; /* ... and its value */
+	bool stacked_roots; /* `stacked` has norms of groups of gradients */
+	const void *root; /* the tensor of the last norm that was found as a square root */
+	const void *sent; /* address of the last number that was passed to be summed up */
+	double here; /* the value of `sent` */
 	struct summed sum[SUMS_MAX];
 	uint8_t nsum;
 } notes;
 
-/* For the whole training, whichever thread computes: the bits of a double, and whether it is set. */
+/*
+ * Total norm that any thread has found and no step has taken: the bits of a double, and whether
+ * it is set.
+ */
 static _Atomic uint64_t found_bits;
 static _Atomic bool found;
 
-/* The value after clipping of the last clipped norm, as bits. 0: none. */
+/*
+ * Bits of a double: the total gradient norm after the last clipping that was recognised; 0 if
+ * there was none yet.
+ */
 static _Atomic uint64_t clipped_to;
 
 static void find_total_norm(double norm)
@@ -106,7 +112,7 @@ static void find_clip(void *arg)
 			 ends_with_path(n.file, "/torch/nn/utils/clip_grad.py");
 }
 
-/* For a DTensor with the same value on all ranks. */
+/* Reads the number in a DTensor that has the same value on all ranks. */
 static bool number_of_dtensor(const void *impl, double *out)
 {
 	const void *local = NULL;
@@ -117,7 +123,7 @@ static bool number_of_dtensor(const void *impl, double *out)
 		return false;
 	local = tree_local_of_replica(impl);
 	py_release_objects(&h);
-	/* It lives as long as the DTensor does, which the operator is just returning. */
+	/* The local tensor lives as long as the DTensor, which the operator is just returning. */
 	return local && torch_number_of(local, out);
 }
 
@@ -197,7 +203,7 @@ void torch_note_root(const void *of, const void *impl)
 
 	if (!is_sent(of) || !torch_number_of(impl, &root) || root < 0)
 		return;
-	/* In place, the sum is overwritten. */
+	/* The square root was taken in place, which has overwritten the sum. */
 	if (of == impl)
 		sum = root * root;
 	else if (!torch_number_of(of, &sum))
@@ -224,7 +230,7 @@ static bool norm_agrees(double a, double b)
 	return fabs(a - b) <= NORM_AGREES * fabs(b);
 }
 
-/* 1.0, 0.5, 12: common clipping values. */
+/* True for common clipping values such as 1.0, 0.5 and 12. */
 static bool is_round(double v)
 {
 	double digits = v;
@@ -238,7 +244,10 @@ static bool is_round(double v)
 	return fabs(digits - (double)(int)(digits + 0.5)) <= 1e-4 * digits;
 }
 
-/* have: the norm left after clipping, for gradients whose norm was `here`; norm: the total one. */
+/*
+ * have: this rank's norm after clipping; here: this rank's norm before; norm: the total norm
+ * before.
+ */
 static bool is_clipped(double have, double here, double norm)
 {
 	double limit = double_of(atomic_load_explicit(&clipped_to, memory_order_relaxed));
@@ -250,7 +259,10 @@ static bool is_clipped(double have, double here, double norm)
 	return true;
 }
 
-/* Replicas all contribute the same value, so the sum is a multiple of it, and not the square of a norm. */
+/*
+ * True if the sum is a multiple of this rank's value: replicas all contribute the same value,
+ * which is not the square of a norm.
+ */
 static bool is_multiple(const struct summed *s)
 {
 	double times = s->all / s->here;

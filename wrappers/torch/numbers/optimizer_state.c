@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The number of steps that an optimizer had done before the first one seen: a training resumed from a checkpoint. Adam
- * and similar optimizers count their steps in 0-dimensional tensors and add 1 to them at the start of a step, with one
- * of the operators below. These are watched during the first step only; before and after it their stubs jump straight
+ * The number of steps that an optimizer had done before libprobe saw its first one: a training
+ * resumed from a checkpoint. Adam and similar optimizers count their steps in 0-dimensional
+ * tensors and add 1 to them at the start of a step, with one of the operators below. These
+ * operators are watched during the first step only; before and after it their stubs jump straight
  * to PyTorch.
  */
 #include <stdatomic.h>
@@ -20,7 +21,7 @@
 enum { BEFORE, DURING, AFTER };
 static _Atomic int when;
 
-/* self, other, alpha; or a list, a tensor or a number. */
+/* Arguments: self, other, alpha; `other` is a list, a tensor or a number. */
 static const char *const ops[] = {"add__Tensor", "_foreach_add__Tensor", "_foreach_add__Scalar"};
 
 #define NOPS (sizeof(ops) / sizeof(*ops))
@@ -41,7 +42,7 @@ bool torch_is_optimizer_op(const char *name)
 	return optimizer_op_index(name) < NOPS;
 }
 
-/* The number in a tensor of one element without dimensions, in the processor's memory. */
+/* Reads the number in a 0-dimensional tensor in host memory. */
 static bool number_in(const void *impl, uint8_t dtype, double *out)
 {
 	struct buffer v;
@@ -133,7 +134,7 @@ void torch_note_optimizer(bool begins)
 void torch_watch_optimizer_state(const struct call *c)
 {
 	torch_look_at_optimizer_state(c);
-	/* Called outside of the first step: not counted again. */
+	/* Outside of the first step the operator is not observed any more. */
 	if (atomic_load_explicit(&when, memory_order_relaxed) != DURING)
 		stub_watch(c->api, false);
 }

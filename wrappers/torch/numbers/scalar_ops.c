@@ -50,7 +50,7 @@ enum scalar_op {
 static const struct {
 	const char *name;
 	uint8_t op; /* enum scalar_op */
-	uint8_t which; /* enum scalar: the purpose of observing it */
+	uint8_t which; /* enum scalar: the number for which it is observed */
 } ops[] = {
 	{"ones_like", OP_ONES_LIKE, SCALAR_LOSS},
 	{"div_Tensor", OP_DIV, SCALAR_LOSS},
@@ -78,7 +78,7 @@ static bool is_loss_wanted(void)
 	       config_metrics(cfg) & (METRIC_BIT(LOCAL_LOSS) | METRIC_BIT(DEVICE_LOCAL_LOSS));
 }
 
-/* The loss needs the scale, too. */
+/* To compute the loss, the loss scale is needed, too. */
 static bool is_watched_for(unsigned i)
 {
 	return scalar_is_wanted(ops[i].which) ||
@@ -134,7 +134,7 @@ bool torch_number_of(const void *impl, double *out)
 	return false;
 }
 
-/* For the whole training, whichever thread computes: the bits of a double, and whether it is set. */
+/* Loss scale, from any thread: the bits of a double, and whether it is set. */
 static _Atomic uint64_t scale_bits;
 static _Atomic bool scale_there;
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loss, learning rates, norm and loss scale of each step of a training, and when its parts begin and end.
+ * Loss, learning rates, norm and loss scale of each step of a training, and when the step's parts
+ * begin and end.
  *
- * A segment consists of the backward passes that one optimizer step uses: those since the last step, and the first pass
- * inside the step (a closure may be called several times for one batch; step() returns the value of the first call). A
- * step of the training may have several segments: each optimizer's is kept until the step ends.
+ * A segment consists of the backward passes that one optimizer step uses: those since the last
+ * step, and the first pass inside the step (a closure may be called several times for one batch;
+ * step() returns the value of the first call). A step of the training may have several segments:
+ * each optimizer's is kept until the step ends.
  *
  * Lock: `lock` is a leaf, held for a few additions, some times per step.
  */
@@ -41,12 +43,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* Backward passes whose gradients are used by one optimizer step. */
 struct segment {
 	uint32_t passes;
-	double sum; /* of the numbers at which they began */
-	double micro[MICRO_MAX]; /* these numbers */
-	double divisor[LOSS_DIVISORS]; /* by which the program divided each of them */
+	double sum; /* of the losses of its passes */
+	double micro[MICRO_MAX]; /* the loss of each pass */
+	double divisor[LOSS_DIVISORS]; /* divisors by which the program divided each loss */
 	uint8_t ndivisor;
-	double scale; /* a loss scale that it multiplied the last one by; 1: none */
-	bool known; /* each began at a number */
+	double scale; /* loss scale by which the program multiplied the last loss; 1: none */
+	bool known; /* the loss of each pass is known */
 };
 
 /* Results of an optimizer that are kept until the end of the step. */
@@ -54,8 +56,8 @@ struct kept {
 	uint64_t which; /* 0: no such optimizer yet */
 	bool loss_there, norm_there, norm_is_own;
 	double loss, norm, scale;
-	uint32_t passes; /* micro steps that the loss is of */
-	double micro[MICRO_MAX]; /* their losses, of which `loss` is the mean */
+	uint32_t passes; /* number of micro steps */
+	double micro[MICRO_MAX]; /* losses of the micro steps; `loss` is their mean */
 	uint32_t ngroup;
 	double rate[GROUPS_MAX];
 };
@@ -64,8 +66,9 @@ static const struct segment no_passes = {.scale = 1, .known = true};
 static struct segment segment = {.scale = 1, .known = true};
 static struct kept kept[OPTIMIZERS_MAX];
 static bool in_optimizer, passed_inside;
-static double learnt; /* a divisor that once was the number of micro steps */
-static bool with_trainer; /* transformers' Trainer reports the sum, whatever it divides by */
+static double learnt; /* a divisor that once equalled the number of micro steps */
+/* transformers' Trainer runs: it reports the sum, whatever it divides the loss by */
+static bool with_trainer;
 
 void torch_scalars_forked(void)
 {
@@ -94,7 +97,7 @@ static void find_trainer(void *arg)
 		}
 }
 
-/* Once: at the first pass. */
+/* Searches once, at the first pass. */
 static void look_for_trainer(void)
 {
 	static _Atomic bool looked;
@@ -129,7 +132,7 @@ static bool sums_up(const struct segment *s)
 	return with_trainer || divides_by(s, s->passes) || divides_by(s, learnt);
 }
 
-/* Stores the loss of a finished segment in k: none if there is none. */
+/* Stores the loss of a finished segment in k; if the segment has no loss, k has none. */
 static void end_segment(struct kept *k)
 {
 	struct segment s = segment;
@@ -143,7 +146,7 @@ static void end_segment(struct kept *k)
 	sums = sums_up(&s) || s.passes == 1;
 	k->loss = sums ? s.sum : s.sum / s.passes;
 	k->passes = s.passes;
-	/* What the program divided by the number of passes is multiplied by it again. */
+	/* A loss that the program divided by the number of passes is multiplied by it again. */
 	for (uint32_t i = 0; i < s.passes && i < MICRO_MAX; i++)
 		k->micro[i] = s.micro[i] * (sums ? s.passes : 1);
 	k->scale = s.scale;
@@ -207,9 +210,9 @@ struct norm_sum {
 	const struct torch_optimizer_view *view;
 	double sum;
 	uint32_t n;
-	bool whole; /* each gradient is complete */
+	bool whole; /* each gradient is complete on this rank */
 	bool parts; /* other ranks have parts of some gradients */
-	bool read; /* all of them could be read */
+	bool read; /* all gradients could be read */
 };
 
 /* With several ranks only the names show that a gradient is complete. */
@@ -234,7 +237,10 @@ static void sum_gradient_norms(void *arg)
 		struct buffer b;
 
 		sort_gradient(s, o);
-		/* If only the norm of all gradients is requested, there is none here. */
+		/*
+		 * The gradients are incomplete on this rank; they are measured only to confirm a
+		 * sum over the ranks.
+		 */
 		if (!s->whole && !torch_has_sums())
 			return;
 		if (!(o->outer ? o->grad && torch_tensor_buffer(o->grad, &b)
@@ -247,7 +253,10 @@ static void sum_gradient_norms(void *arg)
 	}
 }
 
-/* After the last backward pass before an optimizer's step, or in it; own_norm is NAN if there is none. */
+/*
+ * The norm of this rank's gradients, measured after the last backward pass before an optimizer's
+ * step, or in the step; NAN if not measured.
+ */
 static double own_norm = NAN;
 
 static void measure_own_norm(void)
@@ -284,7 +293,10 @@ void torch_note_batch(void)
 	const char *why;
 	bool found;
 
-	/* It takes locks of libprobe, which must not be waited for with the GIL held. */
+	/*
+	 * session_start() takes locks of libprobe, which must not be waited for with the GIL
+	 * held.
+	 */
 	if (!step_wants_batch() || !session_start() || !py_hold_objects(&h, &why))
 		return;
 	found = tree_find_batch(&samples, &tokens);
@@ -374,7 +386,7 @@ static void write_rates_of(uint32_t step, uint16_t number, const struct kept *k)
 				same ? JOURNAL_NO_GROUP : (uint16_t)i, k->rate[i]);
 }
 
-/* by: the loss scale of the gradient scaler; 1: none. */
+/* by: the gradient scaler's loss scale; 1 without a scaler. */
 static void write_kept(uint32_t step, uint16_t number, const struct kept *k, double by)
 {
 	if (k->loss_there)

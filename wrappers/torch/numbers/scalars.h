@@ -66,8 +66,8 @@ bool torch_has_sums(void);
 bool torch_settle_norm(double squares, bool parts);
 
 /*
- * Returns the total norm that the program has computed since the last call of this function.
- * False: none.
+ * Stores the total norm that the program has computed since the last call of this function.
+ * Returns false if there was none.
  */
 bool torch_take_clip_norm(double *norm);
 
@@ -75,8 +75,8 @@ bool torch_take_clip_norm(double *norm);
 void torch_note_scale_update(const void *scale);
 
 /*
- * Returns the loss scale by which the gradients were divided since the last call of this
- * function. False: not divided.
+ * Stores the loss scale by which the gradients were divided since the last call of this function.
+ * Returns false if they were not divided.
  */
 bool torch_take_loss_scale(double *scale);
 

@@ -10,7 +10,7 @@
 #include "life/life.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* NULL if this libtorch has no such function. */
+/* Returns NULL if this libtorch lacks function `name`. */
 static void *find_torch_function(const char *name)
 {
 	struct provider p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lock: `lock` is a leaf; some events per step. A forked child initialises it again. */
+/* Lock: `lock` is a leaf, taken for some events per step. A forked child initialises it again. */
 #include "wrappers/torch/numbers/sure_norm.h"
 
 #include <math.h>
@@ -20,16 +20,19 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Since the last pass began. */
+/* What was seen since the last pass began. */
 static struct {
 	unsigned norms; /* norms that clip_grad.py has computed and no step has used */
-	double norm; /* the last of them; NAN: it cannot be read */
+	double norm; /* the last of these norms; NAN: it cannot be read */
 	bool readable, replica, taken;
 	bool summed; /* norms were summed, over all ranks */
 	bool full; /* more parameters were reduced than fit into the table */
 } seen;
 
-/* Parameters that were reduced: open addressing; of another pass than `pass`: none. */
+/*
+ * Parameters that were reduced, in a hash table (open addressing). An entry of another pass than
+ * `pass` is free.
+ */
 struct reduced {
 	const void *impl;
 	uint64_t pass;
@@ -91,7 +94,7 @@ void sure_norm_saw_sum(int ranks)
 
 /* ---- gradients reduced by DDP ---- */
 
-/* The slot of that parameter, or the slot for it. */
+/* Returns the slot of parameter impl, or the free slot for it. */
 static struct reduced *reduced_slot(const void *impl)
 {
 	uint32_t i = (uint32_t)hash_mix((uintptr_t)impl) & (REDUCED_SLOTS - 1);
@@ -148,7 +151,7 @@ static const void *defined_grad(const struct optimizer_param *p)
 	return grad != torch_undefined_impl() ? grad : NULL;
 }
 
-/* The reason why the plain gradients may differ between ranks; NULL: they are the same. */
+/* Returns why the plain gradients may differ between ranks, or NULL if they are the same. */
 static const char *why_not_replicas(const struct torch_optimizer_view *v)
 {
 	if (v->partitions)
@@ -181,7 +184,10 @@ static bool are_any_gradients(const struct torch_optimizer_view *v)
 	return false;
 }
 
-/* The norm of the gradients themselves; returns NULL, or the reason why it is not available. */
+/*
+ * Computes the norm of the gradients themselves. Returns NULL, or the reason why it is not
+ * available.
+ */
 static const char *sum_own_norm(const struct torch_optimizer_view *v, double *norm)
 {
 	double sum = 0, one;
@@ -204,7 +210,7 @@ static const char *sum_own_norm(const struct torch_optimizer_view *v, double *no
 	return NULL;
 }
 
-/* With the lock held. */
+/* The lock is held. */
 static const char *take_norm(const struct torch_optimizer_view *v, double *norm)
 {
 	const char *why;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * autograd's nodes: torch::autograd::generated::<Operator>Backward<n>::apply(gradients) returns the gradients of the
- * operator's inputs. It is virtual; libtorch's tables of virtual functions are bound to the stubs like any other
- * symbol. Only with `backward: true`. Operators inside it keep their rows, with `parent`.
+ * autograd's nodes: torch::autograd::generated::<Operator>Backward<n>::apply(gradients) returns
+ * the gradients of the operator's inputs. The function is virtual; libtorch's tables of virtual
+ * functions are bound to the stubs like any other symbol. Recorded only with `backward: true`.
+ * Operators inside a node keep their rows, with `parent`.
  *
- * Each node has a number, which increases with each node that a thread makes in the forward pass. PyTorch returns the
- * number of the next node. The offset of the number in a node is found from nodes of leaves (AccumulateGrad), which all
- * have the largest number, as soon as one is made.
+ * Each node has a number, which increases with each node that a thread makes in the forward pass.
+ * PyTorch returns the number of the next node. The offset of the number in a node is found from
+ * nodes of leaves (AccumulateGrad), which all have the largest number, as soon as one is made.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define LIST_ROOM 16 /* gradients that a node returns */
+#define LIST_ROOM 16 /* gradients returned by a node for which space is reserved */
 
 /* ---- which ---- */
 
@@ -34,7 +35,7 @@ bool torch_node_wanted(const char *symbol)
 
 	if (!get_calls_keys(config_now())->backward || !node_class(symbol, name, sizeof(name)))
 		return false;
-	/* Which operators exist is only known when the library has been loaded. */
+	/* Which operators exist is known only when the library has been loaded. */
 	for (unsigned i = 0; i < 4; i++)
 		if (wraplist_section(list_now(), section[i]) != WRAPLIST_NONE)
 			return true;
@@ -57,7 +58,10 @@ static bool is_of_listed(const char *schema, void *node)
 	return torch_op_listed(base, overload);
 }
 
-/* The operator's schema may be in the tail of another one's (opschema.c); the node's name then proves that it exists. */
+/*
+ * True if the node's operator is listed and its schema is in the tail of another operator's text
+ * (opschema.c); the node's name then proves that the operator exists.
+ */
 static bool is_of_listed_tail(const char *schema, void *node)
 {
 	for (const char *s = schema + 1; *s && *s != '.' && *s != '('; s++)
@@ -166,7 +170,7 @@ static void add_node_tensors(struct cxx_work *w, const void *vector, bool out)
 		uint16_t *n = out ? &w->nout : &w->nin, before = *n;
 
 		torch_add_tensor(w, l.at[i], out);
-		/* Its position among all gradients, including those without a tensor. */
+		/* The gradient's position among all gradients, including those without a tensor. */
 		if (*n > before && i + 1 < TENSOR_ARG(~0u))
 			(out ? w->out : w->in)[before].arg |= (uint8_t)(i + 1);
 	}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What autograd does to a node's gradients before it passes them on: those of arguments that were broadcast are summed to the
- * argument's shape (torch::autograd::validate_outputs). For dumps, which have the gradients that arrive: each sum is recorded
- * as a part of its node's record, in the place that it replaces. So is the place of the last argument if it has no gradient,
- * because a record has only tensors.
+ * What autograd does to a node's gradients before it passes them on: gradients of arguments that
+ * were broadcast are summed to the argument's shape (torch::autograd::validate_outputs). Used by
+ * dumps, which have the gradients as the next node receives them: each sum is recorded as a part
+ * of its node's record, at the index of the gradient that it replaces. A last argument without a
+ * gradient keeps its index, too, because a record has only tensors.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@
 #include "session/state.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define GRADIENTS_MAX 16 /* of one node */
+#define GRADIENTS_MAX 16 /* maximum number of gradients per node */
 
 bool torch_node_sums_wanted(void)
 {
@@ -31,7 +32,7 @@ bool torch_node_sums_wanted(void)
 /* The last recorded node of this thread, until its gradients are passed on. */
 static THREAD_OWN struct {
 	struct api *row;
-	uint64_t seq; /* 0: none */
+	uint64_t seq; /* 0: no node */
 	uint64_t n;
 	const void *impl[GRADIENTS_MAX];
 } last;
@@ -54,7 +55,7 @@ void torch_check_node_sums(const void *gradients)
 {
 	struct torch_list l = torch_vector(gradients);
 
-	/* These belong to another node, which is not recorded. */
+	/* These gradients belong to another node, which is not recorded. */
 	if (own(last).seq &&
 		(l.n != own(last).n || memcmp(l.at, own(last).impl, l.n * sizeof(*l.at)) != 0))
 		own(last).seq = 0;

@@ -22,12 +22,12 @@
 #include "wrappers/torch/tensors/torch.h"
 
 #define PREFIX "_ZN2at4_ops"
-#define DIMS_ROOM 8 /* room for the shape of each result */
-#define LIST_ROOM 16 /* results of an operator that returns a list */
+#define DIMS_ROOM 8 /* dimensions of each result for which space is reserved */
+#define LIST_ROOM 16 /* results for which space is reserved if an operator returns a list */
 
 /* ---- which ---- */
 
-/* Python has other names for these operators. */
+/* Names in Python that differ from the operator's. */
 static const struct {
 	const char *method, *op;
 } spelled[] = {{"truediv", "div"}, {"itruediv", "div_"}, {"iadd", "add_"}, {"isub", "sub_"},
@@ -71,7 +71,10 @@ bool torch_op_listed(const char *base, const char *overload)
 	return hit || listed_python(base);
 }
 
-/* Extracts the operator's C++ name from the mangled one; false: it is not an operator, or another kind of function. */
+/*
+ * Extracts the operator's C++ name from the mangled one. Returns false if the symbol is not an
+ * operator, or another kind of function.
+ */
 static bool struct_name(const char *symbol, char *out, size_t cap)
 {
 	const char *p = get_op_name_after(symbol, PREFIX, out, cap);
@@ -84,7 +87,10 @@ static bool is_call_symbol(const char *symbol, const char *name)
 	return strstr(symbol + sizeof(PREFIX) - 1 + strlen(name), "10redispatchE") == NULL;
 }
 
-/* By the name of its C++ struct alone, which is modified temporarily. */
+/*
+ * True if the operator is listed. Only the name of its C++ struct is known; it is modified
+ * temporarily.
+ */
 static bool is_op_name_listed(char *name)
 {
 	static const char *const section[] = {"aten", "functional", "tensor", "torch"};
@@ -96,7 +102,10 @@ static bool is_op_name_listed(char *name)
 		return false;
 	if (torch_op_listed(name, NULL))
 		return true;
-	/* add_relu_Tensor: it is not known yet where the overload's name begins, so each position is tried. */
+	/*
+	 * Where the overload's name begins in add_relu_Tensor is not known yet, so each position
+	 * is tried.
+	 */
 	for (char *u = strchr(name + 1, '_'); u; u = strchr(u + 1, '_')) {
 		bool hit;
 
@@ -143,8 +152,9 @@ static void split_name(const char *schema, char *base, char *overload, size_t ca
 }
 
 /*
- * Between 1.13 and 2.2 OptionalArrayRef had its present name, but was another type, whose layout was never verified. Other
- * optionals by value have another name there, and are not supported.
+ * Between 1.13 and 2.2 OptionalArrayRef had the name of today, but was another type, whose layout
+ * was never verified. Other optionals by value have another name in these versions, and are not
+ * supported.
  */
 static bool are_types_passable(const struct op_type *t)
 {
@@ -162,7 +172,10 @@ static bool are_types_passable(const struct op_type *t)
 	return true;
 }
 
-/* How the operator is called, from its mangled name and its schema; otherwise NULL and the reason. */
+/*
+ * Reads from the mangled name and the schema how the operator is called. Returns the schema; or
+ * NULL, with the reason, if it is not known.
+ */
 static const char *read_op_type_and_schema(
 	const char *symbol, const char *name, struct op_type *t, const char **why)
 {
@@ -228,7 +241,7 @@ bool torch_op_fill(struct torch_function *r, const char *symbol)
 			scope = SCOPE_NUMBER;
 	}
 	if (torch_is_flop_op(name)) {
-		/* Only its `call` is needed for this purpose. */
+		/* To show whether a Python function runs again, only `call` is needed. */
 		if (scope == SCOPE_LOOK && !call)
 			scope = SCOPE_NONE;
 		torch_watch_flop_op(r, name, !is_listed && !scope);
@@ -294,7 +307,10 @@ struct ivalue {
 
 static void add_ivalues(struct cxx_work *w, const void *list)
 {
-	/* After the header of reference-counted objects, which became smaller. */
+	/*
+	 * The elements follow the header of reference-counted objects, which became smaller in
+	 * later versions.
+	 */
 	const struct ivalue *const *v = (const struct ivalue *const *)(*(const char *const *)list +
 								       (torch_is_1_13() ? 24 : 16));
 
@@ -312,7 +328,7 @@ static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool ou
 	case OP_TENSOR_OUT:
 		torch_add_tensor(w, *(void *const *)v->cp, out);
 		break;
-	case OP_OPTIONAL: /* the value, then whether there is one */
+	case OP_OPTIONAL: /* the value, then a flag: the value is set */
 		if (((const char *)v->cp)[8])
 			torch_add_tensor(w, *(void *const *)v->cp, out);
 		break;
@@ -335,7 +351,7 @@ static void add_arg(struct cxx_work *w, uint8_t arg, const union arg *v, bool ou
 	}
 }
 
-/* The tensors from index `first` on belong to argument i. */
+/* Marks the tensors from index `first` on as argument i. */
 static void number_arg(struct cxx_work *w, uint16_t first, unsigned i, uint8_t arg)
 {
 	bool list = arg == OP_LIST || arg == OP_ILIST || arg == OP_OPTIONAL_LIST;
@@ -371,7 +387,7 @@ static uint32_t room_of(const struct op_type *t, const struct call *c)
 	return torch_out_room(n);
 }
 
-/* Also for operators without a row. */
+/* Called for operators without a row, too. */
 static void start_op(const struct call *c)
 {
 	torch_report_version();
@@ -396,7 +412,7 @@ static bool describe_op(struct call *c)
 	for (unsigned i = 0; i < t->nargs; i++) {
 		uint16_t first = k->nin;
 
-		/* An output has no value yet: `out` of functions that have one. */
+		/* The output of a function with `out` has no value yet. */
 		if (t->arg[i] == OP_TENSOR_OUT && i > 1 && strstr(row->op_name, "out"))
 			continue;
 		add_arg(k, t->arg[i], &c->v[i], false);
@@ -479,7 +495,10 @@ static void add_op_results(struct cxx_work *w, const struct op_type *t, const st
 	}
 }
 
-/* For an operator inside a recorded one: its computation counts nevertheless, and the outer one's does not. */
+/*
+ * For an operator inside a recorded one: the floating-point operations of the inner one count,
+ * those of the outer one do not.
+ */
 static bool enter_nested_op(const struct call *c)
 {
 	if (torch_function_of(c)->flop_op)
@@ -516,7 +535,10 @@ static void leave_op(struct call *c, int64_t ret)
 		c->op.flags |= CF_INPLACE;
 }
 
-/* struct adapter.listed. Rows of nodes have none: their operators are looked up at each call. */
+/*
+ * Implements struct adapter.listed. Rows of nodes are in no list: their operators are looked up
+ * at each call.
+ */
 static bool is_op_row_listed(const struct api *f)
 {
 	const struct torch_function *r = (const struct torch_function *)f;

@@ -2,12 +2,14 @@
 /*
  * Operators and the step marker.
  *
- * An operator ends a step (step_marker: aten::argmax, or one overload: aten::add.Tensor). If it is listed as well, its record
- * is the mark; otherwise it is only observed. The call counts if it is made outside of recorded calls; the operator's
- * `redispatch` inside its `call`, and an overload inside another one, count together with it.
+ * An operator ends a step (step_marker: aten::argmax, or one overload: aten::add.Tensor). If the
+ * operator is listed as well, its record is the mark; otherwise it is only observed. The call
+ * counts if it is made outside of recorded calls; the operator's `redispatch` inside its `call`,
+ * and an overload inside another one, count together with it.
  *
- * Or the marker is a Python function: then calls of common operators show which of its activations runs. The more places are
- * examined, the fewer activations are mistaken for their predecessor.
+ * If the marker is a Python function, calls of common operators show which activation of that
+ * function runs. The more operators are examined, the fewer activations are mistaken for the
+ * previous one.
  */
 #include <string.h>
 
@@ -27,7 +29,7 @@ static const char *const common[] = {"_foreach_add_", "_local_scalar_dense", "ad
 
 static THREAD_OWN uint32_t inside;
 
-/* The operator's name as configured, NULL: the marker is not an operator. */
+/* The operator configured as step_marker; NULL if the marker is not an operator. */
 static const char *configured_operator(void)
 {
 	const char *m = get_steps_keys(config_now())->step_marker;
@@ -40,7 +42,7 @@ bool torch_marker_may_be(const char *name)
 	const char *m = configured_operator();
 	size_t n = m ? strcspn(m, ".") : 0;
 
-	/* In add_relu_Tensor it is not known yet where the overload's name begins. */
+	/* Where the overload's name begins in add_relu_Tensor is not known yet. */
 	return m && strncmp(name, m, n) == 0 &&
 	       (m[n] ? name[n] == '_' && strcmp(name + n + 1, m + n + 1) == 0
 		     : name[n] == '_' || !name[n]);
@@ -75,7 +77,10 @@ enum torch_scope torch_marker_scope(const char *base, const char *overload)
 	return SCOPE_NONE;
 }
 
-/* The name of the C++ struct: add_Tensor. Redispatch follows call, except in rare ways to call an operator. */
+/*
+ * name: of the C++ struct, such as add_Tensor. `redispatch` follows `call`, except in rare ways
+ * to call an operator.
+ */
 bool torch_marker_looks(const char *name, bool call)
 {
 	if (!call || !marker_looks_like_operator())

@@ -19,7 +19,7 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
-#define TENSORS_MAX 16 /* on one side of a call */
+#define TENSORS_MAX 16 /* maximum number of tensors on one side of a call */
 #define LEVELS 2 /* levels of nested tuples, lists and dicts */
 
 static void write_activation_name(const struct remembered *r, char *out, unsigned cap)
@@ -56,7 +56,7 @@ static void collect_tensors(struct tensors *t, py_object *o, int levels)
 	}
 }
 
-/* A side of a call, measured on a separate stack. */
+/* One side of a call (inputs or outputs), measured on a separate stack. */
 struct side {
 	const struct tensors *t;
 	struct remembered what;
@@ -139,7 +139,7 @@ static void activations_begin(const struct torch_module_call *c)
 		return;
 	if (!c->training) {
 		if (root)
-			module_name_from(c->self); /* a part of it may be trained */
+			module_name_from(c->self); /* a module inside it may be trained */
 		return;
 	}
 	m = module_name_of(c->self, root);

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Kinds of experts: what a router's module has and gives back (training/params/experts.h). A router is a module named gate or
- * router, or one of key router_targets, whose parameter `weight` is a matrix. Its first result whose last dimension is the experts has the logits, as
- * far as it gives them back (msprobe takes the first result, too). Its tokens are, the first that it has:
+ * Kinds of experts: inputs and results of a router's module (training/params/experts.h). A router
+ * is a module named gate or router, or one of key router_targets, whose parameter `weight` is a
+ * matrix. The logits are its first result whose last dimension is the number of experts (msprobe
+ * takes the first result, too). The tokens of each expert are taken from the first of these that
+ * exists:
  *
- *	a buffer tokens_per_expert or local_tokens_per_expert, of which the increase since the call before counts
- *	a result of integers, the chosen experts of each token; a result of booleans, which experts each token has
- *	the largest logits, as many as attribute top_k, num_experts_per_tok or topk of the router, or of the module that called it, says
+ *	a buffer tokens_per_expert or local_tokens_per_expert: its increase since the previous call
+ *	a result of integers: the chosen experts of each token
+ *	a result of booleans: whether an expert has the token
+ *	the k largest logits, with k from attribute top_k, num_experts_per_tok or topk of the
+ *	router or of its caller
  *
  * Recomputed activations do not count. The GIL is the lock of everything here.
  */
@@ -35,17 +39,17 @@
 		KIND_BIT(EXPERT_ENTROPY) | KIND_BIT(TOKENS_PER_RANK))
 #define RESULTS_MAX 8
 #define DEPTH_MAX 64
-#define ROUTERS_MAX 1024 /* with a counter of their own; further ones have no tokens from it */
+#define ROUTERS_MAX 1024 /* routers whose counters are tracked; the counters of more are ignored */
 
 static THREAD_OWN py_object *callers[DEPTH_MAX]; /* the modules being called, outermost first */
 
-/* The counters of routers when they were called last. */
+/* The counters of each router at its last call. */
 static struct counter {
 	const py_object *self;
-	struct expert_counts *was; /* NULL: not yet */
+	struct expert_counts *was; /* NULL: not called yet */
 } counters[ROUTERS_MAX];
 
-/* Memory for the life of the process; NULL: none. */
+/* Memory that is never freed; NULL if there is none. */
 static struct expert_counts *map_counts(void)
 {
 	void *at = mmap(NULL, sizeof(struct expert_counts), PROT_READ | PROT_WRITE,
@@ -68,7 +72,7 @@ static bool is_router(const struct named_module *m)
 	return targets && *targets ? router_has_target(m->full) : is_named_router(m->full);
 }
 
-/* A tensor in one of the module's dictionaries. */
+/* Finds tensor `name` in one of the module's dictionaries. */
 static const void *find_module_tensor(py_object *self, const char *dictionary, const char *name)
 {
 	py_object *all = py_own_attribute(self, dictionary), *key, *value;
@@ -128,7 +132,10 @@ static struct counter *find_counter(const py_object *self)
 	return NULL;
 }
 
-/* What a counter has grown by. False: it is the first look, or it cannot be read. */
+/*
+ * Reads by how much the router's counters have grown. Returns false at the first call, or if they
+ * cannot be read.
+ */
 static bool read_counter_growth(struct routing *r)
 {
 	struct counter *k = find_counter(r->self);
@@ -277,7 +284,7 @@ static void handle_router_begin(const struct torch_module_call *c)
 
 static void handle_router_end(const struct torch_module_call *c)
 {
-	static struct routing r; /* the GIL is held */
+	static struct routing r; /* static: the GIL is held */
 	struct named_module *m;
 
 	if (!c->training || c->again || !c->result || !train_kinds_due())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A number is an int, a float, or a tensor of one element in the host's memory. Arguments are written before the function
- * runs, because it may change a tensor. There is no lock: all is done with the GIL held.
+ * Watches functions of key watch_functions. A number is an int, a float, or a tensor of one
+ * element in host memory. Arguments are written before the function runs, because it may change a
+ * tensor. There is no lock: all is done with the GIL held.
  */
 #include "wrappers/torch/passes/function_watch.h"
 
@@ -28,16 +29,16 @@
 #include "wrappers/torch/tensors/train_observers.h"
 
 #define WATCHED_MAX 32
-#define NUMBERS_MAX 32 /* of one call's arguments, and of one result */
+#define NUMBERS_MAX 32 /* maximum for one call's arguments, and for one result */
 #define SERIES_MAX 160 /* bytes: function and texts */
 #define TEXT_MAX 48
-#define TRIES_MAX 64 /* searches in which nothing has been imported since the one before */
+#define TRIES_MAX 64 /* searches in a row between which nothing was imported */
 
 /* ---- what is watched ---- */
 
 static struct watched {
 	char name[96]; /* as in the key */
-	const char *text; /* of the key, up to a newline */
+	const char *text; /* text of the key, ends at a newline */
 	size_t len;
 	py_object *function; /* NULL: not found yet */
 	py_object *parameters; /* NULL: not known */
@@ -45,7 +46,8 @@ static struct watched {
 } watched[WATCHED_MAX];
 static unsigned nwatched, nhooked;
 static bool is_list_read;
-static py_vectorcall_fn *_Atomic run_function; /* the original one of all of them */
+/* the function that all watched functions had originally */
+static py_vectorcall_fn *_Atomic run_function;
 
 bool torch_watches_functions(void)
 {
@@ -91,7 +93,7 @@ struct number {
 	double value;
 };
 
-/* The numbers of one side of a call, written on a stack of ours. */
+/* The numbers of one side of a call, written on a separate stack. */
 struct side {
 	const char *series;
 	struct number number[NUMBERS_MAX];
@@ -119,7 +121,7 @@ static void write_watched_numbers(void *arg)
 	}
 }
 
-/* bool is no number here: a flag. */
+/* Reads a number; a bool is a flag and not counted as one. */
 static bool get_watched_number(py_object *o, double *value)
 {
 	const void *impl;
@@ -153,7 +155,10 @@ static void format_parameter_name(const struct watched *w, size_t i, size_t npos
 		snprintf(out, TEXT_MAX, "arg%zu", i);
 }
 
-/* Texts, and the number of a layer, tell series of one function from each other. */
+/*
+ * True if argument `name` is the number of a layer, which, like a text, distinguishes the series
+ * of one function.
+ */
 static bool is_part_of_series(const char *name, py_object *o)
 {
 	int64_t i;

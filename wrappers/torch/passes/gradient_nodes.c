@@ -38,14 +38,19 @@
 static struct slot {
 	const void *node;
 	uint64_t number; /* UINT64_MAX: not known */
-	bool inside; /* gradients from nodes of what.range count; false: only those from other nodes */
+	/*
+	 * gradients from nodes of range what.range count; false: only those from other nodes
+	 * count
+	 */
+	bool inside;
 	uint32_t nr, next; /* next: index + 1 */
 	uint32_t given,
-		others; /* how often such a node contributed, and how often another one did */
+		/* how often a node of the range contributed, and how often another node did */
+		others;
 	struct remembered what;
 } slots[REMEMBERED_MAX];
 static uint32_t heads[HEADS]; /* index + 1 */
-static uint32_t free_slots, used; /* free ones, linked by next; number ever used */
+static uint32_t free_slots, used; /* unused slots, linked by next; number of slots ever used */
 static _Atomic uint32_t waiting;
 static pthread_mutex_t gradient_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -78,7 +83,10 @@ static const void *node_in_meta(const void *impl)
 	return meta ? *(const void *const *)(meta + NODE) : NULL;
 }
 
-/* Uses the first tensor that was computed. False: its node cannot be found, now or ever. */
+/*
+ * Learns the layout from the first tensor that has a node. Returns false if the node cannot be
+ * found, now or ever.
+ */
 static bool learn_graph(const void *impl)
 {
 	uintptr_t meta = *(const uintptr_t *)((const char *)impl + META);
@@ -110,8 +118,8 @@ static bool learn_graph(const void *impl)
 }
 
 /*
- * Destination of a gradient: torch::autograd::Edge, a pointer to the node (of one word or, before 2.10, two) and
- * uint32_t.
+ * Destination of a gradient: torch::autograd::Edge. Its pointer to the node takes one word (two
+ * before 2.10); a uint32_t follows.
  */
 struct edge {
 	const void *node;
@@ -132,7 +140,7 @@ static void remember_tensor(const void *impl, const struct remembered *r, bool i
 	uint32_t i, nr;
 	struct buffer v;
 
-	/* Also makes the layout of tensors known. */
+	/* torch_tensor_buffer() also makes the layout of tensors known. */
 	if (state == GRAPH_REFUSED || !torch_tensor_buffer(impl, &v) ||
 		(state == GRAPH_UNKNOWN && !learn_graph(impl)))
 		return;
@@ -176,10 +184,10 @@ void torch_remember_input(const void *impl, const struct remembered *r)
 
 /* ---- which nodes a module has made ---- */
 
-#define RANGES 65536u /* reused when as many others have been made */
+#define RANGES 65536u /* a slot is reused when RANGES later ones have been made */
 
 static struct node_range {
-	_Atomic uint64_t from, to; /* to 0: no end yet */
+	_Atomic uint64_t from, to; /* to 0: not ended yet */
 } node_ranges[RANGES];
 static _Atomic uint32_t last_range;
 
@@ -230,7 +238,7 @@ static void free_slot(uint32_t *link)
 	atomic_fetch_sub(&waiting, 1);
 }
 
-/* Takes a slot that waits for that node; false: there are no more. */
+/* Takes a slot that waits for `node`. Returns false if there are no more. */
 static bool take_remembered(const void *node, struct slot *out)
 {
 	bool hit = false;
@@ -279,8 +287,9 @@ struct passing {
 };
 
 /*
- * True if everything that the node received counts. A gradient that came from a single node was seen on its way. A gradient
- * that no node passed to an output comes from the pass itself, which begins there.
+ * True if the whole gradient that the node received counts for s. A gradient that came from a
+ * single node was seen on its way. A gradient that no node passed to an output comes from the
+ * pass itself, which begins at that output.
  */
 static bool is_shown_here(const struct slot *s)
 {
@@ -324,8 +333,8 @@ void torch_gradients_passed(uint64_t before)
 }
 
 /*
- * The i-th slot that waits for that edge; *first: the running node's gradient counts, and is the first. False: there are no
- * more.
+ * Copies the i-th slot that waits for edge e to *out. *first: the running node's gradient counts,
+ * and is the first one. Returns false if there are no more.
  */
 static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *out, bool *first)
 {
@@ -351,7 +360,7 @@ static bool count_edge_gradient(const struct edge *e, unsigned i, struct slot *o
 
 struct edges {
 	const char *at;
-	uint64_t size; /* of one */
+	uint64_t size; /* of one edge, in bytes */
 	struct torch_list grads;
 };
 
@@ -383,7 +392,7 @@ void torch_edges_pass(const void *edges, const void *gradients)
 
 	if (!own(running) || !atomic_load_explicit(&waiting, memory_order_relaxed) || !all.grads.n)
 		return;
-	/* There is one gradient for each edge: that gives the size of an edge. */
+	/* Each edge has one gradient, so their number gives the size of an edge. */
 	all.size = bytes / all.grads.n;
 	if (bytes != all.size * all.grads.n || (all.size != 16 && all.size != 24))
 		return;

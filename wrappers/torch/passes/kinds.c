@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parameter statistics of a PyTorch training around an optimizer's step. Parameters, gradients and the optimizer's tensors are
- * measured when it begins, and written when it ends, together with the updated parameters. A backward pass inside the step (a
- * closure) computes gradients again: then everything except the parameters is measured again when the pass ends, and the last
- * measurement counts.
+ * Parameter statistics of a PyTorch training around an optimizer's step. Parameters, gradients
+ * and the optimizer's tensors are measured when the step begins, and written when it ends,
+ * together with the updated parameters. A backward pass inside the step (a closure) computes
+ * gradients again: then everything except the parameters is measured again when the pass ends,
+ * and the last measurement counts.
  *
- * One step at a time is handled: if several threads step optimizers at once, those of the others are skipped and counted.
+ * One step at a time is handled: if several threads step optimizers at once, the steps of the
+ * other threads are skipped and counted.
  */
 #include <math.h>
 #include <stdatomic.h>
@@ -45,10 +47,13 @@
 struct held_value {
 	struct train_value v;
 	uint64_t dims[HELD_DIMS];
-	uint32_t id, at; /* of the parameter; index of its values in .numbers */
+	uint32_t id, at; /* number of the parameter; index of its values in .numbers */
 };
 
-/* Measured again at the end, when the optimizer's view is gone; the optimizer holds the tensor. */
+/*
+ * A parameter that is measured again at the end of the step, when the optimizer's view is gone;
+ * the optimizer holds the tensor.
+ */
 struct stepped_param {
 	const void *impl;
 	uint32_t id;
@@ -123,14 +128,17 @@ static struct held_value *hold_tensor(
 	h->v.word = word;
 	if (h->v.ndim > HELD_DIMS)
 		h->v.ndim = 0;
-	/* The tensor may have been freed when it is written; the entry's final position is only known then. */
+	/*
+	 * Copies the shape: the tensor may have been freed when the value is written, and the
+	 * entry's final position is known only then.
+	 */
 	if (h->v.ndim)
 		memcpy(h->dims, h->v.dims, 8 * (size_t)h->v.ndim);
 	h->v.dims = NULL;
 	return h;
 }
 
-/* For task grad_probe. */
+/* Keeps a gradient's statistics for task grad_probe. */
 static void hold_summary(const struct train_param *p, const struct buffer *grad)
 {
 	double numbers[GRAD_PROBE_NUMBERS], *at;
@@ -206,7 +214,7 @@ static bool grad_buffer(
 	return narrow_to_piece(p, b);
 }
 
-/* Other tensors that the optimizer keeps, except single numbers (step). */
+/* Measures the optimizer's other tensors, except single numbers (step). */
 static void hold_other_states(const struct optimizer_param *op, const struct train_param *p)
 {
 	struct buffer b;
@@ -268,7 +276,10 @@ static void hold_direction(const struct torch_optimizer_view *view,
 	hold_numbers(TK_MG_DIRECTION, p, &value, 1);
 }
 
-/* No element of it is on this rank, but there may be a gradient before the reduction. */
+/*
+ * For a parameter without elements on this rank, which may have a gradient before the reduction
+ * nevertheless.
+ */
 static void hold_nothing(const struct train_param *p)
 {
 	struct stepped_param *at = p->flags & TP_FROZEN || !train_param_is_target(held.all, p)
@@ -279,7 +290,7 @@ static void hold_nothing(const struct train_param *p)
 		*at = (struct stepped_param){NULL, p->id};
 }
 
-/* again: the parameter before the step has been measured already. */
+/* again: the parameter has been measured before, when the step began. */
 static void hold_param(const struct torch_optimizer_view *view, const struct optimizer_param *op,
 	const struct train_param *p, bool again)
 {
@@ -290,7 +301,7 @@ static void hold_param(const struct torch_optimizer_view *view, const struct opt
 	if (p->flags & TP_FROZEN || !train_param_is_target(held.all, p) ||
 		!torch_tensor_buffer(op->impl, &param) || !narrow_to_piece(p, &param))
 		return;
-	/* This rank has none of it: a shard may be empty. */
+	/* A shard may be empty: this rank has no elements of the parameter. */
 	if (!param.count) {
 		if (!again)
 			hold_nothing(p);
@@ -318,7 +329,7 @@ static void hold_param(const struct torch_optimizer_view *view, const struct opt
 		hold_adam(view, op, p, &param);
 }
 
-/* Each of the parameters that a flat one is made of, if this rank has some of it. */
+/* Measures each parameter of a flat parameter that this rank has elements of. */
 static void hold_pieces(const struct torch_optimizer_view *view, const struct optimizer_param *op,
 	const struct train_param *flat, bool again)
 {
@@ -341,7 +352,7 @@ struct step_part {
 	bool again;
 };
 
-/* Measurements of the passes before the step; at its end, of those inside it. */
+/* Writes measurements of the passes before the step; called at its end, of those inside it. */
 static void write_gradients(void)
 {
 	const struct stepped_param *at = (const struct stepped_param *)held.params.at;
@@ -349,8 +360,8 @@ static void write_gradients(void)
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++)
 		torch_gradient_of_step(held.all, at->id);
 	/*
-	 * An optimizer of partitions has none of the model's own parameters, or only those that this rank has a part
-	 * of.
+	 * An optimizer of partitions (ZeRO) has none of the model's own parameters, or only those
+	 * that this rank has elements of.
 	 */
 	for (uint32_t id = 1; id <= held.all->n; id++) {
 		const struct train_param *p = &held.all->at[id - 1];
@@ -460,7 +471,10 @@ static void write_updated(void)
 	}
 }
 
-/* For parameters with their own tensors: if the optimizer's state was just created, it has been read again. */
+/*
+ * Writes moments of parameters with their own tensors. If the optimizer's state was just created,
+ * it has been read again.
+ */
 static void write_moments(void)
 {
 	static const struct {
@@ -495,7 +509,7 @@ static void write_moments(void)
 	}
 }
 
-/* Calls see with each parameter in its state after the step. */
+/* Calls `see` with each parameter in its state after the step. */
 static void show_updated(void (*see)(
 	const struct train_value *v, uint32_t id, unsigned index, const struct buffer *b))
 {

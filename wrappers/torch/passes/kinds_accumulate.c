@@ -52,7 +52,7 @@ bool torch_leaves_wanted(void)
 #define NODE_BYTES 1024 /* bytes of a node, and after it, that are searched */
 #define NOT_THERE (-1)
 #define SEVERAL (-2)
-#define SEVERAL_MAX 64 /* after this many nodes in a row */
+#define SEVERAL_MAX 64 /* number of nodes in a row after which the search is given up */
 
 static _Atomic int leaf_at; /* 0: not known yet, NOT_THERE */
 static _Atomic unsigned doubtful;
@@ -66,7 +66,10 @@ static void refuse_leaf_place(void)
 		"grad_unreduced is not written; update libprobe");
 }
 
-/* The offset of that pointer in the node; 0: not found; SEVERAL: also found in the memory after the node. */
+/*
+ * The offset of pointer impl in the node; 0 if not found; SEVERAL if the memory after the node
+ * contains it, too.
+ */
 static int find_leaf(const char *node, const void *impl)
 {
 	int found = 0;
@@ -93,7 +96,7 @@ void torch_leaf_made(struct call *c, bool leaving)
 	if (at == NOT_THERE || !torch_leaves_wanted())
 		return;
 	if (!leaving) {
-		/* It is moved into the node. */
+		/* The gradient is moved into the node, so its address is read before the call. */
 		c->note.u[0] = (uint64_t)(uintptr_t) * (const void *const *)c->v[1].cp;
 		return;
 	}
@@ -105,7 +108,7 @@ void torch_leaf_made(struct call *c, bool leaving)
 		return;
 	}
 	at = find_leaf(c->v[0].cp, impl);
-	/* Another node will decide. */
+	/* This node is ambiguous; a later one will decide. */
 	if (at == SEVERAL && atomic_fetch_add(&doubtful, 1) < SEVERAL_MAX)
 		return;
 	if (at <= 0) {
@@ -124,7 +127,7 @@ struct gradient_slot {
 	struct stats stats;
 	uint64_t count, dims[SLOT_DIMS];
 	uint8_t ndim;
-	uint32_t passes, passes_before; /* in this step, and in the previous one */
+	uint32_t passes, passes_before; /* in this step and in the previous one */
 	uint8_t dtype;
 	_Atomic uint8_t pending;
 };
@@ -149,7 +152,7 @@ static struct gradient_slot *gradient_slots(void)
 	return none;
 }
 
-/* Numbers of parameters begin again there. */
+/* In the child, parameters are numbered from the start again. */
 void torch_accumulate_forked(void)
 {
 	struct gradient_slot *s = atomic_load(&slots);
@@ -195,7 +198,7 @@ static void measure_pass(
 		measure_into_slot(s, &b);
 }
 
-/* The gradient of a flat parameter is that of all its pieces, wherever the program has them. */
+/* Measures the gradients of all pieces of a flat parameter, wherever the program has them. */
 static void measure_flat_pieces(
 	const struct train_params *all, const struct train_param *flat, const struct buffer *b)
 {
@@ -219,7 +222,10 @@ static void measure_gradient(void *arg)
 	const struct train_param *p = train_param_by_impl(all, impl);
 	struct buffer b;
 
-	/* A gradient kept in a separate buffer is added to that, and measured when the buffer is sent. */
+	/*
+	 * A gradient that is kept in a separate buffer (main_grad) is added to that buffer, and
+	 * measured when the buffer is sent.
+	 */
 	if (!p || p->grad_lo || !torch_grad_buffer(impl, &b))
 		return;
 	if (p->flags & TP_FLAT)

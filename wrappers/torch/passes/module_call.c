@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * When calls of modules are hooked, and the data of each call. The flag `training` is in the module's own dictionary;
- * torch.nn.Module.__init__ sets it first there, so it is found quickly.
+ * When calls of modules are hooked, and the data of each call. The flag `training` is in the
+ * module's own dictionary; torch.nn.Module.__init__ sets it as the first entry, so it is found
+ * quickly.
  *
  * There is no lock: all writes are made with the GIL held.
  */
@@ -60,8 +61,8 @@ static void show_module_call(const struct torch_module_call *c, bool leaving)
 #define WRAPPERS_MAX 4 /* maximum nesting of wrappers around a model */
 
 /*
- * The outermost call shows whether the model is trained. A wrapper around it may have an outdated flag: Lightning leaves DDP in
- * evaluation mode after its first validation.
+ * The outermost call shows whether the model is trained. A wrapper around the model may have an
+ * outdated flag: Lightning leaves DDP in evaluation mode after its first validation.
  */
 static bool is_training(py_object *module, bool outermost)
 {
@@ -115,7 +116,7 @@ static __attribute__((noinline)) void leave_module(struct way *w, py_object *res
 	errno = error;
 }
 
-/* Whether the first step's own call of the model is needed. */
+/* True if the first step's own call of the model is needed. */
 static bool is_first_call_needed(void)
 {
 	return step_wants_batch() || scalar_is_wanted(SCALAR_ITERATION_TIME) ||
@@ -124,8 +125,8 @@ static bool is_first_call_needed(void)
 }
 
 /*
- * Whether this call starts the recording: nothing has been recorded so far, and this call would be the first. A model that is
- * not trained does not start it.
+ * True if this call starts the recording: nothing has been recorded so far, and this call would
+ * be the first. A model that is not trained does not start it.
  */
 static __attribute__((noinline)) bool starts_recording(py_object *module)
 {
@@ -223,7 +224,7 @@ void torch_module_calls_now(void)
 {
 	int before;
 
-	/* PyTorch may still be being imported; a failure then does not count. */
+	/* PyTorch may still be being imported; a failed search during the import does not count. */
 	if (atomic_load_explicit(&tries, memory_order_relaxed) >= TRIES_MAX ||
 		atomic_load_explicit(&seen, memory_order_relaxed) || !py_is_held() ||
 		!py_has_module("torch.nn.modules.module"))

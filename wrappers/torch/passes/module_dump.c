@@ -42,7 +42,7 @@
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
-#define VALUES_MAX 64 /* on one side of a call */
+#define VALUES_MAX 64 /* maximum number of values on one side of a call */
 #define DEPTH_MAX 128 /* nested calls; deeper ones are not recorded */
 
 /* ---- which ---- */
@@ -88,7 +88,7 @@ struct writing {
 	uint32_t n, flags, stack;
 };
 
-/* It is complete when it is written. seq 0: there was no room. */
+/* Writes a record that is complete at once. Its seq is 0 if the journal had no space. */
 static void write_module_record(struct writing *r)
 {
 	struct operation w = {.root = JOURNAL_NONE,
@@ -124,7 +124,7 @@ static void write_module_part(
 
 /* ---- values of Python ---- */
 
-/* A side of a call: tensors and numbers, each with its place. */
+/* One side of a call (arguments or results): tensors and numbers, each with its index. */
 struct side {
 	struct buffer v[VALUES_MAX];
 	const void *impl[VALUES_MAX]; /* NULL: not a tensor */
@@ -145,7 +145,8 @@ static void describe_number(struct side *s, py_object *o, struct buffer *b)
 
 	b->layout = BUFFER_STRIDED;
 	b->base = &s->number[k];
-	b->counts = b->displs = &s->number[k]; /* no dimension: not read */
+	/* the number of dimensions is 0, so they are not read */
+	b->counts = b->displs = &s->number[k];
 	b->nostats = 1;
 	b->dtype = DT_OTHER;
 	b->arg |= TENSOR_VALUE;
@@ -224,7 +225,7 @@ static void record_arrived_gradient(const struct remembered *what, const struct 
 	write_module_part(what->row, what->call, &b, 1, 0);
 }
 
-/* Only tensors that have a gradient are counted: in the order of the arguments, or results. */
+/* Counts only tensors that have a gradient, in the order of the arguments or results. */
 static void remember_side(const struct side *s, const struct remembered *what)
 {
 	struct remembered r = *what;
@@ -243,11 +244,11 @@ static void remember_side(const struct side *s, const struct remembered *what)
 
 /* ---- parameters ---- */
 
-#define PARAMS_MAX (1u << 17) /* a power of two; half of it is used */
+#define PARAMS_MAX (1u << 17) /* a power of two; at most half of the slots are used */
 
 struct dumped_param {
 	_Atomic(const void *) impl;
-	_Atomic(struct api *) row; /* for its gradient */
+	_Atomic(struct api *) row; /* row of the parameter's gradient */
 };
 
 static struct dumped_param *_Atomic dumped_params;
@@ -350,7 +351,7 @@ struct dumped_call {
 	struct module_rows *rows;
 	uint64_t seq;
 	uint32_t depth, range;
-	struct dumped_call *next_spare; /* only in the first call of a stack */
+	struct dumped_call *next_spare; /* valid only in the first call of a stack */
 };
 
 static THREAD_OWN struct {
@@ -359,8 +360,8 @@ static THREAD_OWN struct {
 } dumped;
 
 /*
- * Stacks of threads that are in no module, linked through their first calls: a program may make new threads for every forward
- * pass. The GIL protects it.
+ * Stacks of threads that are in no module, linked through their first calls; they are reused,
+ * because a program may start new threads for every forward pass. Protected by the GIL.
  */
 static struct dumped_call *spare_stacks;
 
@@ -389,7 +390,7 @@ static struct dumped_call *enter_dumped_call(void)
 							     : NULL;
 }
 
-/* Calls at that depth or deeper have ended, however they were left. */
+/* Removes calls at `depth` or deeper: they have ended, by return or by exception. */
 static void remove_inner_calls(uint32_t depth)
 {
 	while (own(dumped).n && own(dumped).call[own(dumped).n - 1].depth >= depth)
@@ -452,7 +453,10 @@ static void record_module_begin(void *arg)
 	record_parameters(m->c->self, d->rows, d->seq);
 }
 
-/* If a module returns a tensor unchanged, its gradient is that of the input: no node of the module shows it. */
+/*
+ * For a tensor that a module returns unchanged, whose gradient is that of the input: no node of
+ * the module has it.
+ */
 static void remember_unchanged(
 	const struct torch_module_call *c, const struct side *out, const struct remembered *what)
 {

@@ -24,7 +24,7 @@
 #include "wrappers/torch/passes/module_call.h"
 
 #define HEADS 1024u
-#define STACKS_OF_MODULES_MAX 20000u /* out of 65535 numbers that the journal has for functions */
+#define STACKS_OF_MODULES_MAX 20000u /* of the 65535 numbers that the journal has for functions */
 
 static const struct adapter adapter_module = {.name = MODULE_LIBRARY};
 
@@ -47,7 +47,7 @@ bool torch_module_stacks_wanted(void)
 	       (first_step == UINT32_MAX || first_step == step_now());
 }
 
-/* NULL: its stack is written already, or there are too many. */
+/* Returns NULL if the module's stack is written already, or if there are too many. */
 static struct stacked_module *add_stacked(const struct named_module *named)
 {
 	char name[TRAIN_NAME_MAX + 16];

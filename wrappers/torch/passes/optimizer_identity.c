@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All static data here is read and written with the GIL held, which protects it. */
+/* All static data here is protected by the GIL. */
 #include "wrappers/torch/passes/optimizer_identity.h"
 
 #include <stdbool.h>
@@ -14,7 +14,7 @@
 static struct known_optimizer {
 	uint64_t place, identity;
 	const void *self; /* compared, never read */
-	bool lives; /* found by the last search */
+	bool lives; /* found alive by the last search */
 } known[KNOWN_MAX];
 static unsigned nknown;
 
@@ -33,7 +33,10 @@ static bool record_living(void *arg, void *o)
 	return true;
 }
 
-/* An optimizer of that place whose object was freed; NULL: none, or not known. */
+/*
+ * An optimizer of code place `place` whose object was freed; NULL if there is none, or if that is
+ * not known.
+ */
 static struct known_optimizer *find_dead(uint64_t place)
 {
 	struct search s = {py_find_global("torch.optim.optimizer", "Optimizer"), place};

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Key step_boundary: a step that its optimizer has marked ends immediately, or (iteration) is kept open until the next
- * iteration begins. That is the first forward pass in training mode that does not continue the current iteration. To decide
- * this, the Python stacks at the mark and at the forward pass are compared from the outermost frame. In the first frame that
- * differs, the iteration continues if the same call of the same function is at a later place (the generator's half of a GAN).
- * If it is at an earlier place, or in another call, the next iteration has begun. If frames are not known, or a frame calls
- * different functions from the same place, the next forward pass in training mode counts.
+ * Key step_boundary: a step that its optimizer has marked ends immediately, or (iteration) is
+ * kept open until the next iteration begins. An iteration begins with the first forward pass in
+ * training mode that does not continue the current iteration. To decide this, the Python stacks
+ * at the mark and at the forward pass are compared from the outermost frame. In the first frame
+ * that differs, the iteration continues if the same call of the same function is at a later
+ * instruction (the generator's half of a GAN). At an earlier instruction, or in another call, the
+ * next iteration has begun. If frames are not known, or a frame calls different functions from
+ * the same instruction, the next forward pass in training mode counts.
  *
- * A step that is still open ends when its optimizer begins again, or with the next backward pass if no forward pass was seen
- * meanwhile: torch.compile's graphs are not visible.
+ * A step that is still open ends when its optimizer begins again, or with the next backward pass
+ * if no forward pass was seen meanwhile: torch.compile's graphs are not visible.
  *
  * Lock: `held_lock` is a leaf.
  */

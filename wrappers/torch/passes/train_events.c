@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Steps and phases of a training, from functions that PyTorch calls whether or not a profiler is running:
+ * Steps and phases of a training, from functions that PyTorch calls whether or not a profiler is
+ * running:
  *
  *	torch::autograd::Engine::execute(roots, inputs, keep_graph, create_graph, accumulate_grad, outputs)
  *	torch::autograd::profiler::record_function_enter_new("Optimizer.step#SGD.step", ...), and its RecordFunction::end
  *	at::RecordFunction::RecordFunction(scope) under the Python frame of an optimizer's wrapper, where the mark's function
- *		is not called from outside (before 2.0)
+ *	is not called from outside (before 2.0)
  *	at::_ops::_amp_update_scale_::call
  *
- * Lock: `lock` is a leaf except for what step_end() takes; there are some events per step. A forked child initialises
- * it again, whether it records or not.
+ * Lock: `lock` is a leaf except for the locks that step_end() takes; there are some events per
+ * step. A forked child initialises it again, whether it records or not.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -43,7 +44,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static _Atomic bool named; /* record_function_enter_new has been seen */
 
-/* Marks that began on this thread and have not ended: the RecordFunction of each, and the phase before it. */
+/*
+ * Marks that began on this thread and have not ended: the RecordFunction of each, and the phase
+ * before the mark.
+ */
 #define MARKS_MAX 8
 static THREAD_OWN struct {
 	const void *record[MARKS_MAX];
@@ -85,7 +89,8 @@ static void apply_train_mark(enum train_mark m)
 #define OBSERVERS_MAX 16
 
 static _Atomic uint32_t
-	wanting; /* bit i: train_observers[i], as the configuration has it; bit 31: it has been asked */
+	/* bit i: the configuration needs train_observers[i]; bit 31: the other bits are valid */
+	wanting;
 #define WANTING_KNOWN (UINT32_C(1) << 31)
 
 static uint32_t wanting_observers(void)
@@ -101,7 +106,7 @@ static uint32_t wanting_observers(void)
 	return w;
 }
 
-/* Ends are reported in reverse order: data of the first row is available to all others. */
+/* Ends are reported in reverse order, so that data of the first row is available to all others. */
 #define SHOW_EVENT(method, e, last_first)                                                     \
 	do {                                                                                  \
 		for (uint32_t w_ = wanting_observers(), k_; w_; w_ &= ~(UINT32_C(1) << k_)) { \
@@ -184,7 +189,10 @@ static void mark_backward(struct call *c, bool leaving)
 {
 	enum train_mark m = TRAIN_NOTHING;
 
-	/* autograd.grad() computes gradients and accumulates none: it is no pass of the training by itself. */
+	/*
+	 * autograd.grad() computes gradients and accumulates none: by itself it is no pass of the
+	 * training.
+	 */
 	bool counts = (uint8_t)c->v[5].u != 0;
 
 	show_backward(c, counts, leaving);
@@ -196,7 +204,7 @@ static void mark_backward(struct call *c, bool leaving)
 			train_backward_begin(&train);
 		c->note.u[0] = thread_state.phase;
 		set_phase(PHASE_BACKWARD);
-		/* Devices have separate threads, with no Python on their stacks. */
+		/* Each device has a thread of its own for the pass, with no Python on its stack. */
 		foreign_lend();
 	} else {
 		if (counts)
@@ -207,7 +215,10 @@ static void mark_backward(struct call *c, bool leaving)
 	apply_train_mark(m);
 }
 
-/* Threads of the engine's own live in there: all that they do is part of a backward pass. */
+/*
+ * Called for the function in which threads of autograd's engine spend their life: all that they
+ * do is part of a backward pass.
+ */
 static void mark_engine_thread(struct call *c, bool leaving)
 {
 	if (!leaving) {
@@ -241,8 +252,9 @@ static bool text_ends_with(const char *s, const char *end)
 }
 
 /*
- * Which optimizer it is: its class, and the place in the program that calls its step(). Innermost are the frames of the
- * mark, then the wrapper around step() in optimizer.py, perhaps that of a scheduler, and then the program.
+ * Identifies an optimizer by its class and the place in the program that calls its step().
+ * Innermost are the frames of the mark, then the wrapper around step() in optimizer.py, perhaps a
+ * scheduler's frame, and then the program.
  */
 struct optimizer {
 	const struct string *name;
@@ -268,7 +280,7 @@ static void identify_apart(void *arg)
 			continue;
 		if (text_ends_with(n.file, "/torch/optim/optimizer.py") ||
 			text_ends_with(n.file, "/torch/optim/lr_scheduler.py")) {
-			/* The frame around step(), not around zero_grad(), which has a mark too. */
+			/* The frame belongs to step(), not to zero_grad(), which has a mark too. */
 			*step |= text_ends_with(n.function, "wrapper");
 			inside = true;
 		} else if (inside) {
@@ -295,7 +307,7 @@ static void optimizer_begins(const void *record, uint64_t which)
 	own(open_marks).which[own(open_marks).n] = which;
 	own(open_marks).phase[own(open_marks).n++] = (uint8_t)thread_state.phase;
 	show_optimizer(record, which, own(open_marks).n == 1, false);
-	/* The anchor does not change any more once it is there. */
+	/* Once the anchor (the optimizer that ends steps) is set, it does not change. */
 	if (own(open_marks).n == 1 &&
 		(train.anchor_wanted == TRAIN_ANCHOR_ANY || which == train.anchor))
 		torch_boundary_optimizer();
@@ -307,7 +319,7 @@ static void optimizer_begins(const void *record, uint64_t which)
 	torch_report_seeds();
 }
 
-/* Scopes of profiler marks; others are those of operators. at::RecordScope::USER_SCOPE */
+/* at::RecordScope::USER_SCOPE: marks of a profiler, unlike the scopes of operators. */
 #define USER_SCOPE 7
 
 static void record_new(const struct call *c)
@@ -372,7 +384,7 @@ static void mark_record_end(struct call *c)
 {
 	const void *record = c->v[0].cp;
 
-	/* Marks above it were left by an exception. */
+	/* Later marks of this thread were left by an exception. */
 	for (unsigned i = own(open_marks).n; i-- > 0;) {
 		enum train_mark m = TRAIN_NOTHING;
 
@@ -395,7 +407,10 @@ static void mark_record_end(struct call *c)
 /* c10::DeviceType::CPU */
 #define CPU 0
 
-/* (memory, bytes, in use on that device, reserved, Device): the device is two bytes, its type and its index. */
+/*
+ * Arguments: memory, bytes, bytes in use on the device, reserved bytes, and a Device of two bytes
+ * (type and index).
+ */
 static void note_device_memory(const struct call *c)
 {
 	if ((uint8_t)c->v[4].u != CPU)
@@ -439,11 +454,14 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 	} else if (s == SCOPE_RECORD_BEGIN) {
 		record_begin(c, true);
 	} else if (s == SCOPE_RECORD_NEW) {
-		/* If both are seen, the mark's own function is used: it knows the name. */
+		/*
+		 * If record_function_enter_new was seen, it is used instead, because it has the
+		 * name.
+		 */
 		if (!atomic_load_explicit(&named, memory_order_relaxed))
 			record_new(c);
 	} else if (s == SCOPE_RECORD_END) {
-		/* RecordFunction::end() comes from its destructor, too. */
+		/* RecordFunction's destructor calls end(), too. */
 		if (own(open_marks).n)
 			mark_record_end(c);
 		if (own(data_mark) && own(data_mark) == c->v[0].cp) {
@@ -456,7 +474,10 @@ void torch_mark_leave(struct call *c, enum torch_scope s)
 			torch_note_scale_update(*(const void *const *)c->v[0].cp);
 		lock_train_state();
 		m = train_scale_update(&train);
-		/* It writes, and the step is not over yet. */
+		/*
+		 * torch_step_was_skipped() writes to the journal, so the lock is released; the
+		 * step is not over yet.
+		 */
 		if (m == TRAIN_SKIPPED) {
 			pthread_mutex_unlock(&lock);
 			torch_step_was_skipped();

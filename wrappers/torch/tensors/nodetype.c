@@ -28,7 +28,7 @@ bool node_class(const char *symbol, char *out, size_t cap)
 
 	if (!p || strncmp(p, APPLY, sizeof(APPLY) - 1) != 0)
 		return false;
-	/* S4_EE, S5_EE: refers to one of the earlier names, by its position. */
+	/* S4_EE, S5_EE: a reference to an earlier name by its index. */
 	p += sizeof(APPLY) - 1;
 	return *p >= '0' && *p <= '9' && strcmp(p + 1, "_EE") == 0;
 }
@@ -77,13 +77,17 @@ bool node_of_op(const char *node, const char *base)
 		n -= strlen("Forward");
 	if (!n || strncmp(node, name, n) != 0 || strncmp(node + n, "Backward", 8) != 0)
 		return false;
-	/* A number, or the dispatch key that it is for, or one out of a list. */
+	/*
+	 * What follows "Backward" begins with a number, or with the dispatch key of the node
+	 * ("Autograd...").
+	 */
 	node += n + 8;
 	return (*node >= '0' && *node <= '9') || strncmp(node, "Autograd", 8) == 0;
 }
 
 #define LEAF UINT64_MAX
-#define AT_FIRST 2 /* after the pointer to virtual functions and the reference counts */
+/* offset in words: after the pointer to virtual functions and the reference counts */
+#define AT_FIRST 2
 #define AT_LAST 5
 
 int node_number_place(int was, const uint64_t *leaf)
@@ -96,7 +100,10 @@ int node_number_place(int was, const uint64_t *leaf)
 		return leaf[was] == LEAF ? was : NODE_NO_PLACE;
 	for (int i = AT_FIRST; i <= AT_LAST; i++)
 		if (leaf[i] == LEAF) {
-			/* Found at two offsets: another leaf will decide. */
+			/*
+			 * The value is at two offsets of this leaf's node, so another leaf will
+			 * decide.
+			 */
 			if (found != NODE_NO_PLACE)
 				return NODE_NOT_KNOWN;
 			found = i;

@@ -9,9 +9,9 @@
 #include "wrappers/torch/tensors/tensor.h"
 
 /*
- * c10::cuda::CUDAStream is a c10::Stream: a device (its type and its number, a byte each), and the stream's number in 64 bits.
- * It is returned in registers. c10/core/Stream.h, c10/cuda/CUDAStream.h; unchanged from 1.13 to 2.11 (the latter was run on a
- * GPU).
+ * c10::cuda::CUDAStream is a c10::Stream: a device (a byte for its type and one for its index),
+ * and the stream's number in 64 bits. Functions return it in registers. c10/core/Stream.h,
+ * c10/cuda/CUDAStream.h; unchanged from 1.13 to 2.11 (2.11 was run on a GPU).
  */
 struct c10_stream {
 	uint64_t device;
@@ -22,7 +22,7 @@ typedef void *stream_handle(const struct c10_stream *s);
 
 static _Atomic(current_stream *) ask_current;
 static _Atomic(stream_handle *) ask_handle;
-static _Atomic uint32_t looked; /* how often they were not found */
+static _Atomic uint32_t looked; /* how often the functions were not found */
 
 #define LOOKS_MAX 64 /* CUDA's part of PyTorch is loaded before the first tensor exists */
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The operators' schemas. Every libtorch contains them as texts, "add.Tensor(Tensor self, ...) -> Tensor", with which it
- * registers its operators at start. They are searched once, in the constant data of the loaded libtorch_cpu. A linker may have
- * merged a text into the tail of a longer one (sin in asin, Debian's 1.13). Those are found by the operator's name, if all
- * longer ones that match agree in the relevant parts.
+ * The operators' schemas. Every libtorch contains them as texts, "add.Tensor(Tensor self, ...) ->
+ * Tensor", with which it registers its operators at start. libprobe searches them once, in the
+ * constant data of the loaded libtorch_cpu. A linker may have merged a text into the tail of a
+ * longer one (sin in asin, Debian's 1.13). Such a text is found by the operator's name, if all
+ * longer texts that match agree in the relevant parts.
  */
 #include <link.h>
 #include <pthread.h>
@@ -13,7 +14,7 @@
 #include "base/hash.h"
 #include "wrappers/torch/tensors/optype.h"
 
-#define SLOTS 32768u /* there are some 3000 operators */
+#define SLOTS 32768u /* a power of two; there are some 3000 operators */
 #define SCHEMA_MAX 4000
 
 static const char *slot[SLOTS];
@@ -26,7 +27,10 @@ static bool is_name(char c)
 	       c == '_' || c == '.';
 }
 
-/* The C++ name of a schema's operator: a dot becomes an underscore. Returns its length, 0: not a name. */
+/*
+ * Writes the C++ name of a schema's operator, in which a dot becomes an underscore. Returns its
+ * length, or 0 if the text is not a name.
+ */
 static size_t cxx_name(const char *schema, char *out, size_t cap)
 {
 	size_t n = 0;
@@ -105,7 +109,10 @@ static void read_all_schemas(void)
 	dl_iterate_phdr(scan_torch_object, NULL);
 }
 
-/* True if a parameter of this schema type can be the one in the mangled name. "Tensor(a!)", "int[2]?". */
+/*
+ * True if a parameter of this schema type, such as "Tensor(a!)" or "int[2]?", can be the one in
+ * the mangled name.
+ */
 static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t arg)
 {
 	char last = type[n - 1];
@@ -129,7 +136,10 @@ static bool schema_param_fits(const char *type, size_t n, uint8_t ctype, uint8_t
 	return arg == OP_TENSOR || arg == OP_TENSOR_OUT;
 }
 
-/* "f(Tensor a, *, int[2] b=[0, 1], str c="x") -> Tensor" */
+/*
+ * Compares the parameters of a schema such as "f(Tensor a, *, int[2] b=[0, 1], str c="x") ->
+ * Tensor".
+ */
 static bool schema_params_fit(const char *schema, const struct op_type *t, unsigned i)
 {
 	const char *p = strchr(schema, '(') + 1, *end = strstr(schema, ") -> ");
@@ -164,7 +174,7 @@ static bool same_result(const char *a, const char *b)
 	       !strstr(a, "(a!)[]") == !strstr(b, "(a!)[]");
 }
 
-/* Searches the tails of longer ones. */
+/* Searches the tails of longer schemas for one of operator `name`. */
 static const char *find_tail(const char *name, const struct op_type *t, unsigned first)
 {
 	const char *found = NULL;

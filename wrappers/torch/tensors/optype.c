@@ -61,10 +61,12 @@ static const struct cxx_class known_types[] = {
 };
 
 /*
- * 1.13 had its own c10::optional (c10/util/Optional.h): a flag comes first, and the value is in a union with a byte. So
- * an optional double is passed in general registers, not in a floating-point one: the System V ABI merges the classes
- * of a union's members. An optional array has no flag, but a special length for none. An optional text has user-written
- * copy constructors, so it is passed by pointer. As g++ 12 compiles the headers, and libtorch_cpu reads it.
+ * 1.13 had its own c10::optional (c10/util/Optional.h): a flag comes first, and the value is in a
+ * union with a byte. So an optional double is passed in general registers, not in a
+ * floating-point one: the System V ABI merges the classes of a union's members. An optional array
+ * has no flag, but a special length for "none". An optional text has user-written copy
+ * constructors, so it is passed by pointer. This is how g++ 12 compiles the headers, and how
+ * libtorch_cpu reads the arguments.
  */
 static const struct cxx_class types_1_13[] = {
 	{"c10::optional<at::Tensor> const&", CT_P, OP_OPTIONAL_1_13, NULL},
@@ -133,7 +135,7 @@ static bool is_word_equal(const char *s, size_t n, const char *word)
 	return strlen(word) == n && memcmp(s, word, n) == 0;
 }
 
-/* One result; names of results and aliasing marks do not matter here. */
+/* Parses one result; names of results and aliasing marks do not matter. */
 static bool tensor_result(const char *s, size_t n, bool *written, bool *listed)
 {
 	if (n < 6 || memcmp(s, "Tensor", 6) != 0)

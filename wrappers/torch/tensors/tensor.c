@@ -55,11 +55,14 @@ static const struct {
 };
 #define NTYPES (sizeof(scalar_types) / sizeof(*scalar_types))
 
-/* caffe2::TypeMeta::typeMetaDatas(): a record for each type, the size of an element first (c10/util/typeid.h). */
+/*
+ * caffe2::TypeMeta::typeMetaDatas() returns an array with a record for each type, which begins
+ * with the size of an element (c10/util/typeid.h).
+ */
 #define META_BYTES 72
 #define META_CHECKED 12 /* uint8 to bool: their sizes confirm the known layout of the records */
 
-/* PyTorch's own size of the type; 0: not available. */
+/* The size of an element as PyTorch returns it; 0 if not available. */
 static unsigned ask_element_size(unsigned type)
 {
 	const char *(*records)(void);
@@ -80,7 +83,7 @@ static unsigned ask_element_size(unsigned type)
 	return size <= UINT16_MAX ? (unsigned)size : 0;
 }
 
-/* Bytes of an element; 0: not known. */
+/* Bytes of an element; 0 if not known. */
 static unsigned element_size_of(unsigned type)
 {
 	enum { ASKED = 256 };
@@ -124,9 +127,13 @@ static unsigned element_size_of(unsigned type)
 
 static struct {
 	int64_t key_set; /* offset of K */
-	/* Header of every such object: pointer to its functions, reference counts. 24 bytes in 1.13, then 16. */
+	/*
+	 * Size in bytes of the header of each reference-counted object (pointer to its virtual
+	 * functions, reference counts): 24 in 1.13, then 16.
+	 */
 	int64_t header;
-	int device, engaged; /* flag after AT_DEVICE: whether the device's type is set */
+	/* engaged: flag after AT_DEVICE which says that the device's type is set */
+	int device, engaged;
 } layout;
 
 enum { UNKNOWN, KNOWN, REFUSED };
@@ -174,7 +181,9 @@ void *torch_function_at(const char *name)
 	return elfsym_all(name, &p, 1) > 0 && !p.ifunc ? p.addr : NULL;
 }
 
-/* True if, with K at that offset, this looks like a plain tensor of 1 to 5 dimensions with elements. */
+/*
+ * True if impl, with K at offset k, looks like a plain tensor of 1 to 5 dimensions with elements.
+ */
 static bool is_plausible_offset(const void *impl, int64_t k)
 {
 	const char *at = (const char *)impl + k;
@@ -201,7 +210,7 @@ static bool is_plausible_offset(const void *impl, int64_t k)
 	return !(at[AT_FLAGS0] & 2) && !(at[AT_FLAGS1] & 0x1c);
 }
 
-/* The same, from the library's functions. */
+/* A tensor's properties as the library's functions return them, for comparison. */
 struct truth {
 	const int64_t *sizes, *strides;
 	int64_t ndim, offset, storage_bytes;
@@ -232,7 +241,7 @@ static bool query_aoti(const void *tensor, struct truth *t)
 	       ask_tensor("aoti_torch_get_storage_size", tensor, &t->storage_bytes);
 }
 
-/* dlpack.h 0.2 to 0.8: the part that has never changed. */
+/* The part of dlpack.h (0.2 to 0.8) that has never changed. */
 struct dl_tensor {
 	void *data;
 	int32_t device_type, device_id;
@@ -302,12 +311,12 @@ static void refuse_layout(void)
 			     "recorded without their tensors; update libprobe");
 }
 
-/* Tries to find the layout from this tensor; a tensor that is not plain enough decides nothing. */
+/* Tries to find the layout from tensor impl; a tensor that is not plain enough decides nothing. */
 static void learn_layout(const void *impl)
 {
 	static const int64_t candidates[] = {168, 176, OLD_K};
 	static unsigned wrong;
-	const void *handle = impl; /* an at::Tensor is a pointer to it */
+	const void *handle = impl; /* an at::Tensor is a pointer to its TensorImpl */
 	int64_t found = 0;
 
 	for (unsigned i = 0; i < sizeof(candidates) / sizeof(*candidates); i++) {
@@ -372,7 +381,7 @@ static bool is_inside_storage(const struct buffer *v, int64_t offset, uint64_t s
 	return !__builtin_mul_overflow(last + 1, (int64_t)size, &end) && (uint64_t)end <= bytes;
 }
 
-/* c10::DeviceType; NO_DEVICE: the tensor has none. */
+/* c10::DeviceType; NO_DEVICE if the tensor has none. */
 static int device_type_of(const void *impl)
 {
 	if (!FIELD(impl, uint8_t, AT_DEVICE + layout.engaged))
@@ -380,7 +389,7 @@ static int device_type_of(const void *impl)
 	return FIELD(impl, int8_t, AT_DEVICE + layout.device);
 }
 
-/* Address of its elements, in any memory. NULL: it has none that could be read. */
+/* Address of the tensor's elements, in any memory; NULL if it has none that could be read. */
 static const void *find_elements(const void *impl, const struct buffer *v, unsigned size)
 {
 	if (FIELD(impl, uint8_t, AT_FLAGS1) & 0x0c || FIELD(impl, uint8_t, AT_FLAGS0) & 2 ||

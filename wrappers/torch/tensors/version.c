@@ -11,7 +11,10 @@
 #include "wrappers/cxx/cxx_version.h"
 #include "wrappers/torch/tensors/torch.h"
 
-/* For the loaded libtorch; if version.py is not found, the library's path. False: none is loaded. */
+/*
+ * Writes the version of the loaded libtorch, or the library's path if version.py is not found.
+ * Returns false if no libtorch is loaded.
+ */
 static bool version_text(char *out, size_t cap)
 {
 	struct provider p;
@@ -19,7 +22,10 @@ static bool version_text(char *out, size_t cap)
 
 	if (elfsym_all("_ZN5torch8autograd6Engine18get_default_engineEv", &p, 1) <= 0)
 		return false;
-	/* Distributions keep the library elsewhere, under a name that has the version. */
+	/*
+	 * Linux distributions keep the library in another folder, under a name that contains the
+	 * version.
+	 */
 	if (!cxx_package_version(p.path, out, cap)) {
 		real = realpath(p.path, NULL);
 		snprintf(out, cap, "%.150s", real ? real : p.path);
