@@ -597,7 +597,10 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = s->sample->call.comm;
 		t.event = s->sample->call.start;
 	}
-	/* Because calls between them are missing, call sites and links have no order. */
+	/*
+	 * Calls between the recorded ones are missing, so neither call sites nor the steps of
+	 * messages can be compared.
+	 */
 	if (r->g.thinned)
 		o = &no_meeting, l = NULL;
 	if (o->any && (!t.any || o->event < t.event)) {
