@@ -61,7 +61,7 @@ is 'functions of libraries that have wrappers' "$(part functions)" $'mpi: 1 entr
 printf 'functional:\n  - relu\ntensor:\n  - __add__\n  - sum\ndistributed:\n  - all_reduce\n' >"$tmp/theirs.yaml"
 explain PROBE_WRAP_OPS="$tmp/theirs.yaml"
 is "msprobe's list: its names stand for functions of several libraries" "$(part functions | tr '\n' ' ')" \
-	'a list of msprobe: 4 names in 3 sections; they select the operators of PyTorch and MindSpore and the collectives of every library that these names match '
+	'in the format of msprobe: 4 names in 3 sections; the names select the operators of PyTorch and MindSpore and the collectives of every library that these names match '
 explain PROBE_WRAP_OPS="$tmp/gloo.yaml"
 is 'a C++ name' "$(part functions)" 'gloo: 1 entry'
 explain PROBE_WRAP_OPS="$tmp/acl.yaml"

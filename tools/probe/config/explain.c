@@ -100,7 +100,7 @@ static void print_other_list(const struct wraplist *w)
 	for (uint32_t s = 0; s < w->nsection; s++)
 		sections += count_section_entries(w, s) != 0;
 	print_explained("functions",
-		"a list of msprobe: %s in %s; they select the operators of PyTorch and "
+		"in the format of msprobe: %s in %s; the names select the operators of PyTorch and "
 		"MindSpore",
 		out_plural(w->n, "name", "names"), out_plural(sections, "section", "sections"));
 	print_explained("", "and the collectives of every library that these names match");

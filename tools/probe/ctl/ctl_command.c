@@ -271,7 +271,7 @@ static int write_ctl_file(struct ctl *c)
 	target_json(&t, c->f.run ? c->f.run : "");
 	target_print(&t, "\nworld_size: %d\nwritten_ns: %llu\n", c->f.world_size,
 		(unsigned long long)now.tv_sec * 1000000000 + (unsigned long long)now.tv_nsec);
-	/* A rank may be behind, so the settings in use and the pending ones are kept. */
+	/* A rank may lag, so the settings in use and the pending ones are kept. */
 	for (unsigned i = 0; i < c->file.n; i++)
 		if (c->file.change[i].effective_step <= step)
 			from = i;

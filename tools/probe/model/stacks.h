@@ -45,9 +45,9 @@ void read_stack_text(struct stack_text *t, const char *dir, uint64_t id);
 char *stack_whole(struct stacks *s, const struct stack_text *t, bool lines);
 
 /*
- * Returns the frames that tell most, at most `frames` of them, for output on one line; "" if there
- * are none. In a Python stack these are frames of the program itself, followed by the function of
- * an installed package that the program called. malloc'd.
+ * Returns the most informative frames, at most `frames` of them, for output on one line; "" if
+ * there are none. In a Python stack these are frames of the program itself, followed by the
+ * function of an installed package that the program called. malloc'd.
  */
 char *stack_brief(struct stacks *s, const struct stack_text *t, unsigned frames);
 

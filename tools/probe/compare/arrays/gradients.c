@@ -97,9 +97,9 @@ static const char *count_same_signs(
 	unsigned n, m;
 
 	if (a->n != 1 || b->n != 1 || a->array->dtype != DT_BOOL || b->array->dtype != DT_BOOL)
-		return "does not hold booleans";
+		return "one of the two does not contain exactly one array of booleans";
 	if (a->array->count != b->array->count)
-		return "has another shape";
+		return "their numbers of elements differ";
 	x = open_array(a, a->array);
 	y = open_array(b, b->array);
 	while ((n = read_elements(x, p, NULL, AT_ONCE)) &&
@@ -124,7 +124,7 @@ static bool compare_sign_file(const char *a, const char *b, const char *name, st
 	if (open_array_file(&x, p) || open_array_file(&y, q))
 		tool_error("compare: %s", x.why ? x.why : y.why);
 	else if ((why = count_same_signs(&x, &y, c)))
-		tool_error("compare: %s: %s", q, why);
+		tool_error("compare: %s and %s: %s", p, q, why);
 	else
 		why = "";
 	close_array_file(&x);

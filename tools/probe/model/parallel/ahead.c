@@ -8,7 +8,7 @@
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
 
-#define BATCHES_BYTES (128u << 20) /* bytes, for all ranks together */
+#define BATCHES_BYTES (128u << 20) /* total size of all batches, bytes */
 #define BATCH_MAX 128
 #define BATCH_MIN 8
 

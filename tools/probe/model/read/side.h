@@ -22,7 +22,7 @@ struct side {
 	uint32_t rows;
 	bool blind; /* a row has no statistics */
 	bool bad; /* an element is NaN or Inf, so the sum does not include all elements */
-	bool telling; /* the numbers have so many digits that only equal tensors have equal ones */
+	bool telling; /* the numbers have enough digits that only equal tensors have equal ones */
 };
 
 /* The numbers of a row as printed in text, that is, rounded. */

@@ -134,7 +134,7 @@ static bool is_name_of_contribution(const char *op)
 
 /*
  * Returns true if each rank contributes its own data, as in a reduction. In a broadcast, the root
- * may send the same data again for good reason.
+ * may send the same data again on purpose.
  */
 static bool is_contribution(const struct call *c)
 {

@@ -23,7 +23,7 @@ struct step_lag {
 	 */
 	uint64_t equal, since;
 	uint64_t last; /* latest step of the other ranks */
-	int64_t lag; /* how many steps the rank is behind the others; negative: ahead */
+	int64_t lag; /* by how many steps the rank lags; negative: it is ahead */
 	uint32_t rank; /* index of the rank's folder */
 	bool mixed; /* the lag has changed since then */
 	struct call call; /* the rank's first call with another step number */

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 
 #define LAG_EQUAL \
-	8 /* minimum number of steps with equal numbers, before a rank one step behind counts as having skipped one */
-#define LAG_STEPS 3 /* minimum number of steps for which it has been behind since then */
+	8 /* minimum number of steps with equal numbers, before a rank that lags by one step counts as having skipped one */
+#define LAG_STEPS 3 /* minimum number of steps for which it has lagged since then */
 
 /*
  * Finds the step *usual of more than half of the ranks. Returns the only rank in another step, or

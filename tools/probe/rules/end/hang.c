@@ -29,7 +29,9 @@
 #define STILL_NS  \
 	UINT64_C( \
 		10000000000) /* ns without progress, if enough earlier waits show that this is unusual */
-#define STILL_ALONE_NS UINT64_C(120000000000) /* ns without progress, if they do not */
+#define STILL_ALONE_NS \
+	UINT64_C(      \
+		120000000000) /* ns without progress after which a wait is a hang without enough earlier waits */
 #define SITE_WAITS_LEAST 20
 #define SITE_TIMES 3 /* times the longest earlier wait */
 

@@ -27,7 +27,10 @@ struct verdict {
 	struct call usual;
 	struct call before; /* the predecessor of `call` */
 	uint64_t event; /* time at which the fault showed, by the first host's clock */
-	/* How often the predecessor was followed by another call, and never by this one. */
+	/*
+	 * How often the predecessor was made before, each time followed by another call than this
+	 * one.
+	 */
 	unsigned times;
 	unsigned ranks; /* number of ranks that were compared */
 	/*

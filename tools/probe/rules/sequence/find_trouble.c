@@ -28,7 +28,10 @@ struct trouble {
 	uint64_t step, comm, event;
 	const struct stuck *stuck; /* NULL: no rank is blocked */
 	bool only_stuck; /* ranks are blocked, and there is no other sign of a fault */
-	/* A rank made the calls of a step in another order, without consequences; how this shows. */
+	/*
+	 * A rank made the calls of one step in another order, and no rank had to wait because of
+	 * it; NULL: none.
+	 */
 	const struct order_seen *only_order;
 	enum order_way way;
 };
@@ -600,7 +603,10 @@ static struct trouble first_trouble(struct report *r)
 		t.comm = s->sample->call.comm;
 		t.event = s->sample->call.start;
 	}
-	/* Because calls between them are missing, call sites and links have no order. */
+	/*
+	 * Calls between the recorded ones are missing, so neither call sites nor the steps of
+	 * messages can be compared.
+	 */
 	if (r->g.thinned)
 		o = &no_meeting, l = NULL;
 	if (o->any && (!t.any || o->event < t.event)) {

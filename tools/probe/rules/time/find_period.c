@@ -77,7 +77,10 @@ char *report_period_text(const struct report *r, const struct period_found *f)
 	return all;
 }
 
-/* Used if steps are not marked. The period's steps are not those of the rows. */
+/*
+ * Writes the period of the calls, if the steps are not marked. Its rounds are not the steps of the
+ * rows.
+ */
 void report_period_json(const struct report *r)
 {
 	struct period_found f;

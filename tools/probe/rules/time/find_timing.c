@@ -45,7 +45,7 @@ static double chance_of_waits(const struct member *m, const struct late_comm *c)
 	if (all <= 0 || squares <= 0 || own < share_min(c->ranks) * all)
 		return 1;
 
-	/* So many operations with equal waits would have the same weight. */
+	/* This number of operations with equal waits would have the same weight. */
 	double long_ones = all * all / squares;
 
 	if (long_ones < WAITS_MIN ||

@@ -482,11 +482,12 @@ static void find_skipped_step(struct report *r)
 	what = report_call(r, &k->call);
 	steps = tool_strdup(out_plural((uint64_t)llabs(k->lag), "step", "steps"));
 	f = add_finding(r, FINDING_SKIP,
-		tool_format("step %llu: %s %s %s: since %s its calls are of %s %s than the others' "
-			    "in the same operations, which were in the same step all %s before",
+		tool_format(
+			"step %llu: %s %s %s: from %s on, its step number is %s %s than that "
+			"of the other ranks in the same operations; before, it was equal for %s",
 			(unsigned long long)k->call.step, report_rank(r, k->rank),
 			k->lag > 0 ? "skipped" : "made too many:", steps, what, steps,
-			k->lag > 0 ? "less" : "more", out_plural(k->equal, "step", "steps")));
+			k->lag > 0 ? "lower" : "higher", out_plural(k->equal, "step", "steps")));
 	f->what = k->lag > 0 ? "missing" : "extra";
 	name_culprit(r, f, k->rank);
 	name_call(f, &k->call);
