@@ -418,12 +418,12 @@ static void parts_of_both_sides(void **state)
 		k.size = 5;
 		k.in_bytes = cases[i].in;
 		k.out_bytes = cases[i].out;
-		p = find_part(&k, false);
+		p = compute_part(&k, false);
 		assert_true(p.sized && p.typed);
 		assert_int_equal(p.bytes, cases[i].bytes);
 		assert_int_equal(p.received, cases[i].received);
 		/* Each of two groups has a size of its own. */
-		assert_int_equal(find_part(&k, true).received, 0);
+		assert_int_equal(compute_part(&k, true).received, 0);
 	}
 }
 

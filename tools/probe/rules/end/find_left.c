@@ -162,15 +162,6 @@ static char *last_call_text(struct report *r, uint32_t i)
 	return all;
 }
 
-static void append_text(char **text, char *more)
-{
-	char *was = *text;
-
-	*text = tool_format("%s\n%s", was, more);
-	free(was);
-	free(more);
-}
-
 static void say_what_others_did(struct report *r, uint32_t first, char **text)
 {
 	uint64_t event = moment_of_leaving(r, first);
