@@ -72,7 +72,7 @@ struct report {
 	struct kernel_log kernel_log; /* read at the first use */
 	bool kernel_log_known;
 	bool left; /* a rank ended and that is reported: what the others did then follows from it */
-	bool ended_together; /* signals ended all ranks, and that is reported: in which call they were says nothing */
+	bool ended_together; /* signals ended all ranks in the middle of their work: in which call they were says nothing */
 	const struct stuck *stands;
 	bool with_stacks; /* complete stacks, with file:line */
 	unsigned top;
@@ -91,6 +91,8 @@ void report_findings(struct report *r);
 void find_left(
 	struct report *r); /* which rank ended first, and how; called before the functions below */
 void find_stuck(struct report *r);
+void find_ended_together(
+	struct report *r); /* after all others: whatever was wrong before comes first */
 /* Ranks that were ended by their library: called after the findings that may be the cause. */
 void find_fatal_errors(struct report *r);
 void find_trouble(struct report

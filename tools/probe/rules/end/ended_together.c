@@ -151,6 +151,11 @@ static bool is_work_interrupted(struct report *r)
 	return !hang && (!s || s->age_max < CUT_OFF_NS);
 }
 
+bool is_ended_together(struct report *r)
+{
+	return r->g.folders.n > 1 && all_ended_by_signal(r) && is_work_interrupted(r);
+}
+
 void find_ended_together(struct report *r)
 {
 	const unsigned n = r->g.folders.n;
@@ -160,7 +165,7 @@ void find_ended_together(struct report *r)
 	char *text, *host, *within, *steps;
 	uint32_t sample = 0;
 
-	if (n < 2 || !all_ended_by_signal(r) || !is_work_interrupted(r))
+	if (!r->ended_together)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		step = r->g.rank[i].last.rows ? r->g.rank[i].last.step : 0;
@@ -189,7 +194,6 @@ void find_ended_together(struct report *r)
 		name_call(f, &r->g.rank[sample].last);
 	f->event = moment_of_leaving(r, 0);
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
-	r->ended_together = true;
 	free(host);
 	free(within);
 	free(steps);

@@ -449,7 +449,7 @@ void find_left(struct report *r)
 	if ((first < 0 || how_it_left(r, (uint32_t)first) == SILENT) && find_ended_host(r))
 		return;
 	if (first < 0) {
-		find_ended_together(r);
+		r->ended_together = is_ended_together(r);
 		return;
 	}
 	d = &r->g.folders.dir[first];
