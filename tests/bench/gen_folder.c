@@ -161,6 +161,12 @@ static const char *gen_api_of(const struct row *r)
 	return r->other ? "MPI_Bcast" : r->world ? "MPI_Allreduce" : "MPI_Allgather";
 }
 
+/* Elements: the result of an all-gather has a part of each rank. */
+static int gen_count_of(const struct row *r)
+{
+	return r->out && !r->world ? 1024 * group : 1024;
+}
+
 static const char *op_of(const struct row *r)
 {
 	return r->other ? "broadcast" : r->world ? "all_reduce" : "all_gather";
@@ -173,14 +179,15 @@ static void write_csv_row(FILE *f, const struct row *r)
 	if (!r->open)
 		snprintf(dur, sizeof(dur), "%llu", (unsigned long long)r->dur);
 	fprintf(f,
-		"%d,,%llu,mpi,%s,%s,%016llx,%ld,%d,%d,%s,%s,,%s,0,float32,,1024,4096,%.9g,%.9g,"
+		"%d,,%llu,mpi,%s,%s,%016llx,%ld,%d,%d,%s,%s,,%s,0,float32,,%d,%d,%.9g,%.9g,"
 		"%.9g,%.9g,0,%d,0,%llu,%s,%d,%d,%s,,,,,,,,,,\n",
 		r->step, (unsigned long long)r->seq, gen_api_of(r), op_of(r),
 		(unsigned long long)gen_comm_of(r->rank, r->world), r->comm_seq,
 		r->world ? r->rank : r->rank % group, r->world ? ranks : group,
 		r->world && !r->other ? "sum" : "", r->other ? "0" : "", r->out ? "out" : "in",
-		r->min, r->max, r->mean, r->norm, r->nan, (unsigned long long)r->start, dur,
-		1000 + r->rank, r->world ? 1 : 2, r->open ? "open" : "");
+		gen_count_of(r), 4 * gen_count_of(r), r->min, r->max, r->mean, r->norm, r->nan,
+		(unsigned long long)r->start, dur, 1000 + r->rank, r->world ? 1 : 2,
+		r->open ? "open" : "");
 }
 
 /* ---- compact files ---- */
@@ -234,15 +241,15 @@ static void write_compact_call(int fd, const struct row *row, unsigned n)
 		.name = names};
 
 	for (unsigned i = 0; i < n; i++)
-		tensor[i] = (struct journal_tensor){.count = 1024,
-			.bytes = 4096,
+		tensor[i] = (struct journal_tensor){.count = (uint64_t)gen_count_of(&row[i]),
+			.bytes = 4 * (uint64_t)gen_count_of(&row[i]),
 			.comm_seq = JOURNAL_NONE64,
 			.peer = JOURNAL_NONE,
 			.tag = JOURNAL_NONE,
 			.dtype = DT_FLOAT32,
 			.io = row[i].out ? IO_OUT : IO_IN,
 			.ndim = JOURNAL_NDIM_NONE,
-			.stats = {.n = 1024,
+			.stats = {.n = (uint64_t)gen_count_of(&row[i]),
 				.nans = (uint64_t)row[i].nan,
 				.min.f = row[i].min,
 				.max.f = row[i].max,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gather, scatter and what is like them, of which one rank passes another count or type in one step (mpi_signatures.c): the rank,
-# the step and what differs. And what the MPI standard allows, or does not look at, of which nothing is said.
+# the step and what differs. Nothing is reported of what the MPI standard allows, or does not look at.
 # timeout: 600
 # long: each change of each operation with each MPI
 . "$(dirname "$0")/lib.sh"

@@ -61,7 +61,7 @@ static const void *spoil_input(int what, const void *p, int count)
 	return copy;
 }
 
-static void end_call(int what, const void *sent, const void *own, void *out, int count)
+static void pass_result(int what, const void *sent, const void *own, void *out, int count)
 {
 	if (sent != own)
 		free((void *)(size_t)sent);
@@ -69,7 +69,7 @@ static void end_call(int what, const void *sent, const void *own, void *out, int
 		flip_bit(out, count);
 }
 
-static int ranks_of(MPI_Comm comm)
+static int count_ranks(MPI_Comm comm)
 {
 	int n;
 
@@ -92,7 +92,7 @@ int MPI_Reduce(
 	const void *sent = spoil_input(what, in, count);
 
 	err = PMPI_Reduce(sent, out, count, type, op, root, comm);
-	end_call(what, sent, in, out, is_root(root, comm) ? count : 0);
+	pass_result(what, sent, in, out, is_root(root, comm) ? count : 0);
 	return err;
 }
 
@@ -103,7 +103,7 @@ int MPI_Gather(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_D
 	const void *sent = spoil_input(what, in, n);
 
 	err = PMPI_Gather(sent, n, type, out, m, to, root, comm);
-	end_call(what, sent, in, out, is_root(root, comm) ? m * ranks_of(comm) : 0);
+	pass_result(what, sent, in, out, is_root(root, comm) ? m * count_ranks(comm) : 0);
 	return err;
 }
 
@@ -111,10 +111,10 @@ int MPI_Scatter(const void *in, int n, MPI_Datatype type, void *out, int m, MPI_
 	int root, MPI_Comm comm)
 {
 	int what = taken(), err;
-	const void *sent = is_root(root, comm) ? spoil_input(what, in, n * ranks_of(comm)) : in;
+	const void *sent = is_root(root, comm) ? spoil_input(what, in, n * count_ranks(comm)) : in;
 
 	err = PMPI_Scatter(sent, n, type, out, m, to, root, comm);
-	end_call(what, sent, in, out, m);
+	pass_result(what, sent, in, out, m);
 	return err;
 }
 
@@ -125,7 +125,7 @@ int MPI_Allgather(
 	const void *sent = spoil_input(what, in, n);
 
 	err = PMPI_Allgather(sent, n, type, out, m, to, comm);
-	end_call(what, sent, in, out, m * ranks_of(comm));
+	pass_result(what, sent, in, out, m * count_ranks(comm));
 	return err;
 }
 
@@ -133,10 +133,10 @@ int MPI_Alltoall(
 	const void *in, int n, MPI_Datatype type, void *out, int m, MPI_Datatype to, MPI_Comm comm)
 {
 	int what = taken(), err;
-	const void *sent = spoil_input(what, in, n * ranks_of(comm));
+	const void *sent = spoil_input(what, in, n * count_ranks(comm));
 
 	err = PMPI_Alltoall(sent, n, type, out, m, to, comm);
-	end_call(what, sent, in, out, m * ranks_of(comm));
+	pass_result(what, sent, in, out, m * count_ranks(comm));
 	return err;
 }
 
@@ -147,7 +147,7 @@ int MPI_Gatherv(const void *in, int n, MPI_Datatype type, void *out, const int m
 	const void *sent = spoil_input(what, in, n);
 
 	err = PMPI_Gatherv(sent, n, type, out, m, at, to, root, comm);
-	end_call(what, sent, in, out, is_root(root, comm) ? m[0] : 0);
+	pass_result(what, sent, in, out, is_root(root, comm) ? m[0] : 0);
 	return err;
 }
 
@@ -155,13 +155,13 @@ int MPI_Scatterv(const void *in, const int n[], const int at[], MPI_Datatype typ
 	MPI_Datatype to, int root, MPI_Comm comm)
 {
 	int what = taken(), err;
-	const void *sent =
-		is_root(root, comm)
-			? spoil_input(what, in, at[ranks_of(comm) - 1] + n[ranks_of(comm) - 1])
-			: in;
+	const void *sent = is_root(root, comm)
+				   ? spoil_input(what, in,
+					     at[count_ranks(comm) - 1] + n[count_ranks(comm) - 1])
+				   : in;
 
 	err = PMPI_Scatterv(sent, n, at, type, out, m, to, root, comm);
-	end_call(what, sent, in, out, m);
+	pass_result(what, sent, in, out, m);
 	return err;
 }
 
@@ -172,7 +172,7 @@ int MPI_Allgatherv(const void *in, int n, MPI_Datatype type, void *out, const in
 	const void *sent = spoil_input(what, in, n);
 
 	err = PMPI_Allgatherv(sent, n, type, out, m, at, to, comm);
-	end_call(what, sent, in, out, m[0]);
+	pass_result(what, sent, in, out, m[0]);
 	return err;
 }
 
@@ -182,7 +182,7 @@ int MPI_Alltoallv(const void *in, const int n[], const int from[], MPI_Datatype 
 	int what = taken(), err;
 
 	err = PMPI_Alltoallv(in, n, from, type, out, m, at, to, comm);
-	end_call(what, in, in, out, m[0]);
+	pass_result(what, in, in, out, m[0]);
 	return err;
 }
 
@@ -190,10 +190,10 @@ int MPI_Reduce_scatter_block(
 	const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
 	int what = taken(), err;
-	const void *sent = spoil_input(what, in, n * ranks_of(comm));
+	const void *sent = spoil_input(what, in, n * count_ranks(comm));
 
 	err = PMPI_Reduce_scatter_block(sent, out, n, type, op, comm);
-	end_call(what, sent, in, out, n);
+	pass_result(what, sent, in, out, n);
 	return err;
 }
 
@@ -204,7 +204,7 @@ int MPI_Reduce_scatter(
 
 	PMPI_Comm_rank(comm, &me);
 	err = PMPI_Reduce_scatter(in, out, n, type, op, comm);
-	end_call(what, in, in, out, n[me]);
+	pass_result(what, in, in, out, n[me]);
 	return err;
 }
 
@@ -214,7 +214,7 @@ int MPI_Scan(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op,
 	const void *sent = spoil_input(what, in, count);
 
 	err = PMPI_Scan(sent, out, count, type, op, comm);
-	end_call(what, sent, in, out, count);
+	pass_result(what, sent, in, out, count);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/probe/model/join/signature.h"
 #include "tools/probe/model/gather.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
@@ -351,7 +352,10 @@ static void unlike(void **state)
 		{UNLIKE_ROOT, "broadcast", {.root = 1}},
 		{UNLIKE_DTYPE, "all_reduce", {.dtype = 1}},
 		{UNLIKE_BYTES, "all_reduce", {.in_bytes = 1}},
-		{UNLIKE_NOTHING, "gather", {.in_bytes = 1}}, /* each rank may give another amount */
+		{UNLIKE_BYTES, "gather", {.in_bytes = 1}},
+		{UNLIKE_NOTHING, "gather_v",
+			{.in_bytes = 1}}, /* each rank may give another amount */
+		{UNLIKE_DTYPE, "gather_v", {.dtype = 1}},
 		{UNLIKE_NOTHING, "all_to_all_v", {.in_bytes = 1, .dtype = 1}},
 	};
 
@@ -363,6 +367,9 @@ static void unlike(void **state)
 		for (uint32_t r = 0; r < RANKS; r++) {
 			struct call k = make_report_call(r, 0, cases[i].op, 100, 100);
 
+			/* It is not the root that has an output. */
+			if (strcmp(cases[i].op, "gather") == 0)
+				k.out_bytes = 0;
 			if (r == 3 && cases[i].other.op)
 				k.op = word("reduce");
 			if (r == 3 && cases[i].other.redop)
@@ -382,6 +389,53 @@ static void unlike(void **state)
 		}
 		end(&m);
 	}
+}
+
+/* What one rank sends is compared with what another one receives from it. */
+static void parts_of_both_sides(void **state)
+{
+	static const struct {
+		const char *op;
+		uint64_t in, out, bytes, received;
+	} cases[] = {
+		{"gather", 400, 2000, 400, 400},
+		{"gather", 400, 1000, 400, 200},
+		{"gather", 400, 0, 400, 0}, /* not the root */
+		{"scatter", 2000, 400, 400, 400},
+		{"scatter", 0, 400, 400, 400},
+		{"all_gather", 400, 2000, 400, 400},
+		{"all_to_all", 2000, 1000, 400, 200},
+		{"broadcast", 0, 400, 400, 400},
+		{"all_reduce", 400, 800, 400, 0}, /* a sparse one */
+		{"reduce_scatter", 2000, 400, 2000, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct call k = make_report_call(0, 0, cases[i].op, 100, 100);
+		struct part p;
+
+		k.size = 5;
+		k.in_bytes = cases[i].in;
+		k.out_bytes = cases[i].out;
+		p = compute_part(&k, false);
+		assert_true(p.sized && p.typed);
+		assert_int_equal(p.bytes, cases[i].bytes);
+		assert_int_equal(p.received, cases[i].received);
+		/* Each of two groups has a size of its own. */
+		assert_int_equal(compute_part(&k, true).received, 0);
+	}
+}
+
+static void copied_types(void **state)
+{
+	(void)state;
+	assert_true(is_copied_alike(word("gather"), word("float32"), word("uint8")));
+	assert_true(is_copied_alike(word("broadcast"), word("int32"), word("uint32")));
+	assert_true(is_copied_alike(word("scatter"), word("complex64"), word("float32")));
+	assert_false(is_copied_alike(word("gather"), word("float32"), word("int32")));
+	assert_false(is_copied_alike(word("scatter"), word("float32"), word("float64")));
+	assert_false(is_copied_alike(word("all_reduce"), word("int32"), word("uint32")));
 }
 
 /* An open call of a running job, from its journal: no reduction, dtype or bytes. Only known terms are compared. */
@@ -487,6 +541,8 @@ int main(void)
 		cmocka_unit_test(out_of_order),
 		cmocka_unit_test(not_joined),
 		cmocka_unit_test(unlike),
+		cmocka_unit_test(parts_of_both_sides),
+		cmocka_unit_test(copied_types),
 		cmocka_unit_test(unlike_open),
 		cmocka_unit_test(unlike_known),
 		cmocka_unit_test(slowest),

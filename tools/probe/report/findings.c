@@ -673,6 +673,7 @@ void report_findings(struct report *r)
 	find_losses(r);
 	find_pace(r);
 	find_timing(r);
+	find_ended_together(r);
 	for (unsigned i = 0; i < r->nfinding; i++)
 		complete_finding(r, &r->finding[i]);
 	fold_consequences(r);

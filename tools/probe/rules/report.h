@@ -82,7 +82,7 @@ struct report {
 	struct kernel_log kernel_log; /* read at its first use */
 	bool kernel_log_known;
 	bool left; /* a rank ended and that is reported: what the others did then follows from it */
-	bool ended_together; /* signals ended all ranks, and that is reported: in which call they were says nothing */
+	bool ended_together; /* signals ended all ranks in the middle of their work: in which call they were says nothing */
 	const struct stuck *stands;
 	bool with_stacks; /* print complete stacks, with file:line */
 	unsigned top;
@@ -107,6 +107,8 @@ void report_findings(struct report *r);
 /* Which rank ended first, and how. The functions below depend on it. */
 void find_left(struct report *r);
 void find_stuck(struct report *r);
+/* Jobs that were ended from outside. Call it after all others: whatever was wrong before comes first. */
+void find_ended_together(struct report *r);
 /* Ranks that their library ended. Call it after the functions whose findings may be the cause. */
 void find_fatal_errors(struct report *r);
 /* Ranks that do different things, and which of them does something unusual. */

@@ -83,7 +83,7 @@ static struct meeting *start_meeting(struct meet *m, const struct call *c, unsig
 
 static struct terms terms_of(const struct call *c, bool inter)
 {
-	struct part p = find_part(c, inter);
+	struct part p = compute_part(c, inter);
 
 	return (struct terms){.rank = c->rank,
 		.api = c->api,
@@ -110,7 +110,7 @@ static unsigned count_known(const struct terms *t)
 }
 
 /* What one rank receives from each, or from the root, must be what the other one sends. */
-static bool have_unlike_sizes(const struct terms *a, const struct terms *b)
+static bool is_unlike_in_size(const struct terms *a, const struct terms *b)
 {
 	if (!a->sized || !b->sized)
 		return false;
@@ -120,7 +120,7 @@ static bool have_unlike_sizes(const struct terms *a, const struct terms *b)
 	       (b->received && a->bytes && b->received != a->bytes);
 }
 
-static bool have_unlike_types(const struct terms *a, const struct terms *b)
+static bool is_unlike_in_type(const struct terms *a, const struct terms *b)
 {
 	/* Without elements any type is right, if the parts have sizes of their own. */
 	if (!a->sized && (!a->bytes || !b->bytes))
@@ -140,9 +140,9 @@ static enum meet_unlike compare_terms(const struct terms *a, const struct terms 
 		return UNLIKE_ROOT;
 	if (!a->tensor || !b->tensor)
 		return UNLIKE_NOTHING;
-	if (have_unlike_sizes(a, b))
+	if (is_unlike_in_size(a, b))
 		return UNLIKE_BYTES;
-	if (have_unlike_types(a, b))
+	if (is_unlike_in_type(a, b))
 		return UNLIKE_DTYPE;
 	return a->permuted != b->permuted && is_combined_by_element(a->op) ? UNLIKE_LAYOUT
 									   : UNLIKE_NOTHING;

@@ -111,7 +111,7 @@ static uint64_t awaited_bytes(const struct call *c)
 	return dtype < 0 ? 0 : c->count * dtype_info((unsigned)dtype)->size;
 }
 
-struct part find_part(const struct call *c, bool inter)
+struct part compute_part(const struct call *c, bool inter)
 {
 	bool shared_in = ask_name(&parts_in, c->op), shared_out = ask_name(&parts_out, c->op);
 	uint64_t n = c->size > 0 ? (uint64_t)c->size : 0, in = c->in_bytes;

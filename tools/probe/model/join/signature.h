@@ -19,7 +19,7 @@ struct part {
 };
 
 /* inter: its communicator has two groups, whose sizes do not follow from the call. */
-struct part find_part(const struct call *c, bool inter);
+struct part compute_part(const struct call *c, bool inter);
 
 /* True for operations that combine the elements at the same place of each rank's memory, and are no mere copies. */
 bool is_combined_by_element(uint32_t op);

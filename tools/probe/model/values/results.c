@@ -142,7 +142,7 @@ static bool is_move(const struct meeting *m)
 }
 
 /* A rank that puts nothing in, such as all but the root of a scatter, has no values. */
-static bool are_inputs_known(const struct meeting *m)
+static bool has_known_inputs(const struct meeting *m)
 {
 	for (unsigned i = 0; i < m->n; i++)
 		if (!m->a[i].in && m->a[i].in_bytes)
@@ -162,7 +162,7 @@ static bool sum_wanted(const struct meeting *m, double *want, double *have, doub
 	double parts = strcmp(redop, "avg") == 0 ? (double)m->n : 1;
 	uint64_t per = m->nin ? m->in_count / m->nin : 0;
 
-	if (m->bad || !are_inputs_known(m) || !m->nout || error < 0 || (!sum && !is_move(m)))
+	if (m->bad || !has_known_inputs(m) || !m->nout || error < 0 || (!sum && !is_move(m)))
 		return false;
 	if (sum && m->nout == m->n && m->out_count == m->in_count)
 		*have = m->out_sum / (double)m->n; /* all_reduce: each rank has the whole result */

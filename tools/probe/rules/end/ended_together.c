@@ -15,21 +15,12 @@
 #define GROUPS_SHOWN 4
 #define OTHERS_MAX 1024u
 
-static void append_text(char **text, char *more)
-{
-	char *was = *text;
-
-	*text = tool_format("%s\n%s", was, more);
-	free(was);
-	free(more);
-}
-
-static const char *host_of(const struct report *r, uint32_t i)
+static const char *get_rank_host(const struct report *r, uint32_t i)
 {
 	return r->g.folders.dir[i].meta.owner.host;
 }
 
-static char *ranks_text(const struct report *r, const bool *chosen)
+static char *format_chosen_ranks(const struct report *r, const bool *chosen)
 {
 	int *rank = tool_alloc((r->g.folders.n + 1) * sizeof(*rank));
 	unsigned n = 0;
@@ -44,7 +35,7 @@ static char *ranks_text(const struct report *r, const bool *chosen)
 }
 
 /* True if both ended in the same call, or both in no call. */
-static bool was_in_same_call(const struct report *r, uint32_t i, uint32_t k)
+static bool is_in_same_call(const struct report *r, uint32_t i, uint32_t k)
 {
 	const struct open_call *a = r->stuck.standing[i], *b = r->stuck.standing[k];
 
@@ -71,7 +62,7 @@ static char *format_activity(struct report *r, uint32_t i, const char *who, unsi
 }
 
 /* A line for each call that ranks were in. */
-static void append_activities(struct report *r, char **text)
+static void add_activities(struct report *r, char **text)
 {
 	unsigned nrank = r->g.folders.n, lines = 0, more = 0;
 	bool *named = tool_alloc(nrank * sizeof(*named)),
@@ -84,7 +75,7 @@ static void append_activities(struct report *r, char **text)
 		if (named[i])
 			continue;
 		for (uint32_t k = 0; k < nrank; k++) {
-			group[k] = k >= i && !named[k] && was_in_same_call(r, i, k);
+			group[k] = k >= i && !named[k] && is_in_same_call(r, i, k);
 			named[k] |= group[k];
 			n += group[k];
 		}
@@ -92,7 +83,7 @@ static void append_activities(struct report *r, char **text)
 			more += n;
 			continue;
 		}
-		who = ranks_text(r, group);
+		who = format_chosen_ranks(r, group);
 		append_text(text, format_activity(r, i, who, n));
 		free(who);
 	}
@@ -112,15 +103,16 @@ static bool find_spread(const struct report *r, struct lead *l, uint64_t *spread
 	return true;
 }
 
-static char *format_host(const struct report *r)
+static char *format_only_host(const struct report *r)
 {
 	for (uint32_t i = 1; i < r->g.folders.n; i++)
-		if (strcmp(host_of(r, i), host_of(r, 0)) != 0)
+		if (strcmp(get_rank_host(r, i), get_rank_host(r, 0)) != 0)
 			return tool_strdup("");
-	return *host_of(r, 0) ? tool_format(", all on host %s,", host_of(r, 0)) : tool_strdup("");
+	return *get_rank_host(r, 0) ? tool_format(", all on host %s,", get_rank_host(r, 0))
+				    : tool_strdup("");
 }
 
-static void append_times(struct report *r, char **text)
+static void add_times(struct report *r, char **text)
 {
 	struct shared_cores shared;
 	struct lead l;
@@ -138,17 +130,17 @@ static void append_times(struct report *r, char **text)
 					 "take that "
 					 "long"
 				       : "one signal to all of them can take that long")
-		     : tool_strdup("their ends are not told apart by the clock of the files"));
+		     : tool_strdup("the clock of the files does not distinguish their ends"));
 }
 
-static void name_all(const struct report *r, struct finding *f)
+static void add_all_concerned(const struct report *r, struct finding *f)
 {
 	for (uint32_t i = 0; i < r->g.folders.n && r->g.folders.n <= OTHERS_MAX; i++)
 		name_concerned(r, f, i);
 }
 
 /* Not if some waited for longer than work takes: then whatever held them up is the finding. */
-static bool was_work_going_on(struct report *r)
+static bool is_work_interrupted(struct report *r)
 {
 	bool hang;
 	const struct stuck *s = report_stuck(r, &hang);
@@ -157,6 +149,11 @@ static bool was_work_going_on(struct report *r)
 		if (was_told_of_error(r, i))
 			return false;
 	return !hang && (!s || s->age_max < CUT_OFF_NS);
+}
+
+bool is_ended_together(struct report *r)
+{
+	return r->g.folders.n > 1 && all_ended_by_signal(r) && is_work_interrupted(r);
 }
 
 void find_ended_together(struct report *r)
@@ -168,7 +165,7 @@ void find_ended_together(struct report *r)
 	char *text, *host, *within, *steps;
 	uint32_t sample = 0;
 
-	if (n < 2 || !all_ended_by_signal(r) || !was_work_going_on(r))
+	if (!r->ended_together)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		step = r->g.rank[i].last.rows ? r->g.rank[i].last.step : 0;
@@ -176,7 +173,7 @@ void find_ended_together(struct report *r)
 		high = step > high ? step : high;
 		sample = r->stuck.standing[i] && !r->stuck.standing[sample] ? i : sample;
 	}
-	host = format_host(r);
+	host = format_only_host(r);
 	within = find_spread(r, &l, &spread) ? tool_format(" within %s", out_time((double)spread))
 					     : tool_strdup("");
 	steps = low < high ? tool_format("steps %llu to %llu", (unsigned long long)low,
@@ -187,17 +184,16 @@ void find_ended_together(struct report *r)
 		"scheduler, a lack of memory on the host, or by the launcher after an error that a "
 		"library printed; nothing shows that a rank failed first",
 		steps, n, host, within);
-	append_activities(r, &text);
-	append_times(r, &text);
+	add_activities(r, &text);
+	add_times(r, &text);
 	f = add_finding(r, FINDING_KILLED_TOGETHER, text);
-	name_all(r, f);
+	add_all_concerned(r, f);
 	if (r->stuck.standing[sample])
 		name_call(f, &r->stuck.standing[sample]->call);
 	else if (r->g.rank[sample].last.rows)
 		name_call(f, &r->g.rank[sample].last);
 	f->event = moment_of_leaving(r, 0);
 	f->next = tool_format("probe report --stacks %s", r->g.folders.path);
-	r->ended_together = true;
 	free(host);
 	free(within);
 	free(steps);
@@ -215,14 +211,14 @@ bool find_ended_host(struct report *r)
 		return false;
 	chosen = tool_alloc(n * sizeof(*chosen));
 	for (uint32_t i = 0; i < n; i++)
-		chosen[i] = strcmp(host_of(r, i), host_of(r, l.first)) == 0;
-	who = ranks_text(r, chosen);
+		chosen[i] = strcmp(get_rank_host(r, i), get_rank_host(r, l.first)) == 0;
+	who = format_chosen_ranks(r, chosen);
 	text = tool_format(
 		"all %u ranks on host %s (%s) were ended by a signal at about the same time, %s "
 		"before any other rank: the host failed, or all its ranks were ended from "
 		"outside; none of them failed first",
-		l.n, host_of(r, l.first), who, out_time((double)l.by));
-	append_activities(r, &text);
+		l.n, get_rank_host(r, l.first), who, out_time((double)l.by));
+	add_activities(r, &text);
 	f = add_finding(r, FINDING_DIED, text);
 	for (uint32_t i = 0; i < n && n <= OTHERS_MAX; i++) {
 		if (chosen[i])

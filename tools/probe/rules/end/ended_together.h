@@ -9,9 +9,9 @@
 bool find_ended_host(struct report *r);
 
 /*
- * Adds a finding if signals ended all ranks in the middle of their work, and nothing shows that one was first. Call it only if
- * no first one was found.
+ * True if signals ended all ranks in the middle of their work. Call it only if no first one was found: then nothing shows that
+ * one was first.
  */
-void find_ended_together(struct report *r);
+bool is_ended_together(struct report *r);
 
 #endif

@@ -162,15 +162,6 @@ static char *last_call_text(struct report *r, uint32_t i)
 	return all;
 }
 
-static void append_text(char **text, char *more)
-{
-	char *was = *text;
-
-	*text = tool_format("%s\n%s", was, more);
-	free(was);
-	free(more);
-}
-
 static void say_what_others_did(struct report *r, uint32_t first, char **text)
 {
 	uint64_t event = moment_of_leaving(r, first);
@@ -457,7 +448,7 @@ void find_left(struct report *r)
 	if ((first < 0 || how_it_left(r, (uint32_t)first) == SILENT) && find_ended_host(r))
 		return;
 	if (first < 0) {
-		find_ended_together(r);
+		r->ended_together = is_ended_together(r);
 		return;
 	}
 	d = &r->g.folders.dir[first];

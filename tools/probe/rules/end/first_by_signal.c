@@ -153,7 +153,7 @@ static bool was_standstill_before(const struct report *r, const struct lead *l)
  * 30 on two cores, as long as a launcher takes to end the others there. If ends of several hosts are compared, there is also
  * some time between the hosts.
  */
-enum lead_proof judge_lead(struct report *r, const struct lead *l)
+enum lead_proof compute_lead_proof(struct report *r, const struct lead *l)
 {
 	struct shared_cores shared;
 	bool holder;
@@ -176,7 +176,8 @@ enum lead_proof judge_lead(struct report *r, const struct lead *l)
 
 bool find_first_host(struct report *r, struct lead *l)
 {
-	return find_lead(r, true, l) && l->n > 1 && !l->one_host && judge_lead(r, l) == LEAD_PROVEN;
+	return find_lead(r, true, l) && l->n > 1 && !l->one_host &&
+	       compute_lead_proof(r, l) == LEAD_PROVEN;
 }
 
 /* ---- the last calls, where times of death are not known ---- */
@@ -228,7 +229,7 @@ static int only_one_missing(const struct report *r)
 }
 
 /* True if it was silent for twice its longest pause before. */
-static bool was_silent_until(const struct report *r, uint32_t i, uint64_t until)
+static bool is_silent_until(const struct report *r, uint32_t i, uint64_t until)
 {
 	const struct rank_info *k = &r->g.rank[i];
 
@@ -243,7 +244,7 @@ static int only_one_silent(const struct report *r, uint64_t until)
 	int one;
 
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
-		heard[i] = !was_silent_until(r, i, until);
+		heard[i] = !is_silent_until(r, i, until);
 	one = only_one_in_no_call(r, heard);
 	free(heard);
 	return one;
@@ -269,7 +270,7 @@ static int only_one_late(const struct report *r)
 	one = one < 0 ? only_one_without_request(r) : one;
 	one = one < 0 ? only_one_missing(r) : one;
 	return one >= 0 && r->g.folders.n > 1 && r->g.rank[one].last.rows &&
-			       was_silent_until(r, (uint32_t)one, until) &&
+			       is_silent_until(r, (uint32_t)one, until) &&
 			       until < moment_of_last_call(r, (uint32_t)one) + LAUNCHER_ENDS_NS
 		       ? one
 		       : -1;
@@ -278,7 +279,7 @@ static int only_one_late(const struct report *r)
 int find_first_by_lead(struct report *r, bool *doubtful)
 {
 	struct lead l;
-	enum lead_proof proof = find_lead(r, false, &l) ? judge_lead(r, &l) : LEAD_UNPROVEN;
+	enum lead_proof proof = find_lead(r, false, &l) ? compute_lead_proof(r, &l) : LEAD_UNPROVEN;
 
 	*doubtful = proof == LEAD_LIKELY;
 	return proof == LEAD_UNPROVEN ? -1 : (int)l.first;

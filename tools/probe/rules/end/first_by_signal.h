@@ -28,7 +28,7 @@ bool find_lead(const struct report *r, bool whole_host, struct lead *l);
 
 /* LIKELY: these ended first, or signals to all were sent one after the other by a process that waited for a core. */
 enum lead_proof { LEAD_UNPROVEN, LEAD_LIKELY, LEAD_PROVEN };
-enum lead_proof judge_lead(struct report *r, const struct lead *l);
+enum lead_proof compute_lead_proof(struct report *r, const struct lead *l);
 
 /*
  * The index of the folder of the rank that ended first, or -1: nothing shows that one was first. by_lead: from times of death

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/rules/end/leaving.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "tools/lib/tool.h"
 
 /* How it left: whether it ended before its work was done, and left a message about the reason. */
 enum leaving how_it_left(const struct report *r, uint32_t i)
@@ -76,4 +79,13 @@ bool all_ended_by_signal(const struct report *r)
 	for (uint32_t i = 0; i < r->g.folders.n; i++)
 		n += how_it_left(r, i) == SILENT || has_finalized(&r->g.folders.dir[i]);
 	return n == r->g.folders.n && count_leaving(r, SILENT);
+}
+
+void append_text(char **text, char *more)
+{
+	char *was = *text;
+
+	*text = tool_format("%s\n%s", was, more);
+	free(was);
+	free(more);
 }

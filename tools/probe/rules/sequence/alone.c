@@ -10,9 +10,9 @@
 #include "tools/probe/rules/sequence/window.h"
 
 /* If a rank receives another size than it sends, that is no size of any other rank. */
-static uint64_t part_term(const struct call *c)
+static uint64_t compute_part_term(const struct call *c)
 {
-	struct part p = find_part(c, false);
+	struct part p = compute_part(c, false);
 
 	return !p.received || p.received == p.bytes ? p.bytes : hash_u64(p.bytes, p.received);
 }
@@ -31,7 +31,7 @@ static uint64_t term_of(const struct call *c, enum meet_unlike what)
 	case UNLIKE_LAYOUT:
 		return c->bits & CALL_PERMUTED;
 	default:
-		return part_term(c);
+		return compute_part_term(c);
 	}
 }
 
