@@ -273,7 +273,7 @@ static inline bool has_key_3(const uint64_t *a, const uint64_t *b)
 	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]));
 }
 
-static void add_piece(struct row_site *s, unsigned piece, const char *from, const char *end)
+static void add_row_piece(struct row_site *s, unsigned piece, const char *from, const char *end)
 {
 	unsigned begin = piece ? s->begin[piece - 1] + s->bytes[piece - 1] : 0;
 
@@ -303,7 +303,7 @@ static __attribute__((noinline)) bool init_row_site(
 	if (p - text > SITE_TEXT)
 		return false;
 	for (unsigned i = 0; i < ROW_PIECES; i++)
-		add_piece(s, i, i ? end[i - 1] : text, end[i]);
+		add_row_piece(s, i, i ? end[i - 1] : text, end[i]);
 	memcpy(s->key, key, sizeof(s->key));
 	memset(s->shape, 0, sizeof(s->shape));
 	s->tail_bytes = 0;
@@ -458,7 +458,7 @@ static inline char *put_time(char *p, struct row_memory *memory, uint64_t v)
 
 /* ---- a call's rows ---- */
 
-static inline char *copy_piece(char *p, const struct row_site *s, enum row_piece piece)
+static inline char *copy_row_piece(char *p, const struct row_site *s, enum row_piece piece)
 {
 	return copy_steps(p, s->text + s->begin[piece], s->bytes[piece]);
 }
@@ -542,7 +542,7 @@ static char *write_tail_columns(char *p, const struct record *r, const struct jo
 {
 	const struct journal_call *c = r->call;
 
-	p = copy_piece(p, site, PIECE_THREAD);
+	p = copy_row_piece(p, site, PIECE_THREAD);
 	if (c->stack)
 		p = write_u64(p, c->stack);
 	p = write_char(p, ',');
@@ -588,12 +588,12 @@ static inline char *write_known_row(char *p, const struct record *r, unsigned i,
 	m->row = p;
 	p = write_step_columns(p, c, &memory->step);
 	p = write_char(put_growing(p, &memory->seq, c->seq), ',');
-	p = copy_piece(p, site, PIECE_API);
+	p = copy_row_piece(p, site, PIECE_API);
 	if (__builtin_expect(v->comm_seq >= 0, 1))
 		p = put_growing(p, &memory->comm_seq, (uint64_t)v->comm_seq);
 	else if (v->comm_seq != JOURNAL_NONE64)
 		p = write_i64(p, v->comm_seq);
-	p = copy_piece(write_char(p, ','), site, PIECE_COMM);
+	p = copy_row_piece(write_char(p, ','), site, PIECE_COMM);
 	if (v->peer != JOURNAL_NONE)
 		p = write_i64(p, v->peer);
 	m->tensor = p = write_char(p, ',');
@@ -683,9 +683,9 @@ static char *write_plain_rows(char *p, const struct record *r, struct row_memory
 	if (__builtin_expect(!site, 0))
 		return NULL;
 	p = write_step_columns(p, c, &memory->step);
-	p = copy_piece(write_char(put_growing(p, &memory->seq, c->seq), ','), site, PIECE_API);
+	p = copy_row_piece(write_char(put_growing(p, &memory->seq, c->seq), ','), site, PIECE_API);
 	p = write_char(put_growing(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
-	p = copy_piece(p, site, PIECE_COMM);
+	p = copy_row_piece(p, site, PIECE_COMM);
 	if (c->peer != JOURNAL_NONE)
 		p = write_i64(p, c->peer);
 	tensor = p = write_char(p, ',');
