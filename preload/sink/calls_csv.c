@@ -403,7 +403,7 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 }
 
 /* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
-static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
+static inline char *write_growing_number(char *p, struct row_number *last, uint64_t v)
 {
 	char *digit = &last->text[last->bytes - 1];
 
@@ -437,7 +437,7 @@ static inline char *write_step_columns(
 }
 
 /* In a time, all but the last eight digits are usually those of the row before. */
-static inline char *put_time(char *p, struct row_memory *memory, uint64_t v)
+static inline char *write_start_time(char *p, struct row_memory *memory, uint64_t v)
 {
 	const uint64_t e8 = 100000000;
 	uint64_t rest = v - memory->tenths * e8;
@@ -587,10 +587,10 @@ static inline char *write_known_row(char *p, const struct record *r, unsigned i,
 		return NULL;
 	m->row = p;
 	p = write_step_columns(p, c, &memory->step);
-	p = write_char(put_growing(p, &memory->seq, c->seq), ',');
+	p = write_char(write_growing_number(p, &memory->seq, c->seq), ',');
 	p = copy_row_piece(p, site, PIECE_API);
 	if (__builtin_expect(v->comm_seq >= 0, 1))
-		p = put_growing(p, &memory->comm_seq, (uint64_t)v->comm_seq);
+		p = write_growing_number(p, &memory->comm_seq, (uint64_t)v->comm_seq);
 	else if (v->comm_seq != JOURNAL_NONE64)
 		p = write_i64(p, v->comm_seq);
 	p = copy_row_piece(write_char(p, ','), site, PIECE_COMM);
@@ -605,7 +605,7 @@ static inline char *write_known_row(char *p, const struct record *r, unsigned i,
 		p += COL_start_ns - COL_io;
 	}
 	m->after = p;
-	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
 	if (v->dur_ns != JOURNAL_NONE64)
 		p = write_i64(p, v->dur_ns);
 	p = write_char(p, ',');
@@ -625,7 +625,7 @@ static inline bool is_row_alike(const struct record *r, unsigned a, unsigned b)
 }
 
 /* Writes a further row of the call. */
-static inline char *put_row_alike(
+static inline char *write_row_alike(
 	char *p, const struct record *r, unsigned i, struct row_memory *memory, struct row_marks *m)
 {
 	const char *row = p, *after;
@@ -683,15 +683,16 @@ static char *write_plain_rows(char *p, const struct record *r, struct row_memory
 	if (__builtin_expect(!site, 0))
 		return NULL;
 	p = write_step_columns(p, c, &memory->step);
-	p = copy_row_piece(write_char(put_growing(p, &memory->seq, c->seq), ','), site, PIECE_API);
-	p = write_char(put_growing(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
+	p = copy_row_piece(
+		write_char(write_growing_number(p, &memory->seq, c->seq), ','), site, PIECE_API);
+	p = write_char(write_growing_number(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
 	p = copy_row_piece(p, site, PIECE_COMM);
 	if (c->peer != JOURNAL_NONE)
 		p = write_i64(p, c->peer);
 	tensor = p = write_char(p, ',');
 	p = write_tensor_columns(p, r, t, memory, &site->shape[0]);
 	after = p = write_statistics(p, r, t, memory);
-	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
 	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
 	if (__builtin_expect(site->tail_bytes && site->stack == c->stack, 1))
 		end = p = copy_steps(p, site->tail, site->tail_bytes);
@@ -729,7 +730,7 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 		char *end = NULL;
 
 		if (m.row && is_row_alike(r, i - 1, i)) {
-			p = put_row_alike(p, r, i, memory, &m);
+			p = write_row_alike(p, r, i, memory, &m);
 			continue;
 		}
 		if (memory) {
