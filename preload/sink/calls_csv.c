@@ -174,7 +174,7 @@ _Static_assert(
 		COL_thread == COL_dur_ns + 1 && COL_stack_id == COL_thread + 1 &&
 		COL_flags == COL_stack_id + 1 && COL_parent == COL_flags + 1 &&
 		COL_phase == COL_parent + 1 && COL_name == COL_phase + 1 && COL_tag == COL_name + 1,
-	"the order in which put_known_row() writes");
+	"the order in which write_known_row() writes");
 
 enum row_piece {
 	PIECE_API, /* lib to comm */
@@ -273,7 +273,7 @@ static inline bool has_key_3(const uint64_t *a, const uint64_t *b)
 	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]));
 }
 
-static void keep_piece(struct row_site *s, unsigned piece, const char *from, const char *end)
+static void add_row_piece(struct row_site *s, unsigned piece, const char *from, const char *end)
 {
 	unsigned begin = piece ? s->begin[piece - 1] + s->bytes[piece - 1] : 0;
 
@@ -283,7 +283,7 @@ static void keep_piece(struct row_site *s, unsigned piece, const char *from, con
 }
 
 /* Makes the text of a site. False: it is too long to be kept. */
-static __attribute__((noinline)) bool make_site(
+static __attribute__((noinline)) bool init_row_site(
 	struct row_site *s, const uint64_t *key, const struct record *r, uint32_t flags)
 {
 	const struct row_values values = {.flags = flags};
@@ -303,7 +303,7 @@ static __attribute__((noinline)) bool make_site(
 	if (p - text > SITE_TEXT)
 		return false;
 	for (unsigned i = 0; i < ROW_PIECES; i++)
-		keep_piece(s, i, i ? end[i - 1] : text, end[i]);
+		add_row_piece(s, i, i ? end[i - 1] : text, end[i]);
 	memcpy(s->key, key, sizeof(s->key));
 	memset(s->shape, 0, sizeof(s->shape));
 	s->tail_bytes = 0;
@@ -335,10 +335,10 @@ static inline struct row_site *find_row_site(
 	if (__builtin_expect(
 		    s->bytes[PIECE_API] && has_key_3(s->key, key) && s->key[3] == key[3], 1))
 		return s;
-	return make_site(s, key, r, flags) ? s : NULL;
+	return init_row_site(s, key, r, flags) ? s : NULL;
 }
 
-static inline uint64_t compute_type_word(const struct journal_tensor *t)
+static inline uint64_t compute_shape_word(const struct journal_tensor *t)
 {
 	return t->index | (uint64_t)t->dtype << 16 | (uint64_t)t->io << 24 |
 	       (uint64_t)t->ndim << 32;
@@ -348,7 +348,7 @@ static inline bool is_row_shape(const struct row_shape *s, const struct journal_
 {
 	const uint64_t *dim = (const uint64_t *)(t + 1);
 	uint64_t other = (s->key[0] ^ t->count) | (s->key[1] ^ t->bytes) |
-			 (s->key[2] ^ compute_type_word(t));
+			 (s->key[2] ^ compute_shape_word(t));
 
 	if (other || !s->bytes)
 		return false;
@@ -358,12 +358,12 @@ static inline bool is_row_shape(const struct row_shape *s, const struct journal_
 }
 
 /* Writes the columns of a tensor from io to bytes, and keeps them as the site's expected ones. */
-static __attribute__((noinline)) char *put_new_shape(char *p, const struct record *r,
+static __attribute__((noinline)) char *write_new_shape(char *p, const struct record *r,
 	const struct journal_tensor *t, struct row_memory *memory, uint16_t *expected)
 {
 	static const struct row_values none;
 	unsigned dims = t->ndim == JOURNAL_NDIM_NONE ? 0 : t->ndim;
-	uint64_t key[SHAPE_WORDS] = {t->count, t->bytes, compute_type_word(t)}, h;
+	uint64_t key[SHAPE_WORDS] = {t->count, t->bytes, compute_shape_word(t)}, h;
 	struct row_shape *s;
 	char *end;
 
@@ -403,7 +403,7 @@ static inline char *keep_row_number(char *p, struct row_number *last, uint64_t v
 }
 
 /* One that mostly is the one before and 1: only its last digit changes, but for one in ten. */
-static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
+static inline char *write_growing_number(char *p, struct row_number *last, uint64_t v)
 {
 	char *digit = &last->text[last->bytes - 1];
 
@@ -416,7 +416,8 @@ static inline char *put_growing(char *p, struct row_number *last, uint64_t v)
 }
 
 /* Step and micro step. */
-static inline char *put_steps(char *p, const struct journal_call *c, struct row_number *last)
+static inline char *write_step_columns(
+	char *p, const struct journal_call *c, struct row_number *last)
 {
 	uint64_t both = c->step | (uint64_t)c->micro_step << 32;
 	char *end;
@@ -436,7 +437,7 @@ static inline char *put_steps(char *p, const struct journal_call *c, struct row_
 }
 
 /* In a time, all but the last eight digits are usually those of the row before. */
-static inline char *put_time(char *p, struct row_memory *memory, uint64_t v)
+static inline char *write_start_time(char *p, struct row_memory *memory, uint64_t v)
 {
 	const uint64_t e8 = 100000000;
 	uint64_t rest = v - memory->tenths * e8;
@@ -457,23 +458,24 @@ static inline char *put_time(char *p, struct row_memory *memory, uint64_t v)
 
 /* ---- a call's rows ---- */
 
-static inline char *put_piece(char *p, const struct row_site *s, enum row_piece piece)
+static inline char *copy_row_piece(char *p, const struct row_site *s, enum row_piece piece)
 {
 	return copy_steps(p, s->text + s->begin[piece], s->bytes[piece]);
 }
 
 /* The columns from io to bytes. */
-static inline char *put_tensor(char *p, const struct record *r, const struct journal_tensor *t,
-	struct row_memory *memory, uint16_t *expected)
+static inline char *write_tensor_columns(char *p, const struct record *r,
+	const struct journal_tensor *t, struct row_memory *memory, uint16_t *expected)
 {
 	const struct row_shape *s = &memory->shape[*expected];
 
 	if (__builtin_expect(!is_row_shape(s, t), 0))
-		return put_new_shape(p, r, t, memory, expected);
+		return write_new_shape(p, r, t, memory, expected);
 	return copy_steps(p, s->text, s->bytes);
 }
 
-static inline char *put_nine_digits(char *p, const struct record *r, const struct journal_tensor *t)
+static inline char *write_nine_digits(
+	char *p, const struct record *r, const struct journal_tensor *t)
 {
 	static const struct row_values none;
 	const uint64_t counts = htole64(UINT64_C(0x2c302c302c30)); /* 0,0,0, */
@@ -487,14 +489,14 @@ static inline char *put_nine_digits(char *p, const struct record *r, const struc
 }
 
 /* Those of a tensor that has the minimum of the last one. */
-static __attribute__((noinline)) char *put_likely_statistics(
+static __attribute__((noinline)) char *write_likely_statistics(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_statistics *k)
 {
 	char *end;
 
 	if (k->bytes && memcmp(&k->of, &t->stats, sizeof(t->stats)) == 0)
 		return copy_steps(p, k->text, k->bytes);
-	end = put_nine_digits(p, r, t);
+	end = write_nine_digits(p, r, t);
 	k->bytes = 0;
 	if (end - p <= STATISTICS_TEXT) {
 		k->of = t->stats;
@@ -508,7 +510,7 @@ static __attribute__((noinline)) char *put_likely_statistics(
  * The columns of the statistics. A buffer that has not changed since the last call, a flag or a constant has those of the
  * last row. They are kept when the minimum comes a second time: other numbers cost nothing.
  */
-static inline char *put_statistics(
+static inline char *write_statistics(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_memory *memory)
 {
 	static const struct row_values none;
@@ -522,10 +524,10 @@ static inline char *put_statistics(
 	if (__builtin_expect(!has_nine_digits(dtype_info(t->dtype)), 0))
 		return put_columns(p, r, t, "", &none, COL_min, COL_infs);
 	if (k->of.min.u == s->min.u)
-		return put_likely_statistics(p, r, t, k);
+		return write_likely_statistics(p, r, t, k);
 	k->of.min.u = s->min.u;
 	k->bytes = 0;
-	return put_nine_digits(p, r, t);
+	return write_nine_digits(p, r, t);
 }
 
 /* True if all columns after the tag are empty. */
@@ -535,12 +537,12 @@ static inline bool is_tail_empty(const struct row_values *v)
 }
 
 /* The columns from the thread on. */
-static char *put_tail(char *p, const struct record *r, const struct journal_tensor *t,
+static char *write_tail_columns(char *p, const struct record *r, const struct journal_tensor *t,
 	const char *name, const struct row_values *v, struct row_site *site)
 {
 	const struct journal_call *c = r->call;
 
-	p = put_piece(p, site, PIECE_THREAD);
+	p = copy_row_piece(p, site, PIECE_THREAD);
 	if (c->stack)
 		p = write_u64(p, c->stack);
 	p = write_char(p, ',');
@@ -565,7 +567,7 @@ static char *put_tail(char *p, const struct record *r, const struct journal_tens
 	p[COLUMNS_AFTER_TAG - 1] = '\n';
 	return p + COLUMNS_AFTER_TAG;
 }
-_Static_assert(COLUMNS_AFTER_TAG <= COPY_NUMBER, "the commas of put_tail()");
+_Static_assert(COLUMNS_AFTER_TAG <= COPY_NUMBER, "the commas of write_tail_columns()");
 
 /* Parts of a row that the next one of the same call has too: `row` to `tensor`, and `after` to `end`. */
 struct row_marks {
@@ -574,7 +576,7 @@ struct row_marks {
 };
 
 /* Writes a row, of which only the numbers that differ from call to call are made. NULL: the text of its site is not kept. */
-static inline char *put_known_row(char *p, const struct record *r, unsigned i,
+static inline char *write_known_row(char *p, const struct record *r, unsigned i,
 	const struct row_values *v, struct row_memory *memory, struct row_marks *m)
 {
 	const struct journal_call *c = r->call;
@@ -584,30 +586,30 @@ static inline char *put_known_row(char *p, const struct record *r, unsigned i,
 	if (__builtin_expect(!site, 0))
 		return NULL;
 	m->row = p;
-	p = put_steps(p, c, &memory->step);
-	p = write_char(put_growing(p, &memory->seq, c->seq), ',');
-	p = put_piece(p, site, PIECE_API);
+	p = write_step_columns(p, c, &memory->step);
+	p = write_char(write_growing_number(p, &memory->seq, c->seq), ',');
+	p = copy_row_piece(p, site, PIECE_API);
 	if (__builtin_expect(v->comm_seq >= 0, 1))
-		p = put_growing(p, &memory->comm_seq, (uint64_t)v->comm_seq);
+		p = write_growing_number(p, &memory->comm_seq, (uint64_t)v->comm_seq);
 	else if (v->comm_seq != JOURNAL_NONE64)
 		p = write_i64(p, v->comm_seq);
-	p = put_piece(write_char(p, ','), site, PIECE_COMM);
+	p = copy_row_piece(write_char(p, ','), site, PIECE_COMM);
 	if (v->peer != JOURNAL_NONE)
 		p = write_i64(p, v->peer);
 	m->tensor = p = write_char(p, ',');
 	if (__builtin_expect(t != NULL, 1)) {
-		p = put_tensor(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
-		p = put_statistics(p, r, t, memory);
+		p = write_tensor_columns(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
+		p = write_statistics(p, r, t, memory);
 	} else {
 		memset(p, ',', COL_start_ns - COL_io);
 		p += COL_start_ns - COL_io;
 	}
 	m->after = p;
-	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
 	if (v->dur_ns != JOURNAL_NONE64)
 		p = write_i64(p, v->dur_ns);
 	p = write_char(p, ',');
-	m->end = p = put_tail(p, r, t, t ? r->name[i] : "", v, site);
+	m->end = p = write_tail_columns(p, r, t, t ? r->name[i] : "", v, site);
 	m->shape = site->shape;
 	return p;
 }
@@ -623,7 +625,7 @@ static inline bool is_row_alike(const struct record *r, unsigned a, unsigned b)
 }
 
 /* Writes a further row of the call. */
-static inline char *put_row_alike(
+static inline char *write_row_alike(
 	char *p, const struct record *r, unsigned i, struct row_memory *memory, struct row_marks *m)
 {
 	const char *row = p, *after;
@@ -631,8 +633,8 @@ static inline char *put_row_alike(
 	p = copy_steps(p, m->row, (size_t)(m->tensor - m->row));
 	m->row = row;
 	m->tensor = p;
-	p = put_tensor(p, r, r->tensor[i], memory, &m->shape[i % SITE_TENSORS]);
-	after = p = put_statistics(p, r, r->tensor[i], memory);
+	p = write_tensor_columns(p, r, r->tensor[i], memory, &m->shape[i % SITE_TENSORS]);
+	after = p = write_statistics(p, r, r->tensor[i], memory);
 	p = copy_steps(p, m->after, (size_t)(m->end - m->after));
 	m->after = after;
 	m->end = p;
@@ -647,11 +649,11 @@ static inline bool is_tensor_plain(const struct journal_tensor *t, const char *n
 	return is_plain_tensor(t) && !(t->flags & TF_CRC) && !*name;
 }
 
-static __attribute__((noinline)) char *put_new_tail(
+static __attribute__((noinline)) char *write_new_tail(
 	char *p, const struct record *r, const struct journal_tensor *t, struct row_site *site)
 {
 	const struct row_values v = settle_plain_row(r->clock, r->call, t);
-	char *end = put_tail(p, r, t, "", &v, site);
+	char *end = write_tail_columns(p, r, t, "", &v, site);
 
 	site->tail_bytes = 0;
 	if (end - p <= SITE_TAIL) {
@@ -666,7 +668,7 @@ static __attribute__((noinline)) char *put_new_tail(
  * The rows of nearly all calls: they were complete when they returned, have no tag, parent or name, and their tensors have
  * no messages of their own. NULL: it is another one.
  */
-static char *put_plain_rows(char *p, const struct record *r, struct row_memory *memory)
+static char *write_plain_rows(char *p, const struct record *r, struct row_memory *memory)
 {
 	const struct journal_call *c = r->call;
 	const struct journal_tensor *t = r->tensor[0];
@@ -680,21 +682,22 @@ static char *put_plain_rows(char *p, const struct record *r, struct row_memory *
 	site = find_row_site(memory, r, c->flags | (no_statistics ? CF_NOSTATS : 0u));
 	if (__builtin_expect(!site, 0))
 		return NULL;
-	p = put_steps(p, c, &memory->step);
-	p = put_piece(write_char(put_growing(p, &memory->seq, c->seq), ','), site, PIECE_API);
-	p = write_char(put_growing(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
-	p = put_piece(p, site, PIECE_COMM);
+	p = write_step_columns(p, c, &memory->step);
+	p = copy_row_piece(
+		write_char(write_growing_number(p, &memory->seq, c->seq), ','), site, PIECE_API);
+	p = write_char(write_growing_number(p, &memory->comm_seq, (uint64_t)c->comm_seq), ',');
+	p = copy_row_piece(p, site, PIECE_COMM);
 	if (c->peer != JOURNAL_NONE)
 		p = write_i64(p, c->peer);
 	tensor = p = write_char(p, ',');
-	p = put_tensor(p, r, t, memory, &site->shape[0]);
-	after = p = put_statistics(p, r, t, memory);
-	p = write_char(put_time(p, memory, clock_to_real(r->clock, c->start)), ',');
+	p = write_tensor_columns(p, r, t, memory, &site->shape[0]);
+	after = p = write_statistics(p, r, t, memory);
+	p = write_char(write_start_time(p, memory, clock_to_real(r->clock, c->start)), ',');
 	p = write_char(write_i64(p, row_dur_ns(r->clock, c->start, c->end)), ',');
 	if (__builtin_expect(site->tail_bytes && site->stack == c->stack, 1))
 		end = p = copy_steps(p, site->tail, site->tail_bytes);
 	else
-		end = p = put_new_tail(p, r, t, site);
+		end = p = write_new_tail(p, r, t, site);
 	for (unsigned i = 1; i < r->n; i++) {
 		t = r->tensor[i];
 		if (__builtin_expect(!is_tensor_plain(t, r->name[i]) ||
@@ -702,8 +705,8 @@ static char *put_plain_rows(char *p, const struct record *r, struct row_memory *
 			    0))
 			return NULL;
 		p = copy_steps(p, row, (size_t)(tensor - row));
-		p = put_tensor(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
-		p = put_statistics(p, r, t, memory);
+		p = write_tensor_columns(p, r, t, memory, &site->shape[i % SITE_TENSORS]);
+		p = write_statistics(p, r, t, memory);
 		p = copy_steps(p, after, (size_t)(end - after));
 	}
 	return p;
@@ -717,7 +720,7 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 	unsigned i = 0;
 
 	if (memory && plain && r->n) {
-		p = put_plain_rows(p, r, memory);
+		p = write_plain_rows(p, r, memory);
 		if (__builtin_expect(p != NULL, 1))
 			return (size_t)(p - at);
 		p = at;
@@ -727,7 +730,7 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 		char *end = NULL;
 
 		if (m.row && is_row_alike(r, i - 1, i)) {
-			p = put_row_alike(p, r, i, memory, &m);
+			p = write_row_alike(p, r, i, memory, &m);
 			continue;
 		}
 		if (memory) {
@@ -736,7 +739,7 @@ size_t rows_format(char *at, const struct record *r, struct row_memory *memory)
 					? settle_plain_row(r->clock, r->call, t)
 					: settle_row(r->clock, r->call, r->end, t, r->open);
 
-			end = put_known_row(p, r, i, &v, memory, &m);
+			end = write_known_row(p, r, i, &v, memory, &m);
 		}
 		if (!end) {
 			m.row = NULL;

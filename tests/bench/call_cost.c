@@ -64,7 +64,7 @@ static void calls(long n)
 }
 
 /* With other numbers each time. */
-static void varied_calls(long n)
+static void make_varied_calls(long n)
 {
 	static uint32_t x = 1;
 
@@ -198,7 +198,7 @@ static long measure_files(void)
  * The writer's thread wakes each second, and on a busy machine the calls take longer than they should: they are made again
  * until it has written none of them.
  */
-static void count_rows(void (*fn)(long))
+static void measure_rows(void (*fn)(long))
 {
 	for (int i = 0; i < 100; i++) {
 		long before;
@@ -217,7 +217,10 @@ static void count_rows(void (*fn)(long))
 
 static void counted(void *arg)
 {
-	void (*fn)(long) = only_tests ? tests : with_waits ? sends : varied ? varied_calls : calls;
+	void (*fn)(long) = only_tests	? tests
+			   : with_waits ? sends
+			   : varied	? make_varied_calls
+					: calls;
 
 	if (only_tests)
 		MPI_Isend(in, 2, MPI_FLOAT, 0, 1, MPI_COMM_WORLD, &request);
@@ -225,7 +228,7 @@ static void counted(void *arg)
 	flush();
 	fn(10);
 	if (arg) {
-		count_rows(fn);
+		measure_rows(fn);
 	} else if (in_child) {
 		pid_t pid = fork();
 

@@ -568,6 +568,8 @@ static void usual_rows_do_not_depend_on_the_cache(void **state)
 
 			put_test_tensor(t, k, 0, 1 + odd_number() % 2);
 			t->dtype = types[odd_number() % 5];
+			t->bytes += odd_number() % 2;
+			t->index = (uint16_t)(odd_number() % 2);
 			t->comm_seq = JOURNAL_NONE64;
 			t->peer = t->tag = JOURNAL_NONE;
 			t->flags = odd_number() % 50 ? 0 : TF_NOSTATS;
