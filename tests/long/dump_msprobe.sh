@@ -30,6 +30,12 @@ run_both() { # LEVEL
 	TORCH_LIMIT=600 torchrun_plain 2 $app msprobe "$tmp/$1.peer.json"
 	new_out
 	TORCH_LIMIT=600 torchrun_with 2 PROBE_CONFIG="$tmp/$1.ours.json" $app
+	dumped "$1" "$tmp/$1.ours/step1"
+}
+# Without a dump `compare` only says that its path does not exist. libprobe says why there is none, as where the library lies in a folder
+# that has no ../configs with the list of preset ops.
+dumped() { # WHAT FOLDER
+	ok "$1: libprobe wrote a dump $([ -d "$2" ] || tail -2 "$tmp/with.err")" test -d "$2"
 }
 
 run_both L0
@@ -57,6 +63,7 @@ sed "s#^torch.manual_seed(1234)#from msprobe.pytorch import PrecisionDebugger, s
 "$python" "$tmp/guide.py" >"$tmp/guide.out" 2>&1 || fail "the guide's program with msprobe" "$(tail -5 "$tmp/guide.out")"
 new_out
 run_script "$tmp/with" 0 LD_PRELOAD="$lib" PROBE_CONFIG="$tmp/guide.ours.json" tests/apps/py/guide.py
+dumped "the guide's program" "$tmp/guide.ours/step0"
 "$python" tests/long/dump_msprobe.py "$tmp" >"$tmp/told" 2>"$tmp/told.err" || fail 'the tools of msprobe ran' "$(tail -5 "$tmp/told.err")"
 while read -r line; do
 	case $line in

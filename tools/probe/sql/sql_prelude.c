@@ -34,6 +34,10 @@ static const struct duckdb_column kind_columns[] = {
 #define TRAIN_OP(id, word, help) {word, "DOUBLE"},
 #include "terms/train_kind.def"
 	{"value", "DOUBLE"},
+	{"upper", "DOUBLE"},
+	{"lower", "DOUBLE"},
+	{"rows", "DOUBLE"},
+	{"rows_total", "DOUBLE"},
 	{"updates", "DOUBLE[]"},
 	{"ratios", "DOUBLE[]"},
 	{"shape", "VARCHAR"},
