@@ -20,6 +20,7 @@ is 'late_rank_is_named_and_not_who_gave_up' "$(of_case late_rank)" 'error bad [2
 like 'late_rank: what happened, with its numbers and the line' "$(field late_rank 'f["text"]')" \
 	'^step 1: rank 2 entered all_reduce #2 .* 12\.0 s after 3 ranks had given up, after waiting for it for 8\.00 s, called from prepare \(train.py:30\)'
 is 'late_rank_finds_no_hang' "$(field late_rank '[x["kind"] for x in all if x["severity"] == "bad"]')" "['error']"
+like 'late_rank: those who gave up were inside until they did' "$("$probe" report "$tmp/late_rank")" 'ranks 0,1,3: inside for 8\.00 s'
 like 'late_rank_has_all_ranks' "$("$probe" report "$tmp/late_rank")" 'ranks +4 \(0-3\) of 4'
 
 # The way in which a process ended is a note if all work was done, but not if others were interrupted or waited.

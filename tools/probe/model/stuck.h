@@ -34,6 +34,7 @@ struct absent {
 struct stuck {
 	const struct open_call *sample; /* the oldest */
 	uint64_t age_min, age_max;
+	uint64_t took_min, took_max; /* as ages, but of a call that failed the time until then */
 	bool joined; /* a collective: the absent ranks are known */
 	bool async; /* only started: no thread is blocked in it */
 	int *rank; /* world ranks, or -1 - index of a folder without rank */
