@@ -65,10 +65,15 @@ for f in $flavours; do
 	new_out
 	name="$f: mpi_errors: what could not be freed"
 	run_with $f 3 mpi_errors
-	fails_itself $f 3 mpi_errors ||
+	if ! fails_itself $f 3 mpi_errors; then
 		is "$f: mpi_errors: handles that could not be freed are known as before" \
 			"$(rows "$out" 'sum("guessed" in flags(r) for r in R), len({r["comm"] for r in R if r["api"] == "MPI_Allreduce" and r["count"] == "100"}), sorted({c["kind"] for c in C})')" \
 			"(0, 1, ['dup', 'world'])"
+		# Statuses of truncated receives say 8 elements (Open MPI), or whatever was there before (MPICH 4.0.2).
+		is "$f: mpi_errors: a truncated receive has no row of what arrived, and those beside it have" \
+			"$(rows "$out" '[(r["api"], r["tag"], r["io"], r["count"], r["max"]) for r in on("rank0") if r["op"] == "recv" and r["tag"] in "1 2 10 11 12".split()]')" \
+			"[('MPI_Recv', '1', '', '', ''), ('MPI_Irecv', '2', '', '', ''), ('MPI_Irecv', '10', 'out', '8', '8'), ('MPI_Irecv', '11', '', '', ''), ('MPI_Irecv', '12', 'out', '8', '8')]"
+	fi
 	if python=$(mpi_python $f); then
 		ALWAYS=1 both $f "$python tests/apps/mpi_py.py"
 	else
