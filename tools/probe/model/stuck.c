@@ -68,6 +68,12 @@ static void add_rank(int **rank, unsigned *n, unsigned *cap, int r)
 	(*rank)[(*n)++] = r;
 }
 
+/* ns. A call that a timeout ended is open for the ranks that waited for it, but it did not last longer than it took. */
+static uint64_t compute_took(const struct open_call *c)
+{
+	return c->call.bits & CALL_ERROR ? c->call.dur : c->age;
+}
+
 static void write_stuck_call(
 	struct stuck_list *l, const struct gather *g, const struct open_call *c)
 {
@@ -75,6 +81,7 @@ static void write_stuck_call(
 	uint32_t known = l->places.n;
 	struct group_place *place = table_get(&l->places, c->call.comm, hash_stuck_kind(c));
 	struct stuck *s;
+	uint64_t took = compute_took(c);
 
 	if (!place) {
 		l->more++;
@@ -86,6 +93,8 @@ static void write_stuck_call(
 		l->stuck[l->n++] = (struct stuck){.sample = c,
 			.age_min = c->age,
 			.age_max = c->age,
+			.took_min = took,
+			.took_max = took,
 			.joined = is_joined(c),
 			.async = (c->call.bits & CALL_ASYNC) != 0};
 	}
@@ -93,6 +102,10 @@ static void write_stuck_call(
 	/* A thread is blocked in the asynchronous operation nevertheless. */
 	if (l->standing[c->call.rank] == c)
 		s->async = false;
+	if (took < s->took_min)
+		s->took_min = took;
+	if (took > s->took_max)
+		s->took_max = took;
 	if (c->age < s->age_min)
 		s->age_min = c->age;
 	if (c->age > s->age_max) {

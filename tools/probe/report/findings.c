@@ -431,7 +431,7 @@ static bool add_to_circle(struct report *r, const struct stuck *s)
 	who = out_ranks(s->rank, s->n);
 	what = report_kind(r, s);
 	append_line(&f->text, tool_format("%s %s in %s for %s", who, s->n == 1 ? "waits" : "wait",
-				      what, out_time((double)s->age_max)));
+				      what, out_time((double)s->took_max)));
 	free(who);
 	free(what);
 	return true;
@@ -453,7 +453,7 @@ void find_stuck(struct report *r)
 		s->async    ? "did not complete"
 		: s->n == 1 ? "is blocked in"
 			    : "are blocked in",
-		what, (unsigned long long)s->sample->call.step, out_time((double)s->age_max),
+		what, (unsigned long long)s->sample->call.step, out_time((double)s->took_max),
 		s->sample->call.bits & CALL_ERROR ? ", and gave up"
 		: over				  ? " when the job ended"
 						  : "",

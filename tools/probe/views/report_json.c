@@ -365,7 +365,7 @@ static void json_stuck_calls(struct report *r)
 		json_bool("cause", s == cause);
 		json_bool("async", s->async);
 		json_bool("waiting", s->sample->waiting);
-		json_seconds("age_s", (double)s->age_max);
+		json_seconds("age_s", (double)s->took_max);
 		rank_list("ranks", s->rank, s->n);
 		json_list("absent");
 		for (unsigned k = 0; k < s->nabsent; k++) {

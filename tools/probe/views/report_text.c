@@ -378,9 +378,9 @@ static void print_stuck_calls(struct report *r, const struct stuck *s)
 		s->sample->call.bits & CALL_ASYNC ? "started and not completed for"
 		: s->sample->waiting		  ? "waiting for"
 						  : "inside for",
-		out_time((double)s->age_max));
-	if (s->n > 1 && strcmp(out_time((double)s->age_min), out_time((double)s->age_max)))
-		printf(" (the latest for %s)", out_time((double)s->age_min));
+		out_time((double)s->took_max));
+	if (s->n > 1 && strcmp(out_time((double)s->took_min), out_time((double)s->took_max)))
+		printf(" (the latest for %s)", out_time((double)s->took_min));
 	if (s->sample->ended_ok)
 		printf(" when the process finished");
 	putchar('\n');
