@@ -24,6 +24,7 @@ struct arrival {
 	bool telling; /* the digests have enough digits: equal ones are not a coincidence */
 	bool out_bad; /* NaN or Inf in an output */
 	bool failed; /* it returned an error, or completed with one */
+	bool in_place;
 };
 
 /*

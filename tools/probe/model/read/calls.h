@@ -31,6 +31,7 @@ enum call_bits {
 	CALL_GAPS = 4096, /* a tensor's elements have other elements between them */
 	CALL_PEERS_STEP =
 		8192, /* its rank marks no steps: `step` is that of the rank that shares the call */
+	CALL_IN_PLACE = 16384, /* the result takes the place of the input */
 };
 
 struct call {
