@@ -50,7 +50,7 @@ for m in $flavours; do
 		wait_until 60 grep -q "$config:2:16: step_interval: \"nonsense\"" "$tmp/started.err"
 		ok "$m: a wrong edit: file, line, key" grep -q "$config:2:16: step_interval" "$tmp/started.err"
 		is "$m: and nothing changes" "$(switches 0)" "[$off, $set, $on]"
-		# A right key beside an unknown one (nonsense), and no YAML at all: neither is taken, and nothing is said of the start of a job.
+		# A right key beside an unknown one (nonsense), and no YAML at all: neither is taken, and the message is not that of a start.
 		printf 'stack: false\nstep_intervall: 5 # nonsense\n' >"$config"
 		wait_until 60 grep -q "$config:2:1: \"step_intervall\": unknown key; did you mean step_interval?; the configuration stays as it was" "$tmp/started.err"
 		ok "$m: an unknown key: what was meant, and the whole edit is refused" grep -q 'did you mean step_interval?; the configuration stays' "$tmp/started.err"
