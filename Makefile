@@ -278,7 +278,7 @@ DEB_DEMO  := $(DEB_BUILD) $(if $(shell command -v mpicc),,mpich libmpich-dev)
 DEB_TEST  := g++ libunwind-dev libcmocka-dev openmpi-bin libopenmpi-dev mpich libmpich-dev gfortran python3 python3-mpi4py python3-numpy \
 	clang clang-format libclang-rt-dev gdb valgrind procps locales python3-venv python3-pip gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user \
 	musl musl-tools universal-ctags libjemalloc2 libjemalloc-dev libtcmalloc-minimal4 libgoogle-perftools-dev libgloo-dev
-DEB_LONG  := chromium graphviz debootstrap # tests/long only
+DEB_LONG  := chromium graphviz debootstrap rpm # tests/long only
 DEB_EXTRA := python3-torch clang-19 lld-19 pocl-opencl-icd ocl-icd-opencl-dev # not every Debian has them
 
 deps-build:

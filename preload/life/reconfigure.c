@@ -60,15 +60,19 @@ static void refuse_for(void *arg, const char *line)
 	if (config_is_note(line))
 		return;
 
-	/*
-	 * The part of the message about the default ("the default 100 is used") is not true here:
-	 * the old value stays.
-	 */
-	const char *instead = strstr(line, "; the default ");
-	int n = instead ? (int)(instead - line) : (int)strlen(line);
+	/* What the message says of the start of a job is not true here. */
+	static const char *const outcomes[] = {"; the default ", "; nothing is recorded ",
+		" It is ignored", "; it is ignored", "; the last one is used"};
+	const char *end = line + strlen(line);
 
+	for (unsigned i = 0; i < sizeof(outcomes) / sizeof(*outcomes); i++) {
+		const char *outcome = strstr(line, outcomes[i]);
+
+		if (outcome && outcome < end)
+			end = outcome;
+	}
 	m->wrong++;
-	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", n, line);
+	log_loss(LOSS_CONFIG, "%.*s; the configuration stays as it was", (int)(end - line), line);
 }
 
 static int fill_generation(struct generation_pair *p, struct making *m)

@@ -145,6 +145,13 @@ class Job:
             ins = ins[:-1]
         if self.due("moved", rank, step):
             outs[3] += 1e-4
+        # The root's own part stays where it is, and is empty in most steps.
+        if self.fault == "volume_in_place":
+            own = [0.5] * (5 if step >= WHEN else 0)
+            rest = [values(step, 0, f"to {b}", 4) for b in range(1, RANKS)]
+            self.collective(step, rank, "exchange", "scatter_v", t + 61200000, ins=own + sum(rest, []) if rank == 0 else None,
+                            outs=rest[rank - 1] if rank else None, root=0, **dict(self.flags, flags="inplace") if rank == 0 else {})
+            return
         # PyTorch has one function with and without splits.
         kind = dict(op="all_to_all", lib="c10d", api="c10d::ProcessGroupGloo::alltoall_base") if "split" in self.fault else dict(op="all_to_all_v")
         self.collective(step, rank, "exchange", start=t + 61200000, ins=ins, outs=outs, **kind)

@@ -50,6 +50,14 @@ for m in $flavours; do
 		wait_until 60 grep -q "$config:2:16: step_interval: \"nonsense\"" "$tmp/started.err"
 		ok "$m: a wrong edit: file, line, key" grep -q "$config:2:16: step_interval" "$tmp/started.err"
 		is "$m: and nothing changes" "$(switches 0)" "[$off, $set, $on]"
+		# A right key beside an unknown one (nonsense), and no YAML at all: neither is taken, and the message is not that of a start.
+		printf 'stack: false\nstep_intervall: 5 # nonsense\n' >"$config"
+		wait_until 60 grep -q "$config:2:1: \"step_intervall\": unknown key; did you mean step_interval?; the configuration stays as it was" "$tmp/started.err"
+		ok "$m: an unknown key: what was meant, and the whole edit is refused" grep -q 'did you mean step_interval?; the configuration stays' "$tmp/started.err"
+		printf 'stack: false\nrank: [nonsense\n\n' >"$config"
+		wait_until 60 grep -q "$config:4:1: no valid YAML: .*begins in line 2; the configuration stays as it was" "$tmp/started.err"
+		ok "$m: no YAML: where the bracket began, and recording goes on" grep -q 'begins in line 2; the configuration stays' "$tmp/started.err"
+		is "$m: still nothing changes" "$(switches 0)$(grep -c '"stack": false' "$out/rank0/meta.json")" "[$off, $set, $on]0"
 		printf 'journal_mib: 16\nstack_depth: 7\n' >"$config"
 		wait_until 60 grep -q '"stack_depth": 7' "$out/rank2/meta.json"
 		ok "$m: an edit takes effect" grep -q '"stack_depth": 7' "$out/rank2/meta.json"
@@ -66,7 +74,7 @@ for m in $flavours; do
 		is "$m: rank $r: messages too" "$(rows "$out" "all(r['comm_seq'] == r['step'] for r in on('rank$r') if r['op'] == 'send_recv')")" True
 	done
 	contract "$m: the folder" "$out"
-	grep -v nonsense "$tmp/started.err" >"$tmp/rest.err"
+	grep -vE 'nonsense|step_intervall|no valid YAML' "$tmp/started.err" >"$tmp/rest.err"
 	silent "$m: nothing is reported about changes that are fine" "$tmp/rest.err"
 done
 

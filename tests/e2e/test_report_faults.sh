@@ -52,6 +52,7 @@ count mismatch bad [2] 9 count all_reduce
 volume mismatch bad [2] 9 count all_to_all_v
 volume_varies mismatch bad [] 9 count all_to_all_v
 volume_split mismatch bad [] 9 count all_to_all
+volume_in_place None None None None None None
 shards None None None None None None
 stages None None None None None None
 volumes None None None None None None

@@ -380,7 +380,7 @@ static void explain_cost(const struct config *c)
 }
 
 /* The keys only and skip, which select from the list. */
-static void explain_selection(const struct config *c)
+static void print_selection(const struct config *c)
 {
 	char *only = explained_value(c, "only"), *skip = explained_value(c, "skip");
 
@@ -443,7 +443,7 @@ void explain_config(
 		print_explained("records", "nothing: disable is set");
 	} else {
 		explain_functions(list, e.n > 0);
-		explain_selection(c);
+		print_selection(c);
 		print_explained("ranks", "%s", c->rank.n ? ranks : "all");
 		explain_steps(c);
 		doubt_marker(c->step_marker, list, e.name, e.n);

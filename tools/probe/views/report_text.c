@@ -115,7 +115,8 @@ static void head_steps(const struct report *r)
 	if (g->calls && least < g->last_step)
 		printf(", the slowest rank at %llu", (unsigned long long)least);
 	if (now > g->last_step)
-		printf(runs ? ", now in %llu" : "; the last step was %llu", (unsigned long long)now);
+		printf(runs ? ", now in %llu" : "; the last step was %llu",
+			(unsigned long long)now);
 	if (*source && strcmp(source, "none"))
 		printf(" (from %s)", source);
 	else if (report_period(r, &period)) {

@@ -273,6 +273,7 @@ void meet_add(struct meet *m, const struct call *c)
 		.out_sum = c->out.sum,
 		.out_bad = c->out.bad,
 		.failed = c->bits & CALL_ERROR,
+		.in_place = c->bits & CALL_IN_PLACE,
 		.seq = c->seq,
 		.stack = c->stack,
 		.step = (uint32_t)c->step,

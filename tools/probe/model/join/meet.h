@@ -25,6 +25,7 @@ struct arrival {
 	bool telling; /* the digests cover enough digits that equal ones are not a coincidence */
 	bool out_bad; /* NaN or Inf in an output */
 	bool failed; /* the call returned an error or completed with one */
+	bool in_place; /* MPI_IN_PLACE: the result takes the place of the input */
 };
 
 /*

@@ -408,6 +408,7 @@ static const uint32_t bits_of_flag[CALL_FLAGS] = {
 	[CF_BIT_UNWOUND] = CALL_UNWOUND,
 	[CF_BIT_PERMUTED] = CALL_PERMUTED,
 	[CF_BIT_GAPS] = CALL_GAPS,
+	[CF_BIT_INPLACE] = CALL_IN_PLACE,
 };
 
 static void add_flag(struct call *c, const struct csv_text *word)

@@ -31,6 +31,7 @@ enum call_bits {
 	CALL_GAPS = 4096, /* between the elements of a tensor there are other elements */
 	/* The rank marks no steps: `step` is that of the rank that shares the call. */
 	CALL_PEERS_STEP = 8192,
+	CALL_IN_PLACE = 16384, /* the result takes the place of the input */
 };
 
 struct call {

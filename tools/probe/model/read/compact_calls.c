@@ -10,7 +10,7 @@
 /* Bits that all calls of a site share. */
 #define FORM_BITS                                                                                 \
 	((uint32_t)(CALL_OPEN | CALL_ASYNC | CALL_ERROR | CALL_LOCAL | CALL_MORE | CALL_UNWOUND | \
-		    CALL_PERMUTED | CALL_GAPS))
+		    CALL_PERMUTED | CALL_GAPS | CALL_IN_PLACE))
 #define NS_MAX (UINT64_C(1) << 53) /* ns; longer times may be rounded in text */
 
 uint64_t compact_get_step(const struct compact_reader *r)

@@ -431,10 +431,14 @@ static bool is_conserved(const struct meeting *m, bool *known)
 	static const char *const moved[] = {"all_to_all_v", "gather_v", "scatter_v",
 		"neighbor_all_to_all_v", "all_to_all", NULL};
 	static const char *const spread[] = {"all_gather_v", NULL};
+	static const char *const rooted[] = {"gather_v", "scatter_v", NULL};
 	uint32_t in = 0, out = 0;
 
 	*known = is_operation(m, moved) || is_operation(m, spread);
 	for (unsigned i = 0; i < m->n; i++) {
+		/* A root's own part that stays in its place is neither sent nor received. */
+		if (m->a[i].in_place && is_operation(m, rooted))
+			*known = false;
 		in += m->a[i].in_bytes;
 		out += m->a[i].out_bytes;
 	}
