@@ -63,12 +63,8 @@ struct adapter {
 	int64_t missing; /* return value of a wrapper if there is no real function */
 	/* return code for success before any work was started; 0: no such code */
 	int64_t in_progress;
-	const char *
-		/*
-		 * "P" if MPI_X is also exported as PMPI_X, to be used if there is no MPI_X; NULL:
-		 * no such names
-		 */
-		alias_prefix;
+	/* a function X is also looked up as this prefix and X if there is no X; NULL: there are no such names */
+	const char *alias_prefix;
 	/* real functions are searched in the caller's scope (several copies are normal) */
 	bool exact;
 	/*

@@ -44,8 +44,8 @@ static bool is_marker_frame(const struct foreign_stack *s, const struct foreign_
 
 /* ---- distinguishing activations ---- */
 
-#define THREADS \
-	32 /* threads that run the function, each with its own activation; others are ignored */
+/* threads that run the function, each with its own activation; others are ignored */
+#define THREADS 32
 
 static struct running {
 	uint64_t owner; /* id of the frames' owner; 0: free entry */

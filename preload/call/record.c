@@ -150,8 +150,8 @@ static inline struct journal_tensor *get_next_tensor(
 	return (struct journal_tensor *)((char *)t + tensor_bytes(v));
 }
 
-#define EXACT_BYTES \
-	THINNING_BYTES_LEAST /* larger buffers take long to measure (thread_exact_time()) */
+/* larger buffers take long to measure (thread_exact_time()) */
+#define EXACT_BYTES THINNING_BYTES_LEAST
 
 static void show_buffer(
 	const struct operation *w, uint64_t seq, const struct buffer *v, struct journal_tensor *out)

@@ -9,8 +9,8 @@
 #include "journal/layout.h"
 #include "session/state.h"
 
-#define SPREAD_MAX \
-	4 /* maximum number of copied bytes per wanted byte, if elements are not adjacent */
+/* maximum number of copied bytes per wanted byte, if elements are not adjacent */
+#define SPREAD_MAX 4
 
 /*
  * Takes a snapshot of everything between the first and the last element of v, unless most of it

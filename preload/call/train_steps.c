@@ -3,8 +3,8 @@
 
 #define NSEEN_MAX (sizeof(((struct train *)0)->seen) / sizeof(uint64_t))
 #define INSIDE_BACKWARD UINT64_MAX /* key of all optimizers that step inside a backward pass */
-#define FORGOTTEN_AFTER \
-	16 /* steps of other optimizers, without one of the anchor, before it is replaced */
+/* steps of other optimizers, without one of the anchor, before it is replaced */
+#define FORGOTTEN_AFTER 16
 
 static uint32_t number_of(struct train *t, uint64_t which)
 {

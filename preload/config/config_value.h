@@ -13,8 +13,8 @@
 #include "base/fpenv.h"
 
 #define CONFIG_KEYS_MAX 160
-#define CONFIG_PATH_MAX \
-	4000 /* limit for stored paths: names of files are appended, and PATH_MAX is 4096 */
+/* limit for stored paths: names of files are appended, and PATH_MAX is 4096 */
+#define CONFIG_PATH_MAX 4000
 
 /* Bases of relative paths and of ~/. */
 struct path_base {

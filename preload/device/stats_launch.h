@@ -24,8 +24,8 @@ typedef int64_t stats_i64;
 #define STATS_JOBS 30 /* per launch: the arguments must fit into the 4,096 bytes that CUDA allows */
 #define STATS_DIMS 5 /* four dimensions of the tensor, and the two parts of complex numbers */
 #define STATS_PARTS 1024 /* maximum blocks of a launch: each writes its result to scratch memory */
-#define STATS_STRETCH \
-	16384 /* bytes for one block, below which starting another block costs more than it saves */
+/* bytes for one block, below which starting another block costs more than it saves */
+#define STATS_STRETCH 16384
 #define STATS_COUNTERS 32 /* per launch: one per job, and STATS_JOBS for the launch */
 
 /* Real data types, as the kernel distinguishes them. */

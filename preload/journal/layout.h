@@ -507,8 +507,8 @@ struct journal_name {
 
 enum dict_kind { DICT_API = 1, DICT_META, DICT_MODULE };
 
-#define DICT_ONLY_API \
-	4 /* 1/4 of the dictionary is reserved for DICT_API, without which a call cannot be recorded */
+/* 1/4 of the dictionary is reserved for DICT_API, without which a call cannot be recorded */
+#define DICT_ONLY_API 4
 
 struct dict_entry {
 	uint32_t bytes; /* multiple of 8; 0: reserved, but not filled in yet */

@@ -27,8 +27,8 @@
  * save no more.
  */
 #define THINNING_LEVEL_MAX (THINNING_VALUE_LEVELS + 10)
-#define THINNING_BYTES_LEAST \
-	(UINT64_C(64) << 10) /* values of smaller tensors are always measured */
+/* values of smaller tensors are always measured */
+#define THINNING_BYTES_LEAST (UINT64_C(64) << 10)
 
 struct thinning {
 	_Atomic uint64_t

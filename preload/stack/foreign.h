@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 #define FOREIGN_FRAMES_MAX 96
-#define FOREIGN_TEXT_MAX \
-	12288 /* maximum bytes of a stack as text; above it the outermost frames are omitted */
+/* maximum bytes of a stack as text; above it the outermost frames are omitted */
+#define FOREIGN_TEXT_MAX 12288
 
 /*
  * code, at: the code that runs, and the position in it. check: differs if other code is now at

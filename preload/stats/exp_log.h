@@ -10,8 +10,8 @@
 
 #include "stats/convert.h"
 
-#define EXP_LN2_HI \
-	6.93147180369123816490e-01 /* 33 bits, so that its product with an exponent is exact */
+/* 33 bits, so that its product with an exponent is exact */
+#define EXP_LN2_HI 6.93147180369123816490e-01
 #define EXP_LN2_LO 1.90821492927058770002e-10
 #define EXP_TERMS 14
 #define LOG_TERMS 11

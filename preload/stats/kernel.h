@@ -27,8 +27,8 @@
 #include "stats/stats.h"
 
 #define STATS_BLOCK 4032 /* maximum number of elements of a real dtype per kernel call */
-#define STATS_BYTES \
-	(4 * STATS_BLOCK) /* for bool and 8-bit integers, whose sums are exact at any length */
+/* for bool and 8-bit integers, whose sums are exact at any length */
+#define STATS_BYTES (4 * STATS_BLOCK)
 #define STATS_LANES 16
 
 /*

@@ -25,8 +25,7 @@ const char decimal_pairs[201] =
 __extension__ typedef unsigned __int128 u128;
 
 #define POWER_MIN (-308)
-#define POWER_MAX \
-	342 /* the smallest denormal with 17 digits needs 323 + 16; plus a wrong guess */
+#define POWER_MAX 342 /* the smallest denormal with 17 digits needs 323 + 16; plus a wrong guess */
 #define POWER_EXACT 55 /* 5^55 < 2^128 < 5^56 */
 
 /* 10^n = (hi * 2^64 + lo) * 2^exp, truncated; the top bit of hi is set. */

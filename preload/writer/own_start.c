@@ -10,8 +10,7 @@
 #include "text/text.h"
 #include "writer/output.h"
 
-#define START_STEPS \
-	2 /* 1 for the search for names and the description of stacks, 1 as a margin */
+#define START_STEPS 2 /* 1 for the search for names and the description of stacks, 1 as a margin */
 #define KEY "own_start"
 
 void note_own_start(void)

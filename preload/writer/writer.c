@@ -404,8 +404,8 @@ out:
 #endif
 #define AHEAD_BYTES (1u << 20)
 #define AHEAD_BYTES_MAX (2u << 20)
-#define FAULT_BYTES \
-	(64u << 10) /* bytes per call: the kernel keeps the job from mapping memory meanwhile */
+/* bytes per call: the kernel keeps the job from mapping memory meanwhile */
+#define FAULT_BYTES (64u << 10)
 
 /*
  * Touches the journal's chunks, so that page faults are not taken by threads of the job. Does so

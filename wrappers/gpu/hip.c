@@ -109,8 +109,8 @@ static bool find_hip(void)
 
 /* ---- before anything is called ---- */
 
-#define LOOK_NS \
-	UINT64_C(5000000) /* starting takes tens of milliseconds after /dev/kfd was opened */
+/* starting takes tens of milliseconds after /dev/kfd was opened */
+#define LOOK_NS UINT64_C(5000000)
 
 static bool has_opened_kfd(void)
 {

@@ -6,8 +6,8 @@
 #include "formats/dump/dump_value.h"
 
 #define DUMP_GROUP_MAX 256 /* maximum number of calls in an entry */
-#define DUMP_NAME_MAX \
-	768 /* a module's name has at most 500 bytes (training/params/param.h), plus its class and affixes */
+/* a module's name has at most 500 bytes (training/params/param.h), plus its class and affixes */
+#define DUMP_NAME_MAX 768
 
 /* The recorded calls that belong to one call of the program; usually just one. */
 struct dump_group {

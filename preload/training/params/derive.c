@@ -160,8 +160,8 @@ bool derive_sign_agreement(const struct buffer *a, const struct buffer *b, doubl
 	return true;
 }
 
-#define LANES \
-	8 /* independent sums, so that the compiler can use the vector unit of every machine */
+/* independent sums, so that the compiler can use the vector unit of every machine */
+#define LANES 8
 
 bool derive_squares(const struct buffer *b, double *sum)
 {

@@ -19,8 +19,8 @@
 
 #define CURVES_MAX (1u << 17)
 #define POINTS_MAX (4u << 20) /* for all curves; points beyond it are only counted */
-#define SHOWN_MAX \
-	4000 /* for one curve: of a longer one only the minimum and maximum of each part remain, and the points that its partner has */
+/* for one curve: of a longer one only the minimum and maximum of each part remain, and the points that its partner has */
+#define SHOWN_MAX 4000
 #define LATE_POINTS 256 /* rows of a step may come up to this many steps late */
 #define PLACE "@DATA@" /* in curves.html, replaced by the data */
 

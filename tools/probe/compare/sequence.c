@@ -7,8 +7,8 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
-#define COST_MAX \
-	2048 /* maximum number of differences per search; beyond it, the best path so far is used */
+/* maximum number of differences per search; beyond it, the best path so far is used */
+#define COST_MAX 2048
 
 struct align {
 	const uint64_t *a, *b; /* keys of the current level */

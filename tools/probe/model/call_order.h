@@ -12,8 +12,8 @@
 
 #include "tools/probe/model/read/calls.h"
 
-#define ORDERED_THREADS \
-	4 /* threads of a rank that are sorted; other threads keep the order of the file */
+/* threads of a rank that are sorted; other threads keep the order of the file */
+#define ORDERED_THREADS 4
 
 struct call_order {
 	struct {

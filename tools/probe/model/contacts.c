@@ -8,8 +8,8 @@
 #include "tools/probe/model/messages.h"
 
 #define COMMS_MAX 65536u
-#define STEPS_MAX \
-	65536u /* maximum number of steps that are tracked; in later ones the ranks are assumed to have met */
+/* maximum number of steps that are tracked; in later ones the ranks are assumed to have met */
+#define STEPS_MAX 65536u
 
 /* The steps in which the ranks of one communicator met. */
 struct contact {

@@ -25,11 +25,10 @@
 #define TURN_MIN 4
 #define FETCH_CALLS 16 /* number of calls whose meetings are prefetched together */
 #define COLLECTIVES_MAX 65536u /* maximum number of communicators of a rank */
-#define TURNS_CALLS \
-	(1u << 19) /* ... of all ranks together: operations that not all ranks have entered are in memory (meet.c) */
-#define STALE_NS  \
-	UINT64_C( \
-		120000000000) /* ns without a sign of life after which a process on another host counts as ended */
+/* ... of all ranks together: operations that not all ranks have entered are in memory (meet.c) */
+#define TURNS_CALLS (1u << 19)
+/* ns without a sign of life after which a process on another host counts as ended */
+#define STALE_NS UINT64_C(120000000000)
 
 /* Set by a signal. The process must remove its temporary folders before it ends. */
 static volatile sig_atomic_t stopped;

@@ -11,8 +11,8 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
-#define ENDS_MAX \
-	2048u /* maximum number of operations that are examined per folder, at each end of the run */
+/* maximum number of operations that are examined per folder, at each end of the run */
+#define ENDS_MAX 2048u
 #define CALLS_MAX 65536u /* maximum number of calls in which they are searched for */
 #define FOLDERS_MAX 256u /* of all hosts together */
 #define SHARED_MIN 8u /* minimum number of operations that two hosts must share */

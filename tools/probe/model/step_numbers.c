@@ -15,8 +15,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/scalar_rows.h"
 
-#define SAME_NUMBER \
-	1e-6 /* relative; six digits are printed, in which a smaller difference is not visible */
+/* relative; six digits are printed, in which a smaller difference is not visible */
+#define SAME_NUMBER 1e-6
 
 /* How the scalars of a step are added. */
 struct number_adding {

@@ -7,8 +7,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/places/sites.h"
 
-#define USUAL_STEPS \
-	3 /* minimum number of steps with the same calls in the usual order before one with another order */
+/* minimum number of steps with the same calls in the usual order before one with another order */
+#define USUAL_STEPS 3
 
 void step_orders_init(struct step_orders *s, unsigned nrank)
 {

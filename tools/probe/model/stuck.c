@@ -8,8 +8,8 @@
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 
-#define ASYNC_STANDS_NS \
-	UINT64_C(1000000000) /* ns after which an asynchronous operation counts as blocked */
+/* ns after which an asynchronous operation counts as blocked */
+#define ASYNC_STANDS_NS UINT64_C(1000000000)
 #define GROUPS_MAX 4096u /* maximum number of groups; calls beyond it are only counted */
 
 static bool is_joined(const struct open_call *c)

@@ -35,7 +35,8 @@ struct absent {
 struct stuck {
 	const struct open_call *sample; /* the oldest open call of the group */
 	uint64_t age_min, age_max;
-	uint64_t took_min, took_max; /* as the ages; for a call that failed, the time until it failed */
+	/* like age_min and age_max, but for a call that failed the time until it failed */
+	uint64_t took_min, took_max;
 	bool joined; /* a collective, so the absent ranks are known */
 	bool async; /* only started: no thread is blocked in it */
 	int *rank; /* world ranks; -1 - index of the folder if the world rank is not known */

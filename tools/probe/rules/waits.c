@@ -5,8 +5,8 @@
 
 #include "tools/lib/tool.h"
 
-#define LOOKS_PER_EDGE \
-	64u /* maximum number of steps in the search for the smallest circle; then any circle is used */
+/* maximum number of steps in the search for the smallest circle; then any circle is used */
+#define LOOKS_PER_EDGE 64u
 
 /*
  * Nodes 0 to nrank - 1 are ranks, by folder index; the others are operations that ranks have not

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #define REQUEST_MAX 8192
-#define REQUEST_MS \
-	3000 /* ms until a request must have arrived, or a piece of the answer must have been accepted */
+/* ms until a request must have arrived, or a piece of the answer must have been accepted */
+#define REQUEST_MS 3000
 #define CLIENTS_MAX 64 /* at the same time */
 
 static long long read_ms(void)

@@ -29,10 +29,10 @@
  */
 #define GROUP_SIZE 4 /* offset after the rank */
 #define GROUP_NAME 16
-#define GROUP_TEXT \
-	32 /* size of a std::string; the group's description follows its name (from 2.2 on) */
-#define MESHES_MAX \
-	64 /* different names of DeviceMesh dimensions; groups with more are of kind "group" */
+/* size of a std::string; the group's description follows its name (from 2.2 on) */
+#define GROUP_TEXT 32
+/* different names of DeviceMesh dimensions; groups with more are of kind "group" */
+#define MESHES_MAX 64
 #define GROUP_RANKS_MAX 1000000
 
 /*

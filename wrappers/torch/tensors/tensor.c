@@ -108,8 +108,8 @@ static unsigned element_size_of(unsigned type)
  */
 #define AT_OBJECT (-120) /* its PyObject; the low bits are flags */
 #define AT_NDIM (-112) /* size_t */
-#define AT_SIZES \
-	(-104) /* int64_t[5]; with more dimensions a pointer to sizes followed by strides */
+/* int64_t[5]; with more dimensions a pointer to sizes followed by strides */
+#define AT_SIZES (-104)
 #define AT_STRIDES (-64)
 #define AT_OFFSET (-24) /* int64_t, elements */
 #define AT_NUMEL (-16)

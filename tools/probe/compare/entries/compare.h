@@ -68,8 +68,8 @@ struct odd_input {
 	struct first_diff first;
 };
 
-#define ORIGINS_KEPT \
-	16 /* for each rank; many may be collectives whose inputs differ on another rank */
+/* for each rank; many may be collectives whose inputs differ on another rank */
+#define ORIGINS_KEPT 16
 
 /* A scalar of a step, or a parameter statistic, that differs. */
 struct first_number {

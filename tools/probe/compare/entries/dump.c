@@ -11,8 +11,8 @@
 #include "tools/lib/tool.h"
 
 #define CALLS_MAX (1u << 28)
-#define ENTRY_BYTES_MAX \
-	((size_t)256 << 20) /* bytes of one call; a larger one means that the file is damaged */
+/* bytes of one call; a larger one means that the file is damaged */
+#define ENTRY_BYTES_MAX ((size_t)256 << 20)
 
 uint64_t hash_call_name(const char *s, size_t n)
 {

@@ -10,8 +10,8 @@
 #include "tools/lib/tool.h"
 #include "tools/probe/model/join/walk.h"
 
-#define SHARED_MOST \
-	(1u << 20) /* maximum number of operations and messages whose steps are stored */
+/* maximum number of operations and messages whose steps are stored */
+#define SHARED_MOST (1u << 20)
 #define STEPS_MOST (1u << 22) /* maximum number of steps of a rank */
 
 struct shared_call {

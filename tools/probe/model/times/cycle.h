@@ -11,8 +11,8 @@
 #include "tools/probe/model/times/hist.h"
 
 #define CYCLE_SURE 0.5 /* minimum confidence of a period that is shown */
-#define CYCLE_RANKS_MAX \
-	64 /* maximum number of ranks whose calls are examined; others are likely to be alike */
+/* maximum number of ranks whose calls are examined; others are likely to be alike */
+#define CYCLE_RANKS_MAX 64
 
 struct cycle; /* of one rank */
 

@@ -14,8 +14,8 @@
  * by chance. If delays last for several steps and few were seen, it is one of 25 (test_noise).
  */
 #define FALSE_ALARMS 0.004
-#define HABIT_TIMES \
-	3 /* minimum number of separate events: two may be a coincidence, whatever their size */
+/* minimum number of separate events: two may be a coincidence, whatever their size */
+#define HABIT_TIMES 3
 #define MATTERS_NS 8e6 /* ns; the search for a shorter delay's cause costs more than the delay */
 
 /* Durations, ns. */

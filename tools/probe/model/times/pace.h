@@ -12,8 +12,8 @@
 #define PACE_CELLS 256u
 #define PACE_STEPS_MIN 8 /* fewer steps do not show anything, see noise.h */
 #define PACE_STEPS_WARM 2 /* first steps that do not count: they compile, and fill caches */
-#define PACE_AHEAD \
-	64u /* calls that are sorted by their starts, because the rows of long calls come late */
+/* calls that are sorted by their starts, because the rows of long calls come late */
+#define PACE_AHEAD 64u
 
 struct pace_call {
 	uint64_t start, dur, wait, step;

@@ -10,16 +10,16 @@
 #include "tools/probe/model/times/noise.h"
 #include "tools/probe/model/values/evidence.h"
 
-#define SLOW_SHARE \
-	0.9 /* share of the steps since the first slow one that must be slow: waits for the others may hide some */
-#define SLOW_ABOVE \
-	0.25 /* relative to the others' time: ranks with different parts of the model differ by less */
+/* share of the steps since the first slow one that must be slow: waits for the others may hide some */
+#define SLOW_SHARE 0.9
+/* relative to the others' time: ranks with different parts of the model differ by less */
+#define SLOW_ABOVE 0.25
 #define STALL_MIN 500e6 /* ns; a shorter delay does not look like a stall to a person */
 #define JITTER_SHARE 0.1 /* share of the rank's steps: every rank is late occasionally */
 #define LATE 0.02 /* a step is late if the probability of such a delay by chance is at most this */
 #define WORK_USUAL 0.3 /* share of a rank's steps from which on their number of calls is usual */
-#define WORK_ALIKE \
-	4 /* minimum number of other steps with the same number of calls: fewer show no habit */
+/* minimum number of other steps with the same number of calls: fewer show no habit */
+#define WORK_ALIKE 4
 
 /*
  * Time outside of calls, minus the lower median of all ranks. With two ranks, that is the time of

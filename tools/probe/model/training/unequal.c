@@ -10,8 +10,8 @@
 #include "tools/probe/model/read/scalar_rows.h"
 
 #define NUMBERS_MAX_KEPT (1u << 20)
-#define DIFFERENT_MIN \
-	2 /* in steps: a difference in one step may only mean that a rank read the number a moment later */
+/* in steps: a difference in one step may only mean that a rank read the number a moment later */
+#define DIFFERENT_MIN 2
 
 /* Which ranks must agree on a scalar. */
 enum agreement {

@@ -9,9 +9,8 @@
 #include "tools/probe/model/join/clock_fix.h"
 #include "tools/probe/model/join/meet.h"
 
-#define GIVEN_UP_NS \
-	UINT64_C(   \
-		1000000000) /* a call that failed after this time or later, ns, had waited for another rank */
+/* a call that failed after this time or later, ns, had waited for another rank */
+#define GIVEN_UP_NS UINT64_C(1000000000)
 
 /* The first such operation. Times are by the first host's clock. */
 struct given_up {

@@ -13,8 +13,8 @@
 #define RANK_PLACES_MIN 8192u /* ... but at least this many of each rank */
 #define PLACES_MAX (1u << 18)
 #define STRANGE_MAX 4096u /* maximum number of values in each list */
-#define SPIKE_WIDTHS \
-	20.0 /* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
+/* widths of the range; with the smallest width, LEVEL_WIDTH, this is a million times the largest value */
+#define SPIKE_WIDTHS 20.0
 #define TURNS_SALT 2 /* distinguishes the keys of lines from those of call sites */
 
 struct rank_habits {

@@ -17,12 +17,12 @@
  * type), and two cannot be an accident.
  */
 #define CONTRACT_MIN 2
-#define MOVED_ERROR \
-	4e-9 /* relative to the sum of absolute values: nine digits of each row, on both sides */
-#define VOLUME_MIN \
-	3 /* minimum number of meetings with the correct bytes, or with a rank's usual bytes */
-#define ALONE_MIN \
-	3 /* minimum number of meetings in which all ranks called from the same call site */
+/* relative to the sum of absolute values: nine digits of each row, on both sides */
+#define MOVED_ERROR 4e-9
+/* minimum number of meetings with the correct bytes, or with a rank's usual bytes */
+#define VOLUME_MIN 3
+/* minimum number of meetings in which all ranks called from the same call site */
+#define ALONE_MIN 3
 
 struct contract {
 	struct table_key key; /* a: communicator; b: operation */

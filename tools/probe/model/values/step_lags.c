@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#define LAG_EQUAL \
-	8 /* minimum number of steps with equal numbers, before a rank that lags by one step counts as having skipped one */
+/* minimum number of steps with equal numbers, before a rank that lags by one step counts as having skipped one */
+#define LAG_EQUAL 8
 #define LAG_STEPS 3 /* minimum number of steps for which it has lagged since then */
 
 /*

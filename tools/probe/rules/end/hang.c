@@ -18,20 +18,16 @@
 #include "tools/probe/rules/report.h"
 #include "tools/probe/rules/waits.h"
 
-#define STALL_NS \
-	UINT64_C(2500000000) /* ns: an open call of a running job is reported after this time ... */
-#define STALL_ALWAYS_NS \
-	UINT64_C(       \
-		5000000000) /* ... or after this time, if its call site has had such waits before */
-#define PROVEN_NS \
-	UINT64_C( \
-		2500000000) /* ns: the journals of two ranks are read at different times, and open.jsonl is up to a second old */
-#define STILL_NS  \
-	UINT64_C( \
-		10000000000) /* ns without progress, if enough earlier waits show that this is unusual */
-#define STILL_ALONE_NS \
-	UINT64_C(      \
-		120000000000) /* ns without progress after which a wait is a hang without enough earlier waits */
+/* ns: an open call of a running job is reported after this time ... */
+#define STALL_NS UINT64_C(2500000000)
+/* ... or after this time, if its call site has had such waits before */
+#define STALL_ALWAYS_NS UINT64_C(5000000000)
+/* ns: the journals of two ranks are read at different times, and open.jsonl is up to a second old */
+#define PROVEN_NS UINT64_C(2500000000)
+/* ns without progress, if enough earlier waits show that this is unusual */
+#define STILL_NS UINT64_C(10000000000)
+/* ns without progress after which a wait is a hang without enough earlier waits */
+#define STILL_ALONE_NS UINT64_C(120000000000)
 #define SITE_WAITS_LEAST 20
 #define SITE_TIMES 3 /* times the longest earlier wait */
 

@@ -11,10 +11,10 @@
 #include "tools/probe/rules/sequence/unlike_cause.h"
 #include "tools/probe/rules/sequence/window.h"
 
-#define SEEN_MIN \
-	2 /* a call must have been made this often before its successor is taken as usual */
-#define SKIPPED_AGAIN_MAX \
-	4 /* at most this many calls before the same call again; more would be a whole loop iteration, so that the call is one too many */
+/* a call must have been made this often before its successor is taken as usual */
+#define SEEN_MIN 2
+/* at most this many calls before the same call again; more would be a whole loop iteration, so that the call is one too many */
+#define SKIPPED_AGAIN_MAX 4
 
 /* ---- terms ---- */
 

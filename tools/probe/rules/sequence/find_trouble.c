@@ -20,8 +20,8 @@
 #include "tools/probe/rules/sequence/window.h"
 
 #define NAMED_IN_TERMS 16u
-#define CUT_OFF_NS \
-	1000000000u /* ns; a rank that waited for less when all were ended was not blocked by another one */
+/* ns; a rank that waited for less when all were ended was not blocked by another one */
+#define CUT_OFF_NS 1000000000u
 
 struct trouble {
 	bool any;

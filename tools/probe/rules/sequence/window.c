@@ -11,10 +11,10 @@
 #define BEFORE_WAIT 16 /* calls of a rank before the one in which it is blocked */
 #define CALLS_MAX 3000u /* maximum number of calls of a rank, the latest ones */
 #define STEPS_BEFORE 10
-#define CALLS_BEFORE \
-	1000 /* for each rank, if rounds are the steps: they may be rounds of a loop inside a step */
-#define LATEST_SHARE \
-	10 /* without marked steps, the last tenth of the window's calls is always judged */
+/* for each rank, if rounds are the steps: they may be rounds of a loop inside a step */
+#define CALLS_BEFORE 1000
+/* without marked steps, the last tenth of the window's calls is always judged */
+#define LATEST_SHARE 10
 #define CHAINS_MAX 32u
 
 /* ---- reading ---- */

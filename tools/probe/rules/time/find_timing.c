@@ -13,8 +13,8 @@
 #define WAITS_MIN 8 /* minimum number of long waits; they count only if ... */
 #define WAITS_SHARE 0.1 /* ... they are at least this share of the operations, ... */
 #define WAITS_ENOUGH 20 /* ... or at least this many: a step may have hundreds of operations */
-#define COST_MIN \
-	0.03 /* share of the run spent waiting: on a busy host, any two ranks wait a little for each other */
+/* share of the run spent waiting: on a busy host, any two ranks wait a little for each other */
+#define COST_MIN 0.03
 #define WARN_COST 0.1 /* share of the run; below it the finding is a note instead of a warning */
 #define OWN_MIN 0.05 /* share of the run spent in libprobe's code from which it is reported */
 #define LIFE_MIN 2e9 /* ns; a shorter run consists mostly of its start */

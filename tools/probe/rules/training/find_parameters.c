@@ -8,8 +8,8 @@
 #include "tools/probe/rules/training/training.h"
 
 #define NAMES_SHOWN 3
-#define PARTINGS_SHOWN \
-	3 /* maximum number of findings; copies that diverge later are consequences of these */
+/* maximum number of findings; copies that diverge later are consequences of these */
+#define PARTINGS_SHOWN 3
 
 static bool are_same_ranks(const struct parted *a, const struct parted *b)
 {
