@@ -77,6 +77,17 @@ def exit_code_of_all(top):
     job.write([dict(how="exit", code=1, at=job.now + 500 * MS + (r != WHO) * 4 * MS) for r in range(RANKS)])
 
 
+def late_exception(top):
+    """Rank 2 raises, closes its connections and ends 2 s later; the others' all_reduce fails before."""
+    job = Job(top, "c10d")
+    steps(job)
+    for r in range(RANKS):
+        if r != WHO:
+            job.call(r, "all_reduce", STEPS, job.now, 50 * MS, "error:1")
+    job.write([dict(how="exception", code=1, at=job.now + (2050 * MS if r == WHO else 60 * MS),
+                    text="ValueError: bad batch" if r == WHO else "RuntimeError: Connection closed by peer") for r in range(RANKS)])
+
+
 def crash_at_exit(top):
     """One process aborts while its libraries are taken down; the others end well."""
     job = Job(top, "c10d")
@@ -161,7 +172,7 @@ def started_and_not_complete(top):
     job.write([dict(how="signal", text="gone", at=job.now + r * 2 * MS) for r in range(RANKS)], state="recovered")
 
 
-CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, crash_at_exit, exit_code_of_one, left_while_others_wait, stood_and_was_killed,
+CASES = {f.__name__: f for f in (late_rank, exit_code_of_all, late_exception, crash_at_exit, exit_code_of_one, left_while_others_wait, stood_and_was_killed,
                                  started_and_not_complete, all_at_once, all_on_two_hosts, first_host, first_of_host)}
 
 if __name__ == "__main__":

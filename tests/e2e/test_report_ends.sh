@@ -36,6 +36,12 @@ for case in exit_code_of_one left_while_others_wait; do
 	is "${case}_is_the_fault" "$(field $case 'f["kind"], f["severity"], f["ranks"]')" "('died', 'bad', [2])"
 done
 
+# A rank that raises closes its connections on its way out, so that the errors that follow from it may have an earlier time.
+python3 tests/e2e/end_folders.py "$tmp" late_exception
+is 'late_exception_is_the_fault' "$(field late_exception 'f["kind"], f["severity"], f["ranks"]')" "('died', 'bad', [2])"
+like 'late_exception_came_after_the_errors_of_others' "$(field late_exception 'f["text"]')" 'rank 0 left 1\.99 s before it, '
+unlike 'late_exception_has_no_time_of_zero' "$(field late_exception 'f["text"]')" ' 0 ns later'
+
 # Signals that end all ranks at about the same time accuse none of them.
 ends() { # CASE: the findings that are no notes
 	field "$1" '[(x["kind"], x["severity"], x["ranks"], x["others"]) for x in all if x["severity"] != "note"]'

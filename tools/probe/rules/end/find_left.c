@@ -193,8 +193,12 @@ static void say_what_others_did(struct report *r, uint32_t first, char **text)
 		if (i == first || how_it_left(r, i) != SPOKE)
 			continue;
 		how = leaving_text(r, i, TEXT_OF_OTHERS);
-		append_text(text, tool_format("then %s left, %s later, %s", report_rank(r, i),
-					  out_time(at > event ? (double)(at - event) : 0), how));
+		/* An error of communication may come first: a rank closes its connections before its own exception ends it. */
+		append_text(text,
+			at > event ? tool_format("then %s left, %s later, %s", report_rank(r, i),
+					     out_time((double)(at - event)), how)
+				   : tool_format("%s left %s before it, %s", report_rank(r, i),
+					     out_time((double)(event - at)), how));
 		free(how);
 		said++;
 	}
