@@ -9,14 +9,14 @@
 
 #define BTI_C 0xd503245fu
 
-void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry)
+void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry_address)
 {
 	/*
 	 * Distance in pages of 4 KiB from the adrp, which is the second instruction, to the
 	 * entry.
 	 */
-	uint32_t pages = (uint32_t)((entry >> 12) - ((at + 4) >> 12));
-	uint32_t low = (uint32_t)(entry & 0xfff);
+	uint32_t pages = (uint32_t)((entry_address >> 12) - ((at + 4) >> 12));
+	uint32_t low = (uint32_t)(entry_address & 0xfff);
 	const uint32_t code[] = {
 		BTI_C,
 		0x90000010u | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5, /* adrp x16, entry */

@@ -64,8 +64,8 @@ void *stub_elf_build(
 /* Returns EM_* of this processor. */
 int stub_elf_machine(void);
 
-/* Writes the code of a stub at address `at`, with its entry at address `entry`, into out[STUB_BYTES]. */
-void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry);
-void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry);
+/* Writes the code of a stub for address `at` into out[STUB_BYTES]; it jumps through the struct stub_entry at entry_address. */
+void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry_address);
+void stub_code_aarch64(uint8_t *out, uint64_t at, uint64_t entry_address);
 
 #endif

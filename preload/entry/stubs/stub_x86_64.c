@@ -7,7 +7,7 @@
 
 #include "entry/stubs/stub_elf.h"
 
-void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry)
+void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry_address)
 {
 	static const uint8_t code[] = {
 		0xf3, 0x0f, 0x1e, 0xfa, /* endbr64 */
@@ -15,7 +15,7 @@ void stub_code_x86_64(uint8_t *out, uint64_t at, uint64_t entry)
 		0x4d, 0x8b, 0x53, 0x08, /* mov 8(%r11), %r10 */
 		0x41, 0xff, 0x23, /* jmp *(%r11) */
 	};
-	int32_t rel = (int32_t)(entry - (at + 11));
+	int32_t rel = (int32_t)(entry_address - (at + 11));
 
 	memset(out, 0xcc, STUB_BYTES);
 	memcpy(out, code, sizeof(code));

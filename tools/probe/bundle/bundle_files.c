@@ -65,7 +65,8 @@ static uint64_t parse_first_step(const char *name)
 	return at && sscanf(at, "_%llu-", &a) == 1 ? a : 0;
 }
 
-static int check_worth_order(const void *x, const void *y)
+/* qsort(): the most useful files first, by class, then the newest steps, then by rank. */
+static int compare_by_worth(const void *x, const void *y)
 {
 	const struct bundle_file *a = x, *b = y;
 
@@ -132,7 +133,7 @@ void find_bundle_files(struct bundle *b, const struct folders *f, unsigned calls
 		add_folder_files(b, &f->dir[i], i);
 	}
 	if (b->n)
-		qsort(b->file, b->n, sizeof(*b->file), check_worth_order);
+		qsort(b->file, b->n, sizeof(*b->file), compare_by_worth);
 	for (unsigned i = 0; i < b->n; i++) {
 		struct bundle_file *k = &b->file[i];
 		unsigned rows = 0;

@@ -564,7 +564,7 @@ static void join_message(struct messages *m, const struct call *send, const stru
 	l->to = recv->rank;
 	if (t)
 		record_lag(m, t, send, recv);
-	/* The Wait began after the message had arrived. */
+	/* The sender began to wait only after the message was received: the transfer took no known time. */
 	if (end < both)
 		return;
 	hist_add(&l->time, end - both);

@@ -124,7 +124,7 @@ static void head_steps(const struct report *r)
 			out_count(period.best.rounds));
 		free(period.alike);
 	} else if (g->by_rounds) {
-		printf(" (none was marked; by the rounds of the calls)");
+		printf(" (the program marks none; each repetition of its calls counts as one)");
 	}
 	putchar('\n');
 }

@@ -54,7 +54,8 @@ static size_t camel_case(const char *base, size_t len, char *out, size_t cap)
 	return n;
 }
 
-static bool base_ends_with(const char *s, size_t n, const char *end)
+/* True if s, of n bytes, ends with `end` and is longer than it. */
+static bool has_proper_suffix(const char *s, size_t n, const char *end)
 {
 	size_t m = strlen(end);
 
@@ -67,13 +68,13 @@ bool node_of_op(const char *node, const char *base)
 	size_t len = strlen(base), n;
 
 	/* TBackward0_copy belongs to t_copy; ToCopyBackward0 to _to_copy. */
-	if (base_ends_with(node, strlen(node), "_copy")) {
-		if (!base_ends_with(base, len, "_copy"))
+	if (has_proper_suffix(node, strlen(node), "_copy")) {
+		if (!has_proper_suffix(base, len, "_copy"))
 			return false;
 		len -= strlen("_copy");
 	}
 	n = camel_case(base, len, name, sizeof(name));
-	if (base_ends_with(name, n, "Forward"))
+	if (has_proper_suffix(name, n, "Forward"))
 		n -= strlen("Forward");
 	if (!n || strncmp(node, name, n) != 0 || strncmp(node + n, "Backward", 8) != 0)
 		return false;

@@ -184,7 +184,7 @@ bool op_result_of(const char *schema, struct op_type *t)
 			}
 		return false;
 	}
-	/* A tuple is always an object. Only tuples of tensors are examined. */
+	/* A tuple is always returned in memory, at a hidden address. Its elements are recorded only if all are tensors. */
 	t->hidden = true;
 	for (s++; *s;) {
 		int depth = 0;

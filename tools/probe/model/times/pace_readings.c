@@ -71,7 +71,11 @@ static double compute_quantile_since(const double *row, unsigned first, double q
 struct work {
 	unsigned alike[PACE_CELLS]; /* number of cells with the same number of calls */
 	unsigned known;
-	double calls; /* median number of calls in a step; 0: one number is usual */
+	/*
+	 * median number of calls in a step; 0: WORK_USUAL or more of the steps have the same number of calls, and times are
+	 * not scaled by it
+	 */
+	double calls;
 };
 
 static void measure_work(struct work *w, const struct rank_pace *r)
