@@ -178,7 +178,7 @@ static long measure_files(void)
 {
 	const char *folder = getenv("PROBE_OUTPUT_DIR");
 	char pattern[4096];
-	long bytes = 0;
+	long all = 0;
 	glob_t files;
 
 	snprintf(pattern, sizeof(pattern), "%s/*/calls_*", folder ? folder : "probe_output");
@@ -188,10 +188,10 @@ static long measure_files(void)
 		struct stat st;
 
 		if (stat(files.gl_pathv[i], &st) == 0)
-			bytes += st.st_size;
+			all += st.st_size;
 	}
 	globfree(&files);
-	return bytes;
+	return all;
 }
 
 /*
