@@ -152,7 +152,7 @@ static void flags_of_calls(void **state)
 	assert_int_equal(g.calls, 2);
 	assert_int_equal(g.errors, 2);
 	assert_int_equal(g.first_error.error, -5);
-	assert_int_equal(g.first_error.bits, CALL_ASYNC | CALL_LOCAL | CALL_ERROR);
+	assert_int_equal(g.first_error.bits, CALL_ASYNC | CALL_LOCAL | CALL_ERROR | CALL_IN_PLACE);
 	assert_int_equal(g.rank[0].last.bits, CALL_ERROR);
 	assert_int_equal(g.opens.n, 0);
 	gather_free(&g);
