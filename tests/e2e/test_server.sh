@@ -49,9 +49,10 @@ for f in $flavours; do
 		new_out
 		run_with $f 4 mpi_server kill
 		gone "$out"
-		# MPICH's launcher may end the others within the tick of the clock that tells: then no rank is named, or the only one that was in no call.
+		# MPICH's launcher may end the others within the tick of the clock that tells: then no rank is named (killed), or the only one
+		# that was in no call.
 		want='^died .1. None MPI_Send ?$'
-		[ $f = openmpi ] || want='^(died .1. None MPI_[A-Z][a-z]*|stopped .1?. None MPI_[A-Z][a-z]*) ?$'
+		[ $f = openmpi ] || want='^(died .1. None MPI_[A-Z][a-z]*|stopped .1?. None MPI_[A-Z][a-z]*|killed .. None MPI_[A-Z][a-z]*) ?$'
 		like "$f: kill" "$(first)" "$want"
 		"$probe" recover "$out" >"$tmp/recover" 2>&1
 		like "$f: kill: after recover" "$(first)" "$want"

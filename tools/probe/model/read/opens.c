@@ -51,10 +51,7 @@ static void add_open_call(struct opens *o, const struct rank_dir *dir, struct op
 			count_rounds_before(dir->round, dir->nround, c->call.start, c->call.seq);
 	if (dir->peers_steps)
 		c->call.bits |= CALL_PEERS_STEP;
-	/* A call that failed is open for the others that wait for it (add_call_given_up()), but not longer than it took. */
-	c->age = c->call.bits & CALL_ERROR ? c->call.dur
-		 : end > c->call.start	   ? end - c->call.start
-					   : 0;
+	c->age = end > c->call.start ? end - c->call.start : 0;
 	/* A process that ended while a thread was inside a call was interrupted in it (MPI_Abort, a launcher that gave up). */
 	c->ended_ok = (dir->state == RANK_FINISHED || dir->state == RANK_UNWRITTEN) &&
 		      c->call.bits & CALL_ASYNC;

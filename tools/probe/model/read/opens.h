@@ -10,7 +10,7 @@
 
 struct open_call {
 	struct call call;
-	uint64_t age; /* ns: until now, until the process showed life last, or until it failed */
+	uint64_t age; /* ns: until now, or until the last sign of life of the process */
 	/* Not a data call: a Wait. With a number it waits for all members of its communicator, before that collective. */
 	bool waiting;
 	bool ended_ok; /* asynchronous, and not complete when the process ended normally */
