@@ -16,6 +16,7 @@
 #include "terms/train_kind.h"
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
+#include "tools/probe/model/read/comms.h"
 #include "tools/probe/model/read/names.h"
 
 #define BUFFER 65536
@@ -501,7 +502,7 @@ static int feed_comms(struct feed *f, const char *folder, int (*end_pass)(struct
 			.lib = lib,
 			.kind = kind,
 			.name = name,
-			.world_ranks = ranks};
+			.world_ranks = ranks && are_ranks_plausible(ranks) ? ranks : ""};
 
 		err = GIVE(f, sink_give_comm(&f->sink, &r));
 		free(lib);

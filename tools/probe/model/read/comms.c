@@ -39,18 +39,44 @@ static int by_rank_number(const void *x, const void *y)
 	return a < b ? -1 : a > b;
 }
 
-/* Parses "0-3;8", or "0-3|4-7" for an intercommunicator. A list that was cut ("...") is ignored. */
+bool are_ranks_plausible(const char *text)
+{
+	const char *p = text;
+	unsigned long n = 0;
+
+	while (*p >= '0' && *p <= '9') {
+		char *end;
+		unsigned long lo = strtoul(p, &end, 10), hi = lo;
+
+		if (*end == '-')
+			hi = strtoul(end + 1, &end, 10);
+		if (hi < lo || hi > INT32_MAX || hi - lo >= MEMBERS_MAX - n)
+			return false;
+		n += hi - lo + 1;
+		p = end + (*end == ';' || *end == '|');
+	}
+	return !*p || *p == '.';
+}
+
+/*
+ * Parses "0-3;8", or "0-3|4-7" for an intercommunicator. A list that was cut ("...") gives no members, a damaged one no text
+ * either.
+ */
 static void parse_members(struct comm_info *c)
 {
 	unsigned cap = 0;
 
+	if (!are_ranks_plausible(c->ranks)) {
+		free(c->ranks);
+		c->ranks = NULL;
+		return;
+	}
 	for (char *p = c->ranks; *p;) {
 		unsigned long lo = strtoul(p, &p, 10), hi = lo;
 
 		if (*p == '-')
 			hi = strtoul(p + 1, &p, 10);
-		if ((*p && *p != ';' && *p != '|') || hi < lo || hi > INT32_MAX ||
-			c->nmember + (hi - lo) >= MEMBERS_MAX) {
+		if (*p && *p != ';' && *p != '|') {
 			free(c->member);
 			c->member = NULL;
 			c->nmember = c->nfirst = 0;
@@ -243,9 +269,10 @@ int comm_member_at(const struct comm_info *c, int64_t n)
 	return -1;
 }
 
+/* n is the number of a rank, NO_NUMBER, a negative constant, or in a damaged file anything. */
 static int64_t number_if(int64_t n, unsigned added)
 {
-	return n == NO_NUMBER || n < 0 ? n : n + added;
+	return n == NO_NUMBER || n < 0 || n > INT32_MAX ? n : n + added;
 }
 
 void comms_number_call(const struct comms *c, struct call *call, int rank)

@@ -56,6 +56,12 @@ void comms_settle(struct comms *c, const struct rank_dir *dir, unsigned n);
 struct comm_info *comms_find(const struct comms *c, uint64_t id);
 
 /*
+ * True if the ranges of a column world_ranks ("0-3;8", "0-3|4-7", with "..." where it was cut) have at most 2^20 ranks together,
+ * none above INT32_MAX. If not, the file is damaged: a loop over such ranks has no end.
+ */
+bool are_ranks_plausible(const char *text);
+
+/*
  * Returns the world rank of rank n of communicator c, or -1 if not known. In an intercommunicator,
  * the ranks of the second group follow those of the first, see comms_number_call().
  */
