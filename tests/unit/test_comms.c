@@ -22,7 +22,7 @@ static void lists_of_ranks_are_plausible(void **state)
 		assert_false(are_ranks_plausible(damaged[i]));
 }
 
-static void write_comms(const char *ranks)
+static void write_list(const char *ranks)
 {
 	char path[4096];
 	FILE *f;
@@ -48,7 +48,7 @@ static void numbers_of_damaged_calls_stay(void **state)
 
 	(void)state;
 	comms_init(&comms);
-	write_comms("0-1|2-3");
+	write_list("0-1|2-3");
 	comms_read(&comms, &dir, NULL);
 	comms_settle(&comms, &dir, 1);
 	comms_number_call(&comms, &c, 0);
@@ -68,14 +68,14 @@ static void a_damaged_list_has_no_members(void **state)
 
 	(void)state;
 	comms_init(&comms);
-	write_comms("0-4294967295");
+	write_list("0-4294967295");
 	comms_read(&comms, &dir, NULL);
 	k = comms_find(&comms, UINT64_C(0xc26e9b518417f402));
 	assert_non_null(k);
 	assert_null(k->member);
 	assert_int_equal(comm_member_at(k, 5), -1);
 	/* Another rank's file may list them. */
-	write_comms("0-1|2-3");
+	write_list("0-1|2-3");
 	comms_read(&comms, &dir, NULL);
 	assert_int_equal(k->nmember, 4);
 	comms_free(&comms);
