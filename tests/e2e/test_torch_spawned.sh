@@ -9,6 +9,9 @@ app=tests/apps/py/spawned.py
 
 died() { "$probe" report --json "$out" | python3 -c 'import json, sys; print([(f["ranks"], f["step"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["kind"] == "died" and f["severity"] == "bad"])'; }
 
+# (ranks, kind, step, whether the exception is in it) of each finding on how ranks ended
+endings() { "$probe" report --json "$out" | python3 -c 'import json, sys; print([(f["ranks"], f["kind"], f["step"], "ValueError" in json.dumps(f)) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note" and f["kind"] in ("died", "killed")])'; }
+
 line=$(grep -n 'raise ValueError' $app | cut -d: -f1)
 # Who leaves while gloo's threads wait is aborted by PyTorch's own end now and then (9 of 25 runs of `exit` at load, without libprobe
 # too): then the exception stands beside. Where the other rank fails before it has ended, torch.multiprocessing sends it a signal.
@@ -23,7 +26,11 @@ for how in ${HOWS:-spawn fork process exit killed log abort stays early fine}; d
 	said="'ValueError: batch 4 is bad; at .*spawned\.py:$line work.*"
 	case $how in
 	early) unlike "$how: what was printed long before is no reason" "$ending" ValueError ;;
-	stays) like "$how: what was survived is no reason" "$(died)" '^\[\(\[1\], 6, .step 6: rank 1 left without a message: a signal ended it' ;;
+	# The launcher ends the other rank within milliseconds: on shared cores nothing shows then who was first, and nobody is named.
+	stays)
+		like "$how: in the report, what was survived is no reason" "$(endings)" \
+			"^\[\((\[1\], .died.|\[\], .killed.), 6, False\)\]"
+		;;
 	fine)
 		is "$how: ends well" "$status $(rows "$out" '[M[d]["end"]["text"] for d in ("rank0", "rank1")]')" "0 ['', '']"
 		is "$how: no rank left" "$(died)" '[]'
