@@ -9,7 +9,7 @@ app=tests/apps/py/spawned.py
 
 died() { "$probe" report --json "$out" | python3 -c 'import json, sys; print([(f["ranks"], f["step"], f["text"]) for f in json.load(sys.stdin)["findings"] if f["kind"] == "died" and f["severity"] == "bad"])'; }
 
-# (ranks, kind, step, whether the exception is in it) of each finding on how ranks ended
+# (ranks, kind, step, whether it mentions the exception) of each finding on how ranks ended
 endings() { "$probe" report --json "$out" | python3 -c 'import json, sys; print([(f["ranks"], f["kind"], f["step"], "ValueError" in json.dumps(f)) for f in json.load(sys.stdin)["findings"] if f["severity"] != "note" and f["kind"] in ("died", "killed")])'; }
 
 line=$(grep -n 'raise ValueError' $app | cut -d: -f1)
@@ -26,7 +26,7 @@ for how in ${HOWS:-spawn fork process exit killed log abort stays early fine}; d
 	said="'ValueError: batch 4 is bad; at .*spawned\.py:$line work.*"
 	case $how in
 	early) unlike "$how: what was printed long before is no reason" "$ending" ValueError ;;
-	# The launcher ends the other rank within milliseconds: on shared cores nothing shows then who was first, and nobody is named.
+	# The launcher ends the other rank within milliseconds: on shared cores it is not known then which rank was first, and none is named.
 	stays)
 		like "$how: in the report, what was survived is no reason" "$(endings)" \
 			"^\[\((\[1\], .died.|\[\], .killed.), 6, False\)\]"
