@@ -28,7 +28,7 @@ def other_lines(program, lines):
         return []
     tag = sent.group(1)
     tag = r"is_air \? 42 : 41" if tag.startswith("is_air") else tag
-    return [i + 1 for i, line in enumerate(text) if re.search(rf"MPI_I?[Rr]ecv\(.*, {tag}, ", line)]
+    return [i + 1 for i, line in enumerate(text) if re.search(rf"MPI_(I?[Rr]ecv|Probe)\(.*\b{tag}, ", line)]
 
 
 def judge(run, report):

@@ -35,6 +35,24 @@ PROGRAMS = {
         "energy": REDUCED, "force": PROCESS}),
     "roles": dict(data=True, sites={
         "norm": SCALAR, "save": MESSAGE, "restore": ["nan", "skip", "tag", "less"], "vote": SCALAR, "work": PROCESS, "keeper": PROCESS}),
+    "ringsum": dict(data=False, sites={
+        "up": MESSAGE, "down": MESSAGE, "up_copy": MESSAGE, "down_copy": MESSAGE, "loss": SCALAR, "norm": ["skip", "extra", "dtype", "op"],
+        "weights": ["drift"], "backward": PROCESS, "check": PROCESS}),
+    "feeder": dict(data=True, sites={
+        "amount": ["skip", "extra", "dtype", "root"], "batch": ["nan", "inf", "big", "zero", "skip", "extra", "less", "dtype", "root"],
+        "deal": ["nan", "inf", "big", "zero", "stale", "skip", "extra", "dtype", "root"], "in_node": REDUCED, "heads": REDUCED,
+        "spread": ["skip", "extra", "dtype"], "score": ["skip", "extra", "dtype", "op"], "loss": ROOTED, "load": PROCESS,
+        "train": PROCESS, "evaluate": PROCESS}),
+    "stages": dict(data=True, sites={
+        "pass": ["nan", "inf", "big", "zero", "blank", "skip", "dtype", "tag"], "answer": MESSAGE, "kept": SCALAR, "report": ROOTED,
+        "filter": PROCESS}),
+    "graph": dict(data=True, sites={
+        "ghosts": ["nan", "inf", "big", "zero", "blank", "stale", "skip", "extra", "dtype"], "load": ["nan", "inf", "skip", "extra", "dtype"],
+        "change": SCALAR, "steepest": ROOTED, "update": PROCESS, "move": PROCESS}),
+    "balance": dict(data=True, sites={
+        "before": REDUCED, "upto": REDUCED, "whole": REDUCED, "amounts": ["skip", "extra", "dtype"],
+        "items": ["nan", "inf", "big", "skip", "extra", "dtype"], "counted": ["skip", "extra"], "fullest": ROOTED, "weigh": PROCESS,
+        "move": PROCESS}),
 }
 TORCH = "nan inf big zero stale skip extra less dtype op drift kill exit1 raise sleep slow".split()
 TORCH_PROGRAMS = {"seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH})}
