@@ -5,7 +5,7 @@
  */
 #include "heldout.h"
 #include <math.h>
-#include <stddef.h>
+#include <string.h>
 
 enum { PARAMETERS = 96, SEEDS = 16 };
 
@@ -13,7 +13,7 @@ static MPI_Comm trainers = MPI_COMM_NULL, node = MPI_COMM_NULL, heads = MPI_COMM
 static double gradient[PARAMETERS * 2 + 64], part[PARAMETERS * 2 + 64], sum[PARAMETERS * 2 + 64];
 static double weights[PARAMETERS * 2 + 64];
 
-/* A machine counts as two nodes. */
+/* A machine counts as two nodes if each has two trainers. */
 static void make_levels(void)
 {
 	MPI_Comm machine;
@@ -25,10 +25,11 @@ static void make_levels(void)
 	MPI_Comm_split_type(trainers, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &machine);
 	MPI_Comm_rank(machine, &me);
 	MPI_Comm_size(machine, &n);
-	MPI_Comm_split(machine, me * 2 / n, me, &node);
+	MPI_Comm_split(machine, n < 4 ? 0 : me * 2 / n, me, &node);
 	MPI_Comm_free(&machine);
 	MPI_Comm_rank(node, &me);
-	MPI_Comm_split(trainers, me ? MPI_UNDEFINED : 0, rank, &heads);
+	if (n >= 4)
+		MPI_Comm_split(trainers, me ? MPI_UNDEFINED : 0, rank, &heads);
 }
 
 static void sum_gradients(void)
@@ -36,6 +37,8 @@ static void sum_gradients(void)
 	REDUCE("in_node", gradient, part, PARAMETERS, MPI_DOUBLE, MPI_SUM, 0, node);
 	if (heads != MPI_COMM_NULL)
 		ALLREDUCE("heads", part, sum, PARAMETERS, MPI_DOUBLE, MPI_SUM, heads);
+	else
+		memcpy(sum, part, sizeof(sum));
 	BCAST("spread", sum, PARAMETERS, MPI_DOUBLE, 0, node);
 }
 

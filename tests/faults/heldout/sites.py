@@ -44,8 +44,8 @@ PROGRAMS = {
         "spread": ["skip", "extra", "dtype"], "score": ["skip", "extra", "dtype", "op"], "loss": ROOTED, "load": PROCESS,
         "train": PROCESS, "evaluate": PROCESS}),
     "stages": dict(data=True, sites={
-        "pass": ["nan", "inf", "big", "zero", "blank", "skip", "dtype", "tag"], "answer": MESSAGE, "kept": SCALAR, "report": ROOTED,
-        "filter": PROCESS}),
+        "pass": ["nan", "inf", "big", "zero", "blank", "skip", "dtype", "tag"], "answer": MESSAGE, "kept": SCALAR,
+        "report": [f for f in ROOTED if f != "op"], "filter": PROCESS}),
     "graph": dict(data=True, sites={
         "ghosts": ["nan", "inf", "big", "zero", "blank", "stale", "skip", "extra", "dtype"], "load": ["nan", "inf", "skip", "extra", "dtype"],
         "change": SCALAR, "steepest": ROOTED, "update": PROCESS, "move": PROCESS}),
