@@ -145,8 +145,10 @@ static void gather_rank_call(struct gather *g, struct call *c)
 	const struct rank_dir *d = &g->folders.dir[c->rank];
 	struct rank_info *r = &g->rank[c->rank];
 
-	r->waits_seen |= (c->bits & CALL_WAITED) != 0;
-	if (c->bits & CALL_WAITED && is_wait_shared(&r->waits, c))
+	bool waited = c->bits & CALL_ASYNC && c->bits & CALL_WAITED;
+
+	r->waits_seen |= waited;
+	if (waited && is_wait_shared(&r->waits, c))
 		c->bits |= CALL_WAIT_SHARED;
 	diagnose_rank_call(&g->diagnose, c);
 	if (d->nlonger)
