@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/diagnose.h"
 
-void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew)
+void diagnose_init(
+	struct diagnose *d, unsigned nrank, const struct clock_fix *skew, const struct comms *comms)
 {
 	d->given_up = (struct given_up){0};
 	d->skew = skew;
@@ -9,7 +10,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	habits_init(&d->habits, nrank, skew);
 	replicas_init(&d->replicas, skew);
 	reductions_init(&d->reductions);
-	results_init(&d->results, skew, &d->sites);
+	results_init(&d->results, skew, &d->sites, comms);
 	messages_init(&d->messages, skew);
 	init_contacts(&d->contacts);
 	pace_init(&d->pace, nrank);

@@ -34,7 +34,8 @@ struct diagnose {
 	const struct clock_fix *skew;
 };
 
-void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);
+void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew,
+	const struct comms *comms);
 void diagnose_free(struct diagnose *d);
 /*
  * Call this if the program marks its steps. Then a call site's calls are distinguished by their

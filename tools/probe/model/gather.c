@@ -511,7 +511,7 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 	late_init(&g->late, g->skew);
 	bad_init(&g->bad, n, g->skew);
 	slow_init(&g->slow, o->top);
-	diagnose_init(&g->diagnose, n, g->skew);
+	diagnose_init(&g->diagnose, n, g->skew, &g->comms);
 	for (unsigned i = 0; i < n && !stopped; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 		struct rank_info *r = &g->rank[i];

@@ -12,6 +12,9 @@
  */
 enum parts { NONE, ONE, EACH };
 
+/* Whose inputs are in a rank's result: those of all, of the ranks up to its own, or of those before it. */
+enum reach { ALL, UP_TO_OWN, BEFORE_OWN };
+
 /*
  * each: in each rank's memory the elements at the same place belong together. computes: it computes with them. In all_to_all
  * both sides have a part for each rank.
@@ -20,22 +23,23 @@ static const struct signature {
 	const char *op;
 	enum parts in, out;
 	bool each, computes;
+	enum reach reach;
 } signatures[] = {
-	{"all_reduce", ONE, ONE, true, true},
-	{"reduce", ONE, ONE, true, true},
-	{"broadcast", ONE, ONE, true, false},
-	{"scan", ONE, ONE, false, true},
-	{"exscan", ONE, ONE, false, true},
+	{"all_reduce", ONE, ONE, true, true, ALL},
+	{"reduce", ONE, ONE, true, true, ALL},
+	{"broadcast", ONE, ONE, true, false, ALL},
+	{"scan", ONE, ONE, false, true, UP_TO_OWN},
+	{"exscan", ONE, ONE, false, true, BEFORE_OWN},
 	/* The part is what all ranks put in, a block for each. */
-	{"reduce_scatter", ONE, NONE, false, true},
-	{"reduce_scatter_v", ONE, NONE, false, true},
-	{"all_gather", ONE, EACH, false, false},
-	{"all_to_all", EACH, EACH, false, false},
-	{"gather", ONE, EACH, false, false},
-	{"scatter", EACH, ONE, false, false},
-	{"gather_v", NONE, NONE, false, false},
-	{"scatter_v", NONE, NONE, false, false},
-	{"all_gather_v", NONE, NONE, false, false},
+	{"reduce_scatter", ONE, NONE, false, true, ALL},
+	{"reduce_scatter_v", ONE, NONE, false, true, ALL},
+	{"all_gather", ONE, EACH, false, false, ALL},
+	{"all_to_all", EACH, EACH, false, false, ALL},
+	{"gather", ONE, EACH, false, false, ALL},
+	{"scatter", EACH, ONE, false, false, ALL},
+	{"gather_v", NONE, NONE, false, false, ALL},
+	{"scatter_v", NONE, NONE, false, false, ALL},
+	{"all_gather_v", NONE, NONE, false, false, ALL},
 };
 
 static const struct signature *find_signature(const char *op)
@@ -86,14 +90,35 @@ static bool is_computing(const char *op)
 	return s && s->computes;
 }
 
+static bool is_running(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->reach != ALL;
+}
+
+static bool is_exclusive(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->reach == BEFORE_OWN;
+}
+
 /* Answers are kept by the number of the name. */
 static struct name_question typed = {.ask = has_signature}, parts_in = {.ask = has_parts_in},
 			    parts_out = {.ask = has_parts_out}, sized = {.ask = has_one_size},
-			    by_element = {.ask = is_by_element}, computing = {.ask = is_computing};
+			    by_element = {.ask = is_by_element}, computing = {.ask = is_computing},
+			    running = {.ask = is_running}, exclusive = {.ask = is_exclusive};
 
 bool is_combined_by_element(uint32_t op)
 {
 	return ask_name(&by_element, op);
+}
+
+bool is_running_reduction(uint32_t op, bool *excludes_own)
+{
+	*excludes_own = ask_name(&exclusive, op);
+	return ask_name(&running, op);
 }
 
 static bool is_c10d_call(const char *api)

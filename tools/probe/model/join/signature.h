@@ -24,6 +24,9 @@ struct part compute_part(const struct call *c, bool inter);
 /* True for operations that combine the elements at the same place of each rank's memory, and are no mere copies. */
 bool is_combined_by_element(uint32_t op);
 
+/* True for operations in which a rank's result has the inputs of the ranks up to its own, or (*excludes_own) of those before it. */
+bool is_running_reduction(uint32_t op, bool *excludes_own);
+
 /*
  * True if elements of one type may be sent and elements of the other received, in an operation that does not compute with
  * them: bytes, signed and unsigned integers, and a complex number as two. a, b: interned.

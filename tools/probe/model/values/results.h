@@ -43,6 +43,7 @@ struct results {
 	struct table pairs;
 	const struct clock_fix *skew;
 	const struct sites *sites;
+	const struct comms *comms;
 	struct odd_meeting corruption, not_sum, volume, places;
 	/*
 	 * The first minimum or maximum from which some ranks got a NaN and others did not: after
@@ -54,7 +55,8 @@ struct results {
 	} parted;
 };
 
-void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites);
+void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites,
+	const struct comms *comms);
 void results_free(struct results *r);
 /* Returns the earliest lag, or NULL if there is none. */
 const struct step_lag *first_step_lag(const struct results *r);

@@ -272,13 +272,18 @@ static void find_not_sum(struct report *r)
 				"memory contiguously, including elements between the view's own")
 	      : o->moved  ? tool_strdup("which of the parts was changed on its way cannot be told")
 	      : o->unsure ? tool_strdup("it cannot be told whose input is missing")
-			  : tool_format("%s what %s put in",
-				    o->extreme ? "that is" : "the difference is",
-				    report_rank(r, o->rank[0]));
+	      : o->fault == SUM_OF_ONE_WRONG
+		      ? tool_format("only the result of %s is wrong", report_rank(r, o->rank[0]))
+	      : o->fault == SUM_HAS_OTHER_INPUT
+		      ? tool_format("what %s put in arrived changed", report_rank(r, o->rank[0]))
+		      : tool_format("%s what %s put in",
+				o->extreme ? "that is" : "the difference is",
+				report_rank(r, o->rank[0]));
 	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o,
-		tool_format("step %llu: the result of %s is not the reduction of its inputs: %s "
+		tool_format("step %llu: the result of %s is not %s: %s "
 			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
 			(unsigned long long)o->call.step, what,
+			o->moved ? "what its ranks put in" : "the reduction of its inputs",
 			o->extreme ? "the extreme value is" : "the elements add up to",
 			short_number(o->have), o->extreme ? "that" : "those", short_number(o->want),
 			who, out_plural(o->agreed, "operation", "operations"), at));
