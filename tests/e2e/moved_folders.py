@@ -96,10 +96,28 @@ def write_run(top, op, fault):
         rank.write(steps=dict(current=STEPS, source="api"))
 
 
+def write_pairs(top, other):
+    """Neighbours in a ring: even ranks send integers and get real numbers, odd ones the other way. other: all send real numbers, and WHO
+    once what has this type."""
+    ranks = [Rank(top, r, RANKS) for r in range(RANKS)]
+    for step in range(STEPS):
+        for r, rank in enumerate(ranks):
+            types = ["float32", "float32"] if other else ["int32", "float32"][::1 if r % 2 == 0 else -1]
+            sent = other if other and step == WHEN and r == WHO else types[0]
+            draw = random.Random(f"pairs {step} {r}")
+            rows = [(io, columns([draw.randint(0, 10**6) for _ in range(2 * N)]) | dict(dtype=t, bytes=8 * N))
+                    for io, t in (("in", sent), ("out", types[1]))]
+            rank.call("neighbor_all_to_all", rows, start=step * 10**7 + r * 1000, dur=10**6, step=step, comm_seq=step)
+    for rank in ranks:
+        rank.write(steps=dict(current=STEPS, source="api"))
+
+
 OPS = ["scan", "exscan", "reduce", "gather", "scatter", "gather_v", "scatter_v", "all_gather_v", "reduce_scatter", "reduce_scatter_v", "all_to_all_v"]
 FAULTS = ["none", "result", "input", "lost"]
 
 if __name__ == "__main__":
+    write_pairs(f"{sys.argv[1]}/pairs.none", "")
+    write_pairs(f"{sys.argv[1]}/pairs.type", "int64")
     for name in OPS:
         for wrong in FAULTS:
             # Numbers that are only moved are not missing: another number came.

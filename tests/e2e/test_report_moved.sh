@@ -42,6 +42,8 @@ scatter_v.result|corruption [] 8
 all_gather_v.none|None None None
 all_gather_v.result|corruption [2] 8
 all_gather_v.input|corruption [] 8
+pairs.none|None None None
+pairs.type|mismatch [2] 8
 all_to_all_v.none|None None None
 all_to_all_v.result|corruption [] 8
 END

@@ -16,6 +16,10 @@ struct part {
 	uint64_t received; /* as it receives it; 0: not known, or not significant on this rank */
 	bool sized; /* the part has one size on all ranks */
 	bool typed; /* and one data type */
+	bool paired; /* typed; but only what one rank sends to another must have that type on both */
+	uint32_t dtype; /* interned; as the rank sends it, else as it receives it */
+	uint32_t
+		received_dtype; /* as it receives it; 0: not known, or not significant on this rank */
 };
 
 /* inter: its communicator has two groups, whose sizes do not follow from the call. */
