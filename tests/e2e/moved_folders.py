@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""moved_folders.py DIR: runs in which one operation of step 8 gives a wrong result: DIR/OP.FAULT, with all numbers by hand.
+"""moved_folders.py DIR: runs in which one operation of step 8 gives a wrong result: DIR/OP.FAULT, with all numbers by hand; and others
+that go one way: DIR/counts.*, DIR/pairs.*.
 
 none: nothing is wrong; result: one rank's result has another number (of a rooted operation the root's, else that of rank 2); input:
 what rank 2 put in (of a scatter the root) arrived with another number; lost: what rank 2 put in is missing in all results.
@@ -112,10 +113,27 @@ def write_pairs(top, other):
         rank.write(steps=dict(current=STEPS, source="api"))
 
 
+def write_counts(top, times):
+    """A reduction every fifth step, which no rank but the root waits for. times: how often WHO makes that of step 14."""
+    ranks = [Rank(top, r, RANKS) for r in range(RANKS)]
+    for r, rank in enumerate(ranks):
+        made = 0
+        for step in range(4, 40, 5):
+            ins = put_in("reduce", step)
+            for _ in range(times if step == 14 and r == WHO else 1):
+                rank.call("reduce", [("in", columns(ins[r]))], start=step * 10**7 + r * 1000 + made, dur=1000, step=step, comm_seq=made,
+                          root=ROOT, redop="sum")
+                made += 1
+        rank.write(steps=dict(current=40, source="api"))
+
+
 OPS = ["scan", "exscan", "reduce", "gather", "scatter", "gather_v", "scatter_v", "all_gather_v", "reduce_scatter", "reduce_scatter_v", "all_to_all_v"]
 FAULTS = ["none", "result", "input", "lost"]
 
 if __name__ == "__main__":
+    write_counts(f"{sys.argv[1]}/counts.none", 1)
+    write_counts(f"{sys.argv[1]}/counts.more", 2)
+    write_counts(f"{sys.argv[1]}/counts.less", 0)
     write_pairs(f"{sys.argv[1]}/pairs.none", "")
     write_pairs(f"{sys.argv[1]}/pairs.type", "int64")
     for name in OPS:

@@ -42,6 +42,9 @@ scatter_v.result|corruption [] 8
 all_gather_v.none|None None None
 all_gather_v.result|corruption [2] 8
 all_gather_v.input|corruption [] 8
+counts.none|None None None
+counts.more|skip [2] 14
+counts.less|skip [2] 14
 pairs.none|None None None
 pairs.type|mismatch [2] 8
 all_to_all_v.none|None None None

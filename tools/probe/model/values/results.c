@@ -743,6 +743,8 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 {
 	struct contract *k;
 
+	if (!complete)
+		note_unfinished(r, m);
 	if (!complete || m->open || m->n < 2)
 		return;
 	if (m->unlike)
