@@ -46,8 +46,8 @@ def judge(run, report):
         near = 1 if fault in ENDS + HANGS else 0
         if fault not in TIMING and (f["step"] is None or abs(f["step"] - truth["step"]) > near):
             off.append("step")
-    # Where parameters part there is no call.
-    if fault not in ENDS + HANGS + TIMING + ["drift"]:
+    # Where parameters part, and of a scalar, there is no call.
+    if fault not in ENDS + HANGS + TIMING + ["drift", "loss"]:
         lines = list(range(truth["lines"][0], truth["lines"][1] + 1)) + other_lines(run["program"], truth["lines"])
         if f["line"] not in lines:
             off.append("line")

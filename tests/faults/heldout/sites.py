@@ -54,14 +54,15 @@ PROGRAMS = {
         "items": ["nan", "inf", "big", "skip", "extra", "dtype"], "counted": ["skip", "extra"], "fullest": ROOTED, "weigh": PROCESS,
         "move": PROCESS}),
 }
-TORCH = "nan inf big zero stale skip extra less dtype op drift kill exit1 raise sleep slow".split()
+# loss: recorded with preset `state`.
+TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
 TORCH_PROGRAMS = {"seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
 KINDS = {
     "nan": ["nan"], "inf": ["inf"], "big": ["spike"], "zero": ["zero"], "blank": ["zero"], "stale": ["stale"],
-    "flip": ["corruption", "not_sum"], "drift": ["diverged", "replicas"], "order": ["order"], "skip": ["skip"], "extra": ["skip"],
+    "flip": ["corruption", "not_sum"], "drift": ["diverged", "replicas"], "loss": ["odd_loss"], "order": ["order"], "skip": ["skip"], "extra": ["skip"],
     "less": ["mismatch"], "more": ["mismatch"], "dtype": ["mismatch"], "op": ["mismatch"], "root": ["mismatch"], "tag": ["tag"],
     "kill": ["died"], "exit1": ["died"], "abort": ["died"], "segv": ["died", "hang", "stopped"], "raise": ["died"], "sleep": ["hang"], "stop": ["hang"],
     "spin": ["hang", "stall"], "slow": ["slow", "straggler"]}

@@ -56,6 +56,33 @@ static void note_odd_rank(const struct results *r, struct odd_count *k, const st
 	k->call.step = of->step;
 }
 
+static void note_steps_apart(struct step_lag *k, const struct meeting *m)
+{
+	k->apart = true;
+	k->apart_from = m->a[0].step;
+	for (unsigned i = 1; i < m->n; i++)
+		if (m->a[i].step < k->apart_from)
+			k->apart_from = m->a[i].step;
+}
+
+uint64_t find_first_step_apart(
+	const struct results *r, const struct rank_dir *dir, const uint32_t *rank, unsigned n)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < r->lags.n; i++) {
+		const struct step_lag *k = table_at(&r->lags, i);
+		const struct comm_info *c = k->apart ? comms_find(r->comms, k->key.a) : NULL;
+		unsigned members = 0;
+
+		for (unsigned j = 0; c && k->apart_from < first && j < n; j++)
+			members += comm_has(c, dir[rank[j]].rank);
+		if (members > 1)
+			first = k->apart_from;
+	}
+	return first;
+}
+
 void note_unfinished(struct results *r, const struct meeting *m)
 {
 	struct step_lag *k = table_find(&r->lags, m->comm, 0);
@@ -96,11 +123,15 @@ void judge_steps(struct results *r, const struct meeting *m)
 	bool equal = true;
 	int64_t lag;
 
-	/* With two ranks it is not known which one is wrong. */
-	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)))
+	if (!(k = table_get(&r->lags, m->comm, 0)))
 		return;
 	for (unsigned i = 1; i < m->n; i++)
 		equal &= m->a[i].step == m->a[0].step;
+	if (!equal && !k->apart)
+		note_steps_apart(k, m);
+	/* With two ranks it is not known which one is wrong. */
+	if (m->n < 3)
+		return;
 	odd = equal ? NULL : find_rank_in_other_step(m, &usual);
 	if (!equal)
 		note_odd_rank(r, &k->odd, m, odd, usual);
