@@ -84,3 +84,22 @@ void diagnose_end(struct diagnose *d)
 	weigh_habits(&d->habits);
 	weigh_replicas(&d->replicas);
 }
+
+uint64_t find_first_step_apart(
+	const struct diagnose *d, const struct rank_dir *dir, const uint32_t *rank, unsigned n)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < d->results.lags.n; i++) {
+		const struct step_lag *k = table_at(&d->results.lags, i);
+		const struct comm_info *c =
+			k->apart ? comms_find(d->results.comms, k->key.a) : NULL;
+		unsigned members = 0;
+
+		for (unsigned j = 0; c && k->apart_from < first && j < n; j++)
+			members += comm_has(c, dir[rank[j]].rank);
+		if (members > 1)
+			first = k->apart_from;
+	}
+	return first;
+}

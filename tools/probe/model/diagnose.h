@@ -66,4 +66,11 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
  */
 void diagnose_end(struct diagnose *d);
 
+/*
+ * Returns the first step whose number does not mean the same on these ranks, because two of them were in different steps when they met
+ * (shards of unequal length, with a join at their end; a step that one skipped); UINT64_MAX: none. rank: n indices of folders.
+ */
+uint64_t find_first_step_apart(
+	const struct diagnose *d, const struct rank_dir *dir, const uint32_t *rank, unsigned n);
+
 #endif

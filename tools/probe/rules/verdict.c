@@ -327,7 +327,7 @@ static void check_common_steps(const struct report *r, struct run_verdict *v)
 
 	for (uint32_t i = 0; i < n; i++)
 		all[i] = i;
-	apart = find_first_step_apart(&r->g.diagnose.results, r->g.folders.dir, all, n);
+	apart = find_first_step_apart(&r->g.diagnose, r->g.folders.dir, all, n);
 	for (unsigned i = 0; apart != UINT64_MAX && i < sizeof(by_step) / sizeof(*by_step); i++)
 		limit_kind(v, by_step[i], CHECKED_PARTLY,
 			tool_format("from step %llu on ranks were in different steps when they met",

@@ -243,7 +243,7 @@ static uint64_t find_step_apart(
 
 	for (unsigned i = 0; i < n; i++)
 		rank[i] = c->rank[member[i]];
-	step = find_first_step_apart(&p->g->diagnose.results, p->g->folders.dir, rank, n);
+	step = find_first_step_apart(&p->g->diagnose, p->g->folders.dir, rank, n);
 	free(rank);
 	return step;
 }

@@ -187,7 +187,7 @@ static void check_number(struct unequals *u, const struct number_reading *r, uin
 	struct unequal k = {
 		.name = name, .meaning = numbers[find_agreed_number(intern_name(name))].meaning};
 	unsigned different = 0, since = 0;
-	uint64_t apart = find_first_step_apart(&r->g->diagnose.results, r->g->folders.dir, rank, n);
+	uint64_t apart = find_first_step_apart(&r->g->diagnose, r->g->folders.dir, rank, n);
 
 	for (unsigned i = 0; i < *r->nstep && (*r->step)[i] < apart; i++) {
 		struct spread s = measure_spread(r->values, name, (*r->step)[i], rank, n);

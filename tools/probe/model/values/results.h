@@ -80,12 +80,6 @@ void results_free(struct results *r);
 const struct step_lag *first_step_lag(const struct results *r);
 /* Returns the time at which the first rank entered operation m, by the first host's clock. */
 uint64_t meeting_event(const struct results *r, const struct meeting *m);
-/*
- * Returns the first step whose number does not mean the same on these ranks, because two of them were in different steps when they met
- * (shards of unequal length, with a join at their end; a step that one skipped); UINT64_MAX: none. rank: n indices of folders.
- */
-uint64_t find_first_step_apart(
-	const struct results *r, const struct rank_dir *dir, const uint32_t *rank, unsigned n);
 /* Returns the earliest one, or NULL if there is none. Valid if all ranks have finished and all their calls were read. */
 const struct odd_count *first_odd_count(const struct results *r);
 /* Called by judge_results(). */

@@ -65,24 +65,6 @@ static void note_steps_apart(struct step_lag *k, const struct meeting *m)
 			k->apart_from = m->a[i].step;
 }
 
-uint64_t find_first_step_apart(
-	const struct results *r, const struct rank_dir *dir, const uint32_t *rank, unsigned n)
-{
-	uint64_t first = UINT64_MAX;
-
-	for (uint32_t i = 0; i < r->lags.n; i++) {
-		const struct step_lag *k = table_at(&r->lags, i);
-		const struct comm_info *c = k->apart ? comms_find(r->comms, k->key.a) : NULL;
-		unsigned members = 0;
-
-		for (unsigned j = 0; c && k->apart_from < first && j < n; j++)
-			members += comm_has(c, dir[rank[j]].rank);
-		if (members > 1)
-			first = k->apart_from;
-	}
-	return first;
-}
-
 void note_unfinished(struct results *r, const struct meeting *m)
 {
 	struct step_lag *k = table_find(&r->lags, m->comm, 0);
