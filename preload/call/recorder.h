@@ -27,6 +27,7 @@ struct thread {
 	uint64_t made; /* ticks at its first recorded call */
 	uint64_t comm_ticks; /* ticks in communicating calls, and in waits for them */
 	uint64_t waited; /* ticks for which it yielded the processor (reserve_with_help()) */
+	uint64_t probed; /* ticks in blocking probes since the thread's last call */
 	uint64_t help_from; /* tick from which on it may help the writer */
 	void *scratch; /* grows, used by this thread only; see thread_scratch() */
 	size_t scratch_bytes;

@@ -44,6 +44,12 @@ static bool read_io_bytes(const char *path, uint64_t *bytes)
 	return true;
 }
 
+/* A sum may fall by a byte: it contains the length of the text that was read, or lacks a process that could not be read. */
+static bool has_moved_bytes(uint64_t before, uint64_t now)
+{
+	return now > before && now - before >= IO_BYTES_MIN;
+}
+
 /* ---- threads ---- */
 
 struct task_entry {
@@ -175,7 +181,7 @@ static bool are_descendants_still(struct journal_progress *p, const struct tree 
 	bool looked = p->children_at_ns && p->children_at_ns == p->at_ns;
 	bool still = !t->n || (looked && p->children_born == t->born && ns >= p->children_ns &&
 				      (ns - p->children_ns) * 100 < since * CPU_PERCENT_MIN &&
-				      t->io_bytes - p->children_io_bytes < IO_BYTES_MIN);
+				      !has_moved_bytes(p->children_io_bytes, t->io_bytes));
 
 	p->children_ns = ns;
 	p->children_io_bytes = t->io_bytes;
@@ -198,7 +204,7 @@ void measure_progress(struct journal_progress *p)
 		io = p->io_bytes;
 	p->cpu_percent =
 		p->at_ns && cpu > p->cpu_ns ? (uint32_t)((cpu - p->cpu_ns) * 100 / since) : 0;
-	if (!p->at_ns || p->cpu_percent >= CPU_PERCENT_MIN || io - p->io_bytes >= IO_BYTES_MIN) {
+	if (!p->at_ns || p->cpu_percent >= CPU_PERCENT_MIN || has_moved_bytes(p->io_bytes, io)) {
 		p->moved_ns = now;
 	} else {
 		snprintf(tid, sizeof(tid), "%u", read_tid());

@@ -37,6 +37,9 @@ gather send_less 2 count
 gather send_int 2 dtype
 gather send_bytes 2 -
 gather send_derived 2 -
+gather recv_int 0 dtype
+gather recv_double 0 dtype
+gather recv_derived 0 -
 gather recv_less 2 -
 gather_in_place send_less 2 count
 gather_in_place send_int 0 -
@@ -44,6 +47,9 @@ scatter send_less 0 count
 scatter recv_int 2 dtype
 scatter recv_bytes 2 -
 scatter send_int 2 -
+scatter send_int 0 dtype
+scatter recv_int 0 dtype
+alltoallv send_int 2 dtype
 scatter_in_place recv_less 0 -
 allgather send_int 2 dtype
 gatherv send_int 2 dtype

@@ -21,6 +21,7 @@ struct job {
 	unsigned ends[RANKS]; /* with the one before this; 0: with the last one */
 	unsigned slow_from; /* of rank 2; 0: never */
 	unsigned stall; /* of rank 1; 0: none */
+	bool probed; /* rank 2 was not slow: it waited in a probe before its receive */
 };
 
 /* The step: its rank computes, and then all meet until 100 ms of it are over. */
@@ -38,6 +39,7 @@ static void pace_one_step(struct pace *p, const struct job *j, uint32_t rank, un
 		note_pace(p, &(struct call){.rank = rank,
 				     .comm = 7,
 				     .step = FIRST + step,
+				     .wait = !k && j->probed && rank == 2 ? 39 * MS : 0,
 				     .start = step * 5000 * MS + busy + k * 10 * MS,
 				     .dur = k ? 5000 * MS - busy - 10 * MS : 10 * MS});
 }
@@ -109,6 +111,15 @@ static void one_stall(void **state)
 		}
 }
 
+static void a_wait_in_a_probe_is_not_slow(void **state)
+{
+	const struct job j = {.steps = 200, .slow_from = 140, .probed = true};
+
+	(void)state;
+	for (unsigned kind = PACE_SLOW; kind <= PACE_STALL; kind++)
+		assert_int_equal(judge_job(&j, kind, true).kind, PACE_EVEN);
+}
+
 /* A job in which nothing is unusual, whichever rank came later. */
 static void even(void **state)
 {
@@ -167,6 +178,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(slow_since_a_step),
 		cmocka_unit_test(one_stall),
+		cmocka_unit_test(a_wait_in_a_probe_is_not_slow),
 		cmocka_unit_test(even),
 		cmocka_unit_test(cells_are_those_of_the_steps),
 	};

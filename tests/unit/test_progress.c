@@ -9,6 +9,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -180,6 +182,43 @@ static void the_writers_own_time_does_not_count(void **state)
 	assert_true(is_still(&p));
 }
 
+/* Bytes that this process has read, as the kernel prints them. */
+static uint64_t count_bytes_read(void)
+{
+	char text[512] = "";
+	int fd = open("/proc/self/io", O_RDONLY);
+	ssize_t n = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	assert_true(n > 0);
+	return strtoull(text + strlen("rchar: "), NULL, 10);
+}
+
+/* Reads until the number has another digit soon, so that the text of /proc/self/io grows by a byte between two measurements. */
+static void a_longer_count_is_no_progress(void **state)
+{
+	static char block[1 << 16];
+	struct journal_progress p = {0};
+	uint64_t limit = 10;
+	int fd = open("/dev/zero", O_RDONLY);
+
+	(void)state;
+	while (limit < count_bytes_read() + sizeof(block))
+		limit *= 10;
+	for (uint64_t n; (n = count_bytes_read()) < limit - 4000;) {
+		uint64_t left = limit - 4000 - n;
+
+		assert_true(read(fd, block, left < sizeof(block) ? left : sizeof(block)) > 0);
+	}
+	measure_progress(&p);
+	p.at_ns -= 1000000000; /* as if the measurement were a second ago */
+	assert_true(count_bytes_read() < limit);
+	assert_true(read(fd, block, 4000) > 0);
+	measure_progress(&p);
+	close(fd);
+	assert_true(p.moved_ns < p.at_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +229,7 @@ int main(void)
 		cmocka_unit_test(a_computing_grandchild_is_progress),
 		cmocka_unit_test(a_sleeping_child_is_no_progress),
 		cmocka_unit_test(the_writers_own_time_does_not_count),
+		cmocka_unit_test(a_longer_count_is_no_progress),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

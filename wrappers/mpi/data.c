@@ -120,6 +120,14 @@ static void tell_message(struct operation *w, const struct message *msg)
 		v->comm_seq = comm_next_p2p(msg->comm, false, v->peer, v->tag);
 }
 
+/* The time in the probes right before a blocking receive was a wait for its message. */
+static void take_probe_time(struct call *c)
+{
+	if (c->rec && c->op.nout && call_arg(c, ROLE_STATUS))
+		c->rec->wait = c->t->probed;
+	c->t->probed = 0;
+}
+
 void mpi_data_enter(struct call *c)
 {
 	union arg *st = call_arg(c, ROLE_STATUS);
@@ -127,6 +135,8 @@ void mpi_data_enter(struct call *c)
 	struct message msg;
 
 	c->note.p[0] = NULL;
+	if (c->t && c->t->probed)
+		take_probe_time(c);
 	if (st)
 		own_status(c, st);
 	if (!m || !m->cp || !take_message(mpi_handle_at(m->cp, 0), &msg))

@@ -64,3 +64,21 @@ int MPI_Allgather(
 	flip_bit(out, m, to);
 	return err;
 }
+
+int MPI_Scan(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	int err = PMPI_Scan(in, out, n, type, op, comm);
+
+	flip_bit(out, n, type);
+	return err;
+}
+
+/* The first rank's result is undefined. */
+int MPI_Exscan(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+	int err = PMPI_Exscan(in, out, n, type, op, comm), me;
+
+	PMPI_Comm_rank(comm, &me);
+	flip_bit(out, me ? n : 0, type);
+	return err;
+}

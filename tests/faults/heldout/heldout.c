@@ -271,8 +271,8 @@ static void zero_values(const char *site, int line, double *data, int n)
 
 struct call plan(const char *site, int line, void *data, struct call c)
 {
-	/* An all-to-all has a part for each rank. */
-	int n = c.peer == -2 ? c.n * ranks : c.n;
+	/* An all-to-all has a part for each rank, and so has the root of a scatter. */
+	int n = c.peer == -2 || c.tag == -2 ? c.n * ranks : c.n;
 
 	if (data && c.type == MPI_DOUBLE && n > 0) {
 		zero_values(site, line, data, n);

@@ -79,6 +79,13 @@ void after(const char *site, int line);
 #define ALLTOALL(site, in, N, T, out, comm)        \
 	CALL_(site, in, N, T, MPI_OP_NULL, -2, -1, \
 		MPI_Alltoall(in, c.n, c.type, out, c.n, c.type, comm))
+#define SCATTER(site, data, in, N, T, out, ROOT, comm) \
+	CALL_(site, data, N, T, MPI_OP_NULL, ROOT, -2, \
+		MPI_Scatter(in, c.n, c.type, out, c.n, c.type, c.peer, comm))
+#define SCAN(site, in, out, N, T, O, comm) \
+	CALL_(site, in, N, T, O, -1, -1, MPI_Scan(in, out, c.n, c.type, c.op, comm))
+#define EXSCAN(site, in, out, N, T, O, comm) \
+	CALL_(site, in, N, T, O, -1, -1, MPI_Exscan(in, out, c.n, c.type, c.op, comm))
 #define BARRIER(site, comm) CALL_(site, NULL, 0, MPI_BYTE, MPI_OP_NULL, -1, -1, MPI_Barrier(comm))
 #define SEND(site, data, N, T, to, TAG, comm)         \
 	CALL_(site, data, N, T, MPI_OP_NULL, to, TAG, \

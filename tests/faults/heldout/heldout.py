@@ -168,7 +168,7 @@ def choose(a, program, mpi, fault, k):
     env = {}
     if torch:
         options.pop("marker")
-        env = r.choice([{}, {}, {"PROBE_PRESET": "state"}])
+        env = r.choice([{}, {}, {"PROBE_PRESET": "state"}] if fault != "loss" else [{"PROBE_PRESET": "state"}])
     if fault == "clean":
         options["size"] = r.choice([1, 2, 3])
     if not torch:

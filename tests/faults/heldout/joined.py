@@ -40,6 +40,7 @@ for epoch in range(epochs):
                 x = torch.randn(8, 12, generator=data)
                 with model.no_sync() if micro == 0 else contextlib.nullcontext():
                     loss = F.mse_loss(model(x), x @ truth) / 2
+                    loss = fault.change_loss(loss, line())
                     backward_line = line() + 1
                     loss.backward()
                 seen += torch.stack([loss.detach(), x.mean(), x.std(), x.abs().max(), loss.detach() ** 2, torch.tensor(8.0)])

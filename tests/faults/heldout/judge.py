@@ -28,7 +28,7 @@ def other_lines(program, lines):
         return []
     tag = sent.group(1)
     tag = r"is_air \? 42 : 41" if tag.startswith("is_air") else tag
-    return [i + 1 for i, line in enumerate(text) if re.search(rf"MPI_I?[Rr]ecv\(.*, {tag}, ", line)]
+    return [i + 1 for i, line in enumerate(text) if re.search(rf"MPI_(I?[Rr]ecv|Probe)\(.*\b{tag}, ", line)]
 
 
 def judge(run, report):
@@ -46,8 +46,8 @@ def judge(run, report):
         near = 1 if fault in ENDS + HANGS else 0
         if fault not in TIMING and (f["step"] is None or abs(f["step"] - truth["step"]) > near):
             off.append("step")
-    # Where parameters part there is no call.
-    if fault not in ENDS + HANGS + TIMING + ["drift"]:
+    # Where parameters part, and of a scalar, there is no call.
+    if fault not in ENDS + HANGS + TIMING + ["drift", "loss"]:
         lines = list(range(truth["lines"][0], truth["lines"][1] + 1)) + other_lines(run["program"], truth["lines"])
         if f["line"] not in lines:
             off.append("line")

@@ -81,6 +81,13 @@ class Fault:
             call.op = dist.ReduceOp.MAX
         return call
 
+    def change_loss(self, loss, line):
+        """A batch with wrong labels: the loss is many times as large."""
+        if not self.is_due("loss"):
+            return loss
+        self.write_truth(line)
+        return loss * (5, 12, 60)[self.pick % 3]
+
     def part(self, parameter, line):
         if self.is_due("drift"):
             with torch.no_grad():

@@ -56,6 +56,7 @@ for step in range(int(OPTIONS.get("steps", 18))):
     mine = slice(rank * TOKENS, (rank + 1) * TOKENS)
     fault.go(line())
     loss = F.cross_entropy(model(batch[:, :-1][:, mine]).flatten(0, 1), (batch[:, 1:][:, mine] // 2).flatten())
+    loss = fault.change_loss(loss, line())
     optimizer.zero_grad()
     loss.backward()
     flat = torch.cat([p.grad.flatten() for p in model.parameters()])

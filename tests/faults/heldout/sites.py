@@ -35,15 +35,34 @@ PROGRAMS = {
         "energy": REDUCED, "force": PROCESS}),
     "roles": dict(data=True, sites={
         "norm": SCALAR, "save": MESSAGE, "restore": ["nan", "skip", "tag", "less"], "vote": SCALAR, "work": PROCESS, "keeper": PROCESS}),
+    "ringsum": dict(data=False, sites={
+        "up": MESSAGE, "down": MESSAGE, "up_copy": MESSAGE, "down_copy": MESSAGE, "loss": SCALAR, "norm": ["skip", "extra", "dtype", "op"],
+        "weights": ["drift"], "backward": PROCESS, "check": PROCESS}),
+    "feeder": dict(data=True, sites={
+        "amount": ["skip", "extra", "dtype", "root"], "batch": ["nan", "inf", "big", "zero", "skip", "extra", "less", "dtype", "root"],
+        "deal": ["nan", "inf", "big", "zero", "stale", "skip", "extra", "dtype", "root"], "in_node": REDUCED, "heads": REDUCED,
+        "spread": ["skip", "extra", "dtype"], "score": ["skip", "extra", "dtype", "op"], "loss": ROOTED, "load": PROCESS,
+        "train": PROCESS, "evaluate": PROCESS}),
+    "stages": dict(data=True, sites={
+        "pass": ["nan", "inf", "big", "zero", "blank", "skip", "dtype", "tag"], "answer": MESSAGE, "kept": SCALAR,
+        "report": [f for f in ROOTED if f != "op"], "filter": PROCESS}),
+    "graph": dict(data=True, sites={
+        "ghosts": ["nan", "inf", "big", "zero", "blank", "stale", "skip", "extra", "dtype"], "load": ["nan", "inf", "skip", "extra", "dtype"],
+        "change": SCALAR, "steepest": ROOTED, "update": PROCESS, "move": PROCESS}),
+    "balance": dict(data=True, sites={
+        "before": REDUCED, "upto": REDUCED, "whole": REDUCED, "amounts": ["skip", "extra", "dtype"],
+        "items": ["nan", "inf", "big", "skip", "extra", "dtype"], "counted": ["skip", "extra"], "fullest": ROOTED, "weigh": PROCESS,
+        "move": PROCESS}),
 }
-TORCH = "nan inf big zero stale skip extra less dtype op drift kill exit1 raise sleep slow".split()
+# loss: recorded with preset `state`.
+TORCH = "nan inf big zero stale skip extra less dtype op drift loss kill exit1 raise sleep slow".split()
 TORCH_PROGRAMS = {"seqpar": dict(data=False, sites={"": TORCH}), "joined": dict(data=True, sites={"": TORCH})}
 
 # UCX, below MPICH, catches a crash, and the process stays for longer than a run: the others are blocked.
 # The kinds that name a fault. If the calls disagree and the ranks are two, nothing tells which one is right.
 KINDS = {
     "nan": ["nan"], "inf": ["inf"], "big": ["spike"], "zero": ["zero"], "blank": ["zero"], "stale": ["stale"],
-    "flip": ["corruption", "not_sum"], "drift": ["diverged", "replicas"], "order": ["order"], "skip": ["skip"], "extra": ["skip"],
+    "flip": ["corruption", "not_sum"], "drift": ["diverged", "replicas"], "loss": ["odd_loss"], "order": ["order"], "skip": ["skip"], "extra": ["skip"],
     "less": ["mismatch"], "more": ["mismatch"], "dtype": ["mismatch"], "op": ["mismatch"], "root": ["mismatch"], "tag": ["tag"],
     "kill": ["died"], "exit1": ["died"], "abort": ["died"], "segv": ["died", "hang", "stopped"], "raise": ["died"], "sleep": ["hang"], "stop": ["hang"],
     "spin": ["hang", "stall"], "slow": ["slow", "straggler"]}

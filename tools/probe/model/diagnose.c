@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/diagnose.h"
 
-void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew)
+void diagnose_init(
+	struct diagnose *d, unsigned nrank, const struct clock_fix *skew, const struct comms *comms)
 {
 	d->given_up = (struct given_up){0};
 	d->skew = skew;
@@ -9,7 +10,7 @@ void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *s
 	habits_init(&d->habits, nrank, skew);
 	replicas_init(&d->replicas, skew);
 	reductions_init(&d->reductions);
-	results_init(&d->results, skew, &d->sites);
+	results_init(&d->results, skew, &d->sites, comms);
 	messages_init(&d->messages, skew);
 	init_contacts(&d->contacts);
 	pace_init(&d->pace, nrank);
@@ -82,4 +83,23 @@ void diagnose_end(struct diagnose *d)
 {
 	weigh_habits(&d->habits);
 	weigh_replicas(&d->replicas);
+}
+
+uint64_t find_first_step_apart(
+	const struct diagnose *d, const struct rank_dir *dir, const uint32_t *rank, unsigned n)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < d->results.lags.n; i++) {
+		const struct step_lag *k = table_at(&d->results.lags, i);
+		const struct comm_info *c =
+			k->apart ? comms_find(d->results.comms, k->key.a) : NULL;
+		unsigned members = 0;
+
+		for (unsigned j = 0; c && k->apart_from < first && j < n; j++)
+			members += comm_has(c, dir[rank[j]].rank);
+		if (members > 1)
+			first = k->apart_from;
+	}
+	return first;
 }

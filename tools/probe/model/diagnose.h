@@ -34,7 +34,8 @@ struct diagnose {
 	const struct clock_fix *skew;
 };
 
-void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew);
+void diagnose_init(struct diagnose *d, unsigned nrank, const struct clock_fix *skew,
+	const struct comms *comms);
 void diagnose_free(struct diagnose *d);
 /*
  * Call this if the program marks its steps. Then a call site's calls are distinguished by their
@@ -64,5 +65,12 @@ void diagnose_meeting(struct diagnose *d, const struct meeting *m, bool complete
  * whole run.
  */
 void diagnose_end(struct diagnose *d);
+
+/*
+ * Returns the first step whose number does not mean the same on these ranks, because two of them were in different steps when they met
+ * (shards of unequal length, with a join at their end; a step that one skipped); UINT64_MAX: none. rank: n indices of folders.
+ */
+uint64_t find_first_step_apart(
+	const struct diagnose *d, const struct rank_dir *dir, const uint32_t *rank, unsigned n);
 
 #endif

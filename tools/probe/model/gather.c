@@ -145,8 +145,10 @@ static void gather_rank_call(struct gather *g, struct call *c)
 	const struct rank_dir *d = &g->folders.dir[c->rank];
 	struct rank_info *r = &g->rank[c->rank];
 
-	r->waits_seen |= (c->bits & CALL_WAITED) != 0;
-	if (c->bits & CALL_WAITED && is_wait_shared(&r->waits, c))
+	bool waited = c->bits & CALL_ASYNC && c->bits & CALL_WAITED;
+
+	r->waits_seen |= waited;
+	if (waited && is_wait_shared(&r->waits, c))
 		c->bits |= CALL_WAIT_SHARED;
 	diagnose_rank_call(&g->diagnose, c);
 	if (d->nlonger)
@@ -509,7 +511,7 @@ static void prepare_gather(struct gather *g, const struct gather_options *o)
 	late_init(&g->late, g->skew);
 	bad_init(&g->bad, n, g->skew);
 	slow_init(&g->slow, o->top);
-	diagnose_init(&g->diagnose, n, g->skew);
+	diagnose_init(&g->diagnose, n, g->skew, &g->comms);
 	for (unsigned i = 0; i < n && !stopped; i++) {
 		const struct rank_dir *d = &g->folders.dir[i];
 		struct rank_info *r = &g->rank[i];

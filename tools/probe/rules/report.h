@@ -132,6 +132,8 @@ void free_finding(struct finding *f);
 void name_culprit(const struct report *r, struct finding *f, uint32_t index);
 void name_concerned(const struct report *r, struct finding *f, uint32_t index);
 void name_call(struct finding *f, const struct call *c);
+/* For a finding of a step in which no call is concerned. */
+void name_step(struct finding *f, uint64_t step);
 void complete_finding(const struct report *r, struct finding *f);
 void find_odd_values(struct report *r);
 void find_pace(struct report *r);

@@ -318,6 +318,23 @@ static void check_parameters_recorded(
 	}
 }
 
+/* Copies and numbers of a step are compared as long as its number means the same on all ranks. */
+static void check_common_steps(const struct report *r, struct run_verdict *v)
+{
+	static const char *const by_step[] = {"replicas", "unreduced", "unequal"};
+	uint32_t n = r->g.folders.n, *all = tool_alloc((n + 1) * sizeof(*all));
+	uint64_t apart;
+
+	for (uint32_t i = 0; i < n; i++)
+		all[i] = i;
+	apart = find_first_step_apart(&r->g.diagnose, r->g.folders.dir, all, n);
+	for (unsigned i = 0; apart != UINT64_MAX && i < sizeof(by_step) / sizeof(*by_step); i++)
+		limit_kind(v, by_step[i], CHECKED_PARTLY,
+			tool_format("from step %llu on ranks were in different steps when they met",
+				(unsigned long long)apart));
+	free(all);
+}
+
 static void check_training(const struct report *r, struct run_verdict *v)
 {
 	if (!is_run_of_training(r)) {
@@ -329,6 +346,7 @@ static void check_training(const struct report *r, struct run_verdict *v)
 	check_parameters_recorded(r, v, "replicas");
 	check_parameters_recorded(r, v, "unreduced");
 	check_parameters_recorded(r, v, "tied");
+	check_common_steps(r, v);
 	if (!r->unequals.ranks_with)
 		limit_kind(v, "unequal", NOT_CHECKED,
 			tool_strdup("no loss scale, learning rate or norm was recorded: key "

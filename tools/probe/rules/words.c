@@ -111,6 +111,19 @@ void name_call(struct finding *f, const struct call *c)
 	f->event = c->start;
 }
 
+void name_step(struct finding *f, uint64_t step)
+{
+	struct call c = {.step = step,
+		.comm_seq = NO_NUMBER,
+		.comm_rank = NO_NUMBER,
+		.size = NO_NUMBER,
+		.root = NO_NUMBER,
+		.peer = NO_NUMBER,
+		.tag = NO_NUMBER};
+
+	name_call(f, &c);
+}
+
 char *called_from_text(struct report *r, const struct call *c)
 {
 	char *brief = stack_brief(&r->stacks, stacks_get(&r->stacks, c->rank, c->stack), 3);

@@ -89,7 +89,9 @@ static struct terms terms_of(const struct call *c, bool inter)
 		.api = c->api,
 		.op = c->op,
 		.redop = c->redop,
-		.dtype = c->dtype,
+		.dtype = p.dtype,
+		.received_dtype = p.received_dtype,
+		.paired = p.paired,
 		.root = c->root,
 		.bytes = p.bytes,
 		.received = p.received,
@@ -120,13 +122,29 @@ static bool is_unlike_in_size(const struct terms *a, const struct terms *b)
 	       (b->received && a->bytes && b->received != a->bytes);
 }
 
+static bool are_other_types(uint32_t op, uint32_t x, uint32_t y)
+{
+	return x && y && x != y && !is_dtype_other(x) && !is_dtype_other(y) &&
+	       !is_copied_alike(op, x, y);
+}
+
+/* True if what a sends has neither the type that b sends nor the one that b receives: no rank can expect it. */
+static bool has_other_type_than_both(const struct terms *a, const struct terms *b)
+{
+	return are_other_types(a->op, a->dtype, b->dtype) &&
+	       are_other_types(a->op, a->dtype, b->received_dtype);
+}
+
 static bool is_unlike_in_type(const struct terms *a, const struct terms *b)
 {
 	/* Without elements any type is right, if the parts have sizes of their own. */
 	if (!a->sized && (!a->bytes || !b->bytes))
 		return false;
-	return a->dtype != b->dtype && !is_dtype_other(a->dtype) && !is_dtype_other(b->dtype) &&
-	       !is_copied_alike(a->op, a->dtype, b->dtype);
+	if (a->paired)
+		return has_other_type_than_both(a, b) || has_other_type_than_both(b, a);
+	return are_other_types(a->op, a->dtype, b->dtype) ||
+	       are_other_types(a->op, a->received_dtype, b->dtype) ||
+	       are_other_types(a->op, a->dtype, b->received_dtype);
 }
 
 /* Compares only what both sides have. Derived types may differ and still match: they are compared by size only. */

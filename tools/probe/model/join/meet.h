@@ -36,10 +36,12 @@ struct terms {
 	uint32_t rank, api, op, redop, dtype;
 	int64_t root;
 	uint64_t bytes, received; /* of one rank's part, see signature.h */
+	uint32_t received_dtype; /* 0: not known */
 	uint32_t stack, phase; /* where the rank made the call */
 	uint64_t seq; /* numbered within the rank */
 	bool tensor; /* dtype is meaningful */
 	bool sized; /* so are the bytes */
+	bool paired; /* dtype need only be that of ranks with which it exchanges something */
 	bool permuted; /* its elements are read in another order than that of their indices */
 	bool open; /* bytes of 0 may mean that they are not known yet */
 };

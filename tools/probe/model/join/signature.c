@@ -13,6 +13,12 @@
 enum parts { NONE, ONE, EACH };
 
 /*
+ * Whose inputs are in a rank's result: those of all, of the ranks up to its own, or of those before it. PAIRS: of each rank a part of its
+ * own, so that ranks that send each other nothing need not agree.
+ */
+enum reach { ALL, UP_TO_OWN, BEFORE_OWN, PAIRS };
+
+/*
  * each: in each rank's memory the elements at the same place belong together. computes: it computes with them. In all_to_all
  * both sides have a part for each rank.
  */
@@ -20,22 +26,28 @@ static const struct signature {
 	const char *op;
 	enum parts in, out;
 	bool each, computes;
+	enum reach reach;
 } signatures[] = {
-	{"all_reduce", ONE, ONE, true, true},
-	{"reduce", ONE, ONE, true, true},
-	{"broadcast", ONE, ONE, true, false},
-	{"scan", ONE, ONE, false, true},
-	{"exscan", ONE, ONE, false, true},
+	{"all_reduce", ONE, ONE, true, true, ALL},
+	{"reduce", ONE, ONE, true, true, ALL},
+	{"broadcast", ONE, ONE, true, false, ALL},
+	{"scan", ONE, ONE, false, true, UP_TO_OWN},
+	{"exscan", ONE, ONE, false, true, BEFORE_OWN},
 	/* The part is what all ranks put in, a block for each. */
-	{"reduce_scatter", ONE, NONE, false, true},
-	{"reduce_scatter_v", ONE, NONE, false, true},
-	{"all_gather", ONE, EACH, false, false},
-	{"all_to_all", EACH, EACH, false, false},
-	{"gather", ONE, EACH, false, false},
-	{"scatter", EACH, ONE, false, false},
-	{"gather_v", NONE, NONE, false, false},
-	{"scatter_v", NONE, NONE, false, false},
-	{"all_gather_v", NONE, NONE, false, false},
+	{"reduce_scatter", ONE, NONE, false, true, ALL},
+	{"reduce_scatter_v", ONE, NONE, false, true, ALL},
+	{"all_gather", ONE, EACH, false, false, ALL},
+	{"all_to_all", EACH, EACH, false, false, ALL},
+	{"gather", ONE, EACH, false, false, ALL},
+	{"scatter", EACH, ONE, false, false, ALL},
+	{"gather_v", NONE, NONE, false, false, ALL},
+	{"scatter_v", NONE, NONE, false, false, ALL},
+	{"all_gather_v", NONE, NONE, false, false, ALL},
+	{"all_to_all_v", NONE, NONE, false, false, PAIRS},
+	{"neighbor_all_gather", NONE, NONE, false, false, PAIRS},
+	{"neighbor_all_gather_v", NONE, NONE, false, false, PAIRS},
+	{"neighbor_all_to_all", NONE, NONE, false, false, PAIRS},
+	{"neighbor_all_to_all_v", NONE, NONE, false, false, PAIRS},
 };
 
 static const struct signature *find_signature(const char *op)
@@ -86,14 +98,43 @@ static bool is_computing(const char *op)
 	return s && s->computes;
 }
 
+static bool is_running(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && (s->reach == UP_TO_OWN || s->reach == BEFORE_OWN);
+}
+
+static bool is_exclusive(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->reach == BEFORE_OWN;
+}
+
+static bool is_paired(const char *op)
+{
+	const struct signature *s = find_signature(op);
+
+	return s && s->reach == PAIRS;
+}
+
 /* Answers are kept by the number of the name. */
 static struct name_question typed = {.ask = has_signature}, parts_in = {.ask = has_parts_in},
 			    parts_out = {.ask = has_parts_out}, sized = {.ask = has_one_size},
-			    by_element = {.ask = is_by_element}, computing = {.ask = is_computing};
+			    by_element = {.ask = is_by_element}, computing = {.ask = is_computing},
+			    running = {.ask = is_running}, exclusive = {.ask = is_exclusive},
+			    paired = {.ask = is_paired};
 
 bool is_combined_by_element(uint32_t op)
 {
 	return ask_name(&by_element, op);
+}
+
+bool is_running_reduction(uint32_t op, bool *excludes_own)
+{
+	*excludes_own = ask_name(&exclusive, op);
+	return ask_name(&running, op);
 }
 
 static bool is_c10d_call(const char *api)
@@ -116,8 +157,19 @@ struct part compute_part(const struct call *c, bool inter)
 	bool shared_in = ask_name(&parts_in, c->op), shared_out = ask_name(&parts_out, c->op);
 	uint64_t n = c->size > 0 ? (uint64_t)c->size : 0, in = c->in_bytes;
 	uint64_t out = c->out_bytes ? c->out_bytes : in ? 0 : awaited_bytes(c);
-	struct part p = {.sized = ask_name(&sized, c->op), .typed = ask_name(&typed, c->op)};
+	struct part p = {.sized = ask_name(&sized, c->op),
+		.typed = ask_name(&typed, c->op),
+		.paired = ask_name(&paired, c->op),
+		.dtype = c->dtype};
+	/* Outputs of PyTorch's lists may have other sizes than the inputs. */
+	bool two_sided = !inter && !ask_name(&computing, c->op) && !ask_name(&c10d, c->api);
 
+	if (two_sided && out)
+		p.received_dtype = c->out_dtype;
+	/* The type of nothing says nothing. */
+	if (p.paired && !in && p.received_dtype) {
+		p.dtype = p.received_dtype;
+	}
 	/* PyTorch's all_to_all may have splits, which no column shows: results.c checks whether everything that was sent is received. */
 	if ((shared_in && shared_out && ask_name(&c10d, c->api)) ||
 		((shared_in || shared_out) && (inter || !n)))
@@ -132,11 +184,8 @@ struct part compute_part(const struct call *c, bool inter)
 	if (shared_out && n)
 		out = out % n ? 0 : out / n;
 	p.bytes = in ? in : out;
-	/*
-	 * Outputs of PyTorch's lists may have other sizes than the inputs. The result of a reduction has the size of its input, or,
-	 * of a sparse tensor, another one.
-	 */
-	if (!inter && !ask_name(&computing, c->op) && !ask_name(&c10d, c->api))
+	/* The result of a reduction has the size of its input, or, of a sparse tensor, another one. */
+	if (two_sided)
 		p.received = out;
 	return p;
 }

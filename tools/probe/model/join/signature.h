@@ -16,6 +16,10 @@ struct part {
 	uint64_t received; /* as it receives it; 0: not known, or not significant on this rank */
 	bool sized; /* the part has one size on all ranks */
 	bool typed; /* and one data type */
+	bool paired; /* typed; but only what one rank sends to another must have that type on both */
+	uint32_t dtype; /* interned; as the rank sends it, else as it receives it */
+	uint32_t
+		received_dtype; /* as it receives it; 0: not known, or not significant on this rank */
 };
 
 /* inter: its communicator has two groups, whose sizes do not follow from the call. */
@@ -23,6 +27,9 @@ struct part compute_part(const struct call *c, bool inter);
 
 /* True for operations that combine the elements at the same place of each rank's memory, and are no mere copies. */
 bool is_combined_by_element(uint32_t op);
+
+/* True for operations in which a rank's result has the inputs of the ranks up to its own, or (*excludes_own) of those before it. */
+bool is_running_reduction(uint32_t op, bool *excludes_own);
 
 /*
  * True if elements of one type may be sent and elements of the other received, in an operation that does not compute with

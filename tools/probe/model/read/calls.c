@@ -543,6 +543,8 @@ static void add_tensor_row(struct calls *s, struct call *c)
 			c->in_bytes += bytes;
 		else
 			c->out_bytes += bytes;
+		if (io->s[0] == 'o' && !c->out_dtype)
+			c->out_dtype = column_name_id(s, dtype);
 	}
 	if (s->row)
 		s->row(s->row_arg, s, c);

@@ -53,6 +53,7 @@ struct call {
 	uint64_t start, dur, wait; /* ns; dur of an open call: 0 */
 	uint64_t device; /* ns of work on a device; 0: not known */
 	uint64_t count; /* elements of its first tensor */
+	uint32_t out_dtype; /* interned; of its first output; 0: none, or not known */
 	uint64_t in_bytes, out_bytes;
 	uint32_t blind; /* inputs whose values were not measured */
 	uint32_t nth; /* number of the call at its site in the step, from 0; set by find_site() */

@@ -194,6 +194,20 @@ static void compute_side_row(
 	}
 }
 
+/* The names of data types by their number, interned when first needed. */
+static uint32_t intern_dtype(unsigned dtype)
+{
+	static _Atomic uint32_t ids[DT_COUNT];
+	uint32_t id = dtype < DT_COUNT ? ids[dtype] : 0;
+
+	if (!id && dtype < DT_COUNT) {
+		const char *name = dtype_info(dtype)->name;
+
+		ids[dtype] = id = intern_text(name, strlen(name));
+	}
+	return id;
+}
+
 bool compact_add_row(const struct compact_reader *r, unsigned i, struct call *c, bool values,
 	uint64_t *nans, uint64_t *infs)
 {
@@ -215,6 +229,8 @@ bool compact_add_row(const struct compact_reader *r, unsigned i, struct call *c,
 		c->in_bytes += of->bytes;
 	} else {
 		c->out_bytes += of->bytes;
+		if (!c->out_dtype)
+			c->out_dtype = intern_dtype(of->dtype);
 		if (c->bits & CALL_P2P && strcmp(intern_name(c->op), "send_recv") == 0) {
 			c->source = find_peer(r, t);
 			c->source_seq = find_comm_seq(r, t);

@@ -73,11 +73,13 @@ static void end_pace_step(struct rank_pace *r, uint64_t until)
 /*
  * An asynchronous operation is in flight until it has completed. If no Wait for it is recorded, the
  * rank may have been waiting, so this time does not count as computing. For the rank that arrives
- * last it is only a moment.
+ * last it is only a moment. The wait of a blocking receive, in a probe, came before it.
  */
 static void add_covered_time(struct rank_pace *r, const struct pace_call *c)
 {
-	uint64_t end = c->start + c->dur, from = c->start > r->covered ? c->start : r->covered;
+	uint64_t start = c->start - (c->bits & CALL_ASYNC ? 0 : c->wait), end = c->start + c->dur;
+	uint64_t open = r->covered > r->begun ? r->covered : r->begun;
+	uint64_t from = start > open ? start : open;
 
 	if (end <= from)
 		return;

@@ -235,6 +235,19 @@ static void keep_parted(struct parameters *p, const struct copies *c, const unsi
 	t->p.odd = NULL;
 }
 
+static uint64_t find_step_apart(
+	const struct parameters *p, const struct copies *c, const unsigned *member, unsigned n)
+{
+	uint32_t *rank = tool_alloc(n * sizeof(*rank));
+	uint64_t step;
+
+	for (unsigned i = 0; i < n; i++)
+		rank[i] = c->rank[member[i]];
+	step = find_first_step_apart(&p->g->diagnose, p->g->folders.dir, rank, n);
+	free(rank);
+	return step;
+}
+
 /*
  * Copies that repeatedly become equal are averaged periodically (local SGD), so they diverge on
  * purpose. The longest earlier period in which they differed shows that. A far longer one is a
@@ -244,10 +257,10 @@ static void judge_set(
 	struct parameters *p, struct copies *c, const unsigned *member, unsigned n, bool reduced)
 {
 	struct stretch t = {.p = {.reduced = reduced, .odd = tool_alloc(n * sizeof(bool))}};
-	uint64_t equal = 0;
+	uint64_t equal = 0, apart = find_step_apart(p, c, member, n);
 	bool first = true;
 
-	for (unsigned i = 0; i < p->nstep; i++) {
+	for (unsigned i = 0; i < p->nstep && p->step[i] < apart; i++) {
 		struct set_state s;
 
 		load_step(c, p->step[i]);

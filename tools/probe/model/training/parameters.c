@@ -184,7 +184,7 @@ static bool read_view(const struct view_reading *r, const char *dir, const struc
 
 void parameters_read(struct parameters *p, const struct gather *g, uint64_t lo, uint64_t hi)
 {
-	*p = (struct parameters){.nrank = g->folders.n};
+	*p = (struct parameters){.g = g, .nrank = g->folders.n};
 	table_init(&p->values, sizeof(struct param_value), VALUES_MAX);
 	table_init(&p->list, sizeof(struct parameter), PARAMETERS_MAX);
 	for (uint32_t i = 0; i < g->folders.n; i++) {

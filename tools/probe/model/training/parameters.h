@@ -82,6 +82,7 @@ struct untied {
 };
 
 struct parameters {
+	const struct gather *g;
 	struct table values; /* struct param_value */
 	struct table list; /* struct parameter */
 	uint64_t *step; /* steps that were read, ascending */

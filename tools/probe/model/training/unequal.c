@@ -40,6 +40,7 @@ struct number_value {
 };
 
 struct number_reading {
+	const struct gather *g;
 	struct table *values;
 	const struct meta *meta;
 	uint32_t rank;
@@ -186,8 +187,9 @@ static void check_number(struct unequals *u, const struct number_reading *r, uin
 	struct unequal k = {
 		.name = name, .meaning = numbers[find_agreed_number(intern_name(name))].meaning};
 	unsigned different = 0, since = 0;
+	uint64_t apart = find_first_step_apart(&r->g->diagnose, r->g->folders.dir, rank, n);
 
-	for (unsigned i = 0; i < *r->nstep; i++) {
+	for (unsigned i = 0; i < *r->nstep && (*r->step)[i] < apart; i++) {
 		struct spread s = measure_spread(r->values, name, (*r->step)[i], rank, n);
 
 		if (s.n < n)
@@ -264,7 +266,8 @@ void unequals_read(struct unequals *u, const struct gather *g, const struct para
 	uint32_t *name = NULL;
 	uint64_t *step = NULL;
 	unsigned nname = 0, cap_name = 0, nstep = 0, cap_step = 0;
-	struct number_reading r = {.values = &values,
+	struct number_reading r = {.g = g,
+		.values = &values,
 		.name = &name,
 		.nname = &nname,
 		.cap_name = &cap_name,

@@ -122,9 +122,9 @@ static bool is_float(const struct call *c)
 static bool is_name_of_contribution(const char *op)
 {
 	static const char *const list[] = {"all_reduce", "reduce", "reduce_scatter", "all_gather",
-		"all_gather_v", "gather", "gather_v", "all_to_all", "all_to_all_v", "all_to_all_w",
-		"neighbor_all_gather", "neighbor_all_gather_v", "neighbor_all_to_all",
-		"neighbor_all_to_all_v", "send", "send_recv"};
+		"all_gather_v", "gather", "gather_v", "scan", "exscan", "all_to_all",
+		"all_to_all_v", "all_to_all_w", "neighbor_all_gather", "neighbor_all_gather_v",
+		"neighbor_all_to_all", "neighbor_all_to_all_v", "send", "send_recv"};
 
 	for (unsigned i = 0; i < sizeof(list) / sizeof(*list); i++)
 		if (strcmp(op, list[i]) == 0)

@@ -8,6 +8,9 @@
 
 #define NAMED_MAX 16
 
+/* Its input is missing in the results; its input arrived changed; its result is wrong, and no other. */
+enum sum_fault { SUM_LACKS_INPUT, SUM_HAS_OTHER_INPUT, SUM_OF_ONE_WRONG };
+
 /* The first such operation of a kind. */
 struct odd_meeting {
 	bool any;
@@ -27,6 +30,7 @@ struct odd_meeting {
 	 * whose.
 	 */
 	bool moved;
+	enum sum_fault fault; /* not_sum: what is wrong with rank[0] */
 	bool extreme; /* not_sum: the operation is a minimum or maximum */
 	bool sent; /* volumes: the bytes are those that the rank sent */
 	uint64_t agreed; /* earlier meetings without a difference */

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
+#include "tools/probe/model/join/signature.h"
 
 #define TABLE_MAX (1u << 18)
 /*
@@ -49,9 +50,10 @@ struct place_met {
 	bool mixed;
 };
 
-void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites)
+void results_init(struct results *r, const struct clock_fix *skew, const struct sites *sites,
+	const struct comms *comms)
 {
-	*r = (struct results){.skew = skew, .sites = sites};
+	*r = (struct results){.skew = skew, .sites = sites, .comms = comms};
 	table_init(&r->contracts, sizeof(struct contract), TABLE_MAX);
 	table_init(&r->exchanges, sizeof(struct exchange), TABLE_MAX);
 	table_init(&r->volumes, sizeof(struct usual_volume), TABLE_MAX);
@@ -259,12 +261,124 @@ static void check_extremes(struct results *r, const struct meeting *m, struct co
 	keep_odd(&r->not_sum, &o);
 }
 
+/* ---- results that have the inputs of the ranks up to their own ---- */
+
+/* The first wrong one: its place in the communicator, what it is and should be, and whether all after it differ by as much. */
+struct wrong_sum {
+	unsigned at, n; /* n: number of wrong results; 0: none */
+	double have, want;
+	bool lasts;
+};
+
+static int compare_arrival_ranks(const void *x, const void *y)
+{
+	const struct arrival *a = *(const struct arrival *const *)x,
+			     *b = *(const struct arrival *const *)y;
+
+	return a->rank < b->rank ? -1 : a->rank > b->rank;
+}
+
+/* Returns the arrivals by rank of the communicator, to be freed, or NULL if that is not known, or values are missing. */
+static const struct arrival **list_by_comm_rank(const struct results *r, const struct meeting *m)
+{
+	const struct comm_info *k = comms_find(r->comms, m->comm);
+	const struct arrival **list;
+
+	if (m->bad || m->nin != m->n || !k || !k->in_order || k->nmember != m->n)
+		return NULL;
+	list = tool_alloc(m->n * sizeof(const struct arrival *));
+	for (unsigned i = 0; i < m->n; i++)
+		list[i] = &m->a[i];
+	qsort(list, m->n, sizeof(const struct arrival *), compare_arrival_ranks);
+	return list;
+}
+
+static struct wrong_sum find_wrong_sum(
+	const struct arrival *const *list, unsigned n, bool excludes_own, double bound)
+{
+	struct wrong_sum w = {.lasts = true};
+	double sum = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		double want = excludes_own ? sum : sum + list[i]->in_sum;
+		double off = want - list[i]->out_sum;
+		bool wrong = fabs(off) > bound + 1e-8 * fabs(want);
+
+		sum += list[i]->in_sum;
+		/* The first rank's result of an exscan is undefined. */
+		if (!list[i]->out || (excludes_own && !i))
+			continue;
+		if (wrong && !w.n++) {
+			w.at = i;
+			w.have = list[i]->out_sum;
+			w.want = want;
+		}
+		w.lasts &= !w.n || fabs(off - (w.want - w.have)) <= 2 * bound + 1e-8 * fabs(want);
+	}
+	return w;
+}
+
+/*
+ * If all results from a rank on are wrong by as much, its input is missing or arrived changed. If one result alone is wrong, it
+ * was changed on its rank; the last rank's could be either.
+ */
+static const struct arrival *find_culprit_of_sum(const struct arrival *const *list, unsigned n,
+	bool excludes_own, const struct wrong_sum *w, double bound, enum sum_fault *fault)
+{
+	const struct arrival *in = list[w->at - excludes_own], *own = list[w->at];
+	double off = w->want - w->have;
+
+	if (w->lasts && fabs(off - in->in_sum) <= bound + 1e-5 * fabs(in->in_sum)) {
+		*fault = SUM_LACKS_INPUT;
+		return in;
+	}
+	if (w->lasts && w->at + 1 < n) {
+		*fault = SUM_HAS_OTHER_INPUT;
+		return in;
+	}
+	*fault = SUM_OF_ONE_WRONG;
+	return w->n == 1 && (in == own || !w->lasts) ? own : NULL;
+}
+
+static void check_running_sum(
+	struct results *r, const struct meeting *m, struct contract *k, bool excludes_own)
+{
+	double error = rounding_of_type(m->longest.dtype), bound = error * m->in_abs;
+	const struct arrival **list;
+	enum sum_fault fault;
+	struct odd_meeting o;
+	struct wrong_sum w;
+
+	if (error < 0 || strcmp(intern_name(m->longest.redop), "sum") != 0 ||
+		!(list = list_by_comm_rank(r, m)))
+		return;
+	w = find_wrong_sum(list, m->n, excludes_own, bound);
+	if (!w.n) {
+		k->summed++;
+	} else if (k->summed >= CONTRACT_MIN && !goes_around(m, w.want, w.have, bound)) {
+		o = odd_result(
+			r, m, k, find_culprit_of_sum(list, m->n, excludes_own, &w, bound, &fault));
+		o.fault = fault;
+		o.have = w.have;
+		o.want = w.want;
+		o.bound = bound;
+		keep_odd(&r->not_sum, &o);
+	}
+	free(list);
+}
+
 static void check_sum(struct results *r, const struct meeting *m, struct contract *k)
 {
 	double want, have, bound;
 	const struct arrival *missing = NULL;
 	struct odd_meeting o;
 
+	bool excludes_own;
+
+	if (is_running_reduction(m->longest.op, &excludes_own)) {
+		check_running_sum(r, m, k, excludes_own);
+		return;
+	}
 	if (is_of_extremes(m)) {
 		check_extremes(r, m, k);
 		return;
@@ -629,6 +743,8 @@ void judge_results(struct results *r, const struct meeting *m, bool complete)
 {
 	struct contract *k;
 
+	if (!complete)
+		note_unfinished(r, m);
 	if (!complete || m->open || m->n < 2)
 		return;
 	if (m->unlike)

@@ -35,6 +35,63 @@ static const struct arrival *find_rank_in_other_step(const struct meeting *m, ui
 	return odd;
 }
 
+static void note_odd_rank(const struct results *r, struct odd_count *k, const struct meeting *m,
+	const struct arrival *odd, uint32_t usual)
+{
+	const struct arrival *of = odd;
+
+	if (k->any || !odd) {
+		k->several |= !odd || odd->rank != k->rank;
+		return;
+	}
+	*k = (struct odd_count){.any = true,
+		.several = k->several,
+		.more = odd->step < usual,
+		.rank = odd->rank,
+		.other_step = usual,
+		.event = meeting_event(r, m)};
+	for (unsigned i = 0; !k->more && i < m->n && of == odd; i++)
+		of = &m->a[i];
+	k->call = call_of_arrival(m, of);
+	k->call.step = of->step;
+}
+
+static void note_steps_apart(struct step_lag *k, const struct meeting *m)
+{
+	k->apart = true;
+	k->apart_from = m->a[0].step;
+	for (unsigned i = 1; i < m->n; i++)
+		if (m->a[i].step < k->apart_from)
+			k->apart_from = m->a[i].step;
+}
+
+void note_unfinished(struct results *r, const struct meeting *m)
+{
+	struct step_lag *k = table_find(&r->lags, m->comm, 0);
+	bool made = false;
+
+	if (!k)
+		return;
+	for (unsigned i = 0; i < m->n; i++)
+		made |= m->a[i].rank == k->odd.rank;
+	k->odd.left++;
+	k->odd.explained += k->odd.more ? made && m->n == 1 : !made && m->n + 1 == m->want;
+}
+
+const struct odd_count *first_odd_count(const struct results *r)
+{
+	const struct odd_count *best = NULL;
+
+	for (uint32_t i = 0; i < r->lags.n; i++) {
+		const struct odd_count *k = &((const struct step_lag *)table_at(&r->lags, i))->odd;
+
+		if (k->any && !k->several && k->left && k->left == k->explained &&
+			(!best || k->event < best->event))
+			best = k;
+	}
+	return best;
+}
+
 /*
  * Steps are marked by the program or are those of an optimizer, so all ranks are in the same step
  * whenever they meet. A rank whose step is one less from some point on has skipped a step, and its
@@ -48,18 +105,26 @@ void judge_steps(struct results *r, const struct meeting *m)
 	bool equal = true;
 	int64_t lag;
 
-	/* With two ranks it is not known which one is wrong. */
-	if (m->n < 3 || !(k = table_get(&r->lags, m->comm, 0)) || k->mixed)
+	if (!(k = table_get(&r->lags, m->comm, 0)))
 		return;
 	for (unsigned i = 1; i < m->n; i++)
 		equal &= m->a[i].step == m->a[0].step;
+	if (!equal && !k->apart)
+		note_steps_apart(k, m);
+	/* With two ranks it is not known which one is wrong. */
+	if (m->n < 3)
+		return;
+	odd = equal ? NULL : find_rank_in_other_step(m, &usual);
+	if (!equal)
+		note_odd_rank(r, &k->odd, m, odd, usual);
+	if (k->mixed)
+		return;
 	if (equal) {
 		k->mixed = k->since > 0;
 		k->equal += !k->equal || k->last != m->a[0].step;
 		k->last = m->a[0].step;
 		return;
 	}
-	odd = find_rank_in_other_step(m, &usual);
 	lag = odd ? (int64_t)usual - (int64_t)odd->step : 0;
 	if (!odd || k->equal < LAG_EQUAL || (k->since && (k->rank != odd->rank || k->lag != lag))) {
 		k->mixed = true;

@@ -9,7 +9,15 @@
 #include "tools/probe/model/join/signature.h"
 #include "tools/probe/rules/sequence/window.h"
 
-/* If a rank receives another size than it sends, that is no size of any other rank. */
+/* If a rank receives another type than it sends, or another size, that is none of any other rank. */
+static uint64_t compute_type_term(const struct call *c)
+{
+	struct part p = compute_part(c, false);
+
+	return p.received_dtype && p.received_dtype != p.dtype ? hash_u64(p.dtype, p.received_dtype)
+							       : p.dtype;
+}
+
 static uint64_t compute_part_term(const struct call *c)
 {
 	struct part p = compute_part(c, false);
@@ -27,7 +35,7 @@ static uint64_t term_of(const struct call *c, enum meet_unlike what)
 	case UNLIKE_ROOT:
 		return (uint64_t)c->root;
 	case UNLIKE_DTYPE:
-		return c->dtype;
+		return compute_type_term(c);
 	case UNLIKE_LAYOUT:
 		return c->bits & CALL_PERMUTED;
 	default:

@@ -48,6 +48,9 @@ static char *terms_text(const struct report *r, const struct terms *t, enum meet
 	case UNLIKE_ROOT:
 		return tool_format("%s has root %lld", label, (long long)t->root);
 	case UNLIKE_DTYPE:
+		if (t->received_dtype && t->received_dtype != t->dtype)
+			return tool_format("%s sends %s and receives %s", label,
+				intern_name(t->dtype), intern_name(t->received_dtype));
 		return tool_format("%s has %s", label, intern_name(t->dtype));
 	case UNLIKE_BYTES:
 		if (t->received && t->received != t->bytes)

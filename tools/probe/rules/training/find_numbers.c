@@ -72,6 +72,7 @@ void find_odd_losses(struct report *r)
 				o->farthest));
 
 		name_culprit(r, f, o->rank);
+		name_step(f, o->step);
 		f->evidence = tool_format("rows of %s in scalars_*.csv of all ranks, step %llu",
 			intern_name(o->name), (unsigned long long)o->step);
 		free(at);

@@ -168,6 +168,7 @@ static void add_parting(struct report *r, unsigned first)
 			name_concerned(r, f, k->rank[i]);
 		else
 			name_culprit(r, f, k->rank[i]);
+	name_step(f, k->step);
 	f->evidence = tool_format("rows of %s, step %llu, in %s of each of these ranks",
 		parameter_at(p, k->parameter)->name, (unsigned long long)k->step,
 		kind == FINDING_UNREDUCED	  ? "grad_reduced_*.csv"

@@ -272,13 +272,18 @@ static void find_not_sum(struct report *r)
 				"memory contiguously, including elements between the view's own")
 	      : o->moved  ? tool_strdup("which of the parts was changed on its way cannot be told")
 	      : o->unsure ? tool_strdup("it cannot be told whose input is missing")
-			  : tool_format("%s what %s put in",
-				    o->extreme ? "that is" : "the difference is",
-				    report_rank(r, o->rank[0]));
+	      : o->fault == SUM_OF_ONE_WRONG
+		      ? tool_format("only the result of %s is wrong", report_rank(r, o->rank[0]))
+	      : o->fault == SUM_HAS_OTHER_INPUT
+		      ? tool_format("what %s put in arrived changed", report_rank(r, o->rank[0]))
+		      : tool_format("%s what %s put in",
+				o->extreme ? "that is" : "the difference is",
+				report_rank(r, o->rank[0]));
 	f = add_odd(r, o->moved ? FINDING_CORRUPTION : FINDING_NOT_SUM, o,
-		tool_format("step %llu: the result of %s is not the reduction of its inputs: %s "
+		tool_format("step %llu: the result of %s is not %s: %s "
 			    "%s, %s of the inputs %s; %s. In the %s before it was right%s",
 			(unsigned long long)o->call.step, what,
+			o->moved ? "what its ranks put in" : "the reduction of its inputs",
 			o->extreme ? "the extreme value is" : "the elements add up to",
 			short_number(o->have), o->extreme ? "that" : "those", short_number(o->want),
 			who, out_plural(o->agreed, "operation", "operations"), at));
@@ -499,9 +504,57 @@ static void find_skipped_step(struct report *r)
 	free(steps);
 }
 
+/* True if each rank has finished, and the rows of all its calls were read. */
+static bool is_every_call_known(const struct report *r)
+{
+	for (uint32_t i = 0; i < r->g.folders.n; i++) {
+		const struct rank_dir *d = &r->g.folders.dir[i];
+
+		if (d->state != RANK_FINISHED || d->meta.seen != d->meta.recorded ||
+			d->meta.lost_rows || d->meta.removed_blocks)
+			return false;
+	}
+	return !r->steps_chosen && !r->g.thinned && !r->g.meet.given_up;
+}
+
+static void find_odd_count(struct report *r)
+{
+	const struct odd_count *k = first_odd_count(&r->g.diagnose.results);
+	struct finding *f;
+	char *what, *at, *left, *who;
+
+	if (!k || !is_every_call_known(r))
+		return;
+	what = report_call(r, &k->call);
+	at = called_from_text(r, &k->call);
+	who = tool_strdup(report_rank(r, k->rank));
+	left = tool_strdup(out_plural(k->left, "operation", "operations"));
+	f = add_finding(r, FINDING_SKIP,
+		tool_format(
+			"step %llu: %s %s %s%s. No rank waited for it; since then calls of this "
+			"communicator meet calls of another step, first those of step %llu, and "
+			"at the end of the job %s %s",
+			(unsigned long long)k->call.step, who,
+			k->more ? "made a call too many:" : "skipped", what, at,
+			(unsigned long long)k->other_step, left,
+			k->more ? "had no other rank in it" : "had all ranks but this one in it"));
+	f->what = k->more ? "extra" : "missing";
+	name_culprit(r, f, k->rank);
+	name_call(f, &k->call);
+	f->event = k->event;
+	f->evidence = tool_strdup(
+		"column step of the rows with this comm and comm_seq on each of its ranks");
+	f->next = next_command(r, &k->call);
+	free(what);
+	free(at);
+	free(left);
+	free(who);
+}
+
 void find_odd_values(struct report *r)
 {
 	find_skipped_step(r);
+	find_odd_count(r);
 	/*
 	 * Call sites, and so their habits, are distinguished by the number in the step, which is
 	 * not known if calls were not recorded.
