@@ -43,7 +43,7 @@ line_of() { # PROGRAM KEY: what stands after "# KEY:" near the script's top
 	head -c 2048 "$1" | grep -m1 -aoE "^# $2: .*" | sed "s/^# $2: //"
 }
 
-# What is put before a command to run it as $user, in $as; nothing where that is not to be had.
+# Sets $as: the words before a command that run it as $user; empty if that is not possible.
 as=()
 become() {
 	local try

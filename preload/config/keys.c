@@ -178,11 +178,14 @@ const char *const *config_key_words(const struct config_key *k)
 }
 
 const struct config_key config_keys[] = {
-	PATH(output_dir, "./probe_output", "Folder that gets one folder per rank"),
+	PATH(output_dir, "./probe_output",
+		"Output folder, in which each rank has a folder of its own"),
 	WORDS(format, "[\"csv\"]", output_format_names,
-		"What is written: csv this program's files in rank<R>/, compact the same with the "
-		"calls in less space (probe csv makes CSV files of them), dump and monitor "
-		"msprobe's files, tensorboard event files, api none (probe_stats_get)"),
+		"Formats to write: csv this program's files in rank<R>/, compact the same with the "
+		"calls "
+		"in less space (probe csv converts them to CSV files), dump and monitor msprobe's "
+		"files, "
+		"tensorboard event files, api no files (probe_stats_get)"),
 	{ROW(journal_dir, KEY_PATH, char *, "",
 		 "Folder of the journals; shm: shared memory segments; empty: the rank's folder"),
 		.words = WORDS_OF(journal_words)},
@@ -193,18 +196,19 @@ const struct config_key config_keys[] = {
 	PATH(custom_apis, "",
 		"Specs of functions of your own; empty: apis/custom.yaml next to this file"),
 	WORDS(only, "", any_words,
-		"Record only these of the listed functions: names of functions or operations, "
-		"patterns; empty: all"),
+		"Record only these of the listed functions: names of functions or operations, or "
+		"patterns; empty: all of the list"),
 	WORDS(skip, "", any_words,
-		"Listed functions not to record: names of functions or operations, patterns"),
+		"Do not record these of the listed functions: names of functions or operations, or "
+		"patterns"),
 	INT(journal_mib, "0", 0, 4096,
-		"Size of a rank's journal in MiB; 0: chosen by the free memory, 16 to 64"),
+		"Size of a rank's journal in MiB; 0: 16 to 64, depending on the free memory"),
 	INT(part_mib, "256", 1, 65536,
-		"Size in MiB at which a calls file is continued in a further part"),
+		"Size in MiB at which a calls file continues in another part"),
 	INT(output_limit_mib, "4096", 0, 1e9,
-		"Disk space of a rank in MiB, above which the oldest blocks are removed; 0: no "
-		"limit"),
-	INT(step_count_per_record, "100", 1, 1e9, "Steps in one calls file"),
+		"Maximum disk space of a rank in MiB; above it the oldest blocks are removed; 0: "
+		"no limit"),
+	INT(step_count_per_record, "100", 1, 1e9, "Number of steps in one calls file"),
 	BOOL(gzip, "false",
 		"Compress calls files (.csv.gz) once the block after the next one has begun"),
 	BOOL(statistics, "true", "Measure min, max, mean, norm, zeros, NaN and Inf of each tensor"),
@@ -220,34 +224,44 @@ const struct config_key config_keys[] = {
 		"Threads that help to measure large tensors, on cores to which no thread of the "
 		"process is pinned; 0: none"),
 	INT(stats_threads_min_bytes, "4194304", 0, BYTES_MAX,
-		"Size from which on they help: bytes of a tensor in contiguous memory"),
+		"Minimum size of a tensor, in bytes of contiguous memory, that stats_threads help "
+		"to "
+		"measure"),
 	INT(min_bytes, "0", 0, BYTES_MAX,
-		"Calls whose largest buffer has fewer bytes are not recorded"),
+		"Minimum size of a call's largest buffer in bytes; calls with smaller ones are not "
+		"recorded"),
 	INT(max_bytes, "0", 0, BYTES_MAX,
-		"Larger buffers are recorded without statistics; 0: no limit"),
+		"Maximum size in bytes of a buffer with statistics; larger buffers are recorded "
+		"without; "
+		"0: no limit"),
 	SHARE(max_overhead, "off",
-		"Share of the time that recording calls may cost; above it values of the largest "
+		"Maximum share of the time that recording may cost; above it, values of the "
+		"largest "
 		"tensors are not measured, then fewer and fewer calls are recorded"),
 	INT(overhead_window_ms, "10000", 1, 3600000,
-		"Milliseconds for which that cost is measured before more or less is recorded"),
+		"Milliseconds over which the cost is measured for max_overhead, before more or "
+		"less is "
+		"recorded"),
 	ENUM(device, config_device, "auto", device_names,
 		"How buffers in device memory are measured: by a kernel on the call's stream "
 		"(auto, "
 		"kernel), in a copy that the stream makes, or not at all"),
 	BOOL(nested, "false", "Also record calls made inside other recorded calls"),
 	BOOL(backward, "false",
-		"Also record the gradients that autograd's nodes of the listed operators receive "
+		"Also record the gradients that the autograd nodes of the listed operators receive "
 		"and "
 		"return"),
 	BOOL(stack, "true", "Record the call stack (native and Python) of each call"),
-	INT(stack_depth, "32", 1, 128, "Native frames kept, innermost first"),
+	INT(stack_depth, "32", 1, 128,
+		"Maximum number of native frames in a stack; the innermost ones are kept"),
 	PATTERN(stack_blacklist, "Python frames omitted from stacks: regular expressions searched "
 				 "in path[line] function"),
 	PATTERN(codeline, "Record only calls with a matching frame on their Python stack: regular "
 			  "expressions searched in path[line] function; empty: all calls"),
 	BOOL(names, "false",
-		"Find the names of a training's parameters (PyTorch): column name of calls, "
-		"names.csv"),
+		"Find the names of a training's parameters (PyTorch, MindSpore), for column name "
+		"of the "
+		"calls and for names.csv"),
 	BOOL(print_struct, "false",
 		"Write module_struct.json: the modules and parameters of a training"),
 	RANGES(rank, "Ranks that record; empty: all"),
@@ -260,43 +274,52 @@ const struct config_key config_keys[] = {
 			     "metrics and alerts continue in the others; empty: all"),
 	RANGES(profile_rank, "Record calls only on these of the recording ranks; empty: all"),
 	BOOL(dynamic_on, "true",
-		"Record; false: nothing is recorded until it becomes true here, or by probe ctl"),
+		"Record; false: nothing is recorded until this becomes true in the file, or probe "
+		"ctl "
+		"switches recording on"),
 	BOOL(dynamic_monitor, "false",
 		"Switch on and off like msprobe's monitor with DYNAMIC_MONITOR=True"),
 	WORDS(armable, "", any_words,
-		"Sections of the list (mpi, nccl) or functions that may be switched on later: "
-		"their collectives are counted from the start"),
+		"Sections of the list (mpi, nccl) or functions that may be switched on later; "
+		"their "
+		"collectives are counted from the start"),
 	INT(ctl_margin_s, "90", 0, 86400,
-		"Seconds from probe ctl to the step at which all ranks switch, at least 10 steps"),
-	MARKER(step_marker,
-		"Function whose call ends a step, or (python:FILE:FUNCTION) whose next call begins "
-		"one; empty: found automatically"),
-	INT(step_marker_count, "1", 1, 1e9, "Calls of step_marker that make one step"),
-	STRING(step_anchor, "Number of the optimizer whose steps count if there are several, in "
-			    "the order of their first steps, from 0, or any; empty: 0"),
+		"Seconds from the command probe ctl to the step at which all ranks switch; at "
+		"least 10 "
+		"steps"),
+	MARKER(step_marker, "Function whose call ends a step, or (python:FILE:FUNCTION) each of "
+			    "whose calls begins a "
+			    "step; empty: steps are found automatically"),
+	INT(step_marker_count, "1", 1, 1e9, "Number of calls of step_marker in a step"),
+	STRING(step_anchor, "With several optimizers, the number of the one whose steps count, in "
+			    "the order of their "
+			    "first steps, from 0; or any; empty: 0"),
 	ENUM(step_boundary, step_boundary, "optimizer", boundary_names,
-		"Where a step ends: when its optimizer's step ends, or (iteration) when the next "
-		"iteration's forward pass begins"),
+		"Where a step ends: at the end of the optimizer's step, or (iteration) at the "
+		"start of "
+		"the next iteration's forward pass"),
 	INT(grad_acc_steps, "0", 0, 1e9,
-		"Micro steps in a step, after which micro_step starts from 0 again; 0: as counted"),
+		"Number of micro steps in a step, after which micro_step starts from 0 again; 0: "
+		"micro_step counts the backward passes since the last step"),
 	INT(start_iteration, "0", 0, STEP_MAX,
 		"Number of the first step, for a training resumed from a checkpoint"),
 	INT(seed, "-1", -1, UINT32_MAX,
-		"Seed that probe run --seed has set; -1: none. meta.json says whether it took "
+		"Seed that probe run --seed has set; -1: none. meta.json shows whether it took "
 		"effect"),
 	BOOL(deterministic, "false",
-		"Set by probe run --deterministic; meta.json says whether it took effect"),
+		"Set by probe run --deterministic; meta.json shows whether it took effect"),
 	BOOL(append_output, "false",
 		"Continue a resumed run in rank<R> of the earlier run; rows of steps from "
 		"start_iteration on are moved to rank<R>.<n>"),
 	WORDS(append_between, "", any_words,
-		"With append_output, format monitor continues in the rank's newest folder; with "
-		"two times (Dec03_21-34-40) in the newest one made between them"),
+		"With append_output: format monitor continues in the rank's newest folder; with "
+		"two "
+		"times (Dec03_21-34-40) in the newest folder made between them"),
 	CHOICE(scalars, scalar_names,
 		"Numbers of each step written to scalars_<a>-<b>.csv; true: all"),
 	ENUM(loss_reduction, config_loss_reduction, "auto", reduction_names,
-		"How the losses of micro steps form the loss of a step; auto: their sum if the "
-		"program divides each by their number, else their mean"),
+		"How the losses of the micro steps form the loss of a step; auto: their sum if the "
+		"program divides each loss by the number of micro steps, else their mean"),
 	INT(global_batch_size, "0", 0, 1e15,
 		"Samples of all ranks in a step, for batch-size and throughput; 0: not given"),
 	INT(micro_batch_size, "0", 0, 1e15, "Samples of one rank in a micro step; 0: not given"),
@@ -310,7 +333,7 @@ const struct config_key config_keys[] = {
 	RANGES(tensorboard_ranks, "Ranks that write event files; empty: rank 0, and the last rank "
 				  "if it has the loss"),
 	ROW_CHOICE_ALL(tensorboard_scalars, scalar_names,
-		"Which of the numbers in key scalars to write to event files; true: all"),
+		"Numbers of key scalars that are written to event files; true: all"),
 	WORDS(tensorboard_ops, "[\"norm\"]", train_op_names,
 		"Statistics of kinds written to event files; nans always if there are any"),
 	PATH(summary_dir, "",
@@ -324,7 +347,8 @@ const struct config_key config_keys[] = {
 		"searched in their names; empty: the first summary_first"),
 	INT(summary_first, "5", 0, 1e9, "Number of an optimizer's parameters that have histograms"),
 	INT(summary_max_bytes, "0", 0, 1e15,
-		"Size at which a summary's file gets no more data, in bytes; 0: no limit"),
+		"Maximum size of a summary file in bytes; nothing is added to a larger one; 0: no "
+		"limit"),
 	CHOICE(metrics, metric_names,
 		"Metrics computed from parameters and losses, for scalars and event files; "
 		"docs/reference/metrics.md"),
@@ -332,7 +356,7 @@ const struct config_key config_keys[] = {
 	WORDS(metrics_targets, "", any_words,
 		"Parameters of local_norm and adam_norm: regular expressions searched in their "
 		"names; empty: all"),
-	BOOL(metrics_invert, "false", "All parameters but those of metrics_targets"),
+	BOOL(metrics_invert, "false", "Use all parameters except those of metrics_targets"),
 	INT(stable_rank_interval, "100", 1, STEP_MAX,
 		"Compute metric stable_rank at every n-th step"),
 	INT(stable_rank_iterations, "5", 1, 10000,
@@ -343,41 +367,47 @@ const struct config_key config_keys[] = {
 	WORDS(stable_rank_targets, "", any_words,
 		"Weights of stable_rank: regular expressions searched in their names; empty: all"),
 	ENUM(stable_rank_experts, config_rank_experts, "all", rank_experts_names,
-		"For a weight that is a stack of matrices: full each matrix, statistics largest, "
-		"smallest and mean, all both"),
+		"Values written for a weight that is a stack of matrices; full: of each matrix; "
+		"statistics: the largest, smallest and mean; all: both"),
 	FLOAT(throughput_baseline, "0.0", 0, DBL_MAX,
-		"Samples per second of a rank that throughput_linearity is relative to; 0: not "
-		"given"),
+		"Samples per second of a rank at which throughput_linearity is 1; 0: not given"),
 	FLOAT(model_flops_per_step, "0.0", 0, DBL_MAX,
 		"Floating-point operations of this rank's model in a step; 0: not given, so they "
 		"are counted"),
 	INT(flops_interval, "100", 1, STEP_MAX,
-		"Count the operators of one in n steps, and of each step with new shapes, if "
-		"model_flops_per_step is not given"),
+		"If model_flops_per_step is not given: count operations in one of n steps, and in "
+		"each "
+		"step with new shapes"),
 	FLOAT(peak_flops, "0.0", 0, DBL_MAX,
 		"Peak floating-point operations per second of one card, for mfu; 0: not given"),
 	CHOICE(monitor_log, monitor_log_names,
-		"Lines that rank<R>/monitor.log has for each step, as MindSpore Transformers logs "
+		"Lines to write to rank<R>/monitor.log in each step, as MindSpore Transformers "
+		"logs "
 		"them; docs/reference/metrics.md"),
 	BOOL(monitor_stderr, "false", "Also print the lines of monitor_log on stderr"),
 	INT(print_interval, "1", 1, STEP_MAX,
-		"Write the lines of monitor_log: loss at every n-th step"),
+		"Write the loss lines of monitor_log at every n-th step"),
 	BOOL(print_loss_mean, "false",
-		"Show the loss in these lines as [now/mean of the epoch], as without sink mode"),
+		"Write the loss in monitor.log as [now/mean of the epoch], as MindSpore "
+		"Transformers "
+		"does without sink mode"),
 	INT(epochs, "0", 0, STEP_MAX, "Epochs of the training, for monitor_log; 0: not known"),
 	INT(steps_per_epoch, "0", 0, STEP_MAX, "Steps of an epoch, for monitor_log; 0: not known"),
 	INT(total_steps, "0", 0, STEP_MAX,
 		"Steps of the whole training, for monitor_log; 0: epochs times steps_per_epoch"),
 	ENUM(preset, config_preset, "none", preset_names,
-		"A purpose: default values for keys that are not set; the same as probe run "
+		"Default values for a purpose, used for keys that are not set; the same as probe "
+		"run "
 		"--preset"),
 	WORDS(kinds, "", train_kind_names,
 		"Parameter statistics written in each step, one file for each kind; empty: none"),
-	WORDS(ops, TRAIN_OPS_TEXT, train_op_names, "Columns of the files of kinds, in their order"),
+	WORDS(ops, TRAIN_OPS_TEXT, train_op_names, "Columns of the files of kinds, in this order"),
 	BOOL(monitor_mbs_grad, "false",
 		"Write kind grad_unreduced after each micro step, not only after the last"),
 	BOOL(squash_name, "false",
-		"Begin names of kinds at layers, embeddings, final, output or norm"),
+		"Shorten names in the files of kinds: they begin at layers, embeddings, final, "
+		"output or "
+		"norm"),
 	WORDS(targets, "", any_words,
 		"Parameters and modules of kinds: names, beginnings of names, regular expressions, "
 		"=NAME (no modules within it); empty: all"),
@@ -386,13 +416,14 @@ const struct config_key config_keys[] = {
 		"in "
 		"their names; empty: those named gate or router"),
 	FLOAT(expert_capacity_factor, "0.0", 0, DBL_MAX,
-		"Capacity of an expert over the mean number of tokens, for drop_rate; 0: not "
-		"given"),
+		"Capacity of an expert, divided by the mean number of tokens of an expert; for "
+		"drop_rate; 0: not given"),
 	INT(attention_interval, "10", 1, STEP_MAX,
-		"Write kinds of attention in one of n steps, from step 0 on"),
+		"Write kinds of attention in one of n steps, beginning with step 0"),
 	INT(attention_rows, "64", 0, UINT32_MAX,
-		"Rows of a head that attention_entropy and softmax_max are the mean of, evenly "
-		"spaced; 0: all"),
+		"Number of rows of a head, evenly spaced, over which attention_entropy and "
+		"softmax_max "
+		"are averaged; 0: all"),
 	WORDS(watch_functions, "", any_words,
 		"Python functions, python:FILE:FUNCTION each, whose numeric arguments and results "
 		"are written to watched_<a>-<b>.csv; empty: none"),
@@ -405,7 +436,7 @@ const struct config_key config_keys[] = {
 	ENUM(params_have_main_grad, config_main_grad, "auto", main_grad_names,
 		"Whether gradients are in param.main_grad instead of param.grad; auto: if there is "
 		"one"),
-	STRING(opt_ty, "Class of the optimizer, as required by other monitors; not used"),
+	STRING(opt_ty, "Class of the optimizer, which other monitors require; not used"),
 	PATH(dump_path, "", "Folder that gets step<N>/rank<R>/ of dumps; empty: the output folder"),
 	ENUM(task, config_task, "statistics", task_names,
 		"Content of a dump: statistics, the tensors themselves, only the calls' structure; "
@@ -414,10 +445,13 @@ const struct config_key config_keys[] = {
 		"What a dump covers: L1 functions, L0 modules, mix both, debug only the arguments "
 		"of probe_save()"),
 	WORDS(scope, "", any_words,
-		"Two full names in a dump, the first and the last to include; empty: all"),
-	WORDS(list, "", any_words, "Parts of the names to include in a dump; empty: all"),
+		"Two full names: the first and the last call in a dump; empty: all calls"),
+	WORDS(list, "", any_words,
+		"Parts of names; a dump contains only calls whose name has one of these parts; "
+		"empty: all"),
 	WORDS(tensor_list, "", any_words,
-		"Parts of names whose tensors are saved even with task statistics"),
+		"Parts of names; tensors of calls with these names are saved even with task "
+		"statistics"),
 	WORDS(data_mode, "all", data_mode_names, "Directions and sides that a dump includes"),
 	ENUM(summary_mode, config_summary, "statistics", summary_names,
 		"What a dump contains for a tensor: statistics; statistics and a CRC-32; or only "
@@ -428,8 +462,8 @@ const struct config_key config_keys[] = {
 		"Number of differing calls after which task diff_check ends; -1: never"),
 	PATH(bench_path, "", "Dump folder that task diff_check compares with"),
 	ENUM(grad_level, config_grad_level, "L1", grad_level_names,
-		"Task grad_probe: L0 a CRC-32 and statistics of each gradient, L1 statistics and "
-		"signs, L2 also how many elements lie between bounds"),
+		"Task grad_probe, for each gradient: L0 a CRC-32 and statistics, L1 statistics and "
+		"signs, L2 also the number of elements in each interval of bounds"),
 	WORDS(param_list, "", any_words,
 		"Task grad_probe: full names of the parameters; empty: all"),
 	NUMBERS(bounds, "[-1, 0, 1]", -0x1p63, 0x1p63,
@@ -441,7 +475,7 @@ const struct config_key config_keys[] = {
 	INT(dump_limit_mib, "1024", 0, 1e9,
 		"Maximum size of the tensors of a rank and step in a dump, in MiB; 0: no limit"),
 	INT(dump_buffer_mib, "64", 1, 65536,
-		"Memory for tensors on their way to the disk, in MiB; without room a tensor is "
+		"Memory in MiB for tensors that wait to be written; a tensor that does not fit is "
 		"skipped"),
 	BOOL(extra_info, "true", "Write stacks and parents to a dump's stack.json, construct.json"),
 	ALERTS(alerts, "Rules that check values while the job runs, and their actions"),
@@ -456,11 +490,13 @@ const struct config_key config_keys[] = {
 		"Patterns of checkpoint files or folders; empty: files with usual names below the "
 		"working directory"),
 	FLOAT(embedding_local_norm_threshold, "1.0", 0, DBL_MAX,
-		"A checkpoint is unhealthy if the value for the embedding's gradient is at least "
-		"this"),
+		"Threshold of the value for the embedding's gradient; from this value on a "
+		"checkpoint is "
+		"unhealthy"),
 	ENUM(health_norm, config_health_norm, "sum_squares", health_norm_names,
-		"Value of the gradient: the sum of its squares, as MindSpore Transformers computes "
-		"it, or the root of that"),
+		"Value for the embedding's gradient: the sum of its squares, as MindSpore "
+		"Transformers "
+		"computes it, or the root of that sum"),
 	INT(hidden_size, "0", 0, 1e15,
 		"With vocab_size: the embedding is the parameter with hidden_size times vocab_size "
 		"elements; 0: found by name"),
@@ -469,9 +505,10 @@ const struct config_key config_keys[] = {
 		"Withhold an optimizer's step if its global norm spikes. This changes the run; "
 		"docs/how-to/alerts.md"),
 	BOOL(check_for_global_norm, "false",
-		"Note steps with a spike of the global norm in abnormal_global_norm.json"),
+		"Write steps with a spike of the global norm to abnormal_global_norm.json"),
 	FLOAT(global_norm_spike_threshold, "3.0", 0, DBL_MAX,
-		"A global norm is a spike from this value on, or if it is not finite"),
+		"Threshold of the global norm; from this value on, and if it is not finite, it is "
+		"a spike"),
 	INT(global_norm_spike_count_threshold, "10", 0, 1e9,
 		"Number of withheld steps in a row that end a Python job by ValueError; 0: never"),
 	ENUM(monitor_layout, config_monitor_layout, "v1", layout_names,
@@ -482,19 +519,21 @@ const struct config_key config_keys[] = {
 	BOOL(cc_distribution, "false",
 		"Format monitor: data of collectives and messages in each step, in "
 		"other_<a>-<b>.csv"),
-	BOOL(cc_pre_hook, "false", "... also their inputs"),
+	BOOL(cc_pre_hook, "false",
+		"With cc_distribution: also the inputs of collectives and messages"),
 	BOOL(cc_log_only, "false",
-		"... instead: where each is called from in the first two steps, with type and "
-		"group, in cc_log.json"),
+		"In place of cc_distribution: the places where collectives and messages are called "
+		"in "
+		"the first two steps, with type and group, in cc_log.json"),
 	BOOL(stack_info, "false",
 		"Format monitor: also stack_info.csv, the stacks of the recorded calls, and of "
 		"each module in the first monitored step"),
 	INT(log_level, "1", 0, 4,
 		"Messages on stderr: 0 none, 1 one line per kind of loss, 2 also what was set "
 		"up, 3 and 4 debugging"),
-	BOOL(disable, "false", "Record nothing: every call passes straight through"),
+	BOOL(disable, "false", "Record nothing; each call goes directly to the real function"),
 	ENUM(fork, config_fork, "off", fork_names,
-		"Whether a forked child of a recording process records, too"),
+		"Whether a forked child of a recording process also records"),
 };
 
 const size_t config_nkeys = sizeof(config_keys) / sizeof(config_keys[0]);

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "stats/unroll.h"
-#include "stats/x86.h"
 
 #define V 64
 #define W 4
@@ -20,14 +19,11 @@
  */
 #define FMA_SUMS 1
 
+#include "stats/x86.h"
+
 typedef __m512i vec;
 typedef uint64_t count; /* masks are counted immediately */
 #define NO_COUNT 0
-
-typedef __m256d vd;
-typedef struct {
-	vd r[2];
-} d8;
 
 INLINE vec v_load(const void *p)
 {
@@ -100,90 +96,13 @@ UNSIGNED_LANES(8)
 UNSIGNED_LANES(16)
 UNSIGNED_LANES(32)
 
-REDUCE(v_least_8, int8_t, vec, HALVES, min_epi8, 8)
-REDUCE(v_most_8, int8_t, vec, HALVES, max_epi8, 8)
-REDUCE(v_uleast_8, uint8_t, vec, HALVES, min_epu8, 8)
-REDUCE(v_umost_8, uint8_t, vec, HALVES, max_epu8, 8)
-REDUCE(v_least_16, int16_t, vec, HALVES, min_epi16, 16)
-REDUCE(v_most_16, int16_t, vec, HALVES, max_epi16, 16)
-REDUCE(v_uleast_16, uint16_t, vec, HALVES, min_epu16, 16)
-REDUCE(v_umost_16, uint16_t, vec, HALVES, max_epu16, 16)
-REDUCE(v_least_32, int32_t, vec, HALVES, min_epi32, 32)
-REDUCE(v_most_32, int32_t, vec, HALVES, max_epi32, 32)
-REDUCE(v_uleast_32, uint32_t, vec, HALVES, min_epu32, 32)
-REDUCE(v_umost_32, uint32_t, vec, HALVES, max_epu32, 32)
-REDUCE(sum_of_32, uint32_t, vec, HALVES, add_epi32, 32)
-REDUCE(v_least_64, int64_t, vec, HALVES, min_epi64, 64)
-REDUCE(v_most_64, int64_t, vec, HALVES, max_epi64, 64)
-REDUCE(v_sum_64, uint64_t, vec, HALVES, add_epi64, 64)
+REDUCTIONS(HALVES)
 
 /* ---- doubles ---- */
-
-INLINE vd vd_set(double x)
-{
-	return _mm256_set1_pd(x);
-}
-
-INLINE vd vd_add(vd x, vd y)
-{
-	return _mm256_add_pd(x, y);
-}
-
-INLINE vd vd_mul(vd x, vd y)
-{
-	return _mm256_mul_pd(x, y);
-}
-
-INLINE vd vd_fma(vd x, vd y, vd z)
-{
-	return _mm256_fmadd_pd(x, y, z);
-}
-
-INLINE vd vd_min(vd x, vd y)
-{
-	return _mm256_min_pd(x, y);
-}
-
-INLINE vd vd_max(vd x, vd y)
-{
-	return _mm256_max_pd(x, y);
-}
-
-INLINE vd vd_abs(vd x)
-{
-	return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
-}
-
-INLINE void vd_store(double *p, vd x)
-{
-	_mm256_storeu_pd(p, x);
-}
 
 INLINE count vd_count(count c, vd x, vd y)
 {
 	return c + (count)_mm_popcnt_u32(_mm256_cmp_pd_mask(x, y, _CMP_LT_OQ));
-}
-
-INLINE vd vd_keep(vd x, vd y, vd z)
-{
-	return _mm256_and_pd(x, _mm256_cmp_pd(y, z, _CMP_LE_OQ));
-}
-
-INLINE d8 of_floats(__m256 x)
-{
-	return (d8){{_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
-		_mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))}};
-}
-
-INLINE d8 widen_f64(const unsigned char *p)
-{
-	return (d8){{_mm256_loadu_pd((const double *)p), _mm256_loadu_pd((const double *)p + 4)}};
-}
-
-INLINE d8 widen_f32(const unsigned char *p)
-{
-	return (d8){{_mm256_cvtps_pd(_mm_loadu_ps((const float *)p)),
-		_mm256_cvtps_pd(_mm_loadu_ps((const float *)p + 4))}};
 }
 
 /*
@@ -202,38 +121,6 @@ INLINE void stage_bf16(float *to, const unsigned char *p)
 		_mm512_store_si512(
 			(void *)(to + V / 2 * i + V / 4), _mm512_unpackhi_epi16(zero, x));
 	}
-}
-
-/* Reads the elements in the order in which stage_bf16() stored them. */
-INLINE d8 widen_spread(const unsigned char *p)
-{
-	return (d8){{_mm256_cvtps_pd(_mm_load_ps((const float *)p)),
-		_mm256_cvtps_pd(_mm_load_ps((const float *)p + V / 4))}};
-}
-
-INLINE d8 widen_bf16(const unsigned char *p)
-{
-	return of_floats(eight_bf16(p));
-}
-
-INLINE d8 widen_f16(const unsigned char *p)
-{
-	return of_floats(_mm256_cvtph_ps(load_128(p)));
-}
-
-INLINE d8 widen_e5m2(const unsigned char *p)
-{
-	return of_floats(_mm256_cvtph_ps(half_of_e5m2(p)));
-}
-
-INLINE d8 widen_e4m3fn(const unsigned char *p)
-{
-	return of_floats(eight_e4m3fn(p));
-}
-
-INLINE d8 widen_i32(const unsigned char *p)
-{
-	return (d8){{_mm256_cvtepi32_pd(load_128(p)), _mm256_cvtepi32_pd(load_128(p + 16))}};
 }
 
 INLINE d8 widen_u32(const unsigned char *p)

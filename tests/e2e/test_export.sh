@@ -174,6 +174,10 @@ for m in $flavours; do
 	"$probe" export --format flight-recorder -o "$tmp/fr_live" "$out" >"$tmp/said"
 	for p in $(ranks_of "$out"); do kill -9 "$p"; done
 	gone "$out"
+	cp -r "$out" "$tmp/recovered"
+	"$probe" recover "$tmp/recovered" >/dev/null
+	is 'compare: a killed job has the calls of its journal, open ones too' "$("$probe" compare --json "$out" "$tmp/recovered" |
+		python3 -c 'import json, sys; d = json.load(sys.stdin); print(d["only_a"], d["only_b"], d["differing"], d["paired"] > 20)')" '0 0 0 True'
 	break
 done
 

@@ -33,6 +33,9 @@ says 'an empty file' 2 'there is nothing in it' "$probe" sql --file /dev/null "$
 says 'a file that is not there' 2 'nosuch: No such file' "$probe" sql --file nosuch "$nan"
 like '--print: a view for each table' "$("$probe" sql --print "$nan" | grep -oE 'TEMP VIEW [a-z]+' | cut -d' ' -f3 | sort | tr '\n' ' ')" \
 	'^calls comms findings kinds modules names ranks scalars stacks steps $'
+# Values of these operators are no values: any of the first, and only input 0 of those that fill memory.
+like '--print: operators on uninitialised memory' "$("$probe" sql --print "$nan" | grep 'is_unwritten(op, io, index) AS')" \
+	"AS regexp_full_match\(.*[(|']empty.*'\) OR \(io = 'in' AND index = 0 AND regexp_full_match\(.*[(|']copy_.*'\)\);"
 
 # ---- with it ----
 

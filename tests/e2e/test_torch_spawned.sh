@@ -26,7 +26,7 @@ for how in ${HOWS:-spawn fork process exit killed log abort stays early fine}; d
 	said="'ValueError: batch 4 is bad; at .*spawned\.py:$line work.*"
 	case $how in
 	early) unlike "$how: what was printed long before is no reason" "$ending" ValueError ;;
-	# The launcher ends the other rank within milliseconds: on shared cores it is not known then which rank was first, and none is named.
+	# The launcher ends the other rank within milliseconds: on shared cores nothing shows which rank ended first, so no rank is named.
 	stays)
 		like "$how: in the report, what was survived is no reason" "$(endings)" \
 			"^\[\((\[1\], .died.|\[\], .killed.), 6, False\)\]"

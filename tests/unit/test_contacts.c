@@ -101,7 +101,7 @@ static void steps_may_be_far_apart(void **state)
 	meet_in_step(&c, 7, 9000000, both, 2);
 	assert_false(can_reach(&c, &links, 2, 0, 1000001, 1, 1000899));
 	assert_true(can_reach(&c, &links, 2, 0, 1000001, 1, 1000900));
-	/* Where steps are not told apart any more they may have met. */
+	/* If steps are no longer distinguished, the ranks may have met. */
 	assert_true(can_reach(&c, &links, 2, 0, 8000000, 1, 8000000));
 	assert_false(can_reach(&c, &links, 2, 0, 9000001, 1, 9999999));
 	free_contacts(&c);

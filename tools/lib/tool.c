@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/lib/tool.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -124,6 +125,18 @@ char *tool_absolute(const char *path)
 				     : tool_format("%s/%s", strcmp(cwd, "/") ? cwd : "", path);
 	free(cwd);
 	return all;
+}
+
+void tool_remove_folder(const char *path)
+{
+	DIR *d = opendir(path);
+
+	for (struct dirent *e; d && (e = readdir(d));)
+		if (e->d_name[0] != '.')
+			unlinkat(dirfd(d), e->d_name, 0);
+	if (d)
+		closedir(d);
+	rmdir(path);
 }
 
 int tool_finish(int status)

@@ -67,6 +67,9 @@ const char *tool_self(void);
 /* Makes the path absolute with the working directory; malloc'd. */
 char *tool_absolute(const char *path);
 
+/* Removes a folder and the files in it, as far as possible. Files whose names begin with a dot stay. */
+void tool_remove_folder(const char *path);
+
 /* Flushes stdout. Returns `status`, or 2 (reported) if the output could not be written. */
 int tool_finish(int status);
 

@@ -16,6 +16,7 @@
 #include "config/summary_steps.h"
 #include "sink/format.h"
 #include "sink/places.h"
+#include "formats/tensorboard/event_folder.h"
 #include "formats/tensorboard/tb_tags.h"
 #include "formats/tensorboard/tfevent.h"
 
@@ -56,23 +57,14 @@ static void close_summary(void *state)
 static bool place_summary(struct summary *s)
 {
 	const struct journal_head *h = s->files->j->head;
-	char folder[4300], file[160];
+	char folder[4300];
 	int err;
 
 	if (s->placed || s->off)
 		return s->placed;
-	snprintf(file, sizeof(file), "events.out.tfevents.%010llu.%s",
-		(unsigned long long)(h->clock.real_ns / 1000000000u), h->owner.host);
-	for (char *p = file; *p; p++)
-		if (*p == '/')
-			*p = '_';
 	snprintf(folder, sizeof(folder), "%s/rank_%d", get_tensorboard_keys(s->cfg)->summary_dir,
 		h->rank < 0 ? 0 : (int)h->rank);
-	err = io_mkdirs(folder);
-	if (!err && access(folder, W_OK | X_OK) < 0)
-		err = -errno;
-	if (!err)
-		err = files_place_add(s->files, SUMMARY_FILE[0], folder, file);
+	err = add_event_folder(s->files, SUMMARY_FILE[0], folder);
 	if (err) {
 		log_loss(LOSS_WRITE, "no summary can be written into %s: %s; set summary_dir",
 			folder, io_error_text(err));

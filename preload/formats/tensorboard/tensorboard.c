@@ -27,6 +27,7 @@
 #include "sink/format.h"
 #include "sink/places.h"
 #include "sink/statistic.h"
+#include "formats/tensorboard/event_folder.h"
 #include "formats/tensorboard/tb_start.h"
 #include "formats/tensorboard/tb_tags.h"
 #include "formats/tensorboard/tfevent.h"
@@ -96,25 +97,15 @@ static double wall_of(uint64_t ns)
 static bool place_tb_file(struct tensorboard *t)
 {
 	const struct tensorboard_keys *keys = get_tensorboard_keys(t->cfg);
-	const struct journal_head *h = t->files->j->head;
-	char folder[4300], file[160];
+	char folder[4300];
 	int err;
 
 	if (t->placed || t->off)
 		return t->placed;
-	snprintf(file, sizeof(file), "events.out.tfevents.%010llu.%s",
-		(unsigned long long)(h->clock.real_ns / 1000000000u), h->owner.host);
-	for (char *p = file; *p; p++)
-		if (*p == '/')
-			*p = '_';
 	snprintf(folder, sizeof(folder), "%s%s/rank_%d",
 		*keys->tensorboard_dir ? keys->tensorboard_dir : get_files_keys(t->cfg)->output_dir,
 		*keys->tensorboard_dir ? "" : "/tensorboard", (int)rank_of_files(t));
-	err = io_mkdirs(folder);
-	if (!err && access(folder, W_OK | X_OK) < 0)
-		err = -errno;
-	if (!err)
-		err = files_place_add(t->files, TB_FILE[0], folder, file);
+	err = add_event_folder(t->files, TB_FILE[0], folder);
 	if (err) {
 		log_loss(LOSS_WRITE,
 			"no events for TensorBoard can be written into %s: %s; set tensorboard_dir",

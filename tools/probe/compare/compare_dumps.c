@@ -68,25 +68,15 @@ static void pair_uneven_calls(
 {
 	uint64_t *key_a[SEQUENCE_LEVELS], *key_b[SEQUENCE_LEVELS];
 	uint32_t *by_order = tool_alloc((a->n + 1) * sizeof(*by_order));
-	struct sequence x = {.n = a->n}, y = {.n = b->n};
 
 	fill_dump_stacks(a);
 	fill_dump_stacks(b);
 	fill_level_keys(a, key_a);
 	fill_level_keys(b, key_b);
-	keep_unique_keys(key_a[0], a->n, key_b[0], b->n);
-	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
-		x.key[l] = key_a[l];
-		y.key[l] = key_b[l];
-	}
-	align_sequences(&x, &y, SEQUENCE_LEVELS, by_order);
+	align_keys(key_a, a->n, key_b, b->n, by_order);
 	for (unsigned i = 0; i < a->n; i++)
 		if (is_uneven_call(counts, a->key[i].loose))
 			partner[i] = by_order[i];
-	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
-		free(key_a[l]);
-		free(key_b[l]);
-	}
 	free(by_order);
 }
 

@@ -172,7 +172,6 @@ static void pair_run_calls(
 	const struct run_step *a, const struct run_step *b, uint32_t *partner, bool *used)
 {
 	uint64_t *key_a[SEQUENCE_LEVELS], *key_b[SEQUENCE_LEVELS];
-	struct sequence x = {.n = a->n}, y = {.n = b->n};
 
 	if (are_places_equal(a, b)) {
 		for (unsigned i = 0; i < a->n; i++)
@@ -182,16 +181,7 @@ static void pair_run_calls(
 	}
 	fill_run_levels(a, key_a);
 	fill_run_levels(b, key_b);
-	keep_unique_keys(key_a[0], a->n, key_b[0], b->n);
-	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
-		x.key[l] = key_a[l];
-		y.key[l] = key_b[l];
-	}
-	align_sequences(&x, &y, SEQUENCE_LEVELS, partner);
-	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
-		free(key_a[l]);
-		free(key_b[l]);
-	}
+	align_keys(key_a, a->n, key_b, b->n, partner);
 	/*
 	 * If numbers are not shifted, the number decides: a call that had this partner gets another
 	 * one.

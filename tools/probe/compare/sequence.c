@@ -7,6 +7,11 @@
 #include "tools/lib/table.h"
 #include "tools/lib/tool.h"
 
+struct sequence {
+	const uint64_t *key[SEQUENCE_LEVELS];
+	uint32_t n;
+};
+
 /* maximum number of differences per search; beyond it, the best path so far is used */
 #define COST_MAX 2048
 
@@ -144,7 +149,7 @@ static void align_part(const struct align *s, int64_t x0, int64_t x1, int64_t y0
 	}
 }
 
-void align_sequences(
+static void align_sequences(
 	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner)
 {
 	size_t diagonals = (size_t)a->n + b->n + 5;
@@ -180,7 +185,8 @@ struct key_count {
 	uint32_t a, b;
 };
 
-void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m)
+/* Sets keys to 0 that occur more than once in a or in b. */
+static void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m)
 {
 	struct key_count *c;
 	struct table t;
@@ -199,4 +205,21 @@ void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m)
 		if ((c = table_find(&t, b[i], 0)) && (c->a != 1 || c->b != 1))
 			b[i] = 0;
 	table_free(&t);
+}
+
+void align_keys(uint64_t *a[SEQUENCE_LEVELS], uint32_t n, uint64_t *b[SEQUENCE_LEVELS], uint32_t m,
+	uint32_t *partner)
+{
+	struct sequence x = {.n = n}, y = {.n = m};
+
+	keep_unique_keys(a[0], n, b[0], m);
+	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
+		x.key[l] = a[l];
+		y.key[l] = b[l];
+	}
+	align_sequences(&x, &y, SEQUENCE_LEVELS, partner);
+	for (unsigned l = 0; l < SEQUENCE_LEVELS; l++) {
+		free(a[l]);
+		free(b[l]);
+	}
 }

@@ -14,21 +14,14 @@
 #define NO_PARTNER UINT32_MAX
 #define SEQUENCE_LEVELS 4
 
-struct sequence {
-	/* Keys from the strongest level to the weakest. Key 0 matches nothing. */
-	const uint64_t *key[SEQUENCE_LEVELS];
-	uint32_t n;
-};
-
 /*
- * Sets partner[i], for each element i of a, to the index of its partner in b, ascending, or to
+ * Pairs two sequences of n and m elements by their keys, from the strongest level to the weakest.
+ * Key 0 matches nothing. Keys of the strongest level count only if they are unique in both. Sets
+ * partner[i], for each element i of a, to the index of its partner in b, ascending, or to
  * NO_PARTNER. Sequences with little in common are matched less carefully, so that the time stays
- * below the square of their length.
+ * below the square of their length. Frees the keys.
  */
-void align_sequences(
-	const struct sequence *a, const struct sequence *b, unsigned levels, uint32_t *partner);
-
-/* Sets keys to 0 that occur more than once in a or in b. */
-void keep_unique_keys(uint64_t *a, uint32_t n, uint64_t *b, uint32_t m);
+void align_keys(uint64_t *a[SEQUENCE_LEVELS], uint32_t n, uint64_t *b[SEQUENCE_LEVELS], uint32_t m,
+	uint32_t *partner);
 
 #endif

@@ -16,6 +16,7 @@
 #include "terms/train_kind.h"
 #include "tools/lib/tool.h"
 #include "journal/columns.h"
+#include "tools/probe/export/tb_files.h"
 #include "tools/probe/model/read/comms.h"
 #include "tools/probe/model/read/names.h"
 
@@ -71,20 +72,6 @@ static int by_first_step(const void *x, const void *y)
 					  : strcmp(a->path, b->path);
 }
 
-static bool is_asked_kind(const char *kinds, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *p = kinds; p && *p;) {
-		size_t n = strcspn(p, ",");
-
-		if (n == len && memcmp(p, word, n) == 0)
-			return true;
-		p += n + (p[n] == ',');
-	}
-	return !kinds;
-}
-
 static void list_block_files(struct feed *f, const char *path, bool overlay,
 	struct block_file **all, unsigned *n, unsigned *cap)
 {
@@ -96,7 +83,7 @@ static void list_block_files(struct feed *f, const char *path, bool overlay,
 
 		if (!parse_block_name(e->d_name, b.word, &b.first, &last) ||
 			b.first > f->options->step_hi || last < f->options->step_lo ||
-			!is_asked_kind(f->options->kinds, b.word))
+			!is_kind_in_list(f->options->kinds, b.word))
 			continue;
 		if (f->overlay && !overlay)
 			b.limit = overlay_limit(f->overlay, e->d_name);

@@ -193,7 +193,7 @@ static const uint8_t monitor_kinds[] = {TK_ACTV, TK_ACTV_GRAD, TK_EXP_AVG, TK_EX
 
 #define NKINDS (sizeof(monitor_kinds) / sizeof(*monitor_kinds))
 
-static bool lists_kind_word(const char *list, const char *word)
+bool is_kind_in_list(const char *list, const char *word)
 {
 	size_t len = strlen(word);
 
@@ -467,7 +467,7 @@ static int write_tb_rank(
 
 	for (unsigned i = 0; !status && i < NKINDS; i++) {
 		w.word = train_kinds[monitor_kinds[i]].word;
-		if (!lists_kind_word(o->kinds, w.word))
+		if (!is_kind_in_list(o->kinds, w.word))
 			continue;
 		w.nseen = 0;
 		if (w.seen)

@@ -61,18 +61,6 @@ enum {
 	SHOW_NAMES = SHOW_PARAMS | SHOW_BUCKETS | SHOW_MODULES,
 };
 
-/* Writes a cell. Control characters become blanks, because names come from the recorded program. */
-static void write_cell(struct out_table *t, const char *text)
-{
-	char *copy = tool_strdup(text);
-
-	for (char *c = copy; *c; c++)
-		if ((unsigned char)*c < 0x20 || *c == 0x7f)
-			*c = ' ';
-	out_cell(t, copy);
-	free(copy);
-}
-
 static void write_number_cell(struct out_table *t, int64_t v)
 {
 	char text[24] = "";
@@ -96,13 +84,13 @@ static void print_params(const struct names *names)
 		if (r->what != NAME_PARAM)
 			continue;
 		write_number_cell(&t, (int64_t)r->id);
-		write_cell(&t, r->name);
-		write_cell(&t, r->shape);
-		write_cell(&t, r->dtype);
+		write_name_cell(&t, r->name);
+		write_name_cell(&t, r->shape);
+		write_name_cell(&t, r->dtype);
 		write_number_cell(&t, r->optimizer);
 		write_number_cell(&t, r->group);
 		write_number_cell(&t, r->vpp_stage);
-		write_cell(&t, r->flags);
+		write_name_cell(&t, r->flags);
 	}
 	out_table_end(&t);
 }
@@ -127,7 +115,7 @@ static void print_buckets(const struct names *names)
 		write_number_cell(&t, (int64_t)r->bucket);
 		out_cell(&t, out_count(r->offset));
 		out_cell(&t, out_count(r->count));
-		write_cell(&t, r->name);
+		write_name_cell(&t, r->name);
 	}
 	out_table_end(&t);
 }
@@ -150,8 +138,8 @@ static void print_modules(const struct names *names)
 		if (r->what != NAME_MODULE)
 			continue;
 		write_number_cell(&t, r->vpp_stage);
-		write_cell(&t, *r->name ? r->name : "(the outermost)");
-		write_cell(&t, r->type);
+		write_name_cell(&t, *r->name ? r->name : "(the outermost)");
+		write_name_cell(&t, r->type);
 	}
 	out_table_end(&t);
 }

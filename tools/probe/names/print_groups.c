@@ -29,8 +29,7 @@ struct said_comm {
 	bool seen;
 };
 
-/* Names come from the recorded program. */
-static void write_clean(struct out_table *t, const char *text)
+void write_name_cell(struct out_table *t, const char *text)
 {
 	char *copy = tool_strdup(text ? text : "");
 
@@ -57,12 +56,12 @@ static void write_comm_roles(struct out_table *t, struct table *said, const stru
 		s->seen = true;
 		if (json_number_of(json_member(n, "confidence"), &sure))
 			snprintf(text, sizeof(text), "%.2f", sure);
-		write_clean(t, id);
-		write_clean(t, json_text_of(json_member(n, "role")));
+		write_name_cell(t, id);
+		write_name_cell(t, json_text_of(json_member(n, "role")));
 		out_cell(t, text);
-		write_clean(t, json_text_of(json_member(n, "ranks")));
-		write_clean(t, json_text_of(json_member(n, "mesh")));
-		write_clean(t, json_text_of(json_member(n, "why")));
+		write_name_cell(t, json_text_of(json_member(n, "ranks")));
+		write_name_cell(t, json_text_of(json_member(n, "mesh")));
+		write_name_cell(t, json_text_of(json_member(n, "why")));
 	}
 }
 
@@ -145,7 +144,7 @@ static void write_stage(struct out_table *t, const struct pipelines *p, const st
 	struct stage_use use = count_stage(p, s, step);
 	char text[24];
 
-	write_clean(t, label);
+	write_name_cell(t, label);
 	snprintf(text, sizeof(text), "%d", s->at);
 	out_cell(t, text);
 	snprintf(text, sizeof(text), "%d", (int)s->key.b);

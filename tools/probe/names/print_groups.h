@@ -6,7 +6,14 @@
 #ifndef PROBE_TOOLS_PRINT_GROUPS_H
 #define PROBE_TOOLS_PRINT_GROUPS_H
 
+#include "tools/lib/out.h"
 #include "tools/probe/model/read/folders.h"
+
+/*
+ * Writes a cell with a name of the recorded program (NULL: an empty cell). Control characters become
+ * blanks.
+ */
+void write_name_cell(struct out_table *t, const char *text);
 
 /*
  * Prints the output for `rank`, or for all ranks (-1). groups: print roles and stages. messages:

@@ -5,7 +5,6 @@
  */
 #include "tools/probe/run/check.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -63,18 +62,6 @@ static char *make_folder(void)
 		"check: %s: %s; set TMPDIR to a folder that can be written", dir, strerror(errno));
 	free(dir);
 	return NULL;
-}
-
-static void remove_folder(const char *dir)
-{
-	DIR *d = opendir(dir);
-
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
-	rmdir(dir);
 }
 
 /* Runs the command and waits for it. If it cannot be started, the child ends with status 127. */
@@ -226,7 +213,7 @@ int verb_check(int argc, char **argv)
 		return STATUS_USAGE;
 	}
 	status = o == CLI_END ? list_exports(&k) : check_command(&k, argv + c.at - 1);
-	remove_folder(k.dir);
+	tool_remove_folder(k.dir);
 	checked_free(&k.seen);
 	free(k.obstacle);
 	free(k.runtime);

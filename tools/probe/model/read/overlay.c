@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tools/probe/model/read/overlay.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -152,15 +151,8 @@ char *overlay_make(struct overlay *o, const struct rank_dir *r)
 
 void overlay_remove(struct overlay *o)
 {
-	DIR *d = o->path ? opendir(o->path) : NULL;
-
-	for (struct dirent *e; d && (e = readdir(d));)
-		if (e->d_name[0] != '.')
-			unlinkat(dirfd(d), e->d_name, 0);
-	if (d)
-		closedir(d);
 	if (o->path)
-		rmdir(o->path);
+		tool_remove_folder(o->path);
 	free(o->path);
 	free(o->ending);
 	o->path = o->ending = NULL;
