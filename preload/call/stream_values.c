@@ -24,7 +24,7 @@ static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 {
 	uint32_t shot = 0;
 
-	if (v->layout == BUFFER_SEGMENTS || hi - lo > SPREAD_MAX * v->bytes)
+	if (hi - lo > SPREAD_MAX * v->bytes)
 		return 0;
 	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
 }
@@ -130,11 +130,9 @@ static bool describe_on_device(
 		.count = v->count,
 		.dtype = v->dtype,
 		.eps = get_calls_keys(config_now())->eps};
-	if (v->layout == BUFFER_SEGMENTS)
-		return false;
 	if (v->layout == BUFFER_CONTIG)
 		return true;
-	if (!buffer_walk(v, &w))
+	if (!(v->layout == BUFFER_SEGMENTS ? buffer_walk_segments : buffer_walk)(v, &w))
 		return false;
 	t->address = w.base;
 	if (w.n == 1 && w.step[0] == dtype_info(v->dtype)->size)

@@ -3,7 +3,9 @@
 Trains a small model on the stand-in for a device (tests/doubles/torch/torch_device.cpp). Prints its losses and norms, and writes
 what it computed from copies of its own, for tests/e2e/kinds_truth.py, to FOLDER/rank0.json.
 
-    torch_device.py LIBRARY FOLDER SCENE     clip, accumulate, amp, closure, sgd
+    torch_device.py LIBRARY FOLDER SCENE     clip, accumulate, amp, closure, sgd, late
+
+late: the device stands still at the end of each step, so that nothing measured there has arrived when the step is over.
 
 LIBRARY -: on a real GPU.
 """
@@ -15,7 +17,7 @@ import sys
 library, folder, scene = sys.argv[1:4]
 real = library == "-"
 if not real:
-    ctypes.CDLL(library)  # before PyTorch, which looks for its accelerator once
+    extension = ctypes.CDLL(library)  # before PyTorch, which looks for its accelerator once
     driver = ctypes.CDLL("libcuda.so.1")
 import torch  # noqa: E402
 
@@ -63,6 +65,8 @@ if scene == "sgd":
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
 else:
     optimizer = torch.optim.AdamW(net.parameters(), lr=1e-2)
+if scene == "late":
+    optimizer.register_step_post_hook(lambda *_: extension.torch_device_hold(True))
 scaler = torch.amp.GradScaler("cuda", init_scale=1024.0) if scene == "amp" else None
 accumulate = 2 if scene == "accumulate" else 1
 
@@ -112,10 +116,13 @@ for step in range(6):
             norm = torch.nn.utils.clip_grad_norm_(net.parameters(), 0.5)
         before_step()
         scaler.step(optimizer) if scaler else optimizer.step()
+        if scene == "late":
+            extension.torch_device_hold(False)
         if scaler:
             scaler.update()
     for name, p in net.named_parameters():
         note("param_updated", name, p)
+    print(step, "weight_norm", repr(torch.cat([p.detach().cpu().flatten() for p in net.parameters()]).norm().item()))
     print(step, "loss", repr(loss.cpu().item()))
     if norm is not None:
         print(step, "grad-norm", repr(norm.cpu().item()))

@@ -60,9 +60,25 @@ kinds_are 'clip: every kind of every step' "${kinds[@]}"
 scalars_are 'clip: loss and norm' loss grad-norm
 is 'clip: nothing is dropped' "$(rows "$out" 'M["rank0"]["calls"]["dropped"]["device_values"], M["rank0"]["calls"]["dropped"]["training_values"]')" '(0, 0)'
 
+scene late TORCH_DEVICE_STREAM=1
+kinds_are 'late: values that arrive after their step' "${kinds[@]}"
+scalars_are 'late: the loss' loss
+is 'late: a loss has the time at which its step ended, before the times of its parts were written' "$(python3 - "$out" <<-'PY'
+	import csv, sys
+	rows = csv.DictReader(open(sys.argv[1] + "/rank0/scalars_0-99.csv"))
+	at = {(r["name"], r["step"]): int(r["wall_ns"]) for r in rows}
+	print([s for n, s in at if n == "loss" and at[n, s] > at["iteration-time", s]], sum(n == "loss" for n, s in at))
+PY
+)" '[] 6'
+
 scene accumulate TORCH_DEVICE_STREAM=1
 kinds_are 'accumulate: every kind, on a stream of its own' "${kinds[@]}"
 scalars_are 'accumulate: the loss is that before its division' loss
+
+scene sgd PROBE_STEP_COUNT_PER_RECORD=2 PROBE_METRICS=true
+kinds_are 'blocks of two steps: each value is in the file of its step' param_origin param_updated grad_unreduced grad_reduced
+cat "$out"/rank0/scalars_*.csv | awk '!header[$0]++' >"$out/rank0/scalars_0-99.csv"
+scalars_are 'metrics: the norm of all weights' weight_norm
 
 scene closure
 kinds_are 'closure: the pass inside of the step counts' "${kinds[@]}"

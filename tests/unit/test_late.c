@@ -11,7 +11,7 @@
 #include "stream_device.h"
 #include "training/steps/late.h"
 
-static char done[4096]; /* "NAME:MAX,..." of each piece of work that was done */
+static char done[65536]; /* "NAME:MAX,..." of each piece of work that was done */
 static float tensors[8][4];
 
 static void note_work(const void *data, const struct stats *stats)

@@ -480,11 +480,27 @@ static void handle_step_sources(uint32_t step)
 	}
 }
 
+struct ended_step {
+	struct scalar_time at;
+	uint32_t step;
+};
+
 /* Numbers of the step are still to come from a device: its sources are called when they are there. */
-static void handle_step_sources_late(const void *step, const struct stats *stats)
+static void handle_step_sources_late(const void *data, const struct stats *stats)
 {
+	const struct ended_step *e = data;
+
 	(void)stats;
-	handle_step_sources(*(const uint32_t *)step);
+	scalar_set_time(&e->at);
+	handle_step_sources(e->step);
+	scalar_set_time(NULL);
+}
+
+static void add_step_sources(uint32_t step)
+{
+	struct ended_step e = {.at = scalar_get_time(), .step = step};
+
+	late_add(handle_step_sources_late, &e, sizeof(e), NULL, 0);
 }
 
 void step_times_end(uint32_t step)
@@ -504,7 +520,7 @@ void step_times_end(uint32_t step)
 	write_batch_size(step, &batch);
 	late_check();
 	if (late_is_pending())
-		late_add(handle_step_sources_late, &step, sizeof(step), NULL, 0);
+		add_step_sources(step);
 	else
 		handle_step_sources(step);
 	if (flops_are_wanted() && flops_end_step(step, &f))

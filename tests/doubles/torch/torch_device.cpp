@@ -283,6 +283,13 @@ TORCH_LIBRARY_IMPL(aten, CUDA, m)
 	m.impl("as_strided", as_strided);
 }
 
+/* Holds the stream until it is called again with false: what is put on it has not been done yet. */
+extern "C" __attribute__((visibility("default"))) void torch_device_hold(bool hold)
+{
+	enter();
+	(hold ? double_hold : double_release)(stream);
+}
+
 /* ---- what libprobe asks for: c10/cuda/CUDAStream.h ---- */
 
 namespace c10::cuda {
