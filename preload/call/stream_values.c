@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call/stream_values.h"
 
+#include <errno.h>
+
 #include "base/thread.h"
 #include "call/data/observer.h"
 #include "call/recorder.h"
@@ -8,6 +10,7 @@
 #include "device/device.h"
 #include "journal/layout.h"
 #include "session/state.h"
+#include "stats/stats.h"
 
 /* maximum number of copied bytes per wanted byte, if elements are not adjacent */
 #define SPREAD_MAX 4
@@ -21,7 +24,7 @@ static uint32_t take_snapshot(const struct device_backend *b, uint64_t stream,
 {
 	uint32_t shot = 0;
 
-	if (v->layout == BUFFER_SEGMENTS || hi - lo > SPREAD_MAX * v->bytes)
+	if (hi - lo > SPREAD_MAX * v->bytes)
 		return 0;
 	return b->copy && b->copy(stream, (const void *)lo, hi - lo, &shot) == 0 ? shot : 0;
 }
@@ -81,6 +84,8 @@ static void count_unmeasured(void)
 {
 	if (thread_state.recorder)
 		thread_count(thread_state.recorder, JC_DROP_DEVICE);
+	else
+		thread_count_shared(JC_DROP_DEVICE);
 }
 
 void stream_point_end(struct stream_point *p)
@@ -125,11 +130,9 @@ static bool describe_on_device(
 		.count = v->count,
 		.dtype = v->dtype,
 		.eps = get_calls_keys(config_now())->eps};
-	if (v->layout == BUFFER_SEGMENTS)
-		return false;
 	if (v->layout == BUFFER_CONTIG)
 		return true;
-	if (!buffer_walk(v, &w))
+	if (!(v->layout == BUFFER_SEGMENTS ? buffer_walk_segments : buffer_walk)(v, &w))
 		return false;
 	t->address = w.base;
 	if (w.n == 1 && w.step[0] == dtype_info(v->dtype)->size)
@@ -249,4 +252,67 @@ void stream_decide_placed(struct stream_point *p, struct buffer *v, unsigned n)
 		if (kind == DEVICE_PINNED)
 			stream_decide(p, v);
 	}
+}
+
+/* ---- tensors that belong to no call ---- */
+
+void stream_point_start(struct stream_point *p, uint64_t stream)
+{
+	stream_point_begin(p, device_known(), stream);
+}
+
+uint32_t stream_measure(struct stream_point *p, const struct buffer *v)
+{
+	enum config_device how = get_calls_keys(config_now())->device;
+	enum device_memory kind;
+	uintptr_t lo, hi;
+
+	if (!p->backend || how == CONFIG_DEVICE_OFF || !v->device || !v->base ||
+		v->dtype == DT_OTHER || !buffer_bounds(v, &lo, &hi))
+		return 0;
+	/* What is put on a stream that is captured would become part of the job's graph. */
+	if (!p->open && p->backend->capturing(p->stream))
+		return 0;
+	device_is_host(p->backend, (const void *)lo, hi - lo, &kind);
+	if (kind <= DEVICE_HOST)
+		return 0;
+	if (how == CONFIG_DEVICE_COPY)
+		return hi - lo == v->bytes ? take_snapshot(p->backend, p->stream, v, lo, hi) : 0;
+	return p->backend->driver && open_batch(p, (const void *)lo)
+		       ? measure_on_device(p, v, lo, hi)
+		       : 0;
+}
+
+static void measure_snapshot(const void *at, enum dtype dtype, uint64_t count, struct stats *out)
+{
+	struct stats_acc acc;
+	struct stats_fenv fenv;
+
+	out->n = 0;
+	stats_fenv_enter(&fenv);
+	if (!stats_begin(&acc, dtype, get_calls_keys(config_now())->eps)) {
+		stats_add(&acc, at, count);
+		stats_end(&acc, out);
+	}
+	stats_fenv_leave(&fenv);
+}
+
+int stream_read_result(uint32_t shot, enum dtype dtype, uint64_t count, struct stats *out)
+{
+	const struct device_backend *b = device_known();
+	const void *at = NULL;
+	uint32_t crc;
+	int state;
+
+	if (SHOT_IS_MEASURED(shot))
+		return device_measured(shot, out, &crc);
+	state = b ? b->poll(shot, &at) : -EIO;
+	if (state == 1)
+		measure_snapshot(at, dtype, count, out);
+	return state;
+}
+
+void stream_remove_result(uint32_t shot)
+{
+	stream_drop_shot(device_known(), shot);
 }

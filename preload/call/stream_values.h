@@ -70,4 +70,23 @@ int stream_take_shot(const struct device_backend *b, struct buffer *v);
 int stream_poll_mark(uint32_t shot);
 void stream_drop_shot(const struct device_backend *b, uint32_t shot);
 
+/* ---- tensors that belong to no call ---- */
+
+/* Like stream_point_begin(), with the runtime that the process has. */
+void stream_point_start(struct stream_point *p, uint64_t stream);
+
+/*
+ * Measures the elements of v (v->device is set) at this point of the stream. Returns the number of
+ * the pending result, 0: none (key device is off, the memory cannot be read there, the stream is
+ * captured, or too many results are pending, which is counted). With `device: copy` only memory without gaps is copied.
+ */
+uint32_t stream_measure(struct stream_point *p, const struct buffer *v);
+
+/*
+ * Returns 1 if the result of stream_measure() has arrived, in *out (n 0: it cannot be measured); 0:
+ * not yet; a negative number: it never will. dtype, count: the tensor's.
+ */
+int stream_read_result(uint32_t shot, enum dtype dtype, uint64_t count, struct stats *out);
+void stream_remove_result(uint32_t shot);
+
 #endif

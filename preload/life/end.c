@@ -13,6 +13,7 @@
 #include "life/life.h"
 #include "session/state.h"
 #include "stats/threads.h"
+#include "training/steps/late.h"
 #include "writer/writer.h"
 
 static void end_apart(void *arg)
@@ -23,6 +24,7 @@ static void end_apart(void *arg)
 	(void)arg;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	stream_poll();
+	late_end();
 	if (atomic_compare_exchange_strong(&session.phase, &on, SESSION_ENDED)) {
 		keep_last_words();
 		session_settle(SESSION_ENDED);

@@ -26,6 +26,7 @@
 #include "training/params/kind.h"
 #include "training/params/param.h"
 #include "training/params/place.h"
+#include "training/steps/late.h"
 #include "training/steps/skip.h"
 #include "training/steps/step_times.h"
 #include "training/steps/stop.h"
@@ -115,6 +116,7 @@ static void (*const all_fork_handlers[])(void) = {
 	snapshots_forked,
 	config_watch_forked,
 	step_times_forked,
+	late_forked,
 	train_params_forked,
 	train_buckets_forked,
 	train_kinds_forked,

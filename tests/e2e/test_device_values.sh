@@ -26,7 +26,7 @@ try() { # CASE [NAME=VALUE ...]
 
 try many
 is 'no call that waits for the device, or asks it, in 1,000 collectives' "$(sort "$tmp/with" | grep -c ': 0 waits in 1000')" 2
-is 'more than 64 calls have values, for the device gets on meanwhile' "$(rows "$out" 'sum(r["max"] == "4" for r in on("rank0")) > 128')" True
+is 'more than 64 calls have values, for the device continues meanwhile' "$(rows "$out" 'sum(r["max"] == "4" for r in on("rank0")) > 128')" True
 is 'what is missing was counted' "$(rows "$out" 'sum(r["max"] == "" for r in on("rank0")) <= 2 * M["rank0"]["calls"]["dropped"]["device_values"]')" True
 is 'missing values are reported once per rank' "$(grep -c 'libprobe.*launches pending on a stream' "$tmp/with.err")" 2
 

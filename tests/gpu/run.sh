@@ -3,7 +3,7 @@
 #
 # In half an hour, in this order; each line takes less than 10 minutes:
 #   tests/gpu/run.sh /tmp/gpu kernel sanitizer host waits nccl cublas
-#   tests/gpu/run.sh /tmp/gpu step eager nan
+#   tests/gpu/run.sh /tmp/gpu step eager nan kinds
 #   HOWS="auto nan" tests/gpu/run.sh /tmp/gpu collectives operators graph train
 #   HOWS="auto nan" tests/gpu/run.sh /tmp/gpu fsdp compile
 # then presets, profiler, gloo, and the other HOWS. Add what lines with "#" and "not ok" say to RESULTS.md.
@@ -16,6 +16,7 @@
 #   cublas   the real cuBLAS (cublas_gpu.c), the same
 #   step     a transformer's step of 100 ms: off, auto, all operators, nan, nan by copies; the ratios (torch_gpu.py)
 #   eager    PyTorch's own functions, for comparison with the rates of part kernel
+#   kinds    parameters, gradients, optimizer states, activations, losses and norms against the program's own (tests/apps/torch_device.py)
 #   collectives operators train fsdp compile graph presets nan profiler gloo
 #            PyTorch with the nccl backend (torch_gpu.py). HOWS: of off, auto, copy, nan, nancopy
 #
@@ -30,7 +31,7 @@ probe=$(realpath "$B/probe")
 tmp=${1:-$(mktemp -d)}
 mkdir -p "$tmp"
 [ $# -eq 0 ] || shift
-all='kernel sanitizer host waits nccl cublas step eager collectives operators train fsdp compile graph presets nan profiler gloo'
+all='kernel sanitizer host waits nccl cublas step eager collectives operators train fsdp compile graph presets nan kinds profiler gloo'
 parts=${*:-$all}
 limit=${LIMIT:-100}
 n=0 bad=0
@@ -302,6 +303,20 @@ for part in $parts; do
 		peak=$(sed -n 's/^peak //p' "$tmp/train.state.err")
 		[ "$(python3 tests/e2e/rows.py "$tmp/train.state.out" 'float([v for v in V if v["name"] == "memory-allocator-peak"][-1]["value"])')" = "$peak.0" ]
 		result 'train, state: memory-allocator-peak is what PyTorch says itself' $?
+		;;
+	kinds)
+		[ "$app" ] || continue
+		of="param_origin param_updated grad_unreduced grad_reduced exp_avg exp_avg_sq actv actv_grad"
+		for scene in clip accumulate closure; do
+			run="python3 tests/apps/torch_device.py - $tmp/kinds.$scene.truth $scene"
+			mkdir -p "$tmp/kinds.$scene.truth"
+			plain kinds.$scene $run
+			with kinds.$scene auto PROBE_PRESET=state PROBE_KINDS="${of// /,}" -- $run
+			python3 tests/e2e/kinds_truth.py "$tmp/kinds.$scene.auto.out" "$tmp/kinds.$scene.truth" $of | sed 's/^/# /'
+			result "kinds, $scene: every value is the program's own" "${PIPESTATUS[0]}"
+			python3 tests/e2e/scalars_printed.py "$tmp/kinds.$scene" "$tmp/kinds.$scene.auto.out/rank0/scalars_0-99.csv" loss
+			result "kinds, $scene: the loss" $?
+		done
 		;;
 	nan)
 		[ "$app" ] || continue

@@ -225,6 +225,33 @@ static void test_strides(void **state)
 	assert_rows(seq, "in 0 1 async; in 1 2 async; in 2  async;nostats");
 }
 
+/* A v-form: what lies between its segments is copied, and not measured. */
+static void test_segments(void **state)
+{
+	static int32_t counts[2] = {1, 1}, displs[2] = {0, 3};
+	struct call c;
+	uint64_t seq;
+
+	(void)state;
+	in[0] = tensor(&tensors.a, IO_IN, 0, true);
+	in[0].layout = BUFFER_SEGMENTS;
+	in[0].count = 2;
+	in[0].bytes = 8;
+	in[0].counts = counts;
+	in[0].displs = displs;
+	in[0].width = 4;
+	in[0].n = 2;
+	in[0].unit = 4;
+	in[0].ndim = JOURNAL_NDIM_NONE;
+	tensors.a.at[1] = tensors.a.at[2] = 77;
+	begin(&c, &f_operator, 1, 0);
+	tensors.a.at[3] = 99;
+	seq = end(&c);
+	poll_gives = 1;
+	stream_poll();
+	assert_rows(seq, "in 0 1 async");
+}
+
 /* Values that have arrived on the host are there at the return, and may be gone when the others arrive. */
 static void test_host_result(void **state)
 {
@@ -415,6 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_operator, on, off),
 		cmocka_unit_test_setup_teardown(test_strides, on, off),
+		cmocka_unit_test_setup_teardown(test_segments, on, off),
 		cmocka_unit_test_setup_teardown(test_host_result, on, off),
 		cmocka_unit_test_setup_teardown(test_capture, on, off),
 		cmocka_unit_test_setup_teardown(test_no_room, on, off),

@@ -377,6 +377,54 @@ static void buffers_are_believed_to_their_last_byte(void **state)
 	munmap(p, 2 * (size_t)page);
 }
 
+/* As a device finds them: dimensions that contain each element of the segments once, and nothing else. */
+static void segments_are_dimensions_or_refused(void **state)
+{
+	static const struct {
+		int32_t n, counts[4], displs[4], dims; /* dims 0: refused */
+	} cases[] = {
+		{3, {2, 3, 1}, {0, 2, 5}, 1},
+		{3, {2, 0, 1}, {0, 90, 2}, 1},
+		{4, {3, 3, 3, 3}, {0, 5, 10, 15}, 2},
+		{3, {2, 0, 2}, {4, 0, 9}, 2},
+		{1, {4}, {7}, 1},
+		{3, {3, 3, 3}, {0, 5, 11}, 0},
+		{2, {3, 2}, {0, 5}, 0},
+		{2, {3, 3}, {5, 0}, 0}, /* backwards */
+		{2, {3, 3}, {0, 2}, 0}, /* one above the other */
+		{2, {0, 0}, {0, 2}, 0},
+	};
+	float data[128];
+
+	(void)state;
+	for (unsigned k = 0; k < sizeof(cases) / sizeof(*cases); k++) {
+		struct buffer v = {.base = data,
+			.dtype = DT_FLOAT32,
+			.layout = BUFFER_SEGMENTS,
+			.width = 4,
+			.n = (uint32_t)cases[k].n,
+			.unit = 4,
+			.counts = cases[k].counts,
+			.displs = cases[k].displs};
+		unsigned char want[128] = {0}, got[128] = {0};
+		struct buffer_walk w;
+
+		assert_int_equal(buffer_walk_segments(&v, &w), cases[k].dims != 0);
+		if (!cases[k].dims)
+			continue;
+		assert_int_equal(w.n, cases[k].dims);
+		for (int32_t i = 0; i < cases[k].n; i++)
+			for (int32_t j = 0; j < cases[k].counts[i]; j++)
+				want[cases[k].displs[i] + j]++;
+		for (uint64_t i = 0; i < (w.n > 1 ? w.size[1] : 1); i++)
+			for (uint64_t j = 0; j < w.size[0]; j++)
+				got[(w.base + (w.n > 1 ? i * w.step[1] : 0) + j * w.step[0] -
+					    (uintptr_t)data) /
+					4]++;
+		assert_memory_equal(want, got, sizeof(want));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -386,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_strided_known),
 		cmocka_unit_test(test_strided_random),
 		cmocka_unit_test(test_not_measured),
+		cmocka_unit_test(segments_are_dimensions_or_refused),
 		cmocka_unit_test(test_overlap),
 		cmocka_unit_test(buffers_are_believed_to_their_last_byte),
 	};

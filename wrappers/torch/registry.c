@@ -359,6 +359,7 @@ void (*const torch_fork_handlers[])(void) = {
 	torch_marks_forked,
 	torch_boundary_forked,
 	torch_scalars_forked,
+	torch_late_scalars_forked,
 	torch_withhold_forked,
 	sure_norm_forked,
 	torch_tensor_forked,

@@ -223,6 +223,44 @@ bool buffer_walk(const struct buffer *v, struct buffer_walk *w)
 	return true;
 }
 
+bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w)
+{
+	uint64_t size = dtype_info(v->dtype)->size, distance = 0, length = 0, n = 0, all = 0;
+	uintptr_t last = 0;
+	bool equal = true, adjacent = true;
+
+	if (!v->counts || !v->displs)
+		return false;
+	for (uint32_t i = 0; i < v->n; i++) {
+		int64_t count = integer_at(v->counts, i, v->width);
+		uintptr_t at = segment_at(v, i);
+
+		if (count <= 0)
+			continue;
+		if (!n)
+			w->base = at;
+		else if (at < last + length * size)
+			return false; /* in another order, or one above another */
+		else
+			adjacent &= at == last + length * size;
+		if (n == 1)
+			distance = at - last;
+		equal &= !n || ((uint64_t)count == length && at - last == distance);
+		length = (uint64_t)count;
+		last = at;
+		all += length;
+		n++;
+	}
+	if (!n || !size || !(adjacent || equal))
+		return false;
+	w->n = adjacent ? 1 : 2;
+	w->size[0] = adjacent ? all : length;
+	w->step[0] = size;
+	w->size[1] = n;
+	w->step[1] = distance;
+	return true;
+}
+
 static int add_strided(struct gather *g, const struct buffer *v)
 {
 	struct buffer_walk w;

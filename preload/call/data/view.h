@@ -104,6 +104,13 @@ struct buffer_walk {
  */
 bool buffer_walk(const struct buffer *v, struct buffer_walk *w);
 
+/*
+ * The same for segments in the order of memory: those that follow each other directly are one
+ * dimension, those of one length at equal distances two. Returns false for others, and if there is
+ * no element.
+ */
+bool buffer_walk_segments(const struct buffer *v, struct buffer_walk *w);
+
 /* Returns 1 if the address ranges of two buffers (buffer_bounds()) overlap. */
 int buffer_overlap(const struct buffer *a, const struct buffer *b);
 

@@ -13,6 +13,7 @@
 #include "training/params/health.h"
 #include "training/params/metric.h"
 #include "training/params/place.h"
+#include "training/steps/late.h"
 
 /* ---- which kinds, on which ranks ---- */
 
@@ -98,21 +99,28 @@ static void add_kind_piece(
 	stats_add_piece(acc, p, count, next);
 }
 
-void train_kind_measure(struct train_value *v, const struct buffer *b)
+/* Copies what a row shows of the tensor. Returns false if it has no elements that may be measured. */
+static bool read_shape_of(struct train_value *v, const struct buffer *b)
 {
-	const struct config *c = config_now();
-	const struct calls_keys *keys = get_calls_keys(c);
-	struct stats_acc acc;
-	struct stats_fenv fenv;
-	struct own_work own;
+	int64_t max = get_calls_keys(config_now())->max_bytes;
 
 	v->dtype = b->dtype;
 	v->count = b->count;
 	v->ndim = b->ndim <= JOURNAL_KIND_DIMS ? b->ndim : 0;
 	v->dims = b->counts;
 	v->stats.n = 0;
-	if (b->nostats || !b->base || !b->count ||
-		(keys->max_bytes && b->bytes > (uint64_t)keys->max_bytes))
+	v->shot = 0;
+	return b->base && b->count && !(max && b->bytes > (uint64_t)max);
+}
+
+void train_kind_measure(struct train_value *v, const struct buffer *b)
+{
+	const struct calls_keys *keys = get_calls_keys(config_now());
+	struct stats_acc acc;
+	struct stats_fenv fenv;
+	struct own_work own;
+
+	if (!read_shape_of(v, b) || b->nostats)
 		return;
 	own = own_work_begin();
 	stats_fenv_enter(&fenv);
@@ -121,6 +129,34 @@ void train_kind_measure(struct train_value *v, const struct buffer *b)
 		stats_end(&acc, &v->stats);
 	stats_fenv_leave(&fenv);
 	own_work_end(&own);
+}
+
+void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64_t stream)
+{
+	struct own_work own;
+
+	if (!b->device) {
+		train_kind_measure(v, b);
+		return;
+	}
+	if (!read_shape_of(v, b))
+		return;
+	own = own_work_begin();
+	v->shot = late_measure(b, stream).shot;
+	own_work_end(&own);
+}
+
+static struct late_number get_kind_number(const struct train_value *v)
+{
+	return (struct late_number){v->count, v->shot, v->dtype};
+}
+
+void train_kind_remove(struct train_value *v)
+{
+	struct late_number n = get_kind_number(v);
+
+	late_remove_number(&n);
+	v->shot = 0;
 }
 
 static uint32_t wanted_ops(void)
@@ -184,12 +220,71 @@ static bool is_written_kind(enum train_kind k)
 
 static bool enter_kind(const struct train_value *v);
 
-bool train_kind_write(const struct train_value *v)
+static bool write_kind_now(struct train_value *v)
 {
+	if (v->norm) {
+		v->value = &v->stats.norm;
+		v->nvalue = v->stats.n != 0;
+		if (!v->nvalue)
+			return true;
+	}
 	if (health_see_value(v))
 		return true;
 	metric_see_value(v);
 	return !is_written_kind(v->kind) || enter_kind(v);
+}
+
+/* ---- rows whose values arrive later (training/steps/late.h) ---- */
+
+/* Then follow dims, values, and the texts as in the journal. */
+struct late_row {
+	struct train_value v;
+	char rest[LATE_DATA_MAX - sizeof(struct train_value)];
+};
+
+static void write_late_row(const void *data, const struct stats *stats)
+{
+	struct train_value v = ((const struct late_row *)data)->v;
+	const char *at = ((const struct late_row *)data)->rest;
+
+	v.dims = (const uint64_t *)at;
+	v.value = (const double *)(v.dims + v.ndim);
+	v.name = (const char *)(v.value + v.nvalue);
+	v.word = v.name + strlen(v.name) + 1;
+	v.dtype_prefix = v.word + strlen(v.word) + 1;
+	if (v.shot)
+		v.stats = *stats;
+	v.shot = 0;
+	write_kind_now(&v);
+}
+
+static bool add_late_row(const struct train_value *v)
+{
+	struct late_number n = get_kind_number(v);
+	struct late_row row;
+	char *to = row.rest;
+
+	row.v = *v;
+	if (v->ndim)
+		memcpy(to, v->dims, 8 * (size_t)v->ndim);
+	to += 8 * (size_t)v->ndim;
+	if (v->nvalue)
+		memcpy(to, v->value, 8 * (size_t)v->nvalue);
+	to += 8 * (size_t)v->nvalue;
+	to += write_kind_text(to, v->name, TRAIN_NAME_MAX);
+	to += write_kind_text(to, v->word, KIND_WORD_MAX);
+	to += write_kind_text(to, v->dtype_prefix, DTYPE_PREFIX_MAX);
+	return late_add(write_late_row, &row, (uint32_t)(to - (char *)&row), &n, v->shot != 0);
+}
+
+bool train_kind_write(const struct train_value *v)
+{
+	struct train_value now;
+
+	if (v->shot || (late_is_pending() && !late_is_running()))
+		return add_late_row(v);
+	now = *v;
+	return write_kind_now(&now);
 }
 
 static bool enter_kind(const struct train_value *v)
@@ -237,7 +332,7 @@ static bool enter_kind(const struct train_value *v)
 }
 
 bool train_kind_write_tensor(enum train_kind kind, const char *name, uint16_t vpp_stage,
-	uint32_t micro_step, const char *dtype_prefix, const struct buffer *b)
+	uint32_t micro_step, const char *dtype_prefix, const struct buffer *b, uint64_t stream)
 {
 	struct train_value v = {.kind = kind,
 		.name = name,
@@ -248,6 +343,6 @@ bool train_kind_write_tensor(enum train_kind kind, const char *name, uint16_t vp
 
 	if (!(train_kinds_wanted() >> kind & 1) || !train_kinds_due())
 		return true;
-	train_kind_measure(&v, b);
+	train_kind_measure_on(&v, b, stream);
 	return train_kind_write(&v);
 }

@@ -42,6 +42,9 @@ struct train_value {
 	const uint64_t *dims;
 	const double *value;
 	struct stats stats; /* n 0: the tensor could not be measured; the row has nan */
+	/* a device measures it (training/steps/late.h): the pending result of `stats`; 0: none */
+	uint32_t shot;
+	bool norm; /* the kind's value is the norm in `stats`; without it there is no row */
 };
 
 /*
@@ -50,15 +53,26 @@ struct train_value {
  */
 void train_kind_measure(struct train_value *v, const struct buffer *b);
 
-/* Returns false if the journal is full (counted and reported). */
+/*
+ * The same for a tensor in any memory. If b->device is set, it is measured there, at this point of
+ * `stream`, and v->shot is its pending result, which belongs to train_kind_write() or
+ * train_kind_remove(). Between late_open_tensors() and late_close_tensors() many are one launch.
+ */
+void train_kind_measure_on(struct train_value *v, const struct buffer *b, uint64_t stream);
+void train_kind_remove(struct train_value *v);
+
+/*
+ * Writes a row; that of a pending result when it has arrived, and so are rows after it. Returns
+ * false if the journal or the queue is full (counted and reported).
+ */
 bool train_kind_write(const struct train_value *v);
 
 /*
- * Measures tensor b and writes its row for the current step, if the kind is wanted and due.
- * Returns as train_kind_write().
+ * Measures tensor b as train_kind_measure_on() and writes its row for the current step, if the kind
+ * is wanted and due. Returns as train_kind_write().
  */
 bool train_kind_write_tensor(enum train_kind kind, const char *name, uint16_t vpp_stage,
-	uint32_t micro_step, const char *dtype_prefix, const struct buffer *b);
+	uint32_t micro_step, const char *dtype_prefix, const struct buffer *b, uint64_t stream);
 
 /* Returns the name to be used in files, by key squash_name. p must belong to the current table. */
 const char *train_kind_name(const struct train_params *all, const struct train_param *p);

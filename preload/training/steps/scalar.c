@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "base/clock.h"
+#include "base/thread.h"
 #include "text/text.h"
 #include "call/recorder.h"
 #include "call/step.h"
@@ -20,6 +21,27 @@ static bool scalar_is_recorded(uint32_t step)
 bool scalar_is_due(enum scalar which)
 {
 	return scalar_is_wanted(which) && scalar_is_recorded(step_now());
+}
+
+static THREAD_OWN struct scalar_time time_of_step; /* ticks 0: the present time */
+
+struct scalar_time scalar_get_time(void)
+{
+	return (struct scalar_time){clock_ticks(), clock_ns(CLOCK_REALTIME_COARSE)};
+}
+
+void scalar_set_time(const struct scalar_time *t)
+{
+	own(time_of_step) = t ? *t : (struct scalar_time){0};
+}
+
+static uint64_t get_scalar_time(bool real)
+{
+	const struct scalar_time *t = &own(time_of_step);
+
+	if (t->ticks)
+		return real ? t->real_ns : t->ticks;
+	return real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks();
 }
 
 static void enter_scalar(
@@ -47,7 +69,7 @@ static void enter_scalar(
 		 * converted later do not follow changes of the clock, and a late tick on a loaded
 		 * machine makes files look older than they are.
 		 */
-		.at = real ? clock_ns(CLOCK_REALTIME_COARSE) : clock_ticks(),
+		.at = get_scalar_time(real),
 		.at_is_real = real,
 		.value = value,
 		.step = step,

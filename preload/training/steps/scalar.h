@@ -41,6 +41,16 @@ void scalar_put_of(
 void scalar_put_metric(enum scalar which, uint32_t step, double value);
 void record_metric_of(enum scalar which, uint32_t step, uint16_t group, double value);
 
+/*
+ * When a step ended. Scalars that this thread writes after scalar_set_time(&t) have this time, for
+ * values that are known later; after scalar_set_time(NULL) the present one.
+ */
+struct scalar_time {
+	uint64_t ticks, real_ns;
+};
+struct scalar_time scalar_get_time(void);
+void scalar_set_time(const struct scalar_time *t);
+
 /* True if scalar_put() would write this scalar in the current step. */
 bool scalar_is_due(enum scalar which);
 

@@ -17,6 +17,7 @@
 #include "config/rooms/training.h"
 #include "session/state.h"
 #include "training/steps/flops.h"
+#include "training/steps/late.h"
 #include "training/steps/scalar.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -469,6 +470,39 @@ static void write_times(uint32_t step, const __typeof__(now) *was, const struct 
 	write_rates(step, b, counted, ms);
 }
 
+static void handle_step_sources(uint32_t step)
+{
+	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
+		step_source_fn *source = atomic_load(&sources[i]);
+
+		if (source)
+			source(step);
+	}
+}
+
+struct ended_step {
+	struct scalar_time at;
+	uint32_t step;
+};
+
+/* Numbers of the step are still to come from a device: its sources are called when they are there. */
+static void handle_step_sources_late(const void *data, const struct stats *stats)
+{
+	const struct ended_step *e = data;
+
+	(void)stats;
+	scalar_set_time(&e->at);
+	handle_step_sources(e->step);
+	scalar_set_time(NULL);
+}
+
+static void add_step_sources(uint32_t step)
+{
+	struct ended_step e = {.at = scalar_get_time(), .step = step};
+
+	late_add(handle_step_sources_late, &e, sizeof(e), NULL, 0);
+}
+
 void step_times_end(uint32_t step)
 {
 	__typeof__(now) was;
@@ -484,12 +518,11 @@ void step_times_end(uint32_t step)
 	/* Computed first, because other values depend on it. */
 	batch = find_batch(&was);
 	write_batch_size(step, &batch);
-	for (unsigned i = 0; i < STEP_SOURCES_MAX; i++) {
-		step_source_fn *source = atomic_load(&sources[i]);
-
-		if (source)
-			source(step);
-	}
+	late_check();
+	if (late_is_pending())
+		add_step_sources(step);
+	else
+		handle_step_sources(step);
 	if (flops_are_wanted() && flops_end_step(step, &f))
 		counted = f;
 	write_times(step, &was, &batch, &counted);

@@ -69,8 +69,8 @@ void step_comm_unknown(void);
 
 /*
  * Registers a source of other numbers of a step. It is called for each step that ends, on the
- * thread that ends it, before the step's number is increased, with no lock of libprobe held. At
- * most STEP_SOURCES_MAX; registering a function again has no effect. An adapter registers it at
+ * thread that ends it, before the step's number is increased, with no lock of libprobe held. While
+ * work is queued (late.h), it is called in its turn there. At most STEP_SOURCES_MAX; registering a function again has no effect. An adapter registers it at
  * its first event.
  */
 #define STEP_SOURCES_MAX 4

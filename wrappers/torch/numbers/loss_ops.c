@@ -12,6 +12,7 @@
 
 #include "base/thread.h"
 #include "stats/convert.h"
+#include "training/steps/late.h"
 
 #define MADE_MAX 8
 #define SCALE_MIN 1024 /* the first loss scale seen is at least this */
@@ -25,12 +26,22 @@ struct made {
 	uint8_t n;
 };
 
-static THREAD_OWN struct {
+struct loss_notes {
 	const void *ones; /* the result of the last ones_like() of a number */
 	double one_value; /* the value of that number */
 	struct made made[MADE_MAX];
 	uint8_t nmade, next;
-} notes;
+	bool unknown; /* loss_set_unknown() was called */
+};
+
+static THREAD_OWN struct loss_notes thread_notes;
+/* those of queued events (late_scalar.h), which one thread at a time handles */
+static struct loss_notes queued_notes;
+
+static struct loss_notes *get_notes(void)
+{
+	return late_is_running() ? &queued_notes : &own(thread_notes);
+}
 
 /* bits of the gradient scaler's scale; 0: no scaler was seen */
 static _Atomic uint64_t scaler_scale;
@@ -41,10 +52,15 @@ void loss_note_scale(double scale)
 	atomic_store_explicit(&scaler_scale, bits_of_double(scale), memory_order_relaxed);
 }
 
+void loss_set_unknown(void)
+{
+	get_notes()->unknown = true;
+}
+
 void loss_note_ones(const void *ones, double value)
 {
-	own(notes).ones = ones;
-	own(notes).one_value = value;
+	get_notes()->ones = ones;
+	get_notes()->one_value = value;
 }
 
 static bool is_about(double a, double b)
@@ -62,8 +78,8 @@ static bool is_power_of_two(double v)
 /* The i-th number from the end of the ring buffer; NULL if it has fewer. */
 static const struct made *last_made(unsigned i)
 {
-	return i < own(notes).nmade
-		       ? &own(notes).made[(own(notes).next + MADE_MAX - 1 - i) % MADE_MAX]
+	return i < get_notes()->nmade
+		       ? &get_notes()->made[(get_notes()->next + MADE_MAX - 1 - i) % MADE_MAX]
 		       : NULL;
 }
 
@@ -87,9 +103,9 @@ static void add_made(const struct made *from, double value, double divisor, doub
 	m.scale = scale;
 	if (divisor > 0 && m.n < LOSS_DIVISORS)
 		m.divisor[m.n++] = divisor;
-	own(notes).made[own(notes).next] = m;
-	own(notes).next = (own(notes).next + 1) % MADE_MAX;
-	own(notes).nmade += own(notes).nmade < MADE_MAX;
+	get_notes()->made[get_notes()->next] = m;
+	get_notes()->next = (get_notes()->next + 1) % MADE_MAX;
+	get_notes()->nmade += get_notes()->nmade < MADE_MAX;
 }
 
 void loss_note_product(double a, double b, double value)
@@ -140,18 +156,19 @@ static const struct made *find_root(double root)
 
 void loss_forget_numbers(void)
 {
-	own(notes).ones = NULL;
-	own(notes).nmade = 0;
+	get_notes()->ones = NULL;
+	get_notes()->nmade = 0;
+	get_notes()->unknown = false;
 }
 
 bool loss_find_root(const void *grad, struct loss_root *root)
 {
-	bool seen = grad && grad == own(notes).ones;
-	const struct made *m = seen ? find_root(own(notes).one_value) : NULL;
+	bool seen = grad && grad == get_notes()->ones && !get_notes()->unknown;
+	const struct made *m = seen ? find_root(get_notes()->one_value) : NULL;
 
 	*root = (struct loss_root){.scale = 1};
 	if (seen)
-		root->value = own(notes).one_value;
+		root->value = get_notes()->one_value;
 	if (m) {
 		root->n = m->n;
 		memcpy(root->divisor, m->divisor, sizeof(root->divisor));

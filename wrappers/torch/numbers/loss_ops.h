@@ -30,6 +30,9 @@ void loss_note_ones(const void *ones, double value);
 void loss_note_product(double a, double b, double value);
 void loss_note_quotient(double divisor, double value);
 
+/* A product or a quotient is not known: neither is how the program computed the next pass's loss. */
+void loss_set_unknown(void);
+
 /* Notes the scale of a gradient scaler. */
 void loss_note_scale(double scale);
 

@@ -26,6 +26,7 @@
 #include "training/steps/skip.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/numbers/late_scalar.h"
 #include "wrappers/torch/numbers/scalars.h"
 #include "wrappers/torch/numbers/sure_norm.h"
 #include "wrappers/torch/tensors/torch.h"
@@ -75,9 +76,24 @@ bool torch_take_clip_norm(double *norm)
 	return true;
 }
 
+/* A norm was seen whose value is to come from a device, and no step has begun since. */
+static _Atomic bool coming;
+
 bool torch_has_clip_norm(void)
 {
-	return atomic_load(&found);
+	return atomic_load(&found) || atomic_load(&coming);
+}
+
+void torch_norm_was_used(void)
+{
+	atomic_store(&coming, false);
+}
+
+static void handle_norm(const void *data, const double *norm, const bool *known)
+{
+	(void)data;
+	if (*known)
+		find_total_norm(*norm);
 }
 
 bool torch_has_sums(void)
@@ -113,7 +129,7 @@ static void find_clip(void *arg)
 }
 
 /* Reads the number in a DTensor that has the same value on all ranks. */
-static bool number_of_dtensor(const void *impl, double *out)
+static bool number_of_dtensor(const void *impl, struct scalar_source *out)
 {
 	const void *local = NULL;
 	const char *why;
@@ -124,7 +140,7 @@ static bool number_of_dtensor(const void *impl, double *out)
 	local = tree_local_of_replica(impl);
 	py_release_objects(&h);
 	/* The local tensor lives as long as the DTensor, which the operator is just returning. */
-	return local && torch_number_of(local, out);
+	return local && scalar_read(local, out);
 }
 
 void torch_note_stack(const struct torch_list *from, const void *made)
@@ -137,8 +153,8 @@ void torch_note_stack(const struct torch_list *from, const void *made)
 
 void torch_note_norm_of(const void *of, const void *impl)
 {
-	bool roots = own(notes).stacked_roots, clips = roots, plain, replica;
-	double norm;
+	bool roots = own(notes).stacked_roots, clips = roots, plain, replica, late = false;
+	struct scalar_source norm;
 
 	if (!impl || of != own(notes).stacked)
 		return;
@@ -147,12 +163,16 @@ void torch_note_norm_of(const void *of, const void *impl)
 		apart_call(find_clip, &clips);
 	if (!clips)
 		return;
-	plain = torch_number_of(impl, &norm);
+	plain = scalar_read(impl, &norm);
 	replica = !plain && number_of_dtensor(impl, &norm);
-	if (plain || replica)
-		find_total_norm(norm);
+	if (plain || replica) {
+		late = !norm.known;
+		if (norm.late.shot)
+			atomic_store(&coming, true);
+		handle_scalar_event(handle_norm, NULL, 0, &norm, 1);
+	}
 	if (!roots)
-		sure_norm_saw_clip(plain || replica ? &norm : NULL, replica);
+		sure_norm_saw_clip((plain || replica) && !late ? &norm.value : NULL, replica);
 }
 
 /* ---- sums over the ranks ---- */

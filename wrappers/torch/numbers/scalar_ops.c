@@ -29,6 +29,7 @@
 #include "stats/sum.h"
 #include "training/steps/scalar.h"
 #include "training/steps/skip.h"
+#include "wrappers/torch/numbers/late_scalar.h"
 #include "wrappers/torch/numbers/loss_ops.h"
 #include "wrappers/torch/numbers/scalars.h"
 #include "wrappers/torch/numbers/sure_norm.h"
@@ -145,12 +146,19 @@ static void record_scale(double scale)
 	loss_note_scale(scale);
 }
 
+static void handle_scale_update(const void *data, const double *scale, const bool *known)
+{
+	(void)data;
+	if (*known && *scale > 0)
+		loss_note_scale(*scale);
+}
+
 void torch_note_scale_update(const void *scale)
 {
-	double v;
+	struct scalar_source s;
 
-	if (torch_number_of(scale, &v) && v > 0)
-		loss_note_scale(v);
+	if (scalar_read(scale, &s))
+		handle_scalar_event(handle_scale_update, NULL, 0, &s, 1);
 }
 
 bool torch_take_loss_scale(double *scale)
@@ -168,35 +176,98 @@ static const void *tensor_argument(const struct call *c, unsigned arg)
 	return *(const void *const *)c->v[arg].cp;
 }
 
+enum { FACTOR_A, FACTOR_B, FACTOR_RESULT };
+
+static void handle_quotient(const void *data, const double *v, const bool *known)
+{
+	(void)data;
+	if (known[FACTOR_B] && known[FACTOR_RESULT])
+		loss_note_quotient(v[FACTOR_B], v[FACTOR_RESULT]);
+	else
+		loss_set_unknown();
+}
+
+static void handle_product(const void *data, const double *v, const bool *known)
+{
+	(void)data;
+	if (known[FACTOR_A] && known[FACTOR_B] && known[FACTOR_RESULT])
+		loss_note_product(v[FACTOR_A], v[FACTOR_B], v[FACTOR_RESULT]);
+	else
+		loss_set_unknown();
+}
+
 static void record_factor(const struct call *c, bool divides)
 {
-	double a, b, value;
+	const void *impl[LATE_NUMBERS] = {
+		tensor_argument(c, 0), tensor_argument(c, 1), torch_result_of(c)};
+	struct scalar_source s[LATE_NUMBERS];
 
 	/* Numbers computed by autograd are not losses. A closure's forward pass is inside an optimizer's step. */
-	if (thread_state.phase == PHASE_BACKWARD || !torch_number_of(tensor_argument(c, 0), &a) ||
-		!torch_number_of(tensor_argument(c, 1), &b) ||
-		!torch_number_of(torch_result_of(c), &value))
+	if (thread_state.phase == PHASE_BACKWARD)
 		return;
-	if (divides)
-		loss_note_quotient(b, value);
+	for (unsigned i = 0; i < LATE_NUMBERS; i++)
+		if (!scalar_is_readable(impl[i]))
+			return;
+	late_open_tensors();
+	for (unsigned i = 0; i < LATE_NUMBERS; i++)
+		scalar_read(impl[i], &s[i]);
+	late_close_tensors();
+	handle_scalar_event(divides ? handle_quotient : handle_product, NULL, 0, s, LATE_NUMBERS);
+}
+
+static void handle_ones(const void *data, const double *value, const bool *known)
+{
+	if (*known)
+		loss_note_ones(*(const void *const *)data, *value);
 	else
-		loss_note_product(a, b, value);
+		loss_note_ones(NULL, 0);
+}
+
+static void handle_no_ones(const void *data, const double *value, const bool *known)
+{
+	(void)data;
+	(void)value;
+	(void)known;
+	loss_note_ones(NULL, 0);
+}
+
+static void record_ones(const struct call *c)
+{
+	const void *ones = torch_result_of(c);
+	struct scalar_source s;
+
+	if (scalar_read(tensor_argument(c, 0), &s))
+		handle_scalar_event(handle_ones, &ones, sizeof(ones), &s, 1);
+	else
+		handle_scalar_event(handle_no_ones, NULL, 0, NULL, 0);
+}
+
+static void handle_unscale(const void *data, const double *inverse, const bool *known)
+{
+	(void)data;
+	if (*known && *inverse > 0)
+		record_scale(1 / *inverse);
+}
+
+static void record_unscale(const struct call *c)
+{
+	struct scalar_source s;
+
+	sure_norm_saw_unscale();
+	if (scalar_read(tensor_argument(c, 2), &s))
+		handle_scalar_event(handle_unscale, NULL, 0, &s, 1);
 }
 
 void torch_note_scalar_op(const struct call *c)
 {
 	struct torch_list list;
 	struct buffer plain;
-	double v;
 
 	if (!c->ok)
 		return;
 	switch (torch_function_of(c)->scalar_op) {
 	case OP_ONES_LIKE:
-		if (torch_number_of(tensor_argument(c, 0), &v))
-			loss_note_ones(torch_result_of(c), v);
-		else
-			loss_note_ones(NULL, 0);
+		record_ones(c);
 		break;
 	case OP_DIV:
 		record_factor(c, true);
@@ -225,9 +296,7 @@ void torch_note_scalar_op(const struct call *c)
 			stub_watch(c->api, false);
 		break;
 	case OP_UNSCALE:
-		sure_norm_saw_unscale();
-		if (torch_number_of(tensor_argument(c, 2), &v) && v > 0)
-			record_scale(1 / v);
+		record_unscale(c);
 		break;
 	}
 }

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/apart.h"
@@ -27,8 +28,10 @@
 #include "training/steps/step_times.h"
 #include "wrappers/python/objects.h"
 #include "wrappers/torch/names/module_tree.h"
+#include "wrappers/torch/numbers/late_scalar.h"
 #include "wrappers/torch/numbers/loss_ops.h"
 #include "wrappers/torch/names/optimizer_view.h"
+#include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/param_grad.h"
 #include "wrappers/torch/numbers/scalars.h"
 #include "wrappers/torch/tensors/torch.h"
@@ -66,6 +69,8 @@ static const struct segment no_passes = {.scale = 1, .known = true};
 static struct segment segment = {.scale = 1, .known = true};
 static struct kept kept[OPTIMIZERS_MAX];
 static bool in_optimizer, passed_inside;
+static _Atomic bool
+	inside_step; /* an optimizer's step is in progress, whether or not its event was handled */
 static double learnt; /* a divisor that once equalled the number of micro steps */
 /* transformers' Trainer runs: it reports the sum, whatever it divides the loss by */
 static bool with_trainer;
@@ -76,6 +81,7 @@ void torch_scalars_forked(void)
 	segment = no_passes;
 	memset(kept, 0, sizeof(kept));
 	in_optimizer = passed_inside = false;
+	atomic_store(&inside_step, false);
 }
 
 /* ---- the loss ---- */
@@ -186,21 +192,47 @@ static void add_pass(bool seen, const struct loss_root *root)
 	segment.scale = root->scale;
 }
 
-static void scalars_backward_begins(const struct torch_train_event *e)
+/* Queued events were dropped: what was noted before and after does not belong together. */
+static void reset_after_losses(void)
+{
+	static uint32_t seen;
+	uint32_t now = late_get_losses();
+
+	if (__builtin_expect(now == seen, 1))
+		return;
+	seen = now;
+	loss_forget_numbers();
+	segment = no_passes;
+	segment.known = false;
+	memset(kept, 0, sizeof(kept));
+	in_optimizer = passed_inside = false;
+}
+
+static void handle_pass(const void *data, const double *value, const bool *known)
 {
 	struct loss_root root;
+	bool seen = loss_find_root(*(const void *const *)data, &root);
+
+	(void)value;
+	(void)known;
+	pthread_mutex_lock(&lock);
+	reset_after_losses();
+	add_pass(seen, &root);
+	pthread_mutex_unlock(&lock);
+}
+
+static void scalars_backward_begins(const struct torch_train_event *e)
+{
 	struct torch_list grads;
-	bool seen;
+	const void *grad;
 
 	if (!e->outermost || !e->accumulates)
 		return;
 	grads = torch_vector(e->call->v[2].cp);
-	seen = loss_find_root(grads.n == 1 ? grads.at[0] : NULL, &root);
+	grad = grads.n == 1 ? grads.at[0] : NULL;
 	torch_forget_sums();
 	look_for_trainer();
-	pthread_mutex_lock(&lock);
-	add_pass(seen, &root);
-	pthread_mutex_unlock(&lock);
+	handle_scalar_event(handle_pass, &grad, sizeof(grad), NULL, 0);
 	step_part_begins(PART_BACKWARD);
 }
 
@@ -213,7 +245,33 @@ struct norm_sum {
 	bool whole; /* each gradient is complete on this rank */
 	bool parts; /* other ranks have parts of some gradients */
 	bool read; /* all gradients could be read */
+	bool late; /* some are on a device: handle_square() adds them up */
 };
+
+/*
+ * The norm of this rank's gradients, measured after the last backward pass before an optimizer's
+ * step, or in the step; NAN if not measured.
+ */
+static double own_norm = NAN;
+
+/* The squares of gradients on a device; NAN if one of them is unknown. */
+static double late_squares;
+
+static void handle_square(const void *data, const struct stats *stats)
+{
+	(void)data;
+	late_squares += stats->n ? stats->norm * stats->norm : (double)NAN;
+}
+
+static void handle_own_norm(const void *data, const double *value, const bool *known)
+{
+	double squares = *(const double *)data + late_squares;
+
+	(void)value;
+	(void)known;
+	late_squares = 0;
+	own_norm = stats_sqrt(squares);
+}
 
 /* With several ranks only the names show that a gradient is complete. */
 static void sort_gradient(struct norm_sum *s, const struct optimizer_param *o)
@@ -243,36 +301,53 @@ static void sum_gradient_norms(void *arg)
 		 */
 		if (!s->whole && !torch_has_sums())
 			return;
-		if (!(o->outer ? o->grad && torch_tensor_buffer(o->grad, &b)
-			       : torch_grad_buffer(o->impl, &b)))
+		if (!(o->outer ? o->grad && torch_find_buffer(o->grad, &b)
+			       : torch_find_grad_buffer(o->impl, &b)))
 			continue;
-		train_kind_measure(&v, &b);
-		s->read &= v.stats.n || !b.count;
+		train_kind_measure_on(&v, &b, torch_get_stream(&b));
+		s->read &= v.stats.n || v.shot || !b.count;
 		s->sum += v.stats.n ? v.stats.norm * v.stats.norm : 0;
 		s->n++;
+		if (v.shot) {
+			struct late_number n = {v.count, v.shot, v.dtype};
+
+			s->late = true;
+			scalar_set_queueing();
+			late_add(handle_square, NULL, 0, &n, 1);
+		}
 	}
 }
 
-/*
- * The norm of this rank's gradients, measured after the last backward pass before an optimizer's
- * step, or in the step; NAN if not measured.
- */
-static double own_norm = NAN;
+static void measure_norms_in_one_launch(void *arg)
+{
+	late_open_tensors();
+	sum_gradient_norms(arg);
+	late_close_tensors();
+}
+
+static void reset_own_norm(const void *data, const double *value, const bool *known)
+{
+	(void)data;
+	(void)value;
+	(void)known;
+	own_norm = NAN;
+	late_squares = 0;
+}
 
 static void measure_own_norm(void)
 {
 	struct norm_sum s = {.view = torch_optimizer_now(), .whole = true, .read = true};
 
-	own_norm = NAN;
+	handle_scalar_event(reset_own_norm, NULL, 0, NULL, 0);
 	if (!s.view || torch_has_clip_norm() || !scalar_is_due(SCALAR_GRAD_NORM))
 		return;
-	apart_call(sum_gradient_norms, &s);
+	apart_call(measure_norms_in_one_launch, &s);
 	if (!s.read || !s.n)
 		return;
-	if (torch_has_sums() && torch_settle_norm(s.sum, s.parts))
+	if (!s.late && torch_has_sums() && torch_settle_norm(s.sum, s.parts))
 		return;
 	if (s.whole)
-		own_norm = stats_sqrt(s.sum);
+		handle_scalar_event(handle_own_norm, &s.sum, sizeof(s.sum), NULL, 0);
 }
 
 static void scalars_backward_ends(const struct torch_train_event *e)
@@ -280,7 +355,7 @@ static void scalars_backward_ends(const struct torch_train_event *e)
 	if (!e->outermost || !e->accumulates)
 		return;
 	step_part_ends(PART_BACKWARD);
-	if (in_optimizer)
+	if (inside_step)
 		measure_own_norm();
 }
 
@@ -318,47 +393,66 @@ static struct kept *kept_of(uint64_t which)
 	return NULL;
 }
 
-static void keep_rates(struct kept *k, const struct torch_optimizer_view *v)
+/* The optimizer's step begins, with these learning rates of its groups. */
+struct step_begin {
+	uint64_t which;
+	uint32_t ngroup;
+	double rate[GROUPS_MAX];
+};
+
+static void copy_rates(struct step_begin *b, const struct torch_optimizer_view *v)
 {
-	k->ngroup = 0;
 	for (uint32_t i = 0; v && i < v->ngroup && i < GROUPS_MAX; i++)
-		k->rate[k->ngroup++] = torch_group_number(&v->group[i], "lr");
+		b->rate[b->ngroup++] = torch_group_number(&v->group[i], "lr");
+}
+
+static void handle_step_begin(const void *data, const double *value, const bool *known)
+{
+	const struct step_begin *b = data;
+	struct kept *k;
+
+	(void)value;
+	(void)known;
+	pthread_mutex_lock(&lock);
+	in_optimizer = true;
+	passed_inside = false;
+	k = kept_of(b->which);
+	if (k) {
+		k->ngroup = b->ngroup;
+		memcpy(k->rate, b->rate, b->ngroup * sizeof(*k->rate));
+	}
+	pthread_mutex_unlock(&lock);
 }
 
 static void write_scalar_sources(uint32_t step);
 
 static void scalars_optimizer_begins(const struct torch_train_event *e)
 {
-	const struct torch_optimizer_view *v;
-	struct kept *k;
+	struct step_begin b = {.which = e->which};
 
 	step_add_source(write_scalar_sources);
 	if (!e->outermost)
 		return;
 	measure_own_norm();
 	step_part_begins(PART_OPTIMIZER);
-	v = torch_optimizer_now();
-	pthread_mutex_lock(&lock);
-	in_optimizer = true;
-	passed_inside = false;
-	k = kept_of(e->which);
-	if (k)
-		keep_rates(k, v);
-	pthread_mutex_unlock(&lock);
+	copy_rates(&b, torch_optimizer_now());
+	inside_step = true;
+	handle_scalar_event(handle_step_begin, &b,
+		(uint32_t)(offsetof(struct step_begin, rate) + b.ngroup * sizeof(*b.rate)), NULL,
+		0);
 }
 
-static void scalars_optimizer_ends(const struct torch_train_event *e)
+static void handle_step_end(const void *data, const double *value, const bool *known)
 {
 	struct kept *k, none;
 	double norm;
 
-	if (!e->outermost)
-		return;
-	step_part_ends(PART_OPTIMIZER);
+	(void)value;
+	(void)known;
 	loss_forget_numbers();
 	pthread_mutex_lock(&lock);
 	in_optimizer = false;
-	k = kept_of(e->which);
+	k = kept_of(*(const uint64_t *)data);
 	end_segment(k ? k : &none);
 	if (k) {
 		if (torch_take_clip_norm(&norm)) {
@@ -370,6 +464,16 @@ static void scalars_optimizer_ends(const struct torch_train_event *e)
 		}
 	}
 	pthread_mutex_unlock(&lock);
+}
+
+static void scalars_optimizer_ends(const struct torch_train_event *e)
+{
+	if (!e->outermost)
+		return;
+	step_part_ends(PART_OPTIMIZER);
+	inside_step = false;
+	torch_norm_was_used();
+	handle_scalar_event(handle_step_end, &e->which, sizeof(e->which), NULL, 0);
 }
 
 /* ---- the end of the step ---- */
@@ -414,6 +518,7 @@ static void write_scalar_sources(uint32_t step)
 	bool scaled = torch_take_loss_scale(&scale);
 
 	pthread_mutex_lock(&lock);
+	reset_after_losses();
 	/* A step that the gradient scaler has skipped: its passes belong to no optimizer's step. */
 	if (segment.passes && !kept[0].loss_there)
 		end_segment(&kept[0]);

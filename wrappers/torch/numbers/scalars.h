@@ -49,8 +49,11 @@ void torch_note_item(const void *of);
 /* A backward pass begins on this thread: earlier sums are not the norm of its gradients. */
 void torch_forget_sums(void);
 
-/* True if a total norm has been found and not used yet. */
+/* True if a total norm has been found and not used yet, also if its value is to come from a device. */
 bool torch_has_clip_norm(void);
+
+/* An optimizer's step has ended, which used the norm. */
+void torch_norm_was_used(void);
 
 /*
  * True if a number that may be the square of the total norm has been summed up, and must be

@@ -13,9 +13,11 @@
 #include "config/rooms/room.h"
 #include "session/state.h"
 #include "training/params/kind.h"
+#include "training/steps/late.h"
 #include "wrappers/torch/passes/gradient_nodes.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/names/module_names.h"
+#include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
@@ -70,9 +72,10 @@ static void measure_side(void *arg)
 	struct train_value v;
 	struct buffer b;
 
+	late_open_tensors();
 	for (unsigned i = 0; i < s->t->n; i++) {
 		s->what.index = s->t->n > 1 ? (uint8_t)i : UINT8_MAX;
-		if (s->values && torch_tensor_buffer(s->t->impl[i], &b)) {
+		if (s->values && torch_find_buffer(s->t->impl[i], &b)) {
 			write_activation_name(&s->what, name, sizeof(name));
 			memset(&v, 0, sizeof(v));
 			v.kind = TK_ACTV;
@@ -81,12 +84,13 @@ static void measure_side(void *arg)
 			v.step = s->what.step;
 			v.micro_step = s->what.micro_step;
 			v.vpp_stage = s->what.vpp_stage;
-			train_kind_measure(&v, &b);
+			train_kind_measure_on(&v, &b, torch_get_stream(&b));
 			train_kind_write(&v);
 		}
 		if (s->gradients)
 			torch_remember_gradient(s->t->impl[i], &s->what);
 	}
+	late_close_tensors();
 }
 
 /* Writes a row of actv_grad when a gradient arrives. */
@@ -103,7 +107,7 @@ static void write_gradient_row(const struct remembered *r, const struct buffer *
 	v.step = r->step;
 	v.micro_step = r->micro_step;
 	v.vpp_stage = r->vpp_stage;
-	train_kind_measure(&v, b);
+	train_kind_measure_on(&v, b, torch_get_stream(b));
 	train_kind_write(&v);
 }
 

@@ -26,6 +26,7 @@
 #include "elf/memory.h"
 #include "life/life.h"
 #include "wrappers/layout_facts.h"
+#include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
 
@@ -305,7 +306,7 @@ static void show_passing_gradients(void *arg)
 	struct slot s;
 
 	while (take_remembered(p->node, &s))
-		if (is_shown_here(&s) && s.nr < grads.n && torch_tensor_buffer(grads.at[s.nr], &b))
+		if (is_shown_here(&s) && s.nr < grads.n && torch_find_buffer(grads.at[s.nr], &b))
 			s.what.arrived(&s.what, &b);
 }
 
@@ -376,7 +377,7 @@ static void show_given_gradients(void *arg)
 		struct edge e = {*(const void *const *)at,
 			*(const uint32_t *)(at + all->size - sizeof(void *))};
 
-		if (!e.node || !is_waited_for(e.node) || !torch_tensor_buffer(all->grads.at[i], &b))
+		if (!e.node || !is_waited_for(e.node) || !torch_find_buffer(all->grads.at[i], &b))
 			continue;
 		for (unsigned k = 0; count_edge_gradient(&e, k, &s, &first); k++)
 			if (first)

@@ -26,8 +26,10 @@
 #include "training/params/kind.h"
 #include "training/params/metric.h"
 #include "training/params/stable_rank.h"
+#include "training/steps/late.h"
 #include "wrappers/torch/passes/kinds.h"
 #include "wrappers/torch/names/optimizer_view.h"
+#include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/param_grad.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
@@ -124,7 +126,7 @@ static struct held_value *hold_tensor(
 
 	if (!h)
 		return NULL;
-	train_kind_measure(&h->v, b);
+	train_kind_measure_on(&h->v, b, torch_get_stream(b));
 	h->v.word = word;
 	if (h->v.ndim > HELD_DIMS)
 		h->v.ndim = 0;
@@ -202,14 +204,14 @@ static bool state_buffer(const struct optimizer_param *op, const struct train_pa
 {
 	const struct optimizer_state *s = torch_state_of(op, key);
 
-	return s && s->impl && torch_tensor_buffer(s->impl, b) && narrow_to_piece(p, b);
+	return s && s->impl && torch_find_buffer(s->impl, b) && narrow_to_piece(p, b);
 }
 
 static bool grad_buffer(
 	const struct optimizer_param *op, const struct train_param *p, struct buffer *b)
 {
-	if (op->outer ? !op->grad || !torch_tensor_buffer(op->grad, b)
-		      : !torch_grad_buffer(op->impl, b))
+	if (op->outer ? !op->grad || !torch_find_buffer(op->grad, b)
+		      : !torch_find_grad_buffer(op->impl, b))
 		return false;
 	return narrow_to_piece(p, b);
 }
@@ -226,7 +228,7 @@ static void hold_other_states(const struct optimizer_param *op, const struct tra
 		if (!s->impl || n > 20 || train_kind_mask(s->key, n) ||
 			strcmp(s->key, "calls") == 0 || strcmp(s->key, "scalars") == 0)
 			continue;
-		if (torch_tensor_buffer(s->impl, &b) && b.ndim && narrow_to_piece(p, &b))
+		if (torch_find_buffer(s->impl, &b) && b.ndim && narrow_to_piece(p, &b))
 			hold_tensor(TK_STATE, s->key, p, &b);
 	}
 }
@@ -299,7 +301,7 @@ static void hold_param(const struct torch_optimizer_view *view, const struct opt
 	bool grad;
 
 	if (p->flags & TP_FROZEN || !train_param_is_target(held.all, p) ||
-		!torch_tensor_buffer(op->impl, &param) || !narrow_to_piece(p, &param))
+		!torch_find_buffer(op->impl, &param) || !narrow_to_piece(p, &param))
 		return;
 	/* A shard may be empty: this rank has no elements of the parameter. */
 	if (!param.count) {
@@ -375,6 +377,7 @@ static void hold_step(void *arg)
 {
 	const struct step_part *s = arg;
 
+	late_open_tensors();
 	for (uint32_t i = 0; i < s->view->nparam; i++) {
 		const struct optimizer_param *op = &s->view->param[i];
 		const struct train_param *p;
@@ -387,6 +390,7 @@ static void hold_step(void *arg)
 		else
 			hold_param(s->view, op, p, s->again);
 	}
+	late_close_tensors();
 	if (!s->again && torch_accumulate_wanted())
 		write_gradients();
 }
@@ -452,6 +456,8 @@ static void kinds_backward_end(const struct torch_train_event *e)
 	for (size_t i = 0; i < held.values.used / sizeof(*h); i++)
 		if (h[i].v.kind == TK_PARAM_ORIGIN)
 			h[kept++] = h[i];
+		else
+			train_kind_remove(&h[i].v);
 	held.values.used = kept * sizeof(*h);
 	held.numbers.used = 0;
 	apart_call(hold_step, &s);
@@ -465,9 +471,10 @@ static void write_updated(void)
 	for (size_t n = held.params.used / sizeof(*at); n; n--, at++) {
 		const struct train_param *p = &held.all->at[at->id - 1];
 
-		if (at->impl && torch_tensor_buffer(at->impl, &b) && narrow_to_piece(p, &b))
+		if (at->impl && torch_find_buffer(at->impl, &b) && narrow_to_piece(p, &b))
 			train_kind_write_tensor(TK_PARAM_UPDATED, train_kind_name(held.all, p),
-				p->vpp_stage, UINT32_MAX, TORCH_DTYPE_PREFIX, &b);
+				p->vpp_stage, UINT32_MAX, TORCH_DTYPE_PREFIX, &b,
+				torch_get_stream(&b));
 	}
 }
 
@@ -500,11 +507,9 @@ static void write_moments(void)
 			if (!metric_is_due(METRIC_ADAM_NORM, held.step) ||
 				!metric_has_target(v.name) || !state_buffer(op, p, of[k].key, &b))
 				continue;
-			train_kind_measure(&v, &b);
-			v.value = &v.stats.norm;
-			v.nvalue = v.stats.n != 0;
-			if (v.nvalue)
-				train_kind_write(&v);
+			train_kind_measure_on(&v, &b, torch_get_stream(&b));
+			v.norm = true;
+			train_kind_write(&v);
 		}
 	}
 }
@@ -551,10 +556,12 @@ static void write_step(void *arg)
 	if (torch_accumulate_wanted())
 		write_gradients();
 	write_held();
+	late_open_tensors();
 	if (is_wanted(TK_PARAM_UPDATED))
 		write_updated();
 	if (is_wanted(TK_ADAM_M_NORM))
 		write_moments();
+	late_close_tensors();
 	if (is_wanted(TK_STABLE_RANK) && stable_rank_is_due(held.step)) {
 		show_updated(show_to_ranks);
 		stable_rank_seen();

@@ -26,6 +26,7 @@
 #include "wrappers/layout_facts.h"
 #include "wrappers/torch/passes/kinds.h"
 #include "wrappers/torch/passes/module_dump.h"
+#include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/param_grad.h"
 #include "wrappers/torch/tensors/tensor.h"
 #include "wrappers/torch/tensors/torch.h"
@@ -128,6 +129,7 @@ struct gradient_slot {
 	uint64_t count, dims[SLOT_DIMS];
 	uint8_t ndim;
 	uint32_t passes, passes_before; /* in this step and in the previous one */
+	uint32_t shot; /* pending result of `stats`, while `pending` is set; 0: none */
 	uint8_t dtype;
 	_Atomic uint8_t pending;
 };
@@ -173,10 +175,12 @@ static bool may_be_last_pass(const struct gradient_slot *s)
 
 static void measure_into_slot(struct gradient_slot *s, const struct buffer *b)
 {
-	struct train_value v = {.kind = TK_GRAD_UNREDUCED};
+	struct train_value v = {.kind = TK_GRAD_UNREDUCED}, before = {.shot = s->shot};
 
-	train_kind_measure(&v, b);
+	train_kind_remove(&before);
+	train_kind_measure_on(&v, b, torch_get_stream(b));
 	s->stats = v.stats;
+	s->shot = v.shot;
 	s->count = v.count;
 	s->dtype = v.dtype;
 	s->ndim = v.ndim <= SLOT_DIMS ? v.ndim : 0;
@@ -226,7 +230,7 @@ static void measure_gradient(void *arg)
 	 * A gradient that is kept in a separate buffer (main_grad) is added to that buffer, and
 	 * measured when the buffer is sent.
 	 */
-	if (!p || p->grad_lo || !torch_grad_buffer(impl, &b))
+	if (!p || p->grad_lo || !torch_find_grad_buffer(impl, &b))
 		return;
 	if (p->flags & TP_FLAT)
 		measure_flat_pieces(all, p, &b);
@@ -301,10 +305,13 @@ static void write_gradient(
 		.ndim = s[id - 1].ndim,
 		.dims = s[id - 1].dims,
 		.count = s[id - 1].count,
-		.stats = s[id - 1].stats};
+		.stats = s[id - 1].stats,
+		.shot = s[id - 1].shot};
 
-	if (atomic_exchange_explicit(&s[id - 1].pending, 0, memory_order_acquire))
-		train_kind_write(&v);
+	if (!atomic_exchange_explicit(&s[id - 1].pending, 0, memory_order_acquire))
+		return;
+	s[id - 1].shot = 0;
+	train_kind_write(&v);
 }
 
 void torch_gradients_of_pass(void)

@@ -27,6 +27,8 @@
 #include "journal/layout.h"
 #include "session/state.h"
 #include "stack/foreign.h"
+#include "training/params/kind.h"
+#include "training/steps/late.h"
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
 #include "wrappers/torch/numbers/scalars.h"
@@ -35,6 +37,7 @@
 #include "wrappers/torch/passes/function_watch.h"
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/passes/step_boundary.h"
+#include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/torch.h"
 #include "wrappers/torch/tensors/train_observers.h"
 
@@ -130,6 +133,7 @@ static void show_backward(const struct call *c, bool counts, bool leaving)
 	e.outermost = own(passes) == 0;
 	e.ok = c->ok;
 	own = own_work_begin();
+	late_check();
 	if (leaving)
 		SHOW_EVENT(backward_end, &e, true);
 	else
@@ -145,6 +149,7 @@ static void show_optimizer(const void *record, uint64_t which, bool outermost, b
 		.record = record, .which = which, .outermost = outermost, .ok = true};
 	struct own_work own = own_work_begin();
 
+	late_check();
 	if (leaving)
 		SHOW_EVENT(optimizer_end, &e, true);
 	else
@@ -362,6 +367,8 @@ static void record_begin(struct call *c, bool leaving)
 
 	atomic_store_explicit(&named, true, memory_order_relaxed);
 	if (!leaving) {
+		if (scalars_wanted() || train_kinds_wanted())
+			torch_init_device();
 		c->note.u[0] = string_starts_with(name, "Optimizer.step#")
 				       ? identify_optimizer(name, &step)
 				       : 0;

@@ -3,9 +3,11 @@
 
 #include <stdatomic.h>
 
+#include "call/stream_values.h"
 #include "config/rooms/calls.h"
 #include "device/device.h"
 #include "session/state.h"
+#include "wrappers/torch/tensors/param_grad.h"
 #include "wrappers/torch/tensors/tensor.h"
 
 /*
@@ -66,6 +68,50 @@ void torch_place_on_device(struct call *c, struct cxx_work *w, bool out)
 			c->op.on_device = true;
 }
 
+void torch_init_device(void)
+{
+	static _Atomic uint32_t calls;
+
+	if (atomic_load_explicit(&calls, memory_order_relaxed) >= LOOKS_MAX || !device_present())
+		return;
+	atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed);
+	stream_init_device();
+}
+
+bool torch_find_buffer(const void *impl, struct buffer *b)
+{
+	if (!torch_tensor_buffer(impl, b))
+		return false;
+	if (b->nostats && device_present() &&
+		get_calls_keys(config_now())->device != CONFIG_DEVICE_OFF && have_streams() &&
+		torch_place_tensor(impl, b))
+		b->nostats = 1;
+	return true;
+}
+
+bool torch_find_grad_buffer(const void *impl, struct buffer *b)
+{
+	const void *grad = torch_grad_impl(impl);
+
+	return grad && torch_find_buffer(grad, b);
+}
+
+static uint64_t get_stream_on(const struct buffer *b)
+{
+	stream_handle *handle = atomic_load_explicit(&ask_handle, memory_order_acquire);
+	struct c10_stream s;
+
+	if (!handle)
+		return 0;
+	s = atomic_load_explicit(&ask_current, memory_order_relaxed)((int8_t)(b->device - 1));
+	return (uint64_t)(uintptr_t)handle(&s);
+}
+
+uint64_t torch_get_stream(const struct buffer *b)
+{
+	return b->device ? get_stream_on(b) : 0;
+}
+
 static const struct buffer *find_placed(const struct buffer *v, unsigned n)
 {
 	for (; n; n--, v++)
@@ -78,13 +124,8 @@ uint64_t torch_current_stream(const struct call *c)
 {
 	const struct operation *w = &c->op;
 	const struct buffer *v = find_placed(operation_inputs(w), w->nin);
-	stream_handle *handle = atomic_load_explicit(&ask_handle, memory_order_acquire);
-	struct c10_stream s;
 
 	if (!v)
 		v = find_placed(operation_outputs(w), w->nout);
-	if (!v || !handle)
-		return 0;
-	s = atomic_load_explicit(&ask_current, memory_order_relaxed)((int8_t)(v->device - 1));
-	return (uint64_t)(uintptr_t)handle(&s);
+	return v ? get_stream_on(v) : 0;
 }

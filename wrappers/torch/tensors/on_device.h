@@ -6,8 +6,10 @@
 #ifndef PROBE_WRAPPERS_TORCH_ON_DEVICE_H
 #define PROBE_WRAPPERS_TORCH_ON_DEVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "call/data/view.h"
 #include "wrappers/cxx/cxx_work.h"
 
 /*
@@ -16,6 +18,24 @@
  * last thing done with the buffers: the processor must not read these addresses.
  */
 void torch_place_on_device(struct call *c, struct cxx_work *w, bool out);
+
+/*
+ * Like torch_tensor_buffer(). For a tensor on a device whose values are measured there (key
+ * `device`), also sets base and device; nostats stays set, because the processor must not read it.
+ */
+bool torch_find_buffer(const void *impl, struct buffer *b);
+
+/* The same for the gradient of a tensor (torch_grad_buffer()). */
+bool torch_find_grad_buffer(const void *impl, struct buffer *b);
+
+/*
+ * Prepares the measurement of tensors on devices, before the first one: call it when the program
+ * has marked a part of its work. Cheap; the first calls only.
+ */
+void torch_init_device(void);
+
+/* Returns the thread's current stream on the device of *b; 0 for a tensor on no device. */
+uint64_t torch_get_stream(const struct buffer *b);
 
 /* For struct adapter: returns the thread's current stream on the device of the call's buffers. */
 uint64_t torch_current_stream(const struct call *c);

@@ -298,6 +298,7 @@ void torch_mark_enter(struct call *c, enum torch_scope s);
 void torch_mark_leave(struct call *c, enum torch_scope s);
 void torch_marks_forked(void);
 void torch_scalars_forked(void);
+void torch_late_scalars_forked(void);
 void torch_withhold_forked(void);
 void torch_names_forked(void);
 void torch_meshes_forked(void);
