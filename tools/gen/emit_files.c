@@ -262,7 +262,7 @@ void emit_builtin(const char *const *texts, unsigned ntext)
 	put_format(o, "\t{NULL, NULL},\n};\n");
 }
 
-static int order_texts(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
@@ -270,7 +270,7 @@ static int order_texts(const void *a, const void *b)
 /* Writes the distinct texts of a list as one text, each followed by a NUL; an empty one ends it. */
 static void write_name_texts(struct out *o, const char *name, const char **list, unsigned n)
 {
-	qsort(list, n, sizeof(*list), order_texts);
+	qsort(list, n, sizeof(*list), compare_texts);
 	put_format(o, "\nconst char %s[] =", name);
 	for (unsigned i = 0; i < n; i++)
 		if (!i || strcmp(list[i], list[i - 1]))

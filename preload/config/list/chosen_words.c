@@ -29,7 +29,7 @@ struct similar {
 /* What a word is compared with, until `take` returns true. */
 typedef bool take_name_fn(const char *name, size_t len, void *arg);
 
-static bool each_text(const char *texts, take_name_fn *take, void *arg)
+static bool match_texts(const char *texts, take_name_fn *take, void *arg)
 {
 	for (const char *p = texts; *p; p += strlen(p) + 1)
 		if (take(p, strlen(p), arg))
@@ -38,7 +38,7 @@ static bool each_text(const char *texts, take_name_fn *take, void *arg)
 }
 
 /* The part of a C++ name after its last `::`. */
-static const char *cut_namespace(const char *name)
+static const char *find_last_name(const char *name)
 {
 	const char *last = strrchr(name, ':');
 
@@ -55,7 +55,7 @@ struct asked_word {
 	size_t len;
 };
 
-static bool fits_function(const char *name, size_t len, void *arg)
+static bool match_function(const char *name, size_t len, void *arg)
 {
 	const struct asked_word *w = arg;
 
@@ -63,7 +63,7 @@ static bool fits_function(const char *name, size_t len, void *arg)
 	return is_named_by(w->word, w->len, name);
 }
 
-static bool fits_operation(const char *name, size_t len, void *arg)
+static bool match_operation(const char *name, size_t len, void *arg)
 {
 	const struct asked_word *w = arg;
 
@@ -75,7 +75,7 @@ static bool fits_operation(const char *name, size_t len, void *arg)
  * True for an entry of the list that the word names, or that covers the word: entries are patterns
  * (c10d::ProcessGroup*::broadcast), and operators are listed without aten:: and their overload.
  */
-static bool fits_entry(const char *entry, const char *word, size_t len)
+static bool match_entry(const char *entry, const char *word, size_t len)
 {
 	char plain[WRAPLIST_NAME_MAX + 1];
 	const char *name = plain;
@@ -104,10 +104,10 @@ static bool is_word_known(const char *word, size_t len, const struct wraplist *l
 	if (list->imported || wraplist_has_names(list, "custom"))
 		return true;
 	for (uint32_t i = 0; i < list->n; i++)
-		if (fits_entry(wraplist_text(list, list->entry[i].name), word, len))
+		if (match_entry(wraplist_text(list, list->entry[i].name), word, len))
 			return true;
-	return each_text(function_name_texts, fits_function, &w) ||
-	       each_text(operation_name_texts, fits_operation, &w);
+	return match_texts(function_name_texts, match_function, &w) ||
+	       match_texts(operation_name_texts, match_operation, &w);
 }
 
 /* True if the word, of at least three characters, is a part of the name, whatever its case. */
@@ -153,21 +153,21 @@ static bool add_similar(const char *name, size_t len, void *arg)
 }
 
 /* Writes `; did you mean a, b or c?`, or nothing. */
-static const char *describe_similar(
+static const char *print_similar(
 	const char *word, size_t len, const struct wraplist *list, char *buf, size_t cap)
 {
 	struct similar s = {.word = word, .len = len};
 	size_t used = 0;
 
 	*buf = 0;
-	each_text(operation_name_texts, add_similar, &s);
+	match_texts(operation_name_texts, add_similar, &s);
 	for (uint32_t i = 0; i < list->n; i++) {
-		const char *name = cut_namespace(wraplist_text(list, list->entry[i].name));
+		const char *name = find_last_name(wraplist_text(list, list->entry[i].name));
 
 		if (!glob_is(name))
 			add_similar(name, strlen(name), &s);
 	}
-	each_text(function_name_texts, add_similar, &s);
+	match_texts(function_name_texts, add_similar, &s);
 	for (unsigned i = 0; i < s.n; i++) {
 		int n = snprintf(buf + used, cap - used, "%s%.*s%s",
 			i == 0	       ? "; did you mean "
@@ -229,7 +229,7 @@ static unsigned report_unknown_of(const char *key, const char *variable, const c
 			"nothing; accepted: an operation (broadcast), a function, a pattern of "
 			"their names (all_*)%s",
 			by_env ? variable : key, report_quote(quoted, word, len),
-			describe_similar(word, len, list, similar, sizeof(similar)));
+			print_similar(word, len, list, similar, sizeof(similar)));
 		n++;
 	}
 	report_end(&r);

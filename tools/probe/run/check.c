@@ -161,7 +161,7 @@ static void read_config(struct check *k)
 
 	config_load(&k->cfg, file, environ, cwd, say_nothing, NULL);
 	k->off = k->cfg.disable && off && *off;
-	say_unknown_words(file);
+	print_unknown_words(file);
 	free(file);
 	free(cwd);
 }

@@ -218,7 +218,7 @@ static void print_word_problem(void *arg, const char *line)
 	fprintf(stderr, "%s\n", line);
 }
 
-unsigned say_unknown_words(const char *file)
+unsigned print_unknown_words(const char *file)
 {
 	struct config cfg;
 	struct wraplist *list;
@@ -249,7 +249,7 @@ static int check_words(const char *config)
 	char *file = config	       ? tool_strdup(config)
 		     : named && *named ? tool_absolute(named)
 				       : config_find("probe.yaml", preload_beside());
-	unsigned n = say_unknown_words(file);
+	unsigned n = print_unknown_words(file);
 
 	free(file);
 	return n && config ? STATUS_USAGE : 0;

@@ -10,6 +10,6 @@
  * started here would have. file: the configuration, NULL: none. Returns how many of them are in the
  * file; the others are in the environment.
  */
-unsigned say_unknown_words(const char *file);
+unsigned print_unknown_words(const char *file);
 
 #endif

@@ -18,7 +18,7 @@ static void add_reason(char **all, char *sentence)
 }
 
 /* The ranks of the job that the key rank could choose: "ranks 0-3". NULL: not known. */
-static char *ranks_of_job(const struct gather *g)
+static char *format_job_ranks(const struct gather *g)
 {
 	if (g->folders.world_size <= 0)
 		return NULL;
@@ -45,7 +45,7 @@ static bool is_rank_seen(const struct gather *g)
 }
 
 /* The highest step that any rank reached; *marked: any of them ended a step. */
-static uint64_t last_step_of(const struct gather *g, bool *marked)
+static uint64_t find_last_step(const struct gather *g, bool *marked)
 {
 	uint64_t last = 0;
 
@@ -59,7 +59,7 @@ static uint64_t last_step_of(const struct gather *g, bool *marked)
 	return last;
 }
 
-static char *describe_words(const struct meta *m)
+static char *format_chosen_words(const struct meta *m)
 {
 	return *m->cfg_only && *m->cfg_skip
 		       ? tool_format("only: [%s] and skip: [%s]", m->cfg_only, m->cfg_skip)
@@ -68,10 +68,10 @@ static char *describe_words(const struct meta *m)
 }
 
 /* Returns why the settings chose no call, or NULL if none of them explains it. malloc'd. */
-static char *explain_choice(const struct gather *g)
+static char *format_choice(const struct gather *g)
 {
 	const struct meta *m = &g->folders.dir[0].meta;
-	char *why = NULL, *job = ranks_of_job(g);
+	char *why = NULL, *job = format_job_ranks(g);
 	uint64_t last;
 	bool marked;
 
@@ -79,7 +79,7 @@ static char *explain_choice(const struct gather *g)
 		add_reason(&why,
 			tool_format("the key rank chose %s, the job has %s", m->cfg_rank, job));
 	if (*m->cfg_step) {
-		last = last_step_of(g, &marked);
+		last = find_last_step(g, &marked);
 		if (marked)
 			add_reason(&why,
 				tool_format("the key step chose %s, the job has steps 0 to %llu",
@@ -94,7 +94,7 @@ static char *explain_choice(const struct gather *g)
 					m->cfg_step, (unsigned long long)m->cfg_start_iteration));
 	}
 	if (*m->cfg_only || *m->cfg_skip) {
-		char *words = describe_words(m);
+		char *words = format_chosen_words(m);
 
 		add_reason(&why, tool_format("%s excluded the functions that were called", words));
 		free(words);
@@ -113,7 +113,7 @@ void find_empty(struct report *r)
 		add_finding(r, FINDING_EMPTY,
 			tool_format("no call was recorded in the steps that --step chose; the job "
 				    "has steps 0 to %llu",
-				(unsigned long long)last_step_of(&r->g, &marked)));
+				(unsigned long long)find_last_step(&r->g, &marked)));
 		return;
 	}
 	if (count_recorded(&r->g)) {
@@ -124,7 +124,7 @@ void find_empty(struct report *r)
 				out_count(count_recorded(&r->g))));
 		return;
 	}
-	why = explain_choice(&r->g);
+	why = format_choice(&r->g);
 	if (why && strcmp(m->cfg_skip, "*") == 0)
 		add_finding(r, FINDING_EMPTY_CHOSEN, tool_format("no call was recorded: %s", why));
 	else if (why)
@@ -147,7 +147,7 @@ void find_left_out(struct report *r)
 
 	if (!*m->cfg_only && !*m->cfg_skip)
 		return;
-	words = describe_words(m);
+	words = format_chosen_words(m);
 	add_finding(r, FINDING_SKIPPED,
 		tool_format("%s %s", words,
 			*m->cfg_only ? "selects the functions that are recorded"
