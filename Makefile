@@ -58,7 +58,7 @@ TOOL_SRC  := $(call in_rooms,tools/lib tools/probe,c)
 SPECS     := $(sort $(filter-out configs/apis/kinds.yaml configs/apis/custom.yaml $(foreach l,$(NO_LIBS),$(call specs_of,$(l))),$(wildcard configs/apis/*.yaml)))
 LIBS_OF   := $(notdir $(SPECS:.yaml=))
 
-GEN_C     := $(foreach l,$(LIBS_OF),$(B)/gen/wrap_$(l).c) $(B)/gen/api_table.c $(B)/gen/builtin.c
+GEN_C     := $(foreach l,$(LIBS_OF),$(B)/gen/wrap_$(l).c) $(B)/gen/api_table.c $(B)/gen/builtin.c $(B)/gen/name_texts.c
 GEN_OUT   := $(GEN_C) $(B)/gen/probe.map
 # Exported functions that are written by hand (*.S), beside wrappers and probe_*.
 HOOKS     := dlsym dlvsym dlopen dlmopen dlclose _exit _Exit abort execve execv execvp execvpe execl execlp execle fexecve MPI_Pcontrol PMPI_Pcontrol
@@ -170,7 +170,7 @@ LINK_LIBPROBE = $(CC) -shared $(LDSAN) -o $@ $(filter %.o,$^) \
 $(B)/libprobe.so: $(SO_OBJ) $(ENTRY_OBJ) $(B)/gen/probe.map $(B)/libraries
 	$(call say,LINK,$@) $(LINK_LIBPROBE)
 
-$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o
+$(B)/libcore.a: $(CORE_OBJ) $(B)/obj/preload/base/apart_switch.o $(B)/obj/preload/entry/stubs/ffi_enter.o $(B)/obj/gen/builtin.o $(B)/obj/gen/name_texts.o
 	$(call say,AR,$@) rm -f $@ && $(AR) rcs $@ $^
 
 $(B)/libtool.a: $(filter-out %/main.o,$(TOOL_OBJ))

@@ -133,6 +133,8 @@ static bool pass_left_out(struct call *c)
 	if (c->t) {
 		thread_count(c->t, JC_SEEN);
 		thread_count(c->t, why);
+	} else if (!session_is_on()) {
+		session_leave_out(c->word & API_LISTED);
 	}
 	return true;
 }
@@ -185,8 +187,11 @@ static void enter_data(
 	enum journal_count why = c->word & API_LISTED ? why_filtered(c) : JC_SKIP_SIZE;
 
 	c->mode = CALL_NESTED;
-	if (!(c->word & API_LISTED) || (why != JC_RECORDED && !session_is_on()))
+	if (!(c->word & API_LISTED) || (why != JC_RECORDED && !session_is_on())) {
+		if (!session_is_on())
+			session_leave_out(c->word & API_LISTED);
 		return;
+	}
 	if (!session_is_on() && !session_start())
 		return;
 	c->t = thread_get();

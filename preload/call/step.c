@@ -95,6 +95,13 @@ uint32_t step_end(enum step_source s)
 	return step;
 }
 
+void step_write(void)
+{
+	atomic_store_explicit(&session.journal.head->step, step_now(), memory_order_release);
+	atomic_store_explicit(&session.journal.head->step_source,
+		atomic_load_explicit(&best, memory_order_relaxed), memory_order_relaxed);
+}
+
 void step_marker_hit(void)
 {
 	int64_t count = get_steps_keys(config_now())->step_marker_count;

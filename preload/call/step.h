@@ -35,6 +35,9 @@ static inline void step_micro_set(uint32_t n)
 	atomic_store_explicit(&step_state.micro, n, memory_order_relaxed);
 }
 
+/* Writes the current step, and what ended the last one, into the journal of a recording that begins now. */
+void step_write(void);
+
 /*
  * Handles a mark of source s. Returns the step that is now the current one. Any thread may call
  * it.

@@ -52,6 +52,14 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 /* Returns the key with the most similar name, or NULL if none is similar. Case is ignored. */
 const struct config_key *config_key_near(const char *name, size_t len);
 
+#define CONFIG_NEAR_MAX 40 /* maximum number of characters of names that are compared */
+
+/*
+ * Returns the number of edits (insert, delete, replace, swap of neighbours) between two names of
+ * at most CONFIG_NEAR_MAX characters. Case is ignored, and - is _.
+ */
+unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m);
+
 /*
  * Sets *out to a malloc'd absolute path, without a leading ./ and a trailing /. Returns NULL, or
  * a text about the error.

@@ -564,20 +564,14 @@ const struct config_key *config_key_find(const char *name, size_t len, bool env)
 	return NULL;
 }
 
-#define NEAR_MAX 40 /* maximum number of characters compared */
-
 static unsigned smaller_of(unsigned a, unsigned b)
 {
 	return a < b ? a : b;
 }
 
-/*
- * Returns the number of edits (insert, delete, replace, swap of neighbours) between two names of
- * at most NEAR_MAX characters.
- */
-static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m)
+unsigned count_text_edits(const char *a, size_t n, const char *b, size_t m)
 {
-	unsigned row[3][NEAR_MAX + 1];
+	unsigned row[3][CONFIG_NEAR_MAX + 1];
 
 	for (unsigned j = 0; j <= m; j++)
 		row[0][j] = j;
@@ -586,13 +580,13 @@ static unsigned count_key_edits(const char *a, size_t n, const char *b, size_t m
 
 		now[0] = i;
 		for (unsigned j = 1; j <= m; j++) {
-			unsigned same = lower_case(a[i - 1]) == b[j - 1] ||
+			unsigned same = lower_case(a[i - 1]) == lower_case(b[j - 1]) ||
 					(a[i - 1] == '-' && b[j - 1] == '_');
 
 			now[j] = smaller_of(
 				last[j - 1] + !same, smaller_of(last[j], now[j - 1]) + 1);
-			if (i > 1 && j > 1 && lower_case(a[i - 1]) == b[j - 2] &&
-				lower_case(a[i - 2]) == b[j - 1])
+			if (i > 1 && j > 1 && lower_case(a[i - 1]) == lower_case(b[j - 2]) &&
+				lower_case(a[i - 2]) == lower_case(b[j - 1]))
 				now[j] = smaller_of(now[j], before[j - 2] + 1);
 		}
 	}
@@ -604,12 +598,13 @@ const struct config_key *config_key_near(const char *name, size_t len)
 	const struct config_key *best = NULL;
 	unsigned best_edits = 1 + (unsigned)len / 5; /* with more edits it is a different word */
 
-	if (len > NEAR_MAX)
+	if (len > CONFIG_NEAR_MAX)
 		return NULL;
 	for (size_t i = 0; i < config_nkeys; i++) {
 		const char *k = config_keys[i].name;
 		size_t m = strlen(k);
-		unsigned d = m <= NEAR_MAX ? count_key_edits(name, len, k, m) : NEAR_MAX;
+		unsigned d =
+			m <= CONFIG_NEAR_MAX ? count_text_edits(name, len, k, m) : CONFIG_NEAR_MAX;
 
 		if (d < best_edits || (d == best_edits && !best)) {
 			best = &config_keys[i];

@@ -14,7 +14,7 @@
 #include "call/stackid.h"
 #include "call/step.h"
 #include "config/config.h"
-#include "config/list/chosen.h"
+#include "config/list/chosen_words.h"
 #include "config/list/wraplist.h"
 #include "elf/loaded/object_at.h"
 #include "life/fork.h"
@@ -160,38 +160,6 @@ static void check_list_names(void)
 	}
 }
 
-/*
- * True if a word of skip or only matches anything. PyTorch's operators are not in the table, so
- * words that may be operators count as known.
- */
-static bool is_chosen_word_known(const char *word, size_t len)
-{
-	for (unsigned i = 0; i < api_count; i++) {
-		const struct api_spec *s = api_get(i)->spec;
-
-		if (s->task == TASK_DATA &&
-			fits_chosen_word(word, len, s->symbol, s->list_name, s->kind->op))
-			return true;
-	}
-	return wraplist_has_names(list_now(), "aten") || wraplist_has_names(list_now(), "custom");
-}
-
-/* Reports words that match nothing: a misspelt word would skip nothing, or everything. */
-static void check_chosen_words(const char *key, const char *words)
-{
-	char line[512];
-	const char *word;
-	size_t len;
-
-	for (unsigned i = 0; (word = find_chosen_word(words, i, &len)); i++) {
-		if (is_chosen_word_known(word, len))
-			continue;
-		snprintf(line, sizeof(line), "%s: %.*s: no function and no operation has this name",
-			key, (int)(len < 200 ? len : 200), word);
-		log_config_problem(NULL, line);
-	}
-}
-
 static void configure_once(void *arg)
 {
 	static _Atomic bool fork_hooked;
@@ -216,8 +184,8 @@ static void configure_once(void *arg)
 			session_settle(SESSION_OFF);
 		} else {
 			check_list_names();
-			check_chosen_words("only", config_now()->only);
-			check_chosen_words("skip", config_now()->skip);
+			report_unknown_words(config_now(), life_config_file, startup_env(),
+				list_now(), log_config_problem, NULL);
 			atomic_store_explicit(&session.phase, SESSION_READY, memory_order_release);
 		}
 	}

@@ -11,6 +11,8 @@
 #include "elf/loaded/loader_lock.h"
 #include "entry/stubs/stub.h"
 #include "base/environment.h"
+#include "base/thread.h"
+#include "call/step.h"
 #include "life/life.h"
 #include "session/state.h"
 
@@ -48,6 +50,13 @@ __attribute__((destructor)) static void end_process(void)
 {
 	if (!entry_is_open())
 		return;
+	/* Without a folder, its reader would not learn that the settings chose nothing. */
+	if (atomic_load(&session.left_out) && session_has_left_all_out()) {
+		thread_state.busy++;
+		if (life_start())
+			step_write();
+		thread_state.busy--;
+	}
 	session_end();
 	check_write();
 	stub_file_write();

@@ -2,10 +2,12 @@
 #include "session/state.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "api/enabled.h"
 #include "base/at_start.h"
 #include "base/environment.h"
+#include "config/list/chosen.h"
 #include "config/rooms/steps.h"
 
 static const uint32_t always = 1;
@@ -61,6 +63,33 @@ bool session_rank_look(void)
 		k = ranges_contain(&keys->rank, (uint64_t)rank) ? 1 : 2;
 	atomic_store_explicit(&session_rank_wanted, k, memory_order_relaxed);
 	return k == 1;
+}
+
+void session_leave_out(bool listed)
+{
+	if (atomic_load_explicit(&session.left_out, memory_order_relaxed))
+		return;
+	if (listed || *get_only_words(config_now()) || *get_skip_words(config_now()))
+		atomic_store_explicit(&session.left_out, getpid(), memory_order_relaxed);
+}
+
+static bool is_no_rank_selected(void)
+{
+	const struct ranges *selected = &get_steps_keys(config_now())->rank;
+
+	for (int k = 0; k < session.world_size; k++)
+		if (ranges_contain(selected, (uint64_t)k))
+			return false;
+	return session.world_size > 0;
+}
+
+bool session_has_left_all_out(void)
+{
+	/* A child of vfork() has the parent's memory. */
+	if (atomic_load(&session.phase) != SESSION_READY ||
+		atomic_load(&session.left_out) != getpid() || check_wanted())
+		return false;
+	return session_rank_selected() || (session.world_rank == 0 && is_no_rank_selected());
 }
 
 START_CODE const char *check_folder(void)

@@ -54,6 +54,8 @@ struct session {
 	bool rank_guessed;
 	char run[128];
 	struct clock_base clock; /* at the start; the journal's head has the current one */
+	/* The process whose calls the settings excluded before any was recorded; 0: none. */
+	_Atomic pid_t left_out;
 	/*
 	 * Next block of call numbers. All threads write it, so it has a cache line of its own,
 	 * apart from `phase`, which they read in each call.
@@ -146,6 +148,18 @@ static inline bool session_is_settled(void)
 
 	return p == SESSION_OFF || p == SESSION_ENDED;
 }
+
+/*
+ * Notes that the settings exclude a call before any was recorded. listed: it is excluded
+ * by its rank, its step or a pause, else by the keys only and skip, if they are set.
+ */
+void session_leave_out(bool listed);
+
+/*
+ * True if this process made calls, the settings excluded all of them, and it should leave a folder
+ * that says so: its rank is selected, or it is rank 0 of a job of which no rank is selected.
+ */
+bool session_has_left_all_out(void);
 
 /*
  * For `probe check`: check_folder() returns the folder of PROBE_CHECK, NULL if not set.

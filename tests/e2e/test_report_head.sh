@@ -84,10 +84,27 @@ missing() { # TEXT DIR PATTERN: the only line, on stderr, and status 2
 	like "$1: what to do" "$said" "$3"
 }
 missing 'a folder that is not there' "$tmp/none" \
-	"^probe: $tmp/none: No such file or directory: a process makes it at its first recorded call; .probe check CMD. says what CMD calls, and which of these calls are recorded ?\$"
+	"^probe: $tmp/none: No such file or directory: a process makes it at its first recorded call, or at its end if the settings chose none; .probe check CMD. says what CMD calls, and which of these calls are recorded ?\$"
 mkdir -p "$tmp/empty" "$tmp/above/probe_output"
 missing 'an empty one' "$tmp/empty" "^probe: $tmp/empty: no rank folders \(rank0, rank1 \.\.\.\): nothing was recorded here; .probe check CMD. says why ?\$"
 missing 'the one above' "$tmp/above" "^probe: $tmp/above: no rank folders here; did you mean $tmp/above/probe_output\? ?\$"
+# The other verbs say the same.
+for verb in 'compare VERB/none VERB/empty' 'recover VERB/none' 'top --once VERB/none' 'export --format trace VERB/none' 'csv VERB/none' 'names VERB/none' \
+	'bundle VERB/none' 'ctl VERB/none status'; do
+	# shellcheck disable=SC2086
+	said=$("$probe" ${verb//VERB/$tmp} 2>&1)
+	is "${verb%% *} of a folder that is not there: status" $? 2
+	like "... what to do" "$said" "$tmp/none: No such file or directory: a process makes it at its first recorded call, or at its end .*.probe check CMD."
+done
+like 'watch of an empty folder: what it waits for' "$(timeout -s INT 2 "$probe" watch "$tmp/empty" 2>&1)" \
+	'waiting for .*/empty: it has no rank folder yet; a process makes one at its first recorded call'
+# Nothing to export is no success.
+folder "$tmp/nocall" 1 2e9 0 0 all_reduce:all_reduce:0:1000:0:
+rm -f "$tmp"/nocall/rank*/calls_*
+said=$("$probe" export --format trace "$tmp/nocall" 2>&1)
+is 'export of a run without calls: status' $? 2
+like '... what to do' "$said" 'export: .*nocall has no calls; .probe report .*nocall. says why'
+is '... no file' "$(ls "$tmp"/nocall/trace.json* 2>/dev/null)" ''
 echo >"$tmp/file"
 missing 'a file' "$tmp/file" "^probe: $tmp/file: Not a directory ?\$"
 said=$(cd "$tmp/empty" && "$probe" report 2>&1)

@@ -106,5 +106,25 @@ run_with $f 2 PROBE_SKIP='[reduce, "MPI_I*"]' PROBE_STEP_MARKER=MPI_Reduce "$app
 is 'skip: an operation has no row' "$(cut -d, -f6 "$out"/rank*/calls_*.csv | grep -cx reduce)" 0
 silent 'skip: nothing is reported' "$tmp/with.err"
 run_with $f 2 PROBE_SKIP='[brodcast]' "$app" none 6
-like 'skip: a word that names nothing is reported' "$(cat "$tmp/with.err")" 'skip: brodcast: no function and no operation has this name'
+misspelt='PROBE_SKIP: "brodcast": no operation and no function has this name, .*did you mean broadcast'
+like 'skip: a word that names nothing is reported by the job' "$(cat "$tmp/with.err")" "$misspelt"
+# It is reported before the job starts, too.
+said=$(PROBE_SKIP='[brodcast]' "$probe" run -o "$tmp/none" -- echo started 2>&1)
+like 'run, a misspelt word in the environment: it is reported' "$said" "$misspelt"
+like '... and the command starts' "$said" 'started'
+printf 'rank: [0]\nonly:\n  - all_reduce\n  - MPI_Bcas\n' >"$tmp/words.yaml"
+misspelt='words.yaml:4:5: only: "MPI_Bcas": no operation and no function has this name, .*did you mean MPI_Bcast'
+said=$("$probe" run -c "$tmp/words.yaml" -o "$tmp/none" -- echo started 2>&1)
+is 'run -c, a misspelt word in the file: status' $? 2
+like '... file, line and similar names' "$said" "$misspelt"
+unlike '... the command does not start' "$said" 'started'
+said=$("$probe" config -c "$tmp/words.yaml" 2>&1 >"$tmp/said")
+is 'config, a misspelt word: status' $? 2
+like '... file, line and similar names' "$said" "$misspelt"
+like 'check, a misspelt word: it is reported' "$(PROBE_CONFIG=$tmp/words.yaml "$probe" check -- true 2>&1)" "$misspelt"
+is 'config: words that name something: status' "$(
+	PROBE_SKIP='[broadcast, "MPI_I*", "c10d::*"]' "$probe" config 2>&1 >"$tmp/said"
+	echo $?
+)" 0
+is 'run -p: operators of the preset are known' "$(PROBE_SKIP='[log]' "$probe" run -p nan -o "$tmp/none" -- echo started 2>&1)" started
 finish

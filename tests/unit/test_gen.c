@@ -104,7 +104,7 @@ static int generate(void)
 }
 
 static const char *const made[] = {
-	"wrap_tiny.c", "api_table.c", "tiny_gen.h", "probe.map", "builtin.c"};
+	"wrap_tiny.c", "api_table.c", "tiny_gen.h", "probe.map", "builtin.c", "name_texts.c"};
 #define NMADE (sizeof(made) / sizeof(made[0]))
 
 static void test_golden(void **state)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* <library>_gen.h with its tables, probe.map, builtin.c. */
+/* <library>_gen.h with its tables, probe.map, builtin.c, name_texts.c. */
 #include "gen.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "terms/dtype.h"
@@ -259,4 +260,41 @@ void emit_builtin(const char *const *texts, unsigned ntext)
 		put_format(o, "%s},\n", len ? "" : "\n\t\t\"\"");
 	}
 	put_format(o, "\t{NULL, NULL},\n};\n");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Writes the distinct texts of a list as one text, each followed by a NUL; an empty one ends it. */
+static void write_name_texts(struct out *o, const char *name, const char **list, unsigned n)
+{
+	qsort(list, n, sizeof(*list), compare_texts);
+	put_format(o, "\nconst char %s[] =", name);
+	for (unsigned i = 0; i < n; i++)
+		if (!i || strcmp(list[i], list[i - 1]))
+			put_format(o, "\n\t\"%s\\0\"", list[i]);
+	put_format(o, "\n\t\"\";\n");
+}
+
+void emit_name_texts(const struct kinds *k, const struct funcs *f)
+{
+	struct out *o = out_new("name_texts.c");
+	const char **list = mem_new((2 * (size_t)f->n + k->n + 1) * sizeof(*list));
+	unsigned n = 0;
+
+	put_head(o, "configs/apis", "Names that words of the keys skip and only can mean.");
+	put_format(o, "#include \"config/list/chosen_words.h\"\n");
+	for (unsigned i = 0; i < f->n; i++) {
+		if (f->item[i]->task != TASK_DATA)
+			continue;
+		list[n++] = f->item[i]->symbol;
+		list[n++] = f->item[i]->list;
+	}
+	write_name_texts(o, "function_name_texts", list, n);
+	n = 0;
+	for (unsigned i = 0; i < k->n; i++)
+		list[n++] = k->item[i].op;
+	write_name_texts(o, "operation_name_texts", list, n);
 }

@@ -106,6 +106,7 @@ void emit_api_table(
 	const struct library *libs, unsigned nlib, const struct kinds *k, const struct funcs *f);
 void emit_map(const struct funcs *f, const char *const *hooks, unsigned nhook);
 void emit_builtin(const char *const *texts, unsigned ntext);
+void emit_name_texts(const struct kinds *k, const struct funcs *f);
 
 /* ---- check_names.c, emit_check.c ---- */
 

@@ -73,18 +73,27 @@ static bool fits_any(const char *words, const char *symbol, const char *listed, 
 	return false;
 }
 
-/* words NULL: the configuration was never loaded. */
-static bool has_words(const char *words)
+/* NULL: the configuration was never loaded. */
+const char *get_only_words(const struct config *cfg)
 {
-	return words && *words;
+	const char *words = get_files_keys(cfg)->only;
+
+	return words ? words : "";
+}
+
+const char *get_skip_words(const struct config *cfg)
+{
+	const char *words = get_files_keys(cfg)->skip;
+
+	return words ? words : "";
 }
 
 bool is_function_chosen(
 	const struct config *cfg, const char *symbol, const char *listed, const char *op)
 {
-	const struct files_keys *keys = get_files_keys(cfg);
+	const char *only = get_only_words(cfg), *skip = get_skip_words(cfg);
 
-	if (has_words(keys->only) && !fits_any(keys->only, symbol, listed, op))
+	if (*only && !fits_any(only, symbol, listed, op))
 		return false;
-	return !has_words(keys->skip) || !fits_any(keys->skip, symbol, listed, op);
+	return !*skip || !fits_any(skip, symbol, listed, op);
 }

@@ -16,6 +16,10 @@ struct config;
 bool is_function_chosen(
 	const struct config *cfg, const char *symbol, const char *listed, const char *op);
 
+/* Return the values of only and skip, "" if the key is not set. */
+const char *get_only_words(const struct config *cfg);
+const char *get_skip_words(const struct config *cfg);
+
 /*
  * Returns the n-th word of the value of skip or only, and its length in *len. Returns NULL if
  * there are fewer words.

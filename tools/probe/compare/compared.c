@@ -169,7 +169,7 @@ int find_side_contents(struct compared *s, const char *path)
 
 	*s = (struct compared){.path = path};
 	if (stat(path, &st) < 0) {
-		tool_error("compare: %s: %s", path, strerror(errno));
+		folders_report_missing("compare: ", path, errno);
 		return STATUS_USAGE;
 	}
 	if (S_ISREG(st.st_mode)) {

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "config/import/import.h"
+#include "config/list/chosen_words.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/config/explain.h"
 #include "tools/probe/run/preload.h"
@@ -175,6 +176,7 @@ static int show_config(const char *file, bool in_words, bool common)
 		if (list)
 			puts("# instead: the copy in libprobe.so");
 	}
+	report_unknown_words(&now, file, environ, list, print_config_problem, &problems);
 	if (getenv("PROBE_DISABLE") && now.disable)
 		puts("# PROBE_DISABLE is set: nothing is recorded");
 	if (in_words && list)

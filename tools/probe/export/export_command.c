@@ -320,7 +320,7 @@ int verb_export(int argc, char **argv)
 			skew_estimate(&e->report.g.hosts, e->report.g.skew, &e->report.g.folders, 0,
 				UINT64_MAX, 1);
 		export_choose(e);
-		status = e->asked_steps ? export_check_part(e) : 0;
+		status = e->asked_steps || !e->report.g.any ? export_check_part(e) : 0;
 		if (!status)
 			status = formats[format].write(e);
 		free_export(e);

@@ -149,8 +149,8 @@ void export_report_no_calls(const char *dir, uint64_t lo, uint64_t hi)
 				format_steps(asked, lo, hi),
 				format_steps(has, r->g.first_step, r->g.last_step));
 		else
-			tool_error(
-				"export: nothing was recorded in %s", format_steps(asked, lo, hi));
+			tool_error("export: %s has no calls; `probe report %s` says why",
+				dir ? dir : "the run", dir ? dir : "");
 		report_free(r);
 	}
 	free(r);

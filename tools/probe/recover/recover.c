@@ -449,7 +449,7 @@ static int recover_path(const char *path, const struct wish *w)
 
 	/* A folder that no longer exists may still have journals outside of it. */
 	if (!full && (!w->clean || (path && errno != ENOENT))) {
-		tool_error("recover: %s: %s", path ? path : folders_default(), strerror(errno));
+		folders_report_missing("recover: ", path ? path : folders_default(), errno);
 		return STATUS_USAGE;
 	}
 	if (full && (path || !w->clean))

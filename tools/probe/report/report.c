@@ -273,8 +273,8 @@ int report_gather(struct report *r, const struct gather_options *o)
 	parameters_read(&r->parameters, &r->g, o->step_lo, o->step_hi);
 	unequals_read(&r->unequals, &r->g, &r->parameters, o->step_lo, o->step_hi);
 	read_odd_losses(&r->odd_losses, &r->g, o->step_lo, o->step_hi);
-	report_findings(r);
 	r->steps_chosen = o->step_lo || o->step_hi != UINT64_MAX;
+	report_findings(r);
 	compute_verdict(r);
 	read_attempts(&r->attempts, &r->g.folders);
 	return 0;

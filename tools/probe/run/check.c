@@ -19,6 +19,7 @@
 #include "tools/probe/run/preload.h"
 #include "tools/probe/run/sanitizer.h"
 #include "tools/probe/run/stubs.h"
+#include "tools/probe/run/words.h"
 #include "tools/lib/tool.h"
 
 static const char help[] =
@@ -135,7 +136,8 @@ static void say_nothing(void *arg, const char *line)
 
 /*
  * Reads the configuration as the job will read it, but without changes by its launcher. The job
- * itself reports errors in it.
+ * itself reports errors in it; misspelt words of skip and only are reported here, because they
+ * change what is recorded.
  */
 static void read_config(struct check *k)
 {
@@ -146,6 +148,7 @@ static void read_config(struct check *k)
 
 	config_load(&k->cfg, file, environ, cwd, say_nothing, NULL);
 	k->off = k->cfg.disable && off && *off;
+	print_unknown_words(file);
 	free(file);
 	free(cwd);
 }

@@ -116,7 +116,7 @@ static char *nothing_recorded(const struct check *k)
 	const struct checked *c = &k->seen;
 	uint64_t record = 0;
 	bool told = true, chosen = false;
-	char ranks[256];
+	char ranks[256], only[256], skip[256];
 
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct checked_process *p = &c->process[i];
@@ -128,6 +128,13 @@ static char *nothing_recorded(const struct check *k)
 	}
 	if (!told || chosen)
 		return NULL;
+	config_format(&k->cfg, config_key_find("only", 4, false), only, sizeof(only));
+	config_format(&k->cfg, config_key_find("skip", 4, false), skip, sizeof(skip));
+	if (!record && (*k->cfg.only || *k->cfg.skip))
+		return tool_format(
+			"nothing will be recorded: only: %s, skip: %s select none of the "
+			"functions that were called",
+			only, skip);
 	if (!record)
 		return tool_strdup(
 			"nothing will be recorded: the list of functions (wrap_ops) names none of "

@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "config/config.h"
+#include "config/list/chosen_words.h"
 #include "tools/lib/cli.h"
 #include "tools/probe/run/preload.h"
 #include "tools/probe/run/preset.h"
 #include "tools/probe/run/sanitizer.h"
 #include "tools/probe/run/stubs.h"
+#include "tools/probe/run/words.h"
 #include "tools/lib/tool.h"
 
 static const char help[] =
@@ -208,6 +210,51 @@ static bool is_seed(const char *s)
 	return *s >= '0' && *s <= '9' && !*end && strlen(s) <= 10 && v <= UINT32_MAX;
 }
 
+static void print_word_problem(void *arg, const char *line)
+{
+	static const char by_env[] = "environment: ";
+
+	*(unsigned *)arg += strncmp(line, by_env, sizeof(by_env) - 1) != 0;
+	fprintf(stderr, "%s\n", line);
+}
+
+unsigned print_unknown_words(const char *file)
+{
+	struct config cfg;
+	struct wraplist *list;
+	unsigned in_file = 0;
+	char *cwd = tool_absolute("."), *ops;
+
+	config_load(&cfg, file, environ, cwd, ignore_problem, NULL);
+	ops = config_find_list(&cfg, preload_beside(), ignore_problem, NULL);
+	list = wraplist_load(ops, ignore_problem, NULL);
+	if (!list && ops)
+		list = wraplist_load(NULL, ignore_problem, NULL);
+	report_unknown_words(&cfg, file, environ, list, print_word_problem, &in_file);
+	if (list)
+		wraplist_free(list);
+	config_free(&cfg);
+	free(ops);
+	free(cwd);
+	return in_file;
+}
+
+/*
+ * Reports misspelt words of skip and only before the command starts. One in the file that -c names
+ * is an error, like every other in it.
+ */
+static int check_words(const char *config)
+{
+	const char *named = getenv("PROBE_CONFIG");
+	char *file = config	       ? tool_strdup(config)
+		     : named && *named ? tool_absolute(named)
+				       : config_find("probe.yaml", preload_beside());
+	unsigned n = print_unknown_words(file);
+
+	free(file);
+	return n && config ? STATUS_USAGE : 0;
+}
+
 static int run_command(char **argv, const char *config, const char *output, const char *preset,
 	const struct repeat *repeat, bool print)
 {
@@ -253,6 +300,9 @@ static int run_command(char **argv, const char *config, const char *output, cons
 	free(library);
 	set_repeat_variables(repeat, print);
 	if (preset && preset_apply(preset, config, set_preset, &print) < 0)
+		return STATUS_USAGE;
+	/* With --print a preset's list is not in the environment. */
+	if (!(print && preset) && check_words(config))
 		return STATUS_USAGE;
 	if (print) {
 		for (char **a = argv; *a; a++) {

@@ -257,7 +257,10 @@ static void wait_for_folder(const struct watch *w)
 
 	while (!folders_have_rank(w->path)) {
 		if (!said)
-			fprintf(stderr, "probe: watch: waiting for %s\n", w->path);
+			fprintf(stderr,
+				"probe: watch: waiting for %s: it has no rank folder yet; a "
+				"process makes one at its first recorded call\n",
+				w->path);
 		said = true;
 		sleep_seconds(w->interval < 1 ? w->interval : 1);
 	}

@@ -517,6 +517,16 @@ static int report_no_folder(const struct folders *f)
 	return STATUS_USAGE;
 }
 
+void folders_report_missing(const char *verb, const char *path, int err)
+{
+	tool_error("%s%s: %s%s", verb, path, strerror(err),
+		err != ENOENT
+			? ""
+			: ": a process makes it at its first recorded call, or at its end if the "
+			  "settings chose none; `probe check CMD` says what CMD calls, and which "
+			  "of these calls are recorded");
+}
+
 int folders_open(struct folders *f, const char *path)
 {
 	struct stat st;
@@ -528,11 +538,7 @@ int folders_open(struct folders *f, const char *path)
 	f->path = tool_strndup(path, n);
 	f->run = tool_strdup("");
 	if (stat(f->path, &st) < 0 || (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
-		tool_error("%s: %s%s", f->path, strerror(errno),
-			errno != ENOENT ? ""
-					: ": a process makes it at its first recorded call; `probe "
-					  "check CMD` says "
-					  "what CMD calls, and which of these calls are recorded");
+		folders_report_missing("", f->path, errno);
 		return STATUS_USAGE;
 	}
 

@@ -74,6 +74,9 @@ struct folders {
 	int world_size; /* -1: not known */
 };
 
+/* Reports that an output folder cannot be opened, and when it is made. verb: "" or "compare: ". */
+void folders_report_missing(const char *verb, const char *path, int err);
+
 /*
  * Opens the folders of the newest run in `path`. Returns 0, or STATUS_USAGE (reported) if the path
  * cannot be read or has no folder of a rank.

@@ -355,6 +355,8 @@ static void take_meta_fields(struct meta *m, const struct json_node *top)
 	m->cfg_step = read_setting(config, "step");
 	m->cfg_rank = read_setting(config, "rank");
 	m->cfg_step_marker = read_setting(config, "step_marker");
+	m->cfg_only = read_setting(config, "only");
+	m->cfg_skip = read_setting(config, "skip");
 	m->cfg_stack = !config || is_json_true(json_member(config, "stack"));
 	m->cfg_device_copy = is_text(json_member(config, "device"), "copy");
 	m->cfg_statistics = !config || is_json_true(json_member(config, "statistics"));
@@ -381,6 +383,8 @@ static void empty_meta(struct meta *m)
 	m->cfg_step = tool_strdup("");
 	m->cfg_rank = tool_strdup("");
 	m->cfg_step_marker = tool_strdup("");
+	m->cfg_only = tool_strdup("");
+	m->cfg_skip = tool_strdup("");
 	m->end = (struct meta_ending){.how = tool_strdup(""),
 		.inside = tool_strdup(""),
 		.text = tool_strdup(""),
@@ -430,8 +434,8 @@ char *meta_read(struct meta *m, const char *path)
 void meta_free(struct meta *m)
 {
 	char *one[] = {m->state, m->journal_path, m->run, m->attempt, m->version, m->step_source,
-		m->derived, m->program, m->cfg_step, m->cfg_rank, m->cfg_step_marker,
-		m->cfg_armable, m->memory_events};
+		m->derived, m->program, m->cfg_step, m->cfg_rank, m->cfg_step_marker, m->cfg_only,
+		m->cfg_skip, m->cfg_armable, m->memory_events};
 
 	for (unsigned i = 0; i < sizeof(one) / sizeof(*one); i++)
 		free(one[i]);

@@ -89,7 +89,7 @@ struct meta {
 	char costly[96]; /* enabled keys that cost time, separated by commas */
 	char *program; /* the command line, quoted where needed */
 	/* From the effective configuration; "": not set. */
-	char *cfg_step, *cfg_rank, *cfg_step_marker;
+	char *cfg_step, *cfg_rank, *cfg_step_marker, *cfg_only, *cfg_skip;
 	bool cfg_stack, cfg_statistics, cfg_device_copy;
 	struct meta_ending end;
 	/* A file of the control group that counts the processes killed for lack of memory. */

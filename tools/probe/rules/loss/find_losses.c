@@ -7,6 +7,7 @@
 #include "journal/columns.h"
 #include "tools/lib/out.h"
 #include "tools/probe/rules/end/hang.h"
+#include "tools/probe/rules/loss/left_out.h"
 #include "tools/probe/rules/report.h"
 #include "tools/lib/tool.h"
 
@@ -470,10 +471,9 @@ void find_losses(struct report *r)
 	if (!r->g.calls && !is_job_over(r))
 		add_finding(r, FINDING_EMPTY_YET, tool_strdup("no call was recorded so far"));
 	else if (!r->g.calls)
-		add_finding(r, FINDING_EMPTY,
-			tool_strdup("no call was recorded; `probe check CMD` says which functions "
-				    "are there and how often "
-				    "they are called"));
+		find_empty(r);
+	else
+		find_left_out(r);
 	find_step_losses(r);
 	find_late_start(r);
 }

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Misspelt words of the keys skip and only, before a command is started. */
+#ifndef PROBE_TOOLS_WORDS_H
+#define PROBE_TOOLS_WORDS_H
+
+#include "config/key.h"
+
+/*
+ * Reports on stderr the words of skip and only that name nothing in the configuration that a job
+ * started here would have. file: the configuration, NULL: none. Returns how many of them are in the
+ * file; the others are in the environment.
+ */
+unsigned print_unknown_words(const char *file);
+
+#endif
