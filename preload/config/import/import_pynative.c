@@ -253,12 +253,13 @@ static void take_profiler(struct import *f, const struct tree_node *n)
 {
 	double first = read_integer(n, "start_step", 1), last = read_integer(n, "end_step", 1);
 	const struct tree_node *ranks = tree_get(n, "profiler_rank");
-	bool on = false, stack = true;
+	bool on = false, stack = true, memory = false;
 	char text[64];
 
 	import_walk(f, n, "profiler.", rows, NROWS, take_pynative_key);
 	tree_bool(tree_get(n, "enable_profiling"), &on);
 	tree_bool(tree_get(n, "with_stack"), &stack);
+	tree_bool(tree_get(n, "profile_memory"), &memory);
 	if (!on)
 		return;
 	if (first < 1 || last < first) {
@@ -273,6 +274,8 @@ static void take_profiler(struct import *f, const struct tree_node *n)
 	import_set_text(f, "stack", n, stack ? "true" : "false");
 	import_set_text(
 		f, "statistics", n, read_integer(n, "profiler_level", 0) >= 2 ? "true" : "false");
+	if (memory)
+		import_add_word(f, "kinds", "operator_memory");
 	if (ranks && !import_is_empty(ranks))
 		import_set(f, "profile_rank", ranks);
 }
