@@ -362,6 +362,10 @@ const struct config_key config_keys[] = {
 	BOOL(monitor_stderr, "false", "Also print the lines of monitor_log on stderr"),
 	INT(print_interval, "1", 1, STEP_MAX,
 		"Write the lines of monitor_log: loss at every n-th step"),
+	INT(tokens_log_interval, "1", 1, STEP_MAX,
+		"Write the lines of monitor_log: tokens_per_expert at every n-th micro step"),
+	RANGES(tokens_log_layers, "Layers of the decoder that have such lines; empty: all, and "
+				  "those of multi-token prediction"),
 	BOOL(print_loss_mean, "false",
 		"Show the loss in these lines as [now/mean of the epoch], as without sink mode"),
 	INT(epochs, "0", 0, STEP_MAX, "Epochs of the training, for monitor_log; 0: not known"),
