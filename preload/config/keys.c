@@ -387,6 +387,11 @@ const struct config_key config_keys[] = {
 	BOOL(monitor_stderr, "false", "Also print the lines of monitor_log on stderr"),
 	INT(print_interval, "1", 1, STEP_MAX,
 		"Write the loss lines of monitor_log at every n-th step"),
+	INT(tokens_log_interval, "1", 1, STEP_MAX,
+		"Write the tokens_per_expert lines of monitor_log at every n-th micro step"),
+	RANGES(tokens_log_layers,
+		"Layers of the decoder that have tokens_per_expert lines; empty: all layers, and "
+		"those of multi-token prediction"),
 	BOOL(print_loss_mean, "false",
 		"Write the loss in monitor.log as [now/mean of the epoch], as MindSpore "
 		"Transformers "

@@ -114,7 +114,7 @@ static int keep_kind_value(void *state, const struct record_kind *r)
 	bool number = is_number_kind(r->kind->kind);
 	struct stored *s;
 
-	if (train_kinds[r->kind->kind].form >= KIND_BINS)
+	if (!number && train_kinds[r->kind->kind].form != KIND_OPS)
 		return 0;
 	pthread_mutex_lock(&lock);
 	s = store_value(r->word, r->name);

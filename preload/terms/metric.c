@@ -14,5 +14,6 @@ const char *const monitor_log_names[MONITOR_LOG_WORDS + 1] = {
 #include "terms/metrics.def"
 	"loss",
 	"throughput_linearity",
+	"tokens_per_expert",
 	NULL,
 };

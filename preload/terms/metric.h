@@ -15,8 +15,13 @@ enum metric {
 /* Words of key `metrics`, NULL-terminated. */
 extern const char *const metric_names[METRICS + 1];
 
-/* Words of key `monitor_log`: the metrics, and two more words. */
-enum monitor_log_word { MONITOR_LOG_LOSS = METRICS, MONITOR_LOG_LINEARITY, MONITOR_LOG_WORDS };
+/* Words of key `monitor_log`: the metrics, and three more words. */
+enum monitor_log_word {
+	MONITOR_LOG_LOSS = METRICS,
+	MONITOR_LOG_LINEARITY,
+	MONITOR_LOG_TOKENS,
+	MONITOR_LOG_WORDS
+};
 #define METRIC_BITS ((UINT64_C(1) << METRICS) - 1)
 
 extern const char *const monitor_log_names[MONITOR_LOG_WORDS + 1];

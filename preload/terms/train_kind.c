@@ -15,6 +15,7 @@ const struct train_form_info train_forms[KIND_BINS] = {
 	[KIND_VALUE] = {1, "value,"},
 	[KIND_BOUNDS] = {2, "upper,lower,"},
 	[KIND_SAMPLE] = {3, "value,rows,rows_total,"},
+	[KIND_EVENT] = {EVENT_VALUES, "call,address,bytes,allocated,reserved,at_ns,"},
 };
 
 const char train_op_words[TRAIN_OPS_END][8] = {

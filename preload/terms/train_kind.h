@@ -9,7 +9,7 @@
 
 /*
  * The columns between `name,step` and `shape,dtype`: the statistics of key `ops`, one column `value`, two bounds
- * of a value, the mean of some rows of a matrix, or counts in bins; or no file. Values of KIND_SUMMARY: the number of the file of signs (0: none), the CRC-32, then the shares of
+ * of a value, the mean of some rows of a matrix, an event of memory, or counts in bins; or no file. Values of KIND_SUMMARY: the number of the file of signs (0: none), the CRC-32, then the shares of
  * elements in the intervals, and the share of zeros.
  */
 enum train_kind_form {
@@ -17,6 +17,7 @@ enum train_kind_form {
 	KIND_VALUE,
 	KIND_BOUNDS,
 	KIND_SAMPLE,
+	KIND_EVENT,
 	KIND_BINS,
 	KIND_HISTOGRAM,
 	KIND_SUMMARY
@@ -68,15 +69,21 @@ extern const char train_op_words[TRAIN_OPS_END][8];
 /* Number of values of a form before KIND_BINS; their columns, each with a comma at its end. */
 struct train_form_info {
 	uint8_t nvalue;
-	char columns[24];
+	char columns[48];
 };
 extern const struct train_form_info train_forms[KIND_BINS];
 
 /* True if rows of that kind have a single number, which is their first value: of bounds, the upper one. */
 static inline bool is_number_kind(unsigned kind)
 {
-	return train_kinds[kind].form >= KIND_VALUE && train_kinds[kind].form < KIND_BINS;
+	return train_kinds[kind].form >= KIND_VALUE && train_kinds[kind].form < KIND_EVENT;
 }
+
+/*
+ * Indices of the values of a KIND_EVENT, which are integers. NaN: not known; the cell is empty. The last column, `at_ns`, is the
+ * time of the row itself.
+ */
+enum { EVENT_CALL, EVENT_ADDRESS, EVENT_BYTES, EVENT_ALLOCATED, EVENT_RESERVED, EVENT_VALUES };
 
 /* Words that keys `kinds` and `ops` accept, NULL-terminated. */
 extern const char *const train_kind_names[], *const train_op_names[];

@@ -113,6 +113,19 @@ is 'a schedule that is lost: the number, its step and rank' "$status $(json '[d[
 compare numbers other_weight
 like 'a parameter: name, kind, step' "$said" 'First parameter or gradient that differs: layer.weight, param_updated, norm, step 1, rank 1: 2, in B 3'
 
+# A training without calls: its numbers alone are compared.
+for n in numbers numbers_spelled other_rate other_weight; do
+	mkdir "$f/no_calls.$n"
+	cp -r "$f/$n/rank1" "$f/no_calls.$n/"
+	rm "$f/no_calls.$n"/rank1/calls_*
+done
+compare no_calls.numbers no_calls.numbers_spelled
+is 'no_calls_and_the_same_numbers_is_exit_0' "$status $(grep -c '^No difference in [1-9][0-9]* numbers' <<<"$said")" '0 1'
+compare no_calls.numbers no_calls.other_rate
+is 'no_calls_and_another_rate_is_exit_1' "$status $(grep -c 'First number of a step that differs: learning-rate, step 2, rank 1: 0.05, in B 0.1' <<<"$said")" '1 1'
+compare --json no_calls.numbers no_calls.other_weight
+is 'no_calls_and_another_weight_is_exit_1' "$status $(json '[d["kind"][k] for k in ("step", "rank", "a", "b")], d["same"]')" '1 ([1, 1, 2, 3], False)'
+
 # ---- too little in common ----
 
 compare --step 50 good same

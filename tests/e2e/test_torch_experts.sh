@@ -44,6 +44,22 @@ new_out
 train PROBE_KINDS=tokens_per_expert,expert_balance PROBE_ROUTER_TARGETS='layers\.[01]\.'
 same_output 'some routers, no capacity'
 is 'targets; without a capacity no drop rate' "$(differing 'layers.[23]|drop_rate|router_similarity|entropy')" '88 [] []'
+# ---- the lines of MindSpore Transformers' MoeMonitor (2.1.0): json.dumps() of a dictionary in this order ----
+new_out
+train PROBE_MONITOR_LOG=tokens_per_expert PROBE_TOKENS_LOG_INTERVAL=2 PROBE_TOKENS_LOG_LAYERS='[0-1, 3]'
+same_output 'lines of tokens'
+python3 - "$tmp/truth" >"$tmp/lines" <<'PY'
+import collections, json, re, sys
+tokens = collections.defaultdict(list)
+for line in open(sys.argv[1]):
+    step, kind, name, value = line.split()
+    if kind == "tokens_per_expert":
+        tokens[int(step), int(re.search(r"layers\.(\d+)\.", name)[1])].append(int(float(value)))
+for (step, layer), n in sorted(tokens.items()):
+    if (step + 1) % 2 == 0 and layer != 2:
+        print(json.dumps({"iter": step + 1, "step": step + 1, "micro_step": 0, "block": "decoder", "layer": layer, "tpe": [n]}))
+PY
+ok "lines of tokens: every second micro step, three layers ($(grep -c . "$tmp/lines"))" diff "$tmp/lines" "$(echo "$out"/*/monitor.log)"
 # ---- split sizes of all_to_all ----
 new_out
 torchrun_plain 2 tests/apps/py/expert_parallel.py

@@ -52,7 +52,7 @@ like "$what: but what is asked for" "$("$probe" export --format trace --step 3 -
 "$probe" export --format insight "$out" >"$tmp/said" 2>&1
 like "$what: so does insight" "$(cat "$tmp/said")" 'steps 2-3, rank 1,'
 is "$what: insight's folder" "$(cd "$out" && ls -d profile/*/* 2>&1)" 'profile/rank_1/rank1_ascend_pt'
-memory() { # memory_record.csv against the scalars: as many rows, MiB that differ, cells that are known, and rows of operators
+memory() { # memory_record.csv against the scalars: as many rows, MiB that differ, cells that are known; are there blocks of operators
 	python3 -c 'import csv, glob, sys
 out, rank = sys.argv[1:]
 rss = [float(r["value"]) for f in sorted(glob.glob(f"{out}/**/rank{rank}/scalars_*.csv", recursive=True)) for r in csv.DictReader(open(f))
@@ -60,10 +60,13 @@ rss = [float(r["value"]) for f in sorted(glob.glob(f"{out}/**/rank{rank}/scalars
 a, b = ([r for r in csv.DictReader(open(f"{out}/profile/rank_{rank}/rank{rank}_ascend_pt/ASCEND_PROFILER_OUTPUT/{n}_{m}.csv"))]
         for n, m in (("memory", "record"), ("operator", "memory")))
 print(len(rss), len(a), [x for x, r in zip(rss, a) if abs(x / 2**20 - float(r["Total Reserved(MB)"])) > 1e-6],
-      sorted({k for r in a for k, v in r.items() if v}), all(float(x["Timestamp(us)"]) < float(y["Timestamp(us)"]) for x, y in zip(a, a[1:])), len(b))' "$out" 1
+      sorted({k for r in a for k, v in r.items() if v}), all(float(x["Timestamp(us)"]) < float(y["Timestamp(us)"]) for x, y in zip(a, a[1:])), any(r["Name"] for r in b))' "$out" 1
 }
-is "$what: insight's memory is the resident set; what an allocator gave out is not known" "$(memory)" \
-	"2 2 [] ['Component', 'Device Type', 'Timestamp(us)', 'Total Reserved(MB)'] True 0"
+is "$what: insight's memory is the resident set, and blocks of operators" "$(memory)" \
+	"2 2 [] ['Component', 'Device Type', 'Timestamp(us)', 'Total Reserved(MB)'] True True"
+is "$what: blocks of its steps alone, of its rank alone" "$(cd "$out" && ls rank*/operator_memory_*.csv; cut -d, -f3 rank1/operator_memory_*.csv | sort -u | tr '\n' ' ')" \
+	"rank1/operator_memory_0-99.csv
+2 3 step "
 called() { # FILE: do calls of that trace have stacks, statistics
 	python3 -c 'import json, sys
 a = [x.get("args", {}) for x in json.load(open(sys.argv[1]))["traceEvents"]]
@@ -73,7 +76,8 @@ is "$what: stacks in the trace" "$(called "$tmp/t.json")" 'True False'
 like "$what: in words" "$(PROBE_OUTPUT_DIR=$tmp/nowhere "$probe" config -c "$tmp/config.yaml" --explain 2>&1)" 'calls only in a window: steps \["2-3"\], ranks \[1\]'
 
 what='level 0'
-window 'profile_start_step: 2\nprofile_stop_step: 2'
+window 'profile_start_step: 2\nprofile_stop_step: 2\nprofile_memory: False'
+is "$what: without profile_memory no blocks" "$(ls "$out"/rank*/operator_memory_*.csv 2>/dev/null)" ''
 is "$what: one step of both ranks" "$(rows "$out" "$steps")" "{'rank0': ['1'], 'rank1': ['1']}"
 contract "$what" "$out"
 is "$what: neither stacks nor values" "$(rows "$out" "$levels")" '(False, False)'
@@ -87,4 +91,15 @@ is "$what: from its first step to the end, on the stage's first rank" "$(rows "$
 is "$what: stacks and values" "$(rows "$out" "$levels")" '(True, True)'
 "$probe" export --format trace -o "$tmp/t.json" "$out" >"$tmp/said" 2>&1
 is "$what: both in the trace" "$(called "$tmp/t.json")" 'True True'
+
+# torch.profiler, in the same process, is the truth: each block of the step that it profiles.
+what='blocks of memory'
+new_out
+run_script "$tmp/with" 0 RANK=0 WORLD_SIZE=1 LD_PRELOAD="$lib" PROBE_OUTPUT_DIR="$out" PROBE_PRESET=ops PROBE_KINDS=operator_memory PROBE_SCALARS=true PROBE_PROFILE_STEP='[1]' \
+	tests/apps/py/memory_blocks.py "$tmp/blocks"
+told=$(python3 tests/e2e/memory_truth.py rows "$out/rank0" "$tmp/blocks")
+ok "$what: address and size of each one that is given out or taken back ($told)" grep -qE '^([0-9]+) of \1, [1-9]' <<<"$told"
+"$probe" export --format insight "$out" >"$tmp/said" 2>&1
+like "$what: in operator_memory.csv, with the operator in progress, its times, nothing that is not known" \
+	"$(python3 tests/e2e/memory_truth.py profile "$out/rank0" "$tmp/blocks")" '[0-9]+ blocks [1-9] of 10 with a name; empty: 9'
 finish

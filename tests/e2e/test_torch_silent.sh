@@ -25,4 +25,27 @@ is '... and no fault: a frozen layer looks the same' "$(faults)" ''
 fault_case clip_local 2 PROBE_PRESET=state
 found 'norms that clip are not the same: both, with their ranks' unequal \
 	'^step 0: grad-norm is [0-9.]+ on rank [01] and [0-9.]+ on rank [01] .* must agree on it: each clips by the norm of its own part'
+# A parameter that takes no part in the forward pass: DDP of that one step reduces nothing, and does not report it (pytorch/pytorch#128949).
+cat >"$tmp/unused.py" <<'PY'
+import torch, torch.nn as nn, torch.distributed as dist
+dist.init_process_group("gloo")
+torch.manual_seed(0)
+class Toy(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 4)
+    def forward(self, x):
+        return self.a(x)
+model = nn.parallel.DistributedDataParallel(Toy())
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+torch.manual_seed(dist.get_rank())
+model(torch.randn(2, 4)).mean().backward()
+optimizer.step()
+dist.destroy_process_group()
+PY
+new_out
+torchrun_with 2 PROBE_PRESET=state "$tmp/unused.py"
+found 'a step whose gradients were not reduced: the parameter that differs, and that a broadcast had made it equal' replicas \
+	'^step 0: a\.weight is not the same on ranks 0,1, where a broadcast made them equal and no gradients were reduced'
+is '... a note: ranks that train by themselves between averages look the same' "$(faults)" ''
 finish

@@ -193,6 +193,20 @@ static void logsumexp_bounds_the_largest_logit(void **state)
 }
 
 /* The means over the rows i for which takes(i). */
+/* The logits with a causal mask. */
+static const void *mask_logits(void)
+{
+	static double masked[BATCH][HEADS][TOKENS][TOKENS];
+
+	for (int b = 0; b < BATCH; b++)
+		for (int h = 0; h < HEADS; h++)
+			for (int i = 0; i < TOKENS; i++)
+				for (int j = 0; j < TOKENS; j++)
+					masked[b][h][i][j] =
+						j <= i ? logits[b][h][i][j] : -(double)INFINITY;
+	return masked;
+}
+
 static void spread_is(uint64_t rows_max, const int *row, int n)
 {
 	struct buffer a = tensor_of(q, DT_FLOAT64, 8, 4, dims, strides);
@@ -219,6 +233,13 @@ static void spread_is(uint64_t rows_max, const int *row, int n)
 	assert_int_equal(s.rows_total, TOKENS);
 	assert_true(fabsl(s.entropy - entropy / n) < 1e-12L &&
 		    fabsl(s.softmax_max - most / n) < 1e-12L);
+	a = tensor_of(mask_logits(), DT_FLOAT64, 8, 4, square, steps);
+	assert_true(compute_logits_spread(&a, rows_max, &s));
+	assert_int_equal(s.rows, n);
+	assert_true(fabsl(s.entropy - entropy / n) < 1e-12L &&
+		    fabsl(s.softmax_max - most / n) < 1e-12L);
+	a = tensor_of(mask_logits(), DT_FLOAT64, 8, 3, square + 1, steps + 1);
+	assert_false(compute_logits_spread(&a, rows_max, &s));
 }
 
 static void entropy_of_all_rows_and_of_some(void **state)

@@ -94,6 +94,8 @@ static const struct {
 	{"monitor_log", "false", "[\"local_norm\", \"adam_norm\"]", "Adam_norm, local_norm"},
 	{"monitor_stderr", "false", "true", "yes"},
 	{"print_interval", "1", "10", "10"},
+	{"tokens_log_interval", "1", "10", "10"},
+	{"tokens_log_layers", "[]", "[\"0-3\", 8]", "0-3,8"},
 	{"print_loss_mean", "false", "true", "on"},
 	{"epochs", "0", "2", "2"},
 	{"steps_per_epoch", "0", "6500", "6500"},

@@ -305,7 +305,7 @@ static void pynative_sections(void **state)
 		"  train_state: {local_norm: [layers.0, 'a+b'], local_loss: True, device_norm: "
 		"embed, device_loss: True}\n"
 		"  tensorboard: {output_dir: ./tb, log_interval: 1, queue_size: 10}\n"
-		"  moe_monitor: {save_tokens_per_expert_interval: null, target_layers: 2}\n"
+		"  moe_monitor: {save_tokens_per_expert_interval: 3, target_layers: 2}\n"
 		"  health_checkpoint: {embedding_local_norm_threshold: 5.5, "
 		"global_norm_skip_threshold: 7.0, global_norm_skip_time: 4}\n"
 		"training: {steps: 10, local_batch_size: 2, global_batch_size: 16, max_norm: 1.0, "
@@ -320,7 +320,10 @@ static void pynative_sections(void **state)
 	(void)state;
 	load_import(&c, text, env, &l);
 	assert_int_equal(problems_of(&l), 0);
-	assert_key(&c, "monitor_log", "[\"local_norm\", \"local_loss\", \"device_local_loss\"]");
+	assert_key(&c, "monitor_log",
+		"[\"local_norm\", \"local_loss\", \"device_local_loss\", \"tokens_per_expert\"]");
+	assert_key(&c, "tokens_log_interval", "3");
+	assert_key(&c, "tokens_log_layers", "[\"0-1\"]");
 	assert_key(&c, "metrics_targets", "[\"layers\\\\.0\", \"a\\\\+b\", \"embed\"]");
 	assert_key(&c, "tensorboard_dir", "\"/job/dir/tb\"");
 	assert_key(&c, "tensorboard_ranks", "[3]");
@@ -404,9 +407,11 @@ static void wrong_values(void **state)
 		{"monitor_config:\n  monitor_on: True\n  local_norm_format: tb\n",
 			"f.json:3:3: local_norm_format: \"tb\": accepted: log, tensorboard, or a "
 			"list of both"},
-		{"monitor:\n  moe_monitor:\n    save_tokens_per_expert_interval: 5\n",
-			"f.json:3:5: save_tokens_per_expert_interval: refused: tokens for each "
-			"expert"},
+		{"monitor:\n  moe_monitor:\n    save_tokens_per_expert_interval: 0\n",
+			"f.json:3:5: save_tokens_per_expert_interval: accepted: null or an integer "
+			"above 0"},
+		{"monitor:\n  moe_monitor:\n    target_layers: [0, -1]\n",
+			"f.json:3:5: target_layers: accepted: an integer above 0, or a list"},
 		{"monitor:\n  train_state:\n    local_norm: {a: b}\n",
 			"f.json:3:5: local_norm: accepted: true, false, a text, or a list"},
 		{"profiler:\n  enable_profiling: True\n  start_step: 5\n  end_step: 4\n",

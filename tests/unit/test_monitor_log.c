@@ -194,6 +194,124 @@ static void lines(void **state)
 	rank_drop(&r);
 }
 
+/* ---- tokens of experts ---- */
+
+static void put_tokens(
+	struct chain *c, const char *name, uint32_t step, uint32_t micro, double tokens)
+{
+	uint32_t bytes =
+		(uint32_t)(sizeof(struct journal_kind_row) + 8 + strlen(name) + 3 + 7) & ~7u;
+	struct journal_kind_row *e = chain_reserve(c, bytes, NO_WAKE);
+
+	assert_non_null(e);
+	memset(e, 0, bytes);
+	*e = (struct journal_kind_row){.e = {.bytes = bytes, .type = JE_KIND, .n = 1},
+		.count = 1,
+		.step = step,
+		.micro_step = micro,
+		.kind = TK_TOKENS,
+		.dtype = DT_FLOAT64};
+	memcpy(e + 1, &tokens, 8);
+	strcpy((char *)(e + 1) + 8, name);
+	chain_publish(c, bytes);
+}
+
+/* Two steps of two micro steps and five routers. */
+static void assert_token_lines(const struct config *cfg, const char *want)
+{
+	static const char *const routers[] = {"model.decoder.layers.2.mlp.router",
+		"model.decoder.layers.10.mlp.router", "mtp.layers.0.transformer_layer.mlp.router",
+		"mtp.layers.1.mtp_model_layer.layers.3.mlp.router", "gate"};
+	struct rank r;
+	struct chain c = {0};
+	char name[96], *text;
+
+	rank_make(&r, 1 << 20);
+	open_log(&r, cfg);
+	assert_int_equal(chain_attach(&c, &r.j, 1), 0);
+	for (uint32_t pass = 0; pass < 4; pass++)
+		for (unsigned i = 0; i < sizeof(routers) / sizeof(*routers); i++) {
+			double tokens[] = {10 * i + pass + 1, pass % 2, 3, 101 + pass / 2};
+
+			for (int k = 0; k < 4; k++) {
+				snprintf(name, sizeof(name), "%s/expert_%d", routers[i], k);
+				put_tokens(&c, name, pass / 2, pass % 2, tokens[k]);
+			}
+		}
+	atomic_store(&r.j.head->step, 2);
+	atomic_store(&r.j.head->state, JS_ENDED);
+	assert_int_equal(drain_all(&r.drain, true), 0);
+	text = log_text(&r);
+	assert_string_equal(text, want);
+	free(text);
+	rank_drop(&r);
+}
+
+/* The lines that MindSpore Transformers 2.1.0's own MoeMonitor logged of these numbers; `gate` has no layer. */
+static void tokens_lines(void **state)
+{
+	static struct range ten[] = {{10, 10}};
+	struct config cfg = {.alerts = (char *)"",
+		.monitor_log = UINT64_C(1) << MONITOR_LOG_TOKENS,
+		.print_interval = 1,
+		.tokens_log_interval = 1};
+
+	(void)state;
+	assert_token_lines(&cfg,
+		"{\"iter\": 1, \"step\": 1, \"micro_step\": 0, \"block\": \"decoder\", \"layer\": "
+		"2, \"tpe\": [[1, 0, 3, 101]]}\n"
+		"{\"iter\": 2, \"step\": 1, \"micro_step\": 1, \"block\": \"decoder\", \"layer\": "
+		"2, \"tpe\": [[2, 1, 3, 101]]}\n"
+		"{\"iter\": 1, \"step\": 1, \"micro_step\": 0, \"block\": \"decoder\", \"layer\": "
+		"10, \"tpe\": [[11, 0, 3, 101]]}\n"
+		"{\"iter\": 2, \"step\": 1, \"micro_step\": 1, \"block\": \"decoder\", \"layer\": "
+		"10, \"tpe\": [[12, 1, 3, 101]]}\n"
+		"{\"iter\": 1, \"step\": 1, \"micro_step\": 0, \"block\": \"mtp\", \"mtp_idx\": 0, "
+		"\"layer\": 0, \"tpe\": [[21, 0, 3, 101]]}\n"
+		"{\"iter\": 2, \"step\": 1, \"micro_step\": 1, \"block\": \"mtp\", \"mtp_idx\": 0, "
+		"\"layer\": 0, \"tpe\": [[22, 1, 3, 101]]}\n"
+		"{\"iter\": 1, \"step\": 1, \"micro_step\": 0, \"block\": \"mtp\", \"mtp_idx\": 1, "
+		"\"layer\": 3, \"tpe\": [[31, 0, 3, 101]]}\n"
+		"{\"iter\": 2, \"step\": 1, \"micro_step\": 1, \"block\": \"mtp\", \"mtp_idx\": 1, "
+		"\"layer\": 3, \"tpe\": [[32, 1, 3, 101]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"decoder\", \"layer\": "
+		"2, \"tpe\": [[3, 0, 3, 102]]}\n"
+		"{\"iter\": 4, \"step\": 2, \"micro_step\": 1, \"block\": \"decoder\", \"layer\": "
+		"2, \"tpe\": [[4, 1, 3, 102]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"decoder\", \"layer\": "
+		"10, \"tpe\": [[13, 0, 3, 102]]}\n"
+		"{\"iter\": 4, \"step\": 2, \"micro_step\": 1, \"block\": \"decoder\", \"layer\": "
+		"10, \"tpe\": [[14, 1, 3, 102]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"mtp\", \"mtp_idx\": 0, "
+		"\"layer\": 0, \"tpe\": [[23, 0, 3, 102]]}\n"
+		"{\"iter\": 4, \"step\": 2, \"micro_step\": 1, \"block\": \"mtp\", \"mtp_idx\": 0, "
+		"\"layer\": 0, \"tpe\": [[24, 1, 3, 102]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"mtp\", \"mtp_idx\": 1, "
+		"\"layer\": 3, \"tpe\": [[33, 0, 3, 102]]}\n"
+		"{\"iter\": 4, \"step\": 2, \"micro_step\": 1, \"block\": \"mtp\", \"mtp_idx\": 1, "
+		"\"layer\": 3, \"tpe\": [[34, 1, 3, 102]]}\n");
+	cfg.tokens_log_interval = 3;
+	assert_token_lines(&cfg,
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"decoder\", \"layer\": "
+		"2, \"tpe\": [[3, 0, 3, 102]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"decoder\", \"layer\": "
+		"10, \"tpe\": [[13, 0, 3, 102]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"mtp\", \"mtp_idx\": 0, "
+		"\"layer\": 0, \"tpe\": [[23, 0, 3, 102]]}\n"
+		"{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": \"mtp\", \"mtp_idx\": 1, "
+		"\"layer\": 3, \"tpe\": [[33, 0, 3, 102]]}\n");
+	cfg.tokens_log_interval = 1;
+	cfg.tokens_log_layers = (struct ranges){.item = ten, .n = 1};
+	assert_token_lines(&cfg, "{\"iter\": 1, \"step\": 1, \"micro_step\": 0, \"block\": "
+				 "\"decoder\", \"layer\": 10, \"tpe\": [[11, 0, 3, 101]]}\n"
+				 "{\"iter\": 2, \"step\": 1, \"micro_step\": 1, \"block\": "
+				 "\"decoder\", \"layer\": 10, \"tpe\": [[12, 1, 3, 101]]}\n"
+				 "{\"iter\": 3, \"step\": 2, \"micro_step\": 0, \"block\": "
+				 "\"decoder\", \"layer\": 10, \"tpe\": [[13, 0, 3, 102]]}\n"
+				 "{\"iter\": 4, \"step\": 2, \"micro_step\": 1, \"block\": "
+				 "\"decoder\", \"layer\": 10, \"tpe\": [[14, 1, 3, 102]]}\n");
+}
+
 /* Only the first part of each line of the loss, for steps 0 to n - 1. */
 static char *heads_of_run(const struct config *cfg, uint32_t from, uint32_t n)
 {
@@ -390,6 +508,7 @@ int main(void)
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(lines),
 		cmocka_unit_test(places),
+		cmocka_unit_test(tokens_lines),
 		cmocka_unit_test(given_log_again),
 		cmocka_unit_test(killed_log),
 		cmocka_unit_test(no_log),

@@ -12,6 +12,7 @@
 #include "session/state.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
+#include "wrappers/mindspore/attention_values.h"
 #include "wrappers/mindspore/kernel_phase.h"
 
 #define PREFIX "ms::"
@@ -43,6 +44,7 @@ static struct ms_kernel *make_kernel_row(enum kernel_way way, const char *name, 
 	k->cxx.kind = (struct kind){.name = k->name, .op = k->name};
 	k->update = update_kernel_of(name);
 	k->counts_steps = strcmp(name, "AssignAdd") == 0;
+	k->is_softmax = is_softmax_kernel(name);
 	k->takes_root = strcmp(name, "Sqrt") == 0;
 	s = &k->cxx.spec;
 	s->lib = &adapter_ms_kernel;

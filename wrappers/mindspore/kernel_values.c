@@ -17,6 +17,7 @@
 #include "training/steps/scalar.h"
 #include "wrappers/cxx/cxx_work.h"
 #include "wrappers/mindspore/layout/kernel_layout.h"
+#include "wrappers/mindspore/attention_values.h"
 #include "wrappers/mindspore/kernel_phase.h"
 #include "wrappers/mindspore/parameters.h"
 
@@ -329,6 +330,13 @@ static void see_before(void *arg)
 		handle_inputs(r);
 }
 
+static void see_softmax(void *arg)
+{
+	const struct kernel_run *r = arg;
+
+	ms_record_softmax(r->in);
+}
+
 static void record_after_kernel(void *arg)
 {
 	const struct kernel_run *r = arg;
@@ -399,6 +407,8 @@ bool ms_values_before(const struct ms_kernel *k, const void *node, const struct 
 			ms_graph_has_backward();
 		return r.flows;
 	}
+	if (k->is_softmax && is_softmax_due())
+		handle_apart(see_softmax, &r);
 	if (k->update || ms_gradients_wait() || (r.flows && ms_graph_gradients_wait()))
 		handle_apart(see_before, &r);
 	return k->update || k->takes_root || r.flows || !ms_graph_runs();

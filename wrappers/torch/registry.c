@@ -23,6 +23,7 @@
 #include "wrappers/torch/passes/module_call.h"
 #include "wrappers/torch/passes/module_dump.h"
 #include "wrappers/torch/passes/step_boundary.h"
+#include "wrappers/torch/numbers/block_memory.h"
 #include "wrappers/torch/numbers/sure_norm.h"
 #include "wrappers/torch/tensors/on_device.h"
 #include "wrappers/torch/tensors/tensor.h"
@@ -102,6 +103,9 @@ static const struct watched {
 	 * c10/core/Allocator.h
 	 */
 	{"c10::reportMemoryUsageToProfiler", "plLLp", SCOPE_MEMORY, CT_VOID},
+	/* Called for each block of the host's memory. c10/core/CPUAllocator.cpp */
+	{"c10::ProfiledCPUMemoryReporter::New", "ppL", SCOPE_HOST_GIVEN, CT_VOID},
+	{"c10::ProfiledCPUMemoryReporter::Delete", "pp", SCOPE_HOST_TAKEN, CT_VOID},
 	{"c10d::Reducer::run_comm_hook", "pp", SCOPE_BUCKET, CT_STRUCT},
 	{"torch::autograd::AccumulateGrad::AccumulateGrad", "pp", SCOPE_LEAF, CT_VOID},
 	{"torch::autograd::Engine::evaluate_function", "ppppp", SCOPE_NODE, CT_VOID},
@@ -156,7 +160,9 @@ static bool may_be_torch_symbol(const char *s)
 	       strcmp(s, "_ZN2at14RecordFunctionC2ENS_11RecordScopeE") == 0 ||
 	       strncmp(s, "_ZN2at4_ops18_amp_update_scale_4call", 36) == 0 ||
 	       (strncmp(s, "_ZN3c1027reportMemoryUsageToProfiler", 36) == 0 &&
-		       scalar_is_wanted(SCALAR_MEMORY_ALLOCATOR)) ||
+		       (scalar_is_wanted(SCALAR_MEMORY_ALLOCATOR) || is_block_memory_wanted())) ||
+	       (strncmp(s, "_ZN3c1025ProfiledCPUMemoryReporter", 34) == 0 &&
+		       is_block_memory_wanted()) ||
 	       (strncmp(s, "_ZN5torch8autograd14AccumulateGradC", 35) == 0 &&
 		       (get_calls_keys(config_now())->backward || wants_gradients() ||
 			       torch_leaves_wanted())) ||

@@ -14,7 +14,6 @@
 #include "text/text.h"
 
 #define OF_THE_TRAINING FT_ANY, FH_QUIET, "", ""
-#define TOKENS "tokens for each expert are counted by the model's own code"
 
 static const struct import_row rows[] = {
 	{"monitor.train_state", "", FT_MAP, FH_GROUP, "", ""},
@@ -28,9 +27,9 @@ static const struct import_row rows[] = {
 		"every step has its numbers in event files"},
 	{"monitor.tensorboard.queue_size", "", FT_ANY, FH_QUIET, "", ""},
 	{"monitor.moe_monitor", "", FT_MAP, FH_GROUP, "", ""},
-	{"monitor.moe_monitor.save_tokens_per_expert_interval", "", FT_INT, FH_REFUSE, "",
-		"refused: " TOKENS},
-	{"monitor.moe_monitor.target_layers", "", FT_ANY, FH_QUIET, "", ""},
+	{"monitor.moe_monitor.save_tokens_per_expert_interval", "tokens_log_interval", FT_INT,
+		FH_OWN, "", ""},
+	{"monitor.moe_monitor.target_layers", "tokens_log_layers", FT_ANY, FH_OWN, "", ""},
 	{"monitor.health_checkpoint", "", FT_MAP, FH_OWN, "", ""},
 	{"health.embedding_local_norm_threshold", "embedding_local_norm_threshold", FT_NUMBER,
 		FH_OWN, "", ""},
@@ -244,6 +243,52 @@ static void take_skip_on_nan(struct import *f, const struct tree_node *n)
 	import_set_text(f, "global_norm_spike_count_threshold", n, text);
 }
 
+/* ---- tokens of experts ---- */
+
+static bool is_number_from(const struct tree_node *n, double least)
+{
+	double v;
+
+	return n->kind == TREE_SCALAR && tree_is_integer(n) && tree_number(n, &v) && v >= least;
+}
+
+static void take_tokens_interval(struct import *f, const struct tree_node *n)
+{
+	if (tree_is_null(n))
+		return;
+	if (!is_number_from(n, 1)) {
+		import_wrong(f, n, "accepted: null or an integer above 0; no tokens are logged");
+		return;
+	}
+	import_set(f, "tokens_log_interval", n);
+	log_metric(f, "tokens_per_expert");
+}
+
+/* An integer: that many layers from the first one on; a list: these layers. */
+static void take_tokens_layers(struct import *f, const struct tree_node *n)
+{
+	bool valid = is_number_from(n, 1);
+	char text[32];
+	double v;
+
+	if (tree_is_null(n))
+		return;
+	if (n->kind == TREE_LIST) {
+		valid = n->child != NULL;
+		for (const struct tree_node *e = n->child; e; e = e->next)
+			valid = valid && is_number_from(e, 0);
+		if (valid)
+			import_set(f, "tokens_log_layers", n);
+	} else if (valid && tree_number(n, &v)) {
+		snprintf(text, sizeof(text), "0-%.0f", v - 1);
+		import_set_text(f, "tokens_log_layers", n, text);
+	}
+	if (!valid)
+		import_wrong(f, n,
+			"accepted: an integer above 0, or a list of integers of 0 or more; all "
+			"layers are logged");
+}
+
 /* ---- profiler ---- */
 
 static void take_pynative_key(
@@ -253,12 +298,13 @@ static void take_profiler(struct import *f, const struct tree_node *n)
 {
 	double first = read_integer(n, "start_step", 1), last = read_integer(n, "end_step", 1);
 	const struct tree_node *ranks = tree_get(n, "profiler_rank");
-	bool on = false, stack = true;
+	bool on = false, stack = true, memory = false;
 	char text[64];
 
 	import_walk(f, n, "profiler.", rows, NROWS, take_pynative_key);
 	tree_bool(tree_get(n, "enable_profiling"), &on);
 	tree_bool(tree_get(n, "with_stack"), &stack);
+	tree_bool(tree_get(n, "profile_memory"), &memory);
 	if (!on)
 		return;
 	if (first < 1 || last < first) {
@@ -273,6 +319,8 @@ static void take_profiler(struct import *f, const struct tree_node *n)
 	import_set_text(f, "stack", n, stack ? "true" : "false");
 	import_set_text(
 		f, "statistics", n, read_integer(n, "profiler_level", 0) >= 2 ? "true" : "false");
+	if (memory)
+		import_add_word(f, "kinds", "operator_memory");
 	if (ranks && !import_is_empty(ranks))
 		import_set(f, "profile_rank", ranks);
 }
@@ -287,6 +335,10 @@ static void take_pynative_key(
 		import_walk(f, n, "health.", rows, NROWS, take_pynative_key);
 	else if (strcmp(row->ours, "local_norm") == 0)
 		take_norms(f, n);
+	else if (strcmp(row->ours, "tokens_log_interval") == 0)
+		take_tokens_interval(f, n);
+	else if (strcmp(row->ours, "tokens_log_layers") == 0)
+		take_tokens_layers(f, n);
 	else if (strcmp(key, "output_dir") == 0)
 		take_event_folder(f, n);
 	else if (strcmp(key, "embedding_local_norm_threshold") == 0)

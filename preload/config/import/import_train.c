@@ -419,6 +419,8 @@ static void take_profile(struct import *f, const struct tree_node *at)
 	import_set_text(f, "preset", at, "ops");
 	import_set_text(f, "stack", at, level >= 1 ? "true" : "false");
 	import_set_text(f, "statistics", at, level >= 2 ? "true" : "false");
+	if (is_true(f->top, "profile_memory", true))
+		import_add_word(f, "kinds", "operator_memory");
 	if (ranks && !import_is_empty(ranks))
 		import_set(f, "profile_rank", ranks);
 	else if (is_true(f->top, "profile_pipeline", false))

@@ -13,6 +13,8 @@ struct monitor_keys {
 	uint64_t monitor_log; /* which lines: bits of enum monitor_log_word (terms/metric.h) */
 	bool monitor_stderr; /* write these lines to stderr, too */
 	int64_t print_interval; /* steps */
+	int64_t tokens_log_interval; /* micro steps */
+	struct ranges tokens_log_layers; /* empty: all */
 	bool print_loss_mean; /* when the loss is printed, also print its mean over the epoch */
 	int64_t epochs, steps_per_epoch, total_steps; /* 0: not known */
 	enum config_monitor_layout monitor_layout;

@@ -159,11 +159,15 @@ static void write_statistic(struct text *out, enum train_op op, const struct jou
 	}
 }
 
-/* Without a lower bound the cell is empty: -Inf says the same. */
+/* Without a lower bound the cell is empty: -Inf says the same. The numbers of an event are integers, or not known. */
 static void write_kind_number(
 	struct text *out, const struct journal_kind_row *k, double v, unsigned column)
 {
-	if (train_kinds[k->kind].form != KIND_BOUNDS || !column || v > -__builtin_inf() || v != v)
+	if (train_kinds[k->kind].form == KIND_EVENT) {
+		if (v == v)
+			write_number(out, v, true);
+	} else if (train_kinds[k->kind].form != KIND_BOUNDS || !column || v > -__builtin_inf() ||
+		   v != v)
 		write_number(out, v, false);
 }
 
@@ -183,7 +187,8 @@ static void write_kind_shape(struct text *out, const struct record_kind *r)
 		text_char(out, '"');
 }
 
-static void put_kind_row(struct text *out, const struct record_kind *r)
+static void put_kind_row(
+	struct text *out, const struct record_kind *r, const struct clock_base *clock)
 {
 	const struct journal_kind_row *k = r->kind;
 	const struct dtype_info *d = dtype_info(k->dtype);
@@ -209,6 +214,10 @@ static void put_kind_row(struct text *out, const struct record_kind *r)
 			write_kind_number(out, k, r->value[i], i);
 			put_comma(out);
 		}
+	if (train_kinds[k->kind].form == KIND_EVENT) {
+		text_u64(out, clock_to_real(clock, k->tick));
+		put_comma(out);
+	}
 	write_kind_shape(out, r);
 	put_comma(out);
 	csv_field_max(out, r->dtype_prefix, ROW_STRING_MAX);
@@ -269,7 +278,7 @@ static int write_kind_row(void *state, const struct record_kind *r)
 
 	struct text row = text_over(at, cap);
 
-	put_kind_row(&row, r);
+	put_kind_row(&row, r, &s->files->j->head->clock);
 	files_took(s->files, o, row.len);
 	return 0;
 }

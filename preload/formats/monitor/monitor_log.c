@@ -9,6 +9,7 @@
  *	Epoch:[%3d/%3d], step:[%5d/%5d] <metric>: %s
  *	opt_global_step: %d, skip_data_grad_norm_threshold: %s, is_skip: [ True]
  *	Current global norm %s of step %d has been %d consecutive times greater than threshold: %s
+ *	lines of tokens_lines.h
  *
  * Numbers of a step are kept until step() ends it, because threads are drained one after the other. They are written as
  * text with the pass, so that after a crash each line is there once.
@@ -27,6 +28,7 @@
 #include "terms/scalar.h"
 #include "text/text.h"
 #include "terms/train_kind.h"
+#include "formats/monitor/tokens_lines.h"
 #include "sink/format.h"
 
 #define LOG_FILE "monitor.log"
@@ -41,7 +43,7 @@ struct kept_number {
 	uint32_t bytes, step;
 	double value;
 	uint16_t which; /* enum scalar, or SCALARS + enum train_kind */
-	uint16_t group; /* JOURNAL_NO_GROUP: for all groups */
+	uint16_t group; /* JOURNAL_NO_GROUP: for all groups; of tokens_per_expert: the micro step */
 	char name[];
 };
 
@@ -53,6 +55,7 @@ struct log_progress {
 	double sum; /* sum of the epoch's losses */
 	uint64_t losses;
 	uint64_t withheld; /* number of optimizer steps that were withheld */
+	uint64_t micro_steps; /* of the steps whose lines are written */
 };
 
 struct monitor_log {
@@ -133,19 +136,26 @@ static int keep_log_scalar(void *state, const struct record_scalar *e)
 				      "");
 }
 
+static bool logs_tokens(const struct monitor_log *m)
+{
+	return get_monitor_keys(m->files->cfg)->monitor_log >> MONITOR_LOG_TOKENS & 1;
+}
+
 static int keep_log_kind(void *state, const struct record_kind *r)
 {
 	struct monitor_log *m = state;
 
 	m->before = m->len;
 	m->stepped = false;
-	if (r->kind->kind < TK_LOCAL_NORM || r->kind->e.n != 1)
+	if (r->kind->kind < TK_LOCAL_NORM || r->kind->e.n != 1 ||
+		(r->kind->kind == TK_TOKENS && !logs_tokens(m)))
 		return 0;
 	return keep_number(m,
 		&(struct kept_number){.step = r->kind->step,
 			.value = r->value[0],
 			.which = (uint16_t)(SCALARS + r->kind->kind),
-			.group = JOURNAL_NO_GROUP},
+			.group = r->kind->kind == TK_TOKENS ? (uint16_t)r->kind->micro_step
+							    : JOURNAL_NO_GROUP},
 		r->name);
 }
 
@@ -490,6 +500,47 @@ static bool add_metric_lines(
 	return true;
 }
 
+static bool add_tokens_line(void *arg, const struct text *line)
+{
+	return add_log_text(arg, line);
+}
+
+/* The micro steps before the first step whose lines are written are not known: as many in each as that one has. */
+static bool add_tokens_lines(
+	struct monitor_log *m, const struct step_numbers *s, const struct log_place *p)
+{
+	const struct monitor_keys *keys = get_monitor_keys(m->files->cfg);
+	struct token_count *count = malloc((s->n + 1) * sizeof(*count));
+	uint32_t micro_steps = 1;
+	size_t n = 0;
+	bool ok;
+
+	if (!count)
+		return false;
+	for (size_t i = 0; i < s->n; i++) {
+		const struct kept_number *k = s->at[i];
+
+		if (k->which != SCALARS + TK_TOKENS)
+			continue;
+		count[n++] = (struct token_count){
+			.name = k->name, .tokens = (uint64_t)k->value, .micro_step = k->group};
+		if (k->group >= micro_steps)
+			micro_steps = k->group + 1u;
+	}
+	if (!m->now.micro_steps)
+		m->now.micro_steps = (p->global - 1) * micro_steps;
+
+	struct tokens_step step = {.step = p->global,
+		.micro_steps_before = m->now.micro_steps,
+		.interval = (uint64_t)keys->tokens_log_interval,
+		.layers = &keys->tokens_log_layers};
+
+	ok = write_tokens_lines(count, n, &step, add_tokens_line, m);
+	m->now.micro_steps += micro_steps;
+	free(count);
+	return ok;
+}
+
 /*
  * As in MindSpore Transformers, this line does not show the step; it comes after the lines of its
  * step.
@@ -570,6 +621,8 @@ static bool add_step_lines(struct monitor_log *m, uint32_t next)
 		if (step >= m->now.next &&
 			get_monitor_keys(cfg)->monitor_log >> MONITOR_LOG_LOSS & 1)
 			ok = add_loss_lines(m, &s, &p);
+		if (step >= m->now.next && logs_tokens(m))
+			ok = ok && add_tokens_lines(m, &s, &p);
 		ok = ok && add_withheld_lines(m, &s, &p) && add_metric_lines(m, &s, &p) &&
 		     add_embedding_line(m, &s);
 	}

@@ -241,6 +241,30 @@ static uint64_t get_sample_row(const struct row_sample *s, uint64_t i)
 	return s->rows == s->total ? i : (2 * i + 1) * s->total / (2 * s->rows);
 }
 
+static void add_row_spread(const struct softmax_row *r, struct attention_spread *out)
+{
+	double entropy = compute_spread_entropy(r);
+
+	out->entropy += entropy;
+	out->softmax_max += entropy == entropy ? 1 / r->z : entropy;
+}
+
+static struct row_sample get_row_sample(
+	uint64_t total, uint64_t rows_max, struct attention_spread *s)
+{
+	struct row_sample sample = {
+		.rows = rows_max && rows_max < total ? rows_max : total, .total = total};
+
+	*s = (struct attention_spread){.rows = sample.rows, .rows_total = total};
+	return sample;
+}
+
+static void finish_spread(struct attention_spread *s)
+{
+	s->entropy /= (double)s->rows;
+	s->softmax_max /= (double)s->rows;
+}
+
 /* Adds n rows of the sample, from number `first` on. */
 static void add_rows(const struct element_view *q, const struct element_view *k,
 	const struct row_sample *sample, uint64_t first, unsigned n, struct attention_spread *out)
@@ -260,12 +284,8 @@ static void add_rows(const struct element_view *q, const struct element_view *k,
 			if (at[r] >= j)
 				add_key(&row[r], compute_dot_product(query[r], key, width));
 	}
-	for (unsigned r = 0; r < n; r++) {
-		double entropy = compute_spread_entropy(&row[r]);
-
-		out->entropy += entropy;
-		out->softmax_max += entropy == entropy ? 1 / row[r].z : entropy;
-	}
+	for (unsigned r = 0; r < n; r++)
+		add_row_spread(&row[r], out);
 }
 
 bool compute_attention_spread(const struct buffer *q, const struct buffer *k, uint64_t rows_max,
@@ -280,16 +300,34 @@ bool compute_attention_spread(const struct buffer *q, const struct buffer *k, ui
 		a.size[a.ndim - 1] > ATTENTION_WIDTH_MAX ||
 		a.size[a.ndim - 2] != b.size[b.ndim - 2])
 		return false;
-	sample.total = sample.rows = a.size[a.ndim - 2];
-	if (rows_max && rows_max < sample.rows)
-		sample.rows = rows_max;
-	*s = (struct attention_spread){.rows = sample.rows, .rows_total = sample.total};
+	sample = get_row_sample(a.size[a.ndim - 2], rows_max, s);
 	for (uint64_t i = 0; i < sample.rows; i += BLOCK_ROWS) {
 		uint64_t left = sample.rows - i;
 
 		add_rows(&a, &b, &sample, i, left < BLOCK_ROWS ? (unsigned)left : BLOCK_ROWS, s);
 	}
-	s->entropy /= (double)sample.rows;
-	s->softmax_max /= (double)sample.rows;
+	finish_spread(s);
+	return true;
+}
+
+bool compute_logits_spread(
+	const struct buffer *logits, uint64_t rows_max, struct attention_spread *s)
+{
+	struct element_view v;
+	struct row_sample sample;
+
+	if (dtype_info(logits->dtype)->cls != DTC_FLOAT || !read_element_view(logits, &v) ||
+		v.ndim != 4 || !logits->count)
+		return false;
+	sample = get_row_sample(v.size[2], rows_max, s);
+	for (uint64_t i = 0; i < sample.rows; i++) {
+		const unsigned char *at = v.at + (int64_t)get_sample_row(&sample, i) * v.step[2];
+		struct softmax_row row = {.most = NONE};
+
+		for (uint64_t k = 0; k < v.size[3]; k++, at += v.step[3])
+			add_key(&row, v.load(at));
+		add_row_spread(&row, s);
+	}
+	finish_spread(s);
 	return true;
 }

@@ -60,4 +60,11 @@ struct attention_spread {
 bool compute_attention_spread(const struct buffer *q, const struct buffer *k, uint64_t rows_max,
 	struct attention_spread *s);
 
+/*
+ * The same of the input of a softmax over the last dimension, [batch, heads, queries, keys], in the first head of the first sequence:
+ * with the model's own scale and mask.
+ */
+bool compute_logits_spread(
+	const struct buffer *logits, uint64_t rows_max, struct attention_spread *s);
+
 #endif

@@ -12,6 +12,7 @@
 #include "config/rooms/alerts.h"
 #include "config/rooms/tensorboard.h"
 #include "config/rooms/kinds.h"
+#include "config/rooms/monitor.h"
 #include "config/rooms/training.h"
 #include "session/state.h"
 #include "stats/convert.h"
@@ -43,6 +44,8 @@ uint32_t metric_kinds_of(const struct config *cfg)
 		kinds |= KIND_BIT(GRAD_UNREDUCED);
 	if (keys->summary_dir && *keys->summary_dir)
 		kinds |= KIND_BIT(HISTOGRAM);
+	if (get_monitor_keys(cfg)->monitor_log >> MONITOR_LOG_TOKENS & 1)
+		kinds |= KIND_BIT(TOKENS);
 	return kinds;
 }
 

@@ -159,6 +159,7 @@ static void read_kind_row(const struct kind_reading *r, const struct csv *c, con
 		return;
 	if (!r->of_b)
 		memcpy(k->part, part, sizeof(part));
+	r->c->numbers += r->of_b ? PARTS : 0;
 	/* The norm comes first, because it says most about the whole tensor. */
 	for (unsigned i = PARTS; r->of_b && i-- > 0;)
 		if (!are_numbers_equal(k->part[i], part[i])) {
@@ -219,6 +220,7 @@ void compare_numbers(struct comparison *c, const struct rank_dir *a, const struc
 		const struct kept_number *k = table_at(&x.values, i);
 		const struct kept_number *other = table_find(&y.values, k->key.a, k->key.b);
 
+		c->numbers += other != NULL;
 		if (other && !are_numbers_equal(k->value, other->value))
 			keep_first_number(
 				c, (uint32_t)k->key.a, k->key.b, a->rank, k->value, other->value);

@@ -126,6 +126,12 @@ static bool is_under_half_paired(const struct comparison *c, const struct rank_s
 	       all->paired * 2 < all->calls_b - all->unrecorded_b + c->lone_b;
 }
 
+/* A training of which neither side has calls: only its numbers are compared. */
+static bool has_only_numbers(const struct comparison *c, const struct rank_sums *all)
+{
+	return c->numbers && !(all->calls_a + c->lone_a + all->calls_b + c->lone_b);
+}
+
 static int report_nothing_compared(const struct comparison *c, const struct rank_sums *all)
 {
 	tool_error("compare: %s and %s: nothing was compared: A has %s calls in these steps and "
@@ -157,6 +163,10 @@ static int tell_compare_status(const struct comparison *c, const struct rank_sum
 {
 	bool other = c->exact && all->differing;
 
+	if (has_only_numbers(c, all))
+		return c->first_number.any || c->first_kind.any || c->unpaired_places
+			       ? STATUS_PROBLEM
+			       : STATUS_DONE;
 	if (!all->paired)
 		return STATUS_USAGE;
 	if (is_under_half_paired(c, all))
@@ -271,25 +281,58 @@ static void tell_unwritten(const struct rank_sums *all)
 
 static void print_first_number(const struct first_number *f, const char *title)
 {
-	char *text;
+	char *text, *rank;
 
 	if (!f->any)
 		return;
 	printf("%s%s%s ", out_style(STYLE_HEAD), title, out_plain());
-	text = tool_format("%s, step %" PRIu64 ", rank %d: %.9g, in B %.9g", f->name, f->step,
-		f->rank, f->a, f->b);
+	rank = f->rank < 0 ? tool_strdup("") : tool_format(", rank %d", f->rank);
+	text = tool_format(
+		"%s, step %" PRIu64 "%s: %.9g, in B %.9g", f->name, f->step, rank, f->a, f->b);
+	free(rank);
 	out_wrap(text, 4, 4);
 	free(text);
+}
+
+static void print_call_differences(struct comparison *c, const struct rank_sums *all, int status)
+{
+	const struct first_diff *first = find_first_of_all(c, 0), *origin = find_first_of_all(c, 1),
+				*blamed = find_first_of_all(c, 2);
+
+	print_rank_table(c);
+	printf("\n");
+	if (!first && status == STATUS_DONE) {
+		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
+			out_plural(all->rows - all->unwritten - all->unrecorded_values, "value",
+				"values"),
+			out_plural(all->paired, "call", "calls"));
+		tell_unwritten(all);
+		return;
+	}
+	print_first(first, "First difference:", STYLE_HEAD);
+	if (origin && (!first || !is_same_place(origin, first)))
+		print_first(origin, "First call with equal inputs and other outputs:", STYLE_HEAD);
+	if (blamed && first && is_same_place(blamed, first))
+		printf("    which is %s\n",
+			blamed->verdict == VERDICT_ERROR ? "an error" : "a warning");
+	else if (blamed)
+		print_first(blamed,
+			blamed->verdict == VERDICT_ERROR ? "First error:" : "First warning:",
+			blamed->verdict == VERDICT_ERROR ? STYLE_BAD : STYLE_WARN);
+	else if (all->not_finite)
+		printf("%s of NaN or Inf on one side only.\n",
+			out_plural(all->not_finite, "value", "values"));
+	else if (all->paired && !c->exact)
+		printf("No value exceeds the limits of the rules.\n");
+	tell_unwritten(all);
 }
 
 int print_comparison(struct comparison *c)
 {
 	struct rank_sums all = add_all_sums(c);
 	int status = tell_compare_status(c, &all);
-	const struct first_diff *first = find_first_of_all(c, 0), *origin = find_first_of_all(c, 1),
-				*blamed = find_first_of_all(c, 2);
 
-	if (!all.paired)
+	if (!all.paired && !has_only_numbers(c, &all))
 		return report_nothing_compared(c, &all);
 	print_paired_share(c, &all);
 	printf("A  ");
@@ -297,34 +340,12 @@ int print_comparison(struct comparison *c)
 	printf("\nB  ");
 	out_clean(c->b.path);
 	printf("\n\n");
-	print_rank_table(c);
-	printf("\n");
-	if (!first && status == STATUS_DONE) {
-		printf("%sNo difference%s in %s of %s.\n", out_style(STYLE_GOOD), out_plain(),
-			out_plural(all.rows - all.unwritten - all.unrecorded_values, "value",
-				"values"),
-			out_plural(all.paired, "call", "calls"));
-		tell_unwritten(&all);
-	} else {
-		print_first(first, "First difference:", STYLE_HEAD);
-		if (origin && (!first || !is_same_place(origin, first)))
-			print_first(origin,
-				"First call with equal inputs and other outputs:", STYLE_HEAD);
-		if (blamed && first && is_same_place(blamed, first))
-			printf("    which is %s\n",
-				blamed->verdict == VERDICT_ERROR ? "an error" : "a warning");
-		else if (blamed)
-			print_first(blamed,
-				blamed->verdict == VERDICT_ERROR ? "First error:"
-								 : "First warning:",
-				blamed->verdict == VERDICT_ERROR ? STYLE_BAD : STYLE_WARN);
-		else if (all.not_finite)
-			printf("%s of NaN or Inf on one side only.\n",
-				out_plural(all.not_finite, "value", "values"));
-		else if (all.paired && !c->exact)
-			printf("No value exceeds the limits of the rules.\n");
-		tell_unwritten(&all);
-	}
+	if (!has_only_numbers(c, &all))
+		print_call_differences(c, &all, status);
+	else if (status == STATUS_DONE)
+		printf("%sNo difference%s in %s of steps and parameters; there are no calls.\n",
+			out_style(STYLE_GOOD), out_plain(),
+			out_plural(c->numbers, "number", "numbers"));
 	print_first_number(&c->first_number, "First number of a step that differs:");
 	print_first_number(&c->first_kind, "First parameter or gradient that differs:");
 	for (unsigned i = 0; i < c->nnote; i++) {
@@ -435,7 +456,7 @@ int print_comparison_json(struct comparison *c)
 	json_end();
 	json_string("merged", c->merged_path);
 	json_end();
-	if (!all.paired)
+	if (!all.paired && !has_only_numbers(c, &all))
 		report_nothing_compared(c, &all);
 	return status;
 }

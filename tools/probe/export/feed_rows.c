@@ -318,6 +318,11 @@ int feed_give_kind(struct feed *f, struct feed_source *s)
 	char prefix[32] = "";
 	int dt, err;
 
+	if (train_kinds[k.kind].form == KIND_EVENT) { /* in no format but CSV */
+		free(name);
+		free(type);
+		return 0;
+	}
 	if (dot) {
 		snprintf(prefix, sizeof(prefix), "%.*s", (int)(dot + 1 - type), type);
 		memmove(type, dot + 1, strlen(dot));

@@ -2,18 +2,23 @@
 /*
  * memory_record.csv and operator_memory.csv of a profile: MindStudio Insight opens both or none. Columns as MindSpore 2.10 writes
  * them (profiler/analysis/viewer/ascend_memory_viewer.py, ascend_op_memory_viewer.py). A process has what its scalars hold: the
- * resident set at the end of a step, as the memory that component APP has reserved. What an allocator has given out at a time, and
- * to which operator, is not recorded: these cells are empty, and operator_memory.csv has its header alone.
+ * resident set at the end of a step, as the memory that component APP has reserved; and what its allocators of devices report of
+ * themselves, as component PTA. The blocks are those of kind operator_memory, by the call in which they were given out. The
+ * allocator of the host does not tell its sums: these cells are empty, as is all that concerns other streams ("active").
  */
-#include "tools/probe/export/export.h"
+#include "tools/probe/export/memory_blocks.h"
 
+#include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "terms/scalar.h"
+#include "tools/lib/intern.h"
 #include "tools/lib/tool.h"
 #include "tools/probe/model/read/scalar_rows.h"
 
+#define KIB 1024.0
 #define MIB 1048576.0
 
 static const char record_header[] =
@@ -25,64 +30,165 @@ static const char operator_header[] =
 	"Allocation Total Active(MB),Release Total Allocated(MB),Release Total Reserved(MB),"
 	"Release Total Active(MB),Stream Ptr,Device Type\n";
 
-struct memory_rows {
-	struct export *e;
-	struct target *t; /* NULL: they are only counted */
-	unsigned index;
-	uint64_t n;
+/* A line of memory_record.csv. NaN: not known. */
+struct memory_line {
+	const char *component, *device;
+	double at_us, allocated, reserved;
 };
 
-static void write_memory_row(
+struct memory_lines {
+	struct export *e;
+	struct memory_events events;
+	struct memory_line *line;
+	unsigned index, n, cap;
+};
+
+/* Microseconds after the profile's start. at: ns of the Unix epoch, by the corrected clock. */
+static double find_profile_time(const struct memory_lines *m, uint64_t at)
+{
+	return (double)(int64_t)(at - m->e->base_ns) * 1e-3;
+}
+
+/* "CPU", "CUDA:0" */
+static const char *find_device_word(uint32_t device)
+{
+	char word[32];
+	size_t n = 0;
+
+	for (const char *s = intern_name(device); *s && n + 1 < sizeof(word); s++)
+		word[n++] = (char)toupper((unsigned char)*s);
+	word[n] = 0;
+	return intern_name(intern_text(word, n));
+}
+
+static void add_memory_line(struct memory_lines *m, const struct memory_line *line)
+{
+	TOOL_GROW(m->line, m->n, m->cap);
+	m->line[m->n++] = *line;
+}
+
+static void add_resident_set(
 	void *arg, uint64_t step, const struct csv_text *name, double v, uint64_t wall_ns)
 {
 	const char *wanted = scalar_names[SCALAR_MEMORY_RSS];
-	struct memory_rows *m = arg;
+	struct memory_lines *m = arg;
 	uint64_t at = clock_set_right(&m->e->report.g.skew[m->index], wall_ns);
 
 	(void)step;
-	if (!wall_ns || strlen(wanted) != name->n || memcmp(wanted, name->s, name->n) != 0)
-		return;
-	m->n++;
-	if (m->t)
-		target_print(m->t, "APP,%.3f,,%.6f,,CPU\n",
-			(double)(int64_t)(at - m->e->base_ns) * 1e-3, v / MIB);
+	if (wall_ns && strlen(wanted) == name->n && memcmp(wanted, name->s, name->n) == 0)
+		add_memory_line(m, &(struct memory_line){.component = "APP",
+					   .device = "CPU",
+					   .at_us = find_profile_time(m, at),
+					   .allocated = NAN,
+					   .reserved = v / MIB});
 }
 
-static void read_memory_rows(struct memory_rows *m)
+static int compare_memory_lines(const void *x, const void *y)
+{
+	const struct memory_line *a = x, *b = y;
+
+	return a->at_us < b->at_us ? -1 : a->at_us > b->at_us;
+}
+
+static void read_memory_lines(struct memory_lines *m)
 {
 	struct gather *g = &m->e->report.g;
 
-	m->n = 0;
 	read_scalar_rows(g->folders.dir[m->index].path, &g->rank[m->index].overlay, m->e->step_lo,
-		m->e->step_hi, write_memory_row, m);
+		m->e->step_hi, add_resident_set, m);
+	for (unsigned i = 0; i < m->events.n; i++) {
+		const struct memory_event *event = &m->events.event[i];
+
+		if (!isnan(event->allocated))
+			add_memory_line(m, &(struct memory_line){.component = "PTA",
+						   .device = find_device_word(event->device),
+						   .at_us = find_profile_time(m, event->at),
+						   .allocated = event->allocated / MIB,
+						   .reserved = event->reserved / MIB});
+	}
+	if (m->n)
+		qsort(m->line, m->n, sizeof(*m->line), compare_memory_lines);
 }
 
-static int write_memory_file(struct memory_rows *m, const char *dir, const char *name)
+/* A cell and the comma after it. */
+static void write_memory_cell(struct target *t, double v, int digits)
+{
+	if (isnan(v))
+		target_text(t, ",");
+	else
+		target_print(t, "%.*f,", digits, v);
+}
+
+static void write_memory_lines(const struct memory_lines *m, struct target *t)
+{
+	target_text(t, record_header);
+	for (unsigned i = 0; i < m->n; i++) {
+		const struct memory_line *line = &m->line[i];
+
+		target_print(t, "%s,", line->component);
+		write_memory_cell(t, line->at_us, 3);
+		write_memory_cell(t, line->allocated, 6);
+		write_memory_cell(t, line->reserved, 6);
+		target_print(t, ",%s\n", line->device);
+	}
+}
+
+static void write_memory_blocks(const struct memory_lines *m, struct target *t)
+{
+	target_text(t, operator_header);
+	for (unsigned i = 0; i < m->events.n; i++) {
+		const struct memory_event *given = &m->events.event[i], *end;
+		double at;
+
+		if (given->taken)
+			continue;
+		end = given->end ? &m->events.event[given->end - 1] : NULL;
+		at = find_profile_time(m, given->at);
+		target_print(t, "%s,", given->api ? intern_name(given->api) : "");
+		write_memory_cell(t, given->bytes / KIB, 10); /* exact */
+		write_memory_cell(t, at, 3);
+		write_memory_cell(t, end ? find_profile_time(m, end->at) : NAN, 3);
+		write_memory_cell(t, NAN, 0);
+		write_memory_cell(t, end ? find_profile_time(m, end->at) - at : NAN, 3);
+		write_memory_cell(t, NAN, 0);
+		write_memory_cell(t, given->allocated / MIB, 6);
+		write_memory_cell(t, given->reserved / MIB, 6);
+		write_memory_cell(t, NAN, 0);
+		write_memory_cell(t, end ? end->allocated / MIB : NAN, 6);
+		write_memory_cell(t, end ? end->reserved / MIB : NAN, 6);
+		target_print(t, ",,%s\n", find_device_word(given->device));
+	}
+}
+
+static int write_memory_file(struct memory_lines *m, const char *dir, const char *name,
+	void (*write)(const struct memory_lines *m, struct target *t))
 {
 	char *path = tool_format("%s/ASCEND_PROFILER_OUTPUT/%s", dir, name);
-	bool records = strcmp(name, "memory_record.csv") == 0;
 	struct target t;
 	int status = target_open(&t, path);
 
 	free(path);
 	if (status)
 		return status;
-	target_text(&t, records ? record_header : operator_header);
-	m->t = records ? &t : NULL;
-	if (records)
-		read_memory_rows(m);
+	write(m, &t);
 	m->e->written += t.bytes;
 	return target_close(&t, true);
 }
 
 int write_insight_memory(struct export *e, const char *dir, unsigned index)
 {
-	struct memory_rows m = {.e = e, .index = index};
-	int status;
+	struct memory_lines m = {.e = e, .index = index};
+	int status = 0;
 
-	read_memory_rows(&m);
-	if (!m.n)
-		return 0;
-	status = write_memory_file(&m, dir, "memory_record.csv");
-	return status ? status : write_memory_file(&m, dir, "operator_memory.csv");
+	read_memory_events(&m.events, e, index);
+	read_memory_lines(&m);
+	if (m.n || m.events.n) {
+		status = write_memory_file(&m, dir, "memory_record.csv", write_memory_lines);
+		if (!status)
+			status = write_memory_file(
+				&m, dir, "operator_memory.csv", write_memory_blocks);
+	}
+	free_memory_events(&m.events);
+	free(m.line);
+	return status;
 }

@@ -35,6 +35,7 @@ struct ms_kernel {
 	struct ms_kernel *next;
 	const struct update_kernel *update; /* NULL: the kernel does not update a parameter */
 	bool counts_steps; /* AssignAdd: used by optimizers to count their steps */
+	bool is_softmax;
 	bool takes_root; /* Sqrt: used for the norm over all gradients */
 	char name[];
 };

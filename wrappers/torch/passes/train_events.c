@@ -31,6 +31,7 @@
 #include "training/steps/late.h"
 #include "training/steps/scalar.h"
 #include "training/steps/step_times.h"
+#include "wrappers/torch/numbers/block_memory.h"
 #include "wrappers/torch/numbers/scalars.h"
 #include "wrappers/torch/passes/optimizer_identity.h"
 #include "wrappers/torch/passes/gradient_nodes.h"
@@ -411,17 +412,39 @@ static void mark_record_end(struct call *c)
 	}
 }
 
-/* c10::DeviceType::CPU */
-#define CPU 0
-
 /*
  * Arguments: memory, bytes, bytes in use on the device, reserved bytes, and a Device of two bytes
- * (type and index).
+ * (type and index). For the host's memory it is called only while a profiler listens: its blocks
+ * are known from its allocator.
  */
 static void note_device_memory(const struct call *c)
 {
-	if ((uint8_t)c->v[4].u != CPU)
-		step_device_memory(c->v[2].u);
+	struct block_event e = {.address = c->v[0].u,
+		.bytes = (double)c->v[1].i,
+		.allocated = (double)c->v[2].u,
+		.reserved = (double)c->v[3].u,
+		.device_type = (uint8_t)c->v[4].u,
+		.device_index = (int8_t)(c->v[4].u >> 8)};
+
+	if (e.device_type == TORCH_DEVICE_CPU)
+		return;
+	step_device_memory(c->v[2].u);
+	record_block_event(&e);
+}
+
+/* Arguments: this, memory, and its bytes if it is given out. */
+static void note_host_memory(const struct call *c, bool given)
+{
+	const double unknown = __builtin_nan("");
+	struct block_event e = {.address = c->v[1].u,
+		.bytes = given ? (double)c->v[2].u : unknown,
+		.allocated = unknown,
+		.reserved = unknown,
+		.device_type = TORCH_DEVICE_CPU,
+		.device_index = -1};
+
+	if (e.address)
+		record_block_event(&e);
 }
 
 void torch_mark_enter(struct call *c, enum torch_scope s)
@@ -434,6 +457,8 @@ void torch_mark_enter(struct call *c, enum torch_scope s)
 		record_begin(c, false);
 	else if (s == SCOPE_MEMORY)
 		note_device_memory(c);
+	else if (s == SCOPE_HOST_GIVEN || s == SCOPE_HOST_TAKEN)
+		note_host_memory(c, s == SCOPE_HOST_GIVEN);
 	else if (s == SCOPE_NODE) {
 		torch_saw_node();
 		c->note.u[0] = torch_gradients_pass(c->v[2].cp, c->v[3].cp);

@@ -117,6 +117,8 @@ enum torch_scope {
 	SCOPE_EDGES, /* a node returns gradients */
 	SCOPE_GRAD_MODE, /* gradients are enabled or disabled, as happens when a model is created */
 	SCOPE_MEMORY, /* an allocator reports the memory in use */
+	SCOPE_HOST_GIVEN, /* the host's allocator has given out a block */
+	SCOPE_HOST_TAKEN, /* the host's allocator takes a block back */
 	SCOPE_BUCKET, /* DDP gives a bucket of gradients to its communication hook */
 	SCOPE_ACCUMULATE, /* a node adds a gradient to its leaf */
 	SCOPE_MARKER, /* an operator that ends a step */

@@ -129,6 +129,7 @@ struct comparison {
 	struct first_number first_number, first_kind;
 	char *kind_name; /* name of the parameter statistic in first_kind */
 	bool set_differs; /* a setting of the program differs */
+	uint64_t numbers; /* scalars and parameter statistics that both have */
 	/* struct odd_input; its element size is 0 until the first is added. */
 	struct table odd_inputs;
 	bool unmarked_a, unmarked_b; /* that side is an output folder without marked steps */

@@ -253,10 +253,12 @@ static uint64_t find_step_apart(
  * purpose. The longest earlier period in which they differed shows that. A far longer one is a
  * fault.
  */
-static void judge_set(
-	struct parameters *p, struct copies *c, const unsigned *member, unsigned n, bool reduced)
+static void judge_set(struct parameters *p, struct copies *c, const unsigned *member, unsigned n,
+	bool never_equal)
 {
-	struct stretch t = {.p = {.reduced = reduced, .odd = tool_alloc(n * sizeof(bool))}};
+	struct stretch t = {.p = {.reduced = !never_equal && c->reduced[member[0]],
+				    .never_equal = never_equal,
+				    .odd = tool_alloc(n * sizeof(bool))}};
 	uint64_t equal = 0, apart = find_step_apart(p, c, member, n);
 	bool first = true;
 
@@ -288,9 +290,22 @@ static void judge_set(
 	free(t.p.odd);
 }
 
+/* True if all ranks began with the same values, which are not all the same number as of a new bias. */
+static bool began_equal(struct copies *c)
+{
+	load_step(c, c->all->step[0]);
+	for (unsigned i = 0; i < c->nrank; i++)
+		if (!c->value[i] || !c->value[i]->digest[VIEW_BEFORE] ||
+			c->value[i]->digest[VIEW_BEFORE] != c->value[0]->digest[VIEW_BEFORE] ||
+			!(c->value[i]->least < c->value[i]->most))
+			return false;
+	return true;
+}
+
 static void check_sets(struct parameters *p, struct copies *c)
 {
 	unsigned *member = tool_alloc(c->nrank * sizeof(*member));
+	unsigned sets = 0;
 	bool any = false;
 
 	for (unsigned first = 0; first < c->nrank; first++) {
@@ -308,7 +323,13 @@ static void check_sets(struct parameters *p, struct copies *c)
 			for (unsigned k = 0; k < n; k++)
 				p->together[(size_t)c->rank[member[i]] * p->nrank +
 					    c->rank[member[k]]] = true;
-		judge_set(p, c, member, n, c->reduced[first]);
+		judge_set(p, c, member, n, false);
+		sets++;
+	}
+	if (!sets && began_equal(c)) {
+		for (unsigned i = 0; i < c->nrank; i++)
+			member[i] = i;
+		judge_set(p, c, member, c->nrank, true);
 	}
 	p->copies += any;
 	free(member);

@@ -65,6 +65,8 @@ struct parted {
 	enum parting cause;
 	/* A reduction keeps the copies equal; false: each rank computes equal values by itself. */
 	bool reduced;
+	/* No step had equal gradients on two of these ranks: only their values before the first step were equal. */
+	bool never_equal;
 	bool tiny; /* the difference is within rounding error */
 	uint64_t step, last_step; /* step in which they diverged; last step that all of them have */
 	uint64_t equal_steps; /* steps before `step` in which the copies were equal */

@@ -20,7 +20,7 @@ static bool are_same_ranks(const struct parted *a, const struct parted *b)
 static bool are_alike(const struct parted *a, const struct parted *b)
 {
 	return a->step == b->step && a->cause == b->cause && a->tiny == b->tiny &&
-	       a->reduced == b->reduced && are_same_ranks(a, b);
+	       a->never_equal == b->never_equal && a->reduced == b->reduced && are_same_ranks(a, b);
 }
 
 static char *list_ranks(const struct report *r, const uint32_t *index, unsigned n)
@@ -84,6 +84,23 @@ static const struct reduction_group *find_reducing_group(
 			found = g;
 	}
 	return found;
+}
+
+/*
+ * Values that were equal before the first step and differ after it are copies only if a broadcast made them equal. If any gradient
+ * was reduced, the program knows which ones it reduces.
+ */
+static bool is_worth_noting(const struct report *r, const struct parted *k)
+{
+	const struct table *groups = &r->g.diagnose.reductions.groups;
+	const struct reduction_group *g = find_reducing_group(r, k);
+
+	if (!k->never_equal)
+		return true;
+	for (uint32_t i = 0; i < groups->n; i++)
+		if (((const struct reduction_group *)table_at(groups, i))->made)
+			return false;
+	return g && g->broadcast.rows;
 }
 
 static char *describe_cause(struct report *r, const struct parted *k)
@@ -159,7 +176,9 @@ static void add_parting(struct report *r, unsigned first)
 			    "differ by up to %s\n%s",
 			(unsigned long long)k->step, names, n == 1 ? "is" : "are", ranks,
 			k->reduced ? "over which their gradients are reduced"
-				   : "which compute the same gradients by themselves",
+			: k->never_equal
+				? "where a broadcast made them equal and no gradients were reduced"
+				: "which compute the same gradients by themselves",
 			since, (unsigned long long)k->last_step, out_percent(most), cause));
 	for (unsigned i = 0; i < k->n; i++)
 		odd += k->odd && k->odd[i];
@@ -228,7 +247,7 @@ void find_parted_parameters(struct report *r)
 		for (unsigned i = 0; i < p->nparted; i++) {
 			const struct parted *k = &p->parted[i];
 
-			if (k->step < from || is_said_before(p, i) ||
+			if (k->step < from || is_said_before(p, i) || !is_worth_noting(r, k) ||
 				(best < p->nparted && k->step >= p->parted[best].step))
 				continue;
 			best = i;
@@ -237,7 +256,8 @@ void find_parted_parameters(struct report *r)
 			break;
 		from = p->parted[best].step + 1;
 		for (unsigned i = 0; i < p->nparted; i++)
-			if (p->parted[i].step == p->parted[best].step && !is_said_before(p, i))
+			if (p->parted[i].step == p->parted[best].step && !is_said_before(p, i) &&
+				is_worth_noting(r, &p->parted[i]))
 				add_parting(r, i);
 		/* Parameters of the same ranks that diverge later follow from these. */
 		if (find_parting_kind(&p->parted[best]) != FINDING_REPLICAS_DRIFT)

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/probe/export/memory_blocks.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "tools/lib/intern.h"
+#include "tools/lib/table.h"
+#include "tools/lib/tool.h"
+#include "tools/probe/model/training/step_files.h"
+
+#define LIVE_MAX 4000000u
+
+enum {
+	AT_NAME,
+	AT_STEP,
+	AT_CALL,
+	AT_ADDRESS,
+	AT_BYTES,
+	AT_ALLOCATED,
+	AT_RESERVED,
+	AT_TIME,
+	AT_COLUMNS
+};
+
+static double read_event_number(const struct csv *c, int column)
+{
+	double v;
+
+	return csv_double(csv_at(c, column), &v) ? v : NAN;
+}
+
+static void read_event_rows(
+	struct memory_events *m, const struct export *e, const struct step_file *f)
+{
+	static const char *const name[AT_COLUMNS] = {
+		"name", "step", "call", "address", "bytes", "allocated", "reserved", "at_ns"};
+	struct csv csv;
+	int col[AT_COLUMNS];
+
+	if (csv_open(&csv, f->path, f->limit, false, 65536)) {
+		csv_close(&csv);
+		return;
+	}
+	for (unsigned i = 0; i < AT_COLUMNS; i++)
+		col[i] = csv_column(&csv, name[i]);
+	while (csv_next(&csv)) {
+		struct memory_event event = {.device = csv_intern_field(csv_at(&csv, col[AT_NAME])),
+			.call = read_event_number(&csv, col[AT_CALL]),
+			.bytes = read_event_number(&csv, col[AT_BYTES]),
+			.allocated = read_event_number(&csv, col[AT_ALLOCATED]),
+			.reserved = read_event_number(&csv, col[AT_RESERVED])};
+		double address = read_event_number(&csv, col[AT_ADDRESS]);
+		uint64_t step;
+
+		if (!csv_u64(csv_at(&csv, col[AT_STEP]), &step) || step < e->step_lo ||
+			step > e->step_hi || !csv_u64(csv_at(&csv, col[AT_TIME]), &event.at) ||
+			!(address > 0 && address < 0x1p64))
+			continue;
+		event.address = (uint64_t)address;
+		event.taken = !(event.bytes > 0);
+		TOOL_GROW(m->event, m->n, m->cap);
+		m->event[m->n++] = event;
+	}
+	csv_close(&csv);
+}
+
+/* The sort is stable by the rows' order, which is kept in `end` until the blocks are paired. */
+static int compare_memory_events(const void *x, const void *y)
+{
+	const struct memory_event *a = x, *b = y;
+
+	if (a->at != b->at)
+		return a->at < b->at ? -1 : 1;
+	return a->end < b->end ? -1 : a->end > b->end;
+}
+
+struct live_block {
+	struct table_key key; /* address, device */
+	uint32_t given; /* number of its event, plus 1; 0: taken back */
+};
+
+static void pair_memory_events(struct memory_events *m)
+{
+	struct table live;
+
+	table_init(&live, sizeof(struct live_block), LIVE_MAX);
+	for (unsigned i = 0; i < m->n; i++) {
+		struct memory_event *event = &m->event[i];
+		struct live_block *b = table_get(&live, event->address, event->device);
+
+		event->end = 0;
+		if (!b)
+			continue;
+		if (event->taken && b->given)
+			m->event[b->given - 1].end = i + 1;
+		b->given = event->taken ? 0 : i + 1;
+	}
+	table_free(&live);
+}
+
+struct call_name {
+	struct table_key key; /* seq */
+	uint32_t api;
+};
+
+static void find_memory_calls(struct memory_events *m, const struct export *e, unsigned index)
+{
+	const struct walk_call *c;
+	struct call_name *n;
+	struct table names;
+	struct walk w;
+
+	table_init(&names, sizeof(struct call_name), LIVE_MAX);
+	for (unsigned i = 0; i < m->n; i++)
+		if (m->event[i].call > 0)
+			table_get(&names, (uint64_t)m->event[i].call, 0);
+	export_walk_rank(e, &w, index);
+	while ((c = walk_next(&w))) {
+		n = table_find(&names, c->call.seq, 0);
+		if (n)
+			n->api = c->call.api;
+	}
+	walk_close(&w);
+	for (unsigned i = 0; i < m->n; i++) {
+		n = m->event[i].call > 0 ? table_find(&names, (uint64_t)m->event[i].call, 0) : NULL;
+		m->event[i].api = n ? n->api : 0;
+	}
+	table_free(&names);
+}
+
+void read_memory_events(struct memory_events *m, struct export *e, unsigned index)
+{
+	struct gather *g = &e->report.g;
+	struct step_files files;
+
+	*m = (struct memory_events){0};
+	step_files_list(
+		&files, g->folders.dir[index].path, &g->rank[index].overlay, "operator_memory");
+	for (unsigned i = 0; i < files.n; i++)
+		if (files.file[i].first <= e->step_hi && files.file[i].last >= e->step_lo)
+			read_event_rows(m, e, &files.file[i]);
+	step_files_free(&files);
+	if (!m->n)
+		return;
+	for (unsigned i = 0; i < m->n; i++) {
+		m->event[i].at = clock_set_right(&g->skew[index], m->event[i].at);
+		m->event[i].end = i;
+	}
+	qsort(m->event, m->n, sizeof(*m->event), compare_memory_events);
+	pair_memory_events(m);
+	find_memory_calls(m, e, index);
+}
+
+void free_memory_events(struct memory_events *m)
+{
+	free(m->event);
+	*m = (struct memory_events){0};
+}

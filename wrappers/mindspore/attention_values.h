@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Kinds max_attention_logit, attention_entropy and softmax_max of MindSpore, from the input of its softmax kernels: tensors of four
+ * dimensions, [batch, heads, queries, keys], over the last one, outside of backward passes. Kernels do not show the cell that they
+ * belong to: the rows are named by their order in the step, `softmax_<n>`.
+ */
+#ifndef PROBE_WRAPPERS_MINDSPORE_ATTENTION_VALUES_H
+#define PROBE_WRAPPERS_MINDSPORE_ATTENTION_VALUES_H
+
+#include <stdbool.h>
+
+#include "wrappers/mindspore/layout/kernel.h"
+
+bool is_softmax_kernel(const char *name);
+bool is_softmax_due(void);
+
+/* Before the kernel runs. Needs some KiB of stack. */
+void ms_record_softmax(const struct kernel_tensors *in);
+
+#endif
