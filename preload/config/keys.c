@@ -198,7 +198,7 @@ const struct config_key config_keys[] = {
 	WORDS(skip, "", any_words,
 		"Listed functions not to record: names of functions or operations, patterns"),
 	INT(journal_mib, "0", 0, 4096,
-		"Size of a rank's journal in MiB; 0: chosen by the free memory, 16 to 64"),
+		"Maximum size of a rank's journal in MiB; 0: chosen by the free memory, 16 to 64"),
 	INT(part_mib, "256", 1, 65536,
 		"Size in MiB at which a calls file is continued in a further part"),
 	INT(output_limit_mib, "4096", 0, 1e9,
