@@ -92,8 +92,11 @@ if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 		for ((i = 0; i < 300; i++)); do [ -s "$tmp/disk/out/rank0/calls_0-99.csv" ] && break; sleep 0.1; done
 		cat /dev/zero >"$tmp/disk/full" 2>/dev/null
 		stat -c %s "$tmp/disk/out/rank0/journal.bin" >"$tmp/size.full"
-		# Until the journal is full, too: then calls are dropped.
-		sleep 8
+		# Until the journal is full, too, after some 2,000 calls: then calls are dropped.
+		for ((i = 0; i < 1200; i++)); do
+			[ "$(od -An -tu8 "$tmp/counter" | tr -d " ")" -lt 8000 ] || break
+			sleep 0.1
+		done
 		stat -c %s "$tmp/disk/out/rank0/journal.bin" >"$tmp/size"
 		rm "$tmp/disk/full"
 		touch "$tmp/counter.end"
