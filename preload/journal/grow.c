@@ -260,9 +260,14 @@ static uint64_t get_step(const struct journal *j, enum journal_part part)
 static int extend_alone(struct journal *j, enum journal_part part,
 	uint64_t step(const struct journal *, enum journal_part))
 {
+	const struct journal_head *h = j->head;
 	int before = errno, err = 0;
-	uint64_t bytes = step(j, part);
+	uint64_t bytes;
 
+	/* A forked child has zeros where its parent's journal lay. */
+	if (!atomic_load_explicit(&h->npiece, memory_order_relaxed) || !h->align || !h->chunk_bytes)
+		return -ENOSPC;
+	bytes = step(j, part);
 	if (!bytes)
 		return -ENOSPC;
 	if (atomic_load_explicit(&j->refused_ns, memory_order_relaxed))
@@ -270,6 +275,10 @@ static int extend_alone(struct journal *j, enum journal_part part,
 	if (atomic_exchange(&j->growing, true)) {
 		for (int i = 0; i < YIELDS && atomic_load(&j->growing); i++)
 			sched_yield();
+		/* That thread gets no processor, or left by longjmp(): no other thread waits for it. */
+		if (atomic_load(&j->growing))
+			atomic_store(&j->refused_ns, clock_ns(CLOCK_MONOTONIC));
+		errno = before;
 		return 0;
 	}
 	bytes = step(j, part);

@@ -544,6 +544,11 @@ static void journal_of_zeros_gives_no_chunk(void **state)
 	assert_null(chain_reserve(&c, 64, &wake));
 	assert_int_equal(journal_nchunk(&r.j), 0);
 	journal_grow_for_threads(&r.j);
+	journal_grow_ahead(&r.j);
+	for (int part = 0; part < JP_COUNT; part++)
+		assert_int_equal(journal_grow(&r.j, part), -ENOSPC);
+	assert_int_equal(journal_size(&r.j), 0);
+	assert_int_equal(journal_dict_add(&r.j, DICT_API, 2, "text", 5), -ENOSPC);
 	assert_int_equal(chain_attach(&c, &r.j, 2), -EAGAIN);
 	rank_drop(&r);
 }

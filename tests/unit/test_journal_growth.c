@@ -137,6 +137,11 @@ static void a_journal_that_may_not_grow_keeps_its_size(void **state)
 	journal_grow_ahead(&r.j);
 	assert_int_equal(journal_nchunk(&r.j), 2 * before);
 	assert_non_null(chain_reserve(&c, 64, &wake));
+	/* A thread that was growing it and never came back: the next one waits a little, others not at all. */
+	atomic_store(&r.j.growing, true);
+	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), 0);
+	assert_int_equal(journal_grow(&r.j, JP_CHUNKS), -EAGAIN);
+	assert_int_equal(journal_nchunk(&r.j), 2 * before);
 	rank_drop(&r);
 }
 
